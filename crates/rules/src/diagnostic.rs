@@ -1,18 +1,16 @@
-//! What is wrong with a document, and where.
+//! Findings about a document: errors, warnings and hints, each with its location.
 
 pub mod code;
-mod machine;
+mod export;
 
 use std::fmt;
 use std::sync::Arc;
 
 pub(crate) use code::*;
 pub use code::{CODES, Code};
-pub use machine::{json, sarif};
+pub use export::{json, sarif};
 
-use crate::yaml::Text;
-
-/// A place in a source text; both count from 1, columns in characters.
+/// A location in a source text. Lines and columns count from 1, columns in characters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Position {
     /// The line.
@@ -27,14 +25,14 @@ impl fmt::Display for Position {
     }
 }
 
-/// How bad a finding is.
+/// The severity of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Severity {
     /// The documents cannot be used.
     Error,
-    /// The documents work, and probably not as meant.
+    /// The documents can be used, but probably do not do what their author meant.
     Warning,
-    /// The documents work as meant, and could be better.
+    /// The documents do what their author meant, and can be improved.
     Hint,
 }
 
@@ -51,8 +49,8 @@ impl Severity {
 
 /// One finding in one source text.
 ///
-/// `Display` prints it as a compiler would, with the source line; [`Diagnostic::headline`] is the form for logs, where
-/// the author's values have no place. `Debug` prints the headline only.
+/// `Display` prints it as a compiler would, with the source line. [`Diagnostic::headline`] is the form for logs,
+/// which must not contain the author's values. `Debug` prints the headline only.
 #[derive(Clone)]
 pub struct Diagnostic {
     severity: Severity,
@@ -64,17 +62,17 @@ pub struct Diagnostic {
 }
 
 impl Diagnostic {
-    /// Whether the documents can be used all the same.
+    /// The severity: only an error keeps the documents from being used.
     pub fn severity(&self) -> Severity {
         self.severity
     }
 
-    /// Which kind of finding it is.
+    /// The kind of finding.
     pub fn code(&self) -> &'static Code {
         self.code
     }
 
-    /// What is wrong.
+    /// The description of the problem.
     pub fn message(&self) -> &str {
         &self.message
     }
@@ -84,12 +82,12 @@ impl Diagnostic {
         &self.source.name
     }
 
-    /// Where in the source.
+    /// The location in the source.
     pub fn position(&self) -> Position {
         self.position
     }
 
-    /// What to do about it, where there is an idea.
+    /// A proposed solution.
     pub fn help(&self) -> Option<&str> {
         self.help.as_deref()
     }
@@ -106,24 +104,24 @@ impl Diagnostic {
         )
     }
 
-    /// The same, with what to do about it.
+    /// The finding with a proposed solution.
     #[must_use]
     pub fn with_help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(printable(&help.into()));
         self
     }
 
-    /// That there is more, told at the place of this finding.
-    pub(crate) fn and_more(&self) -> Diagnostic {
+    /// A finding at the same location that says that further findings are not shown.
+    pub(crate) fn and_more_hidden(&self) -> Diagnostic {
         let message = "findings from here on are not shown: there are too many";
-        self.source.finding(self.severity, &TOO_MANY, self.position, message)
+        self.source.finding(self.severity, &TOO_MANY_FINDINGS, self.position, message)
     }
 }
 
 impl fmt::Display for Diagnostic {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Position { line, column } = self.position;
-        let (snippet, indent) = window(self.source.line(line), column);
+        let (snippet, indent) = snippet_around(self.source.line(line), column);
         let gutter = line.to_string().len();
         writeln!(formatter, "{}[{}]: {}", self.severity.as_str(), self.code.id, self.message)?;
         writeln!(formatter, "{:gutter$} --> {}:{}", "", printable(self.source()), self.position)?;
@@ -142,21 +140,16 @@ impl fmt::Debug for Diagnostic {
     }
 }
 
-/// So many findings are told at once; a hostile text has a hundred thousand, and each wants its line looked up.
+/// At most this many findings are reported: a hostile text can have a hundred thousand, and each needs its line
+/// looked up.
 pub(crate) const MAX_FINDINGS: usize = 200;
 
 /// A named source text, kept for the lines that diagnostics show.
 pub(crate) struct Source {
     pub(crate) name: Arc<str>,
     pub(crate) text: String,
-    /// The lines of the whole source before the text.
+    /// The number of lines of the source before this text.
     pub(crate) lines_before: usize,
-}
-
-impl From<Text<'_>> for Source {
-    fn from(Text { name, text, lines_before }: Text<'_>) -> Self {
-        Self { name: name.into(), text: text.to_owned(), lines_before }
-    }
 }
 
 impl Source {
@@ -198,45 +191,46 @@ impl Source {
         Diagnostic { severity, code, message, source: Arc::clone(self), position, help: None }
     }
 
-    /// Where the first word of a line stands.
+    /// The location of the first word of a line.
     pub(crate) fn start_of(&self, line: usize) -> Position {
         let text = self.line(line);
         let indent = text.chars().take_while(|character| character.is_whitespace()).count();
         Position { line, column: indent + 1 }
     }
 
-    /// Looked up only for what is printed: a hostile text has a hundred thousand findings.
+    /// Called only for findings that are printed, because it walks through the text.
     pub(crate) fn line(&self, number: usize) -> &str {
         let index = number.saturating_sub(self.lines_before + 1);
         self.text.lines().nth(index).unwrap_or_default()
     }
 }
 
-/// What somebody else named, in a line of ours: nothing in it moves a terminal's cursor or forges a line of a log.
+/// `text` from a document or an object, made safe for one line of output: control characters, which could move a
+/// terminal's cursor or forge a log line, become spaces.
 ///
 /// ```
 /// assert_eq!(vestibule_rules::diagnostic::printable("we\u{1b}[31mb\n"), "we [31mb ");
 /// ```
 pub fn printable(text: &str) -> String {
-    text.chars().map(harmless).collect()
+    text.chars().map(printable_character).collect()
 }
 
-/// The same, and short.
+/// Like [`printable`], cut to 63 characters.
 pub(crate) fn shown(text: &str) -> String {
-    text.chars().map(harmless).take(63).collect()
+    text.chars().map(printable_character).take(63).collect()
 }
 
-fn harmless(character: char) -> char {
+fn printable_character(character: char) -> char {
     let turns_text_around = matches!(character, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     let ends_line = matches!(character, '\u{2028}' | '\u{2029}');
     if character.is_control() || turns_text_around || ends_line { ' ' } else { character }
 }
 
-/// The part of a line to show, and how far the caret stands in: a line of JSON may be a megabyte long.
-fn window(line: &str, column: usize) -> (String, usize) {
+/// The part of a line around the column, and the column within it. A line of JSON may be a megabyte long.
+fn snippet_around(line: &str, column: usize) -> (String, usize) {
     const WIDTH: usize = 100;
     let at = column.saturating_sub(1);
     let from = if at < WIDTH { 0 } else { at - WIDTH / 2 };
-    let shown = line.chars().skip(from).take(WIDTH).map(harmless).collect();
+    let shown = line.chars().skip(from).take(WIDTH).map(printable_character).collect();
     (shown, at - from)
 }

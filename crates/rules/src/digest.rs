@@ -1,19 +1,19 @@
-//! Names of contents.
+//! Digests of document contents.
 
 use sha2::{Digest as _, Sha256};
 
-/// How many digits a short name has.
+/// The number of digits of a short digest.
 pub(crate) const SHORT: usize = 12;
 
-/// The first 12 hexadecimal digits of the [`whole`] name.
+/// The first 12 hexadecimal digits of the [`full`] digest.
 pub(crate) fn short<'p>(parts: impl IntoIterator<Item = &'p str>) -> String {
-    let mut name = whole(parts);
+    let mut name = full(parts);
     name.truncate(SHORT);
     name
 }
 
-/// The SHA-256 of all `parts`, in hexadecimal digits; where one ends and the next begins counts.
-pub(crate) fn whole<'p>(parts: impl IntoIterator<Item = &'p str>) -> String {
+/// The SHA-256 of all `parts`, each preceded by its length, in hexadecimal digits.
+pub(crate) fn full<'p>(parts: impl IntoIterator<Item = &'p str>) -> String {
     let mut digest = Sha256::new();
     for part in parts {
         digest.update(part.len().to_be_bytes());
@@ -27,7 +27,7 @@ mod tests {
     use super::short;
 
     #[test]
-    fn tells_contents_apart() {
+    fn different_contents_have_different_digests() {
         assert_eq!(short(["a", "b"]), short(["a", "b"]));
         assert_eq!(short([""; 0]).len(), 12);
         assert_ne!(short(["a", "b"]), short(["ab", ""]));

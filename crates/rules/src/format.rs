@@ -1,5 +1,5 @@
-//! The rule format, defined once: the reader refuses what does not stand here, and the JSON Schema for editors is made
-//! of the same tables.
+//! The rule format as tables. The reader refuses fields that are not in them, and the JSON Schema for editors is
+//! generated from them.
 
 mod container;
 mod example;
@@ -19,11 +19,11 @@ pub(crate) use removal::*;
 pub(crate) use settings::*;
 pub(crate) use spec::*;
 
-/// A map of the format: its members, and nothing else, may stand in it.
+/// A map of the format. Other members than its fields are errors.
 pub(crate) struct Table {
-    /// What the map is, for people: `` `spec.match` ``.
+    /// The name of the map in messages: `` `spec.match` ``.
     pub(crate) what: &'static str,
-    /// One that can be used, on one line of YAML.
+    /// A valid example on one line of YAML.
     pub(crate) example: &'static str,
     pub(crate) fields: &'static [Field],
 }
@@ -32,36 +32,53 @@ pub(crate) struct Table {
 pub(crate) struct Field {
     pub(crate) name: &'static str,
     pub(crate) kind: Kind,
-    /// One sentence: what an editor shows, and the help where a required field is missing.
+    /// One sentence that editors show. It is also the help if a required field is missing.
     pub(crate) about: &'static str,
     pub(crate) required: bool,
-    /// What holds where the field is left out, as YAML.
+    /// The value of an absent field, as YAML.
     pub(crate) default: Option<&'static str>,
-    /// A value of a list or map, on one line of YAML, where the kind does not say one.
+    /// An example of a list or map on one line of YAML, if the kind has none.
     pub(crate) example: Option<&'static str>,
-    /// A field of the format that this version cannot act on; `about` says what to do instead.
+    /// Whether the field is reserved but not supported; `about` then names the alternative.
     pub(crate) refused: bool,
 }
 
-/// What a member holds.
+/// The kind of value that a member holds.
 #[derive(Clone, Copy)]
 pub(crate) enum Kind {
     Text,
     Boolean,
     Integer,
-    /// One of few words.
-    Word(&'static (dyn Words + Sync)),
-    /// A map of ours.
+    /// One of a few words.
+    Word(&'static (dyn Keywords + Sync)),
+    /// A map of the format.
     Map(&'static Table),
     /// A list.
     List(&'static Kind),
     /// A map with any keys.
     Entries(&'static Kind),
-    /// One or the other.
+    /// Any of these kinds.
     Either(&'static [Kind]),
-    /// A fragment of a pod, by the schema at this path below the pod; maps within it may have the members of the table
-    /// beside those of the pod.
+    /// A fragment of a pod, with the schema at this path below the pod. Maps in it may also have the fields of the
+    /// table.
     Fragment(&'static [&'static str], Option<&'static Table>),
+}
+
+/// A map or a list.
+#[derive(Clone, Copy)]
+pub(crate) enum Collection {
+    Map,
+    List,
+}
+
+impl Collection {
+    /// The words of messages.
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::Map => "a map",
+            Self::List => "a list",
+        }
+    }
 }
 
 impl Field {
@@ -84,7 +101,7 @@ impl Field {
         self
     }
 
-    /// A name that is kept for what does not exist (yet), or stands elsewhere; `about` is the way out.
+    /// A reserved name, or the name of a field that belongs elsewhere; `about` names the alternative.
     const fn refused(name: &'static str, about: &'static str) -> Self {
         let mut field = Self::new(name, Kind::Text, about);
         field.refused = true;
@@ -93,7 +110,7 @@ impl Field {
 }
 
 impl Table {
-    /// The names of the fields that can be used, sorted.
+    /// The sorted names of the supported fields.
     pub(crate) fn names(&self) -> impl Iterator<Item = &'static str> {
         let mut names: Vec<_> =
             self.fields.iter().filter(|field| !field.refused).map(|field| field.name).collect();
@@ -106,16 +123,16 @@ impl Table {
     }
 }
 
-/// The possible words of a field, each with what it stands for: the reader takes the values, the schema the words.
+/// The possible words of a field with their values. The reader uses both, the schema only the words.
 pub(crate) type Choice<T, const N: usize> = [(&'static str, T); N];
 
-/// A [`Choice`] of whatever type.
-pub(crate) trait Words {
-    fn words(&self) -> Vec<&'static str>;
+/// A [`Choice`] with values of any type.
+pub(crate) trait Keywords {
+    fn keywords(&self) -> Vec<&'static str>;
 }
 
-impl<T, const N: usize> Words for Choice<T, N> {
-    fn words(&self) -> Vec<&'static str> {
+impl<T, const N: usize> Keywords for Choice<T, N> {
+    fn keywords(&self) -> Vec<&'static str> {
         self.iter().map(|(word, _)| *word).collect()
     }
 }

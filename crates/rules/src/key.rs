@@ -1,4 +1,4 @@
-//! What tells list items apart: two items that the API server takes for the same have the same key.
+//! Keys of list items: two items that the API server merges into one have the same key.
 
 use std::borrow::Cow;
 
@@ -6,11 +6,11 @@ use vestibule_patch::{Key, View};
 
 use crate::overlay::Overlay;
 
-/// How the key of an item is called that an expression has still to compute. No two expressions of a document stand at one
-/// place, so no two such keys are the same.
+/// The start of a placeholder for a key that an expression computes later. The location of the expression follows, so
+/// that two placeholders of one document are different.
 pub(crate) const COMPUTED: &str = "$cel at ";
 
-/// The key of an item that a rule brings.
+/// The key of an item that a rule adds.
 pub(crate) fn of_overlay(item: &Overlay, keys: &[Key]) -> String {
     let written = |name: &str| match item.get(name) {
         Some(Overlay::Text(text) | Overlay::Literal(text)) => Some(Cow::Borrowed(text.as_str())),
@@ -20,7 +20,7 @@ pub(crate) fn of_overlay(item: &Overlay, keys: &[Key]) -> String {
     joined(keys, written).into_owned()
 }
 
-/// The key of an item that is there.
+/// The key of an item of the object.
 pub(crate) fn of_view<'d>(item: View<'d>, keys: &[Key]) -> Cow<'d, str> {
     let written = |name: &str| {
         let value = item.get(name).filter(|value| !value.is_null())?;
@@ -29,7 +29,7 @@ pub(crate) fn of_view<'d>(item: View<'d>, keys: &[Key]) -> Cow<'d, str> {
     joined(keys, written)
 }
 
-/// A mount path without the slash that may end it.
+/// A mount path without trailing slashes.
 pub(crate) fn trimmed_path(path: &str) -> &str {
     path.trim_end_matches('/')
 }

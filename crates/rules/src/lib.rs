@@ -1,21 +1,29 @@
-//! Injection rules: documents and a pod in; decision, operations and explanation out; no I/O, no clock.
+//! Injection rules: documents and a pod in; a decision, a JSON Patch and an explanation out. No input or output, no clock.
 //!
-//! [`RuleSet::load`] reads documents into a tree that knows where everything stands ([`yaml`]), and reports all that is
-//! wrong with all of them ([`Diagnostic`]). [`RuleSet::evaluate`] asks every rule about an object ([`Subject`]): is it
-//! meant, did somebody opt in or out, and what has to be added so that the object holds what the rule wants? The answer
-//! ([`Decision`]) is a JSON Patch in which every operation knows the rule, clause and line it comes from.
+//! The injector asks this crate about every admission request. The command line asks it for `inject`, `explain`, `lint`
+//! and `test`, and gets the same answers.
 //!
-//! Objects stay the text they came as and are opened only along the paths rules touch, so fields that nobody here knows
-//! survive. What rules made they recognise: a second evaluation changes nothing.
+//! - [`RuleSet::load`] reads documents ([`yaml`]) and compiles their rules. It reports all errors of all documents at
+//!   once ([`Diagnostic`]), each with its line.
+//! - [`RuleSet::evaluate`] evaluates every rule for one object ([`Subject`]). The [`Decision`] holds a verdict for each
+//!   rule and a JSON Patch; every operation knows the rule, clause and line that it comes from.
+//! - [`RuleSet::explain`] tells the same evaluation step by step. [`RuleSet::prove`] shows that a second evaluation
+//!   changes nothing, since the API server evaluates again when other webhooks have changed the object.
+//!
+//! An object stays the text that arrived and is opened only along the paths that rules touch, so fields that this crate
+//! does not know survive.
+//!
+//! Where to start reading: `evaluate.rs`, then `select` and `merge`. A new field of the rule format is declared in
+//! `format`, read in `load`, and kept in `rule`; `Rule::parts` is the one walk over the parts of a rule.
 
-/// The API group of rule documents, and the domain of the keys beside them: said here and nowhere else.
+/// The API group of rule documents, and the domain of all label and annotation keys. No other file spells it out.
 macro_rules! group {
     () => {
         "vestibule.dev"
     };
 }
 
-/// The one version of the group.
+/// The only version of the group.
 macro_rules! api_version {
     () => {
         concat!(group!(), "/v1alpha1")
@@ -25,6 +33,7 @@ macro_rules! api_version {
 mod decision;
 pub mod diagnostic;
 mod digest;
+mod duration;
 mod evaluate;
 mod explanation;
 mod expression;
@@ -38,6 +47,7 @@ mod near;
 mod overlay;
 mod parameter;
 mod pod;
+mod pod_types;
 mod proof;
 mod quantity;
 mod rule;
@@ -46,6 +56,7 @@ mod select;
 mod settings;
 mod subject;
 pub mod syntax;
+mod well_known;
 pub mod yaml;
 
 pub use decision::{Change, Decision, Origin, Outcome, Reason, Verdict};
@@ -57,21 +68,4 @@ pub use rule::{Resource, Rule, Verb};
 pub use select::{MIRROR_ANNOTATION, OWN_POD_LABEL};
 pub use settings::{Exemption, Mode, Settings};
 pub use subject::{NamespaceFacts, Subject};
-
-/// The `apiVersion` of rule documents.
-pub const API_VERSION: &str = api_version!();
-
-/// The label or annotation by which pods and namespaces opt in or out of rules.
-pub const INJECT_KEY: &str = concat!(group!(), "/inject");
-
-/// The same for one rule: its name follows.
-pub const RULE_KEY_PREFIX: &str = concat!("inject.", group!(), "/");
-
-/// The annotation that says what rules have added to a pod. Nothing here reads it.
-pub const STATUS_ANNOTATION: &str = concat!(group!(), "/injected");
-
-/// The label of ConfigMaps with rules; its value is `true`.
-pub const CONFIG_LABEL: &str = concat!(group!(), "/config");
-
-/// Who an injector is where it reports to a cluster, as `kubectl describe` shows it.
-pub const CONTROLLER: &str = concat!(group!(), "/injector");
+pub use well_known::{API_VERSION, CONFIG_LABEL, CONTROLLER, INJECT_KEY, RULE_KEY_PREFIX, STATUS_ANNOTATION};

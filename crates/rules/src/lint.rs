@@ -1,29 +1,29 @@
-//! What could be better about rules that work.
+//! Warnings and hints about rules that are valid.
 
-mod access;
-mod between;
+mod admission_policy;
+mod conflicts;
 mod containers;
-mod names;
-mod policy;
+mod references;
+mod security;
 mod templates;
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::RuleSet;
 use crate::diagnostic::{Code, Diagnostic, Position};
+use crate::evaluate::RuleSet;
 use crate::rule::Rule;
 use crate::yaml::{self, Node};
 
-/// A rule, and its `spec` as it was written.
-struct Page<'p> {
+/// A rule and the source of its `spec`.
+struct LintedRule<'p> {
     rule: &'p Rule,
     spec: &'p Node,
 }
 
 impl RuleSet {
-    /// What could be better: hints about what is missing or unused, warnings about what is probably not meant. The
-    /// warnings that were noticed while reading ([`RuleSet::warnings`]) are not among it.
+    /// Hints about missing and unused fields, and warnings about fields that probably do not do what the author
+    /// meant. The warnings of loading ([`RuleSet::warnings`]) are not repeated.
     ///
     /// ```
     /// use vestibule_rules::{RuleSet, Severity};
@@ -39,7 +39,7 @@ impl RuleSet {
     /// let rules = RuleSet::load([("rules.yaml", rule)], vestibule_patch::Schema::unknown()).unwrap();
     /// let hints = rules.lint();
     /// assert!(hints.iter().any(|hint| {
-    ///     hint.headline() == "rules.yaml:6:35: hint[VST0203]: `proxy` takes whatever `latest` is today"
+    ///     hint.headline() == "rules.yaml:6:35: hint[VST0203]: `proxy` has no fixed version"
     /// }));
     /// ```
     pub fn lint(&self) -> Vec<Diagnostic> {
@@ -47,24 +47,25 @@ impl RuleSet {
         let mut read: Vec<(&Rule, yaml::Document)> = Vec::new();
         let mut sources = HashMap::new();
         for rule in self.rules() {
-            let parts = sources.entry(Arc::as_ptr(&rule.text)).or_insert_with(|| yaml::Parts::of(&rule.text));
-            if let Some(document) = document_of(rule, parts) {
+            let source =
+                sources.entry(Arc::as_ptr(&rule.text)).or_insert_with(|| yaml::SplitSource::of(&rule.text));
+            if let Some(document) = document_of(rule, source) {
                 read.push((rule, document));
             }
         }
-        let mut pages = Vec::new();
+        let mut rules = Vec::new();
         for (rule, document) in &read {
-            pages.extend(document.root().get("spec").map(|spec| Page { rule, spec }));
+            rules.extend(document.root().get("spec").map(|spec| LintedRule { rule, spec }));
         }
-        for page in &pages {
-            containers::lint(page, &mut findings);
-            access::lint(page, &mut findings);
-            names::lint(page, &mut findings);
-            templates::lint(page, &mut findings);
-            policy::lint(page, self.pod(), &mut findings);
+        for rule in &rules {
+            containers::lint(rule, &mut findings);
+            security::lint(rule, &mut findings);
+            references::lint(rule, &mut findings);
+            templates::lint(rule, &mut findings);
+            admission_policy::lint(rule, self.pod(), &mut findings);
         }
-        names::between(&pages, &mut findings);
-        between::lint(self, &mut findings);
+        references::between_rules(&rules, &mut findings);
+        conflicts::lint(self, &mut findings);
         findings.sort_by(|one, other| {
             let key =
                 |finding: &Diagnostic| (finding.source().to_owned(), finding.position(), finding.code().id);
@@ -74,16 +75,17 @@ impl RuleSet {
     }
 }
 
-/// The document of `rule`, read once more: a set of rules keeps no trees. Others in the same text are skipped unread.
-fn document_of(rule: &Rule, parts: &yaml::Parts<'_>) -> Option<yaml::Document> {
+/// Reads the document of `rule` again, because a set of rules keeps no trees. Other documents of the source are not
+/// read.
+fn document_of(rule: &Rule, source: &yaml::SplitSource<'_>) -> Option<yaml::Document> {
     let name = |document: &yaml::Document| {
         let name = document.root().get("metadata").and_then(|metadata| metadata.get("name"));
         name.map(Node::at)
     };
-    parts.around(rule.at.line).into_iter().find(|document| name(document) == Some(rule.at))
+    source.documents_at(rule.at.line).into_iter().find(|document| name(document) == Some(rule.at))
 }
 
-impl Page<'_> {
+impl LintedRule<'_> {
     fn hint(&self, code: &'static Code, at: Position, message: String, help: &str) -> Diagnostic {
         Arc::clone(&self.rule.text).hint(code, at, message).with_help(help)
     }
@@ -96,16 +98,16 @@ impl Page<'_> {
         self.spec.get(field).and_then(Node::as_list).unwrap_or_default()
     }
 
-    /// The containers that the rule brings, each with the field it stands in.
-    fn brought(&self) -> impl Iterator<Item = (&'static str, &Node)> {
+    /// The containers that the rule injects, each with the field that holds it.
+    fn injected(&self) -> impl Iterator<Item = (&'static str, &Node)> {
         ["sidecars", "initContainers"]
             .into_iter()
             .flat_map(|field| self.list(field).iter().map(move |node| (field, node)))
     }
 
-    /// The same, and the blocks for containers that are there.
+    /// The containers that the rule injects and the blocks for existing containers.
     fn all_containers(&self) -> impl Iterator<Item = &Node> {
-        self.brought().map(|(_, node)| node).chain(self.list("containers"))
+        self.injected().map(|(_, node)| node).chain(self.list("containers"))
     }
 }
 

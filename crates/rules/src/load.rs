@@ -1,8 +1,7 @@
-//! Documents into rules: every problem of every document at once, or a set that can be used.
+//! Compiles documents into rules, or reports all errors of all documents.
 
 mod anchors;
 mod blocks;
-pub(crate) mod check;
 mod expressions;
 mod feedback;
 mod fragment;
@@ -12,11 +11,11 @@ mod items;
 mod matching;
 mod parameters;
 mod parts;
-mod profile;
+mod pod_types;
 mod reader;
 mod removals;
+mod security_profile;
 mod settings;
-mod typed;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -25,51 +24,50 @@ use vestibule_patch::Schema;
 
 use crate::diagnostic::{self, Diagnostic, MAX_FINDINGS, Position, Severity, Source};
 use crate::digest;
-use crate::expression::Total;
+use crate::expression::SharedBudget;
 use crate::rule::Rule;
 use crate::settings::Settings;
 use crate::yaml::{self, Text};
 use injection::{injection, is_settings};
 use reader::Reader;
-pub(crate) use typed::refusal;
 
-/// A rule, and the text it came from for what is found out later.
-struct Loaded {
+/// A rule and its source, for findings about several rules.
+struct LoadedRule {
     rule: Rule,
     source: Arc<Source>,
-    /// The labels and annotations of pods that it writes, as (map, key, place).
+    /// The labels and annotations of pods that the rule adds or removes, as (map, key, location).
     writes: Vec<(String, String, Position)>,
 }
 
-/// What all documents say together.
-pub(crate) struct Documents {
-    /// In the order they act in.
+/// The result of loading all documents.
+pub(crate) struct LoadedDocuments {
+    /// Rules in the order in which they are evaluated.
     pub(crate) rules: Vec<Rule>,
     pub(crate) settings: Settings,
     pub(crate) warnings: Vec<Diagnostic>,
-    /// The short digest of all documents, in whatever order and spelling they came.
+    /// The short digest of all documents. It does not depend on their order or formatting.
     pub(crate) hash: Arc<str>,
 }
 
-/// What all texts say.
+/// Loads the documents of all sources.
 pub(crate) fn documents<'s>(
     sources: impl IntoIterator<Item = Text<'s>>,
     pod: Schema<'_>,
-) -> Result<Documents, Vec<Diagnostic>> {
+) -> Result<LoadedDocuments, Vec<Diagnostic>> {
     let mut names = Vec::new();
     let read = sources.into_iter().map(|text| {
         names.push(text.name);
         yaml::read_all(text)
     });
     let read: Vec<_> = read.collect();
-    // The settings first, since rules are read by them.
+    // The settings come first, because they change how rules are read.
     let all = || read.iter().flat_map(|(documents, _)| documents);
-    let (settings, about_settings) = settings_of(all().filter(|document| is_settings(document.root())));
+    let (settings, settings_findings) = settings_of(all().filter(|document| is_settings(document.root())));
     let mut digests: Vec<String> = all().map(digest_of).collect();
     digests.sort_unstable();
     let hash_of_all = digest::short(digests.iter().filter_map(|whole| whole.get(..digest::SHORT))).into();
     let (mut loaded, mut findings) = (Vec::new(), Vec::new());
-    let total = Total::of_a_load();
+    let total = SharedBudget::of_a_load();
     for (documents, problems) in read {
         findings.extend(problems);
         for document in documents.iter().filter(|document| !is_settings(document.root())) {
@@ -81,18 +79,18 @@ pub(crate) fn documents<'s>(
             let source = reader.source;
             loaded.extend(rule.map(|rule| {
                 let rule = Rule { digest: digest_of(document).into(), ..rule };
-                Loaded { writes: writes(&rule), rule, source }
+                LoadedRule { writes: writes(&rule), rule, source }
             }));
         }
     }
-    findings.extend(about_settings);
-    findings.extend(doubled(&loaded));
+    findings.extend(settings_findings);
+    findings.extend(duplicate_names(&loaded));
     findings.extend(feedback::findings(&loaded, &settings));
     findings.extend(anchors::findings(&loaded));
     findings.extend(removals::findings(&loaded));
-    sort(&mut findings, &names);
+    sort_by_source(&mut findings, &names);
     let wrong = findings.iter().any(|finding| finding.severity() == Severity::Error);
-    let more = findings.get(MAX_FINDINGS).map(Diagnostic::and_more);
+    let more = findings.get(MAX_FINDINGS).map(Diagnostic::and_more_hidden);
     findings.truncate(MAX_FINDINGS);
     findings.extend(more);
     if wrong {
@@ -100,11 +98,11 @@ pub(crate) fn documents<'s>(
     }
     let mut rules: Vec<Rule> = loaded.into_iter().map(|loaded| loaded.rule).collect();
     rules.sort_by(|one, other| (one.order, &one.name).cmp(&(other.order, &other.name)));
-    Ok(Documents { rules, settings, warnings: findings, hash: hash_of_all })
+    Ok(LoadedDocuments { rules, settings, warnings: findings, hash: hash_of_all })
 }
 
-/// By source as they came, then by place.
-fn sort(findings: &mut [Diagnostic], names: &[&str]) {
+/// Sorts findings by source in the order of loading, then by location.
+fn sort_by_source(findings: &mut [Diagnostic], names: &[&str]) {
     let mut rank = HashMap::new();
     for (index, name) in names.iter().enumerate() {
         rank.entry(*name).or_insert(index);
@@ -114,20 +112,24 @@ fn sort(findings: &mut [Diagnostic], names: &[&str]) {
 }
 
 fn digest_of(document: &yaml::Document) -> String {
-    digest::whole([document.to_json().as_str()])
+    digest::full([document.to_json().as_str()])
 }
 
-/// The settings of the first document, and what is wrong with any of them.
+/// The settings of the first settings document, and the findings about all of them.
 fn settings_of<'d>(documents: impl Iterator<Item = &'d yaml::Document>) -> (Settings, Vec<Diagnostic>) {
     let mut findings = Vec::new();
     let mut first: Option<(Settings, String)> = None;
     for document in documents {
         let source = Arc::clone(document.source_text());
-        let mut reader = Reader::new(source, true, Total::of_a_load());
+        let mut reader = Reader::new(source, true, SharedBudget::of_a_load());
         let settings = settings::settings(&mut reader, document.root());
         let at = document.root().at();
-        if let Some((_, place)) = &first {
-            reader.error(&diagnostic::DOUBLED_SETTINGS, at, format!("settings exist already, at {place}"));
+        if let Some((_, location)) = &first {
+            reader.error(
+                &diagnostic::DUPLICATE_SETTINGS,
+                at,
+                format!("settings exist already, at {location}"),
+            );
         } else {
             first = Some((settings, format!("{}:{at}", document.source())));
         }
@@ -143,14 +145,14 @@ fn writes(rule: &Rule) -> Vec<(String, String, Position)> {
     added.chain(removed).map(|(map, key, clause)| (map, key.clone(), clause.at)).collect()
 }
 
-fn doubled(loaded: &[Loaded]) -> Vec<Diagnostic> {
+fn duplicate_names(loaded: &[LoadedRule]) -> Vec<Diagnostic> {
     let mut first: HashMap<&str, &Rule> = HashMap::new();
     let mut findings = Vec::new();
-    for Loaded { rule, source, .. } in loaded {
+    for LoadedRule { rule, source, .. } in loaded {
         if let Some(earlier) = first.get(rule.name()) {
             let message =
                 format!("rule `{}` exists already, at {}:{}", rule.name, earlier.source, earlier.at);
-            findings.push(source.error(&diagnostic::DOUBLED_NAME, rule.at, message));
+            findings.push(source.error(&diagnostic::DUPLICATE_NAME, rule.at, message));
         } else {
             first.insert(rule.name(), rule);
         }

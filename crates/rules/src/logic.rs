@@ -1,44 +1,48 @@
-//! What a rule computes: its parameters, variables and conditions, and itself once expressions have values.
+//! The parameters, variables and conditions of a rule, and the rule with the values of its expressions.
+//!
+//! `evaluate` asks [`Logic::declined`] whether the conditions hold, and [`instantiate`] for a rule without expressions before
+//! `merge` applies it. `keys` does the same for keys of lists, which must be known before anything is merged.
 
 mod keys;
 
 use std::sync::Arc;
 
 use crate::diagnostic::Position;
-use crate::expression::{Expression, Scope, Trouble, Variable};
-use crate::load::{check, refusal};
+use crate::expression::{EvaluationError, Expression, Scope, Variable};
 use crate::merge::Failure;
 use crate::overlay::{Member, Overlay};
 use crate::parameter::Parameter;
-use crate::rule::{Clause, Item, Part, Rule};
+use crate::pod_types::type_error;
+use crate::rule::{Base, Clause, Item, PartDestination, Rule};
+use crate::syntax;
 pub(crate) use keys::{checked as checked_keys, with_keys};
 
-/// What is computed for every object.
+/// The computed parts of a rule.
 #[derive(Clone, Default)]
 pub(crate) struct Logic {
     pub(crate) parameters: Vec<Parameter>,
     pub(crate) variables: Vec<Variable>,
-    /// Each must hold.
+    /// The conditions; all of them must hold.
     pub(crate) when: Vec<Expression>,
-    /// Whether values of the rule are expressions.
+    /// Whether any value of the rule is an expression.
     pub(crate) dynamic: bool,
-    /// Whether what tells items apart is an expression, anywhere in the rule.
+    /// Whether any key of a list in the rule is an expression.
     pub(crate) computes_keys: bool,
-    /// Whether the object as it is becoming decides about any of it.
+    /// Whether any expression reads the object with the changes of earlier rules.
     pub(crate) reads_object: bool,
-    /// Whether the annotations or labels of the namespace do.
+    /// Whether any expression or parameter reads the labels or annotations of the namespace.
     pub(crate) reads_namespace: bool,
-    /// Whether what the owner is called may.
+    /// Whether any expression may read the name of the owner.
     pub(crate) reads_owner_name: bool,
 }
 
 impl Logic {
-    /// Whether nothing can keep the rule from acting.
+    /// Whether the rule has neither conditions nor parameters.
     pub(crate) fn is_empty(&self) -> bool {
         self.when.is_empty() && self.parameters.is_empty()
     }
 
-    /// Whether there is nothing to compute for an object.
+    /// Whether the rule is the same for every object.
     pub(crate) fn is_fixed(&self) -> bool {
         self.when.is_empty() && !self.dynamic
     }
@@ -50,96 +54,66 @@ impl Logic {
             match condition.holds(scope) {
                 Ok(true) => {}
                 Ok(false) => return Ok(Some(clause)),
-                Err(trouble) => return Err(failure(clause, &trouble)),
+                Err(error) => return Err(failure(clause, &error)),
             }
         }
         Ok(None)
     }
 }
 
-/// `rule` with values for its expressions, checked as the reader checks those that are written out.
-/// `None` where it has none.
+/// `rule` with the values of its expressions, which get the same checks as written values. `None` where it has no
+/// expressions.
 pub(crate) fn instantiate(rule: &Rule, scope: &Scope<'_>) -> Result<Option<Rule>, Failure> {
     if !rule.logic.dynamic {
         return Ok(None);
     }
     let mut rule = rule.clone();
-    parts(&mut rule.metadata, "", scope)?;
-    parts(&mut rule.spec, "pod.spec", scope)?;
-    items(&mut rule.volumes, |item| item, "volumes", scope)?;
-    items(&mut rule.injected, |one| &mut one.item, "sidecars", scope)?;
-    for block in &mut rule.blocks {
-        for list in &mut block.lists {
-            items(&mut list.items, |item| item, list.member, scope)?;
-        }
-        parts(&mut block.parts, "containers", scope)?;
-    }
+    rule.retain_parts(|destination, item| instantiate_item(&destination, item, scope))?;
     Ok(Some(rule))
 }
 
-fn parts(parts: &mut Vec<Part>, field: &str, scope: &Scope<'_>) -> Result<(), Failure> {
-    retain(parts, |part| {
-        let before = part.item.overlay.to_json();
-        let Some(overlay) = computed(&part.item, scope)? else { return Ok(false) };
-        let whole = part.path.iter().rev().fold(
-            if part.listed {
+/// Gives the expressions of `item` their values; `false` if the item is left out.
+fn instantiate_item(
+    destination: &PartDestination<'_>,
+    item: &mut Item,
+    scope: &Scope<'_>,
+) -> Result<bool, Failure> {
+    let Some(overlay) = computed(item, scope)? else { return Ok(false) };
+    match (destination.list, destination.base) {
+        (Some(list), _) => checked(item, list, &overlay)?,
+        (None, Base::Metadata) => {}
+        (None, base) => {
+            let field = if matches!(base, Base::Spec) { "pod.spec" } else { "containers" };
+            let innermost = if destination.is_item {
                 Overlay::List(vec![overlay.clone()])
             } else {
-                Overlay::map([(part.item.key.clone(), overlay.clone())])
-            },
-            |below, name| Overlay::map([(name.clone(), below)]),
-        );
-        // The innermost map of a listed part is the list's own member.
-        checked(&part.item, field, &whole)?;
-        if part.listed && part.item.key == before {
-            part.item.key = overlay.to_json();
+                Overlay::map([(item.key.clone(), overlay.clone())])
+            };
+            let nested = |below, name: &str| Overlay::map([(name.to_owned(), below)]);
+            checked(item, field, &destination.path().rev().fold(innermost, nested))?;
+            // The key of an item in a list without keys is the item itself.
+            if destination.is_item && item.key == item.overlay.to_json() {
+                item.key = overlay.to_json();
+            }
         }
-        part.item.set(overlay);
-        Ok(true)
-    })
-}
-
-fn items<T>(
-    all: &mut Vec<T>,
-    item: impl Fn(&mut T) -> &mut Item,
-    field: &str,
-    scope: &Scope<'_>,
-) -> Result<(), Failure> {
-    retain(all, |one| {
-        let item = item(one);
-        let Some(overlay) = computed(item, scope)? else { return Ok(false) };
-        checked(item, field, &overlay)?;
-        item.set(overlay);
-        Ok(true)
-    })
-}
-
-/// Keeps what `keep` keeps, up to the first failure.
-fn retain<T>(all: &mut Vec<T>, mut keep: impl FnMut(&mut T) -> Result<bool, Failure>) -> Result<(), Failure> {
-    let mut failed = Ok(());
-    all.retain_mut(|one| {
-        failed.is_err()
-            || keep(one).unwrap_or_else(|failure| {
-                failed = Err(failure);
-                true
-            })
-    });
-    failed
+    }
+    item.set(overlay);
+    Ok(true)
 }
 
 fn computed(item: &Item, scope: &Scope<'_>) -> Result<Option<Overlay>, Failure> {
-    resolved(&item.overlay, scope).map_err(|(trouble, at)| {
+    resolved(&item.overlay, scope).map_err(|(error, at)| {
         let clause = Clause { text: Arc::clone(&item.clause.text), at };
-        failure(clause, &trouble)
+        failure(clause, &error)
     })
 }
 
-/// `overlay` with values for its expressions; `None` where it is left out.
+/// `overlay` with the values of its expressions; `None` where it is left out.
 // Recursion is bounded by the depth of the rule's document.
-fn resolved(overlay: &Overlay, scope: &Scope<'_>) -> Result<Option<Overlay>, (Trouble, Position)> {
+fn resolved(overlay: &Overlay, scope: &Scope<'_>) -> Result<Option<Overlay>, (EvaluationError, Position)> {
     match overlay {
         Overlay::Expression(expression) => {
-            let value = expression.overlay(scope).map_err(|trouble| (trouble, expression.at))?;
+            let value = expression.overlay(scope).map_err(|error| (error, expression.at))?;
             Ok(value.filter(|value| !matches!(value, Overlay::List(items) if items.is_empty())))
         }
         Overlay::List(items) => {
@@ -166,9 +140,9 @@ fn checked(item: &Item, field: &str, overlay: &Overlay) -> Result<(), Failure> {
         return Ok(());
     }
     let ports = if field == "ports" { std::slice::from_ref(overlay) } else { ports(overlay) };
-    let named = ports.iter().filter_map(|port| port.text("name")).try_for_each(check::port);
-    let refused = named.err().map(|wanted| format!("the name of a port wants {wanted}"));
-    match refused.or_else(|| refusal(field, overlay)) {
+    let named = ports.iter().filter_map(|port| port.text("name")).try_for_each(syntax::port);
+    let invalid_port = named.err().map(|wanted| format!("the name of a port wants {wanted}"));
+    match invalid_port.or_else(|| type_error(field, overlay)) {
         Some(sentence) => Err(Failure { clause: item.clause.clone(), sentence, conflict: None }),
         None => Ok(()),
     }
@@ -178,7 +152,7 @@ fn ports(overlay: &Overlay) -> &[Overlay] {
     overlay.get("ports").map(Overlay::items).unwrap_or_default()
 }
 
-fn failure(clause: Clause, trouble: &Trouble) -> Failure {
-    let sentence = format!("`{}`: {}", clause.text, trouble.sentence());
+fn failure(clause: Clause, error: &EvaluationError) -> Failure {
+    let sentence = format!("`{}`: {}", clause.text, error.sentence());
     Failure { clause, sentence, conflict: None }
 }

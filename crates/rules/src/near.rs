@@ -1,60 +1,28 @@
-//! "Did you mean".
+//! The candidate that a "did you mean" proposes.
 
-/// The candidate that `word` is probably a misspelling of.
+/// The candidate closest to `word`, if at most a third of the letters (1 to 3) differ.
 pub(crate) fn nearest<'c>(word: &str, candidates: impl IntoIterator<Item = &'c str>) -> Option<&'c str> {
+    let word = word.to_lowercase();
     let allowed = (word.chars().count() / 3).clamp(1, 3);
-    candidates
+    let measured = candidates
         .into_iter()
-        .map(|candidate| (distance(&word.to_lowercase(), &candidate.to_lowercase()), candidate))
-        .filter(|(distance, candidate)| *distance <= allowed && *distance < candidate.chars().count())
-        .min_by_key(|(distance, _)| *distance)
-        .map(|(_, candidate)| candidate)
-}
-
-/// Insertions, removals, substitutions and swaps of neighbours that lead from one word to the other.
-fn distance(from: &str, to: &str) -> usize {
-    let to: Vec<char> = to.chars().collect();
-    let mut before: Vec<usize> = Vec::new();
-    let mut row: Vec<usize> = (0..=to.len()).collect();
-    let mut previous = None;
-    for (line, letter) in from.chars().enumerate() {
-        let mut next = vec![line + 1];
-        for (column, other) in to.iter().enumerate() {
-            let cell = |row: &[usize], at: usize| row.get(at).copied().unwrap_or(usize::MAX - 1);
-            let substituted = cell(&row, column) + usize::from(letter != *other);
-            let mut least = substituted.min(cell(&row, column + 1) + 1).min(cell(&next, column) + 1);
-            if let Some(left) = column.checked_sub(1)
-                && previous == Some(*other)
-                && to.get(left) == Some(&letter)
-            {
-                least = least.min(cell(&before, left) + 1);
-            }
-            next.push(least);
-        }
-        before = std::mem::replace(&mut row, next);
-        previous = Some(letter);
-    }
-    row.last().copied().unwrap_or_default()
+        .map(|candidate| (strsim::osa_distance(&word, &candidate.to_lowercase()), candidate));
+    let near = measured
+        .filter(|(distance, candidate)| *distance <= allowed && *distance < candidate.chars().count());
+    near.min_by_key(|(distance, _)| *distance).map(|(_, candidate)| candidate)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{distance, nearest};
+    use super::nearest;
 
     #[test]
-    fn counts_edits() {
-        assert_eq!(distance("", "abc"), 3);
-        assert_eq!(distance("volumeMount", "volumeMounts"), 1);
-        assert_eq!(distance("iamge", "image"), 1);
-        assert_eq!(distance("kitten", "sitting"), 3);
-    }
-
-    #[test]
-    fn proposes_only_what_is_near() {
-        let fields = ["volumeMounts", "volumeDevices", "name", "env"];
+    fn only_a_near_candidate_is_proposed() {
+        let fields = ["volumeMounts", "volumeDevices", "name", "env", "image"];
         assert_eq!(nearest("volumeMount", fields), Some("volumeMounts"));
         assert_eq!(nearest("VOLUMEMOUNTS", fields), Some("volumeMounts"));
         assert_eq!(nearest("nmae", fields), Some("name"));
+        assert_eq!(nearest("iamge", fields), Some("image"));
         assert_eq!(nearest("affinity", fields), None);
         assert_eq!(nearest("xyz", fields), None);
     }

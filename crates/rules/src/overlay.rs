@@ -1,18 +1,18 @@
-//! What a rule wants to be there: a fragment of a pod, typed.
+//! The value that a rule adds: a typed fragment of a pod.
 
 use std::sync::Arc;
 
 use crate::expression::Expression;
 use crate::yaml::write_quoted;
 
-/// A value that a rule brings. It may be a secret, so there is no `Debug`.
+/// A value that a rule adds. It may be a secret, so there is no `Debug`.
 #[derive(Clone)]
 pub(crate) enum Overlay {
     Text(String),
-    /// A number or truth value, as JSON.
+    /// A number or boolean, as JSON.
     Literal(String),
     List(Vec<Overlay>),
-    /// A value yet to be computed: none is left when a rule is laid in.
+    /// A value that is computed for each object. A rule that is merged into an object has none left.
     Expression(Arc<Expression>),
     Map(Vec<Member>),
 }
@@ -21,12 +21,13 @@ pub(crate) enum Overlay {
 pub(crate) struct Member {
     pub(crate) name: String,
     pub(crate) value: Overlay,
-    /// Whether the schema knows the field. The API server may drop one that is unknown, so its absence proves nothing.
+    /// Whether the schema knows the field. The API server may drop an unknown field, so a missing one does not mean
+    /// that the rule has yet to act.
     pub(crate) known: bool,
 }
 
 impl Overlay {
-    /// A map with the members given, all known.
+    /// A map with these members, marked as known to the schema.
     pub(crate) fn map(members: impl IntoIterator<Item = (String, Overlay)>) -> Self {
         let members = members.into_iter().map(|(name, value)| Member { name, value, known: true });
         Self::Map(members.collect())
@@ -62,7 +63,7 @@ impl Overlay {
         self.get(name).and_then(Self::as_text)
     }
 
-    /// Whether part of it is yet to be computed.
+    /// Whether it contains an expression.
     pub(crate) fn is_dynamic(&self) -> bool {
         match self {
             Self::Expression(_) => true,
@@ -72,7 +73,7 @@ impl Overlay {
         }
     }
 
-    /// Without what is yet to be computed.
+    /// The value as JSON. Items and members that are expressions are left out.
     pub(crate) fn to_json(&self) -> String {
         let mut json = String::new();
         self.write_json(&mut json);

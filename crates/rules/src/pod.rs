@@ -1,21 +1,21 @@
-//! What is known about pods: what the schema says, and by hand what it does not.
+//! Facts about pods: the schema of their parts, and lists of facts that no schema states.
 
 use vestibule_patch::Schema;
 
-/// What the schema says of the parts that rules go into: asked once, not for each object.
+/// The schemas of the parts of a pod that rules change, looked up once instead of for each object.
 #[derive(Clone, Copy)]
 pub(crate) struct Shape {
     pub(crate) pod: Schema<'static>,
     pub(crate) metadata: Schema<'static>,
     pub(crate) spec: Schema<'static>,
     pub(crate) volumes: Schema<'static>,
-    /// Of each list of containers.
+    /// The schema of each list of containers.
     pub(crate) containers: Schema<'static>,
     pub(crate) container: Schema<'static>,
 }
 
 impl Shape {
-    /// `pod` stands on the type of pods.
+    /// `pod` is the schema of pods.
     pub(crate) fn of(pod: Schema<'static>) -> Self {
         let spec = pod.field("spec");
         let (metadata, volumes, containers) =
@@ -24,7 +24,7 @@ impl Shape {
     }
 }
 
-/// Members whose value is text however it is written: `value: on`, `image: 1.10`, `cpu: 1`.
+/// Members whose value is text even if YAML would read a boolean or a number: `value: on`, `image: 1.10`, `cpu: 1`.
 const TEXTS: &[&str] = &[
     "args",
     "claimName",
@@ -61,19 +61,19 @@ const TEXT_MAPS: &[&str] = &[
     "volumeAttributes",
 ];
 
-/// Members (or the maps they stand in) that hold quantities, which have several spellings.
+/// Members, or the maps around them, that hold quantities; one quantity has several spellings.
 const QUANTITIES: &[&str] = &["divisor", "limits", "overhead", "requests", "sizeLimit"];
 
-/// Lists whose items mean the same in any order and beside any others, though the API server merges them as one value:
-/// of containers, capabilities, projected volumes, the files of a volume, and pods.
+/// Lists that the API server replaces as one value although their items are independent of order and of each other:
+/// in containers, capabilities, projected volumes, the files of a volume, and pods.
 const OPEN_LISTS: &[&str] =
     &["add", "drop", "envFrom", "items", "readinessGates", "sources", "supplementalGroups", "tolerations"];
 
-/// Members that the API server leaves out where they have their zero value; pointers such as
-/// `allowPrivilegeEscalation` are none of them.
+/// Members that the API server omits if they have their zero value. Pointers such as `allowPrivilegeEscalation` are
+/// not among them.
 const OMITTED_ZEROS: &[&str] = &["hostPort", "readOnly", "stdin", "stdinOnce", "tty"];
 
-/// The sources of a volume: all of its members but `name`.
+/// The sources of a volume: all of its members except `name`.
 const VOLUME_SOURCES: &[&str] = &[
     "awsElasticBlockStore",
     "azureDisk",
@@ -107,7 +107,8 @@ const VOLUME_SOURCES: &[&str] = &[
     "vsphereVolume",
 ];
 
-/// Members of which an object has one at most. `image` makes no union of a container: it is text there.
+/// Groups of members that exclude each other. `image` is a volume source; the `image` of a container is text and
+/// belongs to no group.
 const UNIONS: &[&[&str]] = &[
     VOLUME_SOURCES,
     &["value", "valueFrom"],
@@ -133,14 +134,14 @@ pub(crate) fn is_open_list(member: &str) -> bool {
     OPEN_LISTS.contains(&member)
 }
 
-/// Whether an absent `member` means the same as the value `json`.
+/// Whether leaving out `member` means the same as the value `json`.
 pub(crate) fn is_default(member: &str, json: &str) -> bool {
     json == "\"\""
         || (member, json) == ("protocol", "\"TCP\"")
         || (matches!(json, "false" | "0") && OMITTED_ZEROS.contains(&member))
 }
 
-/// Two of `members` that exclude each other.
+/// The first two of `members` that exclude each other.
 pub(crate) fn excluding<'m>(members: &[&'m str]) -> Option<(&'m str, &'m str)> {
     UNIONS.iter().find_map(|union| {
         let mut present = members.iter().copied().filter(|member| union.contains(member));
@@ -148,7 +149,7 @@ pub(crate) fn excluding<'m>(members: &[&'m str]) -> Option<(&'m str, &'m str)> {
     })
 }
 
-/// The members that exclude `member`, itself among them.
+/// The group of members that exclude each other and contains `member`.
 pub(crate) fn union_of(member: &str) -> Option<&'static [&'static str]> {
     UNIONS.iter().find(|union| union.contains(&member)).copied()
 }

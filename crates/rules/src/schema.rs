@@ -6,13 +6,15 @@ use serde_json::{Map, Value, json};
 use vestibule_patch::{List, Schema};
 
 use crate::format::{self, Field, Kind, Table};
-use crate::{API_VERSION, pod, yaml};
+use crate::pod;
+use crate::well_known::API_VERSION;
+use crate::yaml;
 
-/// The JSON Schema (draft 2020-12) of rule documents, made of the tables that the reader reads by. `pod` stands on the
-/// type of pods: with it, editors complete the fields of containers and volumes, too. Fields that it does not know are
-/// invalid here; the reader keeps them with a warning.
+/// The JSON Schema (draft 2020-12) of rule documents, generated from the tables that the reader uses. `pod` is the
+/// schema of pods: with it, editors also complete the fields of containers and volumes. Fields that `pod` does not
+/// know are invalid in this schema; the reader keeps them with a warning.
 ///
-/// An editor takes it from the first line of a file: `# yaml-language-server: $schema=rules.schema.json`.
+/// An editor finds it by the first line of a file: `# yaml-language-server: $schema=rules.schema.json`.
 ///
 /// ```
 /// let schema = vestibule_rules::schema::json(vestibule_patch::Schema::unknown());
@@ -42,7 +44,8 @@ pub fn json(pod: Schema<'_>) -> String {
 struct Writer<'t> {
     pod: Schema<'t>,
     definitions: Map<String, Value>,
-    /// The names of what was written, by the address of the fields: a type of a pod also by what the format adds to it.
+    /// The names of the definitions written so far, by the address of their fields. A type of the pod is keyed by the
+    /// table that the format adds to it as well.
     tables: HashMap<*const Field, String>,
     types: HashMap<(*const vestibule_patch::Field, Option<*const Field>), String>,
 }
@@ -67,7 +70,7 @@ impl<'t> Writer<'t> {
         reference(self.tables.get(&address))
     }
 
-    /// A name for a definition that no other one has.
+    /// A name that no other definition has.
     fn free(&mut self, wanted: &str) -> String {
         let mut name = wanted.to_owned();
         let mut number = 1;
@@ -100,10 +103,10 @@ impl<'t> Writer<'t> {
             Kind::Text => text(),
             Kind::Boolean => json!({"type": "boolean"}),
             Kind::Integer => json!({"type": "integer"}),
-            Kind::Word(words) => json!({"enum": words.words()}),
+            Kind::Word(words) => json!({"enum": words.keywords()}),
             Kind::Map(table) => self.table(table),
             Kind::List(item) => json!({"type": "array", "items": self.kind(*item)}),
-            // Values of labels and the like may be expressions.
+            // Values of labels and similar maps may be expressions.
             Kind::Entries(Kind::Text) => {
                 json!({"type": "object", "additionalProperties": {"anyOf": [text(), expression()]}})
             }
@@ -114,8 +117,8 @@ impl<'t> Writer<'t> {
                 json!({"anyOf": kinds.iter().map(|kind| self.kind(*kind)).collect::<Vec<_>>()})
             }
             Kind::Fragment(path, ours) => {
-                let place = path.iter().fold(self.pod, |schema, member| schema.field(member));
-                self.fragment(&path.join("."), place, ours)
+                let below = path.iter().fold(self.pod, |schema, member| schema.field(member));
+                self.fragment(&path.join("."), below, ours)
             }
         }
     }
@@ -139,7 +142,7 @@ impl<'t> Writer<'t> {
         if schema.fields().is_empty() { json!({}) } else { self.object(path, schema, ours) }
     }
 
-    /// A reference to the definition of a type of the pod with the words of ours in it.
+    /// A reference to the definition of a type of the pod, including the fields that the format adds.
     fn object(&mut self, path: &str, schema: Schema<'t>, ours: Option<&'static Table>) -> Value {
         let address = (schema.fields().as_ptr(), ours.map(|table| table.fields.as_ptr()));
         if !self.types.contains_key(&address) {
@@ -153,7 +156,7 @@ impl<'t> Writer<'t> {
             if let Some(table) = ours {
                 fields.extend(self.fields(table));
             }
-            // In place of a value there may be an expression.
+            // An expression may replace the value.
             fields.insert("$cel".to_owned(), json!({"type": "string"}));
             let definition = json!({"type": "object", "properties": fields, "additionalProperties": false});
             self.definitions.insert(name, definition);
@@ -166,7 +169,7 @@ fn reference(name: Option<&String>) -> Value {
     json!({"$ref": format!("#/$defs/{}", name.map(String::as_str).unwrap_or_default())})
 }
 
-/// Text keeps the form it is written in, so that `1.10` is text as well.
+/// A text field accepts unquoted numbers and booleans, because it keeps their spelling: `1.10`.
 fn text() -> Value {
     json!({"type": ["string", "number", "boolean"]})
 }

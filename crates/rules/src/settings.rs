@@ -1,11 +1,11 @@
-//! What an administrator settles for all rules.
+//! The settings that an administrator makes for all rules.
 
 use std::sync::Arc;
 
-use crate::Position;
+use crate::diagnostic::Position;
 use crate::rule::Labels;
 
-/// The one `InjectorSettings` among the documents, or what holds without it.
+/// The settings of the only `InjectorSettings` document, or the defaults without one.
 ///
 /// ```
 /// use vestibule_rules::{Mode, RuleSet};
@@ -41,15 +41,15 @@ pub struct Settings {
 /// Whether rules act.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Mode {
-    /// Nobody is asked, and whoever asks is let through.
+    /// No rule is evaluated, and every object is allowed unchanged. No webhook is registered.
     Off,
-    /// Rules decide and their decisions are reported, but nothing is changed or denied.
+    /// Rules are evaluated and their decisions are reported, but no object is changed or denied.
     Observe,
-    /// Rules act.
+    /// Rules change and deny objects.
     On,
 }
 
-/// Objects that an administrator takes away from all rules: those for which every condition of the entry holds.
+/// Objects that no rule touches: every condition of the exemption holds for them.
 #[derive(Clone)]
 pub struct Exemption {
     pub(crate) namespaces: Vec<String>,
@@ -67,29 +67,28 @@ impl Settings {
         self.mode
     }
 
-    /// `ownNamespace: inject`: whether rules reach the pods of others in the injector's own namespace. They do not by
-    /// default.
+    /// `ownNamespace: inject`: whether rules apply to other pods in the injector's own namespace. The default is no.
     pub fn injects_own_namespace(&self) -> bool {
         self.own_namespace
     }
 
-    /// `nativeSidecars`: whether `mode: auto` makes native sidecars (KEP-753). It does by default.
+    /// `nativeSidecars`: whether `mode: auto` makes native sidecars (KEP-753). The default is yes.
     pub fn native_sidecars(&self) -> bool {
         self.native_sidecars
     }
 
-    /// `exemptions`: what no rule touches. None by default.
+    /// `exemptions`: the objects that no rule touches. The default is none.
     pub fn exemptions(&self) -> &[Exemption] {
         &self.exemptions
     }
 
-    /// `requiredEverywhere: allow`: whether a required rule may do without a restriction to namespaces, so that nothing
-    /// at all starts while the injector is down. It may not by default.
+    /// `requiredEverywhere: allow`: whether a required rule needs no restriction to namespaces. With such a rule no
+    /// pod starts in the cluster while the injector is down, so the default is no.
     pub fn allows_required_everywhere(&self) -> bool {
         self.required_everywhere
     }
 
-    /// `successEvents`: whether an Event tells of injections that went well. None does by default.
+    /// `successEvents`: whether successful injections are reported as Events. The default is no.
     pub fn success_events(&self) -> bool {
         self.success_events
     }
@@ -127,7 +126,7 @@ impl Mode {
 }
 
 impl Exemption {
-    /// The names of namespaces, one of which it must be; any where there are none.
+    /// The names of the exempt namespaces. An empty list sets no condition.
     pub fn namespaces(&self) -> &[String] {
         &self.namespaces
     }
@@ -142,12 +141,12 @@ impl Exemption {
         self.object_labels.pairs()
     }
 
-    /// The names of users, one of which must ask; a final `*` stands for any rest. Any user where there are none.
+    /// The names of the exempt users; a final `*` matches any suffix. An empty list sets no condition.
     pub fn users(&self) -> &[String] {
         &self.users
     }
 
-    /// Why, in the administrator's words; may be empty.
+    /// The reason in the administrator's words; may be empty.
     pub fn reason(&self) -> &str {
         &self.reason
     }
@@ -157,7 +156,7 @@ impl Exemption {
         &self.source
     }
 
-    /// Where it stands in its source.
+    /// Its location in the source.
     pub fn position(&self) -> Position {
         self.at
     }

@@ -1,9 +1,10 @@
-//! YAML and JSON as a tree that knows where everything stands.
+//! YAML and JSON documents as trees in which every value has its location.
 //!
-//! Values keep their text: whether `1.10` is a number or the words of an environment variable is the reader's question,
-//! not the parser's. Nothing here knows rules; users' pods are read with it too.
+//! A scalar keeps its text, because only the reader knows whether `1.10` is a number or the value of an environment
+//! variable. This module does not know rules; the command line also reads pods with it.
 
 mod emit;
+mod node;
 mod parse;
 mod patch;
 mod pretty;
@@ -15,69 +16,72 @@ use std::sync::Arc;
 pub use crate::diagnostic::Position;
 use crate::diagnostic::{Code, Diagnostic, Source};
 pub use emit::from_json;
+pub use node::{Entry, Node, Scalar, Value};
+pub(crate) use node::{quote, write_quoted};
 use parse::Documents;
-pub use patch::{Patched, Rewritten, Unpatchable, patch};
+pub use patch::{PatchError, Patched, RewriteReason, patch};
 pub use pretty::pretty_json;
 
-/// How deep lists and maps may nest in each other.
+/// The maximum nesting of lists and maps.
 pub const MAX_DEPTH: usize = 128;
 
-/// How many values one source may hold, copies made for anchors and aliases included; every 100 bytes of a text count as
-/// one more.
+/// The maximum number of values in one source, including copies for anchors and aliases. Every 100 bytes of a text
+/// count as one more value.
 pub const MAX_NODES: usize = 1_000_000;
 
-/// How many of them may be copies: those are what a short text could take much memory by.
+/// The maximum number of copies among them, because aliases let a short text use much memory.
 pub const MAX_COPIES: usize = 100_000;
 
-/// Reads every document of `text`; `name` is what diagnostics call it. Empty documents are left out.
+/// Reads every document of `text`, except empty ones. `name` is the source in diagnostics.
 ///
-/// Doubled keys, tags, keys that are no text, and aliases that grow beyond [`MAX_COPIES`] are errors.
+/// Duplicate keys, tags, keys that are not text, and aliases that need more than [`MAX_COPIES`] copies are errors.
 ///
 /// # Errors
-/// Everything that is wrong with any of the documents, at once.
+/// All errors of all documents.
 ///
 /// ```
 /// let documents = vestibule_rules::yaml::read("pod.yaml", "kind: Pod\nspec: {hostNetwork: true}\n").unwrap();
 /// assert_eq!(documents[0].to_json(), r#"{"kind":"Pod","spec":{"hostNetwork":true}}"#);
 ///
 /// let problems = vestibule_rules::yaml::read("pod.yaml", "kind: Pod\nkind: Job\n").err().unwrap();
-/// assert_eq!(problems[0].headline(), "pod.yaml:2:1: error[VST0102]: `kind` stands twice; first at 1:1");
+/// assert_eq!(problems[0].headline(), "pod.yaml:2:1: error[VST0102]: `kind` appears twice; first at 1:1");
 /// ```
 pub fn read(name: &str, text: &str) -> Result<Vec<Document>, Vec<Diagnostic>> {
     let (documents, problems) = read_all((name, text).into());
     if problems.is_empty() { Ok(documents) } else { Err(problems) }
 }
 
-/// The documents that could be read, and what is wrong with them and the others.
+/// The documents that could be read, and the errors of all documents.
 pub(crate) fn read_all(text: Text<'_>) -> (Vec<Document>, Vec<Diagnostic>) {
     let source = Arc::new(Source::from(text));
     let Documents { roots, mut problems, .. } = parse::documents(&source);
     if let Some(first) = problems.first_mut()
         && source.line(first.position().line).contains("{{")
     {
-        *first = first.clone().with_help("a template? render it first, as `helm template` does");
+        *first = first.clone().with_help("is it a template? render it first, for example by `helm template`");
     }
-    let document = |parse::Root { node, json }| Document { root: node, source: Arc::clone(&source), json };
+    let document =
+        |parse::ReadDocument { node, json }| Document { root: node, source: Arc::clone(&source), json };
     let documents = roots.into_iter().map(document);
     (documents.collect(), problems)
 }
 
-/// A source, taken apart once for all who read a part of it.
-pub(crate) struct Parts<'s> {
+/// A source that is split into documents once, so that single documents can be read from it.
+pub(crate) struct SplitSource<'s> {
     source: &'s Source,
-    pieces: Vec<split::Piece<'s>>,
+    texts: Vec<split::DocumentText<'s>>,
 }
 
-impl<'s> Parts<'s> {
+impl<'s> SplitSource<'s> {
     pub(crate) fn of(source: &'s Source) -> Self {
-        Self { source, pieces: split::split(&source.text) }
+        Self { source, texts: split::split(&source.text) }
     }
 
-    /// The documents of the part that holds the line.
-    pub(crate) fn around(&self, line: usize) -> Vec<Document> {
+    /// The document that contains the line.
+    pub(crate) fn documents_at(&self, line: usize) -> Vec<Document> {
         let before = self.source.lines_before;
-        let end = self.pieces.partition_point(|piece| before + piece.line < line);
-        let piece = end.checked_sub(1).and_then(|last| self.pieces.get(last));
+        let end = self.texts.partition_point(|piece| before + piece.line < line);
+        let piece = end.checked_sub(1).and_then(|last| self.texts.get(last));
         let text = piece.map(|piece| Text {
             name: &self.source.name,
             text: piece.text,
@@ -87,14 +91,14 @@ impl<'s> Parts<'s> {
     }
 }
 
-/// A text to read, and where it comes from. `(name, text)` is one, too.
+/// A text to read and its origin. `(name, text)` converts into it.
 #[derive(Clone, Copy)]
 pub struct Text<'t> {
-    /// What diagnostics call its source.
+    /// The name of the source in diagnostics.
     pub name: &'t str,
     /// The text itself.
     pub text: &'t str,
-    /// How many lines of the source stand before it.
+    /// The number of lines of the source before the text.
     pub lines_before: usize,
 }
 
@@ -104,34 +108,40 @@ impl<'t> From<(&'t str, &'t str)> for Text<'t> {
     }
 }
 
-/// A document of a source, as a text of its own.
-pub struct Part<'t> {
-    /// Its `kind`, as far as it can be read.
+impl From<Text<'_>> for Source {
+    fn from(Text { name, text, lines_before }: Text<'_>) -> Self {
+        Self { name: name.into(), text: text.to_owned(), lines_before }
+    }
+}
+
+/// One document of a source, as a text of its own.
+pub struct SplitDocument<'t> {
+    /// Its `kind`, if it can be read.
     pub kind: Option<String>,
-    /// Its `metadata.name`, as far as it can be read.
+    /// Its `metadata.name`, if it can be read.
     pub name: Option<String>,
-    /// The document; whoever reads it is told the lines of the whole source.
+    /// The text of the document. Diagnostics about it have the line numbers of the whole source.
     pub text: Text<'t>,
 }
 
-/// The documents of a source, each for itself: a broken one spoils no other. Empty documents are left out.
+/// Splits a source into its documents, without empty ones. A document with errors does not affect the others.
 ///
 /// ```
 /// let text = "kind: A\nmetadata: {name: one}\n---\nkind: B\nmetadata: {name: two}\nspec: [\n";
-/// let parts = vestibule_rules::yaml::parts("rules.yaml", text);
+/// let parts = vestibule_rules::yaml::split("rules.yaml", text);
 /// assert_eq!(parts[1].kind.as_deref(), Some("B"));
 /// assert_eq!(parts[1].name.as_deref(), Some("two"));
 /// assert_eq!(parts[1].text.lines_before, 2);
 /// ```
-pub fn parts<'t>(name: &'t str, text: &'t str) -> Vec<Part<'t>> {
-    let part = |piece: split::Piece<'t>| {
+pub fn split<'t>(name: &'t str, text: &'t str) -> Vec<SplitDocument<'t>> {
+    let part = |piece: split::DocumentText<'t>| {
         let text = Text { name, text: piece.text, lines_before: piece.line };
-        let Documents { roots, remains, .. } = parse::documents(&Arc::new(Source::from(text)));
-        let root = roots.into_iter().next().map(|root| root.node).or(remains);
+        let Documents { roots, partial, .. } = parse::documents(&Arc::new(Source::from(text)));
+        let root = roots.into_iter().next().map(|root| root.node).or(partial);
         let word = |node: Option<&Node>| node.and_then(Node::as_text).map(str::to_owned);
         let root = root.as_ref();
         let metadata = root.and_then(|root| root.get("metadata"));
-        Part {
+        SplitDocument {
             kind: word(root.and_then(|root| root.get("kind"))),
             name: word(metadata.and_then(|metadata| metadata.get("name"))),
             text,
@@ -140,7 +150,7 @@ pub fn parts<'t>(name: &'t str, text: &'t str) -> Vec<Part<'t>> {
     split::split(text).into_iter().map(part).collect()
 }
 
-/// One document. It may hold somebody's secrets, so it has no `Debug`.
+/// One document. It may contain secrets, so it has no `Debug`.
 pub struct Document {
     root: Node,
     source: Arc<Source>,
@@ -153,12 +163,12 @@ impl Document {
         &self.root
     }
 
-    /// The name its source was given.
+    /// The name of its source.
     pub fn source(&self) -> &str {
         &self.source.name
     }
 
-    /// The document as JSON: plain scalars resolved by YAML's core schema, and `0644` octal as `kubectl` reads it.
+    /// The document as JSON. Plain scalars are resolved by YAML's core schema, and `0644` is octal as in `kubectl`.
     pub fn to_json(&self) -> String {
         self.root.to_json()
     }
@@ -168,7 +178,7 @@ impl Document {
         self.root.to_kubectl_json()
     }
 
-    /// The text of the document, where that is JSON: byte by byte as it was written.
+    /// The unchanged text of a document that is JSON; `None` for YAML.
     ///
     /// ```
     /// let documents = vestibule_rules::yaml::read("pod.json", "{\"a\": \"\\u00e9\"}\n").unwrap();
@@ -179,173 +189,13 @@ impl Document {
         self.json.as_deref()
     }
 
-    /// A finding of the caller's own about this document.
+    /// An error about this document that the caller has found.
     pub fn diagnostic(&self, code: &'static Code, at: Position, message: impl Into<String>) -> Diagnostic {
         self.source.error(code, at, message)
     }
 
     pub(crate) fn source_text(&self) -> &Arc<Source> {
         &self.source
-    }
-}
-
-/// A value and where it starts.
-#[derive(Clone)]
-pub struct Node {
-    at: Position,
-    value: Value,
-}
-
-/// What a [`Node`] holds.
-#[derive(Clone)]
-pub enum Value {
-    /// Text, a number, a truth value or null; nobody has decided yet.
-    Scalar(Scalar),
-    /// A list.
-    List(Vec<Node>),
-    /// A map, in the order of the text.
-    Map(Vec<Entry>),
-}
-
-/// A scalar as it was written.
-#[derive(Clone)]
-pub struct Scalar {
-    text: String,
-    quoted: bool,
-}
-
-/// One key of a map with its value.
-#[derive(Clone)]
-pub struct Entry {
-    /// The key.
-    pub key: String,
-    /// Where the key starts.
-    pub at: Position,
-    /// The value.
-    pub value: Node,
-}
-
-impl Node {
-    /// Where the value starts; for a block map, where its first key does.
-    pub fn at(&self) -> Position {
-        self.at
-    }
-
-    /// The value.
-    pub fn value(&self) -> &Value {
-        &self.value
-    }
-
-    /// The value of the member `key`, if this is a map that has one.
-    pub fn get(&self, key: &str) -> Option<&Node> {
-        let Value::Map(entries) = &self.value else { return None };
-        entries.iter().find(|entry| entry.key == key).map(|entry| &entry.value)
-    }
-
-    /// The scalar as it was written, whatever it would resolve to.
-    pub fn as_text(&self) -> Option<&str> {
-        match &self.value {
-            Value::Scalar(scalar) => Some(&scalar.text),
-            Value::List(_) | Value::Map(_) => None,
-        }
-    }
-
-    /// The items, if this is a list.
-    pub fn as_list(&self) -> Option<&[Node]> {
-        match &self.value {
-            Value::List(items) => Some(items),
-            Value::Scalar(_) | Value::Map(_) => None,
-        }
-    }
-
-    /// The members, if this is a map.
-    pub fn as_map(&self) -> Option<&[Entry]> {
-        match &self.value {
-            Value::Map(entries) => Some(entries),
-            Value::Scalar(_) | Value::List(_) => None,
-        }
-    }
-
-    /// Whether this is a scalar that resolves to null.
-    pub fn is_null(&self) -> bool {
-        matches!(&self.value, Value::Scalar(scalar) if scalar.to_json() == "null")
-    }
-
-    /// The value as JSON.
-    pub fn to_json(&self) -> String {
-        let mut json = String::new();
-        self.write_json(&mut json, scalar::resolve);
-        json
-    }
-
-    /// The value as JSON, plain scalars resolved as `kubectl` does: by YAML 1.1, where `yes` and `on` are true.
-    ///
-    /// ```
-    /// let documents = vestibule_rules::yaml::read("pod.yaml", "stdin: yes\n").unwrap();
-    /// assert_eq!(documents[0].to_kubectl_json(), r#"{"stdin":true}"#);
-    /// assert_eq!(documents[0].to_json(), r#"{"stdin":"yes"}"#);
-    /// ```
-    pub fn to_kubectl_json(&self) -> String {
-        let mut json = String::new();
-        self.write_json(&mut json, scalar::resolve_as_kubectl);
-        json
-    }
-
-    // Recursion is bounded: the parser lets nothing deeper than MAX_DEPTH through.
-    fn write_json(&self, json: &mut String, resolve: fn(&str) -> String) {
-        match &self.value {
-            Value::Scalar(scalar) => json.push_str(&scalar.resolved(resolve)),
-            Value::List(items) => {
-                json.push('[');
-                for (index, item) in items.iter().enumerate() {
-                    json.push_str(if index > 0 { "," } else { "" });
-                    item.write_json(json, resolve);
-                }
-                json.push(']');
-            }
-            Value::Map(entries) => {
-                json.push('{');
-                for (index, entry) in entries.iter().enumerate() {
-                    json.push_str(if index > 0 { "," } else { "" });
-                    json.push_str(&quote(&entry.key));
-                    json.push(':');
-                    entry.value.write_json(json, resolve);
-                }
-                json.push('}');
-            }
-        }
-    }
-}
-
-impl Scalar {
-    /// The text, escapes resolved.
-    pub fn text(&self) -> &str {
-        &self.text
-    }
-
-    /// What it resolves to, as JSON.
-    pub fn to_json(&self) -> String {
-        self.resolved(scalar::resolve)
-    }
-
-    fn resolved(&self, resolve: fn(&str) -> String) -> String {
-        if self.quoted { quote(&self.text) } else { resolve(&self.text) }
-    }
-}
-
-/// `text` as a JSON string.
-pub(crate) fn quote(text: &str) -> String {
-    let mut json = String::with_capacity(text.len() + 2);
-    write_quoted(&mut json, text);
-    json
-}
-
-/// Appends `text` as a JSON string.
-pub(crate) fn write_quoted(json: &mut String, text: &str) {
-    if text.bytes().any(|byte| matches!(byte, 0..0x20 | b'"' | b'\\')) {
-        json.push_str(&serde_json::to_string(text).unwrap_or_default());
-    } else {
-        json.extend(["\"", text, "\""]);
     }
 }
 

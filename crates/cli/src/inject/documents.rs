@@ -38,7 +38,7 @@ pub(super) fn patched(
             continue;
         }
         let patched = yaml::patch(part.text, &operations).with_context(|| place.clone())?;
-        if let Some(yaml::Rewritten { line, why }) = &patched.rewritten {
+        if let Some(yaml::RewriteReason { line, why }) = &patched.rewritten {
             let at = line.map(|line| format!(", for line {}", part.line + line - 1)).unwrap_or_default();
             say(format_args!(
                 "note: the document of {place} is written anew{at}: {why}; its comments are lost"

@@ -13,7 +13,7 @@ fn each_question_is_told_with_its_answer_and_line() {
     assert_eq!(head[0], format!("Pod default/web{:75}pod.yaml:1", ""));
     assert_eq!(head[2], format!("rule target  left out: not_opted_in{:53}rules.yaml:4", ""));
     for line in [
-        "  true   exclusions                           nothing keeps rules away from it",
+        "  true   exclusions                           no exclusion applies",
         "  true   match.objects.labels              7  the object has app=web",
         "  true   opt.4                             6  the object has no inject.vestibule.dev/target",
         "  false  opt.8                             6  the object does not ask for the rule",
@@ -160,10 +160,10 @@ fn a_code_is_explained_offline() {
     let folder = Folder::with(&[]);
     let out = folder.run("explain vst0102").stdout();
     let expected = "\
-VST0102: a key stands twice in one map
+VST0102: a duplicate key in a map
 
-YAML forbids a key that appears twice in one map, and readers disagree which of the two counts.
-Take one away.
+YAML forbids a key that appears twice in one map, and parsers disagree which of the two wins.
+Remove one.
 
 For example:
 
@@ -175,7 +175,7 @@ For example:
     order: 1
     order: 2
 
-  error[VST0102]: `order` stands twice; first at 6:3
+  error[VST0102]: `order` appears twice; first at 6:3
 ";
     assert!(out.starts_with(expected), "{out}");
     let unknown = folder.run("explain VST0001");

@@ -39,13 +39,13 @@ impl RuleSource {
 
     pub(crate) fn documents(&self) -> Vec<RuleDocument> {
         let Ok(text) = &self.text else { return Vec::new() };
-        let document = |part: yaml::Part<'_>| RuleDocument {
+        let document = |part: yaml::SplitDocument<'_>| RuleDocument {
             source: self.name.clone(),
             key: part.kind.zip(part.name).map(|(kind, name)| format!("{kind}/{name}")),
             lines_before: part.text.lines_before,
             text: part.text.text.to_owned(),
         };
-        yaml::parts(&self.name, text).into_iter().map(document).collect()
+        yaml::split(&self.name, text).into_iter().map(document).collect()
     }
 }
 

@@ -85,7 +85,7 @@ fn occasion(verdict: &Verdict) -> Option<Occasion> {
     match &verdict.outcome {
         Outcome::Applied => Some(Occasion::Injected),
         Outcome::Skipped { reason: Reason::Conflict, .. } => Some(Occasion::Conflict),
-        Outcome::Skipped { reason, .. } if reason.is_mishap() => Some(Occasion::Skipped),
+        Outcome::Skipped { reason, .. } if reason.is_unexpected() => Some(Occasion::Skipped),
         _ => None,
     }
 }

@@ -95,7 +95,7 @@ fn not_exempt(all: &RuleSet) -> Option<String> {
 /// reads, whose value is not `false` may ask for a rule. For an object that opts out of each rule by name, the injector is
 /// called.
 fn not_opted_out_of_all(group: &[&Rule]) -> String {
-    let all_ask = group.iter().all(|rule| rule.must_be_asked_for());
+    let all_ask = group.iter().all(|rule| rule.requires_pod_opt_in());
     let others: BTreeSet<&str> = group.iter().flat_map(|rule| rule.compat_annotations()).collect();
     let mut terms = vec![not_declined(&quoted(INJECT_KEY), &[], all_ask)];
     if !others.is_empty() {
@@ -121,7 +121,7 @@ fn not_opted_out_of_all(group: &[&Rule]) -> String {
 fn not_opted_out(group: &[&Rule], all: &RuleSet) -> String {
     let mut terms = Vec::new();
     for asked_for in [false, true] {
-        let of_kind = group.iter().filter(|rule| rule.must_be_asked_for() == asked_for);
+        let of_kind = group.iter().filter(|rule| rule.requires_pod_opt_in() == asked_for);
         let (plain, with_others): (Vec<&Rule>, Vec<&Rule>) =
             of_kind.copied().partition(|rule| rule.compat_annotations().next().is_none());
         match plain.as_slice() {
@@ -139,7 +139,7 @@ fn not_opted_out(group: &[&Rule], all: &RuleSet) -> String {
             not_declined(&own_key(rule), &others, asked_for)
         }));
     }
-    if group.iter().all(|rule| rule.must_be_asked_for() && !rule.required()) {
+    if group.iter().all(|rule| rule.requires_pod_opt_in() && !rule.required()) {
         terms.push(misspelt(all));
     }
     terms.join(" || ")

@@ -1,6 +1,6 @@
 //! Required rules that fail closed for too many namespaces.
 
-use vestibule_rules::diagnostic::code::{REQUIRED_AT_HOME, REQUIRED_EVERYWHERE};
+use vestibule_rules::diagnostic::code::{REQUIRED_EVERYWHERE, REQUIRED_IN_OWN_NAMESPACE};
 use vestibule_rules::{Diagnostic, Rule, RuleSet};
 
 /// The reasons why required rules among `rules` cannot be registered.
@@ -25,7 +25,7 @@ pub(super) fn findings(rules: &RuleSet) -> Vec<Diagnostic> {
                 rule.name()
             );
             let help = format!("write `exclude: [{own}]` under `match.namespaces`, or take `required` away");
-            findings.push(rule.finding(&REQUIRED_AT_HOME, message).with_help(help));
+            findings.push(rule.finding(&REQUIRED_IN_OWN_NAMESPACE, message).with_help(help));
         }
     }
     findings

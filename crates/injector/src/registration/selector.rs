@@ -58,7 +58,7 @@ pub(super) fn of_namespaces(rules: &[&Rule], settings: &Settings) -> String {
     // and the injector warns about keys that it cannot read.
     if let [rule] = rules
         && rule.required()
-        && rule.must_be_asked_for_by_namespaces()
+        && rule.requires_namespace_opt_in()
     {
         terms.push(format!("{}!=false", own_key(rule)));
     }

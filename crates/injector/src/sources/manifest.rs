@@ -65,7 +65,7 @@ fn split<'t>(name: &str, text: &'t str) -> Split<'t> {
     }
     let all: Vec<&str> = text.lines().collect();
     let mut lines = all.clone();
-    for part in yaml::parts(name, text) {
+    for part in yaml::split(name, text) {
         let Ok(documents) = yaml::read(name, part.text.text) else { continue };
         let found: Vec<&Node> = documents.iter().flat_map(|document| config_maps(document.root())).collect();
         if found.is_empty() {

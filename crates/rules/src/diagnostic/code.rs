@@ -1,30 +1,30 @@
-//! The table of codes: what `explain` prints.
+//! The table of diagnostic codes, which `vestibule explain` prints.
 
 /// One kind of finding.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Code {
-    /// `VST0101`: stable, searchable.
+    /// `VST0101`. It never changes its meaning.
     pub id: &'static str,
-    /// One line.
+    /// The title in one line.
     pub title: &'static str,
-    /// One paragraph: why it is one, and what to do.
+    /// One paragraph: the reason for the finding, and the solution.
     pub explanation: &'static str,
     example: Option<Example>,
 }
 
-/// What provokes a finding.
+/// An example that leads to the finding.
 #[derive(Debug, PartialEq, Eq)]
 enum Example {
     /// The text of a source.
     Text(&'static str),
-    /// Documents that begin with their kind.
+    /// Documents without their `apiVersion`.
     Documents(&'static str),
     /// Lines of a rule's `spec`.
     Spec(&'static str),
 }
 
 impl Code {
-    /// A text in which it is found, where one is short enough to be shown.
+    /// A text that leads to the finding, if a short one exists.
     pub fn example(&self) -> Option<String> {
         match self.example.as_ref()? {
             Example::Text(text) => Some((*text).to_owned()),
@@ -65,256 +65,273 @@ macro_rules! codes {
 }
 
 codes! {
-    SYNTAX = "VST0101", "the text is no YAML",
-        "The text breaks YAML's own grammar, so that nothing can be said about what it means. The caret stands where the \
-         reader gave up; the cause is often an indentation, a tab or an unclosed quote a little above. JSON is YAML too.",
+    SYNTAX = "VST0101", "the text is not YAML",
+        "The text violates the grammar of YAML. The caret is at the position where the parser gave up; the cause is \
+         often an indentation, a tab or an unclosed quote a little above. JSON is YAML too.",
         Text "spec: [1, 2\n";
-    DOUBLED_KEY = "VST0102", "a key stands twice in one map",
-        "YAML forbids a key that appears twice in one map, and readers disagree which of the two counts. Take one away.",
+    DUPLICATE_KEY = "VST0102", "a duplicate key in a map",
+        "YAML forbids a key that appears twice in one map, and parsers disagree which of the two wins. Remove one.",
         Spec "order: 1\norder: 2";
     TAG = "VST0103", "a tag",
-        "Tags such as `!!str` or `!Ref` change how a value is read, and the API server knows none of them. Write the value \
-         itself; quote it if it must be text.",
+        "Tags such as `!!str` or `!Ref` change how a value is read, and the API server knows none of them. Write \
+         the value itself; quote it if it must be text.",
         Spec "order: !!int 1";
     ALIAS = "VST0104", "an alias that cannot be expanded",
-        "An alias (`*name`) is replaced by a copy of what the anchor (`&name`) marks. This one stands inside its own anchor, \
-         or all copies together grow beyond what a document may hold. Write the repeated part out.",
+        "An alias (`*name`) is replaced by a copy of the value that the anchor (`&name`) marks. This alias is \
+         inside its own anchor, or all copies together are larger than a document may be. Write the repeated part \
+         out.",
         Text "spec: &all [*all]\n";
     TOO_DEEP = "VST0105", "nested too deeply",
-        "No Kubernetes object comes near 128 levels of nesting. The limit keeps hostile documents from exhausting the stack.",
+        "No Kubernetes object comes near 128 levels of nesting. The limit keeps hostile documents from exhausting \
+         the stack.",
         Text "[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[\n";
-    KEY_SHAPE = "VST0106", "a key that is no text",
-        "Keys are plain words here, because a document ends as a JSON object. Lists and maps as keys, and the merge key \
-         `<<`, are not read: write the fields out.",
+    KEY_SHAPE = "VST0106", "a key that is not text",
+        "Keys are plain words, because a document becomes a JSON object. Lists and maps as keys, and the merge key \
+         `<<`, are not supported: write the fields out.",
         Spec "<<: {order: 1}";
     TOO_LARGE = "VST0107", "too many values",
         "One source holds more values than any rule or object needs. Split it into several.";
 
     NO_OBJECT = "VST0108", "not a Kubernetes object",
-        "Every object says what it is by `apiVersion` and `kind`. Files of values, such as Helm's, and templates that were not \
-         rendered are no objects: render them first.";
+        "Every object has an `apiVersion` and a `kind`. Values files, such as Helm's, and templates that are not \
+         rendered are not objects: render them first.";
 
-    TOO_MANY = "VST0109", "more findings than are shown",
-        "Only the first 200 findings are told. Most of the others may have the same cause: mend what is shown, and ask again.";
+    TOO_MANY_FINDINGS = "VST0109", "more findings than are shown",
+        "Only the first 200 findings are shown. Most of the others may have the same cause: mend the shown ones, \
+         and try again.";
 
     UNKNOWN_FIELD = "VST0110", "an unknown field",
-        "The rule format has no field of this name. Rules are read strictly, because a misspelt field that is silently \
-         ignored becomes a pod without its sidecar. Inside fragments of a pod only near misses of known fields are errors.",
+        "The rule format has no field of this name. Rules are read strictly, because a misspelt field that is \
+         silently ignored becomes a pod without its sidecar. Inside fragments of a pod only misspellings of known \
+         fields are errors.",
         Spec "sidecars:\n- name: proxy\n  image: proxy:1\n  volumeMount: []";
     WRONG_TYPE = "VST0111", "a value of the wrong kind",
-        "The field wants another kind of value: a list where there is a map, text where there is a list, and so on. A single \
-         item of a list still needs its dash.",
+        "The field needs another kind of value: a list instead of a map, text instead of a list, and so on. The \
+         single item of a list still needs its dash.",
         Spec "sidecars: {name: proxy, image: 'proxy:1'}";
     MISSING_FIELD = "VST0112", "a required field is missing",
         "The rule cannot work without this field.",
         Spec "containers:\n- env: [{name: TARGET, value: you}]";
-    WRONG_VALUE = "VST0113", "a value that is not among the possible ones",
-        "The field takes one of few words, and this is none of them; or the API server would refuse the value in a pod: a \
-         label of more than 63 characters, a container name with an underscore, a quantity that is none.",
+    WRONG_VALUE = "VST0113", "a value that is not allowed",
+        "The field takes one of a few words, and this is none of them; or the API server would refuse the value in \
+         a pod: a label of more than 63 characters, a container name with an underscore, an invalid quantity.",
         Spec "onConflict: replace";
     NOT_SUPPORTED = "VST0114", "not supported yet",
-        "The field belongs to the rule format, but this version cannot act on it. It is refused rather than ignored, so that \
-         nobody relies on what does not happen.",
+        "The field belongs to the rule format, but this version does not support it. It is refused, because a rule \
+         whose field is ignored would not do what its author expects.",
         Spec "lookups: []";
-    WRONG_KIND = "VST0115", "not a document of ours",
+    WRONG_KIND = "VST0115", "not a rule document",
         concat!("A rule document starts with `apiVersion: ", api_version!(), "` and `kind: Injection`. Other objects do not \
-         belong into a folder of rules."),
+         belong in a folder of rules."),
         Text "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: rules}\n";
-    DOUBLED_NAME = "VST0116", "a name is used twice",
-        "Rules are told apart by their names, in messages, opt-in keys and metrics; containers, volumes, variables, ports and \
-         mount paths within a rule must be unique as well. Rename one.",
+    DUPLICATE_NAME = "VST0116", "a name is used twice",
+        "Names identify rules in messages, opt-in keys and metrics; containers, volumes, variables, ports and mount \
+         paths within a rule must be unique as well. Rename one.",
         Spec "volumes:\n- {name: certs, emptyDir: {}}\n- {name: certs, emptyDir: {}}";
     NULL = "VST0117", "a null",
-        "A null says neither a value nor its absence. Leave the field out, or write `\"\"` for an empty text.",
+        "A null is neither a value nor a missing field. Leave the field out, or write `\"\"` for an empty text.",
         Spec "order: null";
-    UNKNOWN_POD_FIELD = "VST0118", "a field that pods are not known to have",
-        "The field is kept as it is, because the cluster may be newer than this program. If the API server does not know it \
+    UNKNOWN_POD_FIELD = "VST0118", "an unknown field of a pod",
+        "The field is kept, because the cluster may be newer than this program. If the API server does not know it \
          either, it drops the field.",
         Spec "sidecars: [{name: proxy, image: 'proxy:1', brandNew: 1}]";
-    ADDRESSES_NOBODY = "VST0119", "a rule for every pod of the cluster",
-        "A rule with `optIn: always` (the default) has to name the namespaces or the labels it is for. Without that it \
-         would change every pod of the cluster, which is hardly ever meant.",
+    MATCHES_EVERY_POD = "VST0119", "a rule for every pod of the cluster",
+        "A rule with `optIn: always` (the default) has to name namespaces or labels. Otherwise it would change \
+         every pod of the cluster, which is hardly ever meant.",
         Documents "kind: Injection\nmetadata: {name: example}\nspec:\n  pod: {labels: {team: blue}}\n";
     EMPTY_RULE = "VST0120", "a rule that changes nothing",
-        "The rule names nothing to add: no sidecars, init containers, volumes, labels, annotations, nor blocks for containers.",
+        "The rule adds nothing: no sidecars, init containers, volumes, labels, annotations, nor blocks for \
+         containers.",
         Spec "order: 1";
-    DOUBLED_MOUNT = "VST0121", "a path is mounted twice",
-        "Two mounts of one container have the same mountPath, which the API server refuses. Mount paths are compared without \
-         a trailing `/`.",
+    DUPLICATE_MOUNT = "VST0121", "a path is mounted twice",
+        "Two mounts of one container have the same mountPath, which the API server refuses. Mount paths are \
+         compared without a trailing `/`.",
         Spec "containers:\n- select: {all: true}\n  volumeMounts:\n  - {name: certs, mountPath: /certs}\n  - {name: keys, mountPath: /certs/}";
     REQUIRED_SKIPS = "VST0122", "a required rule that may be skipped",
-        "`required: true` denies pods that the rule fails to change; `skipRule` and `onError: skip` let them pass. Choose one.",
+        "`required: true` denies pods that the rule fails to change; `skipRule` and `onError: skip` allow them. \
+         Choose one.",
         Spec "required: true\nonError: skip\npod: {labels: {team: blue}}";
     FEEDBACK = "VST0123", "a rule writes what a rule reads",
-        "`match` and the opt-in keys read labels and annotations. If a rule writes one of them, the second evaluation of the \
-         same pod comes out differently from the first, and the API server does evaluate twice. Use another key.",
+        "`match` and the opt-in keys read labels and annotations. If a rule writes one of them, the second \
+         evaluation of the same pod differs from the first, and the API server does evaluate twice. Use another \
+         key.",
         Spec concat!("pod: {labels: {", group!(), "/inject: 'true'}}");
 
 
     EXPRESSION_SYNTAX = "VST0130", "an expression that cannot be read",
-        "Expressions are written in the Common Expression Language, as in policies of Kubernetes. The caret stands where the \
-         reader gave up. Inside YAML's plain style `: ` and ` #` end the text: put the expression into quotes.",
+        "Expressions are written in the Common Expression Language, as in policies of Kubernetes. The caret is at \
+         the position where the parser gave up. In YAML's plain style `: ` and ` #` end the text: put the \
+         expression into quotes.",
         Spec "when: ['1 +']\npod: {labels: {a: b}}";
-    UNKNOWN_NAME = "VST0131", "a name that expressions do not know",
-        "Expressions see object, oldObject, request, namespaceObject, owner, the rule's parameters as params.NAME and its \
-         variables as variables.NAME, each variable those before it.",
+    UNKNOWN_NAME = "VST0131", "an unknown name in an expression",
+        "Expressions read object, oldObject, request, namespaceObject, owner, the rule's parameters as params.NAME \
+         and its variables as variables.NAME. A variable reads only variables that are declared before it.",
         Spec "when: [has(objct.spec)]\npod: {labels: {a: b}}";
-    UNKNOWN_FUNCTION = "VST0132", "a function that is not there, or is called otherwise",
-        "Functions have the names that the API server gives them, and some stand behind a dot while others do not: \
-         `size(x)` and `x.size()`, but only `quantity(x)` and `x.startsWith(y)`. There are none that know the time.",
+    UNKNOWN_FUNCTION = "VST0132", "an unknown function, or one that is called differently",
+        "Functions have the same names as in the API server. Some are called as methods and others are not: \
+         `size(x)` and `x.size()`, but only `quantity(x)` and `x.startsWith(y)`. No function reads the time.",
         Spec "when: [request.name.startWith('a')]\npod: {labels: {a: b}}";
     EXPRESSION_SIZE = "VST0133", "an expression that is too long or too deep",
-        "An expression has at most 8 KiB, 32 brackets inside each other, and 400 steps (operators, dots, brackets, calls) \
-         inside each other, where a variable counts as deep as its own expression: evaluation descends as deep, and a \
-         thread's stack ends. Cut a long one into `variables`; of a deep one let fewer steps build on each other.",
+        "An expression has at most 8 KiB, 32 nested brackets, and 400 nested steps (operators, dots, brackets, \
+         calls), where a variable counts as deep as its own expression: evaluation is recursive, and the stack of a \
+         thread is limited. Split a long expression into `variables`; in a deep one let fewer steps build on each \
+         other.",
         Spec "when: ['(((((((((((((((((((((((((((((((((true)))))))))))))))))))))))))))))))))']\npod: {labels: {a: b}}";
     UNKNOWN_KEYWORD = "VST0134", "an unknown word that starts with `$`",
-        "A map whose only key is `$cel` is an expression; no other key starts with `$`, and none stands beside it.",
+        "A map whose only key is `$cel` is an expression. No other key starts with `$`, and `$cel` has no other key \
+         beside it.",
         Spec "pod: {labels: {a: {$sel: owner.name}}}";
-    EXPRESSION_PLACE = "VST0135", "an expression where none can stand",
-        "Expressions give single values and lists of them, no maps, and no lists with a structure of their own. What tells the \
-         items of a list apart (name, mountPath, containerPort and so on) has to be known before rules change the object: such \
-         an expression reads parameters, `owner`, `namespaceObject` and `request` without `request.object`, or variables that \
-         read nothing else.",
+    EXPRESSION_PLACE = "VST0135", "an expression that is not allowed in this place",
+        "Expressions return single values and lists of them, but no maps, and no lists with a structure of their \
+         own. The keys of a list's items (name, mountPath, containerPort and so on) must be known before rules \
+         change the object: such an expression reads parameters, `owner`, `namespaceObject` and `request` without \
+         `request.object`, or variables that read nothing else.",
         Spec "volumes: [{name: {$cel: 'object.spec.nodeName'}, emptyDir: {}}]";
     BAD_PARAMETER = "VST0136", "a parameter that cannot be used",
-        "A parameter has a name, a type, and an annotation or a default or both. Its bounds and its default must fit the type: \
-         min and max for numbers, quantities, durations and the length of texts, pattern for texts, values for an enum.",
+        "A parameter has a name, a type, and an annotation or a default or both. Its bounds and its default must \
+         fit the type: min and max for numbers, quantities, durations and the length of texts, pattern for texts, \
+         values for an enum.",
         Spec "parameters: [{name: cpu, type: quantity, default: much}]\npod: {labels: {a: b}}";
     BAD_PATTERN = "VST0137", "a pattern that cannot be used",
-        "The pattern is no regular expression, or grows too large when it is compiled. Back references and looking around \
-         are not supported, as in the API server.",
+        "The pattern is not a regular expression, or is too large when it is compiled. Back references and \
+         look-around are not supported, as in the API server.",
         Spec "when: [\"request.name.matches('(')\"]\npod: {labels: {a: b}}";
     EXPRESSION_TYPE = "VST0140", "an expression of the wrong type",
-        "The expression fails for every object: a part of it gets another kind of value than it takes, or its value is of another \
-         kind than the field holds. Parameters of type `int` and `bool` are numbers and truth values, all others are text; what \
-         is read of an object may be anything. `string()`, `int()`, `bool()`, `quantity()` and `duration()` make one of the other.",
+        "The expression fails for every object: a part of it gets a value of another type than it takes, or its \
+         result has another type than the field. Parameters of type `int` and `bool` are numbers and booleans, all \
+         others are text; a value from an object may have any type. `string()`, `int()`, `bool()`, `quantity()` and \
+         `duration()` convert between types.",
         Spec "parameters: [{name: port, type: int, default: \"80\"}]\ncontainers:\n- select: {all: true}\n  env: [{name: PORT, value: {$cel: params.port}}]";
 
-    CLOSED_LIST = "VST0150", "a list that is one value",
-        "The API server takes this list for one value, such as the arguments of a program: an item added to the user's list \
-         would change what the others mean. The rule can only replace all of it: name the field in `replace`, beside it. \
-         Inside of what a rule adds as a whole, such as a sidecar, every list is free.",
+    CLOSED_LIST = "VST0150", "an atomic list",
+        "The API server replaces this list as one value, such as the arguments of a program: an item added to the \
+         user's list would change the meaning of the others. The rule can only replace all of it: name the field in \
+         `replace`, beside it. Lists inside an added object, such as a sidecar, are not restricted.",
         Spec "containers:\n- select: {all: true}\n  args: [--verbose]";
     NOTHING_TO_REPLACE = "VST0151", "nothing to replace",
-        "`replace` names fields that stand beside it in the same map and may take the place of the user's. This one does not \
-         stand there.",
+        "`replace` names fields beside it in the same map that replace the user's values. This field is not there.",
         Spec "containers:\n- select: {all: true}\n  replace: [args]\n  env: [{name: TARGET, value: you}]";
-    ELSEWHERE = "VST0152", "a field that has a place of its own",
-        "`pod.spec` takes the fields of a pod's specification, but containers, volumes and the secrets for images have their \
-         own places in a rule, because they are added item by item.",
+    MISPLACED_FIELD = "VST0152", "a field that belongs elsewhere in the rule",
+        "`pod.spec` takes the fields of a pod's specification, but containers, volumes and image pull secrets have \
+         their own fields in a rule, because they are added item by item.",
         Spec "pod:\n  spec:\n    volumes: [{name: certs, emptyDir: {}}]";
     RESERVED = "VST0153", "the injector's own annotation",
-        concat!("`", group!(), "/injected` says what rules have added to a pod. The injector writes it with every change of a \
-         pod, so that what a rule writes there would be lost. Use another key."),
+        concat!("`", group!(), "/injected` lists the parts that rules have added to a pod. The injector writes it whenever it \
+         changes a pod, so a value that a rule writes there would be lost. Use another key."),
         Spec concat!("pod: {annotations: {", group!(), "/injected: mine}}");
     ANCHOR_CYCLE = "VST0154", "positions that contradict each other",
-        "Each of these containers is to stand before the next, and the last before the first. No order is like that. Take \
-         one of the positions away.",
+        "Each of these containers must come before the next, and the last before the first, which no order \
+         satisfies. Remove one of the positions.",
         Spec "sidecars:\n- {name: one, image: one, position: {initContainers: {before: two}}}\n- {name: two, image: two, position: {initContainers: {before: one}}}";
     PROFILE = "VST0155", "a security profile for Windows",
-        "The fields that `securityProfile: restricted` fills are those of Linux; the API server refuses them in pods for \
-         Windows. Leave `match.os` at `linux`, or write the `securityContext` yourself.",
+        "`securityProfile: restricted` fills fields of Linux; the API server refuses them in pods for Windows. \
+         Leave `match.os` at `linux`, or write the `securityContext` yourself.",
         Spec "match: {os: any, namespaces: {names: [blue]}}\nsecurityProfile: restricted\nsidecars: [{name: agent, image: agent}]";
-    REMOVES_WRITTEN = "VST0156", "a rule removes what a rule writes",
-        "What one rule writes and another (or the same) removes would go to and fro with every evaluation of a pod. To have \
-         another value in its place, write it with `onConflict: override`.",
+    REMOVES_WRITTEN = "VST0156", "a rule removes what a rule adds",
+        "If one rule adds a part and another (or the same) removes it, every evaluation of a pod would change it \
+         again. To replace a value, write it with `onConflict: override`.",
         Spec "remove:\n- env: {containers: all, name: TARGET}\ncontainers:\n- select: {all: true}\n  env: [{name: TARGET, value: you}]";
     OTHER_LIST = "VST0157", "a position in a list that the container does not join",
-        "Init containers and native sidecars join `initContainers`, regular sidecars `containers`. A position in the other list \
-         would never count. With `mode: auto` both may stand there, since the InjectorSettings say what becomes of it.",
+        "Init containers and native sidecars join `initContainers`, regular sidecars `containers`. A position in \
+         the other list has no effect. With `mode: auto` both may be given, since the InjectorSettings decide the \
+         mode.",
         Spec "sidecars: [{name: proxy, image: 'proxy:1', mode: regular, position: {initContainers: first}}]";
-    DOUBLED_SETTINGS = "VST0165", "settings twice",
-        "One document of kind `InjectorSettings` speaks for the whole injector. Of two of them nobody could say which counts: \
-         put everything into one.",
+    DUPLICATE_SETTINGS = "VST0165", "duplicate settings",
+        "One document of kind `InjectorSettings` configures the whole injector. With two of them it would be \
+         undefined which one applies: merge them into one.",
         Documents "kind: InjectorSettings\nmetadata: {name: settings}\nspec: {mode: on}\n---\nkind: InjectorSettings\nmetadata: {name: more}\nspec: {successEvents: true}\n";
     EMPTY_EXEMPTION = "VST0166", "an exemption without a condition",
-        "An exemption takes away from all rules whatever meets every one of its conditions. Without any condition that is \
-         everything. Name `namespaces`, `namespaceLabels`, `objectLabels` or `users`; to switch the injector off, set \
+        "An exemption exempts the objects for which all of its conditions hold. Without a condition these are all \
+         objects. Name `namespaces`, `namespaceLabels`, `objectLabels` or `users`; to switch the injector off, set \
          `mode: off`.",
         Documents "kind: InjectorSettings\nmetadata: {name: settings}\nspec:\n  exemptions: [{reason: none}]\n";
     UNSEEN_OWNER = "VST0167", "an owner that pods never name",
-        "`match.ownerKinds` compares the kind of the controller that a pod names. A pod of a CronJob names the Job, which \
-         alone names the CronJob: such a rule would match nothing.",
+        "`match.ownerKinds` compares the kind of the controller that a pod names. A pod of a CronJob names the Job, \
+         and only the Job names the CronJob: such a rule would match nothing.",
         Spec "match: {ownerKinds: [CronJob]}\npod: {labels: {a: b}}\n";
 
     UNSTABLE = "VST0175", "a rule that never comes to rest",
-        "The API server calls the injector again when others have changed the object, so a rule must leave alone what it made. \
-         This one changes its own result, or that of another rule: on a pod of the built-in corpus, the second evaluation was \
-         not empty. It happens where an expression counts or copies what the rules add.",
+        "The API server calls the injector again when other webhooks have changed the object, so a rule must not \
+         change its own result. This rule changes its own result, or that of another rule: on a pod of the built-in \
+         corpus, the second evaluation was not empty. The cause is usually an expression that counts or copies \
+         parts that the rules add.",
         Spec "onConflict: override\npod:\n  annotations: {seen: {$cel: \"object.metadata.?annotations[?'seen'].orValue('') + 'x'\"}}";
 
-    NOT_A_STRING = "VST0180", "a label or annotation that is no string",
-        "The values of labels and annotations are strings. An unquoted `true` or `1` is a truth value or a number to YAML, and \
-         the API server refuses an object that has one there. Quote it.";
+    NOT_A_STRING = "VST0180", "a label or annotation that is not a string",
+        "The values of labels and annotations are strings. YAML reads an unquoted `true` or `1` as a boolean or a \
+         number, and the API server refuses an object with such a value. Quote it.";
 
     REQUIRED_EVERYWHERE = "VST0190", "a required rule without a restriction to namespaces",
-        "While the injector is down, the API server refuses what a required rule is for. Without a restriction to namespaces \
-         that is everything that starts anywhere: clusters have stood still that way. Name the namespaces by \
-         `match.namespaces.names` or `match.namespaces.matchLabels`; leaving a few out by `exclude`, or `optIn`, is no \
-         restriction that the API server knows. Who means it all the same writes `requiredEverywhere: allow` into the \
-         InjectorSettings. `inject` and `explain` go by such a rule all the same.";
-    REQUIRED_AT_HOME = "VST0191", "a required rule that may be for the injector's own namespace",
-        "With `ownNamespace: inject` in the InjectorSettings, rules reach pods in the injector's own namespace. A required \
-         rule would keep them from starting while the injector is down, and with them whatever the injector itself needs \
-         there to come up. Exclude the namespace from the rule, or do without `required`.";
+        "While the injector is down, the API server refuses every object that a required rule may match. Without a \
+         restriction to namespaces no pod starts anywhere, and the cluster can stand still. Name the namespaces by \
+         `match.namespaces.names` or `match.namespaces.matchLabels`; `exclude` and `optIn` are not restrictions \
+         that the API server knows. To allow such rules, write `requiredEverywhere: allow` into the \
+         InjectorSettings. `inject` and `explain` evaluate such a rule anyway.";
+    REQUIRED_IN_OWN_NAMESPACE = "VST0191", "a required rule that may match the injector's own namespace",
+        "With `ownNamespace: inject` in the InjectorSettings, rules apply to pods in the injector's own namespace. \
+         While the injector is down, a required rule would keep them from starting, including pods that the \
+         injector needs to start. Exclude the namespace from the rule, or remove `required`.";
 
     NO_REQUESTS = "VST0200", "a container without requests",
-        "A container that the rule brings says nothing about the resources it needs. In a namespace with a quota or a \
-         LimitRange the whole pod may be refused for it, and the scheduler counts it as nothing.",
+        "An injected container does not state the resources that it needs. In a namespace with a quota or a \
+         LimitRange the whole pod may be refused, and the scheduler counts the container as nothing.",
         Spec "sidecars: [{name: proxy, image: 'proxy:1.8'}]";
-    NO_STARTUP_PROBE = "VST0201", "a native sidecar that nobody waits for",
-        "A native sidecar with a `startupProbe` holds back the application until the probe succeeds. Without one, the \
-         application starts as soon as the sidecar's process exists: its first connections may fail, and what an agent was \
-         to fetch for it may not be there yet. A `lifecycle.postStart` is waited for as well. Where the application needs \
-         nothing of the sidecar to start, leave it as it is.",
+    NO_STARTUP_PROBE = "VST0201", "a native sidecar without a startup probe",
+        "A native sidecar with a `startupProbe` delays the application until the probe succeeds. Without one, the \
+         application starts as soon as the sidecar's process exists: its first connections may fail, and files that \
+         an agent fetches for it may be missing. The kubelet waits for a `lifecycle.postStart` as well. If the \
+         application can start without the sidecar, ignore this hint.",
         Spec "sidecars:\n- name: proxy\n  image: proxy:1.8\n  ports: [{containerPort: 15001}]\n  resources: {requests: {cpu: 10m}}";
-    UNRESOLVED = "VST0202", "a reference to no variable",
-        "The kubelet replaces `$(NAME)` by a variable of the same container that stands before it, and leaves the text as it \
-         is where there is none. In a container that the rule brings nobody else defines one. A container that is there may have \
-         the variable: of what a rule adds to it this is a hint, and a warning where the rule adds the variable behind its use.",
+    UNRESOLVED = "VST0202", "a reference to an unknown variable",
+        "The kubelet replaces `$(NAME)` by a variable of the same container that is defined before it; otherwise \
+         the text stays as it is. In an injected container only the rule defines variables. An existing container \
+         may define the variable itself, so this is only a hint in a block, and a warning if the block defines the \
+         variable after its use.",
         Spec "sidecars:\n- name: proxy\n  image: proxy:1.8\n  args: [--port, $(PORT)]\n  resources: {requests: {cpu: 10m}}";
     FLOATING_IMAGE = "VST0203", "an image without a version",
-        "Without a tag, or with `latest`, two pods of one day may run different programs, and a restart may bring a new one. \
-         Name a version, or a digest.",
+        "Without a tag, or with `latest`, two pods of one day may run different programs, and a restart may start a \
+         new one. Name a version, or a digest.",
         Spec "sidecars: [{name: proxy, image: proxy, resources: {requests: {cpu: 10m}}}]";
     OVERRIDDEN_TWICE = "VST0204", "two rules override one key",
-        "Both rules may mean the same pod, and both override the same key, volume or container with values of their own. The one \
-         that acts later (by `order`, then by name) wins, whatever the earlier one wanted.",
+        "Both rules may apply to one pod, and both override the same key, volume or container with different \
+         values. The later rule (by `order`, then by name) wins.",
         Documents "kind: Injection\nmetadata: {name: one}\nspec:\n  optIn: pod\n  onConflict: override\n  pod: {labels: {team: blue}}\n---\nkind: Injection\nmetadata: {name: two}\nspec:\n  optIn: pod\n  onConflict: override\n  pod: {labels: {team: red}}\n";
     REMOVED_IN_USE = "VST0205", "something removed that is still needed",
-        "The rule removes what it refers to elsewhere, or what another one mounts that may mean the same pod. Without the volume it \
-         fails on most pods, because the result would be refused by the API server; without the variable `$(NAME)` stays as it is.",
+        "The rule removes an entry that it uses elsewhere, or that another rule mounts which may apply to the same \
+         pod. Without the volume the rule fails on most pods, because the API server would refuse the result; \
+         without the variable `$(NAME)` stays as it is.",
         Spec "remove: [{volumes: {name: cache}}]\nsidecars: [{name: s, image: 's:1', volumeMounts: [{name: cache, mountPath: /cache}]}]";
-    REQUIRED_BROADLY = "VST0206", "a required rule for many",
-        "While the injector is down, the API server refuses whatever a required rule could mean. A rule that names no \
-         namespaces holds up pods everywhere. On a cluster such a rule is refused (VST0190) unless the InjectorSettings allow \
-         it, and `vestibule lint` says so; under `mode: off` nothing is refused yet, and it says this.",
+    REQUIRED_BROADLY = "VST0206", "a required rule for many pods",
+        "While the injector is down, the API server refuses every object that a required rule may match. A rule \
+         that names no namespaces affects pods everywhere. The injector refuses such a rule (VST0190) unless the \
+         InjectorSettings allow it, and so does `vestibule lint`; with `mode: off` nothing is refused yet, and this \
+         warning is shown instead.",
         Spec "required: true\npod: {labels: {team: blue}}";
     UNUSED = "VST0207", "a name that is never used",
-        "The rule declares a parameter or variable that none of its expressions reads. Perhaps one of them has another name \
-         in mind.",
+        "The rule declares a parameter or variable that none of its expressions reads. An expression may contain a \
+         misspelling.",
         Spec "variables: [{name: color, expr: \"'blue'\"}]\npod: {labels: {team: blue}}";
     WRITABLE_SECRET = "VST0208", "a secret that is not mounted read-only",
-        "The kubelet mounts secrets read-only in any case. `readOnly: true` says so, which scanners and readers look for.",
+        "The kubelet always mounts secrets read-only. `readOnly: true` says so for scanners and readers.",
         Spec "volumes: [{name: keys, secret: {secretName: keys}}]\ncontainers:\n- select: {all: true}\n  volumeMounts: [{name: keys, mountPath: /keys}]";
-    NODE_ACCESS = "VST0209", "a rule that opens the node",
-        "Files of the node, its network or its processes, or privileged containers, undo the isolation of every pod that \
-         the rule changes. Namespaces of the Pod Security levels `baseline` and `restricted` refuse such pods.",
+    NODE_ACCESS = "VST0209", "a rule that gives access to the node",
+        "Files of the node, its network or its processes, or privileged containers, undo the isolation of every pod \
+         that the rule changes. Namespaces of the Pod Security levels `baseline` and `restricted` refuse such pods.",
         Spec "volumes: [{name: logs, hostPath: {path: /var/log}}]";
-    FOR_NOBODY = "VST0210", "a rule for nobody",
-        "Every namespace that `match.namespaces.names` lists is excluded by the rule itself, or belongs to the cluster \
-         (kube-system, kube-public, kube-node-lease), where rules never act.",
+    MATCHES_NO_NAMESPACE = "VST0210", "a rule that matches no namespace",
+        "Every namespace that `match.namespaces.names` lists is excluded by the rule itself, or belongs to the \
+         cluster (kube-system, kube-public, kube-node-lease), where rules never apply.",
         Spec "match: {namespaces: {names: [kube-system]}}\npod: {labels: {team: blue}}";
-    FITS_POLICY = "VST0211", "a MutatingAdmissionPolicy could do it",
-        "The rule only sets labels, annotations, variables and the like on everything it matches. Since Kubernetes 1.36 a \
-         MutatingAdmissionPolicy does that inside the API server, without a webhook that could be down. It knows no opt-in, \
-         no `keep`, no arguments or sources of variables, and it neither explains nor reports what it did. This is said only \
-         where it is certain: of a rule with conditions, parameters or expressions, or one for some containers, nothing is \
-         said, even where a policy could be written that does the same.",
+    POLICY_SUFFICES = "VST0211", "a MutatingAdmissionPolicy would suffice",
+        "The rule only sets labels, annotations, variables and the like on everything it matches. Since Kubernetes \
+         1.36 a MutatingAdmissionPolicy does that inside the API server, without a webhook that could be down. A \
+         policy has no opt-in, no `keep`, no arguments or sources of variables, and it neither explains nor reports \
+         its decisions. This hint is shown only where it is certain: never for a rule with conditions, parameters \
+         or expressions, or for a rule for some containers, even if a policy could be written that does the same.",
         Documents "kind: Injection\nmetadata: {name: example}\nspec:\n  match: {objects: {labels: {app: web}}}\n  onConflict: override\n  pod: {annotations: {team: blue}}\n";
-    TEMPLATE_TEXT = "VST0212", "text that another tool would replace",
-        "`{{ .Values.x }}` is Helm's, and `${params.x}` nobody's: rules are no templates, and the text reaches the pod as it is. An \
-         expression is a map with the one key `$cel` and takes the place of the whole value. Render charts before they are rules.",
+    TEMPLATE_TEXT = "VST0212", "a placeholder of another template language",
+        "`{{ .Values.x }}` belongs to Helm, and `${params.x}` to no tool: rules are not templates, and the text \
+         reaches the pod unchanged. An expression is a map with the one key `$cel` and replaces the whole value. \
+         Render charts before they become rules.",
         Spec "parameters: [{name: level, type: string, default: info}]\ncontainers:\n- select: {all: true}\n  env: [{name: LEVEL, value: '${params.level}'}, {name: LOG, value: {$cel: params.level}}]";
 }

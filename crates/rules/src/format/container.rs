@@ -1,8 +1,8 @@
-//! What a rule adds to containers that are there.
+//! Blocks of `containers`: the fields that a rule adds to existing containers.
 
 use super::{Field, ITEM, Kind, POLICIES, Table};
 
-/// A field of containers, with the schema's type.
+/// A field of containers with the type that the pod's schema gives it.
 macro_rules! container {
     ($name:literal, $about:literal) => {
         Field::new($name, Kind::Fragment(&["spec", "containers", $name], None), $about)
@@ -12,7 +12,7 @@ macro_rules! container {
     };
 }
 
-/// The fields of a block that are laid part by part.
+/// The fields of a block that are merged member by member.
 pub(crate) const PARTS_OF_CONTAINERS: &[&str] = &[
     "args",
     "command",
@@ -46,18 +46,18 @@ pub(crate) static BLOCK: Table = Table {
         Field::new(
             "onConflict",
             Kind::Word(&POLICIES),
-            "What happens where a container has another value already.",
+            "What happens if a container already has another value.",
         ),
         Field::new(
             "env",
             Kind::Fragment(&["spec", "containers", "env"], Some(&ITEM)),
-            "Variables. They go before those that are there, but behind a variable that they refer to by `$(NAME)`.",
+            "Variables. They are inserted before the existing variables, but after a variable that they refer to by `$(NAME)`.",
         )
         .example("[{name: TARGET, value: hall}]"),
         Field::new(
             "envFrom",
             Kind::Fragment(&["spec", "containers", "envFrom"], Some(&ITEM)),
-            "Sources of variables. They go before those that are there: of sources that set one variable the last counts, so the pod's own wins.",
+            "Sources of variables. They are inserted before the existing sources: the last source that sets a variable wins, so the pod's own wins.",
         )
         .example("[{configMapRef: {name: settings}}]"),
         Field::new("ports", Kind::Fragment(&["spec", "containers", "ports"], Some(&ITEM)), "Ports.")
@@ -74,34 +74,34 @@ pub(crate) static BLOCK: Table = Table {
             "Block devices.",
         )
         .example("[{name: disk, devicePath: /dev/xvda}]"),
-        Field::new("replace", Kind::List(&Kind::Text), "Fields beside it that replace what is there.")
+        Field::new("replace", Kind::List(&Kind::Text), "The fields beside it that replace existing values.")
             .example("[image]"),
-        container!("args", "Arguments; the field has to stand in `replace`.", "[--verbose]"),
-        container!("command", "The program; the field has to stand in `replace`.", "[/bin/app]"),
+        container!("args", "Arguments; `replace` has to name the field.", "[--verbose]"),
+        container!("command", "The program; `replace` has to name the field.", "[/bin/app]"),
         container!("image", "The image."),
         container!("imagePullPolicy", "When the image is pulled."),
         container!(
             "lifecycle",
-            "What runs after the start and before the end.",
+            "Hooks that run after the start and before the end.",
             "{preStop: {sleep: {seconds: 5}}}"
         ),
-        container!("livenessProbe", "Whether it lives.", "{httpGet: {path: /healthz, port: 8080}}"),
-        container!("readinessProbe", "Whether it is ready.", "{httpGet: {path: /ready, port: 8080}}"),
+        container!("livenessProbe", "The liveness probe.", "{httpGet: {path: /healthz, port: 8080}}"),
+        container!("readinessProbe", "The readiness probe.", "{httpGet: {path: /ready, port: 8080}}"),
         container!(
             "resizePolicy",
-            "How resources are resized; the field has to stand in `replace`.",
+            "How resources are resized; `replace` has to name the field.",
             "[{resourceName: cpu, restartPolicy: NotRequired}]"
         ),
         container!("resources", "Requests and limits.", "{requests: {cpu: 10m, memory: 16Mi}}"),
-        container!("securityContext", "What it may do.", "{runAsNonRoot: true}"),
-        container!("startupProbe", "Whether it has started.", "{httpGet: {path: /healthz, port: 8080}}"),
-        container!("stdin", "Whether it reads from its input."),
-        container!("stdinOnce", "Whether its input ends with the first session."),
-        container!("terminationMessagePath", "Where it leaves its last words."),
-        container!("terminationMessagePolicy", "Where else they are looked for."),
+        container!("securityContext", "Privileges and access control.", "{runAsNonRoot: true}"),
+        container!("startupProbe", "The startup probe.", "{httpGet: {path: /healthz, port: 8080}}"),
+        container!("stdin", "Whether standard input is open."),
+        container!("stdinOnce", "Whether standard input closes after the first session."),
+        container!("terminationMessagePath", "The file with the termination message."),
+        container!("terminationMessagePolicy", "The source of the termination message."),
         container!("tty", "Whether it has a terminal."),
-        container!("workingDir", "Where it starts."),
-        Field::refused("remove", "`remove` stands in `spec`"),
+        container!("workingDir", "The working directory."),
+        Field::refused("remove", "`remove` belongs in `spec`"),
     ],
 };
 
@@ -117,8 +117,10 @@ pub(crate) static SELECT: Table = Table {
             "The containers of these images, or repositories of images.",
         )
         .example("[nginx]"),
-        Field::new("index", Kind::Integer, "The container at this place, counted from 0."),
-        Field::new("exclude", Kind::List(&Kind::Text), "But not those of these names.").example("[web]"),
-        Field::new("init", Kind::Boolean, "Init containers and native sidecars as well.").default("false"),
+        Field::new("index", Kind::Integer, "The container with this index, counted from 0."),
+        Field::new("exclude", Kind::List(&Kind::Text), "The names of containers that are not selected.")
+            .example("[web]"),
+        Field::new("init", Kind::Boolean, "Whether init containers and native sidecars are selected too.")
+            .default("false"),
     ],
 };

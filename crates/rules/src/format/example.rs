@@ -1,20 +1,20 @@
-//! One-line examples of the format, for people who wrote a value of another shape.
+//! One-line examples of the format, for messages about values of the wrong kind.
 
-use super::{Field, INJECTION, Kind, SETTINGS_DOCUMENT, Table};
+use super::{Collection, Field, INJECTION, Kind, SETTINGS_DOCUMENT, Table};
 
-/// A value of the field that messages call `what`, in the shape that is `wanted` (`a map` or `a list`), as one line of
-/// YAML. Of a list, a single item where that is what is wanted.
-pub(crate) fn example(what: &str, wanted: &str) -> Option<String> {
+/// An example on one line of YAML for the field that messages call `what`. For a
+/// list field that wants a map, the example is one item.
+pub(crate) fn example(what: &str, wanted: Collection) -> Option<String> {
     let name = what.trim_matches('`').rsplit('.').next()?;
-    shaped(name, wanted, |_| true)
+    example_of(name, wanted, |_| true)
 }
 
-/// The same of a field of pods, which may have the name of a field of ours.
-pub(crate) fn example_in_pod(name: &str, wanted: &str) -> Option<String> {
-    shaped(name, wanted, |field| matches!(field.kind, Kind::Fragment(..)))
+/// Like [`example`], for a field of pods, which may share its name with a field of the format.
+pub(crate) fn example_in_pod(name: &str, wanted: Collection) -> Option<String> {
+    example_of(name, wanted, |field| matches!(field.kind, Kind::Fragment(..)))
 }
 
-fn shaped(name: &str, wanted: &str, counts: impl Fn(&Field) -> bool) -> Option<String> {
+fn example_of(name: &str, wanted: Collection, counts: impl Fn(&Field) -> bool) -> Option<String> {
     let mut named = Vec::new();
     let mut seen = Vec::new();
     for table in [&INJECTION, &SETTINGS_DOCUMENT] {
@@ -22,20 +22,19 @@ fn shaped(name: &str, wanted: &str, counts: impl Fn(&Field) -> bool) -> Option<S
     }
     let examples: Vec<String> =
         named.into_iter().filter(|field| counts(field)).filter_map(Field::shown).collect();
-    let of_shape = |begin: char| examples.iter().find(|example| example.starts_with(begin));
+    let starting_with = |begin: char| examples.iter().find(|example| example.starts_with(begin));
     match wanted {
-        "a list" => of_shape('[').cloned(),
-        "a map" => of_shape('{').cloned().or_else(|| {
-            let item = of_shape('[')?.strip_prefix('[')?.strip_suffix(']')?;
+        Collection::List => starting_with('[').cloned(),
+        Collection::Map => starting_with('{').cloned().or_else(|| {
+            let item = starting_with('[')?.strip_prefix('[')?.strip_suffix(']')?;
             item.starts_with('{').then(|| item.to_owned())
         }),
-        _ => None,
     }
 }
 
-/// The fields called `name`, from the outside in.
+/// Collects the fields called `name`, outer tables first.
 fn collect(table: &'static Table, name: &str, seen: &mut Vec<&'static str>, named: &mut Vec<&'static Field>) {
-    // A table that several fields lead to is looked at once; its example tells it from others.
+    // Several fields may use one table, which is visited once. The example identifies a table.
     if seen.contains(&table.example) {
         return;
     }
@@ -47,7 +46,7 @@ fn collect(table: &'static Table, name: &str, seen: &mut Vec<&'static str>, name
     }
 }
 
-/// Calls `each` for every map of ours that `kind` is made of.
+/// Calls `each` for every table that `kind` contains.
 fn below(kind: Kind, each: &mut impl FnMut(&'static Table)) {
     match kind {
         Kind::Map(table) | Kind::Fragment(_, Some(table)) => each(table),
@@ -58,7 +57,7 @@ fn below(kind: Kind, each: &mut impl FnMut(&'static Table)) {
 }
 
 impl Field {
-    /// A value, where it is a list or a map.
+    /// An example of the field, if it is a list or a map.
     fn shown(&self) -> Option<String> {
         match self.example {
             Some(example) => Some(example.to_owned()),
@@ -73,7 +72,7 @@ impl Kind {
             Self::Map(table) => Some(table.example.to_owned()),
             Self::List(item) => Some(format!("[{}]", item.example()?)),
             Self::Either(kinds) => kinds.iter().find_map(Self::example),
-            Self::Word(words) => words.words().first().map(|word| (*word).to_owned()),
+            Self::Word(words) => words.keywords().first().map(|word| (*word).to_owned()),
             Self::Text | Self::Boolean | Self::Integer | Self::Entries(_) | Self::Fragment(..) => None,
         }
     }
@@ -110,7 +109,7 @@ mod tests {
     fn conforms(kind: Kind, node: &Node) -> bool {
         match kind {
             Kind::Text | Kind::Boolean | Kind::Integer => node.as_text().is_some(),
-            Kind::Word(words) => node.as_text().is_some_and(|text| words.words().contains(&text)),
+            Kind::Word(words) => node.as_text().is_some_and(|text| words.keywords().contains(&text)),
             Kind::Map(table) => of_table(table, node),
             Kind::List(item) => {
                 node.as_list().is_some_and(|items| items.iter().all(|node| conforms(*item, node)))
@@ -131,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn examples_are_of_the_format() {
+    fn every_example_is_valid() {
         let (tables, fields) = all();
         assert!(tables.len() > 25 && fields.len() > 80);
         let of_pods = ["an item", "a sidecar", "an init container", "`pod.spec`"];
@@ -148,18 +147,18 @@ mod tests {
     }
 
     #[test]
-    fn a_name_leads_to_an_example_of_the_shape_that_is_wanted() {
+    fn the_example_of_a_field_has_the_wanted_kind() {
         for (what, wanted, expected) in [
-            ("sidecars", "a list", Some("[{name: proxy, image: 'proxy:1.2'}]")),
-            ("sidecars", "a map", Some("{name: proxy, image: 'proxy:1.2'}")),
-            ("`spec.match`", "a map", Some("{namespaces: {matchLabels: {team: blue}}}")),
-            ("targets", "a list", Some("[pods]")),
-            ("targets", "a map", None),
-            ("namespaces", "a list", Some("[shop]")),
-            ("capabilities", "a map", None),
+            ("sidecars", Collection::List, Some("[{name: proxy, image: 'proxy:1.2'}]")),
+            ("sidecars", Collection::Map, Some("{name: proxy, image: 'proxy:1.2'}")),
+            ("`spec.match`", Collection::Map, Some("{namespaces: {matchLabels: {team: blue}}}")),
+            ("targets", Collection::List, Some("[pods]")),
+            ("targets", Collection::Map, None),
+            ("namespaces", Collection::List, Some("[shop]")),
+            ("capabilities", Collection::Map, None),
         ] {
             assert_eq!(example(what, wanted).as_deref(), expected, "{what}");
         }
-        assert_eq!(example_in_pod("match", "a map"), None);
+        assert_eq!(example_in_pod("match", Collection::Map), None);
     }
 }

@@ -1,7 +1,7 @@
-//! What a rule computes.
+//! `parameters` and `variables`.
 
 use super::{Choice, Field, Kind, Table};
-use crate::parameter::{From, Type};
+use crate::parameter::{AnnotationSource, Type};
 
 const ANY: Kind = Kind::Either(&[Kind::Text, Kind::Integer, Kind::Boolean]);
 
@@ -10,13 +10,18 @@ pub(crate) static PARAMETER: Table = Table {
     example: "{name: port, type: int, default: 8080, annotation: example.com/port}",
     fields: &[
         Field::new("name", Kind::Text, "The name in expressions: letters, digits and `_`.").required(),
-        Field::new("type", Kind::Word(&TYPES), "What its values are.").required(),
-        Field::new("annotation", Kind::Text, "The annotation by which its value is given."),
-        Field::new("from", Kind::Word(&FROM), "Whose annotation that is.").default("pod"),
-        Field::new("default", ANY, "The value where there is no annotation. Without it that is an error."),
+        Field::new("type", Kind::Word(&TYPES), "The type of its values.").required(),
+        Field::new("annotation", Kind::Text, "The annotation that gives the value."),
+        Field::new("from", Kind::Word(&ANNOTATION_SOURCES), "The object that has the annotation.")
+            .default("pod"),
+        Field::new(
+            "default",
+            ANY,
+            "The value without the annotation. Without a default, a missing annotation is an error.",
+        ),
         Field::new("min", ANY, "The least number, quantity or duration, or the fewest characters."),
         Field::new("max", ANY, "The greatest number, quantity or duration, or the most characters."),
-        Field::new("pattern", Kind::Text, "The regular expression that all of a text must fit."),
+        Field::new("pattern", Kind::Text, "The regular expression that the whole text must match."),
         Field::new("values", Kind::List(&ANY), "The possible values of an `enum`.").example("[debug, info]"),
     ],
 };
@@ -26,8 +31,7 @@ pub(crate) static VARIABLE: Table = Table {
     example: "{name: team, expr: namespaceObject.metadata.name}",
     fields: &[
         Field::new("name", Kind::Text, "The name in expressions: letters, digits and `_`.").required(),
-        Field::new("expr", Kind::Text, "What it stands for; it is computed where it is asked for.")
-            .required(),
+        Field::new("expr", Kind::Text, "The expression; it is evaluated when it is used.").required(),
     ],
 };
 
@@ -40,4 +44,5 @@ pub(crate) static TYPES: Choice<Type, 6> = [
     ("string", Type::Text),
 ];
 
-pub(crate) static FROM: Choice<From, 2> = [("pod", From::Pod), ("namespace", From::Namespace)];
+pub(crate) static ANNOTATION_SOURCES: Choice<AnnotationSource, 2> =
+    [("pod", AnnotationSource::Pod), ("namespace", AnnotationSource::Namespace)];

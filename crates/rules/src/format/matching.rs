@@ -1,4 +1,4 @@
-//! `match`: whom a rule is for.
+//! `match`: the objects that a rule applies to.
 
 use super::{Choice, Field, Kind, Table};
 
@@ -6,11 +6,11 @@ pub(crate) static MATCH: Table = Table {
     what: "`spec.match`",
     example: "{namespaces: {matchLabels: {team: blue}}}",
     fields: &[
-        Field::new("namespaces", Kind::Map(&NAMESPACES), "The namespaces."),
-        Field::new("objects", Kind::Map(&OBJECTS), "The objects themselves."),
-        Field::new("os", Kind::Word(&OS), "The operating system of the pod's node, as far as the pod says.")
+        Field::new("namespaces", Kind::Map(&NAMESPACES), "Conditions on the namespace."),
+        Field::new("objects", Kind::Map(&OBJECTS), "Conditions on the object."),
+        Field::new("os", Kind::Word(&OS), "The operating system of the pod, if the pod names one.")
             .default("linux"),
-        Field::new("hostNetwork", Kind::Word(&HOST_NETWORK), "What happens to pods in their node's network.")
+        Field::new("hostNetwork", Kind::Word(&HOST_NETWORK), "Whether pods that use the network of their node are changed.")
             .default("inject"),
         Field::new(
             "ownerKinds",
@@ -25,8 +25,8 @@ pub(crate) static NAMESPACES: Table = Table {
     what: "`match.namespaces`",
     example: "{matchLabels: {team: blue}}",
     fields: &[
-        Field::new("names", Kind::List(&Kind::Text), "Only these.").example("[web]"),
-        Field::new("exclude", Kind::List(&Kind::Text), "Never these.").example("[web]"),
+        Field::new("names", Kind::List(&Kind::Text), "Only these namespaces.").example("[web]"),
+        Field::new("exclude", Kind::List(&Kind::Text), "Never these namespaces.").example("[web]"),
         Field::new("matchLabels", Kind::Entries(&Kind::Text), "Only namespaces with all of these labels.")
             .example("{team: blue}"),
     ],
@@ -47,9 +47,9 @@ pub(crate) static OBJECTS: Table = Table {
     ],
 };
 
-/// `None` is any.
+/// `None` matches any.
 pub(crate) static OS: Choice<Option<&'static str>, 3> =
     [("linux", Some("linux")), ("windows", Some("windows")), ("any", None)];
 
-/// Whether such pods are skipped.
+/// Whether pods in the network of their node are skipped.
 pub(crate) static HOST_NETWORK: Choice<bool, 2> = [("skip", true), ("inject", false)];

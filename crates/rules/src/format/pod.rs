@@ -1,4 +1,4 @@
-//! What a rule adds to the pod.
+//! `pod`, and the fields that the format adds to items, containers and the pod's specification.
 
 use super::{Choice, Field, Kind, POLICIES, Table};
 
@@ -12,41 +12,41 @@ pub(crate) static POD: Table = Table {
         Field::new(
             "spec",
             Kind::Fragment(&["spec"], Some(&POD_SPEC)),
-            "Fields of the pod's specification, but for those that have a place of their own in `spec`.",
+            "Fields of the pod's specification, except those that have their own field in `spec`.",
         )
         .example("{priorityClassName: high}"),
     ],
 };
 
-/// The words of the format in the specification of a pod.
+/// The fields that the format adds to the specification of a pod, and those that belong elsewhere in a rule.
 pub(crate) static POD_SPEC: Table = Table {
     what: "`pod.spec`",
     example: "{priorityClassName: high}",
     fields: &[
         ON_CONFLICT,
-        Field::new("replace", Kind::List(&Kind::Text), "Fields beside it that replace what is there.")
+        Field::new("replace", Kind::List(&Kind::Text), "The fields beside it that replace existing values.")
             .example("[image]"),
-        Field::refused("containers", "blocks for containers that are there stand in `spec.containers`"),
-        Field::refused("ephemeralContainers", "they are added to pods that run"),
-        Field::refused("imagePullSecrets", "they stand in `spec.imagePullSecrets`"),
+        Field::refused("containers", "blocks for existing containers belong in `spec.containers`"),
+        Field::refused("ephemeralContainers", "they can only be added to running pods"),
+        Field::refused("imagePullSecrets", "they belong in `spec.imagePullSecrets`"),
         Field::refused(
             "initContainers",
-            "they stand in `spec.initContainers`, native ones in `spec.sidecars`",
+            "they belong in `spec.initContainers`, native sidecars in `spec.sidecars`",
         ),
-        Field::refused("volumes", "they stand in `spec.volumes`"),
+        Field::refused("volumes", "they belong in `spec.volumes`"),
     ],
 };
 
 const ON_CONFLICT: Field =
-    Field::new("onConflict", Kind::Word(&POLICIES), "What happens where the pod has another one already.");
+    Field::new("onConflict", Kind::Word(&POLICIES), "What happens if the pod already has another one.");
 
-const PLACE: Field = Field::new("position", Kind::Map(&POSITION), "Where it goes among its neighbours.");
+const PLACE: Field = Field::new("position", Kind::Map(&POSITION), "The position in its list.");
 
-/// The words of the format in an item of a pod's list.
+/// The fields that the format adds to an item of a pod's list.
 pub(crate) static ITEM: Table =
     Table { what: "an item", example: "{name: data, onConflict: keep}", fields: &[ON_CONFLICT] };
 
-/// The same in a sidecar.
+/// The fields that the format adds to a sidecar.
 pub(crate) static CONTAINER: Table = Table {
     what: "a sidecar",
     example: "{name: proxy, image: 'proxy:1.2', mode: native}",
@@ -62,7 +62,7 @@ pub(crate) static CONTAINER: Table = Table {
     ],
 };
 
-/// The same in an init container.
+/// The fields that the format adds to an init container.
 pub(crate) static INIT_CONTAINER: Table = Table {
     what: "an init container",
     example: "{name: setup, image: 'setup:1.2'}",
@@ -73,30 +73,30 @@ pub(crate) static POSITION: Table = Table {
     what: "`position`",
     example: "{containers: first}",
     fields: &[
-        Field::new("containers", ANCHORED, "The place among the containers."),
-        Field::new("initContainers", ANCHORED, "The place among the init containers."),
+        Field::new("containers", ANCHORED, "The position among the containers."),
+        Field::new("initContainers", ANCHORED, "The position among the init containers."),
         Field::new(
             "strict",
             Kind::Boolean,
-            "Whether it goes back there when other webhooks put theirs between.",
+            "Whether it is moved back when other webhooks insert containers.",
         )
         .default("false"),
     ],
 };
 
-const ANCHORED: Kind = Kind::Either(&[Kind::Word(&PLACES), Kind::Map(&ANCHOR)]);
+const ANCHORED: Kind = Kind::Either(&[Kind::Word(&POSITIONS), Kind::Map(&ANCHOR)]);
 
 pub(crate) static ANCHOR: Table = Table {
     what: "a position",
     example: "{before: proxy}",
     fields: &[
-        Field::new("before", Kind::Text, "The container that comes next, or later."),
-        Field::new("after", Kind::Text, "The container that comes before it."),
+        Field::new("before", Kind::Text, "The container that it comes before."),
+        Field::new("after", Kind::Text, "The container that it comes after."),
     ],
 };
 
-/// Whether it is the last.
-pub(crate) static PLACES: Choice<bool, 2> = [("first", false), ("last", true)];
+/// Whether the container goes to the end of its list.
+pub(crate) static POSITIONS: Choice<bool, 2> = [("first", false), ("last", true)];
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Mode {
@@ -104,6 +104,6 @@ pub(crate) enum Mode {
     Regular,
 }
 
-/// `None` is what the settings say.
+/// `None` leaves the choice to the settings.
 pub(crate) static MODES: Choice<Option<Mode>, 3> =
     [("auto", None), ("native", Some(Mode::Native)), ("regular", Some(Mode::Regular))];

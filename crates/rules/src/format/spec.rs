@@ -26,9 +26,9 @@ pub(crate) static METADATA: Table = Table {
     example: "{name: team}",
     fields: &[
         Field::new("name", Kind::Text, "The name that messages, opt-in keys and metrics use.").required(),
-        Field::new("labels", Kind::Entries(&Kind::Text), "For people; nothing here reads them.")
+        Field::new("labels", Kind::Entries(&Kind::Text), "For people; the injector does not read them.")
             .example("{team: blue}"),
-        Field::new("annotations", Kind::Entries(&Kind::Text), "For people; nothing here reads them.")
+        Field::new("annotations", Kind::Entries(&Kind::Text), "For people; the injector does not read them.")
             .example("{example.com/team: blue}"),
     ],
 };
@@ -37,23 +37,23 @@ pub(crate) static SPEC: Table = Table {
     what: "`spec`",
     example: "{optIn: pod, pod: {labels: {team: blue}}}",
     fields: &[
-        Field::new("targets", Kind::List(&Kind::Word(&RESOURCES)), "What the rule changes.")
+        Field::new("targets", Kind::List(&Kind::Word(&RESOURCES)), "The resources that the rule changes.")
             .default("[pods]"),
         Field::new(
             "match",
             Kind::Map(&MATCH),
-            "Whom the rule is for: every part that stands here must hold.",
+            "The objects that the rule applies to: every condition must hold.",
         ),
         Field::new(
             "optIn",
             Kind::Word(&OPT_IN),
-            "Whose yes the rule needs: the namespace's, the pod's, one of them, or nobody's.",
+            "The opt-in that the rule needs: of the namespace, of the pod, of either of them, or none (`always`).",
         )
         .default("always"),
         Field::new(
             "compatAnnotations",
             Kind::Entries(&Kind::List(&Kind::Text)),
-            "Annotations of other injectors that opt in too, each with the values that mean yes.",
+            "Annotations of other injectors that opt in too, each with the values that opt in.",
         )
         .example("{sidecar.example.com/inject: ['yes']}"),
         Field::new("required", Kind::Boolean, "Deny pods that the rule fails to change.").default("false"),
@@ -61,11 +61,11 @@ pub(crate) static SPEC: Table = Table {
         Field::new(
             "onConflict",
             Kind::Word(&POLICIES),
-            "What happens where the object has something else already.",
+            "What happens if the object already has another value.",
         ),
         Field::new("onError", Kind::Word(&ON_ERROR), "What happens when the rule itself fails."),
-        Field::new("pod", Kind::Map(&POD), "What the pod itself gets."),
-        Field::new("containers", Kind::List(&Kind::Map(&BLOCK)), "What containers get that are there."),
+        Field::new("pod", Kind::Map(&POD), "Labels, annotations and fields of the pod."),
+        Field::new("containers", Kind::List(&Kind::Map(&BLOCK)), "Fields and list items for existing containers."),
         Field::new(
             "sidecars",
             Kind::Fragment(&["spec", "containers"], Some(&CONTAINER)),
@@ -83,10 +83,10 @@ pub(crate) static SPEC: Table = Table {
         Field::new(
             "imagePullSecrets",
             Kind::Fragment(&["spec", "imagePullSecrets"], Some(&ITEM)),
-            "Secrets that images are pulled with.",
+            "Image pull secrets.",
         )
         .example("[{name: registry}]"),
-        Field::refused("lookups", "an own handler can look things up: see the how-to on lookups"),
+        Field::refused("lookups", "write a handler that looks things up: see the how-to on lookups"),
         Field::new(
             "parameters",
             Kind::List(&Kind::Map(&PARAMETER)),
@@ -95,20 +95,20 @@ pub(crate) static SPEC: Table = Table {
         Field::new(
             "remove",
             Kind::List(&Kind::Map(&REMOVAL)),
-            "What the rule takes away, by names and keys.",
+            "Entries that the rule removes, by names and keys.",
         ),
-        Field::refused("replace", "`replace` stands beside the fields that it is about"),
-        Field::new("rollout", Kind::Map(&ROLLOUT), "How many of the workloads the rule has reached."),
+        Field::refused("replace", "`replace` belongs beside the fields that it names"),
+        Field::new("rollout", Kind::Map(&ROLLOUT), "The share of the workloads that the rule applies to."),
         Field::new(
             "securityProfile",
             Kind::Word(&SECURITY_PROFILES),
             "Fills the `securityContext` of sidecars and init containers where the rule says nothing, so that namespaces \
-             under this Pod Security Standard take them.",
+             under this Pod Security Standard admit them.",
         ),
         Field::new(
             "variables",
             Kind::List(&Kind::Map(&VARIABLE)),
-            "Named expressions: `variables.NAME` in those that come after.",
+            "Named expressions: later expressions read `variables.NAME`.",
         ),
         Field::new("when", Kind::List(&Kind::Text), "Expressions that must all hold for the rule to act.")
             .example("['namespaceObject.metadata.name != \"shop\"']"),

@@ -1,24 +1,24 @@
-//! Containers that rules bring.
+//! Injected containers, and references to variables.
 
 use std::collections::HashSet;
 
-use super::{Page, name_of, text};
+use super::{LintedRule, name_of, text};
 use crate::diagnostic::{self, Diagnostic, Position};
 use crate::yaml::{Node, Value};
 
-pub(super) fn lint(page: &Page<'_>, findings: &mut Vec<Diagnostic>) {
-    for (field, container) in page.brought() {
-        findings.extend(requests(page, container));
-        findings.extend(image(page, container));
+pub(super) fn lint(linted: &LintedRule<'_>, findings: &mut Vec<Diagnostic>) {
+    for (field, container) in linted.injected() {
+        findings.extend(requests(linted, container));
+        findings.extend(image(linted, container));
         if field == "sidecars" {
-            findings.extend(startup(page, container));
+            findings.extend(startup(linted, container));
         }
-        unresolved(page, container, findings);
+        unresolved(linted, container, findings);
     }
-    unresolved_in_blocks(page, findings);
+    unresolved_in_blocks(linted, findings);
 }
 
-fn requests(page: &Page<'_>, container: &Node) -> Option<Diagnostic> {
+fn requests(linted: &LintedRule<'_>, container: &Node) -> Option<Diagnostic> {
     let resources = container.get("resources");
     if resources
         .is_some_and(|resources| ["requests", "limits"].iter().any(|group| resources.get(group).is_some()))
@@ -26,56 +26,58 @@ fn requests(page: &Page<'_>, container: &Node) -> Option<Diagnostic> {
         return None;
     }
     let message = format!("container `{}` requests no resources", name_of(container));
-    let help = "a quota of the namespace may refuse the pod for it; say `resources: {requests: {cpu: 10m, memory: 32Mi}}`";
-    Some(page.hint(&diagnostic::NO_REQUESTS, container.at(), message, help))
+    let help = "a quota of the namespace may refuse the pod; write `resources: {requests: {cpu: 10m, memory: 32Mi}}`";
+    Some(linted.hint(&diagnostic::NO_REQUESTS, container.at(), message, help))
 }
 
-fn image(page: &Page<'_>, container: &Node) -> Option<Diagnostic> {
+fn image(linted: &LintedRule<'_>, container: &Node) -> Option<Diagnostic> {
     let node = container.get("image")?;
     let image = node.as_text()?;
     let last = image.rsplit('/').next().unwrap_or(image);
     let pinned = last.contains('@') || last.split_once(':').is_some_and(|(_, tag)| tag != "latest");
-    let message = format!("`{image}` takes whatever `latest` is today");
+    let message = format!("`{image}` has no fixed version");
     let help = "name a version, or better a digest";
-    // What an expression or the kubelet puts together is not for us to read.
+    // The image is not known if an expression or the kubelet completes it.
     let literal = !image.contains('$');
-    (literal && !pinned).then(|| page.hint(&diagnostic::FLOATING_IMAGE, node.at(), message, help))
+    (literal && !pinned).then(|| linted.hint(&diagnostic::FLOATING_IMAGE, node.at(), message, help))
 }
 
-/// What the kubelet waits for before it starts the next container. One that listens nowhere may be waited for, too: for
-/// the secret that it writes into a file.
-fn startup(page: &Page<'_>, container: &Node) -> Option<Diagnostic> {
+/// The kubelet starts the next container when the startup probe succeeds. A sidecar without a port may need one as
+/// well, for example if it writes a secret into a file.
+fn startup(linted: &LintedRule<'_>, container: &Node) -> Option<Diagnostic> {
     let regular = text(container, "mode") == Some("regular");
     let hook = container.get("lifecycle").and_then(|lifecycle| lifecycle.get("postStart"));
     if regular || hook.is_some() || container.get("startupProbe").is_some() {
         return None;
     }
-    let message = format!("nobody waits until `{}` is ready", name_of(container));
-    let help = "with a `startupProbe`, the application starts after the sidecar answers, not just after its process began";
-    Some(page.hint(&diagnostic::NO_STARTUP_PROBE, container.at(), message, help))
+    let message = format!("the application does not wait until `{}` is ready", name_of(container));
+    let help = "with a `startupProbe`, the application starts after the sidecar answers instead of after its process has started";
+    Some(linted.hint(&diagnostic::NO_STARTUP_PROBE, container.at(), message, help))
 }
 
-/// `$(X)` in a container that the rule brings whole: nobody else will define X. Sources of variables may.
-fn unresolved(page: &Page<'_>, container: &Node, findings: &mut Vec<Diagnostic>) {
+/// `$(X)` in an injected container: only the rule itself defines variables of this container, unless it has
+/// `envFrom`.
+fn unresolved(linted: &LintedRule<'_>, container: &Node, findings: &mut Vec<Diagnostic>) {
     if container.get("envFrom").is_some() {
         return;
     }
     let mut known = HashSet::new();
     for variable in variables(container) {
         if let Some(value) = variable.get("value") {
-            findings.extend(unknown(value, &known).map(|name| stays(page, value.at(), name)));
+            findings.extend(unknown(value, &known).map(|name| stays(linted, value.at(), name)));
         }
         known.extend(text(variable, "name"));
     }
     for value in commands(container) {
-        findings.extend(unknown(value, &known).map(|name| stays(page, value.at(), name)));
+        findings.extend(unknown(value, &known).map(|name| stays(linted, value.at(), name)));
     }
 }
 
-/// `$(X)` in what the rule adds to containers that are there. They may have X, unless the rule means its own, which it puts
-/// behind: the variables of a block keep their order, and those of other blocks stand before them.
-fn unresolved_in_blocks(page: &Page<'_>, findings: &mut Vec<Diagnostic>) {
-    let blocks = page.list("containers");
+/// `$(X)` in a block for existing containers, which may define X themselves. It is certainly unresolved only if the
+/// block defines X further down: the variables of a block keep their order, and those of other blocks come before
+/// them.
+fn unresolved_in_blocks(linted: &LintedRule<'_>, findings: &mut Vec<Diagnostic>) {
+    let blocks = linted.list("containers");
     let names = |block| variables(block).filter_map(|variable| text(variable, "name"));
     for (index, block) in blocks.iter().enumerate().filter(|(_, block)| block.get("envFrom").is_none()) {
         let others = blocks.iter().enumerate().filter(|(other, _)| *other != index);
@@ -86,15 +88,15 @@ fn unresolved_in_blocks(page: &Page<'_>, findings: &mut Vec<Diagnostic>) {
             if let Some(value) = variable.get("value") {
                 findings.extend(unknown(value, &known).map(|used| {
                     match own.contains(used) && name != Some(used) {
-                        true => stays(page, value.at(), used),
-                        false => may_stay(page, value.at(), used),
+                        true => stays(linted, value.at(), used),
+                        false => may_stay(linted, value.at(), used),
                     }
                 }));
             }
             known.extend(name);
         }
         for value in commands(block) {
-            findings.extend(unknown(value, &known).map(|name| may_stay(page, value.at(), name)));
+            findings.extend(unknown(value, &known).map(|name| may_stay(linted, value.at(), name)));
         }
     }
 }
@@ -103,13 +105,13 @@ pub(super) fn variables(container: &Node) -> impl Iterator<Item = &Node> {
     container.get("env").and_then(Node::as_list).unwrap_or_default().iter()
 }
 
-/// What else the kubelet expands.
+/// The items of `command` and `args`, in which the kubelet expands variables too.
 pub(super) fn commands(container: &Node) -> impl Iterator<Item = &Node> {
     let lists = ["command", "args"].into_iter().filter_map(|field| container.get(field)?.as_list());
     lists.flatten()
 }
 
-/// The names that `value` refers to and that are not `known`.
+/// The names in `value` that are not `known`.
 fn unknown<'n>(value: &'n Node, known: &HashSet<&str>) -> impl Iterator<Item = &'n str> {
     let text = match value.value() {
         Value::Scalar(scalar) => scalar.text(),
@@ -118,17 +120,17 @@ fn unknown<'n>(value: &'n Node, known: &HashSet<&str>) -> impl Iterator<Item = &
     references(text).into_iter().filter(|name| !known.contains(name))
 }
 
-fn stays(page: &Page<'_>, at: Position, name: &str) -> Diagnostic {
+fn stays(linted: &LintedRule<'_>, at: Position, name: &str) -> Diagnostic {
     let message = format!("`$({name})` stays as it is: no variable before it has this name");
     let help = "define the variable above, or write `$$(` for the text itself";
-    page.warning(&diagnostic::UNRESOLVED, at, message, help)
+    linted.warning(&diagnostic::UNRESOLVED, at, message, help)
 }
 
-fn may_stay(page: &Page<'_>, at: Position, name: &str) -> Diagnostic {
+fn may_stay(linted: &LintedRule<'_>, at: Position, name: &str) -> Diagnostic {
     let message =
         format!("`$({name})` stays as it is in containers without a variable `{name}` of their own");
     let help = "define the variable above, or write `$$(` for the text itself";
-    page.hint(&diagnostic::UNRESOLVED, at, message, help)
+    linted.hint(&diagnostic::UNRESOLVED, at, message, help)
 }
 
 /// The names in `$(NAME)`, as the kubelet reads them: `$$` is a dollar.
@@ -140,7 +142,7 @@ pub(super) fn references(text: &str) -> Vec<&str> {
         if let Some(escaped) = after.strip_prefix('$') {
             rest = escaped;
         } else if let Some((name, after)) = after.strip_prefix('(').and_then(|inner| inner.split_once(')')) {
-            // A shell's `$(command)` has more in it than a name.
+            // Anything but a name is probably a shell's `$(command)`.
             let is_name = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'-');
             if !name.is_empty() && name.bytes().all(is_name) {
                 names.push(name);
@@ -156,7 +158,7 @@ mod tests {
     use super::references;
 
     #[test]
-    fn reads_references_as_the_kubelet_does() {
+    fn references_are_read_as_the_kubelet_reads_them() {
         assert_eq!(references("$(A) $$(B) $$$(C) $(D $(E)"), ["A", "C"]);
         assert_eq!(references("x$(cat /etc/x)y$(F.g-1)$"), ["F.g-1"]);
     }

@@ -1,49 +1,50 @@
-//! Text that other tools would replace, and nothing here does.
+//! Placeholders of other template languages, which rules do not replace.
 
-use super::Page;
+use super::LintedRule;
 use crate::diagnostic::{self, Diagnostic, shown};
 use crate::yaml::{Node, Value};
 
-/// What expressions can name, so that `${NAME.` was meant to be one.
+/// The names in expressions: `${NAME.` was probably meant to be an expression.
 const NAMES: [&str; 7] =
     ["params", "variables", "object", "oldObject", "owner", "request", "namespaceObject"];
 
-/// What stands between `{{` and `}}` in a chart of Helm, or was meant to be an expression. Programs have templates of their own.
+/// Words between `{{` and `}}` in a Helm chart, or in a misplaced expression. Other words may belong to a template
+/// that the container itself reads.
 const OF_HELM: [&str; 8] =
     [".Values", ".Release", ".Chart", ".Capabilities", ".Files", "include ", "params.", "variables."];
 
-/// The longest text between braces that is looked at, in bytes.
+/// The maximum length in bytes of a placeholder.
 const LONGEST: usize = 200;
 
-pub(super) fn lint(page: &Page<'_>, findings: &mut Vec<Diagnostic>) {
-    for entry in page.spec.as_map().unwrap_or_default() {
-        // These are expressions themselves.
+pub(super) fn lint(linted: &LintedRule<'_>, findings: &mut Vec<Diagnostic>) {
+    for entry in linted.spec.as_map().unwrap_or_default() {
+        // Both contain expressions.
         if !matches!(entry.key.as_str(), "when" | "variables") {
-            walk(page, &entry.value, findings);
+            walk(linted, &entry.value, findings);
         }
     }
 }
 
 // Recursion is bounded by the depth of the document.
-fn walk(page: &Page<'_>, node: &Node, findings: &mut Vec<Diagnostic>) {
+fn walk(linted: &LintedRule<'_>, node: &Node, findings: &mut Vec<Diagnostic>) {
     match node.value() {
         Value::Scalar(scalar) => findings.extend(template(scalar.text()).map(|(what, meant)| {
-            let message = format!("`{}` stays as it is: rules are no templates", shown(&what));
+            let message = format!("`{}` is not replaced: rules are not templates", shown(&what));
             let help = match meant {
-                Some(meant) => format!("an expression takes the place of the whole value: `{{$cel: {meant}}}`"),
-                None => "render the file first, as by `helm template`; what users may set are `parameters`, and `{$cel: params.NAME}` in place of a value".to_owned(),
+                Some(meant) => format!("an expression replaces the whole value: `{{$cel: {meant}}}`"),
+                None => "render the file first, for example by `helm template`; for values that users set, declare `parameters` and write `{$cel: params.NAME}` in place of a value".to_owned(),
             };
-            page.hint(&diagnostic::TEMPLATE_TEXT, node.at(), message, &help)
+            linted.hint(&diagnostic::TEMPLATE_TEXT, node.at(), message, &help)
         })),
-        Value::List(items) => items.iter().for_each(|item| walk(page, item, findings)),
+        Value::List(items) => items.iter().for_each(|item| walk(linted, item, findings)),
         Value::Map(entries) => {
             let others = entries.iter().filter(|entry| entry.key != "$cel");
-            others.for_each(|entry| walk(page, &entry.value, findings));
+            others.for_each(|entry| walk(linted, &entry.value, findings));
         }
     }
 }
 
-/// The first such part of `text`, and the expression that was meant, where that can be told.
+/// The first placeholder in `text`, and the expression that was probably meant.
 fn template(text: &str) -> Option<(String, Option<String>)> {
     between(text, "${", "}", |inner| {
         let name = inner.split(['.', '[']).next().unwrap_or_default();
@@ -58,7 +59,7 @@ fn template(text: &str) -> Option<(String, Option<String>)> {
     })
 }
 
-/// What stands between `open` and `close`, the first that `counts`.
+/// The first text between `open` and `close` for which `counts` is true.
 fn between<'t>(text: &'t str, open: &str, close: &str, counts: impl Fn(&str) -> bool) -> Option<&'t str> {
     let parts = text.split(open).skip(1).filter_map(|part| part.split_once(close));
     parts.map(|(inner, _)| inner).find(|inner| inner.len() <= LONGEST && counts(inner))
@@ -69,7 +70,7 @@ mod tests {
     use super::template;
 
     #[test]
-    fn tells_templates_from_what_programs_read() {
+    fn only_placeholders_of_known_template_languages_are_found() {
         for (text, meant) in [
             ("http://x:${params.port}/", Some("params.port")),
             ("${HOME}${object.metadata.name}", Some("object.metadata.name")),

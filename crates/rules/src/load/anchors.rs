@@ -1,39 +1,39 @@
-//! `before` and `after`, over all rules: no order of containers follows a circle of them.
+//! Finds cycles of `before` and `after` among all rules, which no order of containers can satisfy.
 
 use std::collections::{HashMap, HashSet};
 
-use super::Loaded;
+use super::LoadedRule;
 use crate::diagnostic::{self, Diagnostic};
-use crate::rule::{Injected, Place};
+use crate::rule::{ContainerPosition, Injected};
 
-/// One container that is to stand before another, because `by` says so.
+/// The container `from` must come before `to`, because of the position of `by`.
 struct Step<'l> {
     from: &'l str,
     to: &'l str,
-    loaded: &'l Loaded,
+    loaded: &'l LoadedRule,
     by: &'l Injected,
 }
 
-pub(super) fn findings(loaded: &[Loaded]) -> Vec<Diagnostic> {
+pub(super) fn findings(loaded: &[LoadedRule]) -> Vec<Diagnostic> {
     ["initContainers", "containers"].into_iter().flat_map(|list| circles(&steps(loaded, list))).collect()
 }
 
-/// What the rules say about the order of the containers they bring into `list`.
-fn steps<'l>(loaded: &'l [Loaded], list: &str) -> Vec<Step<'l>> {
+/// The order that the rules demand for the containers they inject into `list`.
+fn steps<'l>(loaded: &'l [LoadedRule], list: &str) -> Vec<Step<'l>> {
     let all = loaded.iter().flat_map(|loaded| loaded.rule.injected.iter().map(move |by| (loaded, by)));
     let here = all.filter(|(_, by)| by.list == list);
-    let step = |(loaded, by): (&'l Loaded, &'l Injected)| {
-        let (from, to) = match &by.place {
-            Place::Before(anchor) => (by.item.key.as_str(), anchor.as_str()),
-            Place::After(anchor) => (anchor.as_str(), by.item.key.as_str()),
-            Place::First | Place::Last => return None,
+    let step = |(loaded, by): (&'l LoadedRule, &'l Injected)| {
+        let (from, to) = match &by.position {
+            ContainerPosition::Before(anchor) => (by.item.key.as_str(), anchor.as_str()),
+            ContainerPosition::After(anchor) => (anchor.as_str(), by.item.key.as_str()),
+            ContainerPosition::First | ContainerPosition::Last => return None,
         };
         Some(Step { from, to, loaded, by })
     };
     here.filter_map(step).collect()
 }
 
-/// Walks along the steps from everywhere; one that leads back to the way walked closes a circle.
+/// Depth-first search from every container. A step back to the current path closes a cycle.
 fn circles<'l>(steps: &'l [Step<'l>]) -> Vec<Diagnostic> {
     let mut from: HashMap<&str, Vec<&Step<'_>>> = HashMap::new();
     for step in steps {
@@ -71,14 +71,14 @@ fn circles<'l>(steps: &'l [Step<'l>]) -> Vec<Diagnostic> {
 }
 
 fn finding(circle: &[&Step<'_>]) -> Option<Diagnostic> {
-    let said = |step: &&Step<'_>| {
-        let Step { from, to, loaded: Loaded { rule, .. }, by } = step;
-        let line = by.positioned.unwrap_or(by.item.clause.at).line;
+    let described = |step: &&Step<'_>| {
+        let Step { from, to, loaded: LoadedRule { rule, .. }, by } = step;
+        let line = by.position_at.unwrap_or(by.item.clause.at).line;
         format!("`{from}` before `{to}` (rule `{}`, {}:{line})", rule.name, rule.source)
     };
-    let said: Vec<String> = circle.iter().map(said).collect();
+    let described: Vec<String> = circle.iter().map(described).collect();
     let Step { loaded, by, .. } = circle.first()?;
-    let at = by.positioned.unwrap_or(by.item.clause.at);
-    let message = format!("no order of containers is {}", said.join(" and "));
+    let at = by.position_at.unwrap_or(by.item.clause.at);
+    let message = format!("no order of containers satisfies: {}", described.join(" and "));
     Some(loaded.source.error(&diagnostic::ANCHOR_CYCLE, at, message))
 }

@@ -1,14 +1,14 @@
-//! What a rule adds to containers that are there.
+//! Reads `containers`: the blocks for existing containers.
 
 use vestibule_patch::Schema;
 
 use super::reader::Reader;
 use crate::diagnostic;
 use crate::format;
-use crate::rule::{Block, BlockList, Policy, Select, Which};
+use crate::rule::{Block, BlockList, Policy, Select, SelectBy};
 use crate::yaml::Node;
 
-/// The lists of a container that a block can add to, with what happens on a conflict unless the rule says.
+/// The lists of a container that a block can add to, with their default conflict policies.
 const LISTS: &[(&str, Policy)] = &[
     ("env", Policy::Keep),
     ("envFrom", Policy::Keep),
@@ -18,33 +18,21 @@ const LISTS: &[(&str, Policy)] = &[
 ];
 
 impl Reader {
-    pub(super) fn blocks(
-        &mut self,
-        spec: &Node,
-        pod_spec: Schema<'_>,
-        required: bool,
-        on_conflict: Option<Policy>,
-    ) -> Vec<Block> {
+    pub(super) fn blocks(&mut self, spec: &Node, pod_spec: Schema<'_>) -> Vec<Block> {
         let Some(node) = spec.get("containers") else { return Vec::new() };
         let container = pod_spec.field("containers").item();
         let mut blocks = Vec::new();
         for (index, node) in self.list(node, "containers").iter().enumerate() {
             self.fields(node, &format::BLOCK);
-            let on_conflict = self.policy(node, required).or(on_conflict);
+            let on_conflict = self.policy(node).or(self.on_conflict);
             let clause = format!("containers[{index}]");
             let select = self.select(node);
             let mut lists = Vec::new();
             for (member, default) in LISTS {
                 let Some(list) = node.get(member) else { continue };
                 let policy = on_conflict.unwrap_or(*default);
-                let items = self.items(
-                    list,
-                    member,
-                    &format!("{clause}.{member}"),
-                    container.field(member),
-                    required,
-                    policy,
-                );
+                let items =
+                    self.items(list, member, &format!("{clause}.{member}"), container.field(member), policy);
                 lists.push(BlockList { member, items });
             }
             let policy = on_conflict.unwrap_or(Policy::Keep);
@@ -63,16 +51,16 @@ impl Reader {
         if let Some(all) = node.get("all")
             && self.boolean(all, "all")?
         {
-            found.push(Which::All);
+            found.push(SelectBy::All);
         }
         if let Some(names) = node.get("names") {
-            found.push(Which::Names(self.texts(names, "names")));
+            found.push(SelectBy::Names(self.texts(names, "names")));
         }
         if let Some(images) = node.get("images") {
-            found.push(Which::Images(self.texts(images, "images")));
+            found.push(SelectBy::Images(self.texts(images, "images")));
         }
         if let Some(index) = node.get("index") {
-            found.push(Which::Index(self.integer(index, "index")?));
+            found.push(SelectBy::Index(self.integer(index, "index")?));
         }
         let exclude = node.get("exclude").map(|names| self.texts(names, "exclude")).unwrap_or_default();
         let init = node.get("init").and_then(|init| self.boolean(init, "init")).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Expressions of a rule: `when`, `variables`, and `{$cel: ...}` in place of a value.
+//! Reads expressions: `when`, `variables`, and `{$cel: ...}` in place of a value.
 
 use std::sync::Arc;
 
@@ -13,13 +13,13 @@ use crate::overlay::Overlay;
 use crate::pod;
 use crate::yaml::{Entry, Node};
 
-/// The key that makes an expression of a map.
+/// The only key of a map that is an expression.
 const KEYWORD: &str = "$cel";
 
-/// So many parameters, and so many variables, a rule has at most: each of its expressions is compared with all of them.
+/// The maximum number of parameters, and of variables, of a rule: each expression is compared with all of them.
 pub(super) const MAX_NAMES: usize = 256;
 
-/// Whether a node wants to be an expression.
+/// Whether the author of a node meant an expression.
 pub(super) fn is_expression(node: &Node) -> bool {
     node.as_map().is_some_and(|entries| entries.iter().any(|entry| entry.key.starts_with('$')))
 }
@@ -39,7 +39,7 @@ impl Reader {
             if let (Some(name), Some(node)) = (name, node.get("expr")) {
                 if self.logic.variables.iter().any(|variable| variable.name == name) {
                     let message = format!("variable `{name}` exists already");
-                    self.error(&diagnostic::DOUBLED_NAME, node.at(), message);
+                    self.error(&diagnostic::DUPLICATE_NAME, node.at(), message);
                 }
                 if let Some(expression) = self.compiled(node, "expr") {
                     self.logic.variables.push(Variable { name, expression });
@@ -48,14 +48,14 @@ impl Reader {
         }
         for node in spec.get("when").map(|node| self.list(node, "when")).unwrap_or_default() {
             let Some(condition) = self.compiled(node, "when") else { continue };
-            if let Some(mismatch) = condition.no_condition() {
-                self.mistyped(node, &mismatch);
+            if let Some(mismatch) = condition.condition_mismatch() {
+                self.report_mismatch(node, &mismatch);
             }
             self.logic.when.push(condition);
         }
     }
 
-    /// A name that expressions can say.
+    /// A name that can be used in expressions.
     pub(super) fn identifier(&mut self, node: &Node) -> Option<String> {
         let name = self.text(node, "name")?;
         let fine = name.len() <= 63
@@ -63,10 +63,10 @@ impl Reader {
             && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
         let wanted = "at most 63 letters, digits and `_`, and no digit first";
         let check = fine.then_some(()).ok_or(wanted);
-        self.fits(check, "expressions cannot say this `name`", node.at()).then(|| name.to_owned())
+        self.check_format(check, "expressions cannot use this `name`", node.at()).then(|| name.to_owned())
     }
 
-    /// The value of the field `name` is what `{$cel: ...}` comes to.
+    /// Reads `{$cel: ...}` as the value of the field `name`.
     pub(super) fn expression(&mut self, node: &Node, name: &str, schema: Schema<'_>) -> Option<Overlay> {
         let entries = node.as_map().unwrap_or_default();
         let [Entry { key, value, .. }] = entries else {
@@ -84,15 +84,15 @@ impl Reader {
             || !schema.item().fields().is_empty()
             || pod::is_text_map(name);
         if structured {
-            let message = format!("`{name}` has a structure of its own, which no expression gives");
+            let message = format!("`{name}` has a structure of its own, which an expression cannot return");
             let help = "write expressions for single values within it";
             self.error_with_help(&diagnostic::EXPRESSION_PLACE, node.at(), message, help);
             return None;
         }
-        self.leaf(value, name)
+        self.expression_value(value, name)
     }
 
-    /// The members of a map of text, which may be expressions.
+    /// The members of a map of text; each value may be an expression.
     pub(super) fn texts_or_expressions(
         &mut self,
         node: &Node,
@@ -106,7 +106,7 @@ impl Reader {
             } else if let Some([Entry { key, value, .. }]) = entry.value.as_map()
                 && key == KEYWORD
             {
-                self.leaf(value, what)
+                self.expression_value(value, what)
             } else if is_expression(&entry.value) {
                 self.expression(&entry.value, &entry.key, Schema::unknown())
             } else {
@@ -118,7 +118,7 @@ impl Reader {
     }
 
     pub(super) fn unknown_keyword(&mut self, entry: &Entry) {
-        let message = format!("`{}` cannot stand here", entry.key);
+        let message = format!("`{}` is not allowed here", entry.key);
         let help = if entry.key != KEYWORD && nearest(&entry.key, [KEYWORD]).is_some() {
             format!("did you mean `{KEYWORD}`?")
         } else {
@@ -127,7 +127,7 @@ impl Reader {
         self.error_with_help(&diagnostic::UNKNOWN_KEYWORD, entry.at, message, help);
     }
 
-    /// Reports expressions in what tells the items of a list apart, if rules may change their values.
+    /// Reports expressions in the keys of a list item that read values which rules may change.
     pub(super) fn computed_keys(&mut self, item: &mut Overlay, list: &str, how: List) {
         let (Overlay::Map(members), List::Map(keys)) = (item, how) else { return };
         for member in members.iter_mut().filter(|member| keys.iter().any(|key| key.name == member.name)) {
@@ -136,9 +136,9 @@ impl Reader {
             if expression.reads_object {
                 let name = &member.name;
                 let message = format!(
-                    "`{name}` tells the items of `{list}` apart, and this expression reads the object, which rules change"
+                    "`{name}` is a key of `{list}`, and this expression reads the object, which rules change"
                 );
-                let help = "which item is meant has to be known before: by parameters, `owner`, `namespaceObject`, the other members of `request`, and variables that read only these";
+                let help = "the key must be known before rules change the object: it may read parameters, `owner`, `namespaceObject`, the other members of `request`, and variables that read only these";
                 self.error_with_help(&diagnostic::EXPRESSION_PLACE, expression.at, message, help);
             } else {
                 Arc::make_mut(expression).is_key = true;
@@ -146,10 +146,10 @@ impl Reader {
         }
     }
 
-    fn leaf(&mut self, node: &Node, name: &str) -> Option<Overlay> {
+    fn expression_value(&mut self, node: &Node, name: &str) -> Option<Overlay> {
         let expression = self.compiled(node, name)?;
-        if let Some(mismatch) = expression.misfit() {
-            self.mistyped(node, &mismatch);
+        if let Some(mismatch) = expression.field_mismatch() {
+            self.report_mismatch(node, &mismatch);
         }
         self.logic.dynamic = true;
         Some(Overlay::Expression(Arc::new(expression)))
@@ -157,22 +157,22 @@ impl Reader {
 
     fn compiled(&mut self, node: &Node, name: &str) -> Option<Expression> {
         self.text(node, "an expression")?;
-        // Refused it is by now, and more than so many findings are not told.
+        // The document is refused already, and further findings would not be shown.
         if self.findings.len() > MAX_FINDINGS
             && self.findings.last().is_some_and(|last| last.severity() == Severity::Error)
         {
             return None;
         }
-        let parameters: Vec<&str> =
-            self.logic.parameters.iter().map(|parameter| parameter.name.as_str()).collect();
+        let parameters = self.logic.parameters.iter();
+        let parameters: Vec<_> =
+            parameters.map(|parameter| (parameter.name.as_str(), parameter.expression_type())).collect();
         let (variables, total) = (&self.logic.variables, &self.total);
         let declared = Declared { parameters: &parameters, variables, total };
         let places = MAX_FINDINGS.saturating_sub(self.findings.len());
         match Expression::compile(&self.source, node, name, declared, places) {
             Ok(mut expression) => {
-                let checked = expression.check(&self.logic.parameters, &self.logic.variables);
-                if let Err(mismatch) = checked {
-                    self.mistyped(node, &mismatch);
+                if let Err(mismatch) = expression.check(declared) {
+                    self.report_mismatch(node, &mismatch);
                 }
                 self.logic.reads_object |= expression.reads_object;
                 self.logic.reads_namespace |= expression.reads_namespace;
@@ -186,9 +186,10 @@ impl Reader {
         }
     }
 
-    /// Reports an expression, `node`, that fails for every object. A function as help is written around it.
-    fn mistyped(&mut self, node: &Node, Mismatch { message, help }: &Mismatch) {
-        /// Longer expressions are not said again.
+    /// Reports an expression that fails for every object. If the help is the name of a function, the message shows
+    /// the expression as its argument.
+    fn report_mismatch(&mut self, node: &Node, Mismatch { message, help }: &Mismatch) {
+        /// Longer expressions are not repeated in the help.
         const SHORT: usize = 60;
         let text = node.as_text().unwrap_or_default();
         let is_function = !help.is_empty() && help.bytes().all(|byte| byte.is_ascii_lowercase());
@@ -205,10 +206,10 @@ impl Reader {
         }
     }
 
-    /// Reports an expression of which every value is of another kind than the API server wants in its place.
-    pub(super) fn mistyped_in_place(&mut self, node: &Node, message: String, help: &'static str) {
+    /// Reports an expression whose values never have the type that the API server expects.
+    pub(super) fn report_mismatch_in_place(&mut self, node: &Node, message: String, help: &'static str) {
         let written = node.as_map().and_then(|entries| entries.first()).map_or(node, |entry| &entry.value);
-        self.mistyped(written, &Mismatch { message, help });
+        self.report_mismatch(written, &Mismatch { message, help });
     }
 }
 
@@ -216,7 +217,7 @@ impl Reader {
 mod tests {
     use super::*;
     use crate::diagnostic::Source;
-    use crate::expression::Total;
+    use crate::expression::SharedBudget;
 
     /// The ticks that reading a rule's `when` costs, and how many findings there are.
     fn cost(expression: &str) -> (u64, usize) {
@@ -225,15 +226,15 @@ mod tests {
         let yaml = format!("when: [{many}]");
         let documents = crate::yaml::read("a.yaml", &yaml).unwrap();
         let source = Arc::new(Source { name: "a.yaml".into(), text: yaml.clone(), lines_before: 0 });
-        let total = Total::of_a_load();
+        let total = SharedBudget::of_a_load();
         let mut reader = Reader::new(source, true, total.clone());
         reader.declarations(documents[0].root());
         (total.spent(), reader.findings.len())
     }
 
-    /// Whatever a mebibyte of expressions holds: see `docs/reference/expressions.md` for the figures.
+    /// The figures are in `docs/reference/expressions.md`.
     #[test]
-    fn what_a_mebibyte_of_expressions_costs() {
+    fn a_mebibyte_of_expressions_stays_within_its_budget() {
         for (expression, ticks) in [
             ("true", 70_000),
             ("x", 500_000),

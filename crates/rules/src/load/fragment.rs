@@ -1,26 +1,27 @@
-//! Fragments of a pod: typed by the schema, near misses of its fields refused, unknown fields kept with a warning.
+//! Reads fragments of a pod by their schema. Misspelt fields are errors; other unknown fields are kept with a
+//! warning.
 
 use std::collections::HashMap;
 
 use vestibule_patch::{List, Schema};
 
-use super::check;
 use super::expressions::is_expression;
 use super::reader::Reader;
-use crate::diagnostic;
-use crate::format::{self, Table};
+use crate::diagnostic::{self, Position};
+use crate::format::{self, Collection, Table};
 use crate::near::nearest;
 use crate::overlay::{Member, Overlay};
 use crate::pod;
+use crate::syntax;
 use crate::yaml::{Entry, Node, Value};
 
-/// Words that the rule format keeps for later. Kept as fields of a pod that nobody knows, `when: "false"` would inject
-/// the item after all.
-const LATER: &[&str] =
+/// Reserved words of the rule format. If `when: "false"` were kept as an unknown field of an item, the item would be
+/// injected anyway.
+const RESERVED_WORDS: &[&str] =
     &["lookups", "parameters", "remove", "replace", "rollout", "securityProfile", "variables", "when"];
 
 impl Reader {
-    /// The object `node` without the fields of `ours`, which belong to the rule format.
+    /// Reads an object of the pod without the fields of `ours`, which belong to the rule format.
     pub(super) fn object(
         &mut self,
         node: &Node,
@@ -29,7 +30,7 @@ impl Reader {
         ours: Option<&Table>,
     ) -> Option<Overlay> {
         let entries = node.as_map().or_else(|| {
-            self.wrong_shape(node, what, "a map", shape(what, "a map", schema));
+            self.wrong_collection(node, what, Collection::Map, example(what, Collection::Map, schema));
             None
         })?;
         let entries = entries.iter().filter(|entry| ours.is_none_or(|ours| ours.field(&entry.key).is_none()));
@@ -40,9 +41,9 @@ impl Reader {
             self.error(&diagnostic::WRONG_VALUE, node.at(), message);
         }
         let object = Overlay::Map(members);
-        // Only whole items of a rule have words of ours; what stands within them is read along with them.
+        // The types of nested objects are checked together with the item around them.
         if ours.is_some() {
-            self.typed(node, what, &object);
+            self.check_types(node, what, &object);
         }
         Some(object)
     }
@@ -54,19 +55,19 @@ impl Reader {
             return None;
         }
         let fields = schema.fields();
-        let said = fields.iter().any(|field| field.name == name);
-        if !said && LATER.contains(&name) {
+        let in_schema = fields.iter().any(|field| field.name == name);
+        if !in_schema && RESERVED_WORDS.contains(&name) {
             let (code, message) = match format::SPEC.field(name) {
                 Some(field) if !field.refused => (
                     &diagnostic::UNKNOWN_FIELD,
-                    format!("`{name}` belongs to the `spec` of a rule, and not into `{what}`"),
+                    format!("`{name}` belongs to the `spec` of a rule, not in `{what}`"),
                 ),
                 _ => (&diagnostic::NOT_SUPPORTED, format!("`{name}` in `{what}` is not supported yet")),
             };
             self.error(code, entry.at, message);
             return None;
         }
-        let known = said || fields.is_empty();
+        let known = in_schema || fields.is_empty();
         if !known {
             let message = format!("`{what}` is not known to have a field `{name}`");
             match nearest(name, fields.iter().map(|field| field.name)) {
@@ -75,7 +76,7 @@ impl Reader {
                     self.error_with_help(&diagnostic::UNKNOWN_FIELD, entry.at, message, help);
                 }
                 None if format::CONTAINER.field(name).is_some() => {
-                    let help = format!("`{name}` belongs to the items of a rule, where they know it");
+                    let help = format!("`{name}` belongs to the items of a rule that support it");
                     self.error_with_help(&diagnostic::UNKNOWN_FIELD, entry.at, message, help);
                 }
                 None => self.warning(&diagnostic::UNKNOWN_POD_FIELD, entry.at, message),
@@ -91,7 +92,7 @@ impl Reader {
         Some(Member { name: name.to_owned(), value, known })
     }
 
-    /// The value of the field `name`; `None` where it says nothing (empty lists and maps of text), or is wrong.
+    /// Reads the value of the field `name`; `None` for an empty list or map of text, or for an invalid value.
     pub(super) fn fragment(&mut self, node: &Node, name: &str, schema: Schema<'_>) -> Option<Overlay> {
         if is_expression(node) {
             return self.expression(node, name, schema);
@@ -102,17 +103,17 @@ impl Reader {
             return None;
         }
         if schema.list() != List::Unknown && !is_list {
-            self.wrong_shape(node, name, "a list", shape(name, "a list", schema));
+            self.wrong_collection(node, name, Collection::List, example(name, Collection::List, schema));
             return None;
         }
         if schema.list() == List::Unknown && !schema.fields().is_empty() && node.as_map().is_none() {
-            self.wrong_shape(node, name, "a map", shape(name, "a map", schema));
+            self.wrong_collection(node, name, Collection::Map, example(name, Collection::Map, schema));
             return None;
         }
         match node.value() {
             Value::Scalar(scalar) if pod::is_text(name) || pod::is_quantity(name) => {
                 if pod::is_quantity(name) {
-                    self.checked(check::quantity(scalar.text()), name, node.at());
+                    self.check_pod_value(syntax::quantity(scalar.text()), name, node.at());
                 }
                 Some(Overlay::Text(scalar.text().to_owned()))
             }
@@ -140,28 +141,28 @@ impl Reader {
         let mut pairs = self.texts_or_expressions(node, name);
         if pod::is_quantity(name) {
             pairs.retain(|(key, value, at)| {
-                value.as_text().is_none_or(|value| self.checked(check::quantity(value), key, *at))
+                value.as_text().is_none_or(|value| self.check_pod_value(syntax::quantity(value), key, *at))
             });
         }
         if matches!(name, "labels" | "matchLabels" | "nodeSelector") {
             for (key, value, at) in &pairs {
-                self.checked(check::key(key), key, *at);
-                self.checked(value.as_text().map_or(Ok(()), check::label), key, *at);
+                self.check_pod_value(syntax::label_key(key), key, *at);
+                self.check_pod_value(value.as_text().map_or(Ok(()), syntax::label_value), key, *at);
             }
         }
         let map = Overlay::map(pairs.into_iter().map(|(key, value, _)| (key, value)));
         Some(map).filter(|map| !map.members().is_empty())
     }
 
-    /// Reports names within an item of the list `name` that the API server would refuse.
-    pub(super) fn item_values(&mut self, name: &str, item: &Overlay, at: crate::Position) {
+    /// Reports missing or invalid members of an item of the list `name`.
+    pub(super) fn item_values(&mut self, name: &str, item: &Overlay, at: Position) {
         if item.get("name").is_some_and(Overlay::is_dynamic) {
             return;
         }
         match (name, item.text("name")) {
             ("env", None) => self.error(&diagnostic::MISSING_FIELD, at, "a variable has no `name`"),
-            ("env", Some(text)) => drop(self.checked(check::variable(text), "name", at)),
-            ("ports", Some(text)) => drop(self.checked(check::port(text), "name", at)),
+            ("env", Some(text)) => drop(self.check_pod_value(syntax::variable(text), "name", at)),
+            ("ports", Some(text)) => drop(self.check_pod_value(syntax::port(text), "name", at)),
             ("volumeMounts", None) => self.error(&diagnostic::MISSING_FIELD, at, "a mount has no `name`"),
             ("volumeMounts", Some(_)) if item.get("mountPath").is_none() => {
                 self.error(&diagnostic::MISSING_FIELD, at, "a mount has no `mountPath`");
@@ -170,12 +171,12 @@ impl Reader {
         }
     }
 
-    /// Reports what the API server would refuse; answers whether all is well.
-    pub(super) fn checked(
+    /// Reports a value that the API server would refuse. Returns whether the value is valid.
+    pub(super) fn check_pod_value(
         &mut self,
         check: Result<(), &'static str>,
         what: &str,
-        at: crate::Position,
+        at: Position,
     ) -> bool {
         if let Err(wanted) = check {
             let message = format!("the API server refuses this value of `{what}`");
@@ -184,12 +185,12 @@ impl Reader {
         check.is_ok()
     }
 
-    /// Reports a value that nothing but our own format refuses, as `message`; answers whether all is well.
-    pub(super) fn fits(
+    /// Reports a value that only the rule format refuses. Returns whether the value is valid.
+    pub(super) fn check_format(
         &mut self,
         check: Result<(), &'static str>,
         message: &str,
-        at: crate::Position,
+        at: Position,
     ) -> bool {
         if let Err(wanted) = check {
             self.error_with_help(&diagnostic::WRONG_VALUE, at, message, format!("wanted: {wanted}"));
@@ -197,12 +198,12 @@ impl Reader {
         check.is_ok()
     }
 
-    /// Reports items of a keyed list that the API server would take for the same.
+    /// Reports items of a keyed list that have one key.
     pub(super) fn unique(&mut self, items: &[Node], name: &str, list: List) {
         let List::Map(keys) = list else { return };
-        let mut seen: HashMap<String, crate::Position> = HashMap::new();
+        let mut seen: HashMap<String, Position> = HashMap::new();
         for item in items {
-            // What expressions come to is checked when they have values.
+            // Computed keys are checked for each object.
             if keys.iter().any(|key| item.get(key.name).is_some_and(is_expression)) {
                 continue;
             }
@@ -211,25 +212,25 @@ impl Reader {
                 written.or_else(|| key.default.map(|default| default.trim_matches('"'))).map(str::to_owned)
             };
             let Some(parts) = keys.iter().map(text).collect::<Option<Vec<_>>>() else { continue };
-            let (code, said) = match name {
+            let (code, key) = match name {
                 "volumeMounts" => {
                     let path = parts.concat();
-                    (&diagnostic::DOUBLED_MOUNT, path.trim_end_matches('/').to_owned())
+                    (&diagnostic::DUPLICATE_MOUNT, path.trim_end_matches('/').to_owned())
                 }
-                _ => (&diagnostic::DOUBLED_NAME, parts.join("/")),
+                _ => (&diagnostic::DUPLICATE_NAME, parts.join("/")),
             };
-            if let Some(first) = seen.get(&said) {
-                let message = format!("`{said}` stands twice in `{name}`; first at {first}");
+            if let Some(first) = seen.get(&key) {
+                let message = format!("`{key}` appears twice in `{name}`; first at {first}");
                 self.error(code, item.at(), message);
             } else {
-                seen.insert(said, item.at());
+                seen.insert(key, item.at());
             }
         }
     }
 }
 
-/// What is wanted of the field `name` of pods, on one line: as the format shows it, else the names that the schema has.
-fn shape(name: &str, wanted: &str, schema: Schema<'_>) -> Option<String> {
+/// An example on one line for the field `name` of pods: from the tables of the format, otherwise from the schema.
+fn example(name: &str, wanted: Collection, schema: Schema<'_>) -> Option<String> {
     const MOST: usize = 4;
     let map = |schema: Schema<'_>| {
         let fields = schema.fields();
@@ -239,15 +240,15 @@ fn shape(name: &str, wanted: &str, schema: Schema<'_>) -> Option<String> {
         (!fields.is_empty()).then(|| format!("{{{}{more}}}", names.join(", ")))
     };
     let of_schema = || match (wanted, schema.list()) {
-        ("a map", List::Unknown) => map(schema),
-        ("a list", List::Map(keys)) => {
+        (Collection::Map, List::Unknown) => map(schema),
+        (Collection::List, List::Map(keys)) => {
             let keys: Vec<String> = keys.iter().map(|key| format!("{}: ...", key.name)).collect();
             Some(format!("[{{{}}}]", keys.join(", ")))
         }
-        ("a list", _) => {
+        (Collection::List, _) => {
             Some(map(schema.item()).map_or_else(|| "[one, two]".to_owned(), |item| format!("[{item}]")))
         }
-        _ => None,
+        (Collection::Map, _) => None,
     };
     format::example_in_pod(name, wanted).or_else(of_schema)
 }

@@ -1,37 +1,31 @@
-//! Sidecars and init containers of a rule.
+//! Reads `sidecars` and `initContainers`.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use vestibule_patch::Schema;
 
-use super::profile;
 use super::reader::Reader;
+use super::security_profile;
 use crate::diagnostic;
 use crate::format::{self, Mode};
 use crate::merge::ONLY_LASTING;
 use crate::overlay::{Member, Overlay};
-use crate::rule::{Injected, Item, Place, Policy};
+use crate::rule::{ContainerPosition, Injected, Item, Policy};
 use crate::yaml::Node;
 
 impl Reader {
-    pub(super) fn injected(
-        &mut self,
-        spec: &Node,
-        pod_spec: Schema<'_>,
-        required: bool,
-        on_conflict: Option<Policy>,
-    ) -> Vec<Injected> {
+    pub(super) fn injected(&mut self, spec: &Node, pod_spec: Schema<'_>) -> Vec<Injected> {
         let hardened = spec.get("securityProfile").is_some();
         let mut injected = Vec::new();
         for field in ["sidecars", "initContainers"] {
             let Some(node) = spec.get(field) else { continue };
-            let default = on_conflict.unwrap_or(Policy::SkipRule);
-            let items = self.named_items(node, field, pod_spec.field("containers"), required, default);
+            let default = self.on_conflict.unwrap_or(Policy::SkipRule);
+            let items = self.named_items(node, field, pod_spec.field("containers"), default);
             for (node, item) in node.as_list().unwrap_or_default().iter().zip(items) {
                 let mut one = self.injected_container(node, item, field == "sidecars");
                 if hardened {
-                    profile::harden(&mut one.item.overlay);
+                    security_profile::fill_restricted(&mut one.item.overlay);
                 }
                 injected.push(one);
             }
@@ -39,21 +33,24 @@ impl Reader {
         let mut lists: HashMap<&str, Arc<str>> = HashMap::new();
         for one in &injected {
             let list = one.item.clause.list().text;
-            // Twice in one list was found with the list.
+            // Duplicates in one list were reported with the list.
             if lists.entry(&one.item.key).or_insert_with(|| Arc::clone(&list)) != &list {
-                let message = format!("container `{}` stands twice in this rule", one.item.key);
-                self.error(&diagnostic::DOUBLED_NAME, one.item.clause.at, message);
+                let message = format!("container `{}` appears twice in this rule", one.item.key);
+                self.error(&diagnostic::DUPLICATE_NAME, one.item.clause.at, message);
             }
         }
         self.unique_ports(&injected);
         injected
     }
 
-    /// Containers of a pod share one network. An init container that ends has left its ports before the others start.
+    /// Reports ports that two containers use: all containers of a pod share one network. An init container that ends
+    /// frees its ports before the others start.
     fn unique_ports(&mut self, injected: &[Injected]) {
-        let lasting = |one: &&Injected| one.regular || one.item.overlay.text("restartPolicy").is_some();
+        let runs_beside_others =
+            |one: &&Injected| one.regular || one.item.overlay.text("restartPolicy").is_some();
         let mut taken: HashMap<String, &str> = HashMap::new();
-        for Item { clause, key, overlay, policy, .. } in injected.iter().filter(lasting).map(|one| &one.item)
+        for Item { clause, key, overlay, policy, .. } in
+            injected.iter().filter(runs_beside_others).map(|one| &one.item)
         {
             for port in overlay.get("ports").map(Overlay::items).unwrap_or_default() {
                 let Some(Overlay::Literal(number)) = port.get("containerPort") else { continue };
@@ -62,14 +59,16 @@ impl Reader {
                 }
                 let port = format!("{number}/{}", port.text("protocol").unwrap_or("TCP"));
                 let message = match taken.get(&port) {
-                    Some(other) if other != key => format!("port {port} of `{key}` is that of `{other}`"),
+                    Some(other) if other != key => {
+                        format!("port {port} of `{key}` is also a port of `{other}`")
+                    }
                     _ => {
                         taken.insert(port, key);
                         continue;
                     }
                 };
                 if *policy != Policy::Override {
-                    self.error(&diagnostic::DOUBLED_NAME, clause.at, message);
+                    self.error(&diagnostic::DUPLICATE_NAME, clause.at, message);
                 }
             }
         }
@@ -107,55 +106,62 @@ impl Reader {
                 }
             }
         }
-        let position = node.get("position");
-        let strict = position.and_then(|position| position.get("strict"));
+        let position_node = node.get("position");
+        let strict = position_node.and_then(|position| position.get("strict"));
         let strict = strict.and_then(|strict| self.boolean(strict, "strict")).unwrap_or_default();
-        // What becomes of `auto`, the settings say: positions for both may stand there.
-        let other = sidecar && matches!(node.get("mode").and_then(Node::as_text), None | Some("auto"));
-        let place = position.and_then(|position| self.place(position, list, other));
-        let positioned = place.is_some().then(|| position.map_or(node.at(), Node::at));
-        let place = place.unwrap_or(if native { Place::First } else { Place::Last });
-        Injected { item, list, place, positioned, strict: strict && positioned.is_some(), regular }
+        // The settings decide the list of a sidecar with the mode `auto`, so that it may have positions for both
+        // lists.
+        let may_join_other =
+            sidecar && matches!(node.get("mode").and_then(Node::as_text), None | Some("auto"));
+        let position = position_node.and_then(|node| self.position(node, list, may_join_other));
+        let position_at = position.is_some().then(|| position_node.map_or(node.at(), Node::at));
+        let position =
+            position.unwrap_or(if native { ContainerPosition::First } else { ContainerPosition::Last });
+        Injected { item, list, position, position_at, strict: strict && position_at.is_some(), regular }
     }
 
-    /// The place in `list`, which the container joins. A place in the other list is refused unless the container may join it,
-    /// and then has to stand beside one in `list`: a position that never counts was not meant.
-    fn place(&mut self, position: &Node, list: &str, may_join_other: bool) -> Option<Place> {
-        let (mut place, mut named, mut elsewhere) = (None, false, None);
-        let entries = self.fields(position, &format::POSITION);
+    /// Reads the position in `list`, which the container joins. A position in the other list is an error unless the
+    /// container may join that list, and then a position in `list` is required beside it.
+    fn position(&mut self, node: &Node, list: &str, may_join_other: bool) -> Option<ContainerPosition> {
+        let (mut position, mut named, mut elsewhere) = (None, false, None);
+        let entries = self.fields(node, &format::POSITION);
         for entry in entries.iter().filter(|entry| matches!(&*entry.key, "containers" | "initContainers")) {
             let read = self.anchor(&entry.value);
             if entry.key == list {
-                (place, named) = (read, true);
+                (position, named) = (read, true);
             } else {
                 elsewhere = Some(entry);
             }
         }
         if let Some(entry) = elsewhere.filter(|_| !may_join_other || !named) {
             let message =
-                format!("this container joins `{list}`, so a position in `{}` says nothing", entry.key);
+                format!("this container joins `{list}`, so a position in `{}` has no effect", entry.key);
             let help = match may_join_other {
                 true => format!(
-                    "say `{list}: ...` too; a sidecar joins `initContainers`, and `containers` where its mode is `regular` or the InjectorSettings say `nativeSidecars: false`"
+                    "write `{list}: ...` too; a sidecar joins `initContainers`, and `containers` if its mode is `regular` or the InjectorSettings have `nativeSidecars: false`"
                 ),
                 false => format!(
-                    "say `{list}: ...`; a sidecar joins `initContainers`, and with `mode: regular` `containers`"
+                    "write `{list}: ...`; a sidecar joins `initContainers`, and with `mode: regular` `containers`"
                 ),
             };
             self.error_with_help(&diagnostic::OTHER_LIST, entry.at, message, help);
         }
-        place
+        position
     }
 
-    fn anchor(&mut self, node: &Node) -> Option<Place> {
+    fn anchor(&mut self, node: &Node) -> Option<ContainerPosition> {
         if node.as_map().is_none() {
-            let last = self.word(node, "position", &format::PLACES)?;
-            return Some(if last { Place::Last } else { Place::First });
+            let last = self.word(node, "position", &format::POSITIONS)?;
+            return Some(if last { ContainerPosition::Last } else { ContainerPosition::First });
         }
         self.fields(node, &format::ANCHOR);
         match (node.get("before"), node.get("after")) {
-            (Some(name), None) => self.text(name, "before").map(|name| Place::Before(name.to_owned())),
-            (None, Some(name)) => self.text(name, "after").map(|name| Place::After(name.to_owned())),
+            (Some(name), None) => {
+                self.text(name, "before").map(|name| ContainerPosition::Before(name.to_owned()))
+            }
+            (None, Some(name)) => {
+                self.text(name, "after").map(|name| ContainerPosition::After(name.to_owned()))
+            }
             _ => {
                 let message = "a position is either `before` or `after` one name";
                 self.error(&diagnostic::WRONG_VALUE, node.at(), message);

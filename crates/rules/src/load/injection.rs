@@ -1,27 +1,28 @@
-//! The document around a rule, and the fields of its `spec`.
+//! Reads a rule document and the fields of its `spec`.
 
 use std::sync::Arc;
 
 use vestibule_patch::Schema;
 
-use super::check;
 use super::matching::{match_of, opt_in, rollout};
 use super::reader::Reader;
 use crate::diagnostic::{self, Position};
+use crate::format::{self, Collection};
 use crate::near::nearest;
 use crate::rule::{CompatAnnotation, OnError, Policy, Resource, Rule};
+use crate::syntax;
+use crate::well_known::{API_VERSION, RULE_KEY_PREFIX};
 use crate::yaml::Node;
-use crate::{API_VERSION, RULE_KEY_PREFIX, format};
 
 const KINDS_OF_THE_FORMAT: &[&str] = &["Defaulting", "Guard"];
 
-/// Whether a document holds settings, not a rule.
+/// Whether a document holds settings instead of a rule.
 pub(super) fn is_settings(root: &Node) -> bool {
     let text = |field: &str| root.get(field).and_then(Node::as_text);
     text("apiVersion") == Some(API_VERSION) && text("kind") == Some("InjectorSettings")
 }
 
-/// The rule in a document; `None` where something essential is missing. What is wrong stands in `reader`.
+/// Reads a rule; `None` if its name or `spec` is missing. `reader` collects the findings.
 pub(super) fn injection(reader: &mut Reader, root: &Node, pod: Schema<'_>) -> Option<Rule> {
     if !is_injection(reader, root) {
         return None;
@@ -30,7 +31,7 @@ pub(super) fn injection(reader: &mut Reader, root: &Node, pod: Schema<'_>) -> Op
     let name = name(reader, root);
     let spec = root.get("spec")?;
     reader.fields(spec, &format::SPEC);
-    // Without a name it is no rule, but what else is wrong with it is told all the same.
+    // A document without a name is refused, but its other errors are reported as well.
     let (known, at) = name.clone().unwrap_or(("?".to_owned(), root.at()));
     let rule = rule(reader, spec, &known, at, pod);
     let empty = rule.metadata.is_empty()
@@ -47,7 +48,8 @@ pub(super) fn injection(reader: &mut Reader, root: &Node, pod: Schema<'_>) -> Op
 
 fn rule(reader: &mut Reader, spec: &Node, name: &str, at: Position, pod: Schema<'_>) -> Rule {
     let required = spec.get("required").and_then(|node| reader.boolean(node, "required")).unwrap_or_default();
-    let on_conflict = reader.policy(spec, required);
+    reader.required = required;
+    reader.on_conflict = reader.policy(spec);
     let matching = match_of(reader, spec);
     let (opt_in, opt_in_at) = opt_in(reader, spec, &matching);
     let pod_spec = pod.field("spec");
@@ -69,22 +71,27 @@ fn rule(reader: &mut Reader, spec: &Node, name: &str, at: Position, pod: Schema<
         opt_in_at,
         compat: compat_annotations(reader, spec),
         rollout: rollout(reader, spec),
-        metadata: reader.pod_metadata(spec, on_conflict),
-        spec: reader.pod_spec(spec, pod_spec, required, on_conflict),
-        volumes: reader.volumes(spec, pod_spec, required, on_conflict),
-        injected: reader.injected(spec, pod_spec, required, on_conflict),
-        blocks: reader.blocks(spec, pod_spec, required, on_conflict),
+        metadata: reader.pod_metadata(spec),
+        spec: reader.pod_spec(spec, pod_spec),
+        volumes: reader.volumes(spec, pod_spec),
+        injected: reader.injected(spec, pod_spec),
+        blocks: reader.blocks(spec, pod_spec),
         removals: reader.removals(spec, pod_spec),
         logic: Arc::default(),
     };
-    // Complete only when all fragments with their expressions were read.
+    // The expressions of all fragments have been read only now.
     rule.logic = Arc::new(std::mem::take(&mut reader.logic));
     rule
 }
 
 fn is_injection(reader: &mut Reader, root: &Node) -> bool {
     if root.as_map().is_none() {
-        reader.wrong_shape(root, "the document", "a map", Some(format::INJECTION.example.to_owned()));
+        reader.wrong_collection(
+            root,
+            "the document",
+            Collection::Map,
+            Some(format::INJECTION.example.to_owned()),
+        );
         return false;
     }
     let kind = root.get("kind").and_then(Node::as_text);
@@ -98,11 +105,11 @@ fn is_injection(reader: &mut Reader, root: &Node) -> bool {
             reader.error(&diagnostic::NOT_SUPPORTED, at("kind"), message);
         }
         (Some(API_VERSION), Some(kind)) => {
-            let message = format!("`{kind}` is no kind of {API_VERSION}");
+            let message = format!("`{kind}` is not a kind of {API_VERSION}");
             let meant = nearest(kind, ["Injection"]);
             let help = meant.map_or(help, |meant| format!("did you mean `{meant}`?"));
             reader.error_with_help(&diagnostic::WRONG_KIND, at("kind"), message, help);
-            // A slip in the head hides nothing of what follows.
+            // A misspelt kind does not hide the errors in `spec`.
             return meant.is_some();
         }
         (Some(version), Some(kind)) => {
@@ -126,7 +133,7 @@ pub(super) fn name(reader: &mut Reader, root: &Node) -> Option<(String, Position
     let name = reader.text(node, "metadata.name")?;
     let message =
         "keys of labels and annotations cannot end with this `metadata.name`, as the keys of a rule do";
-    reader.fits(check::name(name), message, node.at()).then(|| (name.to_owned(), node.at()))
+    reader.check_format(syntax::name(name), message, node.at()).then(|| (name.to_owned(), node.at()))
 }
 
 fn targets(reader: &mut Reader, spec: &Node) -> Vec<Resource> {
@@ -135,7 +142,7 @@ fn targets(reader: &mut Reader, spec: &Node) -> Vec<Resource> {
     let mut targets: Vec<Resource> =
         items.iter().filter_map(|item| reader.word(item, "targets", &format::RESOURCES)).collect();
     if items.is_empty() && node.as_list().is_some() {
-        reader.error(&diagnostic::WRONG_VALUE, node.at(), "`targets` names nothing");
+        reader.error(&diagnostic::WRONG_VALUE, node.at(), "`targets` is empty");
     }
     targets.sort_unstable();
     targets.dedup();
@@ -158,7 +165,11 @@ fn compat_annotations(reader: &mut Reader, spec: &Node) -> Vec<CompatAnnotation>
     let entries = reader.map(node, "compatAnnotations");
     let mut compat = Vec::new();
     for entry in entries {
-        reader.fits(check::key(&entry.key), "no object can have an annotation with this key", entry.at);
+        reader.check_format(
+            syntax::label_key(&entry.key),
+            "no object can have an annotation with this key",
+            entry.at,
+        );
         let accepted = reader.texts(&entry.value, &entry.key);
         compat.push(CompatAnnotation { key: entry.key.clone(), accepted });
     }
@@ -167,10 +178,10 @@ fn compat_annotations(reader: &mut Reader, spec: &Node) -> Vec<CompatAnnotation>
 
 impl Reader {
     /// `onConflict` of a spec, a block or an item.
-    pub(super) fn policy(&mut self, node: &Node, required: bool) -> Option<Policy> {
+    pub(super) fn policy(&mut self, node: &Node) -> Option<Policy> {
         let node = node.get("onConflict")?;
         let policy = self.word(node, "onConflict", &format::POLICIES)?;
-        if required && policy == Policy::SkipRule {
+        if self.required && policy == Policy::SkipRule {
             let message = "`required: true` and `onConflict: skipRule` contradict each other";
             self.error(&diagnostic::REQUIRED_SKIPS, node.at(), message);
         }

@@ -1,8 +1,7 @@
-//! Items of the lists that a rule adds to, labels and annotations.
+//! Reads the items of lists, and labels and annotations.
 
 use vestibule_patch::{List, Schema};
 
-use super::check;
 use super::expressions::is_expression;
 use super::reader::Reader;
 use crate::diagnostic;
@@ -10,24 +9,25 @@ use crate::format;
 use crate::key;
 use crate::overlay::Overlay;
 use crate::rule::{Clause, Item, Part, Policy};
+use crate::syntax;
 use crate::yaml::Node;
 
 impl Reader {
-    pub(super) fn pod_metadata(&mut self, spec: &Node, on_conflict: Option<Policy>) -> Vec<Part> {
+    pub(super) fn pod_metadata(&mut self, spec: &Node) -> Vec<Part> {
         let Some(pod) = spec.get("pod") else { return Vec::new() };
         self.fields(pod, &format::POD);
         let mut items = Vec::new();
         for map in ["labels", "annotations"] {
             let Some(node) = pod.get(map) else { continue };
             for (key, overlay, at) in self.texts_or_expressions(node, map) {
-                self.checked(check::key(&key), &key, at);
+                self.check_pod_value(syntax::label_key(&key), &key, at);
                 if map == "labels"
                     && let Some(value) = overlay.as_text()
                 {
-                    self.checked(check::label(value), &key, at);
+                    self.check_pod_value(syntax::label_value(value), &key, at);
                 }
                 let clause = Clause { text: format!("pod.{map}[{key}]").into(), at };
-                let policy = on_conflict.unwrap_or(Policy::Keep);
+                let policy = self.on_conflict.unwrap_or(Policy::Keep);
                 let item = Item::new(clause, key, overlay, policy);
                 items.push(Part { path: vec![map.to_owned()], listed: false, item });
             }
@@ -35,25 +35,18 @@ impl Reader {
         items
     }
 
-    pub(super) fn volumes(
-        &mut self,
-        spec: &Node,
-        pod_spec: Schema<'_>,
-        required: bool,
-        on_conflict: Option<Policy>,
-    ) -> Vec<Item> {
+    pub(super) fn volumes(&mut self, spec: &Node, pod_spec: Schema<'_>) -> Vec<Item> {
         let Some(node) = spec.get("volumes") else { return Vec::new() };
-        let default = on_conflict.unwrap_or(Policy::SkipRule);
-        self.named_items(node, "volumes", pod_spec.field("volumes"), required, default)
+        let default = self.on_conflict.unwrap_or(Policy::SkipRule);
+        self.named_items(node, "volumes", pod_spec.field("volumes"), default)
     }
 
-    /// Items of `volumes`, `sidecars` and `initContainers`: all of them have a DNS label for a name.
+    /// Items of `volumes`, `sidecars` and `initContainers`, whose names are DNS labels.
     pub(super) fn named_items(
         &mut self,
         node: &Node,
         field: &'static str,
         schema: Schema<'_>,
-        required: bool,
         policy: Policy,
     ) -> Vec<Item> {
         for item in node.as_list().unwrap_or_default() {
@@ -61,7 +54,7 @@ impl Reader {
                 Some(name) if is_expression(name) => {}
                 Some(name) => {
                     if let Some(text) = self.text(name, "name") {
-                        self.checked(check::name(text), "name", name.at());
+                        self.check_pod_value(syntax::name(text), "name", name.at());
                     }
                 }
                 None if item.as_map().is_some() => {
@@ -74,7 +67,7 @@ impl Reader {
                 None => {}
             }
         }
-        self.items(node, field, field, schema, required, policy)
+        self.items(node, field, field, schema, policy)
     }
 
     pub(super) fn items(
@@ -83,14 +76,13 @@ impl Reader {
         field: &str,
         clause: &str,
         schema: Schema<'_>,
-        required: bool,
         policy: Policy,
     ) -> Vec<Item> {
         let nodes = self.list(node, field);
         self.unique(nodes, field, schema.list());
         let mut items = Vec::new();
         for (index, node) in nodes.iter().enumerate() {
-            let policy = self.policy(node, required).unwrap_or(policy);
+            let policy = self.policy(node).unwrap_or(policy);
             let ours = match field {
                 "sidecars" | "initContainers" => &format::CONTAINER,
                 _ => &format::ITEM,

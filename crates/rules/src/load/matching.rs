@@ -1,11 +1,11 @@
-//! `match` and `optIn`: whom a rule is for.
+//! Reads `match`, `optIn` and `rollout`: the objects that a rule applies to.
 
-use super::check;
 use super::reader::Reader;
 use crate::diagnostic::{self, Position};
 use crate::format;
 use crate::rule::{Label, Labels, Match, OptIn, Rollout};
 use crate::select::NO_OWNER;
+use crate::syntax;
 use crate::yaml::Node;
 
 pub(super) fn match_of(reader: &mut Reader, spec: &Node) -> Match {
@@ -62,7 +62,7 @@ pub(super) fn rollout(reader: &mut Reader, spec: &Node) -> Option<Rollout> {
 fn owner_kinds(reader: &mut Reader, spec: &Node, node: &Node) -> Vec<String> {
     let kinds = reader.texts(node, "ownerKinds");
     if kinds.is_empty() && node.as_list().is_some() {
-        reader.error(&diagnostic::WRONG_VALUE, node.at(), "`ownerKinds` names nothing");
+        reader.error(&diagnostic::WRONG_VALUE, node.at(), "`ownerKinds` is empty");
     }
     let targets = spec.get("targets").and_then(Node::as_list).unwrap_or_default();
     let only_pods = targets.iter().all(|target| target.as_text() == Some("pods"));
@@ -89,7 +89,7 @@ fn owner_kinds(reader: &mut Reader, spec: &Node, node: &Node) -> Vec<String> {
     kinds
 }
 
-/// `optIn`, and where it stands.
+/// `optIn` and its location.
 pub(super) fn opt_in(reader: &mut Reader, spec: &Node, matching: &Match) -> (OptIn, Position) {
     let node = spec.get("optIn");
     let opt_in = node.and_then(|node| reader.word(node, "optIn", &format::OPT_IN));
@@ -97,12 +97,12 @@ pub(super) fn opt_in(reader: &mut Reader, spec: &Node, matching: &Match) -> (Opt
     let addressed = !matching.namespaces.is_empty()
         || !matching.namespace_labels.pairs.is_empty()
         || !matching.labels.pairs.is_empty();
-    // A word that cannot be read was reported already.
+    // An unknown word was reported already.
     if (node.is_none() || opt_in == Some(OptIn::Always)) && !addressed {
         reader.error_with_help(
-            &diagnostic::ADDRESSES_NOBODY,
+            &diagnostic::MATCHES_EVERY_POD,
             at,
-            "this rule is for every pod of the cluster",
+            "this rule matches every pod of the cluster",
             "name namespaces or labels under `match`, or set `optIn: pod`",
         );
     }
@@ -115,8 +115,12 @@ pub(super) fn labels(reader: &mut Reader, parent: Option<&Node>, field: &str, at
     };
     let pairs = reader.text_map(node, field);
     for (key, value, at) in &pairs {
-        reader.fits(check::key(key), "no object can have a label with this key", *at);
-        reader.fits(check::label(value), &format!("no object can have this value of the label `{key}`"), *at);
+        reader.check_format(syntax::label_key(key), "no object can have a label with this key", *at);
+        reader.check_format(
+            syntax::label_value(value),
+            &format!("no object can have this value of the label `{key}`"),
+            *at,
+        );
     }
     let at = pairs.first().map_or(node.at(), |(_, _, at)| *at);
     let label = |(key, value, _)| {

@@ -1,27 +1,31 @@
-//! `parameters`.
+//! Reads `parameters`.
 
-use super::check;
 use super::expressions::MAX_NAMES;
 use super::reader::Reader;
 use crate::diagnostic;
 use crate::expression::Pattern;
 use crate::format;
-use crate::parameter::{Bounds, From, Parameter, Type, whole};
+use crate::parameter::{AnnotationSource, Bounds, Parameter, Type, compile_anchored};
+use crate::syntax;
 use crate::yaml::Node;
 
 impl Reader {
     pub(super) fn parameters(&mut self, spec: &Node) {
         for node in spec.get("parameters").map(|node| self.list(node, "parameters")).unwrap_or_default() {
             if self.logic.parameters.len() >= MAX_NAMES {
-                self.unusable(node, &format!("a rule has at most {MAX_NAMES} parameters"), String::new());
+                self.bad_parameter(
+                    node,
+                    &format!("a rule has at most {MAX_NAMES} parameters"),
+                    String::new(),
+                );
                 break;
             }
             let Some(parameter) = self.parameter(node) else { continue };
             if self.logic.parameters.iter().any(|other| other.name == parameter.name) {
                 let message = format!("parameter `{}` exists already", parameter.name);
-                self.error(&diagnostic::DOUBLED_NAME, parameter.at, message);
+                self.error(&diagnostic::DUPLICATE_NAME, parameter.at, message);
             }
-            let asks = parameter.from == From::Namespace && parameter.annotation.is_some();
+            let asks = parameter.from == AnnotationSource::Namespace && parameter.annotation.is_some();
             self.logic.reads_namespace |= asks;
             self.logic.parameters.push(parameter);
         }
@@ -37,24 +41,28 @@ impl Reader {
         if let (Some(default), Some(node)) = (default, node.get("default"))
             && let Err(wanted) = bounds.value(default, &self.total)
         {
-            self.unusable(node, "the default cannot be used", format!("wanted: {wanted}"));
+            self.bad_parameter(node, "the default cannot be used", format!("wanted: {wanted}"));
         }
         let annotation = node.get("annotation").and_then(|node| self.text(node, "annotation"));
         if let (Some(annotation), Some(node)) = (annotation, node.get("annotation")) {
-            self.fits(check::key(annotation), "no object can have an annotation with this key", node.at());
+            self.check_format(
+                syntax::label_key(annotation),
+                "no object can have an annotation with this key",
+                node.at(),
+            );
         }
         if default.is_none() && annotation.is_none() {
             let message = format!("parameter `{name}` has neither an annotation nor a default");
-            self.unusable(node, &message, String::new());
+            self.bad_parameter(node, &message, String::new());
         }
-        let from = node.get("from").and_then(|node| self.word(node, "from", &format::FROM));
+        let from = node.get("from").and_then(|node| self.word(node, "from", &format::ANNOTATION_SOURCES));
         Some(Parameter {
             name,
             at,
             bounds,
             default: default.map(str::to_owned),
             annotation: annotation.map(str::to_owned),
-            from: from.unwrap_or(From::Pod),
+            from: from.unwrap_or(AnnotationSource::Pod),
         })
     }
 
@@ -66,7 +74,7 @@ impl Reader {
             ("values", of == Type::Enum),
         ] {
             if let Some(node) = node.get(field).filter(|_| !fits) {
-                self.unusable(node, &format!("`{field}` means nothing to this type"), String::new());
+                self.bad_parameter(node, &format!("`{field}` does not apply to this type"), String::new());
             }
         }
         let mut bound = |field: &str| {
@@ -75,7 +83,7 @@ impl Reader {
             let measured = if of == Type::Text { Type::Int } else { of };
             let number = Bounds::number(measured, text);
             if number.is_none() {
-                self.unusable(node, &format!("`{field}` is no value of this type"), String::new());
+                self.bad_parameter(node, &format!("`{field}` is not a value of this type"), String::new());
             }
             Some((text.to_owned(), number?))
         };
@@ -83,11 +91,11 @@ impl Reader {
         if let (Some((_, least)), Some((_, most)), Some(node)) = (&least, &most, node.get("min"))
             && least > most
         {
-            self.unusable(node, "`min` is more than `max`", String::new());
+            self.bad_parameter(node, "`min` is more than `max`", String::new());
         }
         let values = node.get("values").map(|node| self.texts(node, "values")).unwrap_or_default();
         if of == Type::Enum && values.is_empty() {
-            self.unusable(node, "an enum needs `values`", String::new());
+            self.bad_parameter(node, "an enum needs `values`", String::new());
         }
         Bounds { of, least, most, pattern: self.pattern(node), values }
     }
@@ -95,7 +103,7 @@ impl Reader {
     fn pattern(&mut self, node: &Node) -> Option<Pattern> {
         let node = node.get("pattern")?;
         let text = self.text(node, "pattern")?;
-        match whole(text, &self.total) {
+        match compile_anchored(text, &self.total) {
             Ok(pattern) => Some(pattern),
             Err(trouble) => {
                 self.error(&diagnostic::BAD_PATTERN, node.at(), trouble.sentence());
@@ -104,7 +112,7 @@ impl Reader {
         }
     }
 
-    fn unusable(&mut self, node: &Node, message: &str, help: String) {
+    fn bad_parameter(&mut self, node: &Node, message: &str, help: String) {
         match help.as_str() {
             "" => self.error(&diagnostic::BAD_PARAMETER, node.at(), message),
             _ => self.error_with_help(&diagnostic::BAD_PARAMETER, node.at(), message, help),

@@ -1,10 +1,10 @@
-//! What a rule writes into maps that are there, taken apart: every part is laid, kept or in conflict by itself.
+//! Splits the maps that a rule merges into existing ones: each part is added, kept or in conflict by itself.
 
 use vestibule_patch::{List, Schema};
 
 use super::reader::Reader;
-use crate::diagnostic;
-use crate::format::{self, Table};
+use crate::diagnostic::{self, Position};
+use crate::format::{self, Collection, Table};
 use crate::key;
 use crate::merge::is_open;
 use crate::overlay::{Member, Overlay};
@@ -12,49 +12,43 @@ use crate::pod;
 use crate::rule::{Clause, Item, Part, Policy};
 use crate::yaml::{Entry, Node};
 
-/// A map of a rule that is taken apart.
-struct Whole<'w> {
-    /// What messages call it.
+/// A map of a rule that is split into parts.
+struct MergedMap<'w> {
+    /// Its name in messages.
     what: &'w str,
-    /// What clauses begin with.
+    /// The start of the clauses of its parts.
     clause: &'w str,
     schema: Schema<'w>,
     policy: Policy,
 }
 
-/// A value within it, and where it stands.
-struct Within<'w> {
+/// A value in such a map.
+struct MergedValue<'w> {
     node: &'w Node,
-    at: crate::Position,
+    at: Position,
     overlay: Overlay,
     schema: Schema<'w>,
     path: Vec<String>,
     name: String,
     clause: String,
     policy: Policy,
-    /// Whether lists that are one value may be replaced.
+    /// Whether atomic lists may be replaced.
     replaces: bool,
 }
 
 impl Reader {
     /// `pod.spec` and `imagePullSecrets`.
-    pub(super) fn pod_spec(
-        &mut self,
-        spec: &Node,
-        schema: Schema<'_>,
-        required: bool,
-        on_conflict: Option<Policy>,
-    ) -> Vec<Part> {
+    pub(super) fn pod_spec(&mut self, spec: &Node, schema: Schema<'_>) -> Vec<Part> {
         let mut parts = Vec::new();
         if let Some(node) = spec.get("pod").and_then(|pod| pod.get("spec")) {
-            let policy = self.policy(node, required).or(on_conflict).unwrap_or(Policy::Keep);
-            let whole = Whole { what: "pod.spec", clause: "pod.spec", schema, policy };
-            parts = self.parts(node, &whole, &format::POD_SPEC, |_| true);
+            let policy = self.policy(node).or(self.on_conflict).unwrap_or(Policy::Keep);
+            let whole = MergedMap { what: "pod.spec", clause: "pod.spec", schema, policy };
+            parts = self.parts(node, &whole, &format::POD_SPEC, is_part_of_pod_spec);
         }
         if let Some(node) = spec.get("imagePullSecrets") {
-            let policy = on_conflict.unwrap_or(Policy::Keep);
+            let policy = self.on_conflict.unwrap_or(Policy::Keep);
             let (field, schema) = ("imagePullSecrets", schema.field("imagePullSecrets"));
-            let items = self.items(node, field, field, schema, required, policy);
+            let items = self.items(node, field, field, schema, policy);
             parts.extend(items.into_iter().map(|item| Part {
                 path: vec![field.to_owned()],
                 listed: true,
@@ -64,7 +58,7 @@ impl Reader {
         parts
     }
 
-    /// What a block says about its containers, but for the lists it adds to.
+    /// The parts of a block that are not items of its lists.
     pub(super) fn parts_of_container(
         &mut self,
         block: &Node,
@@ -72,19 +66,19 @@ impl Reader {
         schema: Schema<'_>,
         policy: Policy,
     ) -> Vec<Part> {
-        let whole = Whole { what: "containers", clause, schema, policy };
+        let whole = MergedMap { what: "containers", clause, schema, policy };
         self.parts(block, &whole, &format::BLOCK, |name| format::PARTS_OF_CONTAINERS.contains(&name))
     }
 
     fn parts(
         &mut self,
         node: &Node,
-        whole: &Whole<'_>,
+        whole: &MergedMap<'_>,
         table: &Table,
         taken: impl Fn(&str) -> bool,
     ) -> Vec<Part> {
         let Some(entries) = node.as_map() else {
-            self.wrong_shape(node, whole.what, "a map", Some(table.example.to_owned()));
+            self.wrong_collection(node, whole.what, Collection::Map, Some(table.example.to_owned()));
             return Vec::new();
         };
         let replaced = self.replaced(node, whole, &taken);
@@ -93,16 +87,15 @@ impl Reader {
         for entry in entries.iter().filter(|entry| taken(&entry.key)) {
             match table.field(&entry.key) {
                 Some(field) if field.refused => {
-                    let message = format!("`{}` does not belong into `{}`", entry.key, whole.what);
-                    self.error_with_help(&diagnostic::ELSEWHERE, entry.at, message, field.about);
+                    let message = format!("`{}` does not belong in `{}`", entry.key, whole.what);
+                    self.error_with_help(&diagnostic::MISPLACED_FIELD, entry.at, message, field.about);
                     continue;
                 }
-                Some(_) if whole.what == "pod.spec" => continue,
                 _ => {}
             }
             let Some(member) = self.member(entry, whole.what, whole.schema) else { continue };
             let replaces = replaced.contains(&entry.key);
-            let within = Within {
+            let value = MergedValue {
                 node: &entry.value,
                 at: entry.at,
                 overlay: member.value.clone(),
@@ -113,20 +106,20 @@ impl Reader {
                 policy: if replaces { Policy::Override } else { whole.policy },
                 replaces,
             };
-            self.take_apart(within, &mut parts);
+            self.split_into_parts(value, &mut parts);
             members.push(member);
         }
-        self.typed(node, whole.what, &Overlay::Map(members));
+        self.check_types(node, whole.what, &Overlay::Map(members));
         parts
     }
 
-    /// The fields beside `replace` that it names.
-    fn replaced(&mut self, node: &Node, whole: &Whole<'_>, taken: impl Fn(&str) -> bool) -> Vec<String> {
+    /// The fields that `replace` names.
+    fn replaced(&mut self, node: &Node, whole: &MergedMap<'_>, taken: impl Fn(&str) -> bool) -> Vec<String> {
         let Some(list) = node.get("replace") else { return Vec::new() };
         let names = self.texts(list, "replace");
         for (name, at) in names.iter().zip(list.as_list().unwrap_or_default()) {
             if !taken(name) || node.get(name).is_none() {
-                let message = format!("`{name}` does not stand beside `replace` in `{}`", whole.what);
+                let message = format!("`{name}` is not beside `replace` in `{}`", whole.what);
                 self.error(&diagnostic::NOTHING_TO_REPLACE, at.at(), message);
             }
         }
@@ -134,12 +127,12 @@ impl Reader {
     }
 
     // Recursion is bounded by the depth of the document.
-    fn take_apart(&mut self, whole: Within<'_>, parts: &mut Vec<Part>) {
-        let Within { node, at, overlay, schema, mut path, name, clause, policy, replaces } = whole;
+    fn split_into_parts(&mut self, whole: MergedValue<'_>, parts: &mut Vec<Part>) {
+        let MergedValue { node, at, overlay, schema, mut path, name, clause, policy, replaces } = whole;
         match overlay {
             Overlay::Map(members) if pod::is_text_map(&name) => {
                 path.push(name);
-                let entries = in_order(node.as_map().unwrap_or_default(), &members, names);
+                let entries = paired_in_order(node.as_map().unwrap_or_default(), &members, names);
                 for (member, entry) in members.into_iter().zip(entries) {
                     let at = entry.map_or(at, |entry| entry.at);
                     let clause = Clause { text: format!("{clause}[{}]", member.name).into(), at };
@@ -147,11 +140,11 @@ impl Reader {
                     parts.push(Part { path: path.clone(), listed: false, item });
                 }
             }
-            Overlay::Map(members) if !schema.fields().is_empty() && !is_whole(schema) => {
+            Overlay::Map(members) if !schema.fields().is_empty() && !has_alternatives(schema) => {
                 path.push(name);
-                let entries = in_order(node.as_map().unwrap_or_default(), &members, names);
+                let entries = paired_in_order(node.as_map().unwrap_or_default(), &members, names);
                 for (member, entry) in members.into_iter().zip(entries) {
-                    let within = Within {
+                    let value = MergedValue {
                         node: entry.map_or(node, |entry| &entry.value),
                         at: entry.map_or(at, |entry| entry.at),
                         overlay: member.value,
@@ -162,7 +155,7 @@ impl Reader {
                         policy,
                         replaces,
                     };
-                    self.take_apart(within, parts);
+                    self.split_into_parts(value, parts);
                 }
             }
             Overlay::List(items) if is_open(&items, &name, schema) => {
@@ -182,9 +175,10 @@ impl Reader {
             overlay => {
                 let computed = matches!(overlay, Overlay::Expression(_)) && schema.list() != List::Unknown;
                 if (computed || matches!(overlay, Overlay::List(_))) && !replaces {
-                    let message =
-                        format!("`{name}` is one value to the API server, which nothing can be added to");
-                    let help = "name the field in `replace`, beside it, if the user's value may go";
+                    let message = format!(
+                        "`{name}` is replaced as one value by the API server, so no item can be added to it"
+                    );
+                    let help = "name the field in `replace`, beside it, to replace the user's value";
                     self.error_with_help(&diagnostic::CLOSED_LIST, at, message, help);
                 }
                 let item = Item::new(Clause { text: clause.into(), at }, name, overlay, policy);
@@ -194,8 +188,17 @@ impl Reader {
     }
 }
 
-/// For each of `some` the one of `all` that is the `same`: both are in the order of the document, so nothing is passed twice.
-fn in_order<'a, A, B>(all: &'a [A], some: &[B], mut same: impl FnMut(&A, &B) -> bool) -> Vec<Option<&'a A>> {
+/// Whether the member `name` of `pod.spec` is a field of pods, or belongs elsewhere in a rule.
+fn is_part_of_pod_spec(name: &str) -> bool {
+    format::POD_SPEC.field(name).is_none_or(|field| field.refused)
+}
+
+/// For each of `some` the matching one of `all`. Both have the order of the document, so each is visited once.
+fn paired_in_order<'a, A, B>(
+    all: &'a [A],
+    some: &[B],
+    mut same: impl FnMut(&A, &B) -> bool,
+) -> Vec<Option<&'a A>> {
     let mut rest = all.iter();
     some.iter().map(|one| rest.by_ref().find(|other| same(other, one))).collect()
 }
@@ -204,24 +207,25 @@ fn names(entry: &Entry, member: &Member) -> bool {
     entry.key == member.name
 }
 
-/// Whether objects of this type hold one of several alternatives, so that half of one is none: probes and handlers.
-fn is_whole(schema: Schema<'_>) -> bool {
+/// Whether objects of this type hold one of several alternatives, such as probes and handlers, and therefore cannot
+/// be merged.
+fn has_alternatives(schema: Schema<'_>) -> bool {
     let names: Vec<&str> = schema.fields().iter().map(|field| field.name).collect();
     pod::excluding(&names).is_some()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::in_order;
+    use super::paired_in_order;
 
-    /// Each key of a `nodeSelector` was looked for among all of them.
+    /// Regression test: each key of a `nodeSelector` was searched for among all keys.
     #[test]
-    fn the_place_of_a_key_is_found_without_looking_at_all_keys() {
+    fn keys_are_paired_in_linear_time() {
         for count in [100, 10_000] {
             let all: Vec<usize> = (0..count).collect();
             let some: Vec<usize> = (0..count).filter(|number| number % 3 > 0).collect();
             let mut looks = 0;
-            let found = in_order(&all, &some, |one, other| {
+            let found = paired_in_order(&all, &some, |one, other| {
                 looks += 1;
                 one == other
             });

@@ -1,30 +1,43 @@
-//! Typed access to the tree that records what is wrong and goes on.
+//! Typed access to the tree of a document. Errors are recorded, and reading continues.
 
 use std::borrow::Cow;
 use std::sync::Arc;
 
 use crate::diagnostic::{self, Code, Diagnostic, MAX_FINDINGS, Position, Source};
-use crate::expression::Total;
-use crate::format::{Field, Table, example};
+use crate::expression::SharedBudget;
+use crate::format::{Collection, Field, Table, example};
 use crate::logic::Logic;
 use crate::near::nearest;
+use crate::rule::Policy;
 use crate::yaml::{Entry, Node, Value};
 
 /// Collects the findings of one source.
 pub(super) struct Reader {
     pub(super) source: Arc<Source>,
     pub(super) findings: Vec<Diagnostic>,
-    /// What the rule computes, as far as it was read.
+    /// The parameters, variables and conditions read so far.
     pub(super) logic: Logic,
-    /// What `mode: auto` makes of a sidecar.
+    /// `required` of the rule.
+    pub(super) required: bool,
+    /// `onConflict` of the rule, the default for all of its parts.
+    pub(super) on_conflict: Option<Policy>,
+    /// Whether `mode: auto` makes a native sidecar.
     pub(super) native_sidecars: bool,
-    /// What reading expressions and patterns may still use up, of all documents together.
-    pub(super) total: Total,
+    /// The budget for compiling the expressions and patterns of all documents.
+    pub(super) total: SharedBudget,
 }
 
 impl Reader {
-    pub(super) fn new(source: Arc<Source>, native_sidecars: bool, total: Total) -> Self {
-        Self { source, findings: Vec::new(), logic: Logic::default(), native_sidecars, total }
+    pub(super) fn new(source: Arc<Source>, native_sidecars: bool, total: SharedBudget) -> Self {
+        Self {
+            source,
+            findings: Vec::new(),
+            logic: Logic::default(),
+            required: false,
+            on_conflict: None,
+            native_sidecars,
+            total,
+        }
     }
 
     pub(super) fn error(&mut self, code: &'static Code, at: Position, message: impl Into<String>) {
@@ -45,10 +58,10 @@ impl Reader {
         self.findings.push(self.source.warning(code, at, message));
     }
 
-    /// The members of a map, after every unknown one and every missing one was reported.
+    /// The members of a map. Unknown and missing fields are reported.
     pub(super) fn fields<'n>(&mut self, node: &'n Node, table: &Table) -> &'n [Entry] {
         let Some(entries) = node.as_map() else {
-            self.wrong_shape(node, table.what, "a map", Some(table.example.to_owned()));
+            self.wrong_collection(node, table.what, Collection::Map, Some(table.example.to_owned()));
             return &[];
         };
         for entry in entries {
@@ -95,19 +108,19 @@ impl Reader {
 
     pub(super) fn map<'n>(&mut self, node: &'n Node, what: &str) -> &'n [Entry] {
         node.as_map().unwrap_or_else(|| {
-            self.wrong_shape(node, what, "a map", example(what, "a map"));
+            self.wrong_collection(node, what, Collection::Map, example(what, Collection::Map));
             &[]
         })
     }
 
     pub(super) fn list<'n>(&mut self, node: &'n Node, what: &str) -> &'n [Node] {
         node.as_list().unwrap_or_else(|| {
-            self.wrong_shape(node, what, "a list", example(what, "a list"));
+            self.wrong_collection(node, what, Collection::List, example(what, Collection::List));
             &[]
         })
     }
 
-    /// Text as it was written: `1.10` stays `1.10`.
+    /// The text of a scalar as written: `1.10` stays `1.10`.
     pub(super) fn text<'n>(&mut self, node: &'n Node, what: &str) -> Option<&'n str> {
         if node.is_null() {
             self.null(node, what);
@@ -125,7 +138,7 @@ impl Reader {
         items.iter().filter_map(|item| self.text(item, what)).map(str::to_owned).collect()
     }
 
-    /// A map from text to text, with the place of every key.
+    /// A map from text to text with the location of every key.
     pub(super) fn text_map(&mut self, node: &Node, what: &str) -> Vec<(String, String, Position)> {
         let entries = self.map(node, what);
         let pair = |entry: &Entry| {
@@ -155,7 +168,7 @@ impl Reader {
         value
     }
 
-    /// One of few words.
+    /// One of a few words.
     pub(super) fn word<T: Copy>(&mut self, node: &Node, what: &str, possible: &[(&str, T)]) -> Option<T> {
         let text = self.text(node, what)?;
         let value = possible.iter().find(|(word, _)| *word == text).map(|(_, value)| *value);
@@ -177,11 +190,21 @@ impl Reader {
     }
 
     pub(super) fn wrong_type(&mut self, node: &Node, what: &str, wanted: &str) {
-        self.wrong_shape(node, what, wanted, None);
+        self.wrong_kind(node, what, wanted, None);
     }
 
-    /// The same, with an example of what is wanted.
-    pub(super) fn wrong_shape(&mut self, node: &Node, what: &str, wanted: &str, example: Option<String>) {
+    /// Reports a value that is not a map or list, with an example of one.
+    pub(super) fn wrong_collection(
+        &mut self,
+        node: &Node,
+        what: &str,
+        wanted: Collection,
+        example: Option<String>,
+    ) {
+        self.wrong_kind(node, what, wanted.as_str(), example);
+    }
+
+    fn wrong_kind(&mut self, node: &Node, what: &str, wanted: &str, example: Option<String>) {
         if node.is_null() {
             return self.null(node, what);
         }
@@ -200,7 +223,7 @@ impl Reader {
     }
 }
 
-/// The name of a field in backticks; what is no name, such as "an item of `remove`", as it is.
+/// The name of a field in backticks; a phrase such as "an item of `remove`" stays unchanged.
 fn quoted(what: &str) -> Cow<'_, str> {
     let is_phrase = what.contains('`') || ["a ", "an ", "the "].iter().any(|start| what.starts_with(start));
     if is_phrase { Cow::Borrowed(what) } else { Cow::Owned(format!("`{what}`")) }

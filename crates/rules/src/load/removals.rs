@@ -1,15 +1,15 @@
-//! `remove`: what a rule takes away, by names and keys.
+//! Reads `remove`, and finds removals of parts that rules add.
 
 use vestibule_patch::{List, Schema};
 
-use super::Loaded;
+use super::LoadedRule;
 use super::reader::Reader;
 use crate::diagnostic::{self, Diagnostic};
 use crate::format::{self, Kind};
 use crate::key::{self, COMPUTED};
 use crate::merge::DEFAULT_CONTAINER;
 use crate::overlay::Overlay;
-use crate::rule::{Clause, Item, Removal, Rule, Select, Which};
+use crate::rule::{Base, Clause, Item, Removal, Rule, Select, SelectBy};
 use crate::yaml::{Entry, Node};
 
 impl Reader {
@@ -17,23 +17,23 @@ impl Reader {
         let Some(node) = spec.get("remove") else { return Vec::new() };
         let mut removals = Vec::new();
         for (index, node) in self.list(node, "remove").iter().enumerate() {
-            let entries = self.fields(node, &format::REMOVAL);
-            let [Entry { key, value, .. }] = entries else {
-                let message = "an item of `remove` names exactly one thing";
+            let kinds = self.fields(node, &format::REMOVAL);
+            let [Entry { key, value, .. }] = kinds else {
+                let message = "an item of `remove` has exactly one member";
                 self.error(&diagnostic::WRONG_VALUE, node.at(), message);
                 continue;
             };
             let Some(field) = format::REMOVAL.field(key) else { continue };
             let Kind::Map(table) = field.kind else { continue };
             let before = self.findings.len();
-            let said = self.fields(value, table);
+            let entries = self.fields(value, table);
             let in_containers = table.field("containers").is_some();
             let schema = if in_containers { pod_spec.field("containers").item() } else { pod_spec };
             let schema = schema.field(field.name);
             let select = if in_containers { self.selected(value) } else { None };
-            let wanted = self.wanted(said);
+            let wanted = self.wanted(entries);
             if wanted.members().is_empty() && self.findings.len() == before {
-                self.error(&diagnostic::WRONG_VALUE, value.at(), "this names nothing that could go");
+                self.error(&diagnostic::WRONG_VALUE, value.at(), "this names no entry to remove");
             }
             if in_containers && select.is_none() || wanted.members().is_empty() {
                 continue;
@@ -49,10 +49,10 @@ impl Reader {
         removals
     }
 
-    /// What the item has to hold.
-    fn wanted(&mut self, said: &[Entry]) -> Overlay {
+    /// The members that an entry must have to be removed.
+    fn wanted(&mut self, entries: &[Entry]) -> Overlay {
         let mut members = Vec::new();
-        for Entry { key, value, .. } in said {
+        for Entry { key, value, .. } in entries {
             let name = |text: String| Overlay::map([("name".to_owned(), Overlay::Text(text))]);
             let text = |reader: &mut Self| reader.text(value, key).map(str::to_owned);
             members.extend(match key.as_str() {
@@ -71,24 +71,25 @@ impl Reader {
     fn selected(&mut self, node: &Node) -> Option<Select> {
         let containers = node.get("containers")?;
         let which = if containers.as_list().is_some() {
-            Which::Names(self.texts(containers, "containers"))
+            SelectBy::Names(self.texts(containers, "containers"))
         } else {
             self.word(containers, "containers", &format::EVERY)?;
-            Which::All
+            SelectBy::All
         };
         let init = node.get("init").and_then(|init| self.boolean(init, "init")).unwrap_or_default();
         Some(Select { which, exclude: Vec::new(), init })
     }
 }
 
-/// Removals of what rules write: one evaluation would undo the other.
-pub(super) fn findings(loaded: &[Loaded]) -> Vec<Diagnostic> {
+/// Reports removals of parts that a rule adds: the two would undo each other in every evaluation.
+pub(super) fn findings(loaded: &[LoadedRule]) -> Vec<Diagnostic> {
     let mut findings = Vec::new();
-    for Loaded { rule, source, .. } in loaded {
+    for LoadedRule { rule, source, .. } in loaded {
         for removal in &rule.removals {
-            let shares = |other: &&Loaded| other.rule.targets.iter().any(|one| rule.targets.contains(one));
+            let shares =
+                |other: &&LoadedRule| other.rule.targets.iter().any(|one| rule.targets.contains(one));
             let writer = loaded.iter().filter(shares).find(|other| writes(&other.rule, removal));
-            if let Some(Loaded { rule: writer, .. }) = writer {
+            if let Some(LoadedRule { rule: writer, .. }) = writer {
                 let message = format!(
                     "what is removed from `{}` here is written by rule `{}`",
                     removal.list, writer.name
@@ -105,34 +106,32 @@ fn writes(rule: &Rule, removal: &Removal) -> bool {
         if removal.key.is_empty() || removal.list == "tolerations" {
             covers(&item.overlay, &removal.wanted)
         } else {
-            // An expression may come to any key.
+            // An expression may compute any key.
             item.key == removal.key || item.key.contains(COMPUTED)
         }
     };
-    match &removal.select {
-        None if removal.list == "volumes" => rule.volumes.iter().any(same),
-        None => {
-            let mut parts = rule.metadata.iter().chain(&rule.spec);
-            // A container that takes the first place writes this annotation.
-            let leads = (removal.list, &*removal.key) == ("annotations", DEFAULT_CONTAINER)
-                && rule.injected.iter().any(|one| one.list == "containers");
-            leads || parts.any(|part| part.path == [removal.list] && same(&part.item))
-        }
-        Some(select) => rule.blocks.iter().filter(|block| overlaps(select, &block.select)).any(|block| {
-            let lists = block.lists.iter().filter(|list| list.member == removal.list);
-            lists.flat_map(|list| &list.items).any(same)
-        }),
-    }
+    // A rule that injects a container into the first position writes this annotation.
+    let leads = (removal.list, &*removal.key) == ("annotations", DEFAULT_CONTAINER)
+        && rule.injected.iter().any(|one| one.list == "containers");
+    leads
+        || rule.parts().any(|(destination, item)| {
+            let may_meet = match (&removal.select, destination.base) {
+                (None, Base::Metadata | Base::Spec) => true,
+                (Some(select), Base::Containers(_, other)) => overlaps(select, other),
+                _ => false,
+            };
+            may_meet && destination.path().eq([removal.list]) && same(item)
+        })
 }
 
 fn overlaps(one: &Select, other: &Select) -> bool {
     match (&one.which, &other.which) {
-        (Which::Names(one), Which::Names(other)) => one.iter().any(|name| other.contains(name)),
+        (SelectBy::Names(one), SelectBy::Names(other)) => one.iter().any(|name| other.contains(name)),
         _ => true,
     }
 }
 
-/// Whether `whole` could hold `part`; what an expression comes to is not known yet.
+/// Whether `whole` may contain `part`. An expression may compute any value.
 fn covers(whole: &Overlay, part: &Overlay) -> bool {
     match (whole, part) {
         (Overlay::Expression(_), _) => true,

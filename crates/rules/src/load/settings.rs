@@ -1,16 +1,17 @@
-//! `InjectorSettings`.
+//! Reads `InjectorSettings`.
 
 use std::sync::Arc;
 
-use super::check;
 use super::injection::name;
 use super::matching::labels;
 use super::reader::Reader;
+use crate::diagnostic;
+use crate::format;
 use crate::settings::{Exemption, Settings};
+use crate::syntax;
 use crate::yaml::Node;
-use crate::{diagnostic, format};
 
-/// The settings in a document of that kind. What is wrong stands in `reader`.
+/// Reads a settings document. `reader` collects the findings.
 pub(super) fn settings(reader: &mut Reader, root: &Node) -> Settings {
     reader.fields(root, &format::SETTINGS_DOCUMENT);
     name(reader, root);
@@ -66,7 +67,7 @@ fn exemption(reader: &mut Reader, node: &Node) -> Exemption {
         at: node.at(),
     };
     for name in &exemption.namespaces {
-        reader.fits(check::name(name), "no namespace can have this name", node.at());
+        reader.check_format(syntax::name(name), "no namespace can have this name", node.at());
     }
     let unconditional = exemption.namespaces.is_empty()
         && exemption.users.is_empty()

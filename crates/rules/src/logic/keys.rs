@@ -1,5 +1,7 @@
-//! Keys that expressions compute. They have values before anything is laid in, because which item of a pod is which item of a
-//! rule depends on them; so they read nothing that rules change.
+//! Computes the keys of list items that are expressions (docs/adr/0063).
+//!
+//! Keys identify the items of rules and pods, so `evaluate` needs them before any rule is applied. Their expressions
+//! therefore do not read the object.
 
 use std::collections::HashSet;
 
@@ -8,92 +10,57 @@ use vestibule_patch::{Key, List, Schema};
 use super::failure;
 use crate::expression::Scope;
 use crate::key::{self, COMPUTED};
-use crate::load::{check, refusal};
 use crate::merge::Failure;
 use crate::overlay::Overlay;
 use crate::pod::Shape;
-use crate::rule::{Clause, Item, Part, Rule};
+use crate::pod_types::type_error;
+use crate::rule::{Base, Clause, Item, Rule};
+use crate::syntax;
 
-/// `rule` with the keys of its items.
+/// `rule` with the values of its keys.
 pub(crate) fn with_keys(rule: &Rule, scope: &Scope<'_>, shape: &Shape) -> Result<Rule, Failure> {
     let mut rule = rule.clone();
-    for_each(&mut rule, shape, |item, _, list| match list {
-        List::Map(keys) if item.key.contains(COMPUTED) => set_key(item, keys, scope),
-        _ => Ok(()),
+    rule.retain_parts(|destination, item| {
+        if destination.is_item
+            && item.key.contains(COMPUTED)
+            && let List::Map(keys) = destination.schema(shape).list()
+        {
+            set_key(item, keys, scope)?;
+        }
+        Ok(true)
     })?;
     Ok(rule)
 }
 
-/// Whether the API server would take what came of the keys, within items as well: what the reader checks of keys that are
-/// written out.
-pub(crate) fn checked(rule: &mut Rule, shape: &Shape) -> Result<(), Failure> {
+/// Checks the computed keys of `rule`, within items too, as `load` checks written keys.
+pub(crate) fn checked(rule: &Rule, shape: &Shape) -> Result<(), Failure> {
     if !rule.logic.computes_keys {
         return Ok(());
     }
     let mut seen = HashSet::new();
-    for_each(rule, shape, |item, place, list| {
-        let Place { field, schema, above } = *place;
-        let said = match list {
-            List::Map(_) if !seen.insert((above.to_owned(), item.key.clone())) => {
+    for (destination, item) in rule.parts().filter(|(destination, _)| destination.is_item) {
+        let schema = destination.schema(shape);
+        // All containers and init containers of a pod have different names.
+        let field =
+            if destination.list == Some("initContainers") { "containers" } else { destination.name() };
+        let block = match destination.base {
+            Base::Containers(number, _) => Some(number),
+            Base::Metadata | Base::Spec => None,
+        };
+        let outside = destination.path().rev().skip(1).collect::<Vec<_>>();
+        let sentence = match schema.list() {
+            List::Map(_) if !seen.insert((block, outside, field, item.key.as_str())) => {
                 Some(twice(&item.key, field))
             }
             _ => None,
         };
-        let said = said.or_else(|| valid(field, &item.overlay).err());
-        let said = said.or_else(|| within(&item.overlay, schema.item()).err());
-        match said.or_else(|| refusal(field, &item.overlay)) {
-            Some(sentence) => Err(refused(&item.clause, sentence)),
-            None => Ok(()),
+        let sentence = sentence.or_else(|| valid(field, &item.overlay).err());
+        let sentence = sentence.or_else(|| within(&item.overlay, schema.item()).err());
+        if let Some(sentence) = sentence.or_else(|| type_error(field, &item.overlay)) {
+            return Err(Failure { clause: item.clause.clone(), sentence, conflict: None });
         }
-    })
-}
-
-/// The list that an item belongs into.
-struct Place<'p> {
-    field: &'p str,
-    schema: Schema<'p>,
-    /// What it is called among the lists of the rule.
-    above: &'p str,
-}
-
-/// Calls `ask` with every item that belongs into a list.
-fn for_each(
-    rule: &mut Rule,
-    shape: &Shape,
-    mut ask: impl FnMut(&mut Item, &Place<'_>, List) -> Result<(), Failure>,
-) -> Result<(), Failure> {
-    let mut each = |item: &mut Item, field: &str, schema: Schema<'_>, above: &str| {
-        ask(item, &Place { field, schema, above }, schema.list())
-    };
-    rule.volumes.iter_mut().try_for_each(|item| each(item, "volumes", shape.volumes, "volumes"))?;
-    // Of all containers of a pod no two have one name.
-    let injected = rule.injected.iter_mut();
-    injected
-        .map(|one| &mut one.item)
-        .try_for_each(|item| each(item, "containers", shape.containers, "containers"))?;
-    parts(&mut rule.spec, shape.spec, "", &mut each)?;
-    for (number, block) in rule.blocks.iter_mut().enumerate() {
-        let above = number.to_string();
-        for list in &mut block.lists {
-            let (field, schema) = (list.member, shape.container.field(list.member));
-            let above = format!("{above}/{field}");
-            list.items.iter_mut().try_for_each(|item| each(item, field, schema, &above))?;
-        }
-        parts(&mut block.parts, shape.container, &above, &mut each)?;
     }
     Ok(())
-}
-
-fn parts(
-    parts: &mut [Part],
-    schema: Schema<'_>,
-    above: &str,
-    each: &mut impl FnMut(&mut Item, &str, Schema<'_>, &str) -> Result<(), Failure>,
-) -> Result<(), Failure> {
-    parts.iter_mut().filter(|part| part.listed).try_for_each(|Part { path, item, .. }| {
-        let schema = path.iter().fold(schema, |schema, name| schema.field(name));
-        each(item, path.last().map_or("", String::as_str), schema, &format!("{above}/{}", path.join("/")))
-    })
 }
 
 fn set_key(item: &mut Item, keys: &[Key], scope: &Scope<'_>) -> Result<(), Failure> {
@@ -101,10 +68,10 @@ fn set_key(item: &mut Item, keys: &[Key], scope: &Scope<'_>) -> Result<(), Failu
     if let Overlay::Map(members) = &mut overlay {
         for member in members.iter_mut().filter(|member| keys.iter().any(|key| key.name == member.name)) {
             let Overlay::Expression(expression) = &member.value else { continue };
-            let value = expression.overlay(scope).map_err(|trouble| {
-                failure(Clause { text: item.clause.text.clone(), at: expression.at }, &trouble)
+            let value = expression.overlay(scope).map_err(|error| {
+                failure(Clause { text: item.clause.text.clone(), at: expression.at }, &error)
             })?;
-            // A key without a value is trouble of the expression.
+            // The check of the key reports an empty one.
             member.value = value.unwrap_or(Overlay::Text(String::new()));
         }
     }
@@ -113,7 +80,7 @@ fn set_key(item: &mut Item, keys: &[Key], scope: &Scope<'_>) -> Result<(), Failu
     Ok(())
 }
 
-/// Keyed lists within an item.
+/// Checks the lists with keys within an item.
 // Recursion is bounded by the depth of the rule's document.
 fn within(overlay: &Overlay, schema: Schema<'_>) -> Result<(), String> {
     for member in overlay.members() {
@@ -135,13 +102,13 @@ fn within(overlay: &Overlay, schema: Schema<'_>) -> Result<(), String> {
     Ok(())
 }
 
-/// What the API server says of what tells items of the list `field` apart.
+/// Checks the key of an item of the list `field` as the API server does.
 fn valid(field: &str, item: &Overlay) -> Result<(), String> {
     let name = item.text("name");
     let wants = |wanted: &str| format!("`name` of an item of `{field}` wants {wanted}");
     match (field, name, item.get("containerPort")) {
-        ("env", Some(name), _) => check::variable(name).map_err(wants),
-        ("volumes" | "containers" | "initContainers", Some(name), _) => check::name(name).map_err(wants),
+        ("env", Some(name), _) => syntax::variable(name).map_err(wants),
+        ("volumes" | "containers" | "initContainers", Some(name), _) => syntax::name(name).map_err(wants),
         ("ports", _, Some(Overlay::Literal(number))) => {
             let fits = number.parse().is_ok_and(|number: i64| (1..=65_535).contains(&number));
             fits.then_some(()).ok_or_else(|| "`containerPort` wants a number from 1 to 65535".to_owned())
@@ -151,9 +118,5 @@ fn valid(field: &str, item: &Overlay) -> Result<(), String> {
 }
 
 fn twice(key: &str, field: &str) -> String {
-    format!("`{key}` stands twice in `{field}`, where its expressions have values")
-}
-
-fn refused(clause: &Clause, sentence: String) -> Failure {
-    Failure { clause: clause.clone(), sentence, conflict: None }
+    format!("`{key}` appears twice in `{field}`, where its expressions have values")
 }

@@ -1,6 +1,6 @@
-//! The resources that rules change, and when.
+//! The resources that rules change, and the operations under which they do.
 
-/// What rules change.
+/// A resource that rules change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Resource {
@@ -12,15 +12,16 @@ pub enum Resource {
     StatefulSets,
     /// DaemonSets of `apps`: their pod template.
     DaemonSets,
-    /// ReplicaSets of `apps` that nobody controls: their pod template. That of a Deployment's has to stay the Deployment's.
+    /// ReplicaSets of `apps` without a controller: their pod template. The template of a Deployment's ReplicaSet must
+    /// stay equal to the Deployment's.
     ReplicaSets,
-    /// Jobs of `batch`, when they are created: the pod template of a Job cannot be changed any more.
+    /// Jobs of `batch`, when they are created: the pod template of an existing Job is immutable.
     Jobs,
     /// CronJobs of `batch`: the pod template of their jobs.
     CronJobs,
 }
 
-/// What is being done to an object.
+/// The operation of an admission request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Verb {
     /// `CREATE`.
@@ -34,7 +35,7 @@ pub enum Verb {
 }
 
 impl Resource {
-    /// All of them, pods first.
+    /// All resources, pods first.
     pub const ALL: &[Self] = &[
         Self::Pods,
         Self::Deployments,
@@ -45,7 +46,7 @@ impl Resource {
         Self::CronJobs,
     ];
 
-    /// The resource of a request.
+    /// The resource with this API group and plural name.
     ///
     /// ```
     /// use vestibule_rules::Resource;
@@ -57,7 +58,7 @@ impl Resource {
         Self::ALL.iter().copied().find(|resource| resource.group() == group && resource.as_str() == plural)
     }
 
-    /// The resource that objects of a kind are.
+    /// The resource of the objects of a kind.
     ///
     /// ```
     /// use vestibule_rules::Resource;
@@ -70,7 +71,7 @@ impl Resource {
         Self::ALL.iter().find(same).copied()
     }
 
-    /// The word of the API: `pods`.
+    /// The plural name in the API: `pods`.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Pods => "pods",
@@ -83,7 +84,7 @@ impl Resource {
         }
     }
 
-    /// What its objects are called: `Pod`.
+    /// The kind of its objects: `Pod`.
     pub fn kind(self) -> &'static str {
         match self {
             Self::Pods => "Pod",
@@ -113,7 +114,7 @@ impl Resource {
     /// The verbs under which rules change it.
     pub fn verbs(self) -> &'static [Verb] {
         match self {
-            // Most of a pod cannot be changed any more once it exists, and nothing of a Job's template.
+            // Most fields of an existing pod and the whole template of an existing Job are immutable.
             Self::Pods | Self::Jobs => &[Verb::Create],
             Self::Deployments
             | Self::StatefulSets

@@ -1,5 +1,5 @@
-//! JSON as YAML, laid out as kubectl does: lists as far in as the key above them, members in the order they came in,
-//! numbers as they were written.
+//! Writes JSON as YAML in kubectl's layout: lists are indented like the key above them, members keep their order, and
+//! numbers keep their spelling.
 
 use vestibule_patch::{Document, DocumentError, Kind, View};
 
@@ -7,10 +7,10 @@ use super::scalar;
 
 /// The JSON text `json` as YAML.
 ///
-/// Whoever reads it, by YAML 1.1 or 1.2, reads the same: text that could be taken for something else is quoted.
+/// Readers of YAML 1.1 and 1.2 get the same values, because ambiguous text is quoted.
 ///
 /// # Errors
-/// The text is no JSON, or nested too deeply.
+/// The text is not JSON, or is nested too deeply.
 ///
 /// ```
 /// let yaml = vestibule_rules::yaml::from_json(r#"{"args":["on","a"],"ratio":1.0}"#).unwrap();
@@ -23,22 +23,23 @@ pub fn from_json(json: &str) -> Result<String, DocumentError> {
     Ok(lines.join("\n") + "\n")
 }
 
-/// In front of its colon, no longer key is one (YAML 1.2.2, 7.4.2).
+/// The maximum length of a key on the line of its colon (YAML 1.2.2, 7.4.2).
 const LONGEST_KEY: usize = 1024;
 
-/// How to lay out.
+/// The layout of the output.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Layout {
-    /// Whether lists stand further in than the key above them.
+    /// Whether lists are indented further than the key above them.
     pub(super) lists_indented: bool,
 }
 
-/// What stands further in is written as JSON, which is YAML too: some 128 levels, of 10,000 that a document may have.
-const FARTHEST: usize = 2 * super::MAX_DEPTH;
+/// From this column on values are written as JSON, which is YAML too. The limit is about 128 levels; a document may
+/// have 10,000.
+const MAX_COLUMN: usize = 2 * super::MAX_DEPTH;
 
-// Recursion is bounded: with each level, or each second where a list is a member, `column` grows, and ends at `FARTHEST`.
+// Recursion is bounded: `column` grows at least with every second level, up to `MAX_COLUMN`.
 impl Layout {
-    /// `value` behind a key that stands at `column`: what stands on the key's line, and the lines below it.
+    /// `value` of a key at `column`: the rest of the key's line, and the lines below it.
     pub(super) fn member(self, value: View<'_>, column: usize) -> (String, Vec<String>) {
         let mut lines = Vec::new();
         match shape(value, column) {
@@ -53,7 +54,7 @@ impl Layout {
         (String::new(), lines)
     }
 
-    /// An item of a list whose dash stands at `column`.
+    /// An item of a list whose dash is at `column`.
     pub(super) fn item(self, value: View<'_>, column: usize, lines: &mut Vec<String>) {
         let mut own = Vec::new();
         match shape(value, column) {
@@ -71,7 +72,7 @@ impl Layout {
         lines.append(&mut own);
     }
 
-    /// A member of a map whose keys stand at `column`.
+    /// A member of a map whose keys are at `column`.
     pub(super) fn entry(self, key: &str, value: View<'_>, column: usize, lines: &mut Vec<String>) {
         let key = inline(key);
         if key.chars().count() <= LONGEST_KEY {
@@ -108,24 +109,24 @@ impl Layout {
 }
 
 enum Shape {
-    /// With members.
+    /// A map with members.
     Map,
-    /// With items.
+    /// A list with items.
     List,
-    /// Or an empty list or map, or one that is written as JSON.
+    /// A scalar, an empty list or map, or a list or map that is written as JSON.
     Scalar,
 }
 
 fn shape(value: View<'_>, column: usize) -> Shape {
     match value.kind() {
-        _ if column >= FARTHEST => Shape::Scalar,
+        _ if column >= MAX_COLUMN => Shape::Scalar,
         Kind::Object if !value.entries().is_empty() => Shape::Map,
         Kind::Array if !value.items().is_empty() => Shape::List,
         _ => Shape::Scalar,
     }
 }
 
-/// A scalar's first line; the others, of a text that has them, go to `lines`, at `column`.
+/// Returns the first line of a scalar; further lines are appended to `lines` at `column`.
 fn scalar_lines(value: View<'_>, column: usize, lines: &mut Vec<String>) -> String {
     match value.kind() {
         Kind::Object if value.entries().is_empty() => "{}".to_owned(),
@@ -145,10 +146,10 @@ fn scalar_lines(value: View<'_>, column: usize, lines: &mut Vec<String>) -> Stri
     }
 }
 
-/// How a text of several lines begins as a block, where it can be one.
+/// The header of a text of several lines as a block scalar, if it can be one.
 fn literal(text: &str) -> Option<&'static str> {
     let content = text.strip_suffix('\n').unwrap_or(text);
-    // The first line says how far the block stands in, the last ones whether the text ends with a line break.
+    // A reader takes the indentation from the first line, and the final line break from the last lines.
     let plain = !content.starts_with([' ', '\n']) && !content.ends_with('\n') && content.contains('\n');
     let printable = |character: char| matches!(character, '\n' | '\t') || is_printable(character);
     let blank = |line: &str| !line.is_empty() && line.trim().is_empty();
@@ -163,7 +164,7 @@ fn inline(text: &str) -> String {
     if is_plain(text) {
         return text.to_owned();
     }
-    // JSON in a value is read more easily without escapes.
+    // JSON inside a value is easier to read without escapes.
     if text.contains(['"', '\\']) && text.chars().all(is_printable) {
         return format!("'{}'", text.replace('\'', "''"));
     }
@@ -191,13 +192,13 @@ fn escape(character: char) -> String {
     }
 }
 
-/// Whether nobody could take the text for anything but this text.
+/// Whether every YAML reader takes the unquoted text for this text.
 fn is_plain(text: &str) -> bool {
     let starts = |character: char| character.is_alphanumeric() || "/_.$+(^;-".contains(character);
     let first = text.chars().next().is_some_and(starts);
     let dash = text == "-" || text.starts_with("- ") || text.starts_with("---") || text.starts_with("...");
     let ends = text.ends_with([' ', ':']) || text.contains(": ") || text.contains(" #");
-    // `12:30:00` is a number to YAML 1.1, and so are digits with underscores; `=` is a value of its own.
+    // In YAML 1.1, `12:30:00` and digits with underscores are numbers, and `=` is a special value.
     let digits = text.trim_start_matches(['-', '+']).starts_with(|first: char| first.is_ascii_digit());
     let number = digits && !text.contains(|character: char| character.is_ascii_alphabetic());
     first
@@ -209,7 +210,7 @@ fn is_plain(text: &str) -> bool {
         && !(number && text.contains([':', '_', '-', ' ']))
 }
 
-/// YAML's printable characters, less those that end lines or turn their direction.
+/// YAML's printable characters, except those that end a line or change the writing direction.
 fn is_printable(character: char) -> bool {
     matches!(character, ' '..='~' | '\u{a0}'..='\u{61b}' | '\u{61d}'..='\u{200d}' | '\u{2010}'..='\u{2027}' | '\u{202f}'..='\u{2065}' | '\u{206a}'..='\u{d7ff}' | '\u{e000}'..='\u{fefe}'
         | '\u{ff00}'..='\u{fffd}' | '\u{10000}'..='\u{10ffff}')
@@ -220,7 +221,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn order_types_and_digits_stay() {
+    fn order_types_and_digits_are_kept() {
         let json = r#"{"kind":"Pod","apiVersion":"v1","a":["on","1",1.0,1.10,1e400,null,{"b":{},"c":[]},["x",["y"]]],"big":12345678901234567890}"#;
         let expected = "kind: Pod\napiVersion: v1\na:\n- \"on\"\n- \"1\"\n- 1.0\n- 1.10\n- 1e400\n- null\n- b: {}\n  c: []\n- - x\n  - - \"y\"\nbig: 12345678901234567890\n";
         assert_eq!(from_json(json).unwrap(), expected);
@@ -234,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_that_is_too_long_for_its_line_is_read_back() {
+    fn a_key_of_more_than_1024_characters_survives_a_round_trip() {
         let long = "k".repeat(LONGEST_KEY + 1);
         for value in ["1", "\"a\\nb\"", "[1,{\"a\":2}]", "{\"a\":[1]}", "[]"] {
             let json = format!("{{\"a\":[{{\"{long}\":{value},\"b\":{{\"{long}\":{value}}}}}]}}");
@@ -245,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_read_back() {
+    fn ambiguous_texts_survive_a_round_trip() {
         let texts = [
             "",
             " a",
@@ -321,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn long_strings_stay_on_their_line() {
+    fn long_strings_are_not_folded() {
         let json = serde_json::json!({"a": "word ".repeat(60).trim()}).to_string();
         assert_eq!(from_json(&json).unwrap().lines().count(), 1);
     }

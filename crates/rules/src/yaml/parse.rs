@@ -1,4 +1,4 @@
-//! Events into trees. No recursion: what is open stands on a stack of our own.
+//! Builds trees from parser events, with an explicit stack instead of recursion.
 
 mod json;
 
@@ -12,39 +12,41 @@ use super::split::split;
 use super::{Entry, MAX_COPIES, MAX_DEPTH, MAX_NODES, Node, Position, Scalar, Value};
 use crate::diagnostic::{self, Diagnostic, MAX_FINDINGS, Source};
 
-/// What a source holds.
+/// The result of parsing a source.
 pub(super) struct Documents {
-    /// The roots that could be read, also of documents that have problems.
-    pub(super) roots: Vec<Root>,
+    /// The documents that could be read, including those with problems.
+    pub(super) roots: Vec<ReadDocument>,
     pub(super) problems: Vec<Diagnostic>,
-    /// What could be read of the last document that could not be read to its end.
-    pub(super) remains: Option<Node>,
+    /// The part that could be read of the last document with a syntax error.
+    pub(super) partial: Option<Node>,
 }
 
 /// A document that could be read.
-pub(super) struct Root {
+pub(super) struct ReadDocument {
     pub(super) node: Node,
-    /// Its text, where that is JSON.
+    /// Its text, if it is JSON.
     pub(super) json: Option<Box<str>>,
 }
 
-/// Reads every document. What follows a broken one may be fine, or broken too: each is parsed for itself.
+/// Reads every document. Each is parsed by itself, so that an error in one does not hide the others.
 pub(super) fn documents(source: &Arc<Source>) -> Documents {
     let mut builder = Builder::new(source);
     let mut roots = Vec::new();
-    let mut remains = None;
+    let mut partial = None;
     for part in split(&source.text) {
         builder.before = source.lines_before + part.line;
         let (mark, body) = after_mark(part.text);
         if is_json(body) {
             match json::read(mark, body, &mut builder) {
-                Ok(node) => roots.extend(node.map(|node| Root { node, json: Some(body.trim().into()) })),
+                Ok(node) => {
+                    roots.extend(node.map(|node| ReadDocument { node, json: Some(body.trim().into()) }));
+                }
                 Err(problem) => {
                     builder.problems.push(problem);
-                    remains = builder.salvage();
+                    partial = builder.close_open_nodes();
                 }
             }
-            builder.abandon();
+            builder.reset();
             if builder.exhausted || builder.problems.len() > MAX_FINDINGS {
                 break;
             }
@@ -58,12 +60,12 @@ pub(super) fn documents(source: &Arc<Source>) -> Documents {
             }
             match next(&mut parser, &mut builder) {
                 Ok(Step::More) => {}
-                Ok(Step::Document(node)) => roots.extend(node.map(|node| Root { node, json: None })),
+                Ok(Step::Document(node)) => roots.extend(node.map(|node| ReadDocument { node, json: None })),
                 Ok(Step::End) => break,
                 Err(problem) => {
                     builder.problems.push(problem);
-                    remains = builder.salvage();
-                    builder.abandon();
+                    partial = builder.close_open_nodes();
+                    builder.reset();
                     break;
                 }
             }
@@ -72,10 +74,10 @@ pub(super) fn documents(source: &Arc<Source>) -> Documents {
             break;
         }
     }
-    Documents { roots, problems: builder.problems, remains }
+    Documents { roots, problems: builder.problems, partial }
 }
 
-fn parser(text: &str) -> Parser<'_, StrInput<'_>> {
+pub(super) fn parser(text: &str) -> Parser<'_, StrInput<'_>> {
     let mut options =
         granit_parser::options! { flow_nesting_limit: MAX_DEPTH, block_nesting_limit: MAX_DEPTH };
     options.set_emit_comments(false);
@@ -98,30 +100,30 @@ fn next<'t>(parser: &mut Parser<'t, StrInput<'t>>, builder: &mut Builder<'_>) ->
             _ => builder.source.error(&diagnostic::SYNTAX, at, error.info()),
         }
     })?;
-    builder.take(event, &span)
+    builder.handle(event, &span)
 }
 
 struct Builder<'s> {
     source: &'s Arc<Source>,
     problems: Vec<Diagnostic>,
-    /// The lines of the source before the part that is being read.
+    /// The number of lines of the source before the current document.
     before: usize,
-    open: Vec<Open>,
+    open: Vec<OpenNode>,
     root: Option<Node>,
     anchors: HashMap<usize, (Node, usize, usize)>,
     nodes: usize,
-    /// How many copies there are, and those that are kept for aliases.
+    /// The number of copied values, including those that are kept for aliases.
     copies: usize,
     exhausted: bool,
 }
 
-/// A list or map whose end has not come yet.
-struct Open {
+/// A list or map whose end event has not been read yet.
+struct OpenNode {
     at: Position,
     anchor: usize,
-    /// `nodes` of the builder when it began.
+    /// The value of `Builder::nodes` at its start.
     since: usize,
-    /// The levels below, as far as they are known.
+    /// The number of levels below it that have been read.
     height: usize,
     content: Content,
 }
@@ -131,15 +133,15 @@ enum Content {
     Map { entries: Vec<Entry>, seen: HashMap<String, Position>, key: Option<Key> },
 }
 
-/// A key whose value has not come yet.
+/// A key whose value has not been read yet.
 struct Key {
-    /// `None` for a list or map, which is no key.
+    /// `None` for a list or map, which cannot be a key.
     text: Option<String>,
     at: Position,
 }
 
 impl Content {
-    fn place(&mut self, node: Node) {
+    fn add(&mut self, node: Node) {
         match self {
             Self::List(items) => items.push(node),
             Self::Map { entries, key, .. } => {
@@ -173,18 +175,18 @@ impl<'s> Builder<'s> {
         }
     }
 
-    fn abandon(&mut self) {
+    fn reset(&mut self) {
         self.open.clear();
         self.root = None;
         self.anchors.clear();
     }
 
-    /// What is open as if it ended here.
-    fn salvage(&mut self) -> Option<Node> {
-        while let Some(Open { at, content, .. }) = self.open.pop() {
+    /// Closes all open lists and maps and returns the root.
+    fn close_open_nodes(&mut self) -> Option<Node> {
+        while let Some(OpenNode { at, content, .. }) = self.open.pop() {
             let node = Node { at, value: content.into_value() };
             match self.open.last_mut() {
-                Some(parent) => parent.content.place(node),
+                Some(parent) => parent.content.add(node),
                 None => self.root = Some(node),
             }
         }
@@ -195,13 +197,13 @@ impl<'s> Builder<'s> {
         Position { line: self.before + line, column: column + 1 }
     }
 
-    fn take(&mut self, event: Event<'_>, span: &Span) -> Result<Step, Diagnostic> {
+    fn handle(&mut self, event: Event<'_>, span: &Span) -> Result<Step, Diagnostic> {
         let at = self.position(span.start.line(), span.start.col());
         match event {
             Event::StreamEnd => return Ok(Step::End),
             Event::DocumentEnd => {
                 let root = self.root.take().filter(|root| !root.is_null());
-                self.abandon();
+                self.reset();
                 return Ok(Step::Document(root));
             }
             Event::Scalar(text, style, anchor, tag) => {
@@ -227,7 +229,7 @@ impl<'s> Builder<'s> {
 
     fn scalar(&mut self, text: String, quoted: bool, at: Position, anchor: usize) -> Result<(), Diagnostic> {
         let merge_key = !quoted && text == "<<";
-        // A long text counts for several values: copies of it are what aliases could exhaust memory with.
+        // A long text counts as several values, because aliases could exhaust memory with copies of it.
         let size = 1 + text.len() / 100;
         self.nodes += size - 1;
         let value = Value::Scalar(Scalar { text, quoted });
@@ -245,31 +247,31 @@ impl<'s> Builder<'s> {
         if self.open.len() >= MAX_DEPTH {
             return Err(self.too_deep(at));
         }
-        self.open.push(Open { at, anchor, since: self.nodes, height: 0, content });
+        self.open.push(OpenNode { at, anchor, since: self.nodes, height: 0, content });
         Ok(())
     }
 
     fn end(&mut self) -> Result<(), Diagnostic> {
-        let Some(Open { at, anchor, since, height, content }) = self.open.pop() else { return Ok(()) };
+        let Some(OpenNode { at, anchor, since, height, content }) = self.open.pop() else { return Ok(()) };
         let size = self.nodes - since + 1;
         self.finish(Node { at, value: content.into_value() }, anchor, height + 1, size, false)
     }
 
     fn alias(&mut self, anchor: usize, at: Position) -> Result<(), Diagnostic> {
         let Some((node, height, size)) = self.anchors.get(&anchor).cloned() else {
-            return Err(self.source.error(&diagnostic::ALIAS, at, "this alias stands inside its own anchor"));
+            return Err(self.source.error(&diagnostic::ALIAS, at, "this alias is inside its own anchor"));
         };
         self.count_copies(size, at)?;
         if self.open.len() + height > MAX_DEPTH {
             return Err(self.too_deep(at));
         }
         let node = Node { at, value: node.value };
-        // The node itself is counted where it is placed.
+        // `finish` counts the node itself.
         self.nodes += size - 1;
         self.finish(node, 0, height, size, false)
     }
 
-    /// Places a complete node: as a key, a member, an item, or the document itself.
+    /// Adds a complete node to its parent as key, value or item, or makes it the root.
     fn finish(
         &mut self,
         node: Node,
@@ -285,7 +287,7 @@ impl<'s> Builder<'s> {
             return Err(self.source.error(&diagnostic::TOO_LARGE, node.at, message));
         }
         if anchor != 0 {
-            // The copy that is kept for aliases counts as well: anchors may stand around each other.
+            // The copy that is kept for aliases counts too, because anchors may be nested.
             self.count_copies(size, node.at)?;
             self.anchors.insert(anchor, (node.clone(), height, size));
         }
@@ -306,8 +308,8 @@ impl<'s> Builder<'s> {
                                     .with_help("write the fields out"),
                             ),
                             Some(first) => {
-                                let message = format!("`{text}` stands twice; first at {first}");
-                                Some(self.source.error(&diagnostic::DOUBLED_KEY, at, message))
+                                let message = format!("`{text}` appears twice; first at {first}");
+                                Some(self.source.error(&diagnostic::DUPLICATE_KEY, at, message))
                             }
                             None => None,
                         };
@@ -321,7 +323,7 @@ impl<'s> Builder<'s> {
                 self.problems.extend(problem);
                 *key = Some(Key { text, at });
             }
-            content => content.place(node),
+            content => content.add(node),
         }
         Ok(())
     }

@@ -1,7 +1,7 @@
-//! Operations on a YAML text, so that what they do not touch stays as it was written: comments, order, quotes, blank
-//! lines.
+//! Applies JSON Patch operations to a YAML text. Everything that they do not touch keeps its spelling: comments,
+//! order, quotes, blank lines.
 
-mod text;
+mod editor;
 mod tree;
 
 use std::fmt;
@@ -12,36 +12,35 @@ use super::emit::from_json;
 use super::parse::{after_mark, is_json};
 use super::pretty::pretty_json;
 
-/// A text after operations.
+/// The result of applying operations to a text.
 pub struct Patched {
     /// The text.
     pub text: String,
-    /// Where a part of it could not be changed in its place: why all of it was written anew.
-    pub rewritten: Option<Rewritten>,
+    /// The reason why the whole text was written anew, if an operation could not be applied in place.
+    pub rewritten: Option<RewriteReason>,
 }
 
-/// Why a text was written anew, and lost its comments.
+/// The reason why a text was written anew and lost its comments.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Rewritten {
-    /// The line of the text, where it is known.
+pub struct RewriteReason {
+    /// The line of the text, if it is known.
     pub line: Option<usize>,
-    /// `flow style`
+    /// A short noun phrase such as `flow style`.
     pub why: &'static str,
 }
 
-/// Why there is no text.
+/// The reason why the operations cannot be applied.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Unpatchable(String);
+pub struct PatchError(String);
 
-/// The one document of `text` after `operations`.
+/// Applies `operations` to the only document of `text`.
 ///
-/// What operations add is written into the text where it belongs, so that a comparison of both texts shows that and
-/// nothing else. Where that cannot be done the whole document is written anew: where it would have to be in the middle
-/// of flow style (`{a: b}`), with anchors, behind tabs. Either way the text reads as exactly what the operations lead to;
-/// plain scalars are read as `kubectl` does.
+/// Added values are inserted in place, so that a diff of both texts shows only them. The whole document is written
+/// anew if a change would be inside flow style (`{a: b}`), next to an anchor, or behind a tab. In both cases the text
+/// means exactly the result of the operations, with plain scalars resolved as in `kubectl`.
 ///
-/// JSON stays JSON: every value that no operation touches keeps its bytes, and a text of several lines is laid out as
-/// [`pretty_json`](super::pretty_json) does.
+/// JSON stays JSON: every value that no operation touches keeps its bytes, and a text of several lines gets the
+/// layout of [`pretty_json`](super::pretty_json).
 ///
 /// # Errors
 /// The text is not one document, or an operation cannot be applied to it.
@@ -54,24 +53,24 @@ pub struct Unpatchable(String);
 /// let patched = vestibule_rules::yaml::patch(text, &operations).unwrap();
 /// assert_eq!(patched.text, "metadata: # of the pod\n  name: web\n  labels:\n    team: blue\nspec: {}\n");
 /// ```
-pub fn patch(text: &str, operations: &[Operation]) -> Result<Patched, Unpatchable> {
+pub fn patch(text: &str, operations: &[Operation]) -> Result<Patched, PatchError> {
     let (mark, body) = after_mark(text.trim_start_matches('\u{feff}'));
     if is_json(body) {
         return patch_json(mark, body, operations);
     }
-    let json = meaning(text)?;
+    let json = kubectl_json(text)?;
     let mut document = Document::parse(&json).map_err(unpatchable)?;
     let mut done = Ok(text.to_owned());
     for operation in operations {
         let before = document.clone();
         document.apply(operation).map_err(unpatchable)?;
-        done = done.and_then(|text| one(&text, operation, &before));
+        done = done.and_then(|text| apply_to_text(&text, operation, &before));
     }
     let rewritten = match done {
-        Ok(patched) if same(&patched, document.view()) => {
+        Ok(patched) if means(&patched, document.view()) => {
             return Ok(Patched { text: patched, rewritten: None });
         }
-        Ok(_) => Rewritten::shape(None),
+        Ok(_) => RewriteReason::unusual(None),
         Err(why) => why,
     };
     let start = if text.starts_with("---") { "---\n" } else { "" };
@@ -79,7 +78,7 @@ pub fn patch(text: &str, operations: &[Operation]) -> Result<Patched, Unpatchabl
     Ok(Patched { text: format!("{start}{yaml}"), rewritten: Some(rewritten) })
 }
 
-fn patch_json(mark: &str, text: &str, operations: &[Operation]) -> Result<Patched, Unpatchable> {
+fn patch_json(mark: &str, text: &str, operations: &[Operation]) -> Result<Patched, PatchError> {
     let mut document = Document::parse(text).map_err(unpatchable)?;
     document.apply_all(operations).map_err(unpatchable)?;
     let json = document.to_json();
@@ -89,10 +88,10 @@ fn patch_json(mark: &str, text: &str, operations: &[Operation]) -> Result<Patche
     Ok(Patched { text: format!("{mark}{before}{json}{after}"), rewritten: None })
 }
 
-/// The text after one operation; `before` is what it means.
-fn one(text: &str, operation: &Operation, before: &Document<'_>) -> Result<String, Rewritten> {
-    let editor = text::Editor::new(text)?;
-    let value_at = |from| before.at(from).ok_or(Rewritten::shape(None));
+/// Applies one operation to `text`; `before` is the value of `text`.
+fn apply_to_text(text: &str, operation: &Operation, before: &Document<'_>) -> Result<String, RewriteReason> {
+    let editor = editor::Editor::new(text)?;
+    let value_at = |from| before.at(from).ok_or(RewriteReason::unusual(None));
     match operation {
         Operation::Test { .. } => Ok(text.to_owned()),
         Operation::Add { path, value } => editor.add(path, View::of(value)),
@@ -101,30 +100,30 @@ fn one(text: &str, operation: &Operation, before: &Document<'_>) -> Result<Strin
         Operation::Remove { path } => editor.remove(path),
         Operation::Move { from, path } => {
             let without = editor.remove(from)?;
-            text::Editor::new(&without)?.add(path, value_at(from)?)
+            editor::Editor::new(&without)?.add(path, value_at(from)?)
         }
     }
 }
 
-fn same(text: &str, wanted: View<'_>) -> bool {
-    let Ok(json) = meaning(text) else { return false };
+fn means(text: &str, wanted: View<'_>) -> bool {
+    let Ok(json) = kubectl_json(text) else { return false };
     Document::parse(&json).is_ok_and(|document| document.view().same_as(wanted))
 }
 
-fn meaning(text: &str) -> Result<String, Unpatchable> {
+fn kubectl_json(text: &str) -> Result<String, PatchError> {
     let documents = super::read("the text", text);
     match documents.as_deref() {
         Ok([document]) => Ok(document.to_kubectl_json()),
-        Ok(_) => Err(Unpatchable("the text is not one document".to_owned())),
-        Err(problems) => Err(Unpatchable(problems.first().map(ToString::to_string).unwrap_or_default())),
+        Ok(_) => Err(PatchError("the text is not one document".to_owned())),
+        Err(problems) => Err(PatchError(problems.first().map(ToString::to_string).unwrap_or_default())),
     }
 }
 
-fn unpatchable(error: impl fmt::Display) -> Unpatchable {
-    Unpatchable(error.to_string())
+fn unpatchable(error: impl fmt::Display) -> PatchError {
+    PatchError(error.to_string())
 }
 
-impl Rewritten {
+impl RewriteReason {
     fn flow(line: usize) -> Self {
         Self { line: Some(line), why: "flow style" }
     }
@@ -137,18 +136,18 @@ impl Rewritten {
         Self { line: Some(line), why: "a tab" }
     }
 
-    fn shape(line: Option<usize>) -> Self {
+    fn unusual(line: Option<usize>) -> Self {
         Self { line, why: "an unusual layout" }
     }
 }
 
-impl fmt::Display for Unpatchable {
+impl fmt::Display for PatchError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(&self.0)
     }
 }
 
-impl std::error::Error for Unpatchable {}
+impl std::error::Error for PatchError {}
 
 #[cfg(test)]
 mod tests;

@@ -1,8 +1,8 @@
-//! JSON laid out for people, values byte by byte as they were written.
+//! Indents JSON without changing the bytes of its values.
 
-/// The JSON text `json`, one member or item a line, two spaces a level, without a line break behind it.
+/// The JSON text `json` with one member or item per line and two spaces per level, without a final line break.
 ///
-/// Nothing but the space between values changes: strings keep their escapes, numbers their digits.
+/// Only the whitespace between values changes: strings keep their escapes, and numbers their digits.
 ///
 /// ```
 /// let pretty = vestibule_rules::yaml::pretty_json(r#"{"a":[1E+3, {}],"\u0062":"\u00e9"}"#);
@@ -54,7 +54,7 @@ pub fn pretty_json(json: &str) -> String {
     pretty
 }
 
-/// Levels below this one are indented no further: the output of 10,000 levels would grow with their square.
+/// The maximum indentation in levels. Without it the output for 10,000 levels would grow with their square.
 const DEEPEST_INDENT: usize = 128;
 
 fn next_line(pretty: &mut String, level: usize) {

@@ -1,8 +1,8 @@
-//! What a plain scalar means: YAML 1.2 core schema, with the legacy octals that `kubectl` still reads.
+//! Resolves plain scalars by the YAML 1.2 core schema, with the legacy octals that `kubectl` still reads.
 
 use super::quote;
 
-/// The JSON that a plain scalar stands for. Numbers keep their text where JSON can write it.
+/// A plain scalar as JSON. Numbers keep their text if it is valid JSON.
 pub(super) fn resolve(text: &str) -> String {
     match text {
         "" | "~" | "null" | "Null" | "NULL" => "null".to_owned(),
@@ -12,8 +12,8 @@ pub(super) fn resolve(text: &str) -> String {
     }
 }
 
-/// The JSON that a plain scalar stands for where kubectl reads it: it goes by YAML 1.1 and the ways of its library, which
-/// knows more words for truth and more ways to write a number.
+/// A plain scalar as the JSON that kubectl sends: its library follows YAML 1.1, which has more words for booleans and
+/// more notations for numbers.
 pub(super) fn resolve_as_kubectl(text: &str) -> String {
     match text {
         "y" | "Y" | "yes" | "Yes" | "YES" | "on" | "On" | "ON" => "true".to_owned(),
@@ -22,7 +22,7 @@ pub(super) fn resolve_as_kubectl(text: &str) -> String {
     }
 }
 
-/// Whether some reader takes the plain text for anything but text.
+/// Whether some YAML reader resolves the plain text to something other than text.
 pub(super) fn is_special(text: &str) -> bool {
     let legacy =
         matches!(text.trim_start_matches(['-', '+']), ".inf" | ".Inf" | ".INF" | ".nan" | ".NaN" | ".NAN");
@@ -61,14 +61,14 @@ fn number(text: &str) -> Option<String> {
     decimal(sign, digits)
 }
 
-/// A sign belongs before the prefix, not behind it.
+/// A sign is allowed only before the prefix.
 fn radix(digits: &str, radix: u32) -> Option<u64> {
     u64::from_str_radix(digits, radix).ok().filter(|_| !digits.starts_with('+'))
 }
 
-/// `[0-9]*(\.[0-9]*)?([eE][-+]?[0-9]+)?` with a digit before or after the point, as JSON would have it.
+/// `[0-9]*(\.[0-9]*)?([eE][-+]?[0-9]+)?` with a digit before or after the point, written as JSON.
 fn decimal(sign: &str, digits: &str) -> Option<String> {
-    // The exponent keeps its letter: `1E+3` is JSON as it stands.
+    // The exponent keeps its spelling, because `1E+3` is valid JSON.
     let (mantissa, exponent) = digits.split_at(digits.find(['e', 'E']).unwrap_or(digits.len()));
     let (whole, fraction) = match mantissa.split_once('.') {
         Some((whole, fraction)) => (whole, Some(fraction)),
@@ -93,7 +93,7 @@ fn decimal(sign: &str, digits: &str) -> Option<String> {
     Some(format!("{sign}{whole}{}{exponent}", fraction.unwrap_or_default()))
 }
 
-/// The digits of `0644`.
+/// The digits of an octal such as `0644`, without the leading zero.
 fn legacy_octal(digits: &str) -> Option<&str> {
     let octal = digits.strip_prefix('0')?;
     (!octal.is_empty() && octal.bytes().all(|byte| matches!(byte, b'0'..=b'7'))).then_some(octal)
@@ -103,7 +103,7 @@ fn legacy_octal(digits: &str) -> Option<&str> {
 mod tests {
     use super::{resolve, resolve_as_kubectl};
 
-    /// Each row is what `sigs.k8s.io/yaml`, which kubectl reads with, makes of it.
+    /// Each row is the result of `sigs.k8s.io/yaml`, which kubectl uses.
     #[test]
     fn resolves_as_kubectl_does() {
         for (text, json) in [

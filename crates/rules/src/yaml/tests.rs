@@ -1,5 +1,5 @@
 use super::{MAX_DEPTH, Position, read};
-use crate::Diagnostic;
+use crate::diagnostic::Diagnostic;
 
 fn json(text: &str) -> Vec<String> {
     read("test.yaml", text).unwrap().iter().map(super::Document::to_json).collect()
@@ -14,14 +14,14 @@ fn headlines(text: &str) -> Vec<String> {
 }
 
 #[test]
-fn several_documents_and_empty_ones() {
+fn empty_documents_are_left_out() {
     assert_eq!(json("a: 1\n---\n# nothing\n---\n- b\n...\n---\n"), [r#"{"a":1}"#, r#"["b"]"#]);
     assert!(json("").is_empty());
     assert!(json("# only a comment\n").is_empty());
 }
 
 #[test]
-fn json_is_read_as_it_is() {
+fn json_keeps_its_values() {
     let text =
         r#"{"a":[1.0,1e400,-0,123456789012345678901234567890],"b":"\u00e4\n\/","c":{},"d":null,"e":"0644"}"#;
     let expected =
@@ -30,21 +30,21 @@ fn json_is_read_as_it_is() {
     assert_eq!(json("{\n\t\"a\": [\n\t\t1\n\t]\n}"), [r#"{"a":[1]}"#]);
 }
 
-/// Issue 20, point 7: YAML forbids what JSON allows.
+/// Issue 20, point 7: YAML forbids characters that JSON allows.
 #[test]
-fn json_is_read_as_json_first() {
+fn json_that_yaml_forbids_is_read() {
     assert_eq!(json("{\"a\u{7f}\": \"b\u{7f}\\ud800\"}"), ["{\"a\u{7f}\":\"b\u{7f}\u{fffd}\"}"]);
     let key = "k".repeat(2000);
     assert_eq!(json(&format!("{{\"{key}\": [1E+3, {{}}, []]}}")), [format!("{{\"{key}\":[1E+3,{{}},[]]}}")]);
     assert_eq!(json("{\"a\": 1}\n---\n{\"b\": \"\u{7f}\"}\n").len(), 2, "each by itself");
-    // Lines and columns, as of YAML.
+    // Lines and columns are counted as in YAML.
     let documents = read("test.json", "{\n  \"é\": {\"b\": [1,\n    true]}}").unwrap();
     let list = documents[0].root().get("é").and_then(|node| node.get("b")).unwrap();
     let at: Vec<_> = list.as_list().unwrap().iter().map(|item| item.at().to_string()).collect();
     assert_eq!((list.at().to_string(), at), ("2:14".to_owned(), vec!["2:15".to_owned(), "3:5".to_owned()]));
     assert_eq!(
         headlines("{\"a\": 1,\n \"a\": 2}"),
-        ["test.yaml:2:2: error[VST0102]: `a` stands twice; first at 1:2"]
+        ["test.yaml:2:2: error[VST0102]: `a` appears twice; first at 1:2"]
     );
     assert!(read("test.json", "{\"a\": 1").is_err());
 }
@@ -65,7 +65,7 @@ fn scalars_keep_their_text() {
 }
 
 #[test]
-fn everything_knows_where_it_stands() {
+fn every_value_has_its_location() {
     let documents = read("test.yaml", "spec:\n  list:\n  - {name: a, image: ä b, x: 1}\n").unwrap();
     let list = documents[0].root().get("spec").and_then(|spec| spec.get("list")).unwrap();
     let entries = list.as_list().unwrap()[0].as_map().unwrap();
@@ -75,7 +75,7 @@ fn everything_knows_where_it_stands() {
 }
 
 #[test]
-fn all_problems_of_all_documents_at_once() {
+fn all_problems_of_all_documents_are_reported() {
     let text = "a: 1\na: 2\n---\nb: [1, 2\n---\nc: !!str 3\n<<: {}\n---\nd: 4\n";
     let found = headlines(text);
     assert_eq!(found.len(), 4, "{found:?}");
@@ -86,7 +86,7 @@ fn all_problems_of_all_documents_at_once() {
 }
 
 #[test]
-fn a_broken_document_spoils_no_other() {
+fn a_broken_document_does_not_affect_the_others() {
     for broken in
         ["a: [1, 2", "a: {b: 1", "a: 'x", "a: \"x", "a:\n\tb: c", "a: b: c", "[{]}", "a: *x", "%YAML 9"]
     {
@@ -98,9 +98,9 @@ fn a_broken_document_spoils_no_other() {
 }
 
 #[test]
-fn parts_stand_where_they_stood() {
+fn split_documents_keep_their_line_numbers() {
     let text = "# head\nkind: A\nmetadata:\n  name: one\n---\n---\nkind: B\nspec: {a: [}\n---\nkind: C\nmetadata: {name: three\n---\nd: 1\nd: 2\n";
-    let parts = super::parts("test.yaml", text);
+    let parts = super::split("test.yaml", text);
     let shown: Vec<_> = parts
         .iter()
         .map(|part| (part.kind.as_deref(), part.name.as_deref(), part.text.lines_before))
@@ -115,7 +115,7 @@ fn parts_stand_where_they_stood() {
 }
 
 #[test]
-fn keys_are_words() {
+fn lists_and_maps_are_not_keys() {
     assert!(headlines("? [a]\n: 1\n")[0].contains("VST0106"));
     assert!(headlines("a: &x [1]\nb:\n  *x : 1\n")[0].contains("VST0106"));
     assert_eq!(json("1: a\ntrue: b\n"), [r#"{"1":"a","true":"b"}"#]);
@@ -137,7 +137,7 @@ fn alias_bombs_are_refused() {
     }
     assert!(headlines(&text)[0].contains("VST0104"));
 
-    // Few levels, many copies; and anchors around each other, of which each keeps one.
+    // Few levels with many copies, and nested anchors, each of which keeps a copy.
     let wide = |aliases: usize| {
         format!("a: &a [{}]\nb: [{}]\n", ["x"; 900].join(","), vec!["*a"; aliases].join(","))
     };
@@ -148,7 +148,7 @@ fn alias_bombs_are_refused() {
     let around = format!("{}[{}]{}", "[&a ".repeat(120), ["x"; 900].join(","), "]".repeat(120));
     assert!(headlines(&around)[0].contains("VST0104"));
 
-    // Each is kept once: 30 of a list in a list, as deep as it is.
+    // Each of the 30 nested anchors keeps one copy.
     let few = format!("{}x{}", "&a [".repeat(30), "]".repeat(30));
     assert!(read("test.yaml", &few).is_ok());
 
@@ -160,7 +160,7 @@ fn alias_bombs_are_refused() {
 }
 
 #[test]
-fn hostile_depth_ends_in_a_diagnostic() {
+fn nesting_beyond_the_limit_is_refused() {
     for level in ["[", "{a: ", "- "] {
         assert!(headlines(&level.repeat(100_000))[0].contains("VST0105"), "{level}");
     }
@@ -170,9 +170,9 @@ fn hostile_depth_ends_in_a_diagnostic() {
 }
 
 #[test]
-fn prints_like_a_compiler() {
+fn a_diagnostic_shows_the_source_line_and_a_caret() {
     let shown = problems("metadata:\n  name: a\n  name: b\n")[0].to_string();
     let expected =
-        "error[VST0102]: `name` stands twice; first at 2:3\n  --> test.yaml:3:3\n 3 |   name: b\n   |   ^";
+        "error[VST0102]: `name` appears twice; first at 2:3\n  --> test.yaml:3:3\n 3 |   name: b\n   |   ^";
     assert_eq!(shown, expected);
 }

@@ -1,4 +1,4 @@
-//! Documents: what is accepted, and what is said about the rest.
+//! Documents that are accepted, and the errors of those that are not.
 
 use vestibule_rules::{CODES, Resource, RuleSet, Target};
 
@@ -19,7 +19,7 @@ fn finding(spec: &str) -> String {
 }
 
 #[test]
-fn a_misspelt_field_of_a_container() {
+fn a_misspelt_field_of_a_container_is_refused() {
     let text = "apiVersion: vestibule.dev/v1alpha1\nkind: Injection\nmetadata:\n  name: r\nspec:\n  optIn: pod\n  sidecars:\n  - name: s\n    image: s\n    ports:\n    - containerPort: 80\n    volumeMount:\n    - {name: v, mountPath: /v}\n";
     let findings = load(text).err().unwrap();
     assert_eq!(
@@ -29,7 +29,7 @@ fn a_misspelt_field_of_a_container() {
 }
 
 #[test]
-fn everything_is_told_at_once() {
+fn all_errors_are_reported_at_once() {
     let good = rule("fine", "pod: {labels: {a: b}}");
     let bad = "---\napiVersion: vestibule.dev/v1alpha1\nkind: Injection\nmetadata: {nam: x}\nspec:\n  sidecar: []\n  optIn: pods\n  order: first\n---\nkind: ConfigMap\n---\n- 1\n";
     let found = headlines(&format!("{good}{bad}{good}"));
@@ -41,7 +41,7 @@ fn everything_is_told_at_once() {
 }
 
 #[test]
-fn what_is_wrong_with_the_yaml_hides_nothing() {
+fn a_yaml_error_does_not_hide_errors_of_other_rules() {
     let text = rule(
         "r",
         "sidecars:\n- {name: s, name: s, imag: s}\n- !!map {name: S}\n? [a]\n: b\n<<: {}\nsidcars: []",
@@ -52,7 +52,7 @@ fn what_is_wrong_with_the_yaml_hides_nothing() {
 }
 
 #[test]
-fn a_slip_in_the_head_hides_nothing() {
+fn a_misspelt_kind_does_not_hide_errors_in_the_spec() {
     let bad = rule("r", "sidcars: []");
     for (from, to) in [("kind: Injection", "kind: Injecton"), ("v1alpha1", "v1")] {
         let found = headlines(&bad.replace(from, to));
@@ -62,7 +62,7 @@ fn a_slip_in_the_head_hides_nothing() {
 }
 
 #[test]
-fn contents_have_a_name() {
+fn rules_and_sets_have_digests() {
     let (one, two) = (rule("a", "pod: {labels: {a: b}}"), rule("b", "pod: {labels: {a: c}}"));
     let hash = |sources: &[(&str, &str)]| {
         RuleSet::load(sources.iter().copied(), schema()).unwrap().hash().to_owned()
@@ -75,7 +75,7 @@ fn contents_have_a_name() {
 }
 
 #[test]
-fn what_is_wrong_and_where() {
+fn every_error_has_its_code_location_and_help() {
     for (spec, expected) in [
         ("pod: {labels: {a: b}}\nsidcars: []", "VST0110 8:3 did you mean `sidecars`?"),
         ("pod: {label: {a: b}}", "VST0110 7:9 did you mean `labels`?"),
@@ -84,20 +84,20 @@ fn what_is_wrong_and_where() {
             "pod: {labels: {a: b}}\nwhen: [\"tru\"]",
             "VST0131 8:11 known here: namespaceObject, object, oldObject, owner, params, request, variables",
         ),
-        ("pod: {labels: {a: b}}\nparameters: [{name: p}]", "VST0112 8:16 What its values are."),
+        ("pod: {labels: {a: b}}\nparameters: [{name: p}]", "VST0112 8:16 The type of its values."),
         ("pod: {labels: {a: b}}\nrollout: {percent: 101}", "VST0113 8:22 0 to 100"),
         ("imagePullSecrets: [{name: a}, {name: a}]", "VST0116 7:33 "),
         ("imagePullSecrets: [a]", "VST0111 7:22 for example `{name: registry}`"),
         ("pod: {spec: {hostNetwrk: true}}", "VST0110 7:16 did you mean `hostNetwork`?"),
         ("pod: {spec: {priority: high}}", "VST0111 7:26 "),
-        ("pod: {spec: {volumes: [{name: v}]}}", "VST0152 7:16 they stand in `spec.volumes`"),
+        ("pod: {spec: {volumes: [{name: v}]}}", "VST0152 7:16 they belong in `spec.volumes`"),
         (
             "pod: {spec: {dnsConfig: {nameservers: [1.1.1.1]}}}",
-            "VST0150 7:28 name the field in `replace`, beside it, if the user's value may go",
+            "VST0150 7:28 name the field in `replace`, beside it, to replace the user's value",
         ),
         (
             "containers: [{select: {all: true}, command: [sh]}]",
-            "VST0150 7:38 name the field in `replace`, beside it, if the user's value may go",
+            "VST0150 7:38 name the field in `replace`, beside it, to replace the user's value",
         ),
         ("containers: [{select: {all: true}, replace: [args, command], command: [sh]}]", "VST0151 7:48 "),
         ("containers: [{select: {all: true}, securityContext: {runAsUser: root}}]", "VST0111 7:67 "),
@@ -175,7 +175,7 @@ fn what_is_wrong_and_where() {
 }
 
 #[test]
-fn a_rule_for_everybody_is_refused() {
+fn a_rule_for_every_pod_is_refused() {
     let text = |spec: &str| {
         format!(
             "apiVersion: vestibule.dev/v1alpha1\nkind: Injection\nmetadata: {{name: r}}\nspec:\n  pod: {{labels: {{a: b}}}}\n{spec}"
@@ -188,7 +188,7 @@ fn a_rule_for_everybody_is_refused() {
 }
 
 #[test]
-fn other_kinds() {
+fn other_kinds_are_refused() {
     assert!(headlines("apiVersion: vestibule.dev/v1alpha1\nkind: Guard\n")[0].contains("VST0114"));
     assert!(headlines("apiVersion: v1\nkind: ConfigMap\n")[0].contains("VST0115"));
     assert!(headlines("kind: Injection\nspec: {}\n")[0].contains("`apiVersion` is missing"));
@@ -203,7 +203,7 @@ fn unknown_fields_of_pods_are_kept_with_a_warning() {
 }
 
 #[test]
-fn texts_stay_texts_and_numbers_numbers() {
+fn text_fields_keep_their_spelling() {
     let spec = "sidecars:\n- name: s\n  image: 1.10\n  args: [on, 0644, 1.10, true]\n  env: [{name: A, value: 0644}, {name: B, value: yes}]\n  resources: {limits: {cpu: 1, memory: 1e3}}\n  ports: [{containerPort: 80}]\nvolumes: [{name: v, configMap: {name: c, defaultMode: 0644, optional: true}}]\npod: {labels: {a: 1.10, b: on}}";
     let result = result(&rules(&rule("r", spec)), &pod("{}"));
     let sidecar = &result["spec"]["initContainers"][0];
@@ -219,8 +219,8 @@ fn texts_stay_texts_and_numbers_numbers() {
 }
 
 #[test]
-fn empty_lists_say_nothing() {
-    // `initContainers: []` in an overlay once deleted the user's.
+fn empty_lists_change_nothing() {
+    // Regression: `initContainers: []` deleted the init containers of the user.
     let spec = "initContainers: []\nsidecars: [{name: s, image: s, env: [], resources: {requests: {}}}]";
     let result = result(&rules(&rule("r", spec)), &pod(r#"{"initContainers":[{"name":"user"}]}"#));
     assert_eq!(crate::kit::names(&result["spec"]["initContainers"]), ["s", "user"]);
@@ -251,7 +251,7 @@ fn sources_are_read_together() {
 }
 
 #[test]
-fn json_documents() {
+fn json_documents_are_read() {
     let text = r#"{"apiVersion":"vestibule.dev/v1alpha1","kind":"Injection","metadata":{"name":"r"},"spec":{"optIn":"pod","pod":{"labels":{"a":"b"}}}}"#;
     assert_eq!(word(&decide(&rules(text), &pod("{}"))), "not_opted_in");
     let long = text.replace("\"pod\",", &format!("\"pod\",{}\"odd\":1,", " ".repeat(3000)));
@@ -276,9 +276,9 @@ fn errors_and_headlines_do_not_show_values() {
     assert!(!format!("{findings:?}").contains("hunter2"));
 }
 
-/// Names that have backticks of their own got a second pair.
+/// Regression: names in backticks got a second pair.
 #[test]
-fn messages_quote_once() {
+fn messages_quote_names_once() {
     for spec in [
         "match: {namespaces: []}",
         "match: {objects: []}",

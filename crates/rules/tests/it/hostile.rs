@@ -1,4 +1,4 @@
-//! Documents that are meant to hurt: a clear refusal, soon.
+//! Hostile documents and objects are refused or handled within seconds.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use vestibule_rules::{Diagnostic, RuleSet};
 
 use crate::kit::{decide, load, names, pod, result, rule, rules, schema, steps, word, words};
 
-/// The codes found in the text, each once; in seconds, however slow the machine is.
+/// The codes of the findings about the text, without duplicates. The call must end within seconds on any machine.
 fn codes(text: &str) -> Vec<&'static str> {
     let work = ThreadTime::now();
     let found = load(text).err().unwrap_or_default();
@@ -21,7 +21,7 @@ fn codes(text: &str) -> Vec<&'static str> {
 }
 
 #[test]
-fn a_hundred_thousand_keys() {
+fn a_hundred_thousand_unknown_keys_are_refused_quickly() {
     let keys = |name: fn(usize) -> String| (0..100_000).map(name).collect::<String>();
     let unknown = rule("r", "pod: {labels: {a: b}}") + &keys(|index| format!("  key{index}: x\n"));
     assert_eq!(codes(&unknown), ["VST0109", "VST0110"]);
@@ -34,7 +34,7 @@ fn a_hundred_thousand_keys() {
 }
 
 #[test]
-fn a_megabyte_and_a_half() {
+fn a_document_of_a_megabyte_and_a_half_is_read() {
     let long = "x".repeat(1_400_000);
     assert!(codes(&rule("r", &format!("pod: {{annotations: {{a: \"{long}\"}}}}"))).is_empty());
     assert_eq!(codes(&rule("r", &format!("pod: {{labels: {{a: \"{long}\"}}}}"))), ["VST0113"]);
@@ -46,12 +46,12 @@ fn a_megabyte_and_a_half() {
 
 #[test]
 #[ignore = "half a minute without optimisation"]
-fn a_million_values() {
+fn more_than_a_million_values_are_refused() {
     assert_eq!(codes(&format!("[{}1]", "1,".repeat(1_000_000))), ["VST0107"]);
 }
 
 #[test]
-fn deep_within_what_is_allowed() {
+fn a_rule_at_the_nesting_limit_is_read() {
     let deep = |levels: usize| format!("{}1{}", "[".repeat(levels), "]".repeat(levels));
     let spec = format!("sidecars: [{{name: s, image: 'i:1', odd: {}}}]", deep(120));
     let set = RuleSet::load([("rules.yaml", &*rule("r", &spec))], schema()).unwrap();
@@ -60,7 +60,7 @@ fn deep_within_what_is_allowed() {
 }
 
 #[test]
-fn a_thousand_rules() {
+fn a_thousand_rules_are_read() {
     let one = |index: usize| {
         rule(
             &format!("r{index}"),
@@ -76,9 +76,9 @@ fn a_thousand_rules() {
     assert_eq!(codes(&text.replace("image", "imgae")), ["VST0109", "VST0110"]);
 }
 
-/// As large as the API server stores any.
+/// The size of the largest object that the API server stores.
 #[test]
-fn a_pod_of_a_megabyte_and_a_half() {
+fn a_pod_of_a_megabyte_and_a_half_is_evaluated() {
     let mut env: String = (0..15_000)
         .map(|index| format!(r#"{{"name":"SETTING_{index}","value":"https://s{index}.example.com:8443"}},"#))
         .collect();
@@ -102,7 +102,7 @@ fn a_pod_of_a_megabyte_and_a_half() {
 }
 
 #[test]
-fn a_thousand_rules_over_one_pod() {
+fn a_thousand_rules_are_evaluated_for_one_pod() {
     let one = |index: usize| {
         rule(
             &format!("r{index:03}"),
@@ -118,7 +118,7 @@ fn a_thousand_rules_over_one_pod() {
     let work = ThreadTime::now();
     let decision = decide(&set, &object);
     assert!(words(&decision).iter().all(|word| *word == "applied"));
-    // The second evaluation, which finds all of it, stands in `result`.
+    // `result` runs the second evaluation.
     let made = result(&set, &object);
     let named = |prefix: &str| (0..1000).map(|index| format!("{prefix}{index:03}")).collect::<Vec<_>>();
     assert_eq!(names(&made["spec"]["volumes"]), named("v"));
@@ -131,9 +131,9 @@ fn a_thousand_rules_over_one_pod() {
     assert!(work.elapsed() < Duration::from_secs(30), "{:?}", work.elapsed());
 }
 
-/// Each waits for the label of the one that acts after it.
+/// Each rule waits for the label that the next rule writes.
 #[test]
-fn rules_in_a_row_are_laid_in_so_often_and_no_more() {
+fn the_number_of_merges_of_dependent_rules_is_bounded() {
     let row = |length: usize| {
         let one = |index: usize| {
             let when = format!("when: [\"has(object.metadata.labels.l{})\"]", index + 1);
@@ -159,7 +159,7 @@ fn rules_in_a_row_are_laid_in_so_often_and_no_more() {
 }
 
 #[test]
-fn odd_characters() {
+fn unusual_characters_survive() {
     let fine = rule("r", "pod:\n  labels:\n    a: b");
     for same in [fine.replace('\n', "\r\n"), format!("\u{feff}{fine}")] {
         assert_eq!(load(&same).unwrap().hash(), load(&fine).unwrap().hash());
@@ -167,7 +167,7 @@ fn odd_characters() {
     assert_eq!(codes(&fine.replace("  labels", "\tlabels")), ["VST0101"]);
     assert!(!codes(&fine.replace("a: b", "a: b\0c")).is_empty());
     assert!(!codes(&fine.replace("name: r", "name: \"r\\0\"")).is_empty());
-    // Two anchors of one name are legal: the later one counts.
+    // Two anchors of one name are legal: the later one is used.
     let anchors =
         "sidecars:\n- &a {name: s, image: 'i:1'}\ninitContainers:\n- &a {name: t, image: 'i:1'}\nvolumes: []";
     assert!(codes(&rule("r", anchors)).is_empty());
@@ -177,7 +177,7 @@ fn odd_characters() {
 }
 
 #[test]
-fn bombs_within_a_rule() {
+fn alias_bombs_in_a_rule_are_refused() {
     let mut text = "a0: &a0 [x,x,x,x,x,x,x,x,x,x]\n".to_owned();
     for level in 1..9 {
         let below = format!("*a{}", level - 1);
@@ -186,9 +186,9 @@ fn bombs_within_a_rule() {
     assert!(codes(&rule("r", &text)).contains(&"VST0104"));
 }
 
-/// kube-apiserver takes 10,000 levels. What no rule looks at counts for nothing.
+/// kube-apiserver accepts 10,000 levels. Fields that no rule reads cost nothing.
 #[test]
-fn an_object_may_be_as_deep_as_an_api_server_takes_it() {
+fn an_object_may_have_10000_levels() {
     let labels = "pod: {labels: {seen: here}}";
     let reads = format!("when: [\"has(object.spec.deep) && size(object.spec.deep) == 1\"]\n{labels}");
     for levels in [500, 9_990] {
@@ -202,12 +202,12 @@ fn an_object_may_be_as_deep_as_an_api_server_takes_it() {
 
         let decision = decide(&rules(&rule("r", &reads)), &web);
         assert_eq!(word(&decision), "applied", "{levels}");
-        // An expression that compares all of it is told that it cannot, and no label comes of it.
+        // An expression that compares the whole object fails, and writes no label.
         let compares = format!("when: [\"object.spec.deep == object.spec.other\"]\n{labels}");
         let twins = pod(&format!(r#"{{"containers":[{{"name":"app"}}],"deep":{deep},"other":{deep}}}"#));
         let decision = decide(&rules(&rule("r", &compares)), &twins);
         assert!(word(&decision) != "applied" && steps(&decision).is_empty(), "{}", word(&decision));
-        // As YAML, what stands far in is written as JSON.
+        // In YAML output deeply nested values are written as JSON.
         assert!(vestibule_rules::yaml::from_json(&web).unwrap().contains(r#"{"a":{"a":"#));
     }
 }

@@ -1,15 +1,15 @@
-//! Shorthand for the tests.
+//! Helpers of the tests.
 
 use serde_json::Value;
 use vestibule_patch::{Document, Schema};
 use vestibule_rules::{Decision, Diagnostic, NamespaceFacts, Outcome, Resource, RuleSet, Subject, Verb};
 
-/// What the API server says of pods.
+/// The schema of pods.
 pub(crate) fn schema() -> Schema<'static> {
     vestibule_admission::keys::schema("", "v1", "Pod")
 }
 
-/// The rules of `text`, whose documents get the head that all of them share.
+/// Loads the rules of `text`; each document gets the common head.
 pub(crate) fn rules(text: &str) -> RuleSet {
     load(text).unwrap_or_else(|findings| panic!("{findings:?}"))
 }
@@ -49,12 +49,12 @@ pub(crate) fn evaluate(rules: &RuleSet, subject: &Subject<'_>) -> Decision {
     rules.evaluate(subject).unwrap()
 }
 
-/// The changes that rules make, without the status that goes with them.
+/// The changes of the decision, without the status annotation.
 pub(crate) fn changes(decision: &Decision) -> impl Iterator<Item = &vestibule_rules::Change> {
     decision.changes().iter().filter(|change| &*change.origin.clause != "status")
 }
 
-/// `op path` of every operation, but for the status.
+/// `op path` of every operation, without the status annotation.
 pub(crate) fn steps(decision: &Decision) -> Vec<String> {
     let step = |change: &vestibule_rules::Change| {
         let value = change.operation.value().map(|value| format!(" {}", value.get()));
@@ -63,7 +63,7 @@ pub(crate) fn steps(decision: &Decision) -> Vec<String> {
     changes(decision).map(step).collect()
 }
 
-/// What the decision makes of the object, but for the status.
+/// The object after the decision, without the status annotation.
 pub(crate) fn made(decision: &Decision, object: &str) -> Value {
     let operations: Vec<_> = changes(decision).map(|change| change.operation.clone()).collect();
     let mut document = Document::parse(object).unwrap();
@@ -71,7 +71,7 @@ pub(crate) fn made(decision: &Decision, object: &str) -> Value {
     serde_json::from_str(&document.to_json()).unwrap()
 }
 
-/// The object after the decision's operations, by our own `apply` and by an independent one; both must agree, and a
+/// Applies the operations of the decision by `vestibule-patch` and by an independent crate. Both must agree, and a
 /// second evaluation must change nothing.
 pub(crate) fn applied(rules: &RuleSet, subject: &Subject<'_>) -> String {
     let decision = evaluate(rules, subject);
@@ -94,7 +94,7 @@ pub(crate) fn result(rules: &RuleSet, object: &str) -> Value {
     serde_json::from_str(&applied(rules, &creation(object))).unwrap()
 }
 
-/// How the only rule came out: `applied`, `unchanged`, a reason, or `denied`.
+/// The outcome of the only rule: `applied`, `unchanged`, a reason, or `denied`.
 pub(crate) fn word(decision: &Decision) -> &'static str {
     words(decision).first().copied().unwrap()
 }

@@ -1,4 +1,4 @@
-//! Hints about rules that work.
+//! Warnings and hints about valid rules.
 
 use vestibule_rules::{Diagnostic, RuleSet, Severity};
 
@@ -35,9 +35,9 @@ fn containers() {
     }
 }
 
-/// A container that listens nowhere may be waited for, too.
+/// A sidecar without a port may need a startup probe, too.
 #[test]
-fn native_sidecars_that_nobody_waits_for() {
+fn native_sidecars_without_a_startup_probe_get_a_hint() {
     let hook = "lifecycle: {postStart: {exec: {command: [a]}}}";
     let ports = "ports: [{containerPort: 1}]";
     for (list, container, waited) in [
@@ -56,7 +56,7 @@ fn native_sidecars_that_nobody_waits_for() {
 }
 
 #[test]
-fn what_pods_may_reach() {
+fn access_to_the_node_gets_a_warning() {
     let mount = |more: &str| {
         format!(
             "volumes: [{{name: v, secret: {{secretName: s}}}}]\ncontainers: [{{select: {{all: true}}, volumeMounts: [{{name: v, mountPath: /v{more}}}]}}]"
@@ -69,7 +69,7 @@ fn what_pods_may_reach() {
 }
 
 #[test]
-fn rules_beside_each_other() {
+fn two_rules_that_override_one_key_get_a_warning() {
     let env = |value: &str, more: &str| {
         format!(
             "onConflict: override\nsidecars: []\ncontainers: [{{select: {{all: true}}, env: [{{name: A, value: {value}}}]}}]\n{more}"
@@ -82,9 +82,9 @@ fn rules_beside_each_other() {
     assert!(found(&[&one, &elsewhere]).is_empty());
 }
 
-/// Of two rules that override one key the later one wins, and whoever wrote the earlier one is told.
+/// The later of two rules that override one key wins; the warning names the earlier one.
 #[test]
-fn whatever_two_rules_override_is_told() {
+fn every_kind_of_overridden_part_is_compared() {
     let rule = |spec: &str| format!("onConflict: override\n{spec}");
     let block = |select: &str, what: &str| rule(&format!("containers: [{{select: {{{select}}}, {what}}}]"));
     let env = |select: &str, value: &str| block(select, &format!("env: [{{name: A, value: {value}}}]"));
@@ -120,7 +120,7 @@ fn whatever_two_rules_override_is_told() {
 }
 
 #[test]
-fn what_is_removed_and_still_meant() {
+fn a_removed_entry_that_is_in_use_gets_a_warning() {
     let removed = "remove: [{env: {containers: all, name: GONE}}]";
     let block = |what: &str| format!("containers: [{{select: {{names: [app]}}, {what}}}]");
     let mounts = block("volumeMounts: [{name: v, mountPath: /v}]");
@@ -145,7 +145,7 @@ fn what_is_removed_and_still_meant() {
 }
 
 #[test]
-fn whom_rules_are_for() {
+fn rules_that_match_no_namespace_or_too_many_get_a_warning() {
     let text = |head: &str| {
         format!(
             "apiVersion: vestibule.dev/v1alpha1\nkind: Injection\nmetadata: {{name: r}}\nspec:\n  {head}\n  pod: {{labels: {{c: d}}}}\n"
@@ -162,7 +162,7 @@ fn whom_rules_are_for() {
 }
 
 #[test]
-fn what_a_policy_could_do() {
+fn rules_that_a_policy_could_replace_get_a_hint() {
     let fits = |spec: &str| found(&[spec]).iter().any(|one| one.starts_with("VST0211"));
     assert!(fits("onConflict: override\npod: {labels: {a: b}}"));
     assert!(fits("containers: [{select: {all: true}, onConflict: override, env: [{name: A, value: b}]}]"));
@@ -180,7 +180,7 @@ fn what_a_policy_could_do() {
 }
 
 #[test]
-fn the_examples_raise_no_false_alarm() {
+fn the_examples_have_no_false_findings() {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/rules");
     let mut count = 0;
     for entry in std::fs::read_dir(folder).unwrap() {
@@ -193,8 +193,8 @@ fn the_examples_raise_no_false_alarm() {
         let rules = RuleSet::load([(&*name, &*text)], schema()).unwrap();
         assert!(rules.prove().is_ok(), "{name}");
         let findings: Vec<_> = rules.lint().iter().map(Diagnostic::headline).collect();
-        // These are right: the tutorial's own container, a forwarder that finds what was written before it looked, and a rule
-        // that only sets a variable.
+        // These hints are correct: for the container of the tutorial, for a forwarder that reads logs from before its
+        // start, and for a rule that only sets a variable.
         let right = |one: &String| {
             name == "nginx.yaml" && one.contains("VST0200")
                 || name == "log-forwarder.yaml" && one.contains("VST0201")
@@ -206,9 +206,9 @@ fn the_examples_raise_no_false_alarm() {
     assert!(count >= 8);
 }
 
-/// Of blocks nothing was said, although the kubelet reads what they add in the same way.
+/// Regression: references in blocks were not checked, although the kubelet expands them in the same way.
 #[test]
-fn references_in_blocks_are_looked_at_like_elsewhere() {
+fn references_in_blocks_are_checked_too() {
     for (block, expected) in [
         ("env: [{name: A, value: $(B)}]", Some(Severity::Hint)),
         ("env: [{name: A, value: $(A)}]", Some(Severity::Hint)),
@@ -225,7 +225,7 @@ fn references_in_blocks_are_looked_at_like_elsewhere() {
         let found = findings.iter().find(|one| one.code().id == "VST0202").map(Diagnostic::severity);
         assert_eq!(found, expected, "{block}");
     }
-    // A later block's variables stand before those of an earlier one.
+    // The variables of a later block come before those of an earlier one.
     let two = "containers:\n- {select: {all: true}, env: [{name: A, value: $(B)}]}\n- {select: {all: true}, env: [{name: B, value: x}]}";
     assert!(found(&[two]).is_empty());
     let removed = "remove: [{env: {containers: all, name: B}}]\n\
@@ -233,9 +233,9 @@ fn references_in_blocks_are_looked_at_like_elsewhere() {
     assert!(found(&[removed]).iter().any(|one| one.starts_with("VST0205")));
 }
 
-/// They reach the pod as they are.
+/// Placeholders reach the pod unchanged.
 #[test]
-fn templates_of_other_tools_are_told() {
+fn placeholders_of_other_tools_get_a_hint() {
     let env = |value: &str| {
         format!("containers: [{{select: {{all: true}}, env: [{{name: A, value: '{value}'}}]}}]")
     };
@@ -258,9 +258,9 @@ fn templates_of_other_tools_are_told() {
     assert!(found(&[spec]).is_empty());
 }
 
-/// The order that the lint goes by is that of the merge.
+/// The lint assumes the order in which the merge inserts variables.
 #[test]
-fn variables_of_later_blocks_stand_before_those_of_earlier_ones() {
+fn variables_of_later_blocks_come_before_those_of_earlier_blocks() {
     let two = "containers:\n- {select: {all: true}, env: [{name: A, value: $(B)}]}\n- {select: {all: true}, env: [{name: B, value: x}]}";
     let back = "containers:\n- {select: {all: true}, env: [{name: B, value: x}]}\n- {select: {all: true}, env: [{name: A, value: $(B)}]}";
     for spec in [two, back] {

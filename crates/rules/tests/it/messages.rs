@@ -1,4 +1,4 @@
-//! What messages have to say so that somebody who reads one knows what to do. Issue 20, point 31.
+//! Messages tell their reader what to do (issue 20, point 31).
 
 use serde_json::Value;
 use vestibule_rules::Diagnostic;
@@ -19,9 +19,9 @@ fn shown(finding: &Diagnostic) -> &str {
         .unwrap_or_else(|| panic!("{help}"))
 }
 
-/// `wants a list` alone leaves people to guess what is in it.
+/// The message `wants a list` alone does not tell what the items are.
 #[test]
-fn a_value_of_the_wrong_kind_is_answered_with_one_of_the_right_kind() {
+fn the_help_for_a_wrong_kind_shows_a_valid_example() {
     let schema: Value = serde_json::from_str(&vestibule_rules::schema::json(schema())).unwrap();
     let mut fields = 0;
     for (name, field) in schema["$defs"]["spec"]["properties"].as_object().unwrap() {
@@ -75,7 +75,7 @@ fn a_value_of_the_wrong_kind_is_answered_with_one_of_the_right_kind() {
     }
 }
 
-/// It is shown where people look: below the line.
+/// The example is printed below the source line.
 #[test]
 fn the_example_is_printed_with_the_finding() {
     let printed = found(&rule("r", "rollout: 10"), "VST0111").to_string();
@@ -84,16 +84,16 @@ fn the_example_is_printed_with_the_finding() {
 
 /// The API server never sees the name of a parameter.
 #[test]
-fn what_the_api_server_never_sees_is_not_said_to_be_refused_by_it() {
+fn errors_of_the_rule_format_do_not_blame_the_api_server() {
     let sidecar = "sidecars: [{name: s, image: s}]";
     for (text, said) in [
         (
             rule("r", &format!("{sidecar}\nparameters: [{{name: my-port, type: int, default: 1}}]")),
-            "expressions cannot say this `name`",
+            "expressions cannot use this `name`",
         ),
         (
             rule("r", &format!("{sidecar}\nvariables: [{{name: 1st, expr: 'true'}}]")),
-            "expressions cannot say this `name`",
+            "expressions cannot use this `name`",
         ),
         (
             rule(
@@ -124,16 +124,16 @@ fn what_the_api_server_never_sees_is_not_said_to_be_refused_by_it() {
     );
 }
 
-/// People who come from other injectors look for annotations where labels are matched.
+/// Users of other injectors look for annotations where labels are matched.
 #[test]
-fn annotations_under_match_lead_to_what_is_meant() {
+fn annotations_under_match_get_help_with_alternatives() {
     let text = rule("r", "sidecars: [{name: s, image: s}]")
         .replace("labels: {app: web}", "labels: {app: web}, annotations: {team: blue}");
     let help = found(&text, "VST0114").help().unwrap().to_owned();
     for way in ["`optIn: pod`", "`compatAnnotations`", "`when: ["] {
         assert!(help.contains(way), "{way}: {help}");
     }
-    // The condition works as it is shown.
+    // The condition in the help is valid.
     let condition = help.rsplit_once("`when: ").unwrap().1.trim_end_matches('`');
     let condition = condition.replace("KEY", "team").replace("VALUE", "blue");
     let acts = rules(&rule("r", &format!("when: {condition}\npod: {{labels: {{l: m}}}}")));

@@ -1,4 +1,4 @@
-//! Where containers go, over all rules, and back where others came between.
+//! The positions of containers over all rules, and their restoration after other webhooks.
 
 use cpu_time::ThreadTime;
 
@@ -44,7 +44,7 @@ fn a_strict_container_goes_back_by_one_move() {
 }
 
 #[test]
-fn only_our_own_moves_and_never_what_was_kept() {
+fn only_injected_containers_are_moved() {
     let kept = pod(r#"{"initContainers":[{"name":"x"},{"name":"a","image":"theirs"}]}"#);
     let text = sidecar("a", "first").replace("image: i", "image: i, onConflict: keep");
     assert!(steps(&decide(&rules(&text), &kept)).is_empty());
@@ -54,7 +54,7 @@ fn only_our_own_moves_and_never_what_was_kept() {
 }
 
 #[test]
-fn anchors_between_rules_hold_in_whatever_order_rules_act() {
+fn positions_relative_to_other_rules_hold_in_any_order() {
     let chain = [("a", "{before: b}"), ("b", "{before: c}"), ("c", "first")];
     let back = [("a", "{after: b}"), ("b", "{after: c}"), ("c", "last")];
     for (positions, fresh) in [(chain, ["a", "b", "c", "x"]), (back, ["x", "c", "b", "a"])] {
@@ -64,7 +64,7 @@ fn anchors_between_rules_hold_in_whatever_order_rules_act() {
             let made = result(&rules, &init(&["x"]));
             assert_eq!(names(&made["spec"]["initContainers"]), fresh);
             assert!(decide(&rules, &init(&["x"])).warnings.is_empty());
-            // One comes later than the others.
+            // One rule is added later than the others.
             for missing in 0..4 {
                 let there: Vec<&str> = fresh
                     .iter()
@@ -88,13 +88,13 @@ fn anchors_between_rules_hold_in_whatever_order_rules_act() {
 }
 
 #[test]
-fn circles_of_anchors_are_refused() {
+fn circular_positions_are_refused() {
     let text = sidecar("a", "{before: b}") + &sidecar("b", "{before: c}") + &sidecar("c", "{before: a}");
     let findings = load(&text).err().unwrap();
     assert_eq!(findings.len(), 1);
     assert_eq!(
         findings[0].headline(),
-        "rules.yaml:7:44: error[VST0154]: no order of containers is `a` before `b` (rule `rule-a`, rules.yaml:7) and \
+        "rules.yaml:7:44: error[VST0154]: no order of containers satisfies: `a` before `b` (rule `rule-a`, rules.yaml:7) and \
          `b` before `c` (rule `rule-b`, rules.yaml:14) and `c` before `a` (rule `rule-c`, rules.yaml:21)"
     );
     for circle in [
@@ -105,7 +105,7 @@ fn circles_of_anchors_are_refused() {
     ] {
         assert_eq!(load(&circle).err().unwrap().len(), 1, "{circle}");
     }
-    // The other list is another order.
+    // The two lists have independent orders.
     let other = sidecar("b", "{before: a}")
         .replace("initContainers:", "containers:")
         .replace("image: i", "image: i, mode: regular");
@@ -117,7 +117,7 @@ fn circles_of_anchors_are_refused() {
 }
 
 #[test]
-fn a_long_chain_of_anchors_is_walked_quickly() {
+fn a_long_chain_of_relative_positions_takes_linear_time() {
     let chain: String = (0..300)
         .map(|n| {
             format!(

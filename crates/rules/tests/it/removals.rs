@@ -1,4 +1,4 @@
-//! `remove`: by names and keys, never by places.
+//! `remove`: entries are removed by names and keys, never by index.
 
 use serde_json::json;
 use vestibule_rules::Resource;
@@ -12,7 +12,7 @@ fn done(removal: &str, spec: &str) -> Vec<String> {
 }
 
 #[test]
-fn every_duplicate_goes_and_an_empty_list_with_it() {
+fn every_duplicate_is_removed_and_an_empty_list_with_it() {
     let env = r#"{"containers":[{"name":"app","env":[{"name":"X"},{"name":"A"},{"name":"X","value":"1"}]},{"name":"two","env":[{"name":"X"}]},{"name":"three"}]}"#;
     assert_eq!(
         done("{env: {containers: all, name: X}}", env),
@@ -27,7 +27,7 @@ fn every_duplicate_goes_and_an_empty_list_with_it() {
 }
 
 #[test]
-fn what_can_go() {
+fn every_kind_of_entry_can_be_removed() {
     for (removal, spec, gone) in [
         (
             "{ports: {containers: all, containerPort: 80}}",
@@ -63,7 +63,7 @@ fn what_can_go() {
 }
 
 #[test]
-fn a_volume_that_is_mounted_stays() {
+fn a_mounted_volume_is_kept() {
     let mounted = pod(
         r#"{"containers":[{"name":"a","volumeMounts":[{"name":"v","mountPath":"/v"}]}],"volumes":[{"name":"v"}]}"#,
     );
@@ -99,7 +99,7 @@ fn rules_do_not_undo_each_other() {
 }
 
 #[test]
-fn labels_that_are_read_stay() {
+fn labels_that_rules_read_are_not_removed() {
     let findings = load(&rule("r", "remove: [{labels: {key: app}}]")).err().unwrap();
     assert_eq!(findings[0].code().id, "VST0123");
     let rules = rules(&rule("r", "targets: [deployments]\nremove: [{labels: {key: l}}]"));
@@ -108,7 +108,7 @@ fn labels_that_are_read_stay() {
 }
 
 #[test]
-fn a_volume_that_is_mounted_stays_however_its_name_is_written() {
+fn a_mounted_volume_is_kept_however_its_name_is_written() {
     let rules = rules(&rule("r", "remove: [{volumes: {name: v}}]"));
     for (name, expected) in [("v", "error"), (r"\u0076", "error"), ("vv", "applied")] {
         let app = format!(r#"{{"name":"app","volumeMounts":[{{"name":"{name}","mountPath":"/m"}}]}}"#);

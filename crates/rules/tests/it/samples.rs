@@ -1,4 +1,4 @@
-//! The shipped samples do what the articles they come from say.
+//! The shipped samples do what their source articles describe.
 
 use vestibule_rules::{NamespaceFacts, Resource, RuleSet, Subject, Verb};
 
@@ -66,7 +66,7 @@ fn env_target_on_deployments() {
 }
 
 #[test]
-fn nginx_needs_the_namespace_and_the_pod() {
+fn nginx_needs_the_opt_in_of_namespace_and_pod() {
     let rules = load(NGINX);
     assert!(rules.needs_namespace_facts());
     let enabled = facts(&[("sidecar-injector", "enabled")]);
@@ -102,9 +102,9 @@ fn nginx_creates_each_list_once() {
     applied(&rules, &in_namespace(&pod, &enabled));
 }
 
-/// As the comment says: the article's own form, behind the application.
+/// The form of the article: the sidecar comes after the application.
 #[test]
-fn envoy_stands_behind_http_echo() {
+fn envoy_comes_after_http_echo() {
     let regular =
         ENVOY.replace("mode: auto", "mode: regular").replace("position: {initContainers: first}", "");
     let rules = load(&regular);
@@ -119,10 +119,10 @@ fn envoy_stands_behind_http_echo() {
 }
 
 #[test]
-fn envoy_as_a_native_sidecar() {
+fn envoy_can_be_a_native_sidecar() {
     let rules = load(ENVOY);
     let enabled = facts(&[("injection", "enabled")]);
-    // A Job's pod gets it as well: a native sidecar does not keep it from ending.
+    // A Job's pod gets it as well, because a native sidecar does not keep the Job from completing.
     let job = ECHO.replace(
         "\"spec\":{",
         "\"spec\":{\"restartPolicy\":\"Never\",\"initContainers\":[{\"name\":\"a\"}],",

@@ -1,11 +1,11 @@
-//! The JSON Schema of the format, against the reader.
+//! The JSON Schema of the format agrees with the reader.
 
 use serde_json::Value;
 use vestibule_rules::{CODES, RuleSet, yaml};
 
 use crate::kit::schema;
 
-/// Whether `value` is valid, for the words of JSON Schema that ours uses. All others are refused.
+/// Whether `value` is valid, by the keywords of JSON Schema that our schema uses. Other keywords panic.
 fn valid(root: &Value, schema: &Value, value: &Value) -> bool {
     let of_type = |name: &Value| match name.as_str().unwrap() {
         "object" => value.is_object(),
@@ -63,7 +63,7 @@ fn ours() -> Value {
 }
 
 #[test]
-fn what_the_reader_takes_is_valid() {
+fn documents_that_the_reader_accepts_are_valid() {
     let root = ours();
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/rules");
     let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
@@ -74,7 +74,7 @@ fn what_the_reader_takes_is_valid() {
         let text = std::fs::read_to_string(&path).unwrap();
         assert!(all_valid(&root, &text), "{}", path.display());
     }
-    // So is every example of a code that is no error of the format itself.
+    // So is every example of a code that is not an error of the format itself.
     let mut count = 0;
     for text in CODES.iter().filter_map(|code| code.example()) {
         if RuleSet::load([("example.yaml", &*text)], schema()).is_ok_and(|rules| rules.warnings().is_empty())
@@ -87,7 +87,7 @@ fn what_the_reader_takes_is_valid() {
 }
 
 #[test]
-fn what_the_reader_refuses_for_its_form_is_not() {
+fn documents_that_the_reader_refuses_for_their_form_are_invalid() {
     let root = ours();
     for id in ["VST0110", "VST0111", "VST0112", "VST0113", "VST0114", "VST0115", "VST0117", "VST0118"] {
         let code = CODES.iter().find(|code| code.id == id).unwrap();
@@ -96,7 +96,7 @@ fn what_the_reader_refuses_for_its_form_is_not() {
 }
 
 #[test]
-fn every_field_is_explained() {
+fn every_field_has_a_description() {
     let root = ours();
     let spec = &root["$defs"]["spec"]["properties"];
     for (name, field) in spec.as_object().unwrap() {

@@ -15,7 +15,7 @@ fn headlines(text: &str) -> Vec<String> {
 }
 
 #[test]
-fn what_holds_without_any() {
+fn the_defaults_apply_without_settings() {
     let without = rules("");
     for rules in [&without, &rules(&settings("{}"))] {
         let settings = rules.settings();
@@ -44,7 +44,7 @@ fn every_field_is_read() {
 }
 
 #[test]
-fn what_is_refused() {
+fn invalid_settings_are_refused() {
     for (text, expected) in [
         (settings("{mode: of}"), "rules.yaml:5:14: error[VST0113]: `mode` cannot be `of`"),
         (settings("{ownNamespaces: skip}"), "rules.yaml:5:8: error[VST0110]: unknown field `ownNamespaces`"),

@@ -1,4 +1,4 @@
-//! Laws of YAML that is changed in its place.
+//! Properties of YAML texts that are edited in place.
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -31,7 +31,7 @@ fn document() -> impl Strategy<Value = Value> {
     map(node)
 }
 
-/// A place in `document` for something new, by `choices`.
+/// A pointer in `document` for a new value, by `choices`.
 fn place(document: &Value, choices: &[u8]) -> String {
     let (mut at, mut path) = (document, String::new());
     for choice in choices {
@@ -81,7 +81,7 @@ fn json_of(text: &str) -> Value {
     serde_json::from_str(&yaml::read("test", text).unwrap()[0].to_kubectl_json()).unwrap()
 }
 
-/// By an implementation of RFC 6902 that is not ours.
+/// Checked by an independent implementation of RFC 6902.
 fn applied(mut document: Value, operation: Value) -> Value {
     let patch: json_patch::Patch = serde_json::from_value(operation).unwrap();
     json_patch::patch(&mut document, &patch).unwrap();
@@ -92,7 +92,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(256))]
 
     #[test]
-    fn what_is_added_is_all_that_changes(
+    fn only_added_lines_change(
         document in document(), noise in prop::collection::vec(any::<u8>(), 8..40),
         choices in prop::collection::vec(any::<u8>(), 1..5), added in document(),
     ) {
@@ -113,7 +113,7 @@ proptest! {
     }
 
     #[test]
-    fn whatever_is_done_the_text_means_it(
+    fn the_patched_text_means_the_result_of_the_operations(
         document in document(), noise in prop::collection::vec(any::<u8>(), 8..40),
         choices in prop::collection::vec(any::<u8>(), 1..5), value in document(), remove in any::<bool>(),
     ) {

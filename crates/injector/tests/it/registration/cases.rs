@@ -78,7 +78,7 @@ impl AdmissionCase {
     /// Whether its namespace opted out of a rule with `optIn: namespace`, which no object overrules.
     pub(super) fn is_declined_by_namespace(&self, rule: &Rule) -> bool {
         let label = format!("inject.vestibule.dev/{}", rule.name());
-        rule.must_be_asked_for_by_namespaces() && self.namespace_labels.get(label.as_str()) == Some(&"false")
+        rule.requires_namespace_opt_in() && self.namespace_labels.get(label.as_str()) == Some(&"false")
     }
 
     /// Whether the object opted out of the rule `rule`.

@@ -1,15 +1,16 @@
-//! JSON, read as JSON: YAML forbids characters in strings that JSON allows (U+007F), and has a limit for keys.
+//! Reads JSON documents. The YAML parser would refuse some of them: YAML forbids characters in strings that JSON
+//! allows (U+007F), and limits the length of keys.
 
 use vestibule_patch::Document;
 
 use super::{Builder, Content, Diagnostic, HashMap, Node, Position};
 
-/// Whether `text` is a JSON object or array, and nothing else.
+/// Whether `text` is one JSON object or array.
 pub(in crate::yaml) fn is_json(text: &str) -> bool {
     text.trim_start_matches(SPACE).starts_with(['{', '[']) && Document::parse(text).is_ok()
 }
 
-/// The `---` that `text` may begin with, and what follows it.
+/// Splits `text` into a leading `---`, if there is one, and the rest.
 pub(in crate::yaml) fn after_mark(text: &str) -> (&str, &str) {
     match text.strip_prefix("---") {
         Some(rest) if rest.starts_with(SPACE) => text.split_at(3),
@@ -17,7 +18,7 @@ pub(in crate::yaml) fn after_mark(text: &str) -> (&str, &str) {
     }
 }
 
-/// The value of `text`, whose grammar [`is_json`] has checked, behind `mark` on its line.
+/// Reads `text`, which [`is_json`] has checked. `mark` is the text before it on its first line.
 pub(super) fn read(mark: &str, text: &str, builder: &mut Builder<'_>) -> Result<Option<Node>, Diagnostic> {
     let mut cursor = Cursor { rest: text, line: 1, column: mark.len() };
     while let Some(first) = cursor.skip_space() {
@@ -52,10 +53,10 @@ pub(super) fn read(mark: &str, text: &str, builder: &mut Builder<'_>) -> Result<
     Ok(builder.root.take())
 }
 
-/// RFC 8259, section 2.
+/// Whitespace (RFC 8259, section 2).
 const SPACE: [char; 4] = [' ', '\t', '\n', '\r'];
 
-/// What is left of a text, and where that begins: lines from 1, columns from 0.
+/// The rest of a text and its location: lines count from 1, columns from 0.
 struct Cursor<'t> {
     rest: &'t str,
     line: usize,
@@ -63,7 +64,7 @@ struct Cursor<'t> {
 }
 
 impl<'t> Cursor<'t> {
-    /// What comes next that is no space.
+    /// The next character that is not whitespace.
     fn skip_space(&mut self) -> Option<char> {
         loop {
             let next = self.rest.chars().next()?;
@@ -85,7 +86,7 @@ impl<'t> Cursor<'t> {
     }
 }
 
-/// The bytes of the string that `text` begins with, its quotes among them.
+/// The length in bytes of the string at the start of `text`, including its quotes.
 fn string_length(text: &str) -> usize {
     let mut escaped = false;
     for (index, byte) in text.bytes().enumerate().skip(1) {

@@ -36,7 +36,7 @@ fn patched(text: &str, operations: &str) -> Patched {
     patch(text, &serde_json::from_str::<Vec<Operation>>(operations).unwrap()).unwrap()
 }
 
-/// The lines that are there before and not after one operation, and the other way round, in the order of the texts.
+/// The lines that one operation removes (`-`) and adds (`+`), in the order of the texts.
 fn lines(operation: &str) -> Vec<String> {
     let Patched { text, rewritten } = patched(POD, &format!("[{operation}]"));
     assert_eq!(rewritten, None, "{operation}");
@@ -57,7 +57,7 @@ fn lines(operation: &str) -> Vec<String> {
 }
 
 #[test]
-fn only_what_is_added_changes() {
+fn only_the_lines_of_the_operation_change() {
     for (operation, expected) in [
         (
             r#"{"op":"add","path":"/metadata/labels/app","value":"web"}"#,
@@ -115,9 +115,9 @@ fn only_what_is_added_changes() {
     }
 }
 
-/// What begins the line of an item goes, and what is said about the next member stays.
+/// The first member on the line of an item is removed, and the comment about the next member is kept.
 #[test]
-fn comments_stay_when_the_first_member_goes() {
+fn comments_stay_when_the_first_member_is_removed() {
     let text = "a:\n- name: x # gone\n  # pinned\n\n  # since 2020\n  image: y\n- name: z\n";
     let Patched { text, rewritten } = patched(text, r#"[{"op":"remove","path":"/a/0/name"}]"#);
     assert_eq!(rewritten, None);
@@ -125,7 +125,7 @@ fn comments_stay_when_the_first_member_goes() {
 }
 
 #[test]
-fn where_it_cannot_be_done_the_document_is_written_anew() {
+fn flow_style_anchors_and_tabs_rewrite_the_document() {
     let add = r#"[{"op":"add","path":"/spec/a/b","value":1}]"#;
     for (text, why, line) in [
         ("spec:\n  a: {c: 2} # lost\n", "flow style", 2),
@@ -133,7 +133,7 @@ fn where_it_cannot_be_done_the_document_is_written_anew() {
         ("x: &x 1\nspec:\n  a:\n    c: *x\n", "an anchor", 1),
     ] {
         let Patched { text, rewritten } = patched(text, add);
-        assert_eq!(rewritten, Some(Rewritten { line: Some(line), why }), "{text}");
+        assert_eq!(rewritten, Some(RewriteReason { line: Some(line), why }), "{text}");
         assert!(text.contains("    b: 1\n"), "{text}");
     }
 }
@@ -155,7 +155,7 @@ fn json_stays_json() {
 }
 
 #[test]
-fn what_cannot_be_applied_is_an_error() {
+fn an_operation_that_does_not_apply_is_an_error() {
     let operations: Vec<Operation> = serde_json::from_str(r#"[{"op":"remove","path":"/b"}]"#).unwrap();
     for text in ["a: 1\n", "a: [", "a: 1\n---\nb: 1\n"] {
         assert!(patch(text, &operations).is_err(), "{text}");
@@ -163,7 +163,7 @@ fn what_cannot_be_applied_is_an_error() {
 }
 
 #[test]
-fn ends_of_lines_stay_what_they_are() {
+fn line_endings_are_kept() {
     let add = r#"[{"op":"add","path":"/a/b","value":{"c":[1]}},{"op":"add","path":"/d","value":"e"}]"#;
     assert_eq!(
         patched("a:\r\n  x: y\r\n", add).text,
@@ -177,7 +177,7 @@ fn ends_of_lines_stay_what_they_are() {
 }
 
 #[test]
-fn plain_words_mean_what_they_mean_to_kubectl() {
+fn plain_scalars_are_resolved_as_in_kubectl() {
     let add = r#"[{"op":"add","path":"/b","value":"yes"}]"#;
     assert_eq!(patched("a: yes\n", add).text, "a: yes\nb: \"yes\"\n");
     assert_eq!(patched("{a: yes}\n", add).text, "a: true\nb: \"yes\"\n");

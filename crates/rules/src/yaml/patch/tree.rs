@@ -1,13 +1,13 @@
-//! A document as a tree that knows where everything starts and ends, to the byte.
+//! A document as a tree with the byte range of every value.
 
 use std::ops::Range;
 
 use granit_parser::{Event, Parser, ScalarStyle, Span, StrInput, StructureStyle};
 
-use super::super::MAX_DEPTH;
-use super::Rewritten;
+use super::super::parse::parser;
+use super::RewriteReason;
 
-/// A value, and the bytes it stands in: comments and blank lines behind it are not among them.
+/// A value and its byte range, without the comments and blank lines after it.
 pub(super) struct Node {
     pub(super) span: Range<usize>,
     pub(super) content: Content,
@@ -26,14 +26,11 @@ pub(super) struct Entry {
 }
 
 /// The first document of `text`.
-pub(super) fn read(text: &str) -> Result<Node, Rewritten> {
-    let mut options =
-        granit_parser::options! { flow_nesting_limit: MAX_DEPTH, block_nesting_limit: MAX_DEPTH };
-    options.set_emit_comments(false);
-    let mut events = Events { parser: Parser::new_from_str_with_options(text, options), text };
+pub(super) fn read(text: &str) -> Result<Node, RewriteReason> {
+    let mut events = Events { parser: parser(text), text };
     loop {
         match events.next()? {
-            (Event::StreamEnd, _) => return Err(Rewritten::shape(None)),
+            (Event::StreamEnd, _) => return Err(RewriteReason::unusual(None)),
             (Event::StreamStart | Event::DocumentStart(..), _) => {}
             (event, span) => return events.node(&event, &span),
         }
@@ -62,18 +59,18 @@ struct Events<'t> {
 
 // Recursion is bounded by the parser's own limits.
 impl<'t> Events<'t> {
-    fn next(&mut self) -> Result<(Event<'t>, Span), Rewritten> {
+    fn next(&mut self) -> Result<(Event<'t>, Span), RewriteReason> {
         match self.parser.next_event() {
             Some(Ok(event)) => Ok(event),
-            Some(Err(_)) | None => Err(Rewritten::shape(None)),
+            Some(Err(_)) | None => Err(RewriteReason::unusual(None)),
         }
     }
 
-    fn node(&mut self, event: &Event<'t>, span: &Span) -> Result<Node, Rewritten> {
+    fn node(&mut self, event: &Event<'t>, span: &Span) -> Result<Node, RewriteReason> {
         let line = span.start.line();
         let span = match (span.start.byte_offset(), span.end.byte_offset()) {
             (Some(start), Some(end)) => start..end,
-            _ => return Err(Rewritten::shape(Some(line))),
+            _ => return Err(RewriteReason::unusual(Some(line))),
         };
         match event {
             Event::Scalar(_, _, anchor, _)
@@ -81,19 +78,19 @@ impl<'t> Events<'t> {
             | Event::MappingStart(_, anchor, _)
                 if *anchor != 0 =>
             {
-                Err(Rewritten::anchor(line))
+                Err(RewriteReason::anchor(line))
             }
-            Event::Alias(_) => Err(Rewritten::anchor(line)),
+            Event::Alias(_) => Err(RewriteReason::anchor(line)),
             Event::Scalar(_, style, ..) => Ok(self.scalar(*style, span)),
             Event::SequenceStart(style, ..) => self.list(matches!(style, StructureStyle::Flow), span),
             Event::MappingStart(style, ..) => self.map(matches!(style, StructureStyle::Flow), span),
-            _ => Err(Rewritten::shape(Some(line))),
+            _ => Err(RewriteReason::unusual(Some(line))),
         }
     }
 
     fn scalar(&self, style: ScalarStyle, span: Range<usize>) -> Node {
         let span = match style {
-            // The span of a block goes on to whatever comes next.
+            // The parser's span of a block scalar includes the blank lines after it.
             ScalarStyle::Literal | ScalarStyle::Folded => {
                 let written = self.text.get(span.clone()).unwrap_or_default();
                 span.start..span.start + written.trim_end().len()
@@ -103,7 +100,7 @@ impl<'t> Events<'t> {
         Node { span, content: Content::Scalar }
     }
 
-    fn list(&mut self, flow: bool, span: Range<usize>) -> Result<Node, Rewritten> {
+    fn list(&mut self, flow: bool, span: Range<usize>) -> Result<Node, RewriteReason> {
         let mut items: Vec<Node> = Vec::new();
         loop {
             let (event, at) = self.next()?;
@@ -115,7 +112,7 @@ impl<'t> Events<'t> {
         }
     }
 
-    fn map(&mut self, flow: bool, span: Range<usize>) -> Result<Node, Rewritten> {
+    fn map(&mut self, flow: bool, span: Range<usize>) -> Result<Node, RewriteReason> {
         let mut entries: Vec<Entry> = Vec::new();
         loop {
             let (event, at) = self.next()?;
@@ -125,7 +122,7 @@ impl<'t> Events<'t> {
             }
             let key = match &event {
                 Event::Scalar(text, ..) => text.clone().into_owned(),
-                _ => return Err(Rewritten::shape(Some(at.start.line()))),
+                _ => return Err(RewriteReason::unusual(Some(at.start.line()))),
             };
             let span = self.node(&event, &at)?.span;
             let (event, at) = self.next()?;

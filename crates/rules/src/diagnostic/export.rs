@@ -1,0 +1,119 @@
+//! Findings as JSON and SARIF. Like headlines, they contain no source line, because the log of a pipeline must not
+//! contain the author's values.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+
+use super::{Code, Diagnostic, Severity};
+
+/// The findings as a JSON array, in their order: `code`, `severity`, `source`, `line`, `column`, `message`, `help`.
+///
+/// ```
+/// let findings = vestibule_rules::yaml::read("pod.yaml", "kind: Pod\nkind: Job\n").err().unwrap();
+/// let json = vestibule_rules::diagnostic::json(&findings);
+/// assert!(json.contains(r#""code":"VST0102""#) && json.contains(r#""line":2"#));
+/// ```
+pub fn json(findings: &[Diagnostic]) -> String {
+    let finding = |finding: &Diagnostic| {
+        let mut object = json!({
+            "code": finding.code().id,
+            "severity": finding.severity().as_str(),
+            "source": finding.source(),
+            "line": finding.position().line,
+            "column": finding.position().column,
+            "message": finding.message(),
+        });
+        if let (Some(help), Some(members)) = (finding.help(), object.as_object_mut()) {
+            members.insert("help".to_owned(), help.into());
+        }
+        object
+    };
+    Value::Array(findings.iter().map(finding).collect()).to_string()
+}
+
+/// The findings as a SARIF 2.1.0 log, which code hosts show beside the lines of a change. The log describes the codes
+/// that occur. A source that is a relative path becomes a relative reference.
+pub fn sarif(findings: &[Diagnostic]) -> String {
+    let codes: BTreeMap<&str, &Code> =
+        findings.iter().map(|finding| (finding.code().id, finding.code())).collect();
+    let rules: Vec<Value> = codes.values().map(|code| rule(code)).collect();
+    let place = |code: &Code| codes.keys().position(|id| *id == code.id);
+    let results: Vec<Value> = findings.iter().map(|finding| result(finding, place(finding.code()))).collect();
+    json!({
+        "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
+        "version": "2.1.0",
+        "runs": [{
+            "tool": {
+                "driver": {"name": "vestibule", "version": env!("CARGO_PKG_VERSION"), "rules": rules},
+            },
+            "columnKind": "unicodeCodePoints",
+            "results": results,
+        }],
+    })
+    .to_string()
+}
+
+fn rule(code: &Code) -> Value {
+    json!({
+        "id": code.id,
+        "shortDescription": {"text": code.title},
+        "fullDescription": {"text": code.explanation},
+        "help": {"text": format!("{}\n\n`vestibule explain {}` says this offline.", code.explanation, code.id)},
+    })
+}
+
+fn result(finding: &Diagnostic, place: Option<usize>) -> Value {
+    let level = match finding.severity() {
+        Severity::Error => "error",
+        Severity::Warning => "warning",
+        Severity::Hint => "note",
+    };
+    let text = match finding.help() {
+        Some(help) => format!("{}; {help}", finding.message()),
+        None => finding.message().to_owned(),
+    };
+    json!({
+        "ruleId": finding.code().id,
+        "ruleIndex": place,
+        "level": level,
+        "message": {"text": text},
+        "locations": [{
+            "physicalLocation": {
+                "artifactLocation": {"uri": uri(finding.source())},
+                "region": {
+                    "startLine": finding.position().line,
+                    "startColumn": finding.position().column,
+                },
+            },
+        }],
+    })
+}
+
+/// A path as a URI reference (RFC 3986): other characters are percent-encoded.
+fn uri(name: &str) -> String {
+    let path = name.strip_prefix("./").unwrap_or(name);
+    let scheme = if path.starts_with('/') { "file://" } else { "" };
+    let mut uri = scheme.to_owned();
+    for byte in path.bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'.' | b'-' | b'_' | b'~' => {
+                uri.push(byte.into());
+            }
+            _ => uri.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    uri
+}
+
+#[cfg(test)]
+mod tests {
+    use super::uri;
+
+    #[test]
+    fn paths_are_references() {
+        assert_eq!(uri("./rules/a b.yaml"), "rules/a%20b.yaml");
+        assert_eq!(uri("/etc/rules.yaml"), "file:///etc/rules.yaml");
+        assert_eq!(uri("ConfigMap a/b, key \u{e4}"), "ConfigMap%20a/b%2C%20key%20%C3%A4");
+    }
+}

@@ -1,0 +1,71 @@
+//! Finds rules that a MutatingAdmissionPolicy could replace. Server-side apply merges lists that have keys in the
+//! schema, refuses atomic lists, has no conflict policy per item, and knows no opt-in, rollout or reports.
+
+use vestibule_patch::{List, Schema};
+
+use super::LintedRule;
+use crate::diagnostic::{self, Diagnostic};
+use crate::yaml::{Node, Value};
+
+/// The fields of `spec` that a policy can express.
+const FIELDS: &[&str] = &["containers", "match", "onConflict", "optIn", "order", "pod", "targets"];
+
+pub(super) fn lint(linted: &LintedRule<'_>, pod: Schema<'_>, findings: &mut Vec<Diagnostic>) {
+    // Only the schema says which lists are atomic.
+    if pod.fields().is_empty() || !fits(linted, pod) {
+        return;
+    }
+    let message = format!("a MutatingAdmissionPolicy could do what rule `{}` does", linted.rule.name());
+    let help = "from Kubernetes 1.36 on the API server does that without a webhook, but it neither explains nor reports its decisions";
+    findings.push(linted.hint(&diagnostic::POLICY_SUFFICES, linted.rule.position(), message, help));
+}
+
+fn fits(linted: &LintedRule<'_>, pod: Schema<'_>) -> bool {
+    let word = |node: &Node, field: &str| node.get(field).and_then(Node::as_text).map(str::to_owned);
+    let fields = linted.spec.as_map().unwrap_or_default();
+    let matching = linted.spec.get("match").and_then(Node::as_map).unwrap_or_default();
+    let overrides = |node: &Node| {
+        word(node, "onConflict").or_else(|| word(linted.spec, "onConflict")).as_deref() == Some("override")
+    };
+    let container = pod.field("spec").field("containers").item();
+    let simple_block = |block: &Node| {
+        let select = block.get("select");
+        let all = select.and_then(|select| select.get("all")).is_some()
+            && select.and_then(Node::as_map).is_some_and(|map| map.len() == 1);
+        all && overrides(block)
+            && block.get("replace").is_none()
+            && block.as_map().unwrap_or_default().iter().all(|entry| {
+                matches!(entry.key.as_str(), "select" | "onConflict")
+                    || grows(&entry.value, container.field(&entry.key))
+            })
+    };
+    let pod_fine = linted.spec.get("pod").is_none_or(|pod_node| {
+        overrides(linted.spec)
+            && pod_node.get("replace").is_none()
+            && pod_node.get("spec").is_none_or(|spec| grows(spec, pod.field("spec")))
+    });
+    fields.iter().all(|entry| FIELDS.contains(&entry.key.as_str()))
+        && matching.iter().all(|entry| matches!(entry.key.as_str(), "namespaces" | "objects"))
+        && matches!(word(linted.spec, "optIn").as_deref(), None | Some("always"))
+        && linted.rule.targets().len() == 1
+        && !linted.rule.required()
+        && linted.list("containers").iter().all(simple_block)
+        && pod_fine
+}
+
+/// Whether server-side apply accepts the value: it contains no atomic list and no expression.
+fn grows(node: &Node, schema: Schema<'_>) -> bool {
+    match node.value() {
+        Value::Scalar(_) => true,
+        Value::List(items) => {
+            matches!(schema.list(), List::Map(_) | List::Set)
+                && items.iter().all(|item| grows(item, schema.item()))
+        }
+        Value::Map(entries) => entries.iter().all(|entry| {
+            // References to ConfigMaps, Secrets and fields are atomic, too.
+            let atomic =
+                entry.key.starts_with('$') || entry.key == "onConflict" || entry.key.ends_with("Ref");
+            !atomic && grows(&entry.value, schema.field(&entry.key))
+        }),
+    }
+}

@@ -1,0 +1,91 @@
+//! Reports the type errors of fragments of a pod.
+
+use std::borrow::Cow;
+
+use serde_path_to_error::{Path, Segment};
+
+use super::reader::Reader;
+use crate::diagnostic;
+use crate::overlay::{Member, Overlay};
+use crate::pod_types::{TypeError, decoded, overlay_at, type_message};
+use crate::yaml::Node;
+
+impl Reader {
+    /// Reports the first value in an item of the list `field` whose type the API server would refuse. `item` is
+    /// `node` without the fields of the rule format. Fields that this version of Kubernetes does not know are
+    /// accepted.
+    pub(super) fn check_types(&mut self, node: &Node, field: &str, item: &Overlay) {
+        let sampled = if item.is_dynamic() { Cow::Owned(with_samples(item)) } else { Cow::Borrowed(item) };
+        let Some(TypeError { path, expected }) = decoded(field, &sampled) else { return };
+        match (overlay_at(item, &path), &expected) {
+            (Some(Overlay::Expression(_)), Some(expected)) => {
+                let message = type_message(field, &path, Some(expected), overlay_at(&sampled, &path));
+                let help = match expected.as_str() {
+                    "i32" | "i64" => "int",
+                    "a boolean" => "bool",
+                    "a string" => "string",
+                    _ => "",
+                };
+                self.report_mismatch_in_place(node_at(node, &path), message, help);
+            }
+            // The type is right; the value is known only for an object.
+            (Some(Overlay::Expression(_)), None) => {}
+            _ => self.report_type_error(node, field, item, &path, expected.as_deref()),
+        }
+    }
+
+    fn report_type_error(
+        &mut self,
+        node: &Node,
+        field: &str,
+        item: &Overlay,
+        path: &Path,
+        expected: Option<&str>,
+    ) {
+        let (at, value) = (node_at(node, path).at(), overlay_at(item, path));
+        let message = type_message(field, path, expected, value);
+        let Some(expected) = expected else { return self.error(&diagnostic::WRONG_VALUE, at, message) };
+        match help(expected, value) {
+            Some(help) => self.error_with_help(&diagnostic::WRONG_TYPE, at, message, help),
+            None => self.error(&diagnostic::WRONG_TYPE, at, message),
+        }
+    }
+}
+
+/// `item` with a sample value for each expression whose type is known.
+// Recursion is bounded by the depth of the rule's document.
+fn with_samples(item: &Overlay) -> Overlay {
+    match item {
+        Overlay::Expression(expression) => expression.sample().unwrap_or_else(|| item.clone()),
+        Overlay::List(items) => Overlay::List(items.iter().map(with_samples).collect()),
+        Overlay::Map(members) => {
+            let sampled = |member: &Member| Member { value: with_samples(&member.value), ..member.clone() };
+            Overlay::Map(members.iter().map(sampled).collect())
+        }
+        Overlay::Text(_) | Overlay::Literal(_) => item.clone(),
+    }
+}
+
+/// The node at the path, or the last existing one on the way.
+fn node_at<'n>(mut node: &'n Node, path: &Path) -> &'n Node {
+    for segment in path {
+        let below = match segment {
+            Segment::Map { key } => node.get(key),
+            Segment::Seq { index } => node.as_list().and_then(|items| items.get(*index)),
+            Segment::Enum { .. } | Segment::Unknown => None,
+        };
+        let Some(below) = below else { break };
+        node = below;
+    }
+    node
+}
+
+fn help(expected: &str, value: Option<&Overlay>) -> Option<&'static str> {
+    let unquoted = match (expected, value?) {
+        ("a string", Overlay::Literal(_)) => return Some("put it into quotes"),
+        ("i32" | "i64", Overlay::Text(text)) => text.parse::<i64>().is_ok(),
+        ("a boolean", Overlay::Text(text)) => text.parse::<bool>().is_ok(),
+        _ => false,
+    };
+    unquoted.then_some("write it without quotes")
+}

@@ -1,0 +1,59 @@
+//! `securityProfile`: fills the `securityContext` that the Pod Security Standard `restricted` demands.
+
+use super::reader::Reader;
+use crate::diagnostic;
+use crate::format;
+use crate::overlay::{Member, Overlay};
+use crate::rule::Match;
+use crate::yaml::Node;
+
+impl Reader {
+    pub(super) fn security_profile(&mut self, spec: &Node, matching: &Match) {
+        let Some(node) = spec.get("securityProfile") else { return };
+        if self.word(node, "securityProfile", &format::SECURITY_PROFILES).is_some()
+            && matching.os != Some("linux")
+        {
+            let message = "the rule may act on pods for Windows, which cannot have this `securityContext`";
+            self.error(&diagnostic::PROFILE, node.at(), message);
+        }
+    }
+}
+
+/// Fills the absent members of the container's `securityContext`.
+pub(super) fn fill_restricted(container: &mut Overlay) {
+    let Some(context) = below(container, "securityContext") else { return };
+    let literal = |name: &str, wanted: &str| matches!(context.get(name), Some(Overlay::Literal(written)) if written == wanted);
+    let added = context.get("capabilities").and_then(|capabilities| capabilities.get("add"));
+    let mut added = added.map(Overlay::items).unwrap_or_default().iter().filter_map(Overlay::as_text);
+    // The API server refuses a container that sets `allowPrivilegeEscalation: false` together with either of these.
+    let escalates =
+        literal("privileged", "true") || added.any(|one| one.trim_start_matches("CAP_") == "SYS_ADMIN");
+    let root = literal("runAsUser", "0");
+    if !escalates {
+        fill(context, "allowPrivilegeEscalation", Overlay::Literal("false".to_owned()));
+    }
+    if !root {
+        fill(context, "runAsNonRoot", Overlay::Literal("true".to_owned()));
+    }
+    if let Some(capabilities) = below(context, "capabilities") {
+        fill(capabilities, "drop", Overlay::List(vec![Overlay::Text("ALL".to_owned())]));
+    }
+    if let Some(profile) = below(context, "seccompProfile") {
+        fill(profile, "type", Overlay::Text("RuntimeDefault".to_owned()));
+    }
+}
+
+/// The member `name` of `object`, which is added if it is absent; `None` if `object` is not a map.
+fn below<'o>(object: &'o mut Overlay, name: &str) -> Option<&'o mut Overlay> {
+    fill(object, name, Overlay::Map(Vec::new()));
+    let Overlay::Map(members) = object else { return None };
+    members.iter_mut().find(|member| member.name == name).map(|member| &mut member.value)
+}
+
+fn fill(object: &mut Overlay, name: &str, value: Overlay) {
+    if let Overlay::Map(members) = object
+        && members.iter().all(|member| member.name != name)
+    {
+        members.push(Member { name: name.to_owned(), value, known: true });
+    }
+}

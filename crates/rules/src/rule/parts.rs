@@ -1,0 +1,134 @@
+//! The one walk over the parts of a rule: every added item with its location in the pod.
+
+use vestibule_patch::{Pointer, Schema};
+
+use super::{Block, BlockList, Injected, Item, Part, Rule, Select};
+use crate::pod::Shape;
+
+/// The object that a part is added to.
+#[derive(Clone, Copy)]
+pub(crate) enum Base<'r> {
+    Metadata,
+    /// The pod's specification.
+    Spec,
+    /// Each container that the block of this number selects.
+    Containers(usize, &'r Select),
+}
+
+/// The list or map that a part is added to.
+#[derive(Clone, Copy)]
+pub(crate) struct PartDestination<'r> {
+    pub(crate) base: Base<'r>,
+    /// The list of the base, for volumes, injected containers and the lists of a block.
+    pub(crate) list: Option<&'static str>,
+    /// The path below the base, for all other parts.
+    members: &'r [String],
+    /// Whether the part is an item of a list; otherwise it is a member of a map.
+    pub(crate) is_item: bool,
+}
+
+impl<'r> PartDestination<'r> {
+    /// The members that lead from the base to the list or map.
+    pub(crate) fn path(&self) -> impl DoubleEndedIterator<Item = &'r str> + use<'r> {
+        self.list.into_iter().chain(self.members.iter().map(String::as_str))
+    }
+
+    /// The name of the list or map.
+    pub(crate) fn name(&self) -> &'r str {
+        self.path().next_back().unwrap_or_default()
+    }
+
+    /// The schema of the list or map.
+    pub(crate) fn schema<'s>(&self, shape: &'s Shape) -> Schema<'s> {
+        let base = match self.base {
+            Base::Metadata => shape.metadata,
+            Base::Spec => shape.spec,
+            Base::Containers(..) => shape.container,
+        };
+        self.path().fold(base, Schema::field)
+    }
+
+    /// The pointer of the list or map, below the pointer of the base.
+    pub(crate) fn pointer(&self, base: &Pointer) -> Pointer {
+        self.path().fold(base.clone(), |pointer, name| pointer.child(name))
+    }
+
+    fn in_list(base: Base<'r>, list: &'static str) -> Self {
+        Self { base, list: Some(list), members: &[], is_item: true }
+    }
+
+    fn at(base: Base<'r>, members: &'r [String], is_item: bool) -> Self {
+        Self { base, list: None, members, is_item }
+    }
+}
+
+impl Rule {
+    /// Every item that the rule adds, in the order of the format.
+    pub(crate) fn parts(&self) -> impl Iterator<Item = (PartDestination<'_>, &Item)> {
+        let metadata = self.metadata.iter().map(|part| part.located(Base::Metadata));
+        let spec = self.spec.iter().map(|part| part.located(Base::Spec));
+        let volumes = self.volumes.iter().map(|item| (PartDestination::in_list(Base::Spec, "volumes"), item));
+        let injected =
+            self.injected.iter().map(|one| (PartDestination::in_list(Base::Spec, one.list), &one.item));
+        let blocks = self.blocks.iter().enumerate().flat_map(|(number, block)| block.parts(number));
+        metadata.chain(spec).chain(volumes).chain(injected).chain(blocks)
+    }
+
+    /// Calls `keep` with every item and drops the items for which it returns `false`, up to the first error.
+    pub(crate) fn retain_parts<E>(
+        &mut self,
+        mut keep: impl FnMut(PartDestination<'_>, &mut Item) -> Result<bool, E>,
+    ) -> Result<(), E> {
+        retain_located(&mut self.metadata, Base::Metadata, &mut keep)?;
+        retain_located(&mut self.spec, Base::Spec, &mut keep)?;
+        retain(&mut self.volumes, |item| keep(PartDestination::in_list(Base::Spec, "volumes"), item))?;
+        retain(&mut self.injected, |Injected { item, list, .. }| {
+            keep(PartDestination::in_list(Base::Spec, list), item)
+        })?;
+        for (number, Block { select, lists, parts }) in self.blocks.iter_mut().enumerate() {
+            let base = Base::Containers(number, select);
+            for BlockList { member, items } in lists {
+                retain(items, |item| keep(PartDestination::in_list(base, member), item))?;
+            }
+            retain_located(parts, base, &mut keep)?;
+        }
+        Ok(())
+    }
+}
+
+impl Block {
+    fn parts(&self, number: usize) -> impl Iterator<Item = (PartDestination<'_>, &Item)> {
+        let base = Base::Containers(number, &self.select);
+        let lists = self.lists.iter().flat_map(move |list| {
+            list.items.iter().map(move |item| (PartDestination::in_list(base, list.member), item))
+        });
+        lists.chain(self.parts.iter().map(move |part| part.located(base)))
+    }
+}
+
+impl Part {
+    fn located<'r>(&'r self, base: Base<'r>) -> (PartDestination<'r>, &'r Item) {
+        (PartDestination::at(base, &self.path, self.listed), &self.item)
+    }
+}
+
+fn retain_located<E>(
+    parts: &mut Vec<Part>,
+    base: Base<'_>,
+    keep: &mut impl FnMut(PartDestination<'_>, &mut Item) -> Result<bool, E>,
+) -> Result<(), E> {
+    retain(parts, |Part { path, listed, item }| keep(PartDestination::at(base, path, *listed), item))
+}
+
+/// `Vec::retain_mut` for a closure that can fail.
+fn retain<T, E>(all: &mut Vec<T>, mut keep: impl FnMut(&mut T) -> Result<bool, E>) -> Result<(), E> {
+    let mut failed = Ok(());
+    all.retain_mut(|one| {
+        failed.is_err()
+            || keep(one).unwrap_or_else(|failure| {
+                failed = Err(failure);
+                true
+            })
+    });
+    failed
+}

@@ -1,0 +1,163 @@
+//! Values of a document, each with the location where it starts.
+
+use super::{Position, scalar};
+
+/// A value and its location.
+#[derive(Clone)]
+pub struct Node {
+    pub(super) at: Position,
+    pub(super) value: Value,
+}
+
+/// The content of a [`Node`].
+#[derive(Clone)]
+pub enum Value {
+    /// A scalar that is not resolved yet: text, a number, a boolean or null.
+    Scalar(Scalar),
+    /// A list.
+    List(Vec<Node>),
+    /// A map, in the order of the text.
+    Map(Vec<Entry>),
+}
+
+/// A scalar as it was written.
+#[derive(Clone)]
+pub struct Scalar {
+    pub(super) text: String,
+    pub(super) quoted: bool,
+}
+
+/// One key of a map with its value.
+#[derive(Clone)]
+pub struct Entry {
+    /// The key.
+    pub key: String,
+    /// The location of the key.
+    pub at: Position,
+    /// The value.
+    pub value: Node,
+}
+
+impl Node {
+    /// The location of the value; for a block map, of its first key.
+    pub fn at(&self) -> Position {
+        self.at
+    }
+
+    /// The value.
+    pub fn value(&self) -> &Value {
+        &self.value
+    }
+
+    /// The value of the member `key`, if this is a map that has one.
+    pub fn get(&self, key: &str) -> Option<&Node> {
+        let Value::Map(entries) = &self.value else { return None };
+        entries.iter().find(|entry| entry.key == key).map(|entry| &entry.value)
+    }
+
+    /// The unresolved text of a scalar.
+    pub fn as_text(&self) -> Option<&str> {
+        match &self.value {
+            Value::Scalar(scalar) => Some(&scalar.text),
+            Value::List(_) | Value::Map(_) => None,
+        }
+    }
+
+    /// The items, if this is a list.
+    pub fn as_list(&self) -> Option<&[Node]> {
+        match &self.value {
+            Value::List(items) => Some(items),
+            Value::Scalar(_) | Value::Map(_) => None,
+        }
+    }
+
+    /// The members, if this is a map.
+    pub fn as_map(&self) -> Option<&[Entry]> {
+        match &self.value {
+            Value::Map(entries) => Some(entries),
+            Value::Scalar(_) | Value::List(_) => None,
+        }
+    }
+
+    /// Whether this is a scalar that resolves to null.
+    pub fn is_null(&self) -> bool {
+        matches!(&self.value, Value::Scalar(scalar) if scalar.to_json() == "null")
+    }
+
+    /// The value as JSON.
+    pub fn to_json(&self) -> String {
+        let mut json = String::new();
+        self.write_json(&mut json, scalar::resolve);
+        json
+    }
+
+    /// The value as JSON. Plain scalars are resolved by YAML 1.1 as in `kubectl`: `yes` and `on` are true.
+    ///
+    /// ```
+    /// let documents = vestibule_rules::yaml::read("pod.yaml", "stdin: yes\n").unwrap();
+    /// assert_eq!(documents[0].to_kubectl_json(), r#"{"stdin":true}"#);
+    /// assert_eq!(documents[0].to_json(), r#"{"stdin":"yes"}"#);
+    /// ```
+    pub fn to_kubectl_json(&self) -> String {
+        let mut json = String::new();
+        self.write_json(&mut json, scalar::resolve_as_kubectl);
+        json
+    }
+
+    // Recursion is bounded: the parser refuses nesting deeper than MAX_DEPTH.
+    fn write_json(&self, json: &mut String, resolve: fn(&str) -> String) {
+        match &self.value {
+            Value::Scalar(scalar) => json.push_str(&scalar.resolved(resolve)),
+            Value::List(items) => {
+                json.push('[');
+                for (index, item) in items.iter().enumerate() {
+                    json.push_str(if index > 0 { "," } else { "" });
+                    item.write_json(json, resolve);
+                }
+                json.push(']');
+            }
+            Value::Map(entries) => {
+                json.push('{');
+                for (index, entry) in entries.iter().enumerate() {
+                    json.push_str(if index > 0 { "," } else { "" });
+                    json.push_str(&quote(&entry.key));
+                    json.push(':');
+                    entry.value.write_json(json, resolve);
+                }
+                json.push('}');
+            }
+        }
+    }
+}
+
+impl Scalar {
+    /// The text with escapes resolved.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// The resolved value as JSON.
+    pub fn to_json(&self) -> String {
+        self.resolved(scalar::resolve)
+    }
+
+    fn resolved(&self, resolve: fn(&str) -> String) -> String {
+        if self.quoted { quote(&self.text) } else { resolve(&self.text) }
+    }
+}
+
+/// `text` as a JSON string.
+pub(crate) fn quote(text: &str) -> String {
+    let mut json = String::with_capacity(text.len() + 2);
+    write_quoted(&mut json, text);
+    json
+}
+
+/// Appends `text` as a JSON string.
+pub(crate) fn write_quoted(json: &mut String, text: &str) {
+    if text.bytes().any(|byte| matches!(byte, 0..0x20 | b'"' | b'\\')) {
+        json.push_str(&serde_json::to_string(text).unwrap_or_default());
+    } else {
+        json.extend(["\"", text, "\""]);
+    }
+}

@@ -1,0 +1,320 @@
+//! Edits a YAML text in place for one operation.
+
+use std::ops::Range;
+
+use vestibule_patch::{Pointer, View};
+
+use super::super::emit::Layout;
+use super::RewriteReason;
+use super::tree::{self, Content, Entry, Node};
+
+/// A text and its tree. Each edit returns a new text.
+pub(super) struct Editor<'t> {
+    text: &'t str,
+    root: Node,
+    layout: Layout,
+    newline: &'static str,
+}
+
+/// A value in the tree and the key or dash before it.
+struct Found<'n> {
+    node: &'n Node,
+    holder: Holder<'n>,
+}
+
+#[derive(Clone, Copy)]
+enum Holder<'n> {
+    Root,
+    Key(&'n Entry),
+    Dash,
+}
+
+impl<'t> Editor<'t> {
+    pub(super) fn new(text: &'t str) -> Result<Self, RewriteReason> {
+        let root = tree::read(text)?;
+        let newline = if text.contains("\r\n") { "\r\n" } else { "\n" };
+        let mut editor = Self { text, root, layout: Layout::default(), newline };
+        editor.layout.lists_indented = editor.lists_are_indented(&editor.root).unwrap_or_default();
+        Ok(editor)
+    }
+
+    pub(super) fn add(&self, path: &Pointer, value: View<'_>) -> Result<String, RewriteReason> {
+        let (parent, token) = path.split_last().ok_or(RewriteReason::unusual(None))?;
+        let found = self.find(&parent)?;
+        if found.node.is_empty_flow() {
+            return self.fill_empty(&found, &token, value);
+        }
+        self.refuse_flow(found.node)?;
+        match &found.node.content {
+            Content::Map { entries, .. } => match entries.iter().find(|entry| entry.key == token) {
+                Some(entry) => {
+                    self.replace_value(&Found { node: &entry.value, holder: Holder::Key(entry) }, value)
+                }
+                None => {
+                    let first = entries.first().ok_or(self.unusual(found.node))?;
+                    let mut lines = Vec::new();
+                    self.layout.entry(&token, value, self.column(first.span.start)?, &mut lines);
+                    Ok(self.insert(found.node.span.end, &lines))
+                }
+            },
+            Content::List { items, .. } => {
+                let index = if token == "-" { items.len() } else { position(&token)? };
+                self.add_item(&found, items, index, value)
+            }
+            Content::Scalar => Err(self.unusual(found.node)),
+        }
+    }
+
+    pub(super) fn replace(&self, path: &Pointer, value: View<'_>) -> Result<String, RewriteReason> {
+        let found = self.find(path)?;
+        self.replace_value(&found, value)
+    }
+
+    pub(super) fn remove(&self, path: &Pointer) -> Result<String, RewriteReason> {
+        let (parent, token) = path.split_last().ok_or(RewriteReason::unusual(None))?;
+        let found = self.find(&parent)?;
+        self.refuse_flow(found.node)?;
+        match &found.node.content {
+            Content::Map { entries, .. } => {
+                let index = entries.iter().position(|entry| entry.key == token);
+                let index = index.ok_or(self.unusual(found.node))?;
+                let entry = entries.get(index).ok_or(self.unusual(found.node))?;
+                let next = entries.get(index + 1).map(|entry| entry.span.start);
+                if entries.len() == 1 {
+                    return self.replace_inline(&found, "{}");
+                }
+                self.delete(entry.span.start, entry.value.span.end.max(entry.span.end), next)
+            }
+            Content::List { items, .. } => {
+                let item = items.get(position(&token)?).ok_or(self.unusual(found.node))?;
+                if items.len() == 1 {
+                    return self.replace_inline(&found, "[]");
+                }
+                self.delete(self.dash(item)?, item.span.end, None)
+            }
+            Content::Scalar => Err(self.unusual(found.node)),
+        }
+    }
+
+    /// The value at `path`, unless a value on the way is in flow style.
+    fn find<'n>(&'n self, path: &Pointer) -> Result<Found<'n>, RewriteReason> {
+        let mut found = Found { node: &self.root, holder: Holder::Root };
+        for token in path.tokens() {
+            let node = found.node;
+            self.refuse_flow(node)?;
+            found = match &node.content {
+                Content::Map { entries, .. } => {
+                    let entry = entries.iter().find(|entry| entry.key == token).ok_or(self.unusual(node))?;
+                    Found { node: &entry.value, holder: Holder::Key(entry) }
+                }
+                Content::List { items, .. } => {
+                    let item = items.get(position(&token)?).ok_or(self.unusual(node))?;
+                    Found { node: item, holder: Holder::Dash }
+                }
+                Content::Scalar => return Err(self.unusual(node)),
+            };
+        }
+        Ok(found)
+    }
+
+    /// Adds the first member or item to an empty map or list.
+    fn fill_empty(&self, found: &Found<'_>, token: &str, value: View<'_>) -> Result<String, RewriteReason> {
+        let Holder::Key(entry) = found.holder else { return Err(RewriteReason::flow(self.line(found.node))) };
+        let column = self.column(entry.span.start)?;
+        let mut lines = Vec::new();
+        match found.node.content {
+            Content::Map { .. } => self.layout.entry(token, value, column + 2, &mut lines),
+            _ => {
+                let column = if self.layout.lists_indented { column + 2 } else { column };
+                self.layout.item(value, column, &mut lines);
+            }
+        }
+        let (text, at) = self.without_value(entry);
+        Ok(self.insert_into(&text, at, &lines))
+    }
+
+    fn add_item(
+        &self,
+        found: &Found<'_>,
+        items: &[Node],
+        index: usize,
+        value: View<'_>,
+    ) -> Result<String, RewriteReason> {
+        let first = items.first().ok_or(self.unusual(found.node))?;
+        let dash = self.dash(first)?;
+        let mut lines = Vec::new();
+        self.layout.item(value, self.column(dash)?, &mut lines);
+        let before = index.checked_sub(1).and_then(|index| items.get(index));
+        match (before, found.holder) {
+            (Some(item), _) => Ok(self.insert(item.span.end.max(self.dash(item)? + 1), &lines)),
+            // The new first item goes above the comments of the previous one.
+            (None, Holder::Key(entry)) if self.starts_line(dash) => Ok(self.insert(entry.span.end, &lines)),
+            (None, _) => Err(self.unusual(found.node)),
+        }
+    }
+
+    /// Replaces the value that was found.
+    fn replace_value(&self, found: &Found<'_>, value: View<'_>) -> Result<String, RewriteReason> {
+        match found.holder {
+            Holder::Root => Err(self.unusual(found.node)),
+            Holder::Key(entry) => {
+                let (head, lines) = self.layout.member(value, self.column(entry.span.start)?);
+                if lines.is_empty() {
+                    return self.replace_inline(found, head.trim_start());
+                }
+                let (text, at) = self.without_value(entry);
+                let mut text = text;
+                text.insert_str(at, &head);
+                Ok(self.insert_into(&text, at + head.len(), &lines))
+            }
+            Holder::Dash => {
+                let dash = self.dash(found.node)?;
+                let mut lines = Vec::new();
+                self.layout.item(value, self.column(dash)?, &mut lines);
+                let lines = lines.join(self.newline);
+                Ok(self.replaced(dash..found.node.span.end.max(dash + 1), lines.trim_start_matches(' ')))
+            }
+        }
+    }
+
+    /// Replaces the value that was found by `words` on one line.
+    fn replace_inline(&self, found: &Found<'_>, words: &str) -> Result<String, RewriteReason> {
+        match found.holder {
+            Holder::Root => Err(self.unusual(found.node)),
+            Holder::Key(entry) => Ok(self.replaced(self.value_range(entry), &format!(" {words}"))),
+            Holder::Dash => {
+                let dash = self.dash(found.node)?;
+                Ok(self.replaced(dash..found.node.span.end.max(dash + 1), &format!("- {words}")))
+            }
+        }
+    }
+
+    /// The text without the value of `entry`, and the end of its colon.
+    fn without_value(&self, entry: &Entry) -> (String, usize) {
+        let behind = self.value_range(entry);
+        (self.replaced(behind.clone(), ""), behind.start)
+    }
+
+    /// The range from the end of the colon to the end of the value.
+    fn value_range(&self, entry: &Entry) -> Range<usize> {
+        let rest = self.text.get(entry.span.end..).unwrap_or_default();
+        let colon = entry.span.end + rest.find(':').map_or(0, |distance| distance + 1);
+        colon..entry.value.span.end.max(colon)
+    }
+
+    /// Deletes `start..end` with its line, or up to `next` if the line starts with something else.
+    fn delete(&self, start: usize, end: usize, next: Option<usize>) -> Result<String, RewriteReason> {
+        if !self.starts_line(start) {
+            let next = next.ok_or(RewriteReason::unusual(None))?;
+            // Comments below it belong to the next value, which now starts the line.
+            let between = self.text.get(self.line_end(end).min(next)..next).unwrap_or_default();
+            let comments = between.lines().filter(|line| line.trim_start().starts_with('#'));
+            let comments: String = comments.map(|line| format!("{line}{}", self.newline)).collect();
+            let mut text = self.replaced(start..next, "");
+            text.insert_str(self.line_start(start), &comments);
+            return Ok(text);
+        }
+        let (start, end) = (self.line_start(start), self.line_end(end));
+        let rest = self.text.get(end..).unwrap_or_default();
+        let newline = if rest.starts_with("\r\n") { 2 } else { usize::from(rest.starts_with('\n')) };
+        match (newline, start) {
+            // The last line has no line break, so the line before it loses its own.
+            (0, 1..) => {
+                let before = self.text.get(..start).unwrap_or_default();
+                let before = before.strip_suffix('\n').unwrap_or(before);
+                Ok(before.strip_suffix('\r').unwrap_or(before).to_owned())
+            }
+            _ => Ok(self.replaced(start..end + newline, "")),
+        }
+    }
+
+    /// Inserts `lines` below the line of `at`.
+    fn insert(&self, at: usize, lines: &[String]) -> String {
+        self.insert_into(self.text, at, lines)
+    }
+
+    fn insert_into(&self, text: &str, at: usize, lines: &[String]) -> String {
+        let at = line_end(text, at);
+        let (before, after) = text.split_at_checked(at).unwrap_or((text, ""));
+        let lines: String = lines.iter().map(|line| format!("{}{line}", self.newline)).collect();
+        format!("{before}{lines}{after}")
+    }
+
+    fn replaced(&self, range: Range<usize>, words: &str) -> String {
+        let before = self.text.get(..range.start).unwrap_or_default();
+        let after = self.text.get(range.end..).unwrap_or_default();
+        format!("{before}{words}{after}")
+    }
+
+    /// The dash of an item of a block list, on the line of the item or above it.
+    fn dash(&self, item: &Node) -> Result<usize, RewriteReason> {
+        let before = self.text.get(..item.span.start).unwrap_or_default().trim_end();
+        // The span of an empty item starts after its dash.
+        before.ends_with('-').then(|| before.len() - 1).ok_or_else(|| self.unusual(item))
+    }
+
+    /// The column of `at`. It is unknown after a tab, whose width is not defined.
+    fn column(&self, at: usize) -> Result<usize, RewriteReason> {
+        let before = self.text.get(self.line_start(at)..at).unwrap_or_default();
+        if before.contains('\t') {
+            return Err(RewriteReason::tab(self.line_of(at)));
+        }
+        Ok(before.chars().filter(|character| *character != '\u{feff}').count())
+    }
+
+    fn starts_line(&self, at: usize) -> bool {
+        self.text.get(self.line_start(at)..at).unwrap_or_default().trim().is_empty()
+    }
+
+    fn line_start(&self, at: usize) -> usize {
+        self.text.get(..at).and_then(|before| before.rfind('\n')).map_or(0, |end| end + 1)
+    }
+
+    fn line_end(&self, at: usize) -> usize {
+        line_end(self.text, at)
+    }
+
+    fn line_of(&self, at: usize) -> usize {
+        1 + self.text.get(..at).unwrap_or_default().matches('\n').count()
+    }
+
+    fn line(&self, node: &Node) -> usize {
+        self.line_of(node.span.start)
+    }
+
+    fn refuse_flow(&self, node: &Node) -> Result<(), RewriteReason> {
+        if node.is_flow() { Err(RewriteReason::flow(self.line(node))) } else { Ok(()) }
+    }
+
+    fn unusual(&self, node: &Node) -> RewriteReason {
+        RewriteReason::unusual(Some(self.line(node)))
+    }
+
+    /// Whether the first list below a key is indented further than the key.
+    fn lists_are_indented(&self, node: &Node) -> Option<bool> {
+        match &node.content {
+            Content::Map { entries, .. } => entries.iter().find_map(|entry| match &entry.value.content {
+                Content::List { flow: false, items } => {
+                    let dash = self.dash(items.first()?).ok()?;
+                    Some(self.column(dash).ok()? > self.column(entry.span.start).ok()?)
+                }
+                _ => self.lists_are_indented(&entry.value),
+            }),
+            Content::List { items, .. } => items.iter().find_map(|item| self.lists_are_indented(item)),
+            Content::Scalar => None,
+        }
+    }
+}
+
+fn line_end(text: &str, at: usize) -> usize {
+    let rest = text.get(at..).unwrap_or_default();
+    let end = at + rest.find('\n').unwrap_or(rest.len());
+    match text.get(..end) {
+        Some(line) if line.ends_with('\r') => end - 1,
+        _ => end,
+    }
+}
+
+fn position(token: &str) -> Result<usize, RewriteReason> {
+    token.parse().map_err(|_| RewriteReason::unusual(None))
+}
