@@ -1,6 +1,7 @@
-//! What came of it: for every rule, and why.
+//! The result of an evaluation: the patch with the origin of each operation, and a verdict for every rule.
 
 mod reason;
+mod unsettled;
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};
@@ -8,24 +9,27 @@ use std::sync::{Arc, OnceLock};
 use vestibule_patch::{Operation, Patch};
 
 pub use reason::Reason;
+pub(crate) use unsettled::Unsettled;
 
-/// What all rules together make of one object.
+/// The result of all rules for one object.
 #[derive(Default)]
 #[non_exhaustive]
 pub struct Decision {
     /// One for every rule, in the order they act in.
     pub verdicts: Vec<Verdict>,
-    /// For the user who sent the object: conflicts and values that cannot be read. They hold names, never values of
-    /// the object other than those of opt-in keys.
+    /// Warnings for the user who sent the object: conflicts, and values that cannot be read. They quote names, and of the
+    /// object's values only those of opt-in keys.
     pub warnings: Vec<String>,
     pub(crate) patch: Patch,
-    /// Where each operation of the patch comes from.
+    /// The origin of each operation of the patch.
     pub(crate) origins: Vec<Origin>,
-    /// Both together, once somebody has asked.
+    /// The operations with their origins, made at the first call of [`Decision::changes`].
     pub(crate) changes: OnceLock<Vec<Change>>,
+    /// The first rule that was left out because its evaluation does not end, and why.
+    pub(crate) unsettled: Option<(Arc<str>, Unsettled)>,
 }
 
-/// What one rule makes of one object.
+/// The result of one rule for one object.
 #[derive(Clone)]
 pub struct Verdict {
     /// The rule's name.
@@ -34,28 +38,28 @@ pub struct Verdict {
     pub source: Arc<str>,
     /// The line that decided.
     pub line: usize,
-    /// The part of the rule that decided, as in [`Origin::clause`], where one did.
+    /// The part of the rule that decided, as in [`Origin::clause`], if a part did.
     pub clause: Option<String>,
-    /// What it decided.
+    /// The result.
     pub outcome: Outcome,
 }
 
-/// How a rule came out.
+/// The result of a rule.
 #[derive(Clone)]
 #[non_exhaustive]
 pub enum Outcome {
     /// The rule changes the object, by the changes that name it.
     Applied,
-    /// Everything the rule wants is there already, or conflicts where the rule yields.
+    /// The object has everything that the rule adds already, or has something else that the rule keeps.
     Unchanged,
-    /// The rule leaves the object alone, wholly.
+    /// The rule changes nothing in the object.
     Skipped {
         /// Why, for machines.
         reason: Reason,
-        /// Why, for people. Of a rule that is for others it is written once, not for each object.
+        /// Why, for people.
         sentence: Arc<str>,
     },
-    /// The object must not pass.
+    /// The object is denied.
     Denied {
         /// Why, for machines.
         reason: Reason,
@@ -64,21 +68,21 @@ pub enum Outcome {
     },
 }
 
-/// One operation and where it comes from. No `Debug`: its value may be a secret.
+/// One operation and its origin. No `Debug`: the value may be a secret.
 #[derive(Clone)]
 pub struct Change {
-    /// What is done.
+    /// The operation.
     pub operation: Operation,
-    /// By which part of which rule.
+    /// The part of the rule that it comes from.
     pub origin: Origin,
 }
 
-/// A part of a rule.
+/// The part of a rule that an operation comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Origin {
     /// The rule's name.
     pub rule: Arc<str>,
-    /// `sidecars[0]`; the list alone where one operation adds all of it.
+    /// `sidecars[0]`; the list alone if one operation adds all of it.
     pub clause: Arc<str>,
     /// The name of the rule's source.
     pub source: Arc<str>,
@@ -92,7 +96,7 @@ impl Decision {
         &self.patch
     }
 
-    /// Every operation with its origin, in the order they apply; none where a rule denies.
+    /// Every operation with its origin, in the order in which they apply; none if a rule denies the object.
     pub fn changes(&self) -> &[Change] {
         self.changes.get_or_init(|| {
             let changes = self.patch.iter().zip(&self.origins);
@@ -104,7 +108,7 @@ impl Decision {
         })
     }
 
-    /// What to tell the user whose object must not pass: the messages of all rules that deny.
+    /// The messages of all rules that deny the object, for the user; `None` if no rule does.
     pub fn denial(&self) -> Option<String> {
         let messages = self.verdicts.iter().filter_map(|verdict| match &verdict.outcome {
             Outcome::Denied { message, .. } => Some(message.as_str()),

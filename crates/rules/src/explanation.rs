@@ -1,4 +1,7 @@
-//! A decision told step by step.
+//! Explains a decision: for each rule the gates that it passed or failed, and the effect of each of its parts.
+//!
+//! `evaluate` reports to a [`Trace`] while it decides. `()` ignores the reports; a [`Record`] keeps them for
+//! [`RuleSet::explain`](crate::RuleSet::explain).
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -8,15 +11,15 @@ use crate::diagnostic::Position;
 use crate::merge::{Standing, Standings};
 use crate::rule::{Clause, Rule};
 
-/// What all rules together make of one object, and on which way.
+/// The decision of all rules about one object, with the steps that led to it.
 pub struct Explanation {
-    /// One for every rule, in the order they act in.
+    /// One explanation for every rule, in the order of the rules.
     pub rules: Vec<RuleExplanation>,
-    /// What [`evaluate`](crate::RuleSet::evaluate) answers.
+    /// The result of [`evaluate`](crate::RuleSet::evaluate).
     pub decision: Decision,
 }
 
-/// The way of one rule.
+/// The explanation of one rule.
 pub struct RuleExplanation {
     /// The rule's name.
     pub rule: Arc<str>,
@@ -24,34 +27,34 @@ pub struct RuleExplanation {
     pub source: Arc<str>,
     /// The line of its name.
     pub line: usize,
-    /// Every gate before the rule acts, in the order in which they are asked.
+    /// Every gate before the rule acts, in the order of evaluation.
     pub gates: Vec<Gate>,
-    /// Every part of the rule that adds something or takes it away, in the order of the rule.
+    /// Every part of the rule that adds or removes something, in the order of the rule.
     pub clauses: Vec<ClauseExplanation>,
-    /// How it came out.
+    /// The outcome of the rule.
     pub outcome: Outcome,
 }
 
 impl RuleExplanation {
-    /// Whether some answer on the way is [presumed](Gate::presumed), and with it how it came out.
+    /// Whether the answer of a gate is [presumed](Gate::presumed), and with it the outcome.
     pub fn is_presumed(&self) -> bool {
         self.gates.iter().any(|gate| gate.presumed)
     }
 }
 
-/// One question on the way, and its answer.
+/// One question before a rule acts, and its answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Gate {
-    /// What is asked: `match.namespaces`, `opt.4` (a row of the opt-in table), `when[0]`.
+    /// The name of the question: `match.namespaces`, `opt.4` (a row of the opt-in table), `when[0]`.
     pub name: String,
-    /// The line of the rule where it says so; none where no line of it does.
+    /// The line of the rule that asks, if a line of the rule does.
     pub line: Option<usize>,
     /// The answer.
     pub passage: Passage,
-    /// Whether the answer may be another one: it goes by the name of an owner that only
-    /// [stands for](crate::Subject::presumed_owner) the one to come.
+    /// Whether the answer may differ in the cluster, because it depends on the name of an owner that is only
+    /// [presumed](crate::Subject::presumed_owner).
     pub presumed: bool,
-    /// The answer for people; holds names, and of values only those of opt-in keys.
+    /// The answer as a sentence. It contains names, and no values except those of opt-in keys.
     pub sentence: String,
 }
 
@@ -63,62 +66,62 @@ impl Gate {
     }
 }
 
-/// Whether a gate lets a rule through.
+/// The answer of a gate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Passage {
-    /// It does.
+    /// The rule passes.
     Passed,
-    /// It does not: the rule is out.
+    /// The rule does not pass and is skipped.
     Failed,
-    /// Nobody had to ask.
+    /// An earlier gate decided.
     NotReached,
 }
 
-/// What came of a part of a rule.
+/// The effect of a part of a rule.
 pub struct ClauseExplanation {
-    /// `sidecars[0]`, as in [`Origin::clause`](crate::Origin).
+    /// The path of the part, such as `sidecars[0]`, as in [`Origin::clause`](crate::Origin).
     pub text: String,
-    /// Its line.
+    /// The line of the part.
     pub line: usize,
-    /// What came of it.
+    /// The effect.
     pub effect: Effect,
-    /// The changes of the decision that it made, by their index: one for each container, perhaps, and one that it
-    /// shares with its neighbours where a whole list was added.
+    /// The indexes of its changes in the decision. A part may have a change for each container; parts share a change that
+    /// adds a whole list.
     pub changes: Vec<usize>,
-    /// The same for people.
+    /// The effect as a sentence.
     pub sentence: String,
 }
 
-/// What came of a part of a rule.
+/// The effect of a part of a rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Effect {
-    /// It changes the object.
+    /// The part adds to the object.
     Added,
-    /// It takes something away.
+    /// The part removes from the object.
     Removed,
-    /// The object held it already, wherever it belongs.
+    /// The object has the part already, in every place of it.
     There,
-    /// The object holds something else in its place, to which it yields, or which a later rule wants.
+    /// The object has something else in its place: the rule yields to it, or a later rule wants it.
     Kept,
-    /// There is nothing to do: no container that it is for, nothing to take away, or an expression leaves it out.
+    /// There is nothing to do: no container is selected, nothing is there to remove, or an expression leaves the part out.
     NotNeeded,
-    /// It is why the rule fails.
+    /// The part is the reason why the rule fails.
     Failed,
-    /// The rule is out, as a whole.
+    /// The whole rule is left out.
     NotReached,
 }
 
-/// Who hears of gates while rules are asked: nobody, at no cost, or an explanation.
+/// Receives reports during an evaluation. `()` ignores them at no cost.
 pub(crate) trait Trace {
-    /// `rule` stands before a gate. Of several answers to one question the last counts.
+    /// Reports a gate of `rule`. A later report of the same gate replaces the earlier one.
     fn gate(&mut self, rule: &Rule, gate: impl FnOnce() -> Gate);
 
-    /// How the parts of the rules that act stand in the end.
+    /// Reports the final state of the parts of all rules that act.
     fn standings(&mut self, standings: Standings);
 
-    /// Whether it is worth while to find out what to tell.
-    fn listens(&self) -> bool;
+    /// Whether reports are kept.
+    fn is_enabled(&self) -> bool;
 }
 
 impl Trace for () {
@@ -126,15 +129,15 @@ impl Trace for () {
 
     fn standings(&mut self, _: Standings) {}
 
-    fn listens(&self) -> bool {
+    fn is_enabled(&self) -> bool {
         false
     }
 }
 
-/// What was told.
+/// Keeps the reports of an evaluation.
 #[derive(Default)]
 pub(crate) struct Record {
-    /// By the name of their rule.
+    /// By the name of the rule.
     gates: HashMap<Arc<str>, Vec<Gate>>,
     standings: Standings,
 }
@@ -153,13 +156,13 @@ impl Trace for Record {
         self.standings = standings;
     }
 
-    fn listens(&self) -> bool {
+    fn is_enabled(&self) -> bool {
         true
     }
 }
 
 impl Record {
-    /// The explanation of a `decision` about `rules`, whose gates stand in `all`.
+    /// The explanation of a `decision` about `rules`. `all` returns every gate of a rule as not reached.
     pub(crate) fn explain(
         mut self,
         rules: &[Rule],
@@ -170,7 +173,7 @@ impl Record {
         for (index, change) in decision.changes().iter().enumerate() {
             changes.entry(&change.origin.rule).or_default().push((index, change));
         }
-        let told = rules.iter().zip(&decision.verdicts).map(|(rule, verdict)| {
+        let explained = rules.iter().zip(&decision.verdicts).map(|(rule, verdict)| {
             let changes = changes.get(rule.name()).map(Vec::as_slice).unwrap_or_default();
             let mut reached = self.gates.remove(&rule.name).unwrap_or_default();
             let gates = all(rule).into_iter().map(|gate| {
@@ -186,12 +189,12 @@ impl Record {
                 outcome: verdict.outcome.clone(),
             }
         });
-        let rules = told.collect();
+        let rules = explained.collect();
         Explanation { rules, decision }
     }
 }
 
-/// What came of a part that changed nothing.
+/// The effect of a part without a change.
 fn unchanged(standing: Option<Standing>) -> (Effect, &'static str) {
     match standing {
         Some(Standing::There) => (Effect::There, "the object holds it already"),
@@ -204,7 +207,7 @@ fn unchanged(standing: Option<Standing>) -> (Effect, &'static str) {
     }
 }
 
-/// Whether `clause` is `outer`, or a part of it: one operation may add a whole list.
+/// Whether `clause` is `outer` or within it. An operation that adds a whole list covers all its items.
 fn covers(outer: &str, clause: &str) -> bool {
     clause.strip_prefix(outer).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
 }
@@ -220,7 +223,7 @@ fn clauses(
         decided.is_some_and(|decided| covers(decided, &clause.text) || covers(&clause.text, decided))
     };
     let removes = |clause: &Clause| rule.removals.iter().any(|removal| removal.clause.text == clause.text);
-    let told = rule.clauses().into_iter().map(|clause| {
+    let explained = rule.clauses().into_iter().map(|clause| {
         let made = changes.iter().filter(|(_, change)| covers(&change.origin.clause, &clause.text));
         let made: Vec<usize> = made.map(|(index, _)| *index).collect();
         let (effect, sentence) = match &verdict.outcome {
@@ -250,5 +253,5 @@ fn clauses(
             sentence,
         }
     });
-    told.collect()
+    explained.collect()
 }

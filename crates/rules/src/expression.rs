@@ -1,22 +1,24 @@
-//! Expressions of the Common Expression Language: compiled when rules are read, evaluated for an object.
+//! Expressions of the Common Expression Language (CEL): compiled when rules are loaded, evaluated for an object.
 //!
-//! The syntax tree, values and most functions are the library's; parsing (docs/adr/0060) and evaluation (docs/adr/0027)
-//! are ours.
+//! `load` calls [`Expression::compile`] and [`Expression::check`]; `logic` evaluates with [`Expression::holds`] and
+//! [`Expression::overlay`] in a [`Scope`]; `proof` asks for [`Expression::requirements`]. The syntax tree, values and most
+//! functions come from the crate kube-cel. Parsing (docs/adr/0060) and evaluation (docs/adr/0027) are ours, so that both
+//! have bounds: `budget` counts steps and bytes. Start with `parse`, then `interpret`, then `functions`.
 
 mod budget;
-mod current;
+mod error;
 mod functions;
 mod interpret;
 mod lint;
 mod locate;
+mod object_value;
 mod parse;
 mod quantity;
+mod requirements;
 mod scope;
 mod types;
 mod values;
-mod wishes;
 
-use std::fmt;
 use std::sync::Arc;
 
 use kube_cel::cel::Value;
@@ -25,36 +27,36 @@ use kube_cel::cel::common::ast::IdedExpr;
 use crate::diagnostic::{self, Diagnostic, MAX_FINDINGS, Position, Source};
 use crate::overlay::Overlay;
 use crate::yaml::Node;
-pub(crate) use budget::Total;
-pub(crate) use current::Current;
+pub(crate) use budget::SharedBudget;
+pub(crate) use error::EvaluationError;
 pub(crate) use functions::Pattern;
 use interpret::Interpreter;
 pub(crate) use lint::Declared;
 use lint::{Finding, Lint};
-pub(crate) use scope::{Scope, Surroundings};
-pub(crate) use types::Mismatch;
-use types::Type;
+pub(crate) use object_value::ObjectValue;
+pub(crate) use requirements::{ITEM, Requirement};
+pub(crate) use scope::{RequestScope, Scope};
+pub(crate) use types::{Mismatch, Type};
 pub(crate) use values::text;
-pub(crate) use wishes::{ITEM, Wish};
 
-/// A compiled expression. It may hold a secret of the rule's author, so there is no `Debug`.
+/// A compiled expression. It has no `Debug`, since the rule's author may have written a secret into it.
 #[derive(Clone)]
 pub(crate) struct Expression {
     tree: IdedExpr,
-    /// How many steps stand inside each other, those of the variables that it names included.
+    /// Its depth in steps, with the steps of the variables that it names.
     depth: usize,
     pub(crate) at: Position,
     /// The field that gets its value.
     field: String,
-    /// The kind of its values, as far as it is known.
-    gives: Type,
-    /// Whether it tells the items of a list apart.
+    /// The type of its values, as far as it is known.
+    result: Type,
+    /// Whether its field is a key of a list.
     pub(crate) is_key: bool,
-    /// Whether the object as it is becoming decides about its value.
+    /// Whether it reads the object with the changes of earlier rules.
     pub(crate) reads_object: bool,
-    /// Whether it asks for the labels and annotations of the namespace.
+    /// Whether it reads the labels or annotations of the namespace.
     pub(crate) reads_namespace: bool,
-    /// Whether it may ask what the owner is called.
+    /// Whether it may read the name of the owner.
     pub(crate) reads_owner_name: bool,
 }
 
@@ -65,21 +67,9 @@ pub(crate) struct Variable {
     pub(crate) expression: Expression,
 }
 
-/// Why an expression has no value. Its words name parts of the expression, never values.
-#[derive(Clone)]
-pub(crate) enum Trouble {
-    Failed(String),
-    /// It would cost too much.
-    Exhausted {
-        /// Whether the expressions of all rules did, and not those of one.
-        together: bool,
-        ticks: u64,
-    },
-}
-
 impl Expression {
-    /// Compiles the text in `node` for the field `field`, whose rule declares the names `declared`. At most `places`
-    /// findings are told by where they stand within the text, which has to be looked for in the source.
+    /// Compiles the text of `node` for the field `field` of a rule with the names `declared`. The first `places` findings get
+    /// their place within the text, which costs a search in the source.
     pub(crate) fn compile(
         source: &Arc<Source>,
         node: &Node,
@@ -88,18 +78,18 @@ impl Expression {
         places: usize,
     ) -> Result<Self, Vec<Diagnostic>> {
         let text = node.as_text().unwrap_or_default();
-        let too_much = |trouble: Trouble| {
-            vec![source.error(&diagnostic::EXPRESSION_SIZE, node.at(), trouble.sentence())]
+        let too_much = |error: EvaluationError| {
+            vec![source.error(&diagnostic::EXPRESSION_SIZE, node.at(), error.sentence())]
         };
         declared.total.spend(text.len()).map_err(too_much)?;
-        let tree = parse::parse(text).map_err(|refused| match refused.message {
+        let tree = parse::parse(text).map_err(|error| match error.message {
             Some(message) => {
                 let (code, help) = (&diagnostic::EXPRESSION_SYNTAX, String::new());
-                located(
+                diagnostics(
                     source,
                     node,
                     (places, declared.total),
-                    vec![Finding { code, at: refused.at, message, help }],
+                    vec![Finding { code, at: error.at, message, help }],
                 )
             }
             None => vec![too_large(source, node)],
@@ -112,76 +102,45 @@ impl Expression {
         }
         if findings.is_empty() {
             let (at, field) = (node.at(), field.to_owned());
-            let (depth, gives, is_key) = (deepest, Type::Any, false);
+            let (depth, result, is_key) = (deepest, Type::Any, false);
             return Ok(Self {
                 tree,
                 depth,
                 at,
                 field,
-                gives,
+                result,
                 is_key,
                 reads_object,
                 reads_namespace,
                 reads_owner_name,
             });
         }
-        Err(located(source, node, (places, declared.total), findings))
+        Err(diagnostics(source, node, (places, declared.total), findings))
     }
 
-    /// Whether it holds.
-    pub(crate) fn holds(&self, scope: &Scope<'_>) -> Result<bool, Trouble> {
+    /// The value of a condition.
+    pub(crate) fn holds(&self, scope: &Scope<'_>) -> Result<bool, EvaluationError> {
         match Interpreter::new(scope).value(&self.tree)? {
             Value::Bool(truth) => Ok(truth),
             other => {
                 let found = values::kind(&other);
-                Err(Trouble::failed(format!("a condition is true or false, and this is {found}")))
+                Err(EvaluationError::failed(format!("a condition is true or false, and this is {found}")))
             }
         }
     }
 
-    /// What its field gets; `None` leaves the field out.
-    pub(crate) fn overlay(&self, scope: &Scope<'_>) -> Result<Option<Overlay>, Trouble> {
+    /// The value for its field; `None` leaves the field out.
+    pub(crate) fn overlay(&self, scope: &Scope<'_>) -> Result<Option<Overlay>, EvaluationError> {
         let value = Interpreter::new(scope).value(&self.tree)?;
         scope.budget.read(&value)?;
         let overlay = values::overlay(&value, &self.field)?;
         match overlay {
-            None | Some(Overlay::List(_)) if self.is_key => Err(Trouble::failed(format!(
+            None | Some(Overlay::List(_)) if self.is_key => Err(EvaluationError::failed(format!(
                 "`{}` tells the items of a list apart, so it needs a single value",
                 self.field
             ))),
             overlay => Ok(overlay),
         }
-    }
-}
-
-impl Trouble {
-    fn failed(sentence: impl Into<String>) -> Self {
-        Self::Failed(sentence.into())
-    }
-
-    fn within(self, variable: &str) -> Self {
-        match self {
-            Self::Failed(sentence) => Self::Failed(format!("variable `{variable}`: {sentence}")),
-            exhausted @ Self::Exhausted { .. } => exhausted,
-        }
-    }
-
-    pub(crate) fn sentence(&self) -> String {
-        match self {
-            Self::Failed(sentence) => sentence.clone(),
-            Self::Exhausted { together: false, ticks } => {
-                format!("the expressions of the rule need more than {ticks} ticks")
-            }
-            Self::Exhausted { together: true, ticks } => {
-                format!("the expressions of all rules together need more than {ticks} ticks")
-            }
-        }
-    }
-}
-
-impl fmt::Debug for Trouble {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(&self.sentence())
     }
 }
 
@@ -195,12 +154,12 @@ fn too_large(source: &Arc<Source>, node: &Node) -> Diagnostic {
     finding.with_help("cut a long one into `variables`; of a deep one let fewer steps build on each other")
 }
 
-/// What was found in the text of `node`; the first `places` of it with the place, which is looked for in the source, the
-/// others where the text begins.
-fn located(
+/// Diagnostics of `findings` in the text of `node`. The first `places` point to their place in the text, the others to its
+/// start.
+fn diagnostics(
     source: &Arc<Source>,
     node: &Node,
-    (places, total): (usize, &Total),
+    (places, total): (usize, &SharedBudget),
     findings: Vec<Finding>,
 ) -> Vec<Diagnostic> {
     let start = Position { line: node.at().line.saturating_sub(source.lines_before), ..node.at() };
@@ -212,11 +171,11 @@ fn located(
         let place = locate::locate(&source.text, start, text, offset);
         Position { line: place.line + source.lines_before, ..place }
     };
-    let told = findings.into_iter().take(MAX_FINDINGS).enumerate().map(|(index, finding)| {
-        let told = source.error(finding.code, place(index, finding.at), finding.message);
-        if finding.help.is_empty() { told } else { told.with_help(finding.help) }
+    let diagnostics = findings.into_iter().take(MAX_FINDINGS).enumerate().map(|(index, finding)| {
+        let diagnostic = source.error(finding.code, place(index, finding.at), finding.message);
+        if finding.help.is_empty() { diagnostic } else { diagnostic.with_help(finding.help) }
     });
-    told.collect()
+    diagnostics.collect()
 }
 
 #[cfg(test)]

@@ -33,6 +33,7 @@ macro_rules! api_version {
 mod decision;
 pub mod diagnostic;
 mod digest;
+mod duration;
 mod evaluate;
 mod explanation;
 mod expression;

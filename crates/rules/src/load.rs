@@ -24,7 +24,7 @@ use vestibule_patch::Schema;
 
 use crate::diagnostic::{self, Diagnostic, MAX_FINDINGS, Position, Severity, Source};
 use crate::digest;
-use crate::expression::Total;
+use crate::expression::SharedBudget;
 use crate::rule::Rule;
 use crate::settings::Settings;
 use crate::yaml::{self, Text};
@@ -67,7 +67,7 @@ pub(crate) fn documents<'s>(
     digests.sort_unstable();
     let hash_of_all = digest::short(digests.iter().filter_map(|whole| whole.get(..digest::SHORT))).into();
     let (mut loaded, mut findings) = (Vec::new(), Vec::new());
-    let total = Total::of_a_load();
+    let total = SharedBudget::of_a_load();
     for (documents, problems) in read {
         findings.extend(problems);
         for document in documents.iter().filter(|document| !is_settings(document.root())) {
@@ -121,7 +121,7 @@ fn settings_of<'d>(documents: impl Iterator<Item = &'d yaml::Document>) -> (Sett
     let mut first: Option<(Settings, String)> = None;
     for document in documents {
         let source = Arc::clone(document.source_text());
-        let mut reader = Reader::new(source, true, Total::of_a_load());
+        let mut reader = Reader::new(source, true, SharedBudget::of_a_load());
         let settings = settings::settings(&mut reader, document.root());
         let at = document.root().at();
         if let Some((_, location)) = &first {

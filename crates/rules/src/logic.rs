@@ -1,11 +1,14 @@
-//! What a rule computes: its parameters, variables and conditions, and itself once expressions have values.
+//! The parameters, variables and conditions of a rule, and the rule with the values of its expressions.
+//!
+//! `evaluate` asks [`Logic::declined`] whether the conditions hold, and [`instantiate`] for a rule without expressions before
+//! `merge` applies it. `keys` does the same for keys of lists, which must be known before anything is merged.
 
 mod keys;
 
 use std::sync::Arc;
 
 use crate::diagnostic::Position;
-use crate::expression::{Expression, Scope, Trouble, Variable};
+use crate::expression::{EvaluationError, Expression, Scope, Variable};
 use crate::merge::Failure;
 use crate::overlay::{Member, Overlay};
 use crate::parameter::Parameter;
@@ -14,32 +17,32 @@ use crate::rule::{Base, Clause, Item, PartDestination, Rule};
 use crate::syntax;
 pub(crate) use keys::{checked as checked_keys, with_keys};
 
-/// What is computed for every object.
+/// The computed parts of a rule.
 #[derive(Clone, Default)]
 pub(crate) struct Logic {
     pub(crate) parameters: Vec<Parameter>,
     pub(crate) variables: Vec<Variable>,
-    /// Each must hold.
+    /// The conditions; all of them must hold.
     pub(crate) when: Vec<Expression>,
-    /// Whether values of the rule are expressions.
+    /// Whether any value of the rule is an expression.
     pub(crate) dynamic: bool,
-    /// Whether what tells items apart is an expression, anywhere in the rule.
+    /// Whether any key of a list in the rule is an expression.
     pub(crate) computes_keys: bool,
-    /// Whether the object as it is becoming decides about any of it.
+    /// Whether any expression reads the object with the changes of earlier rules.
     pub(crate) reads_object: bool,
-    /// Whether the annotations or labels of the namespace do.
+    /// Whether any expression or parameter reads the labels or annotations of the namespace.
     pub(crate) reads_namespace: bool,
-    /// Whether what the owner is called may.
+    /// Whether any expression may read the name of the owner.
     pub(crate) reads_owner_name: bool,
 }
 
 impl Logic {
-    /// Whether nothing can keep the rule from acting.
+    /// Whether the rule has neither conditions nor parameters.
     pub(crate) fn is_empty(&self) -> bool {
         self.when.is_empty() && self.parameters.is_empty()
     }
 
-    /// Whether there is nothing to compute for an object.
+    /// Whether the rule is the same for every object.
     pub(crate) fn is_fixed(&self) -> bool {
         self.when.is_empty() && !self.dynamic
     }
@@ -51,15 +54,15 @@ impl Logic {
             match condition.holds(scope) {
                 Ok(true) => {}
                 Ok(false) => return Ok(Some(clause)),
-                Err(trouble) => return Err(failure(clause, &trouble)),
+                Err(error) => return Err(failure(clause, &error)),
             }
         }
         Ok(None)
     }
 }
 
-/// `rule` with values for its expressions, checked as the reader checks those that are written out.
-/// `None` where it has none.
+/// `rule` with the values of its expressions, which get the same checks as written values. `None` where it has no
+/// expressions.
 pub(crate) fn instantiate(rule: &Rule, scope: &Scope<'_>) -> Result<Option<Rule>, Failure> {
     if !rule.logic.dynamic {
         return Ok(None);
@@ -69,7 +72,7 @@ pub(crate) fn instantiate(rule: &Rule, scope: &Scope<'_>) -> Result<Option<Rule>
     Ok(Some(rule))
 }
 
-/// Gives the expressions of `item` their values; `false` where the item is left out.
+/// Gives the expressions of `item` their values; `false` if the item is left out.
 fn instantiate_item(
     destination: &PartDestination<'_>,
     item: &mut Item,
@@ -99,18 +102,18 @@ fn instantiate_item(
 }
 
 fn computed(item: &Item, scope: &Scope<'_>) -> Result<Option<Overlay>, Failure> {
-    resolved(&item.overlay, scope).map_err(|(trouble, at)| {
+    resolved(&item.overlay, scope).map_err(|(error, at)| {
         let clause = Clause { text: Arc::clone(&item.clause.text), at };
-        failure(clause, &trouble)
+        failure(clause, &error)
     })
 }
 
-/// `overlay` with values for its expressions; `None` where it is left out.
+/// `overlay` with the values of its expressions; `None` where it is left out.
 // Recursion is bounded by the depth of the rule's document.
-fn resolved(overlay: &Overlay, scope: &Scope<'_>) -> Result<Option<Overlay>, (Trouble, Position)> {
+fn resolved(overlay: &Overlay, scope: &Scope<'_>) -> Result<Option<Overlay>, (EvaluationError, Position)> {
     match overlay {
         Overlay::Expression(expression) => {
-            let value = expression.overlay(scope).map_err(|trouble| (trouble, expression.at))?;
+            let value = expression.overlay(scope).map_err(|error| (error, expression.at))?;
             Ok(value.filter(|value| !matches!(value, Overlay::List(items) if items.is_empty())))
         }
         Overlay::List(items) => {
@@ -138,8 +141,8 @@ fn checked(item: &Item, field: &str, overlay: &Overlay) -> Result<(), Failure> {
     }
     let ports = if field == "ports" { std::slice::from_ref(overlay) } else { ports(overlay) };
     let named = ports.iter().filter_map(|port| port.text("name")).try_for_each(syntax::port);
-    let refused = named.err().map(|wanted| format!("the name of a port wants {wanted}"));
-    match refused.or_else(|| type_error(field, overlay)) {
+    let invalid_port = named.err().map(|wanted| format!("the name of a port wants {wanted}"));
+    match invalid_port.or_else(|| type_error(field, overlay)) {
         Some(sentence) => Err(Failure { clause: item.clause.clone(), sentence, conflict: None }),
         None => Ok(()),
     }
@@ -149,7 +152,7 @@ fn ports(overlay: &Overlay) -> &[Overlay] {
     overlay.get("ports").map(Overlay::items).unwrap_or_default()
 }
 
-fn failure(clause: Clause, trouble: &Trouble) -> Failure {
-    let sentence = format!("`{}`: {}", clause.text, trouble.sentence());
+fn failure(clause: Clause, error: &EvaluationError) -> Failure {
+    let sentence = format!("`{}`: {}", clause.text, error.sentence());
     Failure { clause, sentence, conflict: None }
 }

@@ -1,22 +1,25 @@
-//! Typed, bounded parameters: what users may say by annotations, and nothing else.
+//! The parameters of a rule: values with a type and bounds, which users set by annotations of a pod or its namespace.
+//!
+//! `load` builds a [`Parameter`] from each item of `parameters`; `evaluate` calls [`values`] before the rule's expressions.
 
 use std::collections::BTreeMap;
 
 use kube_cel::cel::Value;
 
 use crate::diagnostic::Position;
-use crate::expression::{self, Pattern, Total, Trouble};
+use crate::duration::nanoseconds;
+use crate::expression::{self, EvaluationError, Pattern, SharedBudget};
 use crate::quantity::nanos;
 use crate::rule::{Clause, Rule};
 use crate::subject::{Received, Subject};
 
-/// The longest text without a `max` of its own, in characters.
+/// The longest text of a parameter without `max`, in characters.
 const MAX_LENGTH: i128 = 1024;
 
-/// What is wanted instead of a text that takes too long to be matched.
+/// The end of the message for a text whose match is beyond the budget.
 const UNAFFORDABLE: &str = "a text for which its pattern and those of all other rules need fewer ticks";
 
-/// One of `parameters`.
+/// An item of `parameters`.
 #[derive(Clone)]
 pub(crate) struct Parameter {
     pub(crate) name: String,
@@ -27,7 +30,7 @@ pub(crate) struct Parameter {
     pub(crate) from: AnnotationSource,
 }
 
-/// Whose annotation it is.
+/// The object whose annotation gives the value.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum AnnotationSource {
     Pod,
@@ -44,31 +47,30 @@ pub(crate) enum Type {
     Text,
 }
 
-/// Which values a parameter takes.
+/// The values that a parameter accepts.
 #[derive(Clone)]
 pub(crate) struct Bounds {
     pub(crate) of: Type,
-    /// As written, and as a number.
+    /// The bound as it is written, and as a number.
     pub(crate) least: Option<(String, i128)>,
     pub(crate) most: Option<(String, i128)>,
-    /// All of the value must fit.
+    /// It must match the whole value.
     pub(crate) pattern: Option<Pattern>,
     pub(crate) values: Vec<String>,
 }
 
-/// Why a parameter has no value.
+/// Why a parameter has no valid value.
 pub(crate) struct Invalid {
     pub(crate) clause: Clause,
     pub(crate) sentence: String,
 }
 
-/// The values of all parameters of `rule`. What is read is the object as received; what their patterns cost is taken
-/// from `total`.
+/// The values of all parameters of `rule` for the object as received. Patterns are charged to `total`.
 pub(crate) fn values(
     rule: &Rule,
     subject: &Subject<'_>,
     received: &Received<'_>,
-    total: &Total,
+    total: &SharedBudget,
 ) -> Result<BTreeMap<String, Value>, Invalid> {
     let mut values = BTreeMap::new();
     for parameter in &rule.logic.parameters {
@@ -82,12 +84,21 @@ pub(crate) fn values(
 }
 
 impl Parameter {
-    /// Whether it is what the pod's annotation `key` says.
-    pub(crate) fn reads(&self, key: &str) -> bool {
-        self.from == AnnotationSource::Pod && self.annotation.as_deref() == Some(key)
+    /// The type of `params.NAME` in expressions.
+    pub(crate) fn expression_type(&self) -> expression::Type {
+        match self.bounds.of {
+            Type::Int => expression::Type::Int,
+            Type::Bool => expression::Type::Bool,
+            Type::Duration | Type::Enum | Type::Quantity | Type::Text => expression::Type::Text,
+        }
     }
 
-    /// A value that it takes, if one is easily found.
+    /// The annotation of the pod that gives its value.
+    pub(crate) fn pod_annotation(&self) -> Option<&str> {
+        self.annotation.as_deref().filter(|_| self.from == AnnotationSource::Pod)
+    }
+
+    /// A value that it accepts, if one of a few simple candidates fits.
     pub(crate) fn example(&self) -> Option<String> {
         const SOME: [&str; 12] = [
             "x",
@@ -114,17 +125,22 @@ impl Parameter {
         let edges = [bound(least), bound(most)].into_iter().flatten();
         let long = [length(least), length(most)].into_iter().flatten().map(|length| "x".repeat(length));
         let some = SOME.into_iter().map(str::to_owned).chain(edges).chain(long);
-        let total = Total::of_a_request();
+        let total = SharedBudget::of_a_request();
         some.chain(values.iter().cloned()).find(|text| self.bounds.value(text, &total).is_ok())
     }
 
-    fn value(&self, subject: &Subject<'_>, received: &Received<'_>, total: &Total) -> Result<Value, String> {
+    fn value(
+        &self,
+        subject: &Subject<'_>,
+        received: &Received<'_>,
+        total: &SharedBudget,
+    ) -> Result<Value, String> {
         let of = |key: &str| match self.from {
             AnnotationSource::Pod => received.annotation(key),
             AnnotationSource::Namespace => subject.facts?.annotations.get(key).map(String::as_str),
         };
-        let said = self.annotation.as_deref().and_then(|key| Some((key, of(key)?)));
-        if let Some((key, text)) = said {
+        let annotated = self.annotation.as_deref().and_then(|key| Some((key, of(key)?)));
+        if let Some((key, text)) = annotated {
             return self.bounds.value(text, total).map_err(|wanted| {
                 let whose = if self.from == AnnotationSource::Pod { "pod" } else { "namespace" };
                 format!("annotation `{key}` of the {whose} wants {wanted}")
@@ -144,8 +160,8 @@ impl Parameter {
 }
 
 impl Bounds {
-    /// The value that `text` stands for, or what is wanted instead.
-    pub(crate) fn value(&self, text: &str, total: &Total) -> Result<Value, String> {
+    /// The value of `text`, or the values that are accepted, for a message.
+    pub(crate) fn value(&self, text: &str, total: &SharedBudget) -> Result<Value, String> {
         total.look_through(text.len()).map_err(|_| UNAFFORDABLE.to_owned())?;
         if !self.fits(text) {
             return Err(self.wanted());
@@ -159,7 +175,7 @@ impl Bounds {
         self.read(text).ok_or_else(|| self.wanted())
     }
 
-    /// `text` as a number that bounds can be compared with: the length of what is no number.
+    /// The number that is compared with the bounds: the value of a number, the length of a text.
     pub(crate) fn number(of: Type, text: &str) -> Option<i128> {
         match of {
             Type::Int => text.parse::<i64>().ok().map(i128::from),
@@ -170,7 +186,7 @@ impl Bounds {
         }
     }
 
-    /// Whether `text` is within the bounds, whatever the pattern says.
+    /// Whether `text` is within the bounds. The pattern is not checked.
     fn fits(&self, text: &str) -> bool {
         let Some(number) = Self::number(self.of, text) else { return false };
         let most = self.most.as_ref().map(|(_, most)| *most);
@@ -178,7 +194,7 @@ impl Bounds {
         self.least.as_ref().is_none_or(|(_, least)| number >= *least)
             && most.is_none_or(|most| number <= most)
             && match (self.of, &self.pattern) {
-                // The kubelet replaces `$(X)`, and a line break begins a new line of whatever reads the value.
+                // The kubelet expands `$(X)`, and a line break could add a line to a configuration file.
                 (Type::Text, None) => !text.contains("$(") && !text.chars().any(char::is_control),
                 (Type::Enum, _) => self.values.iter().any(|value| value == text),
                 _ => true,
@@ -218,50 +234,9 @@ impl Bounds {
     }
 }
 
-/// The pattern that all of a value has to fit.
-pub(crate) fn compile_anchored(pattern: &str, total: &Total) -> Result<Pattern, Trouble> {
+/// Compiles `pattern` so that it matches whole values only.
+pub(crate) fn compile_anchored(pattern: &str, total: &SharedBudget) -> Result<Pattern, EvaluationError> {
     let compile = |pattern: &str| Pattern::compile(pattern, |steps| total.spend(steps));
     compile(pattern)?;
     compile(&format!(r"\A(?:{pattern})\z"))
-}
-
-/// A duration as Go writes them: `1h30m`, `1.5s`.
-pub(crate) fn nanoseconds(text: &str) -> Option<i128> {
-    let unsigned = text.strip_prefix(['-', '+']).unwrap_or(text);
-    let mut rest = unsigned;
-    let mut sum = 0_i128;
-    while !rest.is_empty() {
-        let end = rest.find(|c: char| !c.is_ascii_digit() && c != '.')?;
-        let (number, after) = rest.split_at(end);
-        let end = after.find(|c: char| c.is_ascii_digit() || c == '.').unwrap_or(after.len());
-        let (unit, next) = after.split_at(end);
-        let scale = match unit {
-            "ns" => 1,
-            "us" | "µs" => 1_000,
-            "ms" => 1_000_000,
-            "s" => 1_000_000_000,
-            "m" => 60_000_000_000,
-            "h" => 3_600_000_000_000,
-            _ => return None,
-        };
-        // A number without suffix, in billionths.
-        sum = sum.checked_add(nanos(number)?.checked_mul(scale)? / 1_000_000_000)?;
-        rest = next;
-    }
-    let known = !unsigned.is_empty() && i64::try_from(sum).is_ok();
-    known.then_some(if text.starts_with('-') { -sum } else { sum })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::nanoseconds;
-
-    #[test]
-    fn durations() {
-        assert_eq!(nanoseconds("1m30s"), Some(90_000_000_000));
-        assert_eq!(nanoseconds("-1.5ms"), Some(-1_500_000));
-        for text in ["", "1", "s", "1x", "1s2", "1 s", "9999999999h", "-", "1.2.3s"] {
-            assert_eq!(nanoseconds(text), None, "{text}");
-        }
-    }
 }

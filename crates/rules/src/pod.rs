@@ -49,7 +49,7 @@ const TEXTS: &[&str] = &[
     "workingDir",
 ];
 
-/// Members that are maps from text to text.
+/// Members that are maps from string to string.
 const TEXT_MAPS: &[&str] = &[
     "annotations",
     "labels",

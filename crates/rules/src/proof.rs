@@ -1,8 +1,11 @@
-//! Rules proved on pods of our own before they meet anybody's: what a rule made, it must leave alone.
+//! Proves that rules settle: evaluates them on sample pods and evaluates the result once more, which must change nothing.
+//!
+//! The injector calls [`RuleSet::prove_further`] before it puts rules in force, `lint` calls [`RuleSet::prove`]. `request`
+//! makes a request that a rule applies to, `corpus` holds the sample pods, `cache` remembers what has been proved.
 
+mod cache;
 mod corpus;
-mod proofs;
-mod scene;
+mod request;
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -12,36 +15,34 @@ use crate::decision::{Change, Decision, Outcome};
 use crate::diagnostic::{self, Diagnostic};
 use crate::digest;
 use crate::evaluate::RuleSet;
-use crate::evaluate::{EXHAUSTED, RESTLESS};
 use crate::rule::{Resource, Rule, Verb};
 use crate::subject::Subject;
-pub use proofs::Proofs;
-use scene::Scene;
+pub use cache::Proofs;
+use request::SampleRequest;
 
-/// So many different objects are shown to all rules together: each is made for as many of them as can be met at once.
-const SCENES: usize = 8;
+/// The requests that one batch of rules is proved on. Each request meets the conditions of as many rules as possible.
+const MAX_REQUESTS: usize = 8;
 
-/// So many rules are laid in together: the work for all on one object grows with their square.
-const TOGETHER: usize = 50;
+/// The rules that are proved together: the work for one object grows with the square of their number.
+const BATCH: usize = 50;
 
 impl RuleSet {
-    /// Applies every rule alone, and all of them together (fifty at a time, in the order they act in), to a small corpus of pods (a bare one, one with sidecars, a
-    /// Job's, one with fields that nobody knows yet, and so on), each made so that the rules mean it (labels, annotations
-    /// for parameters, what conditions compare with texts; no roll-out), and evaluates the result once more: that must
-    /// change nothing, since the API server does ask twice. A rule that acts on none of them is proved alone as if its
-    /// conditions held, but for those that read the object: they may be what brings it to rest.
+    /// Evaluates every rule alone, and all rules together (50 at a time, in their order), on a small corpus of pods: a bare
+    /// pod, a pod with sidecars, a pod of a Job, a pod with unknown fields, and so on. The pods get the labels, annotations
+    /// and fields that the rules ask for, and roll-outs are ignored. The result is evaluated once more, as the API server
+    /// may do, and that must change nothing. A rule that acts on none of the pods is proved alone once more without those of
+    /// its conditions that do not read the object; a condition that reads the object may be the reason why the rule settles.
     ///
     /// The work grows with the number of rules.
     ///
     /// # Errors
-    /// The rules that change what they made themselves, or what the others made of it: with the line that does, and the
-    /// pod that shows it. One finding for each rule.
+    /// One finding for each rule that changes its own result or the result of the other rules, with its line and the pod.
     pub fn prove(&self) -> Result<(), Vec<Diagnostic>> {
         self.prove_further(&Proofs::default(), || true)
     }
 
-    /// The same, without what is `known` by now to come to rest, and as long as it `goes_on`: what was not proved by then is
-    /// taken for good. What `known` has must have been proved by rules of the same schema.
+    /// Does the same without the rules that `known` holds, and stops when `goes_on` is false: rules that were not reached
+    /// count as proved. `known` must come from rules of the same schema.
     ///
     /// # Errors
     /// As [`RuleSet::prove`].
@@ -49,8 +50,8 @@ impl RuleSet {
         let mut findings = Vec::new();
         let mut unstable = HashSet::new();
         for rule in self.rules() {
-            let name = self.name_of("alone", std::slice::from_ref(rule));
-            if known.has(&name) {
+            let key = cache_key("alone", std::slice::from_ref(rule));
+            if known.contains(&key) {
                 continue;
             }
             if !goes_on() {
@@ -61,7 +62,7 @@ impl RuleSet {
                     unstable.insert(rule.name());
                     findings.push(finding);
                 }
-                None => known.note(name),
+                None => known.insert(key),
             }
         }
         if self.rules().len() > 1 {
@@ -70,36 +71,25 @@ impl RuleSet {
         if findings.is_empty() { Ok(()) } else { Err(findings) }
     }
 
-    /// Where the rule acts on nothing that can be made for it, it is proved once more without its conditions.
     fn prove_alone(&self, rule: &Rule) -> Option<Diagnostic> {
-        let mut scene = Scene::default();
-        if !scene.admit(rule) {
+        let mut request = SampleRequest::default();
+        if !request.satisfy(rule) {
             return None;
         }
         let prove = |rule: Rule, acted: &mut bool| {
             let alone = self.with_rules(vec![rule]);
-            let mut objects = scene.objects(alone.rules().first()?.targets());
-            objects.find_map(|(name, object)| alone.unsettled(&scene, &name, &object, acted))
+            let mut objects = request.objects(alone.rules().first()?.targets());
+            objects.find_map(|(name, object)| alone.prove_on(&request, &name, &object, acted))
         };
         let mut acted = false;
-        let found = prove(scene::for_everybody(rule), &mut acted);
+        let found = prove(request::without_rollout(rule), &mut acted);
         if found.is_some() || acted {
             return found;
         }
-        prove(scene::without_conditions(&scene::for_everybody(rule))?, &mut acted)
+        prove(request::without_conditions(&request::without_rollout(rule))?, &mut acted)
     }
 
-    /// What is proved `how` of `rules`: all that they are made of. Settings make something else of some sidecars; all other
-    /// rules are the same under any.
-    fn name_of(&self, how: &str, rules: &[Rule]) -> String {
-        let documents = rules.iter().flat_map(|rule| {
-            let lists = rule.injected.iter().map(|one| one.list);
-            std::iter::once(&*rule.digest).chain(lists)
-        });
-        digest::full(std::iter::once(how).chain(documents))
-    }
-
-    /// A rule that is unstable alone has been reported, and would only be so again.
+    /// Leaves out the `unstable` rules, which have a finding already.
     fn prove_together(
         &self,
         unstable: &HashSet<&str>,
@@ -107,58 +97,59 @@ impl RuleSet {
         goes_on: impl Fn() -> bool,
     ) -> Vec<Diagnostic> {
         let stable = self.rules().iter().filter(|rule| !unstable.contains(rule.name()));
-        let stable: Vec<Rule> = stable.map(scene::for_everybody).collect();
+        let stable: Vec<Rule> = stable.map(request::without_rollout).collect();
         let mut findings: Vec<Diagnostic> = Vec::new();
-        for some in stable.chunks(TOGETHER) {
-            let name = self.name_of("together", some);
-            if known.has(&name) {
+        for batch in stable.chunks(BATCH) {
+            let key = cache_key("together", batch);
+            if known.contains(&key) {
                 continue;
             }
-            let mut come_to_rest = true;
-            let together = self.with_rules(some.to_vec());
-            let targets: BTreeSet<Resource> = some.iter().flat_map(|rule| rule.targets.clone()).collect();
+            let mut settles = true;
+            let together = self.with_rules(batch.to_vec());
+            let targets: BTreeSet<Resource> = batch.iter().flat_map(|rule| rule.targets.clone()).collect();
             let targets: Vec<Resource> = targets.into_iter().collect();
-            let mut left: Vec<&Rule> = some.iter().collect();
-            for _ in 0..SCENES {
+            let mut remaining: Vec<&Rule> = batch.iter().collect();
+            for _ in 0..MAX_REQUESTS {
                 if !goes_on() {
                     return findings;
                 }
-                let mut scene = Scene::default();
-                left.retain(|rule| !scene.admit(rule));
-                let objects = scene.objects(&targets);
+                let mut request = SampleRequest::default();
+                remaining.retain(|rule| !request.satisfy(rule));
+                let objects = request.objects(&targets);
                 for finding in objects
-                    .filter_map(|(name, object)| together.unsettled(&scene, &name, &object, &mut false))
+                    .filter_map(|(name, object)| together.prove_on(&request, &name, &object, &mut false))
                 {
-                    come_to_rest = false;
+                    settles = false;
                     let place = |finding: &Diagnostic| (finding.source().to_owned(), finding.position());
                     if !findings.iter().any(|other| place(other) == place(&finding)) {
                         findings.push(finding);
                     }
                 }
-                if left.is_empty() {
+                if remaining.is_empty() {
                     break;
                 }
             }
-            if come_to_rest {
-                known.note(name);
+            if settles {
+                known.insert(key);
             }
         }
         findings
     }
 
-    /// What a second evaluation does that it should not. Notes in `acted` whether any rule had its way.
-    fn unsettled(
+    /// Evaluates `object` and then its result. Sets `acted` where a rule was applied.
+    fn prove_on(
         &self,
-        scene: &Scene,
+        request: &SampleRequest,
         name: &str,
         object: &(Resource, String),
         acted: &mut bool,
     ) -> Option<Diagnostic> {
         let (resource, object) = object;
-        let (facts, user) = (&scene.facts, scene.user());
-        let subject =
-            Subject::new(object, *resource, Verb::Create, &scene.namespace).facts(facts).name("web");
-        let subject = subject.user(Some(&user));
+        let user = request.user();
+        let subject = Subject::new(object, *resource, Verb::Create, &request.namespace)
+            .facts(&request.facts)
+            .name("web")
+            .user(Some(&user));
         let first = self.evaluate(&subject).ok()?;
         *acted |= first.verdicts.iter().any(|verdict| matches!(verdict.outcome, Outcome::Applied));
         let mut document = Document::parse(object).ok()?;
@@ -172,47 +163,40 @@ impl RuleSet {
         let rule_of = |name: &str| self.rules().iter().find(|rule| rule.name() == name);
         let changed =
             second.changes().iter().find_map(|change| Some((rule_of(&change.origin.rule)?, change)));
-        let denied = |decision: &Decision| {
-            let mut verdicts = decision.verdicts.iter();
-            let found = verdicts.find(|one| matches!(one.outcome, Outcome::Denied { .. }))?;
-            rule_of(&found.rule)
-        };
-        let (rule, at, message) = match changed {
-            Some((rule, Change { operation, origin, .. })) => {
-                let message = format!(
-                    "rule `{}` never comes to rest: a second evaluation of {name} changes {} again",
-                    origin.rule,
-                    operation.path()
-                );
-                (rule, rule.text.start_of(origin.line), message)
-            }
-            None if self.restless(first).is_some() => {
-                let (rule, why) = self.restless(first)?;
-                (rule, rule.at, format!("rule `{}` never comes to rest on {name}: {why}", rule.name))
-            }
-            None => {
-                let rule = denied(second).filter(|_| denied(first).is_none())?;
-                let message =
-                    format!("rule `{}` denies {name} in the form that the rules gave it", rule.name);
-                (rule, rule.at, message)
-            }
+        let (rule, at, message) = if let Some((rule, Change { operation, origin, .. })) = changed {
+            let message = format!(
+                "rule `{}` never comes to rest: a second evaluation of {name} changes {} again",
+                origin.rule,
+                operation.path()
+            );
+            (rule, rule.text.start_of(origin.line), message)
+        } else if let Some((rule, why)) = &first.unsettled {
+            let rule = rule_of(rule)?;
+            let message = format!("rule `{}` never comes to rest on {name}: {}", rule.name, why.sentence());
+            (rule, rule.at, message)
+        } else {
+            let rule = denied_by(second).filter(|_| denied_by(first).is_none()).and_then(rule_of)?;
+            let message = format!("rule `{}` denies {name} in the form that the rules gave it", rule.name);
+            (rule, rule.at, message)
         };
         let help =
             "the API server evaluates twice: let what the rule writes not depend on what the rules write";
         Some(rule.text.error(&diagnostic::UNSTABLE, at, message).with_help(help))
     }
-
-    /// A rule that was left out because it would not end, and why.
-    fn restless(&self, decision: &Decision) -> Option<(&Rule, &'static str)> {
-        let (name, why) = decision.verdicts.iter().find_map(|verdict| match &verdict.outcome {
-            Outcome::Skipped { sentence, .. } => Some((&verdict.rule, unending(sentence)?)),
-            Outcome::Denied { message, .. } => Some((&verdict.rule, unending(message)?)),
-            _ => None,
-        })?;
-        Some((self.rules().iter().find(|rule| rule.name == *name)?, why))
-    }
 }
 
-fn unending(said: &str) -> Option<&'static str> {
-    [RESTLESS, EXHAUSTED].into_iter().find(|why| said.contains(why))
+/// The key of a proof: a digest of the documents of `rules`. It holds the list of each sidecar too, since settings decide
+/// about it.
+fn cache_key(how: &str, rules: &[Rule]) -> String {
+    let documents = rules.iter().flat_map(|rule| {
+        let lists = rule.injected.iter().map(|one| one.list);
+        std::iter::once(&*rule.digest).chain(lists)
+    });
+    digest::full(std::iter::once(how).chain(documents))
+}
+
+/// The name of the first rule that denies the object.
+fn denied_by(decision: &Decision) -> Option<&str> {
+    let denied = decision.verdicts.iter().find(|one| matches!(one.outcome, Outcome::Denied { .. }));
+    denied.map(|verdict| &*verdict.rule)
 }

@@ -1,12 +1,12 @@
 //! Kubernetes quantities, compared by value: `100m` is `0.1`.
 
-/// A quantity, taken apart: the digits before and behind the dot, times `factor` and ten to the power of `power`.
+/// The parts of a quantity: the digits before and behind the dot, times `factor`, times ten to the power of `power`.
 pub(crate) struct Written<'t> {
     pub(crate) negative: bool,
-    /// Without zeros in front.
+    /// Without leading zeros.
     pub(crate) whole: &'t str,
     pub(crate) fraction: &'t str,
-    /// Whether there are digits at all, zeros among them: Kubernetes takes `m` for a quantity, and `Ei` for none.
+    /// Whether there are any digits. Without digits, Kubernetes accepts `m` as a quantity and refuses `Ei`.
     pub(crate) has_digits: bool,
     pub(crate) factor: i64,
     pub(crate) power: i32,
@@ -30,25 +30,32 @@ impl<'t> Written<'t> {
             power,
         })
     }
+
+    /// The amount in billionths, unless 128 bits do not hold it.
+    pub(crate) fn nanos(&self) -> Option<i128> {
+        let Self { negative, whole, fraction, factor, power, .. } = *self;
+        if !(-30..=30).contains(&power) {
+            return None;
+        }
+        let mantissa: i128 = format!("0{whole}{fraction}").parse().ok()?;
+        let power = power + 9 - i32::try_from(fraction.len()).ok()?;
+        let scaled = mantissa.checked_mul(factor.into())?;
+        let ten = 10_i128.checked_pow(power.unsigned_abs())?;
+        // Amounts finer than a billionth are rounded away from zero, as in Kubernetes.
+        let amount = if power < 0 { scaled.checked_add(ten - 1)? / ten } else { scaled.checked_mul(ten)? };
+        // With a binary suffix an amount is at most 2^63 - 1, as in Kubernetes.
+        let amount = if factor > 1 { amount.min(i128::from(i64::MAX) * 1_000_000_000) } else { amount };
+        Some(if negative { -amount } else { amount })
+    }
 }
 
 /// The amount in billionths, or `None` where the text is no quantity or too large to compare.
 pub(crate) fn nanos(text: &str) -> Option<i128> {
-    let Written { negative, whole, fraction, has_digits, factor, power } = Written::parse(text)?;
-    if !has_digits || !(-30..=30).contains(&power) {
-        return None;
-    }
-    let mantissa: i128 = format!("0{whole}{fraction}").parse().ok()?;
-    let power = power + 9 - i32::try_from(fraction.len()).ok()?;
-    let scaled = mantissa.checked_mul(factor.into())?;
-    let ten = 10_i128.checked_pow(power.unsigned_abs())?;
-    // Finer than a billionth is rounded up, as the API server does.
-    let amount = if power < 0 { scaled.checked_add(ten - 1)? / ten } else { scaled.checked_mul(ten)? };
-    Some(if negative { -amount } else { amount })
+    Written::parse(text).filter(|written| written.has_digits)?.nanos()
 }
 
-/// A suffix as a factor and a power of ten, of which Kubernetes keeps 32 bits.
-#[expect(clippy::cast_possible_truncation, reason = "as there")]
+/// The factor and the power of ten of a suffix.
+#[expect(clippy::cast_possible_truncation, reason = "Kubernetes keeps 32 bits of the exponent")]
 fn scale(suffix: &str) -> Option<(i64, i32)> {
     Some(match suffix {
         "n" => (1, -9),
@@ -76,7 +83,7 @@ mod tests {
     use super::nanos;
 
     #[test]
-    fn spellings_of_one_amount() {
+    fn different_spellings_of_an_amount_are_equal() {
         for same in
             [&["100m", "0.1", ".1", "100e-3", "1e-1"][..], &["1Gi", "1024Mi", "1073741824"], &["1k", "1e3"]]
         {
@@ -88,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_none() {
+    fn texts_that_are_no_quantity() {
         for text in ["", ".", "m", "1.2.3", "1 Gi", "1GiB", "one", "1e", "1ee3", "--1", "1e99"] {
             assert_eq!(nanos(text), None, "{text}");
         }

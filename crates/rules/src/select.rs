@@ -1,10 +1,13 @@
-//! Whether a rule is for an object: exclusions, exemptions, `match`, the opt table, the pod's environment, the rollout.
-//! All of it reads the object as received, so that what earlier rules write changes nobody's mind.
+//! Whether a rule applies to an object: exclusions, exemptions, `match`, the opt-in table, the pod's environment, the rollout.
+//!
+//! [`evaluate`](crate::evaluate) asks [`MatchContext::skip_object`] once for an object and then [`MatchContext::skip_rule`]
+//! for each rule. Every check reads the object as received, so a change that an earlier rule makes cannot select or deselect a
+//! later rule. Start with [`checks`], which gives the order.
 
 mod environment;
-mod everybody;
+mod exclusions;
 mod matching;
-mod mistyped;
+mod mistyped_keys;
 mod opt;
 mod rollout;
 
@@ -19,21 +22,21 @@ use crate::rule::Rule;
 use crate::settings::Settings;
 use crate::subject::{Received, Subject};
 
-pub(crate) use everybody::SYSTEM_NAMESPACES;
-pub use everybody::{MIRROR_ANNOTATION, OWN_POD_LABEL};
+pub(crate) use exclusions::SYSTEM_NAMESPACES;
+pub use exclusions::{MIRROR_ANNOTATION, OWN_POD_LABEL};
 pub(crate) use matching::NO_OWNER;
 
-/// Why a rule is out.
-pub(crate) struct Out {
+/// Why a rule is skipped.
+pub(crate) struct Skip {
     pub(crate) reason: Reason,
     pub(crate) sentence: Arc<str>,
-    /// Where the rule says so; its name where no part of it does.
+    /// The line of the rule that decides; `None` stands for the line of its name.
     pub(crate) at: Option<Position>,
-    /// Whether somebody wanted the rule and did not get it: that a required rule does not forgive.
+    /// Whether the rule was wanted and could not act. The object is then denied if the rule is required.
     pub(crate) failure: bool,
 }
 
-impl Out {
+impl Skip {
     pub(crate) fn new(reason: Reason, at: Option<Position>, sentence: impl Into<Arc<str>>) -> Self {
         Self { reason, sentence: sentence.into(), at, failure: false }
     }
@@ -43,133 +46,136 @@ impl Out {
     }
 }
 
-/// What rules are asked about.
-pub(crate) struct Inquiry<'i> {
+/// The object, the rules and the settings that the checks read.
+pub(crate) struct MatchContext<'i> {
     pub(crate) subject: &'i Subject<'i>,
     pub(crate) received: &'i Received<'i>,
     pub(crate) rules: &'i [Rule],
     pub(crate) settings: &'i Settings,
     pub(crate) own_namespace: Option<&'i str>,
-    pub(crate) known: Known<'i>,
+    pub(crate) cache: MatchCache<'i>,
 }
 
-/// What is found out at most once, however many rules ask.
+/// Facts and sentences that are the same for all rules. Each is computed at most once for an object.
 #[derive(Default)]
-pub(crate) struct Known<'i> {
-    names: OnceCell<HashSet<&'i str>>,
-    /// Sentences that are the same for all rules.
+pub(crate) struct MatchCache<'i> {
+    rule_names: OnceCell<HashSet<&'i str>>,
     other_resource: OnceCell<Arc<str>>,
     other_namespace: OnceCell<Arc<str>>,
-    list_of_object: OnceCell<opt::List<'i>>,
-    list_of_namespace: OnceCell<opt::List<'i>>,
+    object_inject: OnceCell<opt::InjectValue<'i>>,
+    namespace_inject: OnceCell<opt::InjectValue<'i>>,
 }
 
-/// What a rule has to pass.
-struct Question {
+/// One check that a rule has to pass.
+struct Check {
     /// See [`Gate::name`].
     name: &'static str,
-    /// Where the rule says so.
+    /// The line of the rule that the check reads.
     at: fn(&Rule) -> Option<Position>,
-    ask: fn(&Inquiry<'_>, &Rule, &mut Vec<String>) -> Answer,
+    run: fn(&MatchContext<'_>, &Rule, &mut Vec<String>) -> CheckResult,
 }
 
-enum Answer {
-    Passed(Words),
-    /// Passed, and the rest of the opt table is not asked.
-    Settled(Words),
-    /// This rule does not ask.
-    NotAsked(Words),
-    Out(Out),
+enum CheckResult {
+    Passed(Describe),
+    /// The check passed, and the remaining rows of the opt-in table are not run.
+    OptedIn(Describe),
+    /// The rule does not use this check.
+    NotApplicable(Describe),
+    Skip(Skip),
 }
 
-/// Why, made up only for those who listen.
-type Words = fn(&Inquiry<'_>, &Rule) -> String;
+/// Makes the sentence of an explanation. It is called only when an explanation is wanted.
+type Describe = fn(&MatchContext<'_>, &Rule) -> String;
 
-/// In the order in which they are asked, beside [`opt::ROWS`] that stand between [`matching::QUESTIONS`] and
-/// [`environment::QUESTIONS`].
-fn questions() -> impl Iterator<Item = &'static Question> {
-    matching::QUESTIONS.iter().chain(opt::ROWS).chain(environment::QUESTIONS)
+/// All checks of a rule in the order in which they run.
+fn checks() -> impl Iterator<Item = &'static Check> {
+    matching::CHECKS.iter().chain(opt::ROWS).chain(environment::CHECKS)
 }
 
 const EXCLUSIONS: &str = "exclusions";
 const EXEMPTIONS: &str = "exemptions";
 
-impl<'i> Inquiry<'i> {
-    /// Why no rule is for the object.
-    pub(crate) fn out_for_everybody(&self, trace: &mut impl Trace) -> Option<Out> {
-        let mut asked = |name: &str, passed: &str, out: Option<Out>| {
-            let passage = if out.is_some() { Passage::Failed } else { Passage::Passed };
+impl<'i> MatchContext<'i> {
+    /// Why all rules skip the object.
+    pub(crate) fn skip_object(&self, trace: &mut impl Trace) -> Option<Skip> {
+        let mut traced = |name: &str, passed: &str, skip: Option<Skip>| {
+            let passage = if skip.is_some() { Passage::Failed } else { Passage::Passed };
             for rule in self.rules {
                 trace.gate(rule, || {
-                    let sentence = out.as_ref().map_or(passed, |out| &*out.sentence).to_owned();
+                    let sentence = skip.as_ref().map_or(passed, |skip| &*skip.sentence).to_owned();
                     Gate { passage, sentence, ..Gate::not_reached(name, None) }
                 });
             }
-            out
+            skip
         };
-        asked(EXCLUSIONS, "nothing keeps rules away from it", self.exclusion())
-            .or_else(|| asked(EXEMPTIONS, "no administrator exempts it", self.exemption()))
+        traced(EXCLUSIONS, "no exclusion applies", self.exclusion())
+            .or_else(|| traced(EXEMPTIONS, "no exemption applies", self.exemption()))
     }
 
-    /// Why `rule` is out. Adds to `warnings` what the user should know either way.
-    pub(crate) fn out(&self, rule: &Rule, warnings: &mut Vec<String>, trace: &mut impl Trace) -> Option<Out> {
-        let ask = |question: &Question, trace: &mut _, warnings: &mut _| {
-            let answer = (question.ask)(self, rule, warnings);
-            Trace::gate(trace, rule, || self.told(question, rule, &answer));
-            answer
+    /// Why `rule` skips the object. Warnings for the user go to `warnings` whether it does or not.
+    pub(crate) fn skip_rule(
+        &self,
+        rule: &Rule,
+        warnings: &mut Vec<String>,
+        trace: &mut impl Trace,
+    ) -> Option<Skip> {
+        let run = |check: &Check, trace: &mut _, warnings: &mut _| {
+            let result = (check.run)(self, rule, warnings);
+            Trace::gate(trace, rule, || self.gate(check, rule, &result));
+            result
         };
-        for question in matching::QUESTIONS {
-            if let Answer::Out(out) = ask(question, trace, warnings) {
-                return Some(out);
+        for check in matching::CHECKS {
+            if let CheckResult::Skip(skip) = run(check, trace, warnings) {
+                return Some(skip);
             }
         }
         for row in opt::ROWS {
-            match ask(row, trace, warnings) {
-                Answer::Settled(_) => break,
-                Answer::Out(out) => return Some(out),
-                Answer::Passed(_) | Answer::NotAsked(_) => {}
+            match run(row, trace, warnings) {
+                CheckResult::OptedIn(_) => break,
+                CheckResult::Skip(skip) => return Some(skip),
+                CheckResult::Passed(_) | CheckResult::NotApplicable(_) => {}
             }
         }
-        environment::QUESTIONS.iter().find_map(|question| match ask(question, trace, warnings) {
-            Answer::Out(out) => Some(out),
+        environment::CHECKS.iter().find_map(|check| match run(check, trace, warnings) {
+            CheckResult::Skip(skip) => Some(skip),
             _ => None,
         })
     }
 
-    /// The names of all rules there are.
-    fn names(&self) -> &HashSet<&'i str> {
-        self.known.names.get_or_init(|| self.rules.iter().map(Rule::name).collect())
+    fn rule_names(&self) -> &HashSet<&'i str> {
+        self.cache.rule_names.get_or_init(|| self.rules.iter().map(Rule::name).collect())
     }
 
-    fn told(&self, question: &Question, rule: &Rule, answer: &Answer) -> Gate {
-        let (passage, sentence) = match answer {
-            Answer::Passed(words) | Answer::Settled(words) => (Passage::Passed, words(self, rule)),
-            Answer::NotAsked(words) => (Passage::NotReached, words(self, rule)),
-            Answer::Out(out) => (Passage::Failed, out.sentence.to_string()),
+    fn gate(&self, check: &Check, rule: &Rule, result: &CheckResult) -> Gate {
+        let (passage, sentence) = match result {
+            CheckResult::Passed(describe) | CheckResult::OptedIn(describe) => {
+                (Passage::Passed, describe(self, rule))
+            }
+            CheckResult::NotApplicable(describe) => (Passage::NotReached, describe(self, rule)),
+            CheckResult::Skip(skip) => (Passage::Failed, skip.sentence.to_string()),
         };
-        let presumed = question.name == rollout::NAME && rollout::is_presumed(self, rule);
+        let presumed = check.name == rollout::NAME && rollout::is_presumed(self, rule);
         Gate {
             passage,
             presumed: presumed && passage != Passage::NotReached,
             sentence,
-            ..question.gate(rule)
+            ..check.not_reached(rule)
         }
     }
 }
 
-impl Question {
-    /// The gate before anybody came to it.
-    fn gate(&self, rule: &Rule) -> Gate {
+impl Check {
+    fn not_reached(&self, rule: &Rule) -> Gate {
         Gate::not_reached(self.name, (self.at)(rule))
     }
 }
 
-/// All gates of `rule` that stand before its parameters, unasked.
+/// All gates of `rule` that stand before its parameters, none of them reached.
 pub(crate) fn gates(rule: &Rule) -> Vec<Gate> {
-    let everybody = [EXCLUSIONS, EXEMPTIONS].into_iter().map(|name| Gate::not_reached(name, None));
-    everybody.chain(questions().map(|question| question.gate(rule))).collect()
+    let of_object = [EXCLUSIONS, EXEMPTIONS].into_iter().map(|name| Gate::not_reached(name, None));
+    of_object.chain(checks().map(|check| check.not_reached(rule))).collect()
 }
 
-fn passed_or(out: Option<Out>, words: Words) -> Answer {
-    out.map_or(Answer::Passed(words), Answer::Out)
+fn passed_unless(skip: Option<Skip>, describe: Describe) -> CheckResult {
+    skip.map_or(CheckResult::Passed(describe), CheckResult::Skip)
 }

@@ -95,7 +95,7 @@ impl Settings {
 }
 
 impl Settings {
-    /// Whether an exemption asks for labels of the namespace.
+    /// Whether an exemption needs labels of the namespace.
     pub(crate) fn need_namespace_facts(&self) -> bool {
         self.exemptions.iter().any(|exemption| exemption.namespace_labels().next().is_some())
     }

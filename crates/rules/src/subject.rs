@@ -1,4 +1,5 @@
-//! What rules look at.
+//! The object and the request that rules decide about ([`Subject`]), and the pointers to the pod in each kind of object
+//! ([`Layout`]).
 
 mod ownership;
 mod received;
@@ -14,7 +15,7 @@ use crate::well_known::STATUS_ANNOTATION;
 pub(crate) use ownership::{HASH_LABEL, Ownership};
 pub(crate) use received::Received;
 
-/// An object on its way into the cluster, and what is known about the request. No `Debug`: it may hold secrets.
+/// The object of an admission request and the facts about the request. No `Debug`: the object may hold secrets.
 ///
 /// ```
 /// use vestibule_rules::{NamespaceFacts, Resource, Subject, Verb};
@@ -30,32 +31,32 @@ pub(crate) use received::Received;
 pub struct Subject<'a> {
     /// The object as received, JSON.
     pub object: &'a str,
-    /// What it is.
+    /// The resource of the object.
     pub resource: Resource,
-    /// What is being done to it.
+    /// The operation of the request.
     pub verb: Verb,
     /// The namespace of the request.
     pub namespace: &'a str,
     /// The subresource; empty for the object itself.
     pub subresource: &'a str,
-    /// The name in the request; empty where the API server is to make one up.
+    /// The name in the request; empty if the API server is to generate one.
     pub name: &'a str,
-    /// What is known about the namespace.
+    /// The labels and annotations of the namespace, if they are known.
     pub facts: Option<&'a NamespaceFacts>,
-    /// The object as it stands in the cluster, JSON.
+    /// The object as stored in the cluster, JSON.
     pub old_object: Option<&'a str>,
     /// The `userInfo` of the request, JSON.
     pub user: Option<&'a str>,
-    /// Whether nothing will be stored.
+    /// Whether the request is a dry run, so that nothing will be stored.
     pub dry_run: bool,
-    /// Whether the name of the owner in the object only stands for one that nobody knows yet.
+    /// Whether the owner's name in the object is a placeholder for a name that is not known yet.
     pub presumed_owner: bool,
     document: Option<&'a Document<'a>>,
 }
 
 impl<'a> Subject<'a> {
-    /// The `object` as received, JSON, and what is being done to it in which namespace: that of the request, since the
-    /// object's own is often empty (kubernetes/kubernetes#113952).
+    /// A request: the `object` as received, JSON, its resource, the operation, and the namespace of the request, because that
+    /// of the object is often empty (kubernetes/kubernetes#113952).
     pub fn new(object: &'a str, resource: Resource, verb: Verb, namespace: &'a str) -> Self {
         let (subresource, name) = ("", "");
         let (facts, old_object, user) = (None, None, None);
@@ -75,7 +76,7 @@ impl<'a> Subject<'a> {
         }
     }
 
-    /// The object as somebody has read it already, so that nobody reads it twice.
+    /// The object as the caller has parsed it already, so that it is not parsed twice.
     ///
     /// ```
     /// use vestibule_patch::Document;
@@ -93,7 +94,7 @@ impl<'a> Subject<'a> {
         Self { document: Some(document), ..self }
     }
 
-    /// The object, read by whoever comes first.
+    /// The parsed object: the caller's, if it is of the same text.
     pub(crate) fn read(&self) -> Result<Document<'a>, DocumentError> {
         match self.document.filter(|document| document.is_of(self.object)) {
             Some(document) => Ok(document.clone()),
@@ -101,19 +102,19 @@ impl<'a> Subject<'a> {
         }
     }
 
-    /// Another object in the same request.
+    /// Replaces the object of the request.
     #[must_use]
     pub fn object(self, object: &'a str) -> Self {
         Self { object, ..self }
     }
 
-    /// What the object is.
+    /// The resource of the object.
     #[must_use]
     pub fn resource(self, resource: Resource) -> Self {
         Self { resource, ..self }
     }
 
-    /// What is being done to it.
+    /// The operation of the request.
     #[must_use]
     pub fn verb(self, verb: Verb) -> Self {
         Self { verb, ..self }
@@ -125,7 +126,7 @@ impl<'a> Subject<'a> {
         Self { namespace, ..self }
     }
 
-    /// What is known about that namespace; a review does not carry it.
+    /// The labels and annotations of that namespace; a review does not carry them.
     #[must_use]
     pub fn facts(self, facts: impl Into<Option<&'a NamespaceFacts>>) -> Self {
         Self { facts: facts.into(), ..self }
@@ -137,32 +138,32 @@ impl<'a> Subject<'a> {
         Self { subresource, ..self }
     }
 
-    /// The name in the request; empty, which is the default, where the API server is to make one up.
+    /// The name in the request; empty, which is the default, if the API server is to generate one.
     #[must_use]
     pub fn name(self, name: &'a str) -> Self {
         Self { name, ..self }
     }
 
-    /// The object as it stands in the cluster, JSON, where there is one.
+    /// The object as stored in the cluster, JSON, if there is one.
     #[must_use]
     pub fn old_object(self, old_object: Option<&'a str>) -> Self {
         Self { old_object, ..self }
     }
 
-    /// Who asks: the `userInfo` of the request, JSON.
+    /// The user of the request: its `userInfo`, JSON.
     #[must_use]
     pub fn user(self, user: Option<&'a str>) -> Self {
         Self { user, ..self }
     }
 
-    /// Whether nothing will be stored.
+    /// Whether the request is a dry run, so that nothing will be stored.
     #[must_use]
     pub fn dry_run(self, dry_run: bool) -> Self {
         Self { dry_run, ..self }
     }
 
-    /// Whether the name of the owner in the object only stands for one that nobody knows yet, as where a template is asked
-    /// about: an [explanation](crate::Explanation) then says which answers would be others by another name.
+    /// Whether the owner's name in the object is a placeholder for a name that is not known yet, as in a pod made from a
+    /// template. An [explanation](crate::Explanation) then says which gates depend on the name.
     #[must_use]
     pub fn presumed_owner(self, presumed_owner: bool) -> Self {
         Self { presumed_owner, ..self }
@@ -178,22 +179,22 @@ pub struct NamespaceFacts {
     pub annotations: BTreeMap<String, String>,
 }
 
-/// Where things stand in the object.
+/// Pointers to the pod, or the pod template, of an object.
 pub(crate) struct Layout {
-    /// Above `metadata` and `spec` of the pod: the pod itself or the template.
+    /// The pod itself, or the pod template.
     pub(crate) pod: Pointer,
     pub(crate) metadata: Pointer,
     pub(crate) annotations: Pointer,
-    /// The annotation that says what was added.
+    /// The status annotation.
     pub(crate) status: Pointer,
     pub(crate) spec: Pointer,
-    /// Those of [`POD_LISTS`].
+    /// The pointers of [`POD_LISTS`].
     lists: [Pointer; POD_LISTS.len()],
-    /// By which labels a workload finds the pods of its template.
+    /// The label selector by which a workload finds the pods of its template.
     pub(crate) selector: Option<Pointer>,
 }
 
-/// The lists of a pod's specification that rules look into again and again.
+/// The lists of a pod's specification whose pointers are made once.
 const POD_LISTS: [&str; 4] = ["containers", "initContainers", "ephemeralContainers", "volumes"];
 
 static OF_PODS: LazyLock<Layout> = LazyLock::new(|| Layout::new(Pointer::root(), None));
@@ -218,7 +219,7 @@ impl Layout {
         }
     }
 
-    /// Of a workload whose specification stands at `spec`.
+    /// The layout of a workload whose specification stands at `spec`.
     fn within(spec: &Pointer) -> Self {
         Self::new(spec.child("template"), Some(spec.child("selector")))
     }
@@ -246,25 +247,25 @@ impl Layout {
     }
 }
 
-/// The text of the member `name`.
+/// The member `name` of `object`, if it is a string.
 pub(crate) fn text(object: Option<View<'_>>, name: &str) -> Option<String> {
     written(object, name).map(Cow::into_owned)
 }
 
-/// The same, not copied if it needs not be.
+/// The same as [`text`], borrowed where the string has no escapes.
 pub(crate) fn written<'d>(object: Option<View<'d>>, name: &str) -> Option<Cow<'d, str>> {
     object?.get(name)?.as_str()
 }
 
-/// One of several things that have a name: a container.
-pub(crate) struct Named<'d> {
-    /// Empty where it has none.
+/// A container and its name.
+pub(crate) struct NamedContainer<'d> {
+    /// Empty if the container has no name.
     pub(crate) name: Cow<'d, str>,
     pub(crate) view: View<'d>,
 }
 
-impl<'d> Named<'d> {
-    /// The items of `list`.
+impl<'d> NamedContainer<'d> {
+    /// The containers of `list`.
     pub(crate) fn all(list: Option<View<'d>>) -> Vec<Self> {
         let items = list.into_iter().flat_map(View::iter);
         items.map(|view| Self { name: written(Some(view), "name").unwrap_or_default(), view }).collect()

@@ -170,9 +170,11 @@ pub(super) const ROOMS: &[Room] = &[
         knows_behind_a_feature: &[],
         tests_with: &["admission"],
         names: &[
+            "form_urlencoded",
             "granit-parser",
             "k8s-openapi",
             "kube-cel",
+            "percent-encoding",
             "regex",
             "regex-automata",
             "serde_json",

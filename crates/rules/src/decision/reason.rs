@@ -1,10 +1,10 @@
-//! Why rules leave objects alone: one word each.
+//! The reasons why a rule does not change an object, each with the word that metrics and audit annotations use.
 
 use std::fmt;
 
 macro_rules! reasons {
     ($($(#[doc = $about:literal])* $name:ident = $word:literal,)*) => {
-        /// Why a rule left an object alone.
+        /// Why a rule did not change an object.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[non_exhaustive]
         pub enum Reason {
@@ -12,7 +12,7 @@ macro_rules! reasons {
         }
 
         impl Reason {
-            /// Every reason, in the order in which rules are asked.
+            /// Every reason, in the order of the checks.
             pub const ALL: &[Self] = &[$(Self::$name),*];
 
             /// The word for metrics and audit annotations: `not_opted_in`.
@@ -26,64 +26,64 @@ macro_rules! reasons {
 }
 
 reasons! {
-    /// Namespaces of the cluster itself.
+    /// The namespace is one of the cluster itself, such as `kube-system`.
     ExcludedSystemNamespace = "excluded_system_namespace",
-    /// The injector's own namespace.
+    /// The namespace is the injector's own.
     ExcludedOwnNamespace = "excluded_own_namespace",
-    /// A subresource.
+    /// The request is for a subresource.
     ExcludedSubresource = "excluded_subresource",
-    /// An operation under which the resource cannot be changed.
+    /// Rules do not change the resource under this operation.
     ExcludedOperation = "excluded_operation",
-    /// Static pods, which the kubelet owns.
+    /// The pod is a static pod, which belongs to its kubelet.
     ExcludedMirrorPod = "excluded_mirror_pod",
-    /// The injector's own pods.
+    /// The pod belongs to the injector itself.
     ExcludedOwnPod = "excluded_own_pod",
-    /// An object on its way out.
+    /// The object is being deleted.
     ExcludedDeletion = "excluded_deletion",
-    /// A workload whose controller keeps it as it is.
+    /// The object is a ReplicaSet whose controller requires the template to stay unchanged.
     ExcludedControlled = "excluded_controlled",
-    /// An administrator exempted it, by the settings.
+    /// An exemption of the settings applies.
     Exempted = "exempted",
     /// The rule is for another resource.
     OtherResource = "other_resource",
-    /// `match.namespaces`.
+    /// `match.namespaces` does not match.
     NamespaceNotMatched = "namespace_not_matched",
-    /// `match.objects`.
+    /// `match.objects` does not match.
     LabelsNotMatched = "labels_not_matched",
-    /// `match.ownerKinds`.
+    /// `match.ownerKinds` does not match.
     OwnerKindNotMatched = "owner_kind_not_matched",
-    /// The rule or an exemption asks for facts about the namespace that nobody knows.
+    /// The rule or an exemption needs labels or annotations of the namespace that are not known.
     NamespaceUnknown = "namespace_unknown",
-    /// Nobody asked for the rule.
+    /// Neither the object nor its namespace opts in.
     NotOptedIn = "not_opted_in",
-    /// Somebody declined the rule.
+    /// The object or its namespace opts out.
     OptedOut = "opted_out",
     /// An opt-in key holds a value that cannot be read.
     InvalidValue = "invalid_value",
-    /// The object has another shape than any that the API server stores.
+    /// A member of the object has a type that the API server does not accept.
     InvalidObject = "invalid_object",
-    /// Containers of another operating system.
+    /// The pod is for another operating system.
     OsMismatch = "os_mismatch",
     /// The pod uses the network of its node.
     HostNetwork = "host_network",
-    /// A regular sidecar would keep a Job from ending.
+    /// A regular sidecar would keep a Job from completing.
     JobWithoutNativeSidecar = "job_without_native_sidecar",
-    /// The rule has not reached this workload yet, by `rollout.percent`.
+    /// The workload is not in the share of `rollout.percent`.
     NotRolledOut = "not_rolled_out",
-    /// A parameter has no value, or one that the rule does not take.
+    /// A parameter has no value, or one that the rule does not accept.
     InvalidParameter = "invalid_parameter",
-    /// A condition of the rule does not hold.
+    /// A condition of `when` is false.
     WhenFalse = "when_false",
-    /// Something else stands where the rule would put its own.
+    /// The object has something else where the rule would add its own.
     Conflict = "conflict",
-    /// The rule's result would be no valid pod.
+    /// The result of the rule would not be a valid pod.
     Error = "error",
-    /// Another rule refuses the object.
+    /// Another rule denies the object.
     ObjectDenied = "object_denied",
 }
 
 impl Reason {
-    /// Whether somebody wanted the rule and did not get it, and should know: the others are how it was meant to be.
+    /// Whether the rule was wanted and could not act, which the user should know. The other reasons are intended results.
     pub fn is_unexpected(self) -> bool {
         matches!(
             self,

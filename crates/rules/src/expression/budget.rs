@@ -1,4 +1,7 @@
-//! What an evaluation may cost. There is no clock here: steps and bytes are counted.
+//! Bounds the cost of expressions and patterns by counted steps and bytes; this crate has no clock.
+//!
+//! A tick is a turn of a loop, and 16 steps. A step is one node of an expression, or 32 bytes that are made or read. Each
+//! rule has a [`Budget`]; all rules of a request, and all documents of a load, share a [`SharedBudget`].
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -7,49 +10,46 @@ use std::rc::Rc;
 use kube_cel::cel::Value;
 use kube_cel::cel::objects::Key;
 
-use super::functions::{Pattern, address_length};
+use super::error::EvaluationError;
+use super::functions::{Pattern, url_length};
 use super::values::{as_optional, is_too_deep};
-use super::{Trouble, quantity};
 
-/// What the expressions of one rule may use up each time it is asked: turns of loops. What else costs counts as parts
-/// of a turn.
+/// The ticks that the expressions of one rule may use in one evaluation.
 pub(crate) const TICKS: u64 = 100_000;
 
-/// What all expressions and patterns may use up for one object, all rules and all turns counted.
+/// The ticks that the expressions and patterns of all rules may use for one object, over all turns.
 pub(crate) const REQUEST_TICKS: u64 = 2_000_000;
 
-/// What reading the expressions and patterns of all documents may use up.
+/// The ticks that loading the expressions and patterns of all documents may use.
 pub(crate) const LOAD_TICKS: u64 = 4_000_000;
 
-/// What a turn of a loop costs. A step of an evaluation costs one.
+/// The steps of a tick.
 const TURN: usize = 16;
 
-/// The bytes that cost as much as a step.
+/// The bytes of a step.
 const BYTES: usize = 32;
 
-/// The longest text that an expression may make on its way.
+/// The longest text that an expression may make in between, in bytes.
 const MAX_TEXT: usize = 1024 * 1024;
 
-/// How deep lists and maps may nest.
+/// How deep lists and maps may nest in each other.
 const MAX_DEPTH: usize = 160;
 
-/// So many patterns are kept compiled while a rule is asked.
+/// The patterns that a budget keeps compiled.
 const MAX_PATTERNS: usize = 32;
 
-/// What all that is asked for one object, or for one load, may use up together. Those that share it see what is left.
+/// The steps that are left for one object, or for one load. Clones share them.
 #[derive(Clone)]
-pub(crate) struct Total {
+pub(crate) struct SharedBudget {
     left: Rc<Cell<u64>>,
     ticks: u64,
 }
 
-impl Total {
-    /// For one object.
+impl SharedBudget {
     pub(crate) fn of_a_request() -> Self {
         Self::of(REQUEST_TICKS)
     }
 
-    /// For one load.
     pub(crate) fn of_a_load() -> Self {
         Self::of(LOAD_TICKS)
     }
@@ -58,57 +58,56 @@ impl Total {
         Self { left: Rc::new(Cell::new(ticks * TURN as u64)), ticks }
     }
 
-    /// Uses up `steps`.
-    pub(crate) fn spend(&self, steps: usize) -> Result<(), Trouble> {
+    pub(crate) fn spend(&self, steps: usize) -> Result<(), EvaluationError> {
         if take(&self.left, steps) {
             Ok(())
         } else {
-            Err(Trouble::Exhausted { together: true, ticks: self.ticks })
+            Err(EvaluationError::BudgetExceeded { shared: true, ticks: self.ticks })
         }
     }
 
-    /// Uses up what looking through `bytes` costs.
-    pub(crate) fn look_through(&self, bytes: usize) -> Result<(), Trouble> {
+    /// Spends the steps for reading `bytes`.
+    pub(crate) fn look_through(&self, bytes: usize) -> Result<(), EvaluationError> {
         self.spend(1 + bytes / BYTES)
     }
 
-    /// The ticks that were used up.
+    /// The ticks that were spent.
     #[cfg(test)]
     pub(crate) fn spent(&self) -> u64 {
         self.ticks - self.left.get() / TURN as u64
     }
 }
 
-/// What is left to the expressions of one rule.
+/// The steps that are left for the expressions of one rule, and its compiled patterns.
 pub(crate) struct Budget {
     left: Cell<u64>,
-    total: Total,
+    shared: SharedBudget,
     patterns: RefCell<HashMap<String, Rc<Pattern>>>,
 }
 
 impl Budget {
-    pub(crate) fn new(total: &Total) -> Self {
-        Self { left: Cell::new(TICKS * TURN as u64), total: total.clone(), patterns: RefCell::default() }
+    pub(crate) fn new(shared: &SharedBudget) -> Self {
+        Self { left: Cell::new(TICKS * TURN as u64), shared: shared.clone(), patterns: RefCell::default() }
     }
 
-    /// Uses up `steps`.
-    pub(super) fn spend(&self, steps: usize) -> Result<(), Trouble> {
+    /// Spends `steps` of the rule and of the shared budget.
+    pub(super) fn spend(&self, steps: usize) -> Result<(), EvaluationError> {
         let left = usize::try_from(self.left.get()).unwrap_or(usize::MAX);
-        // What this rule cannot pay for is not done, and costs the others nothing.
-        self.total.spend(steps.min(left))?;
+        // Work beyond the rule's own budget is not done, so the other rules do not pay for it.
+        self.shared.spend(steps.min(left))?;
         if take(&self.left, steps) {
             Ok(())
         } else {
-            Err(Trouble::Exhausted { together: false, ticks: TICKS })
+            Err(EvaluationError::BudgetExceeded { shared: false, ticks: TICKS })
         }
     }
 
-    pub(super) fn turn(&self) -> Result<(), Trouble> {
+    pub(super) fn turn(&self) -> Result<(), EvaluationError> {
         self.spend(TURN)
     }
 
-    /// The pattern `text`, compiled once for as long as the rule is asked.
-    pub(super) fn pattern(&self, text: &str) -> Result<Rc<Pattern>, Trouble> {
+    /// The pattern `text`; it is compiled once in an evaluation of the rule.
+    pub(super) fn pattern(&self, text: &str) -> Result<Rc<Pattern>, EvaluationError> {
         if let Some(pattern) = self.patterns.borrow().get(text) {
             self.text(text.len())?;
             return Ok(Rc::clone(pattern));
@@ -121,28 +120,28 @@ impl Budget {
         Ok(pattern)
     }
 
-    /// Uses up what going through `value` costs if it is a text or an address; whoever goes through the items of a list
-    /// counts those.
-    pub(super) fn single(&self, value: &Value) -> Result<(), Trouble> {
+    /// Spends the steps for reading `value` if it is a text, bytes or a URL. Functions that read the items of a list or map
+    /// call [`Self::read`].
+    pub(super) fn read_scalar(&self, value: &Value) -> Result<(), EvaluationError> {
         self.spend(length(value) / BYTES)
     }
 
-    /// Uses up what a text of `bytes` costs, and refuses one that is too long.
-    pub(super) fn text(&self, bytes: usize) -> Result<(), Trouble> {
-        fits(bytes)?;
+    /// Spends the steps for a text of `bytes`, and refuses a text that is too long.
+    pub(super) fn text(&self, bytes: usize) -> Result<(), EvaluationError> {
+        check_text_length(bytes)?;
         self.spend(1 + bytes / BYTES)
     }
 
-    /// Uses up what reading all of `value` costs, and answers how much that is. Values share their parts, so that few of
-    /// them may unfold to very many: the count ends when the budget does.
-    pub(super) fn read(&self, value: &Value) -> Result<usize, Trouble> {
+    /// Spends the steps for reading all of `value`, and returns them. Values share their parts, so a small value may unfold
+    /// to a very large one: the count stops when the budget is used up.
+    pub(super) fn read(&self, value: &Value) -> Result<usize, EvaluationError> {
         self.read_below(value, 0)
     }
 
     // Recursion is bounded by MAX_DEPTH.
-    fn read_below(&self, value: &Value, depth: usize) -> Result<usize, Trouble> {
+    fn read_below(&self, value: &Value, depth: usize) -> Result<usize, EvaluationError> {
         if depth > MAX_DEPTH || is_too_deep(value) {
-            return Err(Trouble::failed("lists and maps nest too deeply"));
+            return Err(EvaluationError::failed("lists and maps nest too deeply"));
         }
         let own = 1 + length(value) / BYTES;
         let mut steps = own;
@@ -171,26 +170,25 @@ impl Budget {
     }
 }
 
-/// Takes `steps` away, and all that is left where there are fewer.
+/// Subtracts `steps`; false, with nothing left, where there are fewer.
 fn take(left: &Cell<u64>, steps: usize) -> bool {
     let rest = left.get().checked_sub(u64::try_from(steps).unwrap_or(u64::MAX));
     left.set(rest.unwrap_or_default());
     rest.is_some()
 }
 
-/// Refuses a text of so many bytes if it is too long.
-pub(super) fn fits(bytes: usize) -> Result<(), Trouble> {
+fn check_text_length(bytes: usize) -> Result<(), EvaluationError> {
     if bytes > MAX_TEXT {
-        return Err(Trouble::failed(format!("a text of more than {MAX_TEXT} bytes")));
+        return Err(EvaluationError::failed(format!("a text of more than {MAX_TEXT} bytes")));
     }
     Ok(())
 }
 
-/// The bytes of `value` itself. An address is as long as its text, an amount as its digits.
+/// The bytes of `value` without its items.
 fn length(value: &Value) -> usize {
     match value {
         Value::String(text) => text.len(),
         Value::Bytes(bytes) => bytes.len(),
-        _ => address_length(value).max(quantity::length(value)),
+        _ => url_length(value),
     }
 }

@@ -1,12 +1,15 @@
-//! The functions of expressions: the API server's by its names and with its results, and a few of ours.
+//! The functions of expressions, with the names and results of the API server, and a few functions of our own.
+//!
+//! `interpret` calls [`call`] with evaluated arguments. `table` lists every function. Functions whose cost the library bounds
+//! by its input are called in the library by `library`; the others are written here.
 
-mod bridge;
 mod format;
+mod go_format;
+mod library;
 mod pattern;
+mod strings;
 mod table;
-mod texts;
 mod url;
-mod written;
 
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -15,28 +18,30 @@ use kube_cel::cel::Value;
 use kube_cel::cel::objects::Key;
 
 use super::budget::Budget;
+use super::error::EvaluationError;
+use super::quantity;
 use super::values::{as_optional, kind, list, optional, text};
-use super::{Trouble, quantity};
-use crate::parameter::nanoseconds;
+use crate::duration::nanoseconds;
+pub(super) use format::check as check_format;
 pub(crate) use pattern::Pattern;
 pub(super) use table::{Form, Function, MACROS, TABLE, find};
-pub(super) use url::address_length;
+pub(super) use url::url_length;
 
-/// Calls the function `name`, which is in the table; `this` is what a method is called on.
+/// Calls the function `name` of the table; `this` is the receiver of a method.
 pub(super) fn call(
     name: &str,
     this: Option<Value>,
     arguments: Vec<Value>,
     budget: &Budget,
-) -> Result<Value, Trouble> {
+) -> Result<Value, EvaluationError> {
     budget.spend(4)?;
-    this.iter().chain(&arguments).try_for_each(|value| budget.single(value))?;
+    this.iter().chain(&arguments).try_for_each(|value| budget.read_scalar(value))?;
     if let Some(receiver) = &this
         && let Some(result) = quantity::call(name, receiver, &arguments)
     {
         return result;
     }
-    // What can be called either way gets its receiver first.
+    // The receiver is the first argument.
     let form = find(name).map(|function| function.form);
     let namespace = form == Some(Form::Function);
     let mut all = arguments;
@@ -45,7 +50,7 @@ pub(super) fn call(
     {
         all.insert(0, this);
     }
-    if let Some(result) = texts::call(name, &all, budget) {
+    if let Some(result) = strings::call(name, &all, budget) {
         return result;
     }
     match (name, all.as_slice()) {
@@ -55,9 +60,8 @@ pub(super) fn call(
         ("dyn", [value]) => Ok(value.clone()),
         ("quantity", [Value::String(text)]) => quantity::parse(text),
         ("isQuantity", [Value::String(text)]) => Ok(Value::Bool(quantity::is_written(text))),
-        ("sign", [value]) => {
-            quantity::call("sign", value, &[]).unwrap_or_else(|| Err(mistyped("sign", "a quantity")))
-        }
+        ("sign", [value]) => quantity::call("sign", value, &[])
+            .unwrap_or_else(|| Err(EvaluationError::mistyped("sign", "a quantity"))),
         ("sum", [Value::List(items)]) => {
             items.iter().try_for_each(|item| budget.read(item).map(drop))?;
             sum(items)
@@ -76,17 +80,19 @@ pub(super) fn call(
         ("hasValue", [value]) => Ok(Value::Bool(inner(name, value)?.is_some())),
         ("value", [value]) => {
             let inner = inner(name, value)?.cloned();
-            inner.ok_or_else(|| Trouble::failed("`value()` of an optional that holds none"))
+            inner.ok_or_else(|| EvaluationError::failed("`value()` of an optional that holds none"))
         }
         ("format", [Value::String(form), Value::List(values)]) => format::format(form, values, budget),
         ("duration", [Value::String(written)]) => {
             budget.text(written.len())?;
-            // The library reads as far as it can, and the API server all of it; as many nanoseconds as 64 bits hold.
+            // The library ignores text behind a duration; the API server refuses it, and durations beyond 64 bits of
+            // nanoseconds.
             let fits = matches!(written.as_str(), "0" | "+0" | "-0") || nanoseconds(written).is_some();
-            fits.then_some(())
-                .ok_or_else(|| mistyped(name, "a duration such as `1m30s`, of 292 years at most"))?;
+            fits.then_some(()).ok_or_else(|| {
+                EvaluationError::mistyped(name, "a duration such as `1m30s`, of 292 years at most")
+            })?;
             let plain = text(&written.trim_start_matches('+').replace('\u{b5}', "u"));
-            bridge::call(name, form, &[plain], budget)
+            library::call(name, form, &[plain], budget)
         }
         ("getHours" | "getMinutes" | "getSeconds" | "getMilliseconds", [Value::Duration(length)]) => {
             Ok(Value::Int(match name {
@@ -98,31 +104,33 @@ pub(super) fn call(
         }
         ("isURL", [Value::String(written)]) => {
             budget.text(written.len())?;
-            Ok(Value::Bool(url::is_url(written)))
+            Ok(Value::Bool(url::parse(written).is_some()))
         }
         ("url", [Value::String(written)]) => {
             budget.text(written.len())?;
-            url::parse(written)
-                .ok_or_else(|| mistyped(name, "an address with a scheme, or a path from the root"))
+            url::parse(written).ok_or_else(|| {
+                EvaluationError::mistyped(name, "an address with a scheme, or a path from the root")
+            })
         }
         ("getScheme" | "getHost" | "getHostname" | "getPort" | "getEscapedPath" | "getQuery", [address]) => {
-            let found = url::call(name, address).ok_or_else(|| mistyped(name, "an address"))?;
+            let found =
+                url::call(name, address).ok_or_else(|| EvaluationError::mistyped(name, "an address"))?;
             budget.read(&found)?;
             Ok(found)
         }
         ("semver" | "isSemver", [Value::String(written)]) => version(name, written, budget),
         ("semver" | "isSemver", [Value::String(written), Value::Bool(tolerant)]) => {
-            let whole = if *tolerant { texts::whole_version(written) } else { Some(written.to_string()) };
-            // No text is no version.
+            let whole = if *tolerant { strings::whole_version(written) } else { Some(written.to_string()) };
+            // The empty text is refused as a version.
             version(name, &whole.unwrap_or_default(), budget)
         }
-        _ => bridge::call(name, form, &all, budget),
+        _ => library::call(name, form, &all, budget),
     }
 }
 
-/// A version, or whether it is one. What stands behind `+` tells no versions apart.
-fn version(function: &str, written: &str, budget: &Budget) -> Result<Value, Trouble> {
-    let strict = |version: &str| bridge::call(function, Some(Form::Function), &[text(version)], budget);
+/// `semver()` or `isSemver()`. Versions are compared without the build metadata behind `+`.
+fn version(function: &str, written: &str, budget: &Budget) -> Result<Value, EvaluationError> {
+    let strict = |version: &str| library::call(function, Some(Form::Function), &[text(version)], budget);
     let made = strict(written)?;
     match written.split_once('+') {
         Some((version, _)) if function == "semver" => strict(version),
@@ -130,23 +138,18 @@ fn version(function: &str, written: &str, budget: &Budget) -> Result<Value, Trou
     }
 }
 
-/// The trouble of a function that got something else than it wants.
-pub(super) fn mistyped(function: &str, wanted: &str) -> Trouble {
-    Trouble::failed(format!("`{function}` wants {wanted}"))
+/// The content of an optional.
+fn inner<'v>(function: &str, value: &'v Value) -> Result<Option<&'v Value>, EvaluationError> {
+    as_optional(value).ok_or_else(|| EvaluationError::mistyped(function, "an optional"))
 }
 
-/// What an optional holds.
-fn inner<'v>(function: &str, value: &'v Value) -> Result<Option<&'v Value>, Trouble> {
-    as_optional(value).ok_or_else(|| mistyped(function, "an optional"))
-}
-
-fn size(value: &Value) -> Result<Value, Trouble> {
+fn size(value: &Value) -> Result<Value, EvaluationError> {
     let size = match value {
         Value::String(text) => text.chars().count(),
         Value::Bytes(bytes) => bytes.len(),
         Value::List(items) => items.len(),
         Value::Map(map) => map.map.len(),
-        _ => return Err(mistyped("size", "text, a list or a map")),
+        _ => return Err(EvaluationError::mistyped("size", "text, a list or a map")),
     };
     Ok(Value::Int(i64::try_from(size).unwrap_or(i64::MAX)))
 }
@@ -155,9 +158,9 @@ fn size(value: &Value) -> Result<Value, Trouble> {
     clippy::cast_precision_loss,
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
-    reason = "checked beside it, or asked for"
+    reason = "the range is checked, or the conversion is asked for"
 )]
-fn number(function: &str, value: &Value) -> Result<Value, Trouble> {
+fn number(function: &str, value: &Value) -> Result<Value, EvaluationError> {
     const EDGE: f64 = 9_223_372_036_854_775_808.0;
     let made = match (function, value) {
         ("int", Value::Int(_))
@@ -182,31 +185,36 @@ fn number(function: &str, value: &Value) -> Result<Value, Trouble> {
         },
         _ => None,
     };
-    made.ok_or_else(|| mistyped(function, &format!("a value that is one; {} is none", kind(value))))
+    made.ok_or_else(|| {
+        EvaluationError::mistyped(function, &format!("a value that is one; {} is none", kind(value)))
+    })
 }
 
-fn string(value: &Value, budget: &Budget) -> Result<Value, Trouble> {
+fn string(value: &Value, budget: &Budget) -> Result<Value, EvaluationError> {
     match value {
         Value::String(_) => Ok(value.clone()),
         Value::Bool(truth) => Ok(text(if *truth { "true" } else { "false" })),
         Value::Int(number) => Ok(text(&number.to_string())),
         Value::UInt(number) => Ok(text(&number.to_string())),
-        Value::Float(number) => Ok(text(&written::double(*number))),
-        Value::Duration(duration) => Ok(text(&written::duration(duration.num_nanoseconds()))),
+        Value::Float(number) => Ok(text(&go_format::double(*number))),
+        Value::Duration(duration) => Ok(text(&go_format::duration(duration.num_nanoseconds()))),
         Value::Bytes(bytes) => {
-            let readable = std::str::from_utf8(bytes).map_err(|_| mistyped("string", "bytes of UTF-8"))?;
+            let readable = std::str::from_utf8(bytes)
+                .map_err(|_| EvaluationError::mistyped("string", "bytes of UTF-8"))?;
             budget.text(bytes.len())?;
             Ok(text(readable))
         }
         Value::Opaque(_) if as_optional(value).is_none() && !quantity::is_quantity(value) => {
-            bridge::call("string", Some(Form::Either), std::slice::from_ref(value), budget)
+            library::call("string", Some(Form::Either), std::slice::from_ref(value), budget)
         }
-        other => Err(mistyped("string", &format!("a single value; this is {}", kind(other)))),
+        other => {
+            Err(EvaluationError::mistyped("string", &format!("a single value; this is {}", kind(other))))
+        }
     }
 }
 
-fn sum(items: &[Value]) -> Result<Value, Trouble> {
-    let wrong = || mistyped("sum", "numbers of one kind, durations or quantities");
+fn sum(items: &[Value]) -> Result<Value, EvaluationError> {
+    let wrong = || EvaluationError::mistyped("sum", "numbers of one kind, durations or quantities");
     let Some((first, rest)) = items.split_first() else { return Ok(Value::Int(0)) };
     let mut sum = first.clone();
     for item in rest {
@@ -228,8 +236,8 @@ fn sum(items: &[Value]) -> Result<Value, Trouble> {
     if fits { Ok(sum) } else { Err(wrong()) }
 }
 
-/// The library's would panic where an order contradicts itself.
-fn sort(items: &Arc<Vec<Value>>, budget: &Budget) -> Result<Value, Trouble> {
+/// The library's `sort` panics for values without a total order.
+fn sort(items: &Arc<Vec<Value>>, budget: &Budget) -> Result<Value, EvaluationError> {
     let mut steps = 0_usize;
     for item in items.iter() {
         steps += budget.read(item)?;
@@ -237,14 +245,17 @@ fn sort(items: &Arc<Vec<Value>>, budget: &Budget) -> Result<Value, Trouble> {
     budget.spend(steps.saturating_mul(usize::try_from(items.len().max(2).ilog2()).unwrap_or_default()))?;
     let Some(first) = items.first() else { return Ok(list(Vec::new())) };
     if items.iter().any(|item| in_order(first, item).is_none()) {
-        return Err(mistyped("sort", "a list of texts, numbers of one kind, truth values or durations"));
+        return Err(EvaluationError::mistyped(
+            "sort",
+            "a list of texts, numbers of one kind, truth values or durations",
+        ));
     }
     let mut sorted = items.as_ref().clone();
     sorted.sort_by(|one, other| in_order(one, other).unwrap_or(Ordering::Equal));
     Ok(list(sorted))
 }
 
-/// Values of one kind; a number that is none stands at an end, so that this is an order.
+/// The order of values of one type; it is total, with NaN at an end.
 fn in_order(one: &Value, other: &Value) -> Option<Ordering> {
     Some(match (one, other) {
         (Value::String(one), Value::String(other)) => one.cmp(other),
@@ -257,7 +268,7 @@ fn in_order(one: &Value, other: &Value) -> Option<Ordering> {
     })
 }
 
-/// The entries of a map in the order of its keys: a map has none of its own.
+/// The sorted keys of a map.
 pub(super) fn keys(map: &kube_cel::cel::objects::Map) -> Vec<Value> {
     let mut keys: Vec<&Key> = map.map.keys().collect();
     keys.sort_unstable();

@@ -1,5 +1,5 @@
-//! Evaluation of the library's syntax tree. Values share their parts, maps are walked in the order of their keys, and
-//! every step is counted: what the library's own interpreter does not do (docs/adr/0027).
+//! Evaluates the syntax tree of the CEL library. Unlike the library's interpreter (docs/adr/0027), values share their parts,
+//! loops over maps follow the order of the keys, and every step is charged to the budget.
 
 mod operators;
 
@@ -10,9 +10,10 @@ use kube_cel::cel::common::ast::{
 };
 use kube_cel::cel::objects::{Key, KeyRef};
 
+use super::error::EvaluationError;
+use super::functions;
 use super::scope::Scope;
 use super::values::{as_optional, kind, list, map, optional, text};
-use super::{Trouble, functions};
 
 /// One evaluation of one expression.
 pub(super) struct Interpreter<'e> {
@@ -21,14 +22,14 @@ pub(super) struct Interpreter<'e> {
     locals: Vec<(&'e str, Result<Value>)>,
 }
 
-type Result<T> = std::result::Result<T, Trouble>;
+type Result<T> = std::result::Result<T, EvaluationError>;
 
 impl<'e> Interpreter<'e> {
     pub(super) fn new(scope: &'e Scope<'e>) -> Self {
         Self { scope, locals: Vec::new() }
     }
 
-    // Recursion is bounded by the depth that an expression may have, its variables included.
+    // Recursion is bounded by MAX_DEPTH of the parser, which includes the depth of variables.
     pub(super) fn value(&mut self, expression: &'e IdedExpr) -> Result<Value> {
         self.scope.budget.spend(1)?;
         match &expression.expr {
@@ -44,7 +45,7 @@ impl<'e> Interpreter<'e> {
                 self.locals.truncate(depth);
                 value
             }
-            Expr::Struct(_) | Expr::Unspecified => Err(Trouble::failed("this cannot be evaluated")),
+            Expr::Struct(_) | Expr::Unspecified => Err(EvaluationError::failed("this cannot be evaluated")),
         }
     }
 
@@ -72,7 +73,7 @@ impl<'e> Interpreter<'e> {
     }
 
     fn select(&mut self, select: &'e SelectExpr) -> Result<Value> {
-        // `request.name` does not make a value of `request.object`.
+        // `request.name` must not compute `request.object`.
         if let Expr::Ident(name) = &select.operand.expr
             && self.local(name).is_none()
             && let Some(member) = self.scope.member(name, &select.field)?
@@ -89,7 +90,9 @@ impl<'e> Interpreter<'e> {
         }
         found.ok_or_else(|| {
             let name = &select.field;
-            Trouble::failed(format!("there is no field `{name}`; `.?{name}` asks for one that may be absent"))
+            EvaluationError::failed(format!(
+                "there is no field `{name}`; `.?{name}` asks for one that may be absent"
+            ))
         })
     }
 
@@ -109,10 +112,10 @@ impl<'e> Interpreter<'e> {
         let mut members = Vec::with_capacity(written.entries.len());
         for entry in &written.entries {
             let EntryExpr::MapEntry(entry) = &entry.expr else {
-                return Err(Trouble::failed("this cannot be evaluated"));
+                return Err(EvaluationError::failed("this cannot be evaluated"));
             };
             let Value::String(key) = self.value(&entry.key)? else {
-                return Err(Trouble::failed("the keys of a map are texts"));
+                return Err(EvaluationError::failed("the keys of a map are texts"));
             };
             self.scope.budget.text(key.len())?;
             let value = self.value(&entry.value)?;
@@ -134,7 +137,7 @@ impl<'e> Interpreter<'e> {
                 functions::keys(&map).into()
             }
             other => {
-                return Err(Trouble::failed(format!(
+                return Err(EvaluationError::failed(format!(
                     "a loop goes over a list or a map, and this is {}",
                     kind(&other)
                 )));
@@ -151,8 +154,8 @@ impl<'e> Interpreter<'e> {
                 break;
             }
             match self.value(&written.loop_step) {
-                Err(exhausted @ Trouble::Exhausted { .. }) => return Err(exhausted),
-                // A later item may decide though this one fails, as with `||` and `&&`.
+                Err(exhausted @ EvaluationError::BudgetExceeded { .. }) => return Err(exhausted),
+                // As with `||` and `&&`, a later item may decide although this item fails.
                 next => self.set(accumulator, next),
             }
         }
@@ -168,9 +171,10 @@ impl<'e> Interpreter<'e> {
     fn truth(&mut self, expression: &'e IdedExpr) -> Result<bool> {
         match self.value(expression)? {
             Value::Bool(truth) => Ok(truth),
-            other => {
-                Err(Trouble::failed(format!("a condition is true or false, and this is {}", kind(&other))))
-            }
+            other => Err(EvaluationError::failed(format!(
+                "a condition is true or false, and this is {}",
+                kind(&other)
+            ))),
         }
     }
 
@@ -181,10 +185,10 @@ impl<'e> Interpreter<'e> {
                 let chosen = if self.truth(condition)? { one } else { other };
                 self.value(chosen)
             }
-            (op::LOGICAL_OR, [one, other], _) => self.either(one, other, true),
-            (op::LOGICAL_AND, [one, other], _) => self.either(one, other, false),
+            (op::LOGICAL_OR, [one, other], _) => self.logical(one, other, true),
+            (op::LOGICAL_AND, [one, other], _) => self.logical(one, other, false),
             (op::NOT_STRICTLY_FALSE, [one], _) => match self.truth(one) {
-                Err(Trouble::Failed(_)) => Ok(Value::Bool(true)),
+                Err(EvaluationError::Failed(_)) => Ok(Value::Bool(true)),
                 other => other.map(Value::Bool),
             },
             (op::LOGICAL_NOT, [one], _) => Ok(Value::Bool(!self.truth(one)?)),
@@ -196,7 +200,9 @@ impl<'e> Interpreter<'e> {
                     return Ok(optional(found));
                 }
                 found.ok_or_else(|| {
-                    Trouble::failed("there is nothing under this key; `[?key]` asks for what may be absent")
+                    EvaluationError::failed(
+                        "there is nothing under this key; `[?key]` asks for what may be absent",
+                    )
                 })
             }
             (op::OPT_INDEX, [one, key], _) => {
@@ -206,14 +212,14 @@ impl<'e> Interpreter<'e> {
             (op::OPT_SELECT, [one, name], _) => {
                 let one = self.value(one)?;
                 let Value::String(name) = self.value(name)? else {
-                    return Err(Trouble::failed("a field has a name"));
+                    return Err(EvaluationError::failed("a field has a name"));
                 };
                 Ok(optional(field(&one, &name)?))
             }
             ("orValue" | "or", [other], Some(target)) => {
                 let value = self.value(target)?;
                 match as_optional(&value) {
-                    None => Err(functions::mistyped(name, "an optional before it")),
+                    None => Err(EvaluationError::mistyped(name, "an optional before it")),
                     Some(None) => self.value(other),
                     Some(Some(inner)) => Ok(if name == "or" { value } else { inner.clone() }),
                 }
@@ -252,10 +258,10 @@ impl<'e> Interpreter<'e> {
         functions::call(name, this, arguments, &self.scope.budget)
     }
 
-    /// `a || b` and `a && b`: either side decides, though the other fails. `deciding` is what decides.
-    fn either(&mut self, one: &'e IdedExpr, other: &'e IdedExpr, deciding: bool) -> Result<Value> {
+    /// `a || b` and `a && b`. A side with the value `deciding` decides, even where the other side fails.
+    fn logical(&mut self, one: &'e IdedExpr, other: &'e IdedExpr, deciding: bool) -> Result<Value> {
         let first = match self.truth(one) {
-            Err(exhausted @ Trouble::Exhausted { .. }) => return Err(exhausted),
+            Err(exhausted @ EvaluationError::BudgetExceeded { .. }) => return Err(exhausted),
             Ok(truth) if truth == deciding => return Ok(Value::Bool(deciding)),
             first => first,
         };
@@ -264,12 +270,12 @@ impl<'e> Interpreter<'e> {
     }
 
     fn add(&mut self, one: &'e IdedExpr, other: &'e IdedExpr) -> Result<Value> {
-        // What a loop gathers is taken out of its variable, so that it grows in place.
-        let gathered = match &one.expr {
+        // The accumulator of a loop is moved out of its variable, so that it grows in place.
+        let accumulator = match &one.expr {
             Expr::Ident(name) if name.starts_with('@') => self.local(name),
             _ => None,
         };
-        let first = match gathered.and_then(|index| self.locals.get_mut(index)) {
+        let first = match accumulator.and_then(|index| self.locals.get_mut(index)) {
             Some((_, local)) => std::mem::replace(local, Ok(Value::Null))?,
             None => self.value(one)?,
         };
@@ -285,7 +291,8 @@ impl<'e> Interpreter<'e> {
         target: &'e IdedExpr,
     ) -> Result<Value> {
         let value = self.value(target)?;
-        let inner = as_optional(&value).ok_or_else(|| functions::mistyped(name, "an optional before it"))?;
+        let inner =
+            as_optional(&value).ok_or_else(|| EvaluationError::mistyped(name, "an optional before it"))?;
         let (Some(inner), Expr::Ident(variable)) = (inner, &variable.expr) else { return Ok(optional(None)) };
         self.locals.push((variable, Ok(inner.clone())));
         let made = self.value(body);
@@ -293,32 +300,33 @@ impl<'e> Interpreter<'e> {
         if name == "optMap" { made.map(|made| optional(Some(made))) } else { made }
     }
 
-    /// What stands under `key`, which may be a place in a list; optionals are looked into.
+    /// The value of `value[key]`; an optional stands for its content.
     fn at(&self, value: &Value, key: &Value) -> Result<Option<Value>> {
         if let Some(inner) = as_optional(value) {
             return inner.map_or(Ok(None), |inner| self.at(inner, key));
         }
         match (value, key) {
             (Value::Map(map), key) => {
-                self.scope.budget.single(key)?;
-                let key = KeyRef::try_from(key).map_err(|_| Trouble::failed("the key of a map is text"))?;
+                self.scope.budget.read_scalar(key)?;
+                let key =
+                    KeyRef::try_from(key).map_err(|_| EvaluationError::failed("the key of a map is text"))?;
                 Ok(map.get(&key).cloned())
             }
             (Value::List(items), Value::Int(index)) => {
                 Ok(usize::try_from(*index).ok().and_then(|index| items.get(index)).cloned())
             }
-            (other, _) => Err(Trouble::failed(format!("{} has nothing under this key", kind(other)))),
+            (other, _) => Err(EvaluationError::failed(format!("{} has nothing under this key", kind(other)))),
         }
     }
 }
 
-/// The field `name`; optionals are looked into.
+/// The field `name`; an optional stands for its content.
 fn field(value: &Value, name: &str) -> Result<Option<Value>> {
     if let Some(inner) = as_optional(value) {
         return inner.map_or(Ok(None), |inner| field(inner, name));
     }
     match value {
         Value::Map(map) => Ok(map.map.get(&Key::from(name)).cloned()),
-        other => Err(Trouble::failed(format!("{} has no field `{name}`", kind(other)))),
+        other => Err(EvaluationError::failed(format!("{} has no field `{name}`", kind(other)))),
     }
 }

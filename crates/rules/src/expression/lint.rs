@@ -1,17 +1,19 @@
-//! What an expression says that cannot be meant: names and functions that are not there.
+//! Checks the names, functions and patterns of an expression when its rule is loaded, and notes which variables it reads.
 
 use kube_cel::cel::common::ast::{CallExpr, EntryExpr, Expr, IdedExpr, LiteralValue, SelectExpr};
 
-use super::budget::Total;
+use super::Variable;
+use super::budget::SharedBudget;
 use super::functions::{self, Form, MACROS, Pattern, TABLE};
 use super::scope::{MEMBERS_ONLY, VARIABLES};
+use super::types::Type;
 use crate::diagnostic::{self, Code};
 use crate::near::nearest;
 
-/// Something that is wrong with a part of an expression.
+/// An error in a part of an expression.
 pub(super) struct Finding {
     pub(super) code: &'static Code,
-    /// The byte of the expression that it is about.
+    /// The byte of the expression.
     pub(super) at: usize,
     pub(super) message: String,
     pub(super) help: String,
@@ -20,27 +22,27 @@ pub(super) struct Finding {
 /// The names that a rule declares.
 #[derive(Clone, Copy)]
 pub(crate) struct Declared<'d> {
-    pub(crate) parameters: &'d [&'d str],
-    /// Those that come before.
-    pub(crate) variables: &'d [super::Variable],
-    /// What reading expressions may still use up.
-    pub(crate) total: &'d Total,
+    pub(crate) parameters: &'d [(&'d str, Type)],
+    /// The variables before the expression.
+    pub(crate) variables: &'d [Variable],
+    /// The budget of the load.
+    pub(crate) total: &'d SharedBudget,
 }
 
-/// Members of an object by which its owner's name is known.
-const OF_OWNERS: [&str; 2] = ["generateName", "ownerReferences"];
+/// The fields of an object that hold the name of its owner.
+const OWNER_FIELDS: [&str; 2] = ["generateName", "ownerReferences"];
 
-/// Looks through an expression.
+/// Walks an expression.
 pub(super) struct Lint<'l> {
     pub(super) declared: Declared<'l>,
     pub(super) findings: Vec<Finding>,
-    /// Whether the object as it is becoming decides about the value.
+    /// Whether the expression reads the object with the changes of earlier rules.
     pub(super) reads_object: bool,
     pub(super) reads_namespace: bool,
     pub(super) reads_owner_name: bool,
-    /// How many steps stand inside each other, those of variables included.
+    /// The depth of the expression in steps, with the steps of its variables.
     pub(super) deepest: usize,
-    /// How many stand around what is looked at.
+    /// The depth of the node that is being visited.
     depth: usize,
     locals: Vec<&'l str>,
 }
@@ -59,16 +61,15 @@ impl<'l> Lint<'l> {
         }
     }
 
-    /// Looks through `expression` and all below it.
     pub(super) fn visit(&mut self, expression: &'l IdedExpr) {
         self.depth += 1;
         self.deepest = self.deepest.max(self.depth);
-        self.look(expression);
+        self.visit_node(expression);
         self.depth -= 1;
     }
 
     // Recursion is bounded by MAX_DEPTH of the parser.
-    fn look(&mut self, expression: &'l IdedExpr) {
+    fn visit_node(&mut self, expression: &'l IdedExpr) {
         let at = usize::try_from(expression.id).unwrap_or_default();
         match &expression.expr {
             Expr::Literal(LiteralValue::String(text)) => self.member(text.inner()),
@@ -95,7 +96,7 @@ impl<'l> Lint<'l> {
                 }
                 self.locals.truncate(self.locals.len() - 2 - usize::from(written.iter_var2.is_some()));
             }
-            // The parser makes neither.
+            // The parser builds neither.
             Expr::Struct(_) | Expr::Unspecified => {
                 self.report(&diagnostic::EXPRESSION_SYNTAX, at, "this is no part of the language", "");
             }
@@ -108,7 +109,7 @@ impl<'l> Lint<'l> {
         }
         self.reads_object |= name == "object";
         self.reads_namespace |= name == "namespaceObject";
-        // Whoever has it whole has its name.
+        // The whole owner includes its name.
         self.reads_owner_name |= name == "owner";
         if MEMBERS_ONLY.contains(&name) {
             let help = format!("name a member of it: `{name}.NAME`");
@@ -119,7 +120,7 @@ impl<'l> Lint<'l> {
             let known = VARIABLES.iter().map(|(known, _)| *known);
             let help = match nearest(name, known.clone().chain(self.locals.iter().copied())) {
                 Some(near) => format!("did you mean `{near}`?"),
-                None if self.declared.parameters.contains(&name) => {
+                None if self.declared.parameters.iter().any(|(known, _)| *known == name) => {
                     format!("a parameter is `params.{name}`")
                 }
                 None if self.declared.variables.iter().any(|variable| variable.name == name) => {
@@ -131,9 +132,9 @@ impl<'l> Lint<'l> {
         }
     }
 
-    /// A member of something, written as one or in brackets. What cannot be told apart from it counts.
+    /// A field or a key of any value; a literal text may be a key too.
     fn member(&mut self, name: &str) {
-        self.reads_owner_name |= OF_OWNERS.contains(&name);
+        self.reads_owner_name |= OWNER_FIELDS.contains(&name);
     }
 
     fn select(&mut self, at: usize, select: &'l SelectExpr) {
@@ -144,7 +145,7 @@ impl<'l> Lint<'l> {
             return;
         }
         let known: Vec<&str> = match name.as_str() {
-            "params" => self.declared.parameters.to_vec(),
+            "params" => self.declared.parameters.iter().map(|(name, _)| *name).collect(),
             "variables" => self.declared.variables.iter().map(|variable| variable.name.as_str()).collect(),
             _ => match VARIABLES.iter().find(|(variable, _)| variable == name) {
                 Some((_, members)) if !members.is_empty() => members.to_vec(),
@@ -176,7 +177,7 @@ impl<'l> Lint<'l> {
     fn call(&mut self, at: usize, call: &'l CallExpr) {
         let name = call.func_name.as_str();
         if !name.starts_with(|c: char| c.is_ascii_alphabetic()) {
-            // An operator; the parser knows no others than we do.
+            // The parser accepts only operators that the interpreter has.
             return call.args.iter().for_each(|argument| self.visit(argument));
         }
         let space = match call.target.as_deref() {
@@ -234,9 +235,16 @@ impl<'l> Lint<'l> {
         if matches!(whole, "matches" | "find" | "findAll")
             && let Some(Expr::Literal(LiteralValue::String(pattern))) =
                 call.args.get(call.args.len() - counted).map(|pattern| &pattern.expr)
-            && let Err(trouble) = Pattern::compile(pattern.inner(), |steps| self.declared.total.spend(steps))
+            && let Err(error) = Pattern::compile(pattern.inner(), |steps| self.declared.total.spend(steps))
         {
-            self.report(&diagnostic::BAD_PATTERN, at, trouble.sentence(), "");
+            self.report(&diagnostic::BAD_PATTERN, at, error.sentence(), "");
+        }
+        if whole == "format"
+            && let Some(Expr::Literal(LiteralValue::String(form))) =
+                call.target.as_ref().map(|form| &form.expr)
+            && let Err(error) = functions::check_format(form.inner())
+        {
+            self.report(&diagnostic::UNKNOWN_FUNCTION, at, error.sentence(), "");
         }
     }
 

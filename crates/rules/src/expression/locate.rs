@@ -1,9 +1,9 @@
-//! Where a part of an expression stands in the document around it: quoted, folded or indented, the text that YAML gives
-//! us is not the text of the source.
+//! Finds the place of a part of an expression in the YAML source. Quotes, folding, escapes and indentation make the source
+//! differ from the text of the expression.
 
 use crate::diagnostic::Position;
 
-/// The place in `source` of the byte `offset` of `text`, which is what YAML made of the value at `start`.
+/// The place in `source` of the byte `offset` of `text`, which is the value of the YAML scalar at `start`.
 pub(super) fn locate(source: &str, start: Position, text: &str, offset: usize) -> Position {
     find(source, start, text, offset).unwrap_or(start)
 }
@@ -20,13 +20,13 @@ fn find(source: &str, start: Position, text: &str, offset: usize) -> Option<Posi
         }
         at += width(raw.get(at..)?, quote);
     }
-    // Behind the end: where the last character ends.
+    // `offset` is the end of the text.
     Some(position_of(source, from + at))
 }
 
-/// The place of `wanted` at or after `at`, past what YAML leaves out.
+/// The place of the character `wanted` at or after `at`. Spaces that YAML drops are skipped.
 fn skip(raw: &str, mut at: usize, wanted: char, quote: Option<char>) -> Option<usize> {
-    // A folded line break is a space, and a blank line is a line break: any blank will do for another.
+    // YAML folds a line break to a space and an empty line to a line break: any space stands for any other.
     if wanted.is_whitespace() && raw.get(at..)?.starts_with(char::is_whitespace) {
         return Some(at);
     }
@@ -43,7 +43,7 @@ fn skip(raw: &str, mut at: usize, wanted: char, quote: Option<char>) -> Option<u
     None
 }
 
-/// How many bytes of the source the next character takes: escapes take several.
+/// The bytes of the source for the next character; an escape has several.
 fn width(raw: &str, quote: Option<char>) -> usize {
     let mut chars = raw.chars();
     let first = chars.next().map_or(0, char::len_utf8);

@@ -1,4 +1,4 @@
-//! What expressions can name: made into values when an expression asks, and not before.
+//! The variables that expressions can name. Each becomes a value when an expression names it for the first time.
 
 use std::cell::{OnceCell, RefCell};
 use std::collections::{BTreeMap, HashMap};
@@ -6,15 +6,16 @@ use std::collections::{BTreeMap, HashMap};
 use kube_cel::cel::Value;
 use vestibule_patch::{Document, View};
 
-use super::budget::{Budget, Total};
-use super::current::{Current, object};
+use super::Variable;
+use super::budget::{Budget, SharedBudget};
+use super::error::EvaluationError;
 use super::interpret::Interpreter;
+use super::object_value::{ObjectValue, object};
 use super::values::{map, text, value};
-use super::{Trouble, Variable};
 use crate::rule::Verb;
 use crate::subject::{Ownership, Subject};
 
-/// The variables, each with its members where they are fixed; they are then asked for one by one.
+/// The variables, and the members of each variable with fixed members. Such members are computed one by one.
 pub(super) const VARIABLES: &[(&str, &[&str])] = &[
     ("namespaceObject", &["metadata"]),
     ("object", &[]),
@@ -38,16 +39,15 @@ pub(super) const VARIABLES: &[(&str, &[&str])] = &[
     ("variables", &[]),
 ];
 
-/// The variables of which only members can be named.
+/// The variables that have no value of their own; an expression names their members.
 pub(super) const MEMBERS_ONLY: &[&str] = &["params", "request", "variables"];
 
-/// What stays the same for all rules in one evaluation, however often they are laid in.
-pub(crate) struct Surroundings<'s> {
+/// The variables that are the same for all rules and turns of one evaluation.
+pub(crate) struct RequestScope<'s> {
     subject: &'s Subject<'s>,
     /// The object as received.
     received: View<'s>,
-    /// What the expressions of all rules may still use up.
-    total: &'s Total,
+    budget: &'s SharedBudget,
     received_value: OnceCell<Value>,
     old: OnceCell<Value>,
     user: OnceCell<Value>,
@@ -55,12 +55,12 @@ pub(crate) struct Surroundings<'s> {
     namespace: OnceCell<Value>,
 }
 
-impl<'s> Surroundings<'s> {
-    pub(crate) fn new(subject: &'s Subject<'s>, received: View<'s>, total: &'s Total) -> Self {
+impl<'s> RequestScope<'s> {
+    pub(crate) fn new(subject: &'s Subject<'s>, received: View<'s>, budget: &'s SharedBudget) -> Self {
         Self {
             subject,
             received,
-            total,
+            budget,
             received_value: OnceCell::new(),
             old: OnceCell::new(),
             user: OnceCell::new(),
@@ -70,33 +70,34 @@ impl<'s> Surroundings<'s> {
     }
 }
 
-/// What the expressions of one rule see.
+/// The variables of one rule, and its budget.
 pub(crate) struct Scope<'e> {
-    surroundings: &'e Surroundings<'e>,
-    /// The object with what earlier rules did.
+    request: &'e RequestScope<'e>,
+    /// The object with the changes of earlier rules.
     current: View<'e>,
-    object: &'e Current,
+    object: &'e ObjectValue,
     parameters: &'e BTreeMap<String, Value>,
     variables: &'e [Variable],
-    known: RefCell<HashMap<usize, Value>>,
+    /// The values of `variables` that were computed, by their index.
+    computed: RefCell<HashMap<usize, Value>>,
     pub(super) budget: Budget,
 }
 
 impl<'e> Scope<'e> {
-    /// `object` keeps what `current` becomes as a value, for the next rule as well.
+    /// `object` keeps the value of `current` for the next rule.
     pub(crate) fn new(
-        surroundings: &'e Surroundings<'e>,
+        request: &'e RequestScope<'e>,
         current: View<'e>,
-        object: &'e Current,
+        object: &'e ObjectValue,
         parameters: &'e BTreeMap<String, Value>,
         variables: &'e [Variable],
     ) -> Self {
-        let (known, budget) = (RefCell::default(), Budget::new(surroundings.total));
-        Self { surroundings, current, object, parameters, variables, known, budget }
+        let (computed, budget) = (RefCell::default(), Budget::new(request.budget));
+        Self { request, current, object, parameters, variables, computed, budget }
     }
 
-    pub(super) fn variable(&self, name: &str) -> Result<Value, Trouble> {
-        let Surroundings { subject, old, owner, namespace, .. } = self.surroundings;
+    pub(super) fn variable(&self, name: &str) -> Result<Value, EvaluationError> {
+        let RequestScope { subject, old, owner, namespace, .. } = self.request;
         Ok(match name {
             "object" => self.object.value(self.current),
             "oldObject" => old.get_or_init(|| subject.old_object.map_or(Value::Null, parsed)).clone(),
@@ -104,41 +105,40 @@ impl<'e> Scope<'e> {
                 namespace.get_or_init(|| map([("metadata".to_owned(), self.namespace())])).clone()
             }
             "owner" => owner.get_or_init(|| self.owner()).clone(),
-            _ => return Err(Trouble::failed(format!("`{name}` is not known"))),
+            _ => return Err(EvaluationError::failed(format!("`{name}` is not known"))),
         })
     }
 
-    /// The member `field` of the variable `name`, where its members are made one by one.
-    pub(super) fn member(&self, name: &str, field: &str) -> Result<Option<Value>, Trouble> {
-        let missing = || Trouble::failed(format!("`{name}` has no `{field}`"));
+    /// The member `field` of the variable `name`; `None` where the variable has a value of its own.
+    pub(super) fn member(&self, name: &str, field: &str) -> Result<Option<Value>, EvaluationError> {
+        let missing = || EvaluationError::failed(format!("`{name}` has no `{field}`"));
         match name {
             "params" => self.parameters.get(field).cloned().ok_or_else(missing).map(Some),
-            "variables" => self.computed(field).map(Some),
-            "request" => self.request(field).ok_or_else(missing).map(Some),
+            "variables" => self.rule_variable(field).map(Some),
+            "request" => self.request_member(field).ok_or_else(missing).map(Some),
             _ => Ok(None),
         }
     }
 
-    fn computed(&self, name: &str) -> Result<Value, Trouble> {
+    fn rule_variable(&self, name: &str) -> Result<Value, EvaluationError> {
         let Some((index, variable)) =
             self.variables.iter().enumerate().find(|(_, variable)| variable.name == name)
         else {
-            return Err(Trouble::failed(format!("there is no variable `{name}`")));
+            return Err(EvaluationError::failed(format!("there is no variable `{name}`")));
         };
-        if let Some(value) = self.known.borrow().get(&index) {
+        if let Some(value) = self.computed.borrow().get(&index) {
             return Ok(value.clone());
         }
-        // A variable names earlier ones only, so this ends.
-        let value = Interpreter::new(self)
-            .value(&variable.expression.tree)
-            .map_err(|trouble| trouble.within(name))?;
+        // A variable names only earlier variables, so the recursion ends.
+        let value =
+            Interpreter::new(self).value(&variable.expression.tree).map_err(|error| error.within(name))?;
         self.budget.read(&value)?;
-        self.known.borrow_mut().insert(index, value.clone());
+        self.computed.borrow_mut().insert(index, value.clone());
         Ok(value)
     }
 
-    fn request(&self, field: &str) -> Option<Value> {
-        let Surroundings { subject, received, received_value, user, .. } = self.surroundings;
+    fn request_member(&self, field: &str) -> Option<Value> {
+        let RequestScope { subject, received, received_value, user, .. } = self.request;
         Some(match field {
             "operation" => text(match subject.verb {
                 Verb::Create => "CREATE",
@@ -164,7 +164,7 @@ impl<'e> Scope<'e> {
     }
 
     fn namespace(&self) -> Value {
-        let Subject { namespace, facts, .. } = *self.surroundings.subject;
+        let Subject { namespace, facts, .. } = *self.request.subject;
         let texts =
             |of: &BTreeMap<String, String>| map(of.iter().map(|(key, value)| (key.clone(), text(value))));
         let mut members = vec![("name".to_owned(), text(namespace))];
@@ -175,24 +175,24 @@ impl<'e> Scope<'e> {
         map(members)
     }
 
-    /// Kind and name of the workload that the object belongs to, else of the object itself.
+    /// Kind and name of the owning workload, or of the object itself where it has no owner.
     fn owner(&self) -> Value {
         let owner = self.ownership().owner();
         map([("kind".to_owned(), text(&owner.kind)), ("name".to_owned(), text(&owner.name))])
     }
 
-    /// What people call the object: the name that is to be made up ends in stars.
+    /// The name of the object; a name that the API server will generate ends in `*****`.
     pub(super) fn display_name(&self) -> Value {
         text(&self.ownership().display_name())
     }
 
     fn ownership(&self) -> Ownership<'e> {
-        let Surroundings { subject, received, .. } = self.surroundings;
+        let RequestScope { subject, received, .. } = self.request;
         Ownership::of(subject.resource, subject.name, received.get("metadata"))
     }
 }
 
-/// JSON that came with the request, or null where it is none.
+/// The value of JSON text; null where it is no JSON.
 fn parsed(json: &str) -> Value {
     Document::parse(json).map_or(Value::Null, |document| value(document.view()))
 }

@@ -7,7 +7,10 @@ use cpu_time::ThreadTime;
 use kube_cel::cel::Value;
 use vestibule_patch::Document;
 
-use super::{Current, Declared, Expression, Scope, Surroundings, Total, Trouble, Variable, values};
+use super::{
+    Declared, EvaluationError, Expression, ObjectValue, RequestScope, Scope, SharedBudget, Type, Variable,
+    values,
+};
 use crate::diagnostic::Source;
 use crate::rule::{Resource, Verb};
 use crate::subject::Subject;
@@ -21,8 +24,8 @@ fn compile(text: &str) -> Result<Expression, Vec<crate::Diagnostic>> {
     let documents = crate::yaml::read("a.yaml", &yaml).unwrap();
     let source = Arc::new(Source { name: "a.yaml".into(), text: yaml.clone(), lines_before: 0 });
     let variables = if text.contains("variables.names") { Vec::from(names()) } else { Vec::new() };
-    let total = Total::of_a_load();
-    let declared = Declared { parameters: &["size"], variables: &variables, total: &total };
+    let total = SharedBudget::of_a_load();
+    let declared = Declared { parameters: &[("size", Type::Text)], variables: &variables, total: &total };
     Expression::compile(&source, documents[0].root(), "any", declared, 1)
 }
 
@@ -32,16 +35,16 @@ fn names() -> [Variable; 1] {
     [Variable { name: "names".to_owned(), expression }]
 }
 
-fn evaluate(text: &str) -> Result<Value, Trouble> {
+fn evaluate(text: &str) -> Result<Value, EvaluationError> {
     let expression = compile(text).unwrap_or_else(|findings| panic!("{text}: {findings:?}"));
     let subject = Subject::new(POD, Resource::Pods, Verb::Create, "team-a");
     let document = Document::parse(POD).unwrap();
-    let object = Current::default();
+    let object = ObjectValue::default();
     let parameters = BTreeMap::from([("size".to_owned(), values::text("100m"))]);
-    let total = Total::of_a_request();
-    let surroundings = Surroundings::new(&subject, document.view(), &total);
+    let total = SharedBudget::of_a_request();
+    let request_scope = RequestScope::new(&subject, document.view(), &total);
     let variables = names();
-    let scope = Scope::new(&surroundings, document.view(), &object, &parameters, &variables);
+    let scope = Scope::new(&request_scope, document.view(), &object, &parameters, &variables);
     super::Interpreter::new(&scope).value(&expression.tree)
 }
 
@@ -68,7 +71,7 @@ fn refused(text: &str, wanted: &str) {
 }
 
 #[test]
-fn the_language() {
+fn operators_macros_and_variables() {
     for text in [
         "1 + 2 * 3 == 7 && 7 / 2 == 3 && 7 % 2 == 1 && -1 < 0",
         "1.5 + 1.0 == 2.5 && 1u + 2u == 3u && 'a' + 'b' == 'ab' && [1] + [2] == [1, 2]",
@@ -118,8 +121,8 @@ fn the_functions_of_the_api_server() {
         "quantity('200M').compareTo(quantity('0.2G')) == 0 && quantity('200M') == quantity('0.2G')",
         "quantity('50M').compareTo(quantity('50Mi')) == -1 && quantity('150Mi').isGreaterThan(quantity('100Mi'))",
         "quantity('50M').isLessThan(quantity('100M')) && quantity('50k').add(quantity('20')) == quantity('50020')",
-        "isQuantity('1e99') && quantity('1e99').add(quantity('1n')).isGreaterThan(quantity('1e99')) && isQuantity('1234567890123456789e999999999')",
-        "quantity('1e999999999').isGreaterThan(quantity('1e999999998')) && quantity('9E').add(quantity('9E')) == quantity('18E') && quantity('9Ei') == quantity('8Ei')",
+        "isQuantity('1e99') && isQuantity('1234567890123456789e999999999') && quantity('1e28').add(quantity('1n')).isGreaterThan(quantity('1e28'))",
+        "quantity('1e28').isGreaterThan(quantity('1e27')) && quantity('9E').add(quantity('9E')) == quantity('18E') && quantity('9Ei') == quantity('8Ei')",
         "quantity('50k').add(20) == quantity('50020') && quantity('50k').sub(20000) == quantity('30k')",
         "[1, 2, 3].sum() == 6 && [].sum() == 0 && sum([quantity('1Gi'), quantity('2Gi')]).asInteger() == 3221225472",
         "[1, 3].max() == 3 && [2, 1].min() == 1 && [1, 2].isSorted() && ![2, 1].isSorted()",
@@ -158,23 +161,18 @@ fn the_functions_of_the_api_server() {
         "labelValue('a/b') == 'a-b' && 'a.'.labelValue() == 'a'",
         "string(1000000.0) == '1e+06' && string(duration('90s')) == '90s' && string(b'abc') == 'abc' && uint(1.9) == 1u",
         "'%s %s'.format([1e6, duration('90s')]) == '1e+06 90s' && duration('+1.5s') == duration('1500000µs') && '%x %X%%%b'.format([-255, 10, 5]) == '-ff A%101'",
-        "'%f %.0f %e'.format([-1234.5, 999.5, 0.00012]) == '-1,234.500000 1,000 1.200000×10⁻⁰⁴' && '%.2e'.format([1.0 / 0.0]) == ' ∞'",
-        "'%s'.format([{'b': [1.5, -1.0 / 0.0], 'a': {'c': null, 'b': 'x\\n'}}]) == '{\"a\":{\"b\":\"x\\\\n\", \"c\":null}, \"b\":[1.500000, \"-Inf\"]}'",
-        "'%s'.format([[duration('90s'), b'a', 'é\\u200b\\u0001']]) == '[duration(\"90s\"), b\"a\", \"é\\\\u200b\\\\x01\"]' && '%.1s%%'.format(['ab']) == 'ab%'",
+        "'%f %.0f'.format([-1234.5, 999.5]) == '-1,234.500000 1,000' && '%.2f'.format([1234567.0]) == '1,234,567.00'",
+        "'%.1s%%'.format(['ab']) == 'ab%' && '%s %s'.format([null, true]) == 'null true' && '%o'.format([8u]) == '10'",
         "!quantity('1000m').isInteger() && !quantity('100Ti').isInteger() && quantity('10Ti').isInteger() && !quantity('1Pi').isInteger()",
         "!quantity('1').add(quantity('1000m')).isInteger() && quantity('-5Gi').sub(1).asInteger() == -5368709121 && quantity('0e25').isInteger() && !quantity('0.000').isInteger()",
         "semver('1.0.0+a') == semver('1.0.0+b') && semver('v1.0.0-a+b', true) == semver('1.0.0-a') && !isSemver('1.0.0+')",
         "semver('v01.0.0+a', true) == semver('1.0.0') && !isSemver('1.0-a', true) && !isSemver('V1.0.0', true) && !isSemver('', true)",
         "duration('-90m').getHours() == -1 && duration('90s').getMinutes() == 1 && duration('1.5s').getSeconds() == 1 && duration('1.5s').getMilliseconds() == 1500",
-        "url('HTTPS://u@X.Y:/a b?c=1+2#d').getHost() == 'X.Y:' && url('HTTPS://X.Y').getScheme() == 'https' && url('/a').getHost() == ''",
-        "url('http://[fe80::1%25eth0]:8/').getHostname() == 'fe80::1%eth0' && !isURL('http://[1.2.3.4]/') && !isURL('x') && url('x:y').getEscapedPath() == ''",
+        "url('HTTPS://u:p@X.Y:/a b?c=1+2#d').getHost() == 'X.Y:' && url('HTTPS://X.Y').getScheme() == 'https' && url('/a').getHost() == ''",
+        "!isURL('http://[1.2.3.4]/') && !isURL('x') && !isURL('http://a/%zz') && !isURL('http://a:b/') && !isURL('http://a:1:2/') && isURL('kafka://a:1,b:2/') && !isURL('http://u p@a/') && url('x:y').getEscapedPath() == ''",
         "url('/%FF b').getEscapedPath() == '/%FF%20b' && url('/?%FF=').getQuery() == {'\u{fffd}': ['']}",
-        "url('http://u%41:p%21@a/') == url('http://uA:p!@a/') && url('http://u:@a/') != url('http://u@a/') && url('http://@a/') != url('http://a/')",
-        "url('http://:@a/') != url('http://@a/') && url('http://u%40%2f@a/') == url('http://u@%2F@a/')",
-        "url('http://a/?') != url('http://a/') && url('http://a/??') != url('http://a/?') && url('http:/a') != url('http:///a')",
-        "url('http://a/#') == url('http://a/') && url('http://a/#b c') == url('http://a/#b%20c') && url('http://a/#%41') != url('http://a/#A')",
-        "url('http:') == url('http://') && url('http://a/#{\\'!(') == url('http://a/#%7B%27!(')",
-        "url('http://a/%41[x]').getEscapedPath() == '/%41[x]' && url('http://a/b c?d=%41&e=%zz&d').getQuery() == {'d': ['A', '']}",
+        "url('http://u:@a/') != url('http://u@a/') && url('HTTP://a/?b') == url('http://a/?b') && url('http://a/#b') != url('http://a/')",
+        "url('http://a/b c?d=%41&e=1+2&d').getQuery() == {'d': ['A', ''], 'e': ['1 2']} && url('https://x.y:443').getPort() == '443' && url('https://x.y').getEscapedPath() == ''",
         "'äbcb'.lastIndexOf('b', 2) == 1 && 'abc'.indexOf('', 1) == 1 && 'abc'.lastIndexOf('') == 3 && ''.indexOf('a') == -1",
         "'äbc'.split('', 2) == ['ä', 'bc'] && ''.split('', 2) == [] && 'ab'.split('', 9) == ['a', 'b'] && lists.range(-1) == []",
     ] {
@@ -183,7 +181,7 @@ fn the_functions_of_the_api_server() {
 }
 
 #[test]
-fn what_fails_says_so_without_values() {
+fn errors_of_evaluation_quote_no_values() {
     fails("object.spec.nothing", "there is no field `nothing`; `.?nothing`");
     fails("object.spec.containers.exists(c, c.ports[0].containerPort == 81)", "there is no field `ports`");
     fails("object.spec.containers.map(c, c.ports) == []", "there is no field `ports`");
@@ -203,12 +201,12 @@ fn what_fails_says_so_without_values() {
     fails("duration('90sx') > duration('1s')", "`duration` wants");
     fails("'abc'.indexOf('b', -1)", "no negative place");
     fails("string(b'\\xff')", "bytes of UTF-8");
-    // As the API server: whole numbers and nothing else.
+    // As in the API server, only whole numbers are accepted.
     fails("'%d'.format([1.0])", "`format` wants a whole number for `%d`");
     fails("optional.none().value()", "holds none");
-    fails("'%s'.format([optional.of(1)])", "`format` wants single values");
-    fails("'%.100f'.format([1.0])", "`format` wants 99 digits");
-    fails("'%'.format([])", "`format` wants `%%`");
+    fails("'%s'.format([[1]])", "`format` wants a single value for `%s`");
+    fails("'%f'.format([1.0 / 0.0])", "`format` wants a number with a fraction");
+    fails("('%.100' + 'f').format([1.0])", "`format` wants 99 digits");
     fails("semver('1.0.0+') == semver('1.0.0')", "`semver` cannot take");
     fails("url('a b').getHost() == ''", "`url` wants an address");
     fails("'x'.getHost() == ''", "`getHost` wants an address");
@@ -217,12 +215,12 @@ fn what_fails_says_so_without_values() {
         "quantity('1e20').add(quantity('1n')).isInteger() || quantity('9e20').asInteger() == 1",
         "fits 64 bits",
     );
-    fails("quantity('1e1000').add(1) == quantity('1')", "more than 1,000 digits");
-    fails("quantity('1234567890123456789e999999999') == quantity('1')", "more than 1,000 digits");
+    fails("quantity('1e1000').add(1) == quantity('1')", "more than 38 digits");
+    fails("quantity('1e29').add(quantity('1e29')).isInteger()", "more than 38 digits");
 }
 
 #[test]
-fn what_is_refused_when_rules_are_read() {
+fn names_calls_and_syntax_are_checked_when_rules_are_loaded() {
     refused(
         "objct.metadata",
         "a.yaml:1:2: error[VST0131]: `objct` is not known Some(\"did you mean `object`?\")",
@@ -250,13 +248,16 @@ fn what_is_refused_when_rules_are_read() {
     refused("Pod{name: 'a'}", "VST0130");
     refused("1 +", "VST0130");
     refused("object.\nmetadata +", "a.yaml:1:");
+    refused("'%e'.format([1.0])", "VST0132");
+    refused("'%.100f'.format([1.0])", "`format` wants 99 digits");
+    refused("'%'.format([])", "`format` wants `%%`");
     refused("'a'.matches('(')", "VST0137");
     refused("'a'.matches('((x{1000}){1000}){1000}')", "VST0137");
     refused(&"1+".repeat(401), "VST0133");
     refused(&format!("'{}'", "x".repeat(9000)), "VST0133");
 }
 
-/// What may be written is read and evaluated on a thread's ordinary stack.
+/// They are parsed and evaluated on the default stack of a thread.
 #[test]
 fn the_longest_expressions() {
     for text in [
@@ -296,13 +297,13 @@ fn the_longest_expressions() {
 }
 
 #[test]
-fn the_object_becomes_a_value_only_for_who_asks() {
+fn the_object_becomes_a_value_only_when_an_expression_names_it() {
     let subject = Subject::new(POD, Resource::Pods, Verb::Create, "team-a");
     let document = Document::parse(POD).unwrap();
-    let (object, parameters) = (Current::default(), BTreeMap::new());
-    let total = Total::of_a_request();
-    let surroundings = Surroundings::new(&subject, document.view(), &total);
-    let scope = Scope::new(&surroundings, document.view(), &object, &parameters, &[]);
+    let (object, parameters) = (ObjectValue::default(), BTreeMap::new());
+    let total = SharedBudget::of_a_request();
+    let request_scope = RequestScope::new(&subject, document.view(), &total);
+    let scope = Scope::new(&request_scope, document.view(), &object, &parameters, &[]);
     for text in [
         "request.namespace == 'team-a' || size(object.spec) == 1",
         "owner.name == 'web'",
@@ -342,10 +343,10 @@ fn nothing_costs_more_than_its_budget() {
         &format!("[{doubled}].map(t, t.replace('x', t)).map(t, t.replace('x', t)).map(t, t.replace('x', t))"),
         "more than 1048576 bytes",
     );
-    fails("'%.99999999f'.format([1.0])", "99 digits");
+    fails("('%.99999999' + 'f').format([1.0])", "99 digits");
 }
 
-/// A quarter of a mebibyte, which every turn of a loop goes through or copies.
+/// Every turn of the loop reads or copies 256 KiB.
 #[test]
 fn long_texts_cost_more() {
     let digits = "0".repeat(64);
@@ -365,9 +366,9 @@ fn long_texts_cost_more() {
     }
 }
 
-/// A quarter of a mebibyte, of which nothing is found.
+/// A URL of 256 KiB.
 #[test]
-fn an_address_costs_what_its_text_does() {
+fn a_url_costs_as_much_as_its_text() {
     for (start, letter, body) in [
         ("/?", ";", "u.getQuery().size()"),
         ("/?", "&", "u.getQuery().size()"),
@@ -382,7 +383,7 @@ fn an_address_costs_what_its_text_does() {
     }
 }
 
-/// Where the reader loses track of what is text it does not descend without end, and quotes nothing.
+/// The parser does not recurse beyond its bound, and quotes no text.
 #[test]
 fn texts_that_do_not_end() {
     for start in ["'\n", "ar'\\''", "&'"] {
@@ -399,7 +400,7 @@ fn texts_that_do_not_end() {
 
 /// `docs/reference/expressions.md`: every example holds, and everything has one.
 #[test]
-fn the_reference() {
+fn every_function_has_an_example_in_the_reference_that_holds() {
     let page =
         std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/expressions.md"));
     let page = page.unwrap();
@@ -412,8 +413,10 @@ fn the_reference() {
     let rows: Vec<(String, String)> = rows.collect();
     for (name, example) in &rows {
         holds(example);
-        // What holds has no part of the wrong type.
-        let mismatch = compile(example).unwrap().check(&[], &names()).err();
+        // An example that holds has no type error.
+        let total = SharedBudget::of_a_load();
+        let declared = Declared { parameters: &[], variables: &names(), total: &total };
+        let mismatch = compile(example).unwrap().check(declared).err();
         assert!(mismatch.is_none(), "{example}: {}", mismatch.unwrap().message);
         let word = name.split('.').next_back().unwrap();
         assert!(example.contains(word) || name.starts_with('['), "{name}: {example}");

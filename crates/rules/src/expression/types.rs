@@ -1,7 +1,7 @@
-//! The types of expressions, as far as they are known before there is an object: those of parameters are declared, those of
-//! variables follow from their expressions, and what is read of an object may be anything.
+//! Infers the types of expressions when rules are loaded. Parameters have declared types, variables the types of their
+//! expressions; a field of an object may have any type.
 //!
-//! Only what fails for every object is reported. What another part of a condition may outvote is reported too: it was not meant.
+//! Only a part that fails for every object is reported. It is reported even where `||` or `&&` would ignore the error.
 
 mod infer;
 mod signatures;
@@ -10,20 +10,20 @@ use std::sync::Arc;
 
 use kube_cel::cel::Value;
 
-use super::{Expression, Variable, values};
+use super::lint::Declared;
+use super::{Expression, values};
 use crate::overlay::Overlay;
-use crate::parameter::{self, Parameter};
 use infer::Checker;
 
-/// So deep lists may hold lists whose items have a known type. Variables can nest them without end.
+/// How deep lists in lists keep the type of their items. Variables can nest lists without end.
 const MAX_DEPTH: usize = 4;
 
-/// What kind of value an expression gives.
+/// The type of an expression.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Type {
-    /// That depends on the object.
+    /// It depends on the object.
     Any,
-    /// No value: the items of an empty list.
+    /// The items of an empty list: no value.
     Never,
     Bool,
     Int,
@@ -34,8 +34,8 @@ pub(crate) enum Type {
     Duration,
     Null,
     Map,
-    /// A quantity, a version or an address.
-    Own,
+    /// A quantity, a version, an address or a URL.
+    Opaque,
     List(Box<Type>),
     Optional(Box<Type>),
 }
@@ -47,25 +47,24 @@ pub(crate) struct Mismatch {
 }
 
 impl Expression {
-    /// Infers its type, in a rule with these parameters and the variables before it. Of what fails for every object the type is
-    /// not known.
-    pub(crate) fn check(&mut self, parameters: &[Parameter], variables: &[Variable]) -> Result<(), Mismatch> {
-        self.gives = Checker::new(parameters, variables).check(&self.tree)?;
+    /// Infers its type in a rule with the names `declared`.
+    pub(crate) fn check(&mut self, declared: Declared<'_>) -> Result<(), Mismatch> {
+        self.result = Checker::new(declared).check(&self.tree)?;
         Ok(())
     }
 
-    /// A value such as this gives, where each of them has the same kind; what an optional holds.
+    /// An example of its values, where all of them have the same type. Of an optional it is the content.
     pub(crate) fn sample(&self) -> Option<Overlay> {
-        // What text has to look like, only the text itself tells.
-        match self.gives.text() {
+        // No check of a text's content applies to an example.
+        match self.result.text() {
             Some(text) => Some(text),
-            None => values::overlay(&self.gives.sample()?, &self.field).ok().flatten(),
+            None => values::overlay(&self.result.sample()?, &self.field).ok().flatten(),
         }
     }
 
     /// Why it cannot be a condition.
-    pub(crate) fn no_condition(&self) -> Option<Mismatch> {
-        let given = match &self.gives {
+    pub(crate) fn condition_mismatch(&self) -> Option<Mismatch> {
+        let given = match &self.result {
             Type::Any | Type::Never | Type::Bool => return None,
             given => given.words(),
         };
@@ -73,32 +72,21 @@ impl Expression {
     }
 
     /// Why its field can hold none of its values.
-    pub(crate) fn misfit(&self) -> Option<Mismatch> {
+    pub(crate) fn field_mismatch(&self) -> Option<Mismatch> {
         let message =
             |kind: &str| format!("an expression gives single values and lists of them, and this is {kind}");
-        let told = match &self.gives {
+        let sentence = match &self.result {
             given if given.text().is_some() => return None,
-            given @ (Type::Own | Type::Duration) => message(given.words()),
+            given @ (Type::Opaque | Type::Duration) => message(given.words()),
             given => values::overlay(&given.sample()?, &self.field).err()?.sentence(),
         };
-        let message = told.split_once("; ").map_or(told.as_str(), |(message, _)| message).to_owned();
-        let single = !matches!(self.gives, Type::Map | Type::Null | Type::List(_) | Type::Optional(_));
+        let message = sentence.split_once("; ").map_or(sentence.as_str(), |(message, _)| message).to_owned();
+        let single = !matches!(self.result, Type::Map | Type::Null | Type::List(_) | Type::Optional(_));
         Some(Mismatch { message, help: if single { "string" } else { "" } })
     }
 }
 
 impl Type {
-    pub(super) fn of_parameter(of: parameter::Type) -> Self {
-        match of {
-            parameter::Type::Int => Self::Int,
-            parameter::Type::Bool => Self::Bool,
-            parameter::Type::Duration
-            | parameter::Type::Enum
-            | parameter::Type::Quantity
-            | parameter::Type::Text => Self::Text,
-        }
-    }
-
     fn list(item: Self) -> Self {
         if item.depth() < MAX_DEPTH { Self::List(Box::new(item)) } else { Self::List(Box::new(Self::Any)) }
     }
@@ -118,7 +106,7 @@ impl Type {
         }
     }
 
-    /// What is known of a value that is one or the other.
+    /// The type of a value that has either type.
     fn or(self, other: Self) -> Self {
         match (self, other) {
             (Self::Never, known) | (known, Self::Never) => known,
@@ -129,7 +117,7 @@ impl Type {
         }
     }
 
-    /// Such a text, or list of texts; an optional may hold one.
+    /// An example of a text, of a list of texts, or of an optional text.
     fn text(&self) -> Option<Overlay> {
         match self {
             Self::Text => Some(Overlay::Text("x".to_owned())),
@@ -139,14 +127,14 @@ impl Type {
         }
     }
 
-    /// Such a value.
+    /// An example of a value.
     fn sample(&self) -> Option<Value> {
         Some(match self {
-            Self::Any | Self::Never | Self::Own | Self::Duration => return None,
+            Self::Any | Self::Never | Self::Opaque | Self::Duration => return None,
             Self::Bool => Value::Bool(true),
             Self::Int => Value::Int(1),
             Self::Uint => Value::UInt(1),
-            // Written without a fraction, it fits where whole numbers do.
+            // It is written as `1`, which fits a field for whole numbers.
             Self::Double => Value::Float(1.0),
             Self::Text => values::text("x"),
             Self::Bytes => Value::from(vec![b'x']),
@@ -157,7 +145,7 @@ impl Type {
         })
     }
 
-    /// What it is, for people.
+    /// The type in messages.
     pub(crate) fn words(&self) -> &'static str {
         match self {
             Self::Any | Self::Never => "anything",
@@ -169,7 +157,7 @@ impl Type {
             Self::Duration => "a duration",
             Self::Null => "null",
             Self::Map => "a map",
-            Self::Own => "a quantity, a version or an address",
+            Self::Opaque => "a quantity, a version or an address",
             Self::List(_) => "a list",
             Self::Optional(_) => "optional",
         }

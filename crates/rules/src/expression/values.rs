@@ -1,4 +1,4 @@
-//! JSON into values, and values into what a rule adds.
+//! Converts JSON into CEL values, and CEL values into the overlay that a rule adds.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -7,36 +7,36 @@ use kube_cel::cel::Value;
 use kube_cel::cel::objects::{Key, Map, Opaque, OptionalValue};
 use vestibule_patch::{Kind, View};
 
-use super::Trouble;
+use super::error::EvaluationError;
 use crate::overlay::Overlay;
 use crate::pod;
 use crate::syntax;
 
-/// The longest text that an expression may give; the API server's own limit for all annotations of an object.
+/// The longest text that an expression may result in, in bytes: the API server's limit for all annotations of an object.
 const MAX_TEXT: usize = 256 * 1024;
 
-/// The most items of a list.
+/// The longest list that an expression may result in.
 const MAX_ITEMS: usize = 1_000;
 
-/// How deep what expressions see may nest; below that stands a value that nothing can be done with.
+/// How deep JSON may nest; deeper lists and maps become [`TooDeep`].
 const MAX_DEPTH: usize = 160;
 
-/// What JSON is to expressions. Members that are null are absent, as they are to the API server.
+/// The value of JSON. Members that are null are absent, as in the API server.
 pub(super) fn value(view: View<'_>) -> Value {
-    below(view, 0)
+    value_at_depth(view, 0)
 }
 
 // Recursion is bounded by MAX_DEPTH.
-fn below(view: View<'_>, depth: usize) -> Value {
+fn value_at_depth(view: View<'_>, depth: usize) -> Value {
     match view.kind() {
         Kind::Null => Value::Null,
         Kind::Bool => Value::Bool(view.as_bool().unwrap_or_default()),
         Kind::String => text(&view.as_str().unwrap_or_default()),
         Kind::Array | Kind::Object if depth >= MAX_DEPTH => Value::Opaque(Arc::new(TooDeep)),
-        Kind::Array => list(view.items().into_iter().map(|item| below(item, depth + 1)).collect()),
+        Kind::Array => list(view.items().into_iter().map(|item| value_at_depth(item, depth + 1)).collect()),
         Kind::Object => {
             let members = view.entries().into_iter().filter(|(_, member)| !member.is_null());
-            map(members.map(|(name, member)| (name.into_owned(), below(member, depth + 1))))
+            map(members.map(|(name, member)| (name.into_owned(), value_at_depth(member, depth + 1))))
         }
         Kind::Number => {
             let json = view.to_json();
@@ -46,7 +46,7 @@ fn below(view: View<'_>, depth: usize) -> Value {
     }
 }
 
-/// A list or map below [`MAX_DEPTH`]. Reading it, which a comparison does first, fails: its content is not known.
+/// A list or map below [`MAX_DEPTH`]. A comparison reads both sides first, which fails for this value.
 #[derive(Debug, PartialEq, Eq)]
 struct TooDeep;
 
@@ -56,12 +56,10 @@ impl Opaque for TooDeep {
     }
 }
 
-/// Whether `value` stands for a list or map whose content is not known.
 pub(super) fn is_too_deep(value: &Value) -> bool {
     matches!(value, Value::Opaque(held) if held.runtime_type_name() == TooDeep.runtime_type_name())
 }
 
-/// A text, as expressions see it.
 pub(crate) fn text(text: &str) -> Value {
     Value::String(Arc::new(text.to_owned()))
 }
@@ -79,18 +77,20 @@ pub(super) fn optional(value: Option<Value>) -> Value {
     Value::Opaque(Arc::new(value.map_or_else(OptionalValue::none, OptionalValue::of)))
 }
 
-/// What `value` may hold, if it is optional.
+/// The content of `value`, if it is optional.
 pub(super) fn as_optional(value: &Value) -> Option<Option<&Value>> {
     <&OptionalValue>::try_from(value).ok().map(OptionalValue::value)
 }
 
-/// What the field `name` gets: a single value or a list of them. `None` leaves the field out.
-pub(super) fn overlay(result: &Value, name: &str) -> Result<Option<Overlay>, Trouble> {
+/// The overlay for the field `name`: a single value or a list of single values. `None` leaves the field out.
+pub(super) fn overlay(result: &Value, name: &str) -> Result<Option<Overlay>, EvaluationError> {
     match (as_optional(result), result) {
         (Some(inner), _) => inner.map_or(Ok(None), |inner| overlay(inner, name)),
         (None, Value::List(items)) => {
             if items.len() > MAX_ITEMS {
-                return Err(Trouble::failed(format!("`{name}` would get more than {MAX_ITEMS} items")));
+                return Err(EvaluationError::failed(format!(
+                    "`{name}` would get more than {MAX_ITEMS} items"
+                )));
             }
             let items = items.iter().map(|item| single(item, name)).collect::<Result<Vec<_>, _>>()?;
             Ok(Some(Overlay::List(items)))
@@ -99,11 +99,11 @@ pub(super) fn overlay(result: &Value, name: &str) -> Result<Option<Overlay>, Tro
     }
 }
 
-fn single(value: &Value, name: &str) -> Result<Overlay, Trouble> {
+fn single(value: &Value, name: &str) -> Result<Overlay, EvaluationError> {
     let textual = pod::is_text(name) || pod::is_text_map(name) && !pod::is_quantity(name);
     match value {
         Value::String(text) if text.len() > MAX_TEXT => {
-            Err(Trouble::failed(format!("`{name}` would get a text of more than {MAX_TEXT} bytes")))
+            Err(EvaluationError::failed(format!("`{name}` would get a text of more than {MAX_TEXT} bytes")))
         }
         Value::String(text) => {
             let checked = if pod::is_quantity(name) {
@@ -113,27 +113,27 @@ fn single(value: &Value, name: &str) -> Result<Overlay, Trouble> {
             } else {
                 Ok(())
             };
-            checked.map_err(|wanted| Trouble::failed(format!("`{name}` wants {wanted}")))?;
+            checked.map_err(|wanted| EvaluationError::failed(format!("`{name}` wants {wanted}")))?;
             Ok(Overlay::Text(text.to_string()))
         }
         Value::Int(_) | Value::UInt(_) | Value::Float(_) | Value::Bool(_) if textual => {
             let message =
                 format!("`{name}` wants text, and this is {}; `string()` makes it text", kind(value));
-            Err(Trouble::failed(message))
+            Err(EvaluationError::failed(message))
         }
         Value::Int(number) if pod::is_quantity(name) => Ok(Overlay::Text(number.to_string())),
         Value::Int(number) => Ok(Overlay::Literal(number.to_string())),
         Value::UInt(number) => Ok(Overlay::Literal(number.to_string())),
         Value::Float(number) if number.is_finite() => Ok(Overlay::Literal(number.to_string())),
         Value::Bool(truth) => Ok(Overlay::Literal(truth.to_string())),
-        other => Err(Trouble::failed(format!(
+        other => Err(EvaluationError::failed(format!(
             "an expression gives single values and lists of them, and this is {}",
             kind(other)
         ))),
     }
 }
 
-/// What a value is, for people.
+/// The type of `value` in messages.
 pub(super) fn kind(value: &Value) -> &'static str {
     match value {
         Value::List(_) => "a list",

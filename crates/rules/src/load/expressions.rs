@@ -48,7 +48,7 @@ impl Reader {
         }
         for node in spec.get("when").map(|node| self.list(node, "when")).unwrap_or_default() {
             let Some(condition) = self.compiled(node, "when") else { continue };
-            if let Some(mismatch) = condition.no_condition() {
+            if let Some(mismatch) = condition.condition_mismatch() {
                 self.report_mismatch(node, &mismatch);
             }
             self.logic.when.push(condition);
@@ -148,7 +148,7 @@ impl Reader {
 
     fn expression_value(&mut self, node: &Node, name: &str) -> Option<Overlay> {
         let expression = self.compiled(node, name)?;
-        if let Some(mismatch) = expression.misfit() {
+        if let Some(mismatch) = expression.field_mismatch() {
             self.report_mismatch(node, &mismatch);
         }
         self.logic.dynamic = true;
@@ -163,15 +163,15 @@ impl Reader {
         {
             return None;
         }
-        let parameters: Vec<&str> =
-            self.logic.parameters.iter().map(|parameter| parameter.name.as_str()).collect();
+        let parameters = self.logic.parameters.iter();
+        let parameters: Vec<_> =
+            parameters.map(|parameter| (parameter.name.as_str(), parameter.expression_type())).collect();
         let (variables, total) = (&self.logic.variables, &self.total);
         let declared = Declared { parameters: &parameters, variables, total };
         let places = MAX_FINDINGS.saturating_sub(self.findings.len());
         match Expression::compile(&self.source, node, name, declared, places) {
             Ok(mut expression) => {
-                let checked = expression.check(&self.logic.parameters, &self.logic.variables);
-                if let Err(mismatch) = checked {
+                if let Err(mismatch) = expression.check(declared) {
                     self.report_mismatch(node, &mismatch);
                 }
                 self.logic.reads_object |= expression.reads_object;
@@ -217,7 +217,7 @@ impl Reader {
 mod tests {
     use super::*;
     use crate::diagnostic::Source;
-    use crate::expression::Total;
+    use crate::expression::SharedBudget;
 
     /// The ticks that reading a rule's `when` costs, and how many findings there are.
     fn cost(expression: &str) -> (u64, usize) {
@@ -226,7 +226,7 @@ mod tests {
         let yaml = format!("when: [{many}]");
         let documents = crate::yaml::read("a.yaml", &yaml).unwrap();
         let source = Arc::new(Source { name: "a.yaml".into(), text: yaml.clone(), lines_before: 0 });
-        let total = Total::of_a_load();
+        let total = SharedBudget::of_a_load();
         let mut reader = Reader::new(source, true, total.clone());
         reader.declarations(documents[0].root());
         (total.spent(), reader.findings.len())

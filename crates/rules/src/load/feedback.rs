@@ -1,4 +1,10 @@
-//! Rules that write what rules read: their second evaluation would differ from the first.
+//! Reports a rule that writes a label or annotation which a rule or an exemption reads: a second evaluation would differ
+//! from the first.
+//!
+//! `load` calls [`findings`] once for all documents. The keys that are read are indexed first, so the work is one lookup
+//! for each written key and not one comparison for each pair of rules.
+
+use std::collections::HashMap;
 
 use super::LoadedRule;
 use crate::diagnostic::{self, Diagnostic};
@@ -6,48 +12,138 @@ use crate::rule::{Resource, Rule};
 use crate::select::{MIRROR_ANNOTATION, OWN_POD_LABEL};
 use crate::settings::Settings;
 use crate::subject::HASH_LABEL;
-use crate::well_known::{INJECT_KEY, RULE_KEY_PREFIX, STATUS_ANNOTATION};
+use crate::well_known::{INJECT_KEY, STATUS_ANNOTATION};
 
 pub(super) fn findings(loaded: &[LoadedRule], settings: &Settings) -> Vec<Diagnostic> {
+    let readers = Readers::new(loaded, settings);
     let mut findings = Vec::new();
-    for LoadedRule { source, writes, .. } in loaded {
-        for (_, _, at) in
-            writes.iter().filter(|(map, key, _)| map == "annotations" && key == STATUS_ANNOTATION)
-        {
-            let message = format!("the injector itself writes `{STATUS_ANNOTATION}`");
-            findings.push(source.error(&diagnostic::RESERVED, *at, message));
-        }
-    }
-    // Only pods have their own labels written; of a Deployment the template's are, which no match reads.
-    let pods = || loaded.iter().filter(|loaded| loaded.rule.targets.contains(&Resource::Pods));
-    for writer in pods() {
-        for (map, key, at) in &writer.writes {
-            let reader = pods().find(|reader| reads(&reader.rule, map, key));
-            if let Some(reader) = reader {
-                let message = format!("{} `{key}` is read by rule `{}`", singular(map), reader.rule.name);
-                findings.push(writer.source.error(&diagnostic::FEEDBACK, *at, message));
-            } else if *map == "labels" && exempts(settings, key) {
-                let message = format!("label `{key}` is read by an exemption");
-                findings.push(writer.source.error(&diagnostic::FEEDBACK, *at, message));
+    for LoadedRule { rule, source, writes } in loaded {
+        for (map, key, at) in writes {
+            if map == "annotations" && key == STATUS_ANNOTATION {
+                let message = format!("the injector itself writes `{STATUS_ANNOTATION}`");
+                findings.push(source.error(&diagnostic::RESERVED, *at, message));
+            }
+            if let Some(reader) = readers.find(map, key).filter(|_| writes_pods(rule)) {
+                let message = format!("{} `{key}` is read by {reader}", map.trim_end_matches('s'));
+                findings.push(source.error(&diagnostic::FEEDBACK, *at, message));
             }
         }
     }
     findings
 }
 
-fn reads(rule: &Rule, map: &str, key: &str) -> bool {
-    matches!(key, INJECT_KEY | OWN_POD_LABEL | MIRROR_ANNOTATION)
-        || key.strip_prefix(RULE_KEY_PREFIX) == Some(rule.name())
-        || map == "labels" && rule.matching.labels.pairs.iter().any(|label| label.key == *key)
-        || map == "annotations" && rule.compat.iter().any(|compat| compat.key == key)
-        || map == "labels" && key == HASH_LABEL && rule.asks_for_workload()
-        || map == "annotations" && rule.logic.parameters.iter().any(|parameter| parameter.reads(key))
+/// Of a pod its own labels are written. Of a Deployment the labels of the template are written, which no `match` reads.
+fn writes_pods(rule: &Rule) -> bool {
+    rule.targets.contains(&Resource::Pods)
 }
 
-fn exempts(settings: &Settings, label: &str) -> bool {
-    settings.exemptions.iter().any(|exemption| exemption.object_labels().any(|(key, _)| key == label))
+/// The first reader of each label and annotation, by map and key.
+struct Readers<'l> {
+    by_key: HashMap<(&'static str, &'l str), ReadBy<'l>>,
+    /// Insertions and lookups.
+    #[cfg(test)]
+    steps: std::cell::Cell<usize>,
 }
 
-fn singular(map: &str) -> &str {
-    map.trim_end_matches('s')
+#[derive(Clone, Copy)]
+enum ReadBy<'l> {
+    Rule(&'l str),
+    Exemption,
+}
+
+impl<'l> Readers<'l> {
+    fn new(loaded: &'l [LoadedRule], settings: &'l Settings) -> Self {
+        let mut readers = Self {
+            by_key: HashMap::new(),
+            #[cfg(test)]
+            steps: std::cell::Cell::default(),
+        };
+        for LoadedRule { rule, .. } in loaded.iter().filter(|loaded| writes_pods(&loaded.rule)) {
+            for (map, key) in keys_read(rule) {
+                readers.insert((map, key), ReadBy::Rule(&rule.name));
+            }
+        }
+        for (key, _) in settings.exemptions.iter().flat_map(|exemption| exemption.object_labels()) {
+            readers.insert(("labels", key), ReadBy::Exemption);
+        }
+        readers
+    }
+
+    fn insert(&mut self, key: (&'static str, &'l str), reader: ReadBy<'l>) {
+        self.count_step();
+        self.by_key.entry(key).or_insert(reader);
+    }
+
+    fn find(&self, map: &str, key: &str) -> Option<ReadBy<'l>> {
+        self.count_step();
+        let map = if map == "labels" { "labels" } else { "annotations" };
+        self.by_key.get(&(map, key)).copied()
+    }
+
+    fn count_step(&self) {
+        #[cfg(test)]
+        self.steps.set(self.steps.get() + 1);
+    }
+}
+
+impl std::fmt::Display for ReadBy<'_> {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Rule(name) => write!(formatter, "rule `{name}`"),
+            Self::Exemption => formatter.write_str("an exemption"),
+        }
+    }
+}
+
+/// The labels and annotations of pods that `rule` reads before it acts.
+fn keys_read(rule: &Rule) -> impl Iterator<Item = (&'static str, &str)> {
+    let either = [INJECT_KEY, OWN_POD_LABEL, MIRROR_ANNOTATION, &rule.key];
+    let either = either.into_iter().flat_map(|key| [("labels", key), ("annotations", key)]);
+    let matched = rule.matching.labels.pairs().map(|(key, _)| key);
+    let hash = rule.asks_for_workload().then_some(HASH_LABEL);
+    let compat = rule.compat.iter().map(|compat| compat.key.as_str());
+    let parameters = rule.logic.parameters.iter().filter_map(|parameter| parameter.pod_annotation());
+    either
+        .chain(matched.chain(hash).map(|key| ("labels", key)))
+        .chain(compat.chain(parameters).map(|key| ("annotations", key)))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use vestibule_patch::Schema;
+
+    use super::*;
+    use crate::expression::SharedBudget;
+    use crate::load::injection::injection;
+    use crate::load::{reader, writes};
+    use crate::yaml;
+
+    fn steps(count: usize) -> usize {
+        let loaded = |number: usize| {
+            let yaml = format!(
+                "apiVersion: vestibule.dev/v1alpha1\nkind: Injection\nmetadata: {{name: r{number}}}\n\
+                 spec: {{match: {{objects: {{labels: {{in-{number}: x}}}}}}, pod: {{labels: {{out-{number}: x}}}}}}\n"
+            );
+            let documents = yaml::read("a.yaml", &yaml).unwrap();
+            let source = Arc::clone(documents[0].source_text());
+            let mut reader = reader::Reader::new(source, true, SharedBudget::of_a_load());
+            let rule = injection(&mut reader, documents[0].root(), Schema::unknown()).unwrap();
+            LoadedRule { writes: writes(&rule), rule, source: reader.source }
+        };
+        let loaded: Vec<LoadedRule> = (0..count).map(loaded).collect();
+        let settings = Settings::default();
+        let readers = Readers::new(&loaded, &settings);
+        for (map, key, _) in loaded.iter().flat_map(|loaded| &loaded.writes) {
+            assert!(readers.find(map, key).is_none());
+        }
+        readers.steps.get()
+    }
+
+    /// Eight keys that opting in reads, one label that is matched and one that is written.
+    #[test]
+    fn the_work_grows_with_the_number_of_rules_and_not_with_its_square() {
+        assert_eq!((steps(1), steps(100), steps(1_000)), (10, 1_000, 10_000));
+    }
 }

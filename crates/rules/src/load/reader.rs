@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use crate::diagnostic::{self, Code, Diagnostic, MAX_FINDINGS, Position, Source};
-use crate::expression::Total;
+use crate::expression::SharedBudget;
 use crate::format::{Collection, Field, Table, example};
 use crate::logic::Logic;
 use crate::near::nearest;
@@ -24,11 +24,11 @@ pub(super) struct Reader {
     /// Whether `mode: auto` makes a native sidecar.
     pub(super) native_sidecars: bool,
     /// The budget for compiling the expressions and patterns of all documents.
-    pub(super) total: Total,
+    pub(super) total: SharedBudget,
 }
 
 impl Reader {
-    pub(super) fn new(source: Arc<Source>, native_sidecars: bool, total: Total) -> Self {
+    pub(super) fn new(source: Arc<Source>, native_sidecars: bool, total: SharedBudget) -> Self {
         Self {
             source,
             findings: Vec::new(),

@@ -1,5 +1,7 @@
-//! Keys that expressions compute. They have values before anything is laid in, because which item of a pod is which item of a
-//! rule depends on them; so they read nothing that rules change.
+//! Computes the keys of list items that are expressions (docs/adr/0063).
+//!
+//! Keys identify the items of rules and pods, so `evaluate` needs them before any rule is applied. Their expressions
+//! therefore do not read the object.
 
 use std::collections::HashSet;
 
@@ -15,7 +17,7 @@ use crate::pod_types::type_error;
 use crate::rule::{Base, Clause, Item, Rule};
 use crate::syntax;
 
-/// `rule` with the keys of its items.
+/// `rule` with the values of its keys.
 pub(crate) fn with_keys(rule: &Rule, scope: &Scope<'_>, shape: &Shape) -> Result<Rule, Failure> {
     let mut rule = rule.clone();
     rule.retain_parts(|destination, item| {
@@ -30,8 +32,7 @@ pub(crate) fn with_keys(rule: &Rule, scope: &Scope<'_>, shape: &Shape) -> Result
     Ok(rule)
 }
 
-/// Whether the API server would take what came of the keys, within items as well: what the reader checks of keys that are
-/// written out.
+/// Checks the computed keys of `rule`, within items too, as `load` checks written keys.
 pub(crate) fn checked(rule: &Rule, shape: &Shape) -> Result<(), Failure> {
     if !rule.logic.computes_keys {
         return Ok(());
@@ -47,15 +48,15 @@ pub(crate) fn checked(rule: &Rule, shape: &Shape) -> Result<(), Failure> {
             Base::Metadata | Base::Spec => None,
         };
         let outside = destination.path().rev().skip(1).collect::<Vec<_>>();
-        let said = match schema.list() {
+        let sentence = match schema.list() {
             List::Map(_) if !seen.insert((block, outside, field, item.key.as_str())) => {
                 Some(twice(&item.key, field))
             }
             _ => None,
         };
-        let said = said.or_else(|| valid(field, &item.overlay).err());
-        let said = said.or_else(|| within(&item.overlay, schema.item()).err());
-        if let Some(sentence) = said.or_else(|| type_error(field, &item.overlay)) {
+        let sentence = sentence.or_else(|| valid(field, &item.overlay).err());
+        let sentence = sentence.or_else(|| within(&item.overlay, schema.item()).err());
+        if let Some(sentence) = sentence.or_else(|| type_error(field, &item.overlay)) {
             return Err(Failure { clause: item.clause.clone(), sentence, conflict: None });
         }
     }
@@ -67,10 +68,10 @@ fn set_key(item: &mut Item, keys: &[Key], scope: &Scope<'_>) -> Result<(), Failu
     if let Overlay::Map(members) = &mut overlay {
         for member in members.iter_mut().filter(|member| keys.iter().any(|key| key.name == member.name)) {
             let Overlay::Expression(expression) = &member.value else { continue };
-            let value = expression.overlay(scope).map_err(|trouble| {
-                failure(Clause { text: item.clause.text.clone(), at: expression.at }, &trouble)
+            let value = expression.overlay(scope).map_err(|error| {
+                failure(Clause { text: item.clause.text.clone(), at: expression.at }, &error)
             })?;
-            // A key without a value is trouble of the expression.
+            // The check of the key reports an empty one.
             member.value = value.unwrap_or(Overlay::Text(String::new()));
         }
     }
@@ -79,7 +80,7 @@ fn set_key(item: &mut Item, keys: &[Key], scope: &Scope<'_>) -> Result<(), Failu
     Ok(())
 }
 
-/// Keyed lists within an item.
+/// Checks the lists with keys within an item.
 // Recursion is bounded by the depth of the rule's document.
 fn within(overlay: &Overlay, schema: Schema<'_>) -> Result<(), String> {
     for member in overlay.members() {
@@ -101,7 +102,7 @@ fn within(overlay: &Overlay, schema: Schema<'_>) -> Result<(), String> {
     Ok(())
 }
 
-/// What the API server says of what tells items of the list `field` apart.
+/// Checks the key of an item of the list `field` as the API server does.
 fn valid(field: &str, item: &Overlay) -> Result<(), String> {
     let name = item.text("name");
     let wants = |wanted: &str| format!("`name` of an item of `{field}` wants {wanted}");

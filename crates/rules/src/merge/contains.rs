@@ -1,4 +1,4 @@
-//! Whether what a rule wants is there already. What others added around it does not matter.
+//! Whether the object contains an overlay already. Members and items that others have added do not matter.
 
 use vestibule_patch::{Kind, List, Schema, View};
 
@@ -8,15 +8,15 @@ use crate::pod;
 use crate::quantity::nanos;
 use crate::rule::Item;
 
-/// Whether what `item` brings is a subset of `found`, an item or member called `name`.
+/// Whether `found`, an item or member `name` of the object, contains the overlay of `item`.
 pub(crate) fn holds(found: View<'_>, item: &Item, name: &str, schema: Schema<'_>) -> bool {
     let written = found.as_written();
-    // As we have brought it ourselves.
+    // The text is equal if the rule has added the item itself.
     written.is_some() && written == item.json().map(|json| json.get())
         || contains(found, &item.overlay, name, schema)
 }
 
-/// Whether `overlay` is a subset of `found`, the value of the member `name`.
+/// Whether `found`, the value of the member `name`, contains `overlay`.
 pub(crate) fn contains(found: View<'_>, overlay: &Overlay, name: &str, schema: Schema<'_>) -> bool {
     match overlay {
         Overlay::Text(text) => {
@@ -29,24 +29,24 @@ pub(crate) fn contains(found: View<'_>, overlay: &Overlay, name: &str, schema: S
                 && same_amount(&found.to_json(), text)
         }
         Overlay::Literal(json) => found.to_json() == json.as_str(),
-        // What is not computed yet is nowhere.
+        // A value that is not computed yet cannot be in the object.
         Overlay::Expression(_) => false,
         Overlay::List(items) => contains_items(found, items, name, schema),
         Overlay::Map(members) => {
             found.kind() == Kind::Object
                 && members.iter().filter(|member| member.known).all(|member| {
-                    // Every entry of `requests` is a quantity, whatever its key.
+                    // All entries of maps such as `requests` have the type that the name of the map determines.
                     let name = if pod::is_text_map(name) { name } else { &member.name };
                     match present(found, &member.name) {
                         Some(found) => {
                             let schema = match &member.value {
                                 Overlay::List(_) | Overlay::Map(_) => schema.field(&member.name),
-                                // Nobody asks what a scalar is made of.
+                                // The schema of a scalar is not used.
                                 _ => schema,
                             };
                             contains(found, &member.value, name, schema)
                         }
-                        None => is_absence(found, &member.name, &member.value),
+                        None => means_absence(found, &member.name, &member.value),
                     }
                 })
         }
@@ -64,8 +64,7 @@ fn contains_items(found: View<'_>, wanted: &[Overlay], name: &str, schema: Schem
     found.kind() == Kind::Array && items.len() == wanted.len() && items.iter().zip(wanted).all(same)
 }
 
-/// Whether the items of the list `name` stand for themselves, so that others may add theirs. The rest, such as `args`,
-/// are one value.
+/// Whether single items can be added to the list `name`. Other lists, such as `args`, are one value.
 pub(crate) fn is_open(wanted: &[Overlay], name: &str, schema: Schema<'_>) -> bool {
     match schema.list() {
         List::Map(_) | List::Set => true,
@@ -74,8 +73,8 @@ pub(crate) fn is_open(wanted: &[Overlay], name: &str, schema: Schema<'_>) -> boo
     }
 }
 
-/// The item that `wanted` would be; of doubled ones the last, which is the one that counts (legal in `env`).
-/// In a list without keys it is one that holds all of it.
+/// The item that is the same as `wanted`: the one with its key, or in a list without keys one that contains it. If there are
+/// several, which is legal in `env`, it is the last one, because that one takes effect.
 pub(crate) fn find<'d>(
     items: &[View<'d>],
     wanted: &Overlay,
@@ -94,7 +93,7 @@ pub(crate) fn find<'d>(
     items.get(index).map(|found| (index, *found))
 }
 
-/// The member `name`; a null is none.
+/// The member `name`, unless it is null.
 pub(crate) fn present<'d>(object: View<'d>, name: &str) -> Option<View<'d>> {
     object.get(name).filter(|value| !value.is_null())
 }
@@ -107,8 +106,8 @@ fn same_amount(one: &str, other: &str) -> bool {
     matches!((nanos(one), nanos(other)), (Some(one), Some(other)) if one == other)
 }
 
-/// Whether the API server leaves `name` out where its value is `wanted`, and nothing stands in its place.
-fn is_absence(found: View<'_>, name: &str, wanted: &Overlay) -> bool {
+/// Whether an absent member `name` means the same as the value `wanted`, and no member excludes it.
+fn means_absence(found: View<'_>, name: &str, wanted: &Overlay) -> bool {
     let excluded = pod::union_of(name).unwrap_or_default().iter();
     pod::is_default(name, &wanted.to_json())
         && excluded.filter(|other| **other != name).all(|other| present(found, other).is_none())

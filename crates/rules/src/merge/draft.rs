@@ -1,4 +1,4 @@
-//! The object as it is becoming, and the operations that lead there.
+//! The working document of an evaluation: the object as changed so far, and the operations with their origins.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -6,95 +6,97 @@ use std::sync::Arc;
 use serde_json::value::RawValue;
 use vestibule_patch::{ApplyError, Document, Edit, Kind, Mark, Operation, Patch, Pointer, View};
 
-use super::held::Held;
-use super::index::{By, Indexes, Lists, Places};
 use super::json;
+use super::known_present::KnownPresent;
+use super::list_index::{IndexKey, ListIndex, ListIndexes, Positions};
 use crate::decision::Origin;
 use crate::rule::Item;
 use crate::subject::Layout;
 
-/// Changes go through here one by one, so that each applies to what the ones before it made.
+/// Every change is one operation, applied to the result of the operations before it. Clones share no checkpoints.
 pub(crate) struct Draft<'d> {
     edit: Edit<'d>,
-    lists: Lists,
-    /// What was taken apart since the state that [`Self::base`] is.
+    lists: ListIndexes,
+    /// The places that were opened since [`Self::base`].
     opened_since: Vec<Pointer>,
-    /// A state of the document from which the later ones can be made again, with the number of operations that led there.
+    /// A state of the document and the number of operations that led to it. A roll back starts here.
     base: Option<(Mark<'d>, usize)>,
-    /// Whether an operation may have been carried out in part.
+    /// Whether an operation may have been applied in part.
     broken: bool,
-    /// One for each of its operations.
+    /// The origin of each operation.
     origins: Vec<Origin>,
-    /// How many of them were there when somebody got it who knows nothing of the changes.
-    settled: usize,
-    /// Whether the usual places of a pod were taken apart.
+    /// The number of operations that an evaluation regards as part of the received object; see [`Self::as_received`].
+    received_count: usize,
+    /// Whether the containers were opened.
     opened: bool,
-    held: Held,
+    known: KnownPresent,
 }
 
-/// A state to come back to.
-pub(crate) struct Before {
+/// A state for [`Draft::roll_back`]: the number of operations that led to it.
+pub(crate) struct Checkpoint {
     count: usize,
 }
 
-/// An operation that cannot be carried out: the object has another shape than a pod's.
+/// An operation that cannot be applied, because a value of the object does not have the type that a pod has there.
 #[derive(Debug)]
-pub(crate) struct Misfit(pub(crate) String);
+pub(crate) struct ShapeError(pub(crate) String);
 
 impl<'d> Draft<'d> {
     pub(crate) fn new(document: Document<'d>) -> Self {
         Self {
             edit: Edit::new(document),
-            lists: Lists::default(),
+            lists: ListIndexes::default(),
             opened_since: Vec::new(),
             base: None,
             broken: false,
             origins: Vec::new(),
             opened: false,
-            settled: 0,
-            held: Held::default(),
+            received_count: 0,
+            known: KnownPresent::default(),
         }
     }
 
-    /// The object as somebody gets it who knows nothing of the changes.
-    pub(crate) fn settled(&self) -> Self {
-        Self { settled: self.origins.len(), ..self.clone() }
+    /// The draft for a new evaluation, which regards the changes so far as part of the received object.
+    pub(crate) fn as_received(&self) -> Self {
+        Self { received_count: self.origins.len(), ..self.clone() }
     }
 
-    /// What came of a settled one, with the changes before it.
+    /// The result `next` of an evaluation of [`as_received`](Self::as_received), with the changes from before it.
     pub(crate) fn followed_by(&self, next: Self) -> Self {
-        Self { settled: self.settled, ..next }
+        Self { received_count: self.received_count, ..next }
     }
 
-    pub(crate) fn before(&mut self) -> Before {
+    /// The state before a rule.
+    pub(crate) fn checkpoint(&mut self) -> Checkpoint {
         self.base.get_or_insert_with(|| (self.edit.mark(), self.origins.len()));
-        Before { count: self.origins.len() }
+        Checkpoint { count: self.origins.len() }
     }
 
-    /// Rules fail seldom, and a mark for each would copy every list that it changes: so what came before is made again.
-    pub(crate) fn go_back(&mut self, before: &Before, layout: &Layout) {
-        // Who failed may have noted what it did not come to bring.
-        self.held.forget();
-        if self.origins.len() == before.count && !self.broken {
+    /// Returns to a checkpoint: goes back to the base and repeats the operations up to the checkpoint. A mark for each rule would
+    /// copy every list that the rule changes, and rules fail seldom.
+    pub(crate) fn roll_back(&mut self, checkpoint: &Checkpoint, layout: &Layout) {
+        // The rule may have noted items that it has not inserted.
+        self.known.clear();
+        if self.origins.len() == checkpoint.count && !self.broken {
             return;
         }
         let Some((mark, count)) = self.base.take() else { return };
-        let again = self.edit.operations().get(count..before.count).unwrap_or_default().to_vec();
-        let undone = self.edit.operations().get(before.count..).unwrap_or_default();
-        self.lists.go_back(before.count, undone);
+        let again = self.edit.operations().get(count..checkpoint.count).unwrap_or_default().to_vec();
+        let undone = self.edit.operations().get(checkpoint.count..).unwrap_or_default();
+        self.lists.roll_back(checkpoint.count, undone);
         self.edit.go_back(mark);
         for operation in again {
-            // They were carried out once. If one failed now, the patch would have lost its proof.
+            // The operations have succeeded before. If one failed here, the patch would not carry the proof that it applies.
             let _ = self.edit.apply(operation);
         }
         (self.opened, self.broken) = (false, false);
-        self.origins.truncate(before.count);
-        // The next mark is one of the open places: many rules may fail.
+        self.origins.truncate(checkpoint.count);
+        // Places are opened before the next mark is set, because many rules may fail.
         self.open(layout);
         self.opened_since.drain(..).for_each(|place| self.edit.open(&place));
     }
 
-    /// Takes apart what every rule that acts looks at again and again.
+    /// Opens the containers, which every rule looks at.
     pub(crate) fn open(&mut self, layout: &Layout) {
         if std::mem::replace(&mut self.opened, true) {
             return;
@@ -102,7 +104,7 @@ impl<'d> Draft<'d> {
         self.edit.open_items(&layout.list("containers"));
     }
 
-    /// Takes apart what stands at `place`, for whoever looks into it again and again.
+    /// Opens the value at `place` for frequent lookups.
     pub(super) fn open_at(&mut self, place: &Pointer) {
         if self.at(place).is_some_and(|found| found.as_written().is_some()) {
             self.edit.open(place);
@@ -110,66 +112,71 @@ impl<'d> Draft<'d> {
         }
     }
 
-    /// What was done since.
-    pub(crate) fn since(&self, before: &Before) -> &[Operation] {
-        self.edit.operations().get(before.count..).unwrap_or_default()
+    /// The operations since `checkpoint`.
+    pub(crate) fn since(&self, checkpoint: &Checkpoint) -> &[Operation] {
+        self.edit.operations().get(checkpoint.count..).unwrap_or_default()
     }
 
-    /// What it is known to hold of the items of rules; for who only adds to it, or says that it does more.
-    pub(crate) fn held(&mut self) -> &mut Held {
-        &mut self.held
+    /// The items of rules that are known to be in the object, for notes.
+    pub(crate) fn known_present(&mut self) -> &mut KnownPresent {
+        &mut self.known
     }
 
-    /// The same, to ask.
-    pub(crate) fn holds(&self) -> &Held {
-        &self.held
+    /// The items of rules that are known to be in the object.
+    pub(crate) fn known(&self) -> &KnownPresent {
+        &self.known
     }
 
-    /// All of it.
-    pub(crate) fn whole(&self) -> View<'_> {
+    /// The whole object.
+    pub(crate) fn root(&self) -> View<'_> {
         self.edit.view()
     }
 
-    /// The value at `pointer`; a null is none.
+    /// The value at `pointer`, unless it is null.
     pub(crate) fn at(&self, pointer: &Pointer) -> Option<View<'_>> {
         self.edit.document().at(pointer).filter(|value| !value.is_null())
     }
 
-    /// Keeps an index of the list at `pointer` from now on, `by` what tells its items apart.
-    pub(super) fn index(&mut self, list: &Pointer, by: &By) {
-        if self.indexes(list).is_some_and(|kept| kept.are_enough(by)) || self.at(list).is_none() {
+    /// Keeps an index of `list` by `key` from now on.
+    pub(super) fn index(&mut self, list: &Pointer, key: &IndexKey) {
+        if self.indexes(list).is_some_and(|kept| kept.are_enough(key)) || self.at(list).is_none() {
             return;
         }
         self.edit.open(list);
         self.opened_since.push(list.clone());
         let items = self.at(list).map(View::items).unwrap_or_default();
-        self.lists.put(list, Places::of(&items, by.clone()), self.origins.len());
+        self.lists.add(list, Positions::of(&items, key.clone()), self.origins.len());
     }
 
     /// Whether indexes of any list are kept.
     pub(super) fn keeps_indexes(&self) -> bool {
-        self.lists.is_some()
+        !self.lists.is_empty()
     }
 
-    /// Where the items of the list at `pointer` stand, if an index of it is kept.
-    pub(super) fn indexes(&self, list: &Pointer) -> Option<&Indexes> {
+    /// The indexes of `list`, if any are kept.
+    pub(super) fn indexes(&self, list: &Pointer) -> Option<&ListIndex> {
         self.lists.get(list)
     }
 
-    /// The same by the keys that the schema names.
-    pub(super) fn by_keys(&self, list: &Pointer) -> Option<&Places> {
-        self.indexes(list).and_then(Indexes::by_keys)
+    /// The index of `list` by its merge keys, if it is kept.
+    pub(super) fn by_keys(&self, list: &Pointer) -> Option<&Positions> {
+        self.indexes(list).and_then(ListIndex::by_keys)
     }
 
-    /// Sets the member at `path`, with the objects above it that are missing, in one operation.
-    pub(crate) fn set(&mut self, path: Pointer, value: Arc<RawValue>, origin: Origin) -> Result<(), Misfit> {
+    /// Sets the member at `path` in one operation, together with the objects above it that are absent.
+    pub(crate) fn set(
+        &mut self,
+        path: Pointer,
+        value: Arc<RawValue>,
+        origin: Origin,
+    ) -> Result<(), ShapeError> {
         let mut next = (path, value);
         while let Some((path, value)) = self.edit.set(next.0, next.1).map_err(|error| self.fail(&error))? {
             let Some((parent, last)) = path.split_last() else {
                 return self.apply(Operation::Add { path, value }, origin);
             };
             if self.at(&parent).is_some() {
-                return Err(Misfit(format!("{parent} is no map")));
+                return Err(ShapeError(format!("{parent} is not a map")));
             }
             let value = json::within(&last, &value)?;
             next = (parent, value);
@@ -181,17 +188,17 @@ impl<'d> Draft<'d> {
         Ok(())
     }
 
-    /// Inserts items into the list at `list`, which is there and has `length` of them, one after the other, each at the index
-    /// that it comes with. With the error comes the item that could not be inserted.
+    /// Inserts items one after the other into the existing list `list` of `length` items, each at its index. The error has the item
+    /// that could not be inserted.
     pub(crate) fn insert<'i>(
         &mut self,
         list: &Pointer,
         length: usize,
         insertions: &[(usize, &'i Item)],
         origin: impl Fn(&Item) -> Origin,
-    ) -> Result<(), (&'i Item, Misfit)> {
+    ) -> Result<(), (&'i Item, ShapeError)> {
         let Some((_, first)) = insertions.first() else { return Ok(()) };
-        self.is_list(list, length).map_err(|misfit| (*first, misfit))?;
+        self.check_list(list, length).map_err(|error| (*first, error))?;
         let values = insertions.iter().map_while(|(index, item)| Some((*index, Arc::clone(item.json()?))));
         let done = self.edit.insert(list, values);
         let count = self.edit.operations().len().saturating_sub(self.origins.len());
@@ -201,25 +208,25 @@ impl<'d> Draft<'d> {
         }
         let Some((_, failed)) = insertions.get(count) else { return Ok(()) };
         self.broken = true;
-        Err((*failed, done.map_or_else(|error| Misfit(error.to_string()), |()| json::none())))
+        Err((*failed, done.map_or_else(|error| ShapeError(error.to_string()), |()| json::not_json())))
     }
 
-    /// Adds `value` to the list at `list`, which is there and has `length` items.
+    /// Appends `value` to the existing list `list` of `length` items.
     pub(crate) fn append(
         &mut self,
         list: &Pointer,
         length: usize,
         value: Arc<RawValue>,
         origin: Origin,
-    ) -> Result<(), Misfit> {
-        self.is_list(list, length)?;
+    ) -> Result<(), ShapeError> {
+        self.check_list(list, length)?;
         self.apply(Operation::Add { path: list.child("-"), value }, origin)
     }
 
-    /// RFC 6902 would add a member `-` to a map that stands where a list belongs.
-    fn is_list(&self, list: &Pointer, length: usize) -> Result<(), Misfit> {
+    /// If the value were a map, the operation would add a member `-` or `0` to it.
+    fn check_list(&self, list: &Pointer, length: usize) -> Result<(), ShapeError> {
         if length == 0 && self.at(list).is_some_and(|found| found.kind() != Kind::Array) {
-            return Err(Misfit(format!("{list} is no list")));
+            return Err(ShapeError(format!("{list} is not a list")));
         }
         Ok(())
     }
@@ -229,17 +236,22 @@ impl<'d> Draft<'d> {
         path: &Pointer,
         value: Arc<RawValue>,
         origin: Origin,
-    ) -> Result<(), Misfit> {
+    ) -> Result<(), ShapeError> {
         self.apply(Operation::Replace { path: path.clone(), value }, origin)
     }
 
-    pub(crate) fn remove(&mut self, path: &Pointer, origin: Origin) -> Result<(), Misfit> {
+    pub(crate) fn remove(&mut self, path: &Pointer, origin: Origin) -> Result<(), ShapeError> {
         self.apply(Operation::Remove { path: path.clone() }, origin)
     }
 
-    /// The same for the item at `index` of a list.
-    pub(crate) fn remove_item(&mut self, list: &Pointer, index: usize, origin: Origin) -> Result<(), Misfit> {
-        self.held.forget();
+    /// Removes the item at `index` of `list`.
+    pub(crate) fn remove_item(
+        &mut self,
+        list: &Pointer,
+        index: usize,
+        origin: Origin,
+    ) -> Result<(), ShapeError> {
+        self.known.clear();
         let path = list.item(index);
         self.edit.apply(Operation::Remove { path }).map_err(|error| self.fail(&error))?;
         self.origins.push(origin);
@@ -247,32 +259,32 @@ impl<'d> Draft<'d> {
         Ok(())
     }
 
-    /// Moves an item of the list at `pointer`; `to` is its place when all is done.
+    /// Moves an item of `list`; `to` is its index after the move.
     pub(crate) fn shift(
         &mut self,
         list: &Pointer,
         from: usize,
         to: usize,
         origin: Origin,
-    ) -> Result<(), Misfit> {
+    ) -> Result<(), ShapeError> {
         self.apply(Operation::Move { from: list.item(from), path: list.item(to) }, origin)
     }
 
-    pub(crate) fn count(&self) -> usize {
-        self.origins.len() - self.settled
+    pub(crate) fn change_count(&self) -> usize {
+        self.origins.len() - self.received_count
     }
 
-    /// Where the changes come from.
+    /// The origins of the changes of this evaluation.
     pub(crate) fn origins(&self) -> &[Origin] {
-        self.origins.get(self.settled..).unwrap_or_default()
+        self.origins.get(self.received_count..).unwrap_or_default()
     }
 
-    /// The names of the rules that have changed something.
+    /// The names of the rules that have changed the object in this evaluation.
     pub(crate) fn authors(&self) -> HashSet<&Arc<str>> {
         authors(self.origins())
     }
 
-    /// Whether its operations, one after the other, make of `received` what it holds.
+    /// Whether the operations turn `received` into the draft.
     pub(crate) fn follows_from(&self, received: &Document<'_>) -> bool {
         let mut made = received.clone();
         made.apply_all(self.edit.operations()).is_ok() && made.view().same_as(self.edit.view())
@@ -282,9 +294,9 @@ impl<'d> Draft<'d> {
         (self.edit.into_patch(), self.origins)
     }
 
-    fn apply(&mut self, operation: Operation, origin: Origin) -> Result<(), Misfit> {
+    fn apply(&mut self, operation: Operation, origin: Origin) -> Result<(), ShapeError> {
         if !matches!(operation, Operation::Add { .. }) {
-            self.held.forget();
+            self.known.clear();
         }
         self.lists.changed(operation.path());
         self.edit.apply(operation).map_err(|error| self.fail(&error))?;
@@ -292,20 +304,19 @@ impl<'d> Draft<'d> {
         Ok(())
     }
 
-    fn fail(&mut self, error: &ApplyError) -> Misfit {
+    fn fail(&mut self, error: &ApplyError) -> ShapeError {
         self.broken = true;
-        Misfit(error.to_string())
+        ShapeError(error.to_string())
     }
 }
 
-/// The names of the rules that `origins` tell of.
+/// The names of the rules in `origins`.
 pub(crate) fn authors(origins: &[Origin]) -> HashSet<&Arc<str>> {
-    // What a rule does it mostly does in one go.
+    // The operations of a rule are mostly adjacent.
     let runs = origins.chunk_by(|one, next| Arc::ptr_eq(&one.rule, &next.rule));
     runs.filter_map(|run| run.first()).map(|origin| &origin.rule).collect()
 }
 
-/// A clone goes back to states of its own.
 impl Clone for Draft<'_> {
     fn clone(&self) -> Self {
         Self {
@@ -315,9 +326,9 @@ impl Clone for Draft<'_> {
             base: None,
             broken: self.broken,
             origins: self.origins.clone(),
-            settled: self.settled,
+            received_count: self.received_count,
             opened: self.opened,
-            held: self.held.clone(),
+            known: self.known.clone(),
         }
     }
 }

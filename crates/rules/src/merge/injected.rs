@@ -1,62 +1,63 @@
-//! Sidecars and init containers.
+//! Injects sidecars and init containers.
 
 use std::borrow::Cow;
 
-use super::{CONTAINER_LISTS, Failure, Merge, conflict, json, place};
+use super::{CONTAINER_LISTS, Failure, Merge, conflict, insertions, json};
 use crate::overlay::Overlay;
 use crate::rule::{Clause, Injected, Item, Policy};
 
-/// The annotation that tells `kubectl logs` and `kubectl exec` which container is meant.
+/// The annotation that names the default container of `kubectl logs` and `kubectl exec`.
 pub(crate) const DEFAULT_CONTAINER: &str = "kubectl.kubernetes.io/default-container";
 
 impl<'r> Merge<'_, 'r, '_, '_> {
-    /// Adds to `firsts` what the rule puts first.
+    /// Injects the rule's containers of `list`. Names with the position `first` are added to `firsts`.
     pub(super) fn injected(&mut self, list: &'static str, firsts: &mut Vec<&'r str>) -> Result<(), Failure> {
         let mine: Vec<&Injected> = self.rule.injected.iter().filter(|one| one.list == list).collect();
         if mine.is_empty() {
             return Ok(());
         }
-        let pointer = self.scene.layout.list(list);
-        let schema = self.scene.shape.containers;
-        let items = self.unclaimed(mine.iter().map(|one| &one.item), 0, || list.to_owned());
+        let pointer = self.context.layout.list(list);
+        let schema = self.context.shape.containers;
+        let items = self.not_overridden(mine.iter().map(|one| &one.item), 0, || list.to_owned());
         let sorted = self.sort(&pointer, list, schema, items)?;
         self.override_items(&pointer, schema, &sorted)?;
-        self.draft.held().note(sorted.held, None, false);
+        self.draft.known_present().note(sorted.present, None, false);
         if !sorted.new.is_empty() {
             for other in CONTAINER_LISTS {
-                self.index(&self.scene.layout.list(other), other, schema, []);
+                self.index(&self.context.layout.list(other), other, schema, []);
             }
         }
         let mut new = Vec::new();
         for item in sorted.new {
-            if !self.taken(item, list)? {
+            if !self.yields_to_container(item, list)? {
                 new.push(item.key.as_str());
             }
         }
         let names: Vec<Cow<'_, str>> = self.containers(&pointer).into_iter().map(|one| one.name).collect();
         let user = names.first().filter(|_| list == "containers").map(|name| name.clone().into_owned());
-        let (lead, brought) = (self.scene.lead(list), &self.scene.brought);
-        let mut leading = lead.get();
-        let insertions = place::containers(names, &mine, &new, firsts, &mut leading, brought, self.rank);
-        lead.set(leading);
-        let leading = insertions.iter().find(|(index, _)| *index == 0).map(|(_, item)| *item);
-        self.draft.held().note(insertions.iter().map(|(_, item)| *item), None, true);
-        let come = insertions.iter().filter_map(|(_, item)| brought.find(&item.key));
-        self.scene.heeded.borrow_mut().come(self.rank, list, come);
+        let (leading_cell, injected_names) = (self.context.leading_in(list), &self.context.injected_names);
+        let mut leading = leading_cell.get();
+        let insertions =
+            insertions::containers(names, &mine, &new, firsts, &mut leading, injected_names, self.rank);
+        leading_cell.set(leading);
+        let first = insertions.iter().find(|(index, _)| *index == 0).map(|(_, item)| *item);
+        self.draft.known_present().note(insertions.iter().map(|(_, item)| *item), None, true);
+        let inserted = insertions.iter().filter_map(|(_, item)| injected_names.find(&item.key));
+        self.context.dependencies.borrow_mut().containers_inserted(self.rank, list, inserted);
         self.insert(&pointer, sorted.length, insertions)?;
         self.index(&pointer, list, schema, []);
-        match (leading, user) {
+        match (first, user) {
             (Some(item), Some(user)) => self.default_container(item, &user),
             _ => Ok(()),
         }
     }
 
-    /// Whether `item` has to be left out because of what other containers are called or listen to.
-    fn taken(&mut self, item: &Item, list: &str) -> Result<bool, Failure> {
+    /// Whether the container `item` is left out because another container has its name or one of its ports.
+    fn yields_to_container(&mut self, item: &Item, list: &str) -> Result<bool, Failure> {
         for other in CONTAINER_LISTS.into_iter().filter(|other| *other != list) {
-            if self.container(&self.scene.layout.list(other), &item.key).is_some() {
+            if self.container(&self.context.layout.list(other), &item.key).is_some() {
                 let sentence = format!("container `{}` exists already, among `{other}`", item.key);
-                // Two containers of one name are no valid pod, so there is nothing to override.
+                // A pod with two containers of one name is invalid, so `override` is a conflict too.
                 return match item.policy {
                     Policy::Keep => Ok(true),
                     policy => Err(conflict(item, policy, sentence)),
@@ -64,21 +65,21 @@ impl<'r> Merge<'_, 'r, '_, '_> {
             }
         }
         let ports = item.overlay.get("ports").map(Overlay::items).unwrap_or_default();
-        self.listens_elsewhere(item, ports, &item.key, 0)
+        self.yields_to_ports(item, ports, &item.key, 0)
     }
 
-    /// Whether `item` has to be left out because other containers listen to the `ports` that it brings to `owner`, behind so many
-    /// others.
-    pub(super) fn listens_elsewhere(
+    /// Whether `item` is left out because another container has one of the `ports` that it adds to the container `owner`, after
+    /// the first `index` ports of that.
+    pub(super) fn yields_to_ports(
         &mut self,
         item: &Item,
         ports: &[Overlay],
         owner: &str,
-        behind: usize,
+        index: usize,
     ) -> Result<bool, Failure> {
-        match (self.port_clash(ports, owner), item.policy) {
+        match (self.port_conflict(ports, owner), item.policy) {
             (None, _) | (Some(_), Policy::Override) => {
-                self.scene.ports.borrow_mut().iter_mut().for_each(|known| known.take(ports, owner, behind));
+                self.context.ports.borrow_mut().iter_mut().for_each(|known| known.add(ports, owner, index));
                 Ok(false)
             }
             (Some(_), Policy::Keep) => Ok(true),
@@ -87,7 +88,7 @@ impl<'r> Merge<'_, 'r, '_, '_> {
     }
 
     fn default_container(&mut self, item: &Item, user: &str) -> Result<(), Failure> {
-        let pointer = self.scene.layout.annotations.child(DEFAULT_CONTAINER);
+        let pointer = self.context.layout.annotations.child(DEFAULT_CONTAINER);
         if self.draft.at(&pointer).is_some() {
             return Ok(());
         }

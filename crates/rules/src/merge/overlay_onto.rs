@@ -1,13 +1,15 @@
-//! `override`: an overlay laid onto what exists, with as little change as will do.
+//! `override`: changes a value of the object so that it contains an overlay, with as few operations as possible.
 
 use vestibule_patch::{Pointer, Schema};
 
-use super::{Draft, Misfit, contains, find, is_open, json, present};
+use super::contains::{contains, find, is_open, present};
+use super::draft::{Draft, ShapeError};
+use super::json;
 use crate::decision::Origin;
 use crate::overlay::Overlay;
 use crate::pod;
 
-/// Lays `overlay` onto the value at `path`, which is there.
+/// Changes the value at `path`, which must exist, so that it contains `overlay`.
 // Recursion is bounded by the depth of the rule's own document.
 pub(super) fn overlay_onto(
     draft: &mut Draft<'_>,
@@ -15,8 +17,8 @@ pub(super) fn overlay_onto(
     overlay: &Overlay,
     schema: Schema<'_>,
     origin: &Origin,
-) -> Result<(), Misfit> {
-    draft.held().forget();
+) -> Result<(), ShapeError> {
+    draft.known_present().clear();
     match overlay {
         Overlay::Text(_) | Overlay::Literal(_) | Overlay::Expression(_) => {
             draft.replace(path, json::of_overlay(overlay)?, origin.clone())
@@ -36,7 +38,7 @@ pub(super) fn overlay_onto(
         }
         Overlay::List(items) if is_open(items, &last(path), schema) => {
             for item in items {
-                lay_item(draft, path, item, schema, origin)?;
+                override_item(draft, path, item, schema, origin)?;
             }
             Ok(())
         }
@@ -44,18 +46,18 @@ pub(super) fn overlay_onto(
     }
 }
 
-/// The member that `path` leads to.
+/// The last member of `path`.
 fn last(path: &Pointer) -> String {
     path.split_last().map(|(_, name)| name.into_owned()).unwrap_or_default()
 }
 
-fn lay_item(
+fn override_item(
     draft: &mut Draft<'_>,
     list: &Pointer,
     item: &Overlay,
     schema: Schema<'_>,
     origin: &Origin,
-) -> Result<(), Misfit> {
+) -> Result<(), ShapeError> {
     let name = last(list);
     let existing = draft.at(list).map(vestibule_patch::View::items).unwrap_or_default();
     let length = existing.len();
@@ -66,13 +68,13 @@ fn lay_item(
     }
 }
 
-/// Of a union's members an object has one at most: the others go.
+/// Removes the other members of the union that `member` is in.
 fn remove_alternatives(
     draft: &mut Draft<'_>,
     path: &Pointer,
     member: &str,
     origin: &Origin,
-) -> Result<(), Misfit> {
+) -> Result<(), ShapeError> {
     let Some(union) = pod::union_of(member) else { return Ok(()) };
     for other in union.iter().filter(|other| **other != member) {
         if draft.at(path).is_some_and(|object| present(object, other).is_some()) {

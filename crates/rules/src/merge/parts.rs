@@ -1,9 +1,11 @@
-//! Parts of what is there: labels, members of the pod's specification and of containers.
+//! Adds members: labels and annotations, fields of the pod's specification and of its containers.
 
 use vestibule_patch::{Pointer, Schema};
 
-use super::claims::scope;
-use super::{Failure, Merge, conflict, contains, index, json, overlay_onto, place};
+use super::contains::contains;
+use super::overlay_onto::overlay_onto;
+use super::overrides::scope;
+use super::{Failure, Merge, conflict, insertions, json, list_index};
 use crate::overlay::{Member, Overlay};
 use crate::pod;
 use crate::rule::{Item, Part, Policy};
@@ -11,15 +13,17 @@ use crate::subject::text;
 
 const PRIORITY_CLASS: &str = "priorityClassName";
 
-/// Parts whose place is missing: the first step on the way that is, and how many steps lead there.
+/// Parts that belong into a map or list that is absent. All of them are added in one operation.
 struct Missing<'r> {
+    /// The outermost map or list that is absent.
     place: Pointer,
+    /// The number of steps from the base to `place`.
     depth: usize,
     parts: Vec<&'r Part>,
 }
 
 impl<'r> Merge<'_, 'r, '_, '_> {
-    /// Lays `parts` into the object at `base`, whose claims are called `name`.
+    /// Adds `parts` to the object at `base`. `name` is the scope of its overrides.
     pub(super) fn parts(
         &mut self,
         base: &Pointer,
@@ -28,15 +32,15 @@ impl<'r> Merge<'_, 'r, '_, '_> {
         schema: Schema<'_>,
         parts: &'r [Part],
     ) -> Result<(), Failure> {
-        let are_many = parts.len() >= index::FEW;
-        if self.looks_often || are_many {
+        let are_many = parts.len() >= list_index::FEW;
+        if self.uses_indexes || are_many {
             self.open_maps(base, parts);
         }
         let mut missing: Vec<Missing<'r>> = Vec::new();
         let mut lists: Vec<(&'r [String], Vec<&'r Part>)> = Vec::new();
         for part in parts {
             let Part { path, item, listed } = part;
-            if self.yields(|| scope(name, path), &item.key, block) {
+            if self.is_overridden_later(|| scope(name, path), &item.key, block) {
                 continue;
             }
             match lists.iter_mut().find(|(list, _)| list == path) {
@@ -45,7 +49,8 @@ impl<'r> Merge<'_, 'r, '_, '_> {
                 None => self.entry(base, schema, part, &mut missing)?,
             }
         }
-        let large: Vec<_> = lists.iter().filter(|(_, parts)| parts.len() >= index::FEW).cloned().collect();
+        let large: Vec<_> =
+            lists.iter().filter(|(_, parts)| parts.len() >= list_index::FEW).cloned().collect();
         for (path, parts) in lists {
             self.list(base, schema, path, parts, &mut missing)?;
         }
@@ -55,10 +60,10 @@ impl<'r> Merge<'_, 'r, '_, '_> {
                 1 => first.item.clause.clone(),
                 _ => first.item.clause.above(first.path.len() + 1 - depth),
             };
-            let whole = whole(&parts, depth);
-            self.change(&clause, |draft, origin| draft.set(place, json::of_overlay(&whole)?, origin))?;
+            let value = combined(&parts, depth);
+            self.change(&clause, |draft, origin| draft.set(place, json::of_overlay(&value)?, origin))?;
         }
-        // Of many, each is looked for again.
+        // The status looks up each part again.
         if are_many {
             self.open_maps(base, parts);
         }
@@ -69,7 +74,7 @@ impl<'r> Merge<'_, 'r, '_, '_> {
         Ok(())
     }
 
-    /// Takes the maps apart that `parts` belong into.
+    /// Opens the maps that `parts` belong into for frequent lookups.
     fn open_maps(&mut self, base: &Pointer, parts: &[Part]) {
         let mut last = None;
         for part in parts.iter().filter(|part| !part.listed) {
@@ -79,34 +84,34 @@ impl<'r> Merge<'_, 'r, '_, '_> {
         }
     }
 
-    /// The name of the pod's priority class, for a rule that may change it.
+    /// The name of the pod's priority class, if the rule has one.
     pub(super) fn priority_class(&self) -> Option<String> {
-        self.written(PRIORITY_CLASS)?;
-        text(self.draft.at(&self.scene.layout.spec), PRIORITY_CLASS)
+        self.spec_part(PRIORITY_CLASS)?;
+        text(self.draft.at(&self.context.layout.spec), PRIORITY_CLASS)
     }
 
-    /// What the rule has for the member `name` of the specification.
-    fn written(&self, name: &str) -> Option<&'r Part> {
+    /// The rule's part for the member `name` of the specification.
+    fn spec_part(&self, name: &str) -> Option<&'r Part> {
         self.rule.spec.iter().find(|part| part.path.is_empty() && part.item.key == name)
     }
 
-    /// Admission has already filled in what follows from the class that the pod `had`, and afterwards refuses a pod where
-    /// that is not what follows from its class. What is left out is filled in anew.
-    pub(super) fn forget_priority(&mut self, had: Option<&str>) -> Result<(), Failure> {
-        let Some(class) = self.written(PRIORITY_CLASS) else { return Ok(()) };
-        if self.priority_class().as_deref() == had {
+    /// Removes the fields that the API server derived from the `previous` class of the pod. It derives absent fields again, and
+    /// refuses a pod whose fields do not fit its class.
+    pub(super) fn remove_outdated_priority(&mut self, previous: Option<&str>) -> Result<(), Failure> {
+        let Some(class) = self.spec_part(PRIORITY_CLASS) else { return Ok(()) };
+        if self.priority_class().as_deref() == previous {
             return Ok(());
         }
         for name in ["priority", "preemptionPolicy"] {
-            let place = self.scene.layout.spec.child(name);
-            if self.written(name).is_none() && self.draft.at(&place).is_some() {
+            let place = self.context.layout.spec.child(name);
+            if self.spec_part(name).is_none() && self.draft.at(&place).is_some() {
                 self.change(&class.item.clause, |draft, origin| draft.remove(&place, origin))?;
             }
         }
         Ok(())
     }
 
-    /// A member of a map.
+    /// Adds a member of a map.
     fn entry(
         &mut self,
         base: &Pointer,
@@ -119,7 +124,7 @@ impl<'r> Merge<'_, 'r, '_, '_> {
         let Some(found) = self.draft.at(&place) else {
             return self.missing(base, part, missing);
         };
-        // Every entry of `requests` is a quantity, whatever its key.
+        // All entries of maps such as `requests` have the type that the name of the map determines.
         let name = path.last().filter(|map| pod::is_text_map(map)).unwrap_or(&item.key);
         let schema = path.iter().chain([&item.key]).fold(schema, |schema, name| schema.field(name));
         if contains(found, &item.overlay, name, schema) {
@@ -128,7 +133,7 @@ impl<'r> Merge<'_, 'r, '_, '_> {
         match item.policy {
             Policy::Keep | Policy::KeepOwn => Ok(()),
             Policy::Override => self.change(&item.clause, |draft, origin| {
-                overlay_onto::overlay_onto(draft, &place, &item.overlay, schema, &origin)
+                overlay_onto(draft, &place, &item.overlay, schema, &origin)
             }),
             policy => {
                 let map = path.last().map_or("the pod", String::as_str);
@@ -137,7 +142,7 @@ impl<'r> Merge<'_, 'r, '_, '_> {
         }
     }
 
-    /// Items of the list at `path`.
+    /// Adds items to the list at `path`.
     fn list(
         &mut self,
         base: &Pointer,
@@ -154,10 +159,11 @@ impl<'r> Merge<'_, 'r, '_, '_> {
         let items: Vec<&Item> = parts.into_iter().map(|part| &part.item).collect();
         let sorted = self.sort(&list, name, schema, items)?;
         self.override_items(&list, schema, &sorted)?;
-        self.insert(&list, sorted.length, place::at(sorted.length, sorted.new))
+        self.insert(&list, sorted.length, insertions::at(sorted.length, sorted.new))
     }
 
-    /// Puts a part off until all that belongs into the same place is known, so that what is above is made once.
+    /// Adds a part whose key is absent. If its map or list is absent too, the part is deferred, so that all parts of that are added
+    /// in one operation.
     fn missing(
         &mut self,
         base: &Pointer,
@@ -189,29 +195,28 @@ fn below(base: &Pointer, path: &[String]) -> Pointer {
     path.iter().fold(base.clone(), |place, name| place.child(name))
 }
 
-/// What is known of the list at `path`, and what it is called.
+/// The schema and the name of the list at `path`.
 fn below_schema<'s, 'p>(schema: Schema<'s>, path: &'p [String]) -> (Schema<'s>, &'p str) {
     let schema = path.iter().fold(schema, |schema, name| schema.field(name));
     (schema, path.last().map_or("", String::as_str))
 }
 
-/// What `parts` make of the place that lies `depth` steps on their way.
-fn whole(parts: &[&Part], depth: usize) -> Overlay {
-    let rest = |part: &&Part| part.path.get(depth..).unwrap_or_default().to_vec();
-    let mut whole = Overlay::Map(Vec::new());
+/// The value of all `parts` together, for the place that is `depth` steps down their paths.
+fn combined(parts: &[&Part], depth: usize) -> Overlay {
+    let is_list = |part: &&Part| part.listed && part.path.len() == depth;
+    let mut value = match parts.first() {
+        Some(part) if is_list(part) => Overlay::List(Vec::new()),
+        _ => Overlay::Map(Vec::new()),
+    };
     for part in parts {
-        let rest = rest(part);
-        if rest.is_empty() && part.listed && whole.members().is_empty() && whole.items().is_empty() {
-            whole = Overlay::List(Vec::new());
-        }
-        graft(&mut whole, &rest, part);
+        add_part(&mut value, part.path.get(depth..).unwrap_or_default(), part);
     }
-    whole
+    value
 }
 
 // Recursion is bounded by the depth of the rule's own document.
-fn graft(onto: &mut Overlay, path: &[String], part: &Part) {
-    match (onto, path.split_first()) {
+fn add_part(value: &mut Overlay, path: &[String], part: &Part) {
+    match (value, path.split_first()) {
         (Overlay::List(items), None) => items.push(part.item.overlay.clone()),
         (Overlay::Map(members), None) => members.push(member(&part.item.key, part.item.overlay.clone())),
         (Overlay::Map(members), Some((name, rest))) => {
@@ -221,9 +226,9 @@ fn graft(onto: &mut Overlay, path: &[String], part: &Part) {
                 members.push(member(name, empty));
             }
             let below = members.iter_mut().find(|member| member.name == *name);
-            below.into_iter().for_each(|member| graft(&mut member.value, rest, part));
+            below.into_iter().for_each(|member| add_part(&mut member.value, rest, part));
         }
-        // A scalar has nothing below it, and no two parts of a rule contradict each other about that.
+        // The reader refuses rules in which one part is a scalar and another one a member of it.
         _ => {}
     }
 }

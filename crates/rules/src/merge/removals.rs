@@ -1,27 +1,28 @@
-//! `remove`: the only way in which rules take something away.
+//! Applies `remove`, the only part of a rule that removes something from the object.
 
 use std::collections::HashSet;
 
 use vestibule_patch::{List, Pointer, Schema, View};
 
-use super::index::By;
-use super::{Failure, Merge, contains, invalid, present};
+use super::contains::{contains, present};
+use super::list_index::IndexKey;
+use super::{Failure, Merge, invalid};
 use crate::key;
 use crate::rule::Removal;
 use crate::subject::text;
 
-/// Of so many volumes each is looked for in the text of all mounts.
+/// Up to this number of volumes, the text of mounts is searched for their names before it is parsed.
 const FEW: usize = 8;
 
 impl<'r> Merge<'_, 'r, '_, '_> {
     pub(super) fn removals(&mut self) -> Result<(), Failure> {
         for removal in &self.rule.removals {
-            let spec = &self.scene.layout.spec;
-            let shape = self.scene.shape;
+            let spec = &self.context.layout.spec;
+            let shape = self.context.shape;
             match (removal.list, &removal.select) {
                 ("labels" | "annotations", _) => {
-                    let map = self.scene.layout.metadata.child(removal.list);
-                    if removal.list == "labels" && self.selects(&removal.key) {
+                    let map = self.context.layout.metadata.child(removal.list);
+                    if removal.list == "labels" && self.selects_by_label(&removal.key) {
                         let sentence = format!("the workload selects its pods by label `{}`", removal.key);
                         return Err(invalid(&removal.clause, sentence));
                     }
@@ -48,7 +49,7 @@ impl<'r> Merge<'_, 'r, '_, '_> {
         self.change(&removal.clause, |draft, origin| draft.remove(&place, origin))
     }
 
-    /// Every item that is meant goes; a list that would be left empty goes with them.
+    /// Removes every matching item of `list`, or the whole list if all items match.
     fn remove_items(
         &mut self,
         list: &Pointer,
@@ -56,14 +57,14 @@ impl<'r> Merge<'_, 'r, '_, '_> {
         schema: Schema<'_>,
     ) -> Result<(), Failure> {
         self.index(list, removal.list, schema, [&removal.wanted]);
-        let by = By::of(schema, removal.list, &removal.wanted);
-        let places = by.and_then(|by| self.draft.indexes(list)?.by(&by));
-        let (found, length) = match places.filter(|places| places.are_different()) {
-            Some(places) => {
-                let found = places.find_item(&removal.key, &removal.wanted);
-                (found.into_iter().collect(), places.keys().len())
+        let key = IndexKey::of(schema, removal.list, &removal.wanted);
+        let positions = key.and_then(|key| self.draft.indexes(list)?.by(&key));
+        let (found, length) = match positions.filter(|positions| positions.are_different()) {
+            Some(positions) => {
+                let found = positions.find_item(&removal.key, &removal.wanted);
+                (found.into_iter().collect(), positions.keys().len())
             }
-            None => self.meant(list, removal, schema),
+            None => self.matching_items(list, removal, schema),
         };
         if !found.is_empty() && found.len() == length {
             return self.change(&removal.clause, |draft, origin| draft.remove(list, origin));
@@ -74,18 +75,18 @@ impl<'r> Merge<'_, 'r, '_, '_> {
         Ok(())
     }
 
-    /// The places of the items that are meant, and how many there are in all.
-    fn meant(&self, list: &Pointer, removal: &Removal, schema: Schema<'_>) -> (Vec<usize>, usize) {
+    /// The indices of the matching items, and the number of all items.
+    fn matching_items(&self, list: &Pointer, removal: &Removal, schema: Schema<'_>) -> (Vec<usize>, usize) {
         let existing: Vec<View<'_>> = self.existing(list).collect();
-        let meant = |item: &View<'_>| match schema.list() {
+        let matches = |item: &View<'_>| match schema.list() {
             List::Map(keys) => key::of_view(*item, keys) == removal.key,
             _ => contains(*item, &removal.wanted, removal.list, schema.item()),
         };
-        let found = existing.iter().enumerate().filter(|(_, item)| meant(item)).map(|(index, _)| index);
+        let found = existing.iter().enumerate().filter(|(_, item)| matches(item)).map(|(index, _)| index);
         (found.collect(), existing.len())
     }
 
-    /// No container mounts a volume that the rule takes away.
+    /// No container may mount a volume that the rule removes.
     pub(super) fn verify_removed(&self) -> Result<(), Failure> {
         let removals: Vec<&Removal> = self.rule.removals.iter().filter(|one| one.list == "volumes").collect();
         if removals.is_empty() {
@@ -93,7 +94,7 @@ impl<'r> Merge<'_, 'r, '_, '_> {
         }
         let mut used = HashSet::new();
         for list in super::CONTAINER_LISTS {
-            for container in self.existing(&self.scene.layout.list(list)) {
+            for container in self.existing(&self.context.layout.list(list)) {
                 for member in ["volumeMounts", "volumeDevices"] {
                     let mounts = present(container, member)
                         .filter(|mounts| removals.len() > FEW || may_name(*mounts, &removals));
@@ -104,16 +105,16 @@ impl<'r> Merge<'_, 'r, '_, '_> {
         }
         match removals.into_iter().find(|removal| used.contains(&removal.key)) {
             Some(Removal { clause, key, .. }) => {
-                Err(invalid(clause, format!("volume `{key}` is mounted, and would be gone")))
+                Err(invalid(clause, format!("volume `{key}` cannot be removed: a container mounts it")))
             }
             None => Ok(()),
         }
     }
 }
 
-/// Whether some of `mounts` may be of a volume that goes. Most are of none, and nobody has to take these apart.
+/// Whether the text of `mounts` may contain the name of a removed volume. Most texts do not, and need not be parsed.
 fn may_name(mounts: View<'_>, volumes: &[&Removal]) -> bool {
-    // Escaped, a name looks otherwise.
+    // A name in the text may be escaped.
     let names = |text: &str| volumes.iter().any(|volume| text.contains(&volume.key)) || text.contains('\\');
     mounts.as_written().is_none_or(names)
 }

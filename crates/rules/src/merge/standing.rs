@@ -1,55 +1,57 @@
-//! How the parts of a rule stand in the object in the end: for those who ask why one of them changed nothing.
+//! Whether the final object has the parts of a rule. An explanation says with it why a part changed nothing.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use vestibule_patch::{List, Pointer, Schema, View};
 
-use super::blocks::selected_of;
-use super::{Brought, Draft, contains, find};
+use super::contains::{contains, find};
+use super::draft::Draft;
+use super::injected_names::InjectedNames;
+use super::selection::select_users;
 use crate::key;
 use crate::pod::{self, Shape};
 use crate::rule::{Base, Item, PartDestination, Policy, Rule, Select};
-use crate::subject::{Layout, Named};
+use crate::subject::{Layout, NamedContainer};
 
-/// How the parts of rules stand, by the name of the rule and the text of the clause.
+/// By the name of the rule and the text of the clause.
 pub(crate) type Standings = HashMap<(Arc<str>, Arc<str>), Standing>;
 
-/// How one part of a rule stands in all the places that it is meant for.
+/// Whether the object has a part of a rule, in all containers that it is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Standing {
-    /// In all of them.
+    /// The object has it.
     There,
-    /// In one at least, something else is there to which the rule yields.
+    /// The object has something else, which the rule keeps.
     Yielded,
-    /// In one at least, something else is there that a later rule or block wants.
+    /// The object has something else, which a later rule or block has set.
     Overruled,
-    /// It is meant for no place at all: no container is selected.
+    /// The block of the part selects no container.
     Nowhere,
 }
 
-/// How the parts of `rules` stand, which are laid into `draft`.
+/// The standings of the parts of `rules`, which have been applied to `draft`.
 pub(crate) fn standings(rules: &[&Rule], layout: &Layout, shape: &Shape, draft: &Draft<'_>) -> Standings {
-    let brought = Brought::by(rules);
+    let injected_names = InjectedNames::of(rules);
     let users = LISTS.map(|list| {
-        let containers = Named::all(draft.at(&layout.list(list))).into_iter().enumerate();
-        containers.filter(|(_, one)| !brought.has(&one.name)).collect()
+        let containers = NamedContainer::all(draft.at(&layout.list(list))).into_iter().enumerate();
+        containers.filter(|(_, one)| !injected_names.has(&one.name)).collect()
     });
     let mut look = Look { layout, shape, draft, users, keyed: HashMap::new(), found: Standings::new() };
     rules.iter().for_each(|rule| look.at(rule));
     look.found
 }
 
-/// Where the containers stand that blocks are for, the second only where a block says so.
+/// The lists with containers that blocks may select, the second only with `init`.
 const LISTS: [&str; 2] = ["containers", "initContainers"];
 
 struct Look<'l, 'd> {
     layout: &'l Layout,
     shape: &'l Shape,
     draft: &'l Draft<'d>,
-    /// Of each of [`LISTS`] the containers that no rule brings, with their indices.
-    users: [Vec<(usize, Named<'l>)>; LISTS.len()],
-    /// The items of lists that have keys, by these.
+    /// The containers of each of [`LISTS`] that no rule injects, with their indices.
+    users: [Vec<(usize, NamedContainer<'l>)>; LISTS.len()],
+    /// The items of keyed lists, by their keys.
     keyed: HashMap<Pointer, HashMap<String, View<'l>>>,
     found: Standings,
 }
@@ -78,11 +80,11 @@ impl Look<'_, '_> {
         }
     }
 
-    /// The containers that `select` means.
+    /// The containers that `select` selects.
     fn selected(&self, select: &Select) -> Vec<Pointer> {
         let lists = LISTS.iter().zip(&self.users).take(1 + usize::from(select.init));
         let pointers = lists.flat_map(|(list, users)| {
-            let selected = selected_of(users.iter().map(|(index, one)| (*index, one)), select);
+            let selected = select_users(users.iter().map(|(index, one)| (*index, one)), select);
             selected.into_iter().map(|(index, _)| self.layout.list(list).item(index))
         });
         pointers.collect()
@@ -94,7 +96,7 @@ impl Look<'_, '_> {
         if destination.is_item {
             return self.is_in(&pointer, name, schema, item);
         }
-        // Every entry of `requests` is a quantity, whatever its key.
+        // All entries of maps such as `requests` have the type that the name of the map determines.
         let name = if pod::is_text_map(name) { name } else { &item.key };
         let found = self.draft.at(&pointer.child(&item.key));
         found.is_some_and(|found| contains(found, &item.overlay, name, schema.field(&item.key)))
@@ -120,7 +122,7 @@ impl Look<'_, '_> {
             _ => Standing::Yielded,
         };
         let known = self.found.entry(clause).or_insert(standing);
-        // Where it differs is what is asked about.
+        // A container that differs takes precedence over containers that have the part.
         if matches!(known, Standing::There | Standing::Nowhere) {
             *known = standing;
         }

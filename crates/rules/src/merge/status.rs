@@ -1,275 +1,332 @@
-//! The annotation that says what rules have added: for people and for tools that look for pods of older rules. Nothing
-//! here reads it.
+//! The status annotation: the names of all parts of rules that a pod has. People read it, and tools that search for pods of older
+//! rules. The injector does not read it.
 
-mod search;
-mod words;
+mod annotation;
 
 use std::cell::{LazyCell, OnceCell};
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
 
 use vestibule_patch::{List, Pointer, Schema, View};
 
-use super::blocks::{selectable, selected_of};
-use super::existing::Existing;
-use super::held::Held;
+use super::contains::{contains, holds, present};
+use super::draft::Draft;
 use super::injected::DEFAULT_CONTAINER;
-use super::{Brought, Draft, contains, holds, index, json, present};
+use super::injected_names::InjectedNames;
+use super::item_lookup::ItemLookup;
+use super::json;
+use super::known_present::KnownPresent;
+use super::list_index::{self, IndexKey};
+use super::selection::select_users;
 use crate::decision::Origin;
 use crate::overlay::Overlay;
 use crate::pod::{self, Shape};
-use crate::rule::{BlockList, Item, Part, Rule};
-use crate::subject::{Layout, Named, written};
-use words::{Words, annotation};
+use crate::rule::{Base, Block, BlockList, Item, Part, Rule};
+use crate::subject::{Layout, NamedContainer, written};
+use annotation::{Words, annotation};
 
-/// Records what `rules` have in the pod by now; `hash` names the documents they come from. Only pods get it: in a
-/// template it would roll the workload with every change of the rules.
-pub(crate) fn record(rules: &[&Rule], layout: &Layout, shape: &Shape, hash: &str, draft: &mut Draft<'_>) {
+/// Sets the status annotation if it is not up to date. `hash` identifies the documents of the rules. Only pods get it: in a
+/// template it would roll out the workload after each change of the rules.
+pub(crate) fn record_status(
+    rules: &[&Rule],
+    layout: &Layout,
+    shape: &Shape,
+    hash: &str,
+    draft: &mut Draft<'_>,
+) {
     if !layout.pod.is_root() {
         return;
     }
-    let status = status(rules, layout, shape, hash, draft);
+    let many = rules.len() > list_index::FEW || draft.keeps_indexes();
+    if many {
+        index_lists(rules, layout, shape, draft);
+    }
+    let status = status(rules, layout, shape, hash, draft, many);
     let found = draft.at(&layout.status).and_then(View::as_str);
     if found.is_some_and(|found| found == status) {
         return;
     }
-    // A pod whose annotations are no map was refused long before.
+    // The operation can fail only if the annotations are not a map, and then the rules have failed before.
     let _ = json::text(&status).and_then(|status| draft.set(layout.status.clone(), status, ORIGIN.clone()));
 }
 
-/// Nobody's rule.
+/// The origin of the annotation, which belongs to no rule.
 static ORIGIN: LazyLock<Origin> = LazyLock::new(|| {
     let injector: Arc<str> = Arc::from("injector");
     Origin { rule: Arc::clone(&injector), clause: Arc::from("status"), source: injector, line: 0 }
 });
 
-/// What the annotation says.
-fn status(rules: &[&Rule], layout: &Layout, shape: &Shape, hash: &str, draft: &Draft<'_>) -> String {
-    let holding = Holding::new(rules, layout, shape, draft);
-    let authors = LazyCell::new(|| draft.authors());
-    let (mut acted, mut added) = (Words::new(), Words::new());
-    for rule in rules {
-        let before = added.len();
-        holding.of(rule, &mut added);
-        if added.len() > before || authors.contains(&rule.name) {
-            acted.push([&*rule.name, "@", rule.hash().get(..4).unwrap_or_default()]);
+/// Builds indexes of the keyed lists that `rules` add to, so that each list is searched once for all rules.
+fn index_lists(rules: &[&Rule], layout: &Layout, shape: &Shape, draft: &mut Draft<'_>) {
+    let mut lists = BTreeMap::new();
+    for (location, _) in rules.iter().flat_map(|rule| rule.parts()) {
+        let Some(list) = location.list else { continue };
+        let in_containers = matches!(location.base, Base::Containers(..));
+        lists.entry((in_containers, list)).or_insert_with(|| location.schema(shape).list());
+    }
+    let injected_names = InjectedNames::of(rules);
+    let mut containers = Vec::new();
+    for list in CONTAINERS {
+        let pointer = layout.list(list);
+        let all = NamedContainer::all(draft.at(&pointer));
+        containers.extend(users(&all, &injected_names).into_iter().map(|index| pointer.item(index)));
+    }
+    for ((in_containers, list), kind) in lists {
+        let List::Map(keys) = kind else { continue };
+        let key = IndexKey::Keys(keys);
+        if in_containers {
+            containers.iter().for_each(|container| draft.index(&container.child(list), &key));
+        } else {
+            draft.index(&layout.list(list), &key);
         }
     }
-    annotation(hash, &acted, &added)
 }
 
-/// The object with all rules laid in.
-struct Holding<'h> {
+/// The text of the annotation.
+fn status(
+    rules: &[&Rule],
+    layout: &Layout,
+    shape: &Shape,
+    hash: &str,
+    draft: &Draft<'_>,
+    many: bool,
+) -> String {
+    let contents = PodContents::new(rules, layout, shape, draft, many);
+    let authors = LazyCell::new(|| draft.authors());
+    let (mut acting, mut names) = (Words::new(), Words::new());
+    for rule in rules {
+        let before = names.len();
+        contents.add_names(rule, &mut names);
+        if names.len() > before || authors.contains(&rule.name) {
+            acting.push([&*rule.name, "@", rule.hash().get(..4).unwrap_or_default()]);
+        }
+    }
+    annotation(hash, &acting, &names)
+}
+
+/// The lists with containers that blocks may select.
+const CONTAINERS: [&str; 2] = ["containers", "initContainers"];
+
+/// The pod after all rules.
+struct PodContents<'h> {
     metadata: Option<View<'h>>,
     spec: Option<View<'h>>,
     layout: &'h Layout,
     shape: &'h Shape,
     draft: &'h Draft<'h>,
-    held: &'h Held,
-    containers: Vec<Named<'h>>,
-    init_containers: Vec<Named<'h>>,
-    brought: Brought<'h>,
-    /// Of both lists the containers that no rule brings, by their indices, where many rules act.
-    users: Option<[Vec<usize>; 2]>,
-    default_container: OnceCell<bool>,
-    /// Whether many rules act, or one looked for many things.
-    is_of_many: bool,
-    /// Where that is so, the lists that they look into, each searched once for all of them.
-    searched: HashMap<(Place, &'static str), Existing<'h, 'h, 'h>>,
+    known: &'h KnownPresent,
+    /// The containers of each of [`CONTAINERS`], if a rule needs them.
+    containers: [Vec<NamedContainer<'h>>; CONTAINERS.len()],
+    /// The indices of the containers that no rule injects.
+    users: [Vec<usize>; CONTAINERS.len()],
+    injected_names: InjectedNames<'h>,
+    has_default_container: OnceCell<bool>,
+    /// Whether many rules are applied, so that lists have indexes.
+    many: bool,
 }
 
-/// What has lists: the specification, or a container by its list and index.
-type Place = (&'static str, usize);
-
-const SPEC: Place = ("spec", 0);
-
-/// What lists stand in.
+/// The object that has a list: the specification, or a container.
 #[derive(Clone, Copy)]
-struct Base<'h> {
-    place: Place,
+struct ListOwner<'h> {
     view: Option<View<'h>>,
-    /// Its name, where it is a container.
-    container: Option<&'h str>,
+    /// The list, index and name of a container.
+    container: Option<(&'static str, usize, &'h str)>,
 }
 
-impl<'h> Holding<'h> {
-    fn new(rules: &[&'h Rule], layout: &'h Layout, shape: &'h Shape, draft: &'h Draft<'h>) -> Self {
+impl<'h> PodContents<'h> {
+    fn new(
+        rules: &[&'h Rule],
+        layout: &'h Layout,
+        shape: &'h Shape,
+        draft: &'h Draft<'h>,
+        many: bool,
+    ) -> Self {
         let [metadata, spec] =
             draft.at(&layout.pod).map(|pod| pod.select(["metadata", "spec"])).unwrap_or_default();
-        let blocks = || rules.iter().flat_map(|rule| &rule.blocks);
-        let injected = || rules.iter().flat_map(|rule| &rule.injected);
-        let list =
-            |asked: bool, name| Named::all(spec.filter(|_| asked).and_then(|spec| present(spec, name)));
-        let regular = injected().any(|one| one.list == "containers");
-        let mut holding = Self {
+        let mut blocks = rules.iter().flat_map(|rule| &rule.blocks).peekable();
+        let injects = rules.iter().flat_map(|rule| &rule.injected).any(|one| one.list == "containers");
+        let needed = [injects || blocks.peek().is_some(), blocks.any(|block| block.select.init)];
+        let mut lists = CONTAINERS.into_iter().zip(needed);
+        let containers = [(); CONTAINERS.len()].map(|()| {
+            let list = lists.next().filter(|(_, needed)| *needed);
+            NamedContainer::all(list.and_then(|(name, _)| present(spec?, name)))
+        });
+        let injected_names = InjectedNames::of(rules);
+        let users = containers.each_ref().map(|list| users(list, &injected_names));
+        let (known, has_default_container) = (draft.known(), OnceCell::new());
+        Self {
             metadata,
             spec,
             layout,
             shape,
             draft,
-            held: draft.holds(),
-            containers: list(regular || blocks().next().is_some(), "containers"),
-            init_containers: list(blocks().any(|block| block.select.init), "initContainers"),
-            brought: Brought::by(rules),
-            users: None,
-            default_container: OnceCell::new(),
-            is_of_many: rules.len() > index::FEW || draft.keeps_indexes(),
-            searched: HashMap::new(),
-        };
-        if holding.is_of_many {
-            holding.users = Some([&holding.containers, &holding.init_containers].map(|list| {
-                let users = list.iter().enumerate().filter(|(_, one)| !holding.brought.has(&one.name));
-                users.map(|(index, _)| index).collect()
-            }));
-            holding.search(rules);
+            known,
+            containers,
+            users,
+            injected_names,
+            has_default_container,
+            many,
         }
-        holding
     }
 
-    /// Adds the names of what `rule` brings and the object holds.
-    fn of(&self, rule: &Rule, held: &mut Words) {
-        let Shape { metadata, spec, volumes, containers, container, .. } = *self.shape;
+    /// Adds the names of the parts of `rule` that the pod has.
+    fn add_names(&self, rule: &Rule, names: &mut Words) {
+        let Shape { metadata, spec, volumes, containers, .. } = *self.shape;
         let at = || self.layout.metadata.clone();
-        self.parts(self.metadata, at, metadata, &rule.metadata, held, |held, path, key| {
+        self.parts(self.metadata, at, metadata, &rule.metadata, names, |names, path, key| {
             let map = path.first().map_or("", String::as_str);
-            held.push([map.trim_end_matches('s'), ":", key]);
+            names.push([map.trim_end_matches('s'), ":", key]);
         });
-        let at = || self.at(SPEC);
-        self.parts(self.spec, at, spec, &rule.spec, held, |held, path, key| match path {
-            [list] if list == "imagePullSecrets" => held.push(["pullSecret:", key]),
-            path => held.push(["spec:"].into_iter().chain(steps(path)).chain([key])),
+        let pod = ListOwner { view: self.spec, container: None };
+        let at = || self.pointer(pod);
+        self.parts(self.spec, at, spec, &rule.spec, names, |names, path, key| match path {
+            [list] if list == "imagePullSecrets" => names.push(["pullSecret:", key]),
+            path => names.push(["spec:"].into_iter().chain(steps(path)).chain([key])),
         });
-        let pod = Base { place: SPEC, view: self.spec, container: None };
-        self.items(pod, "volumes", volumes, &rule.volumes, held, |held, key| held.push(["vol:", key]));
+        self.items(pod, "volumes", volumes, &rule.volumes, names, |names, key| names.push(["vol:", key]));
         for one in &rule.injected {
             let word = if one.list == "containers" { "container:" } else { "init:" };
             let item = std::slice::from_ref(&one.item);
-            self.items(pod, one.list, containers, item, held, |held, key| held.push([word, key]));
+            self.items(pod, one.list, containers, item, names, |names, key| names.push([word, key]));
         }
         if rule.injected.iter().any(|one| one.list == "containers")
-            && *self.default_container.get_or_init(|| self.has_default_container())
+            && *self.has_default_container.get_or_init(|| self.has_default_container())
         {
-            held.push(["annotation:", DEFAULT_CONTAINER]);
+            names.push(["annotation:", DEFAULT_CONTAINER]);
         }
-        for block in &rule.blocks {
-            let lists: Vec<_> = block.lists.iter().map(|list| (list, container.field(list.member))).collect();
-            let init = if block.select.init { self.init_containers.as_slice() } else { &[] };
-            let lists_of = [("containers", &*self.containers), ("initContainers", init)];
-            for (number, (list, named)) in lists_of.into_iter().enumerate() {
-                let selected = match self.users.as_ref().and_then(|users| users.get(number)) {
-                    Some(users) => {
-                        let users = users.iter().filter_map(|index| Some((*index, named.get(*index)?)));
-                        selected_of(users, &block.select)
-                    }
-                    None => selectable(named, &block.select, &self.brought),
-                };
-                for (index, name) in selected {
-                    let view = named.get(index).map(|one| one.view);
-                    let base = Base { place: (list, index), view, container: Some(name) };
-                    for (BlockList { member, items }, schema) in &lists {
-                        let word = match *member {
-                            "volumeMounts" => "mount",
-                            "volumeDevices" => "device",
-                            "ports" => "port",
-                            member => member,
-                        };
-                        self.items(base, member, *schema, items, held, |held, key| {
-                            held.push([word, ":", name, "/", key]);
-                        });
-                    }
-                    let at = || self.at(base.place);
-                    self.parts(view, at, container, &block.parts, held, |held, path, key| {
-                        held.push(["set:", name, "/"].into_iter().chain(steps(path)).chain([key]));
+        rule.blocks.iter().for_each(|block| self.add_names_of_block(block, names));
+    }
+
+    fn add_names_of_block(&self, block: &Block, names: &mut Words) {
+        let schema = self.shape.container;
+        let lists: Vec<_> = block.lists.iter().map(|list| (list, schema.field(list.member))).collect();
+        let selectable = CONTAINERS.into_iter().zip(&self.containers).zip(&self.users);
+        for ((list, containers), users) in selectable.take(1 + usize::from(block.select.init)) {
+            let users = users.iter().filter_map(|index| Some((*index, containers.get(*index)?)));
+            for (index, name) in select_users(users, &block.select) {
+                let view = containers.get(index).map(|one| one.view);
+                let owner = ListOwner { view, container: Some((list, index, name)) };
+                for (BlockList { member, items }, schema) in &lists {
+                    let word = match *member {
+                        "volumeMounts" => "mount",
+                        "volumeDevices" => "device",
+                        "ports" => "port",
+                        member => member,
+                    };
+                    self.items(owner, member, *schema, items, names, |names, key| {
+                        names.push([word, ":", name, "/", key]);
                     });
                 }
+                let at = || self.pointer(owner);
+                self.parts(view, at, schema, &block.parts, names, |names, path, key| {
+                    names.push(["set:", name, "/"].into_iter().chain(steps(path)).chain([key]));
+                });
             }
         }
     }
 
-    /// Adds what the list `name` of `base` holds of the items `wanted`.
+    /// Adds the names of the `wanted` items that the list `name` of `owner` has.
     fn items(
         &self,
-        base: Base<'_>,
+        owner: ListOwner<'_>,
         name: &'static str,
         schema: Schema<'_>,
         wanted: &[Item],
-        held: &mut Words,
+        names: &mut Words,
         word: impl Fn(&mut Words, &str),
     ) {
-        let mut add = |item: &Item| word(held, called(&item.overlay, &item.key, schema));
-        if wanted.iter().all(|item| self.held.has(item, base.container)) {
+        let mut add = |item: &Item| word(names, called(&item.overlay, &item.key, schema));
+        let container = owner.container.map(|(_, _, name)| name);
+        if wanted.iter().all(|item| self.known.has(item, container)) {
             return wanted.iter().for_each(add);
         }
-        if self.is_of_many && !matches!(schema.list(), List::Map(_)) {
-            let list = base.view.and_then(|view| present(view, name));
-            let held =
-                |item: &&Item| self.is_listed(list, || self.at(base.place).child(name), item, name, schema);
-            return wanted.iter().filter(held).for_each(add);
-        }
-        let searched;
-        let existing = if let Some(existing) = self.searched.get(&(base.place, name)) {
-            existing
-        } else {
-            let list = base.view.and_then(|view| present(view, name));
-            searched = Existing::new(list, schema, wanted.iter());
-            &searched
-        };
+        let list = owner.view.and_then(|view| present(view, name));
+        let lookup = self.lookup(list, || self.pointer(owner).child(name), schema, wanted.iter());
         for item in wanted {
-            let found = existing.find(item, name, schema);
+            let found = lookup.find(item, name, schema);
             if found.is_some_and(|(_, found)| holds(found, item, name, schema.item())) {
                 add(item);
             }
         }
     }
 
-    /// Adds what `base`, which stands at `at`, holds of the parts `wanted`.
+    /// Adds the names of the `wanted` parts that `base`, the object at `at`, has.
     fn parts(
         &self,
         base: Option<View<'_>>,
         at: impl Fn() -> Pointer,
         schema: Schema<'_>,
         wanted: &[Part],
-        held: &mut Words,
+        names: &mut Words,
         word: impl Fn(&mut Words, &[String], &str),
     ) {
         for Part { path, listed, item } in wanted {
             let place = path.iter().try_fold(base, |place, name| Some(present(place?, name))).flatten();
             let schema = path.iter().fold(schema, |schema, name| schema.field(name));
             let name = path.last().map_or("", String::as_str);
-            let there = if *listed {
+            let found = if *listed {
                 let list = || path.iter().fold(at(), |place, name| place.child(name));
-                self.is_listed(place, list, item, name, schema)
+                let found = self.lookup(place, list, schema, std::iter::once(item)).find(item, name, schema);
+                found.is_some_and(|(_, found)| holds(found, item, name, schema.item()))
             } else {
                 let name = if pod::is_text_map(name) { name } else { &item.key };
                 let found = place.and_then(|place| present(place, &item.key));
                 found.is_some_and(|found| contains(found, &item.overlay, name, schema.field(&item.key)))
             };
-            if there {
+            if found {
                 let key = if *listed { called(&item.overlay, &item.key, schema) } else { &item.key };
-                word(held, path, key);
+                word(names, path, key);
             }
         }
     }
 
-    /// Whether there is the annotation that a container in the first place brings along.
+    /// A lookup of the `wanted` items in `list`, with its indexes if there are any.
+    fn lookup<'i, 'v>(
+        &self,
+        list: Option<View<'v>>,
+        at: impl Fn() -> Pointer,
+        schema: Schema<'_>,
+        wanted: impl Iterator<Item = &'i Item> + Clone,
+    ) -> ItemLookup<'_, 'v, 'i> {
+        let indexes = if self.many { self.draft.indexes(&at()) } else { None };
+        match (list, indexes) {
+            (Some(list), Some(indexes)) => ItemLookup::Indexed(list, indexes),
+            (list, _) => ItemLookup::new(list, schema, wanted),
+        }
+    }
+
+    fn pointer(&self, owner: ListOwner<'_>) -> Pointer {
+        match owner.container {
+            None => self.layout.spec.clone(),
+            Some((list, index, _)) => self.layout.list(list).item(index),
+        }
+    }
+
+    /// Whether the pod has the annotation that a container in the first place adds.
     fn has_default_container(&self) -> bool {
-        let mut names =
-            self.containers.iter().map(|one| &*one.name).filter(|name| !name.is_empty()).peekable();
-        if !names.peek().is_some_and(|first| self.brought.has(first)) {
+        let [containers, _] = &self.containers;
+        let mut names = containers.iter().map(|one| &*one.name).filter(|name| !name.is_empty()).peekable();
+        if !names.peek().is_some_and(|first| self.injected_names.has(first)) {
             return false;
         }
-        let user = names.find(|name| !self.brought.has(name));
+        let user = names.find(|name| !self.injected_names.has(name));
         let annotations = self.metadata.and_then(|metadata| present(metadata, "annotations"));
         user.is_some() && written(annotations, DEFAULT_CONTAINER).as_deref() == user
     }
 }
 
-/// Each step with what parts it from the next.
+/// The indices of the containers that no rule injects.
+fn users(containers: &[NamedContainer<'_>], injected_names: &InjectedNames<'_>) -> Vec<usize> {
+    let users = containers.iter().enumerate().filter(|(_, one)| !injected_names.has(&one.name));
+    users.map(|(index, _)| index).collect()
+}
+
+/// Each step of a path, followed by a slash.
 fn steps(path: &[String]) -> impl Iterator<Item = &str> {
     path.iter().flat_map(|step| [step, "/"])
 }
 
-/// What an item is called: by its key where its list has one, else by a name within it, never by its values.
+/// The name of an item in the annotation: its key, or a name within it. It is never a value of the item.
 fn called<'i>(overlay: &'i Overlay, key: &'i str, schema: Schema<'_>) -> &'i str {
     if matches!(schema.list(), List::Map(_)) {
         return key;

@@ -1,4 +1,4 @@
-//! The pods that rules are proved on.
+//! The sample pods that rules are proved on.
 
 use std::collections::BTreeMap;
 
@@ -7,62 +7,62 @@ use crate::subject::Layout;
 use crate::yaml::quote;
 
 /// A pod of the corpus.
-pub(super) struct Specimen {
-    /// What findings call it.
+pub(super) struct SamplePod {
+    /// Its name in findings.
     pub(super) name: &'static str,
-    /// Members of its metadata beside name, labels, annotations and owner, as JSON.
+    /// The members of its metadata besides name, labels, annotations and owner, as JSON.
     metadata: &'static str,
     annotations: &'static [(&'static str, &'static str)],
-    /// The kind of what makes it.
+    /// The kind of its owner; empty without one.
     owner: &'static str,
     spec: &'static str,
 }
 
-/// From the barest to the fullest.
-pub(super) static PODS: &[Specimen] = &[
-    Specimen {
+/// In order of size.
+pub(super) static SAMPLE_PODS: &[SamplePod] = &[
+    SamplePod {
         name: "a bare pod",
         metadata: "",
         annotations: &[],
         owner: "",
         spec: r#"{"containers":[{"name":"app","image":"app:1"}]}"#,
     },
-    Specimen {
+    SamplePod {
         name: "a pod with init containers and a native sidecar",
         metadata: "",
         annotations: &[],
         owner: "",
         spec: r#"{"initContainers":[{"name":"setup","image":"setup:1"},{"name":"logs","image":"logs:1","restartPolicy":"Always","ports":[{"containerPort":24224}]}],"containers":[{"name":"app","image":"app:1"}]}"#,
     },
-    Specimen {
+    SamplePod {
         name: "a Job's pod of three containers",
         metadata: "",
         annotations: &[],
         owner: "Job",
         spec: r#"{"restartPolicy":"Never","containers":[{"name":"a","image":"a:1"},{"name":"b","image":"b:1"},{"name":"c","image":"c:1"}]}"#,
     },
-    Specimen {
+    SamplePod {
         name: "a pod in its node's network",
         metadata: "",
         annotations: &[],
         owner: "DaemonSet",
         spec: r#"{"hostNetwork":true,"containers":[{"name":"app","image":"app:1","ports":[{"containerPort":80,"hostPort":80}]}]}"#,
     },
-    Specimen {
+    SamplePod {
         name: "a pod for Windows",
         metadata: "",
         annotations: &[],
         owner: "",
         spec: r#"{"os":{"name":"windows"},"nodeSelector":{"kubernetes.io/os":"windows"},"containers":[{"name":"app","image":"app:1"}]}"#,
     },
-    Specimen {
+    SamplePod {
         name: "a pod with fields of a later Kubernetes",
         metadata: r#","sinceNow":{"x":[1.0]}"#,
         annotations: &[("a/b~c", "d")],
         owner: "",
         spec: r#"{"containers":[{"name":"app","image":"app:1","notYet":{"y":1e3},"ports":[{"containerPort":8080,"gate":true}]}],"orbit":["low",{"z":null}]}"#,
     },
-    Specimen {
+    SamplePod {
         name: "a pod with everything",
         metadata: r#","generateName":"web-7d4b9c6f5d-""#,
         annotations: &[("owner", "team-a")],
@@ -71,8 +71,9 @@ pub(super) static PODS: &[Specimen] = &[
     },
 ];
 
-impl Specimen {
-    /// The pod, or what makes such pods, with `labels` and more `annotations`; `owner` is the kind of what makes it, if that matters.
+impl SamplePod {
+    /// The pod, or a `resource` with it as its template, with `labels` and more `annotations`. `owner` replaces the kind of
+    /// its owner.
     pub(super) fn object(
         &self,
         resource: Resource,
@@ -88,7 +89,7 @@ impl Specimen {
         if !all.is_empty() {
             texts += &format!(r#","annotations":{{{}}}"#, members(&all));
         }
-        // Kinds are written with a capital; the word for no owner is not.
+        // `owner.kind` may be wanted as a text that is no kind; kinds begin with a capital letter.
         let owner = Some(owner.unwrap_or(self.owner)).filter(|kind| kind.starts_with(char::is_uppercase));
         let owner = owner.map(|kind| {
             format!(
@@ -120,17 +121,17 @@ fn members(texts: &BTreeMap<String, String>) -> String {
 mod tests {
     use serde_json::Value;
 
-    use super::{BTreeMap, PODS, Resource};
+    use super::{BTreeMap, Resource, SAMPLE_PODS};
 
     #[test]
     fn the_corpus_is_json() {
         let labels = BTreeMap::from([("app".to_owned(), "web".to_owned())]);
-        for specimen in PODS {
+        for sample in SAMPLE_PODS {
             let pod: Value =
-                serde_json::from_str(&specimen.object(Resource::Pods, &labels, &labels, None)).unwrap();
-            assert!(pod["spec"]["containers"][0]["name"].is_string(), "{}", specimen.name);
+                serde_json::from_str(&sample.object(Resource::Pods, &labels, &labels, None)).unwrap();
+            assert!(pod["spec"]["containers"][0]["name"].is_string(), "{}", sample.name);
             let job: Value =
-                serde_json::from_str(&specimen.object(Resource::CronJobs, &labels, &labels, None)).unwrap();
+                serde_json::from_str(&sample.object(Resource::CronJobs, &labels, &labels, None)).unwrap();
             assert_eq!(job["metadata"]["labels"]["app"], "web");
             assert_eq!(job["spec"]["jobTemplate"]["spec"]["template"], pod);
         }

@@ -1,66 +1,71 @@
-//! `rollout.percent`: some of the workloads first, and always the same ones.
+//! `rollout.percent`: the rule reaches a share of the workloads, and always the same ones.
 
-use super::{Answer, Inquiry, Out, passed_or};
+use super::{CheckResult, MatchContext, Skip, passed_unless};
 use crate::decision::Reason;
 use crate::diagnostic::shown;
 use crate::rule::Rule;
 
-/// The gate.
+/// The name of the gate in explanations.
 pub(super) const NAME: &str = "rollout";
 
-pub(super) fn ask(inquiry: &Inquiry<'_>, rule: &Rule, _: &mut Vec<String>) -> Answer {
+pub(super) fn check(context: &MatchContext<'_>, rule: &Rule, _: &mut Vec<String>) -> CheckResult {
     let Some(rollout) = &rule.rollout else {
-        return Answer::NotAsked(|_, _| "the rule is for all workloads".to_owned());
+        return CheckResult::NotApplicable(|_, _| "the rule is for all workloads".to_owned());
     };
-    let Some(workload) = inquiry.received.workload() else {
-        return Answer::Passed(|inquiry, rule| match is_presumed(inquiry, rule) {
-            true => "whoever controls its pods decides by its name; pods that nobody controls are reached"
+    let Some(workload) = context.received.workload() else {
+        return CheckResult::Passed(|context, rule| match is_presumed(context, rule) {
+            true => "decided by the name of the pods' controller; pods without a controller are reached"
                 .to_owned(),
-            false => "nobody controls it, so no part of a workload would differ".to_owned(),
+            false => {
+                "the object has no controller, and the rollout is decided for each controller".to_owned()
+            }
         });
     };
-    // A pod of a workload without a name is told apart by what its owner surely has.
+    // A controller without a name is told apart by its uid.
     let name = if workload.name.is_empty() { &workload.uid } else { &workload.name };
-    let out = !reaches(rollout.percent, inquiry.subject.namespace, name);
-    let out = out.then(|| {
+    let skip = (!reaches(rollout.percent, context.subject.namespace, name)).then(|| {
         let (percent, name) = (rollout.percent, shown(name));
-        let sentence = match is_presumed(inquiry, rule) {
-            true => format!("{}; one called {name} is not", drawn(&workload.kind, percent)),
+        let sentence = match is_presumed(context, rule) {
+            true => format!("{}; one called {name} is not", decided_by_name(&workload.kind, percent)),
             false => format!("{percent} % of the workloads are reached, {name} not yet"),
         };
-        Out::new(Reason::NotRolledOut, Some(rollout.at), sentence)
+        Skip::new(Reason::NotRolledOut, Some(rollout.at), sentence)
     });
-    passed_or(out, |inquiry, rule| {
+    passed_unless(skip, |context, rule| {
         let percent = rule.rollout.as_ref().map_or(100, |rollout| rollout.percent);
-        match inquiry.received.workload() {
-            Some(workload) if is_presumed(inquiry, rule) => {
-                format!("{}; one called {} is", drawn(&workload.kind, percent), shown(&workload.name))
+        match context.received.workload() {
+            Some(workload) if is_presumed(context, rule) => {
+                format!(
+                    "{}; one called {} is",
+                    decided_by_name(&workload.kind, percent),
+                    shown(&workload.name)
+                )
             }
             _ => format!("the workload is among the {percent} % that are reached"),
         }
     })
 }
 
-/// Whether another name might be drawn otherwise, and the name is not known yet.
-pub(super) fn is_presumed(inquiry: &Inquiry<'_>, rule: &Rule) -> bool {
+/// Whether the result depends on an owner's name that is not known yet.
+pub(super) fn is_presumed(context: &MatchContext<'_>, rule: &Rule) -> bool {
     let percent = rule.rollout.as_ref().map_or(100, |rollout| rollout.percent);
-    let is_nobodys = inquiry.received.workload().is_none();
-    inquiry.subject.presumed_owner && percent < 100 && (percent > 0 || is_nobodys)
+    let has_no_workload = context.received.workload().is_none();
+    context.subject.presumed_owner && percent < 100 && (percent > 0 || has_no_workload)
 }
 
-fn drawn(kind: &str, percent: u8) -> String {
+fn decided_by_name(kind: &str, percent: u8) -> String {
     format!("decided by the name of each {}, of which {percent} % are reached", shown(kind))
 }
 
-/// Whether `percent` of the workloads include this one. With a higher share, none of them leaves.
+/// Whether `percent` of the workloads include this one. A workload that is included stays included when the share grows.
 fn reaches(percent: u8, namespace: &str, workload: &str) -> bool {
     const SLOTS: u64 = 10_000;
-    place(namespace, workload) % SLOTS < u64::from(percent) * (SLOTS / 100)
+    workload_hash(namespace, workload) % SLOTS < u64::from(percent) * (SLOTS / 100)
 }
 
-/// The same number on every replica, in every version: FNV-1a, whose last bits are then mixed well (Stafford's thirteenth
-/// finaliser), because names that differ in their last letter only have to part as well.
-fn place(namespace: &str, workload: &str) -> u64 {
+/// FNV-1a, followed by Stafford's thirteenth finaliser, because FNV-1a alone hardly separates names that differ only in their
+/// last letter. The number must be the same on every replica and in every version.
+fn workload_hash(namespace: &str, workload: &str) -> u64 {
     let bytes = namespace.bytes().chain([b'/']).chain(workload.bytes());
     let hash = bytes.fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
@@ -74,11 +79,11 @@ fn place(namespace: &str, workload: &str) -> u64 {
 mod tests {
     use proptest::prelude::*;
 
-    use super::{place, reaches};
+    use super::{reaches, workload_hash};
 
     proptest! {
         #[test]
-        fn a_higher_share_keeps_everybody(namespace in "[a-z-]{1,20}", name in "[a-z0-9-]{1,40}") {
+        fn a_higher_share_keeps_every_workload(namespace in "[a-z-]{1,20}", name in "[a-z0-9-]{1,40}") {
             let reached: Vec<bool> = (0..=100).map(|percent| reaches(percent, &namespace, &name)).collect();
             prop_assert!(reached.is_sorted() && !reached[0] && reached[100]);
         }
@@ -94,8 +99,8 @@ mod tests {
     }
 
     #[test]
-    fn places_never_change() {
-        // A new version that drew anew would take sidecars away from workloads that have them.
-        assert_eq!(place("team-a", "web") % 10_000, 391);
+    fn hashes_never_change() {
+        // With another hash, a new version would remove sidecars from workloads that have them.
+        assert_eq!(workload_hash("team-a", "web") % 10_000, 391);
     }
 }

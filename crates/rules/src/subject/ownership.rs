@@ -1,5 +1,4 @@
-//! Which workload an object belongs to, and what the object is called: `match`, `rollout`, conditions and expressions all
-//! get these facts from here.
+//! The controller, the workload and the name of an object. `match`, `rollout`, conditions and expressions all read them here.
 
 use std::borrow::Cow;
 
@@ -8,10 +7,10 @@ use vestibule_patch::View;
 use super::{text, written};
 use crate::rule::Resource;
 
-/// The label by which a Deployment tells its ReplicaSets apart.
+/// The label by which a Deployment distinguishes its ReplicaSets.
 pub(crate) const HASH_LABEL: &str = "pod-template-hash";
 
-/// The members of an object that say what it belongs to.
+/// The members of an object from which its controller, workload and name are derived.
 #[derive(Clone, Copy)]
 pub(crate) struct Ownership<'d> {
     resource: Resource,
@@ -48,41 +47,41 @@ impl<'d> Ownership<'d> {
         Some(Owner { kind: part("kind"), name: part("name"), uid: part("uid") })
     }
 
-    /// The workload that the object belongs to: its controller, the Deployment behind a ReplicaSet, or the object itself where
-    /// it is a workload that nothing controls. A pod that nothing controls belongs to none, and a name that the API server has
-    /// still to make up names none.
+    /// The workload that the object belongs to: its controller, or the Deployment that controls the controlling ReplicaSet. A
+    /// workload without a controller belongs to itself, unless its name is still to be generated. A pod without a controller
+    /// has no workload.
     pub(crate) fn workload(&self, controller: Option<&Owner>) -> Option<Owner> {
         match controller {
             Some(owner) => Some(self.deployment(owner).unwrap_or_else(|| owner.clone())),
             None if self.resource == Resource::Pods => None,
-            None => self.given_name().map(|name| self.itself(name)),
+            None => self.given_name().map(|name| self.as_owner(name)),
         }
     }
 
-    /// What expressions know as `owner`: the workload, else the object itself.
+    /// The variable `owner` of expressions: the workload, or the object itself if it has none.
     pub(crate) fn owner(&self) -> Owner {
         self.workload(self.controller().as_ref()).unwrap_or_else(|| {
-            let start = || self.name_start().map(|start| start.trim_end_matches('-').to_owned());
-            self.itself(self.given_name().or_else(start).unwrap_or_default())
+            let start = || self.generate_name_prefix().map(|start| start.trim_end_matches('-').to_owned());
+            self.as_owner(self.given_name().or_else(start).unwrap_or_default())
         })
     }
 
-    /// What people call the object: stars stand for what the API server appends to `generateName`.
+    /// The name of the object for messages; stars stand for the suffix that the API server appends to `generateName`.
     pub(crate) fn display_name(&self) -> String {
-        let made_up = || self.name_start().map(|start| format!("{start}*****"));
+        let made_up = || self.generate_name_prefix().map(|start| format!("{start}*****"));
         self.given_name().or_else(made_up).unwrap_or_default()
     }
 
     /// Whether a Job owns the object.
-    pub(crate) fn is_of_job(&self) -> bool {
+    pub(crate) fn is_owned_by_job(&self) -> bool {
         self.owners().any(|owner| text(Some(owner), "kind").as_deref() == Some("Job"))
     }
 
-    fn itself(&self, name: String) -> Owner {
+    fn as_owner(&self, name: String) -> Owner {
         Owner { kind: self.resource.kind().to_owned(), name, uid: String::new() }
     }
 
-    /// The name in the request and in the object is the same, where both are there.
+    /// The name in the request, or the one in the object. If both are set, they are equal.
     fn given_name(&self) -> Option<String> {
         let own = || self.name.and_then(View::as_str).map(Cow::into_owned);
         Some(self.requested.to_owned())
@@ -91,12 +90,13 @@ impl<'d> Ownership<'d> {
             .filter(|name| !name.is_empty())
     }
 
-    fn name_start(&self) -> Option<String> {
+    fn generate_name_prefix(&self) -> Option<String> {
         let start = self.generate_name.and_then(View::as_str)?;
         (!start.is_empty()).then(|| start.into_owned())
     }
 
-    /// The Deployment that made the ReplicaSet `owner`: it calls it by its own name and the hash that its pods carry.
+    /// The Deployment that controls the ReplicaSet `owner`. A ReplicaSet's name is the Deployment's name and the hash in the label
+    /// of its pods.
     fn deployment(&self, owner: &Owner) -> Option<Owner> {
         if owner.kind != "ReplicaSet" {
             return None;

@@ -1,4 +1,4 @@
-//! The object as received, opened where rules decide: once, however many rules ask.
+//! The members of the received object that selection and parameters read. Each is looked up once for all rules.
 
 use std::borrow::Cow;
 use std::cell::OnceCell;
@@ -9,26 +9,26 @@ use super::ownership::{Owner, Ownership};
 use super::{Layout, Subject, written};
 use crate::rule::Resource;
 
-/// The object as received.
+/// The received object, before any rule changes it.
 pub(crate) struct Received<'d> {
     resource: Resource,
     /// The name in the request.
     name: &'d str,
     metadata: Option<View<'d>>,
-    leaving: Option<View<'d>>,
-    /// Where the pod's specification stands.
+    deletion_timestamp: Option<View<'d>>,
+    /// The pod's specification: in a workload, that of its pod template.
     spec: Option<View<'d>>,
-    of_spec: OnceCell<OfSpec<'d>>,
-    labels: Texts<'d>,
-    annotations: Texts<'d>,
+    spec_fields: OnceCell<SpecFields<'d>>,
+    labels: StringMap<'d>,
+    annotations: StringMap<'d>,
     ownership: OnceCell<Ownership<'d>>,
     owner: OnceCell<Option<Owner>>,
     workload: OnceCell<Option<Owner>>,
 }
 
-/// Members of the pod's specification that rules ask for.
+/// The members of the pod's specification that checks read.
 #[derive(Clone, Copy)]
-struct OfSpec<'d> {
+struct SpecFields<'d> {
     containers: Option<View<'d>>,
     init_containers: Option<View<'d>>,
     volumes: Option<View<'d>>,
@@ -38,25 +38,25 @@ struct OfSpec<'d> {
     restart_policy: Option<View<'d>>,
 }
 
-/// A map of texts, sorted by key.
+/// The string members of a map, sorted by key.
 #[derive(Default)]
-pub(crate) struct Texts<'d>(Vec<(Cow<'d, str>, Cow<'d, str>)>);
+pub(crate) struct StringMap<'d>(Vec<(Cow<'d, str>, Cow<'d, str>)>);
 
 impl<'d> Received<'d> {
     pub(crate) fn new(object: View<'d>, subject: &Subject<'d>, layout: &Layout) -> Self {
         let [metadata, spec] = object.select(["metadata", "spec"]);
         let names = ["labels", "annotations", "deletionTimestamp"];
-        let [labels, annotations, leaving] =
+        let [labels, annotations, deletion_timestamp] =
             metadata.map(|metadata| metadata.select(names)).unwrap_or_default();
         Self {
             resource: subject.resource,
             name: subject.name,
             metadata,
-            labels: Texts::of(labels),
-            annotations: Texts::of(annotations),
-            leaving,
+            labels: StringMap::of(labels),
+            annotations: StringMap::of(annotations),
+            deletion_timestamp,
             spec: if layout.pod.is_root() { spec } else { object.pointer(&layout.spec) },
-            of_spec: OnceCell::new(),
+            spec_fields: OnceCell::new(),
             ownership: OnceCell::new(),
             owner: OnceCell::new(),
             workload: OnceCell::new(),
@@ -71,54 +71,54 @@ impl<'d> Received<'d> {
         self.annotations.get(key)
     }
 
-    /// The keys of its labels and annotations.
+    /// The keys of all labels and annotations.
     pub(crate) fn keys(&self) -> impl Iterator<Item = &str> {
         self.labels.keys().chain(self.annotations.keys())
     }
 
-    pub(crate) fn is_leaving(&self) -> bool {
-        self.leaving.is_some_and(|time| !time.is_null())
+    pub(crate) fn is_being_deleted(&self) -> bool {
+        self.deletion_timestamp.is_some_and(|time| !time.is_null())
     }
 
-    /// What has another shape than in any pod, so that nothing can be put into it.
-    pub(crate) fn misshapen(&self) -> Option<&'static str> {
+    /// Why rules cannot add to the pod: `spec` or one of its lists has the wrong type.
+    pub(crate) fn type_error(&self) -> Option<&'static str> {
         if self.spec.is_some_and(|spec| !matches!(spec.kind(), Kind::Object | Kind::Null)) {
-            return Some("`spec` is no map");
+            return Some("`spec` is not a map");
         }
-        let OfSpec { containers, init_containers, volumes, .. } = self.of_spec();
+        let SpecFields { containers, init_containers, volumes, .. } = self.spec_fields();
         let other = |list: View<'_>| !matches!(list.kind(), Kind::Array | Kind::Null);
         let lists = [
-            (containers, "`spec.containers` is no list"),
-            (init_containers, "`spec.initContainers` is no list"),
-            (volumes, "`spec.volumes` is no list"),
+            (containers, "`spec.containers` is not a list"),
+            (init_containers, "`spec.initContainers` is not a list"),
+            (volumes, "`spec.volumes` is not a list"),
         ];
         lists.into_iter().find(|(list, _)| list.is_some_and(other)).map(|(_, sentence)| sentence)
     }
 
-    /// The operating system its containers are for, where the pod says so.
+    /// The operating system that the pod names in `os` or in its node selector.
     pub(crate) fn os(&self) -> Option<Cow<'d, str>> {
-        let OfSpec { os, node_selector, .. } = self.of_spec();
+        let SpecFields { os, node_selector, .. } = self.spec_fields();
         written(*os, "name")
             .or_else(|| written(*node_selector, "kubernetes.io/os"))
             .or_else(|| written(*node_selector, "beta.kubernetes.io/os"))
     }
 
     pub(crate) fn host_network(&self) -> bool {
-        self.of_spec().host_network.and_then(View::as_bool).unwrap_or_default()
+        self.spec_fields().host_network.and_then(View::as_bool).unwrap_or_default()
     }
 
-    /// Whether somebody waits for all of its containers to end.
-    pub(crate) fn is_job(&self) -> bool {
-        let policy = self.of_spec().restart_policy.and_then(View::as_str);
-        policy.is_some_and(|policy| policy != "Always") || self.ownership().is_of_job()
+    /// Whether all containers of the pod have to end: it belongs to a Job, or its restart policy is not `Always`.
+    pub(crate) fn runs_to_completion(&self) -> bool {
+        let policy = self.spec_fields().restart_policy.and_then(View::as_str);
+        policy.is_some_and(|policy| policy != "Always") || self.ownership().is_owned_by_job()
     }
 
-    /// The owner that controls it; there is one at most.
+    /// The owner that controls the object; an object has one at most.
     pub(crate) fn owner(&self) -> Option<&Owner> {
         self.owner.get_or_init(|| self.ownership().controller()).as_ref()
     }
 
-    /// What people know it by: the owner, or the Deployment behind a ReplicaSet; a workload that nobody controls itself.
+    /// The workload that the object belongs to; see [`Ownership::workload`].
     pub(crate) fn workload(&self) -> Option<&Owner> {
         self.workload.get_or_init(|| self.ownership().workload(self.owner())).as_ref()
     }
@@ -127,8 +127,8 @@ impl<'d> Received<'d> {
         self.ownership.get_or_init(|| Ownership::of(self.resource, self.name, self.metadata))
     }
 
-    fn of_spec(&self) -> &OfSpec<'d> {
-        self.of_spec.get_or_init(|| {
+    fn spec_fields(&self) -> &SpecFields<'d> {
+        self.spec_fields.get_or_init(|| {
             let names = [
                 "containers",
                 "initContainers",
@@ -140,12 +140,20 @@ impl<'d> Received<'d> {
             ];
             let [containers, init_containers, volumes, os, node_selector, host_network, restart_policy] =
                 self.spec.map(|spec| spec.select(names)).unwrap_or_default();
-            OfSpec { containers, init_containers, volumes, os, node_selector, host_network, restart_policy }
+            SpecFields {
+                containers,
+                init_containers,
+                volumes,
+                os,
+                node_selector,
+                host_network,
+                restart_policy,
+            }
         })
     }
 }
 
-impl<'d> Texts<'d> {
+impl<'d> StringMap<'d> {
     fn of(map: Option<View<'d>>) -> Self {
         let entries = map.map(View::entries).unwrap_or_default().into_iter();
         let mut texts: Vec<_> = entries.filter_map(|(key, value)| Some((key, value.as_str()?))).collect();

@@ -1,4 +1,4 @@
-//! What a merge does, case by case.
+//! Cases of the merge.
 
 use serde_json::json;
 use vestibule_rules::Resource;
@@ -41,7 +41,7 @@ fn keep_leaves_what_is_there() {
 }
 
 #[test]
-fn of_doubled_variables_the_last_counts() {
+fn the_last_of_two_variables_with_one_name_counts() {
     let pod = pod(
         r#"{"containers":[{"name":"app","env":[{"name":"TARGET","value":"ours"},{"name":"TARGET","value":"x"}]}]}"#,
     );
@@ -87,7 +87,7 @@ fn ports_are_told_apart_by_protocol() {
 const WITH_VOLUME: &str = "sidecars: [{name: agent, image: agent, volumeMounts: [{name: cfg, mountPath: /cfg}]}]\nvolumes: [{name: cfg, configMap: {name: ours}}]";
 
 #[test]
-fn a_conflict_leaves_no_trace() {
+fn a_rule_with_a_conflict_changes_nothing() {
     let pod = pod(r#"{"containers":[{"name":"app"}],"volumes":[{"name":"cfg","emptyDir":{}}]}"#);
     let decision = decide(&rules(&rule("agent", WITH_VOLUME)), &pod);
     assert_eq!(word(&decision), "conflict");
@@ -102,7 +102,7 @@ fn a_conflict_leaves_no_trace() {
 }
 
 #[test]
-fn nothing_of_a_conflicting_rule_stays_and_the_next_goes_on() {
+fn a_conflict_discards_the_rule_and_the_next_rule_is_applied() {
     let first = rule(
         "a",
         "pod: {labels: {a: \"1\"}}\nvolumes: [{name: v, emptyDir: {}}]\nsidecars: [{name: app, image: x}]",
@@ -114,7 +114,7 @@ fn nothing_of_a_conflicting_rule_stays_and_the_next_goes_on() {
 }
 
 #[test]
-fn a_name_is_taken_in_all_lists() {
+fn a_container_name_is_unique_over_all_lists() {
     let rules = rules(&rule("envoy", "sidecars: [{name: envoy, image: ours}]"));
     for list in ["containers", "initContainers", "ephemeralContainers"] {
         let pod = pod(&format!(r#"{{"{list}":[{{"name":"envoy","image":"theirs"}}]}}"#));
@@ -139,8 +139,8 @@ fn mount_paths_are_compared_without_the_last_slash() {
 }
 
 #[test]
-fn what_others_add_to_our_items_does_not_matter() {
-    // ServiceAccount admission mounts its token into our sidecar between the two calls, and the API server fills defaults.
+fn members_that_others_add_to_injected_items_are_ignored() {
+    // Between the two calls, ServiceAccount admission mounts its token into the sidecar, and the API server sets defaults.
     let rules = rules(&rule(
         "agent",
         &format!(
@@ -159,7 +159,7 @@ fn what_others_add_to_our_items_does_not_matter() {
 }
 
 #[test]
-fn what_others_add_to_lists_without_keys_does_not_matter() {
+fn items_that_others_add_to_lists_without_keys_are_ignored() {
     let spec = "required: true\nsidecars:\n- name: s\n  image: s\n  args: [one]\n  envFrom: [{configMapRef: {name: ours}}]\n  securityContext: {capabilities: {drop: [ALL]}}\nvolumes: [{name: v, projected: {sources: [{secret: {name: p, items: [{key: a, path: a}]}}]}}]";
     let rules = rules(&rule("r", spec));
     let first = applied(&rules, &creation(&pod(r#"{"containers":[{"name":"app"}]}"#)));
@@ -192,7 +192,7 @@ fn override_adds_to_lists_that_others_add_to() {
 }
 
 #[test]
-fn what_the_api_server_leaves_out_is_there_all_the_same() {
+fn defaults_that_the_api_server_omits_count_as_present() {
     let spec = "sidecars:\n- name: agent\n  image: a\n  env: [{name: EMPTY, value: \"\"}]\n  inventedByUs: 1\n  volumeMounts: [{name: v, mountPath: /v, readOnly: false}]\nvolumes: [{name: v, emptyDir: {}}]";
     let rules = rules(&rule("agent", spec));
     assert_eq!(rules.warnings().len(), 1);
@@ -206,7 +206,7 @@ fn what_the_api_server_leaves_out_is_there_all_the_same() {
 }
 
 #[test]
-fn native_sidecars_before_plain_init_containers_behind() {
+fn native_sidecars_go_first_and_init_containers_last() {
     let both = rule("mesh", "sidecars: [{name: sidecar, image: s}]")
         + &rule("wait", "initContainers: [{name: c, image: c}]");
     let pod = pod(r#"{"containers":[{"name":"app"}],"initContainers":[{"name":"a"},{"name":"b"}]}"#);
@@ -239,13 +239,13 @@ fn anchors() {
     assert!(decide(&rules, &pod).warnings.is_empty());
     let result = result(&rules, &pod);
     assert_eq!(names(&result["spec"]["containers"]), ["e", "b", "app", "c", "other", "d"]);
-    // The user's container stays the one that `kubectl logs` means.
+    // `kubectl logs` still selects the user's container.
     assert_eq!(result["metadata"]["annotations"]["kubectl.kubernetes.io/default-container"], "app");
 }
 
-/// Another webhook put its own in front between the two calls.
+/// Another webhook inserted a container at the beginning between the two calls.
 #[test]
-fn a_violated_position_is_told_and_nothing_moves() {
+fn a_violated_position_is_a_warning_and_moves_nothing() {
     let ours = r#"{"name":"s","image":"x","restartPolicy":"Always"}"#;
     for (position, between, violated) in [
         ("first", format!(r#"{{"name":"theirs"}},{ours},{{"name":"user"}}"#), true),
@@ -265,14 +265,14 @@ fn a_violated_position_is_told_and_nothing_moves() {
         assert_eq!(decision.warnings.len(), usize::from(violated), "{position}: {:?}", decision.warnings);
         assert!(decision.warnings.iter().all(|said| said.starts_with("anchor_violated: ")));
     }
-    // Nobody promised anything about the default.
+    // The default position is not a promise, so it gives no warning.
     let silent = rules(&rule("r", "sidecars: [{name: s, image: x}]"));
     let decision = decide(&silent, &pod(&format!(r#"{{"initContainers":[{{"name":"theirs"}},{ours}]}}"#)));
     assert_eq!((word(&decision), decision.warnings.len()), ("unchanged", 0));
 }
 
 #[test]
-fn blocks_are_for_the_users_containers() {
+fn blocks_select_only_containers_of_the_user() {
     let text = rule(
         "env",
         "containers:\n- select: {all: true}\n  env: [{name: X, value: \"1\"}]\n- select: {index: 1}\n  env: [{name: Y, value: \"1\"}]",
@@ -314,7 +314,7 @@ fn selection() {
 }
 
 #[test]
-fn of_two_rules_that_override_the_later_wins() {
+fn the_later_of_two_overriding_rules_wins() {
     let block = |value: &str| {
         format!(
             "onConflict: override\ncontainers:\n- select: {{all: true}}\n  env: [{{name: X, value: {value}}}]\npod: {{labels: {{l: {value}}}}}"
@@ -342,7 +342,7 @@ fn override_of_a_whole_container() {
 }
 
 #[test]
-fn ports_that_two_containers_want() {
+fn a_port_of_two_containers_is_a_conflict() {
     let rules =
         rules(&rule("s", "sidecars: [{name: s, image: s, ports: [{containerPort: 80, name: http}]}]"));
     let with = |ports: &str| pod(&format!(r#"{{"containers":[{{"name":"app","ports":[{ports}]}}]}}"#));
@@ -352,7 +352,7 @@ fn ports_that_two_containers_want() {
 }
 
 #[test]
-fn a_mount_without_a_volume_is_the_rules_error() {
+fn a_mount_without_a_volume_is_an_error_of_the_rule() {
     let spec = "sidecars: [{name: s, image: s, volumeMounts: [{name: nowhere, mountPath: /x}]}]";
     let web = pod(r#"{"containers":[{"name":"app"}]}"#);
     let decision = decide(&rules(&rule("s", spec)), &web);
@@ -409,7 +409,7 @@ fn the_environment_of_the_pod() {
 }
 
 #[test]
-fn labels_that_a_workload_selects_upon() {
+fn labels_of_the_selector_must_not_change() {
     let text = rule("l", "targets: [deployments]\npod: {labels: {tier: ours}}");
     let object = r#"{"metadata":{"labels":{"app":"web"}},"spec":{"selector":{"matchLabels":{"tier":"theirs"}},"template":{"metadata":{"labels":{"tier":"theirs"}},"spec":{}}}}"#;
     let subject = creation(object).resource(Resource::Deployments);

@@ -1,13 +1,13 @@
-//! Defects that shipped injectors had. Each test bears the number of its defect; `docs/reference/injection-cases.md` says
-//! whose it was.
+//! Defects of shipped injectors. Each test has the number of its defect; `docs/reference/injection-cases.md` names the
+//! injector.
 
-mod asked;
-mod laid;
-mod together;
+mod concurrency;
+mod patches;
+mod requests;
 
 use crate::kit::{applied, creation, decide, pod, result, rule, rules, steps};
 
-/// Typed objects lost what they did not know.
+/// Typed objects lost unknown fields.
 #[test]
 fn unknown_fields_survive() {
     let rules = rules(&rule(
@@ -23,7 +23,7 @@ fn unknown_fields_survive() {
     assert_eq!(result.matches(r#""restartPolicy":"Always""#).count(), 2);
 }
 
-/// A pod with nothing in it, or of another shape, must not bring anybody down.
+/// An empty pod, or one with values of other types, must not cause a panic.
 #[test]
 fn odd_shapes() {
     let text = rule("r", "sidecars: [{name: s, image: s}]\npod: {labels: {l: m}, annotations: {a: b}}")

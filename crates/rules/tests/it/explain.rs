@@ -37,9 +37,9 @@ const GATES: [&str; 18] = [
     "rollout",
 ];
 
-/// What stands before a failed gate was passed or not asked, what stands behind it was not reached.
+/// Gates behind the failed gate are not reached.
 #[test]
-fn every_gate_is_told_in_its_order() {
+fn every_gate_is_explained_in_the_order_of_evaluation() {
     let text = rule("r", "optIn: either\npod: {labels: {x: y}}");
     let rules = rules(&text);
     let (object, facts) = (pod("{}"), facts(&[("vestibule.dev/inject", "false")]));
@@ -82,9 +82,9 @@ fn an_excluded_object_reaches_nothing() {
     assert_eq!(reached.collect::<Vec<_>>(), [("exclusions", Passage::Failed)]);
 }
 
-/// What was added by whom, and what was not needed; `explain` and `evaluate` say the same.
+/// `explain` and `evaluate` make the same decision.
 #[test]
-fn every_part_of_a_rule_is_told() {
+fn every_part_of_a_rule_has_its_effect_and_changes() {
     let spec = "pod: {labels: {x: \"y\", tier: ours}}\nvolumes: [{name: v, emptyDir: {}}]\ncontainers:\n- select: {all: true}\n  env: [{name: A, value: b}]";
     let rules = rules(&rule("r", spec));
     let object = pod(r#"{"containers":[{"name":"one"},{"name":"two","env":[{"name":"A","value":"b"}]}]}"#)
@@ -114,9 +114,9 @@ fn every_part_of_a_rule_is_told() {
     );
 }
 
-/// What changed nothing: because it was there, because something else was, because nobody was meant.
+/// The object has the part, has something else in its place, or no container is selected.
 #[test]
-fn what_changed_nothing_says_why() {
+fn a_part_without_a_change_has_a_reason() {
     let spec = "parameters: [{name: some, type: bool, default: \"false\", annotation: a/b}]\npod: {labels: {tier: ours, zone: a, gone: {$cel: \"optional.none()\"}}}\nvolumes: [{name: v, emptyDir: {}}]\ncontainers:\n- select: {names: [one]}\n  onConflict: keep\n  env: [{name: A, value: b}]\n  ports: [{containerPort: 80}]\n- select: {names: [nobody]}\n  env: [{name: A, value: b}]\n- select: {names: [one, two]}\n  env: [{name: C, value: c}]";
     let later = rule("s", "order: 1\npod: {labels: {tier: theirs}}\nonConflict: override");
     let earlier = rule("r", spec);
@@ -124,12 +124,12 @@ fn what_changed_nothing_says_why() {
     let object = pod(r#"{"volumes":[{"name":"v","emptyDir":{}}],"containers":[{"name":"one","env":[{"name":"A","value":"x"},{"name":"C","value":"c"}],"ports":[{"containerPort":80,"protocol":"TCP"}]},{"name":"two","env":[{"name":"C","value":"d"}]}]}"#)
         .replace(r#""app":"web""#, r#""app":"web","tier":"theirs","zone":"a""#);
     let explanation = explain(&rules, &creation(&object));
-    let told = |index: usize| {
+    let effects = |index: usize| {
         let clauses = explanation.rules[index].clauses.iter();
         clauses.map(|clause| (clause.text.as_str(), clause.effect)).collect::<Vec<_>>()
     };
     assert_eq!(
-        told(0),
+        effects(0),
         [
             ("pod.labels[tier]", Effect::Kept),
             ("pod.labels[zone]", Effect::There),
@@ -141,11 +141,11 @@ fn what_changed_nothing_says_why() {
             ("containers[2].env[0]", Effect::Kept),
         ]
     );
-    assert_eq!(told(1), [("pod.labels[tier]", Effect::There)]);
+    assert_eq!(effects(1), [("pod.labels[tier]", Effect::There)]);
 }
 
 #[test]
-fn a_conflict_stands_at_its_part() {
+fn a_conflict_is_explained_at_its_part() {
     let spec = "pod: {labels: {x: y}}\nvolumes: [{name: v, emptyDir: {}}]";
     let object = pod(r#"{"volumes":[{"name":"v","hostPath":{"path":"/"}}]}"#);
     let explanation = explain(&rules(&rule("r", spec)), &creation(&object));
@@ -153,7 +153,7 @@ fn a_conflict_stands_at_its_part() {
     assert_eq!(effects, [Effect::NotReached, Effect::Failed]);
     assert!(explanation.rules[0].clauses[1].sentence.contains("exists already"));
 
-    // On one line with its neighbours, and beside a rule that would have acted.
+    // The parts stand on one line, and another rule would have acted.
     let denying = rule("r", "required: true\nvolumes: [{name: u, emptyDir: {}}, {name: v, emptyDir: {}}]");
     let acting = rule("s", "pod: {labels: {x: y}}");
     let both = rules(&(denying + &acting));
@@ -163,19 +163,19 @@ fn a_conflict_stands_at_its_part() {
 }
 
 #[test]
-fn what_is_taken_away_is_told() {
+fn removals_are_explained() {
     let spec = "remove:\n- env: {containers: all, name: A}\n- labels: {key: x}\n- volumes: {name: v}";
     let rules = rules(&rule("r", spec));
     let object =
         pod(r#"{"volumes":[{"name":"v"},{"name":"w"}],"containers":[{"name":"one","env":[{"name":"A"}]}]}"#);
     let explanation = explain(&rules, &creation(&object));
-    let told: Vec<_> = explanation.rules[0]
+    let effects: Vec<_> = explanation.rules[0]
         .clauses
         .iter()
         .map(|clause| (clause.text.as_str(), clause.line, clause.effect, clause.changes.clone()))
         .collect();
     assert_eq!(
-        told,
+        effects,
         [
             ("remove[0]", 8, Effect::Removed, vec![0]),
             ("remove[1]", 9, Effect::NotNeeded, vec![]),

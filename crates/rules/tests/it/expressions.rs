@@ -1,4 +1,4 @@
-//! Rules that compute: `when`, parameters, variables, values.
+//! Conditions, parameters, variables and values of rules.
 
 mod bounds;
 mod data;
@@ -26,7 +26,7 @@ sidecars:
   resources: {requests: {cpu: {$cel: params.cpu}, memory: 64Mi}}
 "#;
 
-fn told(decision: &Decision) -> Vec<&str> {
+fn warnings(decision: &Decision) -> Vec<&str> {
     decision.warnings.iter().map(String::as_str).collect()
 }
 
@@ -47,7 +47,7 @@ fn a_value_out_of_bounds_leaves_the_rule_out() {
     for value in ["3", "much", ""] {
         let pod = annotated(&format!(r#"{{"example.com/cpu":"{value}"}}"#), APP);
         let decision = decide(&rules_, &pod);
-        assert_eq!((word(&decision), told(&decision)), ("invalid_parameter", vec![wanted]));
+        assert_eq!((word(&decision), warnings(&decision)), ("invalid_parameter", vec![wanted]));
         assert!(decision.changes().is_empty());
     }
     let required = rules(&rule("r", &format!("required: true\n{CPU}")));
@@ -64,7 +64,7 @@ fn a_parameter_without_annotation_and_default_is_an_error_of_the_rule() {
     ));
     let decision = decide(&rules, &annotated("{}", APP));
     assert_eq!(word(&decision), "invalid_parameter");
-    assert!(told(&decision)[0].contains("no annotation `example.com/team`"));
+    assert!(warnings(&decision)[0].contains("no annotation `example.com/team`"));
     let decision = decide(&rules, &annotated(r#"{"example.com/team":"blue"}"#, APP));
     assert_eq!(steps(&decision), [r#"add /metadata/labels/team "blue""#]);
 }
@@ -112,7 +112,7 @@ fn every_type_of_parameter() {
             Err(wanted) => {
                 let wanted =
                     format!("rule r was left out: annotation `example.com/p` of the pod wants {wanted}");
-                assert_eq!(told(&decision), [wanted], "{parameter} {value}");
+                assert_eq!(warnings(&decision), [wanted], "{parameter} {value}");
             }
         }
     }
@@ -171,7 +171,7 @@ fn a_rule_acts_when_all_conditions_hold() {
     let decision = decide(&rules, &pod(APP));
     assert_eq!(word(&decision), "applied");
     let decision = decide(&rules, &pod(r#"{"containers":[{"name":"a"},{"name":"b"}]}"#));
-    assert_eq!((word(&decision), told(&decision)), ("when_false", vec![]));
+    assert_eq!((word(&decision), warnings(&decision)), ("when_false", vec![]));
     let line = decision.verdicts[0].line;
     assert_eq!(line, 10);
 }
@@ -182,11 +182,15 @@ fn a_condition_that_fails_is_the_error_of_the_rule() {
         |more: &str| rule("r", &format!("{more}when: [object.spec.nothing == 1]\npod: {{labels: {{a: b}}}}"));
     let decision = decide(&rules(&text("")), &pod(APP));
     assert_eq!(word(&decision), "error");
-    assert!(told(&decision)[0].contains("`when[0]`: there is no field `nothing`"), "{:?}", decision.warnings);
+    assert!(
+        warnings(&decision)[0].contains("`when[0]`: there is no field `nothing`"),
+        "{:?}",
+        decision.warnings
+    );
     let decision = decide(&rules(&text("onError: deny\n")), &pod(APP));
     assert!(decision.denial().unwrap().contains("there is no field `nothing`"));
     let decision = decide(&rules(&rule("r", "when: [dyn(request.name)]\npod: {labels: {a: b}}")), &pod(APP));
-    assert!(told(&decision)[0].contains("a condition is true or false, and this is text"));
+    assert!(warnings(&decision)[0].contains("a condition is true or false, and this is text"));
 }
 
 #[test]
@@ -218,7 +222,7 @@ fn an_explanation_tells_which_condition_stopped_it() {
 }
 
 #[test]
-fn values_everywhere() {
+fn an_expression_may_stand_in_place_of_any_value() {
     let rules = rules(&rule(
         "r",
         r#"
@@ -256,7 +260,7 @@ containers:
     assert!(!result.contains("workingDir"));
 }
 
-/// Where their types are not known before: those are refused with the rule.
+/// The types of these expressions are not known when the rule is loaded.
 #[test]
 fn results_are_checked_as_written_values_are() {
     for (spec, wanted) in [
@@ -285,7 +289,7 @@ fn results_are_checked_as_written_values_are() {
     ] {
         let decision = decide(&rules(&rule("r", spec)), &pod(APP));
         assert_eq!(word(&decision), "error", "{spec}");
-        assert!(told(&decision)[0].contains(wanted), "{spec}: {:?}", decision.warnings);
+        assert!(warnings(&decision)[0].contains(wanted), "{spec}: {:?}", decision.warnings);
         assert!(decision.changes().is_empty());
     }
 }
@@ -318,13 +322,13 @@ fn a_condition_sees_what_earlier_rules_did_and_leaves_no_trace() {
     let rules = rules(&text);
     let result = applied(&rules, &creation(&pod(APP)));
     assert!(result.contains(r#""saw":"s""#), "{result}");
-    // A second evaluation receives the sidecar, so the third rule acts at once: nothing is left for later.
+    // In the second evaluation the object has the sidecar, so the third rule acts in the same request.
     assert!(result.contains(r#""never":"s""#), "{result}");
 }
 
-/// The most natural condition of all: what it asks about is what the rule itself brings.
+/// The condition is false after the rule has acted.
 #[test]
-fn a_rule_may_undo_its_own_condition() {
+fn a_rule_may_end_its_own_condition() {
     let rules = rules(&rule(
         "r",
         "when: [\"!object.spec.containers.exists(c, c.name == 's')\"]\nsidecars: [{name: s, image: s, mode: regular}]",
@@ -334,9 +338,9 @@ fn a_rule_may_undo_its_own_condition() {
     assert_eq!(word(&decide(&rules, &result)), "when_false");
 }
 
-/// What expressions read is what rules write: evaluated until nothing changes, or left out.
+/// Expressions read the work of rules, so the rules are evaluated until nothing changes.
 #[test]
-fn what_never_comes_to_rest_is_left_out() {
+fn a_rule_that_never_settles_is_left_out() {
     for spec in [
         "onConflict: override\npod: {labels: {n: {$cel: \"object.metadata.?labels[?'n'].orValue('a') == 'a' ? 'b' : 'a'\"}}}",
         "onConflict: override\npod: {annotations: {n: {$cel: \"object.metadata.?annotations[?'n'].orValue('') + 'x'\"}}}",
@@ -345,7 +349,7 @@ fn what_never_comes_to_rest_is_left_out() {
         let rules = rules(&rule("r", spec));
         let decision = decide(&rules, &pod(APP));
         assert_eq!(word(&decision), "error", "{spec}: {:?}", steps(&decision));
-        assert!(told(&decision)[0].contains("every evaluation would change the object again"), "{spec}");
+        assert!(warnings(&decision)[0].contains("every evaluation would change the object again"), "{spec}");
         assert!(decision.changes().is_empty());
     }
     for (spec, wanted) in [
@@ -363,9 +367,9 @@ fn what_never_comes_to_rest_is_left_out() {
     }
 }
 
-/// The first rule fails over what the second does later, and not where that is there from the start.
+/// The first rule changes its own result until the second rule has acted.
 #[test]
-fn what_another_rule_settles_is_laid_in_after_all() {
+fn a_rule_that_a_later_rule_settles_is_applied() {
     let text =
         rule("a", "sidecars: [{name: s, image: s, args: [{$cel: string(size(object.spec.containers))}]}]")
             + &rule("b", "order: 1\nsidecars: [{name: t, image: t, mode: regular}]");
@@ -374,7 +378,7 @@ fn what_another_rule_settles_is_laid_in_after_all() {
 }
 
 #[test]
-fn a_claim_lasts_no_longer_than_its_condition() {
+fn the_claim_of_a_rule_ends_with_its_condition() {
     let text = rule(
         "a",
         "onConflict: override\ncontainers: [{select: {all: true}, env: [{name: X, value: a}]}]",
@@ -383,7 +387,7 @@ fn a_claim_lasts_no_longer_than_its_condition() {
         "order: 1\nonConflict: override\nwhen: [\"!has(object.metadata.labels.done)\"]\ncontainers: [{select: {all: true}, env: [{name: X, value: b}]}]\npod: {labels: {done: 'yes'}}",
     );
     let rules = rules(&text);
-    // Fixpoint is what `applied` asserts.
+    // `applied` asserts that a second evaluation changes nothing.
     applied(&rules, &creation(&pod(APP)));
 }
 
@@ -395,7 +399,7 @@ fn a_rule_that_writes_what_a_parameter_reads_is_refused() {
 }
 
 #[test]
-fn positions_are_those_of_the_document() {
+fn findings_point_into_folded_and_quoted_expressions() {
     let text = rule(
         "r",
         "when:\n- >-\n  request.name == ''\n  && has(objct.spec)\npod: {labels: {a: {$cel: \"'x' + nme\"}}}",
@@ -406,7 +410,7 @@ fn positions_are_those_of_the_document() {
 }
 
 #[test]
-fn what_is_known_about_the_request() {
+fn the_members_of_request() {
     let rules = rules(&rule(
         "r",
         "when: [\"request.userInfo.username == 'ann' && request.dryRun && request.name == 'web' && oldObject.metadata.name == 'old' && request.oldObject != null && request.operation == 'UPDATE' && request.resource.group == 'apps'\"]\ntargets: [deployments]\npod: {labels: {a: b}}",
@@ -421,7 +425,7 @@ fn what_is_known_about_the_request() {
     assert_eq!(word(&evaluate(&rules, &subject.dry_run(false))), "when_false");
 }
 
-/// Three loops within each other over 200 items, as in the decision about the budget.
+/// Three nested loops over 200 items, the example of docs/adr/0027.
 #[test]
 fn a_budget_that_is_used_up_is_the_error_of_the_rule() {
     let containers: Vec<String> = (0..200).map(|n| format!(r#"{{"name":"c{n}"}}"#)).collect();
@@ -438,7 +442,7 @@ fn a_budget_that_is_used_up_is_the_error_of_the_rule() {
     let decision = decide(&rules, &object);
     assert!(work.elapsed().as_secs() < 30, "{:?}", work.elapsed());
     assert_eq!(
-        told(&decision),
+        warnings(&decision),
         ["rule r was left out: `when[0]`: the expressions of the rule need more than 100000 ticks"]
     );
     assert_eq!(steps(&decision), [r#"add /metadata/labels/c "d""#]);

@@ -1,4 +1,4 @@
-//! Shorthand for the tests.
+//! Helpers of the tests.
 
 use serde_json::Value;
 use vestibule_patch::{Document, Schema};

@@ -1,22 +1,22 @@
-//! What holds for every pod and every set of rules. `VESTIBULE_CASES` says how many of them each law is tried on.
+//! Property tests over generated pods and rules. `VESTIBULE_CASES` sets the number of cases of each.
 
-mod apart;
-mod asked;
-mod crowd;
+mod all_or_nothing;
+mod distinct_ports;
 mod generated;
-mod gone;
-mod ports;
+mod many_rules;
+mod removable;
+mod requests;
+mod shared_ports;
 mod status;
-mod whole;
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use crate::kit::{applied, evaluate, rule, rules};
-use asked::{asked, scene};
 use generated::unique;
+use requests::{conditions, request};
 
-/// As many cases as the environment wants, else `usual`.
+/// The number of cases from the environment, or `usual`.
 fn cases(usual: u32) -> ProptestConfig {
     let wanted = std::env::var("VESTIBULE_CASES").ok().and_then(|cases| cases.parse().ok());
     ProptestConfig { cases: wanted.unwrap_or(usual), failure_persistence: None, ..ProptestConfig::default() }
@@ -61,7 +61,7 @@ fn container() -> impl Strategy<Value = Value> {
         any::<bool>(),
     )
         .prop_map(|(name, image, env, mounts, unknown, native)| {
-            // What nobody writes, and some rules remove.
+            // Items that no rule adds, and some rules remove.
             let env = env.map(|mut env| {
                 if native {
                     env.insert(0, json!({"name": "GONE"}));
@@ -118,7 +118,7 @@ fn injected() -> impl Strategy<Value = Value> {
     )
         .prop_map(|(mut container, mode, place, anchor, strict)| {
             let name = container["name"].as_str().unwrap().to_owned();
-            // Anchors lead up the alphabet, because circles of them are refused.
+            // Positions refer to later letters of the alphabet only, because circular positions are refused.
             let place = match anchor {
                 Some(anchor) if anchor > name.as_str() => json!({"before": anchor}),
                 Some(anchor) if anchor < name.as_str() => json!({"after": anchor}),
@@ -170,7 +170,7 @@ fn members() -> impl Strategy<Value = Value> {
     ])
 }
 
-/// Of things that no rule writes.
+/// Removals of things that no rule adds.
 fn removals() -> impl Strategy<Value = Value> {
     let all = vec![
         json!({"env": {"containers": "all", "init": true, "name": "GONE"}}),
@@ -182,7 +182,7 @@ fn removals() -> impl Strategy<Value = Value> {
     prop::sample::subsequence(all, 0..3).prop_map(Value::from)
 }
 
-/// What stands in a pod's specification beside its lists.
+/// Members of a pod's specification beside its lists.
 fn beside() -> impl Strategy<Value = Value> {
     prop::sample::select(vec![
         json!({}),
@@ -204,7 +204,7 @@ fn spec() -> impl Strategy<Value = String> {
         -1..2_i32,
         any::<bool>(),
         members(),
-        (removals(), asked("")),
+        (removals(), conditions("")),
     )
         .prop_map(
             |(sidecars, mut blocks, volumes, labels, policy, order, hardened, members, (removals, asked))| {
@@ -229,7 +229,7 @@ fn spec() -> impl Strategy<Value = String> {
         )
 }
 
-/// Counts the marks that stand for fields nobody knows.
+/// Counts the marks of unknown fields.
 fn marks(json: &str) -> usize {
     json.matches("\"mark\"").count()
 }
@@ -237,13 +237,13 @@ fn marks(json: &str) -> usize {
 proptest! {
     #![proptest_config(cases(1_000))]
 
-    /// Twice is once, an independent implementation agrees (both in `applied`), and unknown fields survive.
+    /// A second evaluation changes nothing, an independent implementation agrees (`applied` checks both), and unknown fields survive.
     #[test]
-    fn any_pod_any_rules(scene in scene(pod()), specs in prop::collection::vec(spec(), 1..4)) {
+    fn any_pod_any_rules(request in request(pod()), specs in prop::collection::vec(spec(), 1..4)) {
         let text: String = specs.iter().zip(["one", "two", "three"]).map(|(spec, name)| rule(name, spec)).collect();
         let rules = rules(&text);
-        let pod = scene.pod.to_string();
-        let subject = scene.creation(&pod);
+        let pod = request.pod.to_string();
+        let subject = request.creation(&pod);
         let result = applied(&rules, &subject);
         prop_assert_eq!(marks(&result), marks(&pod));
         if evaluate(&rules, &subject).changes().is_empty() {
@@ -256,7 +256,7 @@ proptest! {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 10_000, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Whatever the text, reading it ends with rules or with findings.
+    /// Any text gives either rules or findings.
     #[test]
     fn any_text(text in "[-{}\\[\\]:,\"'&*!|> \na-c0-9]{0,60}") {
         let read = vestibule_rules::yaml::read("any.yaml", &text);

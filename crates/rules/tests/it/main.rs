@@ -1,15 +1,17 @@
 //! Rules from the outside: documents and objects in, patches and explanations out.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 
-mod bench;
 mod cases;
+mod container_checks;
 mod defects;
 mod documents;
 mod explain;
 mod export;
 mod expressions;
 mod hostile;
+mod injection_cases;
 mod kit;
+mod large_pods;
 mod laws;
 mod lint;
 mod many;
@@ -23,11 +25,9 @@ mod regressions;
 mod removals;
 mod samples;
 mod schema;
-mod section6;
 mod security_profile;
 mod select;
 mod settings;
-mod sound;
 mod status;
 mod targets;
 mod yaml_patch;

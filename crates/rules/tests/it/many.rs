@@ -1,9 +1,9 @@
-//! Many rules over one object: what each costs is its own, whatever the others did before it.
+//! Many rules for one object: the time grows linearly with their number.
 
-mod fails;
-mod one;
+mod failing_rules;
+mod one_rule;
 mod ports;
-mod removed;
+mod removals;
 
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ fn written(count: usize, spec: impl Fn(usize) -> String) -> RuleSet {
     rules(&(0..count).map(|index| rule(&format!("r{index:04}"), &spec(index))).collect::<String>())
 }
 
-/// Processor time of an evaluation by so many rules.
+/// Processor time of an evaluation with `count` rules.
 fn work(count: usize, object: &str, spec: fn(usize) -> String) -> Duration {
     let rules = written(count, spec);
     let once = || {
@@ -31,9 +31,9 @@ fn work(count: usize, object: &str, spec: fn(usize) -> String) -> Duration {
     once().min(once())
 }
 
-/// Four times as many take four times as long, give or take, so at most `most` times; if each looked at what the others did, it
-/// would be sixteen times.
-fn costs_what_each_does(most: u32, spec: fn(usize) -> String) {
+/// Four times as many rules take about four times as long, and at most `most` times. If each rule looked at the changes of the
+/// others, they would take sixteen times as long.
+fn takes_linear_time(most: u32, spec: fn(usize) -> String) {
     let object = pod(POD);
     let (few, many) = (work(250, &object, spec), work(1_000, &object, spec));
     assert!(many < few * most, "{few:?} and {many:?}");
@@ -41,7 +41,7 @@ fn costs_what_each_does(most: u32, spec: fn(usize) -> String) {
 
 #[test]
 fn expressions_that_read_the_object() {
-    costs_what_each_does(8, |n| {
+    takes_linear_time(8, |n| {
         format!(
             "when: [has(object.metadata.labels.app)]\npod: {{labels: {{l{n}: x}}, annotations: {{a{n}: x}}}}"
         )
@@ -50,7 +50,7 @@ fn expressions_that_read_the_object() {
 
 #[test]
 fn items_without_keys() {
-    costs_what_each_does(8, |n| {
+    takes_linear_time(8, |n| {
         let toleration = format!("[{{key: k{n}, operator: Exists, effect: NoSchedule}}]");
         let env_from = format!(
             "[{{configMapRef: {{name: c{n}}}}}, {{prefix: P{n}, secretRef: {{name: s, optional: true}}}}]"
@@ -64,8 +64,8 @@ fn items_without_keys() {
 
 #[test]
 fn sidecars() {
-    // Each goes through the names that are there, and looks at nothing else.
-    costs_what_each_does(12, |n| {
+    // Each rule goes through the names of all containers, and looks at nothing else.
+    takes_linear_time(12, |n| {
         let mode = if n % 2 == 0 { "native" } else { "regular" };
         format!(
             "sidecars: [{{name: s{n}, image: i, mode: {mode}}}]\ninitContainers: [{{name: i{n}, image: i}}]"
@@ -75,7 +75,7 @@ fn sidecars() {
 
 #[test]
 fn sidecars_beside_those_of_other_rules() {
-    costs_what_each_does(12, |n| {
+    takes_linear_time(12, |n| {
         let position = format!("{{initContainers: {{after: s{n}}}}}");
         format!("sidecars: [{{name: s{}, image: i, position: {position}}}]", n + 1)
     });
@@ -83,13 +83,13 @@ fn sidecars_beside_those_of_other_rules() {
 
 #[test]
 fn ports_of_sidecars() {
-    costs_what_each_does(12, |n| {
+    takes_linear_time(12, |n| {
         let (port, name) = (10_000 + n, format!("p{n}"));
         format!("sidecars: [{{name: s{n}, image: i, ports: [{{name: {name}, containerPort: {port}}}]}}]")
     });
 }
 
-/// Those that bring something to every container look at no other one meanwhile.
+/// Blocks for every container of the pod.
 #[test]
 fn containers_of_the_pod() {
     let rules = written(24, |n| {
@@ -116,7 +116,7 @@ fn containers_of_the_pod() {
 
 #[test]
 fn blocks_beside_containers_of_rules() {
-    costs_what_each_does(12, beside_a_container);
+    takes_linear_time(12, beside_a_container);
 }
 
 fn beside_a_container(n: usize) -> String {
@@ -125,7 +125,7 @@ fn beside_a_container(n: usize) -> String {
 }
 
 #[test]
-fn blocks_are_for_the_containers_of_others_however_many_rules_there_are() {
+fn blocks_do_not_select_injected_containers_with_many_rules() {
     let rules = written(20, |n| {
         let place = if n % 2 == 0 { "first" } else { "last" };
         format!(
@@ -142,7 +142,7 @@ fn blocks_are_for_the_containers_of_others_however_many_rules_there_are() {
     }
 }
 
-/// So many that those behind them ask a set.
+/// Rules after eight others, so that they use indexes.
 fn behind_fillers(specs: &[&str]) -> RuleSet {
     written(8 + specs.len(), |n| {
         n.checked_sub(8).map_or_else(|| format!("pod: {{labels: {{l{n}: x}}}}"), |n| specs[n].to_owned())
@@ -150,7 +150,7 @@ fn behind_fillers(specs: &[&str]) -> RuleSet {
 }
 
 #[test]
-fn ports_of_the_pod_are_taken_however_many_rules_there_are() {
+fn ports_of_the_pod_conflict_with_many_rules() {
     let object = pod(
         r#"{"containers":[{"name":"app","image":"i","ports":[{"containerPort":80},{"containerPort":81,"hostPort":91},
         {"containerPort":53,"protocol":"UDP","name":"dns"}]}],"initContainers":[
@@ -177,7 +177,7 @@ fn ports_of_the_pod_are_taken_however_many_rules_there_are() {
 }
 
 #[test]
-fn containers_are_found_by_name_however_many_rules_there_are() {
+fn containers_are_found_by_name_with_many_rules() {
     let spec = "containers: [{select: {names: [b, none, app, b, s], init: true}, env: [{name: E, value: x}]}]\n\
                 sidecars: [{name: s, image: i, mode: regular, position: {containers: first}}]";
     let object = pod(
@@ -194,7 +194,7 @@ fn containers_are_found_by_name_however_many_rules_there_are() {
     }
 }
 
-/// Processor time of an explanation of so many rules.
+/// Processor time of an explanation with `count` rules.
 fn explained(count: usize, spec: fn(usize) -> String) -> Duration {
     let (rules, object) = (written(count, spec), pod(POD));
     let once = || {
@@ -244,11 +244,11 @@ fn referring(n: usize) -> String {
 
 #[test]
 fn variables_that_refer_to_others() {
-    costs_what_each_does(8, referring);
+    takes_linear_time(8, referring);
 }
 
 #[test]
-fn variables_stand_behind_those_they_refer_to_however_many_rules_there_are() {
+fn variables_go_after_their_references_with_many_rules() {
     let made = result(&written(20, referring), &pod(POD));
     let variables = names(&made["spec"]["containers"][0]["env"]);
     let place = |name: &str| variables.iter().position(|one| *one == name).unwrap();
@@ -256,9 +256,9 @@ fn variables_stand_behind_those_they_refer_to_however_many_rules_there_are() {
     assert!((1..20).all(|n| place(&format!("E{}", n - 1)) < place(&format!("E{n}"))), "{variables:?}");
 }
 
-/// Every second rule brings what the one before it has brought, but for one that holds more.
+/// Every second rule adds the item of the rule before it; one rule adds an item with more members.
 #[test]
-fn items_without_keys_come_once_however_many_rules_there_are() {
+fn items_without_keys_are_added_once_with_many_rules() {
     let rules = written(20, |n| {
         let seconds = if n % 4 == 0 { ", tolerationSeconds: 30" } else { "" };
         format!("pod: {{spec: {{tolerations: [{{key: k{}, operator: Exists{seconds}}}]}}}}", n / 2)
@@ -271,9 +271,9 @@ fn items_without_keys_come_once_however_many_rules_there_are() {
     assert!(status.contains("spec:tolerations/k9"), "{status}");
 }
 
-/// First is behind those that are first already, up to one that stands there for another reason.
+/// A new first container goes after those that are first already, up to a container with another position.
 #[test]
-fn containers_stand_where_they_would_if_there_were_few_rules() {
+fn positions_are_the_same_with_many_rules() {
     let spec = |n: usize| match n % 5 {
         0 => format!("initContainers: [{{name: c{n:02}, image: i}}]"),
         3 => format!(

@@ -1,4 +1,4 @@
-//! Who is excluded, who opts in, who opts out.
+//! Exclusions, and the opt-in table.
 
 use vestibule_rules::{NamespaceFacts, Reason, Verb};
 
@@ -32,7 +32,7 @@ fn hard_exclusions() {
 }
 
 #[test]
-fn label_beats_annotation_and_disagreement_is_told() {
+fn a_label_takes_precedence_and_a_disagreement_is_a_warning() {
     let rules = rules(&rule("envoy", CHANGE));
     let pod = pod(r#","inject.vestibule.dev/envoy":"false""#, r#""inject.vestibule.dev/envoy":"true""#);
     let decision = decide(&rules, &pod);
@@ -48,7 +48,7 @@ fn values_that_cannot_be_read() {
     assert_eq!(word(&decide(&rules(&rule("r", &format!("required: true\n{CHANGE}"))), &asks)), "denied");
 }
 
-/// Every way to opt in, with every source that can speak.
+/// Every kind of opt-in, with every source of a value.
 #[test]
 fn the_table() {
     let own = |value: &str| pod(&format!(r#","inject.vestibule.dev/r":"{value}""#), "");
@@ -90,14 +90,14 @@ fn the_table() {
 }
 
 #[test]
-fn what_a_rule_reads_is_named_once() {
+fn accepted_values_are_named_once() {
     let spec = format!("optIn: pod\ncompatAnnotations: {{old.io/inject: ['true', 'on', 'false']}}\n{CHANGE}");
     let object = pod("", r#""old.io/inject":"perhaps""#);
     let decision = decide(&rules(&rule("r", &spec)), &object);
     assert!(decision.warnings[0].ends_with("it reads `true`, `false`, `on`"), "{:?}", decision.warnings);
 }
 
-/// Another injector's annotation stands between the rule's own key and the common one.
+/// Another injector's annotation has precedence over the common key and not over the rule's own key.
 #[test]
 fn annotations_of_other_injectors() {
     const COMPAT: &str = "compatAnnotations: {old.io/inject: ['yes', 'on'], older.io/inject: ['y']}";
@@ -137,16 +137,19 @@ fn annotations_of_other_injectors() {
 }
 
 #[test]
-fn unknown_names_in_a_list_are_told() {
+fn unknown_names_in_a_list_are_warnings() {
     let rules = rules(&rule("r", &format!("optIn: pod\n{CHANGE}")));
     let decision = decide(&rules, &pod("", r#""vestibule.dev/inject":"r,nobody""#));
     assert_eq!((word(&decision), decision.warnings.len()), ("applied", 1));
-    assert_eq!(decision.warnings[0], "name 2 in vestibule.dev/inject of the object is no rule's");
+    assert_eq!(
+        decision.warnings[0],
+        "name 2 in vestibule.dev/inject of the object is not the name of a rule"
+    );
 }
 
-/// To a required rule as well: whoever names other rules has declined this one, and nobody is denied for it.
+/// For a required rule too, a list of other rules opts out, and the pod is not denied.
 #[test]
-fn a_list_of_rules_that_are_gone_is_a_list() {
+fn a_list_of_unknown_rules_is_a_list() {
     for value in ["gone", "gone, lost", "yes"] {
         let names = pod("", &format!(r#""vestibule.dev/inject":"{value}""#));
         for (opt_in, expected) in [
@@ -178,7 +181,7 @@ fn an_explanation_points_at_the_clause() {
 }
 
 #[test]
-fn rules_that_need_no_facts_do_without() {
+fn rules_without_namespace_conditions_need_no_facts() {
     let always = rules(&rule("r", CHANGE));
     assert!(!always.needs_namespace_facts());
     assert_eq!(word(&decide(&always, &pod("", ""))), "applied");
@@ -187,7 +190,7 @@ fn rules_that_need_no_facts_do_without() {
     assert_eq!(word(&decide(&asks, &pod("", ""))), "denied");
 }
 
-/// The reference has a row for every reason, and none that does not exist.
+/// The reference has exactly one row for each reason.
 #[test]
 fn the_page_names_every_reason() {
     let page = include_str!("../../../../docs/reference/opt-in.md");

@@ -73,7 +73,7 @@ fn secrets_for_images_are_added_never_replaced() {
 }
 
 #[test]
-fn what_is_made_above_a_part_is_made_once() {
+fn absent_parents_are_added_once() {
     let lines = "containers:\n- select: {all: true}\n  securityContext: {runAsNonRoot: true, capabilities: {drop: [ALL], add: [CHOWN]}, seccompProfile: {type: RuntimeDefault}}";
     let bare = r#"{"containers":[{"name":"app"}]}"#;
     let whole = r#"add /spec/containers/0/securityContext {"runAsNonRoot":true,"seccompProfile":{"type":"RuntimeDefault"},"capabilities":{"drop":["ALL"],"add":["CHOWN"]}}"#;
@@ -109,7 +109,7 @@ fn a_probe_is_one_value_with_one_handler() {
 }
 
 #[test]
-fn a_list_that_is_one_value_is_replaced_where_the_rule_says_so() {
+fn a_list_that_is_one_value_can_be_overridden() {
     let lines = "containers:\n- select: {all: true}\n  replace: [command, args, image]\n  command: [sh]\n  args: [-c, x]\n  image: ours\n  workingDir: /ours";
     let theirs = r#"{"containers":[{"name":"app","image":"theirs","command":["sh"],"args":["y"],"workingDir":"/theirs"}]}"#;
     assert_eq!(
@@ -137,7 +137,7 @@ fn block_devices() {
 }
 
 #[test]
-fn of_two_rules_that_override_a_field_the_later_wins() {
+fn the_later_of_two_rules_that_override_a_field_wins() {
     let one = |name: &str, value: i32| {
         rule(
             name,
@@ -158,7 +158,7 @@ fn of_two_rules_that_override_a_field_the_later_wins() {
 /// The state in which the API server's own admission leaves a pod without a class. It refuses another class with the
 /// values that it wrote.
 #[test]
-fn what_follows_from_the_priority_class_is_forgotten_with_it() {
+fn fields_derived_from_the_priority_class_are_removed_with_it() {
     let rules = rules(&rule("r", "pod: {spec: {priorityClassName: high}}"));
     let plain = pod(r#"{"containers":[],"priority":0,"preemptionPolicy":"PreemptLowerPriority"}"#);
     let path = |step: &String| step.split(' ').take(2).collect::<Vec<_>>().join(" ");
@@ -177,7 +177,7 @@ fn what_follows_from_the_priority_class_is_forgotten_with_it() {
 
 /// Lists are not parsed if their text mentions none of the keys. These lists mention one, or have escapes.
 #[test]
-fn an_item_is_found_however_it_is_spelled() {
+fn an_item_is_found_in_any_spelling() {
     let brings = rules(&rule(
         "r",
         "onConflict: keep\ncontainers:\n- select: {all: true}\n  env: [{name: KEY, value: ours}]",

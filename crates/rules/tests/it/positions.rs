@@ -44,7 +44,7 @@ fn a_strict_container_goes_back_by_one_move() {
 }
 
 #[test]
-fn only_our_own_moves_and_never_what_was_kept() {
+fn only_injected_containers_are_moved() {
     let kept = pod(r#"{"initContainers":[{"name":"x"},{"name":"a","image":"theirs"}]}"#);
     let text = sidecar("a", "first").replace("image: i", "image: i, onConflict: keep");
     assert!(steps(&decide(&rules(&text), &kept)).is_empty());
@@ -54,7 +54,7 @@ fn only_our_own_moves_and_never_what_was_kept() {
 }
 
 #[test]
-fn anchors_between_rules_hold_in_whatever_order_rules_act() {
+fn positions_relative_to_other_rules_hold_in_any_order() {
     let chain = [("a", "{before: b}"), ("b", "{before: c}"), ("c", "first")];
     let back = [("a", "{after: b}"), ("b", "{after: c}"), ("c", "last")];
     for (positions, fresh) in [(chain, ["a", "b", "c", "x"]), (back, ["x", "c", "b", "a"])] {
@@ -88,7 +88,7 @@ fn anchors_between_rules_hold_in_whatever_order_rules_act() {
 }
 
 #[test]
-fn circles_of_anchors_are_refused() {
+fn circular_positions_are_refused() {
     let text = sidecar("a", "{before: b}") + &sidecar("b", "{before: c}") + &sidecar("c", "{before: a}");
     let findings = load(&text).err().unwrap();
     assert_eq!(findings.len(), 1);
@@ -117,7 +117,7 @@ fn circles_of_anchors_are_refused() {
 }
 
 #[test]
-fn a_long_chain_of_anchors_is_walked_quickly() {
+fn a_long_chain_of_relative_positions_takes_linear_time() {
     let chain: String = (0..300)
         .map(|n| {
             format!(

@@ -1,4 +1,4 @@
-//! The proof of rules on the built-in corpus.
+//! The proof that rules settle on the sample pods.
 
 use std::cell::Cell;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use vestibule_rules::Proofs;
 use crate::kit::{rule, rules};
 
 #[test]
-fn the_rules_of_the_other_tests_come_to_rest() {
+fn the_rules_of_the_other_tests_settle() {
     let texts = [
         rule("sidecar", "sidecars: [{name: proxy, image: 'proxy:1', ports: [{containerPort: 15001}]}]"),
         rule(
@@ -38,12 +38,12 @@ fn many_rules_are_proved_in_bounded_time() {
     let rules = rules(&text);
     let work = ThreadTime::now();
     assert!(rules.prove().is_ok());
-    // A second or so; far from what a square would take.
+    // It takes about a second; quadratic work would take minutes.
     assert!(work.elapsed() < Duration::from_secs(60), "{:?}", work.elapsed());
 }
 
 #[test]
-fn what_is_known_to_come_to_rest_is_not_proved_again() {
+fn proved_rules_are_not_proved_again() {
     let (known, proved) = (Proofs::default(), Cell::new(0));
     let prove = |text: &str| {
         proved.set(0);
@@ -51,19 +51,19 @@ fn what_is_known_to_come_to_rest_is_not_proved_again() {
         (result.is_ok(), proved.get())
     };
     let (a, b) = (rule("a", "pod: {labels: {a: x}}"), rule("b", "pod: {labels: {b: x}}"));
-    // Each alone, and both together.
+    // One proof for each rule, and one for both together.
     assert_eq!(prove(&format!("{a}{b}")), (true, 3));
     assert_eq!(prove(&format!("{b}{a}")), (true, 0));
     let other = rule("a", "pod: {labels: {a: y}}");
     assert_eq!(prove(&format!("{other}{b}")), (true, 2));
     let settings = "---\napiVersion: vestibule.dev/v1alpha1\nkind: InjectorSettings\nmetadata: {name: all}\nspec: {nativeSidecars: false}\n";
     assert_eq!(prove(&format!("{a}{b}{settings}")), (true, 0));
-    // They make another rule of this one.
+    // The settings change the list of this sidecar.
     let sidecar = rule("a", "sidecars: [{name: s, image: i}]");
     for (text, proofs) in [(sidecar.clone(), 1), (format!("{sidecar}{settings}"), 1), (sidecar.clone(), 0)] {
         assert_eq!(prove(&text), (true, proofs));
     }
-    // What does not is told every time.
+    // A rule that does not settle is reported every time.
     let grows = rule(
         "c",
         "onConflict: override\npod:\n  annotations:\n    seen: {$cel: \"object.metadata.?annotations[?'seen'].orValue('') + 'x'\"}",
@@ -76,7 +76,7 @@ fn what_is_known_to_come_to_rest_is_not_proved_again() {
 }
 
 #[test]
-fn what_grows_with_every_pass_never_comes_to_rest() {
+fn an_annotation_that_grows_with_every_evaluation_is_found() {
     let spec = "onConflict: override\npod:\n  annotations:\n    seen: {$cel: \"object.metadata.?annotations[?'seen'].orValue('') + 'x'\"}";
     let text = rule("fine", "pod: {labels: {a: b}}") + &rule("r", spec);
     let found = rules(&text).prove().err().unwrap();
@@ -86,9 +86,9 @@ fn what_grows_with_every_pass_never_comes_to_rest() {
     assert!(said.contains("`r` never comes to rest on a bare pod"), "{said}");
 }
 
-/// What grows with every pass, whatever it takes to make it act.
+/// An annotation that grows with every evaluation is found behind every kind of condition.
 #[test]
-fn rules_are_proved_on_what_they_mean() {
+fn the_sample_request_meets_the_conditions_of_a_rule() {
     const GROWS: &str =
         "pod:\n  annotations:\n    seen: {$cel: \"object.metadata.?annotations[?'seen'].orValue('') + 'x'\"}";
     let parameter = |what: &str| format!("parameters: [{{name: p, annotation: example.com/p, {what}}}]");
@@ -131,7 +131,7 @@ fn rules_are_proved_on_what_they_mean() {
         when(
             "object.spec.containers.exists(c, c.?env.orValue([]).exists(e, e.name == 'MODE' && e.value == 'x'))",
         ),
-        // Nothing that anybody could make up: as if it held.
+        // No sample request meets these conditions; the rule is proved without them.
         when("request.userInfo.username.matches('^team-[0-9]{3}$')"),
         when("request.dryRun"),
         "rollout: {percent: 1}".to_owned(),
@@ -141,7 +141,7 @@ fn rules_are_proved_on_what_they_mean() {
         assert!(said.contains("VST0175") && said.contains("`r` never comes to rest"), "{said}");
         assert_eq!(found(&asks, "pod: {annotations: {seen: x}}"), None, "{asks}");
     }
-    // A condition that brings the rule to rest itself is none that is taken away.
+    // A condition that reads the object stays: it is the reason why the rule settles.
     assert_eq!(found(&when("!object.metadata.?annotations[?'seen'].hasValue()"), GROWS), None);
     assert_eq!(found(&when("has(object.spec.never) && !has(object.metadata.annotations)"), GROWS), None);
 }

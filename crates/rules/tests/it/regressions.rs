@@ -1,8 +1,8 @@
-//! What was wrong once.
+//! Regressions.
 
+mod container_positions;
 mod facts;
 mod keys;
-mod places;
 mod types;
 
 use cpu_time::ThreadTime;
@@ -14,14 +14,14 @@ use crate::kit::{
 
 const OVERRIDES: &str = "onConflict: override\npod: {labels: {l: one}}\ncontainers:\n- select: {all: true}\n  env: [{name: X, value: one}]";
 
-/// The codes of what is wrong with a rule of these lines.
+/// The codes of the findings for a rule with these lines.
 fn codes(spec: &str) -> Vec<&'static str> {
     let findings = load(&rule("r", spec)).err().unwrap();
     findings.iter().map(|finding| finding.code().id).collect()
 }
 
 #[test]
-fn nobody_yields_to_a_rule_that_is_left_out() {
+fn no_rule_yields_to_a_rule_that_is_not_applied() {
     let web = pod(r#"{"containers":[{"name":"app"}]}"#);
     let late = OVERRIDES.replace("one", "two")
         + "\nsidecars: [{name: s, image: s, volumeMounts: [{name: gone, mountPath: /x}]}]";
@@ -44,7 +44,7 @@ fn a_name_that_clashes_does_not_hide_the_users_container_from_blocks() {
 }
 
 #[test]
-fn a_rule_that_needs_a_later_ones_volume_gets_it() {
+fn a_rule_can_mount_the_volume_of_a_later_rule() {
     let early = "sidecars: [{name: s, image: s, volumeMounts: [{name: v, mountPath: /x}]}]";
     let both = rules(&(rule("a", early) + &rule("b", "volumes: [{name: v, emptyDir: {}}]")));
     let web = pod(r#"{"containers":[{"name":"app"}]}"#);
@@ -52,9 +52,9 @@ fn a_rule_that_needs_a_later_ones_volume_gets_it() {
     result(&both, &web);
 }
 
-/// The first needs the second's volume, and then takes the label that the second must have: neither can be had.
+/// The first rule needs the second's volume, and then sets the label that the second must have: neither is applied.
 #[test]
-fn a_rule_that_another_undoes_leaves_nothing() {
+fn a_rule_that_a_later_rule_breaks_leaves_no_change() {
     let first = "onConflict: override\ninitContainers: [{name: i, image: i, volumeMounts: [{name: v, mountPath: /v}]}]\npod: {labels: {l: one}}";
     let second = "onConflict: skipRule\nvolumes: [{name: v, emptyDir: {}}]\npod: {labels: {l: two}}";
     let both = rules(&(rule("a", first) + &rule("b", second) + &rule("c", "pod: {labels: {n: m}}")));
@@ -66,7 +66,7 @@ fn a_rule_that_another_undoes_leaves_nothing() {
 }
 
 #[test]
-fn words_of_the_format_are_not_swallowed_where_they_do_nothing() {
+fn fields_without_effect_are_refused() {
     assert_eq!(codes("volumes: [{name: v, emptyDir: {}, mode: native, position: {x: 1}}]"), ["VST0110"; 2]);
     let env = "containers:\n- select: {all: true}\n  env: [{name: X, value: y, mode: native}]";
     assert_eq!(codes(env), ["VST0110"]);
@@ -100,14 +100,14 @@ fn names_of_others_cannot_forge_lines() {
 }
 
 #[test]
-fn a_default_that_is_left_out_is_no_conflict() {
+fn an_omitted_default_is_not_a_conflict() {
     let spec = "containers:\n- select: {all: true}\n  onConflict: deny\n  ports: [{containerPort: 80, protocol: TCP}]";
     let web = pod(r#"{"containers":[{"name":"app","ports":[{"containerPort":80}]}]}"#);
     assert_eq!(word(&decide(&rules(&rule("r", spec)), &web)), "unchanged");
 }
 
 #[test]
-fn lists_that_are_none_are_the_rules_error() {
+fn lists_of_another_type_are_an_error_of_the_rule() {
     let spec = "volumes: [{name: v, emptyDir: {}}]\ncontainers:\n- select: {all: true}\n  env: [{name: X, value: y}]";
     for (odd, expected) in [
         (r#"{"containers":{"name":"app"}}"#, "invalid_object"),
@@ -122,20 +122,20 @@ fn lists_that_are_none_are_the_rules_error() {
 }
 
 #[test]
-fn what_excludes_pods_cannot_be_written() {
+fn rules_cannot_write_labels_that_exclude_pods() {
     assert_eq!(codes("pod: {labels: {vestibule.dev/injector: \"true\"}}"), ["VST0123"]);
     assert_eq!(codes("pod: {annotations: {kubernetes.io/config.mirror: x}}"), ["VST0123"]);
 }
 
 #[test]
-fn a_disagreement_is_told_once() {
+fn a_disagreement_is_one_warning() {
     let web = r#"{"metadata":{"labels":{"app":"web","vestibule.dev/inject":"true"},"annotations":{"vestibule.dev/inject":"false"}}}"#;
     let both = rules(&(rule("a", "pod: {labels: {l: m}}") + &rule("b", "pod: {labels: {n: o}}")));
     assert_eq!(decide(&both, web).warnings.len(), 1);
 }
 
 #[test]
-fn ports_of_one_rule_and_of_blocks_clash_too() {
+fn ports_within_one_rule_and_of_blocks_conflict_too() {
     let two = "sidecars: [{name: s, image: i, ports: [{containerPort: 80}]}, {name: t, image: i, mode: regular, ports: [{containerPort: 80, protocol: TCP}]}]";
     assert_eq!(codes(two), ["VST0116"]);
     let block = "containers:\n- select: {names: [two]}\n  ports: [{containerPort: 80}, {containerPort: 81}]";
@@ -151,7 +151,7 @@ fn ports_of_one_rule_and_of_blocks_clash_too() {
 }
 
 #[test]
-fn a_port_name_or_host_port_that_is_taken_is_a_clash_too() {
+fn a_port_name_or_host_port_in_use_is_a_conflict_too() {
     let block = "required: true\ncontainers:\n- select: {names: [app]}\n  ports: [{containerPort: 80, hostPort: 8080, name: web}]";
     let rules = rules(&rule("r", block));
     let with = |ports: &str| {
@@ -163,13 +163,13 @@ fn a_port_name_or_host_port_that_is_taken_is_a_clash_too() {
     assert_eq!(with(r#"{"containerPort":81,"name":"web"}"#), "denied");
     assert_eq!(with(r#"{"containerPort":81,"hostPort":8080}"#), "denied");
     assert_eq!(with(r#"{"containerPort":81,"hostPort":8081,"name":"other"}"#), "applied");
-    // What the container itself has under the key is kept.
+    // A port of the container itself is kept.
     let own = pod(r#"{"containers":[{"name":"app","ports":[{"containerPort":80,"name":"mine"}]}]}"#);
     assert_eq!(word(&decide(&rules, &own)), "unchanged");
 }
 
 #[test]
-fn values_that_make_no_pod_are_refused_at_load() {
+fn values_of_invalid_pods_are_refused_at_load() {
     assert_eq!(codes("sidecars: [{name: s, image: [i], workingDir: {}}]"), ["VST0111"; 2]);
     assert_eq!(codes("volumes: [{name: v, emptyDir: {}, hostPath: {path: /}}]"), ["VST0113"]);
     assert_eq!(codes("volumes: [{name: v, emptyDir: {sizeLimit: 1GiB}}]"), ["VST0113"]);
@@ -183,21 +183,21 @@ fn one_mistake_is_one_finding() {
 }
 
 #[test]
-fn a_rules_own_default_container_stands() {
+fn the_default_container_that_a_rule_sets_is_kept() {
     let spec = "pod: {annotations: {kubectl.kubernetes.io/default-container: s}}\nsidecars: [{name: s, image: i, mode: regular, position: {containers: first}}]";
     let result = result(&rules(&rule("r", spec)), &pod(r#"{"containers":[{"name":"app"}]}"#));
     assert_eq!(result["metadata"]["annotations"]["kubectl.kubernetes.io/default-container"], "s");
 }
 
 #[test]
-fn unknown_namespaces_do_not_deny_pods_that_are_not_meant() {
+fn unknown_namespaces_do_not_deny_pods_that_no_rule_matches() {
     let rules = rules(&rule("r", "required: true\noptIn: namespace\npod: {labels: {l: m}}"));
     let other = pod("{}").replace("\"app\"", "\"other\"");
     assert_eq!(word(&evaluate(&rules, &creation(&other))), "labels_not_matched");
     assert_eq!(word(&evaluate(&rules, &creation(&pod("{}")))), "denied");
 }
 
-/// Each took ten seconds or gigabytes: a copy of the line for every finding, copies of long texts, anchors in anchors.
+/// Each text took ten seconds or gigabytes: a copy of the line for each finding, copies of long texts, nested anchors.
 #[test]
 fn hostile_documents_end_quickly() {
     let read = |text: &str| vestibule_rules::yaml::read("hostile", text);
@@ -212,15 +212,15 @@ fn hostile_documents_end_quickly() {
 }
 
 #[test]
-fn a_template_that_nobody_rendered_is_named_as_such() {
+fn an_unrendered_template_is_reported_as_such() {
     let text = "kind: Pod\nmetadata:\n  name: {{ .Values.name }}\n";
     let problems = vestibule_rules::yaml::read("pod.yaml", text).err().unwrap();
     assert!(problems[0].help().is_some_and(|help| help.contains("helm template")), "{}", problems[0]);
 }
 
-/// The first brings a sidecar only where a label is not that the second sets, and the second wants to stand before all.
+/// The first rule adds a sidecar if a label is absent that the second sets, and the second has the position `first`.
 #[test]
-fn a_rule_that_ended_itself_is_nobody_to_stand_behind() {
+fn positions_ignore_a_rule_that_made_its_condition_false() {
     let first = "sidecars: [{name: a, image: i, mode: native}]\nwhen: ['!has(object.metadata.labels.l)']";
     let second = "initContainers: [{name: b, image: i, position: {initContainers: first, strict: true}}]\n\
                   pod: {labels: {l: m}}";
@@ -230,9 +230,9 @@ fn a_rule_that_ended_itself_is_nobody_to_stand_behind() {
     assert_eq!(names(&result(&both, &web)["spec"]["initContainers"]), ["b", "a"]);
 }
 
-/// The second brings a container of the name that the first counts from, but is never for this pod.
+/// The second rule injects a container of the name that the first refers to, and its condition is false for this pod.
 #[test]
-fn nobody_fails_beside_a_rule_that_is_absent() {
+fn an_absent_rule_does_not_make_others_fail() {
     let first = "containers: [{select: {index: 0}, onConflict: skipRule, env: [{name: A, value: ours}]}]";
     for absent in ["when: ['false']", "when: ['object.spec.gone']"] {
         let second = format!("{absent}\ninitContainers: [{{name: zero, image: i}}]");
@@ -245,9 +245,9 @@ fn nobody_fails_beside_a_rule_that_is_absent() {
     }
 }
 
-/// The second ends its own condition. Whether the third was laid in hung on the first, which never is.
+/// The second rule makes its own condition false. The third one depended on the first, which is never applied.
 #[test]
-fn a_rule_that_ended_itself_keeps_its_place_beside_the_others() {
+fn a_rule_that_made_its_condition_false_keeps_its_rank() {
     let first = "order: -1\nonConflict: skipRule\nsidecars: [{name: e, image: ours, mode: regular}]";
     let second = "order: -1\nonConflict: keep\nsidecars: [{name: c, image: i}]\npod: {labels: {l: m}}\n\
                   when: ['!has(object.metadata.labels.l)']";
@@ -260,10 +260,10 @@ fn a_rule_that_ended_itself_keeps_its_place_beside_the_others() {
     assert_eq!(result(&all, &web)["spec"], result(&two, &web)["spec"]);
 }
 
-/// The first is never for this pod, whose container has the name of the one it brings. The second passed that container over,
-/// failed for another reason, and was left out with it: a pod came in that it refuses.
+/// The condition of the first rule is false, and the pod has a container of the name that it injects. The second passed that over,
+/// failed for another reason, and was excluded together with the first: a pod was admitted that the second denies.
 #[test]
-fn nobody_fails_over_a_rule_that_fails() {
+fn a_failing_rule_does_not_make_others_fail() {
     let first = "initContainers: [{name: app, image: i}]";
     let second = "onConflict: keep\n\
                   containers: [{select: {all: true}, onConflict: deny, env: [{name: E, value: ours}]}]\n\
@@ -274,9 +274,9 @@ fn nobody_fails_over_a_rule_that_fails() {
     assert_eq!((words(&both), words(&alone)), (vec!["conflict", "denied"], vec!["denied"]));
 }
 
-/// What was moved back to the first place was named by a label only in the second evaluation.
+/// A label had the name of the first container, and got the restored one only in the second evaluation.
 #[test]
-fn expressions_see_what_was_moved_back() {
+fn expressions_read_restored_positions() {
     let spec = "onConflict: override\n\
                 sidecars: [{name: b, image: i, mode: regular, position: {containers: first, strict: true}}]\n\
                 pod: {labels: {l: {$cel: 'labelValue(object.spec.containers[0].name)'}}}";
@@ -289,9 +289,9 @@ fn expressions_see_what_was_moved_back() {
     assert_eq!(made["metadata"]["labels"]["l"], "b");
 }
 
-/// The second ends the condition of the first, whose container stands elsewhere already.
+/// The second rule makes the condition of the first false, whose container is at another position already.
 #[test]
-fn nothing_is_moved_for_a_rule_that_is_left_out() {
+fn positions_are_not_restored_for_a_rule_that_is_not_applied() {
     let first = "when: ['!has(object.metadata.labels.l)']\n\
                  sidecars: [{name: b, image: i, mode: regular, position: {containers: first, strict: true}}]";
     let both = rules(&(rule("a", first) + &rule("b", "pod: {labels: {l: m}}")));

@@ -1,4 +1,4 @@
-//! Whom rules are for beyond labels: exemptions, owners, rollouts; and keys that nobody reads.
+//! Selection by exemptions, owners and rollouts, and warnings about mistyped keys.
 
 use serde_json::json;
 use vestibule_rules::{Outcome, Resource, RuleSet};
@@ -25,7 +25,7 @@ fn owned(kind: &str, name: &str, hash: &str) -> String {
 }
 
 #[test]
-fn an_exemption_holds_where_all_of_it_holds() {
+fn an_exemption_applies_if_all_its_conditions_hold() {
     let text = settings(
         "{exemptions: [{namespaces: [other]}, {namespaces: [team-a], namespaceLabels: {quiet: \"yes\"}, \
          objectLabels: {app: web}, users: [\"system:serviceaccount:ci:*\", root], reason: builds}]}",
@@ -58,7 +58,7 @@ fn an_exemption_holds_where_all_of_it_holds() {
 }
 
 #[test]
-fn the_own_namespace_is_out_unless_the_settings_say_otherwise() {
+fn the_own_namespace_is_excluded_by_default() {
     let rule = rule("r", CHANGE);
     let pod = r#"{"metadata":{"labels":{"app":"web"}},"spec":{}}"#;
     let own = |text: &str| rules(text).with_own_namespace("team-a");
@@ -122,7 +122,7 @@ fn a_rollout_reaches_workloads_not_pods() {
     assert!(matches!(word(&decide(&half, &nameless)), "applied" | "not_rolled_out"));
 }
 
-/// The Deployment itself and the pods that its ReplicaSets make are in or out together.
+/// The rollout includes a Deployment and the pods of its ReplicaSets together.
 #[test]
 fn a_rollout_is_the_same_for_a_workload_and_its_pods() {
     let text = rule("r", &format!("targets: [pods, deployments]\nrollout: {{percent: 50}}\n{CHANGE}"));
@@ -139,7 +139,7 @@ fn a_rollout_is_the_same_for_a_workload_and_its_pods() {
 }
 
 #[test]
-fn keys_that_nobody_reads() {
+fn mistyped_keys_are_warnings() {
     let text = rule("nginx", &format!("optIn: pod\n{CHANGE}")) + &rule("envoy", CHANGE);
     let rules = rules(&text);
     let warnings = |key: &str| {
@@ -159,12 +159,12 @@ fn keys_that_nobody_reads() {
         ("vestibule.dev/inject.ngnix", "inject.vestibule.dev/nginx"),
         ("vestibule.dev/nginx", "inject.vestibule.dev/nginx"),
     ] {
-        let expected = format!("nobody reads {key} of the object; did you mean {meant}?");
+        let expected = format!("no rule reads {key} of the object; did you mean {meant}?");
         assert_eq!(warnings(key), [expected], "{key}");
     }
     assert_eq!(
         warnings("inject.vestibule.dev/prometheus"),
-        ["nobody reads inject.vestibule.dev/prometheus of the object: there is no such rule"]
+        ["no rule reads inject.vestibule.dev/prometheus of the object: there is no rule of this name"]
     );
     for fine in [
         "vestibule.dev/inject",
@@ -183,13 +183,13 @@ fn keys_that_nobody_reads() {
     let pod = r#"{"metadata":{"labels":{"app":"web"}},"spec":{}}"#;
     assert_eq!(
         evaluate(&rules, &creation(pod).facts(&labelled)).warnings,
-        ["nobody reads vestibule.dev/injct of the namespace; did you mean vestibule.dev/inject?"]
+        ["no rule reads vestibule.dev/injct of the namespace; did you mean vestibule.dev/inject?"]
     );
 }
 
-/// The time for keys that are wrong does not grow with their number.
+/// The time for mistyped keys does not grow with their number.
 #[test]
-fn a_thousand_wrong_keys_are_told_as_four() {
+fn a_thousand_mistyped_keys_are_four_warnings() {
     let mut annotations = serde_json::Map::new();
     for number in 0..1_000 {
         annotations.insert(format!("inject.vestibule.dev/r{number}"), json!("true"));

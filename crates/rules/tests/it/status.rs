@@ -1,4 +1,4 @@
-//! The annotation that says what rules have added.
+//! The status annotation.
 
 use serde_json::{Value, json};
 use vestibule_rules::{Resource, STATUS_ANNOTATION};
@@ -13,7 +13,7 @@ fn status(object: &Value) -> Value {
 }
 
 #[test]
-fn names_of_all_that_was_added_and_no_values() {
+fn the_status_has_names_and_no_values() {
     let rules = rules(&rule("r", RULE));
     let result = result(&rules, &pod(r#"{"containers":[{"name":"app"}]}"#));
     let status = status(&result);
@@ -47,13 +47,13 @@ fn names_of_all_that_was_added_and_no_values() {
 }
 
 #[test]
-fn it_is_the_last_operation_and_never_the_only_one() {
+fn the_status_is_the_last_operation_and_never_the_only_one() {
     let rules = rules(&rule("r", "pod: {labels: {l: v}}"));
     let decision = decide(&rules, &pod("{}"));
     let last = decision.changes().last().unwrap();
     assert_eq!((decision.changes().len(), steps(&decision).len()), (2, 1));
     assert_eq!((&*last.origin.rule, &*last.origin.clause), ("injector", "status"));
-    // What is there already, or was written by somebody else, is no reason for anything.
+    // Parts that the pod has already, or that others have written, cause no status.
     let labelled = r#"{"metadata":{"labels":{"app":"web","l":"v"}},"spec":{}}"#;
     assert!(decide(&rules, labelled).changes().is_empty());
     let forged = pod("{}").replace(
@@ -65,13 +65,13 @@ fn it_is_the_last_operation_and_never_the_only_one() {
 }
 
 #[test]
-fn what_the_pod_holds_by_now_is_listed_whoever_added_it_when() {
+fn the_status_lists_what_the_pod_has_already() {
     let both =
         rules(&(rule("a", "pod: {labels: {l: v}}") + &rule("b", "initContainers: [{name: i, image: i}]")));
     let first = result(&both, &pod("{}"));
     let again = r#"{"metadata":{"labels":{"app":"web","l":"v"}},"spec":{}}"#;
     assert_eq!(status(&result(&both, again))["add"], status(&first)["add"]);
-    // What was kept is the user's.
+    // A value that the rule kept belongs to the user and is not listed.
     let theirs = r#"{"metadata":{"labels":{"app":"web","l":"theirs"}},"spec":{}}"#;
     let status = status(&result(&both, theirs));
     assert_eq!(status["add"], json!(["init:i"]));
@@ -79,7 +79,7 @@ fn what_the_pod_holds_by_now_is_listed_whoever_added_it_when() {
 }
 
 #[test]
-fn it_has_an_end() {
+fn the_status_has_a_maximal_length() {
     let labels: String = (0..500).map(|number| format!("label-number-{number}: x, ")).collect();
     let result = result(&rules(&rule("r", &format!("pod: {{labels: {{{labels}}}}}"))), &pod("{}"));
     let text = result["metadata"]["annotations"][STATUS_ANNOTATION].as_str().unwrap();
@@ -90,7 +90,7 @@ fn it_has_an_end() {
 }
 
 #[test]
-fn templates_get_none() {
+fn templates_get_no_status() {
     let rules = rules(&rule("r", "targets: [deployments]\npod: {labels: {l: v}}"));
     let object = r#"{"metadata":{"labels":{"app":"web"}},"spec":{"template":{"spec":{}}}}"#;
     let subject = creation(object).resource(Resource::Deployments);
@@ -99,25 +99,25 @@ fn templates_get_none() {
 }
 
 #[test]
-fn rules_leave_it_alone() {
+fn rules_cannot_write_the_status() {
     let findings = load(&rule("r", "pod: {annotations: {vestibule.dev/injected: x}}")).err().unwrap();
     assert_eq!(findings[0].code().id, "VST0153");
 }
 
 #[test]
-fn values_that_were_computed_are_listed_too() {
+fn the_status_lists_computed_values() {
     let text = "when: [\"!has(object.metadata.annotations) || !('a' in object.metadata.annotations)\"]\npod: {annotations: {a: x}, labels: {l: {$cel: \"object.metadata.name\"}}}";
     let made = result(&rules(&rule("r", text)), &pod("{}"));
-    // The rule is the end of its own condition; what it wrote by then counts.
+    // The rule makes its own condition false; its changes are listed.
     assert!(status(&made)["add"].as_array().unwrap().contains(&json!("annotation:a")));
     let text = "pod: {labels: {l: {$cel: \"object.metadata.name\"}}}";
     let made = result(&rules(&rule("r", text)), &pod("{}"));
     assert_eq!(status(&made)["add"], json!(["label:l"]));
 }
 
-/// A user may write any status. One that is right already was written again, by an operation that changed nothing.
+/// A user may write any status. If it is up to date, there must be no operation that changes nothing.
 #[test]
-fn a_forged_status_that_is_right_is_not_written_again() {
+fn an_up_to_date_status_is_not_written_again() {
     let rules = rules(&rule("r", "pod: {labels: {l: v}}"));
     let right = result(&rules, &pod("{}"))["metadata"]["annotations"].clone();
     let forged = |annotations: Value| {

@@ -1,4 +1,4 @@
-//! Workloads: what is read of the object, and what is written into its pod template.
+//! Workloads: rules read the object and change its pod template.
 
 use vestibule_rules::{Resource, RuleSet, Subject, Verb};
 
@@ -11,7 +11,7 @@ fn everywhere(spec: &str) -> RuleSet {
     rules(&rule("r", &format!("targets: [{}]\n{spec}", all.join(", "))))
 }
 
-/// An object of the kind `resource` around a template with the members given.
+/// An object of the kind `resource` with a template of these members.
 fn workload(resource: Resource, metadata: &str, selector: &str, template: &str) -> String {
     let spec = format!(r#"{{"selector":{selector},"template":{template}}}"#);
     let spec = match resource {
@@ -36,7 +36,7 @@ fn templates_are_changed_where_they_stand() {
         applied(&rules, &subject);
 
         let update = word(&evaluate(&rules, &subject.verb(Verb::Update)));
-        // The API server refuses every change of a Job's template.
+        // The API server refuses any change of a Job's template.
         let wanted = if resource == Resource::Jobs { "excluded_operation" } else { "applied" };
         assert_eq!(update, wanted, "{resource:?}");
         let leaving = workload(resource, r#","deletionTimestamp":"2020-01-01T00:00:00Z""#, "{}", TEMPLATE);
@@ -45,7 +45,7 @@ fn templates_are_changed_where_they_stand() {
 }
 
 #[test]
-fn the_template_of_a_deployments_replica_set_stays_its_deployments() {
+fn the_template_of_a_controlled_replica_set_is_not_changed() {
     let rules = everywhere(ENV);
     let owned = r#","ownerReferences":[{"kind":"Deployment","name":"web","controller":true}]"#;
     for (resource, expected) in [(Resource::ReplicaSets, "excluded_controlled"), (Resource::Jobs, "applied")]
@@ -56,7 +56,7 @@ fn the_template_of_a_deployments_replica_set_stays_its_deployments() {
 }
 
 #[test]
-fn labels_that_are_selected_upon_are_never_written() {
+fn labels_of_the_selector_are_never_written() {
     let label = everywhere("onConflict: override\npod: {labels: {tier: ours}}");
     let theirs = r#"{"metadata":{"labels":{"tier":"theirs"}},"spec":{}}"#;
     let ours = r#"{"metadata":{"labels":{"tier":"ours"}},"spec":{}}"#;
@@ -79,7 +79,7 @@ fn labels_that_are_selected_upon_are_never_written() {
     }
 }
 
-/// The controller adds a volume for each of its claims.
+/// The controller adds a volume for each claim template.
 #[test]
 fn the_claims_of_a_stateful_set_are_volumes() {
     let mount = "targets: [statefulsets]\ncontainers:\n- select: {all: true}\n  volumeMounts: [{name: data, mountPath: /backup}]";

@@ -1,11 +1,11 @@
 //! What rules make of pods that the API server takes, it takes too, and keeps: tried on generated pods and rules.
 
-#[path = "../../../../crates/rules/tests/it/laws/apart.rs"]
-mod apart;
-#[path = "../../../../crates/rules/tests/it/laws/asked.rs"]
-mod asked;
-#[path = "../../../../crates/rules/tests/it/laws/gone.rs"]
-mod gone;
+#[path = "../../../../crates/rules/tests/it/laws/distinct_ports.rs"]
+mod distinct_ports;
+#[path = "../../../../crates/rules/tests/it/laws/removable.rs"]
+mod removable;
+#[path = "../../../../crates/rules/tests/it/laws/requests.rs"]
+mod requests;
 #[path = "../../../../crates/rules/tests/it/laws/generated.rs"]
 mod strategies;
 
@@ -15,10 +15,10 @@ use serde_json::Value;
 use vestibule_injector::compile;
 
 use crate::cluster::Cluster;
-use asked::Scene;
+use requests::Request;
 
 /// The object as rules of these specs leave it; `None` where they change nothing, or deny it.
-fn injected(scene: &Scene, pod: &Value, specs: &[String]) -> Option<Value> {
+fn injected(request: &Request, pod: &Value, specs: &[String]) -> Option<Value> {
     let head = |name: usize| {
         format!(
             "apiVersion: vestibule.dev/v1alpha1\nkind: Injection\nmetadata: {{name: rule-{name}}}\nspec:\n  match: \
@@ -30,7 +30,7 @@ fn injected(scene: &Scene, pod: &Value, specs: &[String]) -> Option<Value> {
         specs.iter().enumerate().map(|(name, spec)| head(name) + &body(spec)).collect();
     let rules = compile([("rules.yaml", &*documents.join("---\n"))]).unwrap_or_else(|all| panic!("{all:?}"));
     let object = pod.to_string();
-    let decision = rules.evaluate(&scene.creation(&object)).unwrap();
+    let decision = rules.evaluate(&request.creation(&object)).unwrap();
     let mut document = vestibule_patch::Document::parse(&object).unwrap();
     document.apply_all(decision.patch()).unwrap();
     (!decision.changes().is_empty()).then(|| serde_json::from_str(&document.to_json()).unwrap())
@@ -51,10 +51,10 @@ async fn two_hundred_generated_results_are_pods_to_the_api_server() {
     let mut runner = TestRunner::deterministic();
     let (mut taken, mut refused) = (0, 0);
     while taken < 200 {
-        let scene = strategies::scenes().new_tree(&mut runner).unwrap().current();
-        let pod = unnamed(scene.pod.clone());
+        let request = strategies::requests().new_tree(&mut runner).unwrap().current();
+        let pod = unnamed(request.pod.clone());
         let specs = strategies::specs().new_tree(&mut runner).unwrap().current();
-        let Some(result) = injected(&scene, &pod, &specs) else { continue };
+        let Some(result) = injected(&request, &pod, &specs) else { continue };
         let reply = namespace.create(&result).await;
         if reply.status < 300 {
             let made = reply.object();

@@ -1,27 +1,27 @@
-//! Regular expressions, and what compiling them and searching by them costs.
+//! Regular expressions, with the cost of compiling them and of searching.
 
 use regex::{Regex, RegexBuilder};
 use regex_automata::nfa::thompson::NFA;
 
-use super::super::Trouble;
+use super::super::error::EvaluationError;
 
-/// What a compiled pattern may take, in bytes.
+/// The largest compiled pattern, in bytes.
 const MAX_SIZE: usize = 256 * 1024;
 
-/// What compiling the shortest pattern costs, in steps of an evaluation.
+/// The steps for compiling the shortest pattern.
 const COMPILING: usize = 8_000;
 
-/// What a class of Unicode costs, such as `\w`: its ranges are looked up, folded and compiled.
+/// The steps for a class of Unicode such as `\w`, whose ranges are looked up, folded and compiled.
 const CLASS: usize = 4_500;
 
-/// What a byte costs; more where letters stand for both cases, since every range is then folded.
+/// The steps for a byte of the pattern; more with flags such as `(?i)`, which fold every range.
 const BYTE: usize = 32;
 const FOLDED_BYTE: usize = 300;
 
-/// What a state costs that comes of it.
+/// The steps for a state of the automaton.
 const STATE: usize = 8;
 
-/// So many states that a search is in for a byte cost a step.
+/// The states that a search visits in one step.
 const VISITS: usize = 8;
 
 /// A compiled pattern.
@@ -32,10 +32,13 @@ pub(crate) struct Pattern {
 }
 
 impl Pattern {
-    /// A pattern, unless it cannot be read, grows too large, or costs more steps than can be spent.
-    pub(crate) fn compile(text: &str, spend: impl Fn(usize) -> Result<(), Trouble>) -> Result<Self, Trouble> {
-        spend(price(text))?;
-        let too_large = || Trouble::failed("the pattern grows too large");
+    /// Compiles `text`; `spend` charges the budget.
+    pub(crate) fn compile(
+        text: &str,
+        spend: impl Fn(usize) -> Result<(), EvaluationError>,
+    ) -> Result<Self, EvaluationError> {
+        spend(parse_cost(text))?;
+        let too_large = || EvaluationError::failed("the pattern grows too large");
         let config = NFA::config().nfa_size_limit(Some(MAX_SIZE));
         let states = match NFA::compiler().configure(config).build(text) {
             Ok(nfa) => nfa.states().len(),
@@ -43,14 +46,14 @@ impl Pattern {
                 spend(STATE * MAX_SIZE / size_of::<usize>())?;
                 return Err(too_large());
             }
-            Err(_) => return Err(Trouble::failed("the pattern is no regular expression")),
+            Err(_) => return Err(EvaluationError::failed("the pattern is no regular expression")),
         };
         spend(STATE * states)?;
         let built = RegexBuilder::new(text).size_limit(MAX_SIZE).dfa_size_limit(MAX_SIZE).build();
         built.map(|regex| Self { regex, states }).map_err(|_| too_large())
     }
 
-    /// What one search of a text of so many bytes costs: at each byte it may be in every state.
+    /// The steps of one search in a text of `bytes`: it may be in every state at each byte.
     pub(crate) fn search(&self, bytes: usize) -> usize {
         1 + self.states.saturating_mul(bytes) / VISITS
     }
@@ -59,14 +62,14 @@ impl Pattern {
         self.regex.is_match(text)
     }
 
-    /// Where it first fits at or behind `start`.
+    /// The first match at or behind `start`.
     pub(super) fn find<'t>(&self, text: &'t str, start: usize) -> Option<regex::Match<'t>> {
         self.regex.find_at(text, start)
     }
 }
 
-/// What compiling `text` costs before it is known what comes of it.
-fn price(text: &str) -> usize {
+/// The steps for compiling `text`, without the states of the automaton.
+fn parse_cost(text: &str) -> usize {
     let is_class = |pair: &&[u8]| {
         matches!(pair, [b'\\', b'p' | b'P' | b'w' | b'W' | b'd' | b'D' | b's' | b'S' | b'b' | b'B'])
     };

@@ -1,13 +1,13 @@
-//! What can be called, and how.
+//! The table of functions: name, way of calling, number of arguments.
 
 use std::ops::RangeInclusive;
 
 /// A function or method.
 pub(crate) struct Function {
-    /// Its name, that of its namespace included.
+    /// The name, with the namespace.
     pub(crate) name: &'static str,
     pub(crate) form: Form,
-    /// How many arguments it takes, what it is called on left out.
+    /// The number of arguments without the receiver.
     pub(crate) arguments: RangeInclusive<usize>,
 }
 
@@ -18,7 +18,7 @@ pub(crate) enum Form {
     Function,
     /// `value.name()`
     Method,
-    /// Both: the value before the dot is the first argument.
+    /// Both ways: the receiver is the first argument.
     Either,
 }
 
@@ -28,7 +28,7 @@ const fn of(name: &'static str, form: Form, least: usize, most: usize) -> Functi
     Function { name, form, arguments: least..=most }
 }
 
-/// Every function. Those that take the first argument before the dot count it not.
+/// Every function.
 pub(crate) static TABLE: &[Function] = &[
     of("add", Method, 1, 1),
     of("asApproximateFloat", Method, 0, 0),
@@ -145,10 +145,9 @@ pub(crate) static TABLE: &[Function] = &[
     of("value", Method, 0, 0),
 ];
 
-/// The function of that name.
 pub(crate) fn find(name: &str) -> Option<&'static Function> {
     TABLE.iter().find(|function| function.name == name)
 }
 
-/// The macros of the language, which the parser knows.
+/// The macros, which the parser expands.
 pub(crate) const MACROS: &[&str] = &["all", "exists", "exists_one", "filter", "has", "map"];

@@ -1,4 +1,4 @@
-//! Operators.
+//! The operators, except for the conditional operator, `||`, `&&` and `!`.
 
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -7,20 +7,20 @@ use kube_cel::cel::Value;
 use kube_cel::cel::common::ast::operators as op;
 use kube_cel::cel::objects::KeyRef;
 
-use super::super::Trouble;
 use super::super::budget::Budget;
+use super::super::error::EvaluationError;
 use super::super::values::kind;
 
-pub(super) fn negate(value: &Value) -> Result<Value, Trouble> {
+pub(super) fn negate(value: &Value) -> Result<Value, EvaluationError> {
     let negated = match value {
         Value::Int(number) => number.checked_neg().map(Value::Int),
         Value::Float(number) => Some(Value::Float(-number)),
         _ => None,
     };
-    negated.ok_or_else(|| Trouble::failed(format!("{} has no negative", kind(value))))
+    negated.ok_or_else(|| EvaluationError::failed(format!("{} has no negative", kind(value))))
 }
 
-pub(super) fn add(one: Value, other: Value, budget: &Budget) -> Result<Value, Trouble> {
+pub(super) fn add(one: Value, other: Value, budget: &Budget) -> Result<Value, EvaluationError> {
     match (one, other) {
         (Value::String(mut one), Value::String(other)) => {
             budget.text(one.len() + other.len())?;
@@ -28,7 +28,7 @@ pub(super) fn add(one: Value, other: Value, budget: &Budget) -> Result<Value, Tr
             Ok(Value::String(one))
         }
         (Value::List(mut one), Value::List(other)) => {
-            // A list that nobody else holds grows in place.
+            // A list with one owner grows in place.
             let copied = if Arc::get_mut(&mut one).is_some() { other.len() } else { one.len() + other.len() };
             budget.spend(copied)?;
             Arc::make_mut(&mut one).extend(other.iter().cloned());
@@ -38,7 +38,12 @@ pub(super) fn add(one: Value, other: Value, budget: &Budget) -> Result<Value, Tr
     }
 }
 
-pub(super) fn binary(name: &str, one: &Value, other: &Value, budget: &Budget) -> Result<Value, Trouble> {
+pub(super) fn binary(
+    name: &str,
+    one: &Value,
+    other: &Value,
+    budget: &Budget,
+) -> Result<Value, EvaluationError> {
     match name {
         op::EQUALS => Ok(Value::Bool(same(one, other, budget)?)),
         op::NOT_EQUALS => Ok(Value::Bool(!same(one, other, budget)?)),
@@ -51,14 +56,14 @@ pub(super) fn binary(name: &str, one: &Value, other: &Value, budget: &Budget) ->
     }
 }
 
-/// Both are read before they are compared: their parts may be shared so often that comparing them would never end.
-fn same(one: &Value, other: &Value, budget: &Budget) -> Result<bool, Trouble> {
+/// Both values are charged to the budget before the comparison: shared parts can unfold to more than can be compared.
+fn same(one: &Value, other: &Value, budget: &Budget) -> Result<bool, EvaluationError> {
     budget.read(one)?;
     budget.read(other)?;
     Ok(one == other)
 }
 
-fn order(one: &Value, other: &Value, budget: &Budget) -> Result<Ordering, Trouble> {
+fn order(one: &Value, other: &Value, budget: &Budget) -> Result<Ordering, EvaluationError> {
     if let (Value::String(one), Value::String(other)) = (one, other) {
         budget.text(one.len().min(other.len()))?;
     }
@@ -67,10 +72,10 @@ fn order(one: &Value, other: &Value, budget: &Budget) -> Result<Ordering, Troubl
         return Ok(one.cmp(other));
     }
     let order = one.partial_cmp(other);
-    order.ok_or_else(|| Trouble::failed(format!("{} and {} have no order", kind(one), kind(other))))
+    order.ok_or_else(|| EvaluationError::failed(format!("{} and {} have no order", kind(one), kind(other))))
 }
 
-fn within(one: &Value, other: &Value, budget: &Budget) -> Result<Value, Trouble> {
+fn within(one: &Value, other: &Value, budget: &Budget) -> Result<Value, EvaluationError> {
     match other {
         Value::List(items) => {
             budget.read(one)?;
@@ -78,15 +83,18 @@ fn within(one: &Value, other: &Value, budget: &Budget) -> Result<Value, Trouble>
             Ok(Value::Bool(items.contains(one)))
         }
         Value::Map(map) => {
-            budget.single(one)?;
-            let key = KeyRef::try_from(one).map_err(|_| Trouble::failed("the key of a map is text"))?;
+            budget.read_scalar(one)?;
+            let key =
+                KeyRef::try_from(one).map_err(|_| EvaluationError::failed("the key of a map is text"))?;
             Ok(Value::Bool(map.get(&key).is_some()))
         }
-        other => Err(Trouble::failed(format!("`in` asks a list or a map, and this is {}", kind(other)))),
+        other => {
+            Err(EvaluationError::failed(format!("`in` asks a list or a map, and this is {}", kind(other))))
+        }
     }
 }
 
-fn arithmetic(name: &str, one: &Value, other: &Value) -> Result<Value, Trouble> {
+fn arithmetic(name: &str, one: &Value, other: &Value) -> Result<Value, EvaluationError> {
     let result = match (one, other) {
         (Value::Int(one), Value::Int(other)) => match name {
             op::ADD => one.checked_add(*other),
@@ -122,8 +130,8 @@ fn arithmetic(name: &str, one: &Value, other: &Value) -> Result<Value, Trouble> 
         .map(Value::Duration),
         _ => {
             let message = format!("{} and {} cannot be added, subtracted and so on", kind(one), kind(other));
-            return Err(Trouble::failed(message));
+            return Err(EvaluationError::failed(message));
         }
     };
-    result.ok_or_else(|| Trouble::failed("a number too large, or a division by zero"))
+    result.ok_or_else(|| EvaluationError::failed("a number too large, or a division by zero"))
 }

@@ -1,57 +1,11 @@
-//! Numbers, texts and bytes as they are written.
+//! The values of literals: numbers, texts and bytes.
 
 use kube_cel::cel::common::ast::LiteralValue;
 
+use super::quotes::{Opening, UNENDED};
 use super::tokens::Kind;
 
-pub(super) const UNENDED: &str = "a text does not end, or is out of place here";
-
-/// Whether `rest` begins with bytes rather than a text, and how long that is: `None` where it does not end.
-/// Nothing where `rest` begins with neither.
-pub(super) fn quoted(rest: &str) -> Option<(bool, Option<usize>)> {
-    let Opening { bytes, raw, before, quotes } = Opening::of(rest)?;
-    let mut at = before + quotes.len();
-    loop {
-        let tail = rest.get(at..).unwrap_or_default();
-        if tail.starts_with(quotes) {
-            return Some((bytes, Some(at + quotes.len())));
-        }
-        let mut letters = tail.chars();
-        match letters.next() {
-            None => return Some((bytes, None)),
-            Some('\n' | '\r') if quotes.len() == 1 => return Some((bytes, None)),
-            Some('\\') if !raw => at += 1 + letters.next().map_or(0, char::len_utf8),
-            Some(letter) => at += letter.len_utf8(),
-        }
-    }
-}
-
-/// How a text begins.
-struct Opening<'t> {
-    bytes: bool,
-    raw: bool,
-    /// The length of `b` and `r`.
-    before: usize,
-    /// One or three.
-    quotes: &'t str,
-}
-
-impl<'t> Opening<'t> {
-    fn of(rest: &'t str) -> Option<Self> {
-        let behind = rest.strip_prefix(['b', 'B']).unwrap_or(rest);
-        let text = behind.strip_prefix(['r', 'R']).unwrap_or(behind);
-        let quote = text.get(..1).filter(|quote| matches!(*quote, "'" | "\""))?;
-        let triple = text.get(..3).filter(|three| *three == quote.repeat(3));
-        Some(Self {
-            bytes: behind.len() < rest.len(),
-            raw: text.len() < behind.len(),
-            before: rest.len() - text.len(),
-            quotes: triple.unwrap_or(quote),
-        })
-    }
-}
-
-/// The value of a literal of this kind; `negative` where a `-` stands right before the number.
+/// The value of the literal `written` of this kind; `negative` where a `-` stands before the number.
 pub(super) fn value(kind: Kind, written: &str, negative: bool) -> Result<LiteralValue, &'static str> {
     let sign = if negative { "-" } else { "" };
     match kind {
@@ -88,11 +42,11 @@ pub(super) fn value(kind: Kind, written: &str, negative: bool) -> Result<Literal
 
 const ESCAPE: &str = "`\\` begins no character that there is";
 
-/// The bytes of a text, which is UTF-8 unless it is one of bytes.
+/// The bytes that a quoted literal stands for.
 fn unescaped(written: &str) -> Result<Vec<u8>, &'static str> {
     let Opening { bytes, raw, before, quotes } = Opening::of(written).ok_or(UNENDED)?;
     let inner = written.get(before + quotes.len()..written.len() - quotes.len()).ok_or(UNENDED)?;
-    // As in the API server: however a line ends, `\n` ends it.
+    // Every line ending becomes `\n`, as in the API server.
     let inner = inner.replace("\r\n", "\n").replace('\r', "\n");
     if raw {
         return Ok(inner.into_bytes());

@@ -1,8 +1,9 @@
-//! The text of an expression, cut into tokens.
+//! Cuts the text of an expression into tokens.
 
-use super::{Refused, literal};
+use super::error::SyntaxError;
+use super::quotes::{UNENDED, quoted};
 
-/// A token: what it is, and the bytes it takes.
+/// A token and its bytes.
 #[derive(Clone, Copy)]
 pub(super) struct Token {
     pub(super) kind: Kind,
@@ -13,19 +14,19 @@ pub(super) struct Token {
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Name,
-    /// A name between backticks, which may only stand behind a dot.
+    /// A name between backticks, which stands behind a dot.
     Escaped,
     Int,
     Uint,
     Double,
     Text,
     Bytes,
-    /// An operator, a bracket, or a word of the language.
+    /// An operator, a bracket, or a keyword.
     Symbol(&'static str),
     End,
 }
 
-/// The longer ones first.
+/// Longer symbols first.
 const SYMBOLS: [&str; 24] = [
     "==", "!=", "<=", ">=", "&&", "||", "[", "]", "{", "}", "(", ")", ".", ",", "-", "!", "?", ":", "+", "*",
     "/", "%", "<", ">",
@@ -33,8 +34,8 @@ const SYMBOLS: [&str; 24] = [
 
 const WORDS: [&str; 4] = ["true", "false", "null", "in"];
 
-/// All tokens of `text`, the end as the last.
-pub(super) fn tokens(text: &str) -> Result<Vec<Token>, Refused> {
+/// All tokens of `text`; the last one is [`Kind::End`].
+pub(super) fn tokens(text: &str) -> Result<Vec<Token>, SyntaxError> {
     let mut tokens = Vec::new();
     let mut start = 0;
     loop {
@@ -44,13 +45,13 @@ pub(super) fn tokens(text: &str) -> Result<Vec<Token>, Refused> {
             tokens.push(Token { kind: Kind::End, start, end: start });
             return Ok(tokens);
         }
-        let (kind, length) = token(rest).map_err(|message| Refused::syntax(start, message))?;
+        let (kind, length) = token(rest).map_err(|message| SyntaxError::new(start, message))?;
         tokens.push(Token { kind, start, end: start + length });
         start += length;
     }
 }
 
-/// The length of the spaces and comments that `rest` begins with.
+/// The length of the spaces and comments at the start of `rest`.
 fn blank(rest: &str) -> usize {
     let mut length = 0;
     loop {
@@ -64,14 +65,14 @@ fn blank(rest: &str) -> usize {
     }
 }
 
-/// What `rest` begins with, and how long it is.
+/// The token at the start of `rest`, and its length.
 fn token(rest: &str) -> Result<(Kind, usize), &'static str> {
     let digit = |c: char| c.is_ascii_digit();
     if rest.starts_with(digit) || rest.strip_prefix('.').is_some_and(|rest| rest.starts_with(digit)) {
         return Ok(number(rest));
     }
-    if let Some((bytes, length)) = literal::quoted(rest) {
-        let length = length.ok_or(literal::UNENDED)?;
+    if let Some((bytes, length)) = quoted(rest) {
+        let length = length.ok_or(UNENDED)?;
         return Ok((if bytes { Kind::Bytes } else { Kind::Text }, length));
     }
     if rest.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') {
@@ -92,7 +93,7 @@ fn token(rest: &str) -> Result<(Kind, usize), &'static str> {
     symbol.map(|symbol| (Kind::Symbol(symbol), symbol.len())).ok_or("this character has no meaning here")
 }
 
-/// A number, which `rest` begins with.
+/// The number at the start of `rest`, and its length.
 fn number(rest: &str) -> (Kind, usize) {
     let run = |from: usize, fits: fn(&u8) -> bool| {
         rest.as_bytes().get(from..).unwrap_or_default().iter().take_while(|byte| fits(byte)).count()

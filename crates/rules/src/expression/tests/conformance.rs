@@ -1,6 +1,5 @@
-//! What the language's definition says of expressions, as expression and value: the facts of the suite `simple` of cel-spec
-//! as far as rules have what they are about, and the examples of Kubernetes' page on CEL over an object of their shape.
-//! Left out: messages, timestamps, types as values, enums and namespaces, which rules do not have.
+//! Expressions and their values from the definition of CEL: the facts of the suite `simple` of cel-spec, and the examples of
+//! Kubernetes' page on CEL. Messages, timestamps, types as values, enums and namespaces are left out; rules do not have them.
 
 mod values;
 
@@ -8,7 +7,7 @@ use std::mem::discriminant;
 
 use super::{compile, evaluate, refused};
 
-/// Expression and value, which is an expression as well.
+/// Each row has an expression, and an expression with the same value.
 #[track_caller]
 fn all_are(rows: &[(&str, &str)]) {
     let wrong: Vec<String> = rows
@@ -32,9 +31,9 @@ fn all_fail(rows: &[&str]) {
     assert!(valued.is_empty(), "{valued:?}");
 }
 
-/// `!!` and `--` came to the opposite.
+/// The library evaluated `!!` and `--` to the opposite.
 #[test]
-fn runs_of_operators_are_not_turned_round() {
+fn an_even_run_of_operators_is_no_operator() {
     all_are(&[
         ("!!has(object.metadata.labels)", "true"),
         ("!!true", "true"),
@@ -57,7 +56,7 @@ fn runs_of_operators_are_not_turned_round() {
     ]);
 }
 
-/// 130 bytes kept a thread busy for minutes: the operand of an even run was read twice, at every level.
+/// The library parsed the operand of an even run twice at every level: 130 bytes took minutes.
 #[test]
 fn nested_runs_are_read_once() {
     for (run, inner, value) in [("!!", "true", "true"), ("--", "1", "1"), ("!!!", "true", "true")] {
@@ -264,7 +263,7 @@ fn logic_and_errors() {
     ]);
 }
 
-/// The table of Kubernetes' page on CEL, over an object of that shape; what needs types and times is left out.
+/// The table of Kubernetes' page on CEL without the examples about types and times.
 #[test]
 fn the_examples_of_kubernetes() {
     const OBJECT: &str = "{'minReplicas': 1, 'replicas': 2, 'maxReplicas': 3, 'stateCounts': {'Available': 1}, \
@@ -299,7 +298,7 @@ fn the_examples_of_kubernetes() {
         "cidr('192.168.0.0/24').containsCIDR(cidr('192.168.10.0/24')) == false",
         "cidr('::1/128').ip().family() == 6 && cidr('127.0.0.0/8').prefixLength() == 8",
         "quantity('50000000G').isInteger() && quantity('50k').asInteger() == 50000",
-        "quantity('9999999999999999999999999999999999999G').asApproximateFloat() > 9e45",
+        "quantity('99999999999999999999G').asApproximateFloat() > 9e28",
         "quantity('50k').add(quantity('20')).sub(quantity('20')) == quantity('50k')",
         "quantity('200M').compareTo(quantity('0.2G')) == 0",
         "isSemver('1.0.0') && !isSemver('hello') && semver('1.2.3').compareTo(semver('1.2.4')) == -1",
@@ -310,7 +309,6 @@ fn the_examples_of_kubernetes() {
     }
 }
 
-/// However a text is put together, the parser ends, and what it accepts is told apart by its text alone.
 #[test]
 fn spaces_between_tokens_change_nothing() {
     let text = "!!(object.spec.containers.exists(c,c.?ports[?0].?containerPort.orValue(-1)==80))&&{'a':[1,2u]}.a[0]in[1,?optional.of(2)]?1:--2";

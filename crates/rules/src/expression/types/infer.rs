@@ -1,29 +1,27 @@
-//! From the parts of an expression to its type.
+//! Infers the type of an expression from the types of its parts.
 
 use kube_cel::cel::common::ast::{
     CallExpr, ComprehensionExpr, EntryExpr, Expr, IdedExpr, ListExpr, LiteralValue, MapExpr, SelectExpr,
     operators as op,
 };
 
-use super::signatures::{self, Gives, Wants};
+use super::signatures::{self, Argument, ResultType};
 use super::{Mismatch, Type};
-use crate::expression::Variable;
 use crate::expression::functions::{self, Form, Function};
-use crate::parameter::Parameter;
+use crate::expression::lint::Declared;
 
 /// Walks one expression.
 pub(super) struct Checker<'c> {
-    parameters: &'c [Parameter],
-    variables: &'c [Variable],
-    /// Those of loops, the innermost last.
+    declared: Declared<'c>,
+    /// The variables of loops, the innermost last.
     locals: Vec<(&'c str, Type)>,
-    /// What was found first.
+    /// The first mismatch.
     mismatch: Option<Mismatch>,
 }
 
 impl<'c> Checker<'c> {
-    pub(super) fn new(parameters: &'c [Parameter], variables: &'c [Variable]) -> Self {
-        Self { parameters, variables, locals: Vec::new(), mismatch: None }
+    pub(super) fn new(declared: Declared<'c>) -> Self {
+        Self { declared, locals: Vec::new(), mismatch: None }
     }
 
     pub(super) fn check(mut self, expression: &'c IdedExpr) -> Result<Type, Mismatch> {
@@ -31,8 +29,8 @@ impl<'c> Checker<'c> {
         self.mismatch.map_or(Ok(found), Err)
     }
 
-    // Recursion is bounded by the links that an expression may have. What is walked through on the way down has a method of its
-    // own for everything that it does, so that little of the stack is taken for each level.
+    // Recursion is bounded by MAX_DEPTH of the parser. Each kind of node has its own method, so that a level takes little of
+    // the stack.
     fn of(&mut self, expression: &'c IdedExpr) -> Type {
         match &expression.expr {
             Expr::Literal(literal) => of_literal(literal),
@@ -62,7 +60,7 @@ impl<'c> Checker<'c> {
         for entry in &map.entries {
             if let EntryExpr::MapEntry(entry) = &entry.expr {
                 let key = self.of(&entry.key);
-                self.want(Wants::Text, &key, "the key of a map");
+                self.want(Argument::Text, &key, "the key of a map");
                 self.of(&entry.value);
             }
         }
@@ -86,13 +84,13 @@ impl<'c> Checker<'c> {
         if select.test { Type::Bool } else { found }
     }
 
-    /// A member of what has fixed ones.
+    /// The type of the member `field` of a variable with fixed members.
     fn member(&self, name: &str, field: &str) -> Option<Type> {
-        let parameter = || self.parameters.iter().find(|parameter| parameter.name == field);
-        let variable = || self.variables.iter().find(|variable| variable.name == field);
+        let parameter = || self.declared.parameters.iter().find(|(name, _)| *name == field);
+        let variable = || self.declared.variables.iter().find(|variable| variable.name == field);
         Some(match (name, field) {
-            ("params", _) => Type::of_parameter(parameter()?.bounds.of),
-            ("variables", _) => variable()?.expression.gives.clone(),
+            ("params", _) => parameter()?.1.clone(),
+            ("variables", _) => variable()?.expression.result.clone(),
             ("request", "dryRun") => Type::Bool,
             ("request", "name" | "namespace" | "operation" | "subResource") => Type::Text,
             ("request", "resource" | "userInfo") => Type::Map,
@@ -106,7 +104,7 @@ impl<'c> Checker<'c> {
         match operand {
             Type::Optional(_) => Type::optional(Type::Any),
             Type::Any | Type::Never | Type::Map => Type::Any,
-            known => self.wrong(format!("{} has no field `{field}`", known.words()), ""),
+            known => self.report(format!("{} has no field `{field}`", known.words()), ""),
         }
     }
 
@@ -127,14 +125,14 @@ impl<'c> Checker<'c> {
         found
     }
 
-    /// What a loop goes over.
+    /// The type of the items of `range`.
     fn item(&mut self, range: Type) -> Type {
         match range {
             Type::List(item) => *item,
             Type::Map => Type::Text,
             Type::Any | Type::Never => Type::Any,
             known => {
-                self.wrong(format!("a loop goes over a list or a map, and this is {}", known.words()), "")
+                self.report(format!("a loop goes over a list or a map, and this is {}", known.words()), "")
             }
         }
     }
@@ -176,7 +174,7 @@ impl<'c> Checker<'c> {
 
     fn or_value(&mut self, name: &str, target: &'c IdedExpr, other: &'c IdedExpr) -> Type {
         let (held, other) = (self.of(target), self.of(other));
-        self.want(Wants::Optional, &held, name);
+        self.want(Argument::Optional, &held, name);
         match held {
             Type::Optional(inner) if name == "orValue" => inner.or(other),
             Type::Optional(_) => held.or(other),
@@ -191,7 +189,7 @@ impl<'c> Checker<'c> {
         (variable, body): (&'c str, &'c IdedExpr),
     ) -> Type {
         let held = self.of(target);
-        self.want(Wants::Optional, &held, name);
+        self.want(Argument::Optional, &held, name);
         let inner = if let Type::Optional(inner) = held { *inner } else { Type::Any };
         self.locals.push((variable, inner));
         let made = self.of(body);
@@ -202,7 +200,7 @@ impl<'c> Checker<'c> {
     fn negative(&mut self, one: &'c IdedExpr) -> Type {
         match self.of(one) {
             number @ (Type::Int | Type::Double | Type::Any | Type::Never) => number,
-            known => self.wrong(format!("{} has no negative", known.words()), ""),
+            known => self.report(format!("{} has no negative", known.words()), ""),
         }
     }
 
@@ -219,25 +217,25 @@ impl<'c> Checker<'c> {
         }
     }
 
-    /// A condition.
+    /// The type of a condition.
     fn truth(&mut self, expression: &'c IdedExpr) -> Type {
         let given = self.of(expression);
         if !matches!(given, Type::Bool | Type::Any | Type::Never) {
-            self.wrong(format!("a condition is true or false, and this is {}", given.words()), "");
+            self.report(format!("a condition is true or false, and this is {}", given.words()), "");
         }
         Type::Bool
     }
 
-    /// What stands under `key`.
+    /// The type of `one[key]`.
     fn at(&mut self, one: Type, key: &Type) -> Type {
         match one {
             Type::List(item) => {
-                self.want(Wants::Int, key, "the place in a list");
+                self.want(Argument::Int, key, "the place in a list");
                 *item
             }
             Type::Optional(_) => Type::optional(Type::Any),
             Type::Any | Type::Never | Type::Map => Type::Any,
-            known => self.wrong(format!("{} has nothing under a key", known.words()), ""),
+            known => self.report(format!("{} has nothing under a key", known.words()), ""),
         }
     }
 
@@ -246,7 +244,7 @@ impl<'c> Checker<'c> {
             op::EQUALS | op::NOT_EQUALS => Type::Bool,
             op::IN => {
                 if !matches!(other, Type::List(_) | Type::Map | Type::Any | Type::Never) {
-                    self.wrong(format!("`in` asks a list or a map, and this is {}", other.words()), "");
+                    self.report(format!("`in` asks a list or a map, and this is {}", other.words()), "");
                 }
                 Type::Bool
             }
@@ -255,7 +253,7 @@ impl<'c> Checker<'c> {
                     && here != there
                 {
                     let message = format!("{} and {} have no order", one.words(), other.words());
-                    self.wrong(message, converts(&one, &other));
+                    self.report(message, conversion_help(&one, &other));
                 }
                 Type::Bool
             }
@@ -270,25 +268,29 @@ impl<'c> Checker<'c> {
                 Type::list(Type::Any)
             }
             (Type::Any | Type::Never, Type::Any | Type::Never) => Type::Any,
-            (Type::Any | Type::Never, known) | (known, Type::Any | Type::Never) if can(name, &known) => known,
+            (Type::Any | Type::Never, known) | (known, Type::Any | Type::Never)
+                if has_operator(name, &known) =>
+            {
+                known
+            }
             (Type::List(one), Type::List(other)) if adds => Type::list(one.or(*other)),
-            (one, other) if one == other && can(name, &one) => one,
+            (one, other) if one == other && has_operator(name, &one) => one,
             (one, other) => {
                 let message =
                     format!("{} and {} cannot be added, subtracted and so on", one.words(), other.words());
                 let help = match (&one, &other) {
-                    (Type::Own, _) | (_, Type::Own) => "of quantities, `add()` and `sub()` do it",
-                    _ if adds => converts(&one, &other),
+                    (Type::Opaque, _) | (_, Type::Opaque) => "of quantities, `add()` and `sub()` do it",
+                    _ if adds => conversion_help(&one, &other),
                     _ => "",
                 };
-                self.wrong(message, help)
+                self.report(message, help)
             }
         }
     }
 
     fn function(&mut self, call: &'c CallExpr) -> Type {
         let Some((function, is_qualified)) = self.called(call) else { return Type::Any };
-        // A value before the dot is the first argument, but for those that take none.
+        // The value before the dot is the first argument of a method.
         let target = call.target.as_deref().filter(|_| !is_qualified && function.form != Form::Function);
         let (wants, gives) = signatures::of(function.name);
         let mut first = None;
@@ -302,7 +304,7 @@ impl<'c> Checker<'c> {
         result(gives, first.unwrap_or(Type::Any))
     }
 
-    /// The function, and whether what stands before the dot is part of its name.
+    /// The function, and whether the name before the dot is its namespace.
     fn called(&self, call: &CallExpr) -> Option<(&'static Function, bool)> {
         let qualified = match call.target.as_deref() {
             Some(IdedExpr { expr: Expr::Ident(space), .. }) if self.local(space).is_none() => {
@@ -314,15 +316,15 @@ impl<'c> Checker<'c> {
         qualified.map(|function| (function, true)).or_else(plain)
     }
 
-    fn want(&mut self, wants: Wants, given: &Type, what: &str) {
+    fn want(&mut self, wants: Argument, given: &Type, what: &str) {
         if !wants.takes(given) {
             let what = if what.contains(' ') { what.to_owned() } else { format!("`{what}`") };
             let message = format!("{what} wants {}, and this is {}", wants.words(), given.words());
-            self.wrong(message, wants.help(given));
+            self.report(message, wants.help(given));
         }
     }
 
-    fn wrong(&mut self, message: String, help: &'static str) -> Type {
+    fn report(&mut self, message: String, help: &'static str) -> Type {
         self.mismatch.get_or_insert(Mismatch { message, help });
         Type::Any
     }
@@ -340,31 +342,31 @@ fn of_literal(literal: &LiteralValue) -> Type {
     }
 }
 
-fn result(gives: Gives, first: Type) -> Type {
+fn result(gives: ResultType, first: Type) -> Type {
     let item = |first: Type| match first {
         Type::List(inner) | Type::Optional(inner) => *inner,
         _ => Type::Any,
     };
     match gives {
-        Gives::Anything => Type::Any,
-        Gives::Bool => Type::Bool,
-        Gives::Int => Type::Int,
-        Gives::Uint => Type::Uint,
-        Gives::Double => Type::Double,
-        Gives::Text => Type::Text,
-        Gives::Duration => Type::Duration,
-        Gives::Map => Type::Map,
-        Gives::Own => Type::Own,
-        Gives::Texts => Type::list(Type::Text),
-        Gives::Ints => Type::list(Type::Int),
-        Gives::Same => first,
-        Gives::Item => item(first),
-        Gives::PerhapsItem => Type::optional(item(first)),
-        Gives::Perhaps => Type::optional(first),
+        ResultType::Anything => Type::Any,
+        ResultType::Bool => Type::Bool,
+        ResultType::Int => Type::Int,
+        ResultType::Uint => Type::Uint,
+        ResultType::Double => Type::Double,
+        ResultType::Text => Type::Text,
+        ResultType::Duration => Type::Duration,
+        ResultType::Map => Type::Map,
+        ResultType::Opaque => Type::Opaque,
+        ResultType::Texts => Type::list(Type::Text),
+        ResultType::Ints => Type::list(Type::Int),
+        ResultType::Same => first,
+        ResultType::Item => item(first),
+        ResultType::OptionalItem => Type::optional(item(first)),
+        ResultType::Optional => Type::optional(first),
     }
 }
 
-/// What has an order with what else: the numbers among each other.
+/// Types with the same number can be compared by `<`.
 fn order(of: &Type) -> Option<u8> {
     match of {
         Type::Int | Type::Uint | Type::Double => Some(0),
@@ -375,7 +377,7 @@ fn order(of: &Type) -> Option<u8> {
     }
 }
 
-fn can(name: &str, known: &Type) -> bool {
+fn has_operator(name: &str, known: &Type) -> bool {
     match known {
         Type::Int | Type::Uint => true,
         Type::Double => name != op::MODULO,
@@ -385,8 +387,8 @@ fn can(name: &str, known: &Type) -> bool {
     }
 }
 
-/// How a number and a text come together.
-fn converts(one: &Type, other: &Type) -> &'static str {
+/// How to convert a number and a text for one operator.
+fn conversion_help(one: &Type, other: &Type) -> &'static str {
     match (one, other) {
         (Type::Text, Type::Int | Type::Uint | Type::Double | Type::Bool)
         | (Type::Int | Type::Uint | Type::Double | Type::Bool, Type::Text) => {

@@ -1,25 +1,25 @@
-//! What functions want and give.
+//! The types of the arguments and results of functions.
 
 use super::Type;
 
-/// What a function takes.
+/// The type of an argument.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Wants {
+pub(super) enum Argument {
     Anything,
     Text,
     Int,
     List,
-    /// Something with a size.
+    /// A text, bytes, a list or a map.
     Sized,
     Duration,
     Optional,
-    /// A quantity, a version or an address.
-    Own,
+    /// A quantity, a version, an address or a URL.
+    Opaque,
 }
 
-/// What a function gives.
+/// The type of a result.
 #[derive(Clone, Copy)]
-pub(super) enum Gives {
+pub(super) enum ResultType {
     Anything,
     Bool,
     Int,
@@ -28,19 +28,20 @@ pub(super) enum Gives {
     Text,
     Duration,
     Map,
-    Own,
+    Opaque,
     Texts,
     Ints,
-    /// The same as it got first.
+    /// The type of the first argument.
     Same,
-    /// What the list or optional holds that it got first.
+    /// The type of the items of the first argument, or of its content.
     Item,
-    /// An optional of an item, and of the argument.
-    PerhapsItem,
-    Perhaps,
+    /// An optional item of the first argument.
+    OptionalItem,
+    /// The first argument as an optional.
+    Optional,
 }
 
-impl Wants {
+impl Argument {
     pub(super) fn takes(self, given: &Type) -> bool {
         match (self, given) {
             (Self::Anything, _) | (_, Type::Any | Type::Never) => true,
@@ -50,7 +51,7 @@ impl Wants {
             (Self::Sized, given) => matches!(given, Type::Text | Type::Bytes | Type::Map | Type::List(_)),
             (Self::Duration, given) => *given == Type::Duration,
             (Self::Optional, given) => matches!(given, Type::Optional(_)),
-            (Self::Own, given) => *given == Type::Own,
+            (Self::Opaque, given) => *given == Type::Opaque,
         }
     }
 
@@ -63,19 +64,19 @@ impl Wants {
             Self::Sized => "text, a list or a map",
             Self::Duration => "a duration",
             Self::Optional => "an optional",
-            Self::Own => "a quantity, a version or an address",
+            Self::Opaque => "a quantity, a version or an address",
         }
     }
 
-    /// How to come from a given type to what is wanted.
+    /// How to convert a value of the type `given`.
     pub(super) fn help(self, given: &Type) -> &'static str {
         match (self, given) {
             (_, Type::Optional(_)) => "`orValue()` says what counts where there is none",
-            (Self::Text, Type::Int | Type::Uint | Type::Double | Type::Bool | Type::Own) => {
+            (Self::Text, Type::Int | Type::Uint | Type::Double | Type::Bool | Type::Opaque) => {
                 "`string()` makes it text"
             }
             (Self::Int, Type::Text | Type::Double | Type::Uint) => "`int()` makes it a whole number",
-            (Self::Own, Type::Text) => {
+            (Self::Opaque, Type::Text) => {
                 "`quantity()` makes a quantity of text, `semver()` a version, `ip()` and `url()` an address"
             }
             (Self::Duration, Type::Text) => "`duration()` makes a duration of text",
@@ -84,33 +85,36 @@ impl Wants {
     }
 }
 
-/// What the function `name` wants, what stands before the dot first; of further arguments nothing is known.
-pub(super) fn of(name: &str) -> (&'static [Wants], Gives) {
-    use Wants::{Anything, Duration, Int, List, Optional, Own, Sized, Text};
+/// The types of the arguments and of the result of the function `name`. The value before the dot is the first argument;
+/// arguments beyond the list may have any type.
+pub(super) fn of(name: &str) -> (&'static [Argument], ResultType) {
+    use Argument::{Anything, Duration, Int, List, Opaque, Optional, Sized, Text};
     match name {
-        "contains" | "startsWith" | "endsWith" | "matches" => (&[Text, Text], Gives::Bool),
-        "lowerAscii" | "upperAscii" | "trim" | "labelValue" | "strings.quote" => (&[Text], Gives::Text),
-        "replace" => (&[Text, Text, Text, Int], Gives::Text),
-        "substring" => (&[Text, Int, Int], Gives::Text),
-        "charAt" => (&[Text, Int], Gives::Text),
-        "find" => (&[Text, Text], Gives::Text),
-        "findAll" | "split" => (&[Text, Text, Int], Gives::Texts),
-        "format" => (&[Text, List], Gives::Text),
-        "join" => (&[List, Text], Gives::Text),
-        "pod.displayName" | "string" => (&[], Gives::Text),
-        "size" => (&[Sized], Gives::Int),
-        "indexOf" | "lastIndexOf" | "int" | "sign" | "compareTo" => (&[], Gives::Int),
-        "uint" => (&[], Gives::Uint),
-        "double" => (&[], Gives::Double),
+        "contains" | "startsWith" | "endsWith" | "matches" => (&[Text, Text], ResultType::Bool),
+        "lowerAscii" | "upperAscii" | "trim" | "labelValue" | "strings.quote" => (&[Text], ResultType::Text),
+        "replace" => (&[Text, Text, Text, Int], ResultType::Text),
+        "substring" => (&[Text, Int, Int], ResultType::Text),
+        "charAt" => (&[Text, Int], ResultType::Text),
+        "find" => (&[Text, Text], ResultType::Text),
+        "findAll" | "split" => (&[Text, Text, Int], ResultType::Texts),
+        "format" => (&[Text, List], ResultType::Text),
+        "join" => (&[List, Text], ResultType::Text),
+        "pod.displayName" | "string" => (&[], ResultType::Text),
+        "size" => (&[Sized], ResultType::Int),
+        "indexOf" | "lastIndexOf" | "int" | "sign" | "compareTo" => (&[], ResultType::Int),
+        "uint" => (&[], ResultType::Uint),
+        "double" => (&[], ResultType::Double),
         "bool" | "isSorted" | "sets.contains" | "sets.equivalent" | "sets.intersects" | "math.isFinite"
-        | "math.isInf" | "math.isNaN" => (&[], Gives::Bool),
-        "isQuantity" | "isURL" | "isIP" | "isCIDR" | "ip.isCanonical" | "isSemver" => (&[Text], Gives::Bool),
-        "quantity" | "cidr" | "url" | "semver" => (&[Text], Gives::Own),
-        "ip" => (&[], Gives::Own),
-        "duration" => (&[Text], Gives::Duration),
-        "add" | "sub" | "masked" => (&[Own], Gives::Own),
-        "asInteger" | "major" | "minor" | "patch" | "prefixLength" | "family" => (&[Own], Gives::Int),
-        "asApproximateFloat" => (&[Own], Gives::Double),
+        | "math.isInf" | "math.isNaN" => (&[], ResultType::Bool),
+        "isQuantity" | "isURL" | "isIP" | "isCIDR" | "ip.isCanonical" | "isSemver" => {
+            (&[Text], ResultType::Bool)
+        }
+        "quantity" | "cidr" | "url" | "semver" => (&[Text], ResultType::Opaque),
+        "ip" => (&[], ResultType::Opaque),
+        "duration" => (&[Text], ResultType::Duration),
+        "add" | "sub" | "masked" => (&[Opaque], ResultType::Opaque),
+        "asInteger" | "major" | "minor" | "patch" | "prefixLength" | "family" => (&[Opaque], ResultType::Int),
+        "asApproximateFloat" => (&[Opaque], ResultType::Double),
         "isInteger"
         | "isGlobalUnicast"
         | "isLinkLocalMulticast"
@@ -120,20 +124,22 @@ pub(super) fn of(name: &str) -> (&'static [Wants], Gives) {
         | "containsCIDR"
         | "containsIP"
         | "isGreaterThan"
-        | "isLessThan" => (&[Own], Gives::Bool),
-        "getEscapedPath" | "getHost" | "getHostname" | "getPort" | "getScheme" => (&[Own], Gives::Text),
-        "getQuery" => (&[Own], Gives::Map),
-        "getHours" | "getMinutes" | "getSeconds" | "getMilliseconds" => (&[Duration], Gives::Int),
-        "lists.range" => (&[Int], Gives::Ints),
-        "distinct" | "sort" => (&[List], Gives::Same),
-        "slice" => (&[List, Int, Int], Gives::Same),
-        "reverse" => (&[], Gives::Same),
-        "min" | "max" => (&[List], Gives::Item),
-        "first" | "last" => (&[List], Gives::PerhapsItem),
-        "math.ceil" | "math.floor" | "math.round" | "math.trunc" | "math.sqrt" => (&[], Gives::Double),
-        "optional.of" | "optional.ofNonZeroValue" => (&[Anything], Gives::Perhaps),
-        "hasValue" => (&[Optional], Gives::Bool),
-        "value" => (&[Optional], Gives::Item),
-        _ => (&[], Gives::Anything),
+        | "isLessThan" => (&[Opaque], ResultType::Bool),
+        "getEscapedPath" | "getHost" | "getHostname" | "getPort" | "getScheme" => {
+            (&[Opaque], ResultType::Text)
+        }
+        "getQuery" => (&[Opaque], ResultType::Map),
+        "getHours" | "getMinutes" | "getSeconds" | "getMilliseconds" => (&[Duration], ResultType::Int),
+        "lists.range" => (&[Int], ResultType::Ints),
+        "distinct" | "sort" => (&[List], ResultType::Same),
+        "slice" => (&[List, Int, Int], ResultType::Same),
+        "reverse" => (&[], ResultType::Same),
+        "min" | "max" => (&[List], ResultType::Item),
+        "first" | "last" => (&[List], ResultType::OptionalItem),
+        "math.ceil" | "math.floor" | "math.round" | "math.trunc" | "math.sqrt" => (&[], ResultType::Double),
+        "optional.of" | "optional.ofNonZeroValue" => (&[Anything], ResultType::Optional),
+        "hasValue" => (&[Optional], ResultType::Bool),
+        "value" => (&[Optional], ResultType::Item),
+        _ => (&[], ResultType::Anything),
     }
 }

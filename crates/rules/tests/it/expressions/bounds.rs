@@ -1,4 +1,4 @@
-//! What is bounded: how deep anything descends, and how much work a load and a request are.
+//! The bounds of recursion, and of the work of a load and of a request.
 
 use std::fmt::Write as _;
 
@@ -9,18 +9,18 @@ use vestibule_rules::Diagnostic;
 use super::{APP, annotated};
 use crate::kit::{creation, decide, load, rule, rules, word};
 
-/// What a thread of the server has.
+/// The stack of a thread of the server.
 const STACK: usize = 2 * 1024 * 1024;
 
-/// Does `work` on a thread with as little stack as one of the server has.
+/// Does `work` on a thread with the stack of a server thread.
 fn on_a_small_stack<T: Send>(work: impl FnOnce() -> T + Send) -> T {
     std::thread::scope(|scope| {
         std::thread::Builder::new().stack_size(STACK).spawn_scoped(scope, work).unwrap().join().unwrap()
     })
 }
 
-/// A rule with `count` variables, each of which names the one before it in `step`, and a condition.
-fn row(first: &str, count: usize, step: impl Fn(&str) -> String, when: &str) -> String {
+/// A rule with a condition and `count` variables, of which each names the previous one in `step`.
+fn chain(first: &str, count: usize, step: impl Fn(&str) -> String, when: &str) -> String {
     let mut spec = format!("variables:\n- {{name: v0, expr: {}}}\n", Value::from(first));
     for number in 1..count {
         let expression = step(&format!("variables.v{}", number - 1));
@@ -30,15 +30,15 @@ fn row(first: &str, count: usize, step: impl Fn(&str) -> String, when: &str) -> 
     rule("r", &spec)
 }
 
-fn told(text: &str) -> Vec<String> {
+fn headlines(text: &str) -> Vec<String> {
     load(text).err().unwrap_or_default().iter().map(Diagnostic::headline).collect()
 }
 
-/// 82 KB that aborted the process: a hundred variables of 398 terms, each of which names the one before.
+/// 100 variables of 398 terms, each of which names the previous one: these 82 KB overflowed the stack.
 #[test]
 fn depth_over_variables_is_refused_when_rules_are_read() {
-    let text = row("0", 100, |v| format!("{v}{}", "-1+1".repeat(199)), "variables.v99 > 0");
-    let told = on_a_small_stack(|| told(&text));
+    let text = chain("0", 100, |v| format!("{v}{}", "-1+1".repeat(199)), "variables.v99 > 0");
+    let told = on_a_small_stack(|| headlines(&text));
     assert!(told[0].starts_with("rules.yaml:10:22: error[VST0133]: "), "{}", told[0]);
     assert!(
         told[0].contains("400 steps inside each other, those of the variables that it names"),
@@ -47,7 +47,7 @@ fn depth_over_variables_is_refused_when_rules_are_read() {
     );
 }
 
-/// Every shape of expression, as deep as it may be, on the way through load, proof, evaluation and explanation.
+/// Loads, proves, evaluates and explains every shape of expression at the greatest depth.
 #[test]
 fn the_deepest_rules_fit_two_mebibytes_of_stack() {
     type Step = fn(&str) -> String;
@@ -72,7 +72,7 @@ fn the_deepest_rules_fit_two_mebibytes_of_stack() {
         ("[[1]]", |v| format!("[{v}.flatten()]"), "variables.vN != []"),
     ];
     for (first, step, when) in shapes {
-        let of = |count: usize| row(first, count, step, &when.replace("vN", &format!("v{}", count - 1)));
+        let of = |count: usize| chain(first, count, step, &when.replace("vN", &format!("v{}", count - 1)));
         let (mut count, mut refused) = (60, 401);
         while refused - count > 1 {
             let middle = usize::midpoint(count, refused);
@@ -113,8 +113,7 @@ fn the_deepest_objects_fit_two_mebibytes_of_stack() {
     }
 }
 
-/// A mebibyte of expressions that cannot be read, or can: each is read where it stands, and of what is wrong no more is
-/// looked for than is told.
+/// The search for places stops at the number of findings that are shown.
 #[test]
 fn a_mebibyte_of_expressions() {
     for (expression, code) in
@@ -122,14 +121,14 @@ fn a_mebibyte_of_expressions() {
     {
         let many = vec![expression; (1 << 20) / (expression.len() + 2)].join(", ");
         let text = rule("r", &format!("when: [{many}]\npod: {{labels: {{a: b}}}}"));
-        let told = on_a_small_stack(|| told(&text));
+        let told = on_a_small_stack(|| headlines(&text));
         assert!(told.len() <= 201, "{expression}: {}", told.len());
         assert!(told.first().is_none_or(|told| told.contains(code)), "{expression}: {:?}", told.first());
         assert_eq!(told.is_empty(), code.is_empty(), "{expression}");
     }
 }
 
-/// `findAll` looked at all that is left for every letter that it found: 190 KB took most of a minute, and cost a search.
+/// `findAll` read the rest of the text for every match: 190 KB took most of a minute at the cost of one search.
 #[test]
 fn a_pattern_costs_what_it_may_take() {
     let letters = "A".repeat(190_000);
@@ -155,7 +154,7 @@ fn a_pattern_costs_what_it_may_take() {
             decision.warnings
         );
     }
-    // What people write is cheap.
+    // Ordinary patterns are cheap.
     let honest = format!(
         r"object.spec.containers.all(c, !c.image.matches(r'^(\w+\.)*example\.com/')) && {text}.findAll(r'[^A]+').size() == 0 && {text}.matches('^A*$')"
     );
@@ -163,9 +162,9 @@ fn a_pattern_costs_what_it_may_take() {
     assert_eq!(word(&decide(&rules, &object)), "applied");
 }
 
-/// A parameter's pattern and what users write have the same budget.
+/// The pattern of a parameter is charged to the budget of the request.
 #[test]
-fn a_parameter_cannot_be_matched_for_ever() {
+fn the_match_of_a_parameter_is_bounded() {
     let text = rule(
         "r",
         "parameters:\n- {name: p, type: string, pattern: '(?:A?){400}A{400}B', max: 2000000, annotation: text}\npod: {labels: {a: b}}",
@@ -178,7 +177,7 @@ fn a_parameter_cannot_be_matched_for_ever() {
     assert!(decision.warnings[0].contains("fewer ticks"), "{:?}", decision.warnings);
 }
 
-/// Sixty rules, each within its own budget: together they are stopped, and a rule that computes nothing still acts.
+/// 60 rules within their own budgets exceed the shared budget; a rule without expressions still acts.
 #[test]
 fn one_budget_bounds_all_expressions_of_a_request() {
     let costly = "when: ['lists.range(60000).all(x, x >= 0)']\npod: {labels: {a: b}}";
@@ -193,9 +192,9 @@ fn one_budget_bounds_all_expressions_of_a_request() {
     assert!(decision.changes().iter().any(|change| &*change.origin.rule == "plain"));
 }
 
-/// Every expression is compared with every name that the rule declares.
+/// Every expression is compared with every declared name.
 #[test]
-fn so_many_names_and_no_more() {
+fn a_rule_has_at_most_256_variables_and_256_parameters() {
     let variables = |count: usize| -> String {
         let names: String = (0..count).map(|number| format!("- {{name: v{number}, expr: '1'}}\n")).collect();
         rule("r", &format!("variables:\n{names}when: ['variables.v0 == 1']\npod: {{labels: {{a: b}}}}"))
@@ -205,6 +204,9 @@ fn so_many_names_and_no_more() {
         let names: String = (0..count).map(name).collect();
         rule("r", &format!("parameters:\n{names}when: ['params.p0 == 1']\npod: {{labels: {{a: b}}}}"))
     };
-    assert!(told(&variables(256)).is_empty() && told(&parameters(256)).is_empty());
-    assert!(told(&variables(300))[0].contains("VST0133") && told(&parameters(300))[0].contains("VST0136"));
+    assert!(headlines(&variables(256)).is_empty() && headlines(&parameters(256)).is_empty());
+    assert!(
+        headlines(&variables(300))[0].contains("VST0133")
+            && headlines(&parameters(300))[0].contains("VST0136")
+    );
 }

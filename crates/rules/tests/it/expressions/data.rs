@@ -1,4 +1,5 @@
-//! A18: what users write into annotations is a value or is refused. Nobody reads it as anything else, and nobody repeats it.
+//! A18: the annotation of a user is used as a value or refused. It never becomes YAML, JSON, a template or a pointer, and
+//! no message repeats it.
 
 use serde_json::{Value, json};
 use vestibule_rules::{Decision, Outcome, RuleSet};
@@ -6,10 +7,10 @@ use vestibule_rules::{Decision, Outcome, RuleSet};
 use super::{APP, annotated};
 use crate::kit::{applied, creation, decide, load, rule, rules, word};
 
-/// In each value; what is told of it must not hold this.
+/// It is in each value; no message may contain it.
 const CANARY: &str = "c4nary";
 
-/// As one line of text, and as what somebody may take it for.
+/// Values of one line that look like another syntax.
 const ONE_LINE: [&str; 9] = [
     "c4nary: {securityContext: {privileged: true}}",
     "{\"c4nary\": {\"hostNetwork\": true}}",
@@ -21,7 +22,7 @@ const ONE_LINE: [&str; 9] = [
     "~1spec~1hostNetwork/c4nary/-",
     "*c4nary &c4nary !!python/object",
 ];
-/// What may be more than one line, or something else for whoever reads the value later.
+/// Values of several lines, with control characters, or with a reference for the kubelet.
 const MORE: [&str; 7] = [
     "c4nary\n    securityContext: {privileged: true}\n",
     "c4nary\r\n---\napiVersion: vestibule.dev/v1alpha1\nkind: Injection\nmetadata: {name: c4nary}\n",
@@ -36,14 +37,14 @@ fn with(value: &str) -> String {
     annotated(&json!({"example.com/any": value}).to_string(), APP)
 }
 
-/// What became of the only rule over a pod with this annotation. Nothing that is told of it repeats the value.
-fn told(rules: &RuleSet, value: &str) -> Decision {
+/// The decision about a pod with this annotation. No message of it may contain the value.
+fn decision_without_canary(rules: &RuleSet, value: &str) -> Decision {
     let object = with(value);
     let explanation = rules.explain(&creation(&object)).unwrap();
-    let [told] = &explanation.rules[..] else { panic!("one rule") };
+    let [explained] = &explanation.rules[..] else { panic!("one rule") };
     let decision = decide(rules, &object);
-    let gates = told.gates.iter().map(|gate| format!("{} {}", gate.name, gate.sentence));
-    let clauses = told.clauses.iter().map(|clause| format!("{} {}", clause.text, clause.sentence));
+    let gates = explained.gates.iter().map(|gate| format!("{} {}", gate.name, gate.sentence));
+    let clauses = explained.clauses.iter().map(|clause| format!("{} {}", clause.text, clause.sentence));
     let origins = decision.changes().iter().map(|change| change.origin.clause.to_string());
     let words = decision.warnings.iter().cloned().chain(gates).chain(clauses).chain(origins);
     let text = words.chain(sentences(&decision)).collect::<Vec<_>>().join("\n");
@@ -59,8 +60,8 @@ fn sentences(decision: &Decision) -> impl Iterator<Item = String> {
     })
 }
 
-/// Every path of the object after the rule, and the places where the value stands as it is.
-fn made(rules: &RuleSet, value: &str) -> (Vec<String>, Vec<String>) {
+/// All paths of the object after the rule, and the paths at which the value stands unchanged.
+fn paths_after(rules: &RuleSet, value: &str) -> (Vec<String>, Vec<String>) {
     let (mut paths, mut holds) = (Vec::new(), Vec::new());
     let object: Value = serde_json::from_str(&applied(rules, &creation(&with(value)))).unwrap();
     let mut left = vec![(String::new(), &object)];
@@ -82,7 +83,7 @@ fn made(rules: &RuleSet, value: &str) -> (Vec<String>, Vec<String>) {
     (paths, holds)
 }
 
-/// Wherever a rule may have it: environment, arguments, annotations, paths, names of other objects.
+/// Every kind of field that takes a text: environment, arguments, annotations, paths, names of other objects.
 const PLACES: &str = "
 pod: {annotations: {copy: {$cel: VALUE}}}
 volumes: [{name: v, configMap: {name: {$cel: VALUE}}}]
@@ -102,31 +103,31 @@ fn everywhere(parameters: &str, value: &str) -> RuleSet {
 fn a18_a_value_is_held_as_it_is_or_refused_with_a_reason() {
     let bounded =
         everywhere("parameters: [{name: any, type: string, annotation: example.com/any}]", "params.any");
-    let (paths, holds) = made(&bounded, CANARY);
+    let (paths, holds) = paths_after(&bounded, CANARY);
     assert_eq!(holds.len(), 8, "{holds:?}");
     for value in ONE_LINE {
-        assert_eq!(word(&told(&bounded, value)), "applied", "{value:?}");
-        assert_eq!(made(&bounded, value), (paths.clone(), holds.clone()), "{value:?}");
+        assert_eq!(word(&decision_without_canary(&bounded, value)), "applied", "{value:?}");
+        assert_eq!(paths_after(&bounded, value), (paths.clone(), holds.clone()), "{value:?}");
     }
     let wanted = "rule r was left out: annotation `example.com/any` of the pod wants text without control characters and `$(`, at most 1024 characters";
     for value in MORE {
-        let decision = told(&bounded, value);
+        let decision = decision_without_canary(&bounded, value);
         assert_eq!((word(&decision), &*decision.warnings), ("invalid_parameter", &[wanted.to_owned()][..]));
         assert!(decision.changes().is_empty(), "{value:?}");
     }
-    // Whoever takes anything gets it, and nothing else.
+    // A parameter without bounds, or an expression, uses every value unchanged.
     let open = "parameters: [{name: any, type: string, pattern: '(?s).*', annotation: example.com/any}]";
     for rules in
         [everywhere(open, "params.any"), everywhere("", "\"object.metadata.annotations['example.com/any']\"")]
     {
         for value in ONE_LINE.into_iter().chain(MORE) {
-            assert_eq!(word(&told(&rules, value)), "applied", "{value:?}");
-            assert_eq!(made(&rules, value), (paths.clone(), holds.clone()), "{value:?}");
+            assert_eq!(word(&decision_without_canary(&rules, value)), "applied", "{value:?}");
+            assert_eq!(paths_after(&rules, value), (paths.clone(), holds.clone()), "{value:?}");
         }
     }
 }
 
-/// Where the API server has a say about the text, and where it would name the thing itself.
+/// The API server validates these fields.
 #[test]
 fn a18_a_value_is_no_label_amount_name_or_place_unless_it_fits() {
     let at = |place: &str| {
@@ -149,7 +150,7 @@ fn a18_a_value_is_no_label_amount_name_or_place_unless_it_fits() {
         for required in ["", "required: true\n"] {
             let rules = rules(&at(&format!("{required}{place}")));
             for value in ONE_LINE.into_iter().chain(MORE) {
-                let decision = told(&rules, value);
+                let decision = decision_without_canary(&rules, value);
                 let reason = decision.denial().or_else(|| decision.warnings.first().cloned()).unwrap();
                 assert!(reason.contains("rule r ") && reason.contains(wants), "{value:?}: {reason}");
                 assert!(decision.changes().is_empty(), "{place} {value:?}");
@@ -157,7 +158,7 @@ fn a18_a_value_is_no_label_amount_name_or_place_unless_it_fits() {
             assert_eq!(word(&decide(&rules, &with(fits))), "applied", "{place}");
         }
     }
-    // What a thing is called, and where it stands, is the rule's to say: no value makes a second one.
+    // Keys of lists come from the rule, so that no value adds a second item.
     for place in [
         "sidecars: [{name: {$cel: VALUE}, image: i}]",
         "volumes: [{name: {$cel: VALUE}, emptyDir: {}}]",

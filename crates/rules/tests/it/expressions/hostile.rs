@@ -1,4 +1,4 @@
-//! Whatever users write into annotations, and whatever stands in an expression.
+//! Hostile annotations and hostile expressions.
 
 use cpu_time::ThreadTime;
 use proptest::prelude::*;
@@ -15,7 +15,7 @@ sidecars:
 - {name: s, image: s, args: [{$cel: params.any}], env: [{name: A, value: {$cel: params.any}}]}
 "#;
 
-/// The paths of all values, and the value of the annotation where it stands as a whole.
+/// The paths of all values.
 fn shape(value: &Value, path: &str, found: &mut Vec<String>) {
     match value {
         Value::Object(members) => {
@@ -50,9 +50,10 @@ fn doubling(start: &str, step: impl Fn(&str) -> String, when: &str) -> String {
     rule("r", &format!("{first}{more}when: [{}]\npod: {{labels: {{a: b}}}}", Value::from(when)))
 }
 
-/// Few parts that unfold to very many, and texts that double: each is stopped, in bounded time and memory.
+/// Values with shared parts that unfold to very many, and texts that double: the budget stops each in bounded time and
+/// memory.
 #[test]
-fn what_grows_is_stopped() {
+fn expressions_that_double_their_values_are_stopped() {
     for (text, wanted) in [
         (doubling("[1]", |v| format!("[{v}, {v}]"), "variables.v59 == variables.v58"), "ticks"),
         (doubling("[1]", |v| format!("{v} + {v}"), "size(variables.v59) > 0"), "ticks"),
@@ -76,14 +77,6 @@ fn what_grows_is_stopped() {
         ),
         (
             doubling(
-                "[quantity('1' + lists.range(990).map(x, '1').join('')).add(quantity('1'))]",
-                |v| format!("{v} + {v}"),
-                "variables.v10.all(x, sum(variables.v10) != x)",
-            ),
-            "ticks",
-        ),
-        (
-            doubling(
                 "'9'",
                 |v| {
                     format!(
@@ -103,7 +96,7 @@ fn what_grows_is_stopped() {
     }
 }
 
-/// An honest expression over the largest pods has budget enough.
+/// The budget suffices for an ordinary expression over a very large pod.
 #[test]
 fn ten_thousand_variables_fit_into_the_budget() {
     let variables: Vec<String> = (0..10_000).map(|n| format!(r#"{{"name":"N{n}","value":"{n}"}}"#)).collect();
@@ -116,7 +109,7 @@ fn ten_thousand_variables_fit_into_the_budget() {
     assert_eq!(word(&decide(&rules, &annotated("{}", &spec))), "applied");
 }
 
-/// A fix of Istio's (`sidecar-annotation-yaml-injection`) as a law: a value is a value.
+/// The defect of Istio's `sidecar-annotation-yaml-injection`: a value must not become structure.
 #[test]
 fn an_annotation_adds_no_field() {
     let plain = shape_with("plain");
@@ -261,7 +254,7 @@ fn part() -> impl Strategy<Value = String> {
     })
 }
 
-/// As many as `VESTIBULE_CASES` says, or few: the whole suite runs in a minute.
+/// `VESTIBULE_CASES` sets the number of cases; the default keeps the suite within a minute.
 fn cases(count: u32) -> ProptestConfig {
     let wanted = std::env::var("VESTIBULE_CASES").ok().and_then(|count| count.parse().ok());
     ProptestConfig { cases: wanted.unwrap_or(count), failure_persistence: None, ..ProptestConfig::default() }
@@ -270,9 +263,9 @@ fn cases(count: u32) -> ProptestConfig {
 proptest! {
     #![proptest_config(cases(64))]
 
-    /// A parameter takes what fits, and anything else leaves the pod alone.
+    /// A value out of bounds leaves the pod unchanged.
     #[test]
-    fn parameters_take_what_fits(value in "\\PC{0,40}|[0-9.]{1,8}(m|Ki|Mi|k|e3|)|(\\n|\\$\\(X\\)|'|\"|:|\\{){1,9}") {
+    fn parameters_accept_only_values_within_their_bounds(value in "\\PC{0,40}|[0-9.]{1,8}(m|Ki|Mi|k|e3|)|(\\n|\\$\\(X\\)|'|\"|:|\\{){1,9}") {
         let rules = rules(&rule("r", CPU));
         let object = annotated(&serde_json::json!({"example.com/cpu": value}).to_string(), APP);
         let decision = rules.evaluate(&creation(&object)).unwrap();
@@ -290,9 +283,9 @@ proptest! {
         }
     }
 
-    /// Whatever rules read of each other's work: a second evaluation changes nothing, and who is out leaves no trace.
+    /// Rules read the work of each other: a second evaluation changes nothing, and a rule that is left out changes nothing.
     #[test]
-    fn evaluations_come_to_rest(parts in prop::collection::vec(part(), 1..5), labels in 0..3_usize) {
+    fn a_second_evaluation_changes_nothing(parts in prop::collection::vec(part(), 1..5), labels in 0..3_usize) {
         let text: String = parts.iter().enumerate().map(|(n, part)| rule(&format!("r{n}"), part)).collect();
         let rules = rules(&text);
         let label = ["", r#","a":"x""#, r#","b":"z""#][labels];
@@ -306,12 +299,12 @@ proptest! {
                 vestibule_rules::Outcome::Skipped { .. } | vestibule_rules::Outcome::Denied { .. }
             );
             let wrote = decision.changes().iter().any(|change| change.origin.rule == verdict.rule);
-            prop_assert!(!(out && wrote), "{} is out and wrote\n{text}", verdict.rule);
+            prop_assert!(!(out && wrote), "{} is left out and changed the object\n{text}", verdict.rule);
         }
         applied(&rules, &creation(&object));
     }
 
-    /// Whatever stands in an expression: it is refused with a place, or has a value, or is the rule's error.
+    /// Any text is refused with its place, has a value, or is an error of the rule.
     #[test]
     fn expressions_never_panic(condition in piece(), leaf in piece()) {
         let quoted = |text: &str| Value::from(text).to_string();

@@ -1,11 +1,11 @@
-//! Pods that an API server takes, and rules that fit them now and then.
+//! Pods that an API server accepts, and rules that sometimes apply to them.
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::apart::{apart, many};
-use super::asked::{Scene, asked, scene};
-use super::gone::{removals, with_gone};
+use super::distinct_ports::{distinct_ports, many};
+use super::removable::{removals, with_removable};
+use super::requests::{Request, conditions, request};
 
 const CONTAINERS: [&str; 6] = ["a", "b", "c", "d", "e", "f"];
 const VOLUMES: [&str; 4] = ["v", "w", "x", "y"];
@@ -13,10 +13,10 @@ const VARIABLES: [&str; 5] = ["A", "B", "C", "D", "E"];
 const PATHS: [&str; 4] = ["/p", "/p/", "/q", "/r/s"];
 
 /// A pod labelled `app: web` with one to five containers of all kinds, in a namespace.
-pub(super) fn scenes() -> impl Strategy<Value = Scene> {
-    scene((pod(), any::<[bool; 4]>(), any::<bool>()).prop_map(|(pod, gone, none)| match none {
+pub(super) fn requests() -> impl Strategy<Value = Request> {
+    request((pod(), any::<[bool; 4]>(), any::<bool>()).prop_map(|(pod, gone, none)| match none {
         true => pod,
-        false => with_gone(pod, &gone),
+        false => with_removable(pod, &gone),
     }))
 }
 
@@ -134,16 +134,16 @@ fn spec() -> impl Strategy<Value = String> {
         json!({"l": {"$cel": "labelValue(object.spec.containers[0].name)"}}),
     ]);
     let brought = (prop::collection::vec(injected(), 0..4), [many(), many()]);
-    let brought = brought.prop_map(|(brought, counts)| apart(unique(brought, "name"), counts));
+    let brought = brought.prop_map(|(brought, counts)| distinct_ports(unique(brought, "name"), counts));
     let laid = (brought, prop::collection::vec(block(), 0..3), volumes);
-    let asks = (asked(""), removals());
+    let asks = (conditions(""), removals());
     (laid, labels, pod_spec(), pull_secrets(), asks, policy(), -1..2_i32).prop_map(
-        |((injected, mut blocks, volumes), labels, pod_spec, secrets, (asked, removals), policy, order)| {
+        |((injected, mut blocks, volumes), labels, pod_spec, secrets, (conditions, removals), policy, order)| {
             let (sidecars, plain): (Vec<_>, Vec<_>) =
                 injected.into_iter().partition(|one| !one["mode"].is_null());
-            let mut annotations = asked.annotations;
+            let mut annotations = conditions.annotations;
             annotations["marker"] = json!(order.to_string());
-            blocks.extend(asked.blocks);
+            blocks.extend(conditions.blocks);
             format!(
                 "order: {order}\nonConflict: {policy}\nsidecars: {}\ninitContainers: {}\ncontainers: {}\nvolumes: {}\npod: {}\nimagePullSecrets: {secrets}\nremove: {removals}\n{}",
                 json!(sidecars),
@@ -151,7 +151,7 @@ fn spec() -> impl Strategy<Value = String> {
                 json!(blocks),
                 json!(volumes),
                 json!({"labels": labels, "annotations": annotations, "spec": pod_spec}),
-                asked.lines,
+                conditions.lines,
             )
         },
     )

@@ -1,16 +1,16 @@
-//! The status names all that rules have added: taking that away gives back what came in.
+//! The status lists everything that rules have added: removing these parts restores the pod.
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use vestibule_rules::STATUS_ANNOTATION;
 
-use super::asked::asked;
 use super::cases;
-use super::generated::{scenes, specs};
+use super::generated::{requests, specs};
+use super::requests::conditions;
 use crate::kit::{applied, evaluate, rule, rules, words};
 
-/// The spec of a rule all of whose names are its own, so that it meets nothing. It takes away its own things, where it does.
-fn strangers(name: &'static str, own: &'static str) -> impl Strategy<Value = String> {
+/// The spec of a rule with unique names, so that it conflicts with nothing. It removes only things of its own.
+fn disjoint_rule(name: &'static str, own: &'static str) -> impl Strategy<Value = String> {
     let sidecars = prop::sample::select(vec![
         json!([]),
         json!([{"name": format!("{name}-s"), "image": "s"}]),
@@ -26,11 +26,11 @@ fn strangers(name: &'static str, own: &'static str) -> impl Strategy<Value = Str
         ],
         0..=2,
     );
-    (sidecars, init, block(name), labels, pod_spec(name), removals, asked(own)).prop_map(
-        move |(sidecars, init, block, labels, pod_spec, removals, asked)| {
+    (sidecars, init, block(name), labels, pod_spec(name), removals, conditions(own)).prop_map(
+        move |(sidecars, init, block, labels, pod_spec, removals, conditions)| {
             let mut annotations = labels.clone();
-            annotations.as_object_mut().unwrap().extend(asked.annotations.as_object().unwrap().clone());
-            let blocks: Vec<_> = std::iter::once(block).chain(asked.blocks).collect();
+            annotations.as_object_mut().unwrap().extend(conditions.annotations.as_object().unwrap().clone());
+            let blocks: Vec<_> = std::iter::once(block).chain(conditions.blocks).collect();
             format!(
                 "sidecars: {sidecars}\ninitContainers: {init}\nvolumes: {}\nimagePullSecrets: {}\npod: {}\ncontainers: {}\n\
                  remove: {}\n{}",
@@ -39,13 +39,13 @@ fn strangers(name: &'static str, own: &'static str) -> impl Strategy<Value = Str
                 json!({"labels": labels, "annotations": annotations, "spec": pod_spec}),
                 json!(blocks),
                 json!(removals),
-                asked.lines,
+                conditions.lines,
             )
         },
     )
 }
 
-/// What it gives to containers. A port is for one of them.
+/// A block of the rule. A port goes to one container only.
 fn block(name: &'static str) -> impl Strategy<Value = Value> {
     let select = prop::sample::select(vec![
         json!({"all": true}),
@@ -110,8 +110,8 @@ fn pod_spec(name: &'static str) -> impl Strategy<Value = Value> {
     ])
 }
 
-/// The scene with what rules by these names take away.
-fn with_own_things(mut pod: Value, names: &[&str]) -> Value {
+/// The pod with the things that rules of these names remove.
+fn with_things_of_rules(mut pod: Value, names: &[&str]) -> Value {
     for name in names {
         if pod["metadata"]["annotations"].is_null() {
             pod["metadata"]["annotations"] = json!({});
@@ -128,8 +128,8 @@ fn with_own_things(mut pod: Value, names: &[&str]) -> Value {
     pod
 }
 
-/// Takes away what the rule `name` of this `spec` does.
-fn remove_own_things(pod: &mut Value, name: &str, spec: &str) {
+/// Removes from the pod the things that the rule `name` with this `spec` removes.
+fn remove_things_of_rule(pod: &mut Value, name: &str, spec: &str) {
     let (annotation, variable) = (format!("{name}.example.com/gone"), format!("{name}_GONE"));
     if spec.contains(&annotation) {
         pod["metadata"]["annotations"].as_object_mut().unwrap().remove(&annotation).unwrap();
@@ -147,16 +147,16 @@ proptest! {
     #![proptest_config(cases(200))]
 
     #[test]
-    fn without_what_the_status_lists_the_pod_is_what_it_was(
-        scene in scenes(),
-        one in strangers("one", "one."),
-        two in strangers("two", "two."),
+    fn removing_what_the_status_lists_restores_the_pod(
+        request in requests(),
+        one in disjoint_rule("one", "one."),
+        two in disjoint_rule("two", "two."),
     ) {
-        let pod = with_own_things(scene.pod.clone(), &["one", "two"]);
+        let pod = with_things_of_rules(request.pod.clone(), &["one", "two"]);
         let (text, rules) = (pod.to_string(), rules(&(rule("one", &one) + &rule("two", &two))));
-        let subject = scene.creation(&text);
+        let subject = request.creation(&text);
         let mut made: Value = serde_json::from_str(&applied(&rules, &subject)).unwrap();
-        // Both rules may be out: a Job's pod takes no regular sidecar, nobody asks for them.
+        // Both rules may be skipped: for a regular sidecar in a Job's pod, or without opt-in.
         let Some(status) = made["metadata"]["annotations"].as_object_mut().unwrap().remove(STATUS_ANNOTATION) else {
             prop_assert_eq!(made, pod);
             return Ok(());
@@ -168,7 +168,7 @@ proptest! {
         let mut count = 0;
         for (word, (name, spec)) in words(&evaluate(&rules, &subject)).iter().zip([("one", &one), ("two", &two)]) {
             if *word == "applied" {
-                remove_own_things(&mut before, name, spec);
+                remove_things_of_rule(&mut before, name, spec);
                 count += 1;
             }
         }
@@ -180,9 +180,9 @@ proptest! {
     }
 
     #[test]
-    fn a_status_comes_last_and_never_alone(scene in scenes(), specs in specs()) {
+    fn the_status_is_the_last_of_several_operations(request in requests(), specs in specs()) {
         let text: String = specs.iter().zip(["one", "two", "three"]).map(|(spec, name)| rule(name, spec)).collect();
-        let decision = evaluate(&rules(&text), &scene.creation(&scene.pod.to_string()));
+        let decision = evaluate(&rules(&text), &request.creation(&request.pod.to_string()));
         let changes = decision.changes();
         let statuses = changes.iter().filter(|change| &*change.origin.clause == "status").count();
         prop_assert_eq!(statuses, usize::from(!changes.is_empty()));
@@ -191,7 +191,7 @@ proptest! {
     }
 }
 
-/// Takes away what a word of the status names, which is there.
+/// Removes the part that a word of the status names.
 fn remove(pod: &mut Value, word: &str) {
     let (kind, name) = word.split_once(':').unwrap();
     let of_containers = match kind {
@@ -222,7 +222,7 @@ fn remove(pod: &mut Value, word: &str) {
     }
 }
 
-/// Takes away what the last step of `way` names.
+/// Removes the member that the last step of `way` names.
 fn remove_within(place: &mut Value, way: &str) {
     match place {
         Value::Array(items) => {
@@ -237,7 +237,7 @@ fn remove_within(place: &mut Value, way: &str) {
     }
 }
 
-/// Whether this is what people call an item of a list.
+/// Whether the status calls this item `name`.
 fn is_called(item: &Value, name: &str) -> bool {
     let port = || format!("{}/{}", item["containerPort"], item["protocol"].as_str().unwrap_or("TCP"));
     let keys = ["mountPath", "devicePath", "ip"];
@@ -253,7 +253,7 @@ fn is_called(item: &Value, name: &str) -> bool {
     }
 }
 
-/// The pod without the lists and maps that were made to hold something, and those that held nothing before.
+/// The pod without empty lists and maps.
 fn without_empty(value: &Value) -> Value {
     let empty = |value: &Value| {
         value.is_null()
@@ -263,7 +263,7 @@ fn without_empty(value: &Value) -> Value {
     match value {
         Value::Object(members) => {
             let members = members.iter().map(|(name, value)| (name.clone(), without_empty(value)));
-            // An empty source of a volume says something.
+            // An empty source of a volume has a meaning.
             members.filter(|(name, value)| name == "emptyDir" || !empty(value)).collect()
         }
         Value::Array(items) => items.iter().map(without_empty).collect(),

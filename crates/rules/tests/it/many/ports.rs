@@ -1,11 +1,11 @@
-//! Ports that containers of many rules have, or one rule's many ports.
+//! Ports of many rules, and many ports of one rule.
 
 use super::{POD, written};
 use crate::kit::{decide, pod, words};
 
-/// Whether the rule brings many ports shows first at its last sidecar; what its first one listens to is known all the same.
+/// Only the last sidecar has many ports. The index has the ports of the first one as well.
 #[test]
-fn a_port_is_taken_beside_however_many_of_the_same_rule() {
+fn a_port_conflict_is_found_among_many_ports_of_one_rule() {
     let brings = |name: &str, ports: &[usize]| {
         let ports: Vec<_> = ports.iter().map(|port| format!("{{containerPort: {port}}}")).collect();
         format!("{{name: {name}, image: i, ports: [{}]}}", ports.join(", "))

@@ -1,4 +1,4 @@
-//! What expressions are told about the request and the object's owner.
+//! The values of the request and the owner in expressions.
 
 use vestibule_rules::{Resource, Verb};
 
@@ -10,7 +10,7 @@ fn label(resource: Resource, expression: &str) -> String {
     rule("r", &spec)
 }
 
-/// The label `got` that a rule writes into the template of a workload, or into a pod.
+/// The value of `expression`, which a rule writes into the label `got` of a template or pod.
 fn got(resource: Resource, metadata: &str, expression: &str) -> String {
     let template = r#"{"template":{"metadata":{},"spec":{"containers":[]}}}"#;
     let spec = match resource {
@@ -37,7 +37,7 @@ fn an_object_that_nothing_controls_is_an_owner_of_its_own_kind() {
     }
 }
 
-/// `match.ownerKinds` and `owner.kind` are one fact.
+/// `match.ownerKinds` and `owner.kind` have the same value.
 #[test]
 fn the_owner_is_the_same_to_match_and_to_expressions() {
     for (resource, owner, hash, kind) in [
@@ -71,10 +71,10 @@ fn the_group_of_a_resource_is_its_own() {
     }
 }
 
-/// When the second turn begins, the object has two labels: the third rule saw that number although the API server sent one
-/// label and will see three.
+/// At the beginning of the second turn, the object has two labels: the third rule read that number although the API server sent one
+/// label and will get three.
 #[test]
-fn the_object_as_received_stays_the_same_in_every_turn() {
+fn request_object_is_the_same_in_every_turn() {
     let second = rule("a", "when: ['has(object.metadata.labels.one)']\npod: {labels: {two: x}}");
     let first = rule("b", "pod: {labels: {one: x}}");
     let third =

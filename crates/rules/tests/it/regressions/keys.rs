@@ -58,9 +58,9 @@ fn every_kind_of_key_can_be_computed() {
     assert_eq!(spec["containers"][0]["volumeMounts"], json!([{"name": "mine", "mountPath": "/mine/"}]));
 }
 
-/// What a key comes to decides what is the same, as if it had been written out.
+/// A computed key finds the same items as a literal key.
 #[test]
-fn computed_keys_meet_what_is_there() {
+fn computed_keys_find_existing_items() {
     let env = |more: &str| {
         rules(&with(&format!(
             "{more}\ncontainers: [{{select: {{all: true}}, env: [{{name: {{$cel: params.name}}, value: x}}]}}]"
@@ -75,7 +75,7 @@ fn computed_keys_meet_what_is_there() {
         "containers: [{select: {all: true}, ports: [{containerPort: {$cel: params.port}, name: web}]}]",
     ));
     assert_eq!(word(&decide(&listens, &annotated(r#""example.com/app-port":"80""#))), "unchanged");
-    // Of two rules that override one key the later wins, also where only expressions know the key.
+    // The later of two rules that override one key wins, also if the key is computed.
     let over = |value: &str, name: &str| {
         format!(
             "onConflict: override\ncontainers: [{{select: {{all: true}}, env: [{{name: {name}, value: {value}}}]}}]"
@@ -115,7 +115,7 @@ fn keys_that_rules_may_change_are_refused_and_the_reason_said() {
 }
 
 #[test]
-fn computed_keys_that_make_no_pod_leave_the_rule_out() {
+fn invalid_computed_keys_are_an_error_of_the_rule() {
     for (spec, annotations, wanted) in [
         (
             "sidecars: [{name: s, image: 'i:1', ports: [{containerPort: {$cel: params.port}}]}]",
@@ -165,7 +165,7 @@ fn computed_keys_that_make_no_pod_leave_the_rule_out() {
     }
 }
 
-/// A key without a value is no error of a rule whose condition does not hold.
+/// A key without a value is not an error if the condition of the rule is false.
 #[test]
 fn conditions_come_before_keys() {
     let spec = "parameters: [{name: n, type: string, annotation: example.com/n, default: ''}]\n\
@@ -185,9 +185,9 @@ fn the_owner_may_name_a_volume_of_a_template() {
     assert!(made.contains(r#""volumes":[{"name":"web","emptyDir":{}}]"#), "{made}");
 }
 
-/// What one rule writes under a key that only expressions know, another may not remove.
+/// A rule must not remove an item that another rule may add under a computed key.
 #[test]
-fn what_a_computed_key_may_come_to_is_not_removed() {
+fn rules_must_not_remove_what_a_computed_key_may_name() {
     let removes = "remove: [{env: {containers: all, name: B}}]\n";
     let spec = format!(
         "{removes}{PARAMETERS}containers: [{{select: {{all: true}}, env: [{{name: {{$cel: params.name}}, value: x}}]}}]"

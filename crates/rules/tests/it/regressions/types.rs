@@ -16,7 +16,7 @@ const DECLARED: &str = "parameters:\n\
     - {name: names, expr: 'object.spec.containers.map(c, c.name)'}\n\
     - {name: ports, expr: '[params.port, variables.next]'}\n";
 
-/// Code, message and help of what is wrong with these lines of a rule.
+/// Code, message and help of the findings for these lines of a rule.
 fn told(spec: &str) -> Vec<String> {
     let findings = load(&rule("r", &format!("{DECLARED}{spec}"))).err().unwrap_or_default();
     let told = |one: &vestibule_rules::Diagnostic| {
@@ -91,7 +91,7 @@ fn places_are_checked_against_what_expressions_give() {
 }
 
 #[test]
-fn what_may_fit_passes() {
+fn expressions_that_may_have_the_right_type_are_accepted() {
     for spec in [
         env("string(params.port)"),
         env("params.cpu"),
@@ -152,7 +152,7 @@ fn the_parts_of_expressions_are_checked_too() {
     }
 }
 
-/// What is refused fails for every object: the same rules without their declarations, read of the object, fail as they run.
+/// The same rules without declared types, with values from the object, fail when they run.
 #[test]
 fn only_what_fails_for_every_object_is_refused() {
     let web = pod(r#"{"containers":[{"name":"app"}],"port":80,"on":true,"text":"x"}"#);
@@ -178,7 +178,7 @@ fn types_do_not_grow_with_the_number_of_variables() {
     assert_eq!(mistyped(&rule("r", &spec)), 0);
 }
 
-/// The longest chains that an expression may have, of operators, methods, brackets and choices, on a stack as threads have it.
+/// The longest chains of operators, methods, brackets and conditionals that an expression may have, on the stack of a thread.
 #[test]
 fn types_of_the_longest_expressions_need_little_of_the_stack() {
     let operators = format!("size('{}' + 'x') > 0", "x' + '".repeat(100));
@@ -194,7 +194,7 @@ fn types_of_the_longest_expressions_need_little_of_the_stack() {
     assert_eq!(checked, 0);
 }
 
-/// How many expressions are of the wrong type; there may be limits to their length.
+/// The number of expressions with a wrong type. Errors about their length are not counted.
 fn mistyped(text: &str) -> usize {
     let findings = load(text).err().unwrap_or_default();
     findings.iter().filter(|one| one.code().id == "VST0140").count()

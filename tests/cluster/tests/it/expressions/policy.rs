@@ -1,4 +1,4 @@
-//! Expressions as validations of ValidatingAdmissionPolicies: each that does not hold is a warning.
+//! Puts expressions as validations into ValidatingAdmissionPolicies; each that is false is a warning.
 
 use std::time::{Duration, Instant};
 
@@ -13,7 +13,7 @@ use crate::samples::config_map;
 const API: &str = "/apis/admissionregistration.k8s.io/v1";
 const SENTINEL: &str = "the policy is in force";
 
-/// So many expressions to a policy: the API server gives 4,096 characters of warnings, 256 of each.
+/// The expressions of a policy: the API server sends 4,096 characters of warnings, 256 for each.
 const TOGETHER: usize = 10;
 
 /// A policy for the ConfigMap of its name.
@@ -23,7 +23,7 @@ pub(super) struct Policy<'p> {
     expressions: &'p [&'p str],
 }
 
-/// What the API server makes of each of `expressions`.
+/// The results of `expressions` in the API server.
 pub(super) async fn answers(cluster: &Cluster, expressions: &[&str]) -> Vec<Result> {
     let namespace = cluster.namespace(&[]).await;
     let policies = expressions.chunks(TOGETHER).enumerate().map(|(number, expressions)| {
@@ -46,7 +46,7 @@ pub(super) async fn answers(cluster: &Cluster, expressions: &[&str]) -> Vec<Resu
 }
 
 impl Policy<'_> {
-    /// Makes the policy of all expressions that can be read; the indexes of the others.
+    /// Creates the policy of all expressions that compile, and returns the indexes of the others.
     async fn create(&self) -> Vec<usize> {
         let mut unreadable = Vec::new();
         loop {
@@ -95,12 +95,12 @@ impl Policy<'_> {
         })
     }
 
-    /// The pod is a variable of the policy: what is sent would have to be valid, and be given a name.
+    /// The pod is a variable of the policy, since a pod that is sent would have to be valid and would get a name.
     fn written(&self, index: usize) -> String {
         self.expressions[index].replace("object.", "variables.object.")
     }
 
-    /// What is said of each expression as soon as the policy is in force.
+    /// The warnings about the expressions, as soon as the policy is in force.
     async fn answers(&self, namespace: &Namespace, unreadable: &[usize]) -> Vec<Result> {
         let end = Instant::now() + Duration::from_secs(60);
         let warnings = loop {
@@ -114,7 +114,7 @@ impl Policy<'_> {
         };
         let said = |what: &str| warnings.iter().any(|warning| warning.contains(what));
         let answer = |index: usize| {
-            // Of one that fails the API server quotes the beginning.
+            // The API server quotes the beginning of an expression that fails.
             let written: String = self.written(index).chars().take(60).collect();
             match () {
                 () if unreadable.contains(&index) || said(&format!(": expression '{written}")) => {

@@ -1,4 +1,4 @@
-//! What operators, functions and macros make of values.
+//! Operators, functions and macros.
 
 use super::super::refused;
 use super::{all_are, all_fail};

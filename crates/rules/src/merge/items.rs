@@ -1,0 +1,222 @@
+//! Adds items of a rule to a list of the object.
+
+use std::borrow::Cow;
+
+use vestibule_patch::{List, Pointer, Schema, View};
+
+use super::contains::holds;
+use super::draft::{Draft, ShapeError};
+use super::insertions::{self, Insertions};
+use super::item_lookup::ItemLookup;
+use super::list_index::{self, IndexKey};
+use super::overlay_onto::overlay_onto;
+use super::{Failure, Merge, conflict, invalid, json, origin};
+use crate::decision::Origin;
+use crate::diagnostic::shown;
+use crate::overlay::Overlay;
+use crate::rule::{Clause, Item, Policy};
+use crate::subject::{NamedContainer, written};
+
+/// The items of a rule for one list, by what has to be done with them.
+pub(super) struct SortedItems<'r> {
+    /// The number of items in the list.
+    pub(super) length: usize,
+    pub(super) new: Vec<&'r Item>,
+    /// Items that the list has already.
+    pub(super) present: Vec<&'r Item>,
+    /// Items that override the item at an index.
+    overriding: Vec<(usize, &'r Item)>,
+}
+
+impl<'r> Merge<'_, 'r, '_, '_> {
+    pub(super) fn volumes(&mut self) -> Result<(), Failure> {
+        let items = self.not_overridden(&self.rule.volumes, 0, || "volumes".to_owned());
+        if items.is_empty() {
+            return Ok(());
+        }
+        let list = self.context.layout.list("volumes");
+        let schema = self.context.shape.volumes;
+        let sorted = self.sort(&list, "volumes", schema, items)?;
+        self.override_items(&list, schema, &sorted)?;
+        self.draft.known_present().note(sorted.present, None, false);
+        self.draft.known_present().note(sorted.new.iter().copied(), None, true);
+        self.insert(&list, sorted.length, insertions::at(sorted.length, sorted.new))
+    }
+
+    /// The items that no later rule or block overrides.
+    pub(super) fn not_overridden(
+        &self,
+        items: impl IntoIterator<Item = &'r Item>,
+        block: usize,
+        scope: impl Fn() -> String,
+    ) -> Vec<&'r Item> {
+        let overridden = |item: &&Item| self.is_overridden_later(&scope, &item.key, block);
+        items.into_iter().filter(|item| !overridden(item)).collect()
+    }
+
+    /// Whether a later rule or block overrides `key`.
+    pub(super) fn is_overridden_later(
+        &self,
+        scope: impl FnOnce() -> String,
+        key: &str,
+        block: usize,
+    ) -> bool {
+        let later = self.context.overrides.by_later(scope, key, (self.rank, block));
+        let later =
+            later.inspect(|later| self.context.dependencies.borrow_mut().yields_to(self.rank, *later));
+        later.is_some()
+    }
+
+    /// Separates new items from items that the list has, and applies the conflict policy to the latter.
+    pub(super) fn sort(
+        &mut self,
+        list: &Pointer,
+        name: &str,
+        schema: Schema<'_>,
+        items: Vec<&'r Item>,
+    ) -> Result<SortedItems<'r>, Failure> {
+        let mut sorted =
+            SortedItems { length: 0, new: Vec::new(), present: Vec::new(), overriding: Vec::new() };
+        if items.is_empty() {
+            return Ok(sorted);
+        }
+        self.index(list, name, schema, items.iter().map(|item| &item.overlay));
+        let existing = match (self.draft.at(list), self.draft.indexes(list)) {
+            (Some(list), Some(indexes)) => ItemLookup::Indexed(list, indexes),
+            (list, _) => ItemLookup::new(list, schema, items.iter().copied()),
+        };
+        sorted.length = existing.len();
+        for item in items {
+            match existing.find(item, name, schema) {
+                None => sorted.new.push(item),
+                Some((_, found)) if holds(found, item, name, schema.item()) => sorted.present.push(item),
+                Some((index, found)) => match item.policy {
+                    Policy::Keep | Policy::KeepOwn => {}
+                    Policy::Override => sorted.overriding.push((index, item)),
+                    policy => return Err(conflict(item, policy, difference(name, found, item))),
+                },
+            }
+        }
+        Ok(sorted)
+    }
+
+    pub(super) fn override_items(
+        &mut self,
+        list: &Pointer,
+        schema: Schema<'_>,
+        sorted: &SortedItems<'r>,
+    ) -> Result<(), Failure> {
+        for (index, item) in &sorted.overriding {
+            let place = list.item(*index);
+            self.context.ports.take();
+            self.change(&item.clause, |draft, origin| {
+                overlay_onto(draft, &place, &item.overlay, schema.item(), &origin)
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Inserts items one after the other into a list of `length` items. A list that is absent is added as a whole, with the items
+    /// of one field of the rule: sidecars and init containers keep separate origins.
+    pub(super) fn insert(
+        &mut self,
+        list: &Pointer,
+        mut length: usize,
+        mut insertions: Insertions<'r>,
+    ) -> Result<(), Failure> {
+        let Some((_, first)) = insertions.first().copied() else { return Ok(()) };
+        if length == 0 && self.draft.at(list).is_none() {
+            let part = first.clause.list();
+            let same = insertions.iter().take_while(|(_, item)| item.clause.text.starts_with(&*part.text));
+            length = same.count();
+            let rest = insertions.split_off(length);
+            let clause = if length == 1 { first.clause.clone() } else { part };
+            let mut items: Vec<&Item> = Vec::new();
+            for (index, item) in insertions {
+                items.insert(index.min(items.len()), item);
+            }
+            self.change(&clause, |draft, origin| draft.set(list.clone(), json::list(&items)?, origin))?;
+            insertions = rest;
+        }
+        let rule = self.rule;
+        let inserted = self.draft.insert(list, length, &insertions, |item| origin(rule, &item.clause));
+        inserted.map_err(|(item, ShapeError(sentence))| invalid(&item.clause, sentence))
+    }
+
+    /// Builds indexes of `list` for lookups of such `items`, if lookups are frequent.
+    pub(super) fn index<'i>(
+        &mut self,
+        list: &Pointer,
+        name: &str,
+        schema: Schema<'_>,
+        items: impl IntoIterator<Item = &'i Overlay, IntoIter: ExactSizeIterator>,
+    ) {
+        let items = items.into_iter();
+        if !self.uses_indexes && items.len() < list_index::FEW {
+            return;
+        }
+        match schema.list() {
+            // Many items with keys are found in one pass over the list, without an index.
+            List::Map(keys) if self.uses_indexes => self.draft.index(list, &IndexKey::Keys(keys)),
+            List::Map(_) => {}
+            _ => {
+                for key in items.filter_map(|item| IndexKey::of(schema, name, item)) {
+                    self.draft.index(list, &key);
+                }
+            }
+        }
+    }
+
+    /// The containers of `list`, with the names from its index if there is one.
+    pub(super) fn containers(&self, list: &Pointer) -> Vec<NamedContainer<'_>> {
+        let found = self.draft.at(list);
+        let (Some(all), Some(positions)) = (found, self.draft.by_keys(list)) else {
+            return NamedContainer::all(found);
+        };
+        let named = |(name, view)| NamedContainer { name: Cow::Borrowed(name), view };
+        positions.keys().zip(all.iter()).map(named).collect()
+    }
+
+    /// The container `name` of `list`; if several have the name, the last one.
+    pub(super) fn container(&self, list: &Pointer, name: &str) -> Option<View<'_>> {
+        match self.draft.by_keys(list) {
+            Some(positions) => self.draft.at(list)?.item(positions.find(name)?),
+            None => {
+                self.existing(list).filter(|one| written(Some(*one), "name").as_deref() == Some(name)).last()
+            }
+        }
+    }
+
+    /// The items of `list`.
+    pub(super) fn existing<'e>(&'e self, list: &Pointer) -> impl Iterator<Item = View<'e>> + use<'e> {
+        self.draft.at(list).into_iter().flat_map(View::iter)
+    }
+
+    /// Changes the draft, with `clause` as the origin of the operations.
+    pub(super) fn change(
+        &mut self,
+        clause: &Clause,
+        change: impl FnOnce(&mut Draft<'_>, Origin) -> Result<(), ShapeError>,
+    ) -> Result<(), Failure> {
+        change(self.draft, origin(self.rule, clause))
+            .map_err(|ShapeError(sentence)| invalid(clause, sentence))
+    }
+}
+
+/// The conflict between `item` and the item `found` of the object.
+fn difference(list: &str, found: View<'_>, item: &Item) -> String {
+    let key = &item.key;
+    match list {
+        "volumes" => {
+            let here = found.entries().into_iter().map(|(name, _)| shown(&name));
+            let wanted = item.overlay.members().iter().map(|member| member.name.clone());
+            let here = here.filter(|name| name != "name").collect::<Vec<_>>().join(", ");
+            let wanted = wanted.filter(|name| name != "name").collect::<Vec<_>>().join(", ");
+            format!("volume `{key}` exists already and differs (`{here}` in the pod, `{wanted}` in the rule)")
+        }
+        "containers" | "initContainers" => format!("container `{key}` exists already and differs"),
+        "env" => format!("variable `{key}` has another value already"),
+        "volumeMounts" => format!("something else is mounted at `{key}` already"),
+        _ => format!("`{key}` in `{list}` exists already and differs"),
+    }
+}

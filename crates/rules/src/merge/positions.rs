@@ -1,0 +1,163 @@
+//! Checks and restores the `position` of injected containers. Other webhooks may have inserted containers since an earlier call.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use vestibule_patch::View;
+
+use super::contains::contains;
+use super::draft::Draft;
+use crate::decision::Origin;
+use crate::diagnostic::shown;
+use crate::pod::Shape;
+use crate::rule::{ContainerPosition, Injected, Rule};
+use crate::subject::{Layout, text};
+
+/// Warnings about containers of `rules` that are no longer at their positions.
+pub(crate) fn position_warnings(
+    rules: &[&Rule],
+    layout: &Layout,
+    shape: &Shape,
+    draft: &Draft<'_>,
+) -> Vec<String> {
+    let mut warnings = Vec::new();
+    if !rules.iter().flat_map(|rule| &rule.injected).any(|one| one.position_at.is_some()) {
+        return warnings;
+    }
+    let anchored = Anchored::new(rules, layout, shape, draft);
+    for rule in rules {
+        for one in rule.injected.iter().filter(|one| one.position_at.is_some()) {
+            if let Some((other, side)) = anchored.violation(one) {
+                warnings.push(format!(
+                    "anchor_violated: `{}` stands {side} container `{}` in `{}`, against the position that rule {} \
+                     gives it; nothing was moved",
+                    shown(other),
+                    one.item.key,
+                    one.list,
+                    rule.name,
+                ));
+            }
+        }
+    }
+    warnings
+}
+
+/// Moves containers of `rules` with a `strict` position back to it. Other containers are not moved.
+pub(crate) fn restore_strict_positions(
+    rules: &[&Rule],
+    layout: &Layout,
+    shape: &Shape,
+    draft: &mut Draft<'_>,
+) {
+    if !rules.iter().flat_map(|rule| &rule.injected).any(|one| one.strict) {
+        return;
+    }
+    let mut anchored = Anchored::new(rules, layout, shape, draft);
+    for (rule, one) in anchored.strict() {
+        let Some((from, to)) = anchored.put_back(one) else { continue };
+        let origin = Origin {
+            rule: Arc::clone(&rule.name),
+            clause: format!("{}.position", one.item.clause.text).into(),
+            source: Arc::clone(&rule.source),
+            line: one.position_at.unwrap_or(one.item.clause.at).line,
+        };
+        // Both indices exist, so the operation succeeds.
+        let _ = draft.shift(&layout.list(one.list), from, to, origin);
+    }
+}
+
+struct Anchored<'a> {
+    rules: &'a [&'a Rule],
+    /// The names of all injected containers.
+    injected_names: HashSet<&'a str>,
+    /// The injected containers that have a position and are in the object with their contents. A container of the same name that
+    /// the rule kept is not one of them.
+    ours: HashSet<(&'static str, &'a str)>,
+    /// The names of the containers in each list.
+    names: HashMap<&'static str, Vec<String>>,
+}
+
+impl<'a> Anchored<'a> {
+    fn new(rules: &'a [&'a Rule], layout: &Layout, shape: &Shape, draft: &Draft<'_>) -> Self {
+        let injected = || rules.iter().flat_map(|rule| &rule.injected);
+        let injected_names = injected().map(|one| one.item.key.as_str()).collect();
+        let container = shape.container;
+        let (mut ours, mut names) = (HashSet::new(), HashMap::new());
+        for list in ["initContainers", "containers"] {
+            let existing = draft.at(&layout.list(list)).map(View::items).unwrap_or_default();
+            let named: Vec<String> =
+                existing.iter().map(|one| text(Some(*one), "name").unwrap_or_default()).collect();
+            let by_name: HashMap<&str, View<'_>> =
+                named.iter().map(String::as_str).zip(existing.iter().copied()).collect();
+            for one in injected().filter(|one| one.list == list && one.position_at.is_some()) {
+                let found = by_name.get(one.item.key.as_str());
+                if found.is_some_and(|found| contains(*found, &one.item.overlay, list, container)) {
+                    ours.insert((list, one.item.key.as_str()));
+                }
+            }
+            names.insert(list, named);
+        }
+        Self { rules, injected_names, ours, names }
+    }
+
+    /// A container that is on the wrong side of `one`, and the side.
+    fn violation(&self, one: &Injected) -> Option<(&str, &'static str)> {
+        self.ours.contains(&(one.list, one.item.key.as_str())).then_some(())?;
+        let names = self.names.get(one.list)?;
+        let index = names.iter().position(|name| *name == one.item.key)?;
+        let (mut before, mut after) = (names.iter().take(index), names.iter().skip(index + 1));
+        let foreign = |name: &&String| !self.injected_names.contains(name.as_str());
+        let (other, side) = match &one.position {
+            ContainerPosition::First => (before.find(foreign), "before"),
+            ContainerPosition::Last => (after.find(foreign), "behind"),
+            ContainerPosition::Before(anchor) => (before.find(|name| *name == anchor), "before"),
+            ContainerPosition::After(anchor) => (after.find(|name| *name == anchor), "behind"),
+        };
+        other.map(|other| (other.as_str(), side))
+    }
+
+    /// Moves `one` in `names` to its position. Returns the indices of the move, if it is needed.
+    fn put_back(&mut self, one: &Injected) -> Option<(usize, usize)> {
+        self.violation(one)?;
+        let names = self.names.get_mut(one.list)?;
+        let from = names.iter().position(|name| *name == one.item.key)?;
+        let name = names.remove(from);
+        let at = |anchor: &String| names.iter().position(|name| name == anchor);
+        let foreign = |name: &String| !self.injected_names.contains(name.as_str());
+        let to = match &one.position {
+            ContainerPosition::First => names.iter().position(foreign),
+            ContainerPosition::Last => names.iter().rposition(foreign).map(|last| last + 1),
+            ContainerPosition::Before(anchor) => at(anchor),
+            ContainerPosition::After(anchor) => at(anchor).map(|index| index + 1),
+        };
+        let to = to.unwrap_or(from);
+        names.insert(to, name);
+        (from != to).then_some((from, to))
+    }
+
+    /// The containers with a strict position, each after the container that its position refers to. If several rules inject a
+    /// container, the last one counts.
+    fn strict(&self) -> Vec<(&'a Rule, &'a Injected)> {
+        let all = self.rules.iter().flat_map(|rule| rule.injected.iter().map(|one| (*rule, one)));
+        let strict: Vec<_> = all.filter(|(_, one)| one.strict).collect();
+        let by_name: HashMap<&str, _> =
+            strict.iter().map(|(rule, one)| (one.item.key.as_str(), (*rule, *one))).collect();
+        let mut seen = HashSet::new();
+        let mut sorted = Vec::new();
+        for (_, one) in strict {
+            let mut chain = Vec::new();
+            let mut name = Some(one.item.key.as_str());
+            while let Some(next) = name.and_then(|name| by_name.get(name))
+                && seen.insert(next.1.item.key.as_str())
+            {
+                chain.push(*next);
+                name = match &next.1.position {
+                    ContainerPosition::Before(anchor) | ContainerPosition::After(anchor) => Some(anchor),
+                    ContainerPosition::First | ContainerPosition::Last => None,
+                };
+            }
+            sorted.extend(chain.into_iter().rev());
+        }
+        sorted
+    }
+}

@@ -1,0 +1,40 @@
+//! The label selector of a workload: rules must not change labels by which the workload finds its pods.
+
+use vestibule_patch::View;
+
+use super::contains::present;
+use super::{Failure, Merge, invalid};
+use crate::rule::{Part, Policy};
+use crate::subject::text;
+
+impl Merge<'_, '_, '_, '_> {
+    /// The API server refuses a workload whose selector does not match the labels of its template.
+    pub(super) fn verify_selector(&self) -> Result<(), Failure> {
+        if self.context.layout.selector.is_none() {
+            return Ok(());
+        }
+        let labels = self.draft.at(&self.context.layout.metadata.child("labels"));
+        for Part { item, .. } in self.rule.metadata.iter().filter(|part| part.path == ["labels"]) {
+            let is_kept = match labels.and_then(|labels| present(labels, &item.key)) {
+                Some(found) => {
+                    item.policy != Policy::Override || item.overlay.as_text() == found.as_str().as_deref()
+                }
+                None => false,
+            };
+            if !is_kept && self.selects_by_label(&item.key) {
+                let sentence = format!("the workload selects its pods by label `{}`", item.key);
+                return Err(invalid(&item.clause, sentence));
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether the workload selects its pods by the label `key`.
+    pub(super) fn selects_by_label(&self, key: &str) -> bool {
+        let selector = self.context.layout.selector.as_ref().and_then(|selector| self.draft.at(selector));
+        let Some(selector) = selector else { return false };
+        let expressions = present(selector, "matchExpressions").map(View::items).unwrap_or_default();
+        present(selector, "matchLabels").is_some_and(|labels| present(labels, key).is_some())
+            || expressions.into_iter().any(|one| text(Some(one), "key").as_deref() == Some(key))
+    }
+}

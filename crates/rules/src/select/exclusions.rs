@@ -1,0 +1,95 @@
+//! Objects that every rule skips: built-in exclusions, and the exemptions of `InjectorSettings`.
+
+use vestibule_patch::Document;
+
+use super::{MatchContext, Skip};
+use crate::decision::Reason;
+use crate::diagnostic::shown;
+use crate::rule::Resource;
+use crate::settings::Exemption;
+use crate::subject::{Subject, text};
+
+pub(crate) const SYSTEM_NAMESPACES: &[&str] = &["kube-node-lease", "kube-public", "kube-system"];
+
+/// The annotation of static pods, which belong to their kubelet.
+pub const MIRROR_ANNOTATION: &str = "kubernetes.io/config.mirror";
+
+/// The label of the injector's own pods, which rules skip.
+pub const OWN_POD_LABEL: &str = concat!(group!(), "/injector");
+
+impl MatchContext<'_> {
+    pub(super) fn exclusion(&self) -> Option<Skip> {
+        let received = self.received;
+        let skip = |reason, sentence: String| Some(Skip::new(reason, None, sentence));
+        let Subject { namespace, resource, subresource, .. } = *self.subject;
+        if SYSTEM_NAMESPACES.contains(&namespace) {
+            return skip(
+                Reason::ExcludedSystemNamespace,
+                format!("{namespace} belongs to the cluster itself"),
+            );
+        }
+        if self.own_namespace == Some(namespace) && !self.settings.injects_own_namespace() {
+            let sentence = format!(
+                "{namespace} is the injector's own namespace, and its settings do not say `ownNamespace: inject`"
+            );
+            return skip(Reason::ExcludedOwnNamespace, sentence);
+        }
+        if !subresource.is_empty() {
+            let sentence = format!("rules do not change the subresource {}", shown(subresource));
+            return skip(Reason::ExcludedSubresource, sentence);
+        }
+        if !resource.verbs().contains(&self.subject.verb) {
+            let sentence = format!("rules do not change {} under this operation", resource.as_str());
+            return skip(Reason::ExcludedOperation, sentence);
+        }
+        if received.annotation(MIRROR_ANNOTATION).is_some() {
+            return skip(Reason::ExcludedMirrorPod, "a static pod belongs to its kubelet".to_owned());
+        }
+        if received.label(OWN_POD_LABEL) == Some("true") {
+            return skip(Reason::ExcludedOwnPod, "the pod belongs to the injector itself".to_owned());
+        }
+        if received.is_being_deleted() {
+            return skip(Reason::ExcludedDeletion, "the object is being deleted".to_owned());
+        }
+        if resource == Resource::ReplicaSets && received.owner().is_some() {
+            // A Deployment finds its ReplicaSet by comparing templates. If the template differed, the Deployment would create
+            // another ReplicaSet, and so on without end.
+            let sentence = "its controller requires the template to stay unchanged".to_owned();
+            return skip(Reason::ExcludedControlled, sentence);
+        }
+        None
+    }
+
+    pub(super) fn exemption(&self) -> Option<Skip> {
+        let found = self.settings.exemptions().iter().enumerate().find(|(_, one)| self.is_exempt(one));
+        found.map(|(index, exemption)| {
+            let place = format!("exemptions[{index}], {}:{}", exemption.source(), exemption.position().line);
+            let sentence = match exemption.reason() {
+                "" => format!("an administrator exempts it ({place})"),
+                reason => format!("an administrator exempts it: {} ({place})", shown(reason)),
+            };
+            Skip::new(Reason::Exempted, None, sentence)
+        })
+    }
+
+    fn is_exempt(&self, exemption: &Exemption) -> bool {
+        let namespaces = exemption.namespaces();
+        // Labels of a namespace that are not known match no exemption.
+        let label_of_namespace = |key: &str| self.subject.facts?.labels.get(key);
+        (namespaces.is_empty() || namespaces.iter().any(|name| name == self.subject.namespace))
+            && exemption.object_labels().all(|(key, value)| self.received.label(key) == Some(value))
+            && exemption
+                .namespace_labels()
+                .all(|(key, value)| label_of_namespace(key).is_some_and(|found| found == value))
+            && (exemption.users().is_empty() || self.user_is_one_of(exemption.users()))
+    }
+
+    fn user_is_one_of(&self, users: &[String]) -> bool {
+        let Some(info) = self.subject.user.and_then(|info| Document::parse(info).ok()) else { return false };
+        let Some(name) = text(Some(info.view()), "username") else { return false };
+        users.iter().any(|user| match user.strip_suffix('*') {
+            Some(start) => name.starts_with(start),
+            None => *user == name,
+        })
+    }
+}

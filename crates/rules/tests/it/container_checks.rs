@@ -1,0 +1,62 @@
+//! A result that the API server would refuse is an error of the rule.
+
+use crate::kit::{decide, pod, rule, rules, word};
+
+fn outcome(lines: &str, spec: &str) -> &'static str {
+    word(&decide(&rules(&rule("r", lines)), &pod(spec)))
+}
+
+#[test]
+fn requests_stay_within_limits() {
+    let block =
+        |resources: &str| format!("containers:\n- select: {{all: true}}\n  resources: {{{resources}}}");
+    let with =
+        |resources: &str| format!(r#"{{"containers":[{{"name":"app","resources":{{{resources}}}}}]}}"#);
+    for (rule, theirs, expected) in [
+        ("requests: {cpu: 100m}", r#""limits":{"cpu":"50m"}"#, "error"),
+        ("requests: {cpu: 100m}", r#""limits":{"cpu":"0.1"}"#, "applied"),
+        ("limits: {memory: 1Gi}", r#""requests":{"memory":"2Gi"}"#, "error"),
+        ("requests: {example.com/gpu: 1}", "", "error"),
+        ("requests: {example.com/gpu: 1}, limits: {example.com/gpu: 2}", "", "error"),
+        ("requests: {example.com/gpu: 1}, limits: {example.com/gpu: 1}", "", "applied"),
+        ("limits: {hugepages-2Mi: 4Mi}", r#""requests":{"hugepages-2Mi":"2Mi"}"#, "error"),
+        // Errors in containers that no rule touches are not reported.
+        ("requests: {memory: 1Gi}", r#""requests":{"cpu":"2"},"limits":{"cpu":"1"}"#, "applied"),
+    ] {
+        assert_eq!(outcome(&block(rule), &with(theirs)), expected, "{rule} {theirs}");
+    }
+    let sidecar = "sidecars: [{name: s, image: i, resources: {requests: {cpu: 2}, limits: {cpu: 1}}}]";
+    assert_eq!(outcome(sidecar, "{}"), "error");
+}
+
+#[test]
+fn privileges_do_not_contradict_each_other() {
+    let block = "containers:\n- select: {all: true}\n  securityContext: {allowPrivilegeEscalation: false}";
+    for (theirs, expected) in [
+        (r#"{"privileged":true}"#, "error"),
+        (r#"{"capabilities":{"add":["CAP_SYS_ADMIN"]}}"#, "error"),
+        // The API server accepts this.
+        (r#"{"capabilities":{"add":["SYS_ADMIN"]}}"#, "applied"),
+        (r#"{"capabilities":{"add":["CHOWN"]}}"#, "applied"),
+        (r#"{"allowPrivilegeEscalation":true}"#, "unchanged"),
+    ] {
+        let spec = format!(r#"{{"containers":[{{"name":"app","securityContext":{theirs}}}]}}"#);
+        assert_eq!(outcome(block, &spec), expected, "{theirs}");
+    }
+}
+
+#[test]
+fn probes_are_for_containers_that_do_not_end() {
+    let block = "containers:\n- select: {all: true, init: true}\n  readinessProbe: {tcpSocket: {port: 80}}";
+    let spec = |more: &str| {
+        format!(r#"{{"containers":[{{"name":"app"}}],"initContainers":[{{"name":"init"{more}}}]}}"#)
+    };
+    assert_eq!(outcome(block, &spec("")), "error");
+    assert_eq!(outcome(block, &spec(r#","restartPolicy":"Always""#)), "applied");
+}
+
+#[test]
+fn block_devices_have_volumes() {
+    let block = "containers:\n- select: {all: true}\n  volumeDevices: [{name: gone, devicePath: /dev/x}]";
+    assert_eq!(outcome(block, r#"{"containers":[{"name":"app"}]}"#), "error");
+}
