@@ -7,11 +7,11 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::corpus::{SAMPLE_PODS, SamplePod};
-use crate::RULE_KEY_PREFIX;
 use crate::expression::{ITEM, Requirement, SharedBudget};
 use crate::parameter::{AnnotationSource, Parameter};
 use crate::rule::{Resource, Rule};
 use crate::subject::NamespaceFacts;
+use crate::well_known::RULE_KEY_PREFIX;
 use crate::yaml::quote;
 
 /// A request that some rules apply to.
