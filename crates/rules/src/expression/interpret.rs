@@ -76,7 +76,7 @@ impl<'e> Interpreter<'e> {
         // `request.name` must not compute `request.object`.
         if let Expr::Ident(name) = &select.operand.expr
             && self.local(name).is_none()
-            && let Some(member) = self.scope.member(name, &select.field)?
+            && let Some(member) = self.member(name, &select.field)?
         {
             return if select.test { Ok(Value::Bool(true)) } else { Ok(member) };
         }
@@ -94,6 +94,23 @@ impl<'e> Interpreter<'e> {
                 "there is no field `{name}`; `.?{name}` asks for one that may be absent"
             ))
         })
+    }
+
+    /// The member `field` of a variable whose members are computed one by one.
+    fn member(&self, name: &str, field: &str) -> Result<Option<Value>> {
+        if name != "variables" {
+            return self.scope.member(name, field);
+        }
+        let (index, variable, computed) = self.scope.rule_variable(field)?;
+        if computed.is_some() {
+            return Ok(computed);
+        }
+        // A variable names only earlier variables, so the recursion ends.
+        let mut interpreter = Interpreter::new(self.scope);
+        let value = interpreter.value(&variable.expression.tree).map_err(|error| error.within(field))?;
+        self.scope.budget.read(&value)?;
+        self.scope.keep(index, value.clone());
+        Ok(Some(value))
     }
 
     fn list(&mut self, written: &'e ListExpr) -> Result<Value> {

@@ -2,8 +2,8 @@
 
 use kube_cel::cel::common::ast::{CallExpr, EntryExpr, Expr, IdedExpr, LiteralValue, SelectExpr};
 
-use super::Variable;
 use super::budget::SharedBudget;
+use super::compiled::Variable;
 use super::functions::{self, Form, MACROS, Pattern, TABLE};
 use super::scope::{MEMBERS_ONLY, VARIABLES};
 use super::types::Type;

@@ -2,7 +2,7 @@
 
 use kube_cel::cel::common::ast::{CallExpr, Expr, IdedExpr, LiteralValue, operators as op};
 
-use super::{Expression, Variable};
+use super::compiled::{Expression, Variable};
 
 /// A field that a condition asks for.
 pub(crate) struct Requirement {

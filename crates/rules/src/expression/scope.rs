@@ -6,10 +6,9 @@ use std::collections::{BTreeMap, HashMap};
 use kube_cel::cel::Value;
 use vestibule_patch::{Document, View};
 
-use super::Variable;
 use super::budget::{Budget, SharedBudget};
+use super::compiled::Variable;
 use super::error::EvaluationError;
-use super::interpret::Interpreter;
 use super::object_value::{ObjectValue, object};
 use super::values::{map, text, value};
 use crate::rule::Verb;
@@ -109,32 +108,30 @@ impl<'e> Scope<'e> {
         })
     }
 
-    /// The member `field` of the variable `name`; `None` where the variable has a value of its own.
+    /// The member `field` of `params` or `request`; `None` for other variables.
     pub(super) fn member(&self, name: &str, field: &str) -> Result<Option<Value>, EvaluationError> {
         let missing = || EvaluationError::failed(format!("`{name}` has no `{field}`"));
         match name {
             "params" => self.parameters.get(field).cloned().ok_or_else(missing).map(Some),
-            "variables" => self.rule_variable(field).map(Some),
             "request" => self.request_member(field).ok_or_else(missing).map(Some),
             _ => Ok(None),
         }
     }
 
-    fn rule_variable(&self, name: &str) -> Result<Value, EvaluationError> {
-        let Some((index, variable)) =
-            self.variables.iter().enumerate().find(|(_, variable)| variable.name == name)
-        else {
-            return Err(EvaluationError::failed(format!("there is no variable `{name}`")));
-        };
-        if let Some(value) = self.computed.borrow().get(&index) {
-            return Ok(value.clone());
-        }
-        // A variable names only earlier variables, so the recursion ends.
-        let value =
-            Interpreter::new(self).value(&variable.expression.tree).map_err(|error| error.within(name))?;
-        self.budget.read(&value)?;
-        self.computed.borrow_mut().insert(index, value.clone());
-        Ok(value)
+    /// The variable `name` of the rule with its index, and its value if that was computed before.
+    pub(super) fn rule_variable(
+        &self,
+        name: &str,
+    ) -> Result<(usize, &'e Variable, Option<Value>), EvaluationError> {
+        let found = self.variables.iter().enumerate().find(|(_, variable)| variable.name == name);
+        let (index, variable) =
+            found.ok_or_else(|| EvaluationError::failed(format!("there is no variable `{name}`")))?;
+        Ok((index, variable, self.computed.borrow().get(&index).cloned()))
+    }
+
+    /// Keeps the value of the variable with this index.
+    pub(super) fn keep(&self, index: usize, value: Value) {
+        self.computed.borrow_mut().insert(index, value);
     }
 
     fn request_member(&self, field: &str) -> Option<Value> {

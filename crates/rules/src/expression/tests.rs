@@ -45,7 +45,7 @@ fn evaluate(text: &str) -> Result<Value, EvaluationError> {
     let request_scope = RequestScope::new(&subject, document.view(), &total);
     let variables = names();
     let scope = Scope::new(&request_scope, document.view(), &object, &parameters, &variables);
-    super::Interpreter::new(&scope).value(&expression.tree)
+    super::interpret::Interpreter::new(&scope).value(&expression.tree)
 }
 
 #[track_caller]

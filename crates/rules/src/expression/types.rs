@@ -3,6 +3,7 @@
 //!
 //! Only a part that fails for every object is reported. It is reported even where `||` or `&&` would ignore the error.
 
+mod checks;
 mod infer;
 mod signatures;
 
@@ -10,10 +11,8 @@ use std::sync::Arc;
 
 use kube_cel::cel::Value;
 
-use super::lint::Declared;
-use super::{Expression, values};
-use crate::overlay::Overlay;
-use infer::Checker;
+use super::values;
+pub(crate) use infer::Mismatch;
 pub(super) use signatures::{Argument, ResultType};
 
 /// How deep lists in lists keep the type of their items. Variables can nest lists without end.
@@ -39,52 +38,6 @@ pub(crate) enum Type {
     Opaque,
     List(Box<Type>),
     Optional(Box<Type>),
-}
-
-/// A part of an expression that fails for every object.
-pub(crate) struct Mismatch {
-    pub(crate) message: String,
-    pub(crate) help: &'static str,
-}
-
-impl Expression {
-    /// Infers its type in a rule with the names `declared`.
-    pub(crate) fn check(&mut self, declared: Declared<'_>) -> Result<(), Mismatch> {
-        self.result = Checker::new(declared).check(&self.tree)?;
-        Ok(())
-    }
-
-    /// An example of its values, where all of them have the same type. Of an optional it is the content.
-    pub(crate) fn sample(&self) -> Option<Overlay> {
-        // No check of a text's content applies to an example.
-        match self.result.text() {
-            Some(text) => Some(text),
-            None => values::overlay(&self.result.sample()?, &self.field).ok().flatten(),
-        }
-    }
-
-    /// Why it cannot be a condition.
-    pub(crate) fn condition_mismatch(&self) -> Option<Mismatch> {
-        let given = match &self.result {
-            Type::Any | Type::Never | Type::Bool => return None,
-            given => given.words(),
-        };
-        Some(Mismatch { message: format!("a condition is true or false, and this is {given}"), help: "" })
-    }
-
-    /// Why its field can hold none of its values.
-    pub(crate) fn field_mismatch(&self) -> Option<Mismatch> {
-        let message =
-            |kind: &str| format!("an expression gives single values and lists of them, and this is {kind}");
-        let sentence = match &self.result {
-            given if given.text().is_some() => return None,
-            given @ (Type::Opaque | Type::Duration) => message(given.words()),
-            given => values::overlay(&given.sample()?, &self.field).err()?.sentence(),
-        };
-        let message = sentence.split_once("; ").map_or(sentence.as_str(), |(message, _)| message).to_owned();
-        let single = !matches!(self.result, Type::Map | Type::Null | Type::List(_) | Type::Optional(_));
-        Some(Mismatch { message, help: if single { "string" } else { "" } })
-    }
 }
 
 impl Type {
@@ -115,16 +68,6 @@ impl Type {
             (Self::Optional(one), Self::Optional(other)) => Self::optional(one.or(*other)),
             (one, other) if one == other => one,
             _ => Self::Any,
-        }
-    }
-
-    /// An example of a text, of a list of texts, or of an optional text.
-    fn text(&self) -> Option<Overlay> {
-        match self {
-            Self::Text => Some(Overlay::Text("x".to_owned())),
-            Self::List(item) => item.text().map(|item| Overlay::List(vec![item])),
-            Self::Optional(inner) => inner.text(),
-            _ => None,
         }
     }
 

@@ -5,10 +5,16 @@ use kube_cel::cel::common::ast::{
     operators as op,
 };
 
+use super::Type;
 use super::signatures::{Argument, ResultType};
-use super::{Mismatch, Type};
 use crate::expression::functions::{self, Form, Function};
 use crate::expression::lint::Declared;
+
+/// A part of an expression that fails for every object.
+pub(crate) struct Mismatch {
+    pub(crate) message: String,
+    pub(crate) help: &'static str,
+}
 
 /// Walks one expression.
 pub(super) struct Checker<'c> {

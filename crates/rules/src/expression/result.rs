@@ -1,0 +1,96 @@
+//! Evaluates an expression: to the truth of a condition, or to the overlay that a rule adds to a field.
+
+use kube_cel::cel::Value;
+
+use super::compiled::Expression;
+use super::error::EvaluationError;
+use super::interpret::Interpreter;
+use super::scope::Scope;
+use super::values::{as_optional, kind};
+use crate::load::check;
+use crate::overlay::Overlay;
+use crate::pod;
+
+/// The longest text that an expression may result in, in bytes: the API server's limit for all annotations of an object.
+const MAX_TEXT: usize = 256 * 1024;
+
+/// The longest list that an expression may result in.
+const MAX_ITEMS: usize = 1_000;
+
+impl Expression {
+    /// The value of a condition.
+    pub(crate) fn holds(&self, scope: &Scope<'_>) -> Result<bool, EvaluationError> {
+        match Interpreter::new(scope).value(&self.tree)? {
+            Value::Bool(truth) => Ok(truth),
+            other => {
+                let found = kind(&other);
+                Err(EvaluationError::failed(format!("a condition is true or false, and this is {found}")))
+            }
+        }
+    }
+
+    /// The value for its field; `None` leaves the field out.
+    pub(crate) fn overlay(&self, scope: &Scope<'_>) -> Result<Option<Overlay>, EvaluationError> {
+        let value = Interpreter::new(scope).value(&self.tree)?;
+        scope.budget.read(&value)?;
+        let overlay = overlay(&value, &self.field)?;
+        match overlay {
+            None | Some(Overlay::List(_)) if self.is_key => Err(EvaluationError::failed(format!(
+                "`{}` tells the items of a list apart, so it needs a single value",
+                self.field
+            ))),
+            overlay => Ok(overlay),
+        }
+    }
+}
+
+/// The overlay for the field `name`: a single value or a list of single values. `None` leaves the field out.
+pub(super) fn overlay(result: &Value, name: &str) -> Result<Option<Overlay>, EvaluationError> {
+    match (as_optional(result), result) {
+        (Some(inner), _) => inner.map_or(Ok(None), |inner| overlay(inner, name)),
+        (None, Value::List(items)) => {
+            if items.len() > MAX_ITEMS {
+                return Err(EvaluationError::failed(format!(
+                    "`{name}` would get more than {MAX_ITEMS} items"
+                )));
+            }
+            let items = items.iter().map(|item| single(item, name)).collect::<Result<Vec<_>, _>>()?;
+            Ok(Some(Overlay::List(items)))
+        }
+        (None, other) => single(other, name).map(Some),
+    }
+}
+
+fn single(value: &Value, name: &str) -> Result<Overlay, EvaluationError> {
+    let textual = pod::is_text(name) || pod::is_text_map(name) && !pod::is_quantity(name);
+    match value {
+        Value::String(text) if text.len() > MAX_TEXT => {
+            Err(EvaluationError::failed(format!("`{name}` would get a text of more than {MAX_TEXT} bytes")))
+        }
+        Value::String(text) => {
+            let checked = if pod::is_quantity(name) {
+                check::quantity(text)
+            } else if matches!(name, "labels" | "matchLabels" | "nodeSelector") {
+                check::label(text)
+            } else {
+                Ok(())
+            };
+            checked.map_err(|wanted| EvaluationError::failed(format!("`{name}` wants {wanted}")))?;
+            Ok(Overlay::Text(text.to_string()))
+        }
+        Value::Int(_) | Value::UInt(_) | Value::Float(_) | Value::Bool(_) if textual => {
+            let message =
+                format!("`{name}` wants text, and this is {}; `string()` makes it text", kind(value));
+            Err(EvaluationError::failed(message))
+        }
+        Value::Int(number) if pod::is_quantity(name) => Ok(Overlay::Text(number.to_string())),
+        Value::Int(number) => Ok(Overlay::Literal(number.to_string())),
+        Value::UInt(number) => Ok(Overlay::Literal(number.to_string())),
+        Value::Float(number) if number.is_finite() => Ok(Overlay::Literal(number.to_string())),
+        Value::Bool(truth) => Ok(Overlay::Literal(truth.to_string())),
+        other => Err(EvaluationError::failed(format!(
+            "an expression gives single values and lists of them, and this is {}",
+            kind(other)
+        ))),
+    }
+}
