@@ -277,7 +277,11 @@ mod tests {
         };
         assert_eq!(find(true).await, Ok("home".to_owned()), "without a token this is no pod");
         std::fs::write(folder.path().join("token"), "t").unwrap();
-        assert_eq!(find(false).await, Ok("home".to_owned()), "without KUBERNETES_SERVICE_HOST this is no pod");
+        assert_eq!(
+            find(false).await,
+            Ok("home".to_owned()),
+            "without KUBERNETES_SERVICE_HOST this is no pod"
+        );
         let error = find(true).await.unwrap_err();
         assert!(error.contains("cannot be used") && error.contains("ca.crt"), "{error}");
     }

@@ -119,7 +119,7 @@ impl Report {
     }
 }
 
-/// By bytes, and whole letters.
+/// SnapshotSource bytes, and whole letters.
 fn short(mut note: String) -> String {
     let letters = note.char_indices().map(|(at, letter)| at + letter.len_utf8());
     let end = letters.take_while(|end| *end <= LONGEST_NOTE).last().unwrap_or_default();

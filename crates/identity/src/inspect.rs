@@ -110,7 +110,7 @@ fn authority(ring: &Ring, ca: &AuthorityFacts) -> AuthorityReport {
         not_after: time(ca.not_after),
         held_since: ca.held.map(time),
         trusted_until: until.map(time),
-        crossed_by: ca.bridge.map(|bridge| bridge.issuer.to_string()),
+        crossed_by: ca.cross_signature.map(|cross_signature| cross_signature.issuer.to_string()),
     }
 }
 

@@ -35,8 +35,8 @@ mod error;
 pub mod events;
 mod folder;
 mod inspect;
-mod knobs;
 mod local;
+mod log_throttle;
 mod mounted;
 mod name;
 mod observer;
@@ -49,12 +49,12 @@ mod registration;
 mod request;
 #[cfg(feature = "rustls")]
 mod resolver;
+mod ring_options;
 mod self_managed;
 mod settings;
 mod source;
 mod status;
 mod time;
-mod trouble;
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -67,7 +67,6 @@ pub use inspect::{
     AuthorityReport, EntryReport, InspectError, InspectReport, Inspection, RegistrationReport, RingReport,
     RingState,
 };
-pub use knobs::{KnobError, Knobs};
 pub use local::Local;
 pub use mounted::{Mounted, MountedFiles};
 pub use name::{NameError, NamespacedName, RegistrationKind, RegistrationName};
@@ -80,6 +79,7 @@ pub use probe::{Cause, Probe, ProbeError, Probed, Refusal};
 pub use request::{Requested, Wish};
 #[cfg(feature = "rustls")]
 pub use resolver::{resolver, server_config};
+pub use ring_options::{KnobError, Knobs};
 pub use self_managed::SelfManaged;
 pub use settings::Settings;
 pub use source::Source;

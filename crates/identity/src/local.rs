@@ -9,8 +9,8 @@ use rustls_pki_types::UnixTime;
 use vestibule_pki::{Authority, AuthorityError, Leaf};
 
 use crate::folder::Folder;
+use crate::log_throttle::LogThrottle;
 use crate::time::{system_time, unix_time};
-use crate::trouble::Trouble;
 use crate::{AuthorityStatus, Identity, IdentityError, Role, Status};
 
 const YEAR: Duration = Duration::from_secs(365 * 24 * 60 * 60);
@@ -26,10 +26,10 @@ pub struct Local {
     ca_bundle: Arc<str>,
     names: Vec<String>,
     leaf: ArcSwap<Leaf>,
-    /// Held while a leaf is signed: of handshakes at the same time, one does it and the others present the old leaf.
+    /// StoredEntries while a leaf is signed: of handshakes at the same time, one does it and the others present the old leaf.
     authority: Mutex<Authority>,
     authority_not_after: UnixTime,
-    trouble: Trouble,
+    warnings: LogThrottle,
     clock: fn() -> SystemTime,
 }
 
@@ -73,7 +73,7 @@ impl Local {
             leaf: ArcSwap::from_pointee(leaf),
             authority_not_after: authority.not_after(),
             authority: Mutex::new(authority),
-            trouble: Trouble::default(),
+            warnings: LogThrottle::default(),
             clock: SystemTime::now,
         })
     }
@@ -98,7 +98,7 @@ impl Local {
         }
         match authority.issue(&self.names, now, LEAF_LIFE) {
             Ok(leaf) => self.leaf.store(Arc::new(leaf)),
-            Err(error) => self.trouble.warn(&format!("no new serving certificate can be made: {error}")),
+            Err(error) => self.warnings.warn(&format!("no new serving certificate can be made: {error}")),
         }
     }
 
@@ -107,7 +107,7 @@ impl Local {
         let left = self.authority_not_after.as_secs().saturating_sub(now.as_secs());
         if left < YEAR.as_secs() {
             let days = left / (24 * 60 * 60);
-            self.trouble.warn(&format!(
+            self.warnings.warn(&format!(
                 "the local CA ends in {days} days: delete ca.crt and ca.key, start again, and register the new caBundle"
             ));
         }
@@ -191,12 +191,12 @@ mod tests {
     fn the_end_of_the_authority_is_told_before_and_after() {
         let long = made(Duration::ZERO);
         long.present();
-        assert_eq!(long.trouble.times(), 0);
+        assert_eq!(long.warnings.times(), 0);
 
         let near = made(YEAR * 9 + DAY * 30);
         let leaf = near.present().unwrap();
         assert_eq!(leaf.not_after, near.authority_not_after, "a leaf does not outlive its CA");
-        assert_eq!(near.trouble.times(), 1);
+        assert_eq!(near.warnings.times(), 1);
         assert_eq!(near.status().waiting_for, None);
         assert!(Arc::ptr_eq(&leaf, &near.present().unwrap()), "there is none better to be had");
 

@@ -16,8 +16,8 @@ use vestibule_pki::Leaf;
 
 use self::files::Content;
 use self::keeper::{Keeper, Kept, Look};
+use crate::log_throttle::LogThrottle;
 use crate::time::{system_time, unix_time};
-use crate::trouble::Trouble;
 use crate::{AuthorityStatus, Happening, Identity, IdentityError, Observer, Role, Settings, Status};
 
 /// Presents the certificate of a folder, and whatever replaces it there.
@@ -77,7 +77,7 @@ impl Mounted {
             name: settings.all_names().into_iter().next(),
             kept: ArcSwapOption::empty(),
             looking: Mutex::default(),
-            trouble: Trouble::default(),
+            warnings: LogThrottle::default(),
             observer: settings.observer.clone(),
         });
         shared.look();
@@ -139,15 +139,15 @@ struct Shared {
     name: Option<String>,
     kept: ArcSwapOption<Kept>,
     looking: Mutex<Looking>,
-    trouble: Trouble,
+    warnings: LogThrottle,
     observer: Option<Arc<dyn Observer>>,
 }
 
 #[derive(Default)]
 struct Looking {
     keeper: Keeper,
-    trouble: Option<String>,
-    /// The trouble that was counted last; [`None`] since all was well.
+    problem: Option<String>,
+    /// The problem that was counted last; [`None`] after a look without one.
     counted: Option<String>,
 }
 
@@ -160,7 +160,7 @@ impl Shared {
         let look = looking.keeper.look(content, kept.as_deref(), &self.files, self.name.as_deref(), now);
         let failed = self.tell(&mut looking, &look);
         let renewed = look.adopted.and_then(|adopted| self.adopt(adopted, kept.as_deref()));
-        looking.trouble = look.trouble;
+        looking.problem = look.problem;
         // Whoever is told may ask for the status.
         drop(looking);
         if let Some(observer) = &self.observer {
@@ -186,17 +186,17 @@ impl Shared {
         if is_valid() {
             return None;
         }
-        // Once more: a look that was going on then may have found one, and its trouble is over.
+        // Look again: the look before may have found a certificate, which ends its problem.
         let looking = self.looking();
         (!is_valid()).then(|| {
-            let trouble = looking.trouble.as_deref().unwrap_or("it has expired");
-            format!("a valid certificate in {}: {trouble}", self.folder.display())
+            let problem = looking.problem.as_deref().unwrap_or("it has expired");
+            format!("a valid certificate in {}: {problem}", self.folder.display())
         })
     }
 
-    /// Logs trouble once in a while as long as it lasts; returns it when it begins, to be counted.
+    /// Logs a problem at most once in 30 s while it lasts; returns it when it begins, to be counted.
     fn tell(&self, looking: &mut Looking, look: &Look) -> Option<Happening> {
-        let Some(reason) = &look.trouble else {
+        let Some(reason) = &look.problem else {
             looking.counted = None;
             return None;
         };
@@ -204,7 +204,7 @@ impl Shared {
             return None;
         }
         let object = self.folder.display().to_string();
-        self.trouble.warn(&format!("the certificate in {object} cannot be taken: {reason}"));
+        self.warnings.warn(&format!("the certificate in {object} cannot be taken: {reason}"));
         let is_new = looking.counted.as_ref() != Some(reason);
         looking.counted = Some(reason.clone());
         is_new.then(|| Happening::Failed { object, reason: reason.clone() })

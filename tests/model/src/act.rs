@@ -5,7 +5,7 @@ use vestibule_pki::ring::{Action, CaId, Change, Facts, Observations, Policy, Rin
 use crate::{Guard, Published, Replica, Scenario, World};
 
 /// The CA of a stranger.
-pub(crate) const STRANGER: CaId = CaId(999);
+pub(crate) const UNKNOWN_CA: CaId = CaId(999);
 
 impl Scenario {
     /// The first thing that a replica can do now.

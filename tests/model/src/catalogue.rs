@@ -1,8 +1,8 @@
 //! The small clusters, each walked with all rules on; and what is found when one of them is off.
 
-mod bites;
+mod mutation_cases;
 
-pub use bites::{Bite, bites};
+pub use mutation_cases::{MutationCase, mutation_cases};
 
 use crate::{Faults, Scenario, Start};
 

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use vestibule_pki::ring::{Lineage, Mark, RingFacts};
 
-use crate::act::STRANGER;
+use crate::act::UNKNOWN_CA;
 use crate::{Published, World};
 
 /// Something that goes wrong.
@@ -179,7 +179,7 @@ impl World {
 
     fn plant(&mut self, at: usize, mark: impl FnOnce(&mut Published)) -> Option<()> {
         self.reset(at, |published| {
-            published.bundle = BTreeSet::from([STRANGER]);
+            published.bundle = BTreeSet::from([UNKNOWN_CA]);
             mark(published);
         })?;
         self.objects.get_mut(at)?.planted = true;

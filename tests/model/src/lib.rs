@@ -26,8 +26,8 @@ mod mutation;
 mod property;
 pub mod report;
 mod scenario;
+mod trace;
 mod walk;
-mod words;
 mod world;
 
 pub use event::Event;

@@ -29,7 +29,7 @@ pub enum Guard {
     /// Restoring a ring asks for a rotation only once in a while.
     RestorePause,
     /// No promotion while the last one's predecessor is still needed: a chain has one cross certificate.
-    OneBridge,
+    OneCrossSignature,
     /// A bundle that holds more than its CAs is written anew.
     Tidiness,
     /// The ring remembers which CAs were revoked.
@@ -106,7 +106,9 @@ impl Mutation {
             Self::Guard(Guard::Unknown) => "taking over no CA that the ring never made",
             Self::Guard(Guard::InPlace) => "keeping an imported CA in the one place where it was found",
             Self::Guard(Guard::Contest) => "time for replicas to name a CA that would be dropped",
-            Self::Guard(Guard::OneBridge) => "waiting for the end of the last rotation (in P1 and L1)",
+            Self::Guard(Guard::OneCrossSignature) => {
+                "waiting for the end of the last rotation (in P1 and L1)"
+            }
         }
     }
 }
@@ -132,7 +134,7 @@ impl Guard {
         let is_known = facts.active().is_some_and(|active| active.held.is_some());
         for ca in &mut facts.authorities {
             match (self, ca.state) {
-                (Self::OneBridge, AuthorityState::Retired { until }) => {
+                (Self::OneCrossSignature, AuthorityState::Retired { until }) => {
                     ca.state = AuthorityState::Foreign { until };
                 }
                 (Self::Deadline, AuthorityState::Foreign { .. }) if !is_known => {

@@ -3,7 +3,7 @@
 use stateright::Property;
 use vestibule_pki::ring::{AuthorityState, LeafFacts, Policy, RingFacts, Rule};
 
-use crate::act::STRANGER;
+use crate::act::UNKNOWN_CA;
 use crate::scenario::NAMES_TAKEN;
 use crate::{Object, Published, Replica, Scenario, World};
 
@@ -89,7 +89,7 @@ pub(crate) fn all(scenario: &Scenario) -> Vec<Property<Scenario>> {
             world.objects.iter().all(|object| {
                 let mut ours = object.history.iter().filter(|published| published.ours);
                 ours.all(|published| {
-                    !published.bundle.contains(&STRANGER) || scenario.keeps && object.planted
+                    !published.bundle.contains(&UNKNOWN_CA) || scenario.keeps && object.planted
                 })
             })
         }),
@@ -139,7 +139,7 @@ fn presented<'a>(scenario: &Scenario, world: &'a World) -> impl Iterator<Item = 
 
 fn accepts(published: &Published, leaf: &LeafFacts) -> bool {
     published.bundle.contains(&leaf.issuer)
-        || leaf.bridge.is_some_and(|bridge| published.bundle.contains(&bridge))
+        || leaf.cross_signature.is_some_and(|cross_signature| published.bundle.contains(&cross_signature))
 }
 
 /// What configurations hold, from the oldest that an API server still sees.

@@ -1,8 +1,8 @@
 //! A small cluster, as stateright asks for it.
 
 mod begin;
-mod course;
 mod recovery;
+mod transitions;
 
 use std::time::Duration;
 

@@ -50,7 +50,7 @@ pub fn walk_for(limit: Duration, scenario: Scenario, threads: usize) -> Walk {
     let mut walk = Walk { states, depth, took, broken: Vec::new(), ends: false, is_whole: took < limit };
     for (name, path) in checker.discoveries() {
         if is_invariant(name) {
-            let steps = tell(checker.model(), path);
+            let steps = describe(checker.model(), path);
             walk.broken.push(Counterexample { invariant: name, steps, states, took });
         } else {
             walk.ends = true;
@@ -69,7 +69,7 @@ pub fn search(scenario: Scenario, threads: usize) -> Result<Counterexample, usiz
         scenario.checker().threads(threads).finish_when(HasDiscoveries::AnyFailures).spawn_bfs().join();
     let (took, states) = (before.elapsed(), checker.unique_state_count());
     let found = checker.discoveries().into_iter().filter(|(name, _)| is_invariant(name));
-    let found = found.map(|(name, path)| (name, tell(checker.model(), path)));
+    let found = found.map(|(name, path)| (name, describe(checker.model(), path)));
     // By name as well, so that it is the same one every time.
     let first = found.min_by_key(|(name, steps)| (steps.len(), *name));
     first.map(|(invariant, steps)| Counterexample { invariant, steps, states, took }).ok_or(states)
@@ -79,7 +79,7 @@ fn is_invariant(name: &str) -> bool {
     INVARIANTS.iter().any(|invariant| invariant.says == name)
 }
 
-fn tell(scenario: &Scenario, path: Path<World, Event>) -> Vec<String> {
+fn describe(scenario: &Scenario, path: Path<World, Event>) -> Vec<String> {
     let steps = path.into_vec().into_iter();
-    steps.filter_map(|(world, event)| event.map(|event| scenario.tell(&world, event))).collect()
+    steps.filter_map(|(world, event)| event.map(|event| scenario.describe(&world, event))).collect()
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use vestibule_pki::ring::{CaId, Facts, Fresh, Lineage, Mark, Moment, Observations, RingFacts};
+use vestibule_pki::ring::{CaFactory, CaId, Facts, Lineage, Mark, Moment, Observations, RingFacts};
 
 use crate::Faults;
 
@@ -95,7 +95,7 @@ pub struct Replica {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Names(pub u64);
 
-impl Fresh for Names {
+impl CaFactory for Names {
     fn authority(&mut self, _now: Moment, _not_after: Moment) -> Option<CaId> {
         self.0 += 1;
         Some(CaId(self.0))

@@ -30,7 +30,7 @@ pub(super) struct Pace {
 }
 
 impl Key {
-    /// By uid, else by name.
+    /// SnapshotSource uid, else by name.
     pub(super) fn of(report: &Report) -> Self {
         let Report { about, reason, action, .. } = report;
         let name = || format!("{:?}/{:?}/{:?}", about.kind, about.namespace, about.name);

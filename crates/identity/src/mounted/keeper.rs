@@ -30,7 +30,7 @@ pub(super) struct Kept {
 #[derive(Default)]
 pub(super) struct Look {
     pub(super) adopted: Option<Kept>,
-    pub(super) trouble: Option<String>,
+    pub(super) problem: Option<String>,
     /// The files were the same at the look before: whoever writes them is not just at it.
     pub(super) settled: bool,
 }
@@ -51,13 +51,13 @@ impl Keeper {
         if known && let Some(kept) = kept {
             let end = expired.then(|| format!("{} has expired", files.certificate));
             self.last = Some(content);
-            return Look { trouble: end.or_else(|| kept.doubt.clone()), settled, adopted: None };
+            return Look { problem: end.or_else(|| kept.doubt.clone()), settled, adopted: None };
         }
         let found = match &content {
             Ok(content) => judge(content, files, name, now),
             Err(reason) => Err(reason.clone()),
         };
-        let (adopted, trouble) = match found {
+        let (adopted, problem) = match found {
             Err(reason) => (None, Some(reason)),
             // A pair that clients may refuse is better than none, and worse than one that they take. Where that one is
             // in doubt too, whoever keeps the files means the newer.
@@ -71,7 +71,7 @@ impl Keeper {
             self.adopted = content.as_ref().ok().cloned();
         }
         self.last = Some(content);
-        Look { adopted, trouble, settled }
+        Look { adopted, problem, settled }
     }
 }
 

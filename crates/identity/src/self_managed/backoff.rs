@@ -44,14 +44,14 @@ impl Backoff {
     }
 
     /// Somebody else was first, and perhaps the same one will be again: apart from each other at random.
-    pub(super) fn outrun(&mut self, now: Instant) {
+    pub(super) fn lost_race(&mut self, now: Instant) {
         self.failures += 1;
         let longest = Duration::from_millis(50).saturating_mul(1 << self.failures.min(5));
-        (self.until, self.is_race) = (Some(now + chance(longest)), true);
+        (self.until, self.is_race) = (Some(now + random_below(longest)), true);
     }
 
     /// Something happened to the object that may have removed the cause.
-    pub(super) fn stirred(&mut self) {
+    pub(super) fn object_changed(&mut self) {
         if !self.is_race {
             *self = Self { is_failing: self.is_failing, ..Self::default() };
         }
@@ -65,12 +65,12 @@ impl Backoff {
 
 /// How often something had to be repaired of late: others that write the same field again and again are not raced.
 #[derive(Default)]
-pub(super) struct Quarrel {
+pub(super) struct RepairThrottle {
     repairs: u32,
     last: Option<Instant>,
 }
 
-impl Quarrel {
+impl RepairThrottle {
     /// So many go at once. With those that follow, a minute has fifteen.
     const PATIENCE: u32 = 4;
     const PAUSE: Duration = Duration::from_secs(5);
@@ -109,7 +109,7 @@ impl Claims {
         self.next.is_none_or(|next| next <= now)
     }
 
-    /// One is made that will have stood long enough after `hold`.
+    /// One is made that will have unchanged_since long enough after `hold`.
     pub(super) fn made(&mut self, now: Instant, hold: Duration) {
         self.made = self.made.saturating_add(1);
         self.next = Some(now + hold.saturating_mul(1 << self.made.min(2)));
@@ -117,12 +117,12 @@ impl Claims {
 }
 
 /// A random span below this one.
-pub(super) fn chance(below: Duration) -> Duration {
-    below.mul_f64(fraction())
+pub(super) fn random_below(below: Duration) -> Duration {
+    below.mul_f64(random_fraction())
 }
 
 /// At random in `0..1`. Nothing secret hangs on it.
-pub(super) fn fraction() -> f64 {
+pub(super) fn random_fraction() -> f64 {
     let bits = RandomState::new().hash_one(0_u8);
     f64::from(u32::try_from(bits >> 32).unwrap_or_default()) / (f64::from(u32::MAX) + 1.0)
 }
@@ -142,7 +142,7 @@ mod tests {
             assert!(!backoff.allows(start + pause - Duration::from_millis(1)));
             assert!(backoff.allows(start + pause));
         }
-        backoff.stirred();
+        backoff.object_changed();
         assert!(backoff.allows(start));
         for seconds in [2, 4, 8, 16, 30, 30] {
             backoff.refused(start);
@@ -155,41 +155,41 @@ mod tests {
     fn an_event_does_not_end_the_pause_of_who_was_outrun() {
         let start = Instant::now();
         let mut backoff = Backoff::default();
-        backoff.outrun(start);
+        backoff.lost_race(start);
         let end = backoff.end();
-        backoff.stirred();
+        backoff.object_changed();
         assert_eq!(backoff.end(), end);
         assert!(backoff.allows(start + Duration::from_millis(100)), "short at first");
     }
 
     #[test]
     fn a_quarrel_is_slow_and_never_given_up() {
-        let mut quarrel = Quarrel::default();
+        let mut repair_throttle = RepairThrottle::default();
         let mut now = Instant::now();
-        for _ in 0..Quarrel::PATIENCE {
-            assert!(quarrel.allows(now), "the first repairs go at once");
-            quarrel.repaired(now);
+        for _ in 0..RepairThrottle::PATIENCE {
+            assert!(repair_throttle.allows(now), "the first repairs go at once");
+            repair_throttle.repaired(now);
         }
         for _ in 0..100 {
-            assert!(!quarrel.allows(now));
-            now += Quarrel::PAUSE;
-            assert!(quarrel.allows(now));
-            quarrel.repaired(now);
+            assert!(!repair_throttle.allows(now));
+            now += RepairThrottle::PAUSE;
+            assert!(repair_throttle.allows(now));
+            repair_throttle.repaired(now);
         }
-        now += Quarrel::FORGOTTEN;
-        quarrel.repaired(now);
-        assert!(quarrel.allows(now), "forgotten after a while");
+        now += RepairThrottle::FORGOTTEN;
+        repair_throttle.repaired(now);
+        assert!(repair_throttle.allows(now), "forgotten after a while");
     }
 
     /// Case F17: each reset is answered within five seconds, and no minute has more than fifteen answers.
     #[test]
     fn whoever_resets_every_second_is_answered_fifteen_times_a_minute_at_most() {
-        let (mut quarrel, start) = (Quarrel::default(), Instant::now());
+        let (mut repair_throttle, start) = (RepairThrottle::default(), Instant::now());
         let repaired = (0..600).filter(|second| {
             let now = start + Duration::from_secs(*second);
-            let allowed = quarrel.allows(now);
+            let allowed = repair_throttle.allows(now);
             if allowed {
-                quarrel.repaired(now);
+                repair_throttle.repaired(now);
             }
             allowed
         });
@@ -201,7 +201,7 @@ mod tests {
 
     #[test]
     fn chance_stays_below_its_limit_and_moves() {
-        let spans: Vec<_> = (0..50).map(|_| chance(Duration::from_secs(1))).collect();
+        let spans: Vec<_> = (0..50).map(|_| random_below(Duration::from_secs(1))).collect();
         assert!(spans.iter().all(|span| *span < Duration::from_secs(1)));
         assert!(spans.windows(2).any(|pair| pair[0] != pair[1]));
     }

@@ -17,7 +17,7 @@ const CLAIM: &str = "vestibule.dev/entries-claim";
 
 /// What an object holds, at one version of it.
 #[derive(Default)]
-pub(super) struct Held {
+pub(super) struct StoredEntries {
     /// The version of the program that wrote the entries; [`None`] if they never were, or the annotation is gone.
     pub(super) owner: Option<Owner>,
     /// The hash of whoever wants to own them.
@@ -33,7 +33,7 @@ pub(super) struct Owner {
     names: Vec<String>,
 }
 
-impl Held {
+impl StoredEntries {
     pub(super) fn see(kind: RegistrationKind, object: &DynamicObject) -> Self {
         let annotation = |key| object.metadata.annotations.as_ref()?.get(key);
         let value = object.data.pointer(pointer(kind)).cloned();

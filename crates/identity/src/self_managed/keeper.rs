@@ -10,10 +10,10 @@ use tokio::sync::{mpsc, watch};
 use vestibule_pki::Leaf;
 use vestibule_pki::ring::Moment;
 
-use super::conversation::{Conversation, Purpose};
-use super::state::{Deed, State};
-use super::telling::Teller;
-use super::watches::News;
+use super::api_client::{ApiClient, Purpose};
+use super::notices::Notifier;
+use super::state::{Operation, State};
+use super::watches::WatchEvent;
 use crate::{Observer, Status};
 
 /// After an error of ours.
@@ -22,7 +22,7 @@ const REST: Duration = Duration::from_secs(1);
 /// What the task and handshakes share. The lock is held for microseconds, never over I/O.
 pub(super) struct Shared {
     state: Mutex<State>,
-    teller: Mutex<Teller>,
+    notifier: Mutex<Notifier>,
     /// Called without a lock: it may ask back.
     observer: Option<Arc<dyn Observer>>,
     presented: ArcSwapOption<Presented>,
@@ -37,10 +37,10 @@ struct Presented {
 }
 
 impl Shared {
-    pub(super) fn new(state: State, teller: Teller, observer: Option<Arc<dyn Observer>>) -> Self {
+    pub(super) fn new(state: State, notifier: Notifier, observer: Option<Arc<dyn Observer>>) -> Self {
         Self {
             state: Mutex::new(state),
-            teller: Mutex::new(teller),
+            notifier: Mutex::new(notifier),
             observer,
             presented: ArcSwapOption::empty(),
             is_ready: watch::Sender::new(false),
@@ -95,16 +95,16 @@ impl Shared {
 
     /// Changes the state, then tells what came of it, outside the lock.
     fn with_state<T>(&self, change: impl FnOnce(&mut State, Moment, Instant) -> T) -> T {
-        let (outcome, tales) = {
+        let (outcome, notices) = {
             let (mut state, now) = (lock(&self.state), now());
             let outcome = change(&mut state, now, Instant::now());
             let ready = state.waiting_for(now).is_none();
             self.is_ready.send_if_modified(|is_ready| std::mem::replace(is_ready, ready) != ready);
-            (outcome, std::mem::take(&mut state.tales))
+            (outcome, std::mem::take(&mut state.notices))
         };
-        for tale in tales {
-            let happening = tale.happening.clone();
-            lock(&self.teller).tell(tale);
+        for notice in notices {
+            let happening = notice.happening.clone();
+            lock(&self.notifier).tell(notice);
             if let (Some(observer), Some(happening)) = (&self.observer, happening) {
                 // The hook of the process tells of it; handshakes and the ring have nothing to do with it.
                 let _ = catch_unwind(AssertUnwindSafe(|| observer.happened(&happening)));
@@ -117,13 +117,13 @@ impl Shared {
 /// The task.
 pub(super) struct Keeper {
     shared: Arc<Shared>,
-    conversation: Conversation,
-    inbox: mpsc::Receiver<News>,
+    api_client: ApiClient,
+    inbox: mpsc::Receiver<WatchEvent>,
 }
 
 impl Keeper {
-    pub(super) fn new(shared: Arc<Shared>, conversation: Conversation, inbox: mpsc::Receiver<News>) -> Self {
-        Self { shared, conversation, inbox }
+    pub(super) fn new(shared: Arc<Shared>, api_client: ApiClient, inbox: mpsc::Receiver<WatchEvent>) -> Self {
+        Self { shared, api_client, inbox }
     }
 
     /// Works, come what may: a leaf outlasts an error of ours only if somebody goes on.
@@ -138,10 +138,10 @@ impl Keeper {
     async fn work(&mut self) {
         loop {
             while let Ok(news) = self.inbox.try_recv() {
-                self.shared.with_state(|state, now, _| state.heard(news, now));
+                self.shared.with_state(|state, now, _| state.watch_event(news, now));
             }
             match self.shared.with_state(State::decide) {
-                Some(deed) => self.perform(deed).await,
+                Some(operation) => self.perform(operation).await,
                 None => self.wait().await,
             }
         }
@@ -150,7 +150,7 @@ impl Keeper {
     async fn wait(&mut self) {
         let pause = self.shared.with_state(|state, _, at| state.pause(at));
         if let Ok(Some(news)) = tokio::time::timeout(pause, self.inbox.recv()).await {
-            self.shared.with_state(|state, now, _| state.heard(news, now));
+            self.shared.with_state(|state, now, _| state.watch_event(news, now));
         }
     }
 
@@ -158,15 +158,15 @@ impl Keeper {
         lock(&self.shared.state).registrations.get(position).map(|watched| watched.path.clone())
     }
 
-    async fn perform(&self, deed: Deed) {
-        let (shared, api) = (&self.shared, &self.conversation);
-        match deed {
-            Deed::ReadRing => {
+    async fn perform(&self, operation: Operation) {
+        let (shared, api) = (&self.shared, &self.api_client);
+        match operation {
+            Operation::ReadRing => {
                 let path = lock(&shared.state).secret_path();
                 let answer = api.get(&path).await;
                 shared.with_state(|state, now, at| state.ring_answered(answer, now, at));
             }
-            Deed::WriteRing(mut write) => {
+            Operation::WriteRing(mut write) => {
                 let object = std::mem::take(&mut *write.object);
                 let answer = if write.creates {
                     let path = lock(&shared.state).secrets_path();
@@ -177,12 +177,12 @@ impl Keeper {
                 };
                 shared.with_state(|state, now, at| state.ring_write_answered(*write, answer, now, at));
             }
-            Deed::ReadConfiguration(position) => {
+            Operation::ReadConfiguration(position) => {
                 let Some(path) = self.path(position) else { return };
                 let answer = api.get(&path).await;
                 shared.with_state(|state, now, at| state.configuration_answered(position, answer, now, at));
             }
-            Deed::Publish { position, patch, purpose } => {
+            Operation::Publish { position, patch, purpose } => {
                 let Some(path) = self.path(position) else { return };
                 // Before a connection stands, for one, the patch is not sent yet, and is never sent then.
                 let given_up = async {
@@ -199,7 +199,7 @@ impl Keeper {
                     }),
                 }
             }
-            Deed::Present(leaf) => {
+            Operation::Present(leaf) => {
                 shared.with_state(|state, now, at| shared.put(&leaf, state, now, at));
             }
         }

@@ -9,28 +9,28 @@ use serde_json::Value;
 use vestibule_pki::Bundle;
 use vestibule_pki::ring::{CaId, Lineage, Mark, Moment};
 
-use super::conversation::FIELD_MANAGERS;
-use super::entries::Held;
+use super::api_client::FIELD_MANAGERS;
+use super::entries::StoredEntries;
 use crate::registration::{GENERATION, LINEAGE, Place};
 use crate::{NamespacedName, RegistrationKind, Settings};
 
 /// Which entries are ours: those of our Service, or of a URL to one of our names. Others are never touched.
-pub(super) struct Ours {
+pub(super) struct EntryMatcher {
     service: Option<NamespacedName>,
     names: Vec<String>,
 }
 
 /// A configuration as it was at one version.
-pub(super) struct Sight {
+pub(super) struct ConfigSnapshot {
     pub(super) version: String,
     pub(super) uid: Option<String>,
     pub(super) entries: Vec<Entry>,
-    pub(super) held: Held,
+    pub(super) held: StoredEntries,
     pub(super) mark: Option<Mark>,
     /// When the mark was written, or without one, the object; by the API server's clock.
     pub(super) written: Option<Moment>,
     /// Since when its entries have been ours alone, and so as we wrote them.
-    pub(super) stood: Option<Moment>,
+    pub(super) unchanged_since: Option<Moment>,
     /// Whether there are any annotations to add to.
     pub(super) annotated: bool,
     /// Who else last wrote it.
@@ -50,24 +50,24 @@ pub(super) struct Entry {
     pub(super) bundle: Bundle,
 }
 
-impl Ours {
+impl EntryMatcher {
     pub(super) fn new(settings: &Settings) -> Self {
         Self { service: settings.service.clone(), names: settings.all_names() }
     }
 
     /// What there is to know about this object.
-    pub(super) fn see(&self, kind: RegistrationKind, object: &DynamicObject) -> Sight {
+    pub(super) fn see(&self, kind: RegistrationKind, object: &DynamicObject) -> ConfigSnapshot {
         let metadata = &object.metadata;
         let mark = mark(metadata);
         let created = metadata.creation_timestamp.as_ref().and_then(moment);
         let entries = self.entries(kind, &object.data);
-        Sight {
+        ConfigSnapshot {
             version: metadata.resource_version.clone().unwrap_or_default(),
             uid: metadata.uid.clone(),
-            stood: stood(metadata, &entries),
+            unchanged_since: unchanged_since(metadata, &entries),
             other_manager: other_manager(metadata, &entries),
             entries,
-            held: Held::see(kind, object),
+            held: StoredEntries::see(kind, object),
             mark,
             written: if mark.is_some() { marked(metadata) } else { created },
             annotated: metadata.annotations.is_some(),
@@ -106,7 +106,7 @@ impl Ours {
     }
 }
 
-impl Sight {
+impl ConfigSnapshot {
     /// The CAs that every entry trusts; [`None`] without entries of ours.
     pub(super) fn bundle(&self) -> Option<BTreeSet<CaId>> {
         let sets = self
@@ -143,7 +143,7 @@ fn marked(metadata: &ObjectMeta) -> Option<Moment> {
 }
 
 /// A field that others write becomes theirs: what is ours alone is as it was when we last wrote anything.
-fn stood(metadata: &ObjectMeta, entries: &[Entry]) -> Option<Moment> {
+fn unchanged_since(metadata: &ObjectMeta, entries: &[Entry]) -> Option<Moment> {
     let ours = mark_fields();
     let fields = || entries.iter().map(|entry| entry.fields.as_slice()).chain([ours.as_slice()]);
     let owners = metadata.managed_fields.iter().flatten();

@@ -4,11 +4,11 @@ mod answers;
 mod clock;
 mod configurations;
 mod entries;
-mod heard;
 mod leaf;
+mod notices;
 mod prepare;
-mod standing;
-mod trouble;
+mod status;
+mod watch_events;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -20,11 +20,11 @@ use vestibule_pki::Leaf;
 use vestibule_pki::ring::{Action, CaId, Change, Mark, Moment, Observations, Policy, Ring, RingFacts, step};
 use zeroize::Zeroizing;
 
-use super::backoff::{Backoff, Quarrel, chance};
-use super::conversation::Purpose;
-use super::registration::Ours;
+use super::api_client::Purpose;
+use super::backoff::{Backoff, RepairThrottle, random_below};
+use super::notices::Notice;
+use super::registration::EntryMatcher;
 use super::ring_secret::RingSecret;
-use super::telling::Tale;
 use super::watched::Watched;
 use crate::{NamespacedName, RegistrationName, Settings};
 
@@ -32,7 +32,7 @@ use crate::{NamespacedName, RegistrationName, Settings};
 pub(super) struct State {
     settings: Settings,
     names: Vec<String>,
-    ours: Ours,
+    ours: EntryMatcher,
     /// Those of [`Observations::configurations`], and behind them some that only lose what an earlier version wrote.
     pub(super) registrations: Vec<Watched>,
     secret_name: NamespacedName,
@@ -52,10 +52,10 @@ pub(super) struct State {
     /// A watch told of another version than ours.
     is_stale: bool,
     /// The Secret's `ca.crt` is not the ring's bundle.
-    is_spoilt: bool,
+    ca_crt_differs: bool,
     reading: Backoff,
     writing: Backoff,
-    quarrel: Quarrel,
+    repair_throttle: RepairThrottle,
     /// A change that waits for its random moment.
     planned: Option<(Change, Instant)>,
     /// When the ring was last read, by a clock that nobody sets.
@@ -67,11 +67,11 @@ pub(super) struct State {
     serving: Option<Instant>,
     /// Soon no call will be answered here any more.
     is_draining: bool,
-    pub(super) tales: Vec<Tale>,
+    pub(super) notices: Vec<Notice>,
 }
 
 /// What is to be done now.
-pub(super) enum Deed {
+pub(super) enum Operation {
     ReadRing,
     WriteRing(Box<RingWrite>),
     ReadConfiguration(usize),
@@ -96,7 +96,7 @@ impl State {
         let registrations: Vec<_> = settings.watched().map(watched).collect();
         Self {
             names: settings.all_names(),
-            ours: Ours::new(&settings),
+            ours: EntryMatcher::new(&settings),
             seen: Observations::new(settings.registrations.len()),
             registrations,
             secret: RingSecret::absent(&secret_name),
@@ -109,28 +109,28 @@ impl State {
             past: Vec::new(),
             issuer: None,
             is_stale: false,
-            is_spoilt: false,
+            ca_crt_differs: false,
             reading: Backoff::default(),
             writing: Backoff::default(),
-            quarrel: Quarrel::default(),
+            repair_throttle: RepairThrottle::default(),
             planned: None,
             read: None,
             signing: Backoff::default(),
             handshake: None,
             serving: None,
             is_draining: false,
-            tales: Vec::new(),
+            notices: Vec::new(),
         }
     }
 
     /// The first thing that can be done now; [`None`] if nothing can before something happens or time passes.
-    pub(super) fn decide(&mut self, now: Moment, at: Instant) -> Option<Deed> {
+    pub(super) fn decide(&mut self, now: Moment, at: Instant) -> Option<Operation> {
         if self.must_read(now, at) && self.reading.allows(at) {
-            return Some(Deed::ReadRing);
+            return Some(Operation::ReadRing);
         }
         let outdated = |watched: &Watched| watched.outdated && watched.reading.allows(at);
         if let Some(position) = self.registrations.iter().position(outdated) {
-            return Some(Deed::ReadConfiguration(position));
+            return Some(Operation::ReadConfiguration(position));
         }
         for (seen, watched) in self.seen.configurations.iter_mut().zip(&self.registrations) {
             seen.denied &= !(watched.writing.allows(at) && watched.reading.allows(at));
@@ -141,8 +141,8 @@ impl State {
         if self.is_draining || !self.registrations.iter().all(|watched| watched.may_write(at)) {
             actions.sort_by_key(|action| !matches!(action, Action::SignLeaf(_)));
         }
-        let deed = actions.into_iter().find_map(|action| self.attempt(action, now, at));
-        deed.or_else(|| self.mend_secret(now, at)).or_else(|| self.register(now, at))
+        let operation = actions.into_iter().find_map(|action| self.attempt(action, now, at));
+        operation.or_else(|| self.mend_secret(now, at)).or_else(|| self.register(now, at))
     }
 
     /// After a fault of ours nothing is believed that can be read again.
@@ -153,16 +153,16 @@ impl State {
         self.failed(None, text.to_owned());
     }
 
-    fn attempt(&mut self, action: Action, now: Moment, at: Instant) -> Option<Deed> {
+    fn attempt(&mut self, action: Action, now: Moment, at: Instant) -> Option<Operation> {
         match action {
-            Action::ReadRing => self.reading.allows(at).then_some(Deed::ReadRing),
+            Action::ReadRing => self.reading.allows(at).then_some(Operation::ReadRing),
             Action::ReadConfiguration(position) => {
                 let watched = self.registrations.get(position)?;
-                watched.reading.allows(at).then_some(Deed::ReadConfiguration(position))
+                watched.reading.allows(at).then_some(Operation::ReadConfiguration(position))
             }
             Action::WriteRing(change) => {
                 let is_repair = matches!(change, Change::Restore { .. });
-                let may_write = self.writing.allows(at) && (!is_repair || self.quarrel.allows(at));
+                let may_write = self.writing.allows(at) && (!is_repair || self.repair_throttle.allows(at));
                 let ready = may_write && self.is_time_for(&change, at);
                 if ready { self.prepare_ring(change, now, at) } else { None }
             }
@@ -170,7 +170,7 @@ impl State {
                 let ready = !self.is_draining && self.registrations.get(position)?.may_write(at);
                 if ready { self.prepare_bundle(position, at) } else { None }
             }
-            Action::SignLeaf(leaf) => self.sign(&leaf, now, at).map(Deed::Present),
+            Action::SignLeaf(leaf) => self.sign(&leaf, now, at).map(Operation::Present),
             Action::DropLeaf => None,
             Action::Report(blocked) => {
                 self.report(blocked);
@@ -199,7 +199,7 @@ impl State {
         match &self.planned {
             Some((planned, when)) if planned == change => *when <= at,
             _ => {
-                self.planned = Some((change.clone(), at + chance(jitter(&self.settings.policy))));
+                self.planned = Some((change.clone(), at + random_below(jitter(&self.settings.policy))));
                 false
             }
         }
@@ -221,7 +221,7 @@ impl State {
 }
 
 /// How much life a leaf must have left for a replica to count as ready: a balancer takes its time to notice.
-fn brink(policy: &Policy) -> Duration {
+fn readiness_margin(policy: &Policy) -> Duration {
     Duration::from_secs(10).min(policy.leaf_life / 10)
 }
 

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 use kube::api::DynamicObject;
 use vestibule_pki::ring::{Mark, Moment};
 
-use super::backoff::{Backoff, Claims, Quarrel};
-use super::registration::{Ours, Sight};
+use super::backoff::{Backoff, Claims, RepairThrottle};
+use super::registration::{ConfigSnapshot, EntryMatcher};
 use crate::{Desired, RegistrationName};
 
 /// So many versions of the entries are remembered: rules may change for as long as nobody makes the configuration. A replica
@@ -25,7 +25,7 @@ pub(super) struct Watched {
     /// The version over which entries were written without an answer: the write may come through yet, over this one only.
     unanswered: Option<String>,
     /// [`None`] before the first look, and while there is no such object.
-    pub(super) sight: Option<Sight>,
+    pub(super) snapshot: Option<ConfigSnapshot>,
     /// The newest version that was seen; also of an object that is gone since.
     newest: Option<String>,
     /// Since when this replica has seen the mark that it sees.
@@ -34,7 +34,7 @@ pub(super) struct Watched {
     held: Option<(Option<String>, Mark)>,
     pub(super) reading: Backoff,
     pub(super) writing: Backoff,
-    pub(super) quarrel: Quarrel,
+    pub(super) repair_throttle: RepairThrottle,
     /// A write met a newer version: look before all else.
     pub(super) outdated: bool,
     /// The version that refused our last write.
@@ -44,9 +44,9 @@ pub(super) struct Watched {
     pub(super) claims: Claims,
 }
 
-/// How a sight came about: whether events before it may have been missed hangs on that.
+/// How a snapshot came about: whether events before it may have been missed hangs on that.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum By {
+pub(super) enum SnapshotSource {
     /// An event: those before it came before it.
     Event,
     /// A read or a list: it may have jumped over events.
@@ -64,13 +64,13 @@ impl Watched {
             desired,
             inherited: VecDeque::new(),
             unanswered: None,
-            sight: None,
+            snapshot: None,
             newest: None,
             marked: None,
             held: None,
             reading: Backoff::default(),
             writing: Backoff::default(),
-            quarrel: Quarrel::default(),
+            repair_throttle: RepairThrottle::default(),
             outdated: false,
             refused: None,
             claim: None,
@@ -80,39 +80,45 @@ impl Watched {
 
     /// Takes a look in, unless it is older than what was seen. Says whether versions may lie between this look and the
     /// one before, and [`None`] if it is an old one.
-    pub(super) fn take(&mut self, object: &DynamicObject, by: By, ours: &Ours, now: Moment) -> Option<bool> {
-        let sight = ours.see(self.name.kind, object);
+    pub(super) fn take(
+        &mut self,
+        object: &DynamicObject,
+        by: SnapshotSource,
+        ours: &EntryMatcher,
+        now: Moment,
+    ) -> Option<bool> {
+        let snapshot = ours.see(self.name.kind, object);
         let jumped = match self.newest.as_deref() {
             None => false,
-            Some(newest) if newest == sight.version => {
+            Some(newest) if newest == snapshot.version => {
                 // An event that is no news.
-                if by == By::Event {
+                if by == SnapshotSource::Event {
                     return None;
                 }
                 false
             }
-            Some(newest) if is_older(&sight.version, newest) => return None,
-            Some(_) => by == By::Read,
+            Some(newest) if is_older(&snapshot.version, newest) => return None,
+            Some(_) => by == SnapshotSource::Read,
         };
-        self.newest = Some(sight.version.clone());
-        if self.marked.map(|(mark, _)| mark) != sight.mark {
-            self.marked = sight.mark.map(|mark| (mark, now));
+        self.newest = Some(snapshot.version.clone());
+        if self.marked.map(|(mark, _)| mark) != snapshot.mark {
+            self.marked = snapshot.mark.map(|mark| (mark, now));
         }
-        if jumped || self.claim.as_ref().map(|(claim, _)| claim) != sight.held.claim.as_ref() {
-            self.claim = sight.held.claim.clone().map(|claim| (claim, now));
+        if jumped || self.claim.as_ref().map(|(claim, _)| claim) != snapshot.held.claim.as_ref() {
+            self.claim = snapshot.held.claim.clone().map(|claim| (claim, now));
         }
-        if let Some(owner) = &sight.held.owner
+        if let Some(owner) = &snapshot.held.owner
             && (!self.inherits(&owner.hash) || self.is_wanted(&owner.hash))
-            && self.unanswered.as_deref() != Some(&*sight.version)
+            && self.unanswered.as_deref() != Some(&*snapshot.version)
         {
             // Written over what was inherited, by whomever: from now on others of it are others'. What we wrote ourselves and
             // comes through late is ours to change back.
             self.inherited.clear();
         }
-        if let Some(mark) = sight.mark {
-            self.hold(sight.uid.clone(), mark);
+        if let Some(mark) = snapshot.mark {
+            self.hold(snapshot.uid.clone(), mark);
         }
-        (self.sight, self.outdated) = (Some(sight), false);
+        (self.snapshot, self.outdated) = (Some(snapshot), false);
         Some(jumped)
     }
 
@@ -131,7 +137,7 @@ impl Watched {
         }
     }
 
-    /// Whether the entries with this hash are those that this process stood for until it was told otherwise. Their other
+    /// Whether the entries with this hash are those that this process unchanged_since for until it was told otherwise. Their other
     /// replicas are told the same, so nobody has to be waited for.
     pub(super) fn inherits(&self, hash: &str) -> bool {
         self.inherited.iter().any(|inherited| inherited == hash)
@@ -149,7 +155,7 @@ impl Watched {
             return false;
         }
         self.newest = version.or(self.newest.take());
-        (self.sight, self.marked, self.outdated) = (None, None, false);
+        (self.snapshot, self.marked, self.outdated) = (None, None, false);
         self.claim = None;
         true
     }
@@ -166,19 +172,19 @@ impl Watched {
     /// Whether the object had this mark before: what it lacks now was taken from it, and maybe the mark with it, as
     /// `kubectl replace` does. One that was made again never had it.
     pub(super) fn has_held(&self, mark: Mark) -> bool {
-        let uid = self.sight.as_ref().map(|sight| &sight.uid);
+        let uid = self.snapshot.as_ref().map(|snapshot| &snapshot.uid);
         self.held.as_ref().is_some_and(|(held_by, held)| uid == Some(held_by) && *held == mark)
     }
 
     /// Nobody answered a write of entries over what was seen last.
     pub(super) fn wrote_without_an_answer(&mut self) {
-        self.unanswered = self.sight.as_ref().map(|sight| sight.version.clone());
+        self.unanswered = self.snapshot.as_ref().map(|snapshot| snapshot.version.clone());
     }
 
     /// A write was refused. Entries that moved under a patch fail its tests, and that looks the same: only what refuses one
     /// version twice means it.
     pub(super) fn refuses_again(&mut self) -> bool {
-        let version = self.sight.as_ref().map(|sight| sight.version.clone());
+        let version = self.snapshot.as_ref().map(|snapshot| snapshot.version.clone());
         let again = self.refused == version;
         self.refused = version;
         again
@@ -186,19 +192,19 @@ impl Watched {
 
     /// When its mark last changed: when this replica first saw it, or earlier if the object says so.
     pub(super) fn changed(&self, now: Moment) -> Option<Moment> {
-        let sight = self.sight.as_ref()?;
+        let snapshot = self.snapshot.as_ref()?;
         let seen = self.marked.map_or(now, |(_, since)| since);
-        Some(sight.written.map_or(seen, |written| written.min(seen)))
+        Some(snapshot.written.map_or(seen, |written| written.min(seen)))
     }
 
-    /// For how long this claim has stood unopposed.
-    pub(super) fn claim_stood(&self, now: Moment) -> Duration {
+    /// For how long this claim has unchanged_since unopposed.
+    pub(super) fn claim_age(&self, now: Moment) -> Duration {
         self.claim.as_ref().map_or(Duration::ZERO, |(_, since)| now.since(*since))
     }
 
     /// Whether a write may be tried now.
     pub(super) fn may_write(&self, now: Instant) -> bool {
-        self.writing.allows(now) && self.quarrel.allows(now)
+        self.writing.allows(now) && self.repair_throttle.allows(now)
     }
 }
 
@@ -220,9 +226,9 @@ mod tests {
             .unwrap()
     }
 
-    fn watched() -> (Watched, Ours) {
+    fn watched() -> (Watched, EntryMatcher) {
         let service = NamespacedName { namespace: "demo".to_owned(), name: "hooks".to_owned() };
-        (Watched::new(None, "x".parse().unwrap()), Ours::new(&Settings::for_service(service)))
+        (Watched::new(None, "x".parse().unwrap()), EntryMatcher::new(&Settings::for_service(service)))
     }
 
     /// While there is no configuration, nothing is ever written over what was inherited.
@@ -248,14 +254,14 @@ mod tests {
     fn only_a_read_of_another_version_may_have_jumped() {
         let (mut watched, ours) = watched();
         let mut take = |version, by| watched.take(&object(version), by, &ours, Moment(0));
-        assert_eq!(take(5, By::Read), Some(false), "nothing was seen before");
-        assert_eq!(take(5, By::Event), None, "the event of what was read");
-        assert_eq!(take(5, By::Read), Some(false), "nothing happened");
-        assert_eq!(take(6, By::Event), Some(false));
-        assert_eq!(take(8, By::Write), Some(false));
-        assert_eq!(take(7, By::Event), None, "old");
-        assert_eq!(take(8, By::Event), None);
-        assert_eq!(take(10, By::Read), Some(true));
+        assert_eq!(take(5, SnapshotSource::Read), Some(false), "nothing was seen before");
+        assert_eq!(take(5, SnapshotSource::Event), None, "the event of what was read");
+        assert_eq!(take(5, SnapshotSource::Read), Some(false), "nothing happened");
+        assert_eq!(take(6, SnapshotSource::Event), Some(false));
+        assert_eq!(take(8, SnapshotSource::Write), Some(false));
+        assert_eq!(take(7, SnapshotSource::Event), None, "old");
+        assert_eq!(take(8, SnapshotSource::Event), None);
+        assert_eq!(take(10, SnapshotSource::Read), Some(true));
     }
 
     #[test]
@@ -269,7 +275,7 @@ mod tests {
                 let lineage = ("vestibule.dev/ca-lineage".to_owned(), "ff".to_owned());
                 [lineage, ("vestibule.dev/ca-generation".to_owned(), generation.to_string())].into()
             });
-            watched.take(&object, By::Event, &ours, Moment(0));
+            watched.take(&object, SnapshotSource::Event, &ours, Moment(0));
             watched.has_held(mark(2))
         };
         assert!(!take(1, "a", None), "new");
@@ -283,10 +289,10 @@ mod tests {
     #[test]
     fn an_object_that_is_gone_does_not_come_back_by_old_events() {
         let (mut watched, ours) = watched();
-        watched.take(&object(5), By::Event, &ours, Moment(0));
+        watched.take(&object(5), SnapshotSource::Event, &ours, Moment(0));
         assert!(!watched.take_absence(Some("4".to_owned())), "deleted before it was made again");
         assert!(watched.take_absence(Some("9".to_owned())));
-        assert_eq!(watched.take(&object(7), By::Event, &ours, Moment(0)), None);
-        assert_eq!(watched.take(&object(10), By::Event, &ours, Moment(0)), Some(false));
+        assert_eq!(watched.take(&object(7), SnapshotSource::Event, &ours, Moment(0)), None);
+        assert_eq!(watched.take(&object(10), SnapshotSource::Event, &ours, Moment(0)), Some(false));
     }
 }

@@ -42,7 +42,7 @@ pub enum Blocked {
     /// A configuration that must change refuses our writes.
     Denied(usize),
     /// Configurations hold so many more unknown CAs than a ring carries; these are trusted no longer.
-    ForeignLimit(usize),
+    UnknownLimit(usize),
     /// A configuration shows CAs that neither the ring nor this replica knows: replicas that know them are given time.
     Contested,
 }

@@ -52,10 +52,14 @@ fn gather(mut facts: Facts, ring: Option<Ring>, keys: &mut KeySource) -> Result<
 impl Ring {
     /// Makes the cross certificate that a promotion asks for; forgets those that nobody needs.
     fn cross(&mut self, now: Moment) -> Result<(), RingError> {
-        let bridged: BTreeMap<_, _> =
-            self.facts.authorities.iter().filter_map(|ca| Some((ca.id, ca.bridge?.issuer))).collect();
-        self.crosses.retain(|id, _| bridged.contains_key(id));
-        for (id, issuer) in bridged {
+        let cross_signed: BTreeMap<_, _> = self
+            .facts
+            .authorities
+            .iter()
+            .filter_map(|ca| Some((ca.id, ca.cross_signature?.issuer)))
+            .collect();
+        self.crosses.retain(|id, _| cross_signed.contains_key(id));
+        for (id, issuer) in cross_signed {
             if let std::collections::btree_map::Entry::Vacant(place) = self.crosses.entry(id) {
                 let issuer = self.signers.get(&issuer).ok_or(RingError::Unknown(issuer))?;
                 let successor = self.signers.get(&id).ok_or(RingError::Unknown(id))?;
@@ -70,10 +74,12 @@ impl Ring {
         let signing = [self.facts.active(), self.facts.next()];
         for ca in signing.into_iter().flatten() {
             let trusts = |issuer| self.facts.authority(issuer).is_some();
-            let bridge = ca.bridge.filter(|bridge| bridge.not_after > now && trusts(bridge.issuer));
+            let cross_signature = ca
+                .cross_signature
+                .filter(|cross_signature| cross_signature.not_after > now && trusts(cross_signature.issuer));
             let leaf = LeafFacts {
                 issuer: ca.id,
-                bridge: bridge.map(|bridge| bridge.issuer),
+                cross_signature: cross_signature.map(|cross_signature| cross_signature.issuer),
                 renew: now,
                 not_before: now,
                 not_after: now.plus(policy.leaf_life),

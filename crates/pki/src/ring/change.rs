@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use crate::ring::{AuthorityFacts, AuthorityState, Bridge, CaId, Facts, Lineage, Moment, Policy, Rule};
+use crate::ring::{
+    AuthorityFacts, AuthorityState, CaId, CrossSignature, Facts, Lineage, Moment, Policy, Rule,
+};
 
 /// A change of the ring: one write.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -58,7 +60,7 @@ impl Change {
 }
 
 /// Where new names come from: drawn by chance in life, counted in a model.
-pub trait Fresh {
+pub trait CaFactory {
     /// A new CA, valid for that long. [`None`] if none can be made.
     fn authority(&mut self, now: Moment, not_after: Moment) -> Option<CaId>;
     /// The family of a new ring.
@@ -73,12 +75,12 @@ impl Change {
         stored: Option<&Facts>,
         now: Moment,
         policy: &Policy,
-        fresh: &mut impl Fresh,
+        factory: &mut impl CaFactory,
     ) -> Option<Facts> {
         let quarantine = now.plus(policy.quarantine()).plus(policy.skew);
         let mut facts = match self {
             Self::Create { .. } => Facts {
-                lineage: fresh.lineage(),
+                lineage: factory.lineage(),
                 generation: 1,
                 due: now.plus(policy.period()),
                 rotation: answered(stored.map(|stored| stored.rotation)),
@@ -87,8 +89,8 @@ impl Change {
                 revoked: stored.map(|stored| stored.revoked.clone()).unwrap_or_default(),
                 made: stored.map(|stored| stored.made.clone()).unwrap_or_default(),
                 authorities: vec![
-                    made(fresh, AuthorityState::Active, now, policy)?,
-                    made(fresh, AuthorityState::Next, now, policy)?,
+                    made(factory, AuthorityState::Active, now, policy)?,
+                    made(factory, AuthorityState::Next, now, policy)?,
                 ],
             },
             Self::Restore { memory, .. } => (**memory).clone(),
@@ -108,7 +110,7 @@ impl Change {
                 facts.adopt((trust, imported), quarantine);
             }
             Self::Hold(id) => facts.authorities.iter_mut().find(|ca| ca.id == *id)?.held = Some(now),
-            Self::Promote => facts.promote(now, policy, fresh)?,
+            Self::Promote => facts.promote(now, policy, factory)?,
             Self::Remove(ids) => {
                 facts.authorities.retain(|ca| !ids.contains(&ca.id));
                 facts.go_on();
@@ -117,10 +119,10 @@ impl Change {
                 // Foreign ones as well: they may be those of the stolen ring, carried over.
                 facts.revoked.extend(facts.authorities.iter().map(|ca| ca.id));
                 for ca in &mut facts.authorities {
-                    (ca.state, ca.bridge) = (AuthorityState::Foreign { until: now }, None);
+                    (ca.state, ca.cross_signature) = (AuthorityState::Foreign { until: now }, None);
                 }
-                facts.authorities.push(made(fresh, AuthorityState::Active, now, policy)?);
-                facts.authorities.push(made(fresh, AuthorityState::Next, now, policy)?);
+                facts.authorities.push(made(factory, AuthorityState::Active, now, policy)?);
+                facts.authorities.push(made(factory, AuthorityState::Next, now, policy)?);
                 facts.go_on();
                 facts.due = now.plus(policy.period());
                 facts.revocation = answered(Some(facts.revocation));
@@ -165,7 +167,7 @@ impl Facts {
             not_before: Moment(0),
             not_after: until,
             held: None,
-            bridge: None,
+            cross_signature: None,
         };
         self.authorities.extend(trust.difference(&known).map(foreign));
         // What the ring imported before stays imported, whichever replica remembers it.
@@ -173,24 +175,25 @@ impl Facts {
         own.into_iter().for_each(|id| self.remember(id));
     }
 
-    fn promote(&mut self, now: Moment, policy: &Policy, fresh: &mut impl Fresh) -> Option<()> {
+    fn promote(&mut self, now: Moment, policy: &Policy, factory: &mut impl CaFactory) -> Option<()> {
         let (old, old_end) = self.active().map(|ca| (ca.id, ca.not_after))?;
         self.next()?;
         for ca in &mut self.authorities {
             match ca.state {
                 AuthorityState::Active => {
                     let until = now.plus(policy.leaf_life).plus(policy.skew);
-                    (ca.state, ca.bridge) = (AuthorityState::Retired { until }, None);
+                    (ca.state, ca.cross_signature) = (AuthorityState::Retired { until }, None);
                 }
                 AuthorityState::Next => {
                     ca.state = AuthorityState::Active;
-                    let bridge = Bridge { issuer: old, not_after: old_end.min(ca.not_after) };
-                    ca.bridge = policy.enforces(Rule::P2).then_some(bridge);
+                    let cross_signature =
+                        CrossSignature { issuer: old, not_after: old_end.min(ca.not_after) };
+                    ca.cross_signature = policy.enforces(Rule::P2).then_some(cross_signature);
                 }
                 _ => {}
             }
         }
-        self.authorities.push(made(fresh, AuthorityState::Next, now, policy)?);
+        self.authorities.push(made(factory, AuthorityState::Next, now, policy)?);
         self.go_on();
         self.due = now.plus(policy.period());
         self.rotation = answered(Some(self.rotation));
@@ -199,15 +202,15 @@ impl Facts {
 }
 
 fn made(
-    fresh: &mut impl Fresh,
+    factory: &mut impl CaFactory,
     state: AuthorityState,
     now: Moment,
     policy: &Policy,
 ) -> Option<AuthorityFacts> {
     let not_after = now.plus(policy.authority_life);
-    let id = fresh.authority(now, not_after)?;
+    let id = factory.authority(now, not_after)?;
     let not_before = now.minus(crate::authority::BACKDATED);
-    Some(AuthorityFacts { id, state, not_before, not_after, held: None, bridge: None })
+    Some(AuthorityFacts { id, state, not_before, not_after, held: None, cross_signature: None })
 }
 
 fn answered(request: Option<super::Request>) -> super::Request {

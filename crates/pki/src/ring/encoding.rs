@@ -98,12 +98,13 @@ impl Ring {
             certificates.insert(ca.id, certificate);
         }
         for ca in &mut facts.authorities {
-            if let Some(bridge) = &mut ca.bridge {
+            if let Some(cross_signature) = &mut ca.cross_signature {
                 let signer =
                     signers.get(&ca.id).ok_or_else(|| RingError::field(DESCRIPTION, Problem::States))?;
-                let cross = fields.cross((ca.id, bridge.issuer), &certificates, signer)?;
+                let cross = fields.cross((ca.id, cross_signature.issuer), &certificates, signer)?;
                 let read = Certificate::read(&cross);
-                bridge.not_after = read.map_or(bridge.not_after, |cross| moment(cross.not_after()));
+                cross_signature.not_after =
+                    read.map_or(cross_signature.not_after, |cross| moment(cross.not_after()));
                 crosses.insert(ca.id, cross);
             }
         }
@@ -176,7 +177,7 @@ impl<'a, V: AsRef<[u8]>> Fields<'a, V> {
         let same = certificates.get(&id).and_then(read) == read(&cross);
         // The issuer may have been removed since; then the cross serves nobody any more.
         let issued = certificates.get(&issuer).is_none_or(|issuer| leads_to(signer, &cross, issuer));
-        if same && issued { Ok(cross) } else { Err(RingError::field(field, Problem::Bridge)) }
+        if same && issued { Ok(cross) } else { Err(RingError::field(field, Problem::CrossSignature)) }
     }
 }
 

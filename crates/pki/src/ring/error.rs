@@ -74,7 +74,7 @@ pub enum Problem {
     OtherKey,
     /// The cross certificate does not lead from the CA to its predecessor.
     #[error("does not lead from its CA to the predecessor")]
-    Bridge,
+    CrossSignature,
 }
 
 impl RingError {

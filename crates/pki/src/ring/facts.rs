@@ -91,12 +91,12 @@ pub struct AuthorityFacts {
     /// Since when it counts as known to every kube-apiserver (rule H1).
     pub held: Option<Moment>,
     /// Its cross certificate, if a predecessor signed one.
-    pub bridge: Option<Bridge>,
+    pub cross_signature: Option<CrossSignature>,
 }
 
 /// A CA's cross certificate: the same key, signed by its predecessor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Bridge {
+pub struct CrossSignature {
     /// The predecessor.
     pub issuer: CaId,
     /// The last second of its validity.
@@ -207,8 +207,9 @@ impl Facts {
     /// The CAs of the ring at which a chain that the active one signs now can end: itself, and the one that crossed it.
     pub fn anchors(&self, now: Moment) -> impl Iterator<Item = &AuthorityFacts> {
         let crossed = |ca: &&AuthorityFacts| {
-            let bridge = ca.bridge.filter(|bridge| bridge.not_after > now)?;
-            self.authority(bridge.issuer)
+            let cross_signature =
+                ca.cross_signature.filter(|cross_signature| cross_signature.not_after > now)?;
+            self.authority(cross_signature.issuer)
         };
         let active = self.active();
         active.into_iter().chain(active.as_ref().and_then(crossed))

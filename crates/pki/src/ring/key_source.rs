@@ -8,7 +8,7 @@ use rustls_pki_types::CertificateDer;
 use crate::algorithm::Algorithm;
 use crate::authority::{constraints, earlier};
 use crate::ring::stored::{random, unix};
-use crate::ring::{CaId, Fresh, Lineage, Moment};
+use crate::ring::{CaFactory, CaId, Lineage, Moment};
 use crate::{Authority, AuthorityError, bundle};
 
 /// Makes the CAs of a ring, and knows the certificates seen elsewhere. No `Debug`: it may hold keys.
@@ -68,7 +68,7 @@ impl KeySource {
     }
 }
 
-impl Fresh for KeySource {
+impl CaFactory for KeySource {
     fn authority(&mut self, now: Moment, not_after: Moment) -> Option<CaId> {
         self.make(now, not_after).map_err(|error| self.failure = Some(error)).ok()
     }

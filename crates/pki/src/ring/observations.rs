@@ -76,7 +76,7 @@ pub struct LeafFacts {
     /// Who signed it.
     pub issuer: CaId,
     /// Who signed the cross certificate that is presented with it.
-    pub bridge: Option<CaId>,
+    pub cross_signature: Option<CaId>,
     /// When to make the next one.
     pub renew: Moment,
     /// The first second of its validity.
@@ -145,7 +145,7 @@ impl Observations {
     /// The configuration itself proves that its bundle has been what was last seen of it since then: all of it is owned by
     /// our field manager, whose last change was at that moment by the API server's clock. So holds (rule H1) survive
     /// replicas that live shorter than them.
-    pub fn configuration_stood(&mut self, position: usize, since: Moment) {
+    pub fn configuration_unchanged_since(&mut self, position: usize, since: Moment) {
         if let Some(configuration) = self.configurations.get_mut(position) {
             configuration.bundle.values_mut().for_each(|seen| *seen = since.min(*seen));
         }

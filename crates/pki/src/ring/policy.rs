@@ -35,7 +35,7 @@ pub struct Policy {
     pub unknown_authorities: UnknownAuthorities,
     /// How many such CAs a ring carries at the most. Of more, those with the lowest names are taken and the others
     /// reported; what a replica's own leaf or memory needs is always taken.
-    pub foreign_limit: usize,
+    pub unknown_limit: usize,
     /// Bit n: rule n is off.
     off: u16,
 }
@@ -123,7 +123,7 @@ impl Default for Policy {
             restore_pause: Duration::from_secs(60 * 60),
             quarantine: None,
             unknown_authorities: UnknownAuthorities::Drop,
-            foreign_limit: 8,
+            unknown_limit: 8,
             off: 0,
         }
     }

@@ -18,27 +18,27 @@ use crate::ring::{
 #[must_use]
 pub fn step(ring: &RingFacts, seen: &Observations, now: Moment, policy: &Policy) -> Vec<Action> {
     let now = seen.corrected(now, policy);
-    let around = Around { seen, now, policy };
+    let context = StepContext { seen, now, policy };
     match ring {
-        RingFacts::Absent | RingFacts::Unreadable => around.recover(None),
+        RingFacts::Absent | RingFacts::Unreadable => context.recover(None),
         RingFacts::Newer(facts) => {
-            let kept = facts.iter().flat_map(|facts| around.keep(facts));
+            let kept = facts.iter().flat_map(|facts| context.keep(facts));
             kept.chain([Action::Report(Blocked::NewerSchema)]).collect()
         }
-        RingFacts::Known(facts) if around.is_dead(facts) => around.recover(Some(facts)),
-        RingFacts::Known(facts) => around.known(facts),
+        RingFacts::Known(facts) if context.is_dead(facts) => context.recover(Some(facts)),
+        RingFacts::Known(facts) => context.known(facts),
     }
 }
 
 /// Everything but the ring.
-struct Around<'a> {
+struct StepContext<'a> {
     seen: &'a Observations,
     /// Corrected.
     now: Moment,
     policy: &'a Policy,
 }
 
-impl Around<'_> {
+impl StepContext<'_> {
     /// A graft before all, then what keeps calls alive, then what was planned.
     fn known(&self, facts: &Facts) -> Vec<Action> {
         if let Some(actions) = self.graft(facts) {
@@ -67,7 +67,7 @@ impl Around<'_> {
     /// waits for it all the same: that is an installation, and its last object may still come.
     fn reachable<'b>(&'b self, facts: &'b Facts) -> impl Iterator<Item = &'b Configuration> {
         let leaf = self.seen.leaf.as_ref().filter(|leaf| leaf.not_after >= self.now);
-        let ends = leaf.map(|leaf| [Some(leaf.issuer), leaf.bridge]);
+        let ends = leaf.map(|leaf| [Some(leaf.issuer), leaf.cross_signature]);
         let is_needed =
             move |id| facts.authority(id).is_some() || ends.is_some_and(|ends| ends.contains(&Some(id)));
         let has_past = facts.generation > 1 || facts.active().is_some_and(|active| active.held.is_some());

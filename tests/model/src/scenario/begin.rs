@@ -80,7 +80,7 @@ impl Scenario {
     fn serve(&self, world: &mut World) {
         let leaf = LeafFacts {
             issuer: FIRST_ACTIVE,
-            bridge: None,
+            cross_signature: None,
             renew: BEGIN.plus(self.policy.leaf_life * 2 / 3),
             not_before: if self.ahead > 0 { Moment(BEGIN.0 + self.ahead) } else { Moment(0) },
             not_after: BEGIN.plus(self.policy.leaf_life),
@@ -128,7 +128,7 @@ fn settled(due: u64, end: u64) -> Facts {
         not_before: Moment(0),
         not_after: Moment(not_after),
         held: Some(Moment(0)),
-        bridge: None,
+        cross_signature: None,
     };
     Facts {
         lineage: Lineage(0),

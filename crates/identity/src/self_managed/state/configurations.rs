@@ -8,8 +8,8 @@ use vestibule_pki::ring::{Moment, RingFacts};
 use super::State;
 use super::prepare::mark;
 use crate::RegistrationKind;
-use crate::self_managed::conversation::{Answer, Purpose, Trouble, TroubleKind};
-use crate::self_managed::watched::By;
+use crate::self_managed::api_client::{Answer, ApiError, ApiErrorKind, Purpose};
+use crate::self_managed::watched::SnapshotSource;
 
 impl State {
     pub(in crate::self_managed) fn configuration_answered(
@@ -25,14 +25,14 @@ impl State {
         match outcome {
             Ok(object) => {
                 watched.reading.clear();
-                self.take(position, &object, By::Read, now);
+                self.take(position, &object, SnapshotSource::Read, now);
             }
-            Err(trouble) if trouble.kind == TroubleKind::NotFound => {
+            Err(trouble) if trouble.kind == ApiErrorKind::NotFound => {
                 watched.take_absence(None);
                 self.see(position, now);
             }
             Err(trouble) => {
-                let reason = if trouble.kind == TroubleKind::Forbidden {
+                let reason = if trouble.kind == ApiErrorKind::Forbidden {
                     watched.reading.refused(at);
                     // What it holds is not known any more; as soon as it may be read again, it is.
                     watched.outdated = true;
@@ -60,7 +60,7 @@ impl State {
         let outcome = self.dated(answer, now);
         let outcome = outcome.and_then(|object| parse(&object));
         let Some(watched) = self.registrations.get_mut(position) else { return };
-        let is_unanswered = matches!(&outcome, Err(trouble) if trouble.kind == TroubleKind::Unreachable);
+        let is_unanswered = matches!(&outcome, Err(trouble) if trouble.kind == ApiErrorKind::Unreachable);
         // What nobody answered may stand there all the same.
         if purpose == Purpose::Claim && (outcome.is_ok() || is_unanswered) {
             watched.claims.made(at, self.settings.policy.hold_cold);
@@ -74,13 +74,13 @@ impl State {
                     watched.writing.clear();
                 }
                 let repaired_from = if purpose.is_repair() {
-                    watched.quarrel.repaired(at);
-                    let other = watched.sight.as_ref().and_then(|sight| sight.other_manager.clone());
+                    watched.repair_throttle.repaired(at);
+                    let other = watched.snapshot.as_ref().and_then(|snapshot| snapshot.other_manager.clone());
                     Some(other.unwrap_or_else(|| "an unknown manager".to_owned()))
                 } else {
                     None
                 };
-                self.take(position, &object, By::Write, now);
+                self.take(position, &object, SnapshotSource::Write, now);
                 if matches!(purpose, Purpose::Bundle { .. }) && !self.is_kept(position, at) {
                     return;
                 }
@@ -93,23 +93,25 @@ impl State {
             Err(trouble) => {
                 watched.outdated = true;
                 match trouble.kind {
-                    TroubleKind::Conflict => return watched.writing.outrun(at),
-                    TroubleKind::NotFound => return,
-                    TroubleKind::Unreachable => watched.writing.failed(at),
-                    TroubleKind::Refused if !watched.refuses_again() => return watched.writing.outrun(at),
-                    TroubleKind::Forbidden | TroubleKind::Refused => {
+                    ApiErrorKind::Conflict => return watched.writing.lost_race(at),
+                    ApiErrorKind::NotFound => return,
+                    ApiErrorKind::Unreachable => watched.writing.failed(at),
+                    ApiErrorKind::Refused if !watched.refuses_again() => {
+                        return watched.writing.lost_race(at);
+                    }
+                    ApiErrorKind::Forbidden | ApiErrorKind::Refused => {
                         watched.writing.refused(at);
                         self.deny(position);
                     }
                 }
                 let Some(watched) = self.registrations.get(position) else { return };
-                let is_insecure =
-                    trouble.kind == TroubleKind::Refused && watched.name.kind == RegistrationKind::ApiService;
+                let is_insecure = trouble.kind == ApiErrorKind::Refused
+                    && watched.name.kind == RegistrationKind::ApiService;
                 let hint = if is_insecure { "; with insecureSkipTLSVerify it takes none" } else { "" };
                 let what = if matches!(purpose, Purpose::Bundle { .. }) { "caBundle" } else { "entries" };
                 let text =
                     format!("the {what} of {} cannot be written: {}{hint}", watched.name, trouble.text);
-                let reason = (trouble.kind != TroubleKind::Unreachable).then_some("RegistrationDenied");
+                let reason = (trouble.kind != ApiErrorKind::Unreachable).then_some("RegistrationDenied");
                 self.failed_at(position, reason, text);
             }
         }
@@ -140,7 +142,7 @@ impl State {
         else {
             return true;
         };
-        let has_entries = watched.sight.as_ref().is_some_and(|sight| !sight.entries.is_empty());
+        let has_entries = watched.snapshot.as_ref().is_some_and(|snapshot| !snapshot.entries.is_empty());
         let in_sync =
             !has_entries || position >= self.seen.configurations.len() || self.is_in_sync(position, facts);
         let Some(watched) = self.registrations.get_mut(position) else { return true };
@@ -172,6 +174,6 @@ impl State {
     }
 }
 
-fn parse(object: &[u8]) -> Result<DynamicObject, Trouble> {
-    serde_json::from_slice(object).map_err(|_| Trouble::unreadable())
+fn parse(object: &[u8]) -> Result<DynamicObject, ApiError> {
+    serde_json::from_slice(object).map_err(|_| ApiError::unreadable())
 }

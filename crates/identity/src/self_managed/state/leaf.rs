@@ -6,10 +6,10 @@ use std::time::{Duration, Instant};
 use vestibule_pki::Leaf;
 use vestibule_pki::ring::{Action, LeafFacts, Moment, step};
 
-use super::{State, brink};
+use super::{State, readiness_margin};
 use crate::Happening;
-use crate::self_managed::backoff::fraction;
-use crate::self_managed::state::standing::system_time;
+use crate::self_managed::backoff::random_fraction;
+use crate::self_managed::state::status::system_time;
 
 impl State {
     /// Signs the leaf that `step` asks for. The key is made anew and never leaves memory.
@@ -72,12 +72,12 @@ impl State {
         self.seen.leaf.as_ref().map_or(Duration::ZERO, |leaf| {
             let policy = &self.settings.policy;
             let late = leaf.renew.plus((policy.leaf_life / 10).max(Duration::from_secs(1)));
-            late.min(leaf.not_after.minus(brink(policy))).since(now)
+            late.min(leaf.not_after.minus(readiness_margin(policy))).since(now)
         })
     }
 }
 
 /// A tenth earlier or later: replicas that started together do not renew together for ever.
 fn jittered(now: Moment, renew: Moment) -> Moment {
-    now.plus(renew.since(now).mul_f64(0.9 + 0.2 * fraction()))
+    now.plus(renew.since(now).mul_f64(0.9 + 0.2 * random_fraction()))
 }

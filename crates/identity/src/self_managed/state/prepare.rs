@@ -5,14 +5,14 @@ use std::time::Instant;
 
 use vestibule_pki::ring::{Change, Facts, KeySource, Mark, Moment, Ring, RingError, RingFacts, carry_out};
 
-use super::{Deed, RingWrite, State};
+use super::{Operation, RingWrite, State};
 use crate::Settings;
+use crate::self_managed::api_client::Purpose;
 use crate::self_managed::bundle_patch::bundle_patch;
-use crate::self_managed::conversation::Purpose;
-use crate::self_managed::registration::Sight;
+use crate::self_managed::registration::ConfigSnapshot;
 
 impl State {
-    pub(super) fn prepare_ring(&mut self, change: Change, now: Moment, at: Instant) -> Option<Deed> {
+    pub(super) fn prepare_ring(&mut self, change: Change, now: Moment, at: Instant) -> Option<Operation> {
         if self.secret.is_immutable() {
             self.writing.refused(at);
             let text = format!(
@@ -42,8 +42,8 @@ impl State {
     }
 
     /// The ring is whole, and its Secret is not: people and other tools read `ca.crt`.
-    pub(super) fn mend_secret(&mut self, now: Moment, at: Instant) -> Option<Deed> {
-        let may_write = self.is_spoilt && self.writing.allows(at) && self.quarrel.allows(at);
+    pub(super) fn mend_secret(&mut self, now: Moment, at: Instant) -> Option<Operation> {
+        let may_write = self.ca_crt_differs && self.writing.allows(at) && self.repair_throttle.allows(at);
         let Some(RingFacts::Known(facts)) = &self.ring else { return None };
         if !may_write || self.secret.is_immutable() || self.seen.memory.as_ref() != Some(facts) {
             return None;
@@ -52,23 +52,23 @@ impl State {
         Some(self.write(None, ring))
     }
 
-    fn write(&self, change: Option<Change>, ring: Ring) -> Deed {
+    fn write(&self, change: Option<Change>, ring: Ring) -> Operation {
         let (object, creates) = (self.secret.with(&ring), self.secret.version().is_none());
-        Deed::WriteRing(Box::new(RingWrite { change, ring, object, creates }))
+        Operation::WriteRing(Box::new(RingWrite { change, ring, object, creates }))
     }
 
-    pub(super) fn prepare_bundle(&mut self, position: usize, at: Instant) -> Option<Deed> {
+    pub(super) fn prepare_bundle(&mut self, position: usize, at: Instant) -> Option<Operation> {
         let mark = self.stored.as_ref().map(|ring| mark(ring.facts()))?;
         let held = &self.seen.configurations.get(position)?.bundle;
         let bundle = self.stored.as_ref()?.bundle_pem_over(|id| held.contains_key(&id));
         let watched = self.registrations.get_mut(position)?;
-        let sight = watched.sight.as_ref()?;
-        let patch = bundle_patch(sight, &bundle, mark);
+        let snapshot = watched.snapshot.as_ref()?;
+        let patch = bundle_patch(snapshot, &bundle, mark);
         if patch.is_none() {
             watched.writing.failed(at);
         }
         let purpose = Purpose::Bundle { is_repair: watched.has_held(mark) };
-        Some(Deed::Publish { position, patch: patch?, purpose })
+        Some(Operation::Publish { position, patch: patch?, purpose })
     }
 
     /// Every certificate that a change may ask for.
@@ -79,8 +79,8 @@ impl State {
         keys.learn(
             self.registrations
                 .iter()
-                .filter_map(|watched| watched.sight.as_ref())
-                .flat_map(Sight::certificates),
+                .filter_map(|watched| watched.snapshot.as_ref())
+                .flat_map(ConfigSnapshot::certificates),
         );
         let remembered = self.remembered.iter().chain(&self.stored);
         keys.learn(remembered.flat_map(|ring| {

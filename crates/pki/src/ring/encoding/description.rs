@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 
 use crate::ring::{
-    AuthorityFacts, AuthorityState, Bridge, CaId, Facts, Lineage, Moment, Problem, Request, RingError,
+    AuthorityFacts, AuthorityState, CaId, CrossSignature, Facts, Lineage, Moment, Problem, Request, RingError,
 };
 
 /// What this version writes.
@@ -162,7 +162,7 @@ impl Entry {
             state,
             until,
             held,
-            crossed_by: ca.bridge.map(|bridge| bridge.issuer.to_string()),
+            crossed_by: ca.cross_signature.map(|cross_signature| cross_signature.issuer.to_string()),
         }
     }
 
@@ -175,7 +175,7 @@ impl Entry {
             _ => return None,
         };
         let crossed_by = match &self.crossed_by {
-            Some(id) => Some(Bridge { issuer: CaId(hexadecimal(id)?), not_after: Moment(0) }),
+            Some(id) => Some(CrossSignature { issuer: CaId(hexadecimal(id)?), not_after: Moment(0) }),
             None => None,
         };
         let id = CaId(hexadecimal(&self.id)?);
@@ -185,7 +185,7 @@ impl Entry {
             not_before: Moment(0),
             not_after: Moment(0),
             held: self.held.map(Moment),
-            bridge: crossed_by,
+            cross_signature: crossed_by,
         })
     }
 }

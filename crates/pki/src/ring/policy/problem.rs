@@ -21,7 +21,7 @@ pub enum PolicyProblem {
         /// The name of the span.
         span: &'static str,
     },
-    /// A chain has one bridge, so one rotation must be over before the next: invariant I1.
+    /// A chain has one cross_signature, so one rotation must be over before the next: invariant I1.
     #[error(
         "leaves live too long: {} of leaf life and {} of clock skew must be shorter than the rotation period {} (a third of the CA's life), or rotations would overlap",
         words(*leaf), words(*skew), words(*period)
@@ -147,7 +147,7 @@ impl Policy {
         refuse(recheck >= cold, PolicyProblem::Recheck { recheck, cold });
         let quarantine = self.quarantine();
         refuse(quarantine < leaf, PolicyProblem::Quarantine { quarantine, leaf });
-        let limit = self.foreign_limit;
+        let limit = self.unknown_limit;
         refuse(limit > MOST_FOREIGN, PolicyProblem::TooManyForeign { limit });
         if problems.is_empty() { Ok(()) } else { Err(problems) }
     }

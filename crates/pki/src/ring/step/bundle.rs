@@ -1,9 +1,9 @@
 //! What configurations must hold (rules W2, W3).
 
-use super::Around;
+use super::StepContext;
 use crate::ring::{Action, Blocked, Configuration, Facts, Mark, Rule};
 
-impl Around<'_> {
+impl StepContext<'_> {
     pub(super) fn publish(&self, facts: &Facts) -> Vec<Action> {
         let configurations = self.seen.configurations.iter().enumerate();
         let differs = configurations.filter(|(_, configuration)| self.differs(configuration, facts));

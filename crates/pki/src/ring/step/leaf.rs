@@ -1,15 +1,15 @@
 //! When a replica signs a leaf, and for how long (rules S1, S2, S3, E1).
 
-use super::Around;
+use super::StepContext;
 use crate::authority::BACKDATED;
 use crate::ring::{Action, Configuration, Facts, LeafFacts, Rule};
 
-impl Around<'_> {
+impl StepContext<'_> {
     pub(super) fn leaf(&self, facts: &Facts) -> Option<Action> {
         let fresh = self.fresh_leaf(facts)?;
         let Some(leaf) = self.seen.leaf.as_ref() else {
             let begins = self.may_switch(facts) && self.may_begin(facts);
-            return begins.then(|| self.look_last().unwrap_or(Action::SignLeaf(fresh)));
+            return begins.then(|| self.reread_before_first_leaf().unwrap_or(Action::SignLeaf(fresh)));
         };
         if !self.policy.enforces(Rule::E1) && !self.may_switch(facts) {
             return Some(Action::DropLeaf);
@@ -33,12 +33,15 @@ impl Around<'_> {
         // Rule S3: the ring may have moved on since it was read.
         let from = if self.policy.enforces(Rule::S3) { self.seen.confirmed?.min(self.now) } else { self.now };
         let not_after = from.plus(life).min(active.not_after);
-        let bridge = active.bridge.filter(|bridge| bridge.not_after > self.now).map(|bridge| bridge.issuer);
+        let cross_signature = active
+            .cross_signature
+            .filter(|cross_signature| cross_signature.not_after > self.now)
+            .map(|cross_signature| cross_signature.issuer);
         let renew = self.now.plus(not_after.since(self.now) / 3 * 2);
         let not_before = self.now.minus(BACKDATED).max(active.not_before);
         (not_after > self.now).then_some(LeafFacts {
             issuer: active.id,
-            bridge,
+            cross_signature,
             renew,
             not_before,
             not_after,
@@ -52,8 +55,11 @@ impl Around<'_> {
             return true;
         }
         let Some(active) = facts.active() else { return false };
-        let bridge = active.bridge.filter(|bridge| bridge.not_after > self.now).map(|bridge| bridge.issuer);
-        let ends = [Some(active.id), bridge];
+        let cross_signature = active
+            .cross_signature
+            .filter(|cross_signature| cross_signature.not_after > self.now)
+            .map(|cross_signature| cross_signature.issuer);
+        let ends = [Some(active.id), cross_signature];
         let verifies = |configuration: &Configuration| {
             ends.iter().flatten().any(|id| configuration.bundle.contains_key(id))
         };
@@ -61,7 +67,7 @@ impl Around<'_> {
     }
 
     /// Rule S2: a configuration that was read before the ring was may have changed in between, and may speak against it.
-    fn look_last(&self) -> Option<Action> {
+    fn reread_before_first_leaf(&self) -> Option<Action> {
         let is_earlier =
             |configuration: &Configuration| configuration.ring_read_since && !configuration.is_hidden();
         let before = self.seen.configurations.iter().position(is_earlier);

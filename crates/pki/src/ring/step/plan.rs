@@ -2,12 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use super::Around;
+use super::StepContext;
 use crate::ring::{
     Action, AuthorityFacts, AuthorityState, Blocked, CaId, Change, Configuration, Facts, Moment, Rule,
 };
 
-impl Around<'_> {
+impl StepContext<'_> {
     pub(super) fn plan(&self, facts: &Facts) -> Option<Action> {
         if facts.revocation.is_open() {
             return Some(Action::WriteRing(Change::Revoke));
@@ -30,7 +30,7 @@ impl Around<'_> {
             waited.then_some(ca.id)
         });
         let id = held.min()?;
-        self.look_again().or(Some(Action::WriteRing(Change::Hold(id))))
+        self.reread_configurations().or(Some(Action::WriteRing(Change::Hold(id))))
     }
 
     fn promote(&self, facts: &Facts) -> Option<Action> {
@@ -38,7 +38,7 @@ impl Around<'_> {
         let last_call =
             self.policy.enforces(Rule::L1) && active.not_after.since(self.now) < self.policy.last_call();
         let due = last_call || self.now >= facts.due || facts.rotation.is_open();
-        // A chain has one bridge: the last rotation must be over.
+        // A chain has one cross_signature: the last rotation must be over.
         if !due || facts.is_overlapping() {
             return None;
         }
@@ -54,7 +54,7 @@ impl Around<'_> {
             if next.held.is_none() || !everywhere {
                 return Some(Action::Report(Blocked::Hold(next.id)));
             }
-            if let Some(look) = self.look_again() {
+            if let Some(look) = self.reread_configurations() {
                 return Some(look);
             }
         }
@@ -116,7 +116,7 @@ impl Around<'_> {
     }
 
     /// What was seen of a configuration may be old.
-    pub(super) fn look_again(&self) -> Option<Action> {
+    pub(super) fn reread_configurations(&self) -> Option<Action> {
         let configurations = &self.seen.configurations;
         // Each takes its time to be read, and none shall be old when the last one was.
         let count = u32::try_from(configurations.len()).unwrap_or(u32::MAX);

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::Around;
+use super::StepContext;
 use crate::ring::{
     Action, Blocked, CaId, Change, Configuration, Facts, Mark, Moment, Observations, Policy, RingFacts, Rule,
     UnknownAuthorities,
@@ -10,12 +10,12 @@ use crate::ring::{
 
 /// No ring has come so far since a replica last looked: a mark this far ahead is a stranger's joke, and following it
 /// would exhaust the count.
-const LEAP: u64 = 1 << 32;
+const MAX_GENERATION_GAP: u64 = 1 << 32;
 
 /// Whether this ring does not continue what the replica knows (rule G1).
 pub(in crate::ring) fn breaks(facts: &Facts, seen: &Observations, now: Moment, policy: &Policy) -> bool {
-    let around = Around { seen, now, policy };
-    around.breaks_memory(facts) || around.breaks_leaf(facts) || around.breaks_configurations(facts)
+    let context = StepContext { seen, now, policy };
+    context.breaks_memory(facts) || context.breaks_leaf(facts) || context.breaks_configurations(facts)
 }
 
 /// Whether a configuration shows a ring and CAs of which neither the stored ring nor the replica knows anything.
@@ -25,11 +25,11 @@ pub(in crate::ring) fn is_contested(
     now: Moment,
     policy: &Policy,
 ) -> bool {
-    let around = Around { seen, now, policy };
-    seen.configurations.iter().any(|configuration| around.contests(configuration, ring.facts()))
+    let context = StepContext { seen, now, policy };
+    seen.configurations.iter().any(|configuration| context.contests(configuration, ring.facts()))
 }
 
-impl Around<'_> {
+impl StepContext<'_> {
     /// Rule G1: never over a valid ring with own memory, only onto it. Nothing else is to be done as long as this is.
     pub(super) fn graft(&self, facts: &Facts) -> Option<Vec<Action>> {
         let mine = self.policy.enforces(Rule::G1) && (self.breaks_memory(facts) || self.breaks_leaf(facts));
@@ -40,14 +40,14 @@ impl Around<'_> {
         if !mine && self.must_await_others(Some(facts)) {
             return Some(self.while_contested(facts));
         }
-        if let Some(look) = self.look_before_trusting() {
+        if let Some(look) = self.reread_before_trusting() {
             return Some(vec![look]);
         }
         if self.is_resurrected(facts) {
             return Some(vec![Action::WriteRing(Change::Revoke)]);
         }
         let (trust, imported, report) = self.adopted(Some(facts));
-        let graft = Change::Graft { trust, imported, generation: self.above_all(Some(facts)) };
+        let graft = Change::Graft { trust, imported, generation: self.generation_above_all(Some(facts)) };
         Some([Action::WriteRing(graft)].into_iter().chain(report).collect())
     }
 
@@ -71,7 +71,7 @@ impl Around<'_> {
         if !self.policy.enforces(Rule::G2) {
             return Vec::new();
         }
-        if let Some(look) = self.look_before_trusting() {
+        if let Some(look) = self.reread_before_trusting() {
             return vec![look];
         }
         let memory = self.seen.memory.as_ref().filter(usable);
@@ -85,7 +85,7 @@ impl Around<'_> {
                 memory: Box::new(memory.clone()),
                 trust,
                 imported,
-                generation: self.above_all(None),
+                generation: self.generation_above_all(None),
                 rotate: memory
                     .restored
                     .is_none_or(|before| self.now.since(before) >= self.policy.restore_pause),
@@ -95,9 +95,10 @@ impl Around<'_> {
     }
 
     /// What is forgotten now is trusted by nobody afterwards; and a ring read before a configuration proves nothing.
-    fn look_before_trusting(&self) -> Option<Action> {
+    fn reread_before_trusting(&self) -> Option<Action> {
         let mut seen = self.seen.configurations.iter();
-        self.look_again().or_else(|| seen.any(|seen| !seen.ring_read_since).then_some(Action::ReadRing))
+        self.reread_configurations()
+            .or_else(|| seen.any(|seen| !seen.ring_read_since).then_some(Action::ReadRing))
     }
 
     fn breaks_memory(&self, facts: &Facts) -> bool {
@@ -147,18 +148,18 @@ impl Around<'_> {
         let published: BTreeSet<CaId> =
             self.seen.configurations.iter().flat_map(Configuration::trusted).collect();
         // What the ring has already is named again: its quarantine begins anew.
-        let (known, strange): (BTreeSet<CaId>, BTreeSet<CaId>) =
-            published.into_iter().partition(|id| imported.contains(id) || !self.is_strange(*id, base));
+        let (known, unknown): (BTreeSet<CaId>, BTreeSet<CaId>) =
+            published.into_iter().partition(|id| imported.contains(id) || !self.is_unknown(*id, base));
         let room = self.room(base);
-        let left_out = strange.len().saturating_sub(room);
-        let report = (left_out > 0).then_some(Action::Report(Blocked::ForeignLimit(left_out)));
+        let left_out = unknown.len().saturating_sub(room);
+        let report = (left_out > 0).then_some(Action::Report(Blocked::UnknownLimit(left_out)));
         own.extend(known.into_iter().filter(|id| !imported.contains(id)));
-        imported.extend(strange.into_iter().take(room));
+        imported.extend(unknown.into_iter().take(room));
         (own, imported, report)
     }
 
     /// Whether neither the stored ring nor this replica ever knew this CA.
-    fn is_strange(&self, id: CaId, base: Option<&Facts>) -> bool {
+    fn is_unknown(&self, id: CaId, base: Option<&Facts>) -> bool {
         let knows = |facts: &Facts| facts.knows(id) || facts.has_made(id);
         let signed = self.seen.leaf.as_ref().is_some_and(|leaf| leaf.issuer == id);
         !signed && !base.is_some_and(knows) && !self.seen.memory.as_ref().is_some_and(knows)
@@ -171,7 +172,7 @@ impl Around<'_> {
         };
         self.policy.unknown_authorities == UnknownAuthorities::Drop
             && configuration.mark.is_some_and(is_other)
-            && configuration.trusted().any(|id| self.is_strange(id, base))
+            && configuration.trusted().any(|id| self.is_unknown(id, base))
     }
 
     /// A replica in reach that serves with a CA which would be dropped names it in the ring within moments (rule G1).
@@ -199,12 +200,12 @@ impl Around<'_> {
     fn room(&self, base: Option<&Facts>) -> usize {
         let imported = |facts: &Facts| facts.authorities.iter().filter(|ca| facts.is_imported(ca)).count();
         match self.policy.unknown_authorities {
-            UnknownAuthorities::Keep => self.policy.foreign_limit.saturating_sub(base.map_or(0, imported)),
+            UnknownAuthorities::Keep => self.policy.unknown_limit.saturating_sub(base.map_or(0, imported)),
             UnknownAuthorities::Drop => 0,
         }
     }
 
-    fn above_all(&self, facts: Option<&Facts>) -> u64 {
+    fn generation_above_all(&self, facts: Option<&Facts>) -> u64 {
         let memory = self.seen.memory.as_ref();
         let Some(base) = facts.or(memory) else { return 1 };
         let memory = memory.filter(|memory| memory.lineage == base.lineage).map(|memory| memory.generation);
@@ -216,5 +217,5 @@ impl Around<'_> {
 }
 
 fn is_ahead(mark: Mark, generation: u64) -> bool {
-    mark.generation > generation && mark.generation - generation <= LEAP
+    mark.generation > generation && mark.generation - generation <= MAX_GENERATION_GAP
 }

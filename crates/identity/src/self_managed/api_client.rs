@@ -25,7 +25,7 @@ const PROMPT: Duration = Duration::from_secs(1);
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// A thin layer over the client, because only the raw answer tells the server's time.
-pub(super) struct Conversation {
+pub(super) struct ApiClient {
     client: kube::Client,
 }
 
@@ -49,18 +49,18 @@ pub(super) struct Answer {
     /// When it was given, by the server's clock.
     pub(super) date: Option<Moment>,
     /// The object, which may be the ring's Secret, or why there is none.
-    pub(super) outcome: Result<Zeroizing<Vec<u8>>, Trouble>,
+    pub(super) outcome: Result<Zeroizing<Vec<u8>>, ApiError>,
 }
 
 /// Why a request came to nothing. Its text says what the server says, which names fields and never their values.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Trouble {
-    pub(super) kind: TroubleKind,
+pub(super) struct ApiError {
+    pub(super) kind: ApiErrorKind,
     pub(super) text: String,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum TroubleKind {
+pub(super) enum ApiErrorKind {
     /// 404
     NotFound,
     /// 409: somebody else was first.
@@ -73,7 +73,7 @@ pub(super) enum TroubleKind {
     Unreachable,
 }
 
-impl Conversation {
+impl ApiClient {
     pub(super) fn new(client: kube::Client) -> Self {
         Self { client }
     }
@@ -123,7 +123,7 @@ impl Conversation {
         let status = response.status();
         let body = response.into_body().collect().await.map_err(|error| with_causes(&error))?;
         let body = Zeroizing::new(Vec::from(body.to_bytes()));
-        let outcome = if status.is_success() { Ok(body) } else { Err(Trouble::answered(status, &body)) };
+        let outcome = if status.is_success() { Ok(body) } else { Err(ApiError::answered(status, &body)) };
         Ok(Answer { asked: begun, date, outcome })
     }
 }
@@ -147,29 +147,29 @@ impl Purpose {
 impl Answer {
     fn none(reason: &str) -> Self {
         let text = format!("the API server does not answer: {reason}");
-        let outcome = Err(Trouble { kind: TroubleKind::Unreachable, text });
+        let outcome = Err(ApiError { kind: ApiErrorKind::Unreachable, text });
         Self { asked: Instant::now(), date: None, outcome }
     }
 }
 
-impl Trouble {
+impl ApiError {
     fn answered(status: StatusCode, body: &[u8]) -> Self {
         let message = serde_json::from_slice::<Value>(body).ok();
         let message = message.as_ref().and_then(|body| body.get("message")?.as_str());
         let kind = match status {
-            StatusCode::NOT_FOUND => TroubleKind::NotFound,
-            StatusCode::CONFLICT => TroubleKind::Conflict,
-            StatusCode::FORBIDDEN => TroubleKind::Forbidden,
+            StatusCode::NOT_FOUND => ApiErrorKind::NotFound,
+            StatusCode::CONFLICT => ApiErrorKind::Conflict,
+            StatusCode::FORBIDDEN => ApiErrorKind::Forbidden,
             // A token that has just ended is renewed by the client.
             StatusCode::UNAUTHORIZED | StatusCode::TOO_MANY_REQUESTS | StatusCode::REQUEST_TIMEOUT => {
-                TroubleKind::Unreachable
+                ApiErrorKind::Unreachable
             }
-            other if other.is_client_error() => TroubleKind::Refused,
-            _ => TroubleKind::Unreachable,
+            other if other.is_client_error() => ApiErrorKind::Refused,
+            _ => ApiErrorKind::Unreachable,
         };
         // What the server says of an object it refuses may repeat values of it.
         let text = match (kind, message) {
-            (TroubleKind::Forbidden, Some(message)) => message.to_owned(),
+            (ApiErrorKind::Forbidden, Some(message)) => message.to_owned(),
             _ => format!("the API server answers {status}"),
         };
         Self { kind, text }
@@ -178,7 +178,7 @@ impl Trouble {
     /// The answer was a success that cannot be read.
     pub(super) fn unreadable() -> Self {
         let text = "the API server's answer cannot be read".to_owned();
-        Self { kind: TroubleKind::Unreachable, text }
+        Self { kind: ApiErrorKind::Unreachable, text }
     }
 }
 
@@ -211,13 +211,13 @@ mod tests {
     #[test]
     fn an_answer_never_repeats_an_object() {
         let body = br#"{"message": "Secret \"x\" is invalid: data[tls.key]: Invalid value: \"canary\""}"#;
-        let trouble = Trouble::answered(StatusCode::UNPROCESSABLE_ENTITY, body);
-        assert_eq!(trouble.kind, TroubleKind::Refused);
+        let trouble = ApiError::answered(StatusCode::UNPROCESSABLE_ENTITY, body);
+        assert_eq!(trouble.kind, ApiErrorKind::Refused);
         assert!(!trouble.text.contains("canary"), "{}", trouble.text);
-        let forbidden = Trouble::answered(StatusCode::FORBIDDEN, br#"{"message": "secrets is forbidden"}"#);
+        let forbidden = ApiError::answered(StatusCode::FORBIDDEN, br#"{"message": "secrets is forbidden"}"#);
         assert_eq!(
             (forbidden.kind, forbidden.text.as_str()),
-            (TroubleKind::Forbidden, "secrets is forbidden")
+            (ApiErrorKind::Forbidden, "secrets is forbidden")
         );
     }
 }

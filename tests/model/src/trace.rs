@@ -8,7 +8,7 @@ use crate::{Event, Fault, Scenario, World};
 
 impl Scenario {
     /// What an event is, for somebody who sees the state before it.
-    pub(crate) fn tell(&self, world: &World, event: Event) -> String {
+    pub(crate) fn describe(&self, world: &World, event: Event) -> String {
         match event {
             Event::Tick => "a second passes".to_owned(),
             Event::See(at, object) => format!("replica {at} is told what configuration {object} holds"),
@@ -22,7 +22,7 @@ impl Scenario {
             }
             Event::Begin(at) => format!("replica {at} starts, and knows nothing"),
             Event::Heal(at) => format!("replica {at} is in reach again"),
-            Event::Fault(fault) => tell_fault(fault),
+            Event::Fault(fault) => describe_fault(fault),
         }
     }
 }
@@ -36,8 +36,13 @@ fn does(action: &Action) -> String {
             format!("means to publish its ring's bundle in configuration {object}")
         }
         Action::SignLeaf(leaf) => {
-            let bridge = leaf.bridge.map_or_else(String::new, |bridge| format!(", crossed by {}", bridge.0));
-            format!("presents a leaf of CA {}{bridge}, until second {}", leaf.issuer.0, leaf.not_after.0)
+            let cross_signature = leaf
+                .cross_signature
+                .map_or_else(String::new, |cross_signature| format!(", crossed by {}", cross_signature.0));
+            format!(
+                "presents a leaf of CA {}{cross_signature}, until second {}",
+                leaf.issuer.0, leaf.not_after.0
+            )
         }
         Action::DropLeaf => "presents no leaf any more".to_owned(),
         Action::Report(blocked) => format!("reports {blocked:?}"),
@@ -67,7 +72,7 @@ fn names(ids: &BTreeSet<CaId>) -> String {
     if names.is_empty() { "nothing".to_owned() } else { format!("CA {}", names.join(", ")) }
 }
 
-fn tell_fault(fault: Fault) -> String {
+fn describe_fault(fault: Fault) -> String {
     match fault {
         Fault::Crash(at) => format!("replica {at} dies"),
         Fault::Cut(at) => format!("replica {at} is cut off from the API"),

@@ -1,4 +1,4 @@
-//! Trouble, told once in a while instead of at every handshake.
+//! LogThrottle, told once in a while instead of at every handshake.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -7,7 +7,7 @@ const PAUSE: Duration = Duration::from_secs(30);
 
 /// Tells of trouble at most every half a minute.
 #[derive(Default)]
-pub(crate) struct Trouble(Mutex<Told>);
+pub(crate) struct LogThrottle(Mutex<Told>);
 
 #[derive(Default)]
 struct Told {
@@ -15,7 +15,7 @@ struct Told {
     times: u64,
 }
 
-impl Trouble {
+impl LogThrottle {
     /// Logs it, unless something was logged just before. `reason` holds no content of any file or object.
     pub(crate) fn warn(&self, reason: &str) {
         let mut told = self.0.lock().unwrap_or_else(PoisonError::into_inner);

@@ -6,17 +6,23 @@ use vestibule_pki::ring::Blocked;
 
 use super::State;
 use crate::Happening;
-use crate::self_managed::telling::Tale;
+use crate::self_managed::notices::Notice;
 
 impl State {
-    /// News about the ring.
+    /// WatchEvent about the ring.
     pub(super) fn tell(&mut self, reason: Option<&'static str>, text: String, happening: Option<Happening>) {
-        self.tales.push(Tale { about: self.secret_reference(), reason, is_trouble: false, text, happening });
+        self.notices.push(Notice {
+            about: self.secret_reference(),
+            reason,
+            is_trouble: false,
+            text,
+            happening,
+        });
     }
 
-    /// Trouble with the ring's Secret.
+    /// ApiError with the ring's Secret.
     pub(super) fn trouble(&mut self, reason: Option<&'static str>, text: String) {
-        self.tales.push(Tale {
+        self.notices.push(Notice {
             about: self.secret_reference(),
             reason,
             is_trouble: true,
@@ -29,7 +35,7 @@ impl State {
     pub(super) fn failed(&mut self, reason: Option<&'static str>, text: String) {
         let happening = Happening::Failed { object: self.secret_name.to_string(), reason: text.clone() };
         let about = self.secret_reference();
-        self.tales.push(Tale { about, reason, is_trouble: true, text, happening: Some(happening) });
+        self.notices.push(Notice { about, reason, is_trouble: true, text, happening: Some(happening) });
     }
 
     /// The same for a configuration.
@@ -38,19 +44,25 @@ impl State {
             self.registrations.get(position).map_or_else(String::new, |watched| watched.name.to_string());
         let happening = Happening::Failed { object, reason: text.clone() };
         let about = self.reference(position);
-        self.tales.push(Tale { about, reason, is_trouble: true, text, happening: Some(happening) });
+        self.notices.push(Notice { about, reason, is_trouble: true, text, happening: Some(happening) });
     }
 
     /// What clients trust, or did, is not what it should be.
     pub(super) fn discontinued(&mut self, text: String) {
         let about = self.secret_reference();
         let happening = Some(Happening::Discontinuity);
-        self.tales.push(Tale { about, reason: Some("RingDiscontinued"), is_trouble: true, text, happening });
+        self.notices.push(Notice {
+            about,
+            reason: Some("RingDiscontinued"),
+            is_trouble: true,
+            text,
+            happening,
+        });
     }
 
     pub(super) fn published(&mut self, position: usize, repaired_from: Option<String>) {
         let Some(watched) = self.registrations.get(position) else { return };
-        let is_empty = watched.sight.as_ref().is_some_and(|sight| sight.entries.is_empty());
+        let is_empty = watched.snapshot.as_ref().is_some_and(|snapshot| snapshot.entries.is_empty());
         if is_empty && watched.desired.is_none() {
             let place = self.names.first().map_or("", String::as_str);
             let text = format!("no entry of {} leads to {place}: it gets no caBundle", watched.name);
@@ -67,7 +79,7 @@ impl State {
         };
         let reason = is_repair.then_some("BundleRepaired");
         let happening = Some(Happening::BundleWritten { registration, repaired_from });
-        self.tales.push(Tale {
+        self.notices.push(Notice {
             about: self.reference(position),
             reason,
             is_trouble: is_repair,
@@ -90,7 +102,7 @@ impl State {
         };
         let happening = Some(Happening::EntriesWritten { registration, repaired_from });
         let (about, reason) = (self.reference(position), Some(reason));
-        self.tales.push(Tale { about, reason, is_trouble, text, happening });
+        self.notices.push(Notice { about, reason, is_trouble, text, happening });
     }
 
     /// Something that is due cannot be done here.
@@ -108,12 +120,12 @@ impl State {
                 Some("NewerSchema"),
                 format!("the ring in Secret {} was written by a newer version: it is only read", self.secret_name),
             ),
-            Blocked::ForeignLimit(count) => self.trouble(
+            Blocked::UnknownLimit(count) => self.trouble(
                 Some("ForeignLimit"),
                 format!(
                     "configurations hold {count} CAs that the ring in Secret {} never made: they are trusted no longer \
                      (`--unknown-ca keep` keeps up to {} of them where they are, for a migration)",
-                    self.secret_name, self.settings.policy.foreign_limit
+                    self.secret_name, self.settings.policy.unknown_limit
                 ),
             ),
             Blocked::Contested => self.trouble(
@@ -148,7 +160,7 @@ impl State {
             api_version: Some(resource.api_version),
             kind: Some(resource.kind),
             name: Some(watched.name.name.clone()),
-            uid: watched.sight.as_ref().and_then(|sight| sight.uid.clone()),
+            uid: watched.snapshot.as_ref().and_then(|snapshot| snapshot.uid.clone()),
             ..ObjectReference::default()
         }
     }

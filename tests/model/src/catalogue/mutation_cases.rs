@@ -10,7 +10,7 @@ use super::{
 use crate::{Guard, Mutation, Scenario};
 
 /// Something that is off, and the scenario in which that is noticed.
-pub struct Bite {
+pub struct MutationCase {
     /// What is looked at.
     pub mutation: Mutation,
     /// What must be off besides: two nets, of which one is enough.
@@ -21,7 +21,7 @@ pub struct Bite {
     pub scenario: Scenario,
 }
 
-impl Bite {
+impl MutationCase {
     /// The scenario in which damage must be found.
     #[must_use]
     pub fn without(&self) -> Scenario {
@@ -32,12 +32,12 @@ impl Bite {
     }
 }
 
-macro_rules! bites {
+macro_rules! mutation_cases {
     ($($kind:ident $which:ident $(beside $other:ident)? in $name:ident;)*) => {
         /// Everything that can be switched off.
         #[must_use]
-        pub fn bites() -> Vec<Bite> {
-            vec![$(Bite {
+        pub fn mutation_cases() -> Vec<MutationCase> {
+            vec![$(MutationCase {
                 mutation: Mutation::$kind($kind::$which),
                 beside: None $(.or(Some(Rule::$other)))?,
                 name: stringify!($name),
@@ -47,7 +47,7 @@ macro_rules! bites {
     };
 }
 
-bites! {
+mutation_cases! {
     Rule W2 in stale;
     Rule W3 in rollback;
     Rule H1 in rollback;
@@ -65,7 +65,7 @@ bites! {
     Rule L2 in shunned;
     Guard SwitchWait in revocation;
     Guard RestorePause in lost;
-    Guard OneBridge in shunned_twice;
+    Guard OneCrossSignature in shunned_twice;
     Guard Tidiness in lost;
     Guard Memorial in resurrection;
     Guard Patience in stale;

@@ -14,8 +14,8 @@ use crate::Settings;
 /// use std::time::Duration;
 /// use vestibule_identity::Knobs;
 ///
-/// let knobs = Knobs { leaf_life: Duration::from_secs(60), ..Knobs::default() };
-/// let error = knobs.policy().unwrap_err();
+/// let options = Knobs { leaf_life: Duration::from_secs(60), ..Knobs::default() };
+/// let error = options.policy().unwrap_err();
 /// assert!(error.to_string().contains("--leaf-life: the leaf life 1 min is shorter than 1 h"), "{error}");
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -85,7 +85,7 @@ impl Knobs {
         if problems.is_empty() { Ok(policy) } else { Err(KnobError { problems }) }
     }
 
-    /// The same settings, as these knobs want them.
+    /// The same settings, as these options want them.
     ///
     /// # Errors
     /// As [`policy`](Self::policy).
