@@ -53,7 +53,7 @@ impl DesiredUpdates {
     /// From now on the objects are to hold this, as [`Settings::desired`](crate::Settings::desired) says it at the start.
     /// Objects that the settings do not name are not looked at.
     ///
-    /// The entries that this very process unchanged_since for are its own to change: they are written within a moment. Those of
+    /// The entries that this process wrote are its own to change: they are written within a moment. Those of
     /// another version of the program still change hands when nobody of it is left.
     pub fn send(&self, desired: Vec<Desired>) {
         self.0.send_replace(Some(desired));

@@ -70,16 +70,16 @@ pub use inspect::{
 pub use local::Local;
 pub use mounted::{Mounted, MountedFiles};
 pub use name::{NameError, NamespacedName, RegistrationKind, RegistrationName};
-pub use observer::{Happening, Observer};
+pub use observer::{IdentityEvent, Observer};
 pub use off::Off;
 pub use own_namespace::OwnNamespaceError;
 pub use pair::{Pair, PairError};
 #[cfg(feature = "probe")]
 pub use probe::{Cause, Probe, ProbeError, Probed, Refusal};
-pub use request::{Requested, Wish};
+pub use request::{PendingCommand, RingCommand};
 #[cfg(feature = "rustls")]
 pub use resolver::{resolver, server_config};
-pub use ring_options::{KnobError, Knobs};
+pub use ring_options::{RingOptions, RingOptionsError};
 pub use self_managed::SelfManaged;
 pub use settings::Settings;
 pub use source::Source;

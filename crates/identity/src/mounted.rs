@@ -18,7 +18,7 @@ use self::files::Content;
 use self::keeper::{Keeper, Kept, Look};
 use crate::log_throttle::LogThrottle;
 use crate::time::{system_time, unix_time};
-use crate::{AuthorityStatus, Happening, Identity, IdentityError, Observer, Role, Settings, Status};
+use crate::{AuthorityStatus, Identity, IdentityError, IdentityEvent, Observer, Role, Settings, Status};
 
 /// Presents the certificate of a folder, and whatever replaces it there.
 ///
@@ -164,11 +164,11 @@ impl Shared {
         // Whoever is told may ask for the status.
         drop(looking);
         if let Some(observer) = &self.observer {
-            failed.iter().chain(&renewed).for_each(|happening| observer.happened(happening));
+            failed.iter().chain(&renewed).for_each(|event| observer.happened(event));
         }
     }
 
-    fn adopt(&self, adopted: Kept, former: Option<&Kept>) -> Option<Happening> {
+    fn adopt(&self, adopted: Kept, former: Option<&Kept>) -> Option<IdentityEvent> {
         let folder = self.folder.display();
         let renewed = former.is_none_or(|former| former.leaf.chain != adopted.leaf.chain);
         if renewed {
@@ -178,7 +178,7 @@ impl Shared {
         }
         let not_after = system_time(adopted.leaf.not_after);
         self.kept.store(Some(Arc::new(adopted)));
-        renewed.then_some(Happening::LeafRenewed { not_after })
+        renewed.then_some(IdentityEvent::LeafRenewed { not_after })
     }
 
     fn waiting_for(&self, now: UnixTime) -> Option<String> {
@@ -195,7 +195,7 @@ impl Shared {
     }
 
     /// Logs a problem at most once in 30 s while it lasts; returns it when it begins, to be counted.
-    fn tell(&self, looking: &mut Looking, look: &Look) -> Option<Happening> {
+    fn tell(&self, looking: &mut Looking, look: &Look) -> Option<IdentityEvent> {
         let Some(reason) = &look.problem else {
             looking.counted = None;
             return None;
@@ -207,7 +207,7 @@ impl Shared {
         self.warnings.warn(&format!("the certificate in {object} cannot be taken: {reason}"));
         let is_new = looking.counted.as_ref() != Some(reason);
         looking.counted = Some(reason.clone());
-        is_new.then(|| Happening::Failed { object, reason: reason.clone() })
+        is_new.then(|| IdentityEvent::Failed { object, reason: reason.clone() })
     }
 
     fn looking(&self) -> MutexGuard<'_, Looking> {

@@ -7,13 +7,13 @@ use crate::RegistrationName;
 /// Told of what an identity does; for metrics. Called from the identity's own task, and must not wait.
 pub trait Observer: Send + Sync {
     /// Something happened.
-    fn happened(&self, happening: &Happening);
+    fn happened(&self, event: &IdentityEvent);
 }
 
 /// Something that an identity did or met with.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Happening {
+pub enum IdentityEvent {
     /// A new leaf is presented from now on.
     LeafRenewed {
         /// Its end.

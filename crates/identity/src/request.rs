@@ -17,19 +17,19 @@ const PERIOD: Duration = Duration::from_millis(500);
 /// What to ask of the replicas of a ring. They are asked by an annotation on its Secret; any of them does it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Wish {
+pub enum RingCommand {
     /// The next CA is to sign from now on, as soon as every API server knows it. No call fails.
     Rotate,
     /// The keys are lost or stolen: new CAs at once, and no trust in the present ones as soon as they are replaced.
     Revoke,
 }
 
-/// A wish that was written.
+/// A command that was written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Requested {
+pub struct PendingCommand {
     /// What was asked.
-    pub wish: Wish,
+    pub command: RingCommand,
     /// Of whom.
     pub secret: NamespacedName,
     /// Whether the next CA counts as known to every API server: if not, a rotation waits until it does (the replicas'
@@ -39,7 +39,7 @@ pub struct Requested {
     trusted: BTreeSet<CaId>,
 }
 
-impl Wish {
+impl RingCommand {
     /// Writes the annotation, over the version of the Secret that was read. Needs `get` and `patch` on the Secret.
     ///
     /// # Errors
@@ -49,7 +49,7 @@ impl Wish {
         client: kube::Client,
         secret: &NamespacedName,
         now: SystemTime,
-    ) -> Result<Requested, InspectError> {
+    ) -> Result<PendingCommand, InspectError> {
         let cluster = Cluster::new(client);
         for _ in 0..ATTEMPTS {
             let found = cluster.secret(secret).await?;
@@ -74,11 +74,11 @@ impl Wish {
         }
     }
 
-    fn requested(self, secret: &NamespacedName, reading: &Reading) -> Result<Requested, InspectError> {
+    fn requested(self, secret: &NamespacedName, reading: &Reading) -> Result<PendingCommand, InspectError> {
         let facts = reading.facts();
         let facts = facts.facts().ok_or_else(|| InspectError::NoRing(secret.clone()))?;
-        Ok(Requested {
-            wish: self,
+        Ok(PendingCommand {
+            command: self,
             secret: secret.clone(),
             next_is_held: facts.next().is_some_and(|next| next.held.is_some()),
             active: facts.active().map(|ca| ca.id),
@@ -87,7 +87,7 @@ impl Wish {
     }
 }
 
-impl Requested {
+impl PendingCommand {
     /// Resolves when it was done: another CA signs, or none of the former ones is trusted. Wrap it in a time-out.
     ///
     /// # Errors
@@ -111,9 +111,9 @@ impl Requested {
     fn is_done(&self, reading: &Reading) -> bool {
         let facts = reading.facts();
         let Some(facts) = facts.facts() else { return false };
-        match self.wish {
-            Wish::Rotate => facts.active().map(|ca| ca.id) != self.active,
-            Wish::Revoke => facts.trusted().is_disjoint(&self.trusted),
+        match self.command {
+            RingCommand::Rotate => facts.active().map(|ca| ca.id) != self.active,
+            RingCommand::Revoke => facts.trusted().is_disjoint(&self.trusted),
         }
     }
 }
@@ -121,11 +121,11 @@ impl Requested {
 /// What the annotations of a ring's Secret ask for, as [`Ring::read`](vestibule_pki::ring::Ring::read) takes it: a
 /// rotation, a revocation.
 pub(crate) fn requests(secret: &ObjectMeta) -> (u64, u64) {
-    let asked = |wish: Wish| {
-        let value = secret.annotations.as_ref().and_then(|annotations| annotations.get(wish.annotation()));
+    let asked = |command: RingCommand| {
+        let value = secret.annotations.as_ref().and_then(|annotations| annotations.get(command.annotation()));
         Request::digest(value.map(String::as_str))
     };
-    (asked(Wish::Rotate), asked(Wish::Revoke))
+    (asked(RingCommand::Rotate), asked(RingCommand::Revoke))
 }
 
 /// Another value each time; people see when it was asked.

@@ -1,4 +1,4 @@
-//! Prints the page: `cargo run -p model`; `cargo xtask model` does so with options that say what they are.
+//! Prints the page: `cargo run -p model`; `cargo xtask model` passes its options on.
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
 use std::process::ExitCode;

@@ -1,11 +1,11 @@
-//! What the checker found, as a page.
+//! Writes the results as a page.
 
 use std::fmt::Write;
 
 use crate::catalogue::MutationCase;
 use crate::{Counterexample, INVARIANTS, Shown, Walk};
 
-/// The page, but for its numbers.
+/// Collects the results.
 #[derive(Default)]
 pub struct Report {
     walks: Vec<(&'static str, crate::Scenario, Walk)>,
@@ -38,7 +38,7 @@ impl Report {
         page
     }
 
-    /// What was walked.
+    /// The table of scenarios.
     #[must_use]
     pub fn clusters(&self) -> String {
         let mut page = include_str!("report/scenarios.md").to_owned();
@@ -102,7 +102,7 @@ impl Report {
         }
     }
 
-    /// The shortest of those in which something happens.
+    /// The shortest counterexample with at least five steps.
     fn example(&self, page: &mut String) {
         const ENOUGH: usize = 5;
         let told = self.found.iter().filter(|(_, found)| found.steps.len() >= ENOUGH);

@@ -4,22 +4,22 @@ const SECOND: Duration = Duration::from_secs(1);
 const HOUR: Duration = Duration::from_secs(60 * 60);
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
-fn problems(change: impl FnOnce(&mut Knobs)) -> Vec<String> {
-    let mut options = Knobs::default();
+fn problems(change: impl FnOnce(&mut RingOptions)) -> Vec<String> {
+    let mut options = RingOptions::default();
     change(&mut options);
     options.policy().map_or_else(|error| error.problems, |_| Vec::new())
 }
 
 #[test]
 fn the_defaults_are_the_policys() {
-    assert_eq!(Knobs::default().policy(), Ok(Policy::default()));
-    let settings = Knobs::default().apply(Settings::default()).unwrap();
+    assert_eq!(RingOptions::default().policy(), Ok(Policy::default()));
+    let settings = RingOptions::default().apply(Settings::default()).unwrap();
     assert_eq!(settings.organisation, Settings::default().organisation);
 }
 
 #[test]
 fn every_knob_reaches_the_settings() {
-    let options = Knobs {
+    let options = RingOptions {
         algorithm: Algorithm::P384,
         ca_life: 90 * DAY,
         leaf_life: DAY,
@@ -45,7 +45,7 @@ fn every_knob_reaches_the_settings() {
 
 #[test]
 fn what_breaks_the_order_is_refused_with_its_flag_and_a_reason() {
-    type Change = fn(&mut Knobs);
+    type Change = fn(&mut RingOptions);
     let cases: [(Change, &str); 12] = [
         (
             |options| (options.ca_life, options.leaf_life) = (30 * DAY - SECOND, DAY),

@@ -109,7 +109,7 @@ impl Claims {
         self.next.is_none_or(|next| next <= now)
     }
 
-    /// One is made that will have unchanged_since long enough after `hold`.
+    /// One is made that will have stood long enough after `hold`.
     pub(super) fn made(&mut self, now: Instant, hold: Duration) {
         self.made = self.made.saturating_add(1);
         self.next = Some(now + hold.saturating_mul(1 << self.made.min(2)));

@@ -103,11 +103,11 @@ impl Shared {
             (outcome, std::mem::take(&mut state.notices))
         };
         for notice in notices {
-            let happening = notice.happening.clone();
+            let event = notice.event.clone();
             lock(&self.notifier).tell(notice);
-            if let (Some(observer), Some(happening)) = (&self.observer, happening) {
+            if let (Some(observer), Some(event)) = (&self.observer, event) {
                 // The hook of the process tells of it; handshakes and the ring have nothing to do with it.
-                let _ = catch_unwind(AssertUnwindSafe(|| observer.happened(&happening)));
+                let _ = catch_unwind(AssertUnwindSafe(|| observer.happened(&event)));
             }
         }
         outcome

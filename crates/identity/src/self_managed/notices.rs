@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use k8s_openapi::api::core::v1::ObjectReference;
 
-use crate::Happening;
+use crate::IdentityEvent;
 use crate::events::{Events, Report, Waiting};
 
 /// The same trouble is told again after this long.
@@ -20,7 +20,7 @@ pub(super) struct Notice {
     pub(super) is_trouble: bool,
     pub(super) text: String,
     /// For the observer, every time.
-    pub(super) happening: Option<Happening>,
+    pub(super) event: Option<IdentityEvent>,
 }
 
 /// Tells. ApiError at most once in half a minute for each cause.
@@ -70,7 +70,7 @@ mod tests {
 
     fn trouble(reason: &'static str, name: &str) -> Notice {
         let about = ObjectReference { name: Some(name.to_owned()), ..ObjectReference::default() };
-        Notice { about, reason: Some(reason), is_trouble: true, text: "as it is".to_owned(), happening: None }
+        Notice { about, reason: Some(reason), is_trouble: true, text: "as it is".to_owned(), event: None }
     }
 
     #[test]

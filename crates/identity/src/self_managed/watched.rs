@@ -137,7 +137,7 @@ impl Watched {
         }
     }
 
-    /// Whether the entries with this hash are those that this process unchanged_since for until it was told otherwise. Their other
+    /// Whether the entries with this hash are those that this process wanted until its desired entries changed. Their other
     /// replicas are told the same, so nobody has to be waited for.
     pub(super) fn inherits(&self, hash: &str) -> bool {
         self.inherited.iter().any(|inherited| inherited == hash)
@@ -197,7 +197,7 @@ impl Watched {
         Some(snapshot.written.map_or(seen, |written| written.min(seen)))
     }
 
-    /// For how long this claim has unchanged_since unopposed.
+    /// For how long this claim has stood unopposed.
     pub(super) fn claim_age(&self, now: Moment) -> Duration {
         self.claim.as_ref().map_or(Duration::ZERO, |(_, since)| now.since(*since))
     }

@@ -23,7 +23,7 @@ pub struct KeySource {
 
 impl KeySource {
     /// CAs of this organisation, which may sign for names within these domains only (`demo.svc`); without any, for all.
-    /// What it says holds for CAs that are made from now on: those of a stored ring stay as they are.
+    /// This applies to CAs made from now on; CAs of a stored ring keep their names and constraints.
     #[must_use]
     pub fn new(organisation: &str, domains: &[impl AsRef<str>], algorithm: Algorithm) -> Self {
         Self {

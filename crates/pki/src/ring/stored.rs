@@ -79,7 +79,7 @@ impl Ring {
         certificates.all(|der| Certificate::read(der).is_some_and(|certificate| certificate.permits(name)))
     }
 
-    /// A name that this CA may sign, whatever the names of today are.
+    /// A name that this CA may sign, independent of the current serving names.
     pub(super) fn probe(&self, id: CaId) -> String {
         let certificate = self.certificates.get(&id).and_then(Certificate::read);
         let domains = certificate.map(|certificate| certificate.domains()).unwrap_or_default();

@@ -46,23 +46,23 @@ case! {
     without_time_to_switch: SwitchWait;
     without_a_pause: RestorePause;
     without_one_bridge_at_a_time: OneCrossSignature;
-    without_tidiness: Tidiness;
-    without_a_memory_of_the_revoked: Memorial;
-    without_patience_for_a_new_leaf: Patience;
+    without_tidiness: CanonicalBundle;
+    without_a_memory_of_the_revoked: RevokedMemory;
+    without_patience_for_a_new_leaf: LeafPatience;
     without_a_deadline_for_what_was_stolen: Deadline;
     without_a_fresh_look: Recheck;
     without_a_last_look: LastLook;
     without_carrying_over: CarryOver;
     without_giving_up_the_absent: Absence;
     without_a_pause_before_that: AbsencePause;
-    without_an_end_to_waiting_for_quiet: Restless;
-    without_replacing_the_premature: Premature;
-    without_a_last_promotion_by_a_wrong_clock: LastClock;
+    without_an_end_to_waiting_for_quiet: QuietDeadline;
+    without_replacing_the_premature: NotYetValid;
+    without_a_last_promotion_by_a_wrong_clock: LastPromotion;
     without_publishing_a_newer_ring: NewerPublish;
     without_accepting_that_a_mark_is_removed: Stripped;
     without_distrust_of_the_unknown: Unknown;
     without_keeping_it_in_one_place: InPlace;
-    without_time_to_name_a_ca: Contest;
+    without_time_to_name_a_ca: ContestWait;
 }
 
 /// Where two must be off, one is enough.

@@ -9,7 +9,7 @@ use vestibule_pki::ring::{Change, Moment, Reading, Ring, RingFacts};
 
 use super::prepare::mark;
 use super::{RingWrite, State};
-use crate::Happening;
+use crate::IdentityEvent;
 use crate::self_managed::api_client::{Answer, ApiError, ApiErrorKind};
 use crate::self_managed::ring_secret::{Fields, RingSecret};
 
@@ -186,7 +186,7 @@ impl State {
         };
         let text =
             format!("the ring in Secret {} is at generation {}: {word}", self.secret_name, facts.generation);
-        self.tell(reason, text, Some(Happening::RingWritten { change: word }));
+        self.tell(reason, text, Some(IdentityEvent::RingWritten { change: word }));
     }
 }
 

@@ -7,7 +7,7 @@ use vestibule_pki::Leaf;
 use vestibule_pki::ring::{Action, LeafFacts, Moment, step};
 
 use super::{State, readiness_margin};
-use crate::Happening;
+use crate::IdentityEvent;
 use crate::self_managed::backoff::random_fraction;
 use crate::self_managed::state::status::system_time;
 
@@ -39,7 +39,7 @@ impl State {
                 self.tell(
                     None,
                     format!("a certificate for {} was signed by CA {}", names.join(", "), leaf.issuer),
-                    Some(Happening::LeafRenewed { not_after: until }),
+                    Some(IdentityEvent::LeafRenewed { not_after: until }),
                 );
                 self.seen.leaf = Some(LeafFacts { renew: jittered(now, leaf.renew), ..leaf.clone() });
                 Some(Arc::new(signed))

@@ -5,19 +5,13 @@ use k8s_openapi::api::core::v1::ObjectReference;
 use vestibule_pki::ring::Blocked;
 
 use super::State;
-use crate::Happening;
+use crate::IdentityEvent;
 use crate::self_managed::notices::Notice;
 
 impl State {
     /// WatchEvent about the ring.
-    pub(super) fn tell(&mut self, reason: Option<&'static str>, text: String, happening: Option<Happening>) {
-        self.notices.push(Notice {
-            about: self.secret_reference(),
-            reason,
-            is_trouble: false,
-            text,
-            happening,
-        });
+    pub(super) fn tell(&mut self, reason: Option<&'static str>, text: String, event: Option<IdentityEvent>) {
+        self.notices.push(Notice { about: self.secret_reference(), reason, is_trouble: false, text, event });
     }
 
     /// ApiError with the ring's Secret.
@@ -27,37 +21,31 @@ impl State {
             reason,
             is_trouble: true,
             text,
-            happening: None,
+            event: None,
         });
     }
 
     /// Something that did not work with the ring's Secret, and is tried again.
     pub(super) fn failed(&mut self, reason: Option<&'static str>, text: String) {
-        let happening = Happening::Failed { object: self.secret_name.to_string(), reason: text.clone() };
+        let event = IdentityEvent::Failed { object: self.secret_name.to_string(), reason: text.clone() };
         let about = self.secret_reference();
-        self.notices.push(Notice { about, reason, is_trouble: true, text, happening: Some(happening) });
+        self.notices.push(Notice { about, reason, is_trouble: true, text, event: Some(event) });
     }
 
     /// The same for a configuration.
     pub(super) fn failed_at(&mut self, position: usize, reason: Option<&'static str>, text: String) {
         let object =
             self.registrations.get(position).map_or_else(String::new, |watched| watched.name.to_string());
-        let happening = Happening::Failed { object, reason: text.clone() };
+        let event = IdentityEvent::Failed { object, reason: text.clone() };
         let about = self.reference(position);
-        self.notices.push(Notice { about, reason, is_trouble: true, text, happening: Some(happening) });
+        self.notices.push(Notice { about, reason, is_trouble: true, text, event: Some(event) });
     }
 
     /// What clients trust, or did, is not what it should be.
     pub(super) fn discontinued(&mut self, text: String) {
         let about = self.secret_reference();
-        let happening = Some(Happening::Discontinuity);
-        self.notices.push(Notice {
-            about,
-            reason: Some("RingDiscontinued"),
-            is_trouble: true,
-            text,
-            happening,
-        });
+        let event = Some(IdentityEvent::Discontinuity);
+        self.notices.push(Notice { about, reason: Some("RingDiscontinued"), is_trouble: true, text, event });
     }
 
     pub(super) fn published(&mut self, position: usize, repaired_from: Option<String>) {
@@ -78,13 +66,13 @@ impl State {
             }
         };
         let reason = is_repair.then_some("BundleRepaired");
-        let happening = Some(Happening::BundleWritten { registration, repaired_from });
+        let event = Some(IdentityEvent::BundleWritten { registration, repaired_from });
         self.notices.push(Notice {
             about: self.reference(position),
             reason,
             is_trouble: is_repair,
             text,
-            happening,
+            event,
         });
     }
 
@@ -100,9 +88,9 @@ impl State {
                 format!("{registration} had lost entries, last written by {other}: they are back"),
             ),
         };
-        let happening = Some(Happening::EntriesWritten { registration, repaired_from });
+        let event = Some(IdentityEvent::EntriesWritten { registration, repaired_from });
         let (about, reason) = (self.reference(position), Some(reason));
-        self.notices.push(Notice { about, reason, is_trouble, text, happening });
+        self.notices.push(Notice { about, reason, is_trouble, text, event });
     }
 
     /// Something that is due cannot be done here.

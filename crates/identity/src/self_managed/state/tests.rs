@@ -1,7 +1,7 @@
 mod bench;
 mod drain;
 mod entries;
-mod stubborn;
+mod persistent_writers;
 
 use std::time::SystemTime;
 

@@ -1,7 +1,7 @@
 mod absence;
+mod persistent_writers;
 mod revocation;
 mod schedules;
-mod stubborn;
 mod unknown_authorities;
 
 use std::collections::BTreeSet;

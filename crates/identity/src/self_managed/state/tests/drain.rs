@@ -25,7 +25,7 @@ fn written(bench: &mut Bench) -> Vec<Purpose> {
     written
 }
 
-/// From an empty cluster to the entries, in steps: a operation each, or a second without one. At each of them the drain may begin.
+/// From an empty cluster to the entries, in steps: an operation each, or a second without one. At each of them the drain may begin.
 fn step(bench: &mut Bench) {
     match bench.state.decide(bench.now, bench.at) {
         Some(operation) => drop(bench.perform(operation)),

@@ -62,7 +62,7 @@ fn after_a_last_call_who_begins_finds_an_end_to_its_chain() {
     assert!(cluster.seen.has_leaf(cluster.now));
 }
 
-/// Both first CAs end on one day, so the last call comes twice: the second successor has no cross_signature to the first.
+/// Both first CAs end on one day, so the last call comes twice: the second successor has no cross-signed certificate of the first.
 #[test]
 fn a_configuration_is_not_lost_while_our_own_leaf_verifies_there() {
     let mut cluster = Cluster::settled();
