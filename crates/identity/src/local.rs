@@ -20,13 +20,13 @@ const LEAF_LIFE: Duration = YEAR;
 /// A certificate for a laptop, a test or a single process: the CA is kept in a folder so that it need be registered
 /// only once, or in memory; the leaf is made anew at each start, and after two thirds of its life of a year.
 ///
-/// The CA's key stays in memory for that: a folder that goes away under a running process takes nothing from it, and a
-/// CA that is exchanged there takes effect with the next start, as nobody has registered it before.
+/// The CA's key stays in memory for that: a process keeps working when the folder is deleted, and a CA that was replaced in
+/// the folder takes effect at the next start.
 pub struct Local {
     ca_bundle: Arc<str>,
     names: Vec<String>,
     leaf: ArcSwap<Leaf>,
-    /// StoredEntries while a leaf is signed: of handshakes at the same time, one does it and the others present the old leaf.
+    /// Locked while a leaf is signed: one of several concurrent handshakes signs, the others present the old leaf.
     authority: Mutex<Authority>,
     authority_not_after: UnixTime,
     warnings: LogThrottle,
@@ -56,7 +56,7 @@ impl Local {
         })
     }
 
-    /// A CA that nobody else knows and that ends with the process.
+    /// A CA in memory that ends with the process.
     ///
     /// # Errors
     /// Names that cannot stand in a certificate.
@@ -78,10 +78,10 @@ impl Local {
         })
     }
 
-    /// Whether a leaf of another life than this one's remainder should be presented.
+    /// Whether the leaf is in the last third of its life and a longer one can be signed.
     fn is_due(&self, leaf: &Leaf, now: UnixTime) -> bool {
         let life = leaf.not_after.as_secs().saturating_sub(leaf.not_before.as_secs());
-        // The CA's own end cannot be moved: a leaf that already lives that long is as good as it gets.
+        // A leaf that ends with the CA cannot be replaced by a longer one.
         now.as_secs() >= leaf.not_after.as_secs().saturating_sub(life / 3)
             && leaf.not_after < self.authority_not_after
     }
@@ -89,7 +89,7 @@ impl Local {
     fn renew(&self, now: UnixTime) {
         let authority = match self.authority.try_lock() {
             Ok(authority) => authority,
-            // Somebody who held it panicked; an Authority is never half changed.
+            // Another thread panicked with the lock; an `Authority` is never left half changed.
             Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
             Err(TryLockError::WouldBlock) => return,
         };
@@ -102,7 +102,7 @@ impl Local {
         }
     }
 
-    /// A CA cannot be renewed without being registered anew, so people are told a year before.
+    /// A new CA has to be registered by hand, so a warning is logged from one year before its end.
     fn tell_of_the_end(&self, now: UnixTime) {
         let left = self.authority_not_after.as_secs().saturating_sub(now.as_secs());
         if left < YEAR.as_secs() {

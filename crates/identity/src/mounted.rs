@@ -1,4 +1,4 @@
-//! A certificate in files that somebody else keeps: cert-manager, a kubelet that mounts a Secret, a person.
+//! Presents a certificate from files of another issuer: cert-manager, or a Secret that the kubelet mounts.
 
 mod files;
 mod keeper;
@@ -20,18 +20,17 @@ use crate::log_throttle::LogThrottle;
 use crate::time::{system_time, unix_time};
 use crate::{AuthorityStatus, Identity, IdentityError, IdentityEvent, Observer, Role, Settings, Status};
 
-/// Presents the certificate of a folder, and whatever replaces it there.
+/// Presents the certificate of a folder, and each new one that replaces it.
 ///
-/// Files are compared by content, once a second: links may be swapped, files replaced or written one after another, and
-/// no file system has to tell of it. What does not hold together, such as a certificate of one generation and a key of
-/// another, is not taken: the last good pair is presented as long as it is valid, and people are told. Files that are
-/// missing at the start are waited for.
+/// The content of the files is compared once a second, so no file system events are needed for swapped links or files that
+/// are written one after another. A certificate and a key of different generations are not adopted: the last good pair is
+/// presented while it is valid, and a warning is logged. Files that are missing at the start are waited for.
 pub struct Mounted {
     shared: Arc<Shared>,
     polling: AbortHandle,
 }
 
-/// How the files of [`Mounted`] are called, and how often they are looked at.
+/// The names of the files of [`Mounted`], and how often they are read.
 ///
 /// ```
 /// use vestibule_identity::MountedFiles;
@@ -45,9 +44,9 @@ pub struct MountedFiles {
     pub certificate: String,
     /// The leaf's key in PEM: `tls.key`.
     pub key: String,
-    /// The CAs in PEM, for `caBundle`: `ca.crt`. It may be missing; then nothing is known of who vouches.
+    /// The CAs in PEM, for `caBundle`: `ca.crt`. Without it there is no `caBundle`.
     pub authority: String,
-    /// Between two looks: 1 second.
+    /// The time between two reads: 1 second.
     pub poll: Duration,
 }
 
@@ -73,7 +72,7 @@ impl Mounted {
         let shared = Arc::new(Shared {
             folder: folder.to_owned(),
             files: settings.mounted.clone(),
-            // The first is the one that API servers ask for; who issues certificates elsewhere may know no other.
+            // Only the first name is required: API servers ask for it, and another issuer may not know the other names.
             name: settings.all_names().into_iter().next(),
             kept: ArcSwapOption::empty(),
             looking: Mutex::default(),
@@ -161,7 +160,7 @@ impl Shared {
         let failed = self.tell(&mut looking, &look);
         let renewed = look.adopted.and_then(|adopted| self.adopt(adopted, kept.as_deref()));
         looking.problem = look.problem;
-        // Whoever is told may ask for the status.
+        // The observer may ask for the status, which takes this lock.
         drop(looking);
         if let Some(observer) = &self.observer {
             failed.iter().chain(&renewed).for_each(|event| observer.happened(event));

@@ -1,20 +1,20 @@
-//! Asking the replicas of a ring for a rotation or a revocation, and seeing it done.
+//! Requests a rotation or revocation from the replicas of a ring, and waits until it is done.
 
 use std::collections::BTreeSet;
 use std::time::{Duration, SystemTime};
 
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde_json::json;
-use vestibule_pki::ring::{CaId, Reading, Request};
+use vestibule_pki::ring::{CaId, Reading};
 
 use crate::NamespacedName;
 use crate::inspect::{Cluster, InspectError, read};
+use crate::ring_annotations::{REVOKE, ROTATE};
 
-/// How often to try when others write the Secret at the same time.
+/// The attempts when other programs write the Secret at the same time.
 const ATTEMPTS: usize = 5;
 const PERIOD: Duration = Duration::from_millis(500);
 
-/// What to ask of the replicas of a ring. They are asked by an annotation on its Secret; any of them does it.
+/// A command to the replicas of a ring, written as an annotation on its Secret; any replica carries it out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RingCommand {
@@ -24,13 +24,13 @@ pub enum RingCommand {
     Revoke,
 }
 
-/// A command that was written.
+/// A command that was written and may not be done yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PendingCommand {
-    /// What was asked.
+    /// The command.
     pub command: RingCommand,
-    /// Of whom.
+    /// The ring's Secret.
     pub secret: NamespacedName,
     /// Whether the next CA counts as known to every API server: if not, a rotation waits until it does (the replicas'
     /// `hold`, a day unless set otherwise).
@@ -66,11 +66,11 @@ impl RingCommand {
         Err(InspectError::Contended(secret.clone()))
     }
 
-    /// Another value of it than last time asks.
+    /// A new value of this annotation is a new request.
     fn annotation(self) -> &'static str {
         match self {
-            Self::Rotate => "vestibule.dev/rotate",
-            Self::Revoke => "vestibule.dev/revoke",
+            Self::Rotate => ROTATE,
+            Self::Revoke => REVOKE,
         }
     }
 
@@ -118,17 +118,7 @@ impl PendingCommand {
     }
 }
 
-/// What the annotations of a ring's Secret ask for, as [`Ring::read`](vestibule_pki::ring::Ring::read) takes it: a
-/// rotation, a revocation.
-pub(crate) fn requests(secret: &ObjectMeta) -> (u64, u64) {
-    let asked = |command: RingCommand| {
-        let value = secret.annotations.as_ref().and_then(|annotations| annotations.get(command.annotation()));
-        Request::digest(value.map(String::as_str))
-    };
-    (asked(RingCommand::Rotate), asked(RingCommand::Revoke))
-}
-
-/// Another value each time; people see when it was asked.
+/// The time of the request: a different value each time.
 fn stamp(now: SystemTime) -> String {
     let since = now.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     let second = i64::try_from(since.as_secs()).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! What users may set of the ring's policy, and what they may not.
+//! The options of a CA ring that users may set, and their checks.
 
 use std::fmt;
 use std::time::Duration;
@@ -8,7 +8,7 @@ use vestibule_pki::ring::{Algorithm, Policy, PolicyProblem, UnknownAuthorities};
 
 use crate::Settings;
 
-/// What users may set of a CA ring, each as a flag and a variable of the same name. Nothing here has to be changed.
+/// The options of a CA ring. Every option has a default.
 ///
 /// ```
 /// use std::time::Duration;
@@ -40,7 +40,7 @@ pub struct RingOptions {
     pub cluster_domain: String,
 }
 
-/// RingOptions that would break what the ring promises; every reason at once.
+/// Options that would break an invariant of the ring, with all reasons.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RingOptionsError {
@@ -66,10 +66,10 @@ impl Default for RingOptions {
 }
 
 impl RingOptions {
-    /// The policy that they ask for.
+    /// The policy with these options.
     ///
     /// # Errors
-    /// Every span below its floor, and all that do not go together.
+    /// Every span below its floor, and every combination that breaks an invariant.
     pub fn policy(&self) -> Result<Policy, RingOptionsError> {
         let mut policy = Policy::default();
         policy.authority_life = self.ca_life;
@@ -85,7 +85,7 @@ impl RingOptions {
         if problems.is_empty() { Ok(policy) } else { Err(RingOptionsError { problems }) }
     }
 
-    /// The same settings, as these options want them.
+    /// The settings with these options.
     ///
     /// # Errors
     /// As [`policy`](Self::policy).
@@ -119,7 +119,7 @@ impl RingOptions {
     }
 }
 
-/// The flags that a problem is about. What no flag can change is never a problem.
+/// The flags that a problem is about.
 fn flags(problem: &PolicyProblem) -> &'static str {
     match problem {
         PolicyProblem::NotSeconds { span } | PolicyProblem::Floor { span, .. } => match *span {

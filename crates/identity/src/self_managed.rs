@@ -1,10 +1,11 @@
-//! A CA ring on a cluster: any replica keeps it, none leads.
+//! Keeps a CA ring on a cluster. Every replica runs the same tasks; there is no leader.
 
 mod api_client;
 mod backoff;
 mod bundle_patch;
 mod entries;
 mod keeper;
+mod managed_fields;
 mod notices;
 mod registration;
 mod ring_secret;
@@ -42,12 +43,12 @@ use crate::{Desired, Identity, IdentityError, Leaf, Settings, Status};
 /// ```
 pub struct SelfManaged {
     shared: Arc<Shared>,
-    /// All end when this is dropped.
+    /// All tasks end when this is dropped.
     _tasks: JoinSet<()>,
 }
 
 impl SelfManaged {
-    /// Begins to work, in the runtime of the caller.
+    /// Starts the tasks in the runtime of the caller.
     ///
     /// # Errors
     /// Settings that name no Secret or no name for the certificate, or that would break an invariant; no runtime.
@@ -60,7 +61,7 @@ impl SelfManaged {
         }
         check(&settings)?;
 
-        // Without room for one event more a watch waits; nothing is lost.
+        // A watch waits while the channel is full; no event is lost.
         let (news, inbox) = mpsc::channel(64);
         let (notifier, waiting) = Notifier::new();
         let watched: Vec<_> = settings.watched().collect();

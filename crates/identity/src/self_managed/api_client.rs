@@ -1,4 +1,4 @@
-//! Requests to the API server, with the time of its answers.
+//! Sends requests to the API server and reads the time of its answers.
 
 use std::time::{Duration, Instant};
 
@@ -12,47 +12,47 @@ use zeroize::Zeroizing;
 
 use crate::causes::with_causes;
 
-/// The name that our writes carry in `managedFields`.
+/// The field manager of bundles and of the ring's Secret.
 const FIELD_MANAGER: &str = "vestibule";
-/// The names of all of them. Entries are written by another one, and claims to them by a third: when a manager last wrote
-/// anything proves since when a bundle and its mark stand.
+/// All field managers: of bundles, of entries, and of claims to entries. They differ, because the time at which the first one
+/// last wrote proves since when a bundle and its mark are unchanged.
 pub(super) const FIELD_MANAGERS: [&str; 3] = [FIELD_MANAGER, "vestibule-entries", "vestibule-claim"];
 const JSON: &str = "application/json";
 const JSON_PATCH: &str = "application/json-patch+json";
-/// An answer that took longer is no clock.
+/// The `Date` of an answer that took longer is not used as clock.
 const PROMPT: Duration = Duration::from_secs(1);
-/// Longer than an API server takes, shorter than people wait.
+/// The timeout of a request.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// A thin layer over the client, because only the raw answer tells the server's time.
+/// A thin layer over the client, because only the raw answer has the `Date` header.
 pub(super) struct ApiClient {
     client: kube::Client,
 }
 
-/// What a patch of a configuration is for.
+/// The purpose of a patch of a configuration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Purpose {
-    /// The bundle, and the mark; of a repair, too.
+    /// Writes or repairs the bundle and the mark.
     Bundle { is_repair: bool },
-    /// The entries of this version, with their bundle; of those that somebody took away, too.
+    /// Writes the entries of this version with their bundle, or repairs removed ones.
     Entries { is_repair: bool },
-    /// A claim to the entries of another version.
+    /// Claims the entries of another version.
     Claim,
-    /// An objection to such a claim.
+    /// Objects to a claim.
     Objection,
 }
 
-/// An answer, or the want of one.
+/// An answer, or the reason why there is none.
 pub(super) struct Answer {
-    /// When it was asked for.
+    /// When the request was sent.
     pub(super) asked: Instant,
-    /// When it was given, by the server's clock.
+    /// The `Date` header: the server's clock.
     pub(super) date: Option<Moment>,
     /// The object, which may be the ring's Secret, or why there is none.
     pub(super) outcome: Result<Zeroizing<Vec<u8>>, ApiError>,
 }
 
-/// Why a request came to nothing. Its text says what the server says, which names fields and never their values.
+/// The error of a request. Its text names fields, never their values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ApiError {
     pub(super) kind: ApiErrorKind,
@@ -63,13 +63,13 @@ pub(super) struct ApiError {
 pub(super) enum ApiErrorKind {
     /// 404
     NotFound,
-    /// 409: somebody else was first.
+    /// 409: another writer was first.
     Conflict,
     /// 403: a right is missing.
     Forbidden,
-    /// 422 or another 4xx: the object as it is refuses the request.
+    /// 422 or another 4xx: the request is invalid for this object.
     Refused,
-    /// No answer, or one that says to come again.
+    /// No answer, or a request to retry.
     Unreachable,
 }
 
@@ -129,7 +129,7 @@ impl ApiClient {
 }
 
 impl Purpose {
-    /// Whether it undoes what others did.
+    /// Whether the patch reverts a change of another program.
     pub(super) fn is_repair(self) -> bool {
         matches!(self, Self::Bundle { is_repair: true } | Self::Entries { is_repair: true })
     }
@@ -160,14 +160,14 @@ impl ApiError {
             StatusCode::NOT_FOUND => ApiErrorKind::NotFound,
             StatusCode::CONFLICT => ApiErrorKind::Conflict,
             StatusCode::FORBIDDEN => ApiErrorKind::Forbidden,
-            // A token that has just ended is renewed by the client.
+            // The client renews an expired token.
             StatusCode::UNAUTHORIZED | StatusCode::TOO_MANY_REQUESTS | StatusCode::REQUEST_TIMEOUT => {
                 ApiErrorKind::Unreachable
             }
             other if other.is_client_error() => ApiErrorKind::Refused,
             _ => ApiErrorKind::Unreachable,
         };
-        // What the server says of an object it refuses may repeat values of it.
+        // The server's message about an invalid object may repeat its values.
         let text = match (kind, message) {
             (ApiErrorKind::Forbidden, Some(message)) => message.to_owned(),
             _ => format!("the API server answers {status}"),
@@ -175,7 +175,7 @@ impl ApiError {
         Self { kind, text }
     }
 
-    /// The answer was a success that cannot be read.
+    /// The error for a successful answer that cannot be parsed.
     pub(super) fn unreadable() -> Self {
         let text = "the API server's answer cannot be read".to_owned();
         Self { kind: ApiErrorKind::Unreachable, text }

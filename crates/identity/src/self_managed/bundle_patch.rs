@@ -1,4 +1,4 @@
-//! The one write that a configuration gets from us.
+//! The patch that writes a bundle.
 
 use k8s_openapi::ByteString;
 use serde_json::{Value, json};
@@ -8,9 +8,9 @@ use super::entries::escape;
 use super::registration::ConfigSnapshot;
 use crate::registration::{GENERATION, LINEAGE};
 
-/// A JSON Patch that brings the bundle and the mark into the configuration exactly as it was seen: it fails with 409 on
-/// any other version. It owns nothing but `caBundle` and two annotations, so that the next apply of whoever owns the
-/// entries meets no conflict. [`None`] if there is nothing to write.
+/// A JSON Patch that writes the bundle and the mark into the version of the configuration that was read; on any other version
+/// it fails with 409. It writes only `caBundle` and two annotations, so a server-side apply of the entries by another field
+/// manager does not conflict. [`None`] if there is nothing to write.
 pub(super) fn bundle_patch(snapshot: &ConfigSnapshot, bundle: &str, mark: Mark) -> Option<Value> {
     let mut operations = Vec::new();
     for entry in snapshot.entries.iter().filter(|entry| entry.bytes != bundle.as_bytes()) {
@@ -27,7 +27,7 @@ pub(super) fn bundle_patch(snapshot: &ConfigSnapshot, bundle: &str, mark: Mark) 
     (!operations.is_empty()).then(|| over(snapshot, operations))
 }
 
-/// The patch that does this to the object exactly as it was seen.
+/// The patch with these operations and a precondition on the version that was read.
 pub(super) fn over(snapshot: &ConfigSnapshot, mut operations: Vec<Value>) -> Value {
     let precondition =
         json!({ "op": "replace", "path": "/metadata/resourceVersion", "value": snapshot.version });

@@ -1,4 +1,4 @@
-//! The task that keeps the ring, and what it shares with handshakes.
+//! The main task, and the state that it shares with handshakes.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -16,14 +16,14 @@ use super::state::{Operation, State};
 use super::watches::WatchEvent;
 use crate::{Observer, Status};
 
-/// After an error of ours.
+/// The pause after a panic.
 const REST: Duration = Duration::from_secs(1);
 
-/// What the task and handshakes share. The lock is held for microseconds, never over I/O.
+/// The state that the task and handshakes share. The lock is held for microseconds, never during I/O.
 pub(super) struct Shared {
     state: Mutex<State>,
     notifier: Mutex<Notifier>,
-    /// Called without a lock: it may ask back.
+    /// Called without the lock, because it may ask for the status.
     observer: Option<Arc<dyn Observer>>,
     presented: ArcSwapOption<Presented>,
     is_ready: watch::Sender<bool>,
@@ -32,7 +32,7 @@ pub(super) struct Shared {
 
 struct Presented {
     leaf: Arc<Leaf>,
-    /// From then on a handshake renews it, if the task did not.
+    /// From then on a handshake renews the leaf if the task did not.
     overdue: Instant,
 }
 
@@ -72,7 +72,7 @@ impl Shared {
         lock(&self.state).serving(Instant::now());
     }
 
-    /// After this has returned no write is decided on any more, and one that is under way is given up.
+    /// After this returns no further write begins, and a write in progress is cancelled.
     pub(super) fn draining(&self) {
         lock(&self.state).draining();
         self.is_draining.send_replace(true);
@@ -93,7 +93,7 @@ impl Shared {
         self.presented.store(Some(Arc::new(Presented { leaf: Arc::clone(leaf), overdue })));
     }
 
-    /// Changes the state, then tells what came of it, outside the lock.
+    /// Changes the state, then sends its notices without the lock.
     fn with_state<T>(&self, change: impl FnOnce(&mut State, Moment, Instant) -> T) -> T {
         let (outcome, notices) = {
             let (mut state, now) = (lock(&self.state), now());
@@ -106,7 +106,7 @@ impl Shared {
             let event = notice.event.clone();
             lock(&self.notifier).tell(notice);
             if let (Some(observer), Some(event)) = (&self.observer, event) {
-                // The hook of the process tells of it; handshakes and the ring have nothing to do with it.
+                // The process's panic hook reports a panic of the observer; it must not stop the ring.
                 let _ = catch_unwind(AssertUnwindSafe(|| observer.happened(&event)));
             }
         }
@@ -114,7 +114,7 @@ impl Shared {
     }
 }
 
-/// The task.
+/// The main task.
 pub(super) struct Keeper {
     shared: Arc<Shared>,
     api_client: ApiClient,
@@ -126,7 +126,7 @@ impl Keeper {
         Self { shared, api_client, inbox }
     }
 
-    /// Works, come what may: a leaf outlasts an error of ours only if somebody goes on.
+    /// Runs for ever, also after a panic: otherwise the leaf would expire.
     pub(super) async fn keep(mut self) {
         while AssertUnwindSafe(self.work()).catch_unwind().await.is_err() {
             tokio::time::sleep(REST).await;
@@ -134,7 +134,7 @@ impl Keeper {
         }
     }
 
-    /// Does one thing after the other, each decided on all that is known by then.
+    /// Performs one operation after the other, each decided on the latest state.
     async fn work(&mut self) {
         loop {
             while let Ok(news) = self.inbox.try_recv() {
@@ -184,7 +184,7 @@ impl Keeper {
             }
             Operation::Publish { position, patch, purpose } => {
                 let Some(path) = self.path(position) else { return };
-                // Before a connection stands, for one, the patch is not sent yet, and is never sent then.
+                // A drain cancels a patch that is not sent yet, for example while it waits for a connection.
                 let given_up = async {
                     match purpose {
                         Purpose::Objection => std::future::pending().await,

@@ -1,4 +1,4 @@
-//! Telling people what happens: log lines, Events.
+//! Sends notices to the log and to Kubernetes Events.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -8,22 +8,22 @@ use k8s_openapi::api::core::v1::ObjectReference;
 use crate::IdentityEvent;
 use crate::events::{Events, Report, Waiting};
 
-/// The same trouble is told again after this long.
+/// The same warning is sent again after this time.
 const AGAIN: Duration = Duration::from_secs(30);
 
-/// Something worth telling. It names fields and objects, never what they hold.
+/// A notice for the operator. It names fields and objects, never their content.
 pub(super) struct Notice {
-    /// The object that it is about.
+    /// The object of the notice.
     pub(super) about: ObjectReference,
     /// The Event's reason; [`None`] if a line in the log is enough.
     pub(super) reason: Option<&'static str>,
     pub(super) is_trouble: bool,
     pub(super) text: String,
-    /// For the observer, every time.
+    /// The event for the observer, which gets every one.
     pub(super) event: Option<IdentityEvent>,
 }
 
-/// Tells. ApiError at most once in half a minute for each cause.
+/// Sends notices; a warning at most once in 30 s for each reason and object.
 pub(super) struct Notifier {
     events: Events,
     told: HashMap<(Option<&'static str>, String), Instant>,
@@ -31,7 +31,7 @@ pub(super) struct Notifier {
 
 impl Notifier {
     pub(super) fn new() -> (Self, Waiting) {
-        // What is the same is held back here; a second clock, which runs a little behind, would hold back what comes after.
+        // Repeated notices are dropped here, so the queue of Events needs no limit of its own.
         let (events, waiting) = Events::queue(Duration::ZERO);
         (Self { events, told: HashMap::new() }, waiting)
     }

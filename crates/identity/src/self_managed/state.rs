@@ -1,4 +1,4 @@
-//! All that a replica knows, and what it does next. No I/O, no clock: both times come in.
+//! The state of a replica, and its decisions. No I/O and no clock: the caller passes both times in.
 
 mod answers;
 mod clock;
@@ -28,49 +28,50 @@ use super::ring_secret::RingSecret;
 use super::watched::Watched;
 use crate::{NamespacedName, RegistrationName, Settings};
 
-/// Everything that the protocol knows here. No `Debug`: it holds keys.
+/// The state of a replica. No `Debug`: it holds keys.
 pub(super) struct State {
     settings: Settings,
     names: Vec<String>,
     ours: EntryMatcher,
-    /// Those of [`Observations::configurations`], and behind them some that only lose what an earlier version wrote.
+    /// The configurations of [`Observations::configurations`] in their order, then the ones from which entries of an earlier
+    /// version are removed.
     pub(super) registrations: Vec<Watched>,
     secret_name: NamespacedName,
     secret: RingSecret,
-    /// [`None`] before it was first read.
+    /// [`None`] before the first read.
     ring: Option<RingFacts>,
-    /// The ring as stored, when it can be used.
+    /// The stored ring, if it can be used.
     stored: Option<Arc<Ring>>,
     /// The ring of [`Observations::memory`].
     remembered: Option<Arc<Ring>>,
     ca_bundle: Option<Arc<str>>,
-    /// Bundles of late, without keys: for grafts, and for configurations that show a mark alone.
+    /// The last bundles, without keys: for grafts, and for configurations that have a mark and no entries.
     past: Vec<(Mark, BTreeMap<CaId, CertificateDer<'static>>)>,
     /// The certificate of the CA that signed the leaf.
     issuer: Option<CertificateDer<'static>>,
     seen: Observations,
-    /// A watch told of another version than ours.
+    /// Whether a watch reported a newer version than the one that was read.
     is_stale: bool,
-    /// The Secret's `ca.crt` is not the ring's bundle.
+    /// Whether the Secret's `ca.crt` differs from the ring's bundle.
     ca_crt_differs: bool,
     reading: Backoff,
     writing: Backoff,
     repair_throttle: RepairThrottle,
-    /// A change that waits for its random moment.
+    /// A planned change, and the random time at which it is made.
     planned: Option<(Change, Instant)>,
-    /// When the ring was last read, by a clock that nobody sets.
+    /// When the ring was last read, by the monotonic clock.
     read: Option<Instant>,
     signing: Backoff,
     /// When a handshake may try to renew an overdue leaf again.
     handshake: Option<Instant>,
-    /// Since when calls are answered here.
+    /// Since when this replica answers calls.
     serving: Option<Instant>,
-    /// Soon no call will be answered here any more.
+    /// Whether the drain has begun.
     is_draining: bool,
     pub(super) notices: Vec<Notice>,
 }
 
-/// What is to be done now.
+/// The next operation of the main task.
 pub(super) enum Operation {
     ReadRing,
     WriteRing(Box<RingWrite>),
@@ -79,9 +80,9 @@ pub(super) enum Operation {
     Present(Arc<Leaf>),
 }
 
-/// A change of the ring, carried out and not yet written.
+/// A changed ring that is not written yet.
 pub(super) struct RingWrite {
-    /// [`None`] if the Secret is to hold the same ring again.
+    /// [`None`] if the same ring is written again.
     change: Option<Change>,
     ring: Ring,
     pub(super) object: Zeroizing<Vec<u8>>,
@@ -123,7 +124,7 @@ impl State {
         }
     }
 
-    /// The first thing that can be done now; [`None`] if nothing can before something happens or time passes.
+    /// The first operation that can be performed now; [`None`] while the replica waits for an event or for time to pass.
     pub(super) fn decide(&mut self, now: Moment, at: Instant) -> Option<Operation> {
         if self.must_read(now, at) && self.reading.allows(at) {
             return Some(Operation::ReadRing);
@@ -136,8 +137,8 @@ impl State {
             seen.denied &= !(watched.writing.allows(at) && watched.reading.allows(at));
         }
         let mut actions = step(self.ring.as_ref()?, &self.seen, now, &self.settings.policy);
-        // Before a bundle is written the ring is read (rule W2), and before a first leaf is signed the configurations are
-        // read after the ring (S2). Where a bundle cannot be written for a while, the two would undo each other for ever.
+        // Rule W2 reads the ring before a bundle is written, and rule S2 reads the configurations after the ring before a first
+        // leaf is signed. While a bundle cannot be written, the two would alternate for ever, so the leaf comes first.
         if self.is_draining || !self.registrations.iter().all(|watched| watched.may_write(at)) {
             actions.sort_by_key(|action| !matches!(action, Action::SignLeaf(_)));
         }
@@ -145,7 +146,7 @@ impl State {
         operation.or_else(|| self.mend_secret(now, at)).or_else(|| self.register(now, at))
     }
 
-    /// After a fault of ours nothing is believed that can be read again.
+    /// After a panic everything is read again.
     pub(super) fn doubt(&mut self) {
         self.is_stale = true;
         self.registrations.iter_mut().for_each(|watched| watched.outdated = true);
@@ -179,7 +180,7 @@ impl State {
         }
     }
 
-    /// Rule S3's lease is renewed well before its end; and what a watch told of is read.
+    /// Whether the ring must be read: a watch reported a change, or a tenth of rule S3's lease has passed.
     fn must_read(&self, now: Moment, at: Instant) -> bool {
         const SELDOM: Duration = Duration::from_secs(10 * 60);
         let period = (self.settings.policy.leaf_life / 10).clamp(Duration::from_secs(1), SELDOM);
@@ -187,11 +188,11 @@ impl State {
         self.ring.is_none()
             || self.is_stale
             || self.seen.confirmed.is_none_or(|confirmed| now.since(confirmed) >= period)
-            // Where the clock was set back.
+            // By the monotonic clock too, for a wall clock that was set back.
             || self.read.is_none_or(|read| at.saturating_duration_since(read) >= period)
     }
 
-    /// What is planned waits a random moment, so that not every replica tries.
+    /// Whether a change may be made now. A planned change waits for a random time, so that one replica makes it.
     fn is_time_for(&mut self, change: &Change, at: Instant) -> bool {
         if !change.is_planned() {
             return true;
@@ -205,7 +206,7 @@ impl State {
         }
     }
 
-    /// How long nothing can change by time alone.
+    /// The time until the next decision may differ without an event.
     pub(super) fn pause(&self, at: Instant) -> Duration {
         let own = [&self.reading, &self.writing].into_iter();
         let theirs = self.registrations.iter().flat_map(|watched| [&watched.reading, &watched.writing]);
@@ -220,12 +221,12 @@ impl State {
     }
 }
 
-/// How much life a leaf must have left for a replica to count as ready: a balancer takes its time to notice.
+/// The remaining life below which a replica is unready, because load balancers notice unreadiness late.
 fn readiness_margin(policy: &Policy) -> Duration {
     Duration::from_secs(10).min(policy.leaf_life / 10)
 }
 
-/// Up to 5 s, and little beside the spans that the policy keeps.
+/// The longest random delay of a planned change: 5 s, or less with short spans.
 fn jitter(policy: &Policy) -> Duration {
     Duration::from_secs(5).min(policy.hold_cold / 12).min(policy.leaf_life / 10)
 }

@@ -1,4 +1,4 @@
-//! A registered configuration, and what was seen of it so far.
+//! A registered configuration, and its history as this replica saw it.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
@@ -10,48 +10,48 @@ use super::backoff::{Backoff, Claims, RepairThrottle};
 use super::registration::{ConfigSnapshot, EntryMatcher};
 use crate::{Desired, RegistrationName};
 
-/// So many versions of the entries are remembered: rules may change for as long as nobody makes the configuration. A replica
-/// that holds one of more changes ago waits for a claim, as for anybody's entries.
+/// The most earlier versions of desired entries that are remembered while the configuration does not exist. Entries of an older
+/// version are taken over by a claim, like the entries of another program version.
 const MOST_INHERITED: usize = 16;
 
 /// A registered configuration.
 pub(super) struct Watched {
     pub(super) name: RegistrationName,
     pub(super) path: String,
-    /// What it is to hold besides our bundle.
+    /// Its desired entries.
     pub(super) desired: Option<Desired>,
-    /// The hashes of what it was to hold until now, as far as nobody else wrote entries since; the newest last.
+    /// The hashes of this process's earlier desired entries, the newest last; cleared when another version writes entries.
     inherited: VecDeque<String>,
-    /// The version over which entries were written without an answer: the write may come through yet, over this one only.
+    /// The version over which entries were written without an answer. The write may still be applied, over this version only.
     unanswered: Option<String>,
-    /// [`None`] before the first look, and while there is no such object.
+    /// [`None`] before the first read, and while the object is absent.
     pub(super) snapshot: Option<ConfigSnapshot>,
-    /// The newest version that was seen; also of an object that is gone since.
+    /// The newest version that was seen, also of a deleted object.
     newest: Option<String>,
-    /// Since when this replica has seen the mark that it sees.
+    /// The current mark, and since when this replica has seen it.
     marked: Option<(Mark, Moment)>,
-    /// The newest mark that this very object, by its uid, was seen with.
+    /// The newest mark that the object with this uid had.
     held: Option<(Option<String>, Mark)>,
     pub(super) reading: Backoff,
     pub(super) writing: Backoff,
     pub(super) repair_throttle: RepairThrottle,
-    /// A write met a newer version: look before all else.
+    /// Whether it must be read before anything else, because a write met a newer version.
     pub(super) outdated: bool,
     /// The version that refused our last write.
     refused: Option<String>,
-    /// Who wants to write its entries, and since when this replica has seen that without a gap.
+    /// The claim to its entries, and since when this replica has seen it without a gap.
     claim: Option<(String, Moment)>,
     pub(super) claims: Claims,
 }
 
-/// How a snapshot came about: whether events before it may have been missed hangs on that.
+/// The source of a snapshot, which decides whether events before it may have been missed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SnapshotSource {
-    /// An event: those before it came before it.
+    /// A watch event; no earlier event was missed.
     Event,
-    /// A read or a list: it may have jumped over events.
+    /// A read or a list, which may have skipped events.
     Read,
-    /// Our own write over the version last seen.
+    /// Our own write over the last version.
     Write,
 }
 
@@ -78,8 +78,8 @@ impl Watched {
         }
     }
 
-    /// Takes a look in, unless it is older than what was seen. Says whether versions may lie between this look and the
-    /// one before, and [`None`] if it is an old one.
+    /// Takes in a version. Returns whether versions between this one and the last may have been missed, and [`None`] if this one
+    /// is older than the last.
     pub(super) fn take(
         &mut self,
         object: &DynamicObject,
@@ -91,7 +91,7 @@ impl Watched {
         let jumped = match self.newest.as_deref() {
             None => false,
             Some(newest) if newest == snapshot.version => {
-                // An event that is no news.
+                // The event of a version that was read already.
                 if by == SnapshotSource::Event {
                     return None;
                 }
@@ -111,8 +111,7 @@ impl Watched {
             && (!self.inherits(&owner.hash) || self.is_wanted(&owner.hash))
             && self.unanswered.as_deref() != Some(&*snapshot.version)
         {
-            // Written over what was inherited, by whomever: from now on others of it are others'. What we wrote ourselves and
-            // comes through late is ours to change back.
+            // Another version wrote entries, so earlier entries of ours need a claim again. A late write of ours does not count.
             self.inherited.clear();
         }
         if let Some(mark) = snapshot.mark {
@@ -122,13 +121,13 @@ impl Watched {
         Some(jumped)
     }
 
-    /// What it is to hold from now on.
+    /// Sets the desired entries.
     pub(super) fn want(&mut self, desired: Option<Desired>) {
         if desired == self.desired {
             return;
         }
         if let Some(before) = std::mem::replace(&mut self.desired, desired) {
-            // What comes back is the newest again.
+            // A version that was desired before becomes the newest again.
             self.inherited.retain(|hash| hash != before.hash());
             self.inherited.push_back(before.hash().to_owned());
             if self.inherited.len() > MOST_INHERITED {
@@ -137,8 +136,8 @@ impl Watched {
         }
     }
 
-    /// Whether the entries with this hash are those that this process wanted until its desired entries changed. Their other
-    /// replicas are told the same, so nobody has to be waited for.
+    /// Whether the entries with this hash are earlier desired entries of this process. Its other replicas change theirs too, so no
+    /// claim is needed.
     pub(super) fn inherits(&self, hash: &str) -> bool {
         self.inherited.iter().any(|inherited| inherited == hash)
     }
@@ -147,7 +146,7 @@ impl Watched {
         self.desired.as_ref().is_some_and(|desired| desired.hash() == hash)
     }
 
-    /// There is no such object. Says whether that is news.
+    /// Records that the object is absent. Returns whether that is new.
     pub(super) fn take_absence(&mut self, version: Option<String>) -> bool {
         if let (Some(version), Some(newest)) = (version.as_deref(), self.newest.as_deref())
             && is_older(version, newest)
@@ -169,20 +168,19 @@ impl Watched {
         }
     }
 
-    /// Whether the object had this mark before: what it lacks now was taken from it, and maybe the mark with it, as
-    /// `kubectl replace` does. One that was made again never had it.
+    /// Whether the object with this uid had this mark before, so that a missing bundle is a repair, as after `kubectl replace`. A
+    /// recreated object never had it.
     pub(super) fn has_held(&self, mark: Mark) -> bool {
         let uid = self.snapshot.as_ref().map(|snapshot| &snapshot.uid);
         self.held.as_ref().is_some_and(|(held_by, held)| uid == Some(held_by) && *held == mark)
     }
 
-    /// Nobody answered a write of entries over what was seen last.
+    /// Records a write of entries over the last version that got no answer.
     pub(super) fn wrote_without_an_answer(&mut self) {
         self.unanswered = self.snapshot.as_ref().map(|snapshot| snapshot.version.clone());
     }
 
-    /// A write was refused. Entries that moved under a patch fail its tests, and that looks the same: only what refuses one
-    /// version twice means it.
+    /// Records a refused write. A patch whose entries moved is refused too, so only a second refusal of one version counts.
     pub(super) fn refuses_again(&mut self) -> bool {
         let version = self.snapshot.as_ref().map(|snapshot| snapshot.version.clone());
         let again = self.refused == version;
@@ -190,14 +188,14 @@ impl Watched {
         again
     }
 
-    /// When its mark last changed: when this replica first saw it, or earlier if the object says so.
+    /// When its mark last changed: when this replica first saw it, or earlier by `managedFields`.
     pub(super) fn changed(&self, now: Moment) -> Option<Moment> {
         let snapshot = self.snapshot.as_ref()?;
         let seen = self.marked.map_or(now, |(_, since)| since);
         Some(snapshot.written.map_or(seen, |written| written.min(seen)))
     }
 
-    /// For how long this claim has stood unopposed.
+    /// The age of the claim.
     pub(super) fn claim_age(&self, now: Moment) -> Duration {
         self.claim.as_ref().map_or(Duration::ZERO, |(_, since)| now.since(*since))
     }

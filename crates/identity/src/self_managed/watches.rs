@@ -1,4 +1,4 @@
-//! One watch for each object that matters, and none for anything else.
+//! Watches the ring's Secret and each registered configuration, one watch for each object.
 
 use std::time::Instant;
 
@@ -13,24 +13,24 @@ use super::backoff::{Backoff, random_fraction};
 use crate::cluster::short_watch;
 use crate::{Desired, NamespacedName, RegistrationName};
 
-/// What a watch tells.
+/// An event of a watch.
 pub(super) enum WatchEvent {
-    /// The ring's Secret is at this version now; [`None`] if there is none. Its data never comes this way.
+    /// The version of the ring's Secret; [`None`] if it is absent. The watch gets metadata only.
     Ring(Option<String>),
-    /// A configuration is like this now.
+    /// A version of a configuration.
     Configuration {
         position: usize,
         /// Whether events before this one may have been missed.
         listed: bool,
         object: Change,
     },
-    /// What configurations are to hold from now on.
+    /// New desired entries.
     Desired(Vec<Desired>),
-    /// A configuration may not be watched, and why.
+    /// A refused watch of a configuration, with the reason.
     Unwatched { position: usize, why: String },
 }
 
-/// What became of an object.
+/// An object of a watch event.
 pub(super) enum Change {
     Is(Box<DynamicObject>),
     /// Deleted, at this version if it is known.
@@ -107,7 +107,7 @@ pub(super) async fn watch_configuration(
     }
 }
 
-/// Reports the latest of what configurations are to hold, until nobody says any more.
+/// Reports the latest desired entries until the sender is dropped.
 pub(super) async fn follow(
     mut updates: watch::Receiver<Option<Vec<Desired>>>,
     inbox: mpsc::Sender<WatchEvent>,
@@ -135,7 +135,8 @@ fn only(name: &str) -> watcher::Config {
     short_watch().fields(&format!("metadata.name={name}"))
 }
 
-/// The library's own pauses never grow while there is no server: to it, that a list is begun is a success.
+/// Waits after an error. The pauses of `kube::runtime` do not grow without a server, because it counts the begin of a list as
+/// success.
 async fn rest(backoff: &mut Backoff) {
     let now = Instant::now();
     backoff.failed(now);

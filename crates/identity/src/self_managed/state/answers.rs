@@ -1,4 +1,4 @@
-//! What answers about the ring's Secret change.
+//! Takes in the answers about the ring's Secret.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use crate::IdentityEvent;
 use crate::self_managed::api_client::{Answer, ApiError, ApiErrorKind};
 use crate::self_managed::ring_secret::{Fields, RingSecret};
 
-/// Rings that are remembered by their certificates.
+/// The most past bundles that are remembered.
 const PAST: usize = 8;
 
 impl State {
@@ -37,7 +37,7 @@ impl State {
         }
     }
 
-    /// Rule S3: an answer tells of no later time than the question's; what came after it is not known.
+    /// Rule S3: an answer confirms the ring at the time of the request, not of the answer.
     fn confirmed_when(&mut self, asked: Instant, at: Instant) {
         let late = at.saturating_duration_since(asked);
         self.seen.confirmed = self.seen.confirmed.map(|confirmed| confirmed.minus(late));
@@ -46,7 +46,7 @@ impl State {
     fn ring_not_read(&mut self, trouble: &ApiError, at: Instant) {
         self.reading.failed(at);
         let text = format!("Secret {} cannot be read: {}", self.secret_name, trouble.text);
-        // Whoever cannot be reached cannot be told either.
+        // An unreachable API server takes no Event either.
         let reason = (trouble.kind == ApiErrorKind::Forbidden).then_some("RingNotReadable");
         self.failed(reason, text);
     }
@@ -96,7 +96,7 @@ impl State {
         self.remembered.clone_from(&self.stored);
     }
 
-    /// What the stored ring's bundle is, and with it what configurations hold that show a mark alone.
+    /// Remembers the stored ring's bundle, which configurations with a mark and no entries count as holding.
     fn know_bundle(&mut self, now: Moment) {
         let Some(ring) = &self.stored else { return };
         self.ca_bundle = Some(ring.bundle_pem().into());
@@ -190,8 +190,8 @@ impl State {
     }
 }
 
-/// Whether whoever reads `ca.crt` trusts others than the ring does. How it is written is no matter: replicas of two
-/// versions may differ in that, and would write it in turn for ever.
+/// Whether `ca.crt` holds other certificates than the ring's bundle. Its formatting does not count: replicas of two versions
+/// may format it differently, and would overwrite each other for ever.
 fn ca_crt_differs(ring: &Ring, fields: &Fields) -> bool {
     let bytes = fields.get("ca.crt").map_or(&[] as &[u8], |bytes| bytes);
     !Bundle::read(bytes).certificates.into_keys().eq(ring.facts().bundle())

@@ -1,4 +1,4 @@
-//! What answers about configurations change.
+//! Takes in the answers about configurations.
 
 use std::time::Instant;
 
@@ -34,7 +34,7 @@ impl State {
             Err(trouble) => {
                 let reason = if trouble.kind == ApiErrorKind::Forbidden {
                     watched.reading.refused(at);
-                    // What it holds is not known any more; as soon as it may be read again, it is.
+                    // Its content is unknown now; it is read again as soon as that is allowed.
                     watched.outdated = true;
                     self.seen.configuration_missed(position);
                     self.deny(position);
@@ -61,7 +61,7 @@ impl State {
         let outcome = outcome.and_then(|object| parse(&object));
         let Some(watched) = self.registrations.get_mut(position) else { return };
         let is_unanswered = matches!(&outcome, Err(trouble) if trouble.kind == ApiErrorKind::Unreachable);
-        // What nobody answered may stand there all the same.
+        // A patch without an answer may have been applied.
         if purpose == Purpose::Claim && (outcome.is_ok() || is_unanswered) {
             watched.claims.made(at, self.settings.policy.hold_cold);
         }
@@ -117,7 +117,7 @@ impl State {
         }
     }
 
-    /// A drain began before a write was answered: it may come through all the same.
+    /// Records that a drain cancelled a patch, which may have been applied.
     pub(in crate::self_managed) fn patch_given_up(&mut self, position: usize) {
         if let Some(watched) = self.registrations.get_mut(position) {
             watched.outdated = true;
@@ -125,8 +125,8 @@ impl State {
         }
     }
 
-    /// Whether the object shows the bundle that was just written. An admission policy may have changed it: what was accepted
-    /// and is not there is not written again at once, or the two would race.
+    /// Whether the stored object has the bundle that was just written. If an admission policy changed it, the next write waits,
+    /// so that the two do not race.
     fn is_kept(&mut self, position: usize, at: Instant) -> bool {
         let Some(ring) = &self.stored else { return true };
         if let (Some(seen), mark) = (self.seen.configurations.get(position), mark(ring.facts()))

@@ -1,4 +1,4 @@
-//! What there is to tell.
+//! Makes the notices.
 
 use k8s_openapi::api::core::v1::ObjectReference;
 
@@ -9,12 +9,12 @@ use crate::IdentityEvent;
 use crate::self_managed::notices::Notice;
 
 impl State {
-    /// WatchEvent about the ring.
+    /// A notice about the ring.
     pub(super) fn tell(&mut self, reason: Option<&'static str>, text: String, event: Option<IdentityEvent>) {
         self.notices.push(Notice { about: self.secret_reference(), reason, is_trouble: false, text, event });
     }
 
-    /// ApiError with the ring's Secret.
+    /// A warning about the ring's Secret.
     pub(super) fn trouble(&mut self, reason: Option<&'static str>, text: String) {
         self.notices.push(Notice {
             about: self.secret_reference(),
@@ -25,14 +25,14 @@ impl State {
         });
     }
 
-    /// Something that did not work with the ring's Secret, and is tried again.
+    /// A failed operation on the ring's Secret, which is tried again.
     pub(super) fn failed(&mut self, reason: Option<&'static str>, text: String) {
         let event = IdentityEvent::Failed { object: self.secret_name.to_string(), reason: text.clone() };
         let about = self.secret_reference();
         self.notices.push(Notice { about, reason, is_trouble: true, text, event: Some(event) });
     }
 
-    /// The same for a configuration.
+    /// A failed operation on a configuration, which is tried again.
     pub(super) fn failed_at(&mut self, position: usize, reason: Option<&'static str>, text: String) {
         let object =
             self.registrations.get(position).map_or_else(String::new, |watched| watched.name.to_string());
@@ -41,7 +41,7 @@ impl State {
         self.notices.push(Notice { about, reason, is_trouble: true, text, event: Some(event) });
     }
 
-    /// What clients trust, or did, is not what it should be.
+    /// The stored ring does not continue the known one.
     pub(super) fn discontinued(&mut self, text: String) {
         let about = self.secret_reference();
         let event = Some(IdentityEvent::Discontinuity);
@@ -93,7 +93,7 @@ impl State {
         self.notices.push(Notice { about, reason, is_trouble, text, event });
     }
 
-    /// Something that is due cannot be done here.
+    /// A due action that `step` cannot resolve.
     pub(super) fn report(&mut self, blocked: Blocked) {
         match blocked {
             Blocked::Clock => self.trouble(
@@ -125,7 +125,7 @@ impl State {
                     self.settings.policy.hold_cold.as_secs()
                 ),
             ),
-            // Told when it was refused; and a rotation that waits is no trouble.
+            // A denied write was reported when it was refused, and a waiting rotation needs no warning.
             _ => {}
         }
     }

@@ -1,4 +1,4 @@
-//! Writes, made ready.
+//! Prepares writes.
 
 use std::net::IpAddr;
 use std::time::Instant;
@@ -26,7 +26,7 @@ impl State {
         let now = self.corrected(now);
         let base = if matches!(change, Change::Restore { .. }) { &self.remembered } else { &self.stored };
         let base = base.as_deref().map(|ring| copy(ring, now)).transpose();
-        // A ring that has ended cannot be read any more; its certificates are known besides.
+        // An expired ring cannot be decoded; `keys` knows its certificates.
         let base = if matches!(change, Change::Create { .. }) { Ok(base.unwrap_or(None)) } else { base };
         let ring =
             base.and_then(|base| carry_out(&change, base, &mut self.keys(), now, &self.settings.policy));
@@ -41,7 +41,7 @@ impl State {
         }
     }
 
-    /// The ring is whole, and its Secret is not: people and other tools read `ca.crt`.
+    /// Rewrites the Secret if only its `ca.crt` differs, because other programs read it.
     pub(super) fn mend_secret(&mut self, now: Moment, at: Instant) -> Option<Operation> {
         let may_write = self.ca_crt_differs && self.writing.allows(at) && self.repair_throttle.allows(at);
         let Some(RingFacts::Known(facts)) = &self.ring else { return None };
@@ -71,7 +71,7 @@ impl State {
         Some(Operation::Publish { position, patch: patch?, purpose })
     }
 
-    /// Every certificate that a change may ask for.
+    /// All certificates that a change may need.
     fn keys(&self) -> KeySource {
         let mut keys =
             KeySource::new(&self.settings.organisation, &domains(&self.settings), self.settings.algorithm);
@@ -91,7 +91,7 @@ impl State {
     }
 }
 
-/// A copy that a change may consume: keys leave a ring in one form only.
+/// A copy for a change to consume. Keys can only be copied through the encoded form.
 fn copy(ring: &Ring, now: Moment) -> Result<Ring, RingError> {
     let facts = ring.facts();
     Ring::decode(&ring.encode(), (facts.rotation.asked, facts.revocation.asked), now)
@@ -101,7 +101,8 @@ pub(super) fn mark(facts: &Facts) -> Mark {
     Mark { lineage: facts.lineage, generation: facts.generation }
 }
 
-/// What a new CA may sign for: the Service's namespace, so that another Service needs no other CA, and each other name.
+/// The domains that a new CA may sign for: the Service's namespace, so that a renamed Service needs no new CA, and the other
+/// names.
 fn domains(settings: &Settings) -> Vec<String> {
     let service = settings.service.iter().flat_map(|service| {
         let short = format!("{}.svc", service.namespace);

@@ -1,4 +1,4 @@
-//! What readiness, metrics and people are told.
+//! The status for readiness and metrics.
 
 use std::time::{Duration, SystemTime};
 
@@ -41,7 +41,7 @@ impl State {
         }
     }
 
-    /// Once there was a leaf, only the want of an unexpired one counts (rule E1), a moment before it comes to that.
+    /// After the first leaf only the lack of a valid one makes the replica unready (rule E1), `readiness_margin` before its end.
     pub(in crate::self_managed) fn waiting_for(&self, now: Moment) -> Option<String> {
         let now = self.corrected(now);
         if let Some(leaf) = &self.seen.leaf {
@@ -106,7 +106,7 @@ impl State {
         )
     }
 
-    /// Without those that only lose what an earlier version wrote.
+    /// The registrations, without the objects from which entries are only removed.
     fn registered_ones(&self) -> impl Iterator<Item = (usize, &Watched)> {
         self.registrations.iter().enumerate().take(self.seen.configurations.len())
     }

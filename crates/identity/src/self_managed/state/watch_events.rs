@@ -1,4 +1,4 @@
-//! What watches and reads tell of objects.
+//! Takes in watch events and reads of objects.
 
 use std::collections::BTreeSet;
 
@@ -33,7 +33,7 @@ impl State {
             }
             WatchEvent::Unwatched { position, why } => {
                 let Some(watched) = self.registrations.get_mut(position) else { return };
-                // Without a watch it is read whenever the watch is refused again.
+                // Without a watch it is read each time that the watch is refused.
                 watched.outdated = true;
                 let text = format!("{} cannot be watched: {why}", watched.name);
                 self.failed_at(position, Some("RegistrationDenied"), text);
@@ -52,7 +52,7 @@ impl State {
         }
     }
 
-    /// Takes in what a configuration looks like. Says whether that is news.
+    /// Takes in a version of a configuration. Returns whether it is new.
     pub(super) fn take(
         &mut self,
         position: usize,
@@ -73,7 +73,7 @@ impl State {
     fn take_absence(&mut self, position: usize, version: Option<String>, now: Moment) -> bool {
         let Some(watched) = self.registrations.get_mut(position) else { return false };
         if watched.snapshot.is_some() && version.is_none() {
-            // A list does not say how old it is.
+            // A list without the object has no version, so the object is read to be sure.
             watched.outdated = true;
             return true;
         }
@@ -103,7 +103,7 @@ impl State {
         }
     }
 
-    /// A configuration without entries of ours holds the bundle that its mark names.
+    /// The bundle that a mark names. A configuration without entries of ours counts as holding it.
     fn bundle_of(&self, mark: Mark) -> Option<BTreeSet<CaId>> {
         let past = self.past.iter().find(|(past, _)| *past == mark);
         past.map(|(_, certificates)| certificates.keys().copied().collect())

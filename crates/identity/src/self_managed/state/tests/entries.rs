@@ -113,7 +113,7 @@ fn entries_that_vanish_come_back_and_what_others_make_of_them_stays() {
         object["webhooks"][0]["timeoutSeconds"] = json!(3);
     });
     bench.run();
-    assert_eq!(hooks(&bench), ["a", "b"], "where it unchanged_since");
+    assert_eq!(hooks(&bench), ["a", "b"], "at its old position");
     assert_eq!(bench.configuration.as_ref().unwrap()["webhooks"][1]["timeoutSeconds"], 3);
     // As `kubectl replace` of the manifest does: the mark is gone as well.
     edit(&mut bench, |object| {
