@@ -3,13 +3,13 @@
 use std::time::Duration;
 
 use clap::Args;
-use vestibule_identity::{Algorithm, Knobs, MountedFiles, Settings, Source, UnknownAuthorities};
+use vestibule_identity::{Algorithm, MountedFiles, RingOptions, Settings, Source, UnknownAuthorities};
 
 use super::CommandError;
 use super::cluster::{only_with, only_with_a_ring};
 use super::duration::duration;
 
-/// Nothing here has to be given: what is missing is as [`Knobs`] has it.
+/// Nothing here has to be given: what is missing is as [`RingOptions`] has it.
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "With --identity self")]
 pub(super) struct KnobArguments {
@@ -58,7 +58,7 @@ pub(super) struct MountedArguments {
 
 impl KnobArguments {
     pub(super) fn apply(&self, settings: Settings) -> Result<Settings, CommandError> {
-        let mut knobs = Knobs::default();
+        let mut knobs = RingOptions::default();
         knobs.cluster_domain.clone_from(&settings.cluster_domain);
         let spans = [
             (&mut knobs.leaf_life, self.leaf_life),

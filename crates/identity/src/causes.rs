@@ -1,6 +1,6 @@
-//! Errors with all that they come from.
+//! Formats errors with their causes.
 
-/// An error with its causes; many end their own words too early.
+/// The text of an error with the texts of its causes, unless it contains them already.
 pub(crate) fn with_causes(error: &dyn std::error::Error) -> String {
     let causes = std::iter::successors(error.source(), |error| error.source());
     causes.fold(error.to_string(), |text, cause| {

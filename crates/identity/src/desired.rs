@@ -1,4 +1,4 @@
-//! What a registered object is to hold besides our `caBundle`.
+//! The entries that a registered object should hold.
 
 use std::sync::Arc;
 
@@ -8,9 +8,9 @@ use vestibule_pki::ring::Request;
 
 use crate::{RegistrationKind, RegistrationName};
 
-/// What a registered object is to hold, as one version of a program wants it: the registration mode `managed`. The
-/// object is installed without it; [`SelfManaged`](crate::SelfManaged) writes it together with the `caBundle`, once there
-/// is somebody who [serves](crate::Identity::serving).
+/// The entries that one version of a program wants in a registered object: the registration mode `managed`. The object is
+/// installed without entries; [`SelfManaged`](crate::SelfManaged) writes them together with the `caBundle` after the server
+/// called [`serving`](crate::Identity::serving).
 ///
 /// ```
 /// use serde_json::json;
@@ -33,7 +33,7 @@ pub struct Desired {
     hash: String,
 }
 
-/// Says what registered objects are to hold from now on, while an identity works. Clones say the same.
+/// Changes the desired entries of registered objects while an identity runs. Clones share one value.
 ///
 /// ```
 /// use vestibule_identity::{Desired, DesiredUpdates, Settings};
@@ -50,16 +50,16 @@ pub struct Desired {
 pub struct DesiredUpdates(Arc<watch::Sender<Option<Vec<Desired>>>>);
 
 impl DesiredUpdates {
-    /// From now on the objects are to hold this, as [`Settings::desired`](crate::Settings::desired) says it at the start.
-    /// Objects that the settings do not name are not looked at.
+    /// Sets the desired entries, as [`Settings::desired`](crate::Settings::desired) says it at the start.
+    /// Objects that the settings do not name are ignored.
     ///
-    /// The entries that this very process stood for are its own to change: they are written within a moment. Those of
+    /// The entries that this process wrote are its own to change: they are written within a moment. Those of
     /// another version of the program still change hands when nobody of it is left.
     pub fn send(&self, desired: Vec<Desired>) {
         self.0.send_replace(Some(desired));
     }
 
-    /// What was said last; [`None`] before anything was.
+    /// The last value; [`None`] before the first.
     #[must_use]
     pub fn latest(&self) -> Option<Vec<Desired>> {
         self.0.borrow().clone()
@@ -87,7 +87,7 @@ impl DesiredUpdates {
     }
 }
 
-/// Why an object cannot hold this.
+/// The reason why an object cannot hold these entries.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DesiredError {
@@ -143,13 +143,13 @@ impl Desired {
         Ok(Self { registration, entries, hash })
     }
 
-    /// The object that is to hold it.
+    /// The object.
     #[must_use]
     pub fn registration(&self) -> &RegistrationName {
         &self.registration
     }
 
-    /// What it is to hold.
+    /// The entries.
     #[must_use]
     pub fn entries(&self) -> &[Value] {
         &self.entries
@@ -160,7 +160,7 @@ impl Desired {
         self.entries.iter().filter_map(name_of)
     }
 
-    /// What tells one version from another.
+    /// A digest that differs between versions of the entries.
     pub(crate) fn hash(&self) -> &str {
         &self.hash
     }

@@ -1,4 +1,4 @@
-//! What can be wrong with an identity: which file, and what to do about it.
+//! The errors of an identity. Each names the file or object and says what to do.
 
 use std::io;
 use std::path::PathBuf;
@@ -34,7 +34,7 @@ pub enum IdentityError {
         action: &'static str,
         /// The file or folder.
         path: PathBuf,
-        /// What the operating system says.
+        /// The error of the operating system.
         source: io::Error,
     },
     /// Others than the owner may read the CA's key, and with it sign for anyone who trusts the CA.
@@ -88,10 +88,10 @@ pub enum IdentityError {
         certificate: PathBuf,
         /// The key file.
         key: PathBuf,
-        /// What is wrong with them.
+        /// The reason.
         source: AuthorityError,
     },
-    /// No certificate for these names, whatever the CA.
+    /// No CA can sign a certificate for these names.
     #[error("no serving certificate can be made: {0}")]
     Leaf(#[source] AuthorityError),
     /// The source cannot be opened without a cluster, or without files that others keep.
@@ -117,7 +117,7 @@ pub enum IdentityError {
     /// Settings that `self` cannot work with.
     #[error("identity `self` cannot begin: {reason}")]
     Settings {
-        /// What is missing or wrong.
+        /// The missing or wrong setting.
         reason: String,
     },
 }

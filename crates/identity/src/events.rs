@@ -1,5 +1,5 @@
-//! Events, for whoever describes the object that they are about: written beside the work, a few at a time. An Event is a
-//! write to etcd, and nothing ever waits for one.
+//! Writes Kubernetes Events in a task of its own and at a limited rate. An Event is a write to etcd, and no other work waits
+//! for one.
 
 mod pace;
 
@@ -13,7 +13,7 @@ use tokio::time::timeout;
 
 use pace::{Key, Pace};
 
-/// How many may wait. What comes then is left out.
+/// The most reports that wait; further ones are dropped.
 const WAITING: usize = 256;
 
 /// The API server refuses longer notes than a kilobyte.
@@ -21,27 +21,27 @@ const LONGEST_NOTE: usize = 1_000;
 const LONGEST_WRITE: Duration = Duration::from_secs(5);
 const BETWEEN_COMPLAINTS: Duration = Duration::from_secs(300);
 
-/// Something to tell about one object.
+/// An Event about one object.
 #[derive(Clone, PartialEq)]
 pub struct Report {
     /// The object that it is about. `kubectl describe` finds it by its uid; that of a ConfigMap is asked for where it is
     /// not known.
     pub about: ObjectReference,
-    /// Whether people have something to mend, or somebody was mended.
+    /// Whether the Event has the type `Warning`: the operator has to act, or a change of another program was repaired.
     pub is_warning: bool,
-    /// One word in CamelCase: why.
+    /// The reason: one word in CamelCase.
     pub reason: &'static str,
-    /// What was done, or would have been.
+    /// The action that was done or attempted.
     pub action: String,
-    /// For people: names and places, never what an object holds. The first kilobyte is kept.
+    /// The text: names and places, never content of an object. The first kilobyte is kept.
     pub note: String,
 }
 
-/// Takes reports; clones feed the same queue. What becomes of it: [`Waiting::write`].
+/// The sending end of a queue of reports; [`Waiting::write`] writes them. Clones share the queue.
 #[derive(Clone)]
 pub struct Events(mpsc::Sender<Report>);
 
-/// Reports that nobody has written yet.
+/// The reports that are not written yet.
 pub struct Waiting {
     queue: mpsc::Receiver<Report>,
     again: Duration,
@@ -55,7 +55,7 @@ impl Events {
         (Self(events), Waiting { queue, again })
     }
 
-    /// Has it written, unless too many wait: then Events are refused or slow, or more is told than anybody reads.
+    /// Queues a report. It is dropped if 256 reports wait already.
     pub fn tell(&self, report: Report) {
         let _ = self.0.try_send(report);
     }
@@ -119,7 +119,7 @@ impl Report {
     }
 }
 
-/// By bytes, and whole letters.
+/// Truncates to a byte limit at a character boundary.
 fn short(mut note: String) -> String {
     let letters = note.char_indices().map(|(at, letter)| at + letter.len_utf8());
     let end = letters.take_while(|end| *end <= LONGEST_NOTE).last().unwrap_or_default();

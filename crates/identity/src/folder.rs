@@ -14,11 +14,11 @@ use crate::IdentityError;
 
 const CERTIFICATE: &str = "ca.crt";
 const KEY: &str = "ca.key";
-/// No file of ours comes near.
+/// Larger than any certificate or key file.
 const LARGEST: u64 = 1024 * 1024;
 
-/// A folder that this process alone looks into until the value is dropped. It is opened once, and its files by way of it:
-/// what was checked is what is read, although another folder takes its name.
+/// A folder that this process has locked until the value is dropped. Files are opened relative to the open folder, so that
+/// the checked folder is the one that is read, also when another folder takes its name.
 pub(crate) struct Folder {
     path: PathBuf,
     /// Locked: of several processes that find no CA, one makes it and the others then find it.

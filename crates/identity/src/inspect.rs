@@ -1,5 +1,5 @@
-//! What a cluster holds of a CA ring: the Secret, and the bundles in the configurations. For people, through a
-//! kubeconfig; a running replica has its [`Status`](crate::Status).
+//! Inspects a CA ring on a cluster: the Secret, and the bundles in the configurations. The command `certs` calls it; a running
+//! replica has its [`Status`](crate::Status).
 
 mod cluster;
 mod registration;
@@ -17,11 +17,11 @@ pub(crate) use cluster::Cluster;
 pub use cluster::InspectError;
 pub use report::{AuthorityReport, EntryReport, InspectReport, RegistrationReport, RingReport, RingState};
 
-use crate::request::requests;
+use crate::ring_annotations::requests;
 use crate::time::unix_time;
 use crate::{NamespacedName, RegistrationName, Role};
 
-/// What to look at.
+/// The objects to inspect.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Inspection {
@@ -29,12 +29,12 @@ pub struct Inspection {
     pub secret: NamespacedName,
     /// Only entries that call this Service are looked at; without it, all entries.
     pub service: Option<NamespacedName>,
-    /// The configurations. Without any, those that the ring's replicas have marked are looked for.
+    /// The configurations. Without any, the ones with the ring's annotations are listed.
     pub registrations: Vec<RegistrationName>,
 }
 
 impl Inspection {
-    /// Everything that bears the mark of the ring in this Secret.
+    /// Every configuration with the annotations of the ring in this Secret.
     #[must_use]
     pub fn new(secret: NamespacedName) -> Self {
         Self { secret, service: None, registrations: Vec::new() }
@@ -110,7 +110,7 @@ fn authority(ring: &Ring, ca: &AuthorityFacts) -> AuthorityReport {
         not_after: time(ca.not_after),
         held_since: ca.held.map(time),
         trusted_until: until.map(time),
-        crossed_by: ca.bridge.map(|bridge| bridge.issuer.to_string()),
+        crossed_by: ca.cross_signature.map(|cross_signature| cross_signature.issuer.to_string()),
     }
 }
 

@@ -1,7 +1,15 @@
-//! Where a webhook's serving certificate, and the `caBundle` that vouches for it, come from.
+//! The identity of a webhook server: its serving certificate, and the `caBundle` that API servers verify it with.
 //!
-//! Knows neither handlers nor our server: whoever serves asks an [`Identity`] for the [`Leaf`] to present. A [`Source`]
-//! is what users write on the command line; [`SelfManaged`] is the one that keeps its own CA on a cluster.
+//! The crate knows neither handlers nor a particular server. A server asks an [`Identity`] for the [`Leaf`] to present at each
+//! handshake. There are four: [`SelfManaged`] keeps a CA ring in a Secret and writes `caBundle`, [`Mounted`] reads files of
+//! cert-manager or another issuer, [`Local`] keeps a CA in a folder, and [`Off`] has no certificate. [`Source`] is the choice
+//! among them as text.
+//!
+//! The framework and the injector call it, and so can an operator with a server of its own: see below.
+//!
+//! Where to start: [`SelfManaged::start`] spawns the tasks. `self_managed/keeper.rs` is the loop of the main task,
+//! `self_managed/state.rs` decides on the next operation by `vestibule_pki::ring::step` without I/O, and
+//! `self_managed/api_client.rs` sends it.
 //!
 //! ```
 //! use std::time::SystemTime;
@@ -13,7 +21,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! An operator with a webhook of its own, whoever serves it, needs little more than this:
+//! An operator with a webhook server of its own needs little more than this:
 //!
 //! ```no_run
 //! use vestibule_identity::{Identity, Settings, Source};
@@ -35,8 +43,8 @@ mod error;
 pub mod events;
 mod folder;
 mod inspect;
-mod knobs;
 mod local;
+mod log_throttle;
 mod mounted;
 mod name;
 mod observer;
@@ -49,12 +57,13 @@ mod registration;
 mod request;
 #[cfg(feature = "rustls")]
 mod resolver;
+mod ring_annotations;
+mod ring_options;
 mod self_managed;
 mod settings;
 mod source;
 mod status;
 mod time;
-mod trouble;
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -67,19 +76,19 @@ pub use inspect::{
     AuthorityReport, EntryReport, InspectError, InspectReport, Inspection, RegistrationReport, RingReport,
     RingState,
 };
-pub use knobs::{KnobError, Knobs};
 pub use local::Local;
 pub use mounted::{Mounted, MountedFiles};
 pub use name::{NameError, NamespacedName, RegistrationKind, RegistrationName};
-pub use observer::{Happening, Observer};
+pub use observer::{IdentityEvent, Observer};
 pub use off::Off;
 pub use own_namespace::OwnNamespaceError;
 pub use pair::{Pair, PairError};
 #[cfg(feature = "probe")]
 pub use probe::{Cause, Probe, ProbeError, Probed, Refusal};
-pub use request::{Requested, Wish};
+pub use request::{PendingCommand, RingCommand};
 #[cfg(feature = "rustls")]
 pub use resolver::{resolver, server_config};
+pub use ring_options::{RingOptions, RingOptionsError};
 pub use self_managed::SelfManaged;
 pub use settings::Settings;
 pub use source::Source;
@@ -89,28 +98,26 @@ pub use vestibule_pki::{AuthorityError, CertificateFacts, Leaf, VerifyError};
 
 /// A serving certificate that is valid now, and the CAs that vouch for it.
 pub trait Identity: Send + Sync {
-    /// The certificate to present: asked at every handshake, so it never waits. A source may replace it at any time:
-    /// another pointer is another certificate. [`None`] before there is one.
+    /// The certificate to present. A server calls this at every handshake, so it never blocks. A source may replace the
+    /// certificate at any time; another pointer is another certificate. [`None`] before there is one.
     fn present(&self) -> Option<Arc<Leaf>>;
 
     /// Certificates in PEM, for `caBundle`; a client that trusts them accepts what [`present`](Self::present) returns.
     /// [`None`] before they are known.
     fn ca_bundle(&self) -> Option<Arc<str>>;
 
-    /// What there is to tell people and metrics.
+    /// The state for readiness, metrics and messages.
     fn status(&self) -> Status;
 
-    /// Whoever serves says that from now on calls are answered, as soon as clients find the way: the certificate is
-    /// presented, and whatever else answers need is there. Only after that [`SelfManaged`] writes what registered objects
-    /// are to hold ([`Settings::desired`]); to other sources it is no news.
+    /// The server calls this when it answers every call that reaches it: it presents the certificate, and its handlers are
+    /// ready. [`SelfManaged`] writes the desired entries ([`Settings::desired`]) only after this; other sources ignore it.
     fn serving(&self) {}
 
-    /// The server says that it has begun to drain: calls are answered for a while yet, and then no more. From now on
-    /// [`SelfManaged`] writes no entry and no `caBundle`; nothing takes this back. To other sources it is no news.
+    /// The server calls this when it begins to drain. From then on [`SelfManaged`] writes no entry and no `caBundle`, and
+    /// this cannot be undone; other sources ignore it.
     fn draining(&self) {}
 
-    /// Resolves when there is nothing to wait for any more: [`Status::waiting_for`] is [`None`]. At once for
-    /// [`Off`]. It may be asked for any number of times, and goes on being of use after a time of trouble.
+    /// Resolves when [`Status::waiting_for`] is [`None`]; at once for [`Off`]. It may be called any number of times.
     fn ready(&self) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
         const PERIOD: Duration = Duration::from_millis(50);
         Box::pin(async move {

@@ -9,8 +9,8 @@ use rustls_pki_types::UnixTime;
 use vestibule_pki::{Authority, AuthorityError, Leaf};
 
 use crate::folder::Folder;
+use crate::log_throttle::LogThrottle;
 use crate::time::{system_time, unix_time};
-use crate::trouble::Trouble;
 use crate::{AuthorityStatus, Identity, IdentityError, Role, Status};
 
 const YEAR: Duration = Duration::from_secs(365 * 24 * 60 * 60);
@@ -20,16 +20,16 @@ const LEAF_LIFE: Duration = YEAR;
 /// A certificate for a laptop, a test or a single process: the CA is kept in a folder so that it need be registered
 /// only once, or in memory; the leaf is made anew at each start, and after two thirds of its life of a year.
 ///
-/// The CA's key stays in memory for that: a folder that goes away under a running process takes nothing from it, and a
-/// CA that is exchanged there takes effect with the next start, as nobody has registered it before.
+/// The CA's key stays in memory for that: a process keeps working when the folder is deleted, and a CA that was replaced in
+/// the folder takes effect at the next start.
 pub struct Local {
     ca_bundle: Arc<str>,
     names: Vec<String>,
     leaf: ArcSwap<Leaf>,
-    /// Held while a leaf is signed: of handshakes at the same time, one does it and the others present the old leaf.
+    /// Locked while a leaf is signed: one of several concurrent handshakes signs, the others present the old leaf.
     authority: Mutex<Authority>,
     authority_not_after: UnixTime,
-    trouble: Trouble,
+    warnings: LogThrottle,
     clock: fn() -> SystemTime,
 }
 
@@ -56,7 +56,7 @@ impl Local {
         })
     }
 
-    /// A CA that nobody else knows and that ends with the process.
+    /// A CA in memory that ends with the process.
     ///
     /// # Errors
     /// Names that cannot stand in a certificate.
@@ -73,15 +73,15 @@ impl Local {
             leaf: ArcSwap::from_pointee(leaf),
             authority_not_after: authority.not_after(),
             authority: Mutex::new(authority),
-            trouble: Trouble::default(),
+            warnings: LogThrottle::default(),
             clock: SystemTime::now,
         })
     }
 
-    /// Whether a leaf of another life than this one's remainder should be presented.
+    /// Whether the leaf is in the last third of its life and a longer one can be signed.
     fn is_due(&self, leaf: &Leaf, now: UnixTime) -> bool {
         let life = leaf.not_after.as_secs().saturating_sub(leaf.not_before.as_secs());
-        // The CA's own end cannot be moved: a leaf that already lives that long is as good as it gets.
+        // A leaf that ends with the CA cannot be replaced by a longer one.
         now.as_secs() >= leaf.not_after.as_secs().saturating_sub(life / 3)
             && leaf.not_after < self.authority_not_after
     }
@@ -89,7 +89,7 @@ impl Local {
     fn renew(&self, now: UnixTime) {
         let authority = match self.authority.try_lock() {
             Ok(authority) => authority,
-            // Somebody who held it panicked; an Authority is never half changed.
+            // Another thread panicked with the lock; an `Authority` is never left half changed.
             Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
             Err(TryLockError::WouldBlock) => return,
         };
@@ -98,16 +98,16 @@ impl Local {
         }
         match authority.issue(&self.names, now, LEAF_LIFE) {
             Ok(leaf) => self.leaf.store(Arc::new(leaf)),
-            Err(error) => self.trouble.warn(&format!("no new serving certificate can be made: {error}")),
+            Err(error) => self.warnings.warn(&format!("no new serving certificate can be made: {error}")),
         }
     }
 
-    /// A CA cannot be renewed without being registered anew, so people are told a year before.
+    /// A new CA has to be registered by hand, so a warning is logged from one year before its end.
     fn tell_of_the_end(&self, now: UnixTime) {
         let left = self.authority_not_after.as_secs().saturating_sub(now.as_secs());
         if left < YEAR.as_secs() {
             let days = left / (24 * 60 * 60);
-            self.trouble.warn(&format!(
+            self.warnings.warn(&format!(
                 "the local CA ends in {days} days: delete ca.crt and ca.key, start again, and register the new caBundle"
             ));
         }
@@ -191,12 +191,12 @@ mod tests {
     fn the_end_of_the_authority_is_told_before_and_after() {
         let long = made(Duration::ZERO);
         long.present();
-        assert_eq!(long.trouble.times(), 0);
+        assert_eq!(long.warnings.times(), 0);
 
         let near = made(YEAR * 9 + DAY * 30);
         let leaf = near.present().unwrap();
         assert_eq!(leaf.not_after, near.authority_not_after, "a leaf does not outlive its CA");
-        assert_eq!(near.trouble.times(), 1);
+        assert_eq!(near.warnings.times(), 1);
         assert_eq!(near.status().waiting_for, None);
         assert!(Arc::ptr_eq(&leaf, &near.present().unwrap()), "there is none better to be had");
 

@@ -1,4 +1,4 @@
-//! A certificate in files that somebody else keeps: cert-manager, a kubelet that mounts a Secret, a person.
+//! Presents a certificate from files of another issuer: cert-manager, or a Secret that the kubelet mounts.
 
 mod files;
 mod keeper;
@@ -16,22 +16,21 @@ use vestibule_pki::Leaf;
 
 use self::files::Content;
 use self::keeper::{Keeper, Kept, Look};
+use crate::log_throttle::LogThrottle;
 use crate::time::{system_time, unix_time};
-use crate::trouble::Trouble;
-use crate::{AuthorityStatus, Happening, Identity, IdentityError, Observer, Role, Settings, Status};
+use crate::{AuthorityStatus, Identity, IdentityError, IdentityEvent, Observer, Role, Settings, Status};
 
-/// Presents the certificate of a folder, and whatever replaces it there.
+/// Presents the certificate of a folder, and each new one that replaces it.
 ///
-/// Files are compared by content, once a second: links may be swapped, files replaced or written one after another, and
-/// no file system has to tell of it. What does not hold together, such as a certificate of one generation and a key of
-/// another, is not taken: the last good pair is presented as long as it is valid, and people are told. Files that are
-/// missing at the start are waited for.
+/// The content of the files is compared once a second, so no file system events are needed for swapped links or files that
+/// are written one after another. A certificate and a key of different generations are not adopted: the last good pair is
+/// presented while it is valid, and a warning is logged. Files that are missing at the start are waited for.
 pub struct Mounted {
     shared: Arc<Shared>,
     polling: AbortHandle,
 }
 
-/// How the files of [`Mounted`] are called, and how often they are looked at.
+/// The names of the files of [`Mounted`], and how often they are read.
 ///
 /// ```
 /// use vestibule_identity::MountedFiles;
@@ -45,9 +44,9 @@ pub struct MountedFiles {
     pub certificate: String,
     /// The leaf's key in PEM: `tls.key`.
     pub key: String,
-    /// The CAs in PEM, for `caBundle`: `ca.crt`. It may be missing; then nothing is known of who vouches.
+    /// The CAs in PEM, for `caBundle`: `ca.crt`. Without it there is no `caBundle`.
     pub authority: String,
-    /// Between two looks: 1 second.
+    /// The time between two reads: 1 second.
     pub poll: Duration,
 }
 
@@ -73,11 +72,11 @@ impl Mounted {
         let shared = Arc::new(Shared {
             folder: folder.to_owned(),
             files: settings.mounted.clone(),
-            // The first is the one that API servers ask for; who issues certificates elsewhere may know no other.
+            // Only the first name is required: API servers ask for it, and another issuer may not know the other names.
             name: settings.all_names().into_iter().next(),
             kept: ArcSwapOption::empty(),
             looking: Mutex::default(),
-            trouble: Trouble::default(),
+            warnings: LogThrottle::default(),
             observer: settings.observer.clone(),
         });
         shared.look();
@@ -139,15 +138,15 @@ struct Shared {
     name: Option<String>,
     kept: ArcSwapOption<Kept>,
     looking: Mutex<Looking>,
-    trouble: Trouble,
+    warnings: LogThrottle,
     observer: Option<Arc<dyn Observer>>,
 }
 
 #[derive(Default)]
 struct Looking {
     keeper: Keeper,
-    trouble: Option<String>,
-    /// The trouble that was counted last; [`None`] since all was well.
+    problem: Option<String>,
+    /// The problem that was counted last; [`None`] after a look without one.
     counted: Option<String>,
 }
 
@@ -160,15 +159,15 @@ impl Shared {
         let look = looking.keeper.look(content, kept.as_deref(), &self.files, self.name.as_deref(), now);
         let failed = self.tell(&mut looking, &look);
         let renewed = look.adopted.and_then(|adopted| self.adopt(adopted, kept.as_deref()));
-        looking.trouble = look.trouble;
-        // Whoever is told may ask for the status.
+        looking.problem = look.problem;
+        // The observer may ask for the status, which takes this lock.
         drop(looking);
         if let Some(observer) = &self.observer {
-            failed.iter().chain(&renewed).for_each(|happening| observer.happened(happening));
+            failed.iter().chain(&renewed).for_each(|event| observer.happened(event));
         }
     }
 
-    fn adopt(&self, adopted: Kept, former: Option<&Kept>) -> Option<Happening> {
+    fn adopt(&self, adopted: Kept, former: Option<&Kept>) -> Option<IdentityEvent> {
         let folder = self.folder.display();
         let renewed = former.is_none_or(|former| former.leaf.chain != adopted.leaf.chain);
         if renewed {
@@ -178,7 +177,7 @@ impl Shared {
         }
         let not_after = system_time(adopted.leaf.not_after);
         self.kept.store(Some(Arc::new(adopted)));
-        renewed.then_some(Happening::LeafRenewed { not_after })
+        renewed.then_some(IdentityEvent::LeafRenewed { not_after })
     }
 
     fn waiting_for(&self, now: UnixTime) -> Option<String> {
@@ -186,17 +185,17 @@ impl Shared {
         if is_valid() {
             return None;
         }
-        // Once more: a look that was going on then may have found one, and its trouble is over.
+        // Look again: the look before may have found a certificate, which ends its problem.
         let looking = self.looking();
         (!is_valid()).then(|| {
-            let trouble = looking.trouble.as_deref().unwrap_or("it has expired");
-            format!("a valid certificate in {}: {trouble}", self.folder.display())
+            let problem = looking.problem.as_deref().unwrap_or("it has expired");
+            format!("a valid certificate in {}: {problem}", self.folder.display())
         })
     }
 
-    /// Logs trouble once in a while as long as it lasts; returns it when it begins, to be counted.
-    fn tell(&self, looking: &mut Looking, look: &Look) -> Option<Happening> {
-        let Some(reason) = &look.trouble else {
+    /// Logs a problem at most once in 30 s while it lasts; returns it when it begins, to be counted.
+    fn tell(&self, looking: &mut Looking, look: &Look) -> Option<IdentityEvent> {
+        let Some(reason) = &look.problem else {
             looking.counted = None;
             return None;
         };
@@ -204,10 +203,10 @@ impl Shared {
             return None;
         }
         let object = self.folder.display().to_string();
-        self.trouble.warn(&format!("the certificate in {object} cannot be taken: {reason}"));
+        self.warnings.warn(&format!("the certificate in {object} cannot be taken: {reason}"));
         let is_new = looking.counted.as_ref() != Some(reason);
         looking.counted = Some(reason.clone());
-        is_new.then(|| Happening::Failed { object, reason: reason.clone() })
+        is_new.then(|| IdentityEvent::Failed { object, reason: reason.clone() })
     }
 
     fn looking(&self) -> MutexGuard<'_, Looking> {

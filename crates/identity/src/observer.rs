@@ -1,19 +1,19 @@
-//! What an identity tells when it happens.
+//! The events of an identity, for metrics.
 
 use std::time::SystemTime;
 
 use crate::RegistrationName;
 
-/// Told of what an identity does; for metrics. Called from the identity's own task, and must not wait.
+/// Receives the events of an identity. It is called from the identity's own task and must not block.
 pub trait Observer: Send + Sync {
-    /// Something happened.
-    fn happened(&self, happening: &Happening);
+    /// Called once for each event.
+    fn happened(&self, event: &IdentityEvent);
 }
 
-/// Something that an identity did or met with.
+/// An operation of an identity, or a failure.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Happening {
+pub enum IdentityEvent {
     /// A new leaf is presented from now on.
     LeafRenewed {
         /// Its end.
@@ -27,25 +27,25 @@ pub enum Happening {
     },
     /// This replica wrote a `caBundle`.
     BundleWritten {
-        /// Where.
+        /// The configuration.
         registration: RegistrationName,
-        /// Who had changed it, by `managedFields`, when this was a repair and not news of ours.
+        /// For a repair: the field manager that had changed it, from `managedFields`.
         repaired_from: Option<String>,
     },
     /// This replica wrote the entries that its version desires.
     EntriesWritten {
-        /// Where.
+        /// The configuration.
         registration: RegistrationName,
-        /// Who had taken some of them away, by `managedFields`, when this was a repair and not news of ours.
+        /// For a repair: the field manager that had removed entries, from `managedFields`.
         repaired_from: Option<String>,
     },
     /// The ring did not continue what was known: it was rolled back, replaced or deleted.
     Discontinuity,
     /// An object could not be written or read, and it will be tried again.
     Failed {
-        /// Which object, in words.
+        /// The name of the object.
         object: String,
-        /// Why, in words; never content of the object.
+        /// The reason; never content of the object.
         reason: String,
     },
 }

@@ -1,10 +1,10 @@
-//! No webhooks, no certificate.
+//! The identity of an operator without webhooks.
 
 use std::sync::Arc;
 
 use crate::{Identity, Leaf, Status};
 
-/// For an operator whose webhooks are switched off: no certificate, no Secret, no rights, and nothing to wait for.
+/// For an operator whose webhooks are switched off: no certificate, no Secret, no rights, and always ready.
 ///
 /// ```
 /// use vestibule_identity::{Identity, Off};

@@ -12,7 +12,7 @@ const SERVICE_ACCOUNT: &str = "/var/run/secrets/kubernetes.io/serviceaccount/nam
 /// current context. The kubeconfig is the one given, else that of `KUBECONFIG`, else `~/.kube/config`.
 ///
 /// # Errors
-/// None of them says: the error lists what was tried and why it did not say.
+/// No place names it: the error lists the places and the reasons.
 pub fn find(flag: Option<&str>, kubeconfig: Option<&Path>) -> Result<String, OwnNamespaceError> {
     Places {
         flag,
@@ -26,14 +26,14 @@ pub fn find(flag: Option<&str>, kubeconfig: Option<&Path>) -> Result<String, Own
     .find()
 }
 
-/// Nobody says which namespace this process runs in.
+/// No place names the namespace of this process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OwnNamespaceError {
-    /// Each place that was looked at, and what was there, in words.
+    /// Each place that was searched, with the reason why it does not name a namespace.
     pub tried: Vec<String>,
 }
 
-/// Where to look: what the process was given, so that a test can give something else.
+/// The places to search; a test replaces them.
 struct Places<'a, F> {
     flag: Option<&'a str>,
     variable: Option<String>,
@@ -103,7 +103,7 @@ mod tests {
     const CONTEXT: &str =
         "{current-context: a, contexts: [{name: a, context: {cluster: c, namespace: from-context}}]}";
 
-    /// What is found when each of the four places says something or nothing.
+    /// The namespace that is found when each of the four places names one or none.
     fn find(says: [bool; 4]) -> Result<String, OwnNamespaceError> {
         let folder = TempDir::new().unwrap();
         let file = folder.path().join("namespace");

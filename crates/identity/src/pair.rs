@@ -14,7 +14,7 @@ use crate::time::{system_time, unix_time};
 const FILES: [&str; 3] = ["ca.crt", "server.crt", "server.key"];
 
 /// A serving certificate, its key, and the CA that signed it. The CA's key is erased as soon as it has signed, so that
-/// nobody can ever sign another certificate that clients of this one trust. No `Debug`: it holds a key.
+/// no other certificate that these clients trust can be signed. No `Debug`: it holds a key.
 ///
 /// ```
 /// # use std::time::{Duration, SystemTime};
@@ -34,7 +34,7 @@ pub struct Pair {
 #[non_exhaustive]
 pub enum PairError {
     /// There is one already, and clients may trust it.
-    #[error("{} is there already, and somebody may trust it", path.display())]
+    #[error("{} exists already, and clients may trust it", path.display())]
     Exists {
         /// The file.
         path: PathBuf,
@@ -44,7 +44,7 @@ pub enum PairError {
     File {
         /// The file or folder.
         path: PathBuf,
-        /// What the operating system says.
+        /// The error of the operating system.
         source: io::Error,
     },
 }

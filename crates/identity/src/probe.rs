@@ -1,10 +1,10 @@
 //! Would kube-apiserver accept this server? A TLS handshake, and what Go would say of what came.
 
 mod handshake;
+mod handshake_error;
 mod names;
 mod refusal;
 mod time;
-mod trouble;
 mod verdict;
 
 use std::io::{self, ErrorKind};
@@ -92,7 +92,7 @@ impl Probe {
         let bundle = Bundle::read(self.bundle.as_bytes()).certificates;
         let bundle: Vec<_> = bundle.values().filter_map(describe).collect();
         let mut refusals = Vec::new();
-        if !shaken.chain.is_empty() || shaken.trouble.is_none() {
+        if !shaken.chain.is_empty() || shaken.error.is_none() {
             let question = Question {
                 bundle: &self.bundle,
                 roots: &bundle,
@@ -105,7 +105,7 @@ impl Probe {
         }
         let asks_for_certificate = shaken.asks_for_certificate;
         refusals.extend(
-            shaken.trouble.map(|trouble| trouble::refusal(trouble, asks_for_certificate, &self.name)),
+            shaken.error.map(|error| handshake_error::refusal(error, asks_for_certificate, &self.name)),
         );
         Ok(Probed { peer, tls: shaken.tls, chain, bundle, asks_for_certificate, refusals })
     }

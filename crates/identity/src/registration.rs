@@ -1,4 +1,4 @@
-//! Where configurations are, where in them a `caBundle` is, and what is noted on them.
+//! The API paths of configurations, the places of `caBundle` in them, and our annotations.
 
 use k8s_openapi::ByteString;
 use kube::Resource;
@@ -12,13 +12,13 @@ pub(crate) const GENERATION: &str = "vestibule.dev/ca-generation";
 /// The ring's family, in hexadecimal digits.
 pub(crate) const LINEAGE: &str = "vestibule.dev/ca-lineage";
 
-/// A place for a `caBundle`.
+/// The place of a `caBundle` in an object.
 pub(crate) struct Place<'a> {
     /// JSON pointer to the object that holds the `caBundle`.
     pub(crate) pointer: String,
     /// That object.
     pub(crate) config: &'a Value,
-    /// What its list knows it by, and the pointer to that.
+    /// The pointer to the name of its list entry, and the name.
     pub(crate) name: Option<(String, &'a str)>,
 }
 
@@ -43,7 +43,7 @@ impl RegistrationKind {
         ApiResource::from_gvk_with_plural(&GroupVersionKind::gvk(group, "v1", kind), plural)
     }
 
-    /// Every `caBundle` that an object of this kind has room for.
+    /// Every place of a `caBundle` in an object of this kind.
     pub(crate) fn places(self, object: &Value) -> Vec<Place<'_>> {
         let only = |pointer: &str| {
             let config = object.pointer(pointer);
@@ -64,7 +64,7 @@ impl RegistrationKind {
 }
 
 impl RegistrationName {
-    /// Where on the API server the object is.
+    /// The path of the object on the API server.
     pub(crate) fn path(&self) -> String {
         format!("{}/{}", DynamicObject::url_path(&self.kind.resource(), None), self.name)
     }
@@ -96,7 +96,7 @@ impl<'a> Place<'a> {
             .unwrap_or_default()
     }
 
-    /// The way to it in `managedFields`.
+    /// Its path in `managedFields`.
     pub(crate) fn fields(&self) -> Vec<String> {
         let way = match &self.name {
             Some((_, name)) => {

@@ -1,36 +1,36 @@
-//! Asking the replicas of a ring for a rotation or a revocation, and seeing it done.
+//! Requests a rotation or revocation from the replicas of a ring, and waits until it is done.
 
 use std::collections::BTreeSet;
 use std::time::{Duration, SystemTime};
 
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde_json::json;
-use vestibule_pki::ring::{CaId, Reading, Request};
+use vestibule_pki::ring::{CaId, Reading};
 
 use crate::NamespacedName;
 use crate::inspect::{Cluster, InspectError, read};
+use crate::ring_annotations::{REVOKE, ROTATE};
 
-/// How often to try when others write the Secret at the same time.
+/// The attempts when other programs write the Secret at the same time.
 const ATTEMPTS: usize = 5;
 const PERIOD: Duration = Duration::from_millis(500);
 
-/// What to ask of the replicas of a ring. They are asked by an annotation on its Secret; any of them does it.
+/// A command to the replicas of a ring, written as an annotation on its Secret; any replica carries it out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Wish {
+pub enum RingCommand {
     /// The next CA is to sign from now on, as soon as every API server knows it. No call fails.
     Rotate,
     /// The keys are lost or stolen: new CAs at once, and no trust in the present ones as soon as they are replaced.
     Revoke,
 }
 
-/// A wish that was written.
+/// A command that was written and may not be done yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Requested {
-    /// What was asked.
-    pub wish: Wish,
-    /// Of whom.
+pub struct PendingCommand {
+    /// The command.
+    pub command: RingCommand,
+    /// The ring's Secret.
     pub secret: NamespacedName,
     /// Whether the next CA counts as known to every API server: if not, a rotation waits until it does (the replicas'
     /// `hold`, a day unless set otherwise).
@@ -39,7 +39,7 @@ pub struct Requested {
     trusted: BTreeSet<CaId>,
 }
 
-impl Wish {
+impl RingCommand {
     /// Writes the annotation, over the version of the Secret that was read. Needs `get` and `patch` on the Secret.
     ///
     /// # Errors
@@ -49,7 +49,7 @@ impl Wish {
         client: kube::Client,
         secret: &NamespacedName,
         now: SystemTime,
-    ) -> Result<Requested, InspectError> {
+    ) -> Result<PendingCommand, InspectError> {
         let cluster = Cluster::new(client);
         for _ in 0..ATTEMPTS {
             let found = cluster.secret(secret).await?;
@@ -66,19 +66,19 @@ impl Wish {
         Err(InspectError::Contended(secret.clone()))
     }
 
-    /// Another value of it than last time asks.
+    /// A new value of this annotation is a new request.
     fn annotation(self) -> &'static str {
         match self {
-            Self::Rotate => "vestibule.dev/rotate",
-            Self::Revoke => "vestibule.dev/revoke",
+            Self::Rotate => ROTATE,
+            Self::Revoke => REVOKE,
         }
     }
 
-    fn requested(self, secret: &NamespacedName, reading: &Reading) -> Result<Requested, InspectError> {
+    fn requested(self, secret: &NamespacedName, reading: &Reading) -> Result<PendingCommand, InspectError> {
         let facts = reading.facts();
         let facts = facts.facts().ok_or_else(|| InspectError::NoRing(secret.clone()))?;
-        Ok(Requested {
-            wish: self,
+        Ok(PendingCommand {
+            command: self,
             secret: secret.clone(),
             next_is_held: facts.next().is_some_and(|next| next.held.is_some()),
             active: facts.active().map(|ca| ca.id),
@@ -87,7 +87,7 @@ impl Wish {
     }
 }
 
-impl Requested {
+impl PendingCommand {
     /// Resolves when it was done: another CA signs, or none of the former ones is trusted. Wrap it in a time-out.
     ///
     /// # Errors
@@ -111,24 +111,14 @@ impl Requested {
     fn is_done(&self, reading: &Reading) -> bool {
         let facts = reading.facts();
         let Some(facts) = facts.facts() else { return false };
-        match self.wish {
-            Wish::Rotate => facts.active().map(|ca| ca.id) != self.active,
-            Wish::Revoke => facts.trusted().is_disjoint(&self.trusted),
+        match self.command {
+            RingCommand::Rotate => facts.active().map(|ca| ca.id) != self.active,
+            RingCommand::Revoke => facts.trusted().is_disjoint(&self.trusted),
         }
     }
 }
 
-/// What the annotations of a ring's Secret ask for, as [`Ring::read`](vestibule_pki::ring::Ring::read) takes it: a
-/// rotation, a revocation.
-pub(crate) fn requests(secret: &ObjectMeta) -> (u64, u64) {
-    let asked = |wish: Wish| {
-        let value = secret.annotations.as_ref().and_then(|annotations| annotations.get(wish.annotation()));
-        Request::digest(value.map(String::as_str))
-    };
-    (asked(Wish::Rotate), asked(Wish::Revoke))
-}
-
-/// Another value each time; people see when it was asked.
+/// The time of the request: a different value each time.
 fn stamp(now: SystemTime) -> String {
     let since = now.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     let second = i64::try_from(since.as_secs()).unwrap_or_default();

@@ -13,8 +13,8 @@ use rustls::version::{TLS12, TLS13};
 
 use crate::{Identity, IdentityError, Leaf};
 
-/// What a webhook's server needs to speak TLS with kube-apiserver: TLS 1.2 or newer, HTTP/1.1, no session tickets
-/// (kube-apiserver keeps no sessions), and the certificate of `identity`, asked for at every handshake.
+/// The TLS configuration of a webhook server for kube-apiserver: TLS 1.2 or newer, HTTP/1.1, no session tickets
+/// (kube-apiserver resumes no sessions), and the certificate that `identity` presents at each handshake.
 ///
 /// # Errors
 /// [`IdentityError::Tls`], when the cryptographic library cannot be used as it was built.
@@ -30,8 +30,8 @@ pub fn server_config(identity: Arc<dyn Identity>) -> Result<Arc<ServerConfig>, I
     Ok(Arc::new(config))
 }
 
-/// The certificate of `identity` for a [`ServerConfig`] of one's own. Its key is parsed once for each leaf, not at each
-/// handshake; whatever name the client asks for, it gets the same.
+/// Presents the certificate of `identity` in a [`ServerConfig`] of the caller. The key is parsed once for each leaf, not at each
+/// handshake. The server name that a client asks for does not matter.
 #[must_use]
 pub fn resolver(identity: Arc<dyn Identity>) -> Arc<dyn ResolvesServerCert> {
     Arc::new(Resolver { identity, parsed: ArcSwapOption::empty() })
@@ -43,8 +43,7 @@ struct Resolver {
 }
 
 struct Parsed {
-    /// Not held on to: whoever replaces a leaf erases its key. No other comes to lie at its address as long as this
-    /// lives.
+    /// Weak, so that a replaced leaf is dropped and its key erased. The address is not reused while the `Weak` exists.
     leaf: Weak<Leaf>,
     certified: Option<Arc<CertifiedKey>>,
 }

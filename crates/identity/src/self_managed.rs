@@ -1,14 +1,15 @@
-//! A CA ring on a cluster: any replica keeps it, none leads.
+//! Keeps a CA ring on a cluster. Every replica runs the same tasks; there is no leader.
 
+mod api_client;
 mod backoff;
 mod bundle_patch;
-mod conversation;
 mod entries;
 mod keeper;
+mod managed_fields;
+mod notices;
 mod registration;
 mod ring_secret;
 mod state;
-mod telling;
 mod watched;
 mod watches;
 
@@ -19,10 +20,10 @@ use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
-use self::conversation::Conversation;
+use self::api_client::ApiClient;
 use self::keeper::{Keeper, Shared};
+use self::notices::Notifier;
 use self::state::State;
-use self::telling::Teller;
 use crate::{Desired, Identity, IdentityError, Leaf, Settings, Status};
 
 /// Keeps a CA ring in a Secret and its bundle in the registered configurations, together with any number of replicas,
@@ -42,12 +43,12 @@ use crate::{Desired, Identity, IdentityError, Leaf, Settings, Status};
 /// ```
 pub struct SelfManaged {
     shared: Arc<Shared>,
-    /// All end when this is dropped.
+    /// All tasks end when this is dropped.
     _tasks: JoinSet<()>,
 }
 
 impl SelfManaged {
-    /// Begins to work, in the runtime of the caller.
+    /// Starts the tasks in the runtime of the caller.
     ///
     /// # Errors
     /// Settings that name no Secret or no name for the certificate, or that would break an invariant; no runtime.
@@ -60,13 +61,13 @@ impl SelfManaged {
         }
         check(&settings)?;
 
-        // Without room for one event more a watch waits; nothing is lost.
+        // A watch waits while the channel is full; no event is lost.
         let (news, inbox) = mpsc::channel(64);
-        let (teller, waiting) = Teller::new();
+        let (notifier, waiting) = Notifier::new();
         let watched: Vec<_> = settings.watched().collect();
         let observer = settings.observer.clone();
-        let shared = Arc::new(Shared::new(State::new(settings, secret.clone()), teller, observer));
-        let keeper = Keeper::new(Arc::clone(&shared), Conversation::new(client.clone()), inbox);
+        let shared = Arc::new(Shared::new(State::new(settings, secret.clone()), notifier, observer));
+        let keeper = Keeper::new(Arc::clone(&shared), ApiClient::new(client.clone()), inbox);
 
         let mut tasks = JoinSet::new();
         tasks.spawn_on(watches::watch_ring(client.clone(), secret, news.clone()), &runtime);

@@ -1,4 +1,4 @@
-//! What an identity is told when it starts.
+//! The settings of an identity.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,7 +7,7 @@ use vestibule_pki::ring::{Algorithm, Policy};
 
 use crate::{Desired, DesiredUpdates, MountedFiles, NamespacedName, Observer, RegistrationName};
 
-/// What an identity is told when it starts. [`Settings::for_service`] and a few fields are enough for most.
+/// The settings of an identity. [`Settings::for_service`] and a few fields are enough for most.
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct Settings {
@@ -22,14 +22,14 @@ pub struct Settings {
     pub secret: Option<NamespacedName>,
     /// The configurations whose `caBundle` is kept.
     pub registrations: Vec<RegistrationName>,
-    /// What registered objects are to hold besides, where they are installed without it: the registration mode `managed`.
-    /// An object that is not among the registrations is not waited for; with no entries at all for it, it loses those
-    /// that an earlier version wrote.
+    /// The desired entries of registered objects that are installed without entries: the registration mode `managed`.
+    /// Readiness does not wait for an object that is not among the registrations; an empty list removes the entries that an
+    /// earlier version wrote.
     pub desired: Vec<Desired>,
-    /// Says otherwise later on. What was said before the start counts at the start.
+    /// Changes the desired entries later. A value that was sent before the start replaces `desired`.
     pub updates: Option<DesiredUpdates>,
-    /// How long after this replica began to [serve](crate::Identity::serving) the desired entries are written: so long
-    /// a probe, the endpoints of the Service and the proxies in front of them take.
+    /// How long after [`serving`](crate::Identity::serving) the desired entries are written: the readiness probe, the endpoints of
+    /// the Service and the node proxies take this time.
     pub settle: Duration,
     /// The organisation in the name of every CA.
     pub organisation: String,
@@ -37,9 +37,9 @@ pub struct Settings {
     pub algorithm: Algorithm,
     /// Lives and waits.
     pub policy: Policy,
-    /// How files are called and how often they are looked at, where others keep them.
+    /// The names of mounted files, and how often they are read.
     pub mounted: MountedFiles,
-    /// Told of what happens.
+    /// Receives the events of the identity.
     pub observer: Option<Arc<dyn Observer>>,
 }
 
@@ -72,7 +72,7 @@ impl Settings {
         Self { service: Some(service), secret: Some(secret), ..Self::default() }
     }
 
-    /// Every object that is looked at, the registrations first.
+    /// Every watched object, the registrations first.
     pub(crate) fn watched(&self) -> impl Iterator<Item = RegistrationName> {
         let desired = self.desired.iter().map(Desired::registration);
         let others = desired.filter(|name| !self.registrations.contains(name));

@@ -1,4 +1,4 @@
-//! What users write to say where the certificate comes from.
+//! The text form of an identity's source, and how it is opened.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use std::time::SystemTime;
 
 use crate::{Identity, IdentityError, Local, Mounted, Off, SelfManaged, Settings, SourceError, cluster};
 
-/// Where the serving certificate comes from, as in `--identity self`.
+/// The source of the serving certificate, in text form `self`, `mounted:DIR`, `local:DIR` or `off`.
 ///
 /// ```
 /// use vestibule_identity::Source;
@@ -22,7 +22,7 @@ use crate::{Identity, IdentityError, Local, Mounted, Off, SelfManaged, Settings,
 pub enum Source {
     /// `self`: a CA ring in a Secret, kept by the replicas themselves: [`SelfManaged`].
     SelfManaged,
-    /// `mounted:DIR`: files that somebody else keeps, such as a mounted Secret of cert-manager's: [`Mounted`].
+    /// `mounted:DIR`: files of another issuer, such as a mounted Secret of cert-manager: [`Mounted`].
     Mounted(PathBuf),
     /// `local:DIR`: a CA kept in a folder, for laptops and tests: [`Local`].
     Local(PathBuf),
@@ -34,11 +34,10 @@ impl Source {
     /// Opens the source. `self` and `mounted` go on working in the background, and may have no certificate yet:
     /// [`Identity::ready`] tells when they do.
     ///
-    /// The cluster that `self` speaks to is the one of `kubeconfig`, else of `KUBECONFIG` or `~/.kube/config`, else the
-    /// one that the process runs in. The other sources speak to none.
+    /// `self` connects to the cluster that [`cluster_config`](crate::cluster_config) finds. The other sources connect to none.
     ///
     /// # Errors
-    /// Whatever the source needs and does not find; each error says which file and what to do.
+    /// A file, folder or cluster that the source needs and cannot use; each error names it and says what to do.
     pub async fn open(
         &self,
         settings: &Settings,
@@ -54,7 +53,7 @@ impl Source {
         }
     }
 
-    /// Opens a source that needs neither a cluster nor somebody else's files: there is a verified certificate for
+    /// Opens a source that needs neither a cluster nor files of another issuer: there is a verified certificate for
     /// `names` afterwards, or none is needed.
     ///
     /// # Errors

@@ -1,15 +1,15 @@
-//! What an identity tells about itself.
+//! The state of an identity.
 
 use std::time::{Duration, SystemTime};
 
 use crate::RegistrationName;
 
-/// The state of an identity at one moment, for readiness, metrics and people. No keys, no certificates.
+/// The state of an identity at one moment, for readiness, metrics and messages, without keys and certificates.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Status {
-    /// What readiness waits for, in words. [`None`] when ready; once ready, only the want of any unexpired leaf changes
-    /// that (ROTATION: rule E1).
+    /// The condition that readiness waits for, in words. [`None`] when ready; after that only the lack of a valid leaf makes
+    /// the server unready (rule E1).
     pub waiting_for: Option<String>,
     /// The end of the leaf that is presented.
     pub leaf_not_after: Option<SystemTime>,
@@ -23,20 +23,20 @@ pub struct Status {
     pub registrations: Vec<RegistrationStatus>,
     /// Seconds that the API server's clock is ahead of ours.
     pub clock_skew: i64,
-    /// Why something that is due does not happen: `hold`, `clock`, `denied`, `newer_schema` or `ring_write`.
+    /// The reason why a due operation does not happen: `hold`, `clock`, `denied`, `newer_schema` or `ring_write`.
     pub blocked: Option<&'static str>,
 }
 
 /// One CA of the bundle.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AuthorityStatus {
-    /// What it is there for.
+    /// Its role.
     pub role: Role,
     /// The end of its validity.
     pub not_after: SystemTime,
 }
 
-/// What a CA is there for.
+/// The role of a CA in the ring.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Role {
@@ -46,14 +46,14 @@ pub enum Role {
     Next,
     /// Has signed.
     Retired,
-    /// Signs elsewhere, or did.
+    /// Trusted without a key: adopted or unknown.
     Foreign,
 }
 
 /// One registered configuration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RegistrationStatus {
-    /// Which.
+    /// Its name.
     pub registration: RegistrationName,
     /// Whether it was last seen with the ring's bundle.
     pub in_sync: bool,

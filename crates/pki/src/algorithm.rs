@@ -7,8 +7,8 @@ use zeroize::Zeroizing;
 
 use crate::AuthorityError;
 
-/// The kind of key that new CAs get. A change takes effect with the next CA that is made; leaves follow the CA that
-/// signs them, so that whoever must have P-384 has it throughout.
+/// The kind of key that new CAs get. A change takes effect with the next CA that is made; a leaf has the
+/// algorithm of the CA that signs it, so a chain has one algorithm.
 ///
 /// ```
 /// use vestibule_pki::ring::Algorithm;

@@ -35,7 +35,7 @@ pub struct Bundle {
 }
 
 impl Bundle {
-    /// Reads whatever stands in a configuration.
+    /// Reads the bytes of a `caBundle`; no bytes are an error.
     #[must_use]
     pub fn read(pem: &[u8]) -> Self {
         let text = String::from_utf8_lossy(pem);

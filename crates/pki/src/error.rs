@@ -27,7 +27,7 @@ pub enum AuthorityError {
         "leaves cannot be signed under the CA's subject: only plain attributes, each once, are understood"
     )]
     Subject,
-    /// A certificate without a name serves nobody.
+    /// No client accepts a certificate without a name.
     #[error("a serving certificate needs at least one name")]
     NoNames,
     /// Neither an IP address nor a DNS name.

@@ -12,7 +12,7 @@ use crate::{LeafError, VerifyError, bundle, key};
 /// A serving certificate and its key, verified when it was made. No `Debug`: it holds a key.
 #[non_exhaustive]
 pub struct Leaf {
-    /// The leaf, then whatever a client needs between it and the CA.
+    /// The leaf, then the certificates between it and the CA.
     pub chain: Vec<CertificateDer<'static>>,
     /// PKCS#8, erased when dropped.
     pub key: Zeroizing<PrivateKeyDer<'static>>,
@@ -25,8 +25,8 @@ pub struct Leaf {
 }
 
 impl Leaf {
-    /// A leaf that somebody else made, from the contents of two files: its chain, leaf first, and its key (PKCS#8, SEC1
-    /// or PKCS#1, not encrypted). Names and dates are the certificate's. Who signed it is not looked at.
+    /// A leaf of another issuer, from the contents of two files: its chain, leaf first, and its key (PKCS#8, SEC1 or
+    /// PKCS#1, not encrypted). Names and dates are read from the certificate; its signature is not verified.
     ///
     /// ```
     /// # use std::time::Duration;

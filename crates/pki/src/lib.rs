@@ -1,6 +1,14 @@
-//! A certificate authority and the leaves it signs, each checked as kube-apiserver would check it, before anybody uses it.
+//! Certificate authorities and the serving certificates (leaves) that they sign.
 //!
-//! No I/O and no clock: the time comes in, certificates and keys go out. Nothing that holds a key has `Debug`.
+//! The crate does no I/O and reads no clock: the caller passes the time in and gets certificates and keys back. Every leaf is
+//! verified as kube-apiserver would verify it before it is returned. No type that holds a key implements `Debug`.
+//!
+//! `vestibule-identity` calls this crate: it reads and writes the Secret and the webhook configurations, and does what [`ring`]
+//! decides. The model checker in `tests/model` calls the same functions.
+//!
+//! Where to start: [`ring::step`] is the rotation protocol, one pure function. [`ring::Change`] says how a step changes the
+//! ring; [`ring::carry_out`] does it with keys and certificates. [`Authority`] signs, [`verify`] checks, [`Bundle`] reads a
+//! `caBundle`.
 //!
 //! ```
 //! use std::time::Duration;

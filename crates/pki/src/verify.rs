@@ -10,11 +10,11 @@ use crate::{VerifyError, bundle};
 /// of every certificate including the root, signatures, path length, usage, and each of the names, which must be among
 /// the subject alternative names.
 ///
-/// The bundle may hold several certificates and text between them. One thing is stricter than Go: a leaf that is itself
-/// in the bundle, but signed by nobody there, is refused.
+/// The bundle may hold several certificates and text between them. One check is stricter than Go's: a leaf that is itself
+/// in the bundle is refused unless a CA of the bundle signed it.
 ///
 /// # Errors
-/// The first thing a client would trip over.
+/// The first check that fails, in the order of a client.
 pub fn verify(
     bundle: &str,
     chain: &[CertificateDer<'_>],

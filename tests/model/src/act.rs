@@ -1,14 +1,14 @@
-//! What a replica does: the carrier, as small as it can be.
+//! Carries out the actions of `step`, like `vestibule-identity` does on a real cluster.
 
 use vestibule_pki::ring::{Action, CaId, Change, Facts, Observations, Policy, RingFacts, Rule, Seen, step};
 
 use crate::{Guard, Published, Replica, Scenario, World};
 
-/// The CA of a stranger.
-pub(crate) const STRANGER: CaId = CaId(999);
+/// A CA that no ring of the model made.
+pub(crate) const UNKNOWN_CA: CaId = CaId(999);
 
 impl Scenario {
-    /// The first thing that a replica can do now.
+    /// The first action that a replica can carry out now.
     pub(crate) fn intention(&self, world: &World, replica: &Replica) -> Option<Action> {
         let (_, ring) = replica.ring.as_ref().filter(|_| replica.up)?;
         let clock = replica.clock(world.now);
@@ -17,8 +17,8 @@ impl Scenario {
         } else {
             let (truth, mut ring, mut seen) = ((ring,), ring.clone(), replica.seen.clone());
             for guard in &self.off {
-                guard.blinds(&mut ring);
-                guard.misleads(&mut seen, world.now);
+                guard.hides(&mut ring);
+                guard.falsifies(&mut seen, world.now);
             }
             let mut actions = step(&ring, &seen, clock, &self.policy);
             if self.off.contains(&Guard::LastLook) {
@@ -26,7 +26,7 @@ impl Scenario {
             }
             let spoil = |action: &mut Action| {
                 let truth = (truth.0, &replica.seen);
-                self.off.iter().for_each(|guard| guard.spoils(action, truth, &self.policy));
+                self.off.iter().for_each(|guard| guard.replaces(action, truth, &self.policy));
             };
             actions.iter_mut().for_each(spoil);
             actions
@@ -82,7 +82,7 @@ impl World {
     pub(crate) fn see(&mut self, at: usize, object: usize, scenario: &Scenario) -> Option<()> {
         let (replica, found) = (self.replicas.get_mut(at)?, self.objects.get(object)?);
         let (clock, newest) = (replica.clock(self.now), found.newest()?);
-        // A watch tells every event; whoever jumps must say so.
+        // A watch delivers every event; a read that skips versions must report the gap.
         if replica.versions.get(object)? + 1 < found.version {
             replica.seen.configuration_missed(object);
         }
@@ -91,7 +91,7 @@ impl World {
             bundle: &newest.bundle,
             mark,
             changed,
-            untidy: newest.untidy && !scenario.off.contains(&Guard::Tidiness),
+            untidy: newest.untidy && !scenario.off.contains(&Guard::CanonicalBundle),
         };
         replica.seen.configuration_seen(object, what, clock, &scenario.policy);
         *replica.versions.get_mut(object)? = found.version;
@@ -108,7 +108,7 @@ impl World {
         let clock = replica.clock(self.now);
         let corrected = replica.seen.corrected(clock, policy);
         let mut facts = change.apply(ring.facts(), corrected, policy, &mut self.names)?;
-        if scenario.off.contains(&Guard::Memorial) {
+        if scenario.off.contains(&Guard::RevokedMemory) {
             facts.revoked.clear();
         }
         self.disorder |= self.ring.facts().is_some_and(|stored| disorders(stored, &facts));

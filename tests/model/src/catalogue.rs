@@ -1,8 +1,8 @@
-//! The small clusters, each walked with all rules on; and what is found when one of them is off.
+//! The scenarios, each of which holds with all rules on, and the mutation cases, each of which breaks an invariant.
 
-mod bites;
+mod mutation_cases;
 
-pub use bites::{Bite, bites};
+pub use mutation_cases::{MutationCase, mutation_cases};
 
 use crate::{Faults, Scenario, Start};
 
@@ -20,9 +20,9 @@ macro_rules! catalogue {
 }
 
 catalogue! {
-    cold, rotation, partition, rollback, rollback_reverted, rollback_heals, backup, lost, lost_among_two, stale, strangers, skew, denied,
-    shunned, shunned_twice, revocation, revocation_shunned, resurrection, slow, deaf, rollback_known, lost_known,
-    deleted, deleted_alone, restless, ahead, skew_at_the_end, newer, stripped, planted, planted_and_kept,
+    cold, rotation, partition, rollback, rollback_reverted, rollback_heals, backup, lost, lost_among_two, stale, unknown_ca, skew, denied,
+    unwritable, unwritable_twice, revocation, revocation_unwritable, resurrection, slow, broken_watch, rollback_known, lost_known,
+    deleted, deleted_alone, rewritten, ahead, skew_at_the_end, newer, stripped, planted, planted_and_kept,
     planted_and_rolled_back, stale_first_look,
 }
 
@@ -35,10 +35,10 @@ pub fn larger() -> Vec<(&'static str, Scenario)> {
     ]
 }
 
-/// Everybody begins at once.
+/// All replicas start at once.
 #[must_use]
 pub fn cold() -> Scenario {
-    let about = "everybody begins at once, and the Secret is deleted meanwhile";
+    let about = "all replicas start at once, and the Secret is deleted meanwhile";
     Scenario {
         faults: Faults { crash: 1, delete: 1, ..Faults::NONE },
         heals: true,
@@ -69,23 +69,22 @@ pub fn partition() -> Scenario {
 /// An old Secret comes back.
 #[must_use]
 pub fn rollback() -> Scenario {
-    let about =
-        "a Secret of long ago comes back, one replica dies, one is out of reach, and unknown CAs are kept";
+    let about = "an old Secret comes back, one replica dies, one is out of reach, and unknown CAs are kept";
     let faults = Faults { rollback: 1, crash: 1, cut: 1, ..Faults::NONE };
     Scenario { faults, old_backup: true, servers: 1, ..Scenario::new(about, SETTLED, 4) }.keeping()
 }
 
 /// An old Secret comes back, and an old configuration.
 pub fn rollback_reverted() -> Scenario {
-    let about = "a Secret and a configuration of long ago come back, and one replica dies";
+    let about = "an old Secret and an old configuration come back, and one replica dies";
     let faults = Faults { rollback: 1, revert: 1, crash: 1, ..Faults::NONE };
     Scenario { faults, old_backup: true, servers: 1, ..Scenario::new(about, SETTLED, 4) }
 }
 
-/// The same and a way back from each of it.
+/// The same with liveness.
 #[must_use]
 pub fn rollback_heals() -> Scenario {
-    let about = "a Secret and a configuration of long ago come back, and the only replica dies";
+    let about = "an old Secret and an old configuration come back, and the only replica dies";
     let faults = Faults { rollback: 1, revert: 1, crash: 1, ..Faults::NONE };
     Scenario { faults, old_backup: true, clocks: vec![0], heals: true, ..Scenario::new(about, SETTLED, 6) }
 }
@@ -98,10 +97,11 @@ pub fn backup() -> Scenario {
     Scenario { faults, servers: 1, heals: true, ..Scenario::new(about, DUE, 12) }
 }
 
-/// The Secret is gone, or rubbish, or both in turn.
+/// The Secret is deleted, unreadable, or both in turn.
 #[must_use]
 pub fn lost() -> Scenario {
-    let about = "the Secret is gone, or rubbish, or both in turn, and there is rubbish in a bundle";
+    let about =
+        "the Secret is deleted, unreadable, or both in turn, and a bundle holds text that is no certificate";
     let faults = Faults { delete: 1, corrupt: 1, untidy: 1, ..Faults::NONE };
     Scenario {
         faults,
@@ -120,18 +120,18 @@ pub fn lost_among_two() -> Scenario {
     Scenario { faults, servers: 1, heals: true, ..Scenario::new(about, SETTLED, 6) }.keeping()
 }
 
-/// A stranger writes bundles.
+/// Another program writes bundles.
 #[must_use]
-pub fn strangers() -> Scenario {
-    let about = "a stranger empties a bundle, puts its own, and takes away our right to write";
-    let faults = Faults { empty: 1, stranger: 1, deny: 1, ..Faults::NONE };
+pub fn unknown_ca() -> Scenario {
+    let about = "another program empties a bundle, writes its own CA, and our right to write is removed";
+    let faults = Faults { empty: 1, unknown_ca: 1, deny: 1, ..Faults::NONE };
     Scenario { faults, clocks: vec![0], heals: true, ..Scenario::new(about, DUE, 10) }
 }
 
-/// What one replica meant to write becomes old while it is out of reach.
+/// A planned write becomes outdated while its replica is out of reach.
 #[must_use]
 pub fn stale() -> Scenario {
-    let about = "what a replica meant to write becomes old while it is out of reach";
+    let about = "a planned write becomes outdated while its replica is out of reach";
     let faults = Faults { cut: 1, revoke: 1, ..Faults::NONE };
     Scenario { faults, servers: 1, heals: true, ..Scenario::new(about, DUE, 7) }
 }
@@ -163,13 +163,13 @@ pub fn denied() -> Scenario {
 
 /// A configuration that never could be written, until the end of the only CA that it knows comes near.
 #[must_use]
-pub fn shunned() -> Scenario {
+pub fn unwritable() -> Scenario {
     let about = "a configuration never can be written, the only CA that it knows comes to its end, and a replica dies";
     let start = Start::Settled { due: 1, end: 18 };
     Scenario {
         faults: Faults { crash: 1, ..Faults::NONE },
         configurations: 2,
-        shunned: true,
+        unwritable: true,
         last_call: true,
         heals: true,
         ..Scenario::new(about, start, 17)
@@ -178,17 +178,17 @@ pub fn shunned() -> Scenario {
 
 /// The same, and the CA that comes next ends as soon.
 #[must_use]
-pub fn shunned_twice() -> Scenario {
+pub fn unwritable_twice() -> Scenario {
     let about = "the same without a death, and the next CA ends almost as soon";
     let start = Start::Settled { due: 1, end: 18 };
-    Scenario { configurations: 2, shunned: true, short_next: true, ..Scenario::new(about, start, 17) }
+    Scenario { configurations: 2, unwritable: true, short_next: true, ..Scenario::new(about, start, 17) }
 }
 
-/// A watch breaks and nobody notices.
+/// A watch breaks and the replica does not notice.
 #[must_use]
-pub fn deaf() -> Scenario {
+pub fn broken_watch() -> Scenario {
     let about = "a replica's watch breaks unnoticed, and an old Secret and an old configuration come back";
-    let faults = Faults { deafen: 1, revert: 1, rollback: 1, ..Faults::NONE };
+    let faults = Faults { break_watch: 1, revert: 1, rollback: 1, ..Faults::NONE };
     Scenario { faults, servers: 1, old_backup: true, heals: true, ..Scenario::new(about, DUE, 6) }
 }
 
@@ -202,10 +202,10 @@ pub fn revocation() -> Scenario {
 
 /// The keys were stolen, and not every configuration can be told.
 #[must_use]
-pub fn revocation_shunned() -> Scenario {
+pub fn revocation_unwritable() -> Scenario {
     let about = "the keys were stolen, and a configuration that trusts them can never be written";
     let faults = Faults { revoke: 1, ..Faults::NONE };
-    Scenario { faults, configurations: 2, shunned: true, heals: true, ..Scenario::new(about, SETTLED, 10) }
+    Scenario { faults, configurations: 2, unwritable: true, heals: true, ..Scenario::new(about, SETTLED, 10) }
 }
 
 /// The keys were stolen, and a backup brings them back.
@@ -215,7 +215,7 @@ pub fn resurrection() -> Scenario {
     Scenario { faults, clocks: vec![0], heals: true, ..Scenario::new(about, SETTLED, 12) }
 }
 
-/// An API server later than a cold start allows, earlier than a rotation does.
+/// An API server that is later than the cold hold and earlier than the hold.
 #[must_use]
 pub fn slow() -> Scenario {
     let about = "an API server is as late as the hold before a promotion allows";
@@ -224,12 +224,12 @@ pub fn slow() -> Scenario {
 
 /// An old Secret comes back, and CAs that it does not know are dropped unless a replica in reach names them.
 pub fn rollback_known() -> Scenario {
-    let about = "a Secret of long ago comes back, one replica dies, and unknown CAs are dropped";
+    let about = "an old Secret comes back, one replica dies, and unknown CAs are dropped";
     let faults = Faults { rollback: 1, crash: 1, ..Faults::NONE };
     Scenario { faults, old_backup: true, servers: 1, heals: true, ..Scenario::new(about, SETTLED, 6) }
 }
 
-/// The Secret is gone, and CAs that nobody names are dropped.
+/// The Secret is gone, and unknown CAs are dropped.
 pub fn lost_known() -> Scenario {
     let about = "the Secret is gone while replicas come and go, and unknown CAs are dropped";
     let faults = Faults { delete: 1, crash: 1, ..Faults::NONE };
@@ -252,14 +252,13 @@ pub fn deleted() -> Scenario {
 
 /// The only configuration is deleted, while an old Secret comes back.
 pub fn deleted_alone() -> Scenario {
-    let about =
-        "the only configuration is deleted, a Secret of long ago comes back, and the only replica dies";
+    let about = "the only configuration is deleted, an old Secret comes back, and the only replica dies";
     let faults = Faults { remove: 1, return_: 1, rollback: 1, crash: 1, ..Faults::NONE };
     Scenario { faults, old_backup: true, clocks: vec![0], heals: true, ..Scenario::new(about, SETTLED, 5) }
 }
 
-/// A configuration is never quiet.
-pub fn restless() -> Scenario {
+/// A tool rewrites a configuration all the time.
+pub fn rewritten() -> Scenario {
     let about = "a tool replaces the configuration every second, and the only replica dies";
     let faults = Faults { replace: 1, crash: 1, ..Faults::NONE };
     Scenario { faults, clocks: vec![0], heals: true, ..Scenario::new(about, SETTLED, 7) }
@@ -278,9 +277,9 @@ pub fn skew_at_the_end() -> Scenario {
     Scenario { clocks: vec![-8, 3], last_call: true, heals: true, ..Scenario::new(about, start, 16) }
 }
 
-/// A newer version was here.
+/// A newer version wrote the ring and was rolled back.
 pub fn newer() -> Scenario {
-    let about = "a newer version writes the ring and is rolled back, and a stranger empties a bundle";
+    let about = "a newer version writes the ring and is rolled back, and another program empties a bundle";
     let faults = Faults { newer: 1, empty: 1, crash: 1, ..Faults::NONE };
     Scenario { faults, heals: true, ..Scenario::new(about, SETTLED, 5) }
 }
@@ -292,9 +291,9 @@ pub fn stripped() -> Scenario {
     Scenario { faults, servers: 1, heals: true, ..Scenario::new(about, DUE, 8) }
 }
 
-/// A stranger plants a CA.
+/// Another program writes its CA.
 pub fn planted() -> Scenario {
-    let about = "a stranger writes a CA of its own into one configuration of two, as our next generation or another ring's";
+    let about = "another program writes its own CA into one configuration of two, as our next generation or another ring's";
     let faults = Faults { plant: 1, crash: 1, ..Faults::NONE };
     Scenario {
         faults,
@@ -312,9 +311,9 @@ pub fn planted_and_kept() -> Scenario {
     Scenario { about, ..planted() }.keeping()
 }
 
-/// A planted CA and an old Secret together, with a second configuration that nobody touched.
+/// A planted CA and an old Secret together, with a second configuration that is unchanged.
 pub fn planted_and_rolled_back() -> Scenario {
-    let about = "a stranger writes a CA of its own into one configuration of two, an old Secret comes back, and the only replica dies";
+    let about = "another program writes its own CA into one configuration of two, an old Secret comes back, and the only replica dies";
     let faults = Faults { plant: 1, rollback: 1, crash: 1, ..Faults::NONE };
     Scenario { faults, old_backup: true, seconds: 4, about, ..planted() }
 }
@@ -322,7 +321,7 @@ pub fn planted_and_rolled_back() -> Scenario {
 /// A new replica has not heard of a repair yet when an old Secret comes back.
 pub fn stale_first_look() -> Scenario {
     let about = "an old configuration comes back and is repaired late, then an old Secret, and a replica begins meanwhile";
-    let faults = Faults { deafen: 1, rollback: 1, revert: 1, crash: 1, ..Faults::NONE };
+    let faults = Faults { break_watch: 1, rollback: 1, revert: 1, crash: 1, ..Faults::NONE };
     Scenario { faults, servers: 1, old_backup: true, ..Scenario::new(about, SETTLED, 3) }
 }
 

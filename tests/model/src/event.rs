@@ -1,8 +1,8 @@
-//! What can happen.
+//! The events of the model.
 
 use crate::Fault;
 
-/// What can happen next.
+/// An event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Event {
     /// A second passes.
@@ -11,14 +11,14 @@ pub enum Event {
     See(usize, usize),
     /// A replica reads the Secret.
     Read(usize),
-    /// A replica does the first thing that `step` says.
+    /// A replica carries out the first action of `step`.
     Act(usize),
     /// An API server learns of a configuration's change: server, configuration.
     Deliver(usize, usize),
-    /// A replica that stopped begins anew.
+    /// A stopped replica starts again without memory.
     Begin(usize),
     /// A replica reaches the API again.
     Heal(usize),
-    /// Something goes wrong.
+    /// A fault.
     Fault(Fault),
 }

@@ -1,36 +1,36 @@
-//! What can go wrong, and how often.
+//! The faults of the model, and how often each may occur.
 
 use std::collections::BTreeSet;
 
 use vestibule_pki::ring::{Lineage, Mark, RingFacts};
 
-use crate::act::STRANGER;
+use crate::act::UNKNOWN_CA;
 use crate::{Published, World};
 
-/// Something that goes wrong.
+/// A fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Fault {
-    /// A replica stops, with all that it knew.
+    /// A replica stops and loses its memory.
     Crash(usize),
-    /// A replica is cut off from the API; it still serves.
+    /// A replica cannot reach the API server; it still answers calls.
     Cut(usize),
-    /// A replica's watches of configurations tell it nothing any more; whatever it asks for it gets.
-    Deafen(usize),
+    /// A replica's watches of configurations deliver no events any more; its reads still work.
+    BreakWatch(usize),
     /// The Secret is deleted.
     Delete,
-    /// The Secret is overwritten with rubbish.
+    /// The Secret is overwritten with unreadable data.
     Corrupt,
     /// The Secret is restored from a backup.
     Rollback,
     /// A backup is taken. (No fault, but bounded like one.)
     Backup,
-    /// A stranger empties a bundle; the annotations stay.
+    /// Another program empties a bundle; the annotations stay.
     Empty(usize),
-    /// A stranger puts a CA of its own.
-    Stranger(usize),
-    /// A stranger adds something to a bundle that is no certificate, or changes one entry of several.
+    /// Another program writes its own CA.
+    UnknownCa(usize),
+    /// Another program adds text that is no certificate, or changes one entry of several.
     Untidy(usize),
-    /// Somebody applies what the configuration held when it all began.
+    /// An old manifest of the configuration is applied.
     Revert(usize),
     /// A configuration refuses our writes from now on.
     Deny(usize),
@@ -42,15 +42,15 @@ pub enum Fault {
     Replace(usize),
     /// From now on an admission policy removes our annotations.
     Strip(usize),
-    /// A stranger puts a CA of its own under a mark of our ring that is one generation ahead.
+    /// Another program writes its own CA under a mark of our ring that is one generation ahead.
     PlantAhead(usize),
-    /// A stranger puts a CA of its own under the mark of another ring.
+    /// Another program writes its own CA under the mark of another ring.
     PlantOther(usize),
     /// A newer version writes the ring, and is rolled back.
     Newer,
-    /// Somebody asks for a rotation.
+    /// A rotation is requested.
     Rotate,
-    /// Somebody says that the keys were stolen.
+    /// A revocation is requested.
     Revoke,
 }
 
@@ -61,8 +61,8 @@ pub struct Faults {
     pub crash: u8,
     /// [`Fault::Cut`]
     pub cut: u8,
-    /// [`Fault::Deafen`]
-    pub deafen: u8,
+    /// [`Fault::BreakWatch`]
+    pub break_watch: u8,
     /// [`Fault::Delete`]
     pub delete: u8,
     /// [`Fault::Corrupt`]
@@ -73,8 +73,8 @@ pub struct Faults {
     pub backup: u8,
     /// [`Fault::Empty`]
     pub empty: u8,
-    /// [`Fault::Stranger`]
-    pub stranger: u8,
+    /// [`Fault::UnknownCa`]
+    pub unknown_ca: u8,
     /// [`Fault::Untidy`]
     pub untidy: u8,
     /// [`Fault::Revert`]
@@ -103,11 +103,11 @@ impl World {
     pub(crate) fn possible_faults(&self) -> impl Iterator<Item = Fault> {
         let replicas = self.replicas.iter().enumerate();
         let up: Vec<_> = replicas.clone().filter(|(_, replica)| replica.up).map(|(at, _)| at).collect();
-        let near = replicas.filter(|(_, replica)| replica.up && !replica.cut && !replica.deaf);
+        let near = replicas.filter(|(_, replica)| replica.up && !replica.cut && !replica.broken_watch);
         let mut faults: Vec<_> = up.into_iter().map(Fault::Crash).collect();
-        faults.extend(near.flat_map(|(at, _)| [Fault::Cut(at), Fault::Deafen(at)]));
+        faults.extend(near.flat_map(|(at, _)| [Fault::Cut(at), Fault::BreakWatch(at)]));
         for at in 0..self.objects.len() {
-            faults.extend([Fault::Empty(at), Fault::Stranger(at), Fault::Untidy(at), Fault::Revert(at)]);
+            faults.extend([Fault::Empty(at), Fault::UnknownCa(at), Fault::Untidy(at), Fault::Revert(at)]);
             faults.extend([Fault::Deny(at), Fault::Remove(at), Fault::Return(at), Fault::Replace(at)]);
             faults.extend([Fault::Strip(at), Fault::PlantAhead(at), Fault::PlantOther(at)]);
         }
@@ -118,19 +118,19 @@ impl World {
     }
 
     /// [`None`] if it changes nothing.
-    pub(crate) fn suffer(&mut self, fault: Fault, first: &Published) -> Option<()> {
+    pub(crate) fn apply_fault(&mut self, fault: Fault, first: &Published) -> Option<()> {
         *self.faults.count(fault) -= 1;
         match fault {
             Fault::Crash(at) => self.replicas.get_mut(at)?.up = false,
             Fault::Cut(at) => self.replicas.get_mut(at)?.cut = true,
-            Fault::Deafen(at) => self.replicas.get_mut(at)?.deaf = true,
+            Fault::BreakWatch(at) => self.replicas.get_mut(at)?.broken_watch = true,
             Fault::Delete => self.replace_ring(RingFacts::Absent)?,
             Fault::Corrupt => self.replace_ring(RingFacts::Unreadable)?,
             Fault::Rollback => self.replace_ring(self.backup.clone())?,
             Fault::Backup if self.backup == self.ring => return None,
             Fault::Backup => self.backup = self.ring.clone(),
             Fault::Empty(at) => self.reset(at, |published| published.bundle.clear())?,
-            Fault::Stranger(at) => {
+            Fault::UnknownCa(at) => {
                 self.plant(at, |_| {})?;
             }
             Fault::PlantAhead(at) => self.plant(at, |published| {
@@ -179,14 +179,14 @@ impl World {
 
     fn plant(&mut self, at: usize, mark: impl FnOnce(&mut Published)) -> Option<()> {
         self.reset(at, |published| {
-            published.bundle = BTreeSet::from([STRANGER]);
+            published.bundle = BTreeSet::from([UNKNOWN_CA]);
             mark(published);
         })?;
         self.objects.get_mut(at)?.planted = true;
         Some(())
     }
 
-    /// The tools that replace configurations do so.
+    /// Lets the tools that replace configurations do so.
     pub(crate) fn replace_objects(&mut self) {
         let now = self.now;
         for object in self.objects.iter_mut().filter(|object| object.replaced) {
@@ -225,13 +225,13 @@ impl Faults {
     pub const NONE: Self = Self {
         crash: 0,
         cut: 0,
-        deafen: 0,
+        break_watch: 0,
         delete: 0,
         corrupt: 0,
         rollback: 0,
         backup: 0,
         empty: 0,
-        stranger: 0,
+        unknown_ca: 0,
         untidy: 0,
         revert: 0,
         deny: 0,
@@ -245,19 +245,19 @@ impl Faults {
         revoke: 0,
     };
 
-    /// The more of each kind.
+    /// The larger number of each kind.
     #[must_use]
     pub fn max(self, other: Self) -> Self {
         Self {
             crash: self.crash.max(other.crash),
             cut: self.cut.max(other.cut),
-            deafen: self.deafen.max(other.deafen),
+            break_watch: self.break_watch.max(other.break_watch),
             delete: self.delete.max(other.delete),
             corrupt: self.corrupt.max(other.corrupt),
             rollback: self.rollback.max(other.rollback),
             backup: self.backup.max(other.backup),
             empty: self.empty.max(other.empty),
-            stranger: self.stranger.max(other.stranger),
+            unknown_ca: self.unknown_ca.max(other.unknown_ca),
             untidy: self.untidy.max(other.untidy),
             revert: self.revert.max(other.revert),
             deny: self.deny.max(other.deny),
@@ -277,13 +277,13 @@ impl Faults {
         match fault {
             Fault::Crash(_) => &mut self.crash,
             Fault::Cut(_) => &mut self.cut,
-            Fault::Deafen(_) => &mut self.deafen,
+            Fault::BreakWatch(_) => &mut self.break_watch,
             Fault::Delete => &mut self.delete,
             Fault::Corrupt => &mut self.corrupt,
             Fault::Rollback => &mut self.rollback,
             Fault::Backup => &mut self.backup,
             Fault::Empty(_) => &mut self.empty,
-            Fault::Stranger(_) => &mut self.stranger,
+            Fault::UnknownCa(_) => &mut self.unknown_ca,
             Fault::Untidy(_) => &mut self.untidy,
             Fault::Revert(_) => &mut self.revert,
             Fault::Deny(_) => &mut self.deny,

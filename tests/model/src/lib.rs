@@ -1,21 +1,22 @@
-//! The CA ring's protocol under a model checker.
+//! Checks the CA ring's protocol with a model checker.
 //!
-//! A [`Scenario`] is a small cluster: replicas that run the very [`vestibule_pki::ring::step`], a Secret, configurations,
-//! API servers that see these late, and a number of [`Faults`]. The checker walks every order of [`Event`]s and looks in
-//! every [`World`] at the [`INVARIANTS`].
+//! A [`Scenario`] is a small cluster: replicas that call the production function [`vestibule_pki::ring::step`], a Secret,
+//! configurations, API servers that see configurations late, and a number of [`Faults`]. The checker walks every order of
+//! [`Event`]s and checks the [`INVARIANTS`] in every [`World`]. `cargo xtask model` runs it and writes
+//! `docs/explanation/model.md`.
 //!
-//! - [`catalogue`] holds the clusters, and what is switched off in which of them: start there.
-//! - A replica's reading, deciding and writing are events of their own, so that others come in between. Time passes only
-//!   when every replica in reach has nothing to do: replicas are quick, or cut off.
-//! - A rule is off by the policy's own switch; a [`Guard`] within a rule by a replica that does not do quite what `step`
-//!   says. Either way [`search`] must find a shortest way to damage.
-//! - Liveness is an invariant: from this state on, without further faults, all is well in the end.
+//! - Start with [`catalogue`]: it lists the scenarios, and the [`catalogue::MutationCase`]s that switch one rule off.
+//! - Reading, deciding and writing are separate events of a replica, so that other events come in between. Time passes only
+//!   when no replica in reach has anything to do.
+//! - The policy has a switch for each rule. A [`Guard`] within a rule is switched off by a replica that deviates from `step`.
+//!   In both cases [`search`] must find a shortest path to a broken invariant.
+//! - Liveness is an invariant: from every state, without further faults, the cluster recovers.
 //!
 //! # How to read a trace
 //!
 //! `cargo xtask model --traces` tells each counterexample in words, one event a line. `means to` write or publish is an
-//! attempt: when somebody else wrote in between, the replica only reads what is there now. CA 1 signs and CA 2 is next
-//! when a settled scenario begins, new ones count on from 3; 901 and 902 are of a ring of long ago. The last line is the
+//! attempt: after a write by another replica or program, the replica only reads the object again. CA 1 signs and CA 2 is next
+//! when a settled scenario begins, new ones count on from 3; 901 and 902 belong to an old ring. The last line is the
 //! event after which the invariant does not hold.
 
 mod act;
@@ -26,8 +27,8 @@ mod mutation;
 mod property;
 pub mod report;
 mod scenario;
+mod trace;
 mod walk;
-mod words;
 mod world;
 
 pub use event::Event;

@@ -1,4 +1,4 @@
-//! Prints the page: `cargo run -p model`; `cargo xtask model` does so with options that say what they are.
+//! Prints the page: `cargo run -p model`; `cargo xtask model` passes its options on.
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
 use std::process::ExitCode;
@@ -28,15 +28,15 @@ fn main() -> ExitCode {
         holds &= walk.broken.is_empty() && (walk.ends || !walk.is_whole);
         report.walked(name, scenario, walk);
     }
-    let bites = if larger { Vec::new() } else { catalogue::bites() };
-    for bite in bites {
-        match search(bite.without(), threads) {
+    let mutation_cases = if larger { Vec::new() } else { catalogue::mutation_cases() };
+    for case in mutation_cases {
+        match search(case.without(), threads) {
             Ok(found) => {
-                eprintln!("without {}: {} steps in {}", bite.mutation, found.steps.len(), bite.name);
-                report.found(bite, found);
+                eprintln!("without {}: {} steps in {}", case.mutation, found.steps.len(), case.name);
+                report.found(case, found);
             }
             Err(states) => {
-                eprintln!("without {}: {states} states of {} show NO HARM", bite.mutation, bite.name);
+                eprintln!("without {}: {states} states of {} show NO HARM", case.mutation, case.name);
                 holds = false;
             }
         }

@@ -1,4 +1,4 @@
-//! What can be switched off, to see what it is there for.
+//! The rules and guards that can be switched off.
 
 use std::fmt;
 
@@ -11,7 +11,7 @@ use vestibule_pki::ring::{
 pub enum Mutation {
     /// A rule, by the policy's own switch.
     Rule(Rule),
-    /// A guard within a rule, by a replica that does not do quite what `step` says, or by a span set to nothing.
+    /// A guard within a rule, by a replica that deviates from `step`, or by a span of zero.
     Guard(Guard),
 }
 
@@ -20,7 +20,7 @@ pub enum Mutation {
 pub enum Guard {
     /// Configurations are read again before something is decided for good.
     Recheck,
-    /// A configuration that was read before the ring is read again before the first leaf (rule S2).
+    /// Before the first leaf, a configuration that was read before the ring is read again (rule S2).
     LastLook,
     /// A new ring takes over what configurations trust (rule G2).
     CarryOver,
@@ -29,13 +29,13 @@ pub enum Guard {
     /// Restoring a ring asks for a rotation only once in a while.
     RestorePause,
     /// No promotion while the last one's predecessor is still needed: a chain has one cross certificate.
-    OneBridge,
+    OneCrossSignature,
     /// A bundle that holds more than its CAs is written anew.
-    Tidiness,
+    CanonicalBundle,
     /// The ring remembers which CAs were revoked.
-    Memorial,
+    RevokedMemory,
     /// A leaf that ended is not replaced by just any at once.
-    Patience,
+    LeafPatience,
     /// A foreign CA goes when no leaf of its can be alive, even if its successor is not known everywhere.
     Deadline,
     /// The carrier writes the Secret over the version that it read, and over no other (rule W1).
@@ -44,12 +44,12 @@ pub enum Guard {
     Absence,
     /// But only when API servers have had time to hear that it is absent.
     AbsencePause,
-    /// A replica that has watched a restless configuration for long begins all the same (rule S2).
-    Restless,
+    /// A replica that has watched a rewritten configuration for long begins all the same (rule S2).
+    QuietDeadline,
     /// A CA or a leaf that is not valid yet is replaced.
-    Premature,
+    NotYetValid,
     /// A clock that is off does not block the last promotion.
-    LastClock,
+    LastPromotion,
     /// A bundle that others wiped is published again under a newer version's ring.
     NewerPublish,
     /// A mark that is accepted and removed each time is written once.
@@ -59,11 +59,11 @@ pub enum Guard {
     /// A CA that is kept for a migration stays where it was found.
     InPlace,
     /// Replicas that know a CA which would be dropped are given time to name it.
-    Contest,
+    ContestWait,
 }
 
 impl Mutation {
-    /// What is missing, to end the sentence "Without ...".
+    /// The missing rule or guard, in words that end the sentence "Without ...".
     #[must_use]
     pub fn says(self) -> &'static str {
         match self {
@@ -81,7 +81,9 @@ impl Mutation {
             Self::Rule(Rule::E1) => "the latch",
             Self::Rule(Rule::C1) => "the API server's clock",
             Self::Rule(Rule::L1) => "the last call",
-            Self::Rule(Rule::L2) => "giving up what cannot be written and trusts nothing of ours",
+            Self::Rule(Rule::L2) => {
+                "not waiting for a configuration that refuses writes and trusts no CA of ours"
+            }
             Self::Guard(Guard::Recheck) => "a fresh look before something is decided for good",
             Self::Guard(Guard::LastLook) => {
                 "a last look at configurations that were read before the ring (in S2)"
@@ -89,30 +91,36 @@ impl Mutation {
             Self::Guard(Guard::CarryOver) => "taking over into a new ring what configurations trust (in G2)",
             Self::Guard(Guard::SwitchWait) => "time to leave a stolen CA (in D1)",
             Self::Guard(Guard::RestorePause) => "a pause between rotations that deletions ask for (in G2)",
-            Self::Guard(Guard::Tidiness) => "tidying up bundles that hold more than CAs (in W2)",
-            Self::Guard(Guard::Memorial) => "remembering which CAs were revoked (in G1)",
-            Self::Guard(Guard::Patience) => "time for a new CA to become known when a leaf has ended (in E1)",
+            Self::Guard(Guard::CanonicalBundle) => "tidying up bundles that hold more than CAs (in W2)",
+            Self::Guard(Guard::RevokedMemory) => "remembering which CAs were revoked (in G1)",
+            Self::Guard(Guard::LeafPatience) => {
+                "time for a new CA to become known when a leaf has ended (in E1)"
+            }
             Self::Guard(Guard::Deadline) => "an end to waiting for a stolen CA's successor (in D1)",
             Self::Guard(Guard::CompareAndSwap) => "compare-and-swap of the ring (W1)",
             Self::Guard(Guard::Absence) => "not waiting for a configuration that is absent (in L2)",
             Self::Guard(Guard::AbsencePause) => {
                 "time for API servers to hear that a configuration is absent (in L2)"
             }
-            Self::Guard(Guard::Restless) => "an end to waiting for a configuration to become quiet (in S2)",
-            Self::Guard(Guard::Premature) => "replacing a CA and a leaf that are not valid yet (in E1)",
-            Self::Guard(Guard::LastClock) => "a last promotion although a clock is off (in L1)",
+            Self::Guard(Guard::QuietDeadline) => {
+                "an end to waiting for a configuration to become quiet (in S2)"
+            }
+            Self::Guard(Guard::NotYetValid) => "replacing a CA and a leaf that are not valid yet (in E1)",
+            Self::Guard(Guard::LastPromotion) => "a last promotion although a clock is off (in L1)",
             Self::Guard(Guard::NewerPublish) => "publishing a newer version's ring (in W2)",
             Self::Guard(Guard::Stripped) => "writing a mark once that a policy removes (in W2)",
             Self::Guard(Guard::Unknown) => "taking over no CA that the ring never made",
             Self::Guard(Guard::InPlace) => "keeping an imported CA in the one place where it was found",
-            Self::Guard(Guard::Contest) => "time for replicas to name a CA that would be dropped",
-            Self::Guard(Guard::OneBridge) => "waiting for the end of the last rotation (in P1 and L1)",
+            Self::Guard(Guard::ContestWait) => "time for replicas to name a CA that would be dropped",
+            Self::Guard(Guard::OneCrossSignature) => {
+                "waiting for the end of the last rotation (in P1 and L1)"
+            }
         }
     }
 }
 
 impl Mutation {
-    /// Whether it is the carrier's promise: the model has a carrier of its own, and only imitates the one that is shipped.
+    /// Whether the caller of `step` keeps the rule. The model has a caller of its own, which only imitates the shipped one.
     #[must_use]
     pub fn is_of_the_carrier(self) -> bool {
         self == Self::Guard(Guard::CompareAndSwap)
@@ -120,19 +128,19 @@ impl Mutation {
 }
 
 impl Guard {
-    /// What a replica without this guard takes the ring for.
-    pub(crate) fn blinds(self, ring: &mut RingFacts) {
+    /// Changes the ring to what a replica without this guard would see.
+    pub(crate) fn hides(self, ring: &mut RingFacts) {
         let RingFacts::Known(facts) = ring else { return };
         if self == Self::InPlace {
             facts.made.extend(facts.authorities.iter().filter(|ca| ca.is_foreign()).map(|ca| ca.id));
         }
-        if self == Self::Premature {
+        if self == Self::NotYetValid {
             facts.authorities.iter_mut().for_each(|ca| ca.not_before = Moment(0));
         }
         let is_known = facts.active().is_some_and(|active| active.held.is_some());
         for ca in &mut facts.authorities {
             match (self, ca.state) {
-                (Self::OneBridge, AuthorityState::Retired { until }) => {
+                (Self::OneCrossSignature, AuthorityState::Retired { until }) => {
                     ca.state = AuthorityState::Foreign { until };
                 }
                 (Self::Deadline, AuthorityState::Foreign { .. }) if !is_known => {
@@ -143,13 +151,13 @@ impl Guard {
         }
     }
 
-    /// What a replica without this guard takes for seen.
-    pub(crate) fn misleads(self, seen: &mut Observations, now: Moment) {
+    /// Changes the observations to those of a replica without this guard.
+    pub(crate) fn falsifies(self, seen: &mut Observations, now: Moment) {
         match (self, &mut seen.leaf) {
-            (Self::Patience, Some(leaf)) if leaf.not_after < now => leaf.not_after = Moment(0),
-            (Self::Premature, Some(leaf)) => leaf.not_before = Moment(0),
-            (Self::Restless, _) => seen.begun = None,
-            (Self::Contest, _) => seen.contested = Some(Moment(0)),
+            (Self::LeafPatience, Some(leaf)) if leaf.not_after < now => leaf.not_after = Moment(0),
+            (Self::NotYetValid, Some(leaf)) => leaf.not_before = Moment(0),
+            (Self::QuietDeadline, _) => seen.begun = None,
+            (Self::ContestWait, _) => seen.contested = Some(Moment(0)),
             _ => {}
         }
         for configuration in &mut seen.configurations {
@@ -162,8 +170,8 @@ impl Guard {
         }
     }
 
-    /// What a replica without this guard does instead.
-    pub(crate) fn spoils(
+    /// Changes the action to that of a replica without this guard.
+    pub(crate) fn replaces(
         self,
         action: &mut Action,
         (ring, seen): (&RingFacts, &Observations),
@@ -176,11 +184,11 @@ impl Guard {
                 trust.clear();
                 imported.clear();
             }
-            (Self::LastClock, Action::WriteRing(Change::Promote)) if is_off => {
+            (Self::LastPromotion, Action::WriteRing(Change::Promote)) if is_off => {
                 *action = Action::Report(Blocked::Clock);
             }
             // Below a CA that is not valid yet, no leaf is.
-            (Self::Premature, Action::SignLeaf(leaf)) => {
+            (Self::NotYetValid, Action::SignLeaf(leaf)) => {
                 let begin = ring.facts().and_then(Facts::active).map(|active| active.not_before);
                 leaf.not_before = leaf.not_before.max(begin.unwrap_or(Moment(0)));
             }

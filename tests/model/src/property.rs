@@ -1,30 +1,30 @@
-//! What must always hold.
+//! The invariants.
 
 use stateright::Property;
 use vestibule_pki::ring::{AuthorityState, LeafFacts, Policy, RingFacts, Rule};
 
-use crate::act::STRANGER;
+use crate::act::UNKNOWN_CA;
 use crate::scenario::NAMES_TAKEN;
 use crate::{Object, Published, Replica, Scenario, World};
 
-/// Something that must hold in every state.
+/// A condition that must hold in every state.
 pub struct Invariant {
-    /// Its number in the design, or the rule whose promise it is.
+    /// Its number in the design, or the rule that promises it.
     pub number: &'static str,
-    /// What it says.
+    /// The condition in words.
     pub says: &'static str,
-    /// Where it is looked at, or who shows it if the model cannot.
+    /// The scenarios in which it is checked, or the test that shows it instead.
     pub shown: Shown,
 }
 
-/// Where an invariant is looked at.
+/// Where an invariant is checked.
 #[derive(Clone, Copy)]
 pub enum Shown {
     /// In every state of every scenario.
     Everywhere,
     /// In the scenarios that ask for it.
     Where(fn(&Scenario) -> bool),
-    /// Not here.
+    /// Not in the model.
     Elsewhere(&'static str),
 }
 
@@ -44,7 +44,7 @@ pub const INVARIANTS: [Invariant; 12] = [
     Invariant { number: "I6", says: ON_THE_WAY, shown: Shown::Everywhere },
     Invariant { number: "I7", says: ENDS_IN_TIME, shown: Shown::Everywhere },
     Invariant { number: "E1", says: GOES_ON, shown: Shown::Everywhere },
-    Invariant { number: "trust", says: NO_STRANGER, shown: Shown::Everywhere },
+    Invariant { number: "trust", says: NO_UNKNOWN_CA, shown: Shown::Everywhere },
     Invariant { number: "L1", says: REPLACED_IN_TIME, shown: Shown::Where(|scenario| scenario.last_call) },
     Invariant {
         number: "work",
@@ -61,11 +61,11 @@ const NEVER_EMPTY: &str = "I5 no bundle of ours is empty";
 const ON_THE_WAY: &str =
     "I6 every bundle of ours that an API server may still hold or get verifies every leaf";
 const ENDS_IN_TIME: &str = "I7 no leaf outlives its CA or its lease";
-const GOES_ON: &str = "E1 who served goes on serving";
-const NO_STRANGER: &str = "trust: no replica writes a stranger's CA into a configuration, or into no other than the stranger's own if it is to be kept";
+const GOES_ON: &str = "E1 a replica that presented a leaf goes on presenting one";
+const NO_UNKNOWN_CA: &str = "trust: no replica writes an unknown CA into a configuration, except with `keep` into the one where it was found";
 const REPLACED_IN_TIME: &str = "L1 the active CA is replaced in time";
-const NO_MORE_THAN_ASKED: &str = "work: no more CAs are made than there is reason for";
-const RECOVERS: &str = "liveness: when faults stop, all is well again";
+const NO_MORE_THAN_ASKED: &str = "work: no more CAs are made than the faults require";
+const RECOVERS: &str = "liveness: when faults stop, the cluster recovers";
 
 /// The properties of a scenario.
 pub(crate) fn all(scenario: &Scenario) -> Vec<Property<Scenario>> {
@@ -85,16 +85,16 @@ pub(crate) fn all(scenario: &Scenario) -> Vec<Property<Scenario>> {
             accepted_by(published(world), scenario, world)
         }),
         Property::always(ENDS_IN_TIME, |scenario: &Scenario, world| ends_in_time(world, &scenario.policy)),
-        Property::always(NO_STRANGER, |scenario: &Scenario, world: &World| {
+        Property::always(NO_UNKNOWN_CA, |scenario: &Scenario, world: &World| {
             world.objects.iter().all(|object| {
                 let mut ours = object.history.iter().filter(|published| published.ours);
                 ours.all(|published| {
-                    !published.bundle.contains(&STRANGER) || scenario.keeps && object.planted
+                    !published.bundle.contains(&UNKNOWN_CA) || scenario.keeps && object.planted
                 })
             })
         }),
         Property::always(GOES_ON, |_, world: &World| world.replicas.iter().all(goes_on)),
-        // A model in which nothing can go on would fulfil all of the above.
+        // A model in which no event is possible would fulfil all of the above.
         Property::sometimes("time comes to its end", |scenario: &Scenario, world| scenario.is_over(world)),
     ];
     if scenario.last_call {
@@ -125,9 +125,9 @@ fn accepted_by<'a>(
 
 /// Every leaf that is presented and must be accepted.
 fn presented<'a>(scenario: &Scenario, world: &'a World) -> impl Iterator<Item = &'a LeafFacts> {
-    // Who is out of reach cannot be told that its keys were stolen.
+    // A replica out of reach does not learn that its keys were stolen.
     let may_be_revoked = scenario.faults.cut > 0;
-    // Nor can it name its CA in a ring that knows nothing of it.
+    // It cannot add its CA to a ring that does not know it either.
     let may_be_unknown = !scenario.keeps && scenario.loses_rings();
     let replicas = world.replicas.iter().filter(|replica| replica.up);
     let leaves = replicas.filter(move |replica| !(may_be_unknown && replica.cut));
@@ -139,7 +139,7 @@ fn presented<'a>(scenario: &Scenario, world: &'a World) -> impl Iterator<Item = 
 
 fn accepts(published: &Published, leaf: &LeafFacts) -> bool {
     published.bundle.contains(&leaf.issuer)
-        || leaf.bridge.is_some_and(|bridge| published.bundle.contains(&bridge))
+        || leaf.cross_signature.is_some_and(|cross_signature| published.bundle.contains(&cross_signature))
 }
 
 /// What configurations hold, from the oldest that an API server still sees.
@@ -147,7 +147,7 @@ fn published(world: &World) -> impl Iterator<Item = &Published> {
     in_hand(world).flat_map(|object| &object.history)
 }
 
-/// All configurations but those that trust stolen CAs alone, and cannot be told so.
+/// All configurations except the ones that trust only stolen CAs and cannot be written.
 fn in_hand(world: &World) -> impl Iterator<Item = &Object> {
     let is_beyond_help = |object: &&Object| {
         let newest = object.newest().map(|newest| &newest.bundle);
@@ -156,7 +156,7 @@ fn in_hand(world: &World) -> impl Iterator<Item = &Object> {
     world.objects.iter().filter(move |object| !is_beyond_help(object))
 }
 
-/// Whether every API server accepts every leaf for every configuration that can be written, whoever wrote what it sees.
+/// Whether every API server accepts every leaf for every configuration that can be written, also where another program wrote the bundle.
 pub(crate) fn every_view_verifies(scenario: &Scenario, world: &World) -> bool {
     let objects = world.objects.iter().filter(|object| !object.denied);
     let mut views = objects.flat_map(Object::seen).filter(|view| !view.gone);
@@ -173,12 +173,12 @@ fn ends_in_time(world: &World, policy: &Policy) -> bool {
     world.replicas.iter().all(|replica| {
         replica.seen.leaf.as_ref().is_none_or(|leaf| {
             let issuer = world.ring.facts().and_then(|facts| facts.authority(leaf.issuer));
-            // What is foreign carries no date of its own.
+            // The facts of a foreign CA have no dates.
             let signed = issuer
                 .filter(|ca| matches!(ca.state, AuthorityState::Active | AuthorityState::Retired { .. }));
             let lease = replica.seen.confirmed.map(|read| read.plus(policy.leaf_life));
             signed.is_none_or(|ca| leaf.not_after <= ca.not_after)
-                // Without rule S3 no lease is promised: then the harm is what counts.
+                // Without rule S3 there is no lease; other invariants then show the damage.
                 && (!policy.enforces(Rule::S3) || lease.is_some_and(|lease| leaf.not_after <= lease))
         })
     })

@@ -1,15 +1,15 @@
-//! What the checker found, as a page.
+//! Writes the results as a page.
 
 use std::fmt::Write;
 
-use crate::catalogue::Bite;
+use crate::catalogue::MutationCase;
 use crate::{Counterexample, INVARIANTS, Shown, Walk};
 
-/// The page, but for its numbers.
+/// Collects the results.
 #[derive(Default)]
 pub struct Report {
     walks: Vec<(&'static str, crate::Scenario, Walk)>,
-    found: Vec<(Bite, Counterexample)>,
+    found: Vec<(MutationCase, Counterexample)>,
 }
 
 impl Report {
@@ -19,8 +19,8 @@ impl Report {
     }
 
     /// A counterexample was found.
-    pub fn found(&mut self, bite: Bite, counterexample: Counterexample) {
-        self.found.push((bite, counterexample));
+    pub fn found(&mut self, case: MutationCase, counterexample: Counterexample) {
+        self.found.push((case, counterexample));
     }
 
     /// The page, in Markdown.
@@ -38,7 +38,7 @@ impl Report {
         page
     }
 
-    /// What was walked.
+    /// The table of scenarios.
     #[must_use]
     pub fn clusters(&self) -> String {
         let mut page = include_str!("report/scenarios.md").to_owned();
@@ -50,8 +50,8 @@ impl Report {
     #[must_use]
     pub fn traces(&self) -> String {
         let mut traces = String::new();
-        for (bite, found) in &self.found {
-            heading(&mut traces, bite, found);
+        for (case, found) in &self.found {
+            heading(&mut traces, case, found);
             steps(&mut traces, found);
         }
         traces
@@ -91,23 +91,23 @@ impl Report {
     }
 
     fn rules(&self, carrier: bool, page: &mut String) {
-        for (bite, found) in
-            self.found.iter().filter(|(bite, _)| bite.mutation.is_of_the_carrier() == carrier)
+        for (case, found) in
+            self.found.iter().filter(|(case, _)| case.mutation.is_of_the_carrier() == carrier)
         {
-            let beside = bite.beside.map_or_else(String::new, |rule| format!(" and {rule:?}"));
-            let name = format!("{}{beside}", bite.mutation);
-            let scenario = format!("`{}`", bite.name);
+            let beside = case.beside.map_or_else(String::new, |rule| format!(" and {rule:?}"));
+            let name = format!("{}{beside}", case.mutation);
+            let scenario = format!("`{}`", case.name);
             let (number, steps) = (found.number(), found.steps.len().to_string());
-            line(page, &[&name, bite.mutation.says(), &scenario, &steps, number, &thousands(found.states)]);
+            line(page, &[&name, case.mutation.says(), &scenario, &steps, number, &thousands(found.states)]);
         }
     }
 
-    /// The shortest of those in which something happens.
+    /// The shortest counterexample with at least five steps.
     fn example(&self, page: &mut String) {
         const ENOUGH: usize = 5;
         let told = self.found.iter().filter(|(_, found)| found.steps.len() >= ENOUGH);
-        if let Some((bite, found)) = told.min_by_key(|(_, found)| found.steps.len()) {
-            heading(page, bite, found);
+        if let Some((case, found)) = told.min_by_key(|(_, found)| found.steps.len()) {
+            heading(page, case, found);
             steps(page, found);
         }
     }
@@ -122,9 +122,9 @@ impl Counterexample {
     }
 }
 
-fn heading(page: &mut String, bite: &Bite, found: &Counterexample) {
-    let beside = bite.beside.map_or_else(String::new, |rule| format!(" and without {rule:?}"));
-    let Bite { mutation, name, .. } = bite;
+fn heading(page: &mut String, case: &MutationCase, found: &Counterexample) {
+    let beside = case.beside.map_or_else(String::new, |rule| format!(" and without {rule:?}"));
+    let MutationCase { mutation, name, .. } = case;
     let _ = writeln!(
         page,
         "\n### Without {mutation}{beside}, `{name}`\n\n{}: {}.\n",

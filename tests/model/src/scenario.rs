@@ -1,8 +1,8 @@
 //! A small cluster, as stateright asks for it.
 
 mod begin;
-mod course;
 mod recovery;
+mod transitions;
 
 use std::time::Duration;
 
@@ -16,16 +16,16 @@ use recovery::Recovered;
 
 use crate::{Event, Fault, Faults, Guard, Mutation, Replica, World, property};
 
-/// A small cluster. A second stands for whatever the shortest delay is.
+/// A small cluster. A second of the model stands for the shortest delay.
 #[derive(Clone)]
 pub struct Scenario {
-    /// What it is there for, to end the sentence "What if ...".
+    /// The situation, in words that end the sentence "What if ...".
     pub about: &'static str,
     /// The spans, in such seconds.
     pub policy: Policy,
     /// How it begins.
     pub start: Start,
-    /// How many seconds are looked at.
+    /// How many seconds are walked.
     pub seconds: u64,
     /// For each replica the seconds that its clock is behind.
     pub clocks: Vec<i64>,
@@ -35,12 +35,12 @@ pub struct Scenario {
     pub configurations: usize,
     /// How late an API server may see a change.
     pub lag: u64,
-    /// What may go wrong.
+    /// The faults that may occur.
     pub faults: Faults,
-    /// Whether the backup is of a ring of long ago, and a reverted configuration too.
+    /// Whether the backup and a reverted configuration belong to an old ring.
     pub old_backup: bool,
     /// Whether the last configuration refuses our writes from the beginning, and never held CA 2.
-    pub shunned: bool,
+    pub unwritable: bool,
     /// Whether CA 2 ends one second after CA 1.
     pub short_next: bool,
     /// For how many seconds the ring's CAs and all leaves are not valid yet: the API server's clock was set back.
@@ -49,7 +49,7 @@ pub struct Scenario {
     pub keeps: bool,
     /// Whether it is checked that the last rotation comes in time.
     pub last_call: bool,
-    /// Whether it is checked from every state that all is well again when faults stop.
+    /// Whether liveness is checked from every state.
     pub heals: bool,
     /// How many CAs may be made at most: faults cause no work without end.
     pub new_authorities: Option<u64>,
@@ -81,7 +81,7 @@ impl Scenario {
             lag: 1,
             faults: Faults::NONE,
             old_backup: false,
-            shunned: false,
+            unwritable: false,
             short_next: false,
             ahead: 0,
             keeps: false,
@@ -150,8 +150,8 @@ impl Model for Scenario {
         for server in 0..self.servers {
             events.extend((0..self.configurations).map(|object| Event::Deliver(server, object)));
         }
-        // The one gap that is known, of milliseconds: a Secret rolled back between the reading of a ring and the
-        // publishing of its bundle. It is repaired with the next event.
+        // The known gap of milliseconds is left out: a Secret that is rolled back between the read of the ring and the write of
+        // its bundle. The next event repairs it.
         let between = intentions.iter().flatten().any(|action| matches!(action, Action::PublishBundle(_)));
         let faults = world.possible_faults().filter(|fault| !(between && *fault == Fault::Rollback));
         events.extend(faults.map(Event::Fault));
@@ -162,7 +162,7 @@ impl Model for Scenario {
 
     fn next_state(&self, world: &World, event: Event) -> Option<World> {
         let mut world = world.clone();
-        self.happen(&mut world, event)?;
+        self.apply(&mut world, event)?;
         Some(world)
     }
 

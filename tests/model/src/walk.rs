@@ -1,4 +1,4 @@
-//! Every order of events.
+//! Runs the model checker.
 
 use std::time::{Duration, Instant};
 
@@ -6,7 +6,7 @@ use stateright::{Checker, HasDiscoveries, Model, Path};
 
 use crate::{Event, INVARIANTS, Scenario, World};
 
-/// What came of walking through all states of a scenario.
+/// The result of walking all states of a scenario.
 pub struct Walk {
     /// How many states there are, up to the names of replicas.
     pub states: usize,
@@ -14,11 +14,11 @@ pub struct Walk {
     pub depth: usize,
     /// How long it took.
     pub took: Duration,
-    /// What does not hold.
+    /// The broken invariants.
     pub broken: Vec<Counterexample>,
     /// Whether time came to its end: a model in which nothing can go on breaks nothing.
     pub ends: bool,
-    /// Whether that were all states, and not only those that there was time for.
+    /// Whether all states were walked within the time limit.
     pub is_whole: bool,
 }
 
@@ -26,7 +26,7 @@ pub struct Walk {
 pub struct Counterexample {
     /// The invariant.
     pub invariant: &'static str,
-    /// What happened, in words.
+    /// The events in words.
     pub steps: Vec<String>,
     /// How many states were looked at before it was found.
     pub states: usize,
@@ -39,7 +39,7 @@ pub fn walk(scenario: Scenario, threads: usize) -> Walk {
     walk_for(Duration::MAX, scenario, threads)
 }
 
-/// Walks through all states that there is time for.
+/// Walks states until the time limit.
 pub fn walk_for(limit: Duration, scenario: Scenario, threads: usize) -> Walk {
     let before = Instant::now();
     // Depth first, for only that can take replicas for each other.
@@ -50,7 +50,7 @@ pub fn walk_for(limit: Duration, scenario: Scenario, threads: usize) -> Walk {
     let mut walk = Walk { states, depth, took, broken: Vec::new(), ends: false, is_whole: took < limit };
     for (name, path) in checker.discoveries() {
         if is_invariant(name) {
-            let steps = tell(checker.model(), path);
+            let steps = describe(checker.model(), path);
             walk.broken.push(Counterexample { invariant: name, steps, states, took });
         } else {
             walk.ends = true;
@@ -69,7 +69,7 @@ pub fn search(scenario: Scenario, threads: usize) -> Result<Counterexample, usiz
         scenario.checker().threads(threads).finish_when(HasDiscoveries::AnyFailures).spawn_bfs().join();
     let (took, states) = (before.elapsed(), checker.unique_state_count());
     let found = checker.discoveries().into_iter().filter(|(name, _)| is_invariant(name));
-    let found = found.map(|(name, path)| (name, tell(checker.model(), path)));
+    let found = found.map(|(name, path)| (name, describe(checker.model(), path)));
     // By name as well, so that it is the same one every time.
     let first = found.min_by_key(|(name, steps)| (steps.len(), *name));
     first.map(|(invariant, steps)| Counterexample { invariant, steps, states, took }).ok_or(states)
@@ -79,7 +79,7 @@ fn is_invariant(name: &str) -> bool {
     INVARIANTS.iter().any(|invariant| invariant.says == name)
 }
 
-fn tell(scenario: &Scenario, path: Path<World, Event>) -> Vec<String> {
+fn describe(scenario: &Scenario, path: Path<World, Event>) -> Vec<String> {
     let steps = path.into_vec().into_iter();
-    steps.filter_map(|(world, event)| event.map(|event| scenario.tell(&world, event))).collect()
+    steps.filter_map(|(world, event)| event.map(|event| scenario.describe(&world, event))).collect()
 }

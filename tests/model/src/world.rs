@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use vestibule_pki::ring::{CaId, Facts, Fresh, Lineage, Mark, Moment, Observations, RingFacts};
+use vestibule_pki::ring::{CaFactory, CaId, Facts, Lineage, Mark, Moment, Observations, RingFacts};
 
 use crate::Faults;
 
@@ -22,11 +22,11 @@ pub struct World {
     pub objects: Vec<Object>,
     /// The replicas.
     pub replicas: Vec<Replica>,
-    /// What may still go wrong.
+    /// The faults that may still occur.
     pub faults: Faults,
     /// CAs whose leaves may be refused: their keys were stolen.
     pub revoked: BTreeSet<CaId>,
-    /// Those of them for which others were made.
+    /// The revoked CAs that were replaced.
     pub replaced: BTreeSet<CaId>,
     /// A write of the ring broke the order of generations.
     pub disorder: bool,
@@ -47,18 +47,18 @@ pub struct Object {
     pub denied: bool,
     /// Whether a tool replaces it every second by a manifest that knows nothing of bundles.
     pub replaced: bool,
-    /// Whether an admission policy removes our annotations from whatever is written.
+    /// Whether an admission policy removes our annotations from every write.
     pub stripped: bool,
-    /// Whether a stranger wrote its own CA into it.
+    /// Whether another program wrote its own CA into it.
     pub planted: bool,
 }
 
-/// What a configuration holds.
+/// The content of a configuration.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Published {
     /// The bundle.
     pub bundle: BTreeSet<CaId>,
-    /// Whether there is more in it, or not the same everywhere.
+    /// Whether its entries differ or hold text that is no certificate.
     pub untidy: bool,
     /// The annotations.
     pub mark: Option<Mark>,
@@ -79,11 +79,11 @@ pub struct Replica {
     pub up: bool,
     /// Whether it is cut off from the API.
     pub cut: bool,
-    /// Whether it learns nothing of configurations unless it asks.
-    pub deaf: bool,
+    /// Whether its watches are broken.
+    pub broken_watch: bool,
     /// Whether it ever presented a leaf since it began.
     pub served: bool,
-    /// What it knows.
+    /// Its observations.
     pub seen: Observations,
     /// The ring as last read.
     pub ring: Option<(u32, RingFacts)>,
@@ -91,11 +91,11 @@ pub struct Replica {
     pub versions: Vec<u32>,
 }
 
-/// Names are counted.
+/// Names new CAs by counting.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Names(pub u64);
 
-impl Fresh for Names {
+impl CaFactory for Names {
     fn authority(&mut self, _now: Moment, _not_after: Moment) -> Option<CaId> {
         self.0 += 1;
         Some(CaId(self.0))
@@ -108,17 +108,17 @@ impl Fresh for Names {
 }
 
 impl Object {
-    /// What is stored now.
+    /// The stored content.
     pub fn newest(&self) -> Option<&Published> {
         self.history.last()
     }
 
-    /// What each API server sees.
+    /// The content that each API server sees.
     pub fn seen(&self) -> impl Iterator<Item = &Published> {
         self.views.iter().filter_map(|view| self.history.get(*view))
     }
 
-    /// A new content, unless it is the same.
+    /// Adds a new content unless it is equal to the stored one.
     pub fn push(&mut self, mut published: Published) {
         if self.stripped {
             published.mark = None;
@@ -142,7 +142,7 @@ impl Object {
         }
     }
 
-    /// Every API server takes all there is.
+    /// Every API server takes all events.
     pub(crate) fn deliver_all(&mut self) {
         self.history.drain(..self.history.len().saturating_sub(1));
         self.views.fill(0);
@@ -150,7 +150,7 @@ impl Object {
 }
 
 impl World {
-    /// The same world with its replicas in an order of their own: it makes no difference which is which.
+    /// The same world with its replicas sorted, because they are interchangeable.
     pub(crate) fn representative(&self) -> Self {
         let mut world = self.clone();
         world.replicas.sort_by_cached_key(|replica| {
@@ -170,7 +170,7 @@ impl Replica {
         Self {
             up: true,
             cut: false,
-            deaf: false,
+            broken_watch: false,
             served: false,
             seen,
             ring: None,
@@ -185,7 +185,7 @@ impl Replica {
 }
 
 impl Published {
-    /// What a replica publishes.
+    /// The content that a replica publishes.
     pub fn of(facts: &Facts, now: Moment, before: Option<&Self>) -> Self {
         let mark = Some(Mark { lineage: facts.lineage, generation: facts.generation });
         let changed = before.filter(|before| before.mark == mark).map_or(now, |before| before.changed);

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use std::time::{Duration, SystemTime};
 
 use clap::Args;
-use vestibule_identity::{NamespacedName, Requested, Wish};
+use vestibule_identity::{NamespacedName, PendingCommand, RingCommand};
 
 use super::cluster::RingArguments;
 use super::time::span;
@@ -55,18 +55,18 @@ struct Common {
 
 impl RotateArguments {
     pub(super) async fn run(&self) -> Result<ExitCode, CommandError> {
-        self.common.run(Wish::Rotate).await
+        self.common.run(RingCommand::Rotate).await
     }
 }
 
 impl RevokeArguments {
     pub(super) async fn run(&self) -> Result<ExitCode, CommandError> {
-        self.common.run(Wish::Revoke).await
+        self.common.run(RingCommand::Revoke).await
     }
 }
 
 impl Common {
-    async fn run(&self, wish: Wish) -> Result<ExitCode, CommandError> {
+    async fn run(&self, wish: RingCommand) -> Result<ExitCode, CommandError> {
         let place = self.ring.place().await?;
         if !self.yes && !agreed(wish, &place.secret)? {
             say(format_args!("nothing was changed"));
@@ -97,7 +97,7 @@ impl Common {
 }
 
 /// Asked on the terminal; without one, `--yes` must say it.
-fn agreed(wish: Wish, secret: &NamespacedName) -> Result<bool, CommandError> {
+fn agreed(wish: RingCommand, secret: &NamespacedName) -> Result<bool, CommandError> {
     let stdin = io::stdin();
     if !stdin.is_terminal() {
         return Err(CommandError::input("there is no terminal to ask on: --yes says that it is meant"));
@@ -107,13 +107,13 @@ fn agreed(wish: Wish, secret: &NamespacedName) -> Result<bool, CommandError> {
 
 /// Only `y` or `yes` is a yes; the end of the input is none.
 fn ask(
-    wish: Wish,
+    wish: RingCommand,
     secret: &NamespacedName,
     mut answers: impl BufRead,
     mut screen: impl Write,
 ) -> io::Result<bool> {
     let what = match wish {
-        Wish::Revoke => format!(
+        RingCommand::Revoke => format!(
             "New CAs for the ring in Secret {secret}, and no more trust in the present ones: about three minutes, in which \
              API servers that learn late may refuse the webhook."
         ),
@@ -131,10 +131,10 @@ fn ask(
     Ok(matches!(answer.trim().to_ascii_lowercase().as_str(), "y" | "yes"))
 }
 
-fn told(requested: &Requested) -> String {
+fn told(requested: &PendingCommand) -> String {
     let secret = &requested.secret;
-    match requested.wish {
-        Wish::Revoke => format!(
+    match requested.command {
+        RingCommand::Revoke => format!(
             "asked the replicas of the ring in Secret {secret} for new CAs; the present ones go as soon as they are replaced"
         ),
         _ if requested.next_is_held => {
@@ -149,9 +149,9 @@ fn told(requested: &Requested) -> String {
     }
 }
 
-fn done_words(wish: Wish) -> &'static str {
+fn done_words(wish: RingCommand) -> &'static str {
     match wish {
-        Wish::Revoke => "done: none of the former CAs is trusted any more",
+        RingCommand::Revoke => "done: none of the former CAs is trusted any more",
         _ => {
             "done: another CA signs now; the former one stays trusted until the last certificate that it signed has ended"
         }
@@ -175,7 +175,7 @@ mod tests {
             ("no\ny\n", false),
             ("yess\n", false),
         ] {
-            for wish in [Wish::Rotate, Wish::Revoke] {
+            for wish in [RingCommand::Rotate, RingCommand::Revoke] {
                 let mut screen = Vec::new();
                 assert_eq!(ask(wish, &secret, typed.as_bytes(), &mut screen).unwrap(), agreed, "{typed:?}");
                 let screen = String::from_utf8(screen).unwrap();

@@ -1,4 +1,4 @@
-//! How often is often enough.
+//! Limits the rate of Events.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -9,10 +9,10 @@ use super::Report;
 const AT_ONCE: u32 = 25;
 const ONE_MORE: Duration = Duration::from_secs(2);
 
-/// How many are remembered. Who makes objects up makes no memory of us.
+/// The most reports that are remembered, so that a flood of objects uses no more memory.
 const REMEMBERED: usize = 2_000;
 
-/// What makes two reports the same.
+/// Two reports with equal keys are the same.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Key {
     about: String,
@@ -20,7 +20,7 @@ pub(super) struct Key {
     action: String,
 }
 
-/// Lets through what is new, and little of that.
+/// Admits reports that are new, up to a rate.
 pub(super) struct Pace {
     again: Duration,
     told: HashMap<Key, Instant>,
@@ -30,7 +30,7 @@ pub(super) struct Pace {
 }
 
 impl Key {
-    /// By uid, else by name.
+    /// The object is identified by its uid, or by its name without one.
     pub(super) fn of(report: &Report) -> Self {
         let Report { about, reason, action, .. } = report;
         let name = || format!("{:?}/{:?}/{:?}", about.kind, about.namespace, about.name);
@@ -43,7 +43,7 @@ impl Pace {
         Self { again, told: HashMap::new(), left: AT_ONCE, counted: now }
     }
 
-    /// Whether what `key` stands for may be told `now`; if so, it counts as told.
+    /// Whether a report with this key may be written now; if so, it counts as written.
     pub(super) fn admits(&mut self, key: Key, now: Instant) -> bool {
         let again = self.again;
         let recent = |told: &Instant| now.duration_since(*told) < again;
@@ -95,7 +95,7 @@ mod tests {
         assert!(!pace.admits(key(1), start + AGAIN / 2));
         assert!(pace.admits(key(2), start));
         assert!(pace.admits(key(1), start + AGAIN));
-        // Whoever paces reports itself has no second clock in its way.
+        // A caller with its own rate limit passes zero.
         let mut pace = Pace::new(Duration::ZERO, start);
         assert!(pace.admits(key(1), start) && pace.admits(key(1), start));
     }

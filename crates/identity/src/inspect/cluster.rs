@@ -19,16 +19,16 @@ const KINDS: [RegistrationKind; 4] = [
     RegistrationKind::ApiService,
 ];
 
-/// Why a cluster did not tell, or did not do it.
+/// The reason why a read or write on the cluster failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum InspectError {
     /// A right is missing.
     #[error("may not {action}: grant `{right}` ({answer})")]
     Forbidden {
-        /// What was tried.
+        /// The attempted action.
         action: String,
-        /// What RBAC must grant: `get secrets/NAME in namespace NS`.
+        /// The right that RBAC must grant: `get secrets/NAME in namespace NS`.
         right: String,
         /// The API server's words.
         answer: String,
@@ -36,20 +36,20 @@ pub enum InspectError {
     /// The API server gave no answer.
     #[error("cannot {action}: the cluster cannot be reached: {reason}")]
     Unreachable {
-        /// What was tried.
+        /// The attempted action.
         action: String,
-        /// What happened.
+        /// The reason.
         reason: String,
     },
     /// Another answer.
     #[error("cannot {action}: {answer}")]
     Refused {
-        /// What was tried.
+        /// The attempted action.
         action: String,
         /// The API server's words.
         answer: String,
     },
-    /// There is nothing to ask.
+    /// The Secret holds no ring.
     #[error("there is no ring in Secret {0}: nothing to rotate or revoke")]
     NoRing(NamespacedName),
     /// Others wrote the Secret again and again.
@@ -57,7 +57,7 @@ pub enum InspectError {
     Contended(NamespacedName),
 }
 
-/// The questions that are asked here.
+/// The reads and writes of this module.
 pub(crate) struct Cluster(Client);
 
 impl Cluster {

@@ -1,4 +1,4 @@
-//! One configuration beside the ring.
+//! Compares one configuration with the ring.
 
 use std::collections::BTreeSet;
 
@@ -108,7 +108,7 @@ impl Entry {
     }
 }
 
-/// Who last wrote something with a `caBundle` in it.
+/// The field manager that last wrote a `caBundle`.
 fn writer(object: &DynamicObject) -> Option<String> {
     let wrote = |entry: &&ManagedFieldsEntry| {
         entry.fields_v1.as_ref().is_some_and(|fields| has_key(&fields.0, "f:caBundle"))

@@ -1,4 +1,4 @@
-//! What was found, as plain values. No keys, no certificates.
+//! The report of an inspection, without keys and certificates.
 
 use std::time::SystemTime;
 
@@ -9,17 +9,17 @@ use crate::{NamespacedName, RegistrationName, Role};
 pub struct InspectReport {
     /// The Secret that was read.
     pub secret: NamespacedName,
-    /// What is in it.
+    /// Its content.
     pub ring: RingState,
     /// The ring's `caBundle`, in PEM; empty without a ring.
     pub bundle: String,
     /// Each configuration.
     pub registrations: Vec<RegistrationReport>,
-    /// What could not be looked at, and which right is missing.
+    /// Objects that could not be read, with the missing right.
     pub notes: Vec<String>,
 }
 
-/// What the Secret holds.
+/// The content of the Secret.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RingState {
@@ -27,7 +27,7 @@ pub enum RingState {
     Absent,
     /// It cannot be used: which field is wrong, and how.
     Unreadable(String),
-    /// A newer version wrote it; what is understood of it.
+    /// A newer version wrote it; the report has the parts that this version can read.
     Newer(Option<RingReport>),
     /// A ring.
     Known(RingReport),
@@ -42,9 +42,9 @@ pub struct RingReport {
     pub generation: u64,
     /// When the next rotation is planned.
     pub due: SystemTime,
-    /// Somebody asked for a rotation that did not come yet.
+    /// Whether a requested rotation is not done yet.
     pub rotation_asked: bool,
-    /// Somebody asked for a revocation that did not come yet.
+    /// Whether a requested revocation is not done yet.
     pub revocation_asked: bool,
     /// Every CA.
     pub authorities: Vec<AuthorityReport>,
@@ -55,15 +55,15 @@ pub struct RingReport {
 pub struct AuthorityReport {
     /// The first eight bytes of its SHA-256, in hexadecimal digits.
     pub id: String,
-    /// What it is there for.
+    /// Its role.
     pub role: Role,
     /// Its name.
     pub subject: String,
     /// The end of its validity.
     pub not_after: SystemTime,
-    /// Since when every API server is taken to know it.
+    /// Since when every API server knows it.
     pub held_since: Option<SystemTime>,
-    /// When a retired or foreign one may go.
+    /// When a retired or foreign CA may be removed.
     pub trusted_until: Option<SystemTime>,
     /// The predecessor that cross-signed it.
     pub crossed_by: Option<String>,
@@ -72,15 +72,15 @@ pub struct AuthorityReport {
 /// One configuration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RegistrationReport {
-    /// Which.
+    /// Its name.
     pub registration: RegistrationName,
-    /// Whose `caBundle` was looked at.
+    /// The entries with a `caBundle`.
     pub entries: Vec<EntryReport>,
     /// The generation that its annotation names.
     pub generation: Option<u64>,
-    /// Who last wrote a `caBundle`, by `managedFields`.
+    /// The field manager that last wrote a `caBundle`.
     pub written_by: Option<String>,
-    /// What is not as the ring would have it; empty when in sync.
+    /// The differences from the ring; empty when in sync.
     pub differences: Vec<String>,
 }
 

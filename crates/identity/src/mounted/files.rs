@@ -1,4 +1,4 @@
-//! What is in the files now.
+//! Reads the files.
 
 use std::fs::File;
 use std::io::{self, ErrorKind, Read};
@@ -8,8 +8,8 @@ use zeroize::Zeroizing;
 
 use super::MountedFiles;
 
-/// The contents of the files at about one moment; not necessarily of one generation. No `Debug`: it holds a key, and
-/// where one file has everything, each of the three does.
+/// The contents of the files at about one moment; not necessarily of one generation. No `Debug`: it holds a key,
+/// and all three fields do when one file has everything.
 #[derive(Clone, PartialEq)]
 pub(super) struct Content {
     pub(super) certificate: Zeroizing<String>,
@@ -18,7 +18,7 @@ pub(super) struct Content {
 }
 
 impl Content {
-    /// What cannot be read is named, with the operating system's reason.
+    /// The error names the file that cannot be read, with the operating system's reason.
     pub(super) fn read(folder: &Path, files: &MountedFiles) -> Result<Self, String> {
         let failed = |name: &str, error: &io::Error| match error.kind() {
             ErrorKind::NotFound => format!("{name} is missing"),

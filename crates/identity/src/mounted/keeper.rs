@@ -1,4 +1,4 @@
-//! Which of the pairs seen is presented.
+//! Decides which pair is presented.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use vestibule_pki::{Bundle, Leaf, describe, verify};
 use super::MountedFiles;
 use super::files::Content;
 
-/// Remembers what was seen, to tell what is new from what is known, and what is on its way from what stays.
+/// Remembers the last reads, to tell a new pair from a known one, and a settled file from one that is being written.
 #[derive(Default)]
 pub(super) struct Keeper {
     last: Option<Result<Content, String>>,
@@ -22,16 +22,16 @@ pub(super) struct Kept {
     pub(super) ca_bundle: Option<Arc<str>>,
     /// The end of each CA of the bundle.
     pub(super) authorities: Vec<UnixTime>,
-    /// Why clients might not accept it.
+    /// The reason why clients might refuse it.
     pub(super) doubt: Option<String>,
 }
 
-/// What one look came to.
+/// The result of one read.
 #[derive(Default)]
 pub(super) struct Look {
     pub(super) adopted: Option<Kept>,
-    pub(super) trouble: Option<String>,
-    /// The files were the same at the look before: whoever writes them is not just at it.
+    pub(super) problem: Option<String>,
+    /// The files are unchanged since the read before, so they are not being written now.
     pub(super) settled: bool,
 }
 
@@ -51,16 +51,16 @@ impl Keeper {
         if known && let Some(kept) = kept {
             let end = expired.then(|| format!("{} has expired", files.certificate));
             self.last = Some(content);
-            return Look { trouble: end.or_else(|| kept.doubt.clone()), settled, adopted: None };
+            return Look { problem: end.or_else(|| kept.doubt.clone()), settled, adopted: None };
         }
         let found = match &content {
             Ok(content) => judge(content, files, name, now),
             Err(reason) => Err(reason.clone()),
         };
-        let (adopted, trouble) = match found {
+        let (adopted, problem) = match found {
             Err(reason) => (None, Some(reason)),
             // A pair that clients may refuse is better than none, and worse than one that they take. Where that one is
-            // in doubt too, whoever keeps the files means the newer.
+            // in doubt too, the newer is presented.
             Ok(found) if found.doubt.is_some() && !expired && !doubted => (None, found.doubt),
             Ok(found) => {
                 let doubt = found.doubt.clone();
@@ -71,7 +71,7 @@ impl Keeper {
             self.adopted = content.as_ref().ok().cloned();
         }
         self.last = Some(content);
-        Look { adopted, trouble, settled }
+        Look { adopted, problem, settled }
     }
 }
 

@@ -27,11 +27,11 @@ pub(super) struct Shaken {
     pub(super) chain: Vec<CertificateDer<'static>>,
     pub(super) tls: Option<&'static str>,
     pub(super) asks_for_certificate: bool,
-    pub(super) trouble: Option<Trouble>,
+    pub(super) error: Option<HandshakeError>,
 }
 
 /// Why it did not come to an end.
-pub(super) enum Trouble {
+pub(super) enum HandshakeError {
     /// The server closed the connection or went silent.
     Broken(io::Error),
     /// Its first bytes are no TLS.
@@ -57,10 +57,10 @@ pub(super) fn shake(
         ClientConnection::new(Arc::new(config(&recorder)?), name).map_err(io::Error::other)?;
     let deadline = Instant::now() + timeout;
     let mut wire = Wire { stream: TcpStream::connect_timeout(&address, timeout)?, deadline };
-    let trouble = converse(&mut connection, &mut wire).err();
+    let error = converse(&mut connection, &mut wire).err();
     let tls = connection.protocol_version().and_then(version);
     let seen = std::mem::take(&mut *recorder.lock());
-    Ok(Shaken { chain: seen.chain, tls, asks_for_certificate: seen.asked, trouble })
+    Ok(Shaken { chain: seen.chain, tls, asks_for_certificate: seen.asked, error })
 }
 
 fn config(recorder: &Arc<Recorder>) -> Result<ClientConfig, io::Error> {
@@ -76,7 +76,7 @@ fn config(recorder: &Arc<Recorder>) -> Result<ClientConfig, io::Error> {
     Ok(config)
 }
 
-fn converse(connection: &mut ClientConnection, wire: &mut Wire) -> Result<(), Trouble> {
+fn converse(connection: &mut ClientConnection, wire: &mut Wire) -> Result<(), HandshakeError> {
     flush(connection, wire)?;
     wire.first_bytes()?;
     while connection.is_handshaking() {
@@ -90,23 +90,23 @@ fn converse(connection: &mut ClientConnection, wire: &mut Wire) -> Result<(), Tr
     wire.deadline = wire.deadline.min(Instant::now() + SECOND_THOUGHTS);
     loop {
         match receive(connection, wire) {
-            Ok(0) | Err(Trouble::Broken(_)) => return Ok(()),
+            Ok(0) | Err(HandshakeError::Broken(_)) => return Ok(()),
             Ok(_) => {}
-            Err(Trouble::Alert(alert)) => return Err(Trouble::Alert(alert)),
+            Err(HandshakeError::Alert(alert)) => return Err(HandshakeError::Alert(alert)),
             Err(_) => return Ok(()),
         }
     }
 }
 
-fn flush(connection: &mut ClientConnection, wire: &mut Wire) -> Result<(), Trouble> {
+fn flush(connection: &mut ClientConnection, wire: &mut Wire) -> Result<(), HandshakeError> {
     while connection.wants_write() {
-        connection.write_tls(wire).map_err(Trouble::Broken)?;
+        connection.write_tls(wire).map_err(HandshakeError::Broken)?;
     }
     Ok(())
 }
 
-fn receive(connection: &mut ClientConnection, wire: &mut Wire) -> Result<usize, Trouble> {
-    let count = connection.read_tls(wire).map_err(Trouble::Broken)?;
+fn receive(connection: &mut ClientConnection, wire: &mut Wire) -> Result<usize, HandshakeError> {
+    let count = connection.read_tls(wire).map_err(HandshakeError::Broken)?;
     let state = match connection.process_new_packets() {
         Ok(state) => state,
         Err(error) => {
@@ -118,7 +118,7 @@ fn receive(connection: &mut ClientConnection, wire: &mut Wire) -> Result<usize, 
     let mut rest = vec![0; state.plaintext_bytes_to_read()];
     let _unread = connection.reader().read(&mut rest);
     if count == 0 && connection.is_handshaking() {
-        return Err(Trouble::Broken(io::ErrorKind::UnexpectedEof.into()));
+        return Err(HandshakeError::Broken(io::ErrorKind::UnexpectedEof.into()));
     }
     Ok(if state.peer_has_closed() { 0 } else { count })
 }
@@ -136,7 +136,7 @@ impl Wire {
     }
 
     /// rustls tells one kind of rubbish from another no better than we can here.
-    fn first_bytes(&mut self) -> Result<(), Trouble> {
+    fn first_bytes(&mut self) -> Result<(), HandshakeError> {
         const HANDSHAKE: u8 = 22;
         const ALERT: u8 = 21;
         let mut bytes = [0; 5];
@@ -144,11 +144,11 @@ impl Wire {
             .left()
             .and_then(|left| self.stream.set_read_timeout(Some(left)))
             .and_then(|()| self.stream.peek(&mut bytes))
-            .map_err(Trouble::Broken)?;
+            .map_err(HandshakeError::Broken)?;
         match bytes.first() {
-            _ if count == 0 => Err(Trouble::Broken(io::ErrorKind::UnexpectedEof.into())),
+            _ if count == 0 => Err(HandshakeError::Broken(io::ErrorKind::UnexpectedEof.into())),
             Some(&(HANDSHAKE | ALERT)) => Ok(()),
-            _ => Err(Trouble::Plain { http: bytes.starts_with(b"HTTP") }),
+            _ => Err(HandshakeError::Plain { http: bytes.starts_with(b"HTTP") }),
         }
     }
 }
@@ -171,7 +171,7 @@ impl Write for Wire {
     }
 }
 
-impl From<Error> for Trouble {
+impl From<Error> for HandshakeError {
     fn from(error: Error) -> Self {
         match error {
             Error::AlertReceived(AlertDescription::ProtocolVersion)

@@ -6,14 +6,14 @@ use std::time::{Duration, Instant};
 const FIRST: Duration = Duration::from_millis(500);
 const LONGEST: Duration = Duration::from_secs(30);
 
-/// When the next attempt at something may be made. After failures it takes longer each time.
+/// The time of the next attempt. The pause grows with each failure.
 #[derive(Default)]
 pub(super) struct Backoff {
     failures: u32,
     until: Option<Instant>,
-    /// The pause is there to get out of step with others, whatever happens meanwhile.
+    /// The pause avoids a race between replicas, so an event does not end it.
     is_race: bool,
-    /// It has not worked since it failed: so it is until the next attempt has, although that may be made.
+    /// The last attempt failed. This stays set until an attempt succeeds.
     is_failing: bool,
 }
 
@@ -30,48 +30,48 @@ impl Backoff {
         self.until
     }
 
-    /// What failed may be mended by time: half a second, then twice as long each time.
+    /// A failure that may pass by itself: 0.5 s, doubled each time up to 30 s.
     pub(super) fn failed(&mut self, now: Instant) {
         let pause = FIRST.saturating_mul(1 << self.failures.min(6)).min(LONGEST);
         self.failures += 1;
         (self.until, self.is_race, self.is_failing) = (Some(now + pause), false, true);
     }
 
-    /// What was refused is refused again until somebody does something; but a new installation gets its rights late.
+    /// A refusal that the operator has to resolve: starts at 2 s, because a new installation may get its rights a little later.
     pub(super) fn refused(&mut self, now: Instant) {
         self.failures = self.failures.max(2);
         self.failed(now);
     }
 
-    /// Somebody else was first, and perhaps the same one will be again: apart from each other at random.
-    pub(super) fn outrun(&mut self, now: Instant) {
+    /// Another replica wrote first: pauses for a random time, so that the next attempts do not collide.
+    pub(super) fn lost_race(&mut self, now: Instant) {
         self.failures += 1;
         let longest = Duration::from_millis(50).saturating_mul(1 << self.failures.min(5));
-        (self.until, self.is_race) = (Some(now + chance(longest)), true);
+        (self.until, self.is_race) = (Some(now + random_below(longest)), true);
     }
 
-    /// Something happened to the object that may have removed the cause.
-    pub(super) fn stirred(&mut self) {
+    /// An event of the object may have removed the cause, so the next attempt may be made at once.
+    pub(super) fn object_changed(&mut self) {
         if !self.is_race {
             *self = Self { is_failing: self.is_failing, ..Self::default() };
         }
     }
 
-    /// It worked.
+    /// The attempt succeeded.
     pub(super) fn clear(&mut self) {
         *self = Self::default();
     }
 }
 
-/// How often something had to be repaired of late: others that write the same field again and again are not raced.
+/// Slows repairs down when another program writes the same field again and again.
 #[derive(Default)]
-pub(super) struct Quarrel {
+pub(super) struct RepairThrottle {
     repairs: u32,
     last: Option<Instant>,
 }
 
-impl Quarrel {
-    /// So many go at once. With those that follow, a minute has fifteen.
+impl RepairThrottle {
+    /// The first three repairs are made at once; after that one in 5 s, so at most 15 in a minute.
     const PATIENCE: u32 = 4;
     const PAUSE: Duration = Duration::from_secs(5);
     const FORGOTTEN: Duration = Duration::from_secs(20);
@@ -96,8 +96,7 @@ impl Quarrel {
     }
 }
 
-/// Claims to the entries of another version: while one of its replicas is left to object, each is made later than the one
-/// before.
+/// The pauses between claims to the entries of another version. They grow while a replica of it objects.
 #[derive(Default)]
 pub(super) struct Claims {
     made: u32,
@@ -109,7 +108,7 @@ impl Claims {
         self.next.is_none_or(|next| next <= now)
     }
 
-    /// One is made that will have stood long enough after `hold`.
+    /// Records a claim, which may be acted on after `hold`.
     pub(super) fn made(&mut self, now: Instant, hold: Duration) {
         self.made = self.made.saturating_add(1);
         self.next = Some(now + hold.saturating_mul(1 << self.made.min(2)));
@@ -117,12 +116,12 @@ impl Claims {
 }
 
 /// A random span below this one.
-pub(super) fn chance(below: Duration) -> Duration {
-    below.mul_f64(fraction())
+pub(super) fn random_below(below: Duration) -> Duration {
+    below.mul_f64(random_fraction())
 }
 
-/// At random in `0..1`. Nothing secret hangs on it.
-pub(super) fn fraction() -> f64 {
+/// A random number in `0..1`, not for secrets.
+pub(super) fn random_fraction() -> f64 {
     let bits = RandomState::new().hash_one(0_u8);
     f64::from(u32::try_from(bits >> 32).unwrap_or_default()) / (f64::from(u32::MAX) + 1.0)
 }
@@ -142,7 +141,7 @@ mod tests {
             assert!(!backoff.allows(start + pause - Duration::from_millis(1)));
             assert!(backoff.allows(start + pause));
         }
-        backoff.stirred();
+        backoff.object_changed();
         assert!(backoff.allows(start));
         for seconds in [2, 4, 8, 16, 30, 30] {
             backoff.refused(start);
@@ -155,41 +154,41 @@ mod tests {
     fn an_event_does_not_end_the_pause_of_who_was_outrun() {
         let start = Instant::now();
         let mut backoff = Backoff::default();
-        backoff.outrun(start);
+        backoff.lost_race(start);
         let end = backoff.end();
-        backoff.stirred();
+        backoff.object_changed();
         assert_eq!(backoff.end(), end);
         assert!(backoff.allows(start + Duration::from_millis(100)), "short at first");
     }
 
     #[test]
     fn a_quarrel_is_slow_and_never_given_up() {
-        let mut quarrel = Quarrel::default();
+        let mut repair_throttle = RepairThrottle::default();
         let mut now = Instant::now();
-        for _ in 0..Quarrel::PATIENCE {
-            assert!(quarrel.allows(now), "the first repairs go at once");
-            quarrel.repaired(now);
+        for _ in 0..RepairThrottle::PATIENCE {
+            assert!(repair_throttle.allows(now), "the first repairs go at once");
+            repair_throttle.repaired(now);
         }
         for _ in 0..100 {
-            assert!(!quarrel.allows(now));
-            now += Quarrel::PAUSE;
-            assert!(quarrel.allows(now));
-            quarrel.repaired(now);
+            assert!(!repair_throttle.allows(now));
+            now += RepairThrottle::PAUSE;
+            assert!(repair_throttle.allows(now));
+            repair_throttle.repaired(now);
         }
-        now += Quarrel::FORGOTTEN;
-        quarrel.repaired(now);
-        assert!(quarrel.allows(now), "forgotten after a while");
+        now += RepairThrottle::FORGOTTEN;
+        repair_throttle.repaired(now);
+        assert!(repair_throttle.allows(now), "forgotten after a while");
     }
 
     /// Case F17: each reset is answered within five seconds, and no minute has more than fifteen answers.
     #[test]
     fn whoever_resets_every_second_is_answered_fifteen_times_a_minute_at_most() {
-        let (mut quarrel, start) = (Quarrel::default(), Instant::now());
+        let (mut repair_throttle, start) = (RepairThrottle::default(), Instant::now());
         let repaired = (0..600).filter(|second| {
             let now = start + Duration::from_secs(*second);
-            let allowed = quarrel.allows(now);
+            let allowed = repair_throttle.allows(now);
             if allowed {
-                quarrel.repaired(now);
+                repair_throttle.repaired(now);
             }
             allowed
         });
@@ -201,7 +200,7 @@ mod tests {
 
     #[test]
     fn chance_stays_below_its_limit_and_moves() {
-        let spans: Vec<_> = (0..50).map(|_| chance(Duration::from_secs(1))).collect();
+        let spans: Vec<_> = (0..50).map(|_| random_below(Duration::from_secs(1))).collect();
         assert!(spans.iter().all(|span| *span < Duration::from_secs(1)));
         assert!(spans.windows(2).any(|pair| pair[0] != pair[1]));
     }

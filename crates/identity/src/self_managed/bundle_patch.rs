@@ -1,19 +1,19 @@
-//! The one write that a configuration gets from us.
+//! The patch that writes a bundle.
 
 use k8s_openapi::ByteString;
 use serde_json::{Value, json};
 use vestibule_pki::ring::Mark;
 
 use super::entries::escape;
-use super::registration::Sight;
+use super::registration::ConfigSnapshot;
 use crate::registration::{GENERATION, LINEAGE};
 
-/// A JSON Patch that brings the bundle and the mark into the configuration exactly as it was seen: it fails with 409 on
-/// any other version. It owns nothing but `caBundle` and two annotations, so that the next apply of whoever owns the
-/// entries meets no conflict. [`None`] if there is nothing to write.
-pub(super) fn bundle_patch(sight: &Sight, bundle: &str, mark: Mark) -> Option<Value> {
+/// A JSON Patch that writes the bundle and the mark into the version of the configuration that was read; on any other version
+/// it fails with 409. It writes only `caBundle` and two annotations, so a server-side apply of the entries by another field
+/// manager does not conflict. [`None`] if there is nothing to write.
+pub(super) fn bundle_patch(snapshot: &ConfigSnapshot, bundle: &str, mark: Mark) -> Option<Value> {
     let mut operations = Vec::new();
-    for entry in sight.entries.iter().filter(|entry| entry.bytes != bundle.as_bytes()) {
+    for entry in snapshot.entries.iter().filter(|entry| entry.bytes != bundle.as_bytes()) {
         operations.extend(
             entry.signs.iter().map(|(path, value)| json!({ "op": "test", "path": path, "value": value })),
         );
@@ -21,16 +21,16 @@ pub(super) fn bundle_patch(sight: &Sight, bundle: &str, mark: Mark) -> Option<Va
         operations
             .push(json!({ "op": "add", "path": path, "value": ByteString(bundle.as_bytes().to_vec()) }));
     }
-    if sight.mark != Some(mark) {
-        operations.extend(annotate(sight.annotated, mark));
+    if snapshot.mark != Some(mark) {
+        operations.extend(annotate(snapshot.annotated, mark));
     }
-    (!operations.is_empty()).then(|| over(sight, operations))
+    (!operations.is_empty()).then(|| over(snapshot, operations))
 }
 
-/// The patch that does this to the object exactly as it was seen.
-pub(super) fn over(sight: &Sight, mut operations: Vec<Value>) -> Value {
+/// The patch with these operations and a precondition on the version that was read.
+pub(super) fn over(snapshot: &ConfigSnapshot, mut operations: Vec<Value>) -> Value {
     let precondition =
-        json!({ "op": "replace", "path": "/metadata/resourceVersion", "value": sight.version });
+        json!({ "op": "replace", "path": "/metadata/resourceVersion", "value": snapshot.version });
     operations.insert(0, precondition);
     Value::Array(operations)
 }
@@ -60,7 +60,7 @@ mod tests {
 
     const MARK: Mark = Mark { lineage: Lineage(255), generation: 7 };
 
-    fn sight(bundles: &[&str], mark: Option<Mark>, annotated: bool) -> Sight {
+    fn snapshot(bundles: &[&str], mark: Option<Mark>, annotated: bool) -> ConfigSnapshot {
         let entry = |(index, bundle): (usize, &&str)| Entry {
             place: format!("/webhooks/{index}/clientConfig"),
             signs: vec![(format!("/webhooks/{index}/name"), json!("a"))],
@@ -68,14 +68,14 @@ mod tests {
             bytes: bundle.as_bytes().to_vec(),
             bundle: Bundle::read(bundle.as_bytes()),
         };
-        Sight {
+        ConfigSnapshot {
             version: "5".to_owned(),
             uid: None,
             entries: bundles.iter().enumerate().map(entry).collect(),
             held: Default::default(),
             mark,
             written: None,
-            stood: None,
+            unchanged_since: None,
             annotated,
             other_manager: None,
         }
@@ -83,13 +83,13 @@ mod tests {
 
     #[test]
     fn nothing_is_written_where_nothing_differs() {
-        assert_eq!(bundle_patch(&sight(&["pem", "pem"], Some(MARK), true), "pem", MARK), None);
-        assert_eq!(bundle_patch(&sight(&[], Some(MARK), true), "pem", MARK), None);
+        assert_eq!(bundle_patch(&snapshot(&["pem", "pem"], Some(MARK), true), "pem", MARK), None);
+        assert_eq!(bundle_patch(&snapshot(&[], Some(MARK), true), "pem", MARK), None);
     }
 
     #[test]
     fn only_what_differs_is_written_over_the_version_that_was_seen() {
-        let patch = bundle_patch(&sight(&["pem", "old"], Some(MARK), true), "pem", MARK).unwrap();
+        let patch = bundle_patch(&snapshot(&["pem", "old"], Some(MARK), true), "pem", MARK).unwrap();
         assert_eq!(
             patch,
             json!([
@@ -102,7 +102,7 @@ mod tests {
 
     #[test]
     fn annotations_are_added_to_those_of_others() {
-        let patch = bundle_patch(&sight(&[], None, true), "pem", MARK).unwrap();
+        let patch = bundle_patch(&snapshot(&[], None, true), "pem", MARK).unwrap();
         assert_eq!(
             patch,
             json!([
@@ -111,7 +111,7 @@ mod tests {
                 { "op": "add", "path": "/metadata/annotations/vestibule.dev~1ca-lineage", "value": "00000000000000ff" },
             ])
         );
-        let patch = bundle_patch(&sight(&[], None, false), "pem", MARK).unwrap();
+        let patch = bundle_patch(&snapshot(&[], None, false), "pem", MARK).unwrap();
         assert_eq!(patch[1]["path"], "/metadata/annotations");
         assert_eq!(patch[1]["value"].as_object().unwrap().len(), 2);
     }

@@ -1,4 +1,4 @@
-//! What a registered object holds besides our `caBundle`, and the writes that change it.
+//! The entries that a registered object holds, and the patches that change them.
 
 use std::collections::BTreeSet;
 
@@ -6,25 +6,25 @@ use k8s_openapi::ByteString;
 use kube::api::DynamicObject;
 use serde_json::{Map, Value, json};
 
-use super::registration::{is_ours, owns_field};
+use super::managed_fields::{is_ours, owns_field};
 use crate::desired::name_of;
 use crate::{Desired, RegistrationKind};
 
-/// Whose entries they are: a hash of what that version wants, and the names of what it wrote.
+/// The owner of the entries: a hash of its desired entries, and the names of the entries it wrote.
 const ENTRIES: &str = "vestibule.dev/entries";
-/// The hash of a version that wants to write its own, if nobody of the former one is left.
+/// The claim: the hash of a version that will write its entries if no replica of the owner objects.
 const CLAIM: &str = "vestibule.dev/entries-claim";
 
-/// What an object holds, at one version of it.
+/// The entries of an object at one resourceVersion.
 #[derive(Default)]
-pub(super) struct Held {
+pub(super) struct StoredEntries {
     /// The version of the program that wrote the entries; [`None`] if they never were, or the annotation is gone.
     pub(super) owner: Option<Owner>,
-    /// The hash of whoever wants to own them.
+    /// The hash of the claiming version.
     pub(super) claim: Option<String>,
-    /// The list, or the conversion; as it is.
+    /// The stored list, or the stored conversion.
     value: Option<Value>,
-    /// The fields of entries that are ours alone: their names, and the fields'.
+    /// The fields that only our field managers own: entry name and field name.
     fields: BTreeSet<(String, String)>,
 }
 
@@ -33,7 +33,7 @@ pub(super) struct Owner {
     names: Vec<String>,
 }
 
-impl Held {
+impl StoredEntries {
     pub(super) fn see(kind: RegistrationKind, object: &DynamicObject) -> Self {
         let annotation = |key| object.metadata.annotations.as_ref()?.get(key);
         let value = object.data.pointer(pointer(kind)).cloned();
@@ -47,7 +47,7 @@ impl Held {
         }
     }
 
-    /// Whether something that is desired is not there at all. What others changed of it is theirs.
+    /// Whether a desired entry is missing. Changes of other programs to an existing entry stay.
     pub(super) fn lacks(&self, desired: &Desired) -> bool {
         match desired.registration().kind {
             RegistrationKind::CustomResource => {
@@ -58,7 +58,8 @@ impl Held {
         }
     }
 
-    /// The operations that write what is missing, with its bundle; of another version's entries, also what differs.
+    /// The operations that write the missing entries with their bundle; if another version owns the entries, also the ones that
+    /// differ.
     pub(super) fn write(&self, desired: &Desired, bundle: &str) -> Vec<Value> {
         let is_owner = self.owner.as_ref().is_some_and(|owner| owner.hash == desired.hash());
         let mut operations = match desired.registration().kind {
@@ -94,12 +95,12 @@ impl Held {
         }
         let list = self.value.iter().filter_map(Value::as_array).flatten();
         let mut names: Vec<_> = list.map(name_of).collect();
-        // From the last one on, so that places stay what they are.
+        // From the last index on, so that the other indexes stay valid.
         for index in self.left_over(desired).into_iter().rev().filter(|_| !is_owner) {
             operations.push(json!({ "op": "remove", "path": format!("/webhooks/{index}") }));
             names.remove(index);
         }
-        // The API server calls them in their order: each stands before those that are to come after it.
+        // The API server calls entries in their order, so each is inserted before the entries that follow it.
         for (position, missing) in desired.entries().iter().enumerate() {
             let name = name_of(missing);
             if names.contains(&name) {
@@ -115,7 +116,7 @@ impl Held {
         operations
     }
 
-    /// What a new version wants otherwise; what nobody but an earlier one wanted goes.
+    /// The operations that change an entry to the new version; fields that only an earlier version of ours wrote are removed.
     fn change(&self, index: usize, present: &Value, entry: &Value) -> Vec<Value> {
         let (Some(present), Some(entry)) = (present.as_object(), entry.as_object()) else {
             return Vec::new();
@@ -134,7 +135,7 @@ impl Held {
         written.chain(old.map(|field| json!({ "op": "remove", "path": path(field) }))).collect()
     }
 
-    /// Where entries are that an earlier version wrote and this one does not want.
+    /// The indexes of entries that an earlier version wrote and this one does not want.
     fn left_over(&self, desired: &Desired) -> BTreeSet<usize> {
         let names = self.owner.iter().flat_map(|owner| &owner.names);
         let unwanted = names.filter(|name| !desired.names().any(|wanted| wanted == **name));

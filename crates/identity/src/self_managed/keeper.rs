@@ -1,4 +1,4 @@
-//! The task that keeps the ring, and what it shares with handshakes.
+//! The main task, and the state that it shares with handshakes.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -10,20 +10,20 @@ use tokio::sync::{mpsc, watch};
 use vestibule_pki::Leaf;
 use vestibule_pki::ring::Moment;
 
-use super::conversation::{Conversation, Purpose};
-use super::state::{Deed, State};
-use super::telling::Teller;
-use super::watches::News;
+use super::api_client::{ApiClient, Purpose};
+use super::notices::Notifier;
+use super::state::{Operation, State};
+use super::watches::WatchEvent;
 use crate::{Observer, Status};
 
-/// After an error of ours.
+/// The pause after a panic.
 const REST: Duration = Duration::from_secs(1);
 
-/// What the task and handshakes share. The lock is held for microseconds, never over I/O.
+/// The state that the task and handshakes share. The lock is held for microseconds, never during I/O.
 pub(super) struct Shared {
     state: Mutex<State>,
-    teller: Mutex<Teller>,
-    /// Called without a lock: it may ask back.
+    notifier: Mutex<Notifier>,
+    /// Called without the lock, because it may ask for the status.
     observer: Option<Arc<dyn Observer>>,
     presented: ArcSwapOption<Presented>,
     is_ready: watch::Sender<bool>,
@@ -32,15 +32,15 @@ pub(super) struct Shared {
 
 struct Presented {
     leaf: Arc<Leaf>,
-    /// From then on a handshake renews it, if the task did not.
+    /// From then on a handshake renews the leaf if the task did not.
     overdue: Instant,
 }
 
 impl Shared {
-    pub(super) fn new(state: State, teller: Teller, observer: Option<Arc<dyn Observer>>) -> Self {
+    pub(super) fn new(state: State, notifier: Notifier, observer: Option<Arc<dyn Observer>>) -> Self {
         Self {
             state: Mutex::new(state),
-            teller: Mutex::new(teller),
+            notifier: Mutex::new(notifier),
             observer,
             presented: ArcSwapOption::empty(),
             is_ready: watch::Sender::new(false),
@@ -72,7 +72,7 @@ impl Shared {
         lock(&self.state).serving(Instant::now());
     }
 
-    /// After this has returned no write is decided on any more, and one that is under way is given up.
+    /// After this returns no further write begins, and a write in progress is cancelled.
     pub(super) fn draining(&self) {
         lock(&self.state).draining();
         self.is_draining.send_replace(true);
@@ -93,40 +93,40 @@ impl Shared {
         self.presented.store(Some(Arc::new(Presented { leaf: Arc::clone(leaf), overdue })));
     }
 
-    /// Changes the state, then tells what came of it, outside the lock.
+    /// Changes the state, then sends its notices without the lock.
     fn with_state<T>(&self, change: impl FnOnce(&mut State, Moment, Instant) -> T) -> T {
-        let (outcome, tales) = {
+        let (outcome, notices) = {
             let (mut state, now) = (lock(&self.state), now());
             let outcome = change(&mut state, now, Instant::now());
             let ready = state.waiting_for(now).is_none();
             self.is_ready.send_if_modified(|is_ready| std::mem::replace(is_ready, ready) != ready);
-            (outcome, std::mem::take(&mut state.tales))
+            (outcome, std::mem::take(&mut state.notices))
         };
-        for tale in tales {
-            let happening = tale.happening.clone();
-            lock(&self.teller).tell(tale);
-            if let (Some(observer), Some(happening)) = (&self.observer, happening) {
-                // The hook of the process tells of it; handshakes and the ring have nothing to do with it.
-                let _ = catch_unwind(AssertUnwindSafe(|| observer.happened(&happening)));
+        for notice in notices {
+            let event = notice.event.clone();
+            lock(&self.notifier).tell(notice);
+            if let (Some(observer), Some(event)) = (&self.observer, event) {
+                // The process's panic hook reports a panic of the observer; it must not stop the ring.
+                let _ = catch_unwind(AssertUnwindSafe(|| observer.happened(&event)));
             }
         }
         outcome
     }
 }
 
-/// The task.
+/// The main task.
 pub(super) struct Keeper {
     shared: Arc<Shared>,
-    conversation: Conversation,
-    inbox: mpsc::Receiver<News>,
+    api_client: ApiClient,
+    inbox: mpsc::Receiver<WatchEvent>,
 }
 
 impl Keeper {
-    pub(super) fn new(shared: Arc<Shared>, conversation: Conversation, inbox: mpsc::Receiver<News>) -> Self {
-        Self { shared, conversation, inbox }
+    pub(super) fn new(shared: Arc<Shared>, api_client: ApiClient, inbox: mpsc::Receiver<WatchEvent>) -> Self {
+        Self { shared, api_client, inbox }
     }
 
-    /// Works, come what may: a leaf outlasts an error of ours only if somebody goes on.
+    /// Runs for ever, also after a panic: otherwise the leaf would expire.
     pub(super) async fn keep(mut self) {
         while AssertUnwindSafe(self.work()).catch_unwind().await.is_err() {
             tokio::time::sleep(REST).await;
@@ -134,14 +134,14 @@ impl Keeper {
         }
     }
 
-    /// Does one thing after the other, each decided on all that is known by then.
+    /// Performs one operation after the other, each decided on the latest state.
     async fn work(&mut self) {
         loop {
             while let Ok(news) = self.inbox.try_recv() {
-                self.shared.with_state(|state, now, _| state.heard(news, now));
+                self.shared.with_state(|state, now, _| state.watch_event(news, now));
             }
             match self.shared.with_state(State::decide) {
-                Some(deed) => self.perform(deed).await,
+                Some(operation) => self.perform(operation).await,
                 None => self.wait().await,
             }
         }
@@ -150,7 +150,7 @@ impl Keeper {
     async fn wait(&mut self) {
         let pause = self.shared.with_state(|state, _, at| state.pause(at));
         if let Ok(Some(news)) = tokio::time::timeout(pause, self.inbox.recv()).await {
-            self.shared.with_state(|state, now, _| state.heard(news, now));
+            self.shared.with_state(|state, now, _| state.watch_event(news, now));
         }
     }
 
@@ -158,15 +158,15 @@ impl Keeper {
         lock(&self.shared.state).registrations.get(position).map(|watched| watched.path.clone())
     }
 
-    async fn perform(&self, deed: Deed) {
-        let (shared, api) = (&self.shared, &self.conversation);
-        match deed {
-            Deed::ReadRing => {
+    async fn perform(&self, operation: Operation) {
+        let (shared, api) = (&self.shared, &self.api_client);
+        match operation {
+            Operation::ReadRing => {
                 let path = lock(&shared.state).secret_path();
                 let answer = api.get(&path).await;
                 shared.with_state(|state, now, at| state.ring_answered(answer, now, at));
             }
-            Deed::WriteRing(mut write) => {
+            Operation::WriteRing(mut write) => {
                 let object = std::mem::take(&mut *write.object);
                 let answer = if write.creates {
                     let path = lock(&shared.state).secrets_path();
@@ -177,14 +177,14 @@ impl Keeper {
                 };
                 shared.with_state(|state, now, at| state.ring_write_answered(*write, answer, now, at));
             }
-            Deed::ReadConfiguration(position) => {
+            Operation::ReadConfiguration(position) => {
                 let Some(path) = self.path(position) else { return };
                 let answer = api.get(&path).await;
                 shared.with_state(|state, now, at| state.configuration_answered(position, answer, now, at));
             }
-            Deed::Publish { position, patch, purpose } => {
+            Operation::Publish { position, patch, purpose } => {
                 let Some(path) = self.path(position) else { return };
-                // Before a connection stands, for one, the patch is not sent yet, and is never sent then.
+                // A drain cancels a patch that is not sent yet, for example while it waits for a connection.
                 let given_up = async {
                     match purpose {
                         Purpose::Objection => std::future::pending().await,
@@ -199,7 +199,7 @@ impl Keeper {
                     }),
                 }
             }
-            Deed::Present(leaf) => {
+            Operation::Present(leaf) => {
                 shared.with_state(|state, now, at| shared.put(&leaf, state, now, at));
             }
         }

@@ -1,4 +1,4 @@
-//! What a registered configuration says about us.
+//! Reads our parts of a registered configuration.
 
 use std::collections::BTreeSet;
 
@@ -9,31 +9,31 @@ use serde_json::Value;
 use vestibule_pki::Bundle;
 use vestibule_pki::ring::{CaId, Lineage, Mark, Moment};
 
-use super::conversation::FIELD_MANAGERS;
-use super::entries::Held;
+use super::entries::StoredEntries;
+use super::managed_fields::{is_ours, owns_field};
 use crate::registration::{GENERATION, LINEAGE, Place};
 use crate::{NamespacedName, RegistrationKind, Settings};
 
-/// Which entries are ours: those of our Service, or of a URL to one of our names. Others are never touched.
-pub(super) struct Ours {
+/// Tells which entries are ours: entries that call our Service, or a URL with one of our names. Others are never changed.
+pub(super) struct EntryMatcher {
     service: Option<NamespacedName>,
     names: Vec<String>,
 }
 
-/// A configuration as it was at one version.
-pub(super) struct Sight {
+/// A configuration at one resourceVersion.
+pub(super) struct ConfigSnapshot {
     pub(super) version: String,
     pub(super) uid: Option<String>,
     pub(super) entries: Vec<Entry>,
-    pub(super) held: Held,
+    pub(super) held: StoredEntries,
     pub(super) mark: Option<Mark>,
-    /// When the mark was written, or without one, the object; by the API server's clock.
+    /// When the mark was written, or the object if it has no mark; by the API server's clock.
     pub(super) written: Option<Moment>,
-    /// Since when its entries have been ours alone, and so as we wrote them.
-    pub(super) stood: Option<Moment>,
-    /// Whether there are any annotations to add to.
+    /// Since when only our field managers own its bundles, which are therefore unchanged since then.
+    pub(super) unchanged_since: Option<Moment>,
+    /// Whether the object has annotations.
     pub(super) annotated: bool,
-    /// Who else last wrote it.
+    /// The last other field manager.
     pub(super) other_manager: Option<String>,
 }
 
@@ -41,33 +41,33 @@ pub(super) struct Sight {
 pub(super) struct Entry {
     /// JSON pointer to the object that holds the `caBundle`.
     pub(super) place: String,
-    /// What tells that the place is still the same one: pointers and values.
+    /// Pointers and values that a patch tests, so that it changes the right entry.
     pub(super) signs: Vec<(String, Value)>,
-    /// The way to its `caBundle` in `managedFields`.
+    /// The path of its `caBundle` in `managedFields`.
     pub(super) fields: Vec<String>,
-    /// The `caBundle` as it is.
+    /// The stored `caBundle`.
     pub(super) bytes: Vec<u8>,
     pub(super) bundle: Bundle,
 }
 
-impl Ours {
+impl EntryMatcher {
     pub(super) fn new(settings: &Settings) -> Self {
         Self { service: settings.service.clone(), names: settings.all_names() }
     }
 
-    /// What there is to know about this object.
-    pub(super) fn see(&self, kind: RegistrationKind, object: &DynamicObject) -> Sight {
+    /// The snapshot of this object.
+    pub(super) fn see(&self, kind: RegistrationKind, object: &DynamicObject) -> ConfigSnapshot {
         let metadata = &object.metadata;
         let mark = mark(metadata);
         let created = metadata.creation_timestamp.as_ref().and_then(moment);
         let entries = self.entries(kind, &object.data);
-        Sight {
+        ConfigSnapshot {
             version: metadata.resource_version.clone().unwrap_or_default(),
             uid: metadata.uid.clone(),
-            stood: stood(metadata, &entries),
+            unchanged_since: unchanged_since(metadata, &entries),
             other_manager: other_manager(metadata, &entries),
             entries,
-            held: Held::see(kind, object),
+            held: StoredEntries::see(kind, object),
             mark,
             written: if mark.is_some() { marked(metadata) } else { created },
             annotated: metadata.annotations.is_some(),
@@ -106,7 +106,7 @@ impl Ours {
     }
 }
 
-impl Sight {
+impl ConfigSnapshot {
     /// The CAs that every entry trusts; [`None`] without entries of ours.
     pub(super) fn bundle(&self) -> Option<BTreeSet<CaId>> {
         let sets = self
@@ -116,7 +116,7 @@ impl Sight {
         sets.reduce(|all, next| &all & &next)
     }
 
-    /// Whether an entry is not in the form that we would write its certificates in, or entries differ.
+    /// Whether entries differ, or one is not in the canonical PEM form.
     pub(super) fn is_untidy(&self) -> bool {
         let first = self.entries.first();
         self.entries
@@ -136,14 +136,15 @@ fn mark(metadata: &ObjectMeta) -> Option<Mark> {
     Some(Mark { lineage: Lineage(lineage), generation })
 }
 
-/// When our mark last changed: others may write the object as often as they like.
+/// When our mark last changed; other writes of the object do not count.
 fn marked(metadata: &ObjectMeta) -> Option<Moment> {
     let entries = metadata.managed_fields.iter().flatten().filter(|entry| owns_field(entry, &mark_fields()));
     entries.filter_map(|entry| moment(entry.time.as_ref()?)).max()
 }
 
-/// A field that others write becomes theirs: what is ours alone is as it was when we last wrote anything.
-fn stood(metadata: &ObjectMeta, entries: &[Entry]) -> Option<Moment> {
+/// The time of our last write, if only our field managers own the bundles and the mark: another writer would have become an
+/// owner.
+fn unchanged_since(metadata: &ObjectMeta, entries: &[Entry]) -> Option<Moment> {
     let ours = mark_fields();
     let fields = || entries.iter().map(|entry| entry.fields.as_slice()).chain([ours.as_slice()]);
     let owners = metadata.managed_fields.iter().flatten();
@@ -159,17 +160,7 @@ fn mark_fields() -> [String; 3] {
     ["f:metadata", "f:annotations", &format!("f:{GENERATION}")].map(ToOwned::to_owned)
 }
 
-/// Whether this is a manager of ours.
-pub(super) fn is_ours(entry: &ManagedFieldsEntry) -> bool {
-    entry.manager.as_deref().is_some_and(|manager| FIELD_MANAGERS.contains(&manager))
-}
-
-pub(super) fn owns_field(entry: &ManagedFieldsEntry, field: &[String]) -> bool {
-    let all = entry.fields_v1.as_ref().map(|fields| &fields.0);
-    all.and_then(|all| field.iter().try_fold(all, |fields, key| fields.get(key))).is_some()
-}
-
-/// Who besides us owns a `caBundle` of ours, else who else last wrote anything.
+/// The other field manager that owns one of our `caBundle`s, or else the last other field manager.
 fn other_manager(metadata: &ObjectMeta, entries: &[Entry]) -> Option<String> {
     let others = || {
         let managers = metadata.managed_fields.iter().flatten();

@@ -1,4 +1,4 @@
-//! The Secret of the ring, and what others keep in it.
+//! The Secret of the ring, with the fields of other programs.
 
 use std::collections::BTreeMap;
 
@@ -8,9 +8,9 @@ use vestibule_pki::ring::Ring;
 use zeroize::{Zeroize, Zeroizing};
 
 use crate::NamespacedName;
-use crate::request::requests;
+use crate::ring_annotations::requests;
 
-/// The Secret without the ring: what a write must keep. No `Debug`: others may keep secrets there.
+/// The Secret without the ring's fields, which a write must keep. No `Debug`: it may hold other secrets.
 pub(super) struct RingSecret {
     object: Secret,
 }
@@ -19,7 +19,7 @@ pub(super) struct RingSecret {
 pub(super) type Fields = BTreeMap<String, Zeroizing<Vec<u8>>>;
 
 impl RingSecret {
-    /// A Secret that is yet to be created.
+    /// A Secret that does not exist yet.
     pub(super) fn absent(name: &NamespacedName) -> Self {
         let mut object = Secret::default();
         object.metadata.name = Some(name.name.clone());
@@ -29,14 +29,14 @@ impl RingSecret {
         Self { object }
     }
 
-    /// Takes the ring's fields out.
+    /// Splits a Secret into the ring's fields and the rest.
     pub(super) fn read(answer: &[u8]) -> Option<(Self, Fields)> {
         let mut object: Secret = serde_json::from_slice(answer).ok()?;
         let data = object.data.take().unwrap_or_default();
         let (ours, others): (BTreeMap<_, _>, BTreeMap<_, _>) =
             data.into_iter().partition(|(field, _)| is_ours(field));
         object.data = Some(others);
-        // Each write says anew who owns what.
+        // A write must not send `managedFields` back.
         object.metadata.managed_fields = None;
         Some((
             Self { object },
@@ -66,13 +66,13 @@ impl RingSecret {
         self.object.immutable == Some(true)
     }
 
-    /// What is asked for: rotation, revocation.
+    /// The requested rotation and revocation.
     pub(super) fn requests(&self) -> (u64, u64) {
         requests(&self.object.metadata)
     }
 }
 
-/// Fields of a ring that is no more are ours too, and go with the next write.
+/// Fields of an earlier ring are ours too; the next write removes them.
 fn is_ours(field: &str) -> bool {
     let named = |prefix, suffix| field.strip_prefix(prefix).is_some_and(|rest: &str| rest.ends_with(suffix));
     matches!(field, "ring.json" | "ca.crt")

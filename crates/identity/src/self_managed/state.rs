@@ -1,14 +1,14 @@
-//! All that a replica knows, and what it does next. No I/O, no clock: both times come in.
+//! The state of a replica, and its decisions. No I/O and no clock: the caller passes both times in.
 
 mod answers;
 mod clock;
 mod configurations;
 mod entries;
-mod heard;
 mod leaf;
+mod notices;
 mod prepare;
-mod standing;
-mod trouble;
+mod status;
+mod watch_events;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -20,58 +20,59 @@ use vestibule_pki::Leaf;
 use vestibule_pki::ring::{Action, CaId, Change, Mark, Moment, Observations, Policy, Ring, RingFacts, step};
 use zeroize::Zeroizing;
 
-use super::backoff::{Backoff, Quarrel, chance};
-use super::conversation::Purpose;
-use super::registration::Ours;
+use super::api_client::Purpose;
+use super::backoff::{Backoff, RepairThrottle, random_below};
+use super::notices::Notice;
+use super::registration::EntryMatcher;
 use super::ring_secret::RingSecret;
-use super::telling::Tale;
 use super::watched::Watched;
 use crate::{NamespacedName, RegistrationName, Settings};
 
-/// Everything that the protocol knows here. No `Debug`: it holds keys.
+/// The state of a replica. No `Debug`: it holds keys.
 pub(super) struct State {
     settings: Settings,
     names: Vec<String>,
-    ours: Ours,
-    /// Those of [`Observations::configurations`], and behind them some that only lose what an earlier version wrote.
+    ours: EntryMatcher,
+    /// The configurations of [`Observations::configurations`] in their order, then the ones from which entries of an earlier
+    /// version are removed.
     pub(super) registrations: Vec<Watched>,
     secret_name: NamespacedName,
     secret: RingSecret,
-    /// [`None`] before it was first read.
+    /// [`None`] before the first read.
     ring: Option<RingFacts>,
-    /// The ring as stored, when it can be used.
+    /// The stored ring, if it can be used.
     stored: Option<Arc<Ring>>,
     /// The ring of [`Observations::memory`].
     remembered: Option<Arc<Ring>>,
     ca_bundle: Option<Arc<str>>,
-    /// Bundles of late, without keys: for grafts, and for configurations that show a mark alone.
+    /// The last bundles, without keys: for grafts, and for configurations that have a mark and no entries.
     past: Vec<(Mark, BTreeMap<CaId, CertificateDer<'static>>)>,
     /// The certificate of the CA that signed the leaf.
     issuer: Option<CertificateDer<'static>>,
     seen: Observations,
-    /// A watch told of another version than ours.
+    /// Whether a watch reported a newer version than the one that was read.
     is_stale: bool,
-    /// The Secret's `ca.crt` is not the ring's bundle.
-    is_spoilt: bool,
+    /// Whether the Secret's `ca.crt` differs from the ring's bundle.
+    ca_crt_differs: bool,
     reading: Backoff,
     writing: Backoff,
-    quarrel: Quarrel,
-    /// A change that waits for its random moment.
+    repair_throttle: RepairThrottle,
+    /// A planned change, and the random time at which it is made.
     planned: Option<(Change, Instant)>,
-    /// When the ring was last read, by a clock that nobody sets.
+    /// When the ring was last read, by the monotonic clock.
     read: Option<Instant>,
     signing: Backoff,
     /// When a handshake may try to renew an overdue leaf again.
     handshake: Option<Instant>,
-    /// Since when calls are answered here.
+    /// Since when this replica answers calls.
     serving: Option<Instant>,
-    /// Soon no call will be answered here any more.
+    /// Whether the drain has begun.
     is_draining: bool,
-    pub(super) tales: Vec<Tale>,
+    pub(super) notices: Vec<Notice>,
 }
 
-/// What is to be done now.
-pub(super) enum Deed {
+/// The next operation of the main task.
+pub(super) enum Operation {
     ReadRing,
     WriteRing(Box<RingWrite>),
     ReadConfiguration(usize),
@@ -79,9 +80,9 @@ pub(super) enum Deed {
     Present(Arc<Leaf>),
 }
 
-/// A change of the ring, carried out and not yet written.
+/// A changed ring that is not written yet.
 pub(super) struct RingWrite {
-    /// [`None`] if the Secret is to hold the same ring again.
+    /// [`None`] if the same ring is written again.
     change: Option<Change>,
     ring: Ring,
     pub(super) object: Zeroizing<Vec<u8>>,
@@ -96,7 +97,7 @@ impl State {
         let registrations: Vec<_> = settings.watched().map(watched).collect();
         Self {
             names: settings.all_names(),
-            ours: Ours::new(&settings),
+            ours: EntryMatcher::new(&settings),
             seen: Observations::new(settings.registrations.len()),
             registrations,
             secret: RingSecret::absent(&secret_name),
@@ -109,43 +110,43 @@ impl State {
             past: Vec::new(),
             issuer: None,
             is_stale: false,
-            is_spoilt: false,
+            ca_crt_differs: false,
             reading: Backoff::default(),
             writing: Backoff::default(),
-            quarrel: Quarrel::default(),
+            repair_throttle: RepairThrottle::default(),
             planned: None,
             read: None,
             signing: Backoff::default(),
             handshake: None,
             serving: None,
             is_draining: false,
-            tales: Vec::new(),
+            notices: Vec::new(),
         }
     }
 
-    /// The first thing that can be done now; [`None`] if nothing can before something happens or time passes.
-    pub(super) fn decide(&mut self, now: Moment, at: Instant) -> Option<Deed> {
+    /// The first operation that can be performed now; [`None`] while the replica waits for an event or for time to pass.
+    pub(super) fn decide(&mut self, now: Moment, at: Instant) -> Option<Operation> {
         if self.must_read(now, at) && self.reading.allows(at) {
-            return Some(Deed::ReadRing);
+            return Some(Operation::ReadRing);
         }
         let outdated = |watched: &Watched| watched.outdated && watched.reading.allows(at);
         if let Some(position) = self.registrations.iter().position(outdated) {
-            return Some(Deed::ReadConfiguration(position));
+            return Some(Operation::ReadConfiguration(position));
         }
         for (seen, watched) in self.seen.configurations.iter_mut().zip(&self.registrations) {
             seen.denied &= !(watched.writing.allows(at) && watched.reading.allows(at));
         }
         let mut actions = step(self.ring.as_ref()?, &self.seen, now, &self.settings.policy);
-        // Before a bundle is written the ring is read (rule W2), and before a first leaf is signed the configurations are
-        // read after the ring (S2). Where a bundle cannot be written for a while, the two would undo each other for ever.
+        // Rule W2 reads the ring before a bundle is written, and rule S2 reads the configurations after the ring before a first
+        // leaf is signed. While a bundle cannot be written, the two would alternate for ever, so the leaf comes first.
         if self.is_draining || !self.registrations.iter().all(|watched| watched.may_write(at)) {
             actions.sort_by_key(|action| !matches!(action, Action::SignLeaf(_)));
         }
-        let deed = actions.into_iter().find_map(|action| self.attempt(action, now, at));
-        deed.or_else(|| self.mend_secret(now, at)).or_else(|| self.register(now, at))
+        let operation = actions.into_iter().find_map(|action| self.attempt(action, now, at));
+        operation.or_else(|| self.mend_secret(now, at)).or_else(|| self.register(now, at))
     }
 
-    /// After a fault of ours nothing is believed that can be read again.
+    /// After a panic everything is read again.
     pub(super) fn doubt(&mut self) {
         self.is_stale = true;
         self.registrations.iter_mut().for_each(|watched| watched.outdated = true);
@@ -153,16 +154,16 @@ impl State {
         self.failed(None, text.to_owned());
     }
 
-    fn attempt(&mut self, action: Action, now: Moment, at: Instant) -> Option<Deed> {
+    fn attempt(&mut self, action: Action, now: Moment, at: Instant) -> Option<Operation> {
         match action {
-            Action::ReadRing => self.reading.allows(at).then_some(Deed::ReadRing),
+            Action::ReadRing => self.reading.allows(at).then_some(Operation::ReadRing),
             Action::ReadConfiguration(position) => {
                 let watched = self.registrations.get(position)?;
-                watched.reading.allows(at).then_some(Deed::ReadConfiguration(position))
+                watched.reading.allows(at).then_some(Operation::ReadConfiguration(position))
             }
             Action::WriteRing(change) => {
                 let is_repair = matches!(change, Change::Restore { .. });
-                let may_write = self.writing.allows(at) && (!is_repair || self.quarrel.allows(at));
+                let may_write = self.writing.allows(at) && (!is_repair || self.repair_throttle.allows(at));
                 let ready = may_write && self.is_time_for(&change, at);
                 if ready { self.prepare_ring(change, now, at) } else { None }
             }
@@ -170,7 +171,7 @@ impl State {
                 let ready = !self.is_draining && self.registrations.get(position)?.may_write(at);
                 if ready { self.prepare_bundle(position, at) } else { None }
             }
-            Action::SignLeaf(leaf) => self.sign(&leaf, now, at).map(Deed::Present),
+            Action::SignLeaf(leaf) => self.sign(&leaf, now, at).map(Operation::Present),
             Action::DropLeaf => None,
             Action::Report(blocked) => {
                 self.report(blocked);
@@ -179,7 +180,7 @@ impl State {
         }
     }
 
-    /// Rule S3's lease is renewed well before its end; and what a watch told of is read.
+    /// Whether the ring must be read: a watch reported a change, or a tenth of rule S3's lease has passed.
     fn must_read(&self, now: Moment, at: Instant) -> bool {
         const SELDOM: Duration = Duration::from_secs(10 * 60);
         let period = (self.settings.policy.leaf_life / 10).clamp(Duration::from_secs(1), SELDOM);
@@ -187,11 +188,11 @@ impl State {
         self.ring.is_none()
             || self.is_stale
             || self.seen.confirmed.is_none_or(|confirmed| now.since(confirmed) >= period)
-            // Where the clock was set back.
+            // By the monotonic clock too, for a wall clock that was set back.
             || self.read.is_none_or(|read| at.saturating_duration_since(read) >= period)
     }
 
-    /// What is planned waits a random moment, so that not every replica tries.
+    /// Whether a change may be made now. A planned change waits for a random time, so that one replica makes it.
     fn is_time_for(&mut self, change: &Change, at: Instant) -> bool {
         if !change.is_planned() {
             return true;
@@ -199,13 +200,13 @@ impl State {
         match &self.planned {
             Some((planned, when)) if planned == change => *when <= at,
             _ => {
-                self.planned = Some((change.clone(), at + chance(jitter(&self.settings.policy))));
+                self.planned = Some((change.clone(), at + random_below(jitter(&self.settings.policy))));
                 false
             }
         }
     }
 
-    /// How long nothing can change by time alone.
+    /// The time until the next decision may differ without an event.
     pub(super) fn pause(&self, at: Instant) -> Duration {
         let own = [&self.reading, &self.writing].into_iter();
         let theirs = self.registrations.iter().flat_map(|watched| [&watched.reading, &watched.writing]);
@@ -220,12 +221,12 @@ impl State {
     }
 }
 
-/// How much life a leaf must have left for a replica to count as ready: a balancer takes its time to notice.
-fn brink(policy: &Policy) -> Duration {
+/// The remaining life below which a replica is unready, because load balancers notice unreadiness late.
+fn readiness_margin(policy: &Policy) -> Duration {
     Duration::from_secs(10).min(policy.leaf_life / 10)
 }
 
-/// Up to 5 s, and little beside the spans that the policy keeps.
+/// The longest random delay of a planned change: 5 s, or less with short spans.
 fn jitter(policy: &Policy) -> Duration {
     Duration::from_secs(5).min(policy.hold_cold / 12).min(policy.leaf_life / 10)
 }

@@ -1,4 +1,4 @@
-//! A registered configuration, and what was seen of it so far.
+//! A registered configuration, and its history as this replica saw it.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
@@ -6,52 +6,52 @@ use std::time::{Duration, Instant};
 use kube::api::DynamicObject;
 use vestibule_pki::ring::{Mark, Moment};
 
-use super::backoff::{Backoff, Claims, Quarrel};
-use super::registration::{Ours, Sight};
+use super::backoff::{Backoff, Claims, RepairThrottle};
+use super::registration::{ConfigSnapshot, EntryMatcher};
 use crate::{Desired, RegistrationName};
 
-/// So many versions of the entries are remembered: rules may change for as long as nobody makes the configuration. A replica
-/// that holds one of more changes ago waits for a claim, as for anybody's entries.
+/// The most earlier versions of desired entries that are remembered while the configuration does not exist. Entries of an older
+/// version are taken over by a claim, like the entries of another program version.
 const MOST_INHERITED: usize = 16;
 
 /// A registered configuration.
 pub(super) struct Watched {
     pub(super) name: RegistrationName,
     pub(super) path: String,
-    /// What it is to hold besides our bundle.
+    /// Its desired entries.
     pub(super) desired: Option<Desired>,
-    /// The hashes of what it was to hold until now, as far as nobody else wrote entries since; the newest last.
+    /// The hashes of this process's earlier desired entries, the newest last; cleared when another version writes entries.
     inherited: VecDeque<String>,
-    /// The version over which entries were written without an answer: the write may come through yet, over this one only.
+    /// The version over which entries were written without an answer. The write may still be applied, over this version only.
     unanswered: Option<String>,
-    /// [`None`] before the first look, and while there is no such object.
-    pub(super) sight: Option<Sight>,
-    /// The newest version that was seen; also of an object that is gone since.
+    /// [`None`] before the first read, and while the object is absent.
+    pub(super) snapshot: Option<ConfigSnapshot>,
+    /// The newest version that was seen, also of a deleted object.
     newest: Option<String>,
-    /// Since when this replica has seen the mark that it sees.
+    /// The current mark, and since when this replica has seen it.
     marked: Option<(Mark, Moment)>,
-    /// The newest mark that this very object, by its uid, was seen with.
+    /// The newest mark that the object with this uid had.
     held: Option<(Option<String>, Mark)>,
     pub(super) reading: Backoff,
     pub(super) writing: Backoff,
-    pub(super) quarrel: Quarrel,
-    /// A write met a newer version: look before all else.
+    pub(super) repair_throttle: RepairThrottle,
+    /// Whether it must be read before anything else, because a write met a newer version.
     pub(super) outdated: bool,
     /// The version that refused our last write.
     refused: Option<String>,
-    /// Who wants to write its entries, and since when this replica has seen that without a gap.
+    /// The claim to its entries, and since when this replica has seen it without a gap.
     claim: Option<(String, Moment)>,
     pub(super) claims: Claims,
 }
 
-/// How a sight came about: whether events before it may have been missed hangs on that.
+/// The source of a snapshot, which decides whether events before it may have been missed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum By {
-    /// An event: those before it came before it.
+pub(super) enum SnapshotSource {
+    /// A watch event; no earlier event was missed.
     Event,
-    /// A read or a list: it may have jumped over events.
+    /// A read or a list, which may have skipped events.
     Read,
-    /// Our own write over the version last seen.
+    /// Our own write over the last version.
     Write,
 }
 
@@ -64,13 +64,13 @@ impl Watched {
             desired,
             inherited: VecDeque::new(),
             unanswered: None,
-            sight: None,
+            snapshot: None,
             newest: None,
             marked: None,
             held: None,
             reading: Backoff::default(),
             writing: Backoff::default(),
-            quarrel: Quarrel::default(),
+            repair_throttle: RepairThrottle::default(),
             outdated: false,
             refused: None,
             claim: None,
@@ -78,51 +78,56 @@ impl Watched {
         }
     }
 
-    /// Takes a look in, unless it is older than what was seen. Says whether versions may lie between this look and the
-    /// one before, and [`None`] if it is an old one.
-    pub(super) fn take(&mut self, object: &DynamicObject, by: By, ours: &Ours, now: Moment) -> Option<bool> {
-        let sight = ours.see(self.name.kind, object);
+    /// Takes in a version. Returns whether versions between this one and the last may have been missed, and [`None`] if this one
+    /// is older than the last.
+    pub(super) fn take(
+        &mut self,
+        object: &DynamicObject,
+        by: SnapshotSource,
+        ours: &EntryMatcher,
+        now: Moment,
+    ) -> Option<bool> {
+        let snapshot = ours.see(self.name.kind, object);
         let jumped = match self.newest.as_deref() {
             None => false,
-            Some(newest) if newest == sight.version => {
-                // An event that is no news.
-                if by == By::Event {
+            Some(newest) if newest == snapshot.version => {
+                // The event of a version that was read already.
+                if by == SnapshotSource::Event {
                     return None;
                 }
                 false
             }
-            Some(newest) if is_older(&sight.version, newest) => return None,
-            Some(_) => by == By::Read,
+            Some(newest) if is_older(&snapshot.version, newest) => return None,
+            Some(_) => by == SnapshotSource::Read,
         };
-        self.newest = Some(sight.version.clone());
-        if self.marked.map(|(mark, _)| mark) != sight.mark {
-            self.marked = sight.mark.map(|mark| (mark, now));
+        self.newest = Some(snapshot.version.clone());
+        if self.marked.map(|(mark, _)| mark) != snapshot.mark {
+            self.marked = snapshot.mark.map(|mark| (mark, now));
         }
-        if jumped || self.claim.as_ref().map(|(claim, _)| claim) != sight.held.claim.as_ref() {
-            self.claim = sight.held.claim.clone().map(|claim| (claim, now));
+        if jumped || self.claim.as_ref().map(|(claim, _)| claim) != snapshot.held.claim.as_ref() {
+            self.claim = snapshot.held.claim.clone().map(|claim| (claim, now));
         }
-        if let Some(owner) = &sight.held.owner
+        if let Some(owner) = &snapshot.held.owner
             && (!self.inherits(&owner.hash) || self.is_wanted(&owner.hash))
-            && self.unanswered.as_deref() != Some(&*sight.version)
+            && self.unanswered.as_deref() != Some(&*snapshot.version)
         {
-            // Written over what was inherited, by whomever: from now on others of it are others'. What we wrote ourselves and
-            // comes through late is ours to change back.
+            // Another version wrote entries, so earlier entries of ours need a claim again. A late write of ours does not count.
             self.inherited.clear();
         }
-        if let Some(mark) = sight.mark {
-            self.hold(sight.uid.clone(), mark);
+        if let Some(mark) = snapshot.mark {
+            self.hold(snapshot.uid.clone(), mark);
         }
-        (self.sight, self.outdated) = (Some(sight), false);
+        (self.snapshot, self.outdated) = (Some(snapshot), false);
         Some(jumped)
     }
 
-    /// What it is to hold from now on.
+    /// Sets the desired entries.
     pub(super) fn want(&mut self, desired: Option<Desired>) {
         if desired == self.desired {
             return;
         }
         if let Some(before) = std::mem::replace(&mut self.desired, desired) {
-            // What comes back is the newest again.
+            // A version that was desired before becomes the newest again.
             self.inherited.retain(|hash| hash != before.hash());
             self.inherited.push_back(before.hash().to_owned());
             if self.inherited.len() > MOST_INHERITED {
@@ -131,8 +136,8 @@ impl Watched {
         }
     }
 
-    /// Whether the entries with this hash are those that this process stood for until it was told otherwise. Their other
-    /// replicas are told the same, so nobody has to be waited for.
+    /// Whether the entries with this hash are earlier desired entries of this process. Its other replicas change theirs too, so no
+    /// claim is needed.
     pub(super) fn inherits(&self, hash: &str) -> bool {
         self.inherited.iter().any(|inherited| inherited == hash)
     }
@@ -141,7 +146,7 @@ impl Watched {
         self.desired.as_ref().is_some_and(|desired| desired.hash() == hash)
     }
 
-    /// There is no such object. Says whether that is news.
+    /// Records that the object is absent. Returns whether that is new.
     pub(super) fn take_absence(&mut self, version: Option<String>) -> bool {
         if let (Some(version), Some(newest)) = (version.as_deref(), self.newest.as_deref())
             && is_older(version, newest)
@@ -149,7 +154,7 @@ impl Watched {
             return false;
         }
         self.newest = version.or(self.newest.take());
-        (self.sight, self.marked, self.outdated) = (None, None, false);
+        (self.snapshot, self.marked, self.outdated) = (None, None, false);
         self.claim = None;
         true
     }
@@ -163,42 +168,41 @@ impl Watched {
         }
     }
 
-    /// Whether the object had this mark before: what it lacks now was taken from it, and maybe the mark with it, as
-    /// `kubectl replace` does. One that was made again never had it.
+    /// Whether the object with this uid had this mark before, so that a missing bundle is a repair, as after `kubectl replace`. A
+    /// recreated object never had it.
     pub(super) fn has_held(&self, mark: Mark) -> bool {
-        let uid = self.sight.as_ref().map(|sight| &sight.uid);
+        let uid = self.snapshot.as_ref().map(|snapshot| &snapshot.uid);
         self.held.as_ref().is_some_and(|(held_by, held)| uid == Some(held_by) && *held == mark)
     }
 
-    /// Nobody answered a write of entries over what was seen last.
+    /// Records a write of entries over the last version that got no answer.
     pub(super) fn wrote_without_an_answer(&mut self) {
-        self.unanswered = self.sight.as_ref().map(|sight| sight.version.clone());
+        self.unanswered = self.snapshot.as_ref().map(|snapshot| snapshot.version.clone());
     }
 
-    /// A write was refused. Entries that moved under a patch fail its tests, and that looks the same: only what refuses one
-    /// version twice means it.
+    /// Records a refused write. A patch whose entries moved is refused too, so only a second refusal of one version counts.
     pub(super) fn refuses_again(&mut self) -> bool {
-        let version = self.sight.as_ref().map(|sight| sight.version.clone());
+        let version = self.snapshot.as_ref().map(|snapshot| snapshot.version.clone());
         let again = self.refused == version;
         self.refused = version;
         again
     }
 
-    /// When its mark last changed: when this replica first saw it, or earlier if the object says so.
+    /// When its mark last changed: when this replica first saw it, or earlier by `managedFields`.
     pub(super) fn changed(&self, now: Moment) -> Option<Moment> {
-        let sight = self.sight.as_ref()?;
+        let snapshot = self.snapshot.as_ref()?;
         let seen = self.marked.map_or(now, |(_, since)| since);
-        Some(sight.written.map_or(seen, |written| written.min(seen)))
+        Some(snapshot.written.map_or(seen, |written| written.min(seen)))
     }
 
-    /// For how long this claim has stood unopposed.
-    pub(super) fn claim_stood(&self, now: Moment) -> Duration {
+    /// The age of the claim.
+    pub(super) fn claim_age(&self, now: Moment) -> Duration {
         self.claim.as_ref().map_or(Duration::ZERO, |(_, since)| now.since(*since))
     }
 
     /// Whether a write may be tried now.
     pub(super) fn may_write(&self, now: Instant) -> bool {
-        self.writing.allows(now) && self.quarrel.allows(now)
+        self.writing.allows(now) && self.repair_throttle.allows(now)
     }
 }
 
@@ -220,9 +224,9 @@ mod tests {
             .unwrap()
     }
 
-    fn watched() -> (Watched, Ours) {
+    fn watched() -> (Watched, EntryMatcher) {
         let service = NamespacedName { namespace: "demo".to_owned(), name: "hooks".to_owned() };
-        (Watched::new(None, "x".parse().unwrap()), Ours::new(&Settings::for_service(service)))
+        (Watched::new(None, "x".parse().unwrap()), EntryMatcher::new(&Settings::for_service(service)))
     }
 
     /// While there is no configuration, nothing is ever written over what was inherited.
@@ -248,14 +252,14 @@ mod tests {
     fn only_a_read_of_another_version_may_have_jumped() {
         let (mut watched, ours) = watched();
         let mut take = |version, by| watched.take(&object(version), by, &ours, Moment(0));
-        assert_eq!(take(5, By::Read), Some(false), "nothing was seen before");
-        assert_eq!(take(5, By::Event), None, "the event of what was read");
-        assert_eq!(take(5, By::Read), Some(false), "nothing happened");
-        assert_eq!(take(6, By::Event), Some(false));
-        assert_eq!(take(8, By::Write), Some(false));
-        assert_eq!(take(7, By::Event), None, "old");
-        assert_eq!(take(8, By::Event), None);
-        assert_eq!(take(10, By::Read), Some(true));
+        assert_eq!(take(5, SnapshotSource::Read), Some(false), "nothing was seen before");
+        assert_eq!(take(5, SnapshotSource::Event), None, "the event of what was read");
+        assert_eq!(take(5, SnapshotSource::Read), Some(false), "nothing happened");
+        assert_eq!(take(6, SnapshotSource::Event), Some(false));
+        assert_eq!(take(8, SnapshotSource::Write), Some(false));
+        assert_eq!(take(7, SnapshotSource::Event), None, "old");
+        assert_eq!(take(8, SnapshotSource::Event), None);
+        assert_eq!(take(10, SnapshotSource::Read), Some(true));
     }
 
     #[test]
@@ -269,7 +273,7 @@ mod tests {
                 let lineage = ("vestibule.dev/ca-lineage".to_owned(), "ff".to_owned());
                 [lineage, ("vestibule.dev/ca-generation".to_owned(), generation.to_string())].into()
             });
-            watched.take(&object, By::Event, &ours, Moment(0));
+            watched.take(&object, SnapshotSource::Event, &ours, Moment(0));
             watched.has_held(mark(2))
         };
         assert!(!take(1, "a", None), "new");
@@ -283,10 +287,10 @@ mod tests {
     #[test]
     fn an_object_that_is_gone_does_not_come_back_by_old_events() {
         let (mut watched, ours) = watched();
-        watched.take(&object(5), By::Event, &ours, Moment(0));
+        watched.take(&object(5), SnapshotSource::Event, &ours, Moment(0));
         assert!(!watched.take_absence(Some("4".to_owned())), "deleted before it was made again");
         assert!(watched.take_absence(Some("9".to_owned())));
-        assert_eq!(watched.take(&object(7), By::Event, &ours, Moment(0)), None);
-        assert_eq!(watched.take(&object(10), By::Event, &ours, Moment(0)), Some(false));
+        assert_eq!(watched.take(&object(7), SnapshotSource::Event, &ours, Moment(0)), None);
+        assert_eq!(watched.take(&object(10), SnapshotSource::Event, &ours, Moment(0)), Some(false));
     }
 }

@@ -1,4 +1,4 @@
-//! One watch for each object that matters, and none for anything else.
+//! Watches the ring's Secret and each registered configuration, one watch for each object.
 
 use std::time::Instant;
 
@@ -9,28 +9,28 @@ use kube::runtime::watcher::{self, Event};
 use kube::{Api, Client, ResourceExt};
 use tokio::sync::{mpsc, watch};
 
-use super::backoff::{Backoff, fraction};
+use super::backoff::{Backoff, random_fraction};
 use crate::cluster::short_watch;
 use crate::{Desired, NamespacedName, RegistrationName};
 
-/// What a watch tells.
-pub(super) enum News {
-    /// The ring's Secret is at this version now; [`None`] if there is none. Its data never comes this way.
+/// An event of a watch.
+pub(super) enum WatchEvent {
+    /// The version of the ring's Secret; [`None`] if it is absent. The watch gets metadata only.
     Ring(Option<String>),
-    /// A configuration is like this now.
+    /// A version of a configuration.
     Configuration {
         position: usize,
         /// Whether events before this one may have been missed.
         listed: bool,
         object: Change,
     },
-    /// What configurations are to hold from now on.
+    /// New desired entries.
     Desired(Vec<Desired>),
-    /// A configuration may not be watched, and why.
+    /// A refused watch of a configuration, with the reason.
     Unwatched { position: usize, why: String },
 }
 
-/// What became of an object.
+/// An object of a watch event.
 pub(super) enum Change {
     Is(Box<DynamicObject>),
     /// Deleted, at this version if it is known.
@@ -38,7 +38,7 @@ pub(super) enum Change {
 }
 
 /// Reports every version of the ring's Secret, by its metadata alone, until the receiver is gone.
-pub(super) async fn watch_ring(client: Client, name: NamespacedName, inbox: mpsc::Sender<News>) {
+pub(super) async fn watch_ring(client: Client, name: NamespacedName, inbox: mpsc::Sender<WatchEvent>) {
     let api = Api::<PartialObjectMeta<Secret>>::namespaced(client, &name.namespace);
     let mut events = std::pin::pin!(watcher::watcher(api, only(&name.name)));
     let (mut backoff, mut listed) = (Backoff::default(), None);
@@ -62,7 +62,7 @@ pub(super) async fn watch_ring(client: Client, name: NamespacedName, inbox: mpsc
             }
         };
         backoff.clear();
-        if inbox.send(News::Ring(version)).await.is_err() {
+        if inbox.send(WatchEvent::Ring(version)).await.is_err() {
             return;
         }
     }
@@ -72,7 +72,7 @@ pub(super) async fn watch_ring(client: Client, name: NamespacedName, inbox: mpsc
 pub(super) async fn watch_configuration(
     client: Client,
     (position, name): (usize, RegistrationName),
-    inbox: mpsc::Sender<News>,
+    inbox: mpsc::Sender<WatchEvent>,
 ) {
     let api = Api::<DynamicObject>::all_with(client, &name.kind.resource());
     let mut events = std::pin::pin!(watcher::watcher(api, only(&name.name)));
@@ -92,7 +92,7 @@ pub(super) async fn watch_configuration(
             Ok(Event::Delete(object)) => (false, Change::Gone(object.resource_version())),
             Err(error) => {
                 if let Some(why) = forbidden(&error)
-                    && inbox.send(News::Unwatched { position, why }).await.is_err()
+                    && inbox.send(WatchEvent::Unwatched { position, why }).await.is_err()
                 {
                     return;
                 }
@@ -101,18 +101,21 @@ pub(super) async fn watch_configuration(
             }
         };
         backoff.clear();
-        if inbox.send(News::Configuration { position, listed: is_listed, object }).await.is_err() {
+        if inbox.send(WatchEvent::Configuration { position, listed: is_listed, object }).await.is_err() {
             return;
         }
     }
 }
 
-/// Reports the latest of what configurations are to hold, until nobody says any more.
-pub(super) async fn follow(mut updates: watch::Receiver<Option<Vec<Desired>>>, inbox: mpsc::Sender<News>) {
+/// Reports the latest desired entries until the sender is dropped.
+pub(super) async fn follow(
+    mut updates: watch::Receiver<Option<Vec<Desired>>>,
+    inbox: mpsc::Sender<WatchEvent>,
+) {
     while updates.changed().await.is_ok() {
         let latest = updates.borrow_and_update().clone();
         if let Some(desired) = latest
-            && inbox.send(News::Desired(desired)).await.is_err()
+            && inbox.send(WatchEvent::Desired(desired)).await.is_err()
         {
             return;
         }
@@ -132,12 +135,13 @@ fn only(name: &str) -> watcher::Config {
     short_watch().fields(&format!("metadata.name={name}"))
 }
 
-/// The library's own pauses never grow while there is no server: to it, that a list is begun is a success.
+/// Waits after an error. The pauses of `kube::runtime` do not grow without a server, because it counts the begin of a list as
+/// success.
 async fn rest(backoff: &mut Backoff) {
     let now = Instant::now();
     backoff.failed(now);
     let longest = backoff.end().map(|end| end - now).unwrap_or_default();
-    tokio::time::sleep(longest.mul_f64(0.5 + fraction() / 2.0)).await;
+    tokio::time::sleep(longest.mul_f64(0.5 + random_fraction() / 2.0)).await;
 }
 
 #[cfg(test)]
@@ -197,8 +201,8 @@ mod tests {
         let (news, mut inbox) = mpsc::channel(1);
         let name = "demo/ring".parse().unwrap();
         let watch = tokio::spawn(watch_ring(Client::new(cutting, "default"), name, news));
-        let News::Ring(None) = inbox.recv().await.unwrap() else { panic!("there is none at first") };
-        let News::Ring(Some(version)) = inbox.recv().await.unwrap() else { panic!("then there is") };
+        let WatchEvent::Ring(None) = inbox.recv().await.unwrap() else { panic!("there is none at first") };
+        let WatchEvent::Ring(Some(version)) = inbox.recv().await.unwrap() else { panic!("then there is") };
         assert_eq!((version.as_str(), watched.load(Ordering::SeqCst) >= 2), ("9", true));
         watch.abort();
     }

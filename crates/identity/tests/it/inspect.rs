@@ -12,7 +12,7 @@ use kube::{Api, Client};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use vestibule_identity::{
-    InspectError, InspectReport, Inspection, NamespacedName, RingState, Role as Part, Wish,
+    InspectError, InspectReport, Inspection, NamespacedName, RingCommand, RingState, Role as Part,
 };
 use vestibule_pki::ring::{Change, KeySource, Moment, Policy, Ring, carry_out};
 use vestibule_testenv::{Session, shared_or_skip};
@@ -209,10 +209,11 @@ async fn wishes_are_written_with_two_rights_and_seen_done() {
     let client = env.user(&user).unwrap();
     stage.grant(&user, &["get"]).await;
     eventually(async || stage.look(client.clone(), true).await.is_ok()).await;
-    let error = Wish::Rotate.write(client, &stage.secret, SystemTime::now()).await.unwrap_err();
+    let error = RingCommand::Rotate.write(client, &stage.secret, SystemTime::now()).await.unwrap_err();
     assert!(error.to_string().contains("patch secrets/hooks-ring"), "{error}");
 
-    let requested = Wish::Rotate.write(stage.admin.clone(), &stage.secret, SystemTime::now()).await.unwrap();
+    let requested =
+        RingCommand::Rotate.write(stage.admin.clone(), &stage.secret, SystemTime::now()).await.unwrap();
     assert!(!requested.next_is_held);
     let report = stage.look(stage.admin.clone(), true).await.unwrap();
     assert!(report.ring.report().unwrap().rotation_asked);
@@ -221,7 +222,8 @@ async fn wishes_are_written_with_two_rights_and_seen_done() {
     stage.change(Change::Promote).await;
     requested.done(stage.admin.clone()).await.unwrap();
 
-    let requested = Wish::Revoke.write(stage.admin.clone(), &stage.secret, SystemTime::now()).await.unwrap();
+    let requested =
+        RingCommand::Revoke.write(stage.admin.clone(), &stage.secret, SystemTime::now()).await.unwrap();
     stage.change(Change::Revoke).await;
     let early = tokio::time::timeout(Duration::from_millis(700), requested.done(stage.admin.clone())).await;
     assert!(early.is_err(), "the former CAs are still trusted");
@@ -236,6 +238,7 @@ async fn where_there_is_no_ring_nothing_is_asked() {
     let Some(env) = shared_or_skip().await else { return };
     let namespace = env.namespace(&[]).await.unwrap().name().to_owned();
     let secret = NamespacedName { namespace, name: "none".to_owned() };
-    let error = Wish::Revoke.write(env.admin().unwrap(), &secret, SystemTime::now()).await.unwrap_err();
+    let error =
+        RingCommand::Revoke.write(env.admin().unwrap(), &secret, SystemTime::now()).await.unwrap_err();
     assert_eq!(error, InspectError::NoRing(secret));
 }

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant, SystemTime};
 use rustls_pki_types::UnixTime;
 use tempfile::TempDir;
 use vestibule_identity::{
-    Happening, Identity, Leaf, Mounted, MountedFiles, NamespacedName, Observer, Settings, Source,
+    Identity, IdentityEvent, Leaf, Mounted, MountedFiles, NamespacedName, Observer, Settings, Source,
 };
 use vestibule_pki::{Authority, verify};
 
@@ -18,11 +18,11 @@ const NAME: &str = "hooks.demo.svc";
 
 /// Counts what is told.
 #[derive(Default)]
-struct Told(Mutex<Vec<Happening>>);
+struct Told(Mutex<Vec<IdentityEvent>>);
 
 impl Observer for Told {
-    fn happened(&self, happening: &Happening) {
-        self.0.lock().unwrap().push(happening.clone());
+    fn happened(&self, event: &IdentityEvent) {
+        self.0.lock().unwrap().push(event.clone());
     }
 }
 
@@ -31,7 +31,7 @@ impl Told {
         let told = self.0.lock().unwrap();
         told.iter()
             .filter_map(|one| match one {
-                Happening::Failed { reason, .. } => Some(reason.clone()),
+                IdentityEvent::Failed { reason, .. } => Some(reason.clone()),
                 _ => None,
             })
             .collect()
@@ -246,7 +246,7 @@ async fn a_new_authority_alone_is_no_renewal() {
     put(folder.path(), "ca.crt", &both);
     until("the bundle is noticed", || *identity.ca_bundle().unwrap() == *both).await;
     let told = told.0.lock().unwrap();
-    assert!(matches!(told[..], [Happening::LeafRenewed { .. }]), "{told:?}");
+    assert!(matches!(told[..], [IdentityEvent::LeafRenewed { .. }]), "{told:?}");
 }
 
 #[test]
@@ -260,7 +260,7 @@ fn without_a_runtime_there_is_an_error_and_no_panic() {
 struct Curious(Mutex<Option<Arc<Mounted>>>, Mutex<Vec<Option<String>>>);
 
 impl Observer for Curious {
-    fn happened(&self, _: &Happening) {
+    fn happened(&self, _: &IdentityEvent) {
         let identity = self.0.lock().unwrap().clone();
         self.1.lock().unwrap().extend(identity.map(|identity| identity.status().waiting_for));
     }

@@ -15,7 +15,7 @@ use super::Certificate;
 pub struct CertificateFacts {
     /// As RFC 4514 writes names: `CN=example CA,O=example`.
     pub subject: String,
-    /// Who says to have signed it.
+    /// The issuer that the certificate names.
     pub issuer: String,
     /// The first second of its validity.
     pub not_before: UnixTime,

@@ -35,7 +35,7 @@ pub enum LeafError {
     /// The key file has none.
     #[error("the key file cannot be read: it must be one private key in PEM (PKCS#8, SEC1 or PKCS#1)")]
     NoKey,
-    /// There is nobody to ask for a passphrase.
+    /// The process cannot ask for a passphrase.
     #[error("the key file's key is encrypted: it must be a private key without passphrase")]
     EncryptedKey,
     /// Half of a new pair beside half of an old one, or two pairs mixed up.

@@ -1,15 +1,15 @@
-//! What a replica is to do.
+//! The actions that `step` returns.
 
 use crate::ring::{CaId, Change, LeafFacts};
 
-/// One thing to do. Whoever carries it out does only the first of a list, and asks again.
+/// One action. The caller of `step` carries out the first action of the list and calls `step` again.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Action {
     /// Read the configuration at this position again: a decision needs a fresh look.
     ReadConfiguration(usize),
     /// Read the ring again, at quorum: a configuration was seen since.
     ReadRing,
-    /// Write the ring by compare-and-swap; read it again if somebody else was first.
+    /// Write the ring by compare-and-swap; read it again after a conflict.
     WriteRing(Change),
     /// Write the ring's bundle and mark into the configuration at this position, over exactly what was seen of it.
     PublishBundle(usize),
@@ -17,32 +17,33 @@ pub enum Action {
     SignLeaf(LeafFacts),
     /// Present no leaf any more. (Never, while rule E1 is on.)
     DropLeaf,
-    /// Nothing can be done about this here; tell people.
+    /// `step` cannot resolve this; the caller reports it to the operator.
     Report(Blocked),
 }
 
 impl Action {
-    /// Whether it changes nothing anywhere.
+    /// Whether the action changes neither an object nor the leaf.
     #[must_use]
     pub fn is_report(&self) -> bool {
         matches!(self, Self::Report(_))
     }
 }
 
-/// Why something that is due does not happen.
+/// The reason why a due action does not happen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Blocked {
-    /// The local clock is too far from the API server's: nothing is promoted or removed.
+    /// The local clock differs from the API server's by more than [`Policy::skew`](crate::ring::Policy::skew): no CA is promoted or removed.
     Clock,
     /// A rotation waits for the next CA to be held.
     Hold(CaId),
     /// The ring was written by a newer version: it is only read.
     NewerSchema,
-    /// A configuration that must change refuses our writes.
+    /// The API server refuses writes to a configuration that must change.
     Denied(usize),
-    /// Configurations hold so many more unknown CAs than a ring carries; these are trusted no longer.
-    ForeignLimit(usize),
-    /// A configuration shows CAs that neither the ring nor this replica knows: replicas that know them are given time.
+    /// The number of unknown CAs above [`Policy::unknown_limit`](crate::ring::Policy::unknown_limit); they are no longer trusted.
+    UnknownLimit(usize),
+    /// A configuration names a ring and holds CAs that neither the stored ring nor this replica knows. It is overwritten after
+    /// `hold_cold`, so that a replica that signs with one of them can add it to the ring first.
     Contested,
 }

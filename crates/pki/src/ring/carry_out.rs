@@ -1,4 +1,4 @@
-//! A change of the ring, with cryptography.
+//! Carries out a change of the ring: makes keys, signs, and verifies the result.
 
 use std::collections::BTreeMap;
 
@@ -7,8 +7,8 @@ use crate::certificate::Certificate;
 use crate::ring::stored::{moment, unix};
 use crate::ring::{Change, Facts, KeySource, LeafFacts, Moment, Policy, Ring, RingError};
 
-/// The ring after a change: keys made, the cross certificate signed, keys that are no longer needed erased, and every
-/// chain that it will give verified as a client would. For [`Change::Restore`] the ring is the remembered one.
+/// The ring after a change: new keys are made, the cross-signed certificate is signed, keys of CAs that no longer sign are
+/// erased, and every chain that the ring can give is verified as a client would. For [`Change::Restore`] the ring is the remembered one.
 ///
 /// # Errors
 /// A change that does not fit, a certificate that is missing, or a ring that clients would refuse.
@@ -23,21 +23,21 @@ pub fn carry_out(
     let facts = facts.ok_or_else(|| keys.failure.take().map_or(RingError::Outdated, Into::into))?;
     let mut next = gather(facts, ring, keys)?;
     next.cross(now)?;
-    // What signs no more is erased here, when its signer is dropped.
+    // Dropping a signer erases its key.
     let signs = [next.facts.active(), next.facts.next()].map(|ca| ca.map(|ca| ca.id));
     next.signers.retain(|id, _| signs.contains(&Some(*id)));
     next.check(now, policy)?;
     Ok(next)
 }
 
-/// The certificates and keys that the facts name, from wherever they are.
+/// Collects the certificates and keys that the facts name, from the ring or the key source.
 fn gather(mut facts: Facts, ring: Option<Ring>, keys: &mut KeySource) -> Result<Ring, RingError> {
     let mut certificates = BTreeMap::new();
     for ca in &mut facts.authorities {
         let stored = ring.as_ref().and_then(|ring| ring.certificate(ca.id));
         let certificate =
             stored.or_else(|| keys.certificate(ca.id)).ok_or(RingError::Unknown(ca.id))?.clone();
-        // What a model counts, a certificate says.
+        // The certificate has the exact dates; `Change::apply` only estimates them.
         if let Some(read) = Certificate::read(&certificate) {
             ca.not_after = moment(read.not_after());
             ca.not_before = moment(read.not_before());
@@ -50,12 +50,16 @@ fn gather(mut facts: Facts, ring: Option<Ring>, keys: &mut KeySource) -> Result<
 }
 
 impl Ring {
-    /// Makes the cross certificate that a promotion asks for; forgets those that nobody needs.
+    /// Signs the cross-signed certificate that a promotion needs, and drops the ones that no CA of the ring refers to.
     fn cross(&mut self, now: Moment) -> Result<(), RingError> {
-        let bridged: BTreeMap<_, _> =
-            self.facts.authorities.iter().filter_map(|ca| Some((ca.id, ca.bridge?.issuer))).collect();
-        self.crosses.retain(|id, _| bridged.contains_key(id));
-        for (id, issuer) in bridged {
+        let cross_signed: BTreeMap<_, _> = self
+            .facts
+            .authorities
+            .iter()
+            .filter_map(|ca| Some((ca.id, ca.cross_signature?.issuer)))
+            .collect();
+        self.crosses.retain(|id, _| cross_signed.contains_key(id));
+        for (id, issuer) in cross_signed {
             if let std::collections::btree_map::Entry::Vacant(place) = self.crosses.entry(id) {
                 let issuer = self.signers.get(&issuer).ok_or(RingError::Unknown(issuer))?;
                 let successor = self.signers.get(&id).ok_or(RingError::Unknown(id))?;
@@ -65,15 +69,17 @@ impl Ring {
         Ok(())
     }
 
-    /// Every chain that the ring will give, as a client with its bundle would see it.
+    /// Verifies every chain that the ring can give, as a client with its bundle would.
     pub(super) fn check(&self, now: Moment, policy: &Policy) -> Result<(), RingError> {
         let signing = [self.facts.active(), self.facts.next()];
         for ca in signing.into_iter().flatten() {
             let trusts = |issuer| self.facts.authority(issuer).is_some();
-            let bridge = ca.bridge.filter(|bridge| bridge.not_after > now && trusts(bridge.issuer));
+            let cross_signature = ca
+                .cross_signature
+                .filter(|cross_signature| cross_signature.not_after > now && trusts(cross_signature.issuer));
             let leaf = LeafFacts {
                 issuer: ca.id,
-                bridge: bridge.map(|bridge| bridge.issuer),
+                cross_signature: cross_signature.map(|cross_signature| cross_signature.issuer),
                 renew: now,
                 not_before: now,
                 not_after: now.plus(policy.leaf_life),

@@ -1,53 +1,56 @@
-//! What a change makes of a ring.
+//! The changes of a ring, and the ring after each.
 
 use std::collections::BTreeSet;
 
-use crate::ring::{AuthorityFacts, AuthorityState, Bridge, CaId, Facts, Lineage, Moment, Policy, Rule};
+use crate::ring::{
+    AuthorityFacts, AuthorityState, CaId, CrossSignature, Facts, Lineage, Moment, Policy, Rule,
+};
 
 /// A change of the ring: one write.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Change {
-    /// A new ring; what is trusted now becomes foreign.
+    /// A new ring; the CAs that are trusted now become foreign.
     Create {
         /// The ring's own CAs that are trusted now.
         trust: BTreeSet<CaId>,
-        /// CAs of others, each to stay trusted where it was found.
+        /// Unknown CAs, each of which stays trusted in the configuration where it was found.
         imported: BTreeSet<CaId>,
     },
-    /// The remembered ring again, and what is trusted besides.
+    /// The remembered ring again, with the other CAs that are trusted now.
     Restore {
         /// The ring as remembered.
         memory: Box<Facts>,
-        /// The ring's own CAs that are trusted besides, the own leaf's among them.
+        /// The ring's other CAs that are trusted now, among them the issuer of the replica's leaf.
         trust: BTreeSet<CaId>,
-        /// CAs of others, each to stay trusted where it was found.
+        /// Unknown CAs, each of which stays trusted in the configuration where it was found.
         imported: BTreeSet<CaId>,
-        /// Above everything seen.
+        /// Greater than every generation seen.
         generation: u64,
-        /// Whether a rotation is to follow.
+        /// Whether a rotation follows.
         rotate: bool,
     },
-    /// The stored ring, and what is trusted besides; all holds are void.
+    /// The stored ring, with the other CAs that are trusted now; no CA counts as held any more.
     Graft {
-        /// The ring's own CAs that are trusted besides, in memory and the own leaf's among them.
+        /// The ring's other CAs that are trusted now, among them the remembered ones and the issuer of the replica's leaf.
         trust: BTreeSet<CaId>,
-        /// CAs of others, each to stay trusted where it was found.
+        /// Unknown CAs, each of which stays trusted in the configuration where it was found.
         imported: BTreeSet<CaId>,
-        /// Above everything seen.
+        /// Greater than every generation seen.
         generation: u64,
     },
-    /// This CA is known everywhere.
+    /// Every API server knows this CA.
     Hold(CaId),
     /// Next becomes active, active becomes retired, a new next is made.
     Promote,
-    /// These are trusted no longer.
+    /// These CAs are no longer trusted.
     Remove(BTreeSet<CaId>),
-    /// New keys for both; all that was becomes foreign, for a short time.
+    /// A new active and a new next CA; every other CA becomes foreign for a short time.
     Revoke,
 }
 
 impl Change {
-    /// Whether it may wait a little, so that not all replicas try at once. The others mend something.
+    /// Whether the caller may delay the change by a random time, so that not all replicas write at once. The other changes
+    /// are repairs.
     #[must_use]
     pub fn is_planned(&self) -> bool {
         match self {
@@ -57,8 +60,8 @@ impl Change {
     }
 }
 
-/// Where new names come from: drawn by chance in life, counted in a model.
-pub trait Fresh {
+/// Makes new CAs: with random keys in production, by counting in a model.
+pub trait CaFactory {
     /// A new CA, valid for that long. [`None`] if none can be made.
     fn authority(&mut self, now: Moment, not_after: Moment) -> Option<CaId>;
     /// The family of a new ring.
@@ -66,19 +69,19 @@ pub trait Fresh {
 }
 
 impl Change {
-    /// The ring after this change. [`None`] if the change does not fit the ring: somebody changed it in between.
+    /// The ring after this change. [`None`] if the change does not fit the ring, because another replica changed it.
     #[must_use]
     pub fn apply(
         &self,
         stored: Option<&Facts>,
         now: Moment,
         policy: &Policy,
-        fresh: &mut impl Fresh,
+        factory: &mut impl CaFactory,
     ) -> Option<Facts> {
         let quarantine = now.plus(policy.quarantine()).plus(policy.skew);
         let mut facts = match self {
             Self::Create { .. } => Facts {
-                lineage: fresh.lineage(),
+                lineage: factory.lineage(),
                 generation: 1,
                 due: now.plus(policy.period()),
                 rotation: answered(stored.map(|stored| stored.rotation)),
@@ -87,8 +90,8 @@ impl Change {
                 revoked: stored.map(|stored| stored.revoked.clone()).unwrap_or_default(),
                 made: stored.map(|stored| stored.made.clone()).unwrap_or_default(),
                 authorities: vec![
-                    made(fresh, AuthorityState::Active, now, policy)?,
-                    made(fresh, AuthorityState::Next, now, policy)?,
+                    made(factory, AuthorityState::Active, now, policy)?,
+                    made(factory, AuthorityState::Next, now, policy)?,
                 ],
             },
             Self::Restore { memory, .. } => (**memory).clone(),
@@ -108,19 +111,19 @@ impl Change {
                 facts.adopt((trust, imported), quarantine);
             }
             Self::Hold(id) => facts.authorities.iter_mut().find(|ca| ca.id == *id)?.held = Some(now),
-            Self::Promote => facts.promote(now, policy, fresh)?,
+            Self::Promote => facts.promote(now, policy, factory)?,
             Self::Remove(ids) => {
                 facts.authorities.retain(|ca| !ids.contains(&ca.id));
                 facts.go_on();
             }
             Self::Revoke => {
-                // Foreign ones as well: they may be those of the stolen ring, carried over.
+                // Foreign CAs too: they may come from the stolen ring.
                 facts.revoked.extend(facts.authorities.iter().map(|ca| ca.id));
                 for ca in &mut facts.authorities {
-                    (ca.state, ca.bridge) = (AuthorityState::Foreign { until: now }, None);
+                    (ca.state, ca.cross_signature) = (AuthorityState::Foreign { until: now }, None);
                 }
-                facts.authorities.push(made(fresh, AuthorityState::Active, now, policy)?);
-                facts.authorities.push(made(fresh, AuthorityState::Next, now, policy)?);
+                facts.authorities.push(made(factory, AuthorityState::Active, now, policy)?);
+                facts.authorities.push(made(factory, AuthorityState::Next, now, policy)?);
                 facts.go_on();
                 facts.due = now.plus(policy.period());
                 facts.revocation = answered(Some(facts.revocation));
@@ -138,7 +141,7 @@ impl Facts {
         self.generation = self.generation.saturating_add(1);
     }
 
-    /// A discontinuity: what was held may not be, since times and places are unknown.
+    /// After a discontinuity no CA counts as held: the ring may have been rolled back after API servers saw other bundles.
     fn continue_as(&mut self, generation: u64) {
         self.generation = generation;
         for ca in &mut self.authorities {
@@ -146,11 +149,11 @@ impl Facts {
         }
     }
 
-    /// Foreign CAs carry no date of their own here: their bytes do, and an expired one trusts nothing.
+    /// The facts of a foreign CA have no dates; its certificate does, and clients refuse an expired one.
     fn adopt(&mut self, (own, imported): (&BTreeSet<CaId>, &BTreeSet<CaId>), until: Moment) {
         let trust: BTreeSet<CaId> = (own | imported).difference(&self.revoked).copied().collect();
         for ca in &mut self.authorities {
-            // Its leaves may be of the time after the rollback.
+            // Leaves of this CA may have been signed after the backup was taken.
             if let AuthorityState::Retired { until: end } | AuthorityState::Foreign { until: end } =
                 &mut ca.state
                 && trust.contains(&ca.id)
@@ -165,32 +168,33 @@ impl Facts {
             not_before: Moment(0),
             not_after: until,
             held: None,
-            bridge: None,
+            cross_signature: None,
         };
         self.authorities.extend(trust.difference(&known).map(foreign));
-        // What the ring imported before stays imported, whichever replica remembers it.
+        // An imported CA stays imported, also when another replica remembers it as the ring's own.
         let own: Vec<CaId> = own.intersection(&trust).filter(|id| !known.contains(id)).copied().collect();
         own.into_iter().for_each(|id| self.remember(id));
     }
 
-    fn promote(&mut self, now: Moment, policy: &Policy, fresh: &mut impl Fresh) -> Option<()> {
+    fn promote(&mut self, now: Moment, policy: &Policy, factory: &mut impl CaFactory) -> Option<()> {
         let (old, old_end) = self.active().map(|ca| (ca.id, ca.not_after))?;
         self.next()?;
         for ca in &mut self.authorities {
             match ca.state {
                 AuthorityState::Active => {
                     let until = now.plus(policy.leaf_life).plus(policy.skew);
-                    (ca.state, ca.bridge) = (AuthorityState::Retired { until }, None);
+                    (ca.state, ca.cross_signature) = (AuthorityState::Retired { until }, None);
                 }
                 AuthorityState::Next => {
                     ca.state = AuthorityState::Active;
-                    let bridge = Bridge { issuer: old, not_after: old_end.min(ca.not_after) };
-                    ca.bridge = policy.enforces(Rule::P2).then_some(bridge);
+                    let cross_signature =
+                        CrossSignature { issuer: old, not_after: old_end.min(ca.not_after) };
+                    ca.cross_signature = policy.enforces(Rule::P2).then_some(cross_signature);
                 }
                 _ => {}
             }
         }
-        self.authorities.push(made(fresh, AuthorityState::Next, now, policy)?);
+        self.authorities.push(made(factory, AuthorityState::Next, now, policy)?);
         self.go_on();
         self.due = now.plus(policy.period());
         self.rotation = answered(Some(self.rotation));
@@ -199,15 +203,15 @@ impl Facts {
 }
 
 fn made(
-    fresh: &mut impl Fresh,
+    factory: &mut impl CaFactory,
     state: AuthorityState,
     now: Moment,
     policy: &Policy,
 ) -> Option<AuthorityFacts> {
     let not_after = now.plus(policy.authority_life);
-    let id = fresh.authority(now, not_after)?;
+    let id = factory.authority(now, not_after)?;
     let not_before = now.minus(crate::authority::BACKDATED);
-    Some(AuthorityFacts { id, state, not_before, not_after, held: None, bridge: None })
+    Some(AuthorityFacts { id, state, not_before, not_after, held: None, cross_signature: None })
 }
 
 fn answered(request: Option<super::Request>) -> super::Request {

@@ -35,7 +35,7 @@ impl Ring {
         fields
     }
 
-    /// Reads the data of a Secret. `ca.crt` and unknown fields are not looked at. The `requests` are those of the Secret's
+    /// Reads the data of a Secret. `ca.crt` and unknown fields are ignored. The `requests` are those of the Secret's
     /// annotations ([`Request::digest`]): rotation, revocation. The clock must be the corrected one (rule C1): a CA of
     /// the future is refused.
     ///
@@ -53,7 +53,7 @@ impl Ring {
         }
     }
 
-    /// What a Secret holds, whoever wrote it: the one entry for carriers. Data that is missing or empty is
+    /// Reads the data of a Secret that any version may have written. Missing or empty data is
     /// [`Reading::Absent`]. See [`decode`](Self::decode) for the parameters.
     #[must_use]
     pub fn read<V: AsRef<[u8]>>(
@@ -65,7 +65,7 @@ impl Ring {
         let schema = Fields(data).text(DESCRIPTION, Problem::Json);
         match schema.and_then(|text| Schema::read(text, DESCRIPTION)) {
             Err(error) => Reading::Unreadable(error),
-            // Whatever is wrong with it: it may be right to those who wrote it.
+            // An error here is no error to the newer version that wrote it.
             Ok(schema) if schema.newer().is_some() => {
                 let ring = schema.is_readable().then(|| Self::decode_as(schema, data, requests, now).ok());
                 Reading::Newer(ring.flatten().map(Box::new))
@@ -98,12 +98,13 @@ impl Ring {
             certificates.insert(ca.id, certificate);
         }
         for ca in &mut facts.authorities {
-            if let Some(bridge) = &mut ca.bridge {
+            if let Some(cross_signature) = &mut ca.cross_signature {
                 let signer =
                     signers.get(&ca.id).ok_or_else(|| RingError::field(DESCRIPTION, Problem::States))?;
-                let cross = fields.cross((ca.id, bridge.issuer), &certificates, signer)?;
+                let cross = fields.cross((ca.id, cross_signature.issuer), &certificates, signer)?;
                 let read = Certificate::read(&cross);
-                bridge.not_after = read.map_or(bridge.not_after, |cross| moment(cross.not_after()));
+                cross_signature.not_after =
+                    read.map_or(cross_signature.not_after, |cross| moment(cross.not_after()));
                 crosses.insert(ca.id, cross);
             }
         }
@@ -174,9 +175,9 @@ impl<'a, V: AsRef<[u8]>> Fields<'a, V> {
         let cross = self.certificate(&field)?;
         let read = |der| Certificate::read(der).map(|read| (read.public_key(), read.subject()));
         let same = certificates.get(&id).and_then(read) == read(&cross);
-        // The issuer may have been removed since; then the cross serves nobody any more.
+        // If the issuer was removed since, no client needs the cross-signed certificate.
         let issued = certificates.get(&issuer).is_none_or(|issuer| leads_to(signer, &cross, issuer));
-        if same && issued { Ok(cross) } else { Err(RingError::field(field, Problem::Bridge)) }
+        if same && issued { Ok(cross) } else { Err(RingError::field(field, Problem::CrossSignature)) }
     }
 }
 

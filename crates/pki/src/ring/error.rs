@@ -48,7 +48,7 @@ pub enum Problem {
     /// Not JSON of this schema.
     #[error("cannot be read: it must be JSON of the ring's schema")]
     Json,
-    /// Not exactly one CA signs and one is next, or a CA is listed twice or crossed by nobody.
+    /// Not exactly one CA signs and one is next, or a CA is listed twice, or its cross-signing CA is missing.
     #[error("does not list one active CA, one next CA and each CA once")]
     States,
     /// Not one certificate in PEM.
@@ -74,7 +74,7 @@ pub enum Problem {
     OtherKey,
     /// The cross certificate does not lead from the CA to its predecessor.
     #[error("does not lead from its CA to the predecessor")]
-    Bridge,
+    CrossSignature,
 }
 
 impl RingError {

@@ -1,4 +1,4 @@
-//! What is known about a ring, without its certificates and keys.
+//! The facts about a ring: ids, states and times, without certificates and keys.
 
 use std::collections::BTreeSet;
 
@@ -12,14 +12,14 @@ pub struct CaId(pub u64);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Lineage(pub u64);
 
-/// What the ring's Secret was found to hold.
+/// The content of the ring's Secret.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum RingFacts {
     /// There is no Secret, or an empty one.
     Absent,
-    /// There is one that cannot be used.
+    /// The Secret cannot be used.
     Unreadable,
-    /// Written by a newer version: it is used and never written. Without facts when not even that much is understood.
+    /// Written by a newer version: replicas sign with it and never write it. Without facts if this version cannot read it.
     Newer(Option<Facts>),
     /// A ring.
     Known(Facts),
@@ -41,17 +41,17 @@ impl RingFacts {
 pub struct Facts {
     /// Its family.
     pub lineage: Lineage,
-    /// Grows with every change of what is trusted or who signs.
+    /// Grows with every change of the trusted CAs or of the signing one.
     pub generation: u64,
     /// When the active CA is to be replaced.
     pub due: Moment,
-    /// Somebody asks for a rotation.
+    /// The request for a rotation.
     pub rotation: Request,
-    /// Somebody says that the keys were stolen.
+    /// The request to revoke all keys.
     pub revocation: Request,
-    /// When it was last restored with a rotation to follow; every replica reads it, whoever did it.
+    /// When the ring was last restored with a rotation to follow, by any replica.
     pub restored: Option<Moment>,
-    /// CAs whose keys were stolen once: nobody brings them back, not even a replica that serves with them yet.
+    /// Revoked CAs. No replica adds them again, not even one that still presents a leaf of such a CA.
     pub revoked: BTreeSet<CaId>,
     /// The CAs that this ring made, and those that a replica of it signed with; the newest last, at most
     /// [`MOST_MADE`](Self::MOST_MADE). Only these are taken from a configuration into the bundle of another one.
@@ -60,7 +60,7 @@ pub struct Facts {
     pub authorities: Vec<AuthorityFacts>,
 }
 
-/// A wish, written on the Secret as an annotation with any value, and the value last fulfilled.
+/// A request, written on the Secret as an annotation with any value, and the value that was last fulfilled.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Request {
     /// A digest of the annotation's value; 0 if there is none.
@@ -70,7 +70,7 @@ pub struct Request {
 }
 
 impl Request {
-    /// Whether it waits to be fulfilled.
+    /// Whether the request is not fulfilled yet.
     #[must_use]
     pub fn is_open(self) -> bool {
         self.asked != 0 && self.asked != self.answered
@@ -82,40 +82,40 @@ impl Request {
 pub struct AuthorityFacts {
     /// Its name.
     pub id: CaId,
-    /// What it is there for.
+    /// Its state.
     pub state: AuthorityState,
-    /// The first second of its validity. It lies ahead when the API server's clock was set back after the CA was made.
+    /// The first second of its validity. It is in the future if the API server's clock was set back after the CA was made.
     pub not_before: Moment,
     /// The last second of its validity.
     pub not_after: Moment,
-    /// Since when it counts as known to every kube-apiserver (rule H1).
+    /// Since when every kube-apiserver knows it (rule H1).
     pub held: Option<Moment>,
-    /// Its cross certificate, if a predecessor signed one.
-    pub bridge: Option<Bridge>,
+    /// Its cross-signed certificate, if a predecessor signed one.
+    pub cross_signature: Option<CrossSignature>,
 }
 
-/// A CA's cross certificate: the same key, signed by its predecessor.
+/// A CA's cross-signed certificate: the same key, signed by its predecessor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Bridge {
+pub struct CrossSignature {
     /// The predecessor.
     pub issuer: CaId,
     /// The last second of its validity.
     pub not_after: Moment,
 }
 
-/// What a CA of a ring is there for. All of them are trusted.
+/// The state of a CA in a ring. All are trusted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum AuthorityState {
-    /// Published long before it signs anything.
+    /// Published in every `caBundle` before it signs.
     Next,
-    /// Signs.
+    /// Signs leaves.
     Active,
-    /// Signed before; its key is gone.
+    /// Signed leaves before; its key is erased.
     Retired {
-        /// From then on no leaf of its can be alive.
+        /// From then on every leaf of this CA has expired.
         until: Moment,
     },
-    /// Of another ring, trusted only.
+    /// Trusted without a key: adopted after a discontinuity, or unknown and kept.
     Foreign {
         /// The end of its quarantine.
         until: Moment,
@@ -136,7 +136,7 @@ impl AuthorityFacts {
 }
 
 impl Facts {
-    /// So many CAs are remembered as the ring's own: with the shortest lives that are supported, more than five years.
+    /// The most CAs that `made` remembers: more than five years of rotations with the shortest supported life.
     pub const MOST_MADE: usize = 200;
 
     /// The CA that signs.
@@ -157,7 +157,7 @@ impl Facts {
         self.authorities.iter().find(|ca| ca.id == id)
     }
 
-    /// Whether a CA needs no graft: it is in the ring, or was revoked.
+    /// Whether the CA is in the ring or was revoked; neither is added again.
     pub(super) fn knows(&self, id: CaId) -> bool {
         self.authority(id).is_some() || self.revoked.contains(&id)
     }
@@ -168,8 +168,8 @@ impl Facts {
         self.authorities.iter().map(|ca| ca.id).collect()
     }
 
-    /// Whether this CA was found in a configuration and was made by another ring: it stays trusted where it was found, and
-    /// is written nowhere else.
+    /// Whether this CA was found in a configuration and this ring did not make it: it stays trusted in that configuration
+    /// and is written into no other.
     #[must_use]
     pub fn is_imported(&self, ca: &AuthorityFacts) -> bool {
         ca.is_foreign() && !self.made.contains(&ca.id)
@@ -195,7 +195,7 @@ impl Facts {
         self.made.contains(&id)
     }
 
-    /// Remembers that a CA is the ring's own.
+    /// Adds a CA to `made`.
     pub(super) fn remember(&mut self, id: CaId) {
         if !self.made.contains(&id) {
             self.made.push(id);
@@ -204,17 +204,18 @@ impl Facts {
         }
     }
 
-    /// The CAs of the ring at which a chain that the active one signs now can end: itself, and the one that crossed it.
+    /// The CAs of the ring that verify a leaf of the active CA: the active CA, and the CA that cross-signed it.
     pub fn anchors(&self, now: Moment) -> impl Iterator<Item = &AuthorityFacts> {
         let crossed = |ca: &&AuthorityFacts| {
-            let bridge = ca.bridge.filter(|bridge| bridge.not_after > now)?;
-            self.authority(bridge.issuer)
+            let cross_signature =
+                ca.cross_signature.filter(|cross_signature| cross_signature.not_after > now)?;
+            self.authority(cross_signature.issuer)
         };
         let active = self.active();
         active.into_iter().chain(active.as_ref().and_then(crossed))
     }
 
-    /// Whether a predecessor still waits for its last leaf to end.
+    /// Whether leaves of a retired CA may still be valid.
     #[must_use]
     pub fn is_overlapping(&self) -> bool {
         self.authorities.iter().any(|ca| matches!(ca.state, AuthorityState::Retired { .. }))

@@ -8,7 +8,7 @@ use rustls_pki_types::CertificateDer;
 use crate::algorithm::Algorithm;
 use crate::authority::{constraints, earlier};
 use crate::ring::stored::{random, unix};
-use crate::ring::{CaId, Fresh, Lineage, Moment};
+use crate::ring::{CaFactory, CaId, Lineage, Moment};
 use crate::{Authority, AuthorityError, bundle};
 
 /// Makes the CAs of a ring, and knows the certificates seen elsewhere. No `Debug`: it may hold keys.
@@ -23,7 +23,7 @@ pub struct KeySource {
 
 impl KeySource {
     /// CAs of this organisation, which may sign for names within these domains only (`demo.svc`); without any, for all.
-    /// What it says holds for CAs that are made from now on: those of a stored ring stay as they are.
+    /// This applies to CAs made from now on; CAs of a stored ring keep their names and constraints.
     #[must_use]
     pub fn new(organisation: &str, domains: &[impl AsRef<str>], algorithm: Algorithm) -> Self {
         Self {
@@ -68,7 +68,7 @@ impl KeySource {
     }
 }
 
-impl Fresh for KeySource {
+impl CaFactory for KeySource {
     fn authority(&mut self, now: Moment, not_after: Moment) -> Option<CaId> {
         self.make(now, not_after).map_err(|error| self.failure = Some(error)).ok()
     }

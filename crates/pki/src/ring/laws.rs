@@ -104,7 +104,7 @@ fn begin(keys: &mut KeySource) -> Ring {
 /// Names as they were drawn, in the order of their making.
 struct Drawn(VecDeque<CaId>, Lineage);
 
-impl Fresh for Drawn {
+impl CaFactory for Drawn {
     fn authority(&mut self, _now: Moment, _not_after: Moment) -> Option<CaId> {
         self.0.pop_front()
     }

@@ -1,10 +1,10 @@
-//! What one replica has seen: everything that `step` knows besides the ring itself.
+//! The observations of one replica: all that `step` knows besides the ring.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::ring::{CaId, Facts, Lineage, Moment, Policy, RingFacts, step};
 
-/// What one replica has seen and holds. Moments are corrected by [`offset`](Self::offset).
+/// The observations of one replica, and its leaf. Moments are corrected by [`offset`](Self::offset).
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Observations {
     /// Every registered configuration, seen or not.
@@ -17,8 +17,8 @@ pub struct Observations {
     pub confirmed: Option<Moment>,
     /// Since when the ring and every configuration are watched without a gap (rule S2).
     pub begun: Option<Moment>,
-    /// Since when a configuration shows a ring and CAs of which neither the stored ring nor this replica knows anything: for
-    /// a while, replicas that know them may say so.
+    /// Since when a configuration names a ring and holds CAs that neither the stored ring nor this replica knows. Replicas
+    /// that know them have `hold_cold` to add them to the ring.
     pub contested: Option<Moment>,
     /// Seconds to add to the local clock, by the `Date` of the API server's answers.
     pub offset: i64,
@@ -35,7 +35,7 @@ pub struct Configuration {
     pub changed: Option<Moment>,
     /// Since when this replica has seen without a gap that there is no such object.
     pub absent: Option<Moment>,
-    /// The mark that our last write brought and that the stored object did not show: an admission policy removes it.
+    /// The mark of our last write, if the stored object lacks it because an admission policy removed it.
     pub stripped: Option<Mark>,
     /// Whether its entries differ from each other, or hold more than the canonical PEM of their certificates.
     pub untidy: bool,
@@ -43,12 +43,12 @@ pub struct Configuration {
     pub read: Moment,
     /// Whether the ring was read after that (rule W2).
     pub ring_read_since: bool,
-    /// Whether our last attempt to write it, or to read it, was refused for good. If it may not be read any more, say
-    /// [`configuration_missed`](Observations::configuration_missed) too: then nothing waits for a look at it.
+    /// Whether the API server refused our last write or read for good. After a refused read the caller also calls
+    /// [`configuration_missed`](Observations::configuration_missed), so that nothing waits for another read.
     pub denied: bool,
 }
 
-/// One look at a configuration.
+/// The result of one read or watch event of a configuration.
 #[derive(Clone, Copy, Debug)]
 pub struct Seen<'a> {
     /// The CAs that every one of its entries trusts.
@@ -61,7 +61,7 @@ pub struct Seen<'a> {
     pub untidy: bool,
 }
 
-/// The ring whose bundle a configuration holds.
+/// The annotations of a configuration: which ring's bundle it holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Mark {
     /// Annotation `ca-lineage`.
@@ -73,10 +73,10 @@ pub struct Mark {
 /// A replica's own leaf.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct LeafFacts {
-    /// Who signed it.
+    /// The CA that signed it.
     pub issuer: CaId,
-    /// Who signed the cross certificate that is presented with it.
-    pub bridge: Option<CaId>,
+    /// The CA that signed the cross-signed certificate in its chain.
+    pub cross_signature: Option<CaId>,
     /// When to make the next one.
     pub renew: Moment,
     /// The first second of its validity.
@@ -86,7 +86,7 @@ pub struct LeafFacts {
 }
 
 impl Observations {
-    /// A replica that has seen nothing of its registered configurations yet.
+    /// A replica that has read none of its configurations yet.
     #[must_use]
     pub fn new(configurations: usize) -> Self {
         Self {
@@ -100,7 +100,8 @@ impl Observations {
         }
     }
 
-    /// The ring was read at quorum. It is remembered unless it breaks with what is known: then memory waits for `step`.
+    /// Records a quorum read of the ring. The ring is remembered unless it does not continue the remembered one; `step`
+    /// decides then.
     pub fn ring_read(&mut self, ring: &RingFacts, now: Moment, policy: &Policy) {
         let now = self.corrected(now, policy);
         self.confirmed = Some(now);
@@ -120,13 +121,13 @@ impl Observations {
         self.contested = is_contested.then(|| self.contested.unwrap_or(now));
     }
 
-    /// This replica wrote the ring.
+    /// Records a write of the ring by this replica.
     pub fn ring_written(&mut self, facts: &Facts, now: Moment, policy: &Policy) {
         self.confirmed = Some(self.corrected(now, policy));
         self.memory = Some(facts.clone());
     }
 
-    /// A configuration was read, or an event of its watch came.
+    /// Records a read or a watch event of a configuration.
     pub fn configuration_seen(&mut self, position: usize, seen: Seen<'_>, now: Moment, policy: &Policy) {
         let now = self.corrected(now, policy);
         if let Some(configuration) = self.configurations.get_mut(position) {
@@ -142,24 +143,23 @@ impl Observations {
         }
     }
 
-    /// The configuration itself proves that its bundle has been what was last seen of it since then: all of it is owned by
-    /// our field manager, whose last change was at that moment by the API server's clock. So holds (rule H1) survive
-    /// replicas that live shorter than them.
-    pub fn configuration_stood(&mut self, position: usize, since: Moment) {
+    /// Records that the bundle last seen is unchanged since this moment: `managedFields` show that our field manager owns all
+    /// of it and last wrote it then. So a hold (rule H1) counts across restarts of replicas.
+    pub fn configuration_unchanged_since(&mut self, position: usize, since: Moment) {
         if let Some(configuration) = self.configurations.get_mut(position) {
             configuration.bundle.values_mut().for_each(|seen| *seen = since.min(*seen));
         }
     }
 
-    /// A write of ours that brought this mark was accepted, and the object that it left was seen.
+    /// Records that our write with this mark was accepted and the stored object was seen.
     pub fn configuration_written(&mut self, position: usize, mark: Mark) {
         if let Some(configuration) = self.configurations.get_mut(position) {
             configuration.stripped = configuration.mark.is_none().then_some(mark);
         }
     }
 
-    /// Events of a configuration may have been missed: its watch broke, or it was listed anew. What it holds now says
-    /// nothing of the time between, so every hold begins again with the next sight of it (rule H1).
+    /// Records that events of a configuration may have been missed: its watch broke, or it was listed again. Its content in
+    /// between is unknown, so every hold begins again with the next read (rule H1).
     pub fn configuration_missed(&mut self, position: usize) {
         if let Some(configuration) = self.configurations.get_mut(position) {
             configuration.bundle.clear();
@@ -174,7 +174,7 @@ impl Observations {
         if policy.enforces(super::Rule::C1) { now.corrected(self.offset) } else { now }
     }
 
-    /// Whether there is a leaf that is valid now: all that readiness asks for once it was reached (rule E1).
+    /// Whether a leaf is valid now; after the first readiness nothing else is required (rule E1).
     #[must_use]
     pub fn has_leaf(&self, now: Moment) -> bool {
         self.leaf.as_ref().is_some_and(|leaf| leaf.is_valid(now))
@@ -211,7 +211,7 @@ impl Configuration {
         }
     }
 
-    /// Whether it may not even be read, and never was.
+    /// Whether reading it is forbidden and it was never read.
     pub(super) fn is_hidden(&self) -> bool {
         self.denied && self.read == Moment(0)
     }

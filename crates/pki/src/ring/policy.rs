@@ -31,20 +31,20 @@ pub struct Policy {
     pub restore_pause: Duration,
     /// How long a CA of unknown origin stays trusted; [`None`] for the leaf's life, which is also the least.
     pub quarantine: Option<Duration>,
-    /// What becomes of CAs found in configurations that this ring never made.
+    /// The treatment of unknown CAs: CAs found in configurations that this ring never made.
     pub unknown_authorities: UnknownAuthorities,
-    /// How many such CAs a ring carries at the most. Of more, those with the lowest names are taken and the others
-    /// reported; what a replica's own leaf or memory needs is always taken.
-    pub foreign_limit: usize,
+    /// The most unknown CAs that a ring keeps. Above the limit the ring keeps the lowest ids and reports the rest; CAs that a
+    /// replica's leaf or memory needs do not count.
+    pub unknown_limit: usize,
     /// Bit n: rule n is off.
     off: u16,
 }
 
-/// What becomes of CAs found in configurations that this ring never made.
+/// The treatment of unknown CAs: CAs found in configurations that this ring never made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum UnknownAuthorities {
     /// They stay trusted for the quarantine, each in the configuration where it was found and in no other: for a migration
-    /// to another ring, whose replicas are to be believed while they serve.
+    /// from another ring, whose replicas still present leaves.
     Keep,
     /// They are overwritten, after a wait in which a replica that signs with one of them may name it in the ring.
     #[default]
@@ -69,12 +69,13 @@ impl std::fmt::Display for UnknownAuthorities {
     }
 }
 
-/// Neither of the two words.
+/// A text that is neither `keep` nor `drop`.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("unknown CAs can be `keep` or `drop`, not `{0}`")]
 pub struct UnknownAuthoritiesError(String);
 
-/// The rules of the protocol, each a guard of `step`. That a ring is written by compare-and-swap (W1) is the carrier's.
+/// The rules of the protocol, each a guard of `step`. The caller of `step`
+/// keeps rule W1: the ring is written by compare-and-swap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Rule {
     /// A bundle is written over the configuration that was read *before* the ring was.
@@ -85,7 +86,7 @@ pub enum Rule {
     H1,
     /// Promotion needs a held CA in every configuration now.
     P1,
-    /// Promotion makes a cross certificate.
+    /// Promotion makes a cross-signed certificate.
     P2,
     /// Leaves come only from an active CA that clients know.
     S1,
@@ -99,13 +100,13 @@ pub enum Rule {
     G1,
     /// A lost ring is restored from memory, or made anew around what is trusted.
     G2,
-    /// A working leaf is kept; an end of it is met with any leaf rather than none.
+    /// A valid leaf is kept; after its expiry the replica presents any leaf it can sign.
     E1,
     /// The clock is the API server's.
     C1,
     /// A CA near its end is replaced even if its successor is not held.
     L1,
-    /// Nothing waits for a configuration that is lost: it refuses our writes, and knows no CA that is needed.
+    /// No decision waits for a configuration that refuses our writes or is absent, and that holds no needed CA.
     L2,
 }
 
@@ -123,7 +124,7 @@ impl Default for Policy {
             restore_pause: Duration::from_secs(60 * 60),
             quarantine: None,
             unknown_authorities: UnknownAuthorities::Drop,
-            foreign_limit: 8,
+            unknown_limit: 8,
             off: 0,
         }
     }

@@ -1,8 +1,8 @@
-//! What a carrier finds in the ring's Secret.
+//! The result of reading the ring's Secret.
 
 use crate::ring::{Ring, RingError, RingFacts};
 
-/// What the ring's Secret holds, with keys. No `Debug`.
+/// The content of the ring's Secret, with keys. No `Debug`.
 ///
 /// ```
 /// use std::collections::BTreeMap;
@@ -17,16 +17,16 @@ use crate::ring::{Ring, RingError, RingFacts};
 pub enum Reading {
     /// There is no Secret, or an empty one.
     Absent,
-    /// There is one that cannot be used, and why.
+    /// The Secret cannot be used, with the reason.
     Unreadable(RingError),
-    /// Written by a newer version: to be used and never written. Without a ring when not even that much is understood.
+    /// Written by a newer version: replicas sign with it and never write it. Without a ring if this version cannot read it.
     Newer(Option<Box<Ring>>),
     /// A ring.
     Known(Box<Ring>),
 }
 
 impl Reading {
-    /// What [`step`](crate::ring::step) knows of it.
+    /// The facts for [`step`](crate::ring::step).
     #[must_use]
     pub fn facts(&self) -> RingFacts {
         match self {

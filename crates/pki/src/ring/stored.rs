@@ -52,11 +52,13 @@ impl Ring {
     /// A leaf of a CA that does not sign here; a name outside the CA's constraint; a chain that clients would refuse.
     pub fn sign(&self, leaf: &LeafFacts, names: &[impl AsRef<str>], now: Moment) -> Result<Leaf, RingError> {
         let signer = self.signers.get(&leaf.issuer).ok_or(RingError::Unknown(leaf.issuer))?;
-        let cross = leaf.bridge.and_then(|_| self.crosses.get(&leaf.issuer));
+        let cross = leaf.cross_signature.and_then(|_| self.crosses.get(&leaf.issuer));
         let signed = signer.issue_with(names, unix(now), unix(leaf.not_after), cross)?;
         // A predecessor that was removed is trusted by configurations that were not reached; its cross was verified when
         // it was made.
-        let predecessor = cross.and(leaf.bridge).and_then(|bridge| self.certificates.get(&bridge));
+        let predecessor = cross
+            .and(leaf.cross_signature)
+            .and_then(|cross_signature| self.certificates.get(&cross_signature));
         if let Some(predecessor) = predecessor {
             crate::verify(&bundle::pem(predecessor), &signed.chain, names, unix(now))?;
         }
@@ -71,13 +73,13 @@ impl Ring {
     }
 
     fn permits_below(&self, id: CaId, name: &str) -> bool {
-        let bridge = self.facts.authority(id).and_then(|ca| ca.bridge);
-        let chain = [Some(id), bridge.map(|bridge| bridge.issuer)];
+        let cross_signature = self.facts.authority(id).and_then(|ca| ca.cross_signature);
+        let chain = [Some(id), cross_signature.map(|cross_signature| cross_signature.issuer)];
         let mut certificates = chain.into_iter().flatten().filter_map(|id| self.certificates.get(&id));
         certificates.all(|der| Certificate::read(der).is_some_and(|certificate| certificate.permits(name)))
     }
 
-    /// A name that this CA may sign, whatever the names of today are.
+    /// A name that this CA may sign, independent of the current serving names.
     pub(super) fn probe(&self, id: CaId) -> String {
         let certificate = self.certificates.get(&id).and_then(Certificate::read);
         let domains = certificate.map(|certificate| certificate.domains()).unwrap_or_default();

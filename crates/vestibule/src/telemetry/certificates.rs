@@ -10,7 +10,7 @@ use prometheus_client::encoding::{DescriptorEncoder, EncodeLabelSet};
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::registry::Registry;
-use vestibule_identity::{Happening, Identity, RegistrationName};
+use vestibule_identity::{Identity, IdentityEvent, RegistrationName};
 
 use super::app_metrics::Sample;
 use super::vocabulary::{
@@ -61,21 +61,21 @@ impl CertificateCounters {
 }
 
 impl vestibule_identity::Observer for CertificateCounters {
-    fn happened(&self, happening: &Happening) {
-        match happening {
-            Happening::LeafRenewed { .. } => self.rotated("renewed"),
-            Happening::RingWritten { change } => self.rotated(change),
-            Happening::Failed { .. } => self.rotated("failed"),
-            Happening::BundleWritten { registration, repaired_from: Some(_) } => {
+    fn happened(&self, event: &IdentityEvent) {
+        match event {
+            IdentityEvent::LeafRenewed { .. } => self.rotated("renewed"),
+            IdentityEvent::RingWritten { change } => self.rotated(change),
+            IdentityEvent::Failed { .. } => self.rotated("failed"),
+            IdentityEvent::BundleWritten { registration, repaired_from: Some(_) } => {
                 self.repairs.get_or_create(&Registered::from(registration)).inc();
             }
-            Happening::Discontinuity => {
+            IdentityEvent::Discontinuity => {
                 self.discontinuities.inc();
             }
             _ => {}
         }
         if let Some(also) = &self.also {
-            also.happened(happening);
+            also.happened(event);
         }
     }
 }

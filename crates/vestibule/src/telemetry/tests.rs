@@ -6,7 +6,7 @@ use std::time::SystemTime;
 use vestibule_admission::{HookKind, Review};
 use vestibule_caller::{Exposition, Family as Read};
 use vestibule_identity::{
-    AuthorityStatus, Happening, Leaf, Local, Observer as _, RegistrationKind, RegistrationName,
+    AuthorityStatus, IdentityEvent, Leaf, Local, Observer as _, RegistrationKind, RegistrationName,
     RegistrationStatus, Role, Status,
 };
 use vestibule_server::{CertificateCell, Server, Settings};
@@ -80,11 +80,11 @@ fn everything_happens(telemetry: &Telemetry, counters: &CertificateCounters) {
     telemetry.abandoned("label");
     telemetry.handshake_failed(SocketAddr::from(([127, 0, 0, 1], 1)), "eof");
     let changes = ["created", "restored", "grafted", "held", "promoted", "removed", "revoked", "repaired"];
-    changes.iter().for_each(|change| counters.happened(&Happening::RingWritten { change }));
-    counters.happened(&Happening::LeafRenewed { not_after: SystemTime::now() });
-    counters.happened(&Happening::Failed { object: String::new(), reason: String::new() });
+    changes.iter().for_each(|change| counters.happened(&IdentityEvent::RingWritten { change }));
+    counters.happened(&IdentityEvent::LeafRenewed { not_after: SystemTime::now() });
+    counters.happened(&IdentityEvent::Failed { object: String::new(), reason: String::new() });
     let repaired_from = Some("argocd".to_owned());
-    counters.happened(&Happening::BundleWritten { registration: registration(), repaired_from });
+    counters.happened(&IdentityEvent::BundleWritten { registration: registration(), repaired_from });
 }
 
 const DECISIONS: [Decision; 11] = [

@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime};
 use k8s_openapi::api::core::v1::Pod;
 use vestibule::Operation::Create;
 use vestibule::identity::{
-    AuthorityStatus, Happening, Identity, Leaf, Local, NamespacedName, Observer, Off, RegistrationKind,
+    AuthorityStatus, Identity, IdentityEvent, Leaf, Local, NamespacedName, Observer, Off, RegistrationKind,
     RegistrationName, RegistrationStatus, Role, Status,
 };
 use vestibule::{App, CertificateCounters, Context, Reject, ServeError, on};
@@ -159,7 +159,7 @@ async fn metrics_count_what_an_identity_does_and_name_no_stranger() {
     options.certificates = CertificateCounters::telling(told.clone());
     let counters = options.certificates.clone();
     let served = Served::start_as(app(), options, &bundle).await;
-    happenings().iter().for_each(|happening| counters.happened(happening));
+    happenings().iter().for_each(|event| counters.happened(event));
     let (_, metrics) = served.probe("/metrics").await;
     for line in [
         r#"vestibule_certificate_rotations_total{result="renewed"} 1"#,
@@ -176,23 +176,26 @@ async fn metrics_count_what_an_identity_does_and_name_no_stranger() {
 }
 
 #[derive(Default)]
-struct Told(Mutex<Vec<Happening>>);
+struct Told(Mutex<Vec<IdentityEvent>>);
 
 impl Observer for Told {
-    fn happened(&self, happening: &Happening) {
-        self.0.lock().unwrap().push(happening.clone());
+    fn happened(&self, event: &IdentityEvent) {
+        self.0.lock().unwrap().push(event.clone());
     }
 }
 
-pub(crate) fn happenings() -> [Happening; 6] {
+pub(crate) fn happenings() -> [IdentityEvent; 6] {
     let registration = || RegistrationName { kind: RegistrationKind::Mutating, name: "demo".to_owned() };
     [
-        Happening::LeafRenewed { not_after: SystemTime::UNIX_EPOCH },
-        Happening::RingWritten { change: "promoted" },
-        Happening::BundleWritten { registration: registration(), repaired_from: None },
-        Happening::BundleWritten { registration: registration(), repaired_from: Some("argocd".to_owned()) },
-        Happening::Discontinuity,
-        Happening::Failed { object: "the Secret s3cret".to_owned(), reason: "403".to_owned() },
+        IdentityEvent::LeafRenewed { not_after: SystemTime::UNIX_EPOCH },
+        IdentityEvent::RingWritten { change: "promoted" },
+        IdentityEvent::BundleWritten { registration: registration(), repaired_from: None },
+        IdentityEvent::BundleWritten {
+            registration: registration(),
+            repaired_from: Some("argocd".to_owned()),
+        },
+        IdentityEvent::Discontinuity,
+        IdentityEvent::Failed { object: "the Secret s3cret".to_owned(), reason: "403".to_owned() },
     ]
 }
 

@@ -16,7 +16,7 @@ pub const FIRST_ACTIVE: CaId = CaId(1);
 /// The highest name at the beginning.
 pub(crate) const NAMES_TAKEN: u64 = 2;
 
-/// How it all begins.
+/// The initial state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Start {
     /// No Secret, empty bundles, replicas that know nothing.
@@ -58,8 +58,8 @@ impl Scenario {
         if let Start::Settled { due, end } = self.start {
             world.ring = RingFacts::Known(settled(due, end));
             world.backup = if self.old_backup { RingFacts::Known(long_ago()) } else { world.ring.clone() };
-            if self.shunned {
-                shun(&mut world);
+            if self.unwritable {
+                make_unwritable(&mut world);
             }
             if let RingFacts::Known(facts) = &mut world.ring
                 && self.short_next
@@ -76,11 +76,11 @@ impl Scenario {
         world
     }
 
-    /// Every replica has seen all there is, and presents a leaf.
+    /// Lets every replica read everything and present a leaf.
     fn serve(&self, world: &mut World) {
         let leaf = LeafFacts {
             issuer: FIRST_ACTIVE,
-            bridge: None,
+            cross_signature: None,
             renew: BEGIN.plus(self.policy.leaf_life * 2 / 3),
             not_before: if self.ahead > 0 { Moment(BEGIN.0 + self.ahead) } else { Moment(0) },
             not_after: BEGIN.plus(self.policy.leaf_life),
@@ -95,12 +95,12 @@ impl Scenario {
         }
     }
 
-    /// What a configuration holds after somebody applied an old manifest.
+    /// The content of a configuration after an old manifest was applied.
     pub(super) fn reverted(&self) -> Published {
         if self.old_backup { Published::of(&long_ago(), Moment(0), None) } else { self.first() }
     }
 
-    /// What configurations held when it began.
+    /// The initial content of a configuration.
     fn first(&self) -> Published {
         match self.start {
             Start::Empty => Published::bare(Moment(0)),
@@ -110,7 +110,7 @@ impl Scenario {
 }
 
 /// The last configuration never learned of CA 2, and never will.
-fn shun(world: &mut World) {
+fn make_unwritable(world: &mut World) {
     if let Some(object) = world.objects.last_mut() {
         object.denied = true;
         object.history[0].bundle.remove(&CaId(2));
@@ -128,7 +128,7 @@ fn settled(due: u64, end: u64) -> Facts {
         not_before: Moment(0),
         not_after: Moment(not_after),
         held: Some(Moment(0)),
-        bridge: None,
+        cross_signature: None,
     };
     Facts {
         lineage: Lineage(0),

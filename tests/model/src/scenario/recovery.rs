@@ -26,10 +26,10 @@ enum Schedule {
 
 const SCHEDULES: [Schedule; 3] = [Schedule::InTurn, Schedule::Backwards, Schedule::ToRest];
 
-/// So many rounds are more than any replica needs for all that it can do at one moment.
+/// More rounds than any replica needs for its actions at one moment.
 const ROUNDS: usize = 100;
 
-/// A clone belongs to another scenario, of which nothing is known.
+/// A clone belongs to another scenario and starts empty.
 impl Clone for Recovered {
     fn clone(&self) -> Self {
         Self::default()
@@ -37,7 +37,7 @@ impl Clone for Recovered {
 }
 
 impl Scenario {
-    /// Faults stop, everybody is quick: is all well after two lives of a leaf, whoever is asked first?
+    /// Whether the cluster recovers within two leaf lives after faults stop, under every schedule.
     pub(crate) fn recovers_from(&self, world: &World) -> bool {
         SCHEDULES.iter().all(|schedule| self.recovers_by(*schedule, world))
     }
@@ -72,17 +72,17 @@ impl Scenario {
     fn stop_faults(&self, world: &mut World) {
         (world.faults, world.backup) = (Faults::NONE, RingFacts::Absent);
         for at in 0..world.replicas.len() {
-            self.happen(world, Event::Begin(at));
-            self.happen(world, Event::Heal(at));
+            self.apply(world, Event::Begin(at));
+            self.apply(world, Event::Heal(at));
         }
-        if !self.shunned {
+        if !self.unwritable {
             let seen = world.replicas.iter_mut().flat_map(|replica| &mut replica.seen.configurations);
             seen.for_each(|seen| seen.denied = false);
             world.objects.iter_mut().for_each(|object| object.denied = false);
         }
     }
 
-    /// Everybody does all that can be done at this moment. Says whether that came to an end.
+    /// Lets every replica act until none has anything to do at this moment. Returns whether that came to an end.
     fn settle(&self, schedule: Schedule, world: &mut World) -> bool {
         let mut order: Vec<_> = (0..world.replicas.len()).collect();
         if schedule == Schedule::Backwards {
@@ -102,7 +102,7 @@ impl Scenario {
         is_quiet
     }
 
-    /// Says whether anything changed.
+    /// Returns whether anything changed.
     fn take_turn(&self, schedule: Schedule, world: &mut World, at: usize) -> bool {
         let mut events: Vec<_> = (0..self.configurations).map(|object| Event::See(at, object)).collect();
         events.push(Event::Read(at));
@@ -110,7 +110,7 @@ impl Scenario {
             events.reverse();
         }
         events.push(Event::Act(at));
-        events.into_iter().fold(false, |changed, event| self.happen(world, event).is_some() | changed)
+        events.into_iter().fold(false, |changed, event| self.apply(world, event).is_some() | changed)
     }
 }
 
@@ -120,7 +120,7 @@ impl Recovered {
     }
 }
 
-/// Everybody serves, every configuration that can be written holds the ring's bundle, and every API server accepts every
+/// Whether every replica presents a valid leaf, every configuration that can be written holds the ring's bundle, and every API server accepts every
 /// leaf for it.
 fn is_well(scenario: &Scenario, world: &World) -> bool {
     let Some(facts) = world.ring.facts() else { return false };
@@ -131,7 +131,7 @@ fn is_well(scenario: &Scenario, world: &World) -> bool {
                 || newest.bundle == facts.bundle_over(|id| newest.bundle.contains(&id)) && !newest.untidy
         })
     };
-    // Who dies forgets that keys were stolen, if the ring says so no longer.
+    // A replica that restarts forgets a revocation that the ring no longer records.
     let may_forget = scenario.faults.crash > 0;
     (may_forget || facts.trusted().is_disjoint(&world.replaced))
         && world.replicas.iter().all(serves)
@@ -139,7 +139,7 @@ fn is_well(scenario: &Scenario, world: &World) -> bool {
         && property::every_view_verifies(scenario, world)
 }
 
-/// What matters of a settled world: not which replica is which, nor how often something was written.
+/// A hash of a settled world, without the order of replicas and the numbers of writes.
 fn digest(world: &World) -> u64 {
     let mut world = world.representative();
     (world.version, world.disorder) = (0, false);

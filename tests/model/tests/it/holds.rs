@@ -24,8 +24,8 @@ macro_rules! hold {
 }
 
 hold! {
-    cold rotation partition rollback rollback_reverted rollback_heals backup lost lost_among_two stale strangers skew denied shunned
-    shunned_twice revocation revocation_shunned resurrection slow deaf rollback_known lost_known deleted deleted_alone
-    restless ahead skew_at_the_end newer stripped planted planted_and_kept
+    cold rotation partition rollback rollback_reverted rollback_heals backup lost lost_among_two stale unknown_ca skew denied unwritable
+    unwritable_twice revocation revocation_unwritable resurrection slow broken_watch rollback_known lost_known deleted deleted_alone
+    rewritten ahead skew_at_the_end newer stripped planted planted_and_kept
     planted_and_rolled_back stale_first_look
 }

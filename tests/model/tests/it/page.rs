@@ -7,9 +7,9 @@ const PAGE: &str = include_str!("../../../../docs/explanation/model.md");
 #[test]
 fn it_is_as_complete_as_the_catalogue() {
     let scenarios = catalogue::scenarios().into_iter().map(|(name, _)| format!("| `{name}` |"));
-    let bites = catalogue::bites().into_iter().map(|bite| format!("| {}", bite.mutation));
+    let mutation_cases = catalogue::mutation_cases().into_iter().map(|case| format!("| {}", case.mutation));
     let invariants = INVARIANTS.iter().map(|invariant| format!("| {} |", invariant.says));
-    for row in scenarios.chain(bites).chain(invariants) {
+    for row in scenarios.chain(mutation_cases).chain(invariants) {
         assert!(PAGE.contains(&row), "no row `{row}`: `cargo xtask model --write`");
     }
 }

@@ -40,7 +40,7 @@ impl Folder {
         let look = self.keeper.look(content, self.kept.as_ref(), &MountedFiles::default(), Some(NAME), now);
         let adopted = look.adopted.is_some();
         self.kept = look.adopted.or(self.kept.take());
-        (adopted, look.trouble.filter(|_| look.settled))
+        (adopted, look.problem.filter(|_| look.settled))
     }
 
     fn chain(&self) -> String {
@@ -69,8 +69,8 @@ fn a_torn_pair_is_told_only_if_it_stays() {
     let certificate_first = Content { certificate: new.certificate.clone(), ..old.clone() };
     for torn in [&key_first, &certificate_first] {
         assert_eq!(folder.look(Ok(torn), day(5)), (false, None), "it may be on its way");
-        let (adopted, trouble) = folder.look(Ok(torn), day(5));
-        assert!(!adopted && trouble.unwrap().starts_with("tls.crt and tls.key: "));
+        let (adopted, problem) = folder.look(Ok(torn), day(5));
+        assert!(!adopted && problem.unwrap().starts_with("tls.crt and tls.key: "));
         assert_eq!(folder.chain(), *old.certificate, "the last good pair is kept");
     }
     assert_eq!(folder.look(Ok(&new), day(5)), (true, None));
@@ -96,13 +96,13 @@ fn an_expired_pair_does_not_replace_a_valid_one_and_stays_until_another_comes() 
     let (expired, valid) = (generation(&authority, 0), generation(&authority, 15));
     folder.look(Ok(&valid), day(15));
     folder.look(Ok(&expired), day(16));
-    let (_, trouble) = folder.look(Ok(&expired), day(16));
-    assert!(trouble.unwrap().contains("expired"));
+    let (_, problem) = folder.look(Ok(&expired), day(16));
+    assert!(problem.unwrap().contains("expired"));
     assert_eq!(folder.chain(), *valid.certificate);
 
     folder.look(Ok(&valid), day(26));
-    let (adopted, trouble) = folder.look(Ok(&valid), day(26));
-    assert_eq!((adopted, trouble.as_deref()), (false, Some("tls.crt has expired")));
+    let (adopted, problem) = folder.look(Ok(&valid), day(26));
+    assert_eq!((adopted, problem.as_deref()), (false, Some("tls.crt has expired")));
     assert_eq!(folder.look(Ok(&generation(&authority, 26)), day(26)), (true, None));
 }
 
@@ -114,12 +114,12 @@ fn a_pair_that_nobody_may_accept_is_taken_only_when_there_is_none_better() {
     let mut folder = Folder::default();
     folder.look(Ok(&good), day(0));
     assert_eq!(folder.look(Ok(&unvouched), day(5)), (false, None));
-    let (adopted, trouble) = folder.look(Ok(&unvouched), day(5));
-    assert!(!adopted && trouble.unwrap().starts_with("ca.crt does not vouch for tls.crt: "));
-    let (adopted, trouble) = folder.look(Ok(&unvouched), day(11));
-    assert!(adopted && trouble.is_some(), "the good one has expired");
-    let (adopted, trouble) = folder.look(Ok(&unvouched), day(11));
-    assert!(!adopted && trouble.is_some(), "the doubt stays");
+    let (adopted, problem) = folder.look(Ok(&unvouched), day(5));
+    assert!(!adopted && problem.unwrap().starts_with("ca.crt does not vouch for tls.crt: "));
+    let (adopted, problem) = folder.look(Ok(&unvouched), day(11));
+    assert!(adopted && problem.is_some(), "the good one has expired");
+    let (adopted, problem) = folder.look(Ok(&unvouched), day(11));
+    assert!(!adopted && problem.is_some(), "the doubt stays");
 }
 
 #[test]
@@ -145,8 +145,8 @@ fn a_certificate_for_another_service_names_both() {
     };
     let mut folder = Folder::default();
     folder.look(Ok(&content), day(0));
-    let (_, trouble) = folder.look(Ok(&content), day(0));
-    assert_eq!(trouble.unwrap(), "tls.crt is not for `hooks.demo.svc`; it names other.demo.svc");
+    let (_, problem) = folder.look(Ok(&content), day(0));
+    assert_eq!(problem.unwrap(), "tls.crt is not for `hooks.demo.svc`; it names other.demo.svc");
 }
 
 #[test]

@@ -12,8 +12,8 @@ fn desired(entries: &[Value]) -> Desired {
     Desired::new("mutating/hooks".parse().unwrap(), entries.to_vec()).unwrap()
 }
 
-fn held(object: Value) -> Held {
-    Held::see(RegistrationKind::Mutating, &serde_json::from_value(object).unwrap())
+fn held(object: Value) -> StoredEntries {
+    StoredEntries::see(RegistrationKind::Mutating, &serde_json::from_value(object).unwrap())
 }
 
 fn trusting(mut entry: Value) -> Value {
@@ -93,7 +93,7 @@ fn a_conversion_is_written_where_there_is_none() {
     let version = Desired::new("crd/widgets.example.dev".parse().unwrap(), vec![conversion.clone()]).unwrap();
     let see = |conversion: Value| {
         let object = json!({ "metadata": {}, "spec": { "conversion": conversion } });
-        Held::see(RegistrationKind::CustomResource, &serde_json::from_value(object).unwrap())
+        StoredEntries::see(RegistrationKind::CustomResource, &serde_json::from_value(object).unwrap())
     };
     let none = see(json!({ "strategy": "None" }));
     assert!(none.lacks(&version));

@@ -3,14 +3,14 @@ use serde_json::json;
 
 use super::*;
 
-fn ours() -> Ours {
+fn ours() -> EntryMatcher {
     let service = NamespacedName { namespace: "demo".to_owned(), name: "hooks".to_owned() };
     let mut settings = Settings::for_service(service);
     settings.names = vec!["10.0.0.7".to_owned()];
-    Ours::new(&settings)
+    EntryMatcher::new(&settings)
 }
 
-fn see(kind: RegistrationKind, object: &Value) -> Sight {
+fn see(kind: RegistrationKind, object: &Value) -> ConfigSnapshot {
     ours().see(kind, &serde_json::from_value(object.clone()).unwrap())
 }
 
@@ -79,8 +79,8 @@ fn a_bundle_is_what_every_entry_trusts() {
     let all = Bundle::pem(Bundle::read(format!("{one}{two}").as_bytes()).certificates.values());
     let look = |bundles: &[Option<&str>]| {
         let webhooks: Vec<_> = bundles.iter().map(|bundle| entry(*bundle)).collect();
-        let sight = see(RegistrationKind::Mutating, &json!({ "metadata": {}, "webhooks": webhooks }));
-        (sight.bundle().map(|bundle| bundle.len()), sight.is_untidy())
+        let snapshot = see(RegistrationKind::Mutating, &json!({ "metadata": {}, "webhooks": webhooks }));
+        (snapshot.bundle().map(|bundle| bundle.len()), snapshot.is_untidy())
     };
     assert_eq!(look(&[Some(&all), Some(&all)]), (Some(2), false));
     assert_eq!(look(&[Some(&all), Some(&one)]), (Some(1), true), "entries differ");
@@ -115,10 +115,10 @@ fn a_mark_changed_when_its_owner_wrote_it() {
         { "manager": "kubectl", "operation": "Update", "time": "2026-01-04T00:00:00Z", "fieldsV1": {} },
     ]));
     object["webhooks"] = json!([{ "name": "a", "clientConfig": service("demo", "hooks") }]);
-    let sight = see(RegistrationKind::Mutating, &object);
-    assert_eq!(sight.mark, Some(Mark { lineage: Lineage(255), generation: 7 }));
-    assert_eq!(sight.written, Some(Moment(1_767_312_000)), "2 January");
-    assert_eq!(sight.other_manager.as_deref(), Some("argo"), "who wrote a caBundle before who wrote last");
+    let snapshot = see(RegistrationKind::Mutating, &object);
+    assert_eq!(snapshot.mark, Some(Mark { lineage: Lineage(255), generation: 7 }));
+    assert_eq!(snapshot.written, Some(Moment(1_767_312_000)), "2 January");
+    assert_eq!(snapshot.other_manager.as_deref(), Some("argo"), "who wrote a caBundle before who wrote last");
 
     let unmanaged = see(RegistrationKind::Mutating, &managed(&json!(null)));
     assert_eq!((unmanaged.written, unmanaged.other_manager), (None, None));
@@ -144,7 +144,7 @@ fn what_is_ours_alone_stood_since_we_wrote_it() {
             { "name": "a", "clientConfig": service("demo", "hooks") },
             { "name": "b", "clientConfig": service("demo", "other") },
         ]);
-        see(RegistrationKind::Mutating, &object).stood
+        see(RegistrationKind::Mutating, &object).unchanged_since
     };
     let ours = json!({ "f:metadata": mark, "f:webhooks": bundle("a") });
     assert_eq!(look(ours.clone(), json!({ "f:webhooks": bundle("b") })), Some(Moment(1_767_312_000)));

@@ -1,4 +1,4 @@
-//! What answers about the ring's Secret change.
+//! Takes in the answers about the ring's Secret.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,11 +9,11 @@ use vestibule_pki::ring::{Change, Moment, Reading, Ring, RingFacts};
 
 use super::prepare::mark;
 use super::{RingWrite, State};
-use crate::Happening;
-use crate::self_managed::conversation::{Answer, Trouble, TroubleKind};
+use crate::IdentityEvent;
+use crate::self_managed::api_client::{Answer, ApiError, ApiErrorKind};
 use crate::self_managed::ring_secret::{Fields, RingSecret};
 
-/// Rings that are remembered by their certificates.
+/// The most past bundles that are remembered.
 const PAST: usize = 8;
 
 impl State {
@@ -26,9 +26,9 @@ impl State {
                     self.ring_found(secret, &fields, now);
                     self.confirmed_when(asked, at);
                 }
-                None => self.ring_not_read(&Trouble::unreadable(), at),
+                None => self.ring_not_read(&ApiError::unreadable(), at),
             },
-            Err(trouble) if trouble.kind == TroubleKind::NotFound => {
+            Err(trouble) if trouble.kind == ApiErrorKind::NotFound => {
                 self.read = Some(at);
                 self.ring_found(RingSecret::absent(&self.secret_name), &Fields::new(), now);
                 self.confirmed_when(asked, at);
@@ -37,17 +37,17 @@ impl State {
         }
     }
 
-    /// Rule S3: an answer tells of no later time than the question's; what came after it is not known.
+    /// Rule S3: an answer confirms the ring at the time of the request, not of the answer.
     fn confirmed_when(&mut self, asked: Instant, at: Instant) {
         let late = at.saturating_duration_since(asked);
         self.seen.confirmed = self.seen.confirmed.map(|confirmed| confirmed.minus(late));
     }
 
-    fn ring_not_read(&mut self, trouble: &Trouble, at: Instant) {
+    fn ring_not_read(&mut self, trouble: &ApiError, at: Instant) {
         self.reading.failed(at);
         let text = format!("Secret {} cannot be read: {}", self.secret_name, trouble.text);
-        // Whoever cannot be reached cannot be told either.
-        let reason = (trouble.kind == TroubleKind::Forbidden).then_some("RingNotReadable");
+        // An unreachable API server takes no Event either.
+        let reason = (trouble.kind == ApiErrorKind::Forbidden).then_some("RingNotReadable");
         self.failed(reason, text);
     }
 
@@ -68,7 +68,7 @@ impl State {
             self.remember();
         }
         if !is_same {
-            self.is_spoilt = self.stored.as_ref().is_some_and(|ring| is_spoilt(ring, fields));
+            self.ca_crt_differs = self.stored.as_ref().is_some_and(|ring| ca_crt_differs(ring, fields));
             if !continues && self.seen.memory.is_some() && !matches!(ring, RingFacts::Newer(_)) {
                 let text =
                     format!("the ring in Secret {} does not continue what is known of it", self.secret_name);
@@ -96,7 +96,7 @@ impl State {
         self.remembered.clone_from(&self.stored);
     }
 
-    /// What the stored ring's bundle is, and with it what configurations hold that show a mark alone.
+    /// Remembers the stored ring's bundle, which configurations with a mark and no entries count as holding.
     fn know_bundle(&mut self, now: Moment) {
         let Some(ring) = &self.stored else { return };
         self.ca_bundle = Some(ring.bundle_pem().into());
@@ -109,13 +109,14 @@ impl State {
         if self.past.len() > PAST {
             self.past.remove(0);
         }
-        let shows_mark_alone =
-            |sight: &super::super::registration::Sight| sight.entries.is_empty() && sight.mark == Some(mark);
+        let shows_mark_alone = |snapshot: &super::super::registration::ConfigSnapshot| {
+            snapshot.entries.is_empty() && snapshot.mark == Some(mark)
+        };
         let positions: Vec<_> = (0..self.registrations.len())
             .filter(|at| {
                 self.registrations
                     .get(*at)
-                    .and_then(|watched| watched.sight.as_ref())
+                    .and_then(|watched| watched.snapshot.as_ref())
                     .is_some_and(shows_mark_alone)
             })
             .filter(|at| self.seen.configurations.get(*at).is_some_and(|seen| seen.bundle.is_empty()))
@@ -144,13 +145,13 @@ impl State {
             Err(trouble) => {
                 self.is_stale = true;
                 match trouble.kind {
-                    TroubleKind::Conflict => return self.writing.outrun(at),
-                    TroubleKind::NotFound if !write.creates => return,
-                    TroubleKind::Forbidden | TroubleKind::Refused => self.writing.refused(at),
-                    TroubleKind::NotFound | TroubleKind::Unreachable => self.writing.failed(at),
+                    ApiErrorKind::Conflict => return self.writing.lost_race(at),
+                    ApiErrorKind::NotFound if !write.creates => return,
+                    ApiErrorKind::Forbidden | ApiErrorKind::Refused => self.writing.refused(at),
+                    ApiErrorKind::NotFound | ApiErrorKind::Unreachable => self.writing.failed(at),
                 }
                 let text = match (trouble.kind, write.creates) {
-                    (TroubleKind::Forbidden, true) => format!(
+                    (ApiErrorKind::Forbidden, true) => format!(
                         "Secret {name} is not there and may not be created ({}): kubectl create secret generic {} -n {}",
                         trouble.text, name.name, name.namespace
                     ),
@@ -165,10 +166,10 @@ impl State {
         let RingWrite { change, ring, .. } = write;
         let facts = ring.facts().clone();
         if matches!(change, Some(Change::Restore { .. }) | None) {
-            self.quarrel.repaired(at);
+            self.repair_throttle.repaired(at);
         }
         self.seen.ring_written(&facts, now, &self.settings.policy);
-        (self.secret, self.is_stale, self.is_spoilt, self.planned) = (secret, false, false, None);
+        (self.secret, self.is_stale, self.ca_crt_differs, self.planned) = (secret, false, false, None);
         (self.ring, self.stored) = (Some(RingFacts::Known(facts.clone())), Some(Arc::new(ring)));
         self.writing.clear();
         self.remember();
@@ -185,13 +186,13 @@ impl State {
         };
         let text =
             format!("the ring in Secret {} is at generation {}: {word}", self.secret_name, facts.generation);
-        self.tell(reason, text, Some(Happening::RingWritten { change: word }));
+        self.tell(reason, text, Some(IdentityEvent::RingWritten { change: word }));
     }
 }
 
-/// Whether whoever reads `ca.crt` trusts others than the ring does. How it is written is no matter: replicas of two
-/// versions may differ in that, and would write it in turn for ever.
-fn is_spoilt(ring: &Ring, fields: &Fields) -> bool {
+/// Whether `ca.crt` holds other certificates than the ring's bundle. Its formatting does not count: replicas of two versions
+/// may format it differently, and would overwrite each other for ever.
+fn ca_crt_differs(ring: &Ring, fields: &Fields) -> bool {
     let bytes = fields.get("ca.crt").map_or(&[] as &[u8], |bytes| bytes);
     !Bundle::read(bytes).certificates.into_keys().eq(ring.facts().bundle())
 }

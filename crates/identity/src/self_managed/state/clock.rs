@@ -1,17 +1,17 @@
-//! The clock.
+//! Corrects the clock by the API server's.
 
 use vestibule_pki::ring::{Blocked, Moment};
 use zeroize::Zeroizing;
 
 use super::State;
-use crate::self_managed::conversation::{Answer, Trouble};
+use crate::self_managed::api_client::{Answer, ApiError};
 
-/// Clocks this close are the same: an answer takes time, and its date has whole seconds.
+/// Smaller differences are ignored: an answer takes time, and its `Date` has whole seconds.
 const SAME_SECOND: u64 = 2;
 
 impl State {
     /// Rule C1: the clock is the API server's.
-    pub(super) fn dated(&mut self, answer: Answer, now: Moment) -> Result<Zeroizing<Vec<u8>>, Trouble> {
+    pub(super) fn dated(&mut self, answer: Answer, now: Moment) -> Result<Zeroizing<Vec<u8>>, ApiError> {
         if let Some(date) = answer.date {
             let offset = i64::try_from(date.0).unwrap_or(i64::MAX).saturating_sub_unsigned(now.0);
             if offset.abs_diff(self.seen.offset) > SAME_SECOND {
@@ -25,7 +25,7 @@ impl State {
         answer.outcome
     }
 
-    /// Where a clock was set back, what was seen lies in the future: it counts from now on.
+    /// After a clock was set back, observations that are in the future count from now on.
     fn nothing_is_to_come(&mut self, now: Moment) {
         let now = self.corrected(now);
         for seen in &mut self.seen.configurations {

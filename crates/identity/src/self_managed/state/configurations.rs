@@ -1,4 +1,4 @@
-//! What answers about configurations change.
+//! Takes in the answers about configurations.
 
 use std::time::Instant;
 
@@ -8,8 +8,8 @@ use vestibule_pki::ring::{Moment, RingFacts};
 use super::State;
 use super::prepare::mark;
 use crate::RegistrationKind;
-use crate::self_managed::conversation::{Answer, Purpose, Trouble, TroubleKind};
-use crate::self_managed::watched::By;
+use crate::self_managed::api_client::{Answer, ApiError, ApiErrorKind, Purpose};
+use crate::self_managed::watched::SnapshotSource;
 
 impl State {
     pub(in crate::self_managed) fn configuration_answered(
@@ -25,16 +25,16 @@ impl State {
         match outcome {
             Ok(object) => {
                 watched.reading.clear();
-                self.take(position, &object, By::Read, now);
+                self.take(position, &object, SnapshotSource::Read, now);
             }
-            Err(trouble) if trouble.kind == TroubleKind::NotFound => {
+            Err(trouble) if trouble.kind == ApiErrorKind::NotFound => {
                 watched.take_absence(None);
                 self.see(position, now);
             }
             Err(trouble) => {
-                let reason = if trouble.kind == TroubleKind::Forbidden {
+                let reason = if trouble.kind == ApiErrorKind::Forbidden {
                     watched.reading.refused(at);
-                    // What it holds is not known any more; as soon as it may be read again, it is.
+                    // Its content is unknown now; it is read again as soon as that is allowed.
                     watched.outdated = true;
                     self.seen.configuration_missed(position);
                     self.deny(position);
@@ -60,8 +60,8 @@ impl State {
         let outcome = self.dated(answer, now);
         let outcome = outcome.and_then(|object| parse(&object));
         let Some(watched) = self.registrations.get_mut(position) else { return };
-        let is_unanswered = matches!(&outcome, Err(trouble) if trouble.kind == TroubleKind::Unreachable);
-        // What nobody answered may stand there all the same.
+        let is_unanswered = matches!(&outcome, Err(trouble) if trouble.kind == ApiErrorKind::Unreachable);
+        // A patch without an answer may have been applied.
         if purpose == Purpose::Claim && (outcome.is_ok() || is_unanswered) {
             watched.claims.made(at, self.settings.policy.hold_cold);
         }
@@ -74,13 +74,13 @@ impl State {
                     watched.writing.clear();
                 }
                 let repaired_from = if purpose.is_repair() {
-                    watched.quarrel.repaired(at);
-                    let other = watched.sight.as_ref().and_then(|sight| sight.other_manager.clone());
+                    watched.repair_throttle.repaired(at);
+                    let other = watched.snapshot.as_ref().and_then(|snapshot| snapshot.other_manager.clone());
                     Some(other.unwrap_or_else(|| "an unknown manager".to_owned()))
                 } else {
                     None
                 };
-                self.take(position, &object, By::Write, now);
+                self.take(position, &object, SnapshotSource::Write, now);
                 if matches!(purpose, Purpose::Bundle { .. }) && !self.is_kept(position, at) {
                     return;
                 }
@@ -93,29 +93,31 @@ impl State {
             Err(trouble) => {
                 watched.outdated = true;
                 match trouble.kind {
-                    TroubleKind::Conflict => return watched.writing.outrun(at),
-                    TroubleKind::NotFound => return,
-                    TroubleKind::Unreachable => watched.writing.failed(at),
-                    TroubleKind::Refused if !watched.refuses_again() => return watched.writing.outrun(at),
-                    TroubleKind::Forbidden | TroubleKind::Refused => {
+                    ApiErrorKind::Conflict => return watched.writing.lost_race(at),
+                    ApiErrorKind::NotFound => return,
+                    ApiErrorKind::Unreachable => watched.writing.failed(at),
+                    ApiErrorKind::Refused if !watched.refuses_again() => {
+                        return watched.writing.lost_race(at);
+                    }
+                    ApiErrorKind::Forbidden | ApiErrorKind::Refused => {
                         watched.writing.refused(at);
                         self.deny(position);
                     }
                 }
                 let Some(watched) = self.registrations.get(position) else { return };
-                let is_insecure =
-                    trouble.kind == TroubleKind::Refused && watched.name.kind == RegistrationKind::ApiService;
+                let is_insecure = trouble.kind == ApiErrorKind::Refused
+                    && watched.name.kind == RegistrationKind::ApiService;
                 let hint = if is_insecure { "; with insecureSkipTLSVerify it takes none" } else { "" };
                 let what = if matches!(purpose, Purpose::Bundle { .. }) { "caBundle" } else { "entries" };
                 let text =
                     format!("the {what} of {} cannot be written: {}{hint}", watched.name, trouble.text);
-                let reason = (trouble.kind != TroubleKind::Unreachable).then_some("RegistrationDenied");
+                let reason = (trouble.kind != ApiErrorKind::Unreachable).then_some("RegistrationDenied");
                 self.failed_at(position, reason, text);
             }
         }
     }
 
-    /// A drain began before a write was answered: it may come through all the same.
+    /// Records that a drain cancelled a patch, which may have been applied.
     pub(in crate::self_managed) fn patch_given_up(&mut self, position: usize) {
         if let Some(watched) = self.registrations.get_mut(position) {
             watched.outdated = true;
@@ -123,8 +125,8 @@ impl State {
         }
     }
 
-    /// Whether the object shows the bundle that was just written. An admission policy may have changed it: what was accepted
-    /// and is not there is not written again at once, or the two would race.
+    /// Whether the stored object has the bundle that was just written. If an admission policy changed it, the next write waits,
+    /// so that the two do not race.
     fn is_kept(&mut self, position: usize, at: Instant) -> bool {
         let Some(ring) = &self.stored else { return true };
         if let (Some(seen), mark) = (self.seen.configurations.get(position), mark(ring.facts()))
@@ -140,7 +142,7 @@ impl State {
         else {
             return true;
         };
-        let has_entries = watched.sight.as_ref().is_some_and(|sight| !sight.entries.is_empty());
+        let has_entries = watched.snapshot.as_ref().is_some_and(|snapshot| !snapshot.entries.is_empty());
         let in_sync =
             !has_entries || position >= self.seen.configurations.len() || self.is_in_sync(position, facts);
         let Some(watched) = self.registrations.get_mut(position) else { return true };
@@ -172,6 +174,6 @@ impl State {
     }
 }
 
-fn parse(object: &[u8]) -> Result<DynamicObject, Trouble> {
-    serde_json::from_slice(object).map_err(|_| Trouble::unreadable())
+fn parse(object: &[u8]) -> Result<DynamicObject, ApiError> {
+    serde_json::from_slice(object).map_err(|_| ApiError::unreadable())
 }

@@ -1,16 +1,16 @@
-//! What registered objects are to hold besides our `caBundle`: when it is written, and by which version.
+//! Decides when desired entries are written, and by which version.
 
 use std::time::Instant;
 
 use vestibule_pki::ring::{Moment, RingFacts};
 
-use super::{Deed, State};
+use super::{Operation, State};
+use crate::self_managed::api_client::Purpose;
 use crate::self_managed::bundle_patch::over;
-use crate::self_managed::conversation::Purpose;
 use crate::self_managed::entries::{claim, object_to_claim};
 use crate::self_managed::watched::Watched;
 
-/// What may be done about the entries of an object.
+/// The next step for the entries of an object.
 enum Move {
     Write { is_repair: bool },
     Claim,
@@ -22,14 +22,14 @@ impl State {
         self.serving.get_or_insert(at);
     }
 
-    /// From now on no entry, bundle or claim is written: calls would soon lead to a process that has ended. Claims of other
-    /// versions are still objected to, as long as calls are answered.
+    /// From now on no entry, bundle or claim is written, because this process ends soon. It still objects to claims while it
+    /// answers calls.
     pub(in crate::self_managed) fn draining(&mut self) {
         self.is_draining = true;
     }
 
-    /// Nothing is written before clients find the way here, nor without a certificate that they accept.
-    pub(super) fn register(&self, now: Moment, at: Instant) -> Option<Deed> {
+    /// Writes entries after the settle time, and only with a valid leaf.
+    pub(super) fn register(&self, now: Moment, at: Instant) -> Option<Operation> {
         let now = self.corrected(now);
         let has_settled = |since| at.saturating_duration_since(since) >= self.settings.settle;
         if !self.serving.is_some_and(has_settled) || !self.seen.has_leaf(now) {
@@ -38,7 +38,7 @@ impl State {
         (0..self.registrations.len()).find_map(|position| self.register_at(position, now, at))
     }
 
-    fn register_at(&self, position: usize, now: Moment, at: Instant) -> Option<Deed> {
+    fn register_at(&self, position: usize, now: Moment, at: Instant) -> Option<Operation> {
         let watched = self.registrations.get(position)?;
         let next =
             watched.next_move(now, at, self.settings.policy.hold_cold).filter(|_| watched.may_write(at))?;
@@ -48,25 +48,27 @@ impl State {
         if let Move::Write { .. } = next
             && let Some(seen) = self.seen.configurations.get(position)
         {
-            // An entry appears together with a bundle that every replica's certificate verifies under: rules W2, W3.
+            // An entry is written together with a bundle that verifies every replica's leaf: rules W2, W3.
             if !self.may_publish(position) {
                 return None;
             }
             if !seen.ring_read_since {
-                return self.reading.allows(at).then_some(Deed::ReadRing);
+                return self.reading.allows(at).then_some(Operation::ReadRing);
             }
         }
         let bundle = self.ca_bundle.clone()?;
-        let (sight, desired) = (watched.sight.as_ref()?, watched.desired.as_ref()?);
+        let (snapshot, desired) = (watched.snapshot.as_ref()?, watched.desired.as_ref()?);
         let (operations, purpose) = match next {
-            Move::Write { is_repair } => (sight.held.write(desired, &bundle), Purpose::Entries { is_repair }),
+            Move::Write { is_repair } => {
+                (snapshot.held.write(desired, &bundle), Purpose::Entries { is_repair })
+            }
             Move::Claim => (claim(desired), Purpose::Claim),
             Move::Object => (object_to_claim(), Purpose::Objection),
         };
-        Some(Deed::Publish { position, patch: over(sight, operations), purpose })
+        Some(Operation::Publish { position, patch: over(snapshot, operations), purpose })
     }
 
-    /// Whether the object shows that it follows the very ring that is known here.
+    /// Whether the object holds the bundle of the ring that this replica knows.
     fn may_publish(&self, position: usize) -> bool {
         let Some(RingFacts::Known(facts)) = &self.ring else { return false };
         let is_denied = self.seen.configurations.get(position).is_some_and(|seen| seen.denied);
@@ -75,11 +77,11 @@ impl State {
 }
 
 impl Watched {
-    /// Entries change hands when nobody is left of the version that wrote them: a new hook is called only when every
-    /// replica answers it, and an old pod that starts again takes nothing back.
+    /// A new version takes over the entries when no replica of the owner objects any more: so a new hook is called only when
+    /// every replica answers it, and an old pod that restarts does not take them back.
     fn next_move(&self, now: Moment, at: Instant, hold: std::time::Duration) -> Option<Move> {
         let desired = self.desired.as_ref()?;
-        let held = &self.sight.as_ref()?.held;
+        let held = &self.snapshot.as_ref()?.held;
         let own = Some(desired.hash());
         match &held.owner {
             None => (!desired.entries().is_empty()).then_some(Move::Write { is_repair: false }),
@@ -90,10 +92,10 @@ impl Watched {
             Some(owner) if self.inherits(&owner.hash) => Some(Move::Write { is_repair: false }),
             Some(_) => match held.claim.as_deref() {
                 claim if claim == own => {
-                    (self.claim_stood(now) > hold).then_some(Move::Write { is_repair: false })
+                    (self.claim_age(now) > hold).then_some(Move::Write { is_repair: false })
                 }
-                // Of a version that is gone itself, or of what this one wanted before rules changed.
-                Some(_) if self.claim_stood(now) <= hold.saturating_mul(2) => None,
+                // The claim is of a version that is gone, or of earlier desired entries of this one.
+                Some(_) if self.claim_age(now) <= hold.saturating_mul(2) => None,
                 _ => self.claims.allows(at).then_some(Move::Claim),
             },
         }

@@ -1,4 +1,4 @@
-//! The own leaf.
+//! Signs the replica's own leaf.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -6,13 +6,13 @@ use std::time::{Duration, Instant};
 use vestibule_pki::Leaf;
 use vestibule_pki::ring::{Action, LeafFacts, Moment, step};
 
-use super::{State, brink};
-use crate::Happening;
-use crate::self_managed::backoff::fraction;
-use crate::self_managed::state::standing::system_time;
+use super::{State, readiness_margin};
+use crate::IdentityEvent;
+use crate::self_managed::backoff::random_fraction;
+use crate::self_managed::state::status::system_time;
 
 impl State {
-    /// Signs the leaf that `step` asks for. The key is made anew and never leaves memory.
+    /// Signs the leaf that `step` asks for. The key is new and never leaves memory.
     pub(super) fn sign(&mut self, leaf: &LeafFacts, now: Moment, at: Instant) -> Option<Arc<Leaf>> {
         if !self.signing.allows(at) {
             return None;
@@ -39,7 +39,7 @@ impl State {
                 self.tell(
                     None,
                     format!("a certificate for {} was signed by CA {}", names.join(", "), leaf.issuer),
-                    Some(Happening::LeafRenewed { not_after: until }),
+                    Some(IdentityEvent::LeafRenewed { not_after: until }),
                 );
                 self.seen.leaf = Some(LeafFacts { renew: jittered(now, leaf.renew), ..leaf.clone() });
                 Some(Arc::new(signed))
@@ -52,7 +52,7 @@ impl State {
         }
     }
 
-    /// For a handshake that finds the leaf overdue: what the task would do, without waiting for it.
+    /// Renews the leaf for a handshake that finds it overdue, as the main task would.
     pub(in crate::self_managed) fn renew_overdue(&mut self, now: Moment, at: Instant) -> Option<Arc<Leaf>> {
         if self.handshake.is_some_and(|next| at < next) {
             return None;
@@ -66,18 +66,18 @@ impl State {
         leaf.and_then(|leaf| self.sign(&leaf, now, at))
     }
 
-    /// How long the task has from now on to renew the leaf before a handshake does.
+    /// The time until a handshake renews the leaf if the main task did not.
     pub(in crate::self_managed) fn overdue_in(&self, now: Moment) -> Duration {
         let now = self.corrected(now);
         self.seen.leaf.as_ref().map_or(Duration::ZERO, |leaf| {
             let policy = &self.settings.policy;
             let late = leaf.renew.plus((policy.leaf_life / 10).max(Duration::from_secs(1)));
-            late.min(leaf.not_after.minus(brink(policy))).since(now)
+            late.min(leaf.not_after.minus(readiness_margin(policy))).since(now)
         })
     }
 }
 
-/// A tenth earlier or later: replicas that started together do not renew together for ever.
+/// Moves the renewal by up to 10 %, so that replicas that started together renew at different times.
 fn jittered(now: Moment, renew: Moment) -> Moment {
-    now.plus(renew.since(now).mul_f64(0.9 + 0.2 * fraction()))
+    now.plus(renew.since(now).mul_f64(0.9 + 0.2 * random_fraction()))
 }

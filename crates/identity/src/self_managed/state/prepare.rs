@@ -1,18 +1,18 @@
-//! Writes, made ready.
+//! Prepares writes.
 
 use std::net::IpAddr;
 use std::time::Instant;
 
 use vestibule_pki::ring::{Change, Facts, KeySource, Mark, Moment, Ring, RingError, RingFacts, carry_out};
 
-use super::{Deed, RingWrite, State};
+use super::{Operation, RingWrite, State};
 use crate::Settings;
+use crate::self_managed::api_client::Purpose;
 use crate::self_managed::bundle_patch::bundle_patch;
-use crate::self_managed::conversation::Purpose;
-use crate::self_managed::registration::Sight;
+use crate::self_managed::registration::ConfigSnapshot;
 
 impl State {
-    pub(super) fn prepare_ring(&mut self, change: Change, now: Moment, at: Instant) -> Option<Deed> {
+    pub(super) fn prepare_ring(&mut self, change: Change, now: Moment, at: Instant) -> Option<Operation> {
         if self.secret.is_immutable() {
             self.writing.refused(at);
             let text = format!(
@@ -26,7 +26,7 @@ impl State {
         let now = self.corrected(now);
         let base = if matches!(change, Change::Restore { .. }) { &self.remembered } else { &self.stored };
         let base = base.as_deref().map(|ring| copy(ring, now)).transpose();
-        // A ring that has ended cannot be read any more; its certificates are known besides.
+        // An expired ring cannot be decoded; `keys` knows its certificates.
         let base = if matches!(change, Change::Create { .. }) { Ok(base.unwrap_or(None)) } else { base };
         let ring =
             base.and_then(|base| carry_out(&change, base, &mut self.keys(), now, &self.settings.policy));
@@ -41,9 +41,9 @@ impl State {
         }
     }
 
-    /// The ring is whole, and its Secret is not: people and other tools read `ca.crt`.
-    pub(super) fn mend_secret(&mut self, now: Moment, at: Instant) -> Option<Deed> {
-        let may_write = self.is_spoilt && self.writing.allows(at) && self.quarrel.allows(at);
+    /// Rewrites the Secret if only its `ca.crt` differs, because other programs read it.
+    pub(super) fn mend_secret(&mut self, now: Moment, at: Instant) -> Option<Operation> {
+        let may_write = self.ca_crt_differs && self.writing.allows(at) && self.repair_throttle.allows(at);
         let Some(RingFacts::Known(facts)) = &self.ring else { return None };
         if !may_write || self.secret.is_immutable() || self.seen.memory.as_ref() != Some(facts) {
             return None;
@@ -52,26 +52,26 @@ impl State {
         Some(self.write(None, ring))
     }
 
-    fn write(&self, change: Option<Change>, ring: Ring) -> Deed {
+    fn write(&self, change: Option<Change>, ring: Ring) -> Operation {
         let (object, creates) = (self.secret.with(&ring), self.secret.version().is_none());
-        Deed::WriteRing(Box::new(RingWrite { change, ring, object, creates }))
+        Operation::WriteRing(Box::new(RingWrite { change, ring, object, creates }))
     }
 
-    pub(super) fn prepare_bundle(&mut self, position: usize, at: Instant) -> Option<Deed> {
+    pub(super) fn prepare_bundle(&mut self, position: usize, at: Instant) -> Option<Operation> {
         let mark = self.stored.as_ref().map(|ring| mark(ring.facts()))?;
         let held = &self.seen.configurations.get(position)?.bundle;
         let bundle = self.stored.as_ref()?.bundle_pem_over(|id| held.contains_key(&id));
         let watched = self.registrations.get_mut(position)?;
-        let sight = watched.sight.as_ref()?;
-        let patch = bundle_patch(sight, &bundle, mark);
+        let snapshot = watched.snapshot.as_ref()?;
+        let patch = bundle_patch(snapshot, &bundle, mark);
         if patch.is_none() {
             watched.writing.failed(at);
         }
         let purpose = Purpose::Bundle { is_repair: watched.has_held(mark) };
-        Some(Deed::Publish { position, patch: patch?, purpose })
+        Some(Operation::Publish { position, patch: patch?, purpose })
     }
 
-    /// Every certificate that a change may ask for.
+    /// All certificates that a change may need.
     fn keys(&self) -> KeySource {
         let mut keys =
             KeySource::new(&self.settings.organisation, &domains(&self.settings), self.settings.algorithm);
@@ -79,8 +79,8 @@ impl State {
         keys.learn(
             self.registrations
                 .iter()
-                .filter_map(|watched| watched.sight.as_ref())
-                .flat_map(Sight::certificates),
+                .filter_map(|watched| watched.snapshot.as_ref())
+                .flat_map(ConfigSnapshot::certificates),
         );
         let remembered = self.remembered.iter().chain(&self.stored);
         keys.learn(remembered.flat_map(|ring| {
@@ -91,7 +91,7 @@ impl State {
     }
 }
 
-/// A copy that a change may consume: keys leave a ring in one form only.
+/// A copy for a change to consume. Keys can only be copied through the encoded form.
 fn copy(ring: &Ring, now: Moment) -> Result<Ring, RingError> {
     let facts = ring.facts();
     Ring::decode(&ring.encode(), (facts.rotation.asked, facts.revocation.asked), now)
@@ -101,7 +101,8 @@ pub(super) fn mark(facts: &Facts) -> Mark {
     Mark { lineage: facts.lineage, generation: facts.generation }
 }
 
-/// What a new CA may sign for: the Service's namespace, so that another Service needs no other CA, and each other name.
+/// The domains that a new CA may sign for: the Service's namespace, so that a renamed Service needs no new CA, and the other
+/// names.
 fn domains(settings: &Settings) -> Vec<String> {
     let service = settings.service.iter().flat_map(|service| {
         let short = format!("{}.svc", service.namespace);

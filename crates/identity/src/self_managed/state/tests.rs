@@ -1,7 +1,7 @@
 mod bench;
 mod drain;
 mod entries;
-mod stubborn;
+mod persistent_writers;
 
 use std::time::SystemTime;
 
@@ -10,8 +10,8 @@ use serde_json::json;
 
 use self::bench::{Bench, START, state};
 use super::*;
-use crate::self_managed::conversation::{Answer, Trouble, TroubleKind};
-use crate::self_managed::watches::News;
+use crate::self_managed::api_client::{Answer, ApiError, ApiErrorKind};
+use crate::self_managed::watches::WatchEvent;
 
 fn seconds(moment: Moment) -> SystemTime {
     SystemTime::UNIX_EPOCH + Duration::from_secs(moment.0)
@@ -94,7 +94,7 @@ fn what_does_not_work_is_told_until_it_does() {
     assert_eq!(bench.status().blocked, Some("ring_write"));
 
     bench.secret = None;
-    bench.state.heard(News::Ring(None), bench.now);
+    bench.state.watch_event(WatchEvent::Ring(None), bench.now);
     assert!(bench.run().is_some());
     assert_eq!(bench.status().blocked, None);
 }
@@ -179,7 +179,7 @@ fn a_first_leaf_does_not_wait_for_a_write_that_fails() {
     bench.restart();
     // It holds the bundle, the mark is gone, and the API server cannot write.
     bench.configuration.as_mut().unwrap()["metadata"].as_object_mut().unwrap().remove("annotations");
-    bench.refusal = Some(TroubleKind::Unreachable);
+    bench.refusal = Some(ApiErrorKind::Unreachable);
     bench.watch_configuration();
     assert!(bench.run().is_some());
 }
@@ -187,34 +187,34 @@ fn a_first_leaf_does_not_wait_for_a_write_that_fails() {
 #[test]
 fn only_what_refuses_one_version_twice_is_denied() {
     let mut bench = Bench::registered();
-    bench.refusal = Some(TroubleKind::Refused);
+    bench.refusal = Some(ApiErrorKind::Refused);
     let is_denied = |bench: &Bench| bench.state.seen.configurations[0].denied;
     for _ in 0..2 {
         bench.spoil_configuration();
         bench.run_to_write();
         assert!(!is_denied(&bench), "somebody moved the entries in between");
     }
-    assert!(bench.state.tales.iter().all(|tale| tale.reason != Some("RegistrationDenied")));
+    assert!(bench.state.notices.iter().all(|notice| notice.reason != Some("RegistrationDenied")));
     bench.run_to_write();
     assert!(is_denied(&bench));
-    assert!(bench.state.tales.iter().any(|tale| tale.reason == Some("RegistrationDenied")));
+    assert!(bench.state.notices.iter().any(|notice| notice.reason == Some("RegistrationDenied")));
 }
 
 #[test]
 fn what_may_not_be_watched_is_told_of_and_read_all_the_same() {
     let mut bench = Bench::registered();
-    bench.state.tales.clear();
+    bench.state.notices.clear();
     let why = "not allowed to watch".to_owned();
-    bench.state.heard(News::Unwatched { position: 0, why }, bench.now);
-    assert!(bench.state.tales.iter().any(|tale| tale.text.contains("not allowed to watch")));
-    assert!(matches!(bench.state.decide(bench.now, bench.at), Some(Deed::ReadConfiguration(0))));
+    bench.state.watch_event(WatchEvent::Unwatched { position: 0, why }, bench.now);
+    assert!(bench.state.notices.iter().any(|notice| notice.text.contains("not allowed to watch")));
+    assert!(matches!(bench.state.decide(bench.now, bench.at), Some(Operation::ReadConfiguration(0))));
 }
 
 #[test]
 fn a_configuration_that_may_not_be_read_is_not_waited_for_as_if_it_were_missing() {
     let mut bench = Bench { state: state(&["mutating/hooks"]), ..Bench::new() };
-    bench.state.heard(News::Unwatched { position: 0, why: String::new() }, bench.now);
-    let outcome = Err(Trouble { kind: TroubleKind::Forbidden, text: String::new() });
+    bench.state.watch_event(WatchEvent::Unwatched { position: 0, why: String::new() }, bench.now);
+    let outcome = Err(ApiError { kind: ApiErrorKind::Forbidden, text: String::new() });
     let answer = Answer { outcome, ..bench.answer(None) };
     bench.run();
     bench.state.configuration_answered(0, answer, bench.now, bench.at);
@@ -224,7 +224,7 @@ fn a_configuration_that_may_not_be_read_is_not_waited_for_as_if_it_were_missing(
 #[test]
 fn what_may_not_be_read_any_more_is_read_as_soon_as_it_may() {
     let mut bench = Bench::registered();
-    let outcome = Err(Trouble { kind: TroubleKind::Forbidden, text: String::new() });
+    let outcome = Err(ApiError { kind: ApiErrorKind::Forbidden, text: String::new() });
     let answer = Answer { outcome, ..bench.answer(None) };
     bench.state.configuration_answered(0, answer, bench.now, bench.at);
     bench.run_without_waiting();

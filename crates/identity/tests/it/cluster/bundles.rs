@@ -9,7 +9,7 @@ use kube::Client;
 use kube::client::Body;
 use serde_json::{Value, json};
 use tokio::sync::watch;
-use vestibule_identity::{Happening, Identity, Local, SelfManaged};
+use vestibule_identity::{Identity, IdentityEvent, Local, SelfManaged};
 use vestibule_testenv as testenv;
 
 use super::fixture::{Fixture, assert_accepted, bundles, fleeting, promised, until, within};
@@ -43,14 +43,14 @@ async fn a_bundle_that_others_spoil_is_repaired_within_a_second_and_nothing_else
     until("the bundle is repaired", 10, &is_good).await;
     assert_eq!(without_ours(&fixture).await, before);
     let repair =
-        |happening: &Happening| matches!(happening, Happening::BundleWritten { repaired_from: Some(_), .. });
+        |event: &IdentityEvent| matches!(event, IdentityEvent::BundleWritten { repaired_from: Some(_), .. });
     until("five repairs are told", 20, async || {
-        listener.heard().iter().filter(|happening| repair(happening)).count() == 5
+        listener.heard().iter().filter(|event| repair(event)).count() == 5
     })
     .await;
     // Who empties a field does not own it afterwards; whoever sets one does.
-    let named = |happening: &Happening| matches!(happening, Happening::BundleWritten { repaired_from: Some(manager), .. } if manager == "stranger");
-    assert_eq!(listener.heard().iter().filter(|happening| named(happening)).count(), 4);
+    let named = |event: &IdentityEvent| matches!(event, IdentityEvent::BundleWritten { repaired_from: Some(manager), .. } if manager == "stranger");
+    assert_eq!(listener.heard().iter().filter(|event| named(event)).count(), 4);
     assert_accepted(&replica, &good[1], &fixture.namespace);
 }
 

@@ -8,7 +8,7 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomRe
 use kube::Api;
 use kube::api::{DeleteParams, Patch, PatchParams, PostParams};
 use serde_json::{Value, json};
-use vestibule_identity::{Desired, Happening, Identity, SelfManaged};
+use vestibule_identity::{Desired, Identity, IdentityEvent, SelfManaged};
 use vestibule_testenv as testenv;
 
 use super::fixture::{Fixture, assert_accepted, fleeting, promised, until, within};
@@ -138,7 +138,7 @@ async fn entries_appear_once_somebody_serves_and_come_back_when_they_are_taken_a
     fixture.configurations().create(&PostParams::default(), &empty).await.unwrap();
     fixture.until_hooks(&["a", "b"]).await;
     let written =
-        |happening: &&Happening| matches!(happening, Happening::EntriesWritten { repaired_from: None, .. });
+        |event: &&IdentityEvent| matches!(event, IdentityEvent::EntriesWritten { repaired_from: None, .. });
     assert_eq!(listener.heard().iter().filter(written).count(), 1);
 }
 
@@ -166,7 +166,7 @@ async fn entries_change_hands_when_nobody_of_the_old_version_is_left() {
     assert_eq!(entries[0].timeout_seconds, Some(9));
     assert_eq!(entries[1].client_config.ca_bundle, Some(ByteString(b"not ours".to_vec())));
     assert_eq!(fixture.claim().await, None);
-    let written = |happening: &&Happening| matches!(happening, Happening::EntriesWritten { .. });
+    let written = |event: &&IdentityEvent| matches!(event, IdentityEvent::EntriesWritten { .. });
     until("that is told, once", 2, async || listener.heard().iter().filter(written).count() == 1).await;
 
     // An old pod that starts again takes nothing back.

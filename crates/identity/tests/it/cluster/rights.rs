@@ -137,13 +137,13 @@ async fn a_right_that_is_taken_away_is_told_of_and_used_again_once_it_is_back() 
     assert!(note.starts_with(&said), "{note}");
     assert_eq!(replica.status().waiting_for, None, "it serves on");
     assert_accepted(&replica, bundle, namespace);
-    // Of a wish that comes meanwhile it learns nothing.
+    // Of a command that comes meanwhile it learns nothing.
     fixture.annotate_secret("vestibule.dev/rotate", "1").await;
 
     let mut role = role;
     role.metadata.resource_version = None;
     roles.replace("hooks", &PostParams::default(), &role).await.unwrap();
-    until("it fulfils the wish", 20, async || fixture.has_event("RingPromoted", namespace).await).await;
+    until("it fulfils the command", 20, async || fixture.has_event("RingPromoted", namespace).await).await;
     assert_eq!(replica.status().waiting_for, None);
     assert_accepted(&replica, &fixture.bundles().await[1], namespace);
 }

@@ -30,7 +30,7 @@ async fn a_deleted_secret_is_restored_with_the_same_trust() {
     let leaf = replica.present().unwrap();
 
     fixture.secrets().delete("hooks-ring", &DeleteParams::default()).await.unwrap();
-    // By what the watch tells: the ring is read every ten minutes.
+    // Triggered by the watch: without an event, the ring is read every ten minutes.
     promised("the Secret is back", 2, async || {
         fixture.secrets().get_opt("hooks-ring").await.unwrap().is_some()
     })

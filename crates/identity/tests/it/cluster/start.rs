@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use vestibule_identity::{Happening, Identity, Observer, SelfManaged};
+use vestibule_identity::{Identity, IdentityEvent, Observer, SelfManaged};
 use vestibule_testenv as testenv;
 
 use super::fixture::{Fixture, assert_accepted, count, policy, within};
@@ -81,7 +81,7 @@ async fn five_that_start_at_once_end_with_one_ring() {
 async fn an_observer_that_panics_does_not_end_the_work() {
     struct Clumsy;
     impl Observer for Clumsy {
-        fn happened(&self, _: &Happening) {
+        fn happened(&self, _: &IdentityEvent) {
             panic!("no ground under the feet");
         }
     }

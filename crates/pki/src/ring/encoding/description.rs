@@ -5,17 +5,17 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 
 use crate::ring::{
-    AuthorityFacts, AuthorityState, Bridge, CaId, Facts, Lineage, Moment, Problem, Request, RingError,
+    AuthorityFacts, AuthorityState, CaId, CrossSignature, Facts, Lineage, Moment, Problem, Request, RingError,
 };
 
-/// What this version writes.
+/// The schema that this version writes.
 const SCHEMA: u64 = 2;
-/// The oldest schema whose readers understand enough of what is written here to serve by it.
+/// Readers of this schema or a newer one understand enough of the JSON to sign leaves with the ring.
 const READABLE: u64 = 1;
-/// Far more than any ring comes to; half of all numbers are left for marks that run ahead.
+/// Larger than any real generation; the upper half is left for marks that are ahead.
 const MOST_GENERATIONS: u64 = u64::MAX / 2;
 
-/// The numbers come first, alone: the rest is read only if it is understood.
+/// The schema numbers, which are read before the rest of the JSON.
 #[derive(Clone, Copy, Deserialize)]
 pub(super) struct Schema {
     schema: u64,
@@ -27,12 +27,12 @@ impl Schema {
         serde_json::from_str(text).map_err(|_| RingError::field(field, Problem::Json))
     }
 
-    /// The error of whoever must understand all of it.
+    /// The error for a caller that must understand the whole ring.
     pub(super) fn newer(self) -> Option<RingError> {
         (self.schema > SCHEMA).then_some(RingError::Newer { schema: self.schema })
     }
 
-    /// Whether what is understood here is enough to serve by it.
+    /// Whether this version can sign leaves with the ring.
     pub(super) fn is_readable(self) -> bool {
         self.readable <= SCHEMA
     }
@@ -162,7 +162,7 @@ impl Entry {
             state,
             until,
             held,
-            crossed_by: ca.bridge.map(|bridge| bridge.issuer.to_string()),
+            crossed_by: ca.cross_signature.map(|cross_signature| cross_signature.issuer.to_string()),
         }
     }
 
@@ -175,7 +175,7 @@ impl Entry {
             _ => return None,
         };
         let crossed_by = match &self.crossed_by {
-            Some(id) => Some(Bridge { issuer: CaId(hexadecimal(id)?), not_after: Moment(0) }),
+            Some(id) => Some(CrossSignature { issuer: CaId(hexadecimal(id)?), not_after: Moment(0) }),
             None => None,
         };
         let id = CaId(hexadecimal(&self.id)?);
@@ -185,7 +185,7 @@ impl Entry {
             not_before: Moment(0),
             not_after: Moment(0),
             held: self.held.map(Moment),
-            bridge: crossed_by,
+            cross_signature: crossed_by,
         })
     }
 }

@@ -51,7 +51,7 @@ fn only_active_and_next_keep_their_keys() {
     let ring = promoted();
     let keys: Vec<_> = data(&ring).into_keys().filter(|field| field.ends_with(".key")).collect();
     assert_eq!(keys.len(), 2);
-    let retired = ring.facts().active().unwrap().bridge.unwrap().issuer;
+    let retired = ring.facts().active().unwrap().cross_signature.unwrap().issuer;
     assert!(!keys.contains(&format!("ca-{retired}.key")));
 }
 
@@ -61,14 +61,14 @@ fn a_crossed_leaf_verifies_for_the_old_bundle_the_new_and_both() {
     let before = old.bundle_pem();
     let ring = carry_out(&Change::Promote, Some(old), &mut keys(), NOW, &Policy::default()).unwrap();
     let active = ring.facts().active().unwrap();
-    let bridge = active.bridge.map(|bridge| bridge.issuer);
+    let cross_signature = active.cross_signature.map(|cross_signature| cross_signature.issuer);
     let not_after = NOW.plus(Duration::from_secs(3600));
-    let facts = LeafFacts { issuer: active.id, bridge, renew: NOW, not_before: NOW, not_after };
+    let facts = LeafFacts { issuer: active.id, cross_signature, renew: NOW, not_before: NOW, not_after };
     let leaf = ring.sign(&facts, &NAMES, NOW).unwrap();
     assert_eq!(leaf.chain.len(), 2);
     assert_eq!(leaf.not_after.as_secs(), not_after.0);
     let alone = crate::bundle::pem(ring.certificate(active.id).unwrap());
-    let predecessor = crate::bundle::pem(ring.certificate(bridge.unwrap()).unwrap());
+    let predecessor = crate::bundle::pem(ring.certificate(cross_signature.unwrap()).unwrap());
     for bundle in [&before, &ring.bundle_pem(), &alone, &predecessor] {
         assert_eq!(crate::verify(bundle, &leaf.chain, &NAMES, now), Ok(()));
     }
@@ -80,7 +80,7 @@ fn names_outside_the_constraint_are_refused() {
     let issuer = ring.facts().active().unwrap().id;
     let facts = LeafFacts {
         issuer,
-        bridge: None,
+        cross_signature: None,
         renew: NOW,
         not_before: NOW,
         not_after: NOW.plus(Duration::from_secs(60)),
@@ -115,7 +115,7 @@ fn every_change_can_be_carried_out() {
         after
     };
     let ring = promoted();
-    let retired = ring.facts().active().unwrap().bridge.unwrap().issuer;
+    let retired = ring.facts().active().unwrap().cross_signature.unwrap().issuer;
     let next = ring.facts().next().unwrap().id;
     let ring = carry(&Change::Hold(next), ring, &mut keys());
     assert_eq!(ring.facts().next().unwrap().held, Some(NOW));
@@ -209,7 +209,7 @@ fn fields_of_each_other_are_noticed() {
     assert_eq!(swapped(format!("cross-{active}.crt"), format!("ca-{next}.crt")), Problem::OtherCertificate);
     let mut data = whole.clone();
     data.insert(format!("cross-{active}.crt"), whole[&format!("ca-{active}.crt")].clone());
-    assert_eq!(problem(&data).1, Problem::Bridge);
+    assert_eq!(problem(&data).1, Problem::CrossSignature);
 }
 
 #[test]

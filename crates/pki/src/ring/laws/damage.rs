@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// A ring with everything in it: a bridge, a retired CA, strangers, somebody revoked.
+/// A ring with everything in it: a cross-signed certificate, a retired CA, unknown CAs, revoked CAs.
 static WHOLE: LazyLock<BTreeMap<String, Vec<u8>>> = LazyLock::new(|| {
     let policy = Policy::default();
     let mut source = keys(Algorithm::P256);

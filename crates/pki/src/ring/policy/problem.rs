@@ -1,10 +1,10 @@
-//! Policies that would break the protocol, and policies that nobody should run.
+//! Policies that would break an invariant, and policies below the floors of a real cluster.
 
 use std::time::Duration;
 
 use super::Policy;
 
-/// A CA's certificate may take this much of the Secret's mebibyte, twice.
+/// At most this many unknown CAs, so that the ring stays below the 1 MiB limit of a Secret.
 const MOST_FOREIGN: usize = 16;
 const HOUR: Duration = Duration::from_secs(60 * 60);
 const SHORTEST_LEAF: Duration = HOUR;
@@ -21,7 +21,7 @@ pub enum PolicyProblem {
         /// The name of the span.
         span: &'static str,
     },
-    /// A chain has one bridge, so one rotation must be over before the next: invariant I1.
+    /// A chain has one cross-signed certificate, so one rotation must be over before the next: invariant I1.
     #[error(
         "leaves live too long: {} of leaf life and {} of clock skew must be shorter than the rotation period {} (a third of the CA's life), or rotations would overlap",
         words(*leaf), words(*skew), words(*period)
@@ -147,7 +147,7 @@ impl Policy {
         refuse(recheck >= cold, PolicyProblem::Recheck { recheck, cold });
         let quarantine = self.quarantine();
         refuse(quarantine < leaf, PolicyProblem::Quarantine { quarantine, leaf });
-        let limit = self.foreign_limit;
+        let limit = self.unknown_limit;
         refuse(limit > MOST_FOREIGN, PolicyProblem::TooManyForeign { limit });
         if problems.is_empty() { Ok(()) } else { Err(problems) }
     }

@@ -1,9 +1,9 @@
-//! What configurations must hold (rules W2, W3).
+//! Publishes the bundle in configurations (rules W2, W3).
 
-use super::Around;
+use super::StepContext;
 use crate::ring::{Action, Blocked, Configuration, Facts, Mark, Rule};
 
-impl Around<'_> {
+impl StepContext<'_> {
     pub(super) fn publish(&self, facts: &Facts) -> Vec<Action> {
         let configurations = self.seen.configurations.iter().enumerate();
         let differs = configurations.filter(|(_, configuration)| self.differs(configuration, facts));
@@ -21,7 +21,7 @@ impl Around<'_> {
         differs.map(|(position, configuration)| self.write((position, configuration), facts)).collect()
     }
 
-    /// What a configuration lacks of a newer version's bundle. What it holds besides may be that version's will.
+    /// Publishes missing CAs of a newer version's bundle. Additional CAs stay, because the newer version may need them.
     pub(super) fn publish_missing(&self, facts: &Facts) -> Vec<Action> {
         let configurations = self.seen.configurations.iter().enumerate();
         let lacks = configurations.filter(|(_, configuration)| {
@@ -38,7 +38,7 @@ impl Around<'_> {
         } else if self.policy.enforces(Rule::W2) && !configuration.ring_read_since {
             Action::ReadRing
         } else if self.contests(configuration, Some(facts)) && !self.has_waited() {
-            // Replicas that know these CAs may still say so; the count begins when the ring is read.
+            // Other replicas have `hold_cold`, from the next read of the ring on, to add these CAs to it.
             self.await_others()
         } else {
             Action::PublishBundle(position)
@@ -47,7 +47,7 @@ impl Around<'_> {
 
     fn differs(&self, configuration: &Configuration, facts: &Facts) -> bool {
         let mark = Mark { lineage: facts.lineage, generation: facts.generation };
-        // An object that is not there cannot be written.
+        // An absent object cannot be written.
         configuration.changed.is_some()
             && (configuration.untidy
                 || configuration.mark.or(configuration.stripped) != Some(mark)

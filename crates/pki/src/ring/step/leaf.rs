@@ -1,24 +1,24 @@
-//! When a replica signs a leaf, and for how long (rules S1, S2, S3, E1).
+//! Decides when a replica signs a leaf, and for how long (rules S1, S2, S3, E1).
 
-use super::Around;
+use super::StepContext;
 use crate::authority::BACKDATED;
 use crate::ring::{Action, Configuration, Facts, LeafFacts, Rule};
 
-impl Around<'_> {
+impl StepContext<'_> {
     pub(super) fn leaf(&self, facts: &Facts) -> Option<Action> {
         let fresh = self.fresh_leaf(facts)?;
         let Some(leaf) = self.seen.leaf.as_ref() else {
             let begins = self.may_switch(facts) && self.may_begin(facts);
-            return begins.then(|| self.look_last().unwrap_or(Action::SignLeaf(fresh)));
+            return begins.then(|| self.reread_before_first_leaf().unwrap_or(Action::SignLeaf(fresh)));
         };
         if !self.policy.enforces(Rule::E1) && !self.may_switch(facts) {
             return Some(Action::DropLeaf);
         }
-        // Time enough for a new active CA to become held: an untrusted leaf is better than none, a trusted one better yet.
+        // A new active CA gets this time to become held. After it, a leaf that clients may refuse is better than none.
         let patience = self.policy.hold_cold.saturating_mul(2);
         let ends = leaf.not_after.plus(patience) <= self.now && self.policy.enforces(Rule::E1);
         let wanted = if leaf.issuer == fresh.issuer {
-            // While the ring cannot be read, a new leaf would live no longer than the old one.
+            // While the ring cannot be read, rule S3 gives a new leaf the same end as the old one.
             leaf.renew <= self.now && fresh.not_after > leaf.not_after || leaf.not_before > self.now
         } else {
             ends || self.may_switch(facts)
@@ -26,51 +26,57 @@ impl Around<'_> {
         wanted.then_some(Action::SignLeaf(fresh))
     }
 
-    /// The leaf that could be signed now. [`None`] if it would be over already.
+    /// The leaf that could be signed now. [`None`] if it would have expired already.
     fn fresh_leaf(&self, facts: &Facts) -> Option<LeafFacts> {
         let active = facts.active()?;
         let life = self.policy.leaf_life;
-        // Rule S3: the ring may have moved on since it was read.
+        // Rule S3: the ring may have changed since it was read.
         let from = if self.policy.enforces(Rule::S3) { self.seen.confirmed?.min(self.now) } else { self.now };
         let not_after = from.plus(life).min(active.not_after);
-        let bridge = active.bridge.filter(|bridge| bridge.not_after > self.now).map(|bridge| bridge.issuer);
+        let cross_signature = active
+            .cross_signature
+            .filter(|cross_signature| cross_signature.not_after > self.now)
+            .map(|cross_signature| cross_signature.issuer);
         let renew = self.now.plus(not_after.since(self.now) / 3 * 2);
         let not_before = self.now.minus(BACKDATED).max(active.not_before);
         (not_after > self.now).then_some(LeafFacts {
             issuer: active.id,
-            bridge,
+            cross_signature,
             renew,
             not_before,
             not_after,
         })
     }
 
-    /// Rule S1: every configuration holds an end of the chain now, and one of these ends is held. A cross certificate
-    /// leads to a predecessor that the ring itself has forgotten, too.
+    /// Rule S1: every configuration now holds a CA that verifies the new leaf, and one such CA is held. The cross-signed
+    /// certificate also verifies against a predecessor that the ring has already removed.
     fn may_switch(&self, facts: &Facts) -> bool {
         if !self.policy.enforces(Rule::S1) {
             return true;
         }
         let Some(active) = facts.active() else { return false };
-        let bridge = active.bridge.filter(|bridge| bridge.not_after > self.now).map(|bridge| bridge.issuer);
-        let ends = [Some(active.id), bridge];
+        let cross_signature = active
+            .cross_signature
+            .filter(|cross_signature| cross_signature.not_after > self.now)
+            .map(|cross_signature| cross_signature.issuer);
+        let ends = [Some(active.id), cross_signature];
         let verifies = |configuration: &Configuration| {
             ends.iter().flatten().any(|id| configuration.bundle.contains_key(id))
         };
         facts.anchors(self.now).any(|ca| ca.held.is_some()) && self.reachable(facts).all(verifies)
     }
 
-    /// Rule S2: a configuration that was read before the ring was may have changed in between, and may speak against it.
-    fn look_last(&self) -> Option<Action> {
+    /// Rule S2: a configuration that was read before the ring may have changed in between, so it is read again.
+    fn reread_before_first_leaf(&self) -> Option<Action> {
         let is_earlier =
             |configuration: &Configuration| configuration.ring_read_since && !configuration.is_hidden();
         let before = self.seen.configurations.iter().position(is_earlier);
         before.filter(|_| self.policy.enforces(Rule::S2)).map(Action::ReadConfiguration)
     }
 
-    /// Rule S2: what a replica sees when it begins may still be on its way to the API servers. A tool that replaces a
-    /// configuration again and again never lets it become quiet: a replica that has watched everything for twice as long
-    /// has seen all that an API server may still hold, and begins.
+    /// Rule S2: API servers may not have the latest configurations yet when a replica starts, so it waits until all were quiet
+    /// for `hold_cold`. A tool that rewrites a configuration all the time must not keep the replica waiting: after watching
+    /// for twice `hold_cold` it has seen every version that an API server may still hold.
     fn may_begin(&self, facts: &Facts) -> bool {
         let quiet = self.policy.hold_cold;
         let has_watched =

@@ -1,13 +1,13 @@
-//! The planned course: hold, promote, remove, revoke (rules H1, P1, D1, C1, L1).
+//! The planned rotation: hold, promote, remove, revoke (rules H1, P1, D1, C1, L1).
 
 use std::collections::BTreeSet;
 
-use super::Around;
+use super::StepContext;
 use crate::ring::{
     Action, AuthorityFacts, AuthorityState, Blocked, CaId, Change, Configuration, Facts, Moment, Rule,
 };
 
-impl Around<'_> {
+impl StepContext<'_> {
     pub(super) fn plan(&self, facts: &Facts) -> Option<Action> {
         if facts.revocation.is_open() {
             return Some(Action::WriteRing(Change::Revoke));
@@ -15,8 +15,8 @@ impl Around<'_> {
         self.hold(facts).or_else(|| self.promote(facts)).or_else(|| self.remove(facts))
     }
 
-    /// Rule H1, and the same for an active CA that nobody knew before. That one does not wait for the clock: a replica
-    /// must begin where the clock is off, too.
+    /// Rule H1 for the next CA, and for the first active CA of a ring. The active CA is held even if the clock is off, so that
+    /// a replica can start with a wrong clock.
     fn hold(&self, facts: &Facts) -> Option<Action> {
         let unheld = facts.authorities.iter().filter(|ca| ca.held.is_none());
         let held = unheld.filter_map(|ca| {
@@ -30,7 +30,7 @@ impl Around<'_> {
             waited.then_some(ca.id)
         });
         let id = held.min()?;
-        self.look_again().or(Some(Action::WriteRing(Change::Hold(id))))
+        self.reread_configurations().or(Some(Action::WriteRing(Change::Hold(id))))
     }
 
     fn promote(&self, facts: &Facts) -> Option<Action> {
@@ -38,7 +38,7 @@ impl Around<'_> {
         let last_call =
             self.policy.enforces(Rule::L1) && active.not_after.since(self.now) < self.policy.last_call();
         let due = last_call || self.now >= facts.due || facts.rotation.is_open();
-        // A chain has one bridge: the last rotation must be over.
+        // A chain has one cross-signed certificate, so the last rotation must be over.
         if !due || facts.is_overlapping() {
             return None;
         }
@@ -54,15 +54,15 @@ impl Around<'_> {
             if next.held.is_none() || !everywhere {
                 return Some(Action::Report(Blocked::Hold(next.id)));
             }
-            if let Some(look) = self.look_again() {
+            if let Some(look) = self.reread_configurations() {
                 return Some(look);
             }
         }
         Some(Action::WriteRing(Change::Promote))
     }
 
-    /// Rule C1 keeps a clock that is off from ending a CA early. Where this machine's own clock says, too, that the CA is
-    /// near its end, waiting until somebody sets a clock would end it.
+    /// Rule C1 keeps a wrong clock from retiring a CA early. If the machine's own clock also shows that the CA is near its end,
+    /// the promotion does not wait for the clock to be corrected.
     fn is_last_call_by_own_clock(&self, active: &AuthorityFacts) -> bool {
         let last_call = self.policy.last_call();
         active.not_after.since(self.now) < last_call
@@ -73,8 +73,8 @@ impl Around<'_> {
     fn remove(&self, facts: &Facts) -> Option<Action> {
         let active_known =
             facts.active()?.held.is_some_and(|held| self.now.since(held) >= self.policy.switch_wait);
-        // Somebody may wait for its leaves to be replaced, but not for longer than they can live: where a configuration
-        // cannot be written, its successor may never be known everywhere.
+        // A foreign CA stays until its successor is known everywhere, but no longer than its leaves can live: a configuration
+        // that cannot be written may never learn of the successor.
         let last_leaf = self.policy.leaf_life.saturating_add(self.policy.skew);
         let is_over = |ca: &&AuthorityFacts| {
             let ended = |until| self.now >= until || !self.policy.enforces(Rule::D1);
@@ -95,7 +95,7 @@ impl Around<'_> {
         }
     }
 
-    /// Whether a last promotion waits for the end of the one before, which this machine's own clock sees, too.
+    /// Whether a last promotion waits for the end of the previous rotation, and the machine's own clock agrees.
     fn must_make_room(&self, facts: &Facts, over: &BTreeSet<CaId>) -> bool {
         let own = self.own_clock();
         let is_over = |ca: &AuthorityFacts| match ca.state {
@@ -115,10 +115,10 @@ impl Around<'_> {
         self.seen.offset.unsigned_abs() <= self.policy.skew.as_secs() || !self.policy.enforces(Rule::C1)
     }
 
-    /// What was seen of a configuration may be old.
-    pub(super) fn look_again(&self) -> Option<Action> {
+    /// The read of a configuration that was seen too long ago.
+    pub(super) fn reread_configurations(&self) -> Option<Action> {
         let configurations = &self.seen.configurations;
-        // Each takes its time to be read, and none shall be old when the last one was.
+        // Reading all of them takes time, and the first must still be recent when the last is read.
         let count = u32::try_from(configurations.len()).unwrap_or(u32::MAX);
         let limit = self.policy.recheck.saturating_mul(count);
         let is_old = |seen: &Configuration| self.now.since(seen.read) > limit && !seen.is_hidden();

@@ -1,36 +1,37 @@
-//! Rings that are gone, or that do not continue what is known (rules G1, G2, W3).
+//! Recovers from a ring that is lost or does not continue the known one (rules G1, G2, W3).
 
 use std::collections::BTreeSet;
 
-use super::Around;
+use super::StepContext;
 use crate::ring::{
     Action, Blocked, CaId, Change, Configuration, Facts, Mark, Moment, Observations, Policy, RingFacts, Rule,
     UnknownAuthorities,
 };
 
-/// No ring has come so far since a replica last looked: a mark this far ahead is a stranger's joke, and following it
-/// would exhaust the count.
-const LEAP: u64 = 1 << 32;
+/// A mark further ahead than this is forged: no ring advances so far between two reads, and following it would exhaust the
+/// generation numbers.
+const MAX_GENERATION_GAP: u64 = 1 << 32;
 
-/// Whether this ring does not continue what the replica knows (rule G1).
+/// Whether this ring does not continue the ring that the replica knows (rule G1).
 pub(in crate::ring) fn breaks(facts: &Facts, seen: &Observations, now: Moment, policy: &Policy) -> bool {
-    let around = Around { seen, now, policy };
-    around.breaks_memory(facts) || around.breaks_leaf(facts) || around.breaks_configurations(facts)
+    let context = StepContext { seen, now, policy };
+    context.breaks_memory(facts) || context.breaks_leaf(facts) || context.breaks_configurations(facts)
 }
 
-/// Whether a configuration shows a ring and CAs of which neither the stored ring nor the replica knows anything.
+/// Whether a configuration names a ring and holds CAs that neither the stored ring nor the replica knows.
 pub(in crate::ring) fn is_contested(
     ring: &RingFacts,
     seen: &Observations,
     now: Moment,
     policy: &Policy,
 ) -> bool {
-    let around = Around { seen, now, policy };
-    seen.configurations.iter().any(|configuration| around.contests(configuration, ring.facts()))
+    let context = StepContext { seen, now, policy };
+    seen.configurations.iter().any(|configuration| context.contests(configuration, ring.facts()))
 }
 
-impl Around<'_> {
-    /// Rule G1: never over a valid ring with own memory, only onto it. Nothing else is to be done as long as this is.
+impl StepContext<'_> {
+    /// Rule G1: a replica never overwrites a valid ring from memory, it only adds CAs to it. [`None`] if the ring continues the
+    /// known one; otherwise no other decision is made.
     pub(super) fn graft(&self, facts: &Facts) -> Option<Vec<Action>> {
         let mine = self.policy.enforces(Rule::G1) && (self.breaks_memory(facts) || self.breaks_leaf(facts));
         let theirs = self.breaks_configurations(facts);
@@ -40,14 +41,14 @@ impl Around<'_> {
         if !mine && self.must_await_others(Some(facts)) {
             return Some(self.while_contested(facts));
         }
-        if let Some(look) = self.look_before_trusting() {
+        if let Some(look) = self.reread_before_trusting() {
             return Some(vec![look]);
         }
         if self.is_resurrected(facts) {
             return Some(vec![Action::WriteRing(Change::Revoke)]);
         }
         let (trust, imported, report) = self.adopted(Some(facts));
-        let graft = Change::Graft { trust, imported, generation: self.above_all(Some(facts)) };
+        let graft = Change::Graft { trust, imported, generation: self.generation_above_all(Some(facts)) };
         Some([Action::WriteRing(graft)].into_iter().chain(report).collect())
     }
 
@@ -65,13 +66,13 @@ impl Around<'_> {
         actions
     }
 
-    /// Rule G2.
+    /// Rule G2: restores a lost ring from memory, or creates a new one.
     pub(super) fn recover(&self, stored: Option<&Facts>) -> Vec<Action> {
         let usable = |memory: &&Facts| !self.is_dead(memory);
         if !self.policy.enforces(Rule::G2) {
             return Vec::new();
         }
-        if let Some(look) = self.look_before_trusting() {
+        if let Some(look) = self.reread_before_trusting() {
             return vec![look];
         }
         let memory = self.seen.memory.as_ref().filter(usable);
@@ -85,7 +86,7 @@ impl Around<'_> {
                 memory: Box::new(memory.clone()),
                 trust,
                 imported,
-                generation: self.above_all(None),
+                generation: self.generation_above_all(None),
                 rotate: memory
                     .restored
                     .is_none_or(|before| self.now.since(before) >= self.policy.restore_pause),
@@ -94,10 +95,11 @@ impl Around<'_> {
         [Action::WriteRing(change)].into_iter().chain(report).collect()
     }
 
-    /// What is forgotten now is trusted by nobody afterwards; and a ring read before a configuration proves nothing.
-    fn look_before_trusting(&self) -> Option<Action> {
+    /// Reads the configurations again, then the ring; otherwise a CA that is still in use could be dropped.
+    fn reread_before_trusting(&self) -> Option<Action> {
         let mut seen = self.seen.configurations.iter();
-        self.look_again().or_else(|| seen.any(|seen| !seen.ring_read_since).then_some(Action::ReadRing))
+        self.reread_configurations()
+            .or_else(|| seen.any(|seen| !seen.ring_read_since).then_some(Action::ReadRing))
     }
 
     fn breaks_memory(&self, facts: &Facts) -> bool {
@@ -124,19 +126,19 @@ impl Around<'_> {
             .is_some_and(|memory| signing.into_iter().flatten().any(|ca| memory.revoked.contains(&ca.id)))
     }
 
-    /// Rule W3: a configuration shows a ring that this one does not continue.
+    /// Rule W3: whether a configuration names a ring that the stored one does not continue.
     fn breaks_configurations(&self, facts: &Facts) -> bool {
         let shows_other = |configuration: &Configuration| match configuration.mark {
             Some(mark) if mark.lineage == facts.lineage => is_ahead(mark, facts.generation),
-            // Strangers that a ring would not take are overwritten like any other bundle.
+            // Unknown CAs that the ring would not take are overwritten like any other bundle.
             Some(_) => self.room(Some(facts)) > 0 && configuration.trusted().any(|id| !facts.knows(id)),
             None => false,
         };
         self.policy.enforces(Rule::W3) && self.seen.configurations.iter().any(shows_other)
     }
 
-    /// All that a client or a replica may rely on at this moment, within the limits of policy: the CAs that this ring or
-    /// this replica knows as its own, and those of others that policy keeps where they are.
+    /// The CAs to add: the ones that this ring or this replica knows as its own, the unknown ones that the policy keeps where
+    /// they are, and a report of the unknown ones above the limit.
     fn adopted(&self, base: Option<&Facts>) -> (BTreeSet<CaId>, BTreeSet<CaId>, Option<Action>) {
         let leaf = self.seen.leaf.iter().filter(|leaf| leaf.not_after >= self.now).map(|leaf| leaf.issuer);
         let memory = self.seen.memory.as_ref();
@@ -146,35 +148,36 @@ impl Around<'_> {
 
         let published: BTreeSet<CaId> =
             self.seen.configurations.iter().flat_map(Configuration::trusted).collect();
-        // What the ring has already is named again: its quarantine begins anew.
-        let (known, strange): (BTreeSet<CaId>, BTreeSet<CaId>) =
-            published.into_iter().partition(|id| imported.contains(id) || !self.is_strange(*id, base));
+        // CAs that the ring already has are named again, so that their quarantine starts again.
+        let (known, unknown): (BTreeSet<CaId>, BTreeSet<CaId>) =
+            published.into_iter().partition(|id| imported.contains(id) || !self.is_unknown(*id, base));
         let room = self.room(base);
-        let left_out = strange.len().saturating_sub(room);
-        let report = (left_out > 0).then_some(Action::Report(Blocked::ForeignLimit(left_out)));
+        let left_out = unknown.len().saturating_sub(room);
+        let report = (left_out > 0).then_some(Action::Report(Blocked::UnknownLimit(left_out)));
         own.extend(known.into_iter().filter(|id| !imported.contains(id)));
-        imported.extend(strange.into_iter().take(room));
+        imported.extend(unknown.into_iter().take(room));
         (own, imported, report)
     }
 
-    /// Whether neither the stored ring nor this replica ever knew this CA.
-    fn is_strange(&self, id: CaId, base: Option<&Facts>) -> bool {
+    /// Whether the CA is unknown: neither the stored ring nor this replica ever knew it.
+    fn is_unknown(&self, id: CaId, base: Option<&Facts>) -> bool {
         let knows = |facts: &Facts| facts.knows(id) || facts.has_made(id);
         let signed = self.seen.leaf.as_ref().is_some_and(|leaf| leaf.issuer == id);
         !signed && !base.is_some_and(knows) && !self.seen.memory.as_ref().is_some_and(knows)
     }
 
-    /// Whether this configuration shows a ring that is not this one, or is ahead of it, and a CA that would be dropped.
+    /// Whether this configuration names another ring or a later generation, and holds a CA that would be dropped.
     pub(super) fn contests(&self, configuration: &Configuration, base: Option<&Facts>) -> bool {
         let is_other = |mark: Mark| {
             base.is_none_or(|facts| mark.lineage != facts.lineage || is_ahead(mark, facts.generation))
         };
         self.policy.unknown_authorities == UnknownAuthorities::Drop
             && configuration.mark.is_some_and(is_other)
-            && configuration.trusted().any(|id| self.is_strange(id, base))
+            && configuration.trusted().any(|id| self.is_unknown(id, base))
     }
 
-    /// A replica in reach that serves with a CA which would be dropped names it in the ring within moments (rule G1).
+    /// A replica that presents a leaf of a CA which would be dropped, and can reach the API server, adds it to the ring at once
+    /// (rule G1).
     fn must_await_others(&self, base: Option<&Facts>) -> bool {
         let contested = self.seen.configurations.iter().any(|seen| self.contests(seen, base));
         contested && !self.has_waited()
@@ -184,7 +187,7 @@ impl Around<'_> {
         self.seen.contested.is_some_and(|since| self.now.since(since) >= self.policy.hold_cold)
     }
 
-    /// Time counts from the reading of the ring that showed the contradiction.
+    /// The wait starts with the read of the ring after which the contradiction was seen.
     pub(super) fn await_others(&self) -> Action {
         if self.seen.contested.is_some() { Action::Report(Blocked::Contested) } else { Action::ReadRing }
     }
@@ -195,16 +198,16 @@ impl Around<'_> {
         self.policy.enforces(Rule::W3) && configuration.mark.is_some_and(is_later)
     }
 
-    /// How many more CAs of unknown origin a ring would take.
+    /// How many more unknown CAs the ring would take.
     fn room(&self, base: Option<&Facts>) -> usize {
         let imported = |facts: &Facts| facts.authorities.iter().filter(|ca| facts.is_imported(ca)).count();
         match self.policy.unknown_authorities {
-            UnknownAuthorities::Keep => self.policy.foreign_limit.saturating_sub(base.map_or(0, imported)),
+            UnknownAuthorities::Keep => self.policy.unknown_limit.saturating_sub(base.map_or(0, imported)),
             UnknownAuthorities::Drop => 0,
         }
     }
 
-    fn above_all(&self, facts: Option<&Facts>) -> u64 {
+    fn generation_above_all(&self, facts: Option<&Facts>) -> u64 {
         let memory = self.seen.memory.as_ref();
         let Some(base) = facts.or(memory) else { return 1 };
         let memory = memory.filter(|memory| memory.lineage == base.lineage).map(|memory| memory.generation);
@@ -216,5 +219,5 @@ impl Around<'_> {
 }
 
 fn is_ahead(mark: Mark, generation: u64) -> bool {
-    mark.generation > generation && mark.generation - generation <= LEAP
+    mark.generation > generation && mark.generation - generation <= MAX_GENERATION_GAP
 }

@@ -1,8 +1,8 @@
 mod absence;
+mod persistent_writers;
 mod revocation;
 mod schedules;
-mod strangers;
-mod stubborn;
+mod unknown_authorities;
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -13,7 +13,7 @@ const DAY: u64 = 86_400;
 
 struct Counter(u64);
 
-impl Fresh for Counter {
+impl CaFactory for Counter {
     fn authority(&mut self, _now: Moment, _not_after: Moment) -> Option<CaId> {
         self.0 += 1;
         Some(CaId(self.0))
@@ -29,7 +29,7 @@ struct Cluster {
     seen: Observations,
     policy: Policy,
     now: Moment,
-    fresh: Counter,
+    factory: Counter,
     log: Vec<Action>,
 }
 
@@ -41,7 +41,7 @@ impl Cluster {
         let mut seen = Observations::new(1);
         let nothing = Seen { bundle: &BTreeSet::new(), mark: None, changed: Some(Moment(0)), untidy: false };
         seen.configuration_seen(0, nothing, now, &policy);
-        Self { ring: RingFacts::Absent, seen, policy, now, fresh: Counter(0), log: Vec::new() }
+        Self { ring: RingFacts::Absent, seen, policy, now, factory: Counter(0), log: Vec::new() }
     }
 
     fn settled() -> Self {
@@ -93,7 +93,7 @@ impl Cluster {
                 self.seen.configuration_seen(*at, seen, now, &policy);
             }
             Action::WriteRing(change) => {
-                let facts = change.apply(self.ring.facts(), now, &policy, &mut self.fresh).unwrap();
+                let facts = change.apply(self.ring.facts(), now, &policy, &mut self.factory).unwrap();
                 self.seen.ring_written(&facts, now, &policy);
                 self.ring = RingFacts::Known(facts);
             }
@@ -161,9 +161,9 @@ fn promotion_crosses_and_overlaps() {
     let old = cluster.facts().active().unwrap().id;
     cluster.pass(1);
     let active = cluster.facts().active().unwrap();
-    assert_eq!(active.bridge.unwrap().issuer, old);
+    assert_eq!(active.cross_signature.unwrap().issuer, old);
     assert!(cluster.facts().is_overlapping());
-    assert_eq!(cluster.seen.leaf.as_ref().unwrap().bridge, Some(old));
+    assert_eq!(cluster.seen.leaf.as_ref().unwrap().cross_signature, Some(old));
     assert!(!cluster.facts().rotation.is_open());
 }
 
@@ -188,7 +188,7 @@ fn a_lost_ring_is_restored_and_rotated_once() {
     assert!(before.trusted().is_subset(&cluster.facts().trusted()));
     assert!(cluster.facts().generation > before.generation);
     // The rotation that a deletion asks for needs no wait: the next CA was seen everywhere all the while.
-    assert_eq!(cluster.facts().active().unwrap().bridge.unwrap().issuer, serving);
+    assert_eq!(cluster.facts().active().unwrap().cross_signature.unwrap().issuer, serving);
     assert!(cluster.seen.has_leaf(cluster.now));
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use fire::Fact;
-use vestibule_identity::{Happening, Identity, NamespacedName, Observer, SelfManaged, Settings};
+use vestibule_identity::{Identity, IdentityEvent, NamespacedName, Observer, SelfManaged, Settings};
 
 use crate::{Arguments, tell};
 
@@ -24,15 +24,17 @@ pub(crate) fn start(client: kube::Client, arguments: &Arguments) -> anyhow::Resu
 struct Teller;
 
 impl Observer for Teller {
-    fn happened(&self, happening: &Happening) {
-        match happening {
-            Happening::RingWritten { change } => tell(&Fact::RingWritten { change: (*change).to_owned() }),
-            Happening::BundleWritten { registration, repaired_from } => tell(&Fact::BundleWritten {
+    fn happened(&self, event: &IdentityEvent) {
+        match event {
+            IdentityEvent::RingWritten { change } => {
+                tell(&Fact::RingWritten { change: (*change).to_owned() })
+            }
+            IdentityEvent::BundleWritten { registration, repaired_from } => tell(&Fact::BundleWritten {
                 registration: registration.to_string(),
                 repaired_from: repaired_from.clone(),
             }),
-            Happening::Discontinuity => tell(&Fact::Discontinuity),
-            Happening::Failed { object, reason } => {
+            IdentityEvent::Discontinuity => tell(&Fact::Discontinuity),
+            IdentityEvent::Failed { object, reason } => {
                 tell(&Fact::Trouble { what: format!("{object}: {reason}") });
             }
             // What counts is what is presented; the server's observer tells that.

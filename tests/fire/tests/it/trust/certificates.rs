@@ -61,8 +61,13 @@ fn pem(ring: &Ring, id: CaId) -> String {
 }
 
 fn sign(ring: &Ring, bridge: Option<CaId>, now: Moment, not_after: Moment) -> Served {
-    let facts =
-        LeafFacts { issuer: active(ring), bridge, renew: not_after, not_before: not_after, not_after };
+    let facts = LeafFacts {
+        issuer: active(ring),
+        cross_signature: bridge,
+        renew: not_after,
+        not_before: not_after,
+        not_after,
+    };
     let leaf = ring.sign(&facts, &[NAME], now).unwrap();
     assert_eq!(leaf.chain.len(), 1 + usize::from(bridge.is_some()));
     served(&leaf)

@@ -7,9 +7,9 @@ use serde_json::{Value, json};
 use vestibule_pki::Leaf;
 use vestibule_pki::ring::Moment;
 
-use super::super::{Deed, State};
-use crate::self_managed::conversation::{Answer, Trouble, TroubleKind};
-use crate::self_managed::watches::{self, News};
+use super::super::{Operation, State};
+use crate::self_managed::api_client::{Answer, ApiError, ApiErrorKind};
+use crate::self_managed::watches::{self, WatchEvent};
 use crate::{NamespacedName, Settings};
 
 pub(super) const START: Moment = Moment(1_800_000_000);
@@ -20,7 +20,7 @@ pub(super) struct Bench {
     pub(super) secret: Option<Value>,
     pub(super) configuration: Option<Value>,
     /// How a configuration answers writes.
-    pub(super) refusal: Option<TroubleKind>,
+    pub(super) refusal: Option<ApiErrorKind>,
     /// What an admission policy makes of each write of a configuration.
     pub(super) admission: Option<fn(&mut Value)>,
     pub(super) version: u64,
@@ -78,8 +78,9 @@ impl Bench {
 
     pub(super) fn watch_configuration(&mut self) {
         let object = serde_json::from_value(self.configuration.clone().unwrap()).unwrap();
-        let news = News::Configuration { position: 0, listed: false, object: watches::Change::Is(object) };
-        self.state.heard(news, self.now);
+        let news =
+            WatchEvent::Configuration { position: 0, listed: false, object: watches::Change::Is(object) };
+        self.state.watch_event(news, self.now);
     }
 
     /// Somebody else writes the Secret.
@@ -88,7 +89,7 @@ impl Bench {
         let secret = self.secret.as_mut().unwrap();
         edit(&mut secret["data"]);
         secret["metadata"]["resourceVersion"] = json!(self.version.to_string());
-        self.state.heard(News::Ring(Some(self.version.to_string())), self.now);
+        self.state.watch_event(WatchEvent::Ring(Some(self.version.to_string())), self.now);
     }
 
     pub(super) fn pass(&mut self, span: Duration) {
@@ -105,7 +106,7 @@ impl Bench {
                     self.at += self.state.pause(self.at);
                 }
                 None => return presented,
-                Some(deed) => presented = self.perform(deed).or(presented),
+                Some(operation) => presented = self.perform(operation).or(presented),
             }
         }
         panic!("it does not come to rest");
@@ -113,8 +114,8 @@ impl Bench {
 
     /// Until nothing is to be done at this moment.
     pub(super) fn run_without_waiting(&mut self) {
-        while let Some(deed) = self.state.decide(self.now, self.at) {
-            self.perform(deed);
+        while let Some(operation) = self.state.decide(self.now, self.at) {
+            self.perform(operation);
         }
     }
 
@@ -123,10 +124,13 @@ impl Bench {
         for _ in 0..100 {
             match self.state.decide(self.now, self.at) {
                 None => self.at += self.state.pause(self.at),
-                Some(deed) => {
-                    let patch =
-                        if let Deed::Publish { patch, .. } = &deed { Some(patch.clone()) } else { None };
-                    self.perform(deed);
+                Some(operation) => {
+                    let patch = if let Operation::Publish { patch, .. } = &operation {
+                        Some(patch.clone())
+                    } else {
+                        None
+                    };
+                    self.perform(operation);
                     if let Some(patch) = patch {
                         return patch;
                     }
@@ -136,13 +140,13 @@ impl Bench {
         panic!("nothing is written");
     }
 
-    pub(super) fn perform(&mut self, deed: Deed) -> Option<Arc<Leaf>> {
-        match deed {
-            Deed::ReadRing => {
+    pub(super) fn perform(&mut self, operation: Operation) -> Option<Arc<Leaf>> {
+        match operation {
+            Operation::ReadRing => {
                 let answer = self.answer(self.secret.clone());
                 self.state.ring_answered(answer, self.now, self.at);
             }
-            Deed::WriteRing(mut write) => {
+            Operation::WriteRing(mut write) => {
                 let mut object: Value = serde_json::from_slice(&std::mem::take(&mut write.object)).unwrap();
                 self.version += 1;
                 object["metadata"]["resourceVersion"] = json!(self.version.to_string());
@@ -150,22 +154,22 @@ impl Bench {
                 let answer = self.answer(Some(object));
                 self.state.ring_write_answered(*write, answer, self.now, self.at);
             }
-            Deed::ReadConfiguration(position) => {
+            Operation::ReadConfiguration(position) => {
                 let answer = self.answer(self.configuration.clone());
                 self.state.configuration_answered(position, answer, self.now, self.at);
             }
-            Deed::Publish { position, patch, purpose } => {
+            Operation::Publish { position, patch, purpose } => {
                 let answer = self.write_configuration(&patch);
                 self.state.patch_answered((position, purpose), answer, self.now, self.at);
             }
-            Deed::Present(leaf) => return Some(leaf),
+            Operation::Present(leaf) => return Some(leaf),
         }
         None
     }
 
     pub(super) fn write_configuration(&mut self, patch: &Value) -> Answer {
         if let Some(kind) = self.refusal {
-            let outcome = Err(Trouble { kind, text: String::new() });
+            let outcome = Err(ApiError { kind, text: String::new() });
             return Answer { asked: self.at, date: None, outcome };
         }
         let object = self.configuration.as_mut().unwrap();
@@ -193,10 +197,10 @@ impl Bench {
     }
 
     pub(super) fn answer(&self, object: Option<Value>) -> Answer {
-        let trouble = |kind| Trouble { kind, text: String::new() };
+        let trouble = |kind| ApiError { kind, text: String::new() };
         let outcome = match object {
-            _ if !self.reachable => Err(trouble(TroubleKind::Unreachable)),
-            None => Err(trouble(TroubleKind::NotFound)),
+            _ if !self.reachable => Err(trouble(ApiErrorKind::Unreachable)),
+            None => Err(trouble(ApiErrorKind::NotFound)),
             Some(object) => Ok(object.to_string().into_bytes().into()),
         };
         Answer { asked: self.at, date: None, outcome }

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::entries::{CLAIM, annotation, edit, hooks, ready, replica, serve, tell};
 use super::*;
-use crate::self_managed::conversation::Purpose;
+use crate::self_managed::api_client::Purpose;
 
 /// Longer than a drain, a settle and a claim take together.
 const MINUTES: usize = 10;
@@ -14,21 +14,21 @@ fn written(bench: &mut Bench) -> Vec<Purpose> {
     let mut written = Vec::new();
     for _ in 0..MINUTES * 60 {
         for _ in 0..100 {
-            let Some(deed) = bench.state.decide(bench.now, bench.at) else { break };
-            if let Deed::Publish { purpose, .. } = &deed {
+            let Some(operation) = bench.state.decide(bench.now, bench.at) else { break };
+            if let Operation::Publish { purpose, .. } = &operation {
                 written.push(*purpose);
             }
-            bench.perform(deed);
+            bench.perform(operation);
         }
         bench.pass(Duration::from_secs(1));
     }
     written
 }
 
-/// From an empty cluster to the entries, in steps: a deed each, or a second without one. At each of them the drain may begin.
+/// From an empty cluster to the entries, in steps: an operation each, or a second without one. At each of them the drain may begin.
 fn step(bench: &mut Bench) {
     match bench.state.decide(bench.now, bench.at) {
-        Some(deed) => drop(bench.perform(deed)),
+        Some(operation) => drop(bench.perform(operation)),
         None => bench.pass(Duration::from_secs(1)),
     }
     // `/readyz` says ok, and the server tells the identity so.

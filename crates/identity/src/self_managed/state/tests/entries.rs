@@ -38,7 +38,7 @@ pub(super) fn replica(hooks: &[&str]) -> State {
 /// A cluster for a moment in the hands of another replica.
 fn with(bench: &mut Bench, other: &mut State, work: impl FnOnce(&mut Bench)) {
     std::mem::swap(&mut bench.state, other);
-    if bench.state.registrations[0].sight.is_some() {
+    if bench.state.registrations[0].snapshot.is_some() {
         bench.watch_configuration();
     }
     work(bench);
@@ -113,7 +113,7 @@ fn entries_that_vanish_come_back_and_what_others_make_of_them_stays() {
         object["webhooks"][0]["timeoutSeconds"] = json!(3);
     });
     bench.run();
-    assert_eq!(hooks(&bench), ["a", "b"], "where it stood");
+    assert_eq!(hooks(&bench), ["a", "b"], "at its old position");
     assert_eq!(bench.configuration.as_ref().unwrap()["webhooks"][1]["timeoutSeconds"], 3);
     // As `kubectl replace` of the manifest does: the mark is gone as well.
     edit(&mut bench, |object| {
@@ -122,7 +122,7 @@ fn entries_that_vanish_come_back_and_what_others_make_of_them_stays() {
     });
     bench.run();
     assert_eq!(hooks(&bench), ["a", "b"]);
-    assert!(bench.state.tales.iter().all(|tale| tale.reason != Some("NoEntry")));
+    assert!(bench.state.notices.iter().all(|notice| notice.reason != Some("NoEntry")));
 }
 
 #[test]
@@ -228,7 +228,7 @@ fn a_kind_without_hooks_is_not_waited_for_and_loses_what_an_earlier_version_wrot
 
 /// What is desired changes, for this replica.
 pub(super) fn tell(bench: &mut Bench, hooks: &[&str]) {
-    bench.state.heard(News::Desired(vec![desired(hooks)]), bench.now);
+    bench.state.watch_event(WatchEvent::Desired(vec![desired(hooks)]), bench.now);
 }
 
 #[test]
@@ -330,7 +330,7 @@ fn a_write_that_comes_through_late_is_undone_at_once() {
     let mut bench = ready(&["a"]);
     serve(&mut bench);
     tell(&mut bench, &["b"]);
-    bench.refusal = Some(TroubleKind::Unreachable);
+    bench.refusal = Some(ApiErrorKind::Unreachable);
     let late = bench.run_to_write();
     bench.refusal = None;
     tell(&mut bench, &["a"]);
@@ -353,7 +353,7 @@ fn a_claim_that_came_too_late_for_one_version_is_made_over_the_next() {
     bench.run();
     bench.state.serving(bench.at);
     bench.pass(Duration::from_secs(10));
-    bench.refusal = Some(TroubleKind::Conflict);
+    bench.refusal = Some(ApiErrorKind::Conflict);
     bench.run_to_write();
     bench.refusal = None;
     bench.pass(Duration::from_secs(1));

@@ -4,9 +4,13 @@ use super::*;
 
 fn leaf_below(ring: &Ring, names: &[&str]) -> Result<crate::Leaf, RingError> {
     let active = ring.facts().active().unwrap();
-    let bridge = active.bridge.map(|bridge| bridge.issuer);
+    let cross_signature = active.cross_signature.map(|cross_signature| cross_signature.issuer);
     let not_after = NOW.plus(Duration::from_secs(3600));
-    ring.sign(&LeafFacts { issuer: active.id, bridge, renew: NOW, not_before: NOW, not_after }, names, NOW)
+    ring.sign(
+        &LeafFacts { issuer: active.id, cross_signature, renew: NOW, not_before: NOW, not_after },
+        names,
+        NOW,
+    )
 }
 
 fn change(change: &Change, ring: Ring, keys: &mut KeySource) -> Ring {
@@ -44,7 +48,7 @@ fn other_domains_come_with_the_next_ca_too() {
         assert!(ring.permits("hooks.demo.svc") && !ring.permits(new) && ring.permits("10.0.0.1"));
         assert!(leaf_below(&ring, &["hooks.demo.svc"]).is_ok());
         assert!(leaf_below(&ring, &[new]).is_err());
-        let predecessor = ring.facts().active().unwrap().bridge.unwrap().issuer;
+        let predecessor = ring.facts().active().unwrap().cross_signature.unwrap().issuer;
         ring = change(&Change::Remove(BTreeSet::from([predecessor])), ring, &mut source);
         // Its cross is presented still, though the predecessor is gone.
         assert_eq!(leaf_below(&ring, &["hooks.demo.svc"]).unwrap().chain.len(), 2);

@@ -53,7 +53,7 @@ fn after_a_last_call_who_begins_finds_an_end_to_its_chain() {
     assert!(cluster.now < end, "the predecessor is removed before it ends");
     // The cross leads clients of the old bundle to it.
     cluster.begin_anew();
-    assert_eq!(cluster.seen.leaf.as_ref().unwrap().bridge, Some(active));
+    assert_eq!(cluster.seen.leaf.as_ref().unwrap().cross_signature, Some(active));
     // And when that ends too, the configuration is lost, but not what others call.
     while cluster.now < end.plus(Duration::from_secs(DAY)) {
         cluster.pass(DAY);
@@ -62,7 +62,7 @@ fn after_a_last_call_who_begins_finds_an_end_to_its_chain() {
     assert!(cluster.seen.has_leaf(cluster.now));
 }
 
-/// Both first CAs end on one day, so the last call comes twice: the second successor has no bridge to the first.
+/// Both first CAs end on one day, so the last call comes twice: the second successor has no cross-signed certificate of the first.
 #[test]
 fn a_configuration_is_not_lost_while_our_own_leaf_verifies_there() {
     let mut cluster = Cluster::settled();
@@ -70,7 +70,7 @@ fn a_configuration_is_not_lost_while_our_own_leaf_verifies_there() {
     cluster.seen.configurations[0].bundle.retain(|id, _| *id == active);
     cluster.seen.configurations[0].denied = true;
     cluster.change(|facts| facts.authorities[1].held = None);
-    let verifies = |leaf: &LeafFacts| leaf.issuer == active || leaf.bridge == Some(active);
+    let verifies = |leaf: &LeafFacts| leaf.issuer == active || leaf.cross_signature == Some(active);
     let end = cluster.facts().active().unwrap().not_after;
     while cluster.now.plus(Duration::from_secs(DAY)) < end {
         let before = cluster.seen.leaf.clone().unwrap();
@@ -127,7 +127,7 @@ fn strangers_are_kept_up_to_a_limit() {
     let mut cluster = Cluster::settled();
     cluster.policy.unknown_authorities = UnknownAuthorities::Keep;
     cluster.shows(&many, Some(Mark { lineage: Lineage(99), generation: 3 }));
-    let report = Action::Report(Blocked::ForeignLimit(12));
+    let report = Action::Report(Blocked::UnknownLimit(12));
     cluster.look();
     assert_eq!(cluster.steps().last(), Some(&report));
     cluster.run();
@@ -169,7 +169,7 @@ fn a_hold_survives_replicas_that_live_shorter() {
             cluster.pass(3_600);
             cluster.begin_anew();
             if proof {
-                cluster.seen.configuration_stood(0, published);
+                cluster.seen.configuration_unchanged_since(0, published);
             }
             cluster.run();
         }

@@ -85,7 +85,7 @@ pub(crate) fn cases() -> Vec<Case> {
         Case::new("the CA's own certificate is its cross", |fields, data| {
             let own = data[&fields.named("next certificate")].clone();
             data.insert(fields.named("cross certificate"), own);
-            (vec![fields.named("cross certificate")], Problem::Bridge)
+            (vec![fields.named("cross certificate")], Problem::CrossSignature)
         }),
         Case::new("two are active", |_, data| {
             replace(data, "\"next\"", "\"active\"");

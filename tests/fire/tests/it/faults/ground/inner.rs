@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use kube::Client;
 use rustls_pki_types::UnixTime;
-use vestibule_identity::{Happening, Identity, Observer, SelfManaged, Settings};
+use vestibule_identity::{Identity, IdentityEvent, Observer, SelfManaged, Settings};
 use vestibule_pki::ring::Moment;
 
 /// A replica in this process.
@@ -51,8 +51,8 @@ impl Told {
 }
 
 impl Observer for Told {
-    fn happened(&self, happening: &Happening) {
-        if let Happening::RingWritten { change } = happening {
+    fn happened(&self, event: &IdentityEvent) {
+        if let IdentityEvent::RingWritten { change } = event {
             self.0.lock().unwrap().push(change);
         }
     }

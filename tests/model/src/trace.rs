@@ -1,4 +1,4 @@
-//! A trace in words.
+//! Describes a trace in words.
 
 use std::collections::BTreeSet;
 
@@ -7,8 +7,8 @@ use vestibule_pki::ring::{Action, CaId, Change};
 use crate::{Event, Fault, Scenario, World};
 
 impl Scenario {
-    /// What an event is, for somebody who sees the state before it.
-    pub(crate) fn tell(&self, world: &World, event: Event) -> String {
+    /// Describes an event in the state before it.
+    pub(crate) fn describe(&self, world: &World, event: Event) -> String {
         match event {
             Event::Tick => "a second passes".to_owned(),
             Event::See(at, object) => format!("replica {at} is told what configuration {object} holds"),
@@ -20,9 +20,9 @@ impl Scenario {
             Event::Deliver(server, object) => {
                 format!("API server {server} hears of the next version of configuration {object}")
             }
-            Event::Begin(at) => format!("replica {at} starts, and knows nothing"),
+            Event::Begin(at) => format!("replica {at} starts without memory"),
             Event::Heal(at) => format!("replica {at} is in reach again"),
-            Event::Fault(fault) => tell_fault(fault),
+            Event::Fault(fault) => describe_fault(fault),
         }
     }
 }
@@ -36,8 +36,13 @@ fn does(action: &Action) -> String {
             format!("means to publish its ring's bundle in configuration {object}")
         }
         Action::SignLeaf(leaf) => {
-            let bridge = leaf.bridge.map_or_else(String::new, |bridge| format!(", crossed by {}", bridge.0));
-            format!("presents a leaf of CA {}{bridge}, until second {}", leaf.issuer.0, leaf.not_after.0)
+            let cross_signature = leaf
+                .cross_signature
+                .map_or_else(String::new, |cross_signature| format!(", crossed by {}", cross_signature.0));
+            format!(
+                "presents a leaf of CA {}{cross_signature}, until second {}",
+                leaf.issuer.0, leaf.not_after.0
+            )
         }
         Action::DropLeaf => "presents no leaf any more".to_owned(),
         Action::Report(blocked) => format!("reports {blocked:?}"),
@@ -67,19 +72,19 @@ fn names(ids: &BTreeSet<CaId>) -> String {
     if names.is_empty() { "nothing".to_owned() } else { format!("CA {}", names.join(", ")) }
 }
 
-fn tell_fault(fault: Fault) -> String {
+fn describe_fault(fault: Fault) -> String {
     match fault {
-        Fault::Crash(at) => format!("replica {at} dies"),
+        Fault::Crash(at) => format!("replica {at} stops"),
         Fault::Cut(at) => format!("replica {at} is cut off from the API"),
-        Fault::Deafen(at) => format!("replica {at} is told nothing of configurations any more"),
+        Fault::BreakWatch(at) => format!("replica {at} is told nothing of configurations any more"),
         Fault::Delete => "the Secret is deleted".to_owned(),
-        Fault::Corrupt => "the Secret is overwritten with rubbish".to_owned(),
+        Fault::Corrupt => "the Secret is overwritten with unreadable data".to_owned(),
         Fault::Rollback => "the Secret is restored from the backup".to_owned(),
         Fault::Backup => "a backup of the Secret is taken".to_owned(),
-        Fault::Empty(object) => format!("a stranger empties the bundle of configuration {object}"),
-        Fault::Stranger(object) => format!("a stranger puts a CA of its own into configuration {object}"),
-        Fault::Untidy(object) => format!("a stranger adds rubbish to the bundle of configuration {object}"),
-        Fault::Revert(object) => format!("somebody applies an old manifest of configuration {object}"),
+        Fault::Empty(object) => format!("another program empties the bundle of configuration {object}"),
+        Fault::UnknownCa(object) => format!("another program writes its own CA into configuration {object}"),
+        Fault::Untidy(object) => format!("another program adds text to the bundle of configuration {object}"),
+        Fault::Revert(object) => format!("an old manifest of configuration {object} is applied"),
         Fault::Deny(object) => format!("configuration {object} refuses our writes from now on"),
         Fault::Remove(object) => format!("configuration {object} is deleted"),
         Fault::Return(object) => format!("configuration {object} is made again, without a bundle"),
@@ -90,13 +95,13 @@ fn tell_fault(fault: Fault) -> String {
             format!("from now on an admission policy removes our annotations from configuration {object}")
         }
         Fault::PlantAhead(object) => {
-            format!("a stranger puts a CA of its own into configuration {object}, as our next generation")
+            format!("another program writes its own CA into configuration {object}, as our next generation")
         }
         Fault::PlantOther(object) => {
-            format!("a stranger puts a CA of its own into configuration {object}, as another ring")
+            format!("another program writes its own CA into configuration {object}, as another ring")
         }
         Fault::Newer => "a newer version writes the ring, and is rolled back".to_owned(),
-        Fault::Rotate => "somebody asks for a rotation".to_owned(),
-        Fault::Revoke => "somebody says that the keys were stolen".to_owned(),
+        Fault::Rotate => "a rotation is requested".to_owned(),
+        Fault::Revoke => "a revocation is requested".to_owned(),
     }
 }

@@ -1,56 +1,56 @@
-//! What there is to tell.
+//! Makes the notices.
 
 use k8s_openapi::api::core::v1::ObjectReference;
 
 use vestibule_pki::ring::Blocked;
 
 use super::State;
-use crate::Happening;
-use crate::self_managed::telling::Tale;
+use crate::IdentityEvent;
+use crate::self_managed::notices::Notice;
 
 impl State {
-    /// News about the ring.
-    pub(super) fn tell(&mut self, reason: Option<&'static str>, text: String, happening: Option<Happening>) {
-        self.tales.push(Tale { about: self.secret_reference(), reason, is_trouble: false, text, happening });
+    /// A notice about the ring.
+    pub(super) fn tell(&mut self, reason: Option<&'static str>, text: String, event: Option<IdentityEvent>) {
+        self.notices.push(Notice { about: self.secret_reference(), reason, is_trouble: false, text, event });
     }
 
-    /// Trouble with the ring's Secret.
+    /// A warning about the ring's Secret.
     pub(super) fn trouble(&mut self, reason: Option<&'static str>, text: String) {
-        self.tales.push(Tale {
+        self.notices.push(Notice {
             about: self.secret_reference(),
             reason,
             is_trouble: true,
             text,
-            happening: None,
+            event: None,
         });
     }
 
-    /// Something that did not work with the ring's Secret, and is tried again.
+    /// A failed operation on the ring's Secret, which is tried again.
     pub(super) fn failed(&mut self, reason: Option<&'static str>, text: String) {
-        let happening = Happening::Failed { object: self.secret_name.to_string(), reason: text.clone() };
+        let event = IdentityEvent::Failed { object: self.secret_name.to_string(), reason: text.clone() };
         let about = self.secret_reference();
-        self.tales.push(Tale { about, reason, is_trouble: true, text, happening: Some(happening) });
+        self.notices.push(Notice { about, reason, is_trouble: true, text, event: Some(event) });
     }
 
-    /// The same for a configuration.
+    /// A failed operation on a configuration, which is tried again.
     pub(super) fn failed_at(&mut self, position: usize, reason: Option<&'static str>, text: String) {
         let object =
             self.registrations.get(position).map_or_else(String::new, |watched| watched.name.to_string());
-        let happening = Happening::Failed { object, reason: text.clone() };
+        let event = IdentityEvent::Failed { object, reason: text.clone() };
         let about = self.reference(position);
-        self.tales.push(Tale { about, reason, is_trouble: true, text, happening: Some(happening) });
+        self.notices.push(Notice { about, reason, is_trouble: true, text, event: Some(event) });
     }
 
-    /// What clients trust, or did, is not what it should be.
+    /// The stored ring does not continue the known one.
     pub(super) fn discontinued(&mut self, text: String) {
         let about = self.secret_reference();
-        let happening = Some(Happening::Discontinuity);
-        self.tales.push(Tale { about, reason: Some("RingDiscontinued"), is_trouble: true, text, happening });
+        let event = Some(IdentityEvent::Discontinuity);
+        self.notices.push(Notice { about, reason: Some("RingDiscontinued"), is_trouble: true, text, event });
     }
 
     pub(super) fn published(&mut self, position: usize, repaired_from: Option<String>) {
         let Some(watched) = self.registrations.get(position) else { return };
-        let is_empty = watched.sight.as_ref().is_some_and(|sight| sight.entries.is_empty());
+        let is_empty = watched.snapshot.as_ref().is_some_and(|snapshot| snapshot.entries.is_empty());
         if is_empty && watched.desired.is_none() {
             let place = self.names.first().map_or("", String::as_str);
             let text = format!("no entry of {} leads to {place}: it gets no caBundle", watched.name);
@@ -66,13 +66,13 @@ impl State {
             }
         };
         let reason = is_repair.then_some("BundleRepaired");
-        let happening = Some(Happening::BundleWritten { registration, repaired_from });
-        self.tales.push(Tale {
+        let event = Some(IdentityEvent::BundleWritten { registration, repaired_from });
+        self.notices.push(Notice {
             about: self.reference(position),
             reason,
             is_trouble: is_repair,
             text,
-            happening,
+            event,
         });
     }
 
@@ -88,12 +88,12 @@ impl State {
                 format!("{registration} had lost entries, last written by {other}: they are back"),
             ),
         };
-        let happening = Some(Happening::EntriesWritten { registration, repaired_from });
+        let event = Some(IdentityEvent::EntriesWritten { registration, repaired_from });
         let (about, reason) = (self.reference(position), Some(reason));
-        self.tales.push(Tale { about, reason, is_trouble, text, happening });
+        self.notices.push(Notice { about, reason, is_trouble, text, event });
     }
 
-    /// Something that is due cannot be done here.
+    /// A due action that `step` cannot resolve.
     pub(super) fn report(&mut self, blocked: Blocked) {
         match blocked {
             Blocked::Clock => self.trouble(
@@ -108,12 +108,12 @@ impl State {
                 Some("NewerSchema"),
                 format!("the ring in Secret {} was written by a newer version: it is only read", self.secret_name),
             ),
-            Blocked::ForeignLimit(count) => self.trouble(
+            Blocked::UnknownLimit(count) => self.trouble(
                 Some("ForeignLimit"),
                 format!(
                     "configurations hold {count} CAs that the ring in Secret {} never made: they are trusted no longer \
                      (`--unknown-ca keep` keeps up to {} of them where they are, for a migration)",
-                    self.secret_name, self.settings.policy.foreign_limit
+                    self.secret_name, self.settings.policy.unknown_limit
                 ),
             ),
             Blocked::Contested => self.trouble(
@@ -125,7 +125,7 @@ impl State {
                     self.settings.policy.hold_cold.as_secs()
                 ),
             ),
-            // Told when it was refused; and a rotation that waits is no trouble.
+            // A denied write was reported when it was refused, and a waiting rotation needs no warning.
             _ => {}
         }
     }
@@ -148,7 +148,7 @@ impl State {
             api_version: Some(resource.api_version),
             kind: Some(resource.kind),
             name: Some(watched.name.name.clone()),
-            uid: watched.sight.as_ref().and_then(|sight| sight.uid.clone()),
+            uid: watched.snapshot.as_ref().and_then(|snapshot| snapshot.uid.clone()),
             ..ObjectReference::default()
         }
     }

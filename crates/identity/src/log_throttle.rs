@@ -1,13 +1,13 @@
-//! Trouble, told once in a while instead of at every handshake.
+//! Limits a warning to one log line in 30 s, because it may recur at every handshake.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 const PAUSE: Duration = Duration::from_secs(30);
 
-/// Tells of trouble at most every half a minute.
+/// Logs at most one warning in 30 s.
 #[derive(Default)]
-pub(crate) struct Trouble(Mutex<Told>);
+pub(crate) struct LogThrottle(Mutex<Told>);
 
 #[derive(Default)]
 struct Told {
@@ -15,8 +15,8 @@ struct Told {
     times: u64,
 }
 
-impl Trouble {
-    /// Logs it, unless something was logged just before. `reason` holds no content of any file or object.
+impl LogThrottle {
+    /// Logs the reason unless a line was logged in the last 30 s. `reason` must not contain content of a file or object.
     pub(crate) fn warn(&self, reason: &str) {
         let mut told = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let now = Instant::now();

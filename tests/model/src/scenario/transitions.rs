@@ -1,4 +1,4 @@
-//! What an event makes of a cluster, and when time may pass.
+//! Applies events to a cluster, and decides when time may pass.
 
 use vestibule_pki::ring::Moment;
 
@@ -6,12 +6,12 @@ use super::Scenario;
 use crate::{Event, Object, Replica, World};
 
 impl Scenario {
-    /// [`None`] if it cannot happen, or would change nothing.
-    pub(super) fn happen(&self, world: &mut World, event: Event) -> Option<()> {
+    /// [`None`] if the event is impossible or changes nothing.
+    pub(super) fn apply(&self, world: &mut World, event: Event) -> Option<()> {
         match event {
             Event::Tick => self.tick(world),
             Event::See(at, object) => {
-                let replica = in_reach(world, at).filter(|replica| !replica.deaf)?;
+                let replica = in_reach(world, at).filter(|replica| !replica.broken_watch)?;
                 (replica.versions.get(object)? != &world.objects.get(object)?.version).then_some(())?;
                 world.see(at, object, self)?;
             }
@@ -31,14 +31,15 @@ impl Scenario {
                 *replica = Replica::new(self.configurations, replica.seen.offset);
             }
             Event::Heal(at) => {
-                let replica = world.replicas.get_mut(at).filter(|replica| replica.cut || replica.deaf)?;
-                (replica.cut, replica.deaf) = (false, false);
+                let replica =
+                    world.replicas.get_mut(at).filter(|replica| replica.cut || replica.broken_watch)?;
+                (replica.cut, replica.broken_watch) = (false, false);
                 for object in 0..self.configurations {
                     replica.seen.configuration_missed(object);
                     replica.versions[object] = 0;
                 }
             }
-            Event::Fault(fault) => world.suffer(fault, &self.reverted())?,
+            Event::Fault(fault) => world.apply_fault(fault, &self.reverted())?,
         }
         Some(())
     }
@@ -54,12 +55,12 @@ impl Scenario {
         }
     }
 
-    /// Whether somebody in reach has not seen what there is, or an API server is as late as it may be: then time waits.
+    /// Whether a replica in reach has not read the latest versions, or an API server is as late as it may be: time waits then.
     pub(super) fn is_behind(&self, world: &World) -> bool {
         let is_blind = |replica: &Replica| {
             let mut versions = replica.versions.iter().zip(&world.objects);
             replica.ring.as_ref().is_none_or(|(version, _)| *version != world.version)
-                || !replica.deaf && versions.any(|(version, object)| *version != object.version)
+                || !replica.broken_watch && versions.any(|(version, object)| *version != object.version)
         };
         let is_late = |object: &Object| {
             object.views.iter().any(|view| {

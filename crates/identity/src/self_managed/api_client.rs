@@ -1,4 +1,4 @@
-//! Requests to the API server, with the time of its answers.
+//! Sends requests to the API server and reads the time of its answers.
 
 use std::time::{Duration, Instant};
 
@@ -12,68 +12,68 @@ use zeroize::Zeroizing;
 
 use crate::causes::with_causes;
 
-/// The name that our writes carry in `managedFields`.
+/// The field manager of bundles and of the ring's Secret.
 const FIELD_MANAGER: &str = "vestibule";
-/// The names of all of them. Entries are written by another one, and claims to them by a third: when a manager last wrote
-/// anything proves since when a bundle and its mark stand.
+/// All field managers: of bundles, of entries, and of claims to entries. They differ, because the time at which the first one
+/// last wrote proves since when a bundle and its mark are unchanged.
 pub(super) const FIELD_MANAGERS: [&str; 3] = [FIELD_MANAGER, "vestibule-entries", "vestibule-claim"];
 const JSON: &str = "application/json";
 const JSON_PATCH: &str = "application/json-patch+json";
-/// An answer that took longer is no clock.
+/// The `Date` of an answer that took longer is not used as clock.
 const PROMPT: Duration = Duration::from_secs(1);
-/// Longer than an API server takes, shorter than people wait.
+/// The timeout of a request.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// A thin layer over the client, because only the raw answer tells the server's time.
-pub(super) struct Conversation {
+/// A thin layer over the client, because only the raw answer has the `Date` header.
+pub(super) struct ApiClient {
     client: kube::Client,
 }
 
-/// What a patch of a configuration is for.
+/// The purpose of a patch of a configuration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Purpose {
-    /// The bundle, and the mark; of a repair, too.
+    /// Writes or repairs the bundle and the mark.
     Bundle { is_repair: bool },
-    /// The entries of this version, with their bundle; of those that somebody took away, too.
+    /// Writes the entries of this version with their bundle, or repairs removed ones.
     Entries { is_repair: bool },
-    /// A claim to the entries of another version.
+    /// Claims the entries of another version.
     Claim,
-    /// An objection to such a claim.
+    /// Objects to a claim.
     Objection,
 }
 
-/// An answer, or the want of one.
+/// An answer, or the reason why there is none.
 pub(super) struct Answer {
-    /// When it was asked for.
+    /// When the request was sent.
     pub(super) asked: Instant,
-    /// When it was given, by the server's clock.
+    /// The `Date` header: the server's clock.
     pub(super) date: Option<Moment>,
     /// The object, which may be the ring's Secret, or why there is none.
-    pub(super) outcome: Result<Zeroizing<Vec<u8>>, Trouble>,
+    pub(super) outcome: Result<Zeroizing<Vec<u8>>, ApiError>,
 }
 
-/// Why a request came to nothing. Its text says what the server says, which names fields and never their values.
+/// The error of a request. Its text names fields, never their values.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Trouble {
-    pub(super) kind: TroubleKind,
+pub(super) struct ApiError {
+    pub(super) kind: ApiErrorKind,
     pub(super) text: String,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum TroubleKind {
+pub(super) enum ApiErrorKind {
     /// 404
     NotFound,
-    /// 409: somebody else was first.
+    /// 409: another writer was first.
     Conflict,
     /// 403: a right is missing.
     Forbidden,
-    /// 422 or another 4xx: the object as it is refuses the request.
+    /// 422 or another 4xx: the request is invalid for this object.
     Refused,
-    /// No answer, or one that says to come again.
+    /// No answer, or a request to retry.
     Unreachable,
 }
 
-impl Conversation {
+impl ApiClient {
     pub(super) fn new(client: kube::Client) -> Self {
         Self { client }
     }
@@ -123,13 +123,13 @@ impl Conversation {
         let status = response.status();
         let body = response.into_body().collect().await.map_err(|error| with_causes(&error))?;
         let body = Zeroizing::new(Vec::from(body.to_bytes()));
-        let outcome = if status.is_success() { Ok(body) } else { Err(Trouble::answered(status, &body)) };
+        let outcome = if status.is_success() { Ok(body) } else { Err(ApiError::answered(status, &body)) };
         Ok(Answer { asked: begun, date, outcome })
     }
 }
 
 impl Purpose {
-    /// Whether it undoes what others did.
+    /// Whether the patch reverts a change of another program.
     pub(super) fn is_repair(self) -> bool {
         matches!(self, Self::Bundle { is_repair: true } | Self::Entries { is_repair: true })
     }
@@ -147,38 +147,38 @@ impl Purpose {
 impl Answer {
     fn none(reason: &str) -> Self {
         let text = format!("the API server does not answer: {reason}");
-        let outcome = Err(Trouble { kind: TroubleKind::Unreachable, text });
+        let outcome = Err(ApiError { kind: ApiErrorKind::Unreachable, text });
         Self { asked: Instant::now(), date: None, outcome }
     }
 }
 
-impl Trouble {
+impl ApiError {
     fn answered(status: StatusCode, body: &[u8]) -> Self {
         let message = serde_json::from_slice::<Value>(body).ok();
         let message = message.as_ref().and_then(|body| body.get("message")?.as_str());
         let kind = match status {
-            StatusCode::NOT_FOUND => TroubleKind::NotFound,
-            StatusCode::CONFLICT => TroubleKind::Conflict,
-            StatusCode::FORBIDDEN => TroubleKind::Forbidden,
-            // A token that has just ended is renewed by the client.
+            StatusCode::NOT_FOUND => ApiErrorKind::NotFound,
+            StatusCode::CONFLICT => ApiErrorKind::Conflict,
+            StatusCode::FORBIDDEN => ApiErrorKind::Forbidden,
+            // The client renews an expired token.
             StatusCode::UNAUTHORIZED | StatusCode::TOO_MANY_REQUESTS | StatusCode::REQUEST_TIMEOUT => {
-                TroubleKind::Unreachable
+                ApiErrorKind::Unreachable
             }
-            other if other.is_client_error() => TroubleKind::Refused,
-            _ => TroubleKind::Unreachable,
+            other if other.is_client_error() => ApiErrorKind::Refused,
+            _ => ApiErrorKind::Unreachable,
         };
-        // What the server says of an object it refuses may repeat values of it.
+        // The server's message about an invalid object may repeat its values.
         let text = match (kind, message) {
-            (TroubleKind::Forbidden, Some(message)) => message.to_owned(),
+            (ApiErrorKind::Forbidden, Some(message)) => message.to_owned(),
             _ => format!("the API server answers {status}"),
         };
         Self { kind, text }
     }
 
-    /// The answer was a success that cannot be read.
+    /// The error for a successful answer that cannot be parsed.
     pub(super) fn unreadable() -> Self {
         let text = "the API server's answer cannot be read".to_owned();
-        Self { kind: TroubleKind::Unreachable, text }
+        Self { kind: ApiErrorKind::Unreachable, text }
     }
 }
 
@@ -211,13 +211,13 @@ mod tests {
     #[test]
     fn an_answer_never_repeats_an_object() {
         let body = br#"{"message": "Secret \"x\" is invalid: data[tls.key]: Invalid value: \"canary\""}"#;
-        let trouble = Trouble::answered(StatusCode::UNPROCESSABLE_ENTITY, body);
-        assert_eq!(trouble.kind, TroubleKind::Refused);
+        let trouble = ApiError::answered(StatusCode::UNPROCESSABLE_ENTITY, body);
+        assert_eq!(trouble.kind, ApiErrorKind::Refused);
         assert!(!trouble.text.contains("canary"), "{}", trouble.text);
-        let forbidden = Trouble::answered(StatusCode::FORBIDDEN, br#"{"message": "secrets is forbidden"}"#);
+        let forbidden = ApiError::answered(StatusCode::FORBIDDEN, br#"{"message": "secrets is forbidden"}"#);
         assert_eq!(
             (forbidden.kind, forbidden.text.as_str()),
-            (TroubleKind::Forbidden, "secrets is forbidden")
+            (ApiErrorKind::Forbidden, "secrets is forbidden")
         );
     }
 }

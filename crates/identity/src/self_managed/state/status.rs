@@ -1,11 +1,11 @@
-//! What readiness, metrics and people are told.
+//! The status for readiness and metrics.
 
 use std::time::{Duration, SystemTime};
 
 use vestibule_pki::ring::{Action, AuthorityState, Blocked, Facts, Moment, RingFacts, step};
 
 use super::prepare::mark;
-use super::{State, brink};
+use super::{State, readiness_margin};
 use crate::self_managed::watched::Watched;
 use crate::{AuthorityStatus, RegistrationStatus, Role, Status};
 
@@ -41,7 +41,7 @@ impl State {
         }
     }
 
-    /// Once there was a leaf, only the want of an unexpired one counts (rule E1), a moment before it comes to that.
+    /// After the first leaf only the lack of a valid one makes the replica unready (rule E1), `readiness_margin` before its end.
     pub(in crate::self_managed) fn waiting_for(&self, now: Moment) -> Option<String> {
         let now = self.corrected(now);
         if let Some(leaf) = &self.seen.leaf {
@@ -50,7 +50,7 @@ impl State {
                     "the certificate to become valid: the API server's clock was set back".to_owned(),
                 );
             }
-            let lasts = leaf.not_after >= now.plus(brink(&self.settings.policy));
+            let lasts = leaf.not_after >= now.plus(readiness_margin(&self.settings.policy));
             let read = self.seen.confirmed.map_or(0, |confirmed| now.since(confirmed).as_secs());
             let text = || {
                 format!(
@@ -64,7 +64,7 @@ impl State {
             return Some(format!("the ring Secret {}", self.secret_name));
         };
         for (position, watched) in self.registered_ones() {
-            if watched.sight.is_none() {
+            if watched.snapshot.is_none() {
                 let seen = self.seen.configurations.get(position);
                 let name = &watched.name;
                 if seen.is_some_and(|seen| seen.denied) {
@@ -78,7 +78,7 @@ impl State {
                 }
                 return Some(format!("{name} to appear"));
             }
-            if watched.quarrel.is_slowed() {
+            if watched.repair_throttle.is_slowed() {
                 return Some(self.overwritten(watched));
             }
             if !self.is_in_sync(position, facts) {
@@ -97,7 +97,7 @@ impl State {
 
     /// The text for a first leaf that waits because another program removes the bundle faster than the CA can be held.
     fn overwritten(&self, watched: &Watched) -> String {
-        let manager = watched.sight.as_ref().and_then(|sight| sight.other_manager.as_deref());
+        let manager = watched.snapshot.as_ref().and_then(|snapshot| snapshot.other_manager.as_deref());
         format!(
             "{} to keep the bundle for {} s: {} overwrites it again and again; stop it from writing caBundle",
             watched.name,
@@ -106,7 +106,7 @@ impl State {
         )
     }
 
-    /// Without those that only lose what an earlier version wrote.
+    /// The registrations, without the objects from which entries are only removed.
     fn registered_ones(&self) -> impl Iterator<Item = (usize, &Watched)> {
         self.registrations.iter().enumerate().take(self.seen.configurations.len())
     }

@@ -2,14 +2,14 @@
 
 use super::*;
 
-const STRANGER: CaId = CaId(4711);
+const UNKNOWN_CA: CaId = CaId(4711);
 
 /// A ring with two configurations; a stranger has written its CA into the first, under this mark.
 fn planted(mark: impl FnOnce(&Facts) -> Mark) -> Cluster {
     let mut cluster = Cluster::settled();
     cluster.seen.configurations.push(cluster.seen.configurations[0].clone());
     let (mark, policy) = (mark(cluster.facts()), cluster.policy.clone());
-    let bundle = BTreeSet::from([STRANGER]);
+    let bundle = BTreeSet::from([UNKNOWN_CA]);
     let seen = Seen { bundle: &bundle, mark: Some(mark), changed: Some(cluster.now), untidy: false };
     cluster.seen.configuration_seen(0, seen, cluster.now, &policy);
     cluster
@@ -33,9 +33,9 @@ fn a_ca_that_a_stranger_writes_into_one_configuration_reaches_no_other_and_goes(
         let mut cluster = planted(mark);
         for _ in 0..8 {
             cluster.pass(5);
-            assert!(!trusted(&cluster, 1).contains(&STRANGER), "{:?}", cluster.log);
+            assert!(!trusted(&cluster, 1).contains(&UNKNOWN_CA), "{:?}", cluster.log);
         }
-        assert_eq!(cluster.facts().authority(STRANGER), None);
+        assert_eq!(cluster.facts().authority(UNKNOWN_CA), None);
         assert_eq!(trusted(&cluster, 0), cluster.facts().trusted(), "{:?}", cluster.log);
         assert!(cluster.seen.has_leaf(cluster.now));
     }
@@ -48,7 +48,7 @@ fn a_foreign_edit_of_one_configuration_delays_no_other() {
     let nothing = Seen { bundle: &BTreeSet::new(), mark: None, changed: Some(cluster.now), untidy: false };
     cluster.seen.configuration_seen(1, nothing, cluster.now, &cluster.policy);
     cluster.pass(0);
-    assert_eq!(trusted(&cluster, 0), BTreeSet::from([STRANGER]), "the contested one waits");
+    assert_eq!(trusted(&cluster, 0), BTreeSet::from([UNKNOWN_CA]), "the contested one waits");
     assert_eq!(trusted(&cluster, 1), cluster.facts().trusted(), "{:?}", cluster.log);
     assert!(cluster.steps().contains(&Action::Report(Blocked::Contested)));
 }
@@ -58,7 +58,7 @@ fn a_foreign_edit_of_one_configuration_delays_no_other() {
 fn a_replica_begins_while_a_configuration_is_contested() {
     let mut cluster = planted(a_generation_ahead);
     let (mark, begun) = (a_generation_ahead(cluster.facts()), cluster.now.minus(cluster.policy.hold_cold));
-    let bundle = cluster.facts().trusted().into_iter().chain([STRANGER]).collect();
+    let bundle = cluster.facts().trusted().into_iter().chain([UNKNOWN_CA]).collect();
     let seen = Seen { bundle: &bundle, mark: Some(mark), changed: Some(begun), untidy: false };
     let policy = cluster.policy.clone();
     cluster.seen.configuration_seen(0, seen, cluster.now, &policy);
@@ -74,13 +74,13 @@ fn a_ca_that_is_kept_for_a_migration_stays_where_it_was_found() {
         let mut cluster = planted(mark);
         cluster.policy.unknown_authorities = UnknownAuthorities::Keep;
         cluster.pass(0);
-        assert!(cluster.facts().authority(STRANGER).is_some(), "{:?}", cluster.log);
-        assert!(trusted(&cluster, 0).contains(&STRANGER), "{:?}", cluster.log);
-        assert!(!trusted(&cluster, 1).contains(&STRANGER), "{:?}", cluster.log);
+        assert!(cluster.facts().authority(UNKNOWN_CA).is_some(), "{:?}", cluster.log);
+        assert!(trusted(&cluster, 0).contains(&UNKNOWN_CA), "{:?}", cluster.log);
+        assert!(!trusted(&cluster, 1).contains(&UNKNOWN_CA), "{:?}", cluster.log);
         // Also after the Secret was lost.
         cluster.ring = RingFacts::Absent;
         cluster.pass(0);
-        assert!(trusted(&cluster, 0).contains(&STRANGER) && !trusted(&cluster, 1).contains(&STRANGER));
+        assert!(trusted(&cluster, 0).contains(&UNKNOWN_CA) && !trusted(&cluster, 1).contains(&UNKNOWN_CA));
     }
 }
 
@@ -89,27 +89,27 @@ fn replicas_that_know_a_ca_are_given_time_to_name_it() {
     let mut cluster = planted(another_lineage);
     let policy = cluster.policy.clone();
     cluster.pass(0);
-    assert_eq!(trusted(&cluster, 0), BTreeSet::from([STRANGER]));
+    assert_eq!(trusted(&cluster, 0), BTreeSet::from([UNKNOWN_CA]));
     assert!(cluster.steps().contains(&Action::Report(Blocked::Contested)));
     // A replica that signs with it grafts it.
     let mut other = Observations::new(0);
-    other.leaf = cluster.seen.leaf.clone().map(|leaf| LeafFacts { issuer: STRANGER, ..leaf });
+    other.leaf = cluster.seen.leaf.clone().map(|leaf| LeafFacts { issuer: UNKNOWN_CA, ..leaf });
     other.ring_read(&cluster.ring, cluster.now, &policy);
     let actions = step(&cluster.ring, &other, cluster.now, &policy);
     let [Action::WriteRing(change @ Change::Graft { .. })] = &actions[..] else { panic!("{actions:?}") };
-    let grafted = change.apply(cluster.ring.facts(), cluster.now, &policy, &mut cluster.fresh).unwrap();
+    let grafted = change.apply(cluster.ring.facts(), cluster.now, &policy, &mut cluster.factory).unwrap();
     cluster.ring = RingFacts::Known(grafted);
     cluster.pass(1);
-    assert!(trusted(&cluster, 0).contains(&STRANGER) && trusted(&cluster, 1).contains(&STRANGER));
-    assert!(cluster.facts().has_made(STRANGER), "its replicas are of this ring");
+    assert!(trusted(&cluster, 0).contains(&UNKNOWN_CA) && trusted(&cluster, 1).contains(&UNKNOWN_CA));
+    assert!(cluster.facts().has_made(UNKNOWN_CA), "its replicas are of this ring");
 }
 
 #[test]
 fn a_ca_that_this_ring_once_made_is_taken_again() {
     let mut cluster = planted(a_generation_ahead);
-    cluster.change(|facts| facts.made.push(STRANGER));
+    cluster.change(|facts| facts.made.push(UNKNOWN_CA));
     cluster.pass(0);
-    assert!(trusted(&cluster, 0).contains(&STRANGER) && trusted(&cluster, 1).contains(&STRANGER));
+    assert!(trusted(&cluster, 0).contains(&UNKNOWN_CA) && trusted(&cluster, 1).contains(&UNKNOWN_CA));
 }
 
 #[test]
@@ -120,7 +120,7 @@ fn a_lost_ring_is_not_made_anew_before_replicas_could_restore_it() {
     cluster.pass(29);
     assert_eq!(cluster.ring, RingFacts::Absent);
     cluster.pass(30);
-    assert!(!cluster.facts().trusted().contains(&STRANGER));
+    assert!(!cluster.facts().trusted().contains(&UNKNOWN_CA));
 }
 
 #[test]
@@ -128,9 +128,9 @@ fn what_a_replicas_own_leaf_needs_is_taken() {
     let mut cluster = planted(another_lineage);
     cluster.ring = RingFacts::Absent;
     cluster.seen.memory = None;
-    cluster.seen.leaf.as_mut().unwrap().issuer = STRANGER;
+    cluster.seen.leaf.as_mut().unwrap().issuer = UNKNOWN_CA;
     cluster.pass(0);
     cluster.pass(30);
     let foreign = cluster.facts().authorities.iter().filter(|ca| ca.is_foreign()).map(|ca| ca.id);
-    assert_eq!(foreign.collect::<Vec<_>>(), [STRANGER]);
+    assert_eq!(foreign.collect::<Vec<_>>(), [UNKNOWN_CA]);
 }

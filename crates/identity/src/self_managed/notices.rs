@@ -1,43 +1,43 @@
-//! Telling people what happens: log lines, Events.
+//! Sends notices to the log and to Kubernetes Events.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 use k8s_openapi::api::core::v1::ObjectReference;
 
-use crate::Happening;
+use crate::IdentityEvent;
 use crate::events::{Events, Report, Waiting};
 
-/// The same trouble is told again after this long.
+/// The same warning is sent again after this time.
 const AGAIN: Duration = Duration::from_secs(30);
 
-/// Something worth telling. It names fields and objects, never what they hold.
-pub(super) struct Tale {
-    /// The object that it is about.
+/// A notice for the operator. It names fields and objects, never their content.
+pub(super) struct Notice {
+    /// The object of the notice.
     pub(super) about: ObjectReference,
     /// The Event's reason; [`None`] if a line in the log is enough.
     pub(super) reason: Option<&'static str>,
     pub(super) is_trouble: bool,
     pub(super) text: String,
-    /// For the observer, every time.
-    pub(super) happening: Option<Happening>,
+    /// The event for the observer, which gets every one.
+    pub(super) event: Option<IdentityEvent>,
 }
 
-/// Tells. Trouble at most once in half a minute for each cause.
-pub(super) struct Teller {
+/// Sends notices; a warning at most once in 30 s for each reason and object.
+pub(super) struct Notifier {
     events: Events,
     told: HashMap<(Option<&'static str>, String), Instant>,
 }
 
-impl Teller {
+impl Notifier {
     pub(super) fn new() -> (Self, Waiting) {
-        // What is the same is held back here; a second clock, which runs a little behind, would hold back what comes after.
+        // Repeated notices are dropped here, so the queue of Events needs no limit of its own.
         let (events, waiting) = Events::queue(Duration::ZERO);
         (Self { events, told: HashMap::new() }, waiting)
     }
 
-    pub(super) fn tell(&mut self, tale: Tale) {
-        let Tale { about, reason, is_trouble, text, .. } = tale;
+    pub(super) fn tell(&mut self, notice: Notice) {
+        let Notice { about, reason, is_trouble, text, .. } = notice;
         if is_trouble && !self.is_news(reason, &about) {
             return;
         }
@@ -68,25 +68,25 @@ impl Teller {
 mod tests {
     use super::*;
 
-    fn trouble(reason: &'static str, name: &str) -> Tale {
+    fn trouble(reason: &'static str, name: &str) -> Notice {
         let about = ObjectReference { name: Some(name.to_owned()), ..ObjectReference::default() };
-        Tale { about, reason: Some(reason), is_trouble: true, text: "as it is".to_owned(), happening: None }
+        Notice { about, reason: Some(reason), is_trouble: true, text: "as it is".to_owned(), event: None }
     }
 
     #[test]
     fn the_same_trouble_is_told_once_in_half_a_minute() {
-        let (mut teller, mut events) = Teller::new();
-        let mut told = |teller: &mut Teller, tale| {
-            teller.tell(tale);
+        let (mut notifier, mut events) = Notifier::new();
+        let mut told = |notifier: &mut Notifier, notice| {
+            notifier.tell(notice);
             events.next().is_some()
         };
-        assert!(told(&mut teller, trouble("RingNotWritten", "ring")));
-        assert!(!told(&mut teller, trouble("RingNotWritten", "ring")));
-        assert!(told(&mut teller, trouble("RingNotWritten", "another")), "another object is news");
-        assert!(told(&mut teller, trouble("ClockSkew", "ring")), "another cause is news");
-        for when in teller.told.values_mut() {
+        assert!(told(&mut notifier, trouble("RingNotWritten", "ring")));
+        assert!(!told(&mut notifier, trouble("RingNotWritten", "ring")));
+        assert!(told(&mut notifier, trouble("RingNotWritten", "another")), "another object is news");
+        assert!(told(&mut notifier, trouble("ClockSkew", "ring")), "another cause is news");
+        for when in notifier.told.values_mut() {
             *when -= AGAIN;
         }
-        assert!(told(&mut teller, trouble("RingNotWritten", "ring")));
+        assert!(told(&mut notifier, trouble("RingNotWritten", "ring")));
     }
 }

@@ -4,61 +4,65 @@ use std::io::ErrorKind;
 
 use rustls::AlertDescription;
 
-use super::handshake::Trouble;
+use super::handshake::HandshakeError;
 use super::refusal::{Cause, Refusal};
 
-pub(super) fn refusal(trouble: Trouble, asked: bool, name: &str) -> Refusal {
-    let (cause, message, advice, go) = match trouble {
-        Trouble::Alert(alert) if asked && is_about_certificates(alert) => (
+pub(super) fn refusal(error: HandshakeError, asked: bool, name: &str) -> Refusal {
+    let (cause, message, advice, go) = match error {
+        HandshakeError::Alert(alert) if asked && is_about_certificates(alert) => (
             Cause::ClientCertificate,
             "the server insists on a client certificate".to_owned(),
             "kube-apiserver has none unless its AdmissionConfiguration names a kubeconfig: make it optional in the server",
             alert_in_go(alert),
         ),
-        Trouble::Alert(alert) => return alerted(alert, name),
-        Trouble::Plain { http: true } => (
+        HandshakeError::Alert(alert) => return alerted(alert, name),
+        HandshakeError::Plain { http: true } => (
             Cause::NotTls,
             "the server speaks HTTP without TLS on this port".to_owned(),
             "is it the port for probes and metrics? The webhook's port must speak HTTPS",
             Some("http: server gave HTTP response to HTTPS client"),
         ),
-        Trouble::Plain { http: false } => (
+        HandshakeError::Plain { http: false } => (
             Cause::NotTls,
             "what the server sends is no TLS".to_owned(),
             "is it the right port?",
             Some("tls: first record does not look like a TLS handshake"),
         ),
-        Trouble::TooOld => (
+        HandshakeError::TooOld => (
             Cause::TlsTooOld,
             "the server speaks no TLS from version 1.2 on".to_owned(),
             "kube-apiserver wants TLS 1.2 or 1.3: raise the server's newest version",
             Some("remote error: tls: protocol version not supported"),
         ),
-        Trouble::Signature => (
+        HandshakeError::Signature => (
             Cause::Signature,
             "the server does not hold the key of the certificate that it presents".to_owned(),
             "certificate and key belong to different pairs: install both of one pair",
             Some("tls: invalid signature by the server certificate"),
         ),
-        Trouble::Broken(error) if matches!(error.kind(), ErrorKind::TimedOut | ErrorKind::WouldBlock) => (
-            Cause::Broken,
-            "the server took the connection and then said nothing".to_owned(),
-            "it may be overloaded, or not speak TLS on this port",
-            Some("net/http: TLS handshake timeout"),
-        ),
-        Trouble::Broken(error) if error.kind() == ErrorKind::UnexpectedEof => (
+        HandshakeError::Broken(error)
+            if matches!(error.kind(), ErrorKind::TimedOut | ErrorKind::WouldBlock) =>
+        {
+            (
+                Cause::Broken,
+                "the server took the connection and then said nothing".to_owned(),
+                "it may be overloaded, or not speak TLS on this port",
+                Some("net/http: TLS handshake timeout"),
+            )
+        }
+        HandshakeError::Broken(error) if error.kind() == ErrorKind::UnexpectedEof => (
             Cause::Broken,
             "the server hung up during the handshake".to_owned(),
             "its log may say why; a server without a certificate does that too",
             Some("EOF"),
         ),
-        Trouble::Broken(error) => (
+        HandshakeError::Broken(error) => (
             Cause::Broken,
             format!("the connection broke during the handshake: {error}"),
             "the server's log may say why",
             None,
         ),
-        Trouble::Other(error) => {
+        HandshakeError::Other(error) => {
             (Cause::Other, format!("the handshake failed: {error}"), "the server's log may say more", None)
         }
     };

@@ -1,4 +1,4 @@
-//! What users may set of the ring's policy, and what they may not.
+//! The options of a CA ring that users may set, and their checks.
 
 use std::fmt;
 use std::time::Duration;
@@ -8,18 +8,18 @@ use vestibule_pki::ring::{Algorithm, Policy, PolicyProblem, UnknownAuthorities};
 
 use crate::Settings;
 
-/// What users may set of a CA ring, each as a flag and a variable of the same name. Nothing here has to be changed.
+/// The options of a CA ring. Every option has a default.
 ///
 /// ```
 /// use std::time::Duration;
-/// use vestibule_identity::Knobs;
+/// use vestibule_identity::RingOptions;
 ///
-/// let knobs = Knobs { leaf_life: Duration::from_secs(60), ..Knobs::default() };
-/// let error = knobs.policy().unwrap_err();
+/// let options = RingOptions { leaf_life: Duration::from_secs(60), ..RingOptions::default() };
+/// let error = options.policy().unwrap_err();
 /// assert!(error.to_string().contains("--leaf-life: the leaf life 1 min is shorter than 1 h"), "{error}");
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Knobs {
+pub struct RingOptions {
     /// The kind of key that new CAs get, and the leaves below them: p256 or p384
     pub algorithm: Algorithm,
     /// How long a CA is valid; it is published for a third of that before it signs, and signs for a third
@@ -40,15 +40,15 @@ pub struct Knobs {
     pub cluster_domain: String,
 }
 
-/// Knobs that would break what the ring promises; every reason at once.
+/// Options that would break an invariant of the ring, with all reasons.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct KnobError {
+pub struct RingOptionsError {
     /// One sentence for each, naming the flag.
     pub problems: Vec<String>,
 }
 
-impl Default for Knobs {
+impl Default for RingOptions {
     fn default() -> Self {
         let (policy, settings) = (Policy::default(), Settings::default());
         Self {
@@ -65,12 +65,12 @@ impl Default for Knobs {
     }
 }
 
-impl Knobs {
-    /// The policy that they ask for.
+impl RingOptions {
+    /// The policy with these options.
     ///
     /// # Errors
-    /// Every span below its floor, and all that do not go together.
-    pub fn policy(&self) -> Result<Policy, KnobError> {
+    /// Every span below its floor, and every combination that breaks an invariant.
+    pub fn policy(&self) -> Result<Policy, RingOptionsError> {
         let mut policy = Policy::default();
         policy.authority_life = self.ca_life;
         policy.leaf_life = self.leaf_life;
@@ -82,14 +82,14 @@ impl Knobs {
         let found = [policy.floors(), policy.check()].into_iter().filter_map(Result::err).flatten();
         let mut problems: Vec<_> = found.map(|problem| format!("{}: {problem}", flags(&problem))).collect();
         self.names(&mut problems);
-        if problems.is_empty() { Ok(policy) } else { Err(KnobError { problems }) }
+        if problems.is_empty() { Ok(policy) } else { Err(RingOptionsError { problems }) }
     }
 
-    /// The same settings, as these knobs want them.
+    /// The settings with these options.
     ///
     /// # Errors
     /// As [`policy`](Self::policy).
-    pub fn apply(&self, settings: Settings) -> Result<Settings, KnobError> {
+    pub fn apply(&self, settings: Settings) -> Result<Settings, RingOptionsError> {
         Ok(Settings {
             policy: self.policy()?,
             algorithm: self.algorithm,
@@ -119,7 +119,7 @@ impl Knobs {
     }
 }
 
-/// The flags that a problem is about. What no flag can change is never a problem.
+/// The flags that a problem is about.
 fn flags(problem: &PolicyProblem) -> &'static str {
     match problem {
         PolicyProblem::NotSeconds { span } | PolicyProblem::Floor { span, .. } => match *span {
@@ -138,13 +138,13 @@ fn flags(problem: &PolicyProblem) -> &'static str {
     }
 }
 
-impl fmt::Display for KnobError {
+impl fmt::Display for RingOptionsError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(&self.problems.join("; "))
     }
 }
 
-impl std::error::Error for KnobError {}
+impl std::error::Error for RingOptionsError {}
 
 #[cfg(test)]
 mod tests;

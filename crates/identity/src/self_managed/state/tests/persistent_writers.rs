@@ -14,9 +14,9 @@ fn writes(bench: &mut Bench) -> usize {
     for _ in 0..100 {
         match bench.state.decide(bench.now, bench.at) {
             None => return writes,
-            Some(deed) => {
-                writes += usize::from(matches!(deed, Deed::Publish { .. }));
-                bench.perform(deed);
+            Some(operation) => {
+                writes += usize::from(matches!(operation, Operation::Publish { .. }));
+                bench.perform(operation);
             }
         }
     }
@@ -31,7 +31,9 @@ fn a_policy_that_removes_annotations_is_not_raced() {
     bench.spoil_configuration();
     assert_eq!(writes(&mut bench), 1);
     assert_eq!(bundle(&bench), Some(&*good));
-    assert!(bench.state.tales.iter().any(|tale| tale.text.contains("an admission policy removes them")));
+    assert!(
+        bench.state.notices.iter().any(|notice| notice.text.contains("an admission policy removes them"))
+    );
     bench.pass(Duration::from_secs(60));
     assert_eq!(writes(&mut bench), 0);
 }
@@ -47,7 +49,7 @@ fn a_bundle_that_is_not_kept_is_not_raced() {
         bench.pass(Duration::from_secs(1));
     }
     assert!((3..=8).contains(&count), "{count} writes in two minutes");
-    assert!(bench.state.tales.iter().any(|tale| tale.text.contains("an admission policy changes it")));
+    assert!(bench.state.notices.iter().any(|notice| notice.text.contains("an admission policy changes it")));
     bench.admission = None;
     bench.pass(Duration::from_secs(30));
     assert_eq!(writes(&mut bench), 1);
@@ -77,10 +79,10 @@ fn on_a_first_start_a_bundle_that_a_tool_wipes_is_reported_with_the_name_of_the_
         waiting_for,
         "mutating/hooks to keep the bundle for 30 s: gitops overwrites it again and again; stop it from writing caBundle"
     );
-    let repairs = bench.state.tales.iter().filter(|tale| tale.reason == Some("BundleRepaired"));
+    let repairs = bench.state.notices.iter().filter(|notice| notice.reason == Some("BundleRepaired"));
     assert!(
         repairs.clone().count() > 10
-            && repairs.clone().all(|tale| tale.text.contains("last written by gitops"))
+            && repairs.clone().all(|notice| notice.text.contains("last written by gitops"))
     );
     // As soon as the tool stops, the CA is held and the replica is ready.
     bench.pass(Duration::from_secs(5));

@@ -1,4 +1,4 @@
-//! What watches and reads tell of objects.
+//! Takes in watch events and reads of objects.
 
 use std::collections::BTreeSet;
 
@@ -6,14 +6,14 @@ use kube::api::DynamicObject;
 use vestibule_pki::ring::{CaId, Mark, Moment, Seen};
 
 use super::State;
-use crate::self_managed::registration::Sight;
-use crate::self_managed::watched::{By, is_older};
-use crate::self_managed::watches::{self, News};
+use crate::self_managed::registration::ConfigSnapshot;
+use crate::self_managed::watched::{SnapshotSource, is_older};
+use crate::self_managed::watches::{self, WatchEvent};
 
 impl State {
-    pub(in crate::self_managed) fn heard(&mut self, news: News, now: Moment) {
+    pub(in crate::self_managed) fn watch_event(&mut self, news: WatchEvent, now: Moment) {
         match news {
-            News::Ring(version) => {
+            WatchEvent::Ring(version) => {
                 let ours = self.secret.version();
                 let is_news = match (version.as_deref(), ours) {
                     (Some(version), Some(ours)) => version != ours && !is_older(version, ours),
@@ -21,39 +21,45 @@ impl State {
                 };
                 if is_news {
                     self.is_stale = true;
-                    self.reading.stirred();
-                    self.writing.stirred();
+                    self.reading.object_changed();
+                    self.writing.object_changed();
                 }
             }
-            News::Desired(desired) => {
+            WatchEvent::Desired(desired) => {
                 for watched in &mut self.registrations {
                     let desired = desired.iter().find(|desired| *desired.registration() == watched.name);
                     watched.want(desired.cloned());
                 }
             }
-            News::Unwatched { position, why } => {
+            WatchEvent::Unwatched { position, why } => {
                 let Some(watched) = self.registrations.get_mut(position) else { return };
-                // Without a watch it is read whenever the watch is refused again.
+                // Without a watch it is read each time that the watch is refused.
                 watched.outdated = true;
                 let text = format!("{} cannot be watched: {why}", watched.name);
                 self.failed_at(position, Some("RegistrationDenied"), text);
             }
-            News::Configuration { position, listed, object } => {
-                let by = if listed { By::Read } else { By::Event };
+            WatchEvent::Configuration { position, listed, object } => {
+                let by = if listed { SnapshotSource::Read } else { SnapshotSource::Event };
                 let is_news = match object {
                     watches::Change::Is(object) => self.take(position, &object, by, now),
                     watches::Change::Gone(version) => self.take_absence(position, version, now),
                 };
                 if is_news && let Some(watched) = self.registrations.get_mut(position) {
-                    watched.reading.stirred();
-                    watched.writing.stirred();
+                    watched.reading.object_changed();
+                    watched.writing.object_changed();
                 }
             }
         }
     }
 
-    /// Takes in what a configuration looks like. Says whether that is news.
-    pub(super) fn take(&mut self, position: usize, object: &DynamicObject, by: By, now: Moment) -> bool {
+    /// Takes in a version of a configuration. Returns whether it is new.
+    pub(super) fn take(
+        &mut self,
+        position: usize,
+        object: &DynamicObject,
+        by: SnapshotSource,
+        now: Moment,
+    ) -> bool {
         let corrected = self.corrected(now);
         let Some(watched) = self.registrations.get_mut(position) else { return false };
         let Some(jumped) = watched.take(object, by, &self.ours, corrected) else { return false };
@@ -66,8 +72,8 @@ impl State {
 
     fn take_absence(&mut self, position: usize, version: Option<String>, now: Moment) -> bool {
         let Some(watched) = self.registrations.get_mut(position) else { return false };
-        if watched.sight.is_some() && version.is_none() {
-            // A list does not say how old it is.
+        if watched.snapshot.is_some() && version.is_none() {
+            // A list without the object has no version, so the object is read to be sure.
             watched.outdated = true;
             return true;
         }
@@ -81,23 +87,23 @@ impl State {
     pub(super) fn see(&mut self, position: usize, now: Moment) {
         let corrected = self.corrected(now);
         let Some(watched) = self.registrations.get(position) else { return };
-        let sight = watched.sight.as_ref();
-        let mark = sight.and_then(|sight| sight.mark);
-        let bundle = sight.and_then(|sight| sight.bundle().or_else(|| self.bundle_of(mark?)));
+        let snapshot = watched.snapshot.as_ref();
+        let mark = snapshot.and_then(|snapshot| snapshot.mark);
+        let bundle = snapshot.and_then(|snapshot| snapshot.bundle().or_else(|| self.bundle_of(mark?)));
         let seen = Seen {
             bundle: &bundle.unwrap_or_default(),
             mark,
             changed: watched.changed(corrected).map(|changed| changed.min(corrected)),
-            untidy: sight.is_some_and(Sight::is_untidy),
+            untidy: snapshot.is_some_and(ConfigSnapshot::is_untidy),
         };
-        let stood = sight.and_then(|sight| sight.stood);
+        let unchanged_since = snapshot.and_then(|snapshot| snapshot.unchanged_since);
         self.seen.configuration_seen(position, seen, now, &self.settings.policy);
-        if let Some(since) = stood {
-            self.seen.configuration_stood(position, since);
+        if let Some(since) = unchanged_since {
+            self.seen.configuration_unchanged_since(position, since);
         }
     }
 
-    /// A configuration without entries of ours holds the bundle that its mark names.
+    /// The bundle that a mark names. A configuration without entries of ours counts as holding it.
     fn bundle_of(&self, mark: Mark) -> Option<BTreeSet<CaId>> {
         let past = self.past.iter().find(|(past, _)| *past == mark);
         past.map(|(_, certificates)| certificates.keys().copied().collect())
