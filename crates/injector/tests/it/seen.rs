@@ -3,7 +3,8 @@
 mod stage;
 
 use serde_json::json;
-use vestibule_caller::{Exposition, Outcome, Review, User};
+use vestibule_caller::openmetrics::Exposition;
+use vestibule_caller::{Outcome, Review, User};
 
 use stage::{RULES, call, conflicting, stage};
 
