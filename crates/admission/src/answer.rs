@@ -1,4 +1,4 @@
-//! The answer: HTTP status and bytes that make kube-apiserver do what was meant (docs/apiserver.md, Answers).
+//! The answer: the HTTP status and bytes for kube-apiserver (docs/apiserver.md, Answers).
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -7,40 +7,40 @@ use serde::Serialize;
 use crate::line::one_line;
 use crate::{AuditAnnotations, Cause, Denial, Fault, FaultKind, OnFault, Outcome, Review, Verdict};
 
-/// What goes back over HTTP, and what may be said about it in a log.
+/// The answer over HTTP, and the facts about it that may be logged.
 #[non_exhaustive]
 pub struct Answer {
-    /// 200 with a review; 500 for a fault; 503 for not yet.
+    /// 200 with a review; 500 for a fault; 503 if the hook is not ready.
     pub status: u16,
     /// The media type of the body.
     pub content_type: &'static str,
-    /// Whole seconds for `Retry-After`, which kube-apiserver heeds within its deadline.
+    /// Whole seconds for `Retry-After`, after which kube-apiserver retries within its deadline.
     pub retry_after_seconds: Option<u32>,
-    /// A review, or one short line of text.
+    /// A review, or one line of text.
     pub body: Vec<u8>,
-    /// What was decided, without a value of the object.
+    /// The decision, without a value of the object.
     pub decision: Decision,
     /// The type of the error behind a fault.
     pub error: Option<&'static str>,
 }
 
-/// What was decided, for logs and metrics.
+/// A decision, for logs and metrics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Decision {
-    /// It went on as it was.
+    /// The request goes on unchanged.
     Allowed,
-    /// It went on, changed by this many operations.
+    /// The request goes on, changed by this many operations.
     Mutated(usize),
-    /// It was refused with this code.
+    /// The request is refused with this code.
     Denied(u16),
-    /// There was an accident.
+    /// No decision was made, because of a fault.
     Fault(FaultKind),
-    /// The caller was asked to come again.
+    /// The hook is not ready, and the caller is asked to retry.
     NotReady,
-    /// This many objects were brought into another version, or were in it already.
+    /// This many objects are in the desired version.
     Converted(usize),
-    /// An object cannot be brought into another version.
+    /// An object cannot be converted into the desired version.
     Unconvertible,
 }
 
@@ -131,7 +131,7 @@ impl Answer {
         Self::json(review.version.api_version(), "AdmissionReview", response, decision)
     }
 
-    /// An answer with a review of this `kind` in it.
+    /// An answer that contains a review of this `kind`.
     pub(crate) fn json(
         api_version: &'static str,
         kind: &'static str,
@@ -152,7 +152,7 @@ impl Answer {
     }
 }
 
-/// A review on its way back, of either conversation.
+/// The review in an answer, of an admission or a conversion.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Envelope<R> {

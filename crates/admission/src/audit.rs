@@ -7,14 +7,14 @@ use serde::Serialize;
 /// The longest key, in bytes: the name part of a qualified name (docs/apiserver.md, Answers).
 const LONGEST: usize = 63;
 
-/// Notes for the API server's audit log, stored as `WEBHOOK/KEY`. A key that is no name part would be dropped with
-/// nothing but a line in the API server's log; here its characters are replaced by `-` instead.
+/// Annotations for the API server's audit log, stored as `WEBHOOK/KEY`. The API server drops a key that is not a valid name part,
+/// and only logs that; so invalid characters are replaced by `-`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(transparent)]
 pub struct AuditAnnotations(BTreeMap<String, String>);
 
 impl AuditAnnotations {
-    /// Notes `value` under `key`; a key noted before is overwritten. Never note secrets: audit logs are widely read.
+    /// Sets `value` under `key`, and overwrites an earlier value. Never add secrets: many people can read audit logs.
     pub fn insert(&mut self, key: &str, value: impl Into<String>) {
         let key = name_part(key);
         if !key.is_empty() {
@@ -22,12 +22,12 @@ impl AuditAnnotations {
         }
     }
 
-    /// Whether nothing was noted.
+    /// Whether there is no annotation.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// The notes, by key.
+    /// The annotations, by key.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
         self.0.iter().map(|(key, value)| (key.as_str(), value.as_str()))
     }

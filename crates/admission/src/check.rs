@@ -1,13 +1,13 @@
-//! The self-check: no patch leaves that kube-apiserver would refuse.
+//! The check of a patch before it is sent: kube-apiserver must not refuse it.
 //!
 //! A patch that does not apply fails the user's request even under `failurePolicy: Ignore` (docs/apiserver.md, Patches), so it is
-//! the worst answer there is.
+//! answered as a fault instead.
 
 use vestibule_patch::{Operation, Patch, Pointer, View};
 
 use crate::{Fault, FaultKind, HookKind, Request};
 
-/// What a mutation must leave alone: the API server's errors about these name neither the hook nor the field.
+/// The members that a mutation must not change: the API server's errors about them name neither the hook nor the field.
 const FIXED: [&[&str]; 4] = [&["apiVersion"], &["kind"], &["metadata", "uid"], &["metadata", "namespace"]];
 
 pub(crate) fn mutation(kind: HookKind, request: &Request<'_>, patch: &Patch) -> Result<(), Fault> {
@@ -38,7 +38,7 @@ pub(crate) fn mutation(kind: HookKind, request: &Request<'_>, patch: &Patch) -> 
     }
 }
 
-/// Whether `operation` writes to one of those, or to what is around one or below it.
+/// Whether `operation` changes one of these members, a part of one, or a container of one.
 fn touches_fixed(operation: &Operation) -> bool {
     let from = match operation {
         Operation::Move { from, .. } => Some(from),
@@ -50,7 +50,7 @@ fn touches_fixed(operation: &Operation) -> bool {
     })
 }
 
-/// Of the operations on a whole document that RFC 6902 allows, the API server's library knows two.
+/// RFC 6902 allows all operations on the whole document; the API server's library supports two of them.
 fn is_understood_upstream(operation: &Operation) -> bool {
     let whole = |pointer: &Pointer| pointer.is_root();
     match operation {
@@ -60,8 +60,8 @@ fn is_understood_upstream(operation: &Operation) -> bool {
     }
 }
 
-/// kube-apiserver takes a patch wherever it sends an object: on CONNECT that is the options of the stream, such as
-/// `PodExecOptions`, and it connects with what the patch makes of them.
+/// kube-apiserver takes a patch whenever it sends an object. On CONNECT the object is the options of the stream, such as
+/// `PodExecOptions`, and it connects with the patched options.
 fn has_mutable_object(request: &Request<'_>) -> bool {
     request.object.is_some() && request.operation != crate::Operation::Delete
 }

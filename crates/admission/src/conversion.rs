@@ -1,8 +1,8 @@
-//! The other conversation: objects of a custom resource, asked for in another of its versions.
+//! The conversion of custom resources: objects of one resource are converted into another of its versions.
 //!
-//! A body becomes a [`ConversionReview`]; a [`ConversionHook`] brings its objects through a [`Converter`], one by one,
-//! and turns the outcome into an [`Answer`]. There is no failure policy here: whatever goes wrong is an answer that says
-//! `Failure`, and its message reaches the user (docs/apiserver.md, Conversion).
+//! A body is parsed into a [`ConversionReview`]. A [`ConversionHook`] passes its objects to a [`Converter`], one by one, and
+//! turns the result into an [`Answer`]. Conversions have no failure policy: every error is an answer with the status `Failure`,
+//! and its message reaches the user (docs/apiserver.md, Conversion).
 //!
 //! ```
 //! use serde_json::value::RawValue;
@@ -50,16 +50,16 @@ pub use review::{ConversionRequest, ConversionReview, ConversionReviewError, Con
 /// The longest message, in characters.
 const LONGEST_MESSAGE: usize = 1024;
 
-/// Brings one object into another version.
+/// Converts one object into another version.
 ///
-/// It is asked only for objects that are in another version than the desired one. What it gives back is in the desired
-/// version, and holds the metadata it was given: name, namespace and uid are compared, labels and annotations may
-/// differ, and whatever else differs is put back, as the API server itself would.
+/// It is called only for objects in another version than the desired one. The result must be in the desired version and keep the
+/// metadata: a changed name, namespace or uid is an error, labels and annotations may change, and every other change is undone,
+/// as the API server itself does.
 pub trait Converter: Send + Sync + 'static {
-    /// The object in the version `desired`, which is an `apiVersion`: `example.com/v2`.
+    /// Converts the object into the version `desired`, which is an `apiVersion` such as `example.com/v2`.
     ///
     /// # Errors
-    /// The object cannot be brought into that version, and why, in words that the user will read.
+    /// The object cannot be converted, with a reason for the user.
     fn convert(&self, object: &RawValue, desired: &str) -> Result<Box<RawValue>, Unconvertible>;
 }
 
@@ -72,40 +72,40 @@ where
     }
 }
 
-/// Why an object is not convertible: one line for the user, without the object's name, which is added.
+/// Why an object cannot be converted: one line for the user, without the object's name, which is added.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct Unconvertible(String);
 
 impl Unconvertible {
-    /// Of `why`, the first 1024 characters are kept, on one line.
+    /// Keeps the first 1024 characters of `why`, on one line.
     pub fn new(why: impl fmt::Display) -> Self {
         Self(one_line(&why.to_string(), LONGEST_MESSAGE))
     }
 }
 
-/// A converter under a name.
+/// A converter with its name.
 #[derive(Clone)]
 pub struct ConversionHook {
     name: String,
     converter: Arc<dyn Converter>,
 }
 
-/// What became of a review: its objects in the desired version, as many and in the same order, or the failure of all.
+/// The result of a review: all objects in the desired version, in their order, or the failure.
 pub type Converted<'a> = Result<Vec<Cow<'a, RawValue>>, ConversionFailure>;
 
 /// Why no object of a review was converted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ConversionFailure {
-    /// Which object it was, and what is wrong with it; the user reads it.
+    /// The object and the reason, for the user.
     pub message: String,
-    /// What accident it was, unless an object is simply not convertible.
+    /// The kind of fault; [`None`] if the object cannot be converted.
     pub fault: Option<FaultKind>,
 }
 
 impl ConversionHook {
-    /// A converter under the name that logs and metrics know it by.
+    /// A hook with the name that logs and metrics use.
     pub fn new(name: impl Into<String>, converter: impl Converter) -> Self {
         Self { name: name.into(), converter: Arc::new(converter) }
     }
@@ -115,11 +115,11 @@ impl ConversionHook {
         &self.name
     }
 
-    /// Converts one object after the other and lets others run in between: a review may hold thousands. The first one
-    /// that cannot be converted ends it, because the answer has room for no more than one reason.
+    /// Converts one object after the other, and lets other tasks run in between: a review may hold thousands. The first object
+    /// that cannot be converted ends it, since the answer has one reason only.
     ///
     /// # Errors
-    /// An object is not convertible, its converter panicked, or gave back another object.
+    /// An object cannot be converted, or its converter panicked or returned another object.
     pub async fn convert<'a>(&self, request: &ConversionRequest<'a>) -> Converted<'a> {
         let mut converted = Vec::with_capacity(request.objects.len());
         for (index, object) in request.objects.iter().enumerate() {
@@ -147,7 +147,7 @@ impl ConversionHook {
             let message = one_line(&format!("{object} to {desired}: {why}"), LONGEST_MESSAGE);
             ConversionFailure { message, fault }
         };
-        // As with handlers, what a converter shares and leaves behind when it panics is its author's to decide.
+        // The state that a converter shares between requests after a panic is its author's concern, as with handlers.
         let outcome = catch_unwind(AssertUnwindSafe(|| self.converter.convert(object, desired)));
         let outcome = outcome.map_err(|_| failed(Some(FaultKind::Panic), &"the converter panicked"))?;
         let converted = outcome.map_err(|why| failed(None, &why))?;
@@ -155,20 +155,20 @@ impl ConversionHook {
         kept.map(Cow::Owned).map_err(|why| failed(Some(FaultKind::Error), &why))
     }
 
-    /// The outcome when there was none within `budget`, of the `timeout` that kube-apiserver waits for the answer.
+    /// The result of a conversion that was not done within `budget`, of the `timeout` that kube-apiserver waits.
     pub fn out_of_time(&self, budget: Duration, timeout: Duration) -> ConversionFailure {
         let what = format_args!("conversion {} was not done", self.name);
         let Fault { kind, message, .. } = Fault::timeout(what, budget, timeout);
         ConversionFailure { message, fault: Some(kind) }
     }
 
-    /// What kube-apiserver must receive.
+    /// The answer for kube-apiserver.
     pub fn answer(&self, review: &ConversionReview<'_>, converted: &Converted<'_>) -> Answer {
         response::answer(review, converted)
     }
 }
 
-/// Ready when it is asked for the second time.
+/// A future that is ready when it is polled for the second time.
 async fn others_first() {
     let mut asked = false;
     poll_fn(|context| {

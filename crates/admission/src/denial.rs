@@ -1,39 +1,39 @@
-//! A refusal that the caller's user shall read.
+//! Denials: the refusal of a request, with a reason for the user.
 
 use std::borrow::Cow;
 
 use serde::Serialize;
 
-/// "No", on purpose, with a reason for the user. It holds under every `failurePolicy`; an accident is a
+/// The refusal of a request on purpose, with a reason for the user. It holds under every `failurePolicy`; an error is a
 /// [`Fault`](crate::Fault) instead.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Denial {
-    /// The HTTP status the user gets, 400 to 599. 403 unless said otherwise; kube-apiserver would make it 400.
+    /// The HTTP status that the user gets, 400 to 599; 403 by default.
     pub code: u16,
-    /// One word for programs (`metav1.StatusReason`): `Forbidden`.
+    /// One word for programs (`metav1.StatusReason`), such as `Forbidden`.
     pub reason: Cow<'static, str>,
-    /// One sentence for people.
+    /// One sentence for the user.
     pub message: String,
-    /// Fields and what is wrong with each.
+    /// The causes, each with its field.
     pub causes: Vec<Cause>,
-    /// Seconds after which asking again makes sense; the API server hands it on as `Retry-After` when `code` is 429.
+    /// Seconds after which a retry makes sense. The API server sends it as `Retry-After` if `code` is 429.
     pub retry_after_seconds: Option<u32>,
 }
 
-/// One field and what is wrong with it (`metav1.StatusCause`).
+/// One cause of a denial (`metav1.StatusCause`).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Cause {
-    /// One word for programs: `FieldValueInvalid`.
+    /// One word for programs, such as `FieldValueInvalid`.
     pub reason: Cow<'static, str>,
-    /// One sentence for people.
+    /// One sentence for the user.
     pub message: String,
-    /// Where, as people write it: `spec.containers[0].image`.
+    /// The field, such as `spec.containers[0].image`.
     pub field: String,
 }
 
 impl Denial {
-    /// Denied with 403 Forbidden.
+    /// A denial with 403 Forbidden.
     pub fn new(message: impl Into<String>) -> Self {
         Self {
             code: 403,
@@ -44,22 +44,22 @@ impl Denial {
         }
     }
 
-    /// Another HTTP status. One outside 400 to 599 is sent as 403: kube-apiserver rewrites lower ones and drops the
-    /// user's connection on some higher ones (docs/apiserver.md, Answers).
+    /// Sets another HTTP status. A status outside of 400 to 599 is sent as 403: kube-apiserver rewrites lower ones, and closes
+    /// the user's connection on some higher ones (docs/apiserver.md, Answers).
     #[must_use]
     pub fn code(mut self, code: u16) -> Self {
         self.code = code;
         self
     }
 
-    /// Another reason, such as `Invalid`.
+    /// Sets another reason, such as `Invalid`.
     #[must_use]
     pub fn reason(mut self, reason: impl Into<Cow<'static, str>>) -> Self {
         self.reason = reason.into();
         self
     }
 
-    /// Adds a field and what is wrong with it.
+    /// Adds a field with its problem.
     #[must_use]
     pub fn field(mut self, field: impl Into<String>, message: impl Into<String>) -> Self {
         let reason = Cow::Borrowed("FieldValueInvalid");

@@ -1,46 +1,46 @@
-//! An accident: nobody decided anything.
+//! Faults: errors because of which there is no decision.
 
 use std::fmt;
 use std::time::Duration;
 
 use crate::line::one_line;
 
-/// Something went wrong before a decision was made. Answered with HTTP 500 so that the hook's `failurePolicy` decides.
+/// An error before a decision was made. It is answered with HTTP 500, so that the hook's `failurePolicy` decides.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Fault {
-    /// What kind of accident.
+    /// The kind of fault.
     pub kind: FaultKind,
-    /// One short line; kube-apiserver quotes it to the user. It may quote the object, so it is for nobody else.
+    /// One line, which kube-apiserver quotes to the user. It may quote the object, so it must not be logged.
     pub message: String,
-    /// The type of the error behind it, for logs: a type's name holds nobody's data.
+    /// The type of the error, for logs: the name of a type contains no data of users.
     pub error: Option<&'static str>,
 }
 
-/// Kinds of accident, for logs and metrics.
+/// The kinds of faults, for logs and metrics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum FaultKind {
-    /// A handler returned an error that is no denial.
+    /// The handler returned an error that is not a denial.
     Error,
-    /// The object does not decode into the handler's type, or nests too deeply.
+    /// The object cannot be decoded into the handler's type, or nests too deeply.
     Undecodable,
-    /// A handler panicked.
+    /// The handler panicked.
     Panic,
-    /// No verdict within the deadline.
+    /// The handler gave no verdict within the deadline.
     Deadline,
-    /// The patch does not apply to the object received, or is one the API server refuses.
+    /// The patch does not apply to the received object, or the API server would refuse it.
     Patch,
 }
 
 impl Fault {
-    /// A fault of the given kind. Of the message, the first 256 characters are kept, on one line.
+    /// A fault of the given kind. The first 256 characters of the message are kept, on one line.
     pub fn new(kind: FaultKind, message: impl fmt::Display) -> Self {
         Self { kind, message: one_line(&message.to_string(), 256), error: None }
     }
 
-    /// The fault of what was not done within `budget`, of the `timeout` that kube-apiserver waits. The text says `timeout` and
-    /// `context deadline exceeded`: alert rules, tests and people search for these words.
+    /// The fault of a call that was not decided within `budget`, of the `timeout` that kube-apiserver waits. The text has the
+    /// words `timeout` and `context deadline exceeded`, which people and alert rules search for.
     pub(crate) fn timeout(what: impl fmt::Display, budget: Duration, timeout: Duration) -> Self {
         let (budget, timeout) = (in_words(budget), in_words(timeout));
         let message = format_args!(
@@ -49,7 +49,7 @@ impl Fault {
         Self::new(FaultKind::Deadline, message)
     }
 
-    /// An error of type `E` is behind it.
+    /// Sets the type of the error that caused the fault.
     ///
     /// ```
     /// use std::num::ParseIntError;

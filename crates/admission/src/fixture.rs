@@ -1,6 +1,6 @@
-//! A review as tests need it.
+//! A review for tests.
 
-/// The least that is a review: of version v1beta1, so that an echo shows.
+/// The smallest review. Its version is v1beta1, so that tests see whether the answer echoes it.
 pub(crate) fn review(operation: &str, object: &str) -> String {
     format!(
         r#"{{"apiVersion":"admission.k8s.io/v1beta1","kind":"AdmissionReview","request":{{"uid":"u-1",

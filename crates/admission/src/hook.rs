@@ -1,4 +1,4 @@
-//! One registered handler, and how a request passes through it.
+//! A registered handler, and the way of a request through it.
 
 use std::panic::AssertUnwindSafe;
 use std::pin::Pin;
@@ -10,12 +10,12 @@ use futures_util::FutureExt;
 use crate::answer::Answer;
 use crate::{Fault, FaultKind, Outcome, Request, Review, Verdict, check};
 
-/// A verdict in the making.
+/// The future of a verdict.
 pub type HandlerFuture<'a> = Pin<Box<dyn Future<Output = Verdict> + Send + 'a>>;
 
-/// Whatever makes a verdict of a request: the one shape that typed handlers and the injector are brought to.
+/// Makes a verdict of a request. Typed handlers of `vestibule` and the injector implement it.
 pub trait Handler: Send + Sync + 'static {
-    /// Decides. At the `deadline` the future is dropped and the request counts as a fault; a handler that computes without
+    /// Decides a request. At the `deadline` the future is dropped and the request is a fault; a handler that computes without
     /// awaiting is not interrupted.
     fn handle<'a>(&'a self, request: &'a Request<'a>, deadline: Instant) -> HandlerFuture<'a>;
 }
@@ -26,7 +26,7 @@ impl Handler for Arc<dyn Handler> {
     }
 }
 
-/// A handler under a name, with what must hold for its verdicts.
+/// A handler with its name, and the rules for its verdicts.
 #[derive(Clone)]
 pub struct Hook {
     name: String,
@@ -36,16 +36,16 @@ pub struct Hook {
     handler: Arc<dyn Handler>,
 }
 
-/// Which of the API server's two phases calls a hook.
+/// The phase in which the API server calls a hook.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum HookKind {
-    /// May change the object.
+    /// The hook may change the object.
     Mutating,
-    /// May only refuse it.
+    /// The hook may only allow or deny.
     Validating,
 }
 
-/// What a fault of a handler turns into.
+/// The answer to a fault of a handler.
 ///
 /// ```
 /// use vestibule_admission::{Hook, OnFault};
@@ -64,12 +64,12 @@ pub enum HookKind {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum OnFault {
-    /// HTTP 500: the registration's `failurePolicy` decides.
+    /// HTTP 500, so that the registration's `failurePolicy` decides.
     #[default]
     FailurePolicy,
-    /// The request goes on, and a warning tells the user what went wrong, even where `failurePolicy` is `Fail`.
+    /// The request goes on, with a warning that has the fault's text, even under `failurePolicy: Fail`.
     AllowWithWarning,
-    /// A denial with code 500, even where `failurePolicy` is `Ignore`.
+    /// A denial with code 500, even under `failurePolicy: Ignore`.
     Deny,
 }
 
@@ -88,22 +88,22 @@ impl Hook {
         Self { name, kind, on_fault: OnFault::default(), max_depth: None, handler }
     }
 
-    /// What a fault of this hook turns into.
+    /// Sets the answer to a fault of this hook.
     #[must_use]
     pub fn on_fault(mut self, on_fault: OnFault) -> Self {
         self.on_fault = on_fault;
         self
     }
 
-    /// An object, or an old one, that nests deeper than so many levels, `{}` being one, is a fault, and the handler is not
-    /// asked. Unless set, it is the handler's affair: none is needed for what nobody decodes.
+    /// Limits the levels of JSON of the object and the old object, `{}` being one. A deeper object is a fault, and the handler is
+    /// not called. By default there is no limit here; a typed handler has its own.
     #[must_use]
     pub fn max_depth(mut self, levels: usize) -> Self {
         self.max_depth = Some(levels);
         self
     }
 
-    /// The same hook with a handler around its own.
+    /// The same hook with another handler that wraps its own.
     #[must_use]
     pub fn around<H: Handler>(mut self, wrap: impl FnOnce(Arc<dyn Handler>) -> H) -> Self {
         self.handler = Arc::new(wrap(self.handler));
@@ -115,12 +115,12 @@ impl Hook {
         &self.name
     }
 
-    /// Which phase calls it.
+    /// The phase in which it is called.
     pub fn kind(&self) -> HookKind {
         self.kind
     }
 
-    /// Runs the handler; a panic in it becomes a fault, and its message stays where it is: it may quote the object.
+    /// Runs the handler. A panic becomes a fault; its message is not quoted, since it may contain parts of the object.
     ///
     /// The caller drops the future at the `deadline` and answers with [`Hook::out_of_time`].
     pub async fn decide(&self, request: &Request<'_>, deadline: Instant) -> Verdict {
@@ -128,26 +128,25 @@ impl Hook {
             let message = format_args!("the object nests deeper than {levels} levels");
             return Fault::new(FaultKind::Undecodable, message).into();
         }
-        // The handler is shared between requests and may be left inconsistent by its own panic: it is the author's
-        // to decide what it shares, as with any server that outlives one request.
+        // The state that a handler shares between requests after a panic is its author's concern.
         let decision = AssertUnwindSafe(async { self.handler.handle(request, deadline).await });
         decision.catch_unwind().await.unwrap_or_else(|_| {
             Fault::new(FaultKind::Panic, format_args!("the handler of {} panicked", self.name)).into()
         })
     }
 
-    /// The verdict when there was none within `budget`, of the `timeout` that kube-apiserver waits for the answer.
+    /// The verdict of a handler that was not done within `budget`, of the `timeout` that kube-apiserver waits.
     pub fn out_of_time(&self, budget: Duration, timeout: Duration) -> Verdict {
         Fault::timeout(format_args!("hook {} gave no verdict", self.name), budget, timeout).into()
     }
 
-    /// Checks the verdict and turns it into what kube-apiserver must receive.
+    /// Checks the verdict and encodes it for kube-apiserver.
     pub fn answer(&self, review: &Review<'_>, verdict: Verdict) -> Answer {
         self.encode(review, &self.check(review, verdict))
     }
 
-    /// The first half of [`Hook::answer`]: the verdict with the request's [`Notes`](crate::Notes); a patch that cannot be applied,
-    /// or must not be, becomes a fault.
+    /// The first half of [`Hook::answer`]: adds the request's [`Notes`](crate::Notes) to the verdict, and turns a patch that does
+    /// not apply or is not allowed into a fault.
     #[must_use]
     pub fn check(&self, review: &Review<'_>, mut verdict: Verdict) -> Verdict {
         review.request.notes.join(&mut verdict);
@@ -159,7 +158,7 @@ impl Hook {
         verdict
     }
 
-    /// The second half: a verdict that was checked, as kube-apiserver must receive it.
+    /// The second half of [`Hook::answer`]: encodes a verdict that was checked.
     pub fn encode(&self, review: &Review<'_>, verdict: &Verdict) -> Answer {
         Answer::new(review, self.on_fault, verdict)
     }

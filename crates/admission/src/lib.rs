@@ -1,8 +1,11 @@
-//! The AdmissionReview conversation: envelope, verdict, handlers; no I/O, no clock.
+//! The AdmissionReview conversation: envelope, verdict, handlers. It has no I/O and no clock.
 //!
-//! A body becomes a [`Review`]: the envelope is read, the object in it stays the bytes it came in. A [`Hook`] gives the
-//! review's [`Request`] to its [`Handler`] and turns the [`Verdict`] into an [`Answer`]: the bytes and the HTTP status
-//! that make kube-apiserver do what the handler meant.
+//! A body is parsed into a [`Review`], whose object stays the bytes of the body. A [`Hook`] gives the review's [`Request`] to its
+//! [`Handler`] and turns the [`Verdict`] into an [`Answer`]: the HTTP status and bytes with which kube-apiserver does what the
+//! handler decided. Conversions of custom resources go the same way ([`ConversionReview`], [`ConversionHook`]).
+//!
+//! `server` calls it for every request; the crates `vestibule` and `injector` implement [`Handler`]. Start reading at `hook.rs`,
+//! then `check.rs` (the patch is applied before it is sent) and `answer.rs`. `keys.rs` has the list keys of the built-in kinds.
 //!
 //! ```
 //! use std::time::{Duration, Instant};

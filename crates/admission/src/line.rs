@@ -1,6 +1,6 @@
-//! Text of others on one line.
+//! Text from outside, brought to one line.
 
-/// The first `longest` characters, without the control characters that would end the line, or forge the next one.
+/// The first `longest` characters, without control characters: these could end the line or forge the next one.
 pub(crate) fn one_line(text: &str, longest: usize) -> String {
     let plain = |character: char| if character.is_control() { ' ' } else { character };
     text.chars().take(longest).map(plain).collect::<String>().trim().to_owned()

@@ -4,11 +4,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::{AuditAnnotations, Verdict, Warnings};
 
-/// Warnings and audit annotations of one call. They are kept with the request and not with the handler: one that panics, or
-/// is dropped at its deadline, has said what it said. Clones are the same notes.
+/// Warnings and audit annotations of one call. They are kept with the request and not with the handler, so that they survive a
+/// panic and a handler that is dropped at its deadline. Clones share the same notes.
 ///
-/// They join the verdict when it is [checked](crate::Hook::check). A fault that is answered with HTTP 500 carries none: there is
-/// no review that could hold them.
+/// They join the verdict when it is [checked](crate::Hook::check). A fault that is answered with HTTP 500 has none, since there
+/// is no review to hold them.
 #[derive(Clone, Default)]
 pub struct Notes(Arc<Mutex<Said>>);
 
@@ -24,12 +24,12 @@ impl Notes {
         self.said(|said| said.warnings.push(warning));
     }
 
-    /// Adds a note for the API server's audit log; see [`AuditAnnotations::insert`].
+    /// Adds an annotation for the API server's audit log; see [`AuditAnnotations::insert`].
     pub fn audit(&self, key: &str, value: impl Into<String>) {
         self.said(|said| said.audit.insert(key, value));
     }
 
-    /// Moves what was said so far into `verdict`, behind its own.
+    /// Moves all notes into `verdict`, behind its own.
     pub(crate) fn join(&self, verdict: &mut Verdict) {
         let Said { warnings, audit } = self.said(std::mem::take);
         warnings.iter().for_each(|warning| verdict.warnings.push(warning));

@@ -1,10 +1,10 @@
-//! What the caller wants to do to the object.
+//! The operation of a request.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// The operation of a request, in kube-apiserver's words. An UPDATE may have been a PUT, a PATCH or a server-side apply.
+/// The operation of a request, with kube-apiserver's names. An UPDATE may be a PUT, a PATCH or a server-side apply.
 ///
 /// ```
 /// use vestibule_admission::Operation::{Connect, Create};
@@ -14,19 +14,19 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum Operation {
-    /// The object is new.
+    /// The object is created.
     Create,
-    /// The object is there and changes.
+    /// The object is changed.
     Update,
-    /// The object goes; only the old one is sent.
+    /// The object is deleted; the review has the old object only.
     Delete,
-    /// A stream into a pod or a proxy; the object holds the options, without metadata. A mutating hook may change them, and
+    /// A stream to a pod or a proxy is opened. The object is its options, without metadata. A mutating hook may change them, and
     /// the API server connects with the result.
     Connect,
 }
 
 impl Operation {
-    /// As it is written in reviews and rules: `CREATE`.
+    /// The name in reviews and rules, such as `CREATE`.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Create => "CREATE",

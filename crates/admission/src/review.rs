@@ -1,4 +1,4 @@
-//! The question: an AdmissionReview as kube-apiserver sends it.
+//! An AdmissionReview as kube-apiserver sends it.
 
 mod wire;
 
@@ -17,16 +17,16 @@ pub(crate) use wire::{Envelope, trouble};
 /// The longest name of an object, in characters (RFC 1123 subdomain).
 const LONGEST_NAME: usize = 253;
 
-/// An AdmissionReview, borrowed from the body it came in.
+/// An AdmissionReview, borrowed from the request body.
 #[non_exhaustive]
 pub struct Review<'a> {
-    /// The version to answer in.
+    /// The version of the answer.
     pub version: Version,
-    /// The question.
+    /// The request.
     pub request: Request<'a>,
 }
 
-/// Versions of `admission.k8s.io`. The answer must carry the version of the question.
+/// Versions of `admission.k8s.io`. The answer must have the version of the review.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Version {
     /// `admission.k8s.io/v1`
@@ -35,59 +35,59 @@ pub enum Version {
     V1beta1,
 }
 
-/// What is about to happen to which object. There is no `Debug`: the object may be somebody's Secret.
+/// The operation and its object. There is no `Debug`, since the object may be a Secret.
 #[derive(Clone, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct Request<'a> {
-    /// Names this call; new for every call, also for a second one about the same object.
+    /// The identifier of this call; a second call about the same object has another one.
     #[serde(borrow)]
     pub uid: Cow<'a, str>,
-    /// The kind the object was converted to for this hook.
+    /// The kind of the object, perhaps after a conversion for this hook.
     #[serde(borrow)]
     pub kind: Kind<'a>,
-    /// The resource the object was converted to for this hook.
+    /// The resource of the object, perhaps after a conversion for this hook.
     #[serde(borrow)]
     pub resource: Resource<'a>,
     /// `status`, `scale`, `exec` and so on.
     #[serde(borrow, default, deserialize_with = "wire::non_empty", rename = "subResource")]
     pub subresource: Option<Cow<'a, str>>,
-    /// The kind the caller used; other than `kind` where `matchPolicy: Equivalent` converted.
+    /// The kind in the user's request; it differs from `kind` if `matchPolicy: Equivalent` converted the object.
     #[serde(borrow, default)]
     pub request_kind: Option<Kind<'a>>,
-    /// The resource the caller used.
+    /// The resource in the user's request.
     #[serde(borrow, default)]
     pub request_resource: Option<Resource<'a>>,
     /// The object's name; absent on CREATE with `generateName`.
     #[serde(borrow, default, deserialize_with = "wire::non_empty")]
     pub name: Option<Cow<'a, str>>,
-    /// The object's namespace; absent for cluster-scoped objects. An object in the making may not carry it itself.
+    /// The namespace; absent for cluster-scoped objects. An object that is being created may not contain it.
     #[serde(borrow, default, deserialize_with = "wire::non_empty")]
     pub namespace: Option<Cow<'a, str>>,
-    /// What is asked.
+    /// The operation.
     pub operation: Operation,
-    /// Who asks.
+    /// The user of the request.
     #[serde(borrow, rename = "userInfo")]
     pub user: User<'a>,
-    /// The object as it shall become; absent on DELETE.
+    /// The new state of the object; absent on DELETE.
     #[serde(borrow, default)]
     pub object: Option<&'a RawValue>,
-    /// The object as it is; absent on CREATE and CONNECT.
+    /// The stored state of the object; absent on CREATE and CONNECT.
     #[serde(borrow, default)]
     pub old_object: Option<&'a RawValue>,
     /// The request's own options, such as `CreateOptions`.
     #[serde(borrow, default)]
     pub options: Option<&'a RawValue>,
-    /// Whether nothing will be stored: a handler then leaves no trace either.
+    /// Whether this is a dry run: nothing is stored, and a handler must have no side effects.
     #[serde(default)]
     pub dry_run: bool,
-    /// Where the call stands in a trace. No review says so: whoever received one knows it.
+    /// The trace context of the call. It is not in the review; the receiver sets it from the HTTP headers.
     #[serde(skip)]
     pub trace: Option<Trace>,
     /// Warnings and audit annotations of the handler, beside its verdict.
     #[serde(skip)]
     pub notes: Notes,
-    /// The object's, once somebody has read it.
+    /// The outline of the object, after it was read once.
     #[serde(skip)]
     outline: OnceLock<Outline>,
 }
@@ -120,54 +120,54 @@ pub struct Resource<'a> {
     pub resource: Cow<'a, str>,
 }
 
-/// The caller, as authenticated by the API server.
+/// The user of the request, as authenticated by the API server.
 #[derive(Clone, Deserialize)]
 #[non_exhaustive]
 pub struct User<'a> {
     /// `alice`, `system:serviceaccount:NAMESPACE:NAME`
     #[serde(borrow, default)]
     pub username: Cow<'a, str>,
-    /// Tells users of one name apart over time.
+    /// Distinguishes users that had the same name at different times.
     #[serde(borrow, default)]
     pub uid: Cow<'a, str>,
     /// Groups of the user.
     #[serde(default)]
     pub groups: Vec<String>,
-    /// Whatever the authenticator adds: an object of lists of strings.
+    /// Further attributes from the authenticator: an object of lists of strings.
     #[serde(borrow, default)]
     pub extra: Option<&'a RawValue>,
 }
 
-/// Why a body is no review. Answered with HTTP 400: without a uid there is nothing else to say.
+/// Why a body is not a review. It is answered with HTTP 400, since a review as answer needs the uid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReviewError {
-    /// Broken JSON, or a member of the envelope is missing or of another type. The text of the body is not repeated.
+    /// The JSON is invalid, or a member of the envelope is missing or of another type. The text does not quote the body.
     #[error("the body is not an AdmissionReview: {what} at line {line} column {column}")]
     Unreadable {
-        /// In a few words, without a value.
+        /// The problem, in a few words and without a value.
         what: String,
-        /// From 1.
+        /// The line, from 1.
         line: usize,
-        /// From 1.
+        /// The column, from 1.
         column: usize,
     },
-    /// `apiVersion` or `kind` name something else.
+    /// `apiVersion` or `kind` is another one.
     #[error("the body is not an AdmissionReview of admission.k8s.io/v1 or admission.k8s.io/v1beta1")]
     OtherKind,
-    /// An AdmissionReview without `request`: an answer, perhaps.
+    /// The review has no `request`; it may be an answer.
     #[error("the AdmissionReview holds no request")]
     NoRequest,
-    /// An empty uid cannot be echoed.
+    /// The uid is empty, so that no answer can refer to it.
     #[error("the AdmissionReview's request has no uid")]
     NoUid,
 }
 
 impl<'a> Review<'a> {
-    /// Reads the envelope and leaves the object alone: the uid is known even if the object is hostile.
+    /// Parses the envelope and not the object: the uid is known even if the object is invalid.
     ///
     /// # Errors
-    /// Broken JSON, another kind of document, a request without what every request has.
+    /// The JSON is invalid, the document is of another kind, or a required member of the request is missing.
     pub fn parse(body: &'a [u8]) -> Result<Self, ReviewError> {
         let envelope: Envelope<'_, Request<'_>> =
             serde_json::from_slice(body).map_err(|error| wire::describe(body, &error))?;
@@ -181,39 +181,39 @@ impl<'a> Review<'a> {
 }
 
 impl<'a> Request<'a> {
-    /// The object, read for its grammar once for all who ask: a handler, and the check of its answer.
+    /// The object as a document. Its grammar is read once, for the handler and for the check of its answer.
     ///
     /// # Errors
     /// The object nests too deeply.
     pub fn document(&self) -> Option<Result<Document<'a>, DocumentError>> {
         let text = self.object?.get();
-        // As long as a request is there, so is any object it ever had: none lies where another one lay.
+        // The request borrows every object that it ever had, so two objects never have the same address.
         if let Some(document) = self.outline.get().and_then(|outline| Document::resume(text, outline)) {
             return Some(Ok(document));
         }
         let document = Document::parse(text);
         if let Ok(document) = &document {
-            // Of another object that somebody has put here nothing is kept.
+            // An outline of another object that was set meanwhile is not reused.
             let _ = self.outline.set(document.outline());
         }
         Some(document)
     }
 
-    /// Whether the object, or the old one, nests deeper than so many levels; `{}` is one.
+    /// Whether the object or the old object nests deeper than this many levels; `{}` is one.
     pub(crate) fn is_deeper_than(&self, levels: usize) -> bool {
         let objects = [self.object, self.old_object];
         objects.into_iter().flatten().any(|object| View::of(object).depth() > levels)
     }
 
-    /// The prefix the API server will make a name from, where the request has no name yet.
+    /// The prefix from which the API server will make a name, if the request has no name yet.
     pub fn generate_name(&self) -> Option<Cow<'_, str>> {
         let metadata = View::of(self.object?).get("metadata")?;
         metadata.get("generateName")?.as_str().filter(|prefix| !prefix.is_empty())
     }
 
-    /// The name for people: the name, `PREFIX*****` for one yet to be made, or nothing. On CREATE the API server has not
-    /// looked at the name yet, so it may be megabytes, or lines that look like somebody's log: it is brought to one line
-    /// of 253 characters, as long as a name can be.
+    /// The name for people: the name, or `PREFIX*****` if it is yet to be made, or an empty text. On CREATE the API server has
+    /// not validated the name yet, so it may be megabytes long or contain line breaks: it is brought to one line of at most 253
+    /// characters, the length of the longest valid name.
     pub fn display_name(&self) -> Option<Cow<'_, str>> {
         let shown = match &self.name {
             Some(name) => one_line(name, LONGEST_NAME),

@@ -1,10 +1,10 @@
-//! Where a call stands in a trace: the header `traceparent`, as data.
+//! The trace context of a call: the header `traceparent`, as data.
 
 use std::fmt;
 
-/// Where one call stands in a trace, by W3C Trace Context (level 1).
+/// The trace context of one call (W3C Trace Context, level 1).
 ///
-/// kube-apiserver sends `traceparent` along whenever its own caller did, also without tracing of its own.
+/// kube-apiserver passes `traceparent` on if its own caller sent it, even without tracing of its own.
 ///
 /// ```
 /// use vestibule_admission::Trace;
@@ -13,19 +13,19 @@ use std::fmt;
 /// let trace = Trace::continued(header, 0xb7ad6b7169203331).unwrap();
 /// assert!(trace.sampled);
 /// assert_eq!(trace.id(), "4bf92f3577b34da6a3ce929d0e0e4736");
-/// // For calls to others, which are then part of the same trace.
+/// For calls to other services, which become part of the same trace.
 /// assert_eq!(trace.to_string(), "00-4bf92f3577b34da6a3ce929d0e0e4736-b7ad6b7169203331-01");
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Trace {
-    /// Of the trace as a whole; never 0.
+    /// The id of the trace; never 0.
     pub trace: u128,
-    /// Of this call within it; never 0.
+    /// The id of this call within the trace; never 0.
     pub span: u64,
-    /// Of the caller's; absent where the trace begins here.
+    /// The id of the caller's span; [`None`] if the trace begins here.
     pub parent: Option<u64>,
-    /// Whether the caller keeps the trace. Where it begins here, nobody has said so yet.
+    /// Whether the caller records the trace; false if it begins here.
     pub sampled: bool,
 }
 
@@ -36,8 +36,7 @@ impl Trace {
         Self { trace: trace.max(1), span: span.max(1), parent: None, sampled: false }
     }
 
-    /// The trace of whom the header `traceparent` is from, with this call as `span`. None: it is no such header, and is to
-    /// be ignored.
+    /// The trace of a header `traceparent`, with this call as `span`; [`None`] if the header is invalid and must be ignored.
     #[must_use]
     pub fn continued(traceparent: &str, span: u64) -> Option<Self> {
         let mut parts = traceparent.trim().split('-');
@@ -51,21 +50,21 @@ impl Trace {
         Some(Self { trace, span: span.max(1), parent: Some(parent), sampled: flags & 1 == 1 })
     }
 
-    /// The trace's id as people search for it: 32 hexadecimal digits.
+    /// The id of the trace in its usual form: 32 hexadecimal digits.
     #[must_use]
     pub fn id(&self) -> String {
         format!("{:032x}", self.trace)
     }
 }
 
-/// As a header `traceparent`, with this call as the parent.
+/// The header `traceparent` with this call as the parent.
 impl fmt::Display for Trace {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "00-{:032x}-{:016x}-{:02x}", self.trace, self.span, u8::from(self.sampled))
     }
 }
 
-/// Exactly so many digits, none of them a capital.
+/// Exactly this many hexadecimal digits, in lower case.
 fn hex(text: &str, digits: usize) -> Option<u128> {
     let is_digit = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
     let fits = text.len() == digits && text.bytes().all(is_digit);

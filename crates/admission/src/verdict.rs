@@ -1,48 +1,48 @@
-//! What a handler makes of a request.
+//! The verdict of a handler.
 
 use vestibule_patch::Patch;
 
 use crate::{AuditAnnotations, Denial, Fault, Warnings};
 
-/// The outcome of a review and what is said beside it.
+/// The outcome of a review, with warnings and audit annotations.
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct Verdict {
-    /// What happens to the request.
+    /// The outcome.
     pub outcome: Outcome,
-    /// Lines the user sees, whatever the outcome.
+    /// Warnings for the user, with every outcome.
     pub warnings: Warnings,
-    /// Notes for the API server's audit log.
+    /// Annotations for the API server's audit log.
     pub audit: AuditAnnotations,
 }
 
-/// What happens to the request.
+/// The outcome of a request.
 #[derive(Clone)]
 pub enum Outcome {
-    /// It goes on as it is.
+    /// The request goes on unchanged.
     Allowed,
-    /// It goes on, changed. No operations is the same as [`Outcome::Allowed`].
+    /// The request goes on, changed. A patch without operations is the same as [`Outcome::Allowed`].
     Mutated(Patch),
-    /// It ends here, on purpose.
+    /// The request is denied.
     Denied(Denial),
-    /// Nobody knows: the hook's `failurePolicy` decides.
+    /// There is no decision; the hook's `failurePolicy` decides.
     Fault(Fault),
-    /// Not yet: ask again in a second. kube-apiserver does, within its deadline (docs/apiserver.md, Retries).
+    /// The hook is not ready. kube-apiserver retries after a second, within its deadline (docs/apiserver.md, Retries).
     NotReady(String),
 }
 
 impl Verdict {
-    /// The request goes on as it is.
+    /// The request goes on unchanged.
     pub fn allowed() -> Self {
         Outcome::Allowed.into()
     }
 
-    /// The request goes on, changed by `patch`: a list of operations, or what came of an [`Edit`](vestibule_patch::Edit).
+    /// The request goes on, changed by `patch`: a list of operations, or the patch of an [`Edit`](vestibule_patch::Edit).
     pub fn mutated(patch: impl Into<Patch>) -> Self {
         Outcome::Mutated(patch.into()).into()
     }
 
-    /// Not yet: what is still missing, in a few words.
+    /// The hook is not ready, with the reason in a few words.
     pub fn not_ready(missing: impl Into<String>) -> Self {
         Outcome::NotReady(missing.into()).into()
     }

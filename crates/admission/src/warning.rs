@@ -1,17 +1,17 @@
-//! Warnings, as kube-apiserver will let them through.
+//! Warnings, within the limits of kube-apiserver.
 
-/// The most a warning may hold once the response is crowded, in characters (docs/apiserver.md, Answers).
+/// The most characters of a warning once all warnings together are too long (docs/apiserver.md, Answers).
 const CROWDED: usize = 256;
-/// The most one response may hold over all warnings, in characters.
+/// The most characters of all warnings of one response.
 const TOTAL: usize = 4096;
 
-/// Lines for the user. kube-apiserver silently drops a warning with a control character and cuts or drops what exceeds
-/// its limits, so every line is made to pass when it is added.
+/// Warnings for the user. kube-apiserver silently drops a warning with a control character, and cuts or drops warnings beyond its
+/// limits, so every warning is brought into its limits when it is added.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Warnings(Vec<String>);
 
 impl Warnings {
-    /// Adds a warning; each of its lines is one of its own. Empty lines and repetitions are left out.
+    /// Adds a warning for each line of the text. Empty lines and duplicates are left out.
     pub fn push(&mut self, warning: &str) {
         for line in warning.lines() {
             let line = line.replace(char::is_control, " ");
@@ -22,7 +22,7 @@ impl Warnings {
         }
     }
 
-    /// The lines to send: all of them while they fit, else each cut to 256 characters and the last ones counted.
+    /// The warnings to send: all while they fit, else each cut to 256 characters, with the number of those left out.
     pub fn to_lines(&self) -> Vec<String> {
         let total: usize = self.0.iter().map(|line| line.chars().count()).sum();
         if total <= TOTAL {
@@ -37,12 +37,12 @@ impl Warnings {
         lines
     }
 
-    /// Whether there is nothing to say.
+    /// Whether there is no warning.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// The lines as they were added.
+    /// The warnings as they were added.
     pub fn iter(&self) -> impl Iterator<Item = &str> {
         self.0.iter().map(String::as_str)
     }

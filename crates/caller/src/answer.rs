@@ -1,8 +1,8 @@
-//! What came back over HTTP.
+//! The answer of a webhook over HTTP.
 
 use serde_json::Value;
 
-/// An HTTP answer, read to its end. It has no `Debug`: its body holds a patch.
+/// An HTTP answer, read to its end. It has no `Debug`, since its body may hold a patch.
 #[derive(Clone)]
 pub struct Answer {
     /// The HTTP status.

@@ -1,11 +1,10 @@
-//! The HTTPS client that kube-apiserver is to a webhook.
+//! An HTTPS client that calls webhooks as kube-apiserver does.
 
+mod call_error;
 mod connection;
-mod error;
 mod pool;
 mod redirect;
 mod retry;
-mod tls;
 
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -15,25 +14,30 @@ use http::{HeaderMap, Method, Request};
 use http_body_util::{BodyExt as _, Full};
 use rustls_pki_types::ServerName;
 
-use crate::{Admission, Answer, Bundle, FailurePolicy, Hook, Review, judge};
-use connection::Connections;
-pub use error::{CallError, SetupError};
-pub use pool::Pool;
-use redirect::Redirects;
-use retry::Retries;
-pub(crate) use tls::connector;
+pub use self::call_error::CallError;
+use self::connection::Connections;
+pub use self::pool::Pool;
+use self::redirect::Redirects;
+use self::retry::{MAX_RETRIES, Retries};
+use crate::answer::Answer;
+use crate::bundle::Bundle;
+use crate::conformance::judge;
+use crate::hook::Hook;
+use crate::outcome::{Admission, FailurePolicy};
+use crate::review::Review;
+use crate::setup_error::SetupError;
 
-/// The port in `NAME.NS.svc:PORT` where a registration names none.
+/// The port in `NAME.NS.svc:PORT` of a registration without a port.
 const SERVICE_PORT: u16 = 443;
 
 /// Calls one webhook server as kube-apiserver does: HTTP/1.1 over TLS to a Service's name,
 /// up to 25 idle connections kept for 90 s, no TLS resumption.
 ///
-/// What it leaves out: redirects are followed to the same server only, answers are not asked for compressed, an empty CA
-/// bundle does not mean the system's roots, TCP asks no silent peer whether it is there, dialling has no time of its own within
-/// the hook's, and no `baggage` is sent. It needs a tokio runtime with I/O and time.
+/// Differences to kube-apiserver: redirects are followed to the same server only, compressed answers are not requested, an empty CA
+/// bundle does not mean the system's roots, there are no TCP keep-alive probes, connecting has no timeout of its own within the
+/// hook's, and no `baggage` is sent. It needs a tokio runtime with I/O and time.
 ///
-/// One caller is one API server: several have several, each with a pool of its own, and perhaps a [`Bundle`].
+/// One caller stands for one API server, with a pool of its own. Several callers may share a [`Bundle`].
 ///
 /// ```no_run
 /// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
@@ -58,19 +62,19 @@ pub struct Caller {
 }
 
 impl Caller {
-    /// A caller of the server at `address`, whose certificate must be valid for `server_name` (`NAME.NS.svc`) and
-    /// signed by a certificate in `ca_bundle` (PEM; text between the certificates is skipped).
+    /// A caller of the server at `address`, whose certificate must be valid for `server_name` (`NAME.NS.svc`) and signed by a CA in
+    /// `ca_bundle` (PEM; text between the certificates is skipped).
     ///
     /// # Errors
-    /// Where the bundle holds no certificate, or the name is no DNS name or IP address.
+    /// The bundle holds no certificate, or the name is no DNS name or IP address.
     pub fn new(address: SocketAddr, server_name: &str, ca_bundle: &[u8]) -> Result<Self, SetupError> {
         Self::trusting(address, server_name, &Bundle::new(ca_bundle)?)
     }
 
-    /// The same with a bundle that may be swapped while it calls.
+    /// A caller with a bundle that may be swapped while it calls.
     ///
     /// # Errors
-    /// Where the name is no DNS name or IP address.
+    /// The name is no DNS name or IP address.
     pub fn trusting(address: SocketAddr, server_name: &str, bundle: &Bundle) -> Result<Self, SetupError> {
         let name = ServerName::try_from(server_name.to_owned())
             .map_err(|_| SetupError::ServerName { name: server_name.to_owned() })?;
@@ -79,40 +83,40 @@ impl Caller {
             _ => format!("{server_name}:{SERVICE_PORT}"),
         };
         let connections = Connections::new(address, name, bundle.clone(), Pool::default());
-        Ok(Self { connections, authority, retries: retry::MOST, retried: AtomicU64::new(0) })
+        Ok(Self { connections, authority, retries: MAX_RETRIES, retried: AtomicU64::new(0) })
     }
 
-    /// Another pool than kube-apiserver's.
+    /// Sets the limits of its pool; kube-apiserver's by default.
     #[must_use]
     pub fn pool(self, pool: Pool) -> Self {
         Self { connections: self.connections.limited(pool), ..self }
     }
 
-    /// Repeats a call at the server's wish this many times at most, instead of kube-apiserver's ten: with none, what was
-    /// offered to a server is what was called.
+    /// The most times that a call is repeated because the server asks for it, ten by default as in kube-apiserver. With zero, the
+    /// number of requests is the number of calls.
     #[must_use]
     pub fn retries(self, most: u32) -> Self {
         Self { retries: most, ..self }
     }
 
-    /// The port that the registration names, for `Host` and for what users read; 443 where nothing is said.
+    /// The port of the registration, for the `Host` header and messages; 443 by default.
     #[must_use]
     pub fn service_port(self, port: u16) -> Self {
         let name = self.authority.rsplit_once(':').map_or(self.authority.as_str(), |(name, _)| name);
         Self { authority: format!("{name}:{port}"), ..self }
     }
 
-    /// How many connections it has opened so far.
+    /// The number of connections that were opened so far.
     pub fn opened(&self) -> u64 {
         self.connections.opened()
     }
 
-    /// How many open connections wait for the next call now.
+    /// The number of idle connections.
     pub fn idle(&self) -> usize {
         self.connections.idle()
     }
 
-    /// How many requests it has sent again so far, because a server asked for that.
+    /// The number of requests that were repeated so far because the server asked for it.
     pub fn retried(&self) -> u64 {
         self.retried.load(Ordering::Relaxed)
     }
@@ -120,8 +124,8 @@ impl Caller {
     /// Calls the hook and judges its answer.
     ///
     /// # Errors
-    /// Where no answer came. To kube-apiserver that is a failure like others: [`CallError::outcome`] says what it makes
-    /// of it. Here it is an error, so that nobody mistakes an unreachable server for one that failed open.
+    /// The call got no answer. For kube-apiserver that is a failure like others ([`CallError::outcome`]). Here it is an error, so that
+    /// an unreachable server is not mistaken for one that failed open.
     pub async fn admit(
         &self,
         review: &Review,
@@ -132,20 +136,20 @@ impl Caller {
         Ok(judge(review, hook, &answer).under(policy, review))
     }
 
-    /// Calls the hook, again where it asks for that (429 or 5xx with a `Retry-After` of whole seconds, up to 10 times),
-    /// and returns its last answer.
+    /// Calls the hook and returns its last answer. The call is repeated up to 10 times if the server asks for it (429 or 5xx with a
+    /// `Retry-After` of whole seconds).
     ///
     /// # Errors
-    /// Where no answer came within the hook's timeout, or no connection could be made.
+    /// No answer came within the hook's timeout, or no connection could be made.
     pub async fn call(&self, review: &Review, hook: &Hook) -> Result<Answer, CallError> {
-        let settled = tokio::time::timeout(hook.budget(), self.settle(review, hook));
-        settled.await.unwrap_or_else(|_| Err(CallError::Deadline { url: self.url(hook) }))
+        let called = tokio::time::timeout(hook.budget(), self.call_with_retries(review, hook));
+        called.await.unwrap_or_else(|_| Err(CallError::Deadline { url: self.url(hook) }))
     }
 
-    async fn settle(&self, review: &Review, hook: &Hook) -> Result<Answer, CallError> {
+    async fn call_with_retries(&self, review: &Review, hook: &Hook) -> Result<Answer, CallError> {
         let mut retries = Retries::new(self.retries);
         loop {
-            let (answer, retry_after) = self.follow(review, hook).await?;
+            let (answer, retry_after) = self.call_with_redirects(review, hook).await?;
             match retries.pause(answer.status, retry_after.as_deref()) {
                 Some(pause) => {
                     self.retried.fetch_add(1, Ordering::Relaxed);
@@ -156,11 +160,15 @@ impl Caller {
         }
     }
 
-    /// One request, and those that redirects make of it; the answer and its `Retry-After`.
-    async fn follow(&self, review: &Review, hook: &Hook) -> Result<(Answer, Option<String>), CallError> {
+    /// One request and its redirects; returns the answer and its `Retry-After`.
+    async fn call_with_redirects(
+        &self,
+        review: &Review,
+        hook: &Hook,
+    ) -> Result<(Answer, Option<String>), CallError> {
         let mut redirects = Redirects::new(&self.authority, hook.request_target());
         loop {
-            let (answer, headers) = self.exchange(review, &redirects, hook).await?;
+            let (answer, headers) = self.send(review, &redirects, hook).await?;
             let header = |name| headers.get(name).and_then(|value| value.to_str().ok());
             if !redirects.follow(answer.status, header(LOCATION)) {
                 let retry_after = header(RETRY_AFTER).map(str::to_owned);
@@ -169,8 +177,8 @@ impl Caller {
         }
     }
 
-    /// One request, one answer and its headers.
-    async fn exchange(
+    /// Sends one request; returns the answer and its headers.
+    async fn send(
         &self,
         review: &Review,
         to: &Redirects<'_>,

@@ -1,16 +1,16 @@
-//! The webhook that is called, as far as its registration matters to a call.
+//! The webhook that is called: the fields of its registration that matter to a call.
 
 use std::time::Duration;
 
-/// kube-apiserver's `timeoutSeconds` where a registration names none.
+/// kube-apiserver's default of `timeoutSeconds`.
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Whether a hook may change the object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HookKind {
-    /// Entry of a `MutatingWebhookConfiguration`: may answer with a patch.
+    /// An entry of a `MutatingWebhookConfiguration`: it may answer with a patch.
     Mutating,
-    /// Entry of a `ValidatingWebhookConfiguration`: may only say yes or no.
+    /// An entry of a `ValidatingWebhookConfiguration`: it allows or denies.
     Validating,
 }
 
@@ -42,14 +42,14 @@ impl Hook {
         Self::new(name, HookKind::Validating, path)
     }
 
-    /// How long one call may take, retries included; 10 s where nothing is said.
+    /// The longest time of one call, retries included; 10 s by default.
     #[must_use]
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = timeout;
         self
     }
 
-    /// The webhook's name, as it stands in the messages that users see.
+    /// The webhook's name, as in the messages that users see.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -70,7 +70,7 @@ impl Hook {
     }
 
     fn new(name: &str, kind: HookKind, path: &str) -> Self {
-        // kube-apiserver cleans the path the same way, so `/mutate/` is requested as `/mutate`.
+        // kube-apiserver normalises the path the same way: `/mutate/` is requested as `/mutate`.
         let segments: Vec<&str> = path.split('/').filter(|segment| !segment.is_empty()).collect();
         Self {
             name: name.to_owned(),

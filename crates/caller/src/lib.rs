@@ -1,9 +1,13 @@
-//! The API server's side of an admission call, as an independent judge: it knows plain JSON and what kube-apiserver
-//! does with it, and nothing of the webhook it calls.
+//! The API server's side of an admission call. It shares no code with the webhooks that it calls, so that it cannot repeat their
+//! mistakes.
 //!
-//! A [`Review`] is built from an object as kube-apiserver builds it, a [`Caller`] sends it over HTTPS to a [`Hook`], and
-//! [`judge`] says what kube-apiserver makes of the [`Answer`]: an [`Outcome`]. A [`FailurePolicy`] turns that into what
-//! happens to the user's request: an [`Admission`].
+//! A [`Review`] is built from an object as kube-apiserver builds it, a [`Caller`] sends it over HTTPS to a [`Hook`], and [`judge`]
+//! turns the [`Answer`] into an [`Outcome`] as kube-apiserver does. A [`FailurePolicy`] turns the outcome into the result of the
+//! user's request, an [`Admission`]. [`load`] makes many calls and measures them; the feature `openmetrics` adds a strict reader of
+//! metrics.
+//!
+//! `vestibule try`, the test kit of `vestibule` and the tests of all crates use it. Start reading at `conformance.rs`; `review/`
+//! builds and encodes reviews, `caller/` is the HTTPS client.
 //!
 //! ```
 //! use serde_json::json;
@@ -13,7 +17,7 @@
 //! let review = Review::create(pod).namespace("shop").uid("7f0b").build()?;
 //! let hook = Hook::mutating("labels.example.com", "/labels");
 //!
-//! // What `Caller::call` would have brought back.
+//! // The answer that `Caller::call` would return.
 //! let answer = Answer::json(200, json!({
 //!     "apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview",
 //!     "response": {"uid": "7f0b", "allowed": false, "status": {"code": 403, "message": "no owner label"}},
@@ -31,20 +35,23 @@
 mod answer;
 mod bundle;
 mod caller;
-mod exposition;
+mod conformance;
 mod hook;
-mod judge;
 pub mod load;
+#[cfg(any(test, feature = "openmetrics"))]
+pub mod openmetrics;
 mod outcome;
 mod review;
+mod setup_error;
+mod tls;
 
 pub use answer::Answer;
 pub use bundle::Bundle;
-pub use caller::{CallError, Caller, Pool, SetupError};
-pub use exposition::{Exposition, Family, Measured};
+pub use caller::{CallError, Caller, Pool};
+pub use conformance::judge;
 pub use hook::{Hook, HookKind};
-pub use judge::judge;
 pub use outcome::{
     Admission, Allowed, AuditAnnotations, Cause, Denied, Failed, FailurePolicy, Outcome, Warnings,
 };
 pub use review::{ApiResource, Operation, Review, ReviewBuilder, ReviewError, ReviewVersion, User};
+pub use setup_error::SetupError;

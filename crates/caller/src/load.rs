@@ -1,7 +1,7 @@
-//! Many calls, as API servers make them: at a rate, or one after the other by a number of callers.
+//! Many calls, at a rate (open loop) or one after the other by a number of callers (closed loop).
 //!
-//! Latency is counted from the moment a call was due, not from when it was sent: what had to wait for a slow server, or
-//! for this client, counts as slow (no coordinated omission).
+//! Latency is measured from the moment at which a call was due, not from when it was sent: a call that had to wait for a slow server or
+//! for this client counts as slow (no coordinated omission).
 //!
 //! ```no_run
 //! # async fn example(callers: [std::sync::Arc<vestibule_caller::Caller>; 3], review: vestibule_caller::Review) {
@@ -18,8 +18,8 @@
 
 mod arrivals;
 mod histogram;
+mod recorder;
 mod report;
-mod tally;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -27,13 +27,16 @@ use std::time::Duration;
 use tokio::sync::{Semaphore, watch};
 use tokio::task::{JoinHandle, JoinSet};
 
-use crate::{Caller, FailurePolicy, Hook, Review};
-use arrivals::Arrivals;
-pub use histogram::Histogram;
-pub use report::{Failure, Report};
-use tally::{Due, Tally};
+use self::arrivals::{Arrivals, CallNumbers};
+pub use self::histogram::Histogram;
+use self::recorder::{Recorder, ScheduledCall};
+pub use self::report::{Failure, Report};
+use crate::caller::Caller;
+use crate::hook::Hook;
+use crate::outcome::FailurePolicy;
+use crate::review::Review;
 
-/// What calls to make.
+/// The calls to make.
 #[derive(Clone, Copy, Debug)]
 pub struct Load {
     arrivals: Arrivals,
@@ -45,7 +48,7 @@ pub struct Load {
 }
 
 impl Load {
-    /// Calls that come at this rate a second, however long the answers take (open loop).
+    /// This many calls per second, however long the answers take (open loop).
     pub fn open(rate: f64) -> Self {
         Self::new(Arrivals::Open { rate })
     }
@@ -66,56 +69,55 @@ impl Load {
         Self { calls, ..self }
     }
 
-    /// Ends after this time; calls that are under way by then are waited for.
+    /// Ends after this time; calls in flight are then waited for.
     #[must_use]
     pub fn during(self, during: Duration) -> Self {
         Self { during, ..self }
     }
 
-    /// What becomes of failed calls; [`FailurePolicy::Fail`] where nothing is said.
+    /// The failure policy; [`FailurePolicy::Fail`] by default.
     #[must_use]
     pub fn policy(self, policy: FailurePolicy) -> Self {
         Self { policy, ..self }
     }
 
-    /// How many calls of an open loop may be under way, 4,096 where nothing is said. kube-apiserver has no such limit;
-    /// processes have one, of open files. A call that finds no place waits for one, which is counted, and fails as
-    /// [`Failure::Unsent`] where that takes longer than the hook's timeout.
+    /// The most calls of an open loop in flight, 4,096 by default. kube-apiserver has no such limit, but a process has one of open files.
+    /// A call beyond the limit waits, which counts as latency, and fails as [`Failure::Unsent`] if it waits longer than the hook's
+    /// timeout.
     #[must_use]
     pub fn in_flight(self, most: usize) -> Self {
         Self { in_flight: most.max(1), ..self }
     }
 
-    /// Notes when calls were due whose answer took longer than this, in [`Report::slow`]; none where nothing is said.
+    /// Records each call whose answer takes longer than this in [`Report::slow`]; none by default.
     #[must_use]
     pub fn noting(self, longer_than: Duration) -> Self {
         Self { noting: longer_than, ..self }
     }
 
-    /// Makes the calls, in turn through each caller and with each review, under a uid of its own each time. Without an
-    /// end it calls for ever; without callers or reviews, not once.
+    /// Makes the calls, through each caller and with each review in turn, each under its own uid. Without a limit of calls or time it
+    /// never ends; without callers or reviews it makes no call.
     pub async fn run(self, callers: &[Arc<Caller>], hook: &Hook, reviews: &[Review]) -> Report {
         self.start(callers, hook, reviews).end().await
     }
 
-    /// Begins to. It needs a tokio runtime around it.
+    /// Starts the calls in the background. It needs a tokio runtime.
     pub fn start(mut self, callers: &[Arc<Caller>], hook: &Hook, reviews: &[Review]) -> Running {
         if callers.is_empty() || reviews.is_empty() {
             self.calls = 0;
         }
-        let tally = Arc::new(Tally::new(callers, hook, reviews, self.policy, self.noting));
+        let recorder = Arc::new(Recorder::new(callers, hook, reviews, self.policy, self.noting));
         let (stop, stopped) = watch::channel(false);
         let calls = match self.arrivals {
-            Arrivals::Open { rate } => tokio::spawn(self.arrive(rate, Arc::clone(&tally), stopped)),
+            Arrivals::Open { rate } => tokio::spawn(self.open_loop(rate, Arc::clone(&recorder), stopped)),
             Arrivals::Closed { callers } => {
-                tokio::spawn(self.take_turns(callers, Arc::clone(&tally), stopped))
+                tokio::spawn(self.closed_loop(callers, Arc::clone(&recorder), stopped))
             }
         };
-        Running { calls, stop, tally }
+        Running { calls, stop, recorder }
     }
 
-    /// Open loop.
-    async fn arrive(self, rate: f64, tally: Arc<Tally>, mut stopped: watch::Receiver<bool>) {
+    async fn open_loop(self, rate: f64, recorder: Arc<Recorder>, mut stopped: watch::Receiver<bool>) {
         let mut due = arrivals::at(rate, self.calls, self.during);
         let places = Arc::new(Semaphore::new(self.in_flight));
         let mut calls = JoinSet::new();
@@ -126,9 +128,9 @@ impl Load {
             };
             let Some(due) = due else { break };
             let Ok(place) = Arc::clone(&places).acquire_owned().await else { break };
-            let tally = Arc::clone(&tally);
+            let recorder = Arc::clone(&recorder);
             calls.spawn(async move {
-                tally.call(due).await;
+                recorder.call(due).await;
                 drop(place);
             });
             while calls.try_join_next().is_some() {}
@@ -136,17 +138,16 @@ impl Load {
         while calls.join_next().await.is_some() {}
     }
 
-    /// Closed loop.
-    async fn take_turns(self, callers: usize, tally: Arc<Tally>, stopped: watch::Receiver<bool>) {
-        let turns = Arc::new(arrivals::Turns::new(self.calls, self.during));
+    async fn closed_loop(self, callers: usize, recorder: Arc<Recorder>, stopped: watch::Receiver<bool>) {
+        let numbers = Arc::new(CallNumbers::new(self.calls, self.during));
         let mut calls = JoinSet::new();
         for _ in 0..callers {
-            let (tally, turns, stopped) = (Arc::clone(&tally), Arc::clone(&turns), stopped.clone());
+            let (recorder, numbers, stopped) = (Arc::clone(&recorder), Arc::clone(&numbers), stopped.clone());
             calls.spawn(async move {
                 while !*stopped.borrow()
-                    && let Some(number) = turns.next()
+                    && let Some(number) = numbers.next()
                 {
-                    tally.call(Due::now(number)).await;
+                    recorder.call(ScheduledCall::now(number)).await;
                 }
             });
         }
@@ -154,27 +155,27 @@ impl Load {
     }
 }
 
-/// Calls that are being made, until they have ended or this is dropped.
+/// Calls in the background. They are aborted when this is dropped.
 pub struct Running {
     calls: JoinHandle<()>,
     stop: watch::Sender<bool>,
-    tally: Arc<Tally>,
+    recorder: Arc<Recorder>,
 }
 
 impl Running {
-    /// What has been answered so far.
+    /// The report of the calls that have ended so far.
     pub fn so_far(&self) -> Report {
-        self.tally.report()
+        self.recorder.report()
     }
 
-    /// Waits for the end.
+    /// Waits until all calls have ended.
     pub async fn end(mut self) -> Report {
-        // It neither panics nor is it aborted while this waits.
+        // The task does not panic, and only `drop` aborts it.
         let _ = (&mut self.calls).await;
-        self.tally.report()
+        self.recorder.report()
     }
 
-    /// Ends it now, when what is under way has been answered.
+    /// Makes no further call, and waits for the calls in flight.
     pub async fn stop(self) -> Report {
         self.stop.send_replace(true);
         self.end().await

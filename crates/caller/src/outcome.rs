@@ -1,32 +1,32 @@
-//! What kube-apiserver makes of an answer, and what the user gets in the end.
+//! The outcome of a call at kube-apiserver, and the result of the user's request.
 
 use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use crate::{Hook, Review};
+use crate::hook::Hook;
+use crate::review::Review;
 
-/// What kube-apiserver understood. No `Debug`: it holds the object.
+/// The outcome of a call. It has no `Debug`, since it holds the object.
 pub enum Outcome {
     /// The request may go on.
     Allowed(Allowed),
-    /// The webhook said no; no failure policy changes that.
+    /// The webhook denied the request, whatever the failure policy.
     Denied(Denied),
-    /// There was no usable answer.
+    /// The answer cannot be used.
     Failed(Failed),
 }
 
-/// The request may go on. No `Debug`: it holds the object.
+/// The request may go on. It has no `Debug`, since it holds the object.
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct Allowed {
-    /// The object after the patch; `None` where the review had none (DELETE).
+    /// The object after the patch; [`None`] if the review had none (DELETE).
     pub object: Option<Value>,
-    /// The patch that was applied (RFC 6902); `None` where there was none, or an empty one.
+    /// The patch that was applied (RFC 6902); [`None`] if there was none, or an empty one.
     pub patch: Option<Value>,
-    /// What an implementation that keeps to RFC 6902 says against the patch, where kube-apiserver's takes it all the same:
-    /// a `replace` of a missing member, a negative or zero-padded index, an `add` without value. `None` for a patch that
-    /// applies everywhere.
+    /// Why a strict implementation of RFC 6902 refuses a patch that kube-apiserver's takes: a `replace` of a missing member, a negative
+    /// or zero-padded index, an `add` without value. [`None`] for a patch that applies everywhere.
     pub leniency: Option<String>,
     /// The warnings.
     pub warnings: Warnings,
@@ -34,22 +34,22 @@ pub struct Allowed {
     pub audit_annotations: AuditAnnotations,
 }
 
-/// The webhook said no.
+/// The webhook denied the request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Denied {
-    /// The HTTP status the user gets: what the webhook gave, but 400 for everything below 400. From 1000 on
-    /// kube-apiserver drops the user's connection without an answer.
+    /// The HTTP status that the user gets: the webhook's, but 400 for all below 400. From 1000 on, kube-apiserver closes the user's
+    /// connection without an answer.
     pub code: i32,
-    /// `status.reason` as the webhook gave it; may be empty.
+    /// `status.reason` of the answer; may be empty.
     pub reason: String,
-    /// The message as the user sees it.
+    /// The message that the user sees.
     pub message: String,
     /// `status.details.causes`.
     pub causes: Vec<Cause>,
     /// `status.details.retryAfterSeconds`; becomes the `Retry-After` header of the user's answer.
     pub retry_after_seconds: Option<i32>,
-    /// The warnings; a denial carries them too.
+    /// The warnings.
     pub warnings: Warnings,
     /// The audit annotations.
     pub audit_annotations: AuditAnnotations,
@@ -59,46 +59,45 @@ pub struct Denied {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Cause {
-    /// A word for machines, as in `FieldValueInvalid`.
+    /// A word for machines, such as `FieldValueInvalid`.
     pub reason: String,
     /// A sentence for people.
     pub message: String,
-    /// The field it is about, as in `spec.containers[0].image`.
+    /// The field, such as `spec.containers[0].image`.
     pub field: String,
 }
 
-/// There was no usable answer.
+/// The answer cannot be used.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Failed {
-    /// What the user sees where the failure counts; the HTTP status is 500.
+    /// The message that the user sees if the failure refuses the request; the HTTP status is 500.
     pub message: String,
-    /// Whether `failurePolicy: Ignore` admits the object. It does not where the answer was understood and its patch
-    /// could not be used.
+    /// Whether `failurePolicy: Ignore` admits the object. It does not if only the patch of the answer cannot be used.
     pub ignorable: bool,
-    /// The warnings, where all but the patch was understood.
+    /// The warnings, if only the patch cannot be used.
     pub warnings: Warnings,
-    /// The audit annotations, likewise.
+    /// The audit annotations, if only the patch cannot be used.
     pub audit_annotations: AuditAnnotations,
 }
 
-/// The warnings of an answer, sorted by what becomes of them.
+/// The warnings of an answer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Warnings {
-    /// Those the user sees, cut as kube-apiserver cuts them.
+    /// The warnings that the user sees, cut as kube-apiserver cuts them.
     pub shown: Vec<String>,
-    /// Those kube-apiserver drops without a word: empty, with a control character, or beyond its limit.
+    /// The warnings that kube-apiserver drops silently: empty, with a control character, or beyond its limit.
     pub dropped: Vec<String>,
 }
 
-/// The audit annotations of an answer, sorted by what becomes of them.
+/// The audit annotations of an answer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct AuditAnnotations {
-    /// Those in the audit log, under `WEBHOOK/KEY`.
+    /// The annotations in the audit log, under `WEBHOOK/KEY`.
     pub kept: BTreeMap<String, String>,
-    /// Keys that are no qualified name; only kube-apiserver's own log tells of them.
+    /// Keys that are no qualified name; only kube-apiserver's own log has them.
     pub dropped: Vec<String>,
 }
 
@@ -107,41 +106,41 @@ pub struct AuditAnnotations {
 pub enum FailurePolicy {
     /// A failed call refuses the request; kube-apiserver's default.
     Fail,
-    /// A failed call lets the object pass as it is.
+    /// A failed call admits the object unchanged.
     Ignore,
 }
 
-/// What becomes of the user's request. No `Debug`: it holds the object.
+/// The result of the user's request. It has no `Debug`, since it holds the object.
 #[derive(Clone)]
 pub enum Admission {
-    /// It goes on.
+    /// The request goes on.
     #[non_exhaustive]
     Admitted {
-        /// The object as it goes on; `None` where the review had none (DELETE).
+        /// The object after all changes; [`None`] if the review had none (DELETE).
         object: Option<Value>,
-        /// The warnings the user sees.
+        /// The warnings that the user sees.
         warnings: Vec<String>,
-        /// Why the call failed, where the object passed because of [`FailurePolicy::Ignore`].
+        /// Why the call failed, if [`FailurePolicy::Ignore`] admitted the object.
         failed_open: Option<String>,
     },
-    /// It ends here.
+    /// The request is refused.
     #[non_exhaustive]
     Refused {
-        /// The HTTP status the user gets.
+        /// The HTTP status that the user gets.
         code: i32,
         /// `status.reason`; may be empty.
         reason: String,
-        /// The message the user sees.
+        /// The message that the user sees.
         message: String,
-        /// The fields a denial names.
+        /// The causes of a denial.
         causes: Vec<Cause>,
-        /// The warnings the user sees.
+        /// The warnings that the user sees.
         warnings: Vec<String>,
     },
 }
 
 impl Outcome {
-    /// What becomes of `review` under this failure policy.
+    /// The result of the request of `review` under this failure policy.
     pub fn under(self, policy: FailurePolicy, review: &Review) -> Admission {
         match self {
             Self::Allowed(allowed) => Admission::Admitted {
@@ -175,13 +174,13 @@ impl Outcome {
 }
 
 impl Failed {
-    /// The call itself failed: the failure policy decides.
+    /// The call failed; the failure policy decides.
     pub(crate) fn calling(hook: &Hook, why: &str) -> Self {
         let message = format!("Internal error occurred: failed calling webhook {:?}: {why}", hook.name());
         Self { message, ignorable: true, ..Self::default() }
     }
 
-    /// The answer was understood and cannot be carried out: refused under every failure policy.
+    /// The patch of the answer cannot be used; the request is refused under every failure policy.
     pub(crate) fn internal(why: &str) -> Self {
         Self { message: format!("Internal error occurred: {why}"), ..Self::default() }
     }

@@ -14,50 +14,50 @@ use serde::Serialize;
 use serde_json::Value;
 use thiserror::Error;
 
-pub use builder::ReviewBuilder;
-pub use resource::ApiResource;
+pub use self::builder::ReviewBuilder;
+pub use self::resource::ApiResource;
 
 /// The version of `admission.k8s.io` that the review is written in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReviewVersion {
     /// `admission.k8s.io/v1`.
     V1,
-    /// `admission.k8s.io/v1beta1`: sent where a registration lists it first, and judged less strictly.
+    /// `admission.k8s.io/v1beta1`: sent if a registration lists it first, and verified less strictly.
     V1Beta1,
 }
 
-/// What the user does to the object.
+/// The operation of the user's request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum Operation {
-    /// A new object.
+    /// An object is created.
     Create,
-    /// A stored object changes.
+    /// A stored object is changed.
     Update,
-    /// A stored object goes.
+    /// A stored object is deleted.
     Delete,
-    /// A stream to a pod or service (`exec`, `attach`, `portforward`, `proxy`).
+    /// A stream is opened to a pod or service (`exec`, `attach`, `portforward`, `proxy`).
     Connect,
 }
 
-/// Who asks (`authentication.k8s.io/v1 UserInfo`).
+/// The user of the request (`authentication.k8s.io/v1 UserInfo`).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct User {
     /// The user's name.
     pub username: String,
-    /// The user's uid, where the authenticator gives one.
+    /// The user's uid, if the authenticator gives one.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub uid: String,
     /// The user's groups.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub groups: Vec<String>,
-    /// What else the authenticator says.
+    /// Further attributes from the authenticator.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub extra: BTreeMap<String, Vec<String>>,
 }
 
 impl Default for User {
-    /// The administrator that kubeadm sets up.
+    /// The administrator of a cluster that kubeadm made.
     fn default() -> Self {
         Self {
             username: "kubernetes-admin".to_owned(),
@@ -68,7 +68,7 @@ impl Default for User {
     }
 }
 
-/// One review, encoded and ready to be sent. No `Debug`: it holds the object.
+/// One encoded review. It has no `Debug`, since it holds the object.
 ///
 /// ```
 /// use serde_json::{Value, json};
@@ -98,7 +98,7 @@ impl Review {
         ReviewBuilder::new(Operation::Create, Some(object), None)
     }
 
-    /// The review of an object that takes the place of a stored one.
+    /// The review of an object that replaces a stored one.
     pub fn update(old_object: Value, object: Value) -> ReviewBuilder {
         ReviewBuilder::new(Operation::Update, Some(object), Some(old_object))
     }
@@ -108,7 +108,7 @@ impl Review {
         ReviewBuilder::new(Operation::Delete, None, Some(old_object))
     }
 
-    /// The review of a stream: `options` is a `PodExecOptions` or the like, `resource` what is connected to.
+    /// The review of a stream to `resource`; `options` is a `PodExecOptions` or the like.
     pub fn connect(options: Value, resource: ApiResource, name: &str, subresource: &str) -> ReviewBuilder {
         ReviewBuilder::new(Operation::Connect, Some(options), None)
             .resource(resource)
@@ -116,8 +116,8 @@ impl Review {
             .subresource(subresource)
     }
 
-    /// The same request about another state of the object, under a fresh uid: the second call of a hook
-    /// (`reinvocationPolicy: IfNeeded`), or the next hook's.
+    /// The same request with another state of the object, under a new uid: for the second call of a hook
+    /// (`reinvocationPolicy: IfNeeded`), or for the next hook.
     ///
     /// # Errors
     /// See [`ReviewBuilder::build`].
@@ -128,7 +128,7 @@ impl Review {
         request.build()
     }
 
-    /// The same request again, under a fresh uid. Nothing is encoded anew: for many calls with few bodies.
+    /// The same request under a new uid. The body is copied and not encoded again, which is faster for many calls.
     ///
     /// # Errors
     /// [`ReviewError::Randomness`]
@@ -152,12 +152,12 @@ impl Review {
         self.request.version
     }
 
-    /// The object as it is sent, namespace filled in; `None` on DELETE.
+    /// The object as it is sent, with its namespace; [`None`] on DELETE.
     pub fn object(&self) -> Option<&Value> {
         self.request.object.as_ref()
     }
 
-    /// The request's body: JSON as Go writes it, ended by a newline.
+    /// The request's body: JSON as Go writes it, with a newline at its end.
     pub fn body(&self) -> &[u8] {
         &self.body
     }
@@ -171,14 +171,14 @@ impl Review {
     }
 }
 
-/// Why there is no review.
+/// Why a review cannot be built.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum ReviewError {
-    /// The object does not say what it is.
+    /// The object has no `apiVersion` or `kind`.
     #[error("the object has no apiVersion and kind; add both")]
     NoKind,
-    /// The table of built-in kinds does not know it.
+    /// The table of built-in kinds does not have the kind.
     #[error("{api_version} {kind} is no known kind; name its resource with ReviewBuilder::resource")]
     UnknownKind {
         /// The object's `apiVersion`.
@@ -199,7 +199,7 @@ pub enum ReviewError {
     /// The system has no random numbers for a uid.
     #[error("no random number for a fresh uid; hand one in with ReviewBuilder::uid")]
     Randomness,
-    /// JSON could not be written.
+    /// The review cannot be encoded as JSON.
     #[error("the review cannot be written as JSON")]
     Encode(#[from] serde_json::Error),
 }

@@ -282,6 +282,7 @@ pub(super) const ROOMS: &[Room] = &[
         names: &[
             "base64",
             "bytes",
+            "hdrhistogram",
             "http",
             "http-body-util",
             "hyper",

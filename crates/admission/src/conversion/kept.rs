@@ -1,4 +1,4 @@
-//! What a conversion leaves as it is: the object's kind, and of its metadata all but labels and annotations.
+//! The parts that a conversion must not change: the kind, and all metadata but labels and annotations.
 
 use std::borrow::Cow;
 
@@ -8,12 +8,12 @@ use vestibule_patch::View;
 use crate::Unconvertible;
 use crate::line::one_line;
 
-/// The API server refuses an object that comes back as another one.
+/// If one of these differs, the API server refuses the converted object.
 const SAME: [&str; 3] = ["name", "namespace", "uid"];
-/// It takes these from the converted object.
+/// The API server takes these from the converted object.
 const CHANGEABLE: [&str; 2] = ["labels", "annotations"];
 
-/// The converted object, with the metadata that it came with.
+/// The converted object with the metadata of the original.
 pub(super) fn whole(
     received: View<'_>,
     converted: View<'_>,
@@ -42,7 +42,7 @@ pub(super) fn whole(
     RawValue::from_string(object(members)).map_err(|_| Unconvertible::new("the converter gave back no JSON"))
 }
 
-/// `Widget shop/a`, or where it has no name its place in the review.
+/// `Widget shop/a`; for an object without a name, its position in the review.
 pub(super) fn display_name(object: View<'_>, index: usize) -> String {
     let metadata = object.get("metadata");
     let of = |name| metadata.and_then(|metadata| text(metadata, name));
@@ -62,7 +62,7 @@ fn metadata<'v>(before: View<'v>, after: View<'v>) -> impl Iterator<Item = (Cow<
     before.chain(after).map(|(name, value)| (name, value.to_json()))
 }
 
-/// Empty is the same as absent, to Go.
+/// Go treats an empty string as absent.
 fn text<'v>(object: View<'v>, name: &str) -> Option<Cow<'v, str>> {
     object.get(name).and_then(View::as_str).filter(|text| !text.is_empty())
 }

@@ -1,4 +1,4 @@
-//! The question: a ConversionReview as kube-apiserver sends it.
+//! A ConversionReview as kube-apiserver sends it.
 
 use std::borrow::Cow;
 
@@ -9,73 +9,73 @@ use serde_json::value::RawValue;
 use crate::Trace;
 use crate::review::{Envelope, trouble};
 
-/// A ConversionReview, borrowed from the body it came in.
+/// A ConversionReview, borrowed from the request body.
 #[non_exhaustive]
 pub struct ConversionReview<'a> {
-    /// The version to answer in.
+    /// The version of the answer.
     pub version: ConversionVersion,
-    /// The question.
+    /// The request.
     pub request: ConversionRequest<'a>,
 }
 
-/// Versions of `apiextensions.k8s.io`. The answer must carry the version of the question.
+/// Versions of `apiextensions.k8s.io`. The answer must have the version of the review.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ConversionVersion {
     /// `apiextensions.k8s.io/v1`
     V1,
-    /// `apiextensions.k8s.io/v1beta1`, sent only where a definition lists it first.
+    /// `apiextensions.k8s.io/v1beta1`, sent only if a definition lists it first.
     V1beta1,
 }
 
-/// Which objects are wanted in which version. There is no `Debug`: an object may hold what nobody else may read.
+/// The objects to convert, and the desired version. There is no `Debug`, since objects may hold secrets.
 #[derive(Clone, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct ConversionRequest<'a> {
-    /// Names this call.
+    /// The identifier of this call.
     #[serde(borrow)]
     pub uid: Cow<'a, str>,
-    /// The version wanted: `example.com/v2`.
+    /// The desired version, such as `example.com/v2`.
     #[serde(borrow, rename = "desiredAPIVersion")]
     pub desired_api_version: Cow<'a, str>,
     /// Objects of one resource, of any of its versions.
     #[serde(borrow, default, deserialize_with = "null_as_none")]
     pub objects: Vec<&'a RawValue>,
-    /// Where the call stands in a trace. No review says so: whoever received one knows it.
+    /// The trace context of the call. It is not in the review; the receiver sets it from the HTTP headers.
     #[serde(skip)]
     pub trace: Option<Trace>,
 }
 
-/// Why a body is no review. Answered with HTTP 400: without a uid there is nothing else to say.
+/// Why a body is not a review. It is answered with HTTP 400, since a review as answer needs the uid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ConversionReviewError {
-    /// Broken JSON, or a member of the envelope is missing or of another type. The text of the body is not repeated.
+    /// The JSON is invalid, or a member of the envelope is missing or of another type. The text does not quote the body.
     #[error("the body is not a ConversionReview: {what} at line {line} column {column}")]
     Unreadable {
-        /// In a few words, without a value.
+        /// The problem, in a few words and without a value.
         what: String,
-        /// From 1.
+        /// The line, from 1.
         line: usize,
-        /// From 1.
+        /// The column, from 1.
         column: usize,
     },
-    /// `apiVersion` or `kind` name something else.
+    /// `apiVersion` or `kind` is another one.
     #[error("the body is not a ConversionReview of apiextensions.k8s.io/v1 or apiextensions.k8s.io/v1beta1")]
     OtherKind,
-    /// A ConversionReview without `request`: an answer, perhaps.
+    /// The review has no `request`; it may be an answer.
     #[error("the ConversionReview holds no request")]
     NoRequest,
-    /// An empty uid cannot be echoed.
+    /// The uid is empty, so that no answer can refer to it.
     #[error("the ConversionReview's request has no uid")]
     NoUid,
 }
 
 impl<'a> ConversionReview<'a> {
-    /// Reads the envelope and leaves the objects alone.
+    /// Parses the envelope, and no object.
     ///
     /// # Errors
-    /// Broken JSON, another kind of document, a request without what every request has.
+    /// The JSON is invalid, the document is of another kind, or a required member of the request is missing.
     pub fn parse(body: &'a [u8]) -> Result<Self, ConversionReviewError> {
         let envelope: Envelope<'_, ConversionRequest<'_>> =
             serde_json::from_slice(body).map_err(|error| unreadable(body, &error))?;
@@ -98,7 +98,7 @@ impl ConversionVersion {
     }
 }
 
-/// Go writes a list without items as `null`.
+/// Go writes an empty list as `null`.
 fn null_as_none<'de: 'a, 'a, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<&'a RawValue>, D::Error> {
     Ok(Option::deserialize(deserializer)?.unwrap_or_default())
 }
@@ -111,7 +111,7 @@ fn version<R>(envelope: &Envelope<'_, R>) -> Option<ConversionVersion> {
     }
 }
 
-/// A request of some other document is no reason to name one of its members.
+/// The error for a document of another kind names none of its members.
 fn unreadable(body: &[u8], error: &serde_json::Error) -> ConversionReviewError {
     match serde_json::from_slice::<Envelope<'_, IgnoredAny>>(body) {
         Ok(envelope) if version(&envelope).is_none() => ConversionReviewError::OtherKind,

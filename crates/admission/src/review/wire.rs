@@ -1,4 +1,4 @@
-//! The envelope's shape on the wire.
+//! The JSON shape of the envelope.
 
 use std::borrow::Cow;
 
@@ -8,7 +8,7 @@ use serde_json::error::Category;
 
 use super::{ReviewError, Version};
 
-/// A review, or whatever else was sent: with any `R` it says what it is.
+/// A review, or another document: with any `R` its `apiVersion` and `kind` are read.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Envelope<'a, R> {
@@ -35,7 +35,7 @@ impl<R> Envelope<'_, R> {
     }
 }
 
-/// kube-apiserver leaves empty strings out; other callers write them. Both mean: there is none.
+/// kube-apiserver omits empty strings, other callers write them. Both mean that there is none.
 pub(super) fn non_empty<'de: 'a, 'a, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Option<Cow<'a, str>>, D::Error> {
@@ -46,9 +46,9 @@ pub(super) fn non_empty<'de: 'a, 'a, D: Deserializer<'de>>(
     Ok(text.map(|text| text.0).filter(|text| !text.is_empty()))
 }
 
-/// serde's own words quote the value they stumbled over; only the place and the kind of trouble may be told.
+/// serde's own text quotes the value at which it failed; only the position and the kind of problem may be repeated.
 ///
-/// A request that another version of the review may well hold is no reason to name one of its members.
+/// The error for a review of another version names no member of it, since that version may have it.
 pub(super) fn describe(body: &[u8], error: &serde_json::Error) -> ReviewError {
     if let Ok(envelope) = serde_json::from_slice::<Envelope<'_, IgnoredAny>>(body)
         && envelope.version().is_none()
@@ -58,7 +58,7 @@ pub(super) fn describe(body: &[u8], error: &serde_json::Error) -> ReviewError {
     ReviewError::Unreadable { what: trouble(error), line: error.line(), column: error.column() }
 }
 
-/// What is wrong with a body, in a few words and without a value.
+/// The problem of a body, in a few words and without a value.
 pub(crate) fn trouble(error: &serde_json::Error) -> String {
     match error.classify() {
         Category::Eof => "it ends too early".to_owned(),
@@ -70,7 +70,7 @@ pub(crate) fn trouble(error: &serde_json::Error) -> String {
     }
 }
 
-/// Member names come from our own types, so they are safe to repeat.
+/// The names of members are those of our own types, so they may be repeated.
 fn missing_field(error: &serde_json::Error) -> Option<String> {
     let text = error.to_string();
     let (field, _) = text.strip_prefix("missing field `")?.split_once('`')?;

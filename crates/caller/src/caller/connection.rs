@@ -1,4 +1,4 @@
-//! Connections to one server: which one a call is sent on, and how one is opened.
+//! The connections to one server: the choice of one for a call, and the opening of a new one.
 
 use std::io;
 use std::net::SocketAddr;
@@ -18,18 +18,18 @@ use tokio::sync::oneshot;
 use tokio::time::timeout;
 use tokio_rustls::TlsConnector;
 
-use super::CallError;
-use super::pool::{Connection, Lease, Pool, Waiting};
-use crate::bundle::{Bundle, Trust};
+use super::call_error::CallError;
+use super::pool::{Connection, IdleConnections, Lease, Pool};
+use crate::bundle::{Bundle, EffectiveBundle};
 
-/// How long TLS may take.
-const HANDSHAKE: Duration = Duration::from_secs(10);
+/// The longest time of a TLS handshake, as in Go's client.
+const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
 
 pub(super) struct Connections {
     address: SocketAddr,
     server_name: ServerName<'static>,
     bundle: Bundle,
-    waiting: Arc<Waiting>,
+    idle: Arc<IdleConnections>,
     opened: Arc<AtomicU64>,
 }
 
@@ -40,12 +40,12 @@ impl Connections {
         bundle: Bundle,
         pool: Pool,
     ) -> Self {
-        Self { address, server_name, bundle, waiting: Waiting::new(pool), opened: Arc::default() }
+        Self { address, server_name, bundle, idle: IdleConnections::new(pool), opened: Arc::default() }
     }
 
-    /// The same with nothing open yet.
+    /// The same with another pool, in which no connection is open.
     pub(super) fn limited(self, pool: Pool) -> Self {
-        Self { waiting: Waiting::new(pool), ..self }
+        Self { idle: IdleConnections::new(pool), ..self }
     }
 
     pub(super) fn opened(&self) -> u64 {
@@ -53,26 +53,26 @@ impl Connections {
     }
 
     pub(super) fn idle(&self) -> usize {
-        self.waiting.len()
+        self.idle.len()
     }
 
-    /// Lets a connection wait for the next call.
+    /// Keeps a connection for the next call.
     pub(super) fn keep(&self, lease: Lease) {
-        self.waiting.keep(lease);
+        self.idle.keep(lease);
     }
 
-    /// Sends on a waiting connection, else on a new one. As Go does, it tries another connection only where one that was
-    /// used before was closed before a byte of the request went out.
+    /// Sends on an idle connection, else on a new one. As in Go, another connection is tried only if a used one was closed before a
+    /// byte of the request was sent.
     pub(super) async fn send(
         &self,
         mut request: Request<Full<Bytes>>,
         url: impl Fn() -> String,
     ) -> Result<(Response<Incoming>, Lease), CallError> {
-        let trust = self.bundle.trust();
+        let bundle = self.bundle.current();
         loop {
-            let (mut lease, used) = match self.waiting.take(trust.generation) {
+            let (mut lease, used) = match self.idle.take(bundle.generation) {
                 Some(lease) => (lease, true),
-                None => self.next(&trust, &url).await?,
+                None => self.next(&bundle, &url).await?,
             };
             if used && lease.connection.ready().await.is_err() {
                 continue;
@@ -87,11 +87,15 @@ impl Connections {
         }
     }
 
-    /// A new connection, or one that another call has done with meanwhile, whichever is there first; the new one is then
-    /// for a later call. Says whether it was used before.
-    async fn next(&self, trust: &Trust, url: &impl Fn() -> String) -> Result<(Lease, bool), CallError> {
-        let mut free = self.waiting.wait(trust.generation);
-        let new = self.open(trust, url());
+    /// A new connection, or one that another call gives back meanwhile, whichever comes first; the other one is kept for a later
+    /// call. Returns whether the connection was used before.
+    async fn next(
+        &self,
+        bundle: &EffectiveBundle,
+        url: &impl Fn() -> String,
+    ) -> Result<(Lease, bool), CallError> {
+        let mut free = self.idle.wait(bundle.generation);
+        let new = self.open(bundle, url());
         let opened = tokio::select! {
             biased;
             Ok(lease) = &mut free => return Ok((lease, true)),
@@ -105,17 +109,16 @@ impl Connections {
         opened.map(|lease| (lease, false))
     }
 
-    /// Opens a connection, also when nobody waits for it any more.
-    fn open(&self, trust: &Trust, url: String) -> oneshot::Receiver<Result<Lease, CallError>> {
+    /// Opens a connection, even if the call is cancelled meanwhile.
+    fn open(&self, bundle: &EffectiveBundle, url: String) -> oneshot::Receiver<Result<Lease, CallError>> {
         let (done, opened) = oneshot::channel();
-        let dial = dial(self.address, self.server_name.clone(), trust.connector.clone(), url);
-        let (waiting, count, generation) =
-            (Arc::clone(&self.waiting), Arc::clone(&self.opened), trust.generation);
+        let dial = dial(self.address, self.server_name.clone(), bundle.connector.clone(), url);
+        let (idle, count, generation) = (Arc::clone(&self.idle), Arc::clone(&self.opened), bundle.generation);
         tokio::spawn(async move {
             let lease = dial.await.map(|connection| Lease { connection, generation });
             count.fetch_add(u64::from(lease.is_ok()), Ordering::Relaxed);
             if let Err(Ok(unwanted)) = done.send(lease) {
-                waiting.keep(unwanted);
+                idle.keep(unwanted);
             }
         });
         opened
@@ -136,7 +139,7 @@ async fn dial(
         Ok(stream) => stream,
         Err(source) => return Err(CallError::Connect { url, address, source }),
     };
-    let secured = timeout(HANDSHAKE, connector.connect(server_name, stream)).await;
+    let secured = timeout(HANDSHAKE_TIMEOUT, connector.connect(server_name, stream)).await;
     let late = |_| Err(io::Error::new(io::ErrorKind::TimedOut, "net/http: TLS handshake timeout"));
     let stream = match secured.unwrap_or_else(late) {
         Ok(stream) => stream,
@@ -146,7 +149,7 @@ async fn dial(
         Ok(opened) => opened,
         Err(error) => return Err(CallError::broken(url, error)),
     };
-    // It ends with its sender; what ends it early is seen by the request on it.
+    // The task ends with its sender. An earlier error is returned by the request on the connection.
     tokio::spawn(connection);
     Ok(sender)
 }

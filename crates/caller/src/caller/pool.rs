@@ -1,4 +1,4 @@
-//! Connections that wait for the next call, and calls that wait for a connection.
+//! Idle connections, and the calls that wait for one.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -10,13 +10,13 @@ use hyper::client::conn::http1::SendRequest;
 use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep_until};
 
-/// How many connections may wait for the next call, and for how long. The default is kube-apiserver's: 25, for 90 s. How
-/// many may be in use is not limited.
+/// The most idle connections, and their idle timeout. The default is kube-apiserver's: 25 connections, 90 s. The number of
+/// connections in use is not limited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pool {
-    /// How many may wait. One that would be more is closed.
+    /// The most idle connections. One more is closed.
     pub idle: usize,
-    /// How long one may wait before it is closed.
+    /// The time after which an idle connection is closed.
     pub idle_time: Duration,
 }
 
@@ -29,14 +29,14 @@ impl Default for Pool {
 /// An open connection.
 pub(super) type Connection = SendRequest<Full<Bytes>>;
 
-/// A connection, and the generation of the bundle that it was opened under: it is for calls of the same one only.
+/// A connection, and the generation of the bundle under which it was opened. Only calls of the same generation may use it.
 pub(super) struct Lease {
     pub(super) connection: Connection,
     pub(super) generation: usize,
 }
 
-/// Which connections wait, and who waits for one.
-pub(super) struct Waiting {
+/// The idle connections, and the calls that wait for one.
+pub(super) struct IdleConnections {
     limits: Pool,
     state: Mutex<State>,
 }
@@ -48,17 +48,17 @@ struct State {
     is_swept: bool,
 }
 
-impl Waiting {
+impl IdleConnections {
     pub(super) fn new(limits: Pool) -> Arc<Self> {
         Arc::new(Self { limits, state: Mutex::default() })
     }
 
-    /// How many connections wait.
+    /// The number of idle connections.
     pub(super) fn len(&self) -> usize {
         self.state().idle.iter().filter(|(lease, _)| !lease.connection.is_closed()).count()
     }
 
-    /// The connection that waited least.
+    /// The connection that was used last.
     pub(super) fn take(&self, generation: usize) -> Option<Lease> {
         let mut state = self.state();
         state.sweep(self.limits.idle_time);
@@ -66,14 +66,14 @@ impl Waiting {
         Some(state.idle.remove(last).0)
     }
 
-    /// What brings the next connection that a call has done with.
+    /// Receives the next connection that a call gives back.
     pub(super) fn wait(&self, generation: usize) -> oneshot::Receiver<Lease> {
         let (call, waits) = oneshot::channel();
         self.state().calls.push_back((generation, call));
         waits
     }
 
-    /// Gives a connection to the call that waited longest, else lets it wait; beyond the limit it is closed.
+    /// Gives a connection to the call that has waited longest, else keeps it; beyond the limit it is closed.
     pub(super) fn keep(self: &Arc<Self>, mut lease: Lease) {
         if lease.connection.is_closed() {
             return;
@@ -97,7 +97,7 @@ impl Waiting {
         }
     }
 
-    /// When the first of those that wait has waited long enough; `None` where none waits, and nobody will look again.
+    /// The next idle timeout; [`None`] if no connection is idle, and the sweeper ends.
     fn next_end(&self) -> Option<Instant> {
         let mut state = self.state();
         state.sweep(self.limits.idle_time);
@@ -117,9 +117,9 @@ impl State {
     }
 }
 
-/// Closes connections that waited for too long, for as long as any waits.
-async fn sweep(waiting: Weak<Waiting>) {
-    while let Some(end) = waiting.upgrade().and_then(|waiting| waiting.next_end()) {
+/// Closes connections at their idle timeout, for as long as any is idle.
+async fn sweep(connections: Weak<IdleConnections>) {
+    while let Some(end) = connections.upgrade().and_then(|connections| connections.next_end()) {
         sleep_until(end).await;
     }
 }

@@ -1,11 +1,11 @@
-//! Where an answer says that the answer is elsewhere.
+//! Redirects.
 
 use http::Method;
 
-/// How often one request is redirected.
-const MOST: u32 = 9;
+/// The most redirects of one request.
+const MAX_REDIRECTS: u32 = 9;
 
-/// The next request of a call: where to, and how.
+/// The target and method of the next request of a call.
 pub(super) struct Redirects<'c> {
     authority: &'c str,
     target: String,
@@ -26,8 +26,8 @@ impl<'c> Redirects<'c> {
         self.method.clone()
     }
 
-    /// Takes the redirect of an answer; false where the answer stands. As in Go's client, 307 and 308 send the review
-    /// again, the others ask without it. One to another server is not followed here.
+    /// Follows the redirect of an answer; false if there is none to follow. As in Go's client, 307 and 308 send the review again, the
+    /// others send a GET without it. A redirect to another server is not followed.
     pub(super) fn follow(&mut self, status: u16, location: Option<&str>) -> bool {
         let Some(target) = location.and_then(|location| self.target_of(location)) else { return false };
         match status {
@@ -37,10 +37,10 @@ impl<'c> Redirects<'c> {
         }
         self.target = target;
         self.done += 1;
-        self.done <= MOST
+        self.done <= MAX_REDIRECTS
     }
 
-    /// Path and query of a location on this server.
+    /// The path and query of a location on this server.
     fn target_of(&self, location: &str) -> Option<String> {
         let own = location.strip_prefix("https://").and_then(|rest| rest.strip_prefix(self.authority));
         let path = own.unwrap_or(location);
@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_is_sent_around_for_ever() {
+    fn nine_redirects_are_followed() {
         let mut redirects = Redirects::new("a:443", "/".to_owned());
         assert_eq!((0..20).filter(|_| redirects.follow(307, Some("/"))).count(), 9);
     }

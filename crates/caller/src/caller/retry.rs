@@ -1,9 +1,9 @@
-//! When an answer is no answer yet.
+//! Retries that the server asks for.
 
 use std::time::Duration;
 
-/// How often kube-apiserver repeats one call at the server's wish.
-pub(super) const MOST: u32 = 10;
+/// kube-apiserver repeats one call at most this many times.
+pub(super) const MAX_RETRIES: u32 = 10;
 
 pub(super) struct Retries {
     left: u32,
@@ -14,10 +14,10 @@ impl Retries {
         Self { left: most }
     }
 
-    /// How long to wait before the same request is sent again; `None` where the answer stands.
+    /// The pause before the same request is sent again; [`None`] if it is not repeated.
     pub(super) fn pause(&mut self, status: u16, retry_after: Option<&str>) -> Option<Duration> {
         let asks = status == 429 || status >= 500;
-        // The header's date form is not understood, and a negative number is no wait.
+        // A date in the header is ignored, and a negative number means no pause.
         let seconds = retry_after.filter(|_| asks)?.parse::<i64>().ok()?;
         self.left = self.left.checked_sub(1)?;
         Some(Duration::from_secs(u64::try_from(seconds).unwrap_or_default()))
@@ -30,7 +30,7 @@ mod tests {
 
     #[test]
     fn only_busy_answers_with_whole_seconds_are_repeated() {
-        let pause = |status, header| Retries::new(MOST).pause(status, header);
+        let pause = |status, header| Retries::new(MAX_RETRIES).pause(status, header);
         for status in [429, 500, 503, 599] {
             assert_eq!(pause(status, Some("2")), Some(Duration::from_secs(2)), "{status}");
             assert_eq!(pause(status, Some("-1")), Some(Duration::ZERO), "{status}");
@@ -44,7 +44,7 @@ mod tests {
 
     #[test]
     fn ten_times_at_most() {
-        let mut retries = Retries::new(MOST);
+        let mut retries = Retries::new(MAX_RETRIES);
         let granted = (0..20).filter(|_| retries.pause(503, Some("0")).is_some()).count();
         assert_eq!(granted, 10);
     }

@@ -1,4 +1,4 @@
-//! When a call is due.
+//! When each call is due.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::mpsc;
 
-use super::tally::Due;
+use super::recorder::ScheduledCall;
 
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Arrivals {
@@ -14,9 +14,8 @@ pub(super) enum Arrivals {
     Closed { callers: usize },
 }
 
-/// Brings each call when it is due, `rate` a second. It counts in a thread of its own, since the runtime's clock ticks in
-/// milliseconds only.
-pub(super) fn at(rate: f64, calls: u64, during: Duration) -> mpsc::UnboundedReceiver<Due> {
+/// Sends each call when it is due, `rate` per second. It waits on a thread of its own, since tokio's timer has a resolution of 1 ms.
+pub(super) fn at(rate: f64, calls: u64, during: Duration) -> mpsc::UnboundedReceiver<ScheduledCall> {
     let (arrive, arrivals) = mpsc::unbounded_channel();
     let began = Instant::now();
     thread::spawn(move || {
@@ -27,7 +26,7 @@ pub(super) fn at(rate: f64, calls: u64, during: Duration) -> mpsc::UnboundedRece
             }
             let due = began + after;
             thread::sleep(due.saturating_duration_since(Instant::now()));
-            if arrive.send(Due { number, at: due }).is_err() {
+            if arrive.send(ScheduledCall { number, at: due }).is_err() {
                 break;
             }
         }
@@ -35,20 +34,20 @@ pub(super) fn at(rate: f64, calls: u64, during: Duration) -> mpsc::UnboundedRece
     arrivals
 }
 
-/// What the callers of a closed loop take in turns.
-pub(super) struct Turns {
+/// The numbers of the calls that the callers of a closed loop take in turn.
+pub(super) struct CallNumbers {
     taken: AtomicU64,
     calls: u64,
     began: Instant,
     during: Duration,
 }
 
-impl Turns {
+impl CallNumbers {
     pub(super) fn new(calls: u64, during: Duration) -> Self {
         Self { taken: AtomicU64::new(0), calls, began: Instant::now(), during }
     }
 
-    /// The number of the next call; `None` where there is none.
+    /// The number of the next call; [`None`] at the end.
     pub(super) fn next(&self) -> Option<u64> {
         let number = self.taken.fetch_add(1, Ordering::Relaxed);
         (number < self.calls && self.began.elapsed() < self.during).then_some(number)

@@ -1,13 +1,14 @@
-//! How long things took.
+//! A histogram of durations.
 
 use std::time::Duration;
 
-/// Of each power of two, this many parts are told apart (a power of two itself): an error below 1 %.
-const PARTS: u64 = 128;
-const BITS: u32 = PARTS.trailing_zeros();
+use hdrhistogram::Histogram as Counts;
 
-/// Durations, counted in microseconds, each rounded up by less than 1 %. Its size follows from the longest, not from how
-/// many there are.
+/// The significant decimal digits that are kept: an error below 1 %.
+const DIGITS: u8 = 2;
+
+/// Durations, counted in microseconds, each rounded up by less than 1 %. Its size follows from the longest duration, not from their
+/// number.
 ///
 /// ```
 /// use std::time::Duration;
@@ -21,71 +22,54 @@ const BITS: u32 = PARTS.trailing_zeros();
 /// ```
 #[derive(Clone, Default)]
 pub struct Histogram {
-    counts: Vec<u64>,
-    count: u64,
+    /// [`None`] before the first duration.
+    counts: Option<Counts<u64>>,
     max: Duration,
 }
 
 impl Histogram {
-    /// Counts one.
+    /// Counts one duration.
     pub fn record(&mut self, took: Duration) {
-        let part = part(u64::try_from(took.as_micros()).unwrap_or(u64::MAX));
-        if self.counts.len() <= part {
-            self.counts.resize(part + 1, 0);
+        let micros = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
+        if self.counts.is_none() {
+            // It fails for other numbers of digits only.
+            self.counts = Counts::new(DIGITS).ok();
         }
-        if let Some(count) = self.counts.get_mut(part) {
-            *count += 1;
+        if let Some(counts) = &mut self.counts {
+            // It fails only for a histogram that may not grow.
+            let _ = counts.record(micros);
         }
-        self.count += 1;
         self.max = self.max.max(took);
     }
 
-    /// How many were counted.
+    /// The number of durations.
     pub fn count(&self) -> u64 {
-        self.count
+        self.counts.as_ref().map_or(0, Counts::len)
     }
 
-    /// The longest, exactly; zero where there is none.
+    /// The longest duration, exactly; zero if there is none.
     pub fn max(&self) -> Duration {
         self.max
     }
 
-    /// What this share of all (0.5 the median, 0.99 the 99th percentile) did not exceed; zero where there is none.
+    /// The duration that this share of all durations did not exceed (0.5 the median, 0.99 the 99th percentile); zero if there is
+    /// none.
     pub fn quantile(&self, share: f64) -> Duration {
-        // At least one, and never more than all, whatever the share is.
-        let wanted = ((self.count as f64 * share).ceil() as u64).clamp(1, self.count.max(1));
-        let mut seen = 0;
-        for (part, count) in self.counts.iter().enumerate() {
-            seen += count;
-            if seen >= wanted {
-                return Duration::from_micros(longest(part)).min(self.max);
-            }
-        }
-        Duration::ZERO
+        let micros =
+            self.counts.as_ref().map_or(0, |counts| counts.value_at_quantile(share.max(f64::MIN_POSITIVE)));
+        Duration::from_micros(micros).min(self.max)
     }
 
-    /// All of another's as well.
+    /// Adds all durations of another histogram.
     pub fn merge(&mut self, other: &Self) {
-        self.counts.resize(self.counts.len().max(other.counts.len()), 0);
-        self.counts.iter_mut().zip(&other.counts).for_each(|(count, more)| *count += more);
-        self.count += other.count;
+        match (&mut self.counts, &other.counts) {
+            // It fails only for a histogram that may not grow.
+            (Some(counts), Some(more)) => drop(counts.add(more)),
+            (counts @ None, more) => counts.clone_from(more),
+            (Some(_), None) => {}
+        }
         self.max = self.max.max(other.max);
     }
-}
-
-/// Small numbers have a part each; of those above, [`PARTS`] parts share a power of two.
-fn part(micros: u64) -> usize {
-    let shift = (u64::BITS - micros.leading_zeros()).saturating_sub(BITS + 1);
-    let part = u64::from(shift) * PARTS + (micros >> shift);
-    usize::try_from(part).unwrap_or(usize::MAX)
-}
-
-/// The longest of a part.
-fn longest(part: usize) -> u64 {
-    let part = part as u64;
-    let shift = (part / PARTS).saturating_sub(1);
-    let first = part - shift * PARTS;
-    ((first + 1) << shift) - 1
 }
 
 #[cfg(test)]
@@ -93,17 +77,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_part_holds_what_is_within_one_percent() {
-        for micros in
-            (0..2000).chain((0..60).map(|bit| (1 << bit) - 1)).chain((0..60).map(|bit| 3 << bit >> 1))
-        {
-            let longest = longest(part(micros));
-            assert!(longest >= micros && longest - micros <= micros / PARTS, "{micros}: {longest}");
+    fn durations_are_kept_within_one_percent() {
+        for micros in (1..2000).chain((0..60).map(|bit| 1 << bit)).chain((0..60).map(|bit| 3 << bit >> 1)) {
+            let mut histogram = Histogram::default();
+            histogram.record(Duration::from_micros(micros));
+            histogram.record(Duration::from_micros(u64::MAX >> 1));
+            let kept = u64::try_from(histogram.quantile(0.5).as_micros()).unwrap();
+            assert!(kept >= micros && kept - micros <= micros / 100, "{micros}: {kept}");
         }
     }
 
     #[test]
-    fn quantiles_are_of_those_that_were_counted() {
+    fn quantiles_and_merges() {
         let mut histogram = Histogram::default();
         assert_eq!((histogram.quantile(0.5), histogram.max()), (Duration::ZERO, Duration::ZERO));
         (0..99).for_each(|_| histogram.record(Duration::from_micros(100)));
@@ -112,8 +97,10 @@ mod tests {
         assert_eq!([micros(0.0), micros(0.5), micros(0.99)], [100; 3]);
         assert_eq!([micros(0.999), micros(1.0)], [7_000_000; 2]);
 
-        let mut both = histogram.clone();
+        let mut both = Histogram::default();
         both.merge(&histogram);
+        both.merge(&histogram);
+        both.merge(&Histogram::default());
         assert_eq!(
             (both.count(), both.quantile(0.99), both.max()),
             (200, histogram.quantile(0.99), histogram.max())

@@ -1,42 +1,41 @@
-//! What came of it.
+//! The report of many calls.
 
 use std::collections::BTreeMap;
 use std::fmt;
 use std::time::{Duration, Instant};
 
-use super::Histogram;
-use crate::CallError;
+use super::histogram::Histogram;
+use crate::caller::CallError;
 
-/// What came of the calls of a [`Load`](super::Load).
+/// The report of the calls of a [`Load`](super::Load).
 #[derive(Clone, Default)]
 #[non_exhaustive]
 pub struct Report {
-    /// Calls that ended, well or not: the sum of `admitted` and `refused`.
+    /// Calls that ended: the sum of `admitted` and `refused`.
     pub called: u64,
-    /// Requests of users that went on; with [`FailurePolicy::Ignore`](crate::FailurePolicy::Ignore) also some whose call failed.
+    /// Admitted requests of users; with [`FailurePolicy::Ignore`](crate::FailurePolicy::Ignore) also requests whose call failed.
     pub admitted: u64,
-    /// Requests of users that ended there: denied, or because the call failed.
+    /// Refused requests of users: denied, or because the call failed.
     pub refused: u64,
-    /// Answers that said no, as they should or should not.
+    /// Answers that denied the request.
     pub denied: u64,
     /// Calls that failed.
     pub failed: BTreeMap<Failure, u64>,
-    /// What a user would have read of the first failure of each kind.
+    /// The message that a user would have read for the first failure of each kind.
     pub words: BTreeMap<Failure, String>,
-    /// Requests that were sent again, because the server asked for that.
+    /// Requests that were repeated because the server asked for it.
     pub retried: u64,
     /// Connections that were opened.
     pub connections: u64,
-    /// From the moment they were due: calls that brought an answer.
+    /// The latency of calls with an answer, from the moment at which they were due.
     pub latency: Histogram,
-    /// Calls that brought an answer, but took longer than [`Load::noting`](super::Load::noting) says: when each was due, and
-    /// how long it took from then on.
+    /// Calls with an answer that took longer than [`Load::noting`](super::Load::noting): when each was due, and its latency.
     pub slow: Vec<(Instant, Duration)>,
-    /// From the moment they were due: calls that failed.
+    /// The latency of calls that failed, from the moment at which they were due.
     pub failing: Histogram,
-    /// How long calls that were due were not sent yet. Where that is long, this client is the slow one.
+    /// How long calls were due before they were sent. If that is long, this client is too slow.
     pub late: Histogram,
-    /// From the beginning to the last call's end.
+    /// The time from the beginning to the end of the last call.
     pub took: Duration,
 }
 
@@ -44,31 +43,31 @@ pub struct Report {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Failure {
-    /// No connection.
+    /// No connection could be opened.
     Connect,
-    /// No TLS.
+    /// The TLS handshake failed.
     Handshake,
     /// The connection ended before the answer did: reset, or EOF.
     Broken,
-    /// No answer in time.
+    /// No answer came within the timeout.
     Deadline,
-    /// An HTTP status that is no answer, and no retry was asked for, or ten were not enough.
+    /// The answer had an error status, without a `Retry-After` or after ten retries.
     Status(u16),
-    /// An answer that broke a rule.
+    /// The answer failed a check of kube-apiserver.
     Invalid,
-    /// A patch that could not be used: refused under every failure policy.
+    /// The patch could not be applied, so the request is refused under every failure policy.
     Patch,
-    /// It was never sent: see [`Load::in_flight`](super::Load::in_flight).
+    /// The call was never sent: see [`Load::in_flight`](super::Load::in_flight).
     Unsent,
 }
 
 impl Report {
-    /// How many calls failed.
+    /// The number of calls that failed.
     pub fn failures(&self) -> u64 {
         self.failed.values().sum()
     }
 
-    /// Answers a second, those of failed calls aside.
+    /// Answers per second, without failed calls.
     pub fn goodput(&self) -> f64 {
         (self.called - self.failures()) as f64 / self.took.as_secs_f64().max(f64::MIN_POSITIVE)
     }

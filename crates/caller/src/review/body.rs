@@ -1,4 +1,4 @@
-//! The review's bytes: members in the order of the Go types, strings escaped as Go's `encoding/json` does.
+//! Encodes a review as Go's `encoding/json` does: members in the order of the Go types, strings with its escapes.
 
 use std::io;
 use std::ops::Range;
@@ -8,46 +8,20 @@ use serde::Serialize;
 use serde_json::Value;
 use serde_json::ser::{CompactFormatter, Formatter, Serializer};
 
-use super::builder::Kind;
-use super::{ApiResource, Operation, ReviewBuilder, ReviewVersion, User};
+use super::{ApiResource, Operation, ReviewVersion, User};
 
 const UID: &[u8] = br#""uid":"#;
 
-/// The body, and where the uid stands in it.
+/// Encodes a review; returns its body, and where the uid stands in it.
 pub(super) fn encode(
-    review: &ReviewBuilder,
-    kind: &Kind,
-    resource: &ApiResource,
-    uid: &str,
-    namespace: &str,
+    version: ReviewVersion,
+    request: Request<'_>,
 ) -> serde_json::Result<(Bytes, Range<usize>)> {
-    let own_kind = GroupVersionKind::new(&kind.api_version, &kind.kind);
-    let own_resource = GroupVersionResource::new(resource);
-    let requested = review.requested.as_ref();
-    let envelope = Envelope {
-        kind: "AdmissionReview",
-        api_version: review.version.api_version(),
-        request: Request {
-            uid,
-            kind: own_kind,
-            resource: own_resource,
-            sub_resource: &review.subresource,
-            request_kind: requested.map_or(own_kind, |it| GroupVersionKind::new(it.api_version(), it.kind())),
-            request_resource: requested.map_or(own_resource, GroupVersionResource::new),
-            request_sub_resource: &review.subresource,
-            name: review.name.as_deref().unwrap_or_default(),
-            namespace,
-            operation: review.operation,
-            user_info: &review.user,
-            object: review.object.as_ref(),
-            old_object: review.old_object.as_ref(),
-            dry_run: review.dry_run,
-            options: review.options.as_ref(),
-        },
-    };
+    let uid = request.uid;
+    let envelope = Envelope { kind: "AdmissionReview", api_version: version.api_version(), request };
     let mut body = written(&envelope)?;
     body.push(b'\n');
-    // The uid is the first member of the request, and nothing before that is called so.
+    // The uid is the first member of the request, and no member before it has this name.
     let before = body.windows(UID.len()).position(|window| window == UID).unwrap_or_default() + UID.len();
     let uid_at = before + 1..before + written(&uid)?.len() - 1;
     Ok((body.into(), uid_at))
@@ -77,54 +51,54 @@ struct Envelope<'a> {
     request: Request<'a>,
 }
 
-/// `AdmissionRequest`: an absent object is `null`, an empty string is left out.
+/// `AdmissionRequest`: an absent object is `null`, and an empty string is omitted.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Request<'a> {
-    uid: &'a str,
-    kind: GroupVersionKind<'a>,
-    resource: GroupVersionResource<'a>,
+pub(super) struct Request<'a> {
+    pub(super) uid: &'a str,
+    pub(super) kind: GroupVersionKind<'a>,
+    pub(super) resource: GroupVersionResource<'a>,
     #[serde(skip_serializing_if = "str::is_empty")]
-    sub_resource: &'a str,
-    request_kind: GroupVersionKind<'a>,
-    request_resource: GroupVersionResource<'a>,
+    pub(super) sub_resource: &'a str,
+    pub(super) request_kind: GroupVersionKind<'a>,
+    pub(super) request_resource: GroupVersionResource<'a>,
     #[serde(skip_serializing_if = "str::is_empty")]
-    request_sub_resource: &'a str,
+    pub(super) request_sub_resource: &'a str,
     #[serde(skip_serializing_if = "str::is_empty")]
-    name: &'a str,
+    pub(super) name: &'a str,
     #[serde(skip_serializing_if = "str::is_empty")]
-    namespace: &'a str,
-    operation: Operation,
-    user_info: &'a User,
-    object: Option<&'a Value>,
-    old_object: Option<&'a Value>,
-    dry_run: bool,
-    options: Option<&'a Value>,
+    pub(super) namespace: &'a str,
+    pub(super) operation: Operation,
+    pub(super) user_info: &'a User,
+    pub(super) object: Option<&'a Value>,
+    pub(super) old_object: Option<&'a Value>,
+    pub(super) dry_run: bool,
+    pub(super) options: Option<&'a Value>,
 }
 
 #[derive(Clone, Copy, Serialize)]
-struct GroupVersionKind<'a> {
+pub(super) struct GroupVersionKind<'a> {
     group: &'a str,
     version: &'a str,
     kind: &'a str,
 }
 
 impl<'a> GroupVersionKind<'a> {
-    fn new(api_version: &'a str, kind: &'a str) -> Self {
+    pub(super) fn new(api_version: &'a str, kind: &'a str) -> Self {
         let (group, version) = group_and_version(api_version);
         Self { group, version, kind }
     }
 }
 
 #[derive(Clone, Copy, Serialize)]
-struct GroupVersionResource<'a> {
+pub(super) struct GroupVersionResource<'a> {
     group: &'a str,
     version: &'a str,
     resource: &'a str,
 }
 
 impl<'a> GroupVersionResource<'a> {
-    fn new(resource: &'a ApiResource) -> Self {
+    pub(super) fn new(resource: &'a ApiResource) -> Self {
         let (group, version) = group_and_version(resource.api_version());
         Self { group, version, resource: resource.plural() }
     }

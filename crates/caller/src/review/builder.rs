@@ -1,12 +1,13 @@
-//! What a review is built from, and what kube-apiserver fills in.
+//! The builder of a review, which fills in what kube-apiserver fills in.
 
 use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::{ApiResource, Operation, Review, ReviewError, ReviewVersion, User, body, uid};
+use super::body::{GroupVersionKind, GroupVersionResource, Request, encode};
+use super::{ApiResource, Operation, Review, ReviewError, ReviewVersion, User, uid};
 
-/// What a review is built from. Everything has kube-apiserver's own default. No `Debug`: it holds the object.
+/// Builds a review. Every value has kube-apiserver's own default. It has no `Debug`, since it holds the object.
 #[derive(Clone)]
 pub struct ReviewBuilder {
     pub(super) version: ReviewVersion,
@@ -45,30 +46,29 @@ impl ReviewBuilder {
         }
     }
 
-    /// The version to write; v1 where nothing is said.
+    /// The version of the review; v1 by default.
     #[must_use]
     pub fn version(mut self, version: ReviewVersion) -> Self {
         self.version = version;
         self
     }
 
-    /// The uid, where it must be known beforehand; fresh and random where nothing is said.
+    /// The uid; a random one by default.
     #[must_use]
     pub fn uid(mut self, uid: &str) -> Self {
         self.uid = Some(uid.to_owned());
         self
     }
 
-    /// The resource that the hook's rule matched; needed for kinds that [`ApiResource::built_in`] does not know, and
-    /// for subresources whose object is of another kind (`deployments/scale`).
+    /// The resource that the hook's rule matched; needed for kinds that [`ApiResource::built_in`] does not know, and for subresources
+    /// whose object is of another kind (`deployments/scale`).
     #[must_use]
     pub fn resource(mut self, resource: ApiResource) -> Self {
         self.resource = Some(resource);
         self
     }
 
-    /// What the user really asked for, where `matchPolicy: Equivalent` converted it (`requestKind`,
-    /// `requestResource`).
+    /// The resource of the user's request, if `matchPolicy: Equivalent` converted it (`requestKind`, `requestResource`).
     #[must_use]
     pub fn requested_as(mut self, requested: ApiResource) -> Self {
         self.requested = Some(requested);
@@ -82,28 +82,28 @@ impl ReviewBuilder {
         self
     }
 
-    /// The name in the request; the object's own where nothing is said. Empty is none: a delete of a collection has none.
+    /// The name in the request; the object's own by default. An empty name is omitted, as in the delete of a collection.
     #[must_use]
     pub fn name(mut self, name: &str) -> Self {
         self.name = Some(name.to_owned());
         self
     }
 
-    /// The namespace in the request's URL; the object's own, else `default`, where nothing is said.
+    /// The namespace in the request's URL; by default the object's own, else `default`.
     #[must_use]
     pub fn namespace(mut self, namespace: &str) -> Self {
         self.namespace = Some(namespace.to_owned());
         self
     }
 
-    /// Who asks.
+    /// The user of the request.
     #[must_use]
     pub fn user(mut self, user: User) -> Self {
         self.user = user;
         self
     }
 
-    /// Marks the request as one that must change nothing.
+    /// Marks the request as a dry run.
     #[must_use]
     pub fn dry_run(mut self) -> Self {
         self.dry_run = true;
@@ -117,17 +117,17 @@ impl ReviewBuilder {
         self
     }
 
-    /// The W3C trace context that kube-apiserver would hand on.
+    /// The W3C trace context that kube-apiserver would pass on.
     #[must_use]
     pub fn traceparent(mut self, traceparent: &str) -> Self {
         self.traceparent = Some(traceparent.to_owned());
         self
     }
 
-    /// Fills in what kube-apiserver fills in, and encodes.
+    /// Fills in the values that kube-apiserver fills in, and encodes the review.
     ///
     /// # Errors
-    /// Where kube-apiserver would refuse the request before any webhook sees it, or cannot know the resource.
+    /// kube-apiserver would refuse the request before any webhook sees it, or the resource of the kind is unknown.
     pub fn build(mut self) -> Result<Review, ReviewError> {
         let subject = self.object.as_ref().or(self.old_object.as_ref()).ok_or(ReviewError::NoKind)?;
         let kind = Kind::of(subject).ok_or(ReviewError::NoKind)?;
@@ -138,7 +138,7 @@ impl ReviewBuilder {
         if self.name.is_none() {
             self.name = metadata(subject, "name").map(str::to_owned);
         }
-        let namespace = self.settle_namespace(&resource)?;
+        let namespace = self.fill_in_namespace(&resource)?;
         if self.options.is_none() {
             self.options = self.default_options();
         }
@@ -146,19 +146,48 @@ impl ReviewBuilder {
             Some(uid) => uid,
             None => uid::fresh().ok_or(ReviewError::Randomness)?,
         };
-        let (body, uid_at) = body::encode(&self, &kind, &resource, &uid, &namespace)?;
+        let (body, uid_at) = encode(self.version, self.request(&kind, &resource, &uid, &namespace))?;
         self.resource = Some(resource);
         Ok(Review { uid, body, uid_at, request: Arc::new(self) })
     }
 
-    /// The request's namespace; written into the objects where theirs is missing.
-    fn settle_namespace(&mut self, resource: &ApiResource) -> Result<String, ReviewError> {
+    fn request<'a>(
+        &'a self,
+        kind: &'a Kind,
+        resource: &'a ApiResource,
+        uid: &'a str,
+        namespace: &'a str,
+    ) -> Request<'a> {
+        let own_kind = GroupVersionKind::new(&kind.api_version, &kind.kind);
+        let own_resource = GroupVersionResource::new(resource);
+        let requested = self.requested.as_ref();
+        Request {
+            uid,
+            kind: own_kind,
+            resource: own_resource,
+            sub_resource: &self.subresource,
+            request_kind: requested.map_or(own_kind, |it| GroupVersionKind::new(it.api_version(), it.kind())),
+            request_resource: requested.map_or(own_resource, GroupVersionResource::new),
+            request_sub_resource: &self.subresource,
+            name: self.name.as_deref().unwrap_or_default(),
+            namespace,
+            operation: self.operation,
+            user_info: &self.user,
+            object: self.object.as_ref(),
+            old_object: self.old_object.as_ref(),
+            dry_run: self.dry_run,
+            options: self.options.as_ref(),
+        }
+    }
+
+    /// The request's namespace, which is also written into objects without one.
+    fn fill_in_namespace(&mut self, resource: &ApiResource) -> Result<String, ReviewError> {
         let subject = self.object.as_ref().or(self.old_object.as_ref());
         let own = subject.and_then(|subject| metadata(subject, "namespace"));
         if !resource.is_namespaced() {
             return match own {
                 Some(own) => Err(ReviewError::Namespace { object: own.to_owned(), request: String::new() }),
-                // A Namespace is reviewed as if it stood in itself.
+                // The request of a Namespace has its own name as namespace.
                 None if resource.is_namespace() => Ok(self.name.clone().unwrap_or_default()),
                 None => Ok(String::new()),
             };
@@ -195,10 +224,10 @@ impl ReviewBuilder {
     }
 }
 
-/// What the object says it is; `deployments/scale` carries a `Scale`.
-pub(super) struct Kind {
-    pub(super) api_version: String,
-    pub(super) kind: String,
+/// The kind of the object, which is not always the resource's: `deployments/scale` has a `Scale`.
+struct Kind {
+    api_version: String,
+    kind: String,
 }
 
 impl Kind {

@@ -1,6 +1,6 @@
-//! What kube-apiserver knows from discovery: which resource a kind is served as.
+//! The resource of a kind, which kube-apiserver knows from its own registry.
 
-/// A kind and the resource it is served as.
+/// A kind and its resource.
 ///
 /// ```
 /// use vestibule_caller::ApiResource;
@@ -35,7 +35,7 @@ impl ApiResource {
         Self::new(api_version, kind, plural, Scope::Cluster)
     }
 
-    /// The resource of a kind that Kubernetes brings along, as far as this table goes.
+    /// The resource of a built-in kind, if this table has it.
     pub fn built_in(api_version: &str, kind: &str) -> Option<Self> {
         let (.., plural, scope) = BUILT_IN.iter().find(|row| row.0 == api_version && row.1 == kind)?;
         Some(Self::new(api_version, kind, plural, *scope))

@@ -1,8 +1,8 @@
-//! A uid for a review.
+//! The uid of a review.
 
 use rustls::crypto::aws_lc_rs;
 
-/// A random UUID (RFC 9562, version 4); `None` where the system has no randomness to give.
+/// A random UUID (RFC 9562, version 4); [`None`] if the random generator of the system fails.
 pub(super) fn fresh() -> Option<String> {
     let mut bytes = [0; 16];
     aws_lc_rs::default_provider().secure_random.fill(&mut bytes).ok()?;

@@ -3,7 +3,8 @@
 mod fixture;
 
 use serde_json::json;
-use vestibule_caller::{Exposition, Outcome, Review, User};
+use vestibule_caller::openmetrics::Exposition;
+use vestibule_caller::{Outcome, Review, User};
 
 use fixture::{RULES, call, conflicting, injector_on_cluster};
 

@@ -1,13 +1,13 @@
-//! Which audit annotations of an answer reach the audit log.
+//! The audit annotations of an answer that reach the audit log.
 
 use std::collections::BTreeMap;
 
 use crate::outcome::AuditAnnotations;
 
 /// The longest name part of a qualified name, in bytes.
-const LONGEST: usize = 63;
+const MAX_NAME: usize = 63;
 
-pub(super) fn sort(hook_name: &str, annotations: BTreeMap<String, String>) -> AuditAnnotations {
+pub(super) fn classify(hook_name: &str, annotations: BTreeMap<String, String>) -> AuditAnnotations {
     let mut sorted = AuditAnnotations::default();
     for (key, value) in annotations {
         if is_name_part(&key) {
@@ -22,7 +22,7 @@ pub(super) fn sort(hook_name: &str, annotations: BTreeMap<String, String>) -> Au
 /// The name part of a qualified name: letters and digits, with `-`, `_` and `.` between them.
 fn is_name_part(key: &str) -> bool {
     let ends = key.bytes().next().zip(key.bytes().last());
-    key.len() <= LONGEST
+    key.len() <= MAX_NAME
         && ends.is_some_and(|(first, last)| first.is_ascii_alphanumeric() && last.is_ascii_alphanumeric())
         && key.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte))
 }
@@ -36,7 +36,7 @@ mod tests {
         let keys = ["rule", "a.b_C-9", "", "a/b", "a b", "-a", "a-", "ä"];
         let long = ["k".repeat(63), "k".repeat(64)];
         let all = keys.iter().map(ToString::to_string).chain(long);
-        let sorted = sort("h.example.com", all.map(|key| (key, "v".to_owned())).collect());
+        let sorted = classify("h.example.com", all.map(|key| (key, "v".to_owned())).collect());
         let kept: Vec<&str> = sorted.kept.keys().map(|key| &key["h.example.com/".len()..]).collect();
         assert_eq!(kept, ["a.b_C-9", "k".repeat(63).as_str(), "rule"]);
         assert_eq!(sorted.dropped.len(), 7);

@@ -1,10 +1,10 @@
-//! What kube-apiserver makes of an answer.
+//! Judges the answer of a webhook as kube-apiserver does, with its texts.
 //!
-//! One thing it cannot know: the schema. Of a patched object only `apiVersion` and `kind` are checked here; kube-apiserver
-//! decodes it into its type, drops what that does not know, and validates the rest.
+//! Schemas are not known here: only `apiVersion` and `kind` of a patched object are checked. kube-apiserver decodes it into its
+//! type, drops unknown fields, and validates the rest.
 //!
-//! Patches are applied as kube-apiserver's library applies them, which takes more than RFC 6902 does. What relies on that
-//! is told in [`Allowed::leniency`].
+//! Patches are applied as kube-apiserver's library applies them, which accepts more than RFC 6902; [`Allowed::leniency`] says when an
+//! answer relies on that.
 
 mod audit;
 mod body;
@@ -14,16 +14,18 @@ mod response;
 mod status;
 mod warnings;
 
+use self::response::Response;
+use crate::answer::Answer;
+use crate::hook::Hook;
 use crate::outcome::{Allowed, Denied, Failed, Outcome};
-use crate::{Answer, Hook, Review};
-use response::Response;
+use crate::review::Review;
 
-/// Judges an answer as kube-apiserver would.
+/// Judges an answer as kube-apiserver does.
 pub fn judge(review: &Review, hook: &Hook, answer: &Answer) -> Outcome {
-    weigh(review, hook, answer).unwrap_or_else(|failed| Outcome::Failed(*failed))
+    evaluate(review, hook, answer).unwrap_or_else(|failed| Outcome::Failed(*failed))
 }
 
-fn weigh(review: &Review, hook: &Hook, answer: &Answer) -> Result<Outcome, Box<Failed>> {
+fn evaluate(review: &Review, hook: &Hook, answer: &Answer) -> Result<Outcome, Box<Failed>> {
     let failed = |why: &str| Box::new(Failed::calling(hook, why));
     let failed_to_call = |why: String| failed(&format!("failed to call webhook: {why}"));
     let body = body::read(review.version(), answer).map_err(failed_to_call)?;
@@ -34,8 +36,8 @@ fn weigh(review: &Review, hook: &Hook, answer: &Answer) -> Result<Outcome, Box<F
         return Ok(Outcome::Denied(deny(response, hook)));
     }
     let patched = patch::apply(&response, review.object(), hook);
-    let warnings = warnings::sort(response.warnings);
-    let audit_annotations = audit::sort(hook.name(), response.audit_annotations);
+    let warnings = warnings::classify(response.warnings);
+    let audit_annotations = audit::classify(hook.name(), response.audit_annotations);
     let (object, patch, leniency) = match patched {
         Ok(Some(patched)) => (Some(patched.object), Some(patched.patch), patched.leniency),
         Ok(None) => (review.object().cloned(), None, None),
@@ -44,7 +46,7 @@ fn weigh(review: &Review, hook: &Hook, answer: &Answer) -> Result<Outcome, Box<F
     Ok(Outcome::Allowed(Allowed { object, patch, leniency, warnings, audit_annotations }))
 }
 
-/// A denial never looks like a success, and always says who denied.
+/// A denial has a status of 400 or more, and its message names the webhook.
 fn deny(response: Response, hook: &Hook) -> Denied {
     let status = response.status;
     let denied_by = format!("admission webhook {:?} denied the request", hook.name());
@@ -61,7 +63,7 @@ fn deny(response: Response, hook: &Hook) -> Denied {
         message,
         causes: status.causes,
         retry_after_seconds: (status.retry_after_seconds > 0).then_some(status.retry_after_seconds),
-        warnings: warnings::sort(response.warnings),
-        audit_annotations: audit::sort(hook.name(), response.audit_annotations),
+        warnings: warnings::classify(response.warnings),
+        audit_annotations: audit::classify(hook.name(), response.audit_annotations),
     }
 }

@@ -1,4 +1,4 @@
-//! The response in a review: read as Go reads the typed struct, then checked as kube-apiserver checks it.
+//! The response in a review, decoded as Go decodes the typed struct and then verified as kube-apiserver verifies it.
 
 mod fields;
 mod verify;
@@ -7,12 +7,12 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use crate::ReviewVersion;
+use self::fields::Fields;
+pub(super) use self::verify::verify;
 use crate::outcome::Cause;
-use fields::Fields;
-pub(super) use verify::verify;
+use crate::review::ReviewVersion;
 
-/// `AdmissionResponse`, with Go's zero value for everything absent. No `Debug`: it holds the patch.
+/// `AdmissionResponse`, with Go's zero value for each absent member. It has no `Debug`, since it holds the patch.
 pub(super) struct Response {
     pub(super) uid: String,
     pub(super) allowed: bool,
@@ -23,7 +23,7 @@ pub(super) struct Response {
     pub(super) warnings: Vec<String>,
 }
 
-/// The members of `metav1.Status` that a denial is made of.
+/// The members of `metav1.Status` that a denial uses.
 pub(super) struct Status {
     pub(super) code: i32,
     pub(super) reason: String,
@@ -32,7 +32,7 @@ pub(super) struct Status {
     pub(super) retry_after_seconds: i32,
 }
 
-/// Reads the response of a review, `None` where it is absent; the error is what the decoder says.
+/// Decodes the response of a review, [`None`] if it is absent; the error is the decoder's text.
 pub(super) fn decode(review: &Value, version: ReviewVersion) -> Result<Option<Response>, String> {
     let (response, patch_type) = match version {
         ReviewVersion::V1 => ("v1.AdmissionResponse", "v1.PatchType"),

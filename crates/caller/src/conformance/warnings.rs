@@ -1,14 +1,14 @@
-//! Which warnings of an answer reach the user.
+//! The warnings of an answer that reach the user.
 
 use crate::outcome::Warnings;
 
-/// What one request may carry over all warnings, in characters.
+/// The most characters of all warnings of one request.
 const TOTAL: usize = 4096;
-/// What is left of each warning once that is exceeded, in characters.
+/// The characters that are left of each warning once that is exceeded.
 const CUT: usize = 256;
 
-/// Sorts the warnings as if the answer were the only one of its request.
-pub(super) fn sort(warnings: Vec<String>) -> Warnings {
+/// Classifies the warnings as if no other webhook answered the request.
+pub(super) fn classify(warnings: Vec<String>) -> Warnings {
     let mut sorted = Warnings::default();
     for warning in warnings {
         if warning.is_empty() || warning.contains(char::is_control) {
@@ -37,23 +37,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn drops_what_no_header_can_carry_and_repetitions() {
-        let sorted = sort(["a", "", "b\nc", "\td", "a", "é \"q\""].map(str::to_owned).to_vec());
+    fn warnings_that_no_header_can_carry_and_duplicates_are_dropped() {
+        let sorted = classify(["a", "", "b\nc", "\td", "a", "é \"q\""].map(str::to_owned).to_vec());
         assert_eq!(sorted.shown, ["a", "é \"q\""]);
         assert_eq!(sorted.dropped, ["", "b\nc", "\td"]);
     }
 
     #[test]
-    fn twenty_long_ones_become_sixteen_short_ones() {
-        let sorted = sort((10..30).map(|number| format!("{number}{}", "x".repeat(298))).collect());
+    fn twenty_long_warnings_become_sixteen_short_ones() {
+        let sorted = classify((10..30).map(|number| format!("{number}{}", "x".repeat(298))).collect());
         assert_eq!(sorted.shown.len(), 16);
         assert!(sorted.shown.iter().all(|warning| warning.len() == 256));
         assert_eq!(sorted.dropped.len(), 4);
     }
 
     #[test]
-    fn exactly_the_limit_is_left_alone() {
-        let sorted = sort(vec!["x".repeat(4095), "y".to_owned()]);
+    fn warnings_of_exactly_the_limit_are_kept() {
+        let sorted = classify(vec!["x".repeat(4095), "y".to_owned()]);
         assert_eq!(sorted.shown.iter().map(String::len).sum::<usize>(), 4096);
     }
 }

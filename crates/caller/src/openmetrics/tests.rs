@@ -1,4 +1,4 @@
-//! What is refused, and why.
+//! Pages that are read, and pages that are refused with their reasons.
 
 use super::*;
 
@@ -31,7 +31,7 @@ c -1.5e3
 }
 
 #[test]
-fn what_is_not_open_metrics_is_refused() {
+fn pages_that_break_the_specification_are_refused() {
     let gauge = "# TYPE a gauge\n# HELP a Of.\n";
     let cases = [
         (format!("{gauge}a 1\n"), "EOF"),

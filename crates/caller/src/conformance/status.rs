@@ -1,14 +1,14 @@
-//! What client-go says about an answer whose HTTP status is no success.
+//! The texts of client-go for an HTTP status that is no success.
 
 use serde_json::Value;
 
 use super::json;
-use crate::Answer;
+use crate::answer::Answer;
 
-/// How much of a text body is quoted, in bytes.
+/// The most bytes of a text body that are quoted.
 const QUOTED: usize = 2048;
 
-/// The message of a failed answer: that of the `Status` in it, else the one that belongs to its code.
+/// The message of the `Status` in the answer, else the text for its HTTP status.
 pub(super) fn message(answer: &Answer) -> String {
     status_object(&answer.body).unwrap_or_else(|| generic(answer.status, &quote(answer)))
 }

@@ -1,15 +1,16 @@
-//! From bytes to a decoded AdmissionReview, with the words of client-go's decoder where it fails.
+//! Decodes an AdmissionReview, with the error texts of client-go's decoder.
 
 use serde_json::{Map, Value};
 
 use super::{json, status};
-use crate::{Answer, ReviewVersion};
+use crate::answer::Answer;
+use crate::review::ReviewVersion;
 
 /// The group and kind every answer must be of.
 const GROUP: &str = "admission.k8s.io";
 const KIND: &str = "AdmissionReview";
 
-/// Reads the answer's review; the error is what client-go says.
+/// Reads the review of an answer; the error is client-go's text.
 pub(super) fn read(sent: ReviewVersion, answer: &Answer) -> Result<Value, String> {
     if let Some(content_type) = &answer.content_type
         && !is_media_type(content_type)
@@ -29,7 +30,7 @@ pub(super) fn read(sent: ReviewVersion, answer: &Answer) -> Result<Value, String
     Ok(review)
 }
 
-/// `type` or `type/subtype`, parameters aside.
+/// Whether it is `type` or `type/subtype`, with any parameters.
 fn is_media_type(content_type: &str) -> bool {
     let essence = content_type.split(';').next().unwrap_or_default().trim();
     let is_token =
@@ -37,8 +38,8 @@ fn is_media_type(content_type: &str) -> bool {
     essence.split_once('/').map_or(is_token(essence), |(main, sub)| is_token(main) && is_token(sub))
 }
 
-/// JSON, or YAML where the body does not begin as a JSON object does. Of a member written twice the last one counts;
-/// invalid UTF-8 is replaced; a byte order mark is skipped.
+/// Parses JSON, or YAML if the body does not begin with `{`. The last of duplicate members counts, invalid UTF-8 is replaced, and a
+/// byte order mark is skipped.
 fn parse(body: &[u8]) -> Result<Value, String> {
     let text = String::from_utf8_lossy(body);
     let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
@@ -58,7 +59,7 @@ fn parse(body: &[u8]) -> Result<Value, String> {
     }
 }
 
-/// The decoder takes a missing apiVersion or kind for the expected one, and finds no Go type for others.
+/// A missing apiVersion or kind counts as the expected one; the decoder has no Go type for others.
 fn check_type(review: &Value, sent: ReviewVersion) -> Result<(), String> {
     let api_version = text(review, "apiVersion")?.unwrap_or(sent.api_version());
     let kind = text(review, "kind")?.unwrap_or(KIND);
@@ -69,7 +70,7 @@ fn check_type(review: &Value, sent: ReviewVersion) -> Result<(), String> {
             "converting ({got}.AdmissionReview) to ({}.AdmissionReview): unknown conversion",
             if got == "v1" { "v1beta1" } else { "v1" }
         )),
-        // The one other kind that every version of every group has.
+        // `Status` is registered in every version of every group.
         _ if (api_version, kind) == ("v1", "Status") => Err(format!(
             "converting (v1.Status) to ({}.AdmissionReview): unknown conversion",
             sent.api_version().strip_prefix("admission.k8s.io/").unwrap_or_default()
@@ -78,7 +79,7 @@ fn check_type(review: &Value, sent: ReviewVersion) -> Result<(), String> {
     }
 }
 
-/// A string member that says something.
+/// A member that is a string and not empty.
 pub(super) fn text<'a>(review: &'a Value, field: &str) -> Result<Option<&'a str>, String> {
     match review.get(field) {
         None | Some(Value::Null) => Ok(None),
@@ -90,7 +91,7 @@ pub(super) fn text<'a>(review: &'a Value, field: &str) -> Result<Option<&'a str>
     }
 }
 
-/// What Go calls the type of a JSON value.
+/// Go's name of the type of a JSON value.
 pub(super) fn type_name(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",

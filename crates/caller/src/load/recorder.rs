@@ -1,38 +1,43 @@
-//! One call, and what becomes of it.
+//! Makes single calls and records their outcomes.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::{Failure, Report};
-use crate::{Admission, Answer, CallError, Caller, FailurePolicy, Hook, Outcome, Review, judge};
+use super::report::{Failure, Report};
+use crate::answer::Answer;
+use crate::caller::{CallError, Caller};
+use crate::conformance::judge;
+use crate::hook::Hook;
+use crate::outcome::{Admission, FailurePolicy, Outcome};
+use crate::review::Review;
 
-/// What is called, and what came of it so far.
-pub(super) struct Tally {
+/// The hook with its callers and reviews, and the report so far.
+pub(super) struct Recorder {
     callers: Vec<Arc<Caller>>,
     hook: Hook,
     reviews: Vec<Review>,
     policy: FailurePolicy,
     noting: Duration,
     began: Instant,
-    /// Opened and retried before this began.
+    /// The connections opened and requests retried before the first call.
     before: (u64, u64),
     report: Mutex<Report>,
 }
 
-/// A call that has to be made.
+/// A call and the moment at which it is due.
 #[derive(Clone, Copy)]
-pub(super) struct Due {
+pub(super) struct ScheduledCall {
     pub(super) number: u64,
     pub(super) at: Instant,
 }
 
-impl Due {
+impl ScheduledCall {
     pub(super) fn now(number: u64) -> Self {
         Self { number, at: Instant::now() }
     }
 }
 
-impl Tally {
+impl Recorder {
     pub(super) fn new(
         callers: &[Arc<Caller>],
         hook: &Hook,
@@ -40,7 +45,7 @@ impl Tally {
         policy: FailurePolicy,
         noting: Duration,
     ) -> Self {
-        let before = spent(callers);
+        let before = totals(callers);
         Self {
             callers: callers.to_vec(),
             hook: hook.clone(),
@@ -55,25 +60,26 @@ impl Tally {
 
     pub(super) fn report(&self) -> Report {
         let mut report = self.report.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let (opened, retried) = spent(&self.callers);
+        let (opened, retried) = totals(&self.callers);
         (report.connections, report.retried) = (opened - self.before.0, retried - self.before.1);
         report
     }
 
     /// Makes one call, judges its answer and counts it.
-    pub(super) async fn call(&self, due: Due) {
+    pub(super) async fn call(&self, due: ScheduledCall) {
         let late = due.at.elapsed();
         let callers = self.callers.len() as u64;
-        let caller = turn(&self.callers, due.number);
-        // Each caller has each of them in turn.
-        let review = turn(&self.reviews, due.number / callers.max(1)).and_then(|review| review.again().ok());
+        let caller = in_turn(&self.callers, due.number);
+        // Each caller sends each review in turn.
+        let review =
+            in_turn(&self.reviews, due.number / callers.max(1)).and_then(|review| review.again().ok());
         let (Some(caller), Some(review)) = (caller, review) else { return };
         let answer = match late > self.hook.budget() {
             true => None,
             false => Some(caller.call(&review, &self.hook).await),
         };
         let took = due.at.elapsed();
-        let (outcome, failure) = self.weigh(&review, answer);
+        let (outcome, failure) = self.evaluate(&review, answer);
         let is_denied = matches!(outcome, Outcome::Denied(_));
         let words = match &outcome {
             Outcome::Failed(failed) => Some(failed.message.clone()),
@@ -103,8 +109,8 @@ impl Tally {
         report.took = report.took.max(self.began.elapsed());
     }
 
-    /// What kube-apiserver makes of it, and how it failed where it did.
-    fn weigh(
+    /// The outcome at kube-apiserver, and the kind of failure if it is one.
+    fn evaluate(
         &self,
         review: &Review,
         answer: Option<Result<Answer, CallError>>,
@@ -125,11 +131,11 @@ impl Tally {
     }
 }
 
-fn turn<T>(all: &[T], number: u64) -> Option<&T> {
+fn in_turn<T>(all: &[T], number: u64) -> Option<&T> {
     all.get(usize::try_from(number % all.len().max(1) as u64).unwrap_or_default())
 }
 
-/// Connections opened and requests sent again, of all.
-fn spent(callers: &[Arc<Caller>]) -> (u64, u64) {
+/// The connections opened and requests retried of all callers.
+fn totals(callers: &[Arc<Caller>]) -> (u64, u64) {
     (callers.iter().map(|caller| caller.opened()).sum(), callers.iter().map(|caller| caller.retried()).sum())
 }

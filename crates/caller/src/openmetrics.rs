@@ -1,18 +1,18 @@
-//! What a scraper makes of metrics: a strict reader of OpenMetrics text.
+//! A strict reader of OpenMetrics text, for tests of metrics.
 
 mod line;
 mod rules;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use line::Line;
+use self::line::Line;
 
-/// Metrics as they were served, read as
-/// [OpenMetrics 1.0](https://github.com/prometheus/OpenMetrics/blob/v1.0.0/specification/OpenMetrics.md) says; what Prometheus
-/// forgives is refused here.
+/// A page of metrics, read by
+/// [OpenMetrics 1.0](https://github.com/prometheus/OpenMetrics/blob/v1.0.0/specification/OpenMetrics.md). Deviations that Prometheus
+/// tolerates are errors here.
 ///
 /// ```
-/// use vestibule_caller::Exposition;
+/// use vestibule_caller::openmetrics::Exposition;
 ///
 /// let read = Exposition::read("# TYPE calls counter\n# HELP calls Calls.\ncalls_total{by=\"me\"} 2\n# EOF\n")?;
 /// assert_eq!(read.value("calls_total", &[("by", "me")]), Some(2.0));
@@ -24,26 +24,26 @@ pub struct Exposition {
     families: Vec<Family>,
 }
 
-/// One metric family: everything under one name.
+/// One metric family.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Family {
-    /// Its name, with the unit and without the endings of samples.
+    /// Its name, with the unit and without the suffixes of samples.
     pub name: String,
     /// `counter`, `gauge`, `histogram` or `info`.
     pub kind: String,
     /// Its unit, if it has one.
     pub unit: Option<String>,
-    /// What people are told of it.
+    /// Its help text.
     pub help: String,
-    /// Its samples in the order in which they were served.
-    pub samples: Vec<Measured>,
+    /// Its samples in their order on the page.
+    pub samples: Vec<Sample>,
 }
 
 /// One sample.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
-pub struct Measured {
+pub struct Sample {
     /// Its whole name: `calls_total`.
     pub name: String,
     /// Its labels.
@@ -53,10 +53,10 @@ pub struct Measured {
 }
 
 impl Exposition {
-    /// Reads what was served.
+    /// Reads a page.
     ///
     /// # Errors
-    /// The first thing that is not as OpenMetrics has it, with its line.
+    /// The first line that breaks the specification, and why.
     pub fn read(text: &str) -> Result<Self, String> {
         let body = text.strip_suffix("# EOF\n").ok_or("it does not end with `# EOF` and a line break")?;
         if !(body.is_empty() || body.ends_with('\n')) {
@@ -82,7 +82,7 @@ impl Exposition {
         }
         let read = Self { families };
         read.families.iter().try_for_each(rules::check)?;
-        rules::apart(&read.families)?;
+        rules::check_distinct_names(&read.families)?;
         Ok(read)
     }
 
@@ -96,7 +96,7 @@ impl Exposition {
         self.families.iter().find(|family| family.name == name)
     }
 
-    /// How many series a scraper keeps of it.
+    /// The number of series that a scraper keeps of the page.
     pub fn series(&self) -> usize {
         self.families.iter().map(|family| family.samples.len()).sum()
     }
@@ -104,7 +104,7 @@ impl Exposition {
     /// The value of the sample with this name and exactly these labels.
     pub fn value(&self, name: &str, labels: &[(&str, &str)]) -> Option<f64> {
         let mut samples = self.families.iter().flat_map(|family| &family.samples);
-        let is_it = |sample: &&Measured| {
+        let is_it = |sample: &&Sample| {
             sample.name == name
                 && sample.labels.len() == labels.len()
                 && labels.iter().all(|(label, value)| sample.labels.get(*label).is_some_and(|it| it == value))

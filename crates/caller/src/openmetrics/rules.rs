@@ -1,10 +1,10 @@
-//! What must hold of a family, and of all of them.
+//! The rules for one family, and for all families of a page.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Family, Measured};
+use super::{Family, Sample};
 
-/// The samples of a family of this kind, by their endings.
+/// The suffixes of the samples of a family of this kind.
 fn endings(kind: &str) -> Option<&'static [&'static str]> {
     match kind {
         "counter" => Some(&["_total"]),
@@ -48,8 +48,8 @@ pub(super) fn check(family: &Family) -> Result<(), String> {
     if kind == "histogram" { histogram(samples).map_err(of) } else { Ok(()) }
 }
 
-/// Two families must not have a sample of one name.
-pub(super) fn apart(families: &[Family]) -> Result<(), String> {
+/// Two families must not have samples of one name.
+pub(super) fn check_distinct_names(families: &[Family]) -> Result<(), String> {
     let mut taken = BTreeMap::new();
     for family in families {
         let names = endings(&family.kind).unwrap_or_default();
@@ -62,9 +62,9 @@ pub(super) fn apart(families: &[Family]) -> Result<(), String> {
     Ok(())
 }
 
-/// Buckets rise in their bounds and do not fall in their counts, the last one holds all, and sum and count are there.
-fn histogram(samples: &[Measured]) -> Result<(), String> {
-    let mut of: BTreeMap<BTreeMap<&str, &str>, Vec<&Measured>> = BTreeMap::new();
+/// The bounds of buckets rise, their counts do not fall, the last bucket has all values, and sum and count exist.
+fn histogram(samples: &[Sample]) -> Result<(), String> {
+    let mut of: BTreeMap<BTreeMap<&str, &str>, Vec<&Sample>> = BTreeMap::new();
     for sample in samples {
         let labels = sample.labels.iter().filter(|(label, _)| *label != "le");
         let labels = labels.map(|(label, value)| (&**label, &**value)).collect();

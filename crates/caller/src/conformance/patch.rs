@@ -1,23 +1,23 @@
-//! Applies an answer's patch.
+//! Applies the patch of an answer.
 
-mod library;
+mod go_json_patch;
 
 use serde_json::Value;
 
 use super::body::type_name;
 use super::json;
 use super::response::Response;
-use crate::Hook;
+use crate::hook::Hook;
 use crate::outcome::Failed;
 
-/// The object after a patch, and the patch. No `Debug`: both are somebody's object.
+/// The object after a patch, and the patch. It has no `Debug`, since both hold values of objects.
 pub(super) struct Patched {
     pub(super) object: Value,
     pub(super) patch: Value,
     pub(super) leniency: Option<String>,
 }
 
-/// Applies the patch; `None` where there is nothing to apply.
+/// Applies the patch; [`None`] if there is none or it is empty.
 pub(super) fn apply(
     response: &Response,
     object: Option<&Value>,
@@ -49,7 +49,7 @@ pub(super) fn apply(
     if patch_type != "JSONPatch" {
         return Err(calling(&format!("unsupported patch type {patch_type:?}")));
     }
-    let patched = library::apply(steps, object).map_err(|why| internal(&why))?;
+    let patched = go_json_patch::apply(steps, object).map_err(|why| internal(&why))?;
     check_type(object, &patched).map_err(internal)?;
     let leniency = beyond_rfc_6902(&patch, object, &patched);
     Ok(Some(Patched { object: patched, patch, leniency }))
@@ -59,7 +59,7 @@ fn mismatch(value: &Value, wanted: &str) -> String {
     format!("json: cannot unmarshal {} into Go value of type {wanted}", type_name(value))
 }
 
-/// What another library, that keeps to the standard, says against the patch.
+/// Why a strict implementation of RFC 6902 refuses the patch, or a note that its result differs.
 fn beyond_rfc_6902(patch: &Value, object: &Value, patched: &Value) -> Option<String> {
     let strict: json_patch::Patch = match serde_json::from_value(patch.clone()) {
         Ok(strict) => strict,
@@ -73,7 +73,7 @@ fn beyond_rfc_6902(patch: &Value, object: &Value, patched: &Value) -> Option<Str
     }
 }
 
-/// kube-apiserver decodes the result into the type it sent.
+/// kube-apiserver decodes the result into the type that it sent.
 fn check_type(object: &Value, patched: &Value) -> Result<(), &'static str> {
     if !patched.is_object() {
         return Err("the patched object does not decode: it is no JSON object");

@@ -1,10 +1,10 @@
-//! One line of it.
+//! One line of a page.
 
 use std::collections::BTreeMap;
 
-use super::Measured;
+use super::Sample;
 
-/// A line, taken apart.
+/// A parsed line.
 pub(super) enum Line<'t> {
     /// `# TYPE`, `# HELP` or `# UNIT` of a family.
     About {
@@ -12,7 +12,7 @@ pub(super) enum Line<'t> {
         name: &'t str,
         text: &'t str,
     },
-    Sample(Measured),
+    Sample(Sample),
 }
 
 impl<'t> Line<'t> {
@@ -30,7 +30,7 @@ impl<'t> Line<'t> {
     }
 }
 
-fn sample(line: &str) -> Result<Measured, String> {
+fn sample(line: &str) -> Result<Sample, String> {
     let end = line.find(['{', ' ']).ok_or("a sample has a value")?;
     let (name, rest) = line.split_at(end);
     if !is_name(name, true) {
@@ -41,10 +41,10 @@ fn sample(line: &str) -> Result<Measured, String> {
         None => (BTreeMap::new(), rest),
     };
     let value = value.strip_prefix(' ').ok_or("before the value stands one space")?;
-    Ok(Measured { name: name.to_owned(), labels, value: number(value)? })
+    Ok(Sample { name: name.to_owned(), labels, value: number(value)? })
 }
 
-/// Up to the closing brace, and what follows it.
+/// The labels up to the closing brace, and the rest of the line.
 fn labels(mut text: &str) -> Result<(BTreeMap<String, String>, &str), String> {
     let mut labels = BTreeMap::new();
     if let Some(rest) = text.strip_prefix('}') {

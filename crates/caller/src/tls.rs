@@ -1,4 +1,4 @@
-//! TLS as Go's client speaks it to a webhook.
+//! TLS with the settings of kube-apiserver's client.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use rustls_pki_types::CertificateDer;
 use rustls_pki_types::pem::PemObject as _;
 use tokio_rustls::TlsConnector;
 
-use super::SetupError;
+use crate::setup_error::SetupError;
 
 pub(crate) fn connector(ca_bundle: &[u8]) -> Result<TlsConnector, SetupError> {
     let provider = Arc::new(aws_lc_rs::default_provider());

@@ -1,47 +1,45 @@
-//! JSON Patch as kube-apiserver's library does it (gopkg.in/evanphx/json-patch.v4): by RFC 6902 where that counts, and
-//! more lenient than it where an operation could also be refused.
+//! JSON Patch as kube-apiserver's library applies it (gopkg.in/evanphx/json-patch.v4), which accepts more than RFC 6902.
 //!
-//! A `replace` of a missing member adds it; an index may be negative or padded with zeros; `~2` stands for itself; a
-//! missing member and `null` are the same to a `test`; an absent `value` is `null`. Only a `replace` can be of the whole
-//! document.
+//! A `replace` of a missing member adds it; an index may be negative or padded with zeros; `~2` is read as it is written; a `test`
+//! takes a missing member as `null`; an absent `value` is `null`. Only `replace` accepts the whole document as its path.
 
 use serde_json::{Map, Value};
 
 use super::super::body::type_name;
 use super::super::json::MAX_DEPTH;
 
-/// The most that `copy` operations may add to a document, in bytes of JSON: kube-apiserver sets it.
+/// The most bytes of JSON that `copy` operations may add to a document, as kube-apiserver configures it.
 const COPY_LIMIT: usize = 3 << 20;
 
-/// Applies the steps of a patch; where one does not apply, says so in the library's own words.
-pub(super) fn apply(steps: &[Value], document: &Value) -> Result<Value, String> {
+/// Applies the operations of a patch; the error is the library's text.
+pub(super) fn apply(operations: &[Value], document: &Value) -> Result<Value, String> {
     let mut document = document.clone();
     let mut copied = 0;
-    for step in steps {
-        let step = Step(step.as_object());
-        match step.member("op").and_then(Value::as_str).unwrap_or("unknown") {
-            "add" => step.add(&mut document)?,
-            "remove" => step.remove(&mut document)?,
-            "replace" => step.replace(&mut document)?,
-            "move" => step.relocate(&mut document)?,
-            "copy" => step.copy(&mut document, &mut copied)?,
-            "test" => step.test(&mut document)?,
+    for operation in operations {
+        let operation = Operation(operation.as_object());
+        match operation.member("op").and_then(Value::as_str).unwrap_or("unknown") {
+            "add" => operation.add(&mut document)?,
+            "remove" => operation.remove(&mut document)?,
+            "replace" => operation.replace(&mut document)?,
+            "move" => operation.move_value(&mut document)?,
+            "copy" => operation.copy(&mut document, &mut copied)?,
+            "test" => operation.test(&mut document)?,
             other => return Err(format!("Unexpected kind: {other}")),
         }
     }
     Ok(document)
 }
 
-/// One operation; `None` where `null` stands in its place.
-struct Step<'s>(Option<&'s Map<String, Value>>);
+/// One operation; [`None`] for `null`.
+struct Operation<'s>(Option<&'s Map<String, Value>>);
 
-impl Step<'_> {
+impl Operation<'_> {
     fn add(&self, document: &mut Value) -> Result<(), String> {
         let path = self.path().map_err(|_| "add operation failed to decode path: missing value")?;
         let (parent, key) = find(document, path).ok_or_else(|| {
             format!("add operation does not apply: doc is missing path: {path:?}: missing value")
         })?;
-        let value = shallow(path, self.value())?;
+        let value = check_depth(path, self.value())?;
         insert(parent, key, value).map_err(|why| format!("error in add for path: '{path}': {why}"))
     }
 
@@ -56,10 +54,10 @@ impl Step<'_> {
 
     fn replace(&self, document: &mut Value) -> Result<(), String> {
         let path = self.path().map_err(|why| format!("replace operation failed to decode path: {why}"))?;
-        let value = shallow(path, self.value())?;
+        let value = check_depth(path, self.value())?;
         if path.is_empty() {
             if !matches!(value, Value::Object(_) | Value::Array(_)) {
-                // The end is what Go prints for an error that is none.
+                // Go prints a nil error like this.
                 return Err("replace operation value must be object or array: %!w(<nil>)".to_owned());
             }
             *document = value;
@@ -75,8 +73,7 @@ impl Step<'_> {
         Ok(())
     }
 
-    /// `move`
-    fn relocate(&self, document: &mut Value) -> Result<(), String> {
+    fn move_value(&self, document: &mut Value) -> Result<(), String> {
         let from = self.from().map_err(|why| format!("move operation failed to decode from: {why}"))?;
         let (parent, key) = find(document, from).ok_or_else(|| {
             format!("move operation does not apply: doc is missing from path: {from}: missing value")
@@ -86,7 +83,7 @@ impl Step<'_> {
         let (parent, key) = find(document, path).ok_or_else(|| {
             format!("move operation does not apply: doc is missing destination path: {path}: missing value")
         })?;
-        let value = shallow(path, value)?;
+        let value = check_depth(path, value)?;
         insert(parent, key, value).map_err(|why| format!("error in move for path: '{path}': {why}"))
     }
 
@@ -107,7 +104,7 @@ impl Step<'_> {
                 "Unable to complete the copy, the accumulated size increase of copy is {copied}, exceeding the limit {COPY_LIMIT}"
             ));
         }
-        let value = shallow(path, value)?;
+        let value = check_depth(path, value)?;
         insert(parent, key, value).map_err(|why| format!("error while adding value during copy: {why}"))
     }
 
@@ -142,8 +139,8 @@ impl Step<'_> {
     }
 }
 
-/// `value`, unless it would nest too deeply at `path`.
-fn shallow(path: &str, value: Value) -> Result<Value, String> {
+/// Returns `value`, if it does not nest too deeply at `path`.
+fn check_depth(path: &str, value: Value) -> Result<Value, String> {
     let above = path.matches('/').count();
     let mut deepest = 0;
     let mut open = vec![(&value, above)];
@@ -166,7 +163,7 @@ fn text(value: &Value) -> Result<&str, String> {
     value.as_str().ok_or_else(mismatch)
 }
 
-/// What holds the last token of a path, and the token. Whatever is before the first `/` is not looked at.
+/// The container at a path without its last token, and that token. Text before the first `/` is ignored.
 fn find<'d>(document: &'d mut Value, path: &str) -> Option<(&'d mut Value, String)> {
     let (_, tokens) = path.split_once('/')?;
     let mut tokens: Vec<String> = tokens.split('/').map(unescape).collect();
@@ -178,7 +175,7 @@ fn find<'d>(document: &'d mut Value, path: &str) -> Option<(&'d mut Value, Strin
     (parent.is_object() || parent.is_array()).then_some((parent, last))
 }
 
-/// From left to right, so that `~01` is `~1`.
+/// Replaces escapes from left to right, so that `~01` is `~1`.
 fn unescape(token: &str) -> String {
     let mut text = String::new();
     let mut rest = token;
@@ -198,7 +195,7 @@ fn unescape(token: &str) -> String {
     text + rest
 }
 
-/// `None` for a missing member.
+/// The member or item; [`None`] for a missing member.
 fn get<'d>(parent: &'d mut Value, key: &str) -> Result<Option<&'d mut Value>, String> {
     match parent {
         Value::Object(members) => Ok(members.get_mut(key)),
@@ -233,7 +230,7 @@ fn take(parent: &mut Value, key: &str) -> Result<Value, String> {
     }
 }
 
-/// A place among `length`; a negative one counts from the end.
+/// An index below `length`; a negative one counts from the end.
 fn index(key: &str, length: usize) -> Result<usize, String> {
     let given: i64 = key.parse().map_err(|_| format!("strconv.Atoi: parsing {key:?}: invalid syntax"))?;
     let distance = usize::try_from(given.unsigned_abs()).unwrap_or(usize::MAX);

@@ -1,16 +1,17 @@
-//! The rules an answer must keep to be believed.
+//! The checks of kube-apiserver that a response must pass.
 
 use serde_json::Value;
 
 use super::Response;
-use crate::judge::body::text;
-use crate::{HookKind, Review, ReviewVersion};
+use crate::conformance::body::text;
+use crate::hook::HookKind;
+use crate::review::{Review, ReviewVersion};
 
-/// The one `patchType` there is.
+/// The only `patchType`.
 const JSON_PATCH: &str = "JSONPatch";
 
-/// Checks a response against the review it answers; the error is what kube-apiserver says.
-pub(in crate::judge) fn verify(
+/// Checks a response against its review; the error is kube-apiserver's text.
+pub(in crate::conformance) fn verify(
     body: &Value,
     response: Option<Response>,
     review: &Review,
@@ -19,7 +20,7 @@ pub(in crate::judge) fn verify(
     let response = response.ok_or("webhook response was absent")?;
     match review.version() {
         ReviewVersion::V1 => verify_v1(body, response, review, kind),
-        ReviewVersion::V1Beta1 => Ok(forgive_v1beta1(response, kind)),
+        ReviewVersion::V1Beta1 => Ok(accept_v1beta1(response, kind)),
     }
 }
 
@@ -49,7 +50,7 @@ fn verify_v1(body: &Value, response: Response, review: &Review, kind: HookKind) 
     Ok(response)
 }
 
-/// Patch and patch type come together or not at all. Which type it is matters only once the patch is used.
+/// A patch needs a type and a type needs a patch. The type itself is checked when the patch is applied.
 fn verify_patch(response: &Response) -> Result<(), String> {
     match (response.patch.is_empty(), response.patch_type.as_deref()) {
         (true, None) => Ok(()),
@@ -60,8 +61,8 @@ fn verify_patch(response: &Response) -> Result<(), String> {
     }
 }
 
-/// v1beta1 never checked uid or type; a patch is taken for a JSON Patch, and a validating hook's is not looked at.
-fn forgive_v1beta1(response: Response, kind: HookKind) -> Response {
+/// In v1beta1, uid and type are not checked; a patch counts as a JSON Patch, and a validating hook's is ignored.
+fn accept_v1beta1(response: Response, kind: HookKind) -> Response {
     let patch = if kind == HookKind::Mutating { response.patch } else { Vec::new() };
     Response { patch, patch_type: Some(JSON_PATCH.to_owned()), ..response }
 }

@@ -1,4 +1,4 @@
-//! Why there is no caller, or no answer.
+//! Why a call got no answer.
 
 use std::error::Error;
 use std::io;
@@ -10,67 +10,51 @@ use rustls::CertificateError::{
 };
 use thiserror::Error;
 
-use crate::outcome::Failed;
-use crate::{Hook, Outcome};
+use crate::hook::Hook;
+use crate::outcome::{Failed, Outcome};
 
-/// Why there is no caller.
-#[derive(Debug, Error)]
-#[non_exhaustive]
-pub enum SetupError {
-    /// kube-apiserver's words for it: `unable to load root certificates: unable to parse bytes as PEM block`.
-    #[error("the CA bundle holds no certificate, or a broken one; give one or more PEM certificates")]
-    Bundle,
-    /// Neither a DNS name nor an IP address.
-    #[error("{name:?} is no DNS name or IP address; a Service's is NAME.NAMESPACE.svc")]
-    ServerName {
-        /// What was given.
-        name: String,
-    },
-    /// The TLS library refused its own defaults.
-    #[error("TLS cannot be set up: {0}")]
-    Tls(#[source] Box<dyn Error + Send + Sync>),
-}
-
-/// Why there is no answer.
+/// Why a call got no answer.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum CallError {
-    /// Nobody took the connection.
+    /// The connection was not accepted.
     #[error("no connection to {address} for {url}: {source}; is the webhook listening there?")]
     Connect {
-        /// What was called.
+        /// The URL of the call.
         url: String,
-        /// Where it was expected.
+        /// The address of the server.
         address: SocketAddr,
-        /// What the system says.
+        /// The error of the operating system.
         source: io::Error,
     },
     /// The TLS handshake failed, most often because of the certificate.
     #[error("TLS handshake for {url} failed: {source}; compare the server's certificate with the CA bundle")]
     Tls {
-        /// What was called.
+        /// The URL of the call.
         url: String,
-        /// What the TLS library says.
+        /// The error of the TLS library.
         source: io::Error,
     },
     /// The connection ended before the answer did.
     #[error("the connection broke before {url} had answered: {source}")]
     Broken {
-        /// What was called.
+        /// The URL of the call.
         url: String,
-        /// What the HTTP library says.
+        /// The error of the HTTP library.
         source: Box<dyn Error + Send + Sync>,
     },
     /// No answer in time, retries included.
-    #[error("{url} did not answer in time; raise the timeout or look at the webhook's own duration metric")]
+    #[error(
+        "timeout: {url} did not answer in time; raise the timeout or look at the webhook's own duration metric"
+    )]
     Deadline {
-        /// What was called.
+        /// The URL of the call.
         url: String,
     },
 }
 
 impl CallError {
-    /// What kube-apiserver makes of it: a failure that the failure policy decides about.
+    /// The outcome at kube-apiserver: a failure about which the failure policy decides.
     pub fn outcome(&self, hook: &Hook) -> Outcome {
         let (url, why) = match self {
             Self::Connect { url, address, source } => {
@@ -83,7 +67,7 @@ impl CallError {
         Outcome::Failed(Failed::calling(hook, &format!("failed to call webhook: Post {url:?}: {why}")))
     }
 
-    /// What would be made of a call that was never sent.
+    /// The outcome of a call that was never sent.
     pub(crate) fn unsent(hook: &Hook) -> Outcome {
         Outcome::Failed(Failed::calling(hook, "this client had no place for the call in time"))
     }
@@ -102,14 +86,14 @@ fn go_words(error: &io::Error) -> String {
     }
 }
 
-/// Go's words for what it finds wrong with a certificate.
+/// Go's text for a failed handshake.
 fn handshake(error: &io::Error) -> String {
     let Some(tls) = error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>()) else {
         return go_words(error);
     };
     let rustls::Error::InvalidCertificate(certificate) = tls else { return format!("tls: {tls}") };
     let why = match certificate {
-        // A certificate in the bundle with the issuer's name and another key is a bad signature here, not there.
+        // For a CA with the issuer's name and another key, rustls says bad signature and Go unknown authority.
         UnknownIssuer | BadSignature => "certificate signed by unknown authority".to_owned(),
         Expired | ExpiredContext { .. } | NotValidYet | NotValidYetContext { .. } => {
             "certificate has expired or is not yet valid".to_owned()
@@ -123,7 +107,7 @@ fn handshake(error: &io::Error) -> String {
     format!("tls: failed to verify certificate: x509: {why}")
 }
 
-/// `DnsName("a.b")` is how the TLS library writes a name; Go writes `a.b`.
+/// rustls writes a name as `DnsName("a.b")`, Go as `a.b`.
 fn names(presented: &[String]) -> String {
     let bare = |name: &String| name.split('"').nth(1).unwrap_or(name).to_owned();
     presented.iter().map(bare).collect::<Vec<_>>().join(", ")

@@ -1,6 +1,6 @@
-//! The members of a JSON object, read as Go's decoder reads a struct: an absent member and `null` are the zero value.
+//! The members of a JSON object, decoded as Go decodes a struct: an absent member and `null` are the zero value.
 //!
-//! Errors name the member and the type that stands there, not the value, as Go's do; but for a number that does not fit.
+//! As in Go, errors name the member and the type of its value, and the value only if it is a number that does not fit.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 
 use super::super::body::type_name;
 
-/// Go's `base64.StdEncoding`: padded, and lenient about the bits that padding leaves over.
+/// Go's `base64.StdEncoding`: padded, with any trailing bits.
 const BASE64: GeneralPurpose = GeneralPurpose::new(
     &STANDARD,
     GeneralPurposeConfig::new()
@@ -22,7 +22,7 @@ const BASE64: GeneralPurpose = GeneralPurpose::new(
 #[derive(Default)]
 pub(super) struct Fields<'a> {
     members: Option<&'a Map<String, Value>>,
-    /// Of Go.
+    /// The type in Go.
     type_name: &'static str,
     path: String,
 }
@@ -32,7 +32,7 @@ impl<'a> Fields<'a> {
         Self { members: value.as_object(), type_name: "AdmissionReview", path: String::new() }
     }
 
-    /// A struct of this type of Go, its package before it.
+    /// A member that is a struct of this Go type, written with its package.
     pub(super) fn object(&self, name: &str, type_name: &'static str) -> Result<Option<Self>, String> {
         self.read(name, type_name, Value::as_object)
             .map(|found| found.map(|members| self.inner(name, type_name, members)))
@@ -61,7 +61,7 @@ impl<'a> Fields<'a> {
         self.string_of(name, "string")
     }
 
-    /// A string that has a type of its own in Go.
+    /// A member that has a string type of its own in Go.
     pub(super) fn string_of(&self, name: &str, type_name: &str) -> Result<Option<String>, String> {
         self.read(name, type_name, Value::as_str).map(|found| found.map(str::to_owned))
     }
@@ -86,7 +86,7 @@ impl<'a> Fields<'a> {
         self.read(name, "int32", int32).map(Option::unwrap_or_default)
     }
 
-    /// Base64, or the array of numbers that some encoders make of bytes.
+    /// Base64, or an array of numbers, which Go accepts too.
     pub(super) fn bytes(&self, name: &str) -> Result<Vec<u8>, String> {
         match self.member(name) {
             None => Ok(Vec::new()),
@@ -135,7 +135,7 @@ impl<'a> Fields<'a> {
     fn mismatch(&self, name: &str, value: &Value, wanted: &str) -> String {
         let (within, path) = (self.type_name, self.path_of(name));
         let got = match value {
-            // A number that does not fit is named.
+            // Go names a number that does not fit.
             Value::Number(number) if ["int32", "uint8"].contains(&wanted) => format!("number {number}"),
             other => type_name(other).to_owned(),
         };
@@ -151,7 +151,7 @@ fn illegal_base64(error: &base64::DecodeError, length: usize) -> String {
     use base64::DecodeError::{InvalidByte, InvalidLastSymbol, InvalidLength, InvalidPadding};
     let at = match error {
         InvalidByte(at, _) | InvalidLastSymbol(at, _) => *at,
-        // The quantum that is not whole.
+        // The incomplete group of four.
         InvalidLength(_) | InvalidPadding => length - length % 4,
     };
     format!("illegal base64 data at input byte {at}")
