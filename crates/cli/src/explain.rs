@@ -45,11 +45,11 @@ pub(crate) struct Arguments {
     #[arg(long = "filename", short = 'f', value_name = "FILE", requires = "rules")]
     files: Vec<PathBuf>,
     /// A file of rules, a folder of them (*.yaml, *.yml, *.json), or `-` for stdin; ConfigMap manifests are read for the
-    /// rules in them. May be given several times. With `pod/NAME` those of the cluster unless given.
+    /// rules in them. May be given several times. With `pod/NAME` the default is the rules of the cluster.
     #[arg(long, env = "VESTIBULE_RULES", value_name = "PATH")]
     rules: Vec<PathBuf>,
-    /// Labels of the objects' namespaces, for rules that ask: `injection=enabled,...`. Those of Namespaces among the objects
-    /// are known.
+    /// Labels of the objects' namespaces, for rules that read them: `injection=enabled,...`. Labels of Namespaces among the
+    /// objects are known.
     #[arg(long, value_name = "K=V,...", value_parser = Labels::parse)]
     namespace_labels: Option<Labels>,
     /// The namespace of the pod, or of objects that name none [default: default; with `pod/NAME` the kubeconfig context's]
@@ -60,7 +60,7 @@ pub(crate) struct Arguments {
     /// With `pod/NAME`: the namespace of the ConfigMaps with rules, where several namespaces have some.
     #[arg(long, value_name = "NS", value_parser = namespace)]
     injector_namespace: Option<String>,
-    /// What to print.
+    /// The output format.
     #[arg(long, short, value_enum, default_value = "text", value_name = "FORMAT")]
     output: Format,
     /// When to colour. `auto` minds NO_COLOR and CLICOLOR_FORCE.

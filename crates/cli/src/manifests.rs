@@ -12,7 +12,7 @@ use vestibule_rules::{OWN_POD_LABEL, Rule, RuleSet};
 use crate::rules::{self, RulesPath};
 use crate::{Failure, files, say};
 
-/// Prints what registers the injector with an API server, as YAML.
+/// Prints the objects that register the injector with an API server, as YAML.
 #[derive(Args, Clone, Debug)]
 #[command(after_help = "Example:
   vestibule manifests --only registration --rules examples/rules/env-target.yaml \\

@@ -161,7 +161,7 @@ pub(crate) fn read<P: AsRef<Path>>(paths: &[P]) -> Result<Vec<RuleSource>, LoadE
                     sources.extend(texts.into_iter().map(|(name, text)| RuleSource::new(name, text)));
                 }
                 Err(error) => {
-                    sources.push(RuleSource { name, text: Err(format!("it cannot be read: {error}")) })
+                    sources.push(RuleSource { name, text: Err(format!("it cannot be read: {error}")) });
                 }
             }
         }

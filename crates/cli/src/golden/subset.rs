@@ -29,7 +29,7 @@ fn items(wanted: &[Value], found: &[Value], path: &str) -> Option<String> {
     let mut rest = found.iter();
     for (index, wanted) in wanted.iter().enumerate() {
         if !rest.any(|found| below(wanted, found, path).is_none()) {
-            // The item of the same name is what somebody will look at first.
+            // Report the difference to the item of the same name.
             let name = wanted.get("name").filter(|name| name.is_string());
             let near = name.and_then(|name| found.iter().find(|item| item.get("name") == Some(name)));
             let path =
