@@ -10,7 +10,7 @@ use std::process::ExitCode;
 use clap::{Args, ValueEnum};
 use vestibule::command::{CommandError, colour, kubeconfig_help, namespace};
 use vestibule_injector::{ClusterError, ClusterReader, LoadError, RulesInForce, RulesStatus};
-use vestibule_rules::{Explanation, NamespaceFacts, RuleSet, Verb};
+use vestibule_rules::{Explanation, RuleSet, Verb};
 
 use crate::evaluation::{Engine, Evaluation, Facts, Request};
 use crate::objects::{self, Object};
@@ -134,7 +134,7 @@ impl Arguments {
             let pod = cluster.pod(&namespace, name).await.map_err(failure)?;
             let facts = match &self.namespace_labels {
                 Some(_) => Facts::new(self.namespace_labels.as_ref(), std::iter::empty()),
-                None => Facts::everywhere(self.facts(&cluster, &namespace).await?),
+                None => Facts::everywhere(cluster.facts(&namespace).await.map_err(failure)?),
             };
             let rules = match self.rules.as_slice() {
                 [] => self.stored(&cluster).await?,
@@ -143,10 +143,6 @@ impl Arguments {
             let objects = objects::parse("the cluster", &pod).map_err(Failure::Findings)?;
             Ok(Case { rules, objects, facts, namespace })
         })
-    }
-
-    async fn facts(&self, cluster: &ClusterReader, namespace: &str) -> Result<NamespaceFacts, CommandError> {
-        cluster.facts(namespace).await.map_err(failure)
     }
 
     async fn stored(&self, cluster: &ClusterReader) -> Result<RuleSet, Failure> {

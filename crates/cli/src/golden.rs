@@ -114,10 +114,10 @@ fn suites(paths: &[PathBuf]) -> Result<Vec<Suite>, Failure> {
     }
 }
 
-fn read(file: &Path, text: &str, meant: bool) -> Result<Vec<Suite>, Vec<Diagnostic>> {
+fn read(file: &Path, text: &str, is_named: bool) -> Result<Vec<Suite>, Vec<Diagnostic>> {
     let documents = yaml::read(&file.display().to_string(), text)?;
     let (mut suites, mut findings) = (Vec::new(), Vec::new());
-    for document in documents.iter().filter(|document| meant || document.root().get("cases").is_some()) {
+    for document in documents.iter().filter(|document| is_named || document.root().get("cases").is_some()) {
         match case::read(document, file) {
             Ok(suite) => suites.push(suite),
             Err(found) => findings.extend(found),

@@ -118,12 +118,10 @@ fn refuse_unknown_namespaces<'o>(
     objects: impl Iterator<Item = &'o Object>,
     default_namespace: &'o str,
 ) -> Result<(), CommandError> {
-    if !rules.needs_namespace_facts() || facts.unknown(objects, default_namespace).is_none() {
-        return Ok(());
+    match StartError::of_rules(rules) {
+        Some(error) if facts.unknown(objects, default_namespace).is_some() => Err(CommandError::input(error)),
+        _ => Ok(()),
     }
-    let needing = rules.rules().iter().filter(|rule| rule.needs_namespace_facts());
-    let rules = needing.map(|rule| rule.name().to_owned()).collect();
-    Err(CommandError::input(StartError::NamespacesUnknown { rules }))
 }
 
 fn changed<'e>(evaluations: &'e [Evaluation<'_, Decision>]) -> Vec<render::Changed<'e>> {
