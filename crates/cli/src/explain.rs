@@ -10,7 +10,7 @@ use std::process::ExitCode;
 use clap::{Args, ValueEnum};
 use vestibule_command::{CommandError, colour, kubeconfig_help, namespace};
 use vestibule_injector::{ClusterError, ClusterReader, LoadError, RulesInForce, RulesStatus};
-use vestibule_rules::{Explanation, NamespaceFacts, RuleSet, Verb};
+use vestibule_rules::{Explanation, RuleSet, Verb};
 
 use crate::evaluation::{Engine, Evaluation, Facts, Request};
 use crate::objects::{self, Object};
@@ -45,11 +45,11 @@ pub(crate) struct Arguments {
     #[arg(long = "filename", short = 'f', value_name = "FILE", requires = "rules")]
     files: Vec<PathBuf>,
     /// A file of rules, a folder of them (*.yaml, *.yml, *.json), or `-` for stdin; ConfigMap manifests are read for the
-    /// rules in them. May be given several times. With `pod/NAME` those of the cluster unless given.
+    /// rules in them. May be given several times. With `pod/NAME` the default is the rules of the cluster.
     #[arg(long, env = "VESTIBULE_RULES", value_name = "PATH")]
     rules: Vec<PathBuf>,
-    /// Labels of the objects' namespaces, for rules that ask: `injection=enabled,...`. Those of Namespaces among the objects
-    /// are known.
+    /// Labels of the objects' namespaces, for rules that read them: `injection=enabled,...`. Labels of Namespaces among the
+    /// objects are known.
     #[arg(long, value_name = "K=V,...", value_parser = Labels::parse)]
     namespace_labels: Option<Labels>,
     /// The namespace of the pod, or of objects that name none [default: default; with `pod/NAME` the kubeconfig context's]
@@ -60,7 +60,7 @@ pub(crate) struct Arguments {
     /// With `pod/NAME`: the namespace of the ConfigMaps with rules, where several namespaces have some.
     #[arg(long, value_name = "NS", value_parser = namespace)]
     injector_namespace: Option<String>,
-    /// What to print.
+    /// The output format.
     #[arg(long, short, value_enum, default_value = "text", value_name = "FORMAT")]
     output: Format,
     /// When to colour. `auto` minds NO_COLOR and CLICOLOR_FORCE.
@@ -134,7 +134,7 @@ impl Arguments {
             let pod = cluster.pod(&namespace, name).await.map_err(failure)?;
             let facts = match &self.namespace_labels {
                 Some(_) => Facts::new(self.namespace_labels.as_ref(), std::iter::empty()),
-                None => Facts::everywhere(self.facts(&cluster, &namespace).await?),
+                None => Facts::everywhere(cluster.facts(&namespace).await.map_err(failure)?),
             };
             let rules = match self.rules.as_slice() {
                 [] => self.stored(&cluster).await?,
@@ -143,10 +143,6 @@ impl Arguments {
             let objects = objects::parse("the cluster", &pod).map_err(Failure::Findings)?;
             Ok(Case { rules, objects, facts, namespace })
         })
-    }
-
-    async fn facts(&self, cluster: &ClusterReader, namespace: &str) -> Result<NamespaceFacts, CommandError> {
-        cluster.facts(namespace).await.map_err(failure)
     }
 
     async fn stored(&self, cluster: &ClusterReader) -> Result<RuleSet, Failure> {

@@ -19,7 +19,7 @@ use crate::evaluation::Engine;
 use crate::{Failure, files, print, rules};
 use case::Suite;
 
-/// Runs golden cases: objects, and what the rules must make of them.
+/// Runs golden cases: objects and their expected results.
 ///
 /// A file of cases names its rules, relative to itself. `contains` is a part of the result: maps by key, lists as items that
 /// must be there in this order; `result` is all of it, inline or in a file, which `--update` writes. Every case is evaluated
@@ -48,10 +48,10 @@ pub(crate) struct Arguments {
     /// Files of cases, or folders of them.
     #[arg(value_name = "PATH", required = true)]
     paths: Vec<PathBuf>,
-    /// Writes what came out into the files that `result` names.
+    /// Writes the results into the files that `result` names.
     #[arg(long)]
     update: bool,
-    /// What to print.
+    /// The output format.
     #[arg(long, short, value_enum, default_value = "text", value_name = "FORMAT")]
     output: Format,
     /// When to colour. `auto` minds NO_COLOR and CLICOLOR_FORCE.
@@ -114,10 +114,10 @@ fn suites(paths: &[PathBuf]) -> Result<Vec<Suite>, Failure> {
     }
 }
 
-fn read(file: &Path, text: &str, meant: bool) -> Result<Vec<Suite>, Vec<Diagnostic>> {
+fn read(file: &Path, text: &str, is_named: bool) -> Result<Vec<Suite>, Vec<Diagnostic>> {
     let documents = yaml::read(&file.display().to_string(), text)?;
     let (mut suites, mut findings) = (Vec::new(), Vec::new());
-    for document in documents.iter().filter(|document| meant || document.root().get("cases").is_some()) {
+    for document in documents.iter().filter(|document| is_named || document.root().get("cases").is_some()) {
         match case::read(document, file) {
             Ok(suite) => suites.push(suite),
             Err(found) => findings.extend(found),

@@ -36,14 +36,14 @@ pub(crate) struct Arguments {
     files: Vec<PathBuf>,
     #[command(flatten)]
     rules: RulesPath,
-    /// Labels of the objects' namespaces, for rules that ask: `injection=enabled,...`. Those of Namespaces among the objects
-    /// are known.
+    /// Labels of the objects' namespaces, for rules that read them: `injection=enabled,...`. Labels of Namespaces among the
+    /// objects are known.
     #[arg(long, value_name = "K=V,...", value_parser = Labels::parse)]
     namespace_labels: Option<Labels>,
     /// The namespace of objects that name none.
     #[arg(long, short, default_value = "default", value_name = "NS", value_parser = namespace)]
     namespace: String,
-    /// What to print.
+    /// The output format.
     #[arg(long, short, value_enum, default_value = "yaml", value_name = "FORMAT")]
     output: Format,
     /// Ends with 1, and prints nothing, where no rule is for any of the objects.
@@ -51,10 +51,10 @@ pub(crate) struct Arguments {
     require: bool,
 }
 
-/// What to print.
+/// The output format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Format {
-    /// The files, with what was added in its place.
+    /// The files with the additions in place.
     Yaml,
     /// The document; several as a `v1` List of all their objects.
     Json,
@@ -118,12 +118,10 @@ fn refuse_unknown_namespaces<'o>(
     objects: impl Iterator<Item = &'o Object>,
     default_namespace: &'o str,
 ) -> Result<(), CommandError> {
-    if !rules.needs_namespace_facts() || facts.unknown(objects, default_namespace).is_none() {
-        return Ok(());
+    match StartError::of_rules(rules) {
+        Some(error) if facts.unknown(objects, default_namespace).is_some() => Err(CommandError::input(error)),
+        _ => Ok(()),
     }
-    let needing = rules.rules().iter().filter(|rule| rule.needs_namespace_facts());
-    let rules = needing.map(|rule| rule.name().to_owned()).collect();
-    Err(CommandError::input(StartError::NamespacesUnknown { rules }))
 }
 
 fn changed<'e>(evaluations: &'e [Evaluation<'_, Decision>]) -> Vec<render::Changed<'e>> {

@@ -26,7 +26,7 @@ pub(crate) struct Arguments {
     /// are read for the rules in them, at their lines.
     #[arg(value_name = "PATH", required = true)]
     paths: Vec<PathBuf>,
-    /// What to print.
+    /// The output format.
     #[arg(long, short, value_enum, default_value = "text", value_name = "FORMAT")]
     output: Format,
     /// The injector's own namespace, where it is known: some rules are for anywhere but there.

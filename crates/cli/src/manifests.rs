@@ -12,7 +12,7 @@ use vestibule_rules::{OWN_POD_LABEL, Rule, RuleSet};
 use crate::rules::{self, RulesPath};
 use crate::{Failure, files, say};
 
-/// Prints what registers the injector with an API server, as YAML.
+/// Prints the objects that register the injector with an API server, as YAML.
 #[derive(Args, Clone, Debug)]
 #[command(after_help = "Example:
   vestibule manifests --only registration --rules examples/rules/env-target.yaml \\
@@ -37,10 +37,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let rules = rules::load(paths)?;
     let texts = config_map_data(paths).map_err(rules::unusable)?;
     rules.warnings().iter().for_each(say);
-    let elsewhere = app(rules.clone())?;
-    let Some(namespace) = arguments.manifests.namespace(&elsewhere)? else {
+    let app_without_cluster = app(rules.clone())?;
+    let Some(namespace) = arguments.manifests.namespace(&app_without_cluster)? else {
         registration::entries(&rules).map_err(Failure::Findings)?;
-        return Ok(arguments.manifests.run(&elsewhere)?);
+        return Ok(arguments.manifests.run(&app_without_cluster)?);
     };
     // On a cluster the injector reads rules from ConfigMaps.
     let rules = rules.with_own_namespace(&namespace);

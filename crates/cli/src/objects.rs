@@ -251,13 +251,13 @@ fn object(
         let text = node?.get(key)?.as_text()?;
         (!text.is_empty()).then(|| text.to_owned())
     };
-    let silent =
+    let has_no_type =
         |node: &Node| node.as_map().is_some() && node.get("apiVersion").or(node.get("kind")).is_none();
-    let (api_version, kind, json) = match listed.filter(|_| silent(node)) {
+    let (api_version, kind, json) = match listed.filter(|_| has_no_type(node)) {
         Some(listed) => (listed.api_version.to_owned(), listed.kind.to_owned(), typed(&json, listed)),
         None => {
-            let said = text(Some(node), "apiVersion").zip(text(Some(node), "kind"));
-            let (api_version, kind) = said.ok_or((node.at(), NO_TYPE))?;
+            let found = text(Some(node), "apiVersion").zip(text(Some(node), "kind"));
+            let (api_version, kind) = found.ok_or((node.at(), NO_TYPE))?;
             (api_version, kind, json)
         }
     };

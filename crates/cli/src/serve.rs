@@ -21,10 +21,10 @@ use crate::{Failure, files};
 The first line of the log says where it listens, which names its certificate is for, and which hooks it serves.")]
 pub(crate) struct Arguments {
     /// A file of rules, or a folder of them (*.yaml, *.yml, *.json), followed as they change; may be given several times.
-    /// Unless given, the rules are those of the ConfigMaps labelled vestibule.dev/config=true in the own namespace.
+    /// Without it, rules come from the ConfigMaps labelled vestibule.dev/config=true in the own namespace.
     #[arg(long, env = "VESTIBULE_RULES", value_name = "PATH")]
     rules: Vec<PathBuf>,
-    /// Labels of every namespace, for rules that ask: `injection=enabled,...`. For laptops; no cluster is asked then.
+    /// Labels of every namespace, for rules that read them: `injection=enabled,...`. For laptops; no cluster is asked then.
     #[arg(long, value_name = "K=V,...", value_parser = Labels::parse)]
     namespace_labels: Option<Labels>,
     /// The threads to run on [default: one for each CPU that the process may use]

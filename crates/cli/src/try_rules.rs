@@ -33,7 +33,7 @@ const SAMPLE_LABELS: [(&str, &str); 2] = [("injection", "enabled"), ("sidecar-in
 
 /// Shows what the rules would do to objects: what changes, why, and that a second pass changes nothing.
 ///
-/// The whole injector in one process, over TLS on loopback; no cluster is asked and nothing is written. Without files and
+/// Server and caller run in one process, over TLS on loopback; no cluster is asked and nothing is written. Without files and
 /// rules it shows a sample.
 #[derive(Args, Clone, Debug)]
 #[command(after_help = "Examples:
@@ -42,20 +42,20 @@ const SAMPLE_LABELS: [(&str, &str); 2] = [("injection", "enabled"), ("sidecar-in
   cat deployment.yaml | vestibule try --rules examples/rules/env-target.yaml
   kubectl get pod NAME -o yaml | vestibule try - --rules rules/ --namespace-labels injection=enabled -o patch")]
 pub(crate) struct Arguments {
-    /// Files of pods, or of what holds a pod template; `-` is stdin, and so is what is piped in.
+    /// Files of pods or workloads; `-` is stdin. Without files, piped input is read.
     #[arg(value_name = "FILE")]
     files: Vec<PathBuf>,
     /// A file of rules, a folder of them (*.yaml, *.yml, *.json), or `-` for stdin; ConfigMap manifests are read for the
     /// rules in them. May be given several times; the samples unless given.
     #[arg(long, env = "VESTIBULE_RULES", value_name = "PATH")]
     rules: Vec<PathBuf>,
-    /// Labels of the objects' namespaces, for rules that ask: `injection=enabled,...`.
+    /// Labels of the objects' namespaces, for rules that read them: `injection=enabled,...`.
     #[arg(long, value_name = "K=V,...", value_parser = Labels::parse)]
     namespace_labels: Option<Labels>,
     /// The namespace of objects that name none.
     #[arg(long, short, default_value = "default", value_parser = namespace)]
     namespace: String,
-    /// What to print.
+    /// The output format.
     #[arg(long, short, value_enum, default_value = "diff", value_name = "FORMAT")]
     output: Format,
     /// When to colour. `auto` minds NO_COLOR and CLICOLOR_FORCE.
@@ -63,10 +63,10 @@ pub(crate) struct Arguments {
     color: colour::When,
 }
 
-/// What to print.
+/// The output format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
-    /// What changes, and why.
+    /// The changes and their reasons.
     Diff,
     /// The JSON Patch (RFC 6902); for several objects, a line `{object, patch}` each.
     Patch,

@@ -213,7 +213,7 @@ fn chain(error: &dyn std::error::Error) -> String {
     let causes = std::iter::successors(Some(error), |error| error.source());
     let mut words: Vec<String> = Vec::new();
     for cause in causes.map(ToString::to_string) {
-        if !words.iter().any(|said| said.contains(&cause)) {
+        if !words.iter().any(|known| known.contains(&cause)) {
             words.push(cause);
         }
     }

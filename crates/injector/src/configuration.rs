@@ -53,28 +53,23 @@ pub(crate) const LAST_GOOD: &str = "injector-last-good";
 #[derive(Clone)]
 pub struct Configuration {
     snapshots: watch::Receiver<Arc<Snapshot>>,
-    origin: Origin,
+    config_maps: Option<ConfigMaps>,
     knows_namespaces: Arc<AtomicBool>,
     /// The webhook entries for the rules in force.
     entries: Entries,
     _following: Option<Arc<AbortOnDrop>>,
 }
 
-/// Where the rules come from.
+/// The ConfigMaps that hold the rules.
 #[derive(Clone)]
-enum Origin {
-    Fixed,
-    Path,
-    ConfigMaps {
-        namespace: String,
-        /// [`None`] where no cluster is followed.
-        followed: Option<Followed>,
-    },
+struct ConfigMaps {
+    namespace: String,
+    /// [`None`] for rules that are only printed, without a cluster.
+    watched: Option<Watched>,
 }
 
-/// ConfigMaps that are watched.
 #[derive(Clone)]
-struct Followed {
+struct Watched {
     reloader: Arc<Reloader>,
     client: Client,
     watch: WatchState,
@@ -83,14 +78,13 @@ struct Followed {
 impl Configuration {
     /// Rules that never change.
     pub fn fixed(rules: RuleSet) -> Self {
-        Self::unchanging(rules, Origin::Fixed)
+        Self::unchanging(rules, None)
     }
 
     /// Rules as if they came from ConfigMaps of `namespace`, without a cluster: for manifests of an injector that reads them
     /// there.
     pub fn installed(rules: RuleSet, namespace: &str) -> Self {
-        let origin = Origin::ConfigMaps { namespace: namespace.to_owned(), followed: None };
-        Self::unchanging(rules, origin)
+        Self::unchanging(rules, Some(ConfigMaps { namespace: namespace.to_owned(), watched: None }))
     }
 
     /// The rules of a file or folder, which is read again when its content changes. Objects in `own_namespace` are left alone
@@ -120,7 +114,7 @@ impl Configuration {
             return Err(LoadError::Empty(paths.first().cloned().unwrap_or_default()));
         }
         let following = folder::follow(paths.to_vec(), reloader);
-        Ok(Self::following(following, snapshots, Origin::Path, knows_namespaces))
+        Ok(Self::following(following, snapshots, None, knows_namespaces))
     }
 
     /// The rules of the ConfigMaps in `namespace`, the injector's own, that are labelled [`CONFIG_LABEL`]`=true`, followed
@@ -137,11 +131,9 @@ impl Configuration {
         let watched = (Api::namespaced(watch_client, namespace), watch.clone());
         let following =
             config_maps::follow(watched, namespace.to_owned(), last_good, Arc::clone(&reloader), events);
-        let origin = Origin::ConfigMaps {
-            namespace: namespace.to_owned(),
-            followed: Some(Followed { reloader, client, watch }),
-        };
-        Self::following(following, snapshots, origin, knows_namespaces)
+        let watched = Some(Watched { reloader, client, watch });
+        let config_maps = ConfigMaps { namespace: namespace.to_owned(), watched };
+        Self::following(following, snapshots, Some(config_maps), knows_namespaces)
     }
 
     /// The snapshot in force. A call reads it once and is decided by that snapshot alone.
@@ -179,32 +171,26 @@ impl Configuration {
 
     /// The namespace whose ConfigMaps hold the rules, if they come from ConfigMaps.
     pub fn config_maps(&self) -> Option<&str> {
-        match &self.origin {
-            Origin::ConfigMaps { namespace, .. } => Some(namespace),
-            Origin::Fixed | Origin::Path => None,
-        }
+        self.config_maps.as_ref().map(|config_maps| &*config_maps.namespace)
     }
 
     /// The client of the cluster whose ConfigMaps are watched.
     pub(crate) fn client(&self) -> Option<Client> {
-        self.followed().map(|followed| followed.client.clone())
+        self.watched().map(|watched| watched.client.clone())
     }
 
     /// The state of the watch on the ConfigMaps.
     pub(crate) fn watch(&self) -> Option<WatchState> {
-        self.followed().map(|followed| followed.watch.clone())
+        self.watched().map(|watched| watched.watch.clone())
     }
 
     /// The reloader of the rules in ConfigMaps.
     pub(crate) fn reloader(&self) -> Option<Arc<Reloader>> {
-        self.followed().map(|followed| Arc::clone(&followed.reloader))
+        self.watched().map(|watched| Arc::clone(&watched.reloader))
     }
 
-    fn followed(&self) -> Option<&Followed> {
-        match &self.origin {
-            Origin::ConfigMaps { followed, .. } => followed.as_ref(),
-            Origin::Fixed | Origin::Path => None,
-        }
+    fn watched(&self) -> Option<&Watched> {
+        self.config_maps.as_ref()?.watched.as_ref()
     }
 
     /// Sets whether rules may read labels of namespaces.
@@ -217,18 +203,18 @@ impl Configuration {
         &self.entries
     }
 
-    fn unchanging(rules: RuleSet, origin: Origin) -> Self {
+    fn unchanging(rules: RuleSet, config_maps: Option<ConfigMaps>) -> Self {
         let snapshot = Arc::new(Snapshot::new(rules));
         let entries = registration::hook_entries();
         registration::publish(&snapshot, &entries);
         let (_, snapshots) = watch::channel(snapshot);
-        Self { snapshots, origin, knows_namespaces: Arc::default(), entries, _following: None }
+        Self { snapshots, config_maps, knows_namespaces: Arc::default(), entries, _following: None }
     }
 
     fn following(
         sources: impl Future<Output = ()> + Send + 'static,
         snapshots: watch::Receiver<Arc<Snapshot>>,
-        origin: Origin,
+        config_maps: Option<ConfigMaps>,
         knows_namespaces: Arc<AtomicBool>,
     ) -> Self {
         let entries = registration::hook_entries();
@@ -236,7 +222,7 @@ impl Configuration {
         let registering = registration::follow(snapshots.clone(), entries.clone());
         let tasks = AbortOnDrop::spawn(async move { tokio::join!(sources, registering) });
         let following = Some(Arc::new(tasks));
-        Self { snapshots, origin, knows_namespaces, entries, _following: following }
+        Self { snapshots, config_maps, knows_namespaces, entries, _following: following }
     }
 }
 

@@ -78,18 +78,12 @@ impl Namespaces {
 
     /// The client of the cluster that is watched.
     pub(crate) fn client(&self) -> Option<Client> {
-        match &self.0 {
-            NamespaceSource::Unknown | NamespaceSource::Fixed(_) => None,
-            NamespaceSource::Watched(watched) => Some(watched.client()),
-        }
+        self.as_watched().map(|watched| watched.client())
     }
 
     /// The state of the watch, if there is one.
     pub(crate) fn watch(&self) -> Option<WatchState> {
-        match &self.0 {
-            NamespaceSource::Unknown | NamespaceSource::Fixed(_) => None,
-            NamespaceSource::Watched(watched) => Some(watched.state()),
-        }
+        self.as_watched().map(|watched| watched.state())
     }
 
     pub(crate) fn are_known(&self) -> bool {
@@ -98,13 +92,8 @@ impl Namespaces {
 
     /// The readiness for [`App::ready_when`](vestibule::App::ready_when), if namespaces are watched.
     pub(crate) fn ready(&self) -> Option<impl Fn() -> bool + Send + Sync + 'static> {
-        match &self.0 {
-            NamespaceSource::Unknown | NamespaceSource::Fixed(_) => None,
-            NamespaceSource::Watched(watched) => {
-                let watched = Arc::clone(watched);
-                Some(move || watched.is_ready())
-            }
-        }
+        let watched = Arc::clone(self.as_watched()?);
+        Some(move || watched.is_ready())
     }
 
     /// Labels and annotations of `namespace`. A namespace that the watch has not reported yet is read from the API server,
@@ -118,6 +107,13 @@ impl Namespaces {
             NamespaceSource::Unknown => Ok(None),
             NamespaceSource::Fixed(facts) => Ok(Some(Arc::clone(facts))),
             NamespaceSource::Watched(watched) => Ok(watched.facts(namespace, until).await?.map(Arc::new)),
+        }
+    }
+
+    fn as_watched(&self) -> Option<&Arc<Watched>> {
+        match &self.0 {
+            NamespaceSource::Watched(watched) => Some(watched),
+            NamespaceSource::Unknown | NamespaceSource::Fixed(_) => None,
         }
     }
 }

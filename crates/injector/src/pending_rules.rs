@@ -18,11 +18,11 @@ const HASH_LENGTH: usize = 12;
 /// The hashes that calls waited for since the rules in force changed last. A hash is read from the object, which may be a
 /// copy of an old one: a call waits at most two seconds for a hash, and later calls do not wait for that hash again.
 #[derive(Default)]
-pub(crate) struct PendingRules(Mutex<SnapshotState>);
+pub(crate) struct PendingRules(Mutex<Waits>);
 
 #[derive(Default)]
-struct SnapshotState {
-    /// The sequence number of the newest snapshot that a call was decided by.
+struct Waits {
+    /// The sequence number of the newest rules that a call started with.
     newest: u64,
     /// Each hash with the start of its wait, the oldest first.
     hashes: VecDeque<(String, Instant)>,
@@ -30,8 +30,8 @@ struct SnapshotState {
 
 impl PendingRules {
     /// The instant until which a call waits for the rules of `hash`; [`None`] if the call does not wait. `in_force` is the
-    /// snapshot that the call started with. Only a newer snapshot than all before clears the hashes: a call that started
-    /// before a reload must not restart the waits of the calls after it.
+    /// snapshot that the call started with. Only newer rules than all before clear the hashes: a call that started before
+    /// a reload must not restart the waits of the calls after it.
     pub(crate) fn wait_until(&self, hash: &str, in_force: &Snapshot) -> Option<Instant> {
         if hash.len() != HASH_LENGTH || !hash.bytes().all(|byte| byte.is_ascii_hexdigit()) {
             return None;
@@ -39,7 +39,7 @@ impl PendingRules {
         let now = Instant::now();
         let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if in_force.sequence() > state.newest {
-            *state = SnapshotState { newest: in_force.sequence(), hashes: VecDeque::new() };
+            *state = Waits { newest: in_force.sequence(), hashes: VecDeque::new() };
         }
         if let Some((_, since)) = state.hashes.iter().find(|(known, _)| known == hash) {
             return Some(*since + MAX_WAIT).filter(|end| *end > now);
@@ -58,10 +58,11 @@ mod tests {
 
     const HASH: &str = "0123456789ab";
 
-    /// Two snapshots, the second of which replaced the first.
+    /// Two snapshots with different rules, the second of which replaced the first.
     fn snapshots() -> [Snapshot; 2] {
+        let rules = "{apiVersion: vestibule.dev/v1alpha1, kind: Injection, metadata: {name: a}, spec: {optIn: pod, pod: {labels: {a: b}}}}";
         let first = Snapshot::new(vestibule_rules::RuleSet::default());
-        let second = first.clone().after(&first);
+        let second = Snapshot::new(crate::compile([("rules.yaml", rules)]).unwrap()).after(&first);
         [first, second]
     }
 
@@ -77,6 +78,14 @@ mod tests {
         for no_hash in ["", "0123", "no hash at a", "0123456789abc"] {
             assert_eq!(pending.wait_until(no_hash, &second), None, "{no_hash}");
         }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_reload_that_changes_no_rules_does_not_restart_a_wait() {
+        let ([first, _], pending) = (snapshots(), PendingRules::default());
+        assert!(pending.wait_until(HASH, &first).is_some());
+        tokio::time::advance(MAX_WAIT).await;
+        assert_eq!(pending.wait_until(HASH, &first.clone().after(&first)), None);
     }
 
     #[tokio::test(start_paused = true)]

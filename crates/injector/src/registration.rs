@@ -4,6 +4,7 @@
 //! label or annotation, so that these pass while the injector is down, and objects that a required rule would only refuse or
 //! warn about where its namespace does not want it (ADR 0037).
 
+mod cel;
 mod condition;
 mod exemption;
 mod refusal;

@@ -19,7 +19,7 @@ use crate::files::{first_subfolder, printable_path, yaml_files};
 #[non_exhaustive]
 pub enum LoadError {
     /// A file or folder cannot be read.
-    #[error("cannot read {}: {}", printable_path(path), words(source))]
+    #[error("cannot read {}: {}", printable_path(path), io_message(source))]
     File {
         /// The file or folder.
         path: PathBuf,
@@ -33,12 +33,12 @@ pub enum LoadError {
     #[error("{0}")]
     Unusable(String),
     /// Documents are wrong: all findings, with warnings.
-    #[error("{}", listed(.0))]
+    #[error("{}", joined(.0))]
     Rules(Vec<Diagnostic>),
 }
 
 /// The operating system's message; a file that is not UTF-8 gets a longer one.
-fn words(error: &io::Error) -> String {
+fn io_message(error: &io::Error) -> String {
     match error.kind() {
         io::ErrorKind::InvalidData => {
             "it is no UTF-8 text. Rules are files of YAML or JSON; a program or an archive is none".to_owned()
@@ -76,7 +76,7 @@ pub fn load(path: &Path) -> Result<RuleSet, LoadError> {
 pub fn load_all<P: AsRef<Path>>(paths: &[P]) -> Result<RuleSet, LoadError> {
     let mut texts = Vec::new();
     for (file, text) in texts_of(paths)? {
-        texts.extend(manifest::in_place(&called(&file), &text));
+        texts.extend(manifest::in_place(&source_name(&file), &text));
     }
     let rules = compile(texts.iter().map(|(name, text)| (&**name, &**text))).map_err(LoadError::Rules)?;
     match paths {
@@ -135,7 +135,7 @@ fn texts_of<P: AsRef<Path>>(paths: &[P]) -> Result<Vec<(PathBuf, String)>, LoadE
     Ok(texts)
 }
 
-fn called(file: &Path) -> String {
+fn source_name(file: &Path) -> String {
     if file == Path::new(STDIN) { "stdin".to_owned() } else { file.display().to_string() }
 }
 
@@ -161,7 +161,7 @@ pub(crate) fn read<P: AsRef<Path>>(paths: &[P]) -> Result<Vec<RuleSource>, LoadE
                     sources.extend(texts.into_iter().map(|(name, text)| RuleSource::new(name, text)));
                 }
                 Err(error) => {
-                    sources.push(RuleSource { name, text: Err(format!("it cannot be read: {error}")) })
+                    sources.push(RuleSource { name, text: Err(format!("it cannot be read: {error}")) });
                 }
             }
         }
@@ -185,6 +185,6 @@ fn failed(path: &Path) -> impl FnOnce(io::Error) -> LoadError {
     move |source| LoadError::File { path, source }
 }
 
-fn listed(findings: &[Diagnostic]) -> String {
+fn joined(findings: &[Diagnostic]) -> String {
     findings.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
 }

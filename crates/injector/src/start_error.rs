@@ -20,7 +20,7 @@ pub enum StartError {
 
 impl StartError {
     /// The error that names the rules which need labels of namespaces; [`None`] if none does.
-    pub(crate) fn of_rules(rules: &RuleSet) -> Option<Self> {
+    pub fn of_rules(rules: &RuleSet) -> Option<Self> {
         let needing = rules.rules().iter().filter(|rule| rule.needs_namespace_facts());
         let mut needing: Vec<String> = needing.map(|rule| rule.name().to_owned()).collect();
         if needing.is_empty() {

@@ -33,18 +33,18 @@ impl Listing {
     }
 
     fn object(&self, text: &mut String, evaluation: &Evaluation<'_, Explanation>) -> anyhow::Result<()> {
-        let told = told(evaluation);
-        if told.is_empty() {
+        let rules = shown_rules(evaluation);
+        if rules.is_empty() {
             writeln!(text, "\nno rule is for objects of this kind")?;
         }
         let workload = evaluation.steps.iter().any(|step| !step.prefix.is_empty());
-        for (step, rule) in told {
+        for (step, rule) in rules {
             text.push('\n');
-            let whose = match step.prefix {
+            let subject = match step.prefix {
                 "" if workload => " of the object itself",
                 _ => "",
             };
-            self.rule(text, step, rule, whose)?;
+            self.rule(text, step, rule, subject)?;
         }
         for warning in evaluation.warnings() {
             writeln!(text, "\nWarning: {warning}")?;
@@ -57,10 +57,10 @@ impl Listing {
         text: &mut String,
         step: &Step<Explanation>,
         rule: &RuleExplanation,
-        whose: &str,
+        subject: &str,
     ) -> anyhow::Result<()> {
         let (style, outcome) = match &rule.outcome {
-            Outcome::Applied => (Style::Added, format!("applied{whose}")),
+            Outcome::Applied => (Style::Added, format!("applied{subject}")),
             Outcome::Skipped { reason, .. } => (Style::Removed, format!("left out: {reason}")),
             Outcome::Denied { .. } => (Style::Removed, "denied".to_owned()),
             _ => (Style::Added, "unchanged: everything it asks for is there".to_owned()),
@@ -79,9 +79,9 @@ impl Listing {
         let changes =
             changes::explain(step.answer.decision.changes(), &step.json, &changes::dotted(step.prefix))?;
         self.clauses(text, &rule.clauses, &changes)?;
-        let said = rule.gates.iter().any(|gate| gate.passage == Passage::Failed)
+        let is_explained = rule.gates.iter().any(|gate| gate.passage == Passage::Failed)
             || rule.clauses.iter().any(|clause| clause.effect == Effect::Failed);
-        if let (Outcome::Denied { message, .. }, false) = (&rule.outcome, said) {
+        if let (Outcome::Denied { message, .. }, false) = (&rule.outcome, is_explained) {
             self.line(text, "", Style::Removed, "", None, message)?;
         }
         Ok(())
@@ -192,29 +192,30 @@ impl Listing {
         Ok(())
     }
 
-    /// What is painted, `plain` characters wide, at the left end, and a place at the right.
+    /// A line with coloured text of `plain` characters at the left, and a place at the right.
     fn aligned(&self, text: &mut String, painted: &str, plain: usize, place: &str) {
         let gap = WIDTH.saturating_sub(plain + place.chars().count()).max(2);
         text.push_str(&format!("{painted}{:gap$}{}\n", "", self.palette.paint(Style::Faint, place)));
     }
 }
 
-/// Every rule once for each thing it was asked about, less the answers that say nothing: that a rule for pods is none for
-/// Deployments.
-fn told<'e>(
+/// The explanations to show: one for each rule and evaluated object. That a rule is for another resource is shown only if the
+/// rule has no other explanation.
+fn shown_rules<'e>(
     evaluation: &'e Evaluation<'_, Explanation>,
 ) -> Vec<(&'e Step<Explanation>, &'e RuleExplanation)> {
     let steps = evaluation.steps.iter();
     let all: Vec<_> = steps.flat_map(|step| step.answer.rules.iter().map(move |rule| (step, rule))).collect();
-    let elsewhere = |rule: &RuleExplanation| {
+    let is_other_resource = |rule: &RuleExplanation| {
         matches!(rule.outcome, Outcome::Skipped { reason: Reason::OtherResource, .. })
     };
-    let spoke = |name: &str| all.iter().any(|(_, rule)| &*rule.rule == name && !elsewhere(rule));
+    let has_other = |name: &str| all.iter().any(|(_, rule)| &*rule.rule == name && !is_other_resource(rule));
     let mut shown: Vec<(&Step<Explanation>, &RuleExplanation)> = Vec::new();
     for (step, rule) in &all {
-        let said_before = shown.iter().any(|(_, before)| before.rule == rule.rule);
-        let silent = elsewhere(rule) && (spoke(&rule.rule) || said_before || evaluation.is_denied());
-        if !silent {
+        let is_shown = shown.iter().any(|(_, before)| before.rule == rule.rule);
+        let is_redundant =
+            is_other_resource(rule) && (has_other(&rule.rule) || is_shown || evaluation.is_denied());
+        if !is_redundant {
             shown.push((step, rule));
         }
     }

@@ -24,7 +24,7 @@ pub(super) struct Checked {
     /// Empty if the result is as expected.
     pub(super) failures: Vec<String>,
     /// The changes and outcomes of the rules, if the case failed.
-    pub(super) told: Vec<String>,
+    pub(super) explanation: Vec<String>,
     /// The file that was written.
     pub(super) updated: Option<String>,
 }
@@ -59,9 +59,10 @@ pub(super) fn check(
         check.fixpoint(engine, request).map_err(running)?;
     }
     let Check { failures, updated, .. } = check;
-    let told = if failures.is_empty() { Vec::new() } else { told(&evaluation).map_err(running)? };
+    let explanation =
+        if failures.is_empty() { Vec::new() } else { explanation_of(&evaluation).map_err(running)? };
     let file = suite.file.display().to_string();
-    Ok(Checked { file, line: case.line, name: case.name.clone(), failures, told, updated })
+    Ok(Checked { file, line: case.line, name: case.name.clone(), failures, explanation, updated })
 }
 
 struct Check<'c> {
@@ -78,14 +79,14 @@ impl Check<'_> {
     }
 
     fn rules(&mut self) {
-        for (rule, wanted) in &self.case.expect.rules {
+        for (rule, expected) in &self.case.expect.rules {
             match outcome(self.evaluation, rule) {
                 None => self.fail(format_args!("rule {rule}: there is none of this name")),
                 Some(outcome) => {
                     let (found, why) = words(outcome);
-                    if found != wanted {
+                    if found != expected {
                         let why = why.map(|why| format!(": {why}")).unwrap_or_default();
-                        self.fail(format_args!("rule {rule}: expected {wanted}, found {found}{why}"));
+                        self.fail(format_args!("rule {rule}: expected {expected}, found {found}{why}"));
                     }
                 }
             }
@@ -94,8 +95,8 @@ impl Check<'_> {
 
     fn denial(&mut self) {
         match (&self.case.expect.denied, self.evaluation.denial()) {
-            (Some(wanted), Some(found)) if !found.contains(wanted.as_str()) => {
-                self.fail(format_args!("denied, but not with `{wanted}`: {found}"));
+            (Some(expected), Some(found)) if !found.contains(expected.as_str()) => {
+                self.fail(format_args!("denied, but not with `{expected}`: {found}"));
             }
             (Some(_), None) => self.fail("expected to be denied, and is not"),
             (None, Some(found)) if !self.case.expect.rules.iter().any(|(_, word)| word == "denied") => {
@@ -106,21 +107,21 @@ impl Check<'_> {
     }
 
     fn warnings(&mut self) {
-        let Some(wanted) = &self.case.expect.warnings else { return };
+        let Some(expected) = &self.case.expect.warnings else { return };
         let mut found = self.evaluation.warnings();
-        for wanted in wanted {
-            match found.iter().position(|found| found.contains(wanted.as_str())) {
+        for expected in expected {
+            match found.iter().position(|found| found.contains(expected.as_str())) {
                 Some(index) => drop(found.remove(index)),
-                None => self.fail(format_args!("no warning with `{wanted}`")),
+                None => self.fail(format_args!("no warning with `{expected}`")),
             }
         }
         found.iter().for_each(|found| self.fail(format_args!("a warning too many: {found}")));
     }
 
     fn contains(&mut self) {
-        let Some(wanted) = &self.case.expect.contains else { return };
+        let Some(expected) = &self.case.expect.contains else { return };
         let found = serde_json::from_str(&self.evaluation.after).unwrap_or_default();
-        if let Some(why) = subset::missing(wanted, &found) {
+        if let Some(why) = subset::missing(expected, &found) {
             self.fail(format_args!("contains: {why}"));
         }
     }
@@ -195,7 +196,7 @@ fn words(outcome: &Outcome) -> (&'static str, Option<&str>) {
 }
 
 /// The changes and outcomes of the rules, line by line.
-fn told(evaluation: &Evaluation<'_, Decision>) -> anyhow::Result<Vec<String>> {
+fn explanation_of(evaluation: &Evaluation<'_, Decision>) -> anyhow::Result<Vec<String>> {
     let mut lines = Vec::new();
     for step in &evaluation.steps {
         for change in changes::explain(step.answer.changes(), &step.json, &changes::dotted(step.prefix))? {

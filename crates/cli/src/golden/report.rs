@@ -38,7 +38,7 @@ impl Report<'_> {
         let cases = self.outcomes.iter().map(|checked| {
             json!({
                 "file": checked.file, "line": checked.line, "name": checked.name,
-                "ok": checked.failures.is_empty(), "failures": checked.failures, "explanation": checked.told,
+                "ok": checked.failures.is_empty(), "failures": checked.failures, "explanation": checked.explanation,
             })
         });
         let cases: Vec<_> = cases.collect();
@@ -69,10 +69,10 @@ impl Report<'_> {
                 let _written = writeln!(text, "           {line}");
             }
         }
-        if !checked.told.is_empty() {
+        if !checked.explanation.is_empty() {
             let _written =
                 writeln!(text, "         {}", self.palette.paint(Style::Heading, "what the rules did"));
-            for line in &checked.told {
+            for line in &checked.explanation {
                 let _written = writeln!(text, "           {line}");
             }
         }

@@ -10,34 +10,34 @@ pub(super) fn missing(part: &Value, whole: &Value) -> Option<String> {
 
 fn below(part: &Value, whole: &Value, path: &str) -> Option<String> {
     match (part, whole) {
-        (Value::Object(wanted), Value::Object(found)) => wanted.iter().find_map(|(key, wanted)| {
+        (Value::Object(expected), Value::Object(found)) => expected.iter().find_map(|(key, expected)| {
             let path = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
             match found.get(key) {
-                Some(found) => below(wanted, found, &path),
+                Some(found) => below(expected, found, &path),
                 None => Some(format!("{path} is not there")),
             }
         }),
-        (Value::Array(wanted), Value::Array(found)) => items(wanted, found, path),
+        (Value::Array(expected), Value::Array(found)) => items(expected, found, path),
         (Value::Object(_), _) => Some(format!("{path} is no map")),
         (Value::Array(_), _) => Some(format!("{path} is no list")),
-        (wanted, found) if equal(wanted, found) => None,
-        (wanted, found) => Some(format!("{path} is {}, not {wanted}", short(found))),
+        (expected, found) if equal(expected, found) => None,
+        (expected, found) => Some(format!("{path} is {}, not {expected}", short(found))),
     }
 }
 
-fn items(wanted: &[Value], found: &[Value], path: &str) -> Option<String> {
+fn items(expected: &[Value], found: &[Value], path: &str) -> Option<String> {
     let mut rest = found.iter();
-    for (index, wanted) in wanted.iter().enumerate() {
-        if !rest.any(|found| below(wanted, found, path).is_none()) {
-            // The item of the same name is what somebody will look at first.
-            let name = wanted.get("name").filter(|name| name.is_string());
+    for (index, expected) in expected.iter().enumerate() {
+        if !rest.any(|found| below(expected, found, path).is_none()) {
+            // Report the difference to the item of the same name.
+            let name = expected.get("name").filter(|name| name.is_string());
             let near = name.and_then(|name| found.iter().find(|item| item.get("name") == Some(name)));
             let path =
                 format!("{path}[{}]", name.and_then(Value::as_str).map_or(index.to_string(), str::to_owned));
-            let differs = near.and_then(|near| below(wanted, near, &path));
+            let differs = near.and_then(|near| below(expected, near, &path));
             return Some(differs.unwrap_or_else(|| match near {
                 Some(_) => format!("{path} is there, but not in this place"),
-                None => format!("{path} is not there: {}", short(wanted)),
+                None => format!("{path} is not there: {}", short(expected)),
             }));
         }
     }

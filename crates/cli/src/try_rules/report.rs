@@ -54,7 +54,7 @@ impl Report<'_> {
             let title = self.palette.paint(Style::Heading, result.object.title(result.namespace));
             writeln!(text, "{title}  {}", self.palette.paint(Style::Faint, result.object.place()))?;
             self.hunks(&mut text, result)?;
-            self.why(&mut text, &result.first)?;
+            self.reasons(&mut text, &result.first)?;
             writeln!(text, "{}", self.ending(result))?;
         }
         Ok(text)
@@ -69,7 +69,7 @@ impl Report<'_> {
         Ok(())
     }
 
-    fn why(&self, text: &mut String, pass: &Pass) -> anyhow::Result<()> {
+    fn reasons(&self, text: &mut String, pass: &Pass) -> anyhow::Result<()> {
         let texts = pass.reasons.iter().map(|change| change.text.chars().count()).max().unwrap_or_default();
         let origins = pass.reasons.iter().map(|change| change.origin.chars().count());
         let origins = origins.max().unwrap_or_default();

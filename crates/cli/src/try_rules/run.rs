@@ -137,26 +137,26 @@ impl Pass {
     /// Removes repeated outcomes: every hook evaluates all rules, so a rule that one hook applied is unchanged for the next, and
     /// a skipped rule is skipped each time. A rule for another resource is kept only if it has no other outcome.
     fn remove_repetitions(&mut self) {
-        let elsewhere = |unchanged: &UnchangedRule| {
+        let is_other_resource = |unchanged: &UnchangedRule| {
             matches!(unchanged.reason, UnchangedReason::Skipped { reason: Reason::OtherResource, .. })
         };
         let others = self
             .unchanged
             .iter()
-            .filter(|unchanged| !elsewhere(unchanged))
+            .filter(|unchanged| !is_other_resource(unchanged))
             .map(|unchanged| unchanged.rule.clone());
         let others: Vec<String> = others.chain(self.applied.iter().cloned()).collect();
-        self.unchanged.retain(|unchanged| !elsewhere(unchanged) || !others.contains(&unchanged.rule));
+        self.unchanged.retain(|unchanged| !is_other_resource(unchanged) || !others.contains(&unchanged.rule));
         let nothing_left =
             |unchanged: &UnchangedRule| matches!(unchanged.reason, UnchangedReason::NothingToDo);
         self.unchanged
             .retain(|unchanged| !nothing_left(unchanged) || !self.applied.contains(&unchanged.rule));
         let mut once: Vec<UnchangedRule> = Vec::new();
         for unchanged in std::mem::take(&mut self.unchanged) {
-            let same = |said: &UnchangedRule| {
-                said.reason == unchanged.reason || elsewhere(said) && elsewhere(&unchanged)
+            let same = |other: &UnchangedRule| {
+                other.reason == unchanged.reason || is_other_resource(other) && is_other_resource(&unchanged)
             };
-            if !once.iter().any(|said| said.rule == unchanged.rule && same(said)) {
+            if !once.iter().any(|other| other.rule == unchanged.rule && same(other)) {
                 once.push(unchanged);
             }
         }

@@ -1,5 +1,5 @@
-//! Input that is meant to hurt, under a limit of memory that the kernel keeps: whoever passes it is ended there, and not
-//! with the exit code that is asked for here.
+//! Hostile input under a memory limit of the kernel. A process beyond the limit is killed, and does not end with the expected
+//! exit code.
 #![cfg(target_os = "linux")]
 
 use std::fmt::Write;
@@ -11,8 +11,7 @@ use hostile::malformed::Connection;
 use crate::fixture::{Done, Folder, finish};
 use crate::served::Server;
 
-/// All that the process may write to of its own, in MiB: what it allocates, and what its allocator keeps. The inputs below
-/// take less than 48.
+/// The limit of private writable memory in MiB, with the memory that the allocator keeps. The inputs below take less than 48.
 const MOST: usize = 64;
 
 const HEAD: &str =
@@ -22,7 +21,7 @@ const RULE: &str = "apiVersion: vestibule.dev/v1alpha1\nkind: Injection\nmetadat
     match: {objects: {labels: {app: web}}}\n  sidecars: [{name: s, image: 's:1'}]\n  \
     containers: [{select: {all: true}, env: [{name: TARGET, value: hall}]}]\n";
 
-/// `vestibule ARGUMENTS` that may have so many MiB.
+/// `vestibule ARGUMENTS` with a memory limit in MiB.
 fn limited(folder: &Folder, most: usize, arguments: &str) -> Command {
     let vestibule = folder.command(arguments);
     let mut shell = Command::new("sh");
@@ -35,7 +34,7 @@ fn run(folder: &Folder, most: usize, arguments: &str) -> Done {
     finish(limited(folder, most, arguments).stdin(Stdio::null()), "")
 }
 
-/// What is said of a text as rules.
+/// The output about a text as rules.
 fn lint(rules: &str, code: i32, says: &str) {
     let folder = Folder::with(&[("rules.yaml", rules)]);
     let done = run(&folder, MOST, "lint rules.yaml");
@@ -47,7 +46,7 @@ fn lint(rules: &str, code: i32, says: &str) {
     );
 }
 
-/// What is said of a text as the object that [`RULE`] is for.
+/// The output about a text as an object for [`RULE`].
 fn inject(object: &str, code: i32, says: &str) {
     let folder = Folder::with(&[("pod.yaml", object), ("rules.yaml", RULE)]);
     let done = run(&folder, MOST, "inject -f pod.yaml --rules rules.yaml");
@@ -65,12 +64,12 @@ fn bomb() -> String {
     text
 }
 
-/// A long text, a thousand times: few values, and a gigabyte.
+/// A long text a thousand times: few values and 1 GB.
 fn heavy_bomb() -> String {
     format!("  a: &a {}\n  b: [{}]\n", "x".repeat(1_000_000), vec!["*a"; 1_000].join(","))
 }
 
-/// Texts that are just too short to count for more than one value, and few levels of them.
+/// Texts that are just short enough to count as one value each, in few levels.
 fn wide_bomb() -> String {
     let texts = vec!["x".repeat(99); 900].join(",");
     format!("  a: &a [{texts}]\n  b: [{}]\n", vec!["*a"; 1_000].join(","))
@@ -80,9 +79,9 @@ fn deep(levels: usize) -> String {
     format!("  a: {}{}\n", "[".repeat(levels), "]".repeat(levels))
 }
 
-/// The limit is one: what is refused below is refused within it.
+/// Shows that the limit works, so that the refusals below stay within it.
 #[test]
-fn whoever_passes_the_limit_is_ended() {
+fn a_process_beyond_the_memory_limit_is_killed() {
     let folder = Folder::with(&[("rules.yaml", &format!("{HEAD}{}", wide_bomb()))]);
     let done = run(&folder, 12, "lint rules.yaml");
     assert!(done.status.signal().is_some(), "{:?} {}", done.status, done.err);
@@ -106,20 +105,20 @@ fn bombs_and_depths_as_objects() {
     inject(&format!("{POD}spec:\n  containers: [{{name: app, image: i}}]\n{}", deep(120)), 0, "name: TARGET");
 }
 
-/// A text of half a mebibyte that few steps make, and a list that holds it ninety times.
+/// A text of 0.5 MiB from few steps, and a list with 90 copies of it.
 #[test]
-fn what_an_expression_writes() {
+fn values_written_by_expressions_are_bounded() {
     let text = format!("['{0}'].map(t, t.replace('x', t)).map(t, t.replace('x', '{0}{0}'))", "x".repeat(64));
     let expression = format!("{text}.map(t, '%s'.format([[{}]]))[0]", ["t"; 90].join(", "));
     let rules = RULE.replace("value: hall", &format!("value: {{$cel: \"{expression}\"}}"));
     let pod = format!("{POD}spec:\n  containers: [{{name: app, image: i}}]\n");
     let folder = Folder::with(&[("pod.yaml", &pod), ("rules.yaml", &rules)]);
-    // Whoever reads expressions asks for a stack of 64 MiB first.
+    // The reader of expressions runs on a stack of 64 MiB.
     let done = run(&folder, MOST + 32, "inject -f pod.yaml --rules rules.yaml");
     assert!(done.err.contains("more than 1048576 bytes"), "{:?} {}", done.status, done.err);
 }
 
-/// As large as the API server stores any.
+/// The largest object that the API server stores.
 #[test]
 fn a_pod_of_a_megabyte_and_a_half() {
     let annotation = "configuration ".repeat(100_000);
@@ -158,10 +157,10 @@ fn a_thousand_rules() {
     assert_eq!(done.out.matches("- name: TARGET_").count(), 1_000);
 }
 
-/// One call after the other: what each has taken is there for the next.
+/// Calls come one after the other, so each can use the memory of the one before.
 #[test]
-fn a_served_injector_answers_whatever_comes() {
-    /// Bodies from a mebibyte on get 33 MiB of addresses each, threads a stack of 2 or 64.
+fn a_served_injector_answers_hostile_objects() {
+    /// A body of 1 MiB or more gets 33 MiB of address space, a thread a stack of 2 or 64 MiB.
     const SERVED: usize = 192;
     let folder = Folder::with(&[("rules.yaml", RULE)]);
     let serve = "serve --rules rules.yaml --listen 127.0.0.1:0 --metrics-listen 127.0.0.1:0 --identity local:identity --worker-threads 2";

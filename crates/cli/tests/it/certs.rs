@@ -29,7 +29,7 @@ impl Server {
             let line: Value = serde_json::from_str(&line).ok()?;
             Some(line.get("address")?.as_str()?.to_owned())
         });
-        // Whoever logs to a closed pipe dies.
+        // A process that logs to a closed pipe would be killed.
         std::thread::spawn(move || lines.for_each(drop));
         Self { child, address: address.expect("it says where it listens") }
     }
@@ -83,7 +83,7 @@ fn what_new_makes_a_server_can_present_and_check_accepts() {
 }
 
 #[test]
-fn bad_input_is_2_and_nobody_there_is_3() {
+fn bad_input_exits_with_2_and_an_unreachable_server_with_3() {
     let folder = Folder::with(&[("ca.crt", "")]);
     let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let done = folder.run(&format!("certs check 127.0.0.1:{port} --ca ca.crt --dns a.b.svc"));
@@ -102,7 +102,7 @@ fn bad_input_is_2_and_nobody_there_is_3() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_never_answers_is_not_waited_for() {
+async fn a_server_that_never_answers_is_not_waited_for() {
     let folder = Folder::with(&[("ca.crt", "")]);
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let check = |address: SocketAddr| {
@@ -113,7 +113,7 @@ async fn who_never_answers_is_not_waited_for() {
     assert!(done.out.contains("took the connection and then said nothing"), "{}", done.out);
     assert!(done.out.contains("net/http: TLS handshake timeout"), "{}", done.out);
 
-    // A full queue takes no further connection: the first packet is lost, as behind a firewall.
+    // With a full queue the first packet of a connection is lost, as behind a firewall.
     let socket = TcpSocket::new_v4().unwrap();
     socket.bind("127.0.0.1:0".parse().unwrap()).unwrap();
     let full = socket.listen(1).unwrap();

@@ -74,7 +74,7 @@ async fn the_ring_of_a_replica_is_shown_and_asked_to_rotate() {
     patience.await.expect("a ring within 30 s");
 
     let done = run(&folder, &format!("{show} -o json"), &admin);
-    // The configuration is not there yet.
+    // The configuration does not exist yet.
     assert_eq!(done.code(), 1, "{}", done.err);
     let shown: Value = serde_json::from_str(&done.out).unwrap();
     assert_eq!((&shown["state"], &shown["ring"]["rotationAsked"]), (&json!("known"), &json!(false)));
@@ -97,7 +97,7 @@ async fn the_ring_of_a_replica_is_shown_and_asked_to_rotate() {
     assert!(done.err.contains("The request stands"), "{}", done.err);
 }
 
-/// In this process, for no flag asks for lives as short as these; the binary has to see each change done.
+/// The identity runs in this process, since no flag sets lifetimes as short as these. The binary waits for each change.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_leaf_is_shown_and_a_rotation_and_a_revocation_are_waited_for() {
     let Some(env) = shared_or_skip().await else { return };
@@ -134,7 +134,7 @@ async fn a_leaf_is_shown_and_a_rotation_and_a_revocation_are_waited_for() {
         serde_json::from_str(&certs(&format!("show --address {address} -o json")).stdout()).unwrap();
     assert_eq!(json["leaf"]["refusals"], json!([]));
 
-    // Nobody listens: what is known is shown all the same.
+    // Without a server at the address, the rest is shown.
     let gone = certs("show --address 127.0.0.1:1");
     assert_eq!((gone.code(), gone.out.contains("in sync")), (3, true), "{}{}", gone.out, gone.err);
     assert!(gone.err.contains("connection refused"), "{}", gone.err);
@@ -169,7 +169,7 @@ async fn register(client: &Client, name: &str, namespace: &str) {
 }
 
 #[tokio::test]
-async fn who_lacks_a_right_is_told_which() {
+async fn a_missing_right_is_named() {
     let Some(env) = shared_or_skip().await else { return };
     let namespace = env.namespace(&[]).await.unwrap();
     let kubeconfig = env.user_kubeconfig(&format!("{namespace}-nobody")).unwrap();

@@ -1,4 +1,4 @@
-//! The page that lists every certificate flag of `serve`, against what `serve --help` says.
+//! The page of the certificate flags, compared with `serve --help`.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ const LIMITS: &str = include_str!("../../../../docs/reference/limits.md");
 /// A flag's variable and default.
 type Flags = BTreeMap<String, (String, Option<String>)>;
 
-/// From lines such as `  -n, --name <VALUE>  Words [default: a] [env: B=]`, however they are wrapped.
+/// Reads lines such as `  -n, --name <VALUE>  Words [default: a] [env: B=]`, also wrapped ones.
 fn of_help(help: &str) -> Flags {
     let mut flags = Flags::new();
     let options = help.split_once("Options:").unwrap().1;
@@ -39,7 +39,7 @@ fn of_help(help: &str) -> Flags {
     flags
 }
 
-/// From rows such as ``| `--name` | `VARIABLE` | `default` | ... |``.
+/// Reads rows such as ``| `--name` | `VARIABLE` | `default` | ... |``.
 fn of_page() -> Flags {
     let rows = PAGE.lines().filter(|line| line.starts_with("| `--"));
     let cells = rows.map(|row| row.trim_matches('|').split(" | ").map(str::trim).collect::<Vec<_>>());
@@ -64,7 +64,7 @@ fn each_certificate_flag_is_on_the_page_as_it_is() {
             || LIMITS.contains(&format!("`{flag}`"))
     };
     offered.retain(|flag, _| !is_other(flag));
-    // A rule rather than a value.
+    // The page describes this default in words.
     offered.get_mut("--quarantine").unwrap().1 = None;
     assert_eq!(of_page(), offered);
 }
@@ -96,7 +96,7 @@ fn the_floors_on_the_page_are_those_of_the_program() {
     ] {
         let (why, fine) = (refused(below), refused(least));
         assert!(why.contains(row) && !why.contains("nowhere"), "{below}: {why}");
-        // It gets as far as the kubeconfig, which is not there.
+        // The flags are taken; the error is about the missing kubeconfig.
         assert!(fine.contains("nowhere"), "{least}: {fine}");
     }
     let bounds = |flag: &str| PAGE.lines().find(|line| line.starts_with(&format!("| `{flag}`"))).unwrap();

@@ -1,5 +1,5 @@
-//! The example rules on a real API server, as a cluster has them: the printed manifests with the rules in a ConfigMap, the
-//! printed Deployment's arguments, a ring of its own, and the real controllers that make pods of Deployments and Jobs.
+//! The example rules on a real API server: the printed manifests, the arguments of the printed Deployment, a CA ring, and the
+//! real controllers that make pods of Deployments and Jobs.
 
 mod articles;
 mod default_namespace;
@@ -24,34 +24,35 @@ use vestibule_testenv::{Child, Options, Service, Session, start_or_skip};
 use crate::fixture::{Folder, finish, pod_environment};
 
 const MERGE: &str = "application/merge-patch+json";
-const JSON: &str = "application/json";
+pub(crate) const JSON: &str = "application/json";
 
-/// An API server with the injector. Nearly all of these tests share one, which ends with the process.
-struct Hall {
-    environment: Session,
-    service: Service,
-    server: Child,
-    probes: SocketAddr,
+/// An API server with a running injector. Nearly all of these tests share one, which ends with the process.
+pub(crate) struct InstalledInjector {
+    pub(crate) environment: Session,
+    pub(crate) service: Service,
+    pub(crate) server: Child,
+    pub(crate) address: SocketAddr,
+    pub(crate) probes: SocketAddr,
 }
 
-/// One test's view of it.
+/// The shared API server, as a test uses it.
 struct Cluster {
-    hall: Arc<Hall>,
+    injector: Arc<InstalledInjector>,
     client: Client,
 }
 
 /// An answer of the API server.
-struct Reply {
-    status: StatusCode,
+pub(crate) struct Reply {
+    pub(crate) status: StatusCode,
     warnings: Vec<String>,
     body: Value,
 }
 
-fn examples() -> PathBuf {
+pub(crate) fn examples() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/rules").canonicalize().unwrap()
 }
 
-/// What the printed Deployment says, with ports that are free and the shortest waits.
+/// The arguments of the printed Deployment, with free ports and the shortest waits.
 fn arguments(manifests: &[Value]) -> Vec<String> {
     let deployment = manifests.iter().find(|manifest| manifest["kind"] == "Deployment").unwrap();
     let printed = deployment["spec"]["template"]["spec"]["containers"][0]["args"].as_array().unwrap();
@@ -61,8 +62,8 @@ fn arguments(manifests: &[Value]) -> Vec<String> {
     printed.chain(ours).map(str::to_owned).collect()
 }
 
-/// What `vestibule manifests` prints for an injector in namespace `home`, and what it says beside that.
-fn print_manifests(rules: &Path, home: &str, service: &Service) -> (Vec<Value>, String) {
+/// The output of `vestibule manifests` for an injector in namespace `home`, and its stderr.
+pub(crate) fn print_manifests(rules: &Path, home: &str, service: &Service) -> (Vec<Value>, String) {
     let (rules, target) = (rules.display(), format!("{home}/injector:{}", service.port()));
     let printed = Folder::with(&[]).run(&format!(
         "manifests --rules {rules} --service {target} -n {home} --image registry.invalid/injector:test"
@@ -74,8 +75,8 @@ fn print_manifests(rules: &Path, home: &str, service: &Service) -> (Vec<Value>, 
     (manifests, said)
 }
 
-impl Hall {
-    async fn open() -> Option<Self> {
+impl InstalledInjector {
+    async fn start() -> Option<Self> {
         let options = Options::default().audit().controller_manager();
         let environment = start_or_skip(&options).await?;
         let home = environment.namespace(&[]).await.unwrap();
@@ -84,8 +85,8 @@ impl Hall {
         Some(Self::install(environment, home.name(), service, manifests, |_| {}).await)
     }
 
-    /// Returns when it is called. What the printed Deployment does not say is for `change` to say.
-    async fn install(
+    /// Installs the injector and returns when the API server calls it. `change` may adjust the command.
+    pub(crate) async fn install(
         environment: Session,
         home: &str,
         service: Service,
@@ -109,12 +110,12 @@ impl Hall {
         let (address, probes) = addresses.await.unwrap();
         service.add_replica(address, Some(probes)).unwrap();
         service.wait_for_replicas(1).await.unwrap();
-        let hall = Self { environment, service, server, probes };
-        hall.wait_until_called(&client).await;
-        hall
+        let injector = Self { environment, service, server, address, probes };
+        injector.wait_until_called(&client).await;
+        injector
     }
 
-    /// The configuration and its bundle are heard of by a watch.
+    /// The API server learns of the configuration and its bundle by a watch.
     async fn wait_until_called(&self, client: &Client) {
         let namespace = self.environment.namespace(&[("injection", "enabled")]).await.unwrap();
         let uri = format!("/api/v1/namespaces/{}/pods?dryRun=All", namespace.name());
@@ -128,20 +129,21 @@ impl Hall {
 }
 
 impl Cluster {
-    /// `None` where there is no API server to be had: the test is skipped, and says so.
+    /// [`None`] where there is no API server; the test is skipped and says so.
     async fn shared() -> Option<Self> {
-        static HALL: OnceCell<Option<Arc<Hall>>> = OnceCell::const_new();
-        let hall = HALL.get_or_init(async || Hall::open().await.map(Arc::new)).await.clone()?;
-        Some(Self::of(hall))
+        static INSTALLED: OnceCell<Option<Arc<InstalledInjector>>> = OnceCell::const_new();
+        let injector =
+            INSTALLED.get_or_init(async || InstalledInjector::start().await.map(Arc::new)).await.clone()?;
+        Some(Self::of(injector))
     }
 
-    fn of(hall: Arc<Hall>) -> Self {
-        let client = hall.environment.admin().unwrap();
-        Self { hall, client }
+    fn of(injector: Arc<InstalledInjector>) -> Self {
+        let client = injector.environment.admin().unwrap();
+        Self { injector, client }
     }
 
     async fn namespace(&self, labels: &[(&str, &str)]) -> String {
-        self.hall.environment.namespace(labels).await.unwrap().name().to_owned()
+        self.injector.environment.namespace(labels).await.unwrap().name().to_owned()
     }
 
     async fn create(&self, namespace: &str, object: &Value) -> Reply {
@@ -172,17 +174,17 @@ impl Cluster {
             .object();
     }
 
-    /// What `vestibule explain` says of a pod, by the rules of the cluster; spaces made single.
+    /// The output of `vestibule explain` for a pod, with single spaces.
     fn explain(&self, namespace: &str, pod: &str) -> String {
         let mut command = Folder::with(&[]).command(&format!("explain pod/{pod} -n {namespace}"));
-        command.arg("--kubeconfig").arg(self.hall.environment.kubeconfig()).current_dir("/");
+        command.arg("--kubeconfig").arg(self.injector.environment.kubeconfig()).current_dir("/");
         let done = finish(&mut command, "");
         let lines = done.stdout();
         let lines = lines.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "));
         lines.collect::<Vec<_>>().join("\n")
     }
 
-    /// Returns when the injector, which learns of namespaces by a watch, gives `object` what `there` looks for.
+    /// Returns when `there` holds for `object`. The injector learns of namespaces by a watch.
     async fn wait_until_injected(&self, namespace: &str, object: &Value, there: impl Fn(&Value) -> bool) {
         let end = Instant::now() + Duration::from_secs(60);
         while !there(&self.create_dry_run(namespace, object).await.object()) {
@@ -200,27 +202,27 @@ impl Cluster {
             if pods.len() >= count {
                 return pods.clone();
             }
-            assert!(Instant::now() < end, "{}", self.hall.environment.controller_manager_log());
+            assert!(Instant::now() < end, "{}", self.injector.environment.controller_manager_log());
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
     }
 }
 
 impl Reply {
-    /// The object, where there is one.
+    /// The object in the answer.
     #[track_caller]
-    fn object(self) -> Value {
+    pub(crate) fn object(self) -> Value {
         assert!(self.status.is_success(), "{}", self.body);
         self.body
     }
 }
 
 /// A bare pod of one container, `app`.
-fn pod(name: &str) -> Value {
+pub(crate) fn pod(name: &str) -> Value {
     json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}, "spec": {"containers": [{"name": "app", "image": "app"}]}})
 }
 
-/// The names in a list, in order; none where there is no list.
+/// The names in a list; empty without a list.
 fn names(list: &Value) -> Vec<&str> {
     list.as_array().into_iter().flatten().map(|item| item["name"].as_str().unwrap()).collect()
 }
@@ -231,7 +233,7 @@ fn collection(namespace: &str, object: &Value) -> String {
     format!("/{root}/{version}/namespaces/{namespace}/{}s", object["kind"].as_str().unwrap().to_lowercase())
 }
 
-async fn send(client: &Client, method: Method, uri: &str, kind: &str, body: &Value) -> Reply {
+pub(crate) async fn send(client: &Client, method: Method, uri: &str, kind: &str, body: &Value) -> Reply {
     let body = if body.is_null() { Vec::new() } else { body.to_string().into_bytes() };
     let request = Request::builder().method(method).uri(uri).header("content-type", kind);
     let answer = client.send(request.body(Body::from(body)).unwrap()).await.unwrap();

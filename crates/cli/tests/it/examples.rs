@@ -1,4 +1,4 @@
-//! The example rules, as their users try them.
+//! The example rules with their cases.
 
 use std::path::{Path, PathBuf};
 

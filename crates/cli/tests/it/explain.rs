@@ -1,4 +1,4 @@
-//! `vestibule explain` and `vestibule lint`: what is said about rules and what they do.
+//! `vestibule explain` and `vestibule lint`.
 
 use serde_json::Value;
 
@@ -61,7 +61,7 @@ fn workloads_are_explained_by_the_pods_they_make() {
     assert!(out.ends_with("\n\nno rule is for objects of this kind\n"), "{out}");
 }
 
-/// Which runs of a CronJob a rule will have reached, nobody knows: each is drawn by its own name.
+/// `rollout` decides by the name of each Job of a CronJob, which is not known yet.
 #[test]
 fn the_draw_of_a_name_to_come_is_no_fact() {
     const TEMPLATE: &str = "template: {metadata: {labels: {app: web}}, spec: {containers: [{name: app}]}}";
@@ -101,9 +101,9 @@ fn the_draw_of_a_name_to_come_is_no_fact() {
     }
 }
 
-/// Every Job of a CronJob has a name of its own, which a condition may ask for.
+/// Every Job of a CronJob has a name of its own, which a condition may read.
 #[test]
-fn what_a_condition_makes_of_a_name_to_come_is_no_fact() {
+fn a_condition_on_a_generated_name_is_marked_as_presumed() {
     const TEMPLATE: &str = "template: {metadata: {labels: {app: web}}, spec: {containers: [{name: app}]}}";
     let cron_job = format!(
         "apiVersion: batch/v1\nkind: CronJob\nmetadata: {{name: backup}}\nspec: {{jobTemplate: {{spec: {{{TEMPLATE}}}}}}}\n"
@@ -226,7 +226,7 @@ fn lint_tells_people_and_machines() {
     assert_eq!(sarif["runs"][0]["results"][0]["ruleId"], "VST0110");
 }
 
-/// It was told at apply only.
+/// The error was reported only by `kubectl apply`.
 #[test]
 fn all_files_that_lint_is_given_are_for_one_injector() {
     let folder = Folder::with(&[("one.yaml", TARGET), ("two.yaml", TARGET)]);
@@ -289,7 +289,7 @@ fn a_namespace_among_the_objects_is_none_to_be_asked_about() {
 }
 
 #[test]
-fn who_names_a_file_without_its_flag_is_told_so() {
+fn a_file_without_its_flag_is_an_error_that_names_the_flag() {
     let folder = Folder::with(&[("pod.yaml", POD)]);
     for subject in ["pod.yaml", "./pod.yaml", "deployment/web"] {
         let done = folder.run(&format!("explain {subject}"));
@@ -301,9 +301,9 @@ fn who_names_a_file_without_its_flag_is_told_so() {
     }
 }
 
-/// Of the same rules nobody hears at `kubectl apply` what nothing said before.
+/// `lint` reports every error that `kubectl apply` reports for the same rules.
 #[test]
-fn what_a_cluster_refuses_is_found_before() {
+fn lint_finds_the_rules_that_a_cluster_refuses() {
     const EVERYWHERE: &str = "apiVersion: vestibule.dev/v1alpha1\nkind: Injection\nmetadata: {name: r}\n\
         spec: {required: true, match: {objects: {labels: {a: b}}}, pod: {labels: {c: d}}}\n";
     const HOME: &str = "---\napiVersion: vestibule.dev/v1alpha1\nkind: InjectorSettings\nmetadata: {name: s}\n\

@@ -35,7 +35,7 @@ async fn a_pod_is_explained_by_the_rules_of_its_cluster() {
     assert!(out.contains("the namespace has team=blue"), "{out}");
     assert!(out.contains("the object has no label app=web"), "{out}");
 
-    // Of a broken document, what was good of it last; and what is no text is told of.
+    // A broken document is explained by its last good version, and binary data is reported.
     let last_good = json!({"version": 1, "documents": [{
         "source": format!("ConfigMap {home}/rules, key target.yaml"), "document": "Injection/target", "linesBefore": 0,
         "text": rules,
@@ -96,7 +96,7 @@ async fn a_doubled_name_is_told_and_what_is_in_force_explained() {
             kubeconfig.display()
         ))
     };
-    // Nothing was ever good: an injector that starts now is not ready, and that is said.
+    // Without good rules an injector that starts is not ready; a note says so.
     let done = explain();
     assert!(done.err.contains("VST0116") && done.err.contains("note: nothing is in force"), "{}", done.err);
     let out = done.stdout();
@@ -105,7 +105,7 @@ async fn a_doubled_name_is_told_and_what_is_in_force_explained() {
         "{out}"
     );
 
-    // With what an injector kept, that decides.
+    // The stored last good documents decide.
     let good = TARGET.replace("TARGET", "KEPT");
     let documents = json!({"version": 1, "documents": [{
         "source": format!("ConfigMap {home}/first, key rules.yaml"), "document": "Injection/target", "linesBefore": 0, "text": good,

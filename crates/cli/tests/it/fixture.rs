@@ -1,4 +1,4 @@
-//! A folder with files, and the binary run in it.
+//! A folder with files in which the binary runs.
 
 use std::io::Write;
 use std::path::Path;
@@ -7,7 +7,7 @@ use std::process::{Command, ExitStatus, Stdio};
 use tempfile::TempDir;
 use vestibule_testenv::{Environment, Tools};
 
-/// TARGET into every pod of `app: web`.
+/// A rule that adds TARGET to every pod of `app: web`.
 pub(crate) const TARGET: &str = "\
 apiVersion: vestibule.dev/v1alpha1
 kind: Injection
@@ -20,7 +20,7 @@ spec:
     env: [{name: TARGET, value: hall}]
 ";
 
-/// For required rules without a restriction to namespaces, such as [`REQUIRED`].
+/// Settings that allow required rules without a restriction to namespaces.
 pub(crate) const EVERYWHERE: &str = "\
 {apiVersion: vestibule.dev/v1alpha1, kind: InjectorSettings, metadata: {name: injector}, spec: {requiredEverywhere: allow}}
 ";
@@ -67,7 +67,7 @@ impl Folder {
         self.0.path()
     }
 
-    /// `vestibule ARGUMENTS`, words split at spaces, without the variables of whoever runs the tests.
+    /// `vestibule ARGUMENTS`, split at spaces, without variables of the environment of the tests.
     pub(crate) fn command(&self, arguments: &str) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_vestibule"));
         command.args(arguments.split_whitespace()).current_dir(self.path());
@@ -100,7 +100,7 @@ impl Done {
         self.status.code().expect("ended by itself")
     }
 
-    /// What was printed, where the command must have succeeded.
+    /// The output of a command that must have succeeded.
     pub(crate) fn stdout(self) -> String {
         assert_eq!(self.code(), 0, "{}", self.err);
         self.out
@@ -120,7 +120,7 @@ pub(crate) fn finish(command: &mut Command, stdin: &str) -> Done {
     }
 }
 
-/// A script of a page, to be run by a real kubectl.
+/// A shell with a script of a page and the real kubectl.
 pub(crate) fn with_kubectl(environment: &Environment, tools: &Tools, script: &str) -> Command {
     let path = format!("{}:{}", tools.kubectl.parent().unwrap().display(), std::env::var("PATH").unwrap());
     let mut shell = environment.command(Path::new("sh"));

@@ -1,4 +1,4 @@
-//! `vestibule test`: cases that hold, and what is said about those that do not.
+//! `vestibule test`: cases that pass and cases that fail.
 
 use crate::fixture::{Folder, POD, REQUIRED, TARGET};
 
@@ -48,7 +48,7 @@ fn cases_hold_once_their_results_are_written() {
     );
     let golden = std::fs::read_to_string(folder.path().join("web.golden.yaml")).unwrap();
     assert!(golden.contains("  - name: app\n    env:\n    - name: TARGET\n      value: hall\n"), "{golden}");
-    // Of a folder only files of cases are read.
+    // In a folder only files of cases are read.
     for arguments in ["test cases.yaml", "test ."] {
         let out = folder.run(arguments).stdout();
         assert!(out.ends_with("3 cases: all as expected\n") && !out.contains("written"), "{out}");
@@ -56,7 +56,7 @@ fn cases_hold_once_their_results_are_written() {
 }
 
 #[test]
-fn what_differs_is_shown_with_what_the_rules_did() {
+fn a_failed_case_shows_the_difference_and_the_outcomes_of_rules() {
     let wrong = CASES
         .replace("{target: applied}\n    contains", "{target: not_opted_in, nobody: applied}\n    contains")
         .replace("value: hall", "value: cellar")

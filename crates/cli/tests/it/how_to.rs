@@ -1,8 +1,9 @@
-//! Pages whose commands are run, and whose outputs are what the commands print.
+//! Runs the commands of pages and compares their output with the page.
 //!
-//! A block ```` ```yaml NAME ```` (or `json`) is a file; in a block ```` ```console ```` each line that begins with `$ ` is typed, in a
-//! folder with those files and the repository's `examples`, and what follows is what comes out. Blocks for cargo and kubectl
-//! are left as they are, and where there is no promtool its blocks, which is said. `VESTIBULE_UPDATE_GOLDEN=1` writes what comes out into the page.
+//! A block ```` ```yaml NAME ```` (or `json`) is a file. In a block ```` ```console ```` each line that begins with `$ ` is run in a
+//! folder with those files and the repository's `examples`; the lines after it are its output. Blocks with cargo and kubectl are
+//! skipped, and so are blocks with promtool if it is not installed, which is reported. `VESTIBULE_UPDATE_GOLDEN=1` writes the
+//! output into the page.
 
 mod watch;
 
@@ -14,7 +15,7 @@ use crate::fixture::Folder;
 
 pub(crate) const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 
-/// Whether the block of this page is run here, with what it prints.
+/// Whether this module runs the block of this page and compares its output.
 pub(crate) fn runs(page: &str, block: &str) -> bool {
     const PAGES: [&str; 4] =
         ["README.md", "docs/how-to/inject-in-ci.md", "docs/how-to/try-rules.md", "docs/how-to/watch.md"];
@@ -22,12 +23,12 @@ pub(crate) fn runs(page: &str, block: &str) -> bool {
     (PAGES.contains(&page) || is_of_a_rule) && !block.lines().any(is_of_another)
 }
 
-/// The page, with what its commands print now.
+/// The page with the output that its commands print now.
 fn run(page: &str) -> String {
     run_in(&folder(&["examples"]), page)
 }
 
-/// One with these folders of the repository.
+/// A folder with these folders of the repository.
 pub(crate) fn folder(names: &[&str]) -> Folder {
     let folder = Folder::with(&[]);
     for name in names {
@@ -59,7 +60,7 @@ fn run_in(folder: &Folder, page: &str) -> String {
     text
 }
 
-/// Commands that compile, ask a cluster, do not end by themselves, or are not there.
+/// Whether the line is not run here: it needs cargo or a cluster, does not end, or its program is not installed.
 fn is_elsewhere(line: &str) -> bool {
     if line.starts_with("$ promtool ") && !watch::is_there("promtool") {
         vestibule_testenv::leave_out_part(&format!(
@@ -70,12 +71,12 @@ fn is_elsewhere(line: &str) -> bool {
     is_of_another(line)
 }
 
-/// Whether another test runs this line, or none can.
+/// Whether the line needs cargo or a cluster, or does not end.
 fn is_of_another(line: &str) -> bool {
     ["$ cargo ", "$ kubectl ", "$ vestibule serve "].iter().any(|command| line.starts_with(command))
 }
 
-/// The commands of a block with their outputs; of commands that go on in the next line, all of it.
+/// The commands of a block with their output. A command may have several lines.
 fn console(folder: &Folder, block: &[&str], code: &mut i32) -> String {
     let mut text = String::new();
     let mut lines = block.iter();
@@ -132,7 +133,7 @@ fn try_rules() {
     check("docs/how-to/try-rules.md");
 }
 
-/// Each example rule has a page, and each page all five commands, with every word that they say.
+/// Each example rule has a page with all five commands and their whole output.
 #[test]
 fn the_example_rules() {
     let rules = crate::examples::rules();

@@ -1,4 +1,4 @@
-//! `--identity self` on a real API server, by the printed manifests and with the printed rights.
+//! `--identity self` on a real API server, with the printed manifests and rights.
 
 mod server;
 
@@ -42,7 +42,7 @@ async fn the_printed_manifests_are_all_it_takes() {
     }
     // The environment's Service leads to this machine.
     let manifests: Vec<_> = manifests.into_iter().filter(|manifest| manifest["kind"] != "Service").collect();
-    // From before anything is there until the hooks are called, nothing that they would match fails.
+    // No create fails, from before the installation until the hooks are called.
     let creates = tokio::spawn(create_until_injected(admin.clone(), shop.clone()));
     apply_all(&admin, &manifests).await;
 
@@ -59,7 +59,7 @@ async fn the_printed_manifests_are_all_it_takes() {
     server.assert_shown("vestibule_ca_generation").await;
     server.assert_shown(r#"vestibule_certificate_not_after_seconds{role="next"} "#).await;
 
-    // Applied again, they change nothing: what is ours is not in them.
+    // Applied again, they change nothing: entries and bundle are not in them.
     let before = read(&admin, CONFIGURATION).await;
     assert!(before["webhooks"][0]["clientConfig"]["caBundle"].is_string(), "{before}");
     apply_all(&admin, &manifests).await;
@@ -94,9 +94,9 @@ async fn the_printed_manifests_are_all_it_takes() {
 
     service.remove_replica(server.address("address"));
     drop(server);
-    who_opted_out_starts_while_nobody_answers(&admin, &shop).await;
+    a_pod_that_opted_out_starts_while_the_injector_is_down(&admin, &shop).await;
 
-    // While nobody judges, broken rules get in: who starts now serves the last good ones, with the ring that there is.
+    // Without the validating hook broken rules are stored. A replica that starts now serves the last good rules.
     let (status, answer) = rules.write(&rules.text.replace("  containers:\n", "  continers:\n")).await;
     assert!(status.is_success(), "{answer}");
     let server = Server::start(&folder, &kubeconfig, &format!("{home}/injector:{}", service.port()));
@@ -128,7 +128,7 @@ async fn entries_of_the_samples_are_taken(folder: &Folder, admin: &Client) {
     }
 }
 
-/// The ConfigMap of rules, as it was printed and as somebody edits it.
+/// The ConfigMap of rules, as it was printed and as the test edits it.
 struct Rules {
     admin: Client,
     home: String,
@@ -142,7 +142,7 @@ impl Rules {
         send(&self.admin, Method::PATCH, &uri, MERGE, &data).await
     }
 
-    /// Writes it, and waits until these entries are registered.
+    /// Writes the ConfigMap and waits until these entries are registered.
     async fn registered(&self, text: &str, entries: &[&str]) {
         let (status, answer) = self.write(text).await;
         assert!(status.is_success(), "{answer}");
@@ -175,7 +175,7 @@ async fn entries_follow_the_rules(rules: &Rules, shop: &str) {
         .replace("match: {", "match: {namespaces: {names: [x]}, ");
     rules.registered(&format!("{whole}---\n{more}"), &["required", "required-2", "best-effort"]).await;
 
-    // What would stop a cluster is refused to whoever applies it.
+    // A rule that could stop a cluster is refused at `kubectl apply`.
     let (status, refusal) = rules.write(&format!("{TARGET}---\n{}", required())).await;
     assert_eq!(status, StatusCode::FORBIDDEN, "{refusal}");
     let message = refusal["message"].as_str().unwrap();
@@ -187,13 +187,13 @@ async fn entries_follow_the_rules(rules: &Rules, shop: &str) {
     until(created).await;
 }
 
-/// From the moment that a replica has the rules: no pod is changed, and all that would have been done is counted.
+/// When a replica has the rules, no pod is changed, and the outcomes are counted.
 async fn observed_it_changes_nothing_at_once(rules: &Rules, shop: &str, server: &Server) {
     const OBSERVED: &str = r#"vestibule_injections_total{rule="data",result="observed",reason=""}"#;
     assert!(!server.shows(OBSERVED).await);
     let (status, answer) = rules.write(&rules.text.replace("allow}", "allow, mode: observe}")).await;
     assert!(status.is_success(), "{answer}");
-    // Creates go on meanwhile.
+    // Pods are created meanwhile.
     until(async || server.shows(OBSERVED).await).await;
     for _ in 0..20 {
         let (status, made) = create(&rules.admin, shop).await;
@@ -208,7 +208,7 @@ async fn observed_it_changes_nothing_at_once(rules: &Rules, shop: &str, server: 
     until(async || !is_without_data(&create(&rules.admin, shop).await.1)).await;
 }
 
-/// Tutorials install into `default`, and inject there. Who is left alone for that is told which setting changes it.
+/// Tutorials install into `default` and inject there. The explanation names the setting for that.
 async fn the_own_namespace_is_injected_where_the_settings_say_so(
     rules: &Rules,
     folder: &Folder,
@@ -250,7 +250,7 @@ async fn the_own_namespace_is_injected_where_the_settings_say_so(
     until(async || !targets(&json!({})).await).await;
 }
 
-/// `cargo xtask reload` in short: good versions and bad ones in turn, refused at apply and stored all the same, and each switch.
+/// `cargo xtask reload` in short: good and broken versions in turn, refused at apply or stored without validation, and each mode.
 async fn versions_change_under_load(rules: &Rules, shop: &str, manifests: &[Value], server: &Server) {
     let scene = Scene {
         admin: rules.admin.clone(),
@@ -278,17 +278,17 @@ async fn versions_change_under_load(rules: &Rules, shop: &str, manifests: &[Valu
     create_until_injected(rules.admin.clone(), shop.to_owned()).await;
 }
 
-/// The one command of the page, by the real kubectl.
+/// The command of the page, run by the real kubectl.
 async fn switch_off(environment: &Environment, tools: &Tools) {
     let (_, command) = SWITCH_OFF.split_once("```sh\n").unwrap();
     let (command, _) = command.split_once("```").unwrap();
     let mut shell = with_kubectl(environment, tools, command);
-    // Pods go on being created meanwhile.
+    // Pods are created meanwhile.
     let done = tokio::task::spawn_blocking(move || shell.output().unwrap()).await.unwrap();
     assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
 }
 
-/// What is deleted is not made again, and the way back.
+/// Deleted configurations stay deleted until the manifests are applied again.
 async fn switched_off_it_stays_off(rules: &Rules, shop: &str, manifests: &[Value], server: &Server) {
     let admin = &rules.admin;
     let in_force = || server.log().iter().filter(|line| line.contains("the rules are in force")).count();
@@ -305,12 +305,12 @@ async fn switched_off_it_stays_off(rules: &Rules, shop: &str, manifests: &[Value
 
     let before = in_force();
     apply_all(admin, manifests).await;
-    // The rules as well: whoever writes the next ones would take these for them.
+    // The rules are deleted too, so that the next test does not find them.
     until(async || in_force() > before).await;
     create_until_injected(admin.clone(), shop.to_owned()).await;
 }
 
-async fn who_opted_out_starts_while_nobody_answers(admin: &Client, shop: &str) {
+async fn a_pod_that_opted_out_starts_while_the_injector_is_down(admin: &Client, shop: &str) {
     let (status, refused) = create(admin, shop).await;
     assert_eq!(status, StatusCode::INTERNAL_SERVER_ERROR, "{refused}");
     let message = refused["message"].as_str().unwrap();
@@ -333,7 +333,7 @@ fn required() -> String {
     REQUIRED.replace(restricted, "")
 }
 
-/// A rule that asks for the labels of the namespace.
+/// A rule that reads the labels of the namespace.
 fn asking(namespace: &str) -> String {
     format!(
         "{{apiVersion: vestibule.dev/v1alpha1, kind: Injection, metadata: {{name: team}}, spec: {{match: {{namespaces: \
@@ -348,7 +348,7 @@ fn manifests(folder: &Folder, service: &str) -> Vec<Value> {
     documents.iter().map(|document| serde_json::from_str(&document.to_json()).unwrap()).collect()
 }
 
-/// As `kubectl apply --server-side` does it, and strictly.
+/// Applies as `kubectl apply --server-side` does, with strict validation.
 async fn apply(client: &Client, manifest: &Value, options: &str) -> (StatusCode, Value) {
     let text = |pointer: &str| manifest.pointer(pointer).and_then(Value::as_str);
     let namespace = text("/metadata/namespace").map(|name| format!("/namespaces/{name}")).unwrap_or_default();
@@ -381,7 +381,7 @@ async fn rotate(client: &Client, namespace: &str) {
     assert!(status.is_success(), "{}", answer["message"]);
 }
 
-/// Creates go on all the while, and none of them fails.
+/// Creates pods without a pause, none of which may fail.
 async fn create_until_injected(client: Client, namespace: String) {
     let end = Instant::now() + Duration::from_secs(60);
     loop {
@@ -399,7 +399,7 @@ fn is_without_data(made: &Value) -> bool {
     !volumes.is_some_and(|volumes| volumes.iter().any(|volume| volume["name"] == "data"))
 }
 
-/// Creates that never pause, until one fails.
+/// Creates pods without a pause until one create fails.
 fn create_all_the_while(client: Client, namespace: String) -> (Arc<AtomicUsize>, JoinHandle<()>) {
     let made = Arc::new(AtomicUsize::new(0));
     let count = Arc::clone(&made);

@@ -1,4 +1,4 @@
-//! `vestibule inject`: files in, the same files with what rules add out.
+//! `vestibule inject`: prints files with the parts that rules add.
 
 use serde_json::{Value, json};
 
@@ -67,7 +67,7 @@ fn the_difference_is_what_was_added() {
         .replace("          stdin: yes\n", &format!("          stdin: yes\n{deployment}"));
     assert_eq!(done.out, expected);
 
-    // Twice is once, through stdin too.
+    // A second run changes nothing, through stdin too.
     let again = folder.run_with_stdin("inject -f - --rules rules.yaml", &done.out);
     assert_eq!((again.out, &*again.err), (done.out, ""));
 }
@@ -177,9 +177,9 @@ fn json_is_read_as_json_and_keeps_its_bytes() {
     assert!(patch.starts_with("[{\"op\":"), "{patch}");
 }
 
-/// What the injector writes of a name in it is for a terminal, also in JSON that stays JSON.
+/// Names in values of the injector are escaped, also in JSON output.
 #[test]
-fn what_is_added_to_json_moves_no_cursor() {
+fn values_added_to_json_hold_no_control_characters() {
     let pod = POD.replace("name: app,", "name: \"a\\u009b2J\\u202e\",");
     let pod = vestibule_rules::yaml::read("pod", &pod).unwrap()[0]
         .to_json()
@@ -193,7 +193,7 @@ fn what_is_added_to_json_moves_no_cursor() {
     }
 }
 
-/// Where the document has to be written anew, numbers keep their digits all the same.
+/// Numbers keep their digits even if the document has to be rewritten.
 #[test]
 fn numbers_of_yaml_keep_their_digits() {
     let pod = POD.replace("ratio: 1.0,", "ratio: 1E+3, other: -2.50E-07,");
@@ -232,7 +232,7 @@ fn every_builtin_workload_is_changed() {
     }
 }
 
-/// The pods that are imagined are those that controllers make.
+/// The pod of a workload has the owner that its controller would write.
 #[test]
 fn rules_that_ask_for_the_owner_know_it_before_there_is_a_pod() {
     for (version, kind, owner) in [
@@ -259,7 +259,7 @@ fn rules_that_ask_for_the_owner_know_it_before_there_is_a_pod() {
 
 /// Each Job of a CronJob will have a name of its own.
 #[test]
-fn what_goes_by_a_name_to_come_is_noted() {
+fn changes_by_a_generated_name_are_noted() {
     let template = "template: {metadata: {labels: {app: web}}, spec: {containers: [{name: app}]}}";
     let cron_job = format!(
         "apiVersion: batch/v1\nkind: CronJob\nmetadata: {{name: backup}}\nspec: {{jobTemplate: {{spec: {{{template}}}}}}}\n"
@@ -282,9 +282,9 @@ fn what_goes_by_a_name_to_come_is_noted() {
     }
 }
 
-/// On a cluster it would be another, and in a file it would stay.
+/// On a cluster the hash is another one, and in a file the placeholder would stay.
 #[test]
-fn what_only_a_pod_knows_of_a_deployment_is_not_written() {
+fn the_hash_of_a_template_is_not_written() {
     let env = "{name: TARGET, value: {$cel: \"object.metadata.labels['pod-template-hash']\"}}";
     let rules = TARGET.replace("{name: TARGET, value: hall}", env);
     let deployment = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec: {template: {metadata: {labels: {app: web}}, spec: {containers: [{name: app}]}}}\n";
@@ -322,7 +322,7 @@ fn the_mode_that_an_injector_would_go_by_is_noted() {
     }
 }
 
-/// Templates get no status: it would roll the workload with every new rule.
+/// Templates get no status annotation: it would start a rollout with every new rule.
 #[test]
 fn pods_get_a_status_of_their_own() {
     let pod = "apiVersion: v1\nkind: Pod\nmetadata:\n  labels:\n    app: web\nspec:\n  containers:\n  - name: app\n";
@@ -346,7 +346,7 @@ fn rules_for_workloads_act_on_the_workload() {
 }
 
 #[test]
-fn what_cannot_be_changed_in_its_place_is_written_anew_and_said() {
+fn a_document_that_cannot_be_changed_in_place_is_rewritten_with_a_note() {
     let folder =
         Folder::with(&[("rules.yaml", TARGET), ("pod.yaml", &format!("# lost\n{POD}---\n# kept\na: 1\n"))]);
     let service = "---\n# kept\napiVersion: v1\nkind: Service\n";
@@ -422,7 +422,7 @@ fn a_denial_prints_its_reason_and_nothing_else() {
 }
 
 #[test]
-fn what_cannot_be_read_ends_with_two() {
+fn unreadable_input_exits_with_2() {
     let folder = Folder::with(&[
         ("rules.yaml", TARGET),
         ("pod.yaml", POD),

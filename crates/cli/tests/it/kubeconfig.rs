@@ -1,4 +1,4 @@
-//! Which cluster a command speaks to: one order for all of them. Issue 20, point 29.
+//! The order in which every command looks for its cluster. Issue 20, point 29.
 
 use std::net::TcpListener;
 use std::path::Path;
@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use crate::fixture::{Folder, TARGET};
 
-/// Every command that speaks to a cluster, with what it needs besides.
+/// Every command that uses a cluster, with its other flags.
 const COMMANDS: &[&str] = &[
     "explain pod/web -n shop",
     "certs show --service shop/hook",
@@ -19,7 +19,7 @@ const COMMANDS: &[&str] = &[
     "serve --rules rules.yaml --namespace-labels a=b --identity self --service shop/hook --registration-mode static --listen 127.0.0.1:0 --metrics-listen 127.0.0.1:0",
 ];
 
-/// A cluster that only takes down that it was called, and its kubeconfig at `path`.
+/// A server that records calls, and its kubeconfig at `path`.
 fn cluster(path: &Path, name: &'static str, called: &mpsc::Sender<&'static str>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
@@ -67,7 +67,7 @@ fn every_command_finds_its_cluster_in_one_order() {
     }
 }
 
-/// The help says the order, wherever the flag is.
+/// The help of every command with the flag names the order.
 #[test]
 fn every_kubeconfig_flag_says_the_same() {
     let folder = Folder::with(&[]);

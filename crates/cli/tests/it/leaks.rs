@@ -1,4 +1,4 @@
-//! Nothing of a pod, and nothing that a rule adds, is in the injector's log or metrics.
+//! No value of a pod or a rule is in the injector's log or metrics.
 
 use hostile::malformed::Connection;
 use serde_json::{Value, json};
@@ -14,7 +14,7 @@ const RULE: &str = "canary-of-a-rule";
 
 const HOOKS: [&str; 2] = ["required", "best-effort"];
 
-/// One rule adds, one refuses whoever has another volume of its name.
+/// One rule adds a volume, one refuses a pod with another volume of its name.
 const RULES: &str = "\
 apiVersion: vestibule.dev/v1alpha1
 kind: Injection
@@ -46,7 +46,7 @@ async fn nothing_of_a_pod_or_a_rule_is_in_logs_or_metrics() {
             let review = review.namespace("demo").build().unwrap();
             for hook in HOOKS {
                 let hook = Hook::mutating(hook, &format!("/mutate/{hook}"));
-                // Words for the user, a patch aside, are read by others too.
+                // Messages and warnings must not hold values either; only the patch may.
                 let answer = caller.call(&review, &hook).await.unwrap();
                 let body = String::from_utf8(answer.body).unwrap();
                 assert!([OBJECT, OLD, RULE].iter().all(|canary| !body.contains(canary)), "{body}");
@@ -70,7 +70,7 @@ async fn nothing_of_a_pod_or_a_rule_is_in_logs_or_metrics() {
     }
 }
 
-/// A mebibyte each of everything that a log may name.
+/// Names of 1 MiB in every field that a log may hold.
 #[test]
 fn a12_no_name_makes_a_long_line_of_the_injectors_log() {
     const LONGEST: usize = 8 << 10;
@@ -116,9 +116,9 @@ fn a12_no_name_makes_a_long_line_of_the_injectors_log() {
     assert!(longest.len() <= LONGEST, "{} bytes: {longest:.1000}", longest.len());
 }
 
-/// Of about 350 bytes a call; a pipe holds 64 KiB.
+/// A call logs about 350 bytes, and a pipe holds 64 KiB.
 #[test]
-fn a_log_that_nobody_reads_holds_no_call_up_and_tells_what_is_missing() {
+fn a_full_log_pipe_blocks_no_call_and_missing_lines_are_counted() {
     const CALLS: usize = 3_000;
     let (folder, server) = served("info");
     let mut connection = Connection::to(server.address("address"), "localhost", &ca(&folder));
@@ -136,7 +136,7 @@ fn a_log_that_nobody_reads_holds_no_call_up_and_tells_what_is_missing() {
     assert!(missing > 0 && decided + missing as usize >= CALLS, "{decided} and {missing}");
 }
 
-/// An injector whose log is of this level.
+/// An injector with this log level.
 fn served(level: &str) -> (Folder, Server) {
     let folder = Folder::with(&[("rules.yaml", RULES)]);
     let server = Server::spawn(serve(&folder, "--dns localhost").env("RUST_LOG", level));
@@ -147,7 +147,7 @@ fn ca(folder: &Folder) -> Vec<u8> {
     std::fs::read(folder.path().join("identity/ca.crt")).unwrap()
 }
 
-/// One that is changed, one that is refused, one that the rules cannot read, one that nothing is for.
+/// Pods of four outcomes: changed, refused, unreadable, and matched by no rule.
 fn pods() -> [Value; 4] {
     let pod = |labels: Value, volumes: Value, env: Value| {
         json!({

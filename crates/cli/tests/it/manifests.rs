@@ -1,4 +1,4 @@
-//! `vestibule manifests`: what a cluster is told.
+//! `vestibule manifests`.
 
 use std::os::unix::fs::PermissionsExt;
 
@@ -26,12 +26,12 @@ fn the_registration_trusts_the_ca_in_the_folder() {
         client["service"],
         json!({"namespace": "shop", "name": "injector", "path": "/mutate/best-effort", "port": 443})
     );
-    // Printed again, the same CA.
+    // A second run prints the same CA.
     assert_eq!(registration(&folder, "--service shop/injector"), registered);
 }
 
 #[test]
-fn what_is_probably_not_meant_is_said_beside_the_yaml() {
+fn a_probable_mistake_is_a_note_on_stderr() {
     let rules = TARGET.replace(
         "select: {all: true}",
         "select: {all: true}\n    volumeMounts: [{name: a, mountPath: /a, fooBarBaz: 1}]",
@@ -180,12 +180,12 @@ fn with_any_certificate_the_rights_are_for_rules_to_come() {
     assert!(find("ClusterRole")["rules"].as_array().unwrap().contains(&right));
     assert_eq!(find("Role")["rules"][0]["resources"], json!(["configmaps"]));
     assert_eq!(find("MutatingWebhookConfiguration")["webhooks"].as_array().unwrap().len(), 1);
-    // A laptop has its kubeconfig's.
+    // On a laptop the kubeconfig has the rights.
     assert_eq!(printed("local:identity").len(), 1);
 }
 
 #[test]
-fn flags_without_effect_are_refused_whatever_part_is_printed() {
+fn flags_without_effect_are_refused_for_every_part() {
     let folder = Folder::with(&[("rules.yaml", TARGET)]);
     for (flags, words) in [
         ("--only registration --secret a/b", "--secret is for `--identity self`"),
@@ -203,7 +203,7 @@ fn flags_without_effect_are_refused_whatever_part_is_printed() {
 }
 
 #[test]
-fn nobody_is_asked_about_namespaces() {
+fn manifests_ask_no_cluster_about_namespaces() {
     let rules = TARGET.replace("objects: {labels: {app: web}}", "namespaces: {matchLabels: {team: blue}}");
     registration(&Folder::with(&[("rules.yaml", &rules)]), "--service shop/injector");
 }
@@ -239,7 +239,7 @@ fn with_an_image_the_pods_find_their_rules_and_a_folder_is_held_against_them() {
     }
     assert!(arguments.iter().all(|argument| !argument.as_str().unwrap().starts_with("--rules")));
 
-    // In files as somebody else has cut them, one of them JSON.
+    // The manifests in other files, one of them JSON.
     let deploy = folder.path().join("deploy");
     std::fs::create_dir_all(deploy.join("rest")).unwrap();
     let (first, rest) = objects.split_first().unwrap();
@@ -263,10 +263,10 @@ fn with_an_image_the_pods_find_their_rules_and_a_folder_is_held_against_them() {
         "{}",
         drifted.err
     );
-    // What differs is no part of the registration.
+    // The difference is not in the registration.
     assert_eq!(check("--replicas 3 --only registration").code(), 0);
 
-    // Of the app's label, but nothing that is ever printed.
+    // An object with the app's label that `manifests` never prints.
     let monitor = json!({"kind": "ServiceMonitor", "metadata": {"labels": objects[0]["metadata"]["labels"]}});
     std::fs::write(deploy.join("monitor.json"), monitor.to_string()).unwrap();
     assert_eq!(check("").code(), 0);
@@ -288,7 +288,7 @@ fn with_an_image_the_pods_find_their_rules_and_a_folder_is_held_against_them() {
 }
 
 #[test]
-fn pods_find_rules_whatever_their_file_is_called() {
+fn pods_find_rules_under_any_file_name() {
     let folder = Folder::with(&[("rules.conf", TARGET)]);
     std::fs::create_dir(folder.path().join("more")).unwrap();
     std::fs::write(folder.path().join("more/a.yaml"), TARGET).unwrap();
@@ -301,7 +301,7 @@ fn pods_find_rules_whatever_their_file_is_called() {
 }
 
 #[test]
-fn whoever_installs_where_others_are_at_home_is_told_that_they_are_left_alone() {
+fn an_installation_into_a_shared_namespace_makes_a_note() {
     let told = |rules: &str, namespace: &str| {
         let folder = Folder::with(&[("rules.yaml", rules)]);
         let done = folder.run(&format!("manifests --rules rules.yaml --namespace {namespace} --image a"));

@@ -1,8 +1,8 @@
-//! What the commands say where something is not as meant. Issue 20, point 31.
+//! Messages about mistakes. Issue 20, point 31.
 
 use crate::fixture::{Folder, POD, TARGET};
 
-/// A rule that pods ask for by an annotation.
+/// A rule that pods opt in to by an annotation.
 const ASKED: &str = "\
 apiVersion: vestibule.dev/v1alpha1
 kind: Injection
@@ -12,7 +12,7 @@ spec:
   pod: {labels: {team: blue}}
 ";
 
-/// It read as "the object does not ask for the rule".
+/// The output was "the object does not ask for the rule".
 #[test]
 fn an_unquoted_annotation_is_to_be_quoted() {
     let pod = "apiVersion: v1\nkind: Pod\nmetadata:\n  name: web\n  annotations:\n    inject.vestibule.dev/asked: true\n";
@@ -36,7 +36,7 @@ fn an_unquoted_annotation_is_to_be_quoted() {
         "{}",
         done.err
     );
-    // What a template of another kind is, is not known.
+    // The place of the template in another kind is not known.
     let custom = deployment.replace("apps/v1", "example.com/v1");
     assert_eq!(folder.run_with_stdin("inject -f - --rules rules.yaml", &custom).code(), 0);
     for value in ["'true'", "\"1\"", "null", ""] {
@@ -80,7 +80,7 @@ fn a_program_is_no_rule() {
     }
 }
 
-/// The caller's own words were "status code 413 but did not return more".
+/// The message was "status code 413 but did not return more".
 #[test]
 fn an_object_that_no_api_server_takes_is_named_with_its_size() {
     let pod = |bytes: usize| {
@@ -141,7 +141,7 @@ fn an_image_has_no_spaces() {
     assert!(done.err.contains("this is no image: write REGISTRY/NAME:TAG"), "{}", done.err);
 }
 
-/// The way out that was offered, `off`, was refused as well.
+/// The message recommended `off`, which `serve` refuses as well.
 #[test]
 fn an_identity_that_is_none_leads_to_one_that_can_be_served() {
     let folder = Folder::with(&[("rules.yaml", TARGET)]);
@@ -153,7 +153,7 @@ fn an_identity_that_is_none_leads_to_one_that_can_be_served() {
     }
 }
 
-/// To serve rules that do nothing helps nobody.
+/// If no rule matches, the next command is `explain` and not `serve`.
 #[test]
 fn where_no_rule_acts_the_next_command_says_why() {
     let other = POD.replace("app: web", "app: other");

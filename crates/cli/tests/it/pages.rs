@@ -1,8 +1,9 @@
-//! Every command block of every page is run by a test, or is listed with the reason why it cannot be.
+//! A test runs every command block of every page, or a list gives the reason why none can.
 //!
-//! Blocks that need nothing but the binary are run, with what they print, by [`how_to`](crate::how_to). The others are in
-//! [`ledger::ROWS`]: those of kubectl are run here on a real API server.
+//! [`how_to`](crate::how_to) runs the blocks that need only the binary and compares their output. The others are in
+//! [`ledger::ROWS`]: blocks with kubectl are run here on a real API server.
 
+mod installed;
 mod ledger;
 
 use std::collections::BTreeSet;
@@ -12,7 +13,7 @@ use std::process::Stdio;
 
 use vestibule_testenv::{Options, start_or_skip, tools_or_skip};
 
-use self::ledger::{CHANGE_RULES, Held, LEFT_OUT, ROWS};
+use self::ledger::{CHANGE_RULES, Held, LEFT_OUT, ROWS, Row, TRACES};
 use crate::fixture::{TARGET, with_kubectl};
 use crate::how_to::{self, ROOT};
 
@@ -48,13 +49,21 @@ impl Block {
         matches!(self.info.as_str(), "console" | "sh")
     }
 
-    /// The file that it is, where it is one.
+    /// The name of the file, if the block is a file.
     fn file(&self) -> Option<&str> {
         let (_, name) = self.info.split_once(' ').filter(|(kind, _)| matches!(*kind, "yaml" | "json"))?;
         Some(name)
     }
 
-    /// What is typed, as one script.
+    /// The script with values for placeholders.
+    fn script_with(&self, values: &[(&str, &str)]) -> String {
+        values.iter().fold(self.script(), |script, (written, here)| {
+            assert!(script.contains(written), "{script}: {written}");
+            script.replace(written, here)
+        })
+    }
+
+    /// The commands without their output, as one script.
     fn script(&self) -> String {
         let mut script = String::new();
         let mut lines = self.text.lines();
@@ -79,7 +88,7 @@ impl Block {
     }
 }
 
-/// Every page for users; decisions and what changed are about the past.
+/// Every page except decisions and the changelog, which are about the past.
 fn pages() -> Vec<String> {
     let root = Path::new(ROOT);
     let mut found = Vec::new();
@@ -138,7 +147,7 @@ fn tests_that_stand_in_for_a_block_exist_and_reasons_are_given() {
     }
     for row in ROWS {
         match row.held {
-            Held::Here => {}
+            Held::Here | Held::Installed => {}
             Held::By(test) => {
                 let is = |ends: &str| code.contains(&format!("fn {test}{ends}"));
                 assert!(is("("), "{}: no test {test}", row.page);
@@ -149,7 +158,7 @@ fn tests_that_stand_in_for_a_block_exist_and_reasons_are_given() {
     assert!(LEFT_OUT.iter().all(|(_, reason)| reason.len() > 20));
 }
 
-/// Sections that named a namespace, a file or an image that was given nowhere.
+/// Sections named a namespace, a file or an image that no page made.
 #[tokio::test]
 async fn commands_of_pages_are_taken_by_a_real_api_server() {
     let Some(tools) = tools_or_skip().await else { return };
@@ -158,12 +167,11 @@ async fn commands_of_pages_are_taken_by_a_real_api_server() {
     let at = |name: &str| folder.path().join(name);
     fs::create_dir(at("rules")).unwrap();
     fs::write(at("rules/target.yaml"), TARGET).unwrap();
-    // The binary under the names that the pages give it: that of a checkout, and that of anybody's webhook.
+    // The binary under the names on the pages: `cargo run --` and the webhook of an author.
     fs::create_dir(at("bin")).unwrap();
-    let with_rules =
-        "case \"$*\" in *--rules*) exec vestibule \"$@\" ;; *) exec vestibule \"$@\" --rules rules ;; esac\n";
-    program(&at("bin/my-webhook"), with_rules);
-    program(&at("bin/cargo"), &format!("while [ \"$1\" != -- ]; do shift; done\nshift\n{with_rules}"));
+    program(&at("bin/my-webhook"), MY_WEBHOOK);
+    program(&at("bin/cargo"), "while [ \"$1\" != -- ]; do shift; done\nshift\nexec my-webhook \"$@\"\n");
+    let has_traces = folder.run("serve --help").stdout().contains("--otlp-endpoint");
     let here = Path::new(env!("CARGO_BIN_EXE_vestibule")).parent().unwrap().to_owned();
 
     let run = |script: &str| {
@@ -176,20 +184,11 @@ async fn commands_of_pages_are_taken_by_a_real_api_server() {
         printed
     };
     for row in ROWS.iter().filter(|row| matches!(row.held, Held::Here)) {
-        let blocks = Block::all(&read(row.page));
-        for block in &blocks {
-            if let Some(name) = block.file() {
-                fs::create_dir_all(at(name).parent().unwrap()).unwrap();
-                fs::write(at(name), &block.text).unwrap();
-            }
+        if row.page == TRACES && !has_traces {
+            vestibule_testenv::leave_out_part("the flags of a trace: this build has no feature `otel`");
+            continue;
         }
-        let block = blocks.iter().find(|block| block.has_commands() && row.begins(&block.text)).unwrap();
-        let mut script = block.script();
-        for (written, here) in row.with {
-            assert!(script.contains(written), "{}: {written}", row.page);
-            script = script.replace(written, here);
-        }
-        run(&script);
+        run(&row.block(folder.path()).script_with(row.with));
     }
 
     for (command, printed) in [
@@ -197,11 +196,46 @@ async fn commands_of_pages_are_taken_by_a_real_api_server() {
         ("kubectl -n webhooks get configmap more -o jsonpath='{.metadata.labels}'", "vestibule.dev/config"),
         ("kubectl -n webhooks get configmap cache -o jsonpath='{.data}'", "redis:8.2"),
         ("kubectl -n certificates get service injector -o jsonpath='{.spec.ports[0].port}'", "443"),
+        ("kubectl get mutatingwebhookconfiguration injector -o jsonpath='{.metadata.name}'", "injector"),
+        (
+            "kubectl -n webhooks get configmap injector-logging -o jsonpath='{.metadata.name}'",
+            "injector-logging",
+        ),
         ("kubectl get namespace shop-front -o jsonpath='{.metadata.labels}'", "\"tidy\":\"true\""),
         ("kubectl -n demo get deployment widgets -o jsonpath='{.spec.replicas}'", "2"),
     ] {
         let found = run(command);
         assert!(found.contains(printed), "{command}: {found}");
+    }
+}
+
+/// The binary with rules, as an author's webhook has its own handlers. `serve` ends when it serves.
+const MY_WEBHOOK: &str = r#"
+case "$1" in serve|manifests|try) case "$*" in *--rules*) ;; *) set -- "$@" --rules rules ;; esac ;; esac
+[ "$1" = serve ] || exec vestibule "$@"
+vestibule "$@" --listen 127.0.0.1:0 --metrics-listen 127.0.0.1:0 2> serve.log &
+server=$!
+until grep '"serving"' serve.log; do
+    kill -0 $server || { cat serve.log; exit 1; }
+    sleep 0.1
+done
+kill -INT $server
+wait $server
+"#;
+
+impl Row {
+    /// The block on its page, after the files of the page are written to `folder`.
+    fn block(&self, folder: &Path) -> Block {
+        let blocks = Block::all(&read(self.page));
+        for block in &blocks {
+            if let Some(name) = block.file() {
+                let file = folder.join(name);
+                fs::create_dir_all(file.parent().unwrap()).unwrap();
+                fs::write(file, &block.text).unwrap();
+            }
+        }
+        let mut blocks = blocks.into_iter();
+        blocks.find(|block| block.has_commands() && self.begins(&block.text)).unwrap()
     }
 }
 
@@ -236,7 +270,7 @@ fn append_code(folder: &Path, code: &mut String) {
     }
 }
 
-/// The page of an operator of its own showed a manifest of `workspace = true` lines.
+/// The page of an operator showed a manifest with `workspace = true` lines.
 #[test]
 fn the_operators_page_names_the_dependencies_of_its_package() {
     let names = |manifest: &str| -> BTreeSet<String> {
@@ -249,7 +283,7 @@ fn the_operators_page_names_the_dependencies_of_its_package() {
     let told = Block::all(&page).into_iter().find(|block| block.info == "toml").unwrap().text;
     assert!(!told.contains("workspace"));
     assert_eq!(names(&told), names(&read("examples/operator-identity/Cargo.toml")));
-    // No page and no documentation names a crate of ours by a version, as long as none is published.
+    // No page names a crate of this repository by a version, as long as none is published.
     let named = pages().into_iter().chain(["crates/vestibule/src/lib.rs".to_owned()]).filter(|page| {
         let text = read(page);
         text.contains("vestibule = \"0")

@@ -1,4 +1,4 @@
-//! The threads of `vestibule serve` under a quota of processor time, as a container has one.
+//! The threads of `vestibule serve` under a CPU quota, as a container has one.
 
 use std::fs;
 use std::io;
@@ -18,7 +18,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 struct OneCpu(PathBuf);
 
 impl OneCpu {
-    /// Of whichever version the system has. Takes the rights of root.
+    /// A cgroup of version 1 or 2. Needs root.
     fn make() -> io::Result<Self> {
         let root = Path::new("/sys/fs/cgroup");
         let name = format!("vestibule-quota-{}", std::process::id());
@@ -35,7 +35,7 @@ impl OneCpu {
         Ok(cpu)
     }
 
-    /// What runs `command` in it.
+    /// Runs `command` in the cgroup.
     fn holds(&self, command: &Command) -> Command {
         let mut shell = Command::new("sh");
         shell.args(["-c", r#"echo $$ > "$0/cgroup.procs" && exec "$@""#]).arg(&self.0);
@@ -47,7 +47,7 @@ impl OneCpu {
 
 impl Drop for OneCpu {
     fn drop(&mut self) {
-        // A process that has ended is out of it a moment later; one that has not may be there for ever.
+        // The cgroup is empty shortly after the process has ended.
         let begun = Instant::now();
         while fs::remove_dir(&self.0).is_err_and(|error| error.kind() == io::ErrorKind::ResourceBusy)
             && begun.elapsed() < PATIENCE
@@ -57,7 +57,7 @@ impl Drop for OneCpu {
     }
 }
 
-/// Threads, and handlers that compute at a time.
+/// The number of threads, and of handlers that run at a time.
 fn threads(command: &mut Command) -> [f64; 2] {
     let server = Server::spawn(command);
     let page = get(&server, "/metrics");

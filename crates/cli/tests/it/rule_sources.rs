@@ -1,8 +1,8 @@
-//! Where rules and objects may come from: stdin, several places, manifests of ConfigMaps. Issue 20, point 30.
+//! Rules and objects from stdin, several paths and manifests of ConfigMaps. Issue 20, point 30.
 
 use crate::fixture::{Folder, POD, REQUIRED, TARGET, finish};
 
-/// `rules` as the value of a key of a ConfigMap, as `kubectl create configmap --dry-run` and people write it.
+/// The manifest of a ConfigMap with these keys.
 fn manifest(name: &str, keys: &[(&str, &str)]) -> String {
     let mut text = format!(
         "# Rules of the shop.\napiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {name}\n  labels:\n    vestibule.dev/config: \"true\"\ndata:\n"
@@ -77,7 +77,7 @@ fn a_manifest_is_as_good_as_the_rules_in_it() {
         let lint = folder.run(&format!("lint {rules}"));
         assert!(!lint.out.contains("error"), "{}", lint.out);
     }
-    // The manifests of the injector have the rules, not the manifest of another ConfigMap.
+    // The manifests of the injector hold the rules and not the manifest that they came in.
     let printed =
         folder.run("manifests --rules map.yaml --namespace webhooks --image IMAGE -o json").stdout();
     let printed: serde_json::Value = serde_json::from_str(&printed).unwrap();
@@ -90,7 +90,7 @@ fn a_manifest_is_as_good_as_the_rules_in_it() {
     assert_eq!(map["data"], serde_json::json!({"target.yaml": TARGET}));
 }
 
-/// A ConfigMap of something else is still no rule.
+/// A ConfigMap without rules is refused.
 #[test]
 fn other_config_maps_are_refused_as_before() {
     let folder = Folder::with(&[(
@@ -118,12 +118,12 @@ fn rules_may_come_from_several_places_and_from_stdin() {
     let both =
         folder.run("manifests --namespace webhooks --image IMAGE --rules a.yaml --rules b.yaml").stdout();
     assert!(both.contains("a.yaml: |") && both.contains("b.yaml: |"), "{both}");
-    // A finding of what came through stdin is told of it.
+    // A finding in stdin names stdin.
     let wrong = folder.run_with_stdin("lint -", &TARGET.replace("spec:", "spek:"));
     assert!(wrong.out.contains("--> stdin:5:1"), "{}", wrong.out);
     let doubled = folder.run_with_stdin("lint a.yaml -", TARGET);
     assert!(doubled.out.contains("VST0116") && doubled.out.contains("a.yaml:4"), "{}", doubled.out);
-    // Two readers of one stdin: the second would find nothing.
+    // Stdin can be read once, so a second reader is refused.
     for command in [
         "try - --rules -",
         "inject -f - --rules -",
@@ -173,7 +173,7 @@ fn try_reads_what_is_piped_in() {
     let wrong = folder.run_with_stdin("try", "a: [");
     assert_eq!(wrong.code(), 2);
     assert!(wrong.err.contains("--> stdin:1"), "{}", wrong.err);
-    // A file is as good as a pipe; nothing piped in, and a device, are not meant.
+    // A file on stdin is read like a pipe; an empty pipe and a device are not read.
     let file = std::fs::File::open(folder.path().join("pod.yaml")).unwrap();
     let from_file = finish(folder.command("try").stdin(file), "");
     assert!(from_file.out.starts_with("Pod default/web  stdin:1"), "{}", from_file.out);

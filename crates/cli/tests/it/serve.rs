@@ -27,7 +27,7 @@ fn pod() -> Value {
 }
 
 #[test]
-fn the_first_line_says_where_who_and_what() {
+fn the_first_line_has_address_names_and_hooks() {
     let folder = Folder::with(&[("rules.yaml", &format!("{TARGET}---\n{REQUIRED}"))]);
     let server = Server::start(&folder, "--dns injector.shop.svc");
     assert_eq!(server.start["message"], "serving");
@@ -51,7 +51,7 @@ fn a_review_is_answered_and_leaves_one_line_without_values() {
     assert_eq!(decisions.len(), 1, "{rest:?}");
 }
 
-/// Three nested loops over two hundred variables, which nobody waits for.
+/// Three nested loops over two hundred variables.
 #[test]
 fn a_rule_that_computes_too_much_is_left_out_and_no_other() {
     let loops = "variables.env.all(a, variables.env.all(b, variables.env.all(c, a.name + b.name != c.name)))";
@@ -59,11 +59,11 @@ fn a_rule_that_computes_too_much_is_left_out_and_no_other() {
 }
 
 #[test]
-fn a_rule_whose_expression_fails_is_left_out_and_no_other() {
+fn a_rule_with_a_failing_expression_is_left_out_and_no_other() {
     left_out_or_denied("variables.env[2000].name == object.metadata.name", "when[0]");
 }
 
-/// What becomes of an object for which the condition of one of two rules comes to nothing, as `onError` has it; `words` say why.
+/// The condition of one of two rules fails: `onError` decides whether the rule is left out or the object denied, with `words`.
 fn left_out_or_denied(condition: &str, words: &str) {
     let erring = format!(
         "\
@@ -139,7 +139,7 @@ fn sigterm_drains() {
     server.signal("-TERM");
     server.said("draining: SIGTERM");
     while !get(&server, "/readyz").starts_with("HTTP/1.1 503") {}
-    // Nobody is sent here any more; who comes all the same is answered.
+    // While it drains, the Service sends no calls, and a call that arrives is answered.
     assert!(matches!(admit(&server, &folder, pod(), "best-effort"), Admission::Admitted { .. }));
     server.signal("-TERM");
     server.said("ending at once: a second signal");
@@ -168,7 +168,7 @@ fn rules_that_ask_for_namespaces_do_not_start_without() {
 }
 
 #[test]
-fn what_a_source_cannot_do_is_refused_with_the_reason() {
+fn flags_that_a_certificate_source_cannot_use_are_refused() {
     let folder = Folder::with(&[("rules.yaml", TARGET)]);
     for (flags, words) in [
         ("--identity off", "operators whose webhooks are switched off"),
@@ -197,7 +197,7 @@ fn what_a_source_cannot_do_is_refused_with_the_reason() {
     assert!(!folder.path().join("identity").exists());
 }
 
-/// The line of certificates.md, typed on a laptop: it registered a Service without pods, under `failurePolicy: Fail`.
+/// The command of certificates.md on a laptop registered a Service without pods under `failurePolicy: Fail`.
 #[test]
 fn outside_a_cluster_a_service_is_registered_only_with_a_flag() {
     let kubeconfig = "{clusters: [{name: c, cluster: {server: 'https://prod.example.com:6443'}}], users: [{name: u, user: {}}], \
@@ -223,7 +223,7 @@ fn outside_a_cluster_a_service_is_registered_only_with_a_flag() {
             assert!(told.contains(words), "{more}: {told}");
         }
     }
-    // What registers nothing, and what was asked for, begins to serve.
+    // A process that registers nothing, or has the flag, serves.
     for flags in [
         "--identity self --service shop/injector --registration-mode static",
         "--identity self --service shop/injector --register-outside-cluster",

@@ -1,4 +1,4 @@
-//! `vestibule serve` as a process of its own, and its log.
+//! `vestibule serve` as a process, with its log.
 
 use std::io::{BufRead, BufReader, Lines, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -11,7 +11,7 @@ use crate::fixture::Folder;
 pub(crate) struct Server {
     pub(crate) child: Child,
     pub(crate) log: Lines<BufReader<ChildStderr>>,
-    /// The line of the log that says where it serves.
+    /// The first line of the log, with the addresses.
     pub(crate) start: Value,
 }
 
@@ -20,7 +20,7 @@ impl Server {
         Self::spawn(&mut serve(folder, arguments))
     }
 
-    /// Returns when it listens.
+    /// Returns when the process serves.
     pub(crate) fn spawn(command: &mut Command) -> Self {
         let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
         let mut log = BufReader::new(child.stderr.take().unwrap()).lines();
@@ -37,12 +37,12 @@ impl Server {
         assert!(Command::new("kill").args([name, &id]).status().unwrap().success());
     }
 
-    /// The next line of the log that says `message`.
+    /// The next line of the log with `message`.
     pub(crate) fn said(&mut self, message: &str) -> Value {
         said(&mut self.log, message)
     }
 
-    /// Ends it as a terminal would, and returns the rest of its log.
+    /// Ends the process with SIGINT and returns the rest of its log.
     pub(crate) fn ended(mut self) -> Vec<String> {
         self.signal("-INT");
         let rest = self.log.by_ref().map(Result::unwrap).collect();
@@ -57,7 +57,7 @@ impl Drop for Server {
     }
 }
 
-/// By the rules of `folder`, on ports of its own.
+/// `serve` with the rules of `folder` on free ports.
 pub(crate) fn serve(folder: &Folder, arguments: &str) -> Command {
     folder.command(&format!(
         "serve --rules rules.yaml --listen 127.0.0.1:0 --metrics-listen 127.0.0.1:0 --identity local:identity {arguments}"

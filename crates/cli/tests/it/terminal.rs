@@ -1,4 +1,4 @@
-//! What a terminal and a script are shown of names that nobody expects.
+//! Names with control characters, as a terminal and as a script see them.
 
 use serde_json::{Value, json};
 use vestibule_command::{colour, diff};
@@ -6,10 +6,10 @@ use vestibule_rules::diagnostic::printable;
 
 use crate::fixture::{Folder, TARGET};
 
-/// Nobody can forbid such names of files.
+/// A name that a file system allows.
 const FILE: &str = "a\u{1b}[31m\u{9b}2J\u{202e}\u{200e}\u{200f}\u{61c}\u{2028}\nforged.yaml";
 
-/// A case whose result stands in a file of such a name beside it, by rules in a folder of such files.
+/// A case with a result and rules in files of such names.
 fn good_case(object: &str) -> String {
     let object: Value = serde_json::from_str(object).unwrap();
     let result = FILE.replace("forged", "forged-result");
@@ -17,7 +17,7 @@ fn good_case(object: &str) -> String {
         "rules": "../rules",
         "cases": [{"name": "one", "object": object, "expect": {"rules": {"target": "applied"}, "result": result}}],
     });
-    // YAML takes some of these as escapes only.
+    // YAML allows some of these characters only as escapes.
     let escaped = |character: char| match character {
         ' '..='~' => character.to_string(),
         _ => format!("\\u{:04x}", u32::from(character)),
@@ -25,7 +25,7 @@ fn good_case(object: &str) -> String {
     case.to_string().chars().map(escaped).collect()
 }
 
-/// Of whatever is in a file that somebody was sent: nothing moves the cursor, and no line is another's.
+/// No text of a file moves the cursor or forges a line of output.
 #[test]
 fn a13_no_name_moves_a_cursor_or_forges_a_line() {
     const ODD: &str = r"a\u001b[31m\u0007\u009b2J\u202e\u200e\u200f\u061c\u2028\nforged: line";
@@ -93,7 +93,7 @@ fn a13_no_name_moves_a_cursor_or_forges_a_line() {
     }
 }
 
-/// Scripts open the files by these names.
+/// Scripts open files by these names, so JSON output holds them unchanged.
 #[test]
 fn scripts_are_told_names_of_files_as_they_are() {
     let object = r#"{"apiVersion":"v1","kind":"Pod","metadata":{"name":"a","labels":{"app":"web"}},"spec":{"containers":[{"name":"app"}]}}"#;
@@ -113,9 +113,9 @@ fn scripts_are_told_names_of_files_as_they_are() {
     assert!(folder.path().join("good").join(FILE.replace("forged", "forged-result")).is_file());
 }
 
-/// Of the two that make names harmless, neither knows less than the other.
+/// Both functions that escape names know the same control characters.
 #[test]
-fn what_moves_a_cursor_is_the_same_to_every_crate() {
+fn control_characters_are_the_same_in_every_crate() {
     let all = ('\0'..='\u{2ffff}').chain('\u{e0000}'..='\u{e0fff}').filter(|character| *character != '\n');
     let text: String = all.clone().map(|character| format!("x{character}x\n")).collect();
     let shown = diff::unified("", &text, colour::When::Never.palette());

@@ -1,4 +1,4 @@
-//! `vestibule try`: what goes in, and the forms in which it comes out.
+//! `vestibule try`: input and output formats.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! `vestibule try`: what it says.
+//! `vestibule try`: the report.
 
 use std::process::Command;
 
@@ -21,7 +21,7 @@ fn without_arguments_it_explains_a_sample() {
     }
     let why = out.lines().find(|line| line.contains("spec.containers[user-container].env[TARGET]")).unwrap();
     assert!(why.contains("rule env-target, containers[0].env[0]"), "{why}");
-    // The place is one of the shipped file.
+    // The line is that of the shipped file.
     let place = why.rsplit_once("examples/rules/env-target.yaml:").unwrap().1;
     let rule = include_str!("../../../../examples/rules/env-target.yaml");
     let line = rule.lines().nth(place.parse::<usize>().unwrap() - 1).unwrap();
@@ -33,7 +33,7 @@ fn without_arguments_it_explains_a_sample() {
     assert!(told[1].starts_with("next: "), "{told:?}");
 }
 
-/// Each entry that is called decides by all rules.
+/// Each hook evaluates all rules.
 #[test]
 fn a_rule_is_told_of_once_however_many_entries_there_are() {
     let required = |name: &str, label: &str| {
@@ -48,7 +48,7 @@ fn a_rule_is_told_of_once_however_many_entries_there_are() {
     assert_eq!(out.matches("red, namespace_not_matched").count(), 1, "{out}");
     assert!(out.contains("rule blue, pod.labels") && !out.contains("unchanged"), "{out}");
 
-    // Rules for other kinds are asked about the Deployment and about its pod.
+    // Rules for other kinds are evaluated on the Deployment and on its pod.
     let of = |name: &str, target: &str| {
         TARGET
             .replace("name: target", &format!("name: {name}"))
@@ -65,14 +65,14 @@ fn a_rule_is_told_of_once_however_many_entries_there_are() {
 }
 
 #[test]
-fn what_it_prints_next_works_as_printed() {
+fn the_printed_next_command_works() {
     let folder = Folder::with(&[("pod.yaml", POD), ("it's a rule.yaml", TARGET)]);
     let mut named = folder.command("try pod.yaml --rules");
     named.args(["it's a rule.yaml", "--namespace-labels", ""]);
     for mut command in [folder.command("try"), folder.command("try pod.yaml"), named] {
         let done = finish(&mut command, "");
         let next = done.err.lines().find_map(|line| line.strip_prefix("next: ")).unwrap();
-        // A server would not end: it is enough that its words are understood.
+        // `serve` would not end, so only its flags are checked.
         let next = if next.contains(" serve ") { format!("{next} --help") } else { next.to_owned() };
         let typed = Command::new("sh").args(["-c", &next]).current_dir(folder.path()).output().unwrap();
         assert!(typed.status.success(), "{next}");
@@ -80,7 +80,7 @@ fn what_it_prints_next_works_as_printed() {
 }
 
 #[test]
-fn a_reader_who_has_seen_enough_is_no_error() {
+fn a_closed_stdout_is_no_error() {
     let folder = Folder::with(&[("pod.yaml", POD), ("rules.yaml", TARGET), ("bad.yaml", "a: [")]);
     for arguments in ["try", "try bad.yaml", "try pod.yaml --rules rules.yaml -o json"] {
         let (reader, writer) = std::io::pipe().unwrap();
@@ -92,7 +92,7 @@ fn a_reader_who_has_seen_enough_is_no_error() {
 }
 
 #[test]
-fn colour_is_for_who_wants_it() {
+fn colour_is_used_only_where_it_is_wanted() {
     let folder = Folder::with(&[]);
     let coloured = |variables: &[(&str, &str)], arguments: &str| {
         let mut command = folder.command(arguments);
@@ -186,7 +186,7 @@ fn of_several_objects_the_refused_one_is_named() {
 }
 
 #[test]
-fn what_is_left_alone_is_told_why() {
+fn skipped_rules_are_shown_with_the_reason() {
     let pod = POD.replace("{name: web,", "{name: web, namespace: kube-system,");
     let folder = Folder::with(&[("rules.yaml", TARGET), ("pod.yaml", &pod)]);
     let out = folder.run("try pod.yaml --rules rules.yaml").stdout();
@@ -195,7 +195,7 @@ fn what_is_left_alone_is_told_why() {
 }
 
 #[test]
-fn what_cannot_be_meant_is_bad_input() {
+fn contradictory_input_is_bad_input() {
     let folder = Folder::with(&[]);
     std::fs::write(folder.path().join("pod.yaml"), b"\xff\xfea\0").unwrap();
     let done = folder.run("try pod.yaml");
@@ -204,7 +204,7 @@ fn what_cannot_be_meant_is_bad_input() {
 }
 
 #[test]
-fn what_is_there_already_stays() {
+fn existing_parts_stay() {
     let folder = Folder::with(&[("rules.yaml", TARGET), ("pod.yaml", POD)]);
     let changed = folder.run("try pod.yaml --rules rules.yaml -o yaml").stdout();
     let again = folder.run_with_stdin("try - --rules rules.yaml", &changed);

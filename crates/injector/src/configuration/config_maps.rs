@@ -123,8 +123,8 @@ async fn store(last_good: &LastGood, documents: Option<Vec<RuleDocument>>) -> Op
 struct Seen {
     namespace: String,
     is_listed: bool,
-    sources: BTreeMap<String, Vec<RuleSource>>,
-    uids: BTreeMap<String, String>,
+    /// By name: the uid and the texts.
+    config_maps: BTreeMap<String, (Option<String>, Vec<RuleSource>)>,
 }
 
 impl Seen {
@@ -133,19 +133,15 @@ impl Seen {
         match event {
             Event::Init => {
                 self.is_listed = false;
-                self.sources.clear();
-                self.uids.clear();
+                self.config_maps.clear();
             }
             Event::InitApply(config_map) | Event::Apply(config_map) => {
                 let name = config_map.metadata.name.clone().unwrap_or_default();
                 let sources = sources(&self.namespace, &name, &config_map);
-                self.uids.extend(config_map.metadata.uid.map(|uid| (name.clone(), uid)));
-                self.sources.insert(name, sources);
+                self.config_maps.insert(name, (config_map.metadata.uid, sources));
             }
             Event::Delete(config_map) => {
-                let name = config_map.metadata.name.unwrap_or_default();
-                self.sources.remove(&name);
-                self.uids.remove(&name);
+                self.config_maps.remove(&config_map.metadata.name.unwrap_or_default());
             }
             Event::InitDone => self.is_listed = true,
         }
@@ -154,7 +150,7 @@ impl Seen {
 
     /// Writes an Event on every ConfigMap with errors.
     fn report(&self, findings: &[Finding], events: &Events) {
-        for name in self.sources.keys() {
+        for (name, (uid, _)) in &self.config_maps {
             let prefix = prefix(&self.namespace, name);
             let is_here = |finding: &&Finding| {
                 finding.is_error() && finding.source().is_some_and(|it| it.starts_with(&prefix))
@@ -168,7 +164,7 @@ impl Seen {
                 kind: Some("ConfigMap".to_owned()),
                 namespace: Some(self.namespace.clone()),
                 name: Some(name.clone()),
-                uid: self.uids.get(name).cloned(),
+                uid: uid.clone(),
                 ..ObjectReference::default()
             };
             events.not_in_force(about, &errors);
@@ -177,7 +173,7 @@ impl Seen {
 
     /// All texts; [`None`] while the ConfigMaps are being listed again, when one that is not listed yet is not gone.
     fn sources(&self) -> Option<Vec<RuleSource>> {
-        self.is_listed.then(|| self.sources.values().flatten().cloned().collect())
+        self.is_listed.then(|| self.config_maps.values().flat_map(|(_, sources)| sources).cloned().collect())
     }
 }
 

@@ -81,7 +81,7 @@ impl Reloader {
             (None, Some(_)) if former.state() != SnapshotState::Waiting => {
                 (Snapshot::clone(&former).instead_of(errors, former.since()), None)
             }
-            (None, Some(last_good)) => (self.from_last_good(last_good, errors), None),
+            (None, Some(last_good)) => (self.last_good_snapshot(last_good, errors), None),
             (_, None) => (Snapshot::waiting(errors), None),
         };
         log(&next);
@@ -123,7 +123,7 @@ impl Reloader {
     }
 
     /// For a restart with texts that contradict each other: the documents that were good before it.
-    fn from_last_good(&self, last_good: &[RuleDocument], mut errors: Vec<Finding>) -> Snapshot {
+    fn last_good_snapshot(&self, last_good: &[RuleDocument], mut errors: Vec<Finding>) -> Snapshot {
         let texts: Vec<_> = last_good.iter().map(RuleDocument::text).collect();
         match self.compiler.compile(&texts, &ProofDeadline::none()) {
             Ok(snapshot) => snapshot.instead_of(errors, None),

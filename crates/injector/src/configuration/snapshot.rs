@@ -77,7 +77,7 @@ impl Snapshot {
         self.since
     }
 
-    /// The number of snapshots that were in force before this one in this process.
+    /// The number of times that the rules in force have changed in this process.
     pub(crate) fn sequence(&self) -> u64 {
         self.sequence
     }
@@ -114,7 +114,8 @@ impl Snapshot {
             .then(|| Former { rules: Arc::clone(&last.rules), replaced_at: now });
         let former = last_rules.into_iter().chain(last.former.iter().cloned());
         let former = former.filter(|former| former.rules.hash() != self.rules.hash()).take(MAX_FORMER);
-        Self { former: former.collect(), sequence: last.sequence + 1, ..self }
+        let sequence = last.sequence + u64::from(self.rules.hash() != last.rules.hash());
+        Self { former: former.collect(), sequence, ..self }
     }
 
     pub(super) fn at(self, now: SystemTime) -> Self {

@@ -10,6 +10,7 @@ use vestibule_rules::{
     INJECT_KEY, MIRROR_ANNOTATION, RULE_KEY_PREFIX, Resource, Rule, RuleSet, STATUS_ANNOTATION,
 };
 
+use super::cel::{annotation, label, quoted};
 use super::exemption::{self, SelectableExemption};
 
 /// The limit of an expression in bytes. The API server compiles at most 100,000 characters (cel-go's
@@ -176,17 +177,4 @@ fn domain() -> &'static str {
 
 fn own_key(rule: &Rule) -> String {
     quoted(&format!("{RULE_KEY_PREFIX}{}", rule.name()))
-}
-
-pub(super) fn label(key: &str) -> String {
-    format!("object.metadata.?labels[?{key}]")
-}
-
-fn annotation(key: &str) -> String {
-    format!("object.metadata.?annotations[?{key}]")
-}
-
-/// A CEL string. Keys and names contain no quotes.
-fn quoted(text: &str) -> String {
-    format!("'{text}'")
 }

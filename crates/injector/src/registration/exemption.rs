@@ -3,7 +3,7 @@
 
 use vestibule_rules::{Exemption, Settings};
 
-use super::condition::label;
+use super::cel::{label, literal};
 
 /// An exemption as a part of a selector or as a condition.
 pub(super) enum SelectableExemption<'s> {
@@ -50,9 +50,4 @@ fn condition(exemption: &Exemption) -> String {
         terms.push(format!("({})", users.join(" || ")));
     }
     terms.join(" && ")
-}
-
-/// A CEL string. CEL has the escapes of JSON.
-fn literal(text: &str) -> String {
-    serde_json::Value::from(text).to_string()
 }

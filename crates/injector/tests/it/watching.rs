@@ -1,5 +1,5 @@
-//! What watches the webhook from outside: the page of metrics, alerts and the dashboard, all against what is measured. A
-//! metric that is renamed fails here until they know.
+//! The page of metrics, the alerts and the dashboard, compared with the metrics that are served. A renamed metric fails here
+//! until all of them have the new name.
 
 mod alerts;
 mod dashboard;
@@ -21,16 +21,16 @@ fn read(of: &str) -> String {
     std::fs::read_to_string(path(of)).unwrap_or_else(|error| panic!("{of}: {error}"))
 }
 
-/// All that the injector serves, which is all there is: the framework's are among them.
+/// All metrics of the injector, with those of the framework.
 fn families() -> Vec<MetricFamily> {
     let rules = compile([]).ok().unwrap();
     app(rules, Namespaces::unknown()).unwrap().metric_families()
 }
 
-/// What may stand in a label: nothing is known of the values of some.
+/// The values of a label, if they are known.
 type Values = Option<BTreeSet<&'static str>>;
 
-/// The samples that queries may ask for, each with its labels.
+/// The samples for queries, each with its labels.
 #[derive(Default)]
 struct Known(BTreeMap<String, BTreeMap<String, Values>>);
 
@@ -61,7 +61,7 @@ impl Known {
         known
     }
 
-    /// Everything that `query` asks for, and there is not.
+    /// The samples and labels in `query` that do not exist.
     fn missing(&self, query: &str) -> Vec<String> {
         let asked = queries::asked(query);
         assert!(!asked.selectors.is_empty(), "{query} asks for nothing");
@@ -90,7 +90,7 @@ impl Known {
         missing
     }
 
-    /// The labels of every sample that `query` asks for.
+    /// The labels of every sample in `query`.
     fn labels(&self, query: &str) -> BTreeSet<String> {
         let selectors = queries::asked(query).selectors;
         selectors
@@ -116,7 +116,7 @@ fn of_the_api_server() -> BTreeMap<String, BTreeMap<String, Values>> {
 }
 
 #[test]
-fn what_is_renamed_is_missed() {
+fn a_renamed_metric_is_found() {
     let known = Known::all();
     let fine = "sum by (webhook) (rate(vestibule_admission_requests_total{decision=\"denied\"}[5m])) > 1";
     assert!(known.missing(fine).is_empty());

@@ -30,7 +30,7 @@ spec:
 /// Values of the object and of the rules are in the patch only: not in the log at any level, nor in metrics, Events, audit
 /// annotations and warnings.
 #[tokio::test]
-async fn values_of_objects_and_rules_are_in_the_patch_only() {
+async fn secrets_are_in_the_patch_only() {
     let log = NamedTempFile::new().unwrap();
     let subscriber = tracing_subscriber::fmt().with_max_level(LevelFilter::TRACE);
     subscriber.with_writer(log.reopen().unwrap()).init();

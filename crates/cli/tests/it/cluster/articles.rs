@@ -1,4 +1,4 @@
-//! Two articles about injectors, replayed.
+//! The steps of two articles about injectors.
 
 use serde_json::{Value, json};
 
@@ -6,7 +6,7 @@ use super::{Cluster, names, pod};
 
 const NGINX_KEY: &str = "sidecar-injector-webhook.morven.me/inject";
 
-/// A pod that asks for the sidecar of the tutorial.
+/// A pod that opts in to the sidecar of the tutorial.
 pub(super) fn annotated(name: &str) -> Value {
     let mut pod = pod(name);
     pod["metadata"]["annotations"] = json!({NGINX_KEY: "true"});
@@ -28,7 +28,7 @@ pub(super) fn quotes(explanation: &str, lines: &[&str]) {
     }
 }
 
-/// The tutorial of IBM Cloud: a namespace that allows it, and pods that ask.
+/// The tutorial of IBM Cloud: a namespace with the label, and pods that opt in.
 #[tokio::test]
 async fn the_sidecar_of_nginx() {
     let Some(cluster) = Cluster::shared().await else { return };
@@ -87,7 +87,7 @@ async fn the_sidecar_of_nginx() {
     quotes(&explained("asking"), &["rule nginx unchanged", "true opt.4 11 it asks for the rule"]);
 }
 
-/// The article about Envoy beside hashicorp/http-echo: a namespace that asks for all of its pods.
+/// The article about Envoy beside hashicorp/http-echo: a namespace that opts in for all its pods.
 #[tokio::test]
 async fn envoy_beside_http_echo() {
     let Some(cluster) = Cluster::shared().await else { return };

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use vestibule_testenv::{Options, start_or_skip};
 
 use super::articles::{annotated, echo, quotes};
-use super::{Cluster, Hall, examples, names, print_manifests};
+use super::{Cluster, InstalledInjector, examples, names, print_manifests};
 use crate::fixture::Folder;
 
 const HOME: &str = "default";
@@ -14,11 +14,11 @@ const SETTINGS: &str = "\
 {apiVersion: vestibule.dev/v1alpha1, kind: InjectorSettings, metadata: {name: injector}, spec: {ownNamespace: inject}}
 ";
 
-/// On an API server of its own, as `default` is everybody's.
+/// It has an API server of its own, since other tests use `default` too.
 #[tokio::test]
 async fn the_articles_install_into_default_and_inject_there_once_the_settings_say_so() {
     let Some(environment) = start_or_skip(&Options::default()).await else { return };
-    // On a cluster, a controller makes the account without which no pod is taken; none does here.
+    // On a cluster a controller makes the ServiceAccount that pods need; here no controller runs.
     let account = json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "default", "namespace": HOME}});
     environment.apply([account]).await.unwrap();
     let rule = |file: &str| std::fs::read_to_string(examples().join(file)).unwrap();
@@ -30,14 +30,14 @@ async fn the_articles_install_into_default_and_inject_there_once_the_settings_sa
         &["note: rules leave default, the injector's own namespace, alone; `ownNamespace: inject` in the \
            InjectorSettings opens it to them"],
     );
-    let hall = Hall::install(environment, HOME, service, manifests, |_| {}).await;
-    let cluster = Cluster::of(Arc::new(hall));
-    // Lines are folded where they grow long.
+    let injector = InstalledInjector::install(environment, HOME, service, manifests, |_| {}).await;
+    let cluster = Cluster::of(Arc::new(injector));
+    // Long lines are wrapped.
     let explained = |pod: &str| cluster.explain(HOME, pod).replace('\n', " ");
     let with_nginx = |pod: &Value| names(&pod["spec"]["containers"]) == ["app", "sidecar-nginx"];
     let with_envoy = |pod: &Value| names(&pod["spec"]["initContainers"]) == ["envoy"];
 
-    // All that the articles ask for, which is enough in any other namespace.
+    // In any other namespace these labels are enough.
     cluster.label(HOME, "sidecar-injector", "enabled").await;
     cluster.label(HOME, "injection", "enabled").await;
     let pods = [("nginx", annotated("sleep")), ("envoy", echo("http-echo"))];
@@ -51,9 +51,9 @@ async fn the_articles_install_into_default_and_inject_there_once_the_settings_sa
     }
 
     std::fs::write(folder.path().join("settings.yaml"), SETTINGS).unwrap();
-    let (manifests, said) = print_manifests(folder.path(), HOME, &cluster.hall.service);
+    let (manifests, said) = print_manifests(folder.path(), HOME, &cluster.injector.service);
     assert!(!said.contains("ownNamespace"), "{said}");
-    cluster.hall.environment.apply(manifests).await.unwrap();
+    cluster.injector.environment.apply(manifests).await.unwrap();
     cluster.wait_until_injected(HOME, &annotated("probe"), |pod| with_nginx(pod) && with_envoy(pod)).await;
     for (rule, pod) in &pods {
         let name = pod["metadata"]["name"].as_str().unwrap();
@@ -65,12 +65,12 @@ async fn the_articles_install_into_default_and_inject_there_once_the_settings_sa
         assert!(with_envoy(&made) && with_nginx(&made) == (*rule == "nginx"), "{made}");
         quotes(&explained(name), &[&format!("rule {rule} unchanged")]);
     }
-    // The article's own form: a container behind the application's.
+    // The form of the article: a container after that of the application.
     let regular = rule("envoy.yaml").replace("mode: auto", "mode: regular");
     let regular = regular.replace("      position: {initContainers: first}\n", "");
     std::fs::write(folder.path().join("envoy.yaml"), regular).unwrap();
-    let (manifests, _) = print_manifests(folder.path(), HOME, &cluster.hall.service);
-    cluster.hall.environment.apply(manifests).await.unwrap();
+    let (manifests, _) = print_manifests(folder.path(), HOME, &cluster.injector.service);
+    cluster.injector.environment.apply(manifests).await.unwrap();
     let beside = |pod: &Value| names(&pod["spec"]["containers"]) == ["http-echo", "envoy"];
     cluster.wait_until_injected(HOME, &echo("probe"), beside).await;
     let made = cluster.create(HOME, &echo("regular")).await.object();

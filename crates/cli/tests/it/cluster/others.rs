@@ -1,14 +1,14 @@
-//! Injectors of other kinds, before ours and after it.
+//! Another injector before this one, and after it.
 
 use serde_json::{Value, json};
 use vestibule_testenv::{Answer, Recorder};
 
 use super::{Cluster, names, pod};
 
-/// What the API server noted of each call for a pod: round, configuration, and whether the object was changed.
+/// The audit annotations about each call for a pod: round, configuration, and whether the object was changed.
 fn calls(cluster: &Cluster, namespace: &str) -> Vec<(String, String, bool)> {
     const NOTED: &str = "mutation.webhook.admission.k8s.io/";
-    let log = cluster.hall.environment.audit_log().unwrap();
+    let log = cluster.injector.environment.audit_log().unwrap();
     let events = log.iter().filter(|event| {
         event["objectRef"]["namespace"] == namespace && event["objectRef"]["resource"] == "pods"
     });
@@ -29,7 +29,7 @@ async fn other_injector(
     namespace: &str,
     name: &str,
 ) -> (Recorder, vestibule_testenv::Installed) {
-    let environment = &cluster.hall.environment;
+    let environment = &cluster.injector.environment;
     let recorder = Recorder::start(&[], |seen| {
         let spec = &seen.review()["request"]["object"]["spec"];
         let theirs = json!({"name": "theirs", "image": "theirs"});

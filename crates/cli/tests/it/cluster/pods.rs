@@ -1,4 +1,4 @@
-//! Where pods come from, and which are left alone.
+//! Pods by themselves, of Deployments and of Jobs, and pods that are left alone.
 
 use serde_json::{Value, json};
 
@@ -25,11 +25,11 @@ async fn all_eight_examples_at_once() {
     let reply = cluster.create(&namespace, &hello).await;
     assert_eq!(reply.warnings, Vec::<String>::new());
     let made = reply.object();
-    // Rule after rule, required ones among the others, although they have an entry of their own.
+    // Rules apply in their order, although required rules have an entry of their own.
     let init = ["agent", "envoy", "log-forwarder", "proxy-init", "proxy"];
     assert_eq!(names(&made["spec"]["initContainers"]), init);
     assert_eq!(names(&made["spec"]["containers"]), ["app", "sidecar-nginx"]);
-    // All else is what `inject` says of the same pod.
+    // The rest equals the output of `inject` for the same pod.
     let folder = Folder::with(&[("pod.json", &hello.to_string())]);
     let (rules, labels) = (
         examples(),
@@ -44,7 +44,7 @@ async fn all_eight_examples_at_once() {
     assert_within(&said, &made, "");
 }
 
-/// All of `said` is in `stored`, items in their order, among which the API server adds some of its own.
+/// Checks that `said` is part of `stored`, with items in their order; the API server adds items.
 #[track_caller]
 fn assert_within(said: &Value, stored: &Value, place: &str) {
     match (said, stored) {
@@ -101,7 +101,7 @@ async fn a_job_makes_a_pod_with_a_sidecar_that_lets_it_end() {
 }
 
 #[tokio::test]
-async fn bare_pods_and_pods_whose_name_is_made() {
+async fn bare_pods_and_pods_with_generated_names() {
     let Some(cluster) = Cluster::shared().await else { return };
     let namespace = cluster.namespace(&[("injection", "enabled")]).await;
     let mut unnamed = pod("unused");
@@ -115,8 +115,8 @@ async fn bare_pods_and_pods_whose_name_is_made() {
 #[tokio::test]
 async fn pods_of_system_namespaces_and_mirror_pods_are_left_alone() {
     let Some(cluster) = Cluster::shared().await else { return };
-    // Admission of pods asks for it.
-    drop(cluster.hall.environment.service_account("kube-system", "default").await.unwrap());
+    // The admission of pods needs the ServiceAccount.
+    drop(cluster.injector.environment.service_account("kube-system", "default").await.unwrap());
     for (key, value) in ALL {
         cluster.label("kube-system", key, value).await;
     }
@@ -146,9 +146,9 @@ async fn a_required_agent_that_cannot_be_had_refuses_the_pod() {
     );
 }
 
-/// By a pod's author, who reads a terminal and no log.
+/// The author of a pod sees a terminal and no log.
 #[tokio::test]
-async fn who_asks_in_the_wrong_words_is_told_so_in_the_terminal() {
+async fn an_invalid_opt_in_value_makes_a_warning_in_the_terminal() {
     let Some(cluster) = Cluster::shared().await else { return };
     let namespace = cluster.namespace(&[("sidecar-injector", "enabled")]).await;
     let asking = |key: &str, value: &str| {
@@ -173,12 +173,11 @@ async fn who_asks_in_the_wrong_words_is_told_so_in_the_terminal() {
     }
 }
 
-/// Nothing is left to do for a pod that has it all: the answer has neither a patch nor a type of one, which the API server
-/// would not take alone.
+/// For a pod with all parts the answer has neither a patch nor a patch type. The API server refuses a type without a patch.
 #[tokio::test]
 async fn a_pod_that_has_it_all_passes_as_it_is() {
     let Some(cluster) = Cluster::shared().await else { return };
-    // What is required fails closed: an answer that is none would refuse the pod.
+    // A required rule fails closed: an invalid answer would refuse the pod.
     let namespace = cluster.namespace(&[("agent", "required")]).await;
     let mut hello = pod("hello");
     hello["metadata"]["labels"] = json!({"app": "helloworld-go"});
@@ -197,7 +196,7 @@ async fn a_pod_that_has_it_all_passes_as_it_is() {
 #[tokio::test]
 async fn rules_that_are_no_text_are_refused_where_they_are_applied() {
     let Some(cluster) = Cluster::shared().await else { return };
-    let home = cluster.hall.service.host().split('.').nth(1).unwrap().to_owned();
+    let home = cluster.injector.service.host().split('.').nth(1).unwrap().to_owned();
     let config_map = json!({
         "apiVersion": "v1", "kind": "ConfigMap",
         "metadata": {"name": "binary", "labels": {"vestibule.dev/config": "true"}},

@@ -1,4 +1,4 @@
-//! With everything on that tells of something: nothing of pods, rules, levels or callers is told.
+//! With all reports switched on, none holds a value of pods, rules, log levels or callers.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -9,18 +9,18 @@ use opentelemetry_proto::tonic::trace::v1::Span;
 use serde_json::{Value, json};
 use vestibule_testenv::{Options, start_or_skip};
 
-use super::{Cluster, Hall, JSON, Reply, print_manifests, send};
+use super::{Cluster, InstalledInjector, JSON, Reply, print_manifests, send};
 use crate::collector::Collector;
 use crate::fixture::Folder;
 
-/// Far longer than anything here takes.
+/// Much longer than any step of the test.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 const OBJECT: &str = "canary-object";
 const RULE: &str = "canary-of-a-rule";
 const BROKEN: &str = "canary-of-a-broken-rule";
 const LEVEL: &str = "canary-of-a-level";
-/// Whose token the API server shows.
+/// The ServiceAccount of the API server's token.
 const CALLER: &str = "canary-caller";
 
 const RULES: &str = "\
@@ -61,7 +61,7 @@ spec:
     env: [{name: NUMBER, value: {$cel: \"string(int(object.metadata.annotations['number']))\"}}]
 ";
 
-/// A member that nobody knows, and a text that is no YAML.
+/// An unknown field, and a text that is not YAML.
 const BROKEN_RULES: [&str; 2] = [
     "\
 apiVersion: vestibule.dev/v1alpha1
@@ -86,9 +86,9 @@ async fn nothing_of_pods_rules_levels_or_callers_is_told_anywhere() {
     let [broken_rules, levels] = broken(&manifests);
     manifests.push(levels);
     let (collector, authority) = (Collector::start(), environment.client_authority());
-    // A build without the feature refuses to be asked for spans.
+    // A build without the feature `otel` refuses the flags of spans.
     let makes_spans = folder.run("serve --help").stdout().contains("--otlp-endpoint");
-    let hall = Hall::install(environment, &home, service, manifests, |command| {
+    let injector = InstalledInjector::install(environment, &home, service, manifests, |command| {
         command
             .arg("--client-auth=observe")
             .arg("--client-name=somebody-else")
@@ -100,12 +100,12 @@ async fn nothing_of_pods_rules_levels_or_callers_is_told_anywhere() {
         }
         command.env("RUST_LOG", "trace").env("OTEL_BSP_SCHEDULE_DELAY", "20");
     });
-    let cluster = Cluster::of(Arc::new(hall.await));
+    let cluster = Cluster::of(Arc::new(injector.await));
     let namespace = cluster.namespace(&[("injection", "enabled")]).await;
     let has = |made: &Value| made["metadata"]["annotations"]["example.com/added"] == RULE;
     cluster.wait_until_injected(&namespace, &super::pod("probe"), has).await;
 
-    // Refused to whoever applies it, who knows what is in it; and stored when nobody judges.
+    // The message to the author may hold the text. Without the validating hook the ConfigMap is stored.
     let judged =
         |reply: &Reply| reply.body["message"].as_str().is_some_and(|message| message.contains("VST0"));
     assert!(judged(&cluster.create(&home, &broken_rules).await));
@@ -132,7 +132,7 @@ async fn nothing_of_pods_rules_levels_or_callers_is_told_anywhere() {
 
     let reasons = ["InjectionConflict", "InjectionSkipped", "RulesNotInForce", "LogLevelNotUnderstood"];
     told.push(events(&cluster, &reasons).await);
-    // Of the two pods: whatever was tried before them was a dry run, and holds no canary.
+    // The decisions about the two pods. Calls before them were dry runs without a canary.
     let is_real = |span: &Span| {
         let dry_run = span.attributes.iter().find(|attribute| attribute.key == "vestibule.dry_run");
         span.name == "mutate best-effort" && format!("{dry_run:?}").contains("BoolValue(false)")
@@ -141,16 +141,16 @@ async fn nothing_of_pods_rules_levels_or_callers_is_told_anywhere() {
         true => collector.taken(|spans| spans.iter().filter(|span| is_real(span)).count() >= 2).await,
         false => eprintln!("without spans: this build has no feature otel"),
     }
-    told.push(get(cluster.hall.probes, "/metrics").await.unwrap());
-    told.push(get(cluster.hall.probes, "/readyz?verbose").await.unwrap());
+    told.push(get(cluster.injector.probes, "/metrics").await.unwrap());
+    told.push(get(cluster.injector.probes, "/readyz?verbose").await.unwrap());
     let [.., metrics, readiness] = &told[..] else { unreachable!() };
-    // The certificate is another's, and the token, whose signature is good, for another.
+    // The certificate has another name, and the token has a good signature and another subject.
     assert!(
         metrics.contains(r#"vestibule_client_identity_total{kind="invalid",reason="audience"}"#),
         "{metrics}"
     );
     assert!(readiness.contains("configuration: hash "), "{readiness}");
-    let log = cluster.hall.server.log();
+    let log = cluster.injector.server.log();
     for heard in [r#""level":"TRACE""#, "who calls", "VST0", "it is no text"] {
         assert!(log.contains(heard), "no {heard} in the log");
     }
@@ -175,7 +175,7 @@ fn broken(manifests: &[Value]) -> [Value; 2] {
     let mut levels = rules.clone();
     rules["metadata"]["name"] = json!("broken-rules");
     rules["data"] = json!({"unknown.yaml": BROKEN_RULES[0], "text.yaml": BROKEN_RULES[1]});
-    // `canary-of-a-broken-rule`, and a byte that no text has.
+    // `canary-of-a-broken-rule` and a byte that is not UTF-8.
     rules["binaryData"] = json!({"binary.yaml": "Y2FuYXJ5LW9mLWEtYnJva2VuLXJ1bGX/"});
     levels["metadata"] = json!({"name": "injector-logging", "namespace": rules["metadata"]["namespace"]});
     levels["data"] =
@@ -183,7 +183,7 @@ fn broken(manifests: &[Value]) -> [Value; 2] {
     [rules, levels]
 }
 
-/// One that a ReplicaSet owns, which asks for everything in words that nobody understands.
+/// A pod of a ReplicaSet with invalid values for every opt-in key.
 fn pod(name: &str, volumes: &Value) -> Value {
     json!({
         "apiVersion": "v1", "kind": "Pod",
@@ -199,7 +199,7 @@ fn pod(name: &str, volumes: &Value) -> Value {
     })
 }
 
-/// All Events, once there are some of each of these reasons.
+/// All Events, after there is one of each of these reasons.
 async fn events(cluster: &Cluster, reasons: &[&str]) -> String {
     let end = Instant::now() + PATIENCE;
     loop {

@@ -8,15 +8,15 @@ use super::Cluster;
 use crate::fixture::{Folder, with_kubectl};
 
 const PAGE: &str = include_str!("../../../../../docs/how-to/watch.md");
-/// Where the page's Job is, and its injector.
+/// The namespaces of the Job and of the injector on the page.
 const NAMESPACES: [&str; 2] = ["-n shop ", "ConfigMap webhooks/"];
 
 #[tokio::test]
-async fn who_does_not_get_what_they_asked_for_is_told() {
+async fn a_skipped_rule_makes_an_event_on_the_job() {
     let Some(tools) = tools_or_skip().await else { return };
     let Some(cluster) = Cluster::shared().await else { return };
     let namespace = cluster.namespace(&[("sidecar-injector", "enabled")]).await;
-    let host = cluster.hall.service.host();
+    let host = cluster.injector.service.host();
     let home = host.split('.').nth(1).unwrap();
     let here = [format!("-n {namespace} "), format!("ConfigMap {home}/")];
     let page =
@@ -29,18 +29,18 @@ async fn who_does_not_get_what_they_asked_for_is_told() {
     assert_eq!(typed.len(), 2);
 
     for command in typed {
-        // A command goes on in the next line as long as lines end so.
+        // A command continues after a line that ends with a backslash.
         let ends = command.match_indices('\n').find(|(at, _)| !command[..*at].ends_with('\\'));
         let (command, printed) = command.split_at(ends.unwrap().0);
         let end = Instant::now() + Duration::from_secs(60);
         loop {
             let script = format!("exec 2>&1\n{command}");
-            let mut shell = with_kubectl(&cluster.hall.environment, &tools, &script);
+            let mut shell = with_kubectl(&cluster.injector.environment, &tools, &script);
             let now = String::from_utf8(shell.current_dir(folder.path()).output().unwrap().stdout).unwrap();
             if now.trim() == printed.trim() {
                 break;
             }
-            // The controller makes the pod of the Job in its own time.
+            // The controller needs some time to make the pod of the Job.
             assert!(
                 command.starts_with("kubectl get ") && Instant::now() < end,
                 "$ {command}\n{now}, not{printed}"

@@ -1,4 +1,4 @@
-//! `docs/how-to/watch.md`: the program that it starts, and what is seen of it from outside.
+//! `docs/how-to/watch.md`: probes, metrics and spans of the program that the page starts.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -11,7 +11,7 @@ use crate::collector::Collector;
 use crate::served::{Server, get};
 
 const PAGE: &str = "docs/how-to/watch.md";
-/// The page's addresses; here any that are free.
+/// The addresses on the page, in whose place the test uses free ones.
 const HTTPS: &str = "127.0.0.1:10250";
 const PLAIN: &str = "127.0.0.1:9090";
 const COLLECTOR: &str = "http://127.0.0.1:4318";
@@ -63,7 +63,7 @@ async fn what_is_seen_from_outside() {
 /// The API server's span, by the page's `traceparent`.
 const PARENT: [u8; 8] = [0x00, 0xf0, 0x67, 0xaa, 0x0b, 0xa9, 0x02, 0xb7];
 
-/// The spans beneath `parent`, by when they began.
+/// The spans below `parent`, in the order of their start.
 fn tree(spans: &[Span], parent: &[u8], depth: usize) -> String {
     let mut children: Vec<_> = spans.iter().filter(|span| span.parent_span_id == parent).collect();
     children.sort_by_key(|span| (span.start_time_unix_nano, span.end_time_unix_nano));
@@ -73,7 +73,7 @@ fn tree(spans: &[Span], parent: &[u8], depth: usize) -> String {
     children.iter().map(line).collect()
 }
 
-/// Without the times of conditions.
+/// The text without the times of conditions.
 fn timeless(text: &str) -> String {
     let line = |line: &str| match line.split_once(" since ") {
         Some((condition, _)) if line.starts_with('[') => condition.to_owned(),

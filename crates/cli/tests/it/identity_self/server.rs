@@ -1,4 +1,4 @@
-//! The shipped program, serving by its ring.
+//! The binary as a server with a CA ring.
 
 use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
@@ -53,7 +53,7 @@ impl Server {
         self.lines.lock().unwrap().clone()
     }
 
-    /// Whatever else runs on this thread goes on meanwhile: creates that never pause, for one.
+    /// Does not block this thread, on which creates run at the same time.
     pub(super) async fn get(&self, path: &str) -> String {
         let mut stream = TcpStream::connect(self.address("probes")).await.unwrap();
         let request = format!("GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");

@@ -1,12 +1,12 @@
-//! Where each block is run that needs more than the binary.
+//! The command blocks that need more than the binary, and the test that runs each.
 
 /// A block of a page.
 pub(super) struct Row {
     pub(super) page: &'static str,
-    /// How its first line begins, without the prompt.
+    /// The start of its first line, without the prompt.
     pub(super) begins: &'static str,
     pub(super) held: Held,
-    /// Placeholders, and what is there in their place.
+    /// Placeholders and their values.
     pub(super) with: &'static [(&'static str, &'static str)],
 }
 
@@ -14,7 +14,9 @@ pub(super) struct Row {
 pub(super) enum Held {
     /// Run as it stands, by `commands_of_pages_are_taken_by_a_real_api_server`, in the order of the rows.
     Here,
-    /// Run by the test of this name: from the page itself, or the same commands with names of the test's own.
+    /// Run as it stands, by `commands_of_pages_work_with_an_installed_injector`.
+    Installed,
+    /// Run by the test of this name: from the page, or the same commands with other names.
     By(&'static str),
     /// Why no test can run it.
     Not(&'static str),
@@ -26,8 +28,9 @@ impl Row {
     }
 }
 
-/// Lines of blocks that are run otherwise.
-pub(super) const LEFT_OUT: [(&str, &str); 2] = [
+/// Lines that are left out of blocks, with the reason.
+pub(super) const LEFT_OUT: [(&str, &str); 3] = [
+    ("cargo xtask test", "it runs all tests, the test of this page among them"),
     ("kubectl logs ", "logs come from a kubelet, and the tests have an API server without nodes"),
     (
         "operator-identity ",
@@ -47,6 +50,14 @@ const fn here(
     Row { page, begins, held: Held::Here, with }
 }
 
+const fn installed(
+    page: &'static str,
+    begins: &'static str,
+    with: &'static [(&'static str, &'static str)],
+) -> Row {
+    Row { page, begins, held: Held::Installed, with }
+}
+
 const fn row(page: &'static str, begins: &'static str, held: Held) -> Row {
     Row { page, begins, held, with: &[] }
 }
@@ -57,17 +68,30 @@ pub(super) const CHANGE_RULES: &str = "docs/how-to/change-rules.md";
 const REGISTRATION: &str = "docs/how-to/registration.md";
 const SWITCH_OFF: &str = "docs/how-to/switch-off.md";
 const CALLING: &str = "docs/how-to/who-is-calling.md";
+pub(super) const TRACES: &str = "docs/how-to/traces.md";
 const WATCH: &str = "docs/how-to/watch.md";
 const OPERATOR: &str = "examples/operator-identity/README.md";
 
 pub(super) const ROWS: &[Row] = &[
     here("README.md", "cargo run -- try deployment.yaml", &[IMAGE]),
+    here("README.md", "cargo run -- try\n", &[]),
     here(CHANGE_RULES, "kubectl -n webhooks create configmap cache", &[]),
     here(TUTORIAL, "cargo run --quiet -- manifests", &[]),
     here(CERTIFICATES, "kubectl create namespace webhooks", &[("webhooks", "certificates"), IMAGE]),
     here(CERTIFICATES, "vestibule certs new", &[]),
     here(REGISTRATION, "my-webhook manifests", &[]),
     here(CALLING, "my-webhook manifests", &[IMAGE, ("ca.crt", "pki/ca.crt")]),
+    here(
+        CALLING,
+        "my-webhook serve ... --client-auth observe",
+        &[("...", "--identity local:calling"), ("ca.crt", "pki/ca.crt")],
+    ),
+    here(CALLING, "my-webhook serve ... --client-auth require", &[("...", "--identity local:calling")]),
+    here(REGISTRATION, "my-webhook serve --url", &[]),
+    here(REGISTRATION, "my-webhook serve --service", &[]),
+    here(TRACES, "my-webhook serve --otlp-endpoint", &[("--otlp", "--identity local:traces --otlp")]),
+    here("docs/how-to/log-level.md", "my-webhook loglevel", &[("-n shop", "-n webhooks")]),
+    here(SWITCH_OFF, "kubectl delete", &[]),
     here(SWITCH_OFF, "vestibule manifests", &[IMAGE]),
     here("docs/explanation/registration-from-rules.md", "vestibule manifests", &[]),
     here("docs/how-to/alerts/README.md", "kubectl get pods", &[("NS", "webhooks"), ("NAME", "injector")]),
@@ -78,61 +102,25 @@ pub(super) const ROWS: &[Row] = &[
     ),
     here("docs/reference/events.md", "kubectl get events", &[]),
     here(OPERATOR, "kubectl create namespace demo", &[]),
-    row("README.md", "cargo run -- try\n", Held::By("without_arguments_it_explains_a_sample")),
-    row(
-        CERTIFICATES,
-        "vestibule certs show ",
-        Held::By("the_ring_of_a_replica_is_shown_and_asked_to_rotate"),
-    ),
-    row(CERTIFICATES, "kubectl port-forward", NO_NODE),
-    row(
-        CERTIFICATES,
-        "kubectl get mutatingwebhookconfiguration",
-        Held::By("what_new_makes_a_server_can_present_and_check_accepts"),
-    ),
-    row(
+    installed(CHANGE_RULES, "kubectl -n webhooks get configmap cache", &[]),
+    installed(CERTIFICATES, "kubectl get mutatingwebhookconfiguration", &[("127.0.0.1:8443", "ADDRESS")]),
+    installed(
         "docs/how-to/alerts/VestibuleFailingOpen.md",
         "vestibule certs check",
-        Held::By("what_new_makes_a_server_can_present_and_check_accepts"),
+        &[("HOST:PORT", "ADDRESS"), ("FILE", "ca.crt"), ("NAME.NS", "injector.webhooks")],
     ),
+    installed(
+        CERTIFICATES,
+        "vestibule certs show ",
+        &[("certs rotate", "certs rotate --yes"), ("certs revoke", "certs revoke --yes")],
+    ),
+    row(CERTIFICATES, "kubectl port-forward", NO_NODE),
     row("docs/how-to/alerts/VestibuleNotReady.md", "kubectl port-forward", NO_NODE),
     row("docs/reference/metrics.md", "kubectl port-forward", NO_NODE),
-    row(
-        CHANGE_RULES,
-        "kubectl -n webhooks get configmap cache",
-        Held::By("rules_in_config_maps_are_followed_and_judged_and_the_last_good_ones_stay"),
-    ),
     row(CHANGE_RULES, "kubectl -n webhooks port-forward", NO_NODE),
-    row(
-        REGISTRATION,
-        "my-webhook serve --url",
-        Held::By("outside_a_cluster_a_service_is_registered_only_with_a_flag"),
-    ),
-    row(
-        REGISTRATION,
-        "my-webhook serve --service",
-        Held::By("outside_a_cluster_a_service_is_registered_only_with_a_flag"),
-    ),
-    row(SWITCH_OFF, "kubectl delete", Held::By("the_printed_manifests_are_all_it_takes")),
     row(WATCH, "vestibule serve", Held::By("what_is_seen_from_outside")),
     row(WATCH, "promtool test", Held::By("what_is_seen_from_outside")),
-    row(WATCH, "kubectl apply", Held::By("who_does_not_get_what_they_asked_for_is_told")),
-    row("docs/how-to/traces.md", "my-webhook serve --otlp-endpoint", Held::By("what_is_seen_from_outside")),
-    row(
-        CALLING,
-        "my-webhook serve ... --client-auth observe",
-        Held::By("an_api_server_that_shows_who_it_is_is_let_in_and_strangers_are_not"),
-    ),
-    row(
-        CALLING,
-        "my-webhook serve ... --client-auth require",
-        Held::By("an_api_server_that_shows_who_it_is_is_let_in_and_strangers_are_not"),
-    ),
-    row(
-        "docs/how-to/log-level.md",
-        "my-webhook loglevel",
-        Held::By("a_level_is_raised_for_a_while_and_a_bad_one_changes_nothing"),
-    ),
+    row(WATCH, "kubectl apply", Held::By("a_skipped_rule_makes_an_event_on_the_job")),
     row(
         TUTORIAL,
         "cargo new",

@@ -61,7 +61,7 @@ fn each_alert_has_a_page_that_says_what_it_means_and_what_to_type() {
     assert!(orphans.is_empty(), "{orphans:?} are pages of no alert");
 }
 
-/// A link that leads nowhere is found at night.
+/// A broken link would be found in the middle of an incident.
 #[test]
 fn links_of_the_pages_lead_somewhere() {
     for page in std::fs::read_dir(path(PAGES)).unwrap() {
@@ -85,7 +85,7 @@ fn links_of_the_pages_lead_somewhere() {
     }
 }
 
-/// Alerts that nobody has tried out are hopes: promtool runs the tests, see `cargo xtask check alerts`.
+/// Each alert has a test for promtool, which `cargo xtask check alerts` runs.
 #[test]
 fn each_alert_is_tried_out() {
     let tests: Value = serde_saphyr::from_str(&read("deploy/alerts.test.yaml")).unwrap();
@@ -101,7 +101,7 @@ fn each_alert_is_tried_out() {
     assert_eq!(tried, alerts);
 }
 
-/// Whoever is called at night types what is written.
+/// Every command on the pages exists.
 #[test]
 fn commands_of_the_pages_exist() {
     let reference = read("docs/reference/vestibule.md") + &read("docs/reference/command-line.md");

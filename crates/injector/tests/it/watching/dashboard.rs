@@ -6,7 +6,7 @@ use super::{Known, path, read};
 
 const FILE: &str = "deploy/dashboard.json";
 
-/// Grafana divides the width into so many columns.
+/// The number of columns of a Grafana dashboard.
 const WIDTH: usize = 24;
 const HEIGHT: usize = 8;
 
@@ -16,7 +16,7 @@ struct Row {
     panels: &'static [Panel],
 }
 
-/// A panel, and the question that it answers.
+/// A panel and its description.
 struct Panel {
     title: &'static str,
     says: &'static str,
@@ -30,7 +30,7 @@ enum Shape {
     /// One number, red below the first bound and green from there.
     Number(f64),
     Lines,
-    /// Areas on top of each other: parts of a whole.
+    /// Stacked areas.
     Stack,
 }
 
@@ -364,7 +364,7 @@ fn the_dashboard_is_what_the_table_says() {
     assert!(read(FILE) == now, "{FILE} is not what would be written now: set VESTIBULE_UPDATE_GOLDEN=1");
 }
 
-/// Of the file as Grafana reads it, not of the table.
+/// Checks the file that Grafana reads, not the table.
 #[test]
 fn each_panel_asks_for_what_is_measured() {
     let known = Known::all();
@@ -392,7 +392,7 @@ fn each_panel_asks_for_what_is_measured() {
     assert!(asked >= 20, "{asked}");
 }
 
-/// What nobody draws and no alert asks for, nobody looks at: each has a reason to be there.
+/// Every metric is in the dashboard, in an alert, or in the list of metrics for queries.
 #[test]
 fn every_metric_is_looked_at() {
     const FOR_QUERIES_ALONE: [&str; 8] = [

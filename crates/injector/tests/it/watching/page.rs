@@ -9,7 +9,7 @@ use super::{families, path, read};
 
 const PAGE: &str = "docs/reference/metrics.md";
 
-/// The first part of the page is written by hand; from here on it is the table's.
+/// The part of the page above this line is written by hand; the rest is generated.
 const GENERATED: &str =
     "<!-- From here on: VESTIBULE_UPDATE_GOLDEN=1 cargo test -p vestibule-injector --test it watching -->\n";
 
@@ -26,7 +26,7 @@ fn tables() -> String {
 fn table(families: &[MetricFamily]) -> String {
     let mut text = "| Metric | Type | Unit | Labels | Meaning |\n|---|---|---|---|---|\n".to_owned();
     for family in families {
-        // What is asked for in queries; of a histogram there are three.
+        // The name in queries; a histogram has three.
         let name = match family.kind() {
             MetricKind::Histogram => family.name(),
             _ => family.samples().remove(0),
@@ -64,7 +64,7 @@ fn the_page_is_what_is_served() {
     assert!(found == tables, "{PAGE} is not what would be written now:\n{tables}");
 }
 
-/// Every reason on the page of Events is one that is written, and the other way round for all of an identity's.
+/// Every reason on the page of Events exists in the code, and every reason of the identity is on the page.
 #[test]
 fn events_on_their_page_are_written() {
     let page = read("docs/reference/events.md");

@@ -1,16 +1,16 @@
-//! What a query in PromQL asks for: as much of the language as alerts and dashboards are written in.
+//! The samples and labels in a PromQL query, for the part of the language that alerts and dashboards use.
 
 use std::collections::BTreeSet;
 
-/// What a query asks for.
+/// The samples and grouping labels of a query.
 #[derive(Default)]
 pub(super) struct Asked {
     pub(super) selectors: Vec<Selector>,
-    /// By `by`, `on`, `without` and `ignoring`.
+    /// The labels in `by`, `on`, `without` and `ignoring`.
     pub(super) grouped_by: BTreeSet<String>,
 }
 
-/// A sample's name, and by label the values that it is compared with, where those are plain words.
+/// The name of a sample, and for each label the plain values that it is compared with.
 pub(super) struct Selector {
     pub(super) name: String,
     pub(super) matchers: Vec<(String, Vec<String>)>,
@@ -35,7 +35,7 @@ pub(super) fn asked(query: &str) -> Asked {
         } else if word.contains('_') && !rest.starts_with('(') && !rest.trim_start().starts_with("by (") {
             asked.selectors.push(Selector { name: word.to_owned(), matchers: Vec::new() });
         }
-        // A range holds no names.
+        // A range contains no names.
         rest =
             rest.strip_prefix('[').and_then(|rest| rest.split_once(']')).map_or(rest, |(_, behind)| behind);
     }

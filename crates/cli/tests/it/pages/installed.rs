@@ -1,0 +1,86 @@
+//! Commands of pages that need a running injector.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use http::{Method, StatusCode};
+use serde_json::json;
+use vestibule_testenv::{Options, start_or_skip, tools_or_skip};
+
+use super::ledger::{CHANGE_RULES, Held, ROWS};
+use crate::cluster::{InstalledInjector, JSON, examples, pod, print_manifests, send};
+use crate::fixture::with_kubectl;
+use crate::how_to;
+
+const HOME: &str = "webhooks";
+
+#[tokio::test]
+async fn commands_of_pages_work_with_an_installed_injector() {
+    let Some(tools) = tools_or_skip().await else { return };
+    let Some(environment) = start_or_skip(&Options::default()).await else { return };
+    let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": HOME}});
+    environment.apply([namespace]).await.unwrap();
+    let service = environment.service(HOME, "injector").await.unwrap();
+    let (manifests, _) = print_manifests(&examples(), HOME, &service);
+    let injector = InstalledInjector::install(environment, HOME, service, manifests, |_| {}).await;
+    wait_until_config_maps_are_validated(&injector).await;
+    let address = injector.address.to_string();
+    let folder = how_to::folder(&["examples"]);
+    let binary = Path::new(env!("CARGO_BIN_EXE_vestibule")).parent().unwrap();
+    let run = |script: &str| {
+        let script = format!("PATH={}:$PATH\nexec 2>&1\n{script}", binary.display());
+        let mut shell = with_kubectl(&injector.environment, &tools, &script);
+        let done = shell.current_dir(folder.path()).output().unwrap();
+        (done.status.success(), String::from_utf8(done.stdout).unwrap())
+    };
+    let create = ROWS.iter().find(|row| row.page == CHANGE_RULES && matches!(row.held, Held::Here)).unwrap();
+    let (is_created, printed) = run(&create.block(folder.path()).script());
+    assert!(is_created, "{printed}");
+    fail_open(&injector).await;
+
+    for row in ROWS.iter().filter(|row| matches!(row.held, Held::Installed)) {
+        let block = row.block(folder.path());
+        let (succeeds, printed) =
+            run(&format!("set -e\n{}", block.script_with(row.with)).replace("ADDRESS", &address));
+        let shown: String = block
+            .text
+            .lines()
+            .filter(|line| !line.starts_with("$ "))
+            .map(|line| format!("{line}\n"))
+            .collect();
+        if row.page == CHANGE_RULES {
+            assert!(!succeeds && printed == shown, "{printed}\nis not\n{shown}");
+        } else {
+            assert!(succeeds, "{}: {}\n{printed}", row.page, row.begins);
+        }
+    }
+}
+
+/// Makes one call fail open: the API server shows the metric only after that.
+async fn fail_open(injector: &InstalledInjector) {
+    injector.service.remove_replica(injector.address);
+    injector.service.wait_for_replicas(0).await.unwrap();
+    injector.service.cut_connections();
+    let namespace = injector.environment.namespace(&[("injection", "enabled")]).await.unwrap();
+    let uri = format!("/api/v1/namespaces/{}/pods?dryRun=All", namespace.name());
+    let client = injector.environment.admin().unwrap();
+    let made = send(&client, Method::POST, &uri, JSON, &pod("passes")).await.object();
+    assert!(made["spec"]["initContainers"].is_null(), "{made}");
+    injector.service.add_replica(injector.address, Some(injector.probes)).unwrap();
+    injector.service.wait_for_replicas(1).await.unwrap();
+}
+
+/// Waits until the API server knows the entry of the validating hook.
+async fn wait_until_config_maps_are_validated(injector: &InstalledInjector) {
+    let broken = json!({
+        "apiVersion": "v1", "kind": "ConfigMap", "data": {"rules.yaml": "kind: ["},
+        "metadata": {"name": "broken", "labels": {"vestibule.dev/config": "true"}},
+    });
+    let uri = format!("/api/v1/namespaces/{HOME}/configmaps?dryRun=All");
+    let client = injector.environment.admin().unwrap();
+    let end = Instant::now() + Duration::from_secs(60);
+    while send(&client, Method::POST, &uri, JSON, &broken).await.status != StatusCode::FORBIDDEN {
+        assert!(Instant::now() < end, "{}", injector.server.log());
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+}
