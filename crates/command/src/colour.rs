@@ -1,9 +1,9 @@
-//! Colour, where somebody looks.
+//! Colours of what is printed on stdout.
 
-use std::ffi::OsStr;
 use std::fmt;
-use std::io::IsTerminal;
 
+use anstream::{AutoStream, ColorChoice};
+use anstyle::AnsiColor;
 use clap::ValueEnum;
 
 /// When to colour: the flag decides, then `NO_COLOR`, then `CLICOLOR_FORCE`, then whether stdout is a terminal.
@@ -23,18 +23,18 @@ pub struct Palette {
     coloured: bool,
 }
 
-/// What a piece of text is.
+/// The role of a piece of text.
 #[derive(Clone, Copy)]
 pub enum Style {
-    /// Is there now, or is well.
+    /// An added line, or a good state.
     Added,
-    /// Is gone, or is not well.
+    /// A removed line, or a bad state.
     Removed,
-    /// Says where.
+    /// A position in a file.
     Place,
-    /// Stands over other text.
+    /// A heading.
     Heading,
-    /// Stands back behind other text.
+    /// A detail.
     Faint,
 }
 
@@ -44,43 +44,30 @@ impl When {
         let coloured = match self {
             Self::Always => true,
             Self::Never => false,
-            Self::Auto => wanted(
-                std::env::var_os("NO_COLOR").as_deref(),
-                std::env::var_os("CLICOLOR_FORCE").as_deref(),
-                std::env::var_os("TERM").as_deref(),
-                std::io::stdout().is_terminal(),
-            ),
+            Self::Auto => AutoStream::choice(&std::io::stdout()) != ColorChoice::Never,
         };
         Palette { coloured }
     }
 }
 
 impl Palette {
-    /// `text` in a style, the ends of its style included.
+    /// `text` in a style, the end of the style included.
     pub fn paint(self, style: Style, text: impl fmt::Display) -> String {
-        if self.coloured { format!("\x1b[{}m{text}\x1b[0m", style.code()) } else { text.to_string() }
+        let style = if self.coloured { style.ansi() } else { anstyle::Style::new() };
+        format!("{style}{text}{style:#}")
     }
 }
 
 impl Style {
-    fn code(self) -> &'static str {
+    fn ansi(self) -> anstyle::Style {
         match self {
-            Self::Added => "32",
-            Self::Removed => "31",
-            Self::Place => "36",
-            Self::Heading => "1",
-            Self::Faint => "2",
+            Self::Added => AnsiColor::Green.on_default(),
+            Self::Removed => AnsiColor::Red.on_default(),
+            Self::Place => AnsiColor::Cyan.on_default(),
+            Self::Heading => anstyle::Style::new().bold(),
+            Self::Faint => anstyle::Style::new().dimmed(),
         }
     }
-}
-
-/// <https://no-color.org> and <https://bixense.com/clicolors>: an empty variable is none.
-fn wanted(no_color: Option<&OsStr>, force: Option<&OsStr>, term: Option<&OsStr>, terminal: bool) -> bool {
-    if no_color.is_some_and(|value| !value.is_empty()) {
-        return false;
-    }
-    let forced = force.is_some_and(|value| !value.is_empty() && value != "0");
-    forced || terminal && term.is_none_or(|term| term != "dumb")
 }
 
 #[cfg(test)]
@@ -88,25 +75,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_wants_no_colour_gets_none() {
-        let set = |value: &'static str| Some(OsStr::new(value));
-        for (no_color, force, term, terminal, expected) in [
-            (None, None, None, true, true),
-            (None, None, None, false, false),
-            (None, None, set("dumb"), true, false),
-            (None, set("1"), None, false, true),
-            (None, set("0"), None, false, false),
-            (None, set(""), None, false, false),
-            (set("1"), set("1"), None, true, false),
-            (set(""), None, None, true, true),
-        ] {
-            assert_eq!(wanted(no_color, force, term, terminal), expected);
-        }
-    }
-
-    #[test]
-    fn without_colour_the_text_is_the_text() {
-        assert_eq!(Palette { coloured: false }.paint(Style::Added, "+ a"), "+ a");
-        assert_eq!(Palette { coloured: true }.paint(Style::Added, "+ a"), "\x1b[32m+ a\x1b[0m");
+    fn without_colour_the_text_has_no_escapes() {
+        assert_eq!(When::Never.palette().paint(Style::Added, "+ a"), "+ a");
+        assert_eq!(When::Always.palette().paint(Style::Added, "+ a"), "\x1b[32m+ a\x1b[0m");
     }
 }

@@ -24,7 +24,7 @@ pub(crate) use component::Component;
 pub(crate) use follow::follow;
 pub(crate) use levels::{Levels, level};
 pub(crate) use sealed::sealed;
-use stderr::Unhindered;
+use stderr::NonBlockingWriter;
 pub(crate) use wanted::{Key, LONGEST_RAISE, Raised, Wanted};
 
 /// Unless somebody says otherwise.
@@ -111,8 +111,10 @@ impl Logs {
             Format::Human => true,
             Format::Json => false,
         };
-        let writer =
-            Arc::new(Unhindered::new(std::io::stderr(), if human { told_as_text } else { told_as_json }));
+        let writer = Arc::new(NonBlockingWriter::new(
+            std::io::stderr(),
+            if human { told_as_text } else { told_as_json },
+        ));
         beside.push(known(Arc::clone(&writer)));
         let lines = |filter| {
             if human {
@@ -127,7 +129,7 @@ impl Logs {
 
     /// Waits until lines that a full pipe kept back are written, for half a second at most. For the end of a process.
     pub(crate) fn finish() {
-        if let Some(writer) = find::<Arc<Unhindered<Stderr>>>() {
+        if let Some(writer) = find::<Arc<NonBlockingWriter<Stderr>>>() {
             writer.finish(Duration::from_millis(500));
         }
     }

@@ -1,5 +1,6 @@
 //! Values of flags that several commands take.
 
+use vestibule::tooling::is_dns_label;
 use vestibule_identity::CLUSTER_ORDER;
 
 /// The help of every `--kubeconfig`.
@@ -19,12 +20,7 @@ pub fn kubeconfig_help() -> String {
 /// assert!(namespace("Bad NS").is_err());
 /// ```
 pub fn namespace(text: &str) -> Result<String, String> {
-    let inner = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
-    let is_label = (1..=63).contains(&text.len())
-        && text.bytes().all(inner)
-        && !text.starts_with('-')
-        && !text.ends_with('-');
-    match is_label {
+    match is_dns_label(text) {
         true => Ok(text.to_owned()),
         false => Err("no namespace can have this name: 1 to 63 lower-case letters, digits and `-`, which neither starts \
                       nor ends it"

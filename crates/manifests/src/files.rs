@@ -10,11 +10,11 @@ use super::Installation;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Files {
-    /// The ConfigMap is called as the installation, and this after a hyphen; a DNS label.
+    /// A DNS label. The name of the ConfigMap is the name of the installation, a hyphen, and this.
     pub name: String,
-    /// The folder, by its whole path.
+    /// The absolute path of the folder.
     pub folder: String,
-    /// By the files' names, what is in them.
+    /// The contents, by the names of the files.
     pub contents: BTreeMap<String, String>,
 }
 
@@ -41,7 +41,7 @@ impl Files {
         json!({"name": self.name, "mountPath": self.folder, "readOnly": true})
     }
 
-    /// FNV-1a, 64 bits: it tells contents apart, and nobody has a reason to forge one.
+    /// FNV-1a, 64 bits. It only detects changes; a forged digest gains an attacker nothing.
     pub(super) fn digest(&self) -> String {
         let texts =
             self.contents.iter().flat_map(|(name, text)| [name.as_bytes(), &[0], text.as_bytes(), &[0]]);

@@ -1,4 +1,4 @@
-//! What is said about one place where a webhook runs.
+//! The settings of one place where a webhook runs.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -10,73 +10,77 @@ use super::Files;
 use vestibule::tooling::{https_port, is_dns_subdomain, plain_port};
 use vestibule::{App, RegistrationMode, Target};
 
-/// How a webhook is installed on a cluster: what its manifests are printed from, and its `serve` is told.
+/// How a webhook is installed on a cluster: the input of its manifests, and of the arguments of `serve` in them.
 ///
 /// [`Installation::of`] fills one from the app; each field may then be changed.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Installation {
-    /// What the objects are called, the configurations among them. The app's name.
+    /// The name of the objects and of the configurations. Default: the app's name.
     pub name: String,
-    /// Where the API server finds the webhook. With a URL, no workload is printed: it runs elsewhere.
+    /// The Service or URL that the API server calls. With a URL no workload is printed: the webhook runs elsewhere.
     pub target: Target,
-    /// Where the certificate comes from. A CA ring that the replicas keep.
+    /// The source of the certificate. Default: a CA ring that the replicas keep.
     pub identity: Source,
-    /// What goes into the configurations as `caBundle`, in PEM. Empty, so that whoever keeps it is left alone.
+    /// The `caBundle` of the configurations, in PEM. Default: empty, so that applying the manifests leaves the present
+    /// one.
     pub ca_bundle: String,
-    /// The Secret of the CA ring. Unless given, `SERVICE-ring` beside the Service.
+    /// The Secret of the CA ring. Default: `SERVICE-ring` in the namespace of the Service.
     pub secret: Option<NamespacedName>,
-    /// The configurations whose `caBundle` the ring keeps. Unless given, those that are printed.
+    /// The configurations whose `caBundle` the ring keeps. Default: the printed ones.
     pub registrations: Option<Vec<RegistrationName>>,
-    /// Who writes the entries of configurations. Unless given, [the usual](RegistrationMode::usual).
+    /// Whether the webhook writes the entries of configurations, or the manifests hold them. Default:
+    /// [`RegistrationMode::usual`].
     pub registration_mode: Option<RegistrationMode>,
-    /// The ServiceAccount that the webhook runs as. Unless given, one of the installation's name is printed.
+    /// The ServiceAccount that the webhook runs as. Default: one with the installation's name is printed.
     pub account: Option<NamespacedName>,
-    /// The container's image. Without one, no workload is printed: rights and configurations alone.
+    /// The container's image. Without one, only roles and configurations are printed.
     pub image: Option<String>,
-    /// The ConfigMap beside the pods that changes levels of log while they run, or `off`. Unless given, `APP-logging`, for
-    /// pods that speak to the cluster anyway.
+    /// The ConfigMap in the namespace of the pods that changes their log levels, or `off`. Default: `APP-logging` for
+    /// pods that speak to the API server for another reason.
     pub log_config_map: Option<String>,
-    /// How many pods. 2.
+    /// The number of pods. Default: 2.
     pub replicas: u16,
-    /// Whether the pods use their nodes' network, where the API server cannot reach the pods' own.
+    /// Whether the pods use the network of their nodes, for clusters whose API server cannot reach pods.
     pub host_network: bool,
-    /// The HTTPS port of the pods. Unless given 10250, which managed control planes may reach; 10260 on the host's
-    /// network, where 10250 is the kubelet's.
+    /// The HTTPS port of the pods. Default: 10250, which the firewalls of managed control planes let through; 10260 on
+    /// the host's network, where the kubelet has 10250.
     pub port: Option<u16>,
-    /// The pods' plain port, for probes and metrics. Unless given 9090; 10261 on the host's network.
+    /// The pods' port for probes and metrics, without TLS. Default: 9090; 10261 on the host's network.
     pub plain_port: Option<u16>,
-    /// With mounted files: the Secret that holds them. Unless given, `NAME-tls`.
+    /// With mounted files: the Secret that holds them. Default: `NAME-tls`.
     pub mounted_secret: Option<String>,
-    /// The cluster's DNS domain. `cluster.local`.
+    /// The DNS domain of the cluster. Default: `cluster.local`.
     pub cluster_domain: String,
-    /// How long a pod that ends goes on taking connections. 10 s.
+    /// The time after SIGTERM in which a pod still accepts connections. Default: 10 s.
     pub drain_delay: Duration,
-    /// How long it waits at most for connections to end; the pod's grace period is 25 s longer. 95 s.
+    /// The time after that in which open connections may end; the pod's grace period is 25 s longer. Default: 95 s.
     pub drain_timeout: Duration,
-    /// The addresses that the API server calls from, as CIDRs: the HTTPS port takes no others. Any, where none is
-    /// given: it is no pod, and no label selects it.
+    /// The addresses that the API server calls from, as CIDRs: the NetworkPolicy admits no others to the HTTPS port.
+    /// Default: any address, because a policy cannot select the API server by labels.
     pub api_server_cidrs: Vec<String>,
-    /// The ports that the API server listens on, by its Service and behind it. 443 and 6443.
+    /// The ports of the API server: of its Service and of its endpoints. Default: 443 and 6443.
     pub api_server_ports: Vec<u16>,
-    /// The pods' priority. `system-cluster-critical`: others wait for them.
+    /// The priority class of the pods. Default: `system-cluster-critical`, because the creation of other pods may
+    /// depend on the webhook.
     pub priority_class: Option<String>,
-    /// Labels of the pods', beside `app.kubernetes.io/name`.
+    /// Labels of the pods, besides `app.kubernetes.io/name`.
     pub pod_labels: BTreeMap<String, String>,
     /// Files that the pods find in folders.
     pub files: Vec<Files>,
-    /// Further objects of the pods', such as a ConfigMap that they read by themselves.
+    /// Further objects, such as a ConfigMap that the pods read over the API.
     pub objects: Vec<Value>,
-    /// Whether the pods ask the API server for the keys of its tokens, and so need one of their own. Not, unless set.
+    /// Whether the pods ask the API server for the public keys of its tokens, and so need a token themselves. Default:
+    /// no.
     pub reads_token_keys: bool,
-    /// Variables of the container's, beside `POD_NAMESPACE`.
+    /// Environment variables of the container, besides `POD_NAMESPACE`.
     pub env: Vec<(String, String)>,
     /// Further arguments of `serve`.
     pub arguments: Vec<String>,
 }
 
 impl Installation {
-    /// An installation with every default. The name is the Service's.
+    /// An installation with every default, named as its Service.
     #[must_use]
     pub fn new(target: Target) -> Self {
         let name = match &target {
@@ -145,13 +149,13 @@ impl Installation {
         }
     }
 
-    /// Who writes the entries of configurations.
+    /// Whether the webhook writes the entries of configurations, or the manifests hold them.
     #[must_use]
     pub fn registration_mode(&self) -> RegistrationMode {
         self.registration_mode.unwrap_or(RegistrationMode::usual(&self.identity, Some(&self.target)))
     }
 
-    /// Of a CA ring, where there is one.
+    /// The Secret of the CA ring and the configurations whose `caBundle` it keeps; `None` without a ring.
     pub(super) fn ring(&self, app: &App) -> Result<Option<(NamespacedName, Vec<RegistrationName>)>, String> {
         if self.identity != Source::SelfManaged {
             return Ok(None);
@@ -167,12 +171,12 @@ impl Installation {
         Ok(Some((secret, registrations)))
     }
 
-    /// Whether its pods have something to ask the API server, levels of log aside.
+    /// Whether the pods speak to the API server for another reason than log levels.
     pub(super) fn speaks_to_the_cluster(&self, app: &App) -> bool {
         self.identity == Source::SelfManaged || self.reads_token_keys || app.reads_the_cluster()
     }
 
-    /// The ConfigMap that changes levels of log, where one is followed.
+    /// The ConfigMap that changes log levels; `None` if the pods follow none.
     pub(super) fn followed_log_config_map(&self, app: &App) -> Option<String> {
         match self.log_config_map.as_deref() {
             Some("off") => None,
@@ -184,10 +188,10 @@ impl Installation {
         }
     }
 
-    /// Why there can be no such installation.
+    /// The reasons why these settings cannot be installed.
     pub(super) fn problems(&self) -> Vec<String> {
         let mut problems = Vec::new();
-        // It is a label's value as well.
+        // The name is the value of a label too.
         if !is_dns_subdomain(&self.name) || self.name.len() > 63 {
             problems.push(format!(
                 "objects cannot be called `{}`: take at most 63 lower-case letters, digits, `-` and `.`",

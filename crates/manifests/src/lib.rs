@@ -6,12 +6,12 @@
 //! objects as JSON. The command `manifests` of `vestibule-command` prints them as YAML, and the test kit installs them on a
 //! real API server. Nothing here reads files, a clock or a cluster.
 //!
-//! Start with `installation.rs`; `workload.rs` makes the Deployment, `network.rs` what is around it, `rights.rs` the roles.
+//! Start with `installation.rs`; `workload.rs` makes the Deployment, `network.rs` what is around it, `rbac.rs` the roles.
 
 mod files;
 mod installation;
 mod network;
-mod rights;
+mod rbac;
 mod workload;
 
 use serde_json::{Value, json};
@@ -20,16 +20,17 @@ use vestibule::{App, AppError, RegistrationMode, Target};
 
 pub use self::files::Files;
 pub use self::installation::Installation;
-use self::rights::Right;
+use self::rbac::Right;
 use self::workload::Pods;
 
 impl Installation {
     /// Every object that a cluster needs to run this webhook and to call it, ready to apply: definitions of custom
-    /// resources that it converts, ServiceAccount, roles, Service, NetworkPolicy, PodDisruptionBudget, files, Deployment,
-    /// configurations. The Namespace is not among them: it is not the webhook's to make, nor to take away.
+    /// resources that it converts, ServiceAccount, roles, Service, NetworkPolicy, PodDisruptionBudget, ConfigMaps,
+    /// Deployment, configurations. The Namespace is not among them: deleting the manifests would delete everything else
+    /// in it.
     ///
-    /// The roles hold what the app does and nothing else. Pods pass the `restricted` Pod Security Standard, unless they
-    /// use their node's network.
+    /// The roles grant the rights that the app needs, and no others. Pods pass the `restricted` Pod Security Standard,
+    /// unless they use their node's network.
     ///
     /// ```
     /// # use k8s_openapi::api::core::v1::Pod;
@@ -45,7 +46,7 @@ impl Installation {
     /// ```
     ///
     /// # Errors
-    /// The app is not in order, or cannot be installed so; every problem is named.
+    /// The app is not in order, or the installation is not; every problem is named.
     pub fn manifests(&self, app: &App) -> Result<Vec<Value>, AppError> {
         let mut objects = self.roles(app)?;
         if self.image.is_some() {
@@ -57,13 +58,13 @@ impl Installation {
             objects.extend(pods.deployment());
         }
         objects.extend(self.configurations(app)?);
-        // What others are made of, first.
+        // A definition comes before objects of its kind.
         objects.sort_by_key(|object| !is_definition(object));
         Ok(labelled(objects, &self.name))
     }
 
-    /// An installation behind `target`, as the app says of itself. The ring's Secret is in the Service's namespace where
-    /// the app names none.
+    /// An installation behind `target`, with the app's own defaults. The ring's Secret is in the Service's namespace
+    /// unless the app names another.
     #[must_use]
     pub fn of(app: &App, target: Target) -> Self {
         let defaults = app.defaults();
@@ -81,7 +82,7 @@ impl Installation {
         installation
     }
 
-    /// Roles and their bindings: what the ring takes, and what the app reads.
+    /// Roles and their bindings: for the CA ring, for lookups, for the log level, and those of [`App::rights`].
     ///
     /// # Errors
     /// As [`Installation::manifests`].
@@ -89,16 +90,14 @@ impl Installation {
         app.check()?;
         reject(app, self.problems())?;
         let ring = self.ring(app).or_else(|problem| reject(app, vec![problem]).map(|()| None))?;
-        let mut rights = ring.map_or_else(Vec::new, |(secret, names)| rights::of_a_ring(&secret, &names));
-        // With a folder of a laptop's, it is the laptop that speaks to the cluster.
+        let mut rights = ring.map_or_else(Vec::new, |(secret, names)| rbac::of_a_ring(&secret, &names));
+        // With `local:DIR` the process runs on a laptop, under the user's own rights.
         if matches!(self.identity, Source::SelfManaged | Source::Mounted(_)) {
             let to_read = app.read_rights();
             rights.extend(to_read.iter().map(|(namespace, rule)| Right::of_rule(namespace.as_deref(), rule)));
             let levels = self.followed_log_config_map(app).zip(self.service_account());
             rights.extend(
-                levels
-                    .into_iter()
-                    .flat_map(|(name, account)| rights::of_log_levels(&account.namespace, &name)),
+                levels.into_iter().flat_map(|(name, account)| rbac::of_log_levels(&account.namespace, &name)),
             );
             rights.extend(
                 app.defaults()
@@ -112,7 +111,7 @@ impl Installation {
         }
         match self.service_account() {
             Some(account) => {
-                let roles = rights::objects(&self.name, &account, rights);
+                let roles = rbac::objects(&self.name, &account, rights);
                 Ok(labelled(roles, &self.name))
             }
             None => {
@@ -128,7 +127,7 @@ impl Installation {
             RegistrationMode::Managed => registration.without_entries().objects(),
             RegistrationMode::Static => registration.objects(),
         };
-        // A definition's name is its resource's.
+        // The name of a definition is fixed by its resource.
         for object in objects.iter_mut().filter(|object| !is_definition(object)) {
             object["metadata"]["name"] = json!(self.name);
         }

@@ -1,4 +1,4 @@
-//! Who reaches the webhook, and whom it reaches.
+//! The objects that decide which connections reach the pods, and which the pods may open.
 
 use serde_json::{Value, json};
 
@@ -18,7 +18,7 @@ pub(super) fn objects(pods: &Pods<'_>) -> Vec<Value> {
             "ports": [{"name": "https", "port": port, "targetPort": "https", "protocol": "TCP"}],
         },
     })];
-    // Policies select pods by their addresses, and those on the host's network have their node's.
+    // A policy selects pods by their addresses; a pod on the host's network has the address of its node.
     if !installation.host_network {
         objects.push(policy(pods, namespace));
     }
@@ -29,7 +29,7 @@ pub(super) fn objects(pods: &Pods<'_>) -> Vec<Value> {
         "spec": {
             "maxUnavailable": 1,
             "selector": {"matchLabels": pods.labels()},
-            // A pod that is not ready serves nobody, and must not hold up a node's drain.
+            // A pod that is not ready answers no calls, and must not hold up the drain of a node.
             "unhealthyPodEvictionPolicy": "AlwaysAllow",
         },
     }));
@@ -39,13 +39,13 @@ pub(super) fn objects(pods: &Pods<'_>) -> Vec<Value> {
 fn policy(pods: &Pods<'_>, namespace: &str) -> Value {
     let installation = pods.installation;
     let tcp = |port: u16| json!({"port": port, "protocol": "TCP"});
-    // Policies see packets after the Service: the pod's port counts.
+    // A policy sees packets after the Service has translated them: the pod's port counts.
     let mut calls = json!({"ports": [tcp(installation.pod_port())]});
     if !installation.api_server_cidrs.is_empty() {
         let blocks = installation.api_server_cidrs.iter().map(|cidr| json!({"ipBlock": {"cidr": cidr}}));
         calls["from"] = blocks.collect();
     }
-    // The kubelet's probes come from the pod's own node, which is always let through.
+    // The kubelet's probes come from the pod's own node, which a policy always admits.
     let metrics = json!({
         "from": [{"namespaceSelector": {}}],
         "ports": [tcp(installation.pod_plain_port())],

@@ -64,7 +64,7 @@ fn yaml(object: &Value) -> String {
     serde_saphyr::to_string_with_options(object, options).unwrap()
 }
 
-/// What a person reads; a change of it is a change for everybody who has applied it.
+/// A difference here changes the objects of every user who applies the manifests again.
 #[test]
 fn the_printed_objects_are_as_they_were() {
     let mut rich = app().watching(Watch::<ConfigMap>::new().namespace("settings")).read::<Secret>().rights([

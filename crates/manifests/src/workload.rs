@@ -1,4 +1,4 @@
-//! The pods.
+//! The ServiceAccount, the ConfigMaps and the Deployment.
 
 use std::time::Duration;
 
@@ -8,19 +8,19 @@ use vestibule::identity::{NamespacedName, RegistrationName, Settings, Source};
 use super::{Files, Installation};
 use vestibule::{App, Target};
 
-/// The user that pods run as; nobody's on any distribution.
+/// The user that pods run as. No distribution gives this id to an account of its own.
 const USER: u32 = 65532;
-/// From the end of a drain to the end of the process, with a margin for a slow machine.
+/// The time between the end of a drain and the end of the process, on a slow machine.
 const AFTER_THE_DRAIN: Duration = Duration::from_secs(25);
 
-/// An app as pods of an installation.
+/// An app and the installation that its pods belong to.
 pub(super) struct Pods<'i> {
     pub(super) app: &'i App,
     pub(super) installation: &'i Installation,
 }
 
 impl Pods<'_> {
-    /// What they run as, unless that is somebody else's to make. Its token reaches pods only where they ask for it.
+    /// The account of the pods, unless the installation names one. Its token is mounted only into pods that ask for it.
     pub(super) fn service_account(&self) -> Option<Value> {
         if self.installation.account.is_some() {
             return None;
@@ -44,7 +44,7 @@ impl Pods<'_> {
             "spec": {
                 "replicas": installation.replicas,
                 "selector": {"matchLabels": self.labels()},
-                // The old pods stay until the new ones are ready: the API server finds somebody at any time.
+                // An old pod stays until a new one is ready, so that the API server always reaches a replica.
                 "strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": 0, "maxSurge": 1}},
                 "template": {"metadata": self.pod_metadata(), "spec": self.pod(image)},
             },
@@ -57,7 +57,7 @@ impl Pods<'_> {
         files.map(|files| files.config_map(self.installation, &service.namespace)).collect()
     }
 
-    /// What the pods are known by.
+    /// The labels by which Service, NetworkPolicy and Deployment select the pods.
     pub(super) fn labels(&self) -> Value {
         json!({"app.kubernetes.io/name": self.installation.name})
     }
@@ -139,14 +139,14 @@ impl Pods<'_> {
                 {"name": "https", "containerPort": installation.pod_port(), "protocol": "TCP"},
                 {"name": "plain", "containerPort": installation.pod_plain_port(), "protocol": "TCP"},
             ],
-            // It asks neither about load nor about the API server: a restart would mend neither.
+            // The probe depends neither on load nor on the API server: a restart would mend neither.
             "livenessProbe": probe("/livez", 10),
             "readinessProbe": probe("/readyz", 2),
             "resources": {
                 "requests": {"cpu": "10m", "memory": "24Mi"},
-                // No limit of CPU: a webhook that is throttled holds up every write it is asked about. As much memory as the
-                // bodies that are taken at once (`Settings::max_bodies`), again as much to work on them, 160 MiB for as many
-                // connections as there may be, and the rest for a conversion of a whole list.
+                // No limit of CPU: a throttled webhook delays every write that it is asked about. Memory: the bodies
+                // that are read at once (`Settings::max_bodies`), the same again to work on them, 160 MiB for the
+                // largest number of connections, and the rest for the conversion of a whole list.
                 "limits": {"memory": "384Mi"},
             },
             "securityContext": {
@@ -166,7 +166,7 @@ impl Pods<'_> {
         container
     }
 
-    /// What makes the other objects true: whose certificate, what to keep, where to listen.
+    /// The arguments of `serve` that agree with the other objects: identity, Service, registrations, ports.
     fn arguments(&self) -> Vec<String> {
         let installation = self.installation;
         let mut arguments = vec!["serve".to_owned()];
@@ -179,7 +179,7 @@ impl Pods<'_> {
                 other => other.to_string(),
             },
         );
-        // With another identity `serve` refuses what it would not heed.
+        // With another identity `serve` refuses this flag.
         if let (Source::SelfManaged, Some(secret)) = (&installation.identity, &installation.secret) {
             flag("secret", secret.to_string());
         }
@@ -211,7 +211,7 @@ impl Pods<'_> {
         arguments
     }
 
-    /// Those that `serve` would not find by itself.
+    /// The configurations that `serve` would not name by default.
     fn registrations(&self) -> Vec<RegistrationName> {
         let Installation { name, registrations, identity, .. } = self.installation;
         match registrations {

@@ -8,9 +8,9 @@ use serde::Serialize;
 use serde_json::Value;
 use vestibule_caller::{ApiResource, Review, ReviewBuilder, ReviewVersion, User};
 
+use super::matching::{self, RequestFacts};
 use super::outcome::Outcome;
 use super::pipeline::{Pipeline, parse};
-use super::selects::{self, Asked};
 use vestibule::{App, Objects, Target};
 
 /// Calls the hook of this name as kube-apiserver would, once the request says what it is about.
@@ -154,17 +154,16 @@ impl Request {
         self
     }
 
-    /// The labels of the namespace, beside its name. Unless given, whatever the hook's namespace selector asks of labels is
-    /// taken to hold, except for names: in `kube-system`, `kube-public`, `kube-node-lease` and the namespace that
-    /// [`App::service`] names, a hook is called only if it is registered there.
+    /// The labels of the namespace, besides its name. Without this call every requirement of the hook's namespace
+    /// selector counts as met, except for names: in `kube-system`, `kube-public`, `kube-node-lease` and the namespace
+    /// that [`App::service`] names, a hook is called only if it is registered there.
     pub fn namespace_labels<'l>(mut self, labels: impl IntoIterator<Item = (&'l str, &'l str)>) -> Self {
         let owned = |(key, value): (&str, &str)| (key.to_owned(), value.to_owned());
         self.namespace_labels = Some(labels.into_iter().map(owned).collect());
         self
     }
 
-    /// What the handler's lookups find, in place of what the app was given with
-    /// [`App::lookups_from`].
+    /// The objects that the handler's lookups find, in place of the objects of [`App::lookups_from`].
     pub fn with(mut self, objects: Objects) -> Self {
         self.app = self.app.lookups_from(objects);
         self
@@ -195,7 +194,8 @@ impl Request {
         self
     }
 
-    /// The request's own options (`meta.k8s.io/v1 CreateOptions` and so on), in place of those that fit the operation.
+    /// The request's own options (`meta.k8s.io/v1 CreateOptions` and so on), in place of the default options of the
+    /// operation.
     #[track_caller]
     pub fn options(mut self, options: impl Serialize) -> Self {
         self.review = self.review.options(json(&options));
@@ -211,11 +211,11 @@ impl Request {
     async fn send(mut self) -> Outcome {
         self.user.groups.append(&mut self.groups);
         let entry = &self.app.hooks()[self.hook].entry;
-        let subresource = self.subresource.clone().or_else(|| selects::subresource(entry));
+        let subresource = self.subresource.clone().or_else(|| matching::subresource(entry));
         let subresource = subresource.filter(|subresource| !subresource.is_empty());
         let plural = self.plural.as_deref();
         let resource =
-            selects::resource(entry, &self.subject, plural, subresource.as_deref(), self.cluster_scoped);
+            matching::resource(entry, &self.subject, plural, subresource.as_deref(), self.cluster_scoped);
         let resource = resource.unwrap_or_else(|why| panic!("hook `{}`: {why}", entry.name));
         let review = self.review.resource(resource.clone()).user(self.user);
         let review = review.subresource(subresource.as_deref().unwrap_or_default()).build();
@@ -223,14 +223,14 @@ impl Request {
         let entries = self.app.entries_calling(entry);
         let service = self.app.defaults().service.as_deref().and_then(|name| Target::service(name).ok());
         let called_by = {
-            let asked = Asked {
+            let asked = RequestFacts {
                 request: &parse(&review).request,
                 resource: &resource,
                 metadata: &self.labels,
                 namespace_labels: self.namespace_labels.as_ref(),
                 own_namespace: service.as_ref().and_then(Target::own_namespace),
             };
-            selects::called_by(&entries, &asked)
+            matching::called_by(&entries, &asked)
         };
         let pipeline = Pipeline::of(&self.app, self.hook, called_by.as_ref().map_or(entry, |entry| entry));
         let reply = match called_by {

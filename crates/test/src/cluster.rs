@@ -1,9 +1,9 @@
-//! A real API server, and an app installed on it as its own manifests say.
+//! A real API server, and apps installed on it by their own manifests.
 
 mod breakage;
 mod folder;
 mod installed;
-mod refused;
+mod missing_rights;
 mod replica;
 mod reviewed;
 
@@ -21,13 +21,13 @@ pub use self::breakage::Breakage;
 pub use self::installed::Installed;
 pub use self::reviewed::Reviewed;
 
-/// Carried by the namespaces of a test, where it shares its API server.
+/// The label of the namespaces of one test, on an API server that several tests share.
 const TEST: &str = "vestibule.dev/test";
 
-/// A real etcd and kube-apiserver, in the hands of one test.
+/// A real etcd and kube-apiserver for one test.
 ///
-/// There are no controllers: a namespace that is deleted stays `Terminating`, no pod ever runs, and a Deployment makes
-/// none. The kit runs an app's replicas itself, in the test's process.
+/// There are no controllers: a deleted namespace stays `Terminating`, and a Deployment creates no pods. The kit runs an
+/// app's replicas itself, in the test's process.
 ///
 /// ```no_run
 /// use k8s_openapi::api::core::v1::{ConfigMap, Pod};
@@ -49,28 +49,29 @@ const TEST: &str = "vestibule.dev/test";
 /// }
 /// ```
 pub struct Cluster {
-    /// Configurations that came by [`Cluster::apply`]; they go before the API server does.
+    /// Objects of [`Cluster::apply`]. They are deleted before the API server stops.
     applied: Mutex<Vec<testenv::Installed>>,
     session: Session,
-    /// Where webhooks of the test live: no hook of theirs is called there.
+    /// The namespace of the test's own webhooks. Their hooks are not called there.
     home: String,
     shared: bool,
 }
 
 impl Cluster {
-    /// An API server that all tests of the process share, about three seconds once; `None` where there can be none: the
-    /// test is skipped, and says so on stderr. With `VESTIBULE_REQUIRE_APISERVER` set, a skip is a failure.
+    /// An API server that all tests of the process share; it starts in about three seconds. `None` if this machine has
+    /// none: the test is skipped, and a line on stderr says so. With `VESTIBULE_REQUIRE_APISERVER` set, a skip is a
+    /// failure.
     ///
     /// The hooks of an installed app are called in the test's own namespaces only ([`Cluster::namespace`]), and for
     /// objects outside namespaces.
     ///
     /// # Panics
-    /// When an API server is there but does not start, and where a skip is a failure.
+    /// An API server is installed and does not start, or a skip is a failure.
     pub async fn shared_or_skip() -> Option<Self> {
         Self::of(testenv::shared_or_skip().await?, true).await
     }
 
-    /// An API server of the test's own, to break or to register what must see everything.
+    /// An API server for this test alone: to break it, or to register a webhook for all namespaces.
     ///
     /// # Panics
     /// As [`Cluster::shared_or_skip`].
@@ -79,29 +80,29 @@ impl Cluster {
     }
 
     async fn of(session: Session, shared: bool) -> Option<Self> {
-        let home = done(session.namespace(&[]).await).name().to_owned();
+        let home = or_fail(session.namespace(&[]).await).name().to_owned();
         Some(Self { applied: Mutex::default(), session, home, shared })
     }
 
-    /// The API server and what else can be done with it.
+    /// The environment of the API server: its log, its clients, its processes.
     pub fn environment(&self) -> &testenv::Environment {
         &self.session
     }
 
     /// A client of an administrator.
     pub fn client(&self) -> Client {
-        done(self.session.admin())
+        or_fail(self.session.admin())
     }
 
-    /// A client of an ordinary user, who may do what RBAC objects grant.
+    /// A client of an ordinary user, with the rights that RBAC objects grant.
     pub fn user(&self, name: &str) -> Client {
-        done(self.session.user(name))
+        or_fail(self.session.user(name))
     }
 
     /// A new namespace with these labels, where the hooks of the test's apps are called.
     pub async fn namespace(&self, labels: &[(&str, &str)]) -> String {
         let labels = [&[(TEST, self.home.as_str())], labels].concat();
-        done(self.session.namespace(&labels).await).name().to_owned()
+        or_fail(self.session.namespace(&labels).await).name().to_owned()
     }
 
     /// Applies every object in the `.yaml`, `.yml` and `.json` files of `folder`, those without a namespace in
@@ -117,11 +118,11 @@ impl Cluster {
                 object["metadata"]["namespace"] = json!(namespace);
             }
         }
-        let installed = done(self.session.install(objects.clone()).await);
+        let installed = or_fail(self.session.install(objects.clone()).await);
         self.applied.lock().unwrap_or_else(PoisonError::into_inner).push(installed);
         for name in objects.iter().filter(|object| object["kind"] == "Namespace").filter_map(name) {
-            // Admission of pods asks for it, and no controller makes it.
-            drop(done(self.session.service_account(name, "default").await));
+            // The admission of pods needs it, and no controller creates it.
+            drop(or_fail(self.session.service_account(name, "default").await));
         }
     }
 
@@ -146,7 +147,7 @@ fn name(object: &Value) -> Option<&str> {
     object["metadata"]["name"].as_str()
 }
 
-/// What does not work fails the test.
-fn done<T, E: std::fmt::Display>(outcome: Result<T, E>) -> T {
+/// An error fails the test.
+fn or_fail<T, E: std::fmt::Display>(outcome: Result<T, E>) -> T {
     outcome.unwrap_or_else(|error| panic!("{error}"))
 }

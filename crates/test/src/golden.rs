@@ -1,4 +1,4 @@
-//! Cases in folders: what is given, and what is expected.
+//! Golden tests: cases in folders, with given objects and expected results.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,11 +11,11 @@ use super::outcome::Outcome;
 use super::{Call, Request, call, diff};
 use vestibule::App;
 
-/// What a case is made of.
+/// The files of a case.
 const FILES: [&str; 7] =
     ["given.yaml", "old.yaml", "request.yaml", "expect.yaml", "denied.txt", "fault.txt", "warnings.txt"];
 
-/// Set to anything, it rewrites what is expected.
+/// If set, the expected files are rewritten.
 const UPDATE: &str = "VESTIBULE_UPDATE_GOLDEN";
 
 /// Runs every case in `folder`, which holds a folder for each hook and in it a folder for each case:
@@ -34,17 +34,17 @@ const UPDATE: &str = "VESTIBULE_UPDATE_GOLDEN";
 ///
 /// An `old.yaml` makes an update of it, or without `given.yaml` a delete. Warnings are expected in `warnings.txt`, one
 /// in each line, and the words of a fault in `fault.txt`. `request.yaml` may say `user`, `groups`, `namespace`,
-/// `namespaceLabels`, `name`, `subresource`, `resource`, `clusterScoped` and `dryRun`. A file of any other name fails the
-/// case, for nobody reads it; notes in `*.md` are welcome.
+/// `namespaceLabels`, `name`, `subresource`, `resource`, `clusterScoped` and `dryRun`. A file of another name fails the
+/// case, except notes in `*.md`.
 ///
-/// Three laws are tested unasked of whatever is allowed: the patch applies to the object as it was received, a second
-/// call changes nothing more, and members that the handler's type does not know stay where they are.
+/// Every allowed request is also checked by three laws: the patch applies to the received object, a second call changes
+/// nothing, and members that the handler's type does not know are kept.
 ///
-/// With `VESTIBULE_UPDATE_GOLDEN=1` in the environment the files of expectation are written as they should be to pass;
-/// the laws hold all the same.
+/// With `VESTIBULE_UPDATE_GOLDEN=1` in the environment the expected files are rewritten to pass; the laws are checked
+/// nevertheless.
 ///
 /// # Panics
-/// A case fails, or there is none. All cases run; the message tells of each that fails.
+/// A case fails, or there is none. All cases run, and the message names each that fails.
 pub async fn golden(app: &App, folder: impl AsRef<Path>) {
     let folder = folder.as_ref();
     let update = std::env::var_os(UPDATE).is_some();
@@ -72,11 +72,11 @@ async fn run(app: &App, hook: &str, case: &Path, update: bool) -> Result<(), Str
     if let Some(file) =
         files(case).into_iter().find(|file| !FILES.contains(&&**file) && !file.ends_with(".md"))
     {
-        return Err(format!("nobody reads {file}; known are {}", FILES.join(", ")));
+        return Err(format!("{file} is no file of a case; the files are {}", FILES.join(", ")));
     }
-    let request = ask(call(app, hook), case)?;
+    let request = request_of(call(app, hook), case)?;
     let outcome = request.await;
-    let found = Found::of(&outcome)?;
+    let found = Actual::of(&outcome)?;
     if update {
         found.write(case)?;
     }
@@ -86,8 +86,8 @@ async fn run(app: &App, hook: &str, case: &Path, update: bool) -> Result<(), Str
     outcome.unknown_fields()
 }
 
-/// The request as the files of a case say.
-fn ask(call: Call, case: &Path) -> Result<Request, String> {
+/// The request that the files of a case describe.
+fn request_of(call: Call, case: &Path) -> Result<Request, String> {
     let object = |file: &str| read(&case.join(file))?.map(|text| yaml::<Value>(file, &text)).transpose();
     let mut request = match (object("old.yaml")?, object("given.yaml")?) {
         (None, Some(new)) => call.create(new),
@@ -96,38 +96,39 @@ fn ask(call: Call, case: &Path) -> Result<Request, String> {
         (None, None) => return Err("there is no given.yaml".to_owned()),
     };
     let file = "request.yaml";
-    let facts: Facts = read(&case.join(file))?.map(|text| yaml(file, &text)).transpose()?.unwrap_or_default();
-    if let Some(user) = &facts.user {
+    let file_request: RequestFile =
+        read(&case.join(file))?.map(|text| yaml(file, &text)).transpose()?.unwrap_or_default();
+    if let Some(user) = &file_request.user {
         request = request.by(user);
     }
-    for group in &facts.groups {
+    for group in &file_request.groups {
         request = request.in_group(group);
     }
-    if let Some(namespace) = &facts.namespace {
+    if let Some(namespace) = &file_request.namespace {
         request = request.namespace(namespace);
     }
-    if let Some(labels) = &facts.namespace_labels {
+    if let Some(labels) = &file_request.namespace_labels {
         request = request.namespace_labels(labels.iter().map(|(key, value)| (&**key, &**value)));
     }
-    if let Some(name) = &facts.name {
+    if let Some(name) = &file_request.name {
         request = request.named(name);
     }
-    if let Some(subresource) = &facts.subresource {
+    if let Some(subresource) = &file_request.subresource {
         request = request.subresource(subresource);
     }
-    if let Some(plural) = &facts.resource {
+    if let Some(plural) = &file_request.resource {
         request = request.resource(plural);
     }
-    if facts.cluster_scoped {
+    if file_request.cluster_scoped {
         request = request.cluster_scoped();
     }
-    Ok(if facts.dry_run { request.dry_run() } else { request })
+    Ok(if file_request.dry_run { request.dry_run() } else { request })
 }
 
 /// `request.yaml`.
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
-struct Facts {
+struct RequestFile {
     user: Option<String>,
     groups: Vec<String>,
     namespace: Option<String>,
@@ -139,15 +140,15 @@ struct Facts {
     dry_run: bool,
 }
 
-/// What is compared with the files of expectation.
-struct Found {
+/// The results that are compared with the expected files.
+struct Actual {
     object: Option<Value>,
     denied: Option<String>,
     fault: Option<String>,
     warnings: Option<String>,
 }
 
-impl Found {
+impl Actual {
     fn of(outcome: &Outcome) -> Result<Self, String> {
         let (object, denied, fault, warnings) = match outcome.judged()? {
             caller::Outcome::Allowed(allowed) => {
@@ -200,7 +201,7 @@ impl Found {
     fn write(&self, case: &Path) -> Result<(), String> {
         let file = case.join("expect.yaml");
         match (&self.object, read(&file)?) {
-            // As somebody wrote it, with comments, as long as it says the same.
+            // A file with the same value stays as it is, with its comments.
             (Some(object), Some(text))
                 if yaml::<Value>("expect.yaml", &text).is_ok_and(|it| it == *object) => {}
             (Some(object), _) => {
@@ -243,7 +244,7 @@ fn files(folder: &Path) -> Vec<String> {
     entries(folder).iter().filter(|path| path.is_file()).map(|path| name(path)).collect()
 }
 
-/// Those that an editor hides aside.
+/// All entries but hidden files.
 fn entries(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
     let mut entries: Vec<_> = entries.flatten().map(|entry| entry.path()).collect();

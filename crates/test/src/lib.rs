@@ -1,4 +1,5 @@
-//! A kit for tests of webhooks: what kube-apiserver makes of an [`App`], without a cluster or on a real API server.
+//! A kit for tests of webhooks: it calls the hooks of an [`App`] as kube-apiserver does, without a cluster or on a real
+//! API server.
 //!
 //! [`call`] takes a request through everything that a request over HTTPS goes through, but the socket: the review as
 //! kube-apiserver writes it, the handler under its deadline, the patch against the object as it was received, and the
@@ -33,9 +34,11 @@
 //! # });
 //! ```
 //!
-//! [`golden`] takes objects and expectations from folders, and holds the laws of every webhook against them unasked.
+//! [`golden`] reads objects and expected results from folders, and checks the laws of every webhook on them.
+//! [`Cluster`] installs an app on a real kube-apiserver by its own manifests. To read the code, start with `call.rs`
+//! and `pipeline.rs`, or with `cluster/installed.rs`.
 //!
-//! An assertion that fails says what happened instead. Objects are shown as they are: they are the test's own.
+//! A failed assertion prints what happened instead, objects included: they are the test's own data.
 
 // An assertion that does not hold is a panic; all of this is for tests.
 #![allow(clippy::panic, clippy::expect_used, reason = "a test fails by a panic")]
@@ -44,10 +47,10 @@ mod call;
 mod cluster;
 mod diff;
 mod golden;
+mod matching;
 mod outcome;
 mod pipeline;
-mod selects;
-mod unknown;
+mod unknown_fields;
 
 pub use call::{Call, Request, call};
 pub use cluster::{Breakage, Cluster, Installed, Reviewed};

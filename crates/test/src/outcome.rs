@@ -1,4 +1,4 @@
-//! What kube-apiserver made of a call, and what a test says about it.
+//! The result of a call for kube-apiserver, and assertions about it.
 
 use std::collections::BTreeMap;
 
@@ -7,12 +7,12 @@ use serde_json::Value;
 use vestibule_caller::{self as caller, Denied, FailurePolicy, Review};
 
 use super::pipeline::{Pipeline, Reply};
-use super::{diff, unknown};
+use super::{diff, unknown_fields};
 
-/// What kube-apiserver made of a call.
+/// The result of a call for kube-apiserver.
 ///
-/// Assertions return it, so that they chain. Where the API server would not have called the hook at all, because of its
-/// rules or selectors, every assertion but [`Outcome::assert_not_called`] fails.
+/// Assertions return it, so that they chain. If the rules or selectors of the hook do not match the request, the API
+/// server does not call the hook, and every assertion but [`Outcome::assert_not_called`] fails.
 ///
 /// ```
 /// use k8s_openapi::api::core::v1::Pod;
@@ -46,7 +46,7 @@ use super::{diff, unknown};
 pub struct Outcome {
     pipeline: Pipeline,
     review: Review,
-    /// Or why there was no call.
+    /// `Err`: the reason why the API server does not call the hook.
     reply: Result<Reply, String>,
 }
 
@@ -55,14 +55,14 @@ impl Outcome {
         Self { pipeline, review, reply }
     }
 
-    /// The request goes on, changed or not.
+    /// The hook allows the request, with or without a patch.
     #[track_caller]
     pub fn assert_allowed(&self) -> &Self {
         self.allowed();
         self
     }
 
-    /// The request goes on as it was: there is no patch.
+    /// The hook allows the request without a patch.
     #[track_caller]
     pub fn assert_unchanged(&self) -> &Self {
         let Some(before) = self.review.object() else { return self.assert_allowed() };
@@ -74,14 +74,14 @@ impl Outcome {
         self
     }
 
-    /// The request goes on with an object that `check` finds nothing wrong with; it panics otherwise.
+    /// The hook allows the request. `check` gets the patched object, and panics if it is not as expected.
     #[track_caller]
     pub fn assert_object<T: DeserializeOwned>(&self, check: impl FnOnce(&T)) -> &Self {
         check(&self.object());
         self
     }
 
-    /// The request goes on with this object, member for member.
+    /// The hook allows the request, and this is the patched object, member by member.
     #[track_caller]
     pub fn assert_json(&self, expected: &Value) -> &Self {
         let object = self.object::<Value>();
@@ -92,7 +92,7 @@ impl Outcome {
         self
     }
 
-    /// The hook refuses on purpose, with words that contain `text`; no failure policy changes that.
+    /// The hook denies the request, with a message that contains `text`. No failure policy changes that.
     #[track_caller]
     pub fn assert_denied(&self, text: &str) -> &Self {
         let denied = self.denied();
@@ -111,7 +111,7 @@ impl Outcome {
         self
     }
 
-    /// The denial names this field, with words that contain `text`.
+    /// The denial has a cause for this field, with a message that contains `text`.
     #[track_caller]
     pub fn assert_cause(&self, field: &str, text: &str) -> &Self {
         let causes = &self.denied().causes;
@@ -131,7 +131,7 @@ impl Outcome {
         self
     }
 
-    /// The fault says `text`.
+    /// The message of the fault contains `text`.
     #[track_caller]
     pub fn assert_fault_says(&self, text: &str) -> &Self {
         if !self.failed().message.contains(text) {
@@ -140,7 +140,7 @@ impl Outcome {
         self
     }
 
-    /// Not yet: HTTP 503 with `Retry-After`, which the API server heeds within the hook's timeout.
+    /// The hook is not ready: HTTP 503 with `Retry-After`. The API server retries within the timeout of the hook.
     #[track_caller]
     pub fn assert_not_ready(&self) -> &Self {
         let reply = self.reply();
@@ -150,7 +150,7 @@ impl Outcome {
         self
     }
 
-    /// The user sees a warning with these words.
+    /// A warning to the user contains `text`.
     #[track_caller]
     pub fn assert_warned(&self, text: &str) -> &Self {
         let warnings = self.warnings();
@@ -160,7 +160,7 @@ impl Outcome {
         self
     }
 
-    /// The audit log gets this annotation. `key` is the handler's own, without the hook's name.
+    /// The audit log has this annotation. `key` is the handler's key, without the name of the hook.
     #[track_caller]
     pub fn assert_audited(&self, key: &str, value: &str) -> &Self {
         let annotations = self.audit_annotations();
@@ -173,7 +173,7 @@ impl Outcome {
         self
     }
 
-    /// The API server does not call the hook for this: its rules or selectors do not match.
+    /// The API server does not call the hook: its rules or selectors do not match the request.
     #[track_caller]
     pub fn assert_not_called(&self) -> &Self {
         if self.reply.is_ok() {
@@ -182,33 +182,34 @@ impl Outcome {
         self
     }
 
-    /// The patch applies to the object by the letter of RFC 6902, and needs none of the leniency of the API server's own
-    /// library: a `replace` of a missing member is such a thing. A typed handler's patch always does.
+    /// The patch applies by the letter of RFC 6902. It does not rely on the leniency of the API server's library, which
+    /// accepts a `replace` of a missing member. The patch of a typed handler never does.
     #[track_caller]
     pub fn assert_applies(&self) -> &Self {
         self.allowed();
         self.law(self.standard())
     }
 
-    /// A second call, about the object as the first left it, changes nothing more: `reinvocationPolicy` lets it happen.
+    /// A second call, with the object that the first one made, changes nothing. `reinvocationPolicy` makes such calls
+    /// possible.
     ///
-    /// The call is made now, on a thread of its own.
+    /// The second call runs on a thread of its own before this returns.
     #[track_caller]
     pub fn assert_idempotent(&self) -> &Self {
         self.allowed();
         self.law(self.idempotence())
     }
 
-    /// Members that the handler's type does not know stay where they are, each in its own object and list item.
+    /// Members that the handler's type does not know are kept, each in its own object and list item.
     ///
-    /// One is put into every object of the request, then the call is made again, on a thread of its own.
+    /// A second call, on a thread of its own, has an unknown member in every object of the request.
     #[track_caller]
     pub fn assert_keeps_unknown_fields(&self) -> &Self {
         self.allowed();
         self.law(self.unknown_fields())
     }
 
-    /// The object as it goes on: the handler's, and what its type does not know.
+    /// The patched object, with the members that the handler's type does not know.
     ///
     /// # Panics
     /// The request was not allowed, or there is no object (DELETE), or it is no `T`.
@@ -223,7 +224,7 @@ impl Outcome {
         }
     }
 
-    /// The operations of the patch (RFC 6902); none where the object goes on as it was.
+    /// The operations of the patch (RFC 6902); empty without a patch.
     ///
     /// # Panics
     /// The request was not allowed.
@@ -263,7 +264,7 @@ impl Outcome {
         annotations.kept.iter().map(own).collect()
     }
 
-    /// What the user reads instead of an object: of a denial, or of a fault under `failurePolicy: Fail`.
+    /// The message to the user: of a denial, or of a fault under `failurePolicy: Fail`.
     pub fn message(&self) -> Option<&str> {
         match &self.reply.as_ref().ok()?.judged {
             caller::Outcome::Allowed(_) => None,
@@ -272,7 +273,7 @@ impl Outcome {
         }
     }
 
-    /// Whether the request goes on in the end, by the hook's `failurePolicy` where there was no verdict.
+    /// Whether the API server admits the request. Without a verdict the hook's `failurePolicy` decides.
     pub fn is_admitted(&self) -> bool {
         match self.reply.as_ref().map(|reply| &reply.judged) {
             Err(_) | Ok(caller::Outcome::Allowed(_)) => true,
@@ -287,19 +288,19 @@ impl Outcome {
         self.reply.as_ref().map(|reply| &reply.judged).map_err(|_| self.describe())
     }
 
-    /// The body of the answer: words, where there was no verdict.
+    /// The body of the answer: a message if there was no verdict.
     pub(super) fn text(&self) -> &str {
         self.reply.as_ref().map_or("", |reply| &reply.text)
     }
 
-    /// The law that [`Outcome::assert_applies`] asserts; holds of what was not allowed.
+    /// The law that [`Outcome::assert_applies`] asserts. It holds for every request that was not allowed.
     pub(super) fn standard(&self) -> Result<(), String> {
         let Ok(caller::Outcome::Allowed(allowed)) = self.judged() else { return Ok(()) };
         let leniency = allowed.leniency.as_ref();
         leniency.map_or(Ok(()), |why| Err(format!("the patch relies on the API server's leniency: {why}")))
     }
 
-    /// The law that [`Outcome::assert_idempotent`] asserts; holds of what was not allowed.
+    /// The law that [`Outcome::assert_idempotent`] asserts. It holds for every request that was not allowed.
     pub(super) fn idempotence(&self) -> Result<(), String> {
         let Ok(caller::Outcome::Allowed(allowed)) = self.judged() else { return Ok(()) };
         let Some(object) = allowed.object.clone() else { return Ok(()) };
@@ -309,7 +310,7 @@ impl Outcome {
             .map_or(Ok(()), |change| Err(format!("a second call changes it again: {change}")))
     }
 
-    /// The law that [`Outcome::assert_keeps_unknown_fields`] asserts; holds of what was not allowed.
+    /// The law that [`Outcome::assert_keeps_unknown_fields`] asserts. It holds for every request that was not allowed.
     pub(super) fn unknown_fields(&self) -> Result<(), String> {
         let Ok(caller::Outcome::Allowed(allowed)) = self.judged() else { return Ok(()) };
         let (Some(before), Some(after)) = (self.review.object(), &allowed.object) else { return Ok(()) };
@@ -320,7 +321,8 @@ impl Outcome {
                 _ => Err(second.describe()),
             }
         };
-        unknown::stay(before, after, call).map_err(|why| format!("an unknown member does not stay: {why}"))
+        unknown_fields::check(before, after, call)
+            .map_err(|why| format!("an unknown member does not stay: {why}"))
     }
 
     #[track_caller]
@@ -337,7 +339,7 @@ impl Outcome {
         Ok(Self { pipeline: self.pipeline.clone(), review, reply })
     }
 
-    /// What is not as after a call that changes nothing.
+    /// The difference from a call that changes nothing; `None` if there is none.
     fn describe_change(&self) -> Option<String> {
         match &self.reply.as_ref().ok()?.judged {
             caller::Outcome::Allowed(allowed) if allowed.patch.is_none() => None,

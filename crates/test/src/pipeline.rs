@@ -1,4 +1,4 @@
-//! From a review to what kube-apiserver makes of the answer: the way of a request, without the socket.
+//! A call without a socket: from a review to kube-apiserver's judgement of the answer.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,7 +18,7 @@ pub(super) struct Pipeline {
     called: caller::Hook,
 }
 
-/// What came back, and what is made of it.
+/// The answer, and the judgement of kube-apiserver.
 pub(super) struct Reply {
     pub(super) status: u16,
     pub(super) retry_after: Option<u32>,
@@ -27,7 +27,7 @@ pub(super) struct Reply {
 }
 
 impl Pipeline {
-    /// The hook of this number, called by `entry`.
+    /// The hook at this index, called by `entry`.
     pub(super) fn of(app: &App, number: usize, entry: &HookEntry) -> Self {
         let environment = app.environment(None).unwrap_or_else(|error| panic!("{error}"));
         let registered = &app.hooks()[number];
@@ -73,7 +73,7 @@ impl Pipeline {
         }
     }
 
-    /// The same from where nothing can be awaited: on a thread of its own, whatever runtime the test has.
+    /// The same without `await`: on a thread of its own, because the test may run in any runtime.
     pub(super) fn run_blocking(&self, review: &caller::Review) -> Reply {
         let run = || {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
@@ -97,7 +97,7 @@ impl Pipeline {
     }
 }
 
-/// As the server reads it.
+/// Reads the review as the server does.
 pub(super) fn parse(review: &caller::Review) -> vestibule_admission::Review<'_> {
     let parsed = vestibule_admission::Review::parse(review.body());
     parsed.unwrap_or_else(|error| panic!("a review of the kit's own cannot be read: {error}"))

@@ -167,6 +167,8 @@ pub(super) const ROOMS: &[Room] = &[
         knows_behind_a_feature: &[],
         tests_with: &[],
         names: &[
+            "anstream",
+            "anstyle",
             "clap",
             "futures-util",
             "http",
@@ -177,6 +179,7 @@ pub(super) const ROOMS: &[Room] = &[
             "rustls-pki-types",
             "serde-saphyr",
             "serde_json",
+            "similar",
             "thiserror",
             "tokio",
             "tracing",

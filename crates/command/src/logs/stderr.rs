@@ -1,9 +1,13 @@
-//! Writes log lines without waiting for their reader.
+//! Writes log lines to stderr without waiting for its reader.
 //!
-//! The threads that log are the threads that answer calls and probes. Where a pipe is full, a line is kept in memory, and a
-//! thread of its own writes it when the reader goes on. Lines beyond a limit are counted, and the log says how many are
-//! missing. [`Unhindered::finish`] waits for the kept lines when a process ends.
+//! The threads that log also answer calls and probes. When the pipe is full, a line is kept in memory, and a thread of its own
+//! writes it as soon as the reader goes on. Lines beyond 256 KiB are dropped and counted, and a line in the log tells the
+//! number. [`NonBlockingWriter::finish`] waits for kept lines at the end of a process.
 
+#[cfg(test)]
+mod tests;
+
+use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::io::{self, Write};
 use std::os::fd::AsFd;
@@ -13,85 +17,104 @@ use std::time::Duration;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 
-/// A pipe that takes anything takes so much at once (`PIPE_BUF` of Linux; POSIX, `poll` and `write`).
-const AT_ONCE: usize = 4096;
-/// So many bytes of lines are kept: about a thousand lines.
-const MOST_KEPT: usize = 256 << 10;
-/// The time to look whether a pipe takes something, and not to wait for it.
+/// `PIPE_BUF` of Linux: a pipe that `poll` calls writable takes this many bytes without blocking.
+const MAX_WRITE: usize = 4096;
+/// The bytes of all kept lines: about a thousand lines.
+const MAX_KEPT: usize = 256 << 10;
+/// A timeout of zero makes `poll` return at once.
 const NO_TIME: Timespec = Timespec { tv_sec: 0, tv_nsec: 0 };
 
-/// Writes lines to `F` as long as they are read there.
-pub(super) struct Unhindered<F>(Arc<Shared<F>>);
+/// Writes lines to an [`Output`], and never blocks the thread that logs them.
+pub(super) struct NonBlockingWriter<O>(Arc<Shared<O>>);
 
-struct Shared<F> {
-    to: F,
-    told: fn(u64) -> String,
+/// A file descriptor, or a test's script of one.
+pub(super) trait Output: Send + Sync + 'static {
+    /// Whether a write would not block. With `wait` it returns only then, or when the output has failed (`false`).
+    fn is_writable(&self, wait: bool) -> bool;
+
+    /// Writes a part of `bytes`, and returns its length.
+    fn write(&self, bytes: &[u8]) -> rustix::io::Result<usize>;
+}
+
+struct Shared<O> {
+    output: O,
+    /// Makes the line that tells how many lines are missing.
+    missing_line: fn(u64) -> String,
     state: Mutex<State>,
-    /// Notified when nothing is kept any more.
-    written: Condvar,
+    /// Notified when no line is kept any more.
+    drained: Condvar,
 }
 
 #[derive(Default)]
 struct State {
     kept: VecDeque<u8>,
+    /// Lines dropped since the log last told their number.
     missing: u64,
-    /// Whether a thread writes what is kept. Nothing else writes meanwhile.
+    /// A thread writes the kept lines, and no other thread writes meanwhile.
     is_draining: bool,
+    /// The output failed in the middle of a line. The next line is written after a line break.
+    is_cut_off: bool,
 }
 
-impl<F: AsFd + Send + Sync + 'static> Unhindered<F> {
-    /// `told` makes the line that says how many are missing.
-    pub(super) fn new(to: F, told: fn(u64) -> String) -> Self {
-        Self(Arc::new(Shared { to, told, state: Mutex::default(), written: Condvar::new() }))
+/// The result of one write.
+enum Attempt {
+    Written(usize),
+    WouldBlock,
+    Failed,
+}
+
+impl<O: Output> NonBlockingWriter<O> {
+    pub(super) fn new(output: O, missing_line: fn(u64) -> String) -> Self {
+        let (state, drained) = (Mutex::default(), Condvar::new());
+        Self(Arc::new(Shared { output, missing_line, state, drained }))
     }
 
-    /// Returns when the kept lines are written, or after `patience`.
-    pub(super) fn finish(&self, patience: Duration) {
+    /// Returns when the kept lines are written, or after `timeout`.
+    pub(super) fn finish(&self, timeout: Duration) {
         let state = self.0.state();
-        drop(self.0.written.wait_timeout_while(state, patience, |state| state.is_draining));
+        drop(self.0.drained.wait_timeout_while(state, timeout, |state| state.is_draining));
     }
 
-    /// Writes `text`, or keeps it; `false` where it is lost.
-    fn offer(&self, state: &mut State, text: &[u8]) -> bool {
+    /// Writes or keeps `line`; `false` if it is dropped.
+    fn accept(&self, state: &mut State, line: &[u8]) -> bool {
         if state.is_draining {
-            let has_room = state.kept.len() + text.len() <= MOST_KEPT;
-            state.kept.extend(has_room.then_some(text).into_iter().flatten());
+            let has_room = state.kept.len() + line.len() <= MAX_KEPT;
+            state.kept.extend(has_room.then_some(line).into_iter().flatten());
             return has_room;
         }
-        let mut rest = text;
-        while !rest.is_empty() && self.0.takes_more(Some(&NO_TIME)) {
-            let (part, after) = rest.split_at(rest.len().min(AT_ONCE));
-            if !self.0.writes(part) {
-                return false;
+        let text = if state.is_cut_off { Cow::Owned([b"\n", line].concat()) } else { Cow::Borrowed(line) };
+        let mut rest = &*text;
+        while !rest.is_empty() {
+            match self.0.attempt(rest, false) {
+                Attempt::Written(count) => rest = state.advance(rest, count),
+                Attempt::WouldBlock => break,
+                Attempt::Failed => return false,
             }
-            rest = after;
         }
         // The end of a line whose beginning is written is kept, however long it is.
-        if rest.is_empty() || (rest.len() == text.len() && rest.len() > MOST_KEPT) {
-            return rest.is_empty();
-        }
-        let shared = Arc::clone(&self.0);
-        let thread = std::thread::Builder::new().name("log".to_owned()).spawn(move || shared.drain());
-        if thread.is_ok() {
-            // The thread waits for the lock.
+        let is_begun = rest.len() < text.len();
+        let fits = is_begun || rest.len() <= MAX_KEPT;
+        let is_kept = !rest.is_empty() && fits && self.0.start_draining();
+        if is_kept {
+            // The thread that drains waits for the lock.
             state.is_draining = true;
             state.kept.extend(rest);
         }
-        thread.is_ok()
+        is_kept || rest.is_empty()
     }
 }
 
-impl<F: AsFd + Send + Sync + 'static> Write for &Unhindered<F> {
-    /// A whole line, as the formatter hands it over. Never fails: an error would be logged here again.
+impl<O: Output> Write for &NonBlockingWriter<O> {
+    /// Takes a whole line, as the formatter makes it. It never fails: the error would be logged here again.
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
         let mut state = self.0.state();
         if state.missing > 0 {
-            let told = (self.0.told)(state.missing);
-            if self.offer(&mut state, told.as_bytes()) {
+            let missing_line = (self.0.missing_line)(state.missing);
+            if self.accept(&mut state, missing_line.as_bytes()) {
                 state.missing = 0;
             }
         }
-        if state.missing > 0 || !self.offer(&mut state, line) {
+        if state.missing > 0 || !self.accept(&mut state, line) {
             state.missing += 1;
         }
         Ok(line.len())
@@ -102,60 +125,67 @@ impl<F: AsFd + Send + Sync + 'static> Write for &Unhindered<F> {
     }
 }
 
-impl<F: AsFd> Shared<F> {
-    /// Writes what is kept, as fast as it is read, until nothing is left or the reader has gone.
+impl<O: Output> Shared<O> {
+    /// Starts the thread that writes the kept lines; `false` if the system has no thread left.
+    fn start_draining(self: &Arc<Self>) -> bool {
+        let shared = Arc::clone(self);
+        std::thread::Builder::new().name("log".to_owned()).spawn(move || shared.drain()).is_ok()
+    }
+
+    /// Writes kept lines as fast as they are read, until none is left or the output fails.
     fn drain(&self) {
-        let mut part = Vec::with_capacity(AT_ONCE);
-        loop {
-            {
-                let mut state = self.state();
-                if state.kept.is_empty() && state.missing > 0 {
-                    let told = (self.told)(state.missing);
-                    state.kept.extend(told.as_bytes());
-                    state.missing = 0;
+        let mut part = Vec::with_capacity(MAX_WRITE);
+        while self.take_part(&mut part) {
+            let mut rest = &*part;
+            while !rest.is_empty() {
+                match self.attempt(rest, true) {
+                    Attempt::Written(count) => rest = self.state().advance(rest, count),
+                    Attempt::WouldBlock => {}
+                    Attempt::Failed => return self.drop_kept(rest),
                 }
-                if state.kept.is_empty() {
-                    (state.kept, state.is_draining) = (VecDeque::new(), false);
-                    self.written.notify_all();
-                    return;
-                }
-                let end = state.kept.len().min(AT_ONCE);
-                part.clear();
-                part.extend(state.kept.drain(..end));
-            }
-            if !self.takes_more(None) || !self.writes(&part) {
-                let mut state = self.state();
-                let lost = part.iter().chain(&state.kept).filter(|byte| **byte == b'\n').count();
-                state.missing += u64::try_from(lost).unwrap_or(u64::MAX);
-                (state.kept, state.is_draining) = (VecDeque::new(), false);
-                self.written.notify_all();
-                return;
             }
         }
     }
 
-    /// Whether a part can be written now, or at the latest after `wait`; without one, whenever that may be.
-    fn takes_more(&self, wait: Option<&Timespec>) -> bool {
-        loop {
-            match poll(&mut [PollFd::new(&self.to, PollFlags::OUT)], wait) {
-                // A broken pipe counts as ready too: the write fails.
-                Ok(ready) => return ready > 0,
-                Err(Errno::INTR) => {}
-                Err(_) => return false,
-            }
+    /// Moves the next kept bytes into `part`; `false` when there are none, and the draining ends.
+    fn take_part(&self, part: &mut Vec<u8>) -> bool {
+        let mut state = self.state();
+        if state.kept.is_empty() && state.missing > 0 {
+            let missing_line = (self.missing_line)(state.missing);
+            state.kept.extend(missing_line.as_bytes());
+            state.missing = 0;
         }
+        let end = state.kept.len().min(MAX_WRITE);
+        part.clear();
+        part.extend(state.kept.drain(..end));
+        if part.is_empty() {
+            self.end_draining(&mut state);
+        }
+        !part.is_empty()
     }
 
-    /// Whether all of `part` went.
-    fn writes(&self, mut part: &[u8]) -> bool {
-        while !part.is_empty() {
-            match rustix::io::write(&self.to, part) {
-                Ok(written) if written > 0 => part = &part[written..],
-                Err(Errno::INTR) => {}
-                Ok(_) | Err(_) => return false,
-            }
+    /// The output failed: `rest` and the kept lines are dropped, and counted.
+    fn drop_kept(&self, rest: &[u8]) {
+        let mut state = self.state();
+        let dropped = rest.iter().chain(&state.kept).filter(|byte| **byte == b'\n').count();
+        state.missing += u64::try_from(dropped).unwrap_or(u64::MAX);
+        self.end_draining(&mut state);
+    }
+
+    fn end_draining(&self, state: &mut State) {
+        (state.kept, state.is_draining) = (VecDeque::new(), false);
+        self.drained.notify_all();
+    }
+
+    fn attempt(&self, bytes: &[u8], wait: bool) -> Attempt {
+        if !self.output.is_writable(wait) {
+            return if wait { Attempt::Failed } else { Attempt::WouldBlock };
         }
-        true
+        match self.output.write(&bytes[..bytes.len().min(MAX_WRITE)]) {
+            Ok(count) if count > 0 => Attempt::Written(count),
+            Err(Errno::INTR | Errno::AGAIN) => Attempt::WouldBlock,
+            Ok(_) | Err(_) => Attempt::Failed,
+        }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -163,106 +193,29 @@ impl<F: AsFd> Shared<F> {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use std::io::{BufRead, BufReader, PipeReader, pipe};
-    use std::time::Instant;
-
-    use super::*;
-
-    fn told(missing: u64) -> String {
-        format!("{missing} are missing\n")
+impl State {
+    /// Returns `bytes` without the first `count`, which are written now.
+    fn advance<'b>(&mut self, bytes: &'b [u8], count: usize) -> &'b [u8] {
+        let (written, rest) = bytes.split_at(count.min(bytes.len()));
+        self.is_cut_off = written.last().is_some_and(|byte| *byte != b'\n');
+        rest
     }
+}
 
-    fn log() -> (Unhindered<io::PipeWriter>, BufReader<PipeReader>) {
-        let (reader, writer) = pipe().unwrap();
-        (Unhindered::new(writer, told), BufReader::new(reader))
-    }
-
-    /// Writes lines without a reader until one is lost.
-    fn fill(log: &Unhindered<io::PipeWriter>) {
-        let mut log = log;
-        while log.0.state().missing == 0 {
-            log.write_all(b"before\n").unwrap();
-        }
-    }
-
-    #[test]
-    fn a_log_that_nobody_reads_holds_nobody_up_and_tells_what_is_missing() {
-        const LINES: u64 = 100_000;
-        let (log, reader) = log();
-        for number in 0..LINES {
-            (&log).write_all(format!("{number}\n").as_bytes()).unwrap();
-        }
-        drop(log);
-        let (mut next, mut missing) = (0, 0);
-        for line in reader.lines().map(Result::unwrap) {
-            match line.strip_suffix(" are missing") {
-                Some(number) => missing += number.parse::<u64>().unwrap(),
-                None => {
-                    assert_eq!(
-                        line.parse::<u64>().unwrap(),
-                        next + missing,
-                        "what is missing is told in its place"
-                    );
-                    next += 1;
-                }
+impl<F: AsFd + Send + Sync + 'static> Output for F {
+    fn is_writable(&self, wait: bool) -> bool {
+        let timeout = (!wait).then_some(&NO_TIME);
+        loop {
+            match poll(&mut [PollFd::new(self, PollFlags::OUT)], timeout) {
+                // A broken pipe is ready too: the write fails.
+                Ok(ready) => return ready > 0,
+                Err(Errno::INTR) => {}
+                Err(_) => return false,
             }
         }
-        assert!(missing > 0 && next + missing == LINES, "{next} lines, {missing} missing");
     }
 
-    /// The threads that write answer calls. They waited for half a second in ten.
-    #[test]
-    fn no_writer_waits_for_a_reader() {
-        let mut quickest = Duration::MAX;
-        for _ in 0..3 {
-            let (log, _reader) = log();
-            let began = Instant::now();
-            fill(&log);
-            quickest = quickest.min(began.elapsed());
-        }
-        assert!(quickest < Duration::from_millis(250), "{quickest:?}");
-    }
-
-    #[test]
-    fn a_moment_in_which_nobody_reads_costs_no_line() {
-        let (log, mut reader) = log();
-        let lines: Vec<_> = (0..20_000).map(|number| format!("{number:06}\n")).collect();
-        for line in &lines {
-            (&log).write_all(line.as_bytes()).unwrap();
-        }
-        drop(log);
-        let mut read = String::new();
-        io::Read::read_to_string(&mut reader, &mut read).unwrap();
-        assert!(read == lines.concat(), "{} of {} bytes", read.len(), 7 * lines.len());
-    }
-
-    #[test]
-    fn a_reader_who_has_gone_is_no_error() {
-        let (log, reader) = log();
-        fill(&log);
-        drop(reader);
-        while log.0.state().is_draining {
-            std::thread::yield_now();
-        }
-        let missing = log.0.state().missing;
-        assert!(missing * 7 >= (MOST_KEPT - AT_ONCE) as u64, "{missing} lines were kept");
-        (&log).write_all(b"lost\n").unwrap();
-        assert_eq!(log.0.state().missing, missing + 1);
-    }
-
-    #[test]
-    fn a_long_line_is_read_whole_however_late() {
-        let (log, mut reader) = log();
-        let long = [vec![b'x'; 1 << 20], b"\n".to_vec()].concat();
-        (&log).write_all(&long).unwrap();
-        (&log).write_all(b"lost\n").unwrap();
-        drop(log);
-        let (mut line, mut rest) = (Vec::new(), String::new());
-        reader.read_until(b'\n', &mut line).unwrap();
-        assert!(line == long, "{} bytes", line.len());
-        io::Read::read_to_string(&mut reader, &mut rest).unwrap();
-        assert_eq!(rest, told(1));
+    fn write(&self, bytes: &[u8]) -> rustix::io::Result<usize> {
+        rustix::io::write(self, bytes)
     }
 }

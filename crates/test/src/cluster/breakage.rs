@@ -1,4 +1,4 @@
-//! Hooks that break when a test says so.
+//! Hooks that a test breaks.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -8,30 +8,28 @@ use vestibule_admission::{Handler, HandlerFuture, Request};
 
 use vestibule::{Fault, FaultKind, Verdict};
 
-/// How a hook fails its callers.
+/// The way in which a hook fails.
 ///
 /// ```no_run
 /// use std::time::Duration;
 /// use vestibule_test::{Breakage, Installed};
 ///
-/// fn slow_then_well(installed: &Installed<'_>) {
-///     installed.break_with("inject", Breakage::Slow(Duration::from_secs(20)));
-///     // ... and what the author's users see now.
-///     installed.mend("inject");
-/// }
+/// fn slow_then_well(installed: &Installed<'_>) { installed.break_with("inject",
+/// Breakage::Slow(Duration::from_secs(20))); // ... and the users of the webhook see the timeout.
+/// installed.mend("inject"); }
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Breakage {
-    /// It decides only after this time; after the hook's timeout, it does not decide at all.
+    /// It decides after this time, or not at all if the timeout of the hook is shorter.
     Slow(Duration),
     /// Its handler panics.
     Panic,
     /// Its handler fails: HTTP 500.
     Error,
-    /// It asks to be called again in a second, and again: HTTP 503 with `Retry-After`.
+    /// It answers HTTP 503 with `Retry-After: 1` to every call.
     NotReady,
-    /// Connections are cut while it is asked; also those that ask others at that moment.
+    /// Connections are cut while it is called, those of simultaneous calls to other hooks too.
     CutConnection,
 }
 

@@ -1,4 +1,4 @@
-//! Objects in files.
+//! The objects in the files of a folder.
 
 use std::fs;
 use std::path::Path;
@@ -13,7 +13,7 @@ pub(super) fn read(folder: &Path) -> Vec<Value> {
     files.sort();
     let mut objects: Vec<Value> = files.iter().flat_map(|file| objects(file)).collect();
     assert!(!objects.is_empty(), "{} holds no object", folder.display());
-    // Stable: within a rank the order of the files counts.
+    // The sort is stable: objects of one rank keep the order of the files.
     objects.sort_by_key(rank);
     objects
 }

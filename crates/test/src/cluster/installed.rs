@@ -1,4 +1,4 @@
-//! An app on a cluster, as its own manifests install it.
+//! An app on a cluster, installed by its own manifests.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -11,21 +11,21 @@ use serde_json::Value;
 use vestibule_testenv::{self as testenv, Service};
 
 use super::breakage::{Breakage, Breaker};
-use super::refused;
+use super::missing_rights;
 use super::replica::Replica;
 use super::reviewed::{Reviewed, Reviews};
-use super::{Cluster, TEST, done};
+use super::{Cluster, TEST, or_fail};
 use vestibule::identity::NamespacedName;
 use vestibule::{App, Target};
 use vestibule_manifests::Installation;
 
 /// An app that the API server calls, until this is dropped.
 ///
-/// Nothing of it is made for the test: the objects are [`Installation::manifests`], applied as they are; the Service is called
-/// by its name at a port above 1024; each replica is started with the arguments that its Deployment holds, and speaks
-/// to the cluster as the ServiceAccount of the manifests, under the roles that they print. **What the roles do not grant
-/// fails the test**: when this is dropped at the latest, a request of the app that the API server refused is a panic
-/// that names it. Only the waits of the certificate's first start are shorter than in production.
+/// The installation is that of production: the objects are [`Installation::manifests`], applied unchanged; the API
+/// server calls the Service by its name, at a port above 1024; each replica starts with the arguments of the
+/// Deployment, and speaks to the cluster as the ServiceAccount of the manifests, under their roles. **A request that
+/// the roles do not grant fails the test**: when this is dropped at the latest, a panic names it. Only the waits of the
+/// certificate's first start are shorter than in production.
 pub struct Installed<'c> {
     cluster: &'c Cluster,
     app: App,
@@ -48,8 +48,8 @@ impl<'c> Installed<'c> {
     ) -> Self {
         let (environment, home) = (cluster.environment(), &cluster.home);
         let service_name = app.name().to_owned();
-        let service = Arc::new(done(environment.service(home, &service_name).await));
-        let target = done(Target::service(&format!("{home}/{service_name}:{}", service.port())));
+        let service = Arc::new(or_fail(environment.service(home, &service_name).await));
+        let target = or_fail(Target::service(&format!("{home}/{service_name}:{}", service.port())));
         let cut = Arc::clone(&service);
         let breaker = Breaker::new(move || cut.cut_connections());
         let around = breaker.clone();
@@ -58,16 +58,16 @@ impl<'c> Installed<'c> {
             app.confine(TEST, home);
         }
         let mut installation = Installation::of(&app, target);
-        // Others may install an app of this name at the same time.
+        // Other tests may install an app of this name at the same time.
         installation.name = format!("{home}-{}", app.name());
         installation.image = Some("registry.invalid/webhook:test".to_owned());
         change(&mut installation);
 
-        let objects = done(installation.manifests(&app));
-        done(environment.apply(objects.clone()).await);
+        let objects = or_fail(installation.manifests(&app));
+        or_fail(environment.apply(objects.clone()).await);
         let account =
             installation.service_account().unwrap_or_else(|| panic!("it runs as no ServiceAccount"));
-        done(environment.wait_until_granted(&account.namespace, &account.name, &objects).await);
+        or_fail(environment.wait_until_granted(&account.namespace, &account.name, &objects).await);
         let kubeconfig = environment.service_account_kubeconfig(&account.namespace, &account.name).await;
         let deployment = objects.iter().find(|object| object["kind"] == "Deployment").cloned();
         let deployment = deployment.unwrap_or_else(|| panic!("its manifests hold no Deployment"));
@@ -75,7 +75,7 @@ impl<'c> Installed<'c> {
             cluster,
             app,
             account,
-            kubeconfig: done(kubeconfig),
+            kubeconfig: or_fail(kubeconfig),
             reviews: Reviews::default(),
             breaker,
             service,
@@ -96,34 +96,35 @@ impl<'c> Installed<'c> {
         &self.account.namespace
     }
 
-    /// The name of its objects, its configurations among them.
+    /// The name of its objects and of its configurations.
     pub fn name(&self) -> &str {
         &self.installation.name
     }
 
-    /// What the hook of this name decided since the app was installed, by all replicas, in order.
+    /// The reviews that the hook of this name has decided since the app was installed, in all replicas, in order.
     ///
     /// # Panics
     /// There is no such hook.
     #[track_caller]
     pub fn reviews(&self, hook: &str) -> Vec<Reviewed> {
-        self.known(hook);
+        self.assert_hook(hook);
         self.reviews.of(hook)
     }
 
-    /// What the hook of this name left in the API server's audit log, in order: the handler's own keys, and values.
+    /// The audit annotations of the hook of this name in the API server's log, in order: the handler's own keys, and
+    /// values.
     ///
     /// # Panics
     /// There is no such hook, or the log cannot be read.
     pub fn audit_annotations(&self, hook: &str) -> Vec<(String, String)> {
-        self.known(hook);
+        self.assert_hook(hook);
         let entry =
             self.app.hooks().iter().map(|registered| &registered.entry).find(|entry| entry.name == hook);
         let prefix = entry.map_or_else(String::new, |entry| entry.qualified_name(self.app.name()) + "/");
-        // Another test may have installed an app of this name: its namespaces are others.
+        // Another test may have installed an app of this name, in other namespaces.
         let asked = self.reviews.of(hook).into_iter().filter_map(|review| review.namespace);
         let ours: BTreeSet<String> = asked.collect();
-        let log = done(self.cluster.environment().audit_log());
+        let log = or_fail(self.cluster.environment().audit_log());
         let events = log.iter().filter(|event| {
             event["objectRef"]["namespace"].as_str().is_none_or(|namespace| ours.contains(namespace))
         });
@@ -132,7 +133,8 @@ impl<'c> Installed<'c> {
         own.map(|(key, value)| (key.to_owned(), value.to_owned())).collect()
     }
 
-    /// The Events (`events.k8s.io/v1`) beside it, and those about objects outside namespaces that carry its name.
+    /// The Events (`events.k8s.io/v1`) in its namespace, and Events about objects outside namespaces that have its
+    /// name.
     ///
     /// # Panics
     /// The API server does not list them.
@@ -140,7 +142,7 @@ impl<'c> Installed<'c> {
         let mut events = Vec::new();
         for namespace in [self.namespace(), "default"] {
             let api: Api<Event> = Api::namespaced(self.cluster.client(), namespace);
-            events.extend(done(api.list(&ListParams::default()).await).items);
+            events.extend(or_fail(api.list(&ListParams::default()).await).items);
         }
         let ours = |event: &Event| {
             let regarding = event.regarding.as_ref().and_then(|regarding| regarding.name.as_deref());
@@ -150,13 +152,13 @@ impl<'c> Installed<'c> {
         events
     }
 
-    /// From now on the hook of this name fails its callers so, in all replicas.
+    /// From now on the hook of this name fails in this way, in all replicas.
     ///
     /// # Panics
     /// There is no such hook.
     #[track_caller]
     pub fn break_with(&self, hook: &str, breakage: Breakage) {
-        self.known(hook);
+        self.assert_hook(hook);
         self.breaker.set(hook, Some(breakage));
     }
 
@@ -166,11 +168,11 @@ impl<'c> Installed<'c> {
     /// There is no such hook.
     #[track_caller]
     pub fn mend(&self, hook: &str) {
-        self.known(hook);
+        self.assert_hook(hook);
         self.breaker.set(hook, None);
     }
 
-    /// Starts replicas, or drains the oldest, until there are this many. Returns when all that are left are ready.
+    /// Starts replicas, or drains the oldest, until this number runs. Returns when all of them are ready.
     ///
     /// # Panics
     /// They do not start, or do not become ready.
@@ -178,8 +180,8 @@ impl<'c> Installed<'c> {
         while self.replicas.len() < replicas {
             let replica =
                 Replica::start(self.app.clone(), &self.deployment, &self.kubeconfig, self.reviews.clone());
-            let replica = done(replica.await);
-            done(self.service.add_replica(replica.address, replica.probes));
+            let replica = or_fail(replica.await);
+            or_fail(self.service.add_replica(replica.address, replica.probes));
             self.replicas.push(replica);
         }
         while self.replicas.len() > replicas {
@@ -192,20 +194,20 @@ impl<'c> Installed<'c> {
         self.or_explain(ready).await;
     }
 
-    /// What the API server has refused the app so far, for want of a rule: `create secrets in shop`.
+    /// The requests that the API server has refused the app for want of a rule: `create secrets in shop`.
     ///
     /// # Panics
     /// The audit log cannot be read.
     pub fn forbidden(&self) -> Vec<String> {
-        let log = done(self.cluster.environment().audit_log());
+        let log = or_fail(self.cluster.environment().audit_log());
         self.refusals(&log)
     }
 
     fn refusals(&self, log: &[Value]) -> Vec<String> {
-        refused::rights(log, &self.account)
+        missing_rights::of(log, &self.account)
     }
 
-    /// What did not work, and why: what was refused, and what replicas wait for.
+    /// Panics with the error, the refused requests, and the readiness of each replica.
     async fn or_explain<T>(&self, outcome: Result<T, testenv::Error>) -> T {
         let error = match outcome {
             Ok(outcome) => return outcome,
@@ -224,7 +226,7 @@ impl<'c> Installed<'c> {
     }
 
     #[track_caller]
-    fn known(&self, hook: &str) {
+    fn assert_hook(&self, hook: &str) {
         let names: Vec<_> = self.app.hooks().iter().map(|registered| &*registered.entry.name).collect();
         assert!(names.contains(&hook), "there is no hook `{hook}`; there is {}", names.join(", "));
     }
@@ -232,7 +234,7 @@ impl<'c> Installed<'c> {
 
 impl Drop for Installed<'_> {
     fn drop(&mut self) {
-        // Nobody is to call replicas that are gone.
+        // The API server must not call replicas that have stopped.
         drop(self.adopted.take());
         self.replicas.clear();
         if std::thread::panicking() {

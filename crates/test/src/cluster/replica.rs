@@ -1,4 +1,4 @@
-//! One pod of a Deployment, as it were.
+//! A replica of an app in the test's process, in place of a pod.
 
 use std::ffi::OsString;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -16,7 +16,7 @@ use super::reviewed::Reviews;
 use vestibule::{App, ServeError, Shutdown};
 use vestibule_command::ServeArguments;
 
-/// Longer than it takes the kit's balancer to see that a replica is not ready.
+/// The kit's balancer takes less time to see that a replica is not ready.
 const DRAIN_DELAY: Duration = Duration::from_millis(500);
 /// The API server keeps idle connections for 90 s; a test does not wait for them.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(2);
@@ -30,7 +30,7 @@ pub(super) struct Replica {
 }
 
 impl Replica {
-    /// Runs `app` as the container of `deployment` says, with the token that `kubeconfig` holds.
+    /// Runs `app` with the arguments of the container of `deployment` and the token in `kubeconfig`.
     pub(super) async fn start(
         app: App,
         deployment: &Value,
@@ -39,7 +39,7 @@ impl Replica {
     ) -> Result<Self, String> {
         let arguments = arguments(deployment, kubeconfig)?;
         let settings = |settings: &mut vestibule::identity::Settings| {
-            // What a rollout waits for among many API servers, there is one of.
+            // These waits are for clusters with several API servers; the test has one.
             settings.policy.hold_cold = Duration::from_secs(1);
             settings.policy.recheck = Duration::from_millis(500);
             settings.settle = Duration::from_millis(200);
@@ -51,7 +51,7 @@ impl Replica {
             options.settings.drain_delay = DRAIN_DELAY;
             options.settings.drain_timeout = DRAIN_TIMEOUT;
             options.observer = Some(Arc::new(reviews));
-            // The kit's balancer leads the Service to this replica as soon as it is ready, as a pod's readiness does.
+            // The kit's balancer sends the Service's calls to this replica as soon as it is ready.
             options.must_reach = None;
         };
         let bound = arguments.bind(app, settings, options).await.map_err(|error| error.to_string())?;
@@ -59,7 +59,7 @@ impl Replica {
         Ok(Self { address, probes, shutdown, ended: Some(tokio::spawn(bound.serve())) })
     }
 
-    /// Ends as a pod does that is rolled out, and returns when it is gone.
+    /// Drains the replica as a rollout does, and returns when it has stopped.
     pub(super) async fn drain(mut self) {
         self.shutdown.drain();
         if let Some(ended) = self.ended.take() {
@@ -67,7 +67,7 @@ impl Replica {
         }
     }
 
-    /// What `/readyz` says, in its own words.
+    /// The body of `/readyz`.
     pub(super) async fn readiness(&self) -> String {
         let ask = async {
             let mut stream = TcpStream::connect(self.probes?).await.ok()?;
@@ -90,7 +90,7 @@ impl Drop for Replica {
     }
 }
 
-/// What the container is told, and what a kubelet tells it besides: namespace and token.
+/// The arguments of the container, the namespace and the kubeconfig that a kubelet's pod would have.
 fn arguments(deployment: &Value, kubeconfig: &Path) -> Result<ServeArguments, String> {
     let arguments = deployment["spec"]["template"]["spec"]["containers"][0]["args"].as_array();
     let arguments = arguments.into_iter().flatten().filter_map(Value::as_str).map(OsString::from);

@@ -1,4 +1,4 @@
-//! What hooks were asked, and what they decided.
+//! The reviews that hooks have decided.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -13,29 +13,29 @@ use vestibule::{Decided, Decision, Observer, Operation};
 pub struct Reviewed {
     /// The hook's name.
     pub hook: String,
-    /// The review's uid: another for every call.
+    /// The uid of the review, another one for every call.
     pub uid: String,
-    /// What was asked.
+    /// The operation of the request.
     pub operation: Operation,
-    /// Who asked.
+    /// The name of the user.
     pub user: String,
     /// The request's namespace.
     pub namespace: Option<String>,
-    /// The object's name, where it had one already.
+    /// The name of the object, if it had one already.
     pub name: Option<String>,
-    /// The subresource, if it was about one.
+    /// The subresource, if the request names one.
     pub subresource: Option<String>,
-    /// Whether nothing was to be stored.
+    /// Whether the request is a dry run.
     pub dry_run: bool,
-    /// The object as it came; null on DELETE.
+    /// The object of the request; null on DELETE.
     pub object: Value,
-    /// The object as it was; null on CREATE and CONNECT.
+    /// The stored object; null on CREATE and CONNECT.
     pub old_object: Value,
-    /// What was decided.
+    /// The decision of the hook.
     pub decision: Decision,
 }
 
-/// Keeps what all replicas decide.
+/// Records the decisions of all replicas.
 #[derive(Clone, Default)]
 pub(super) struct Reviews(Arc<Mutex<Vec<Reviewed>>>);
 

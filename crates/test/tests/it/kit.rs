@@ -1,4 +1,4 @@
-//! The kit, on apps that do what authors do, rightly and wrongly.
+//! The kit, on apps with the usual handlers and the usual mistakes.
 
 mod cluster;
 mod how_to;
@@ -69,7 +69,7 @@ fn said(check: impl FnOnce() + std::panic::UnwindSafe) -> String {
 }
 
 #[tokio::test]
-async fn what_is_changed_is_seen_whole() {
+async fn an_outcome_holds_the_patched_object() {
     let outcome = vestibule_test::call(&app(), "sidecar").create(pod()).by("alice").dry_run().await;
     outcome
         .assert_allowed()
@@ -79,14 +79,14 @@ async fn what_is_changed_is_seen_whole() {
         .assert_applies()
         .assert_idempotent()
         .assert_keeps_unknown_fields();
-    // The member that no Pod has stays in the second container.
+    // The second container keeps the member that no Pod has.
     assert_eq!(outcome.object::<Value>()["spec"]["containers"][1]["resizePolicy2"], json!([]));
     assert_eq!(outcome.patch().len(), 1);
     assert!(outcome.is_admitted() && outcome.message().is_none());
 }
 
 #[tokio::test]
-async fn who_asks_is_said_in_any_order() {
+async fn the_parts_of_a_request_are_given_in_any_order() {
     let app = app();
     let call = || vestibule_test::call(&app, "sidecar").create(pod());
     for request in [call().by("alice").in_group("shop"), call().in_group("shop").by("alice")] {
@@ -122,7 +122,7 @@ async fn denials_and_faults_are_told_apart() {
 }
 
 #[tokio::test]
-async fn what_the_api_server_would_not_ask_is_not_asked() {
+async fn a_request_that_no_rule_or_selector_matches_is_not_called() {
     let app = app();
     let call = || vestibule_test::call(&app, "sidecar");
     call().delete(pod()).await.assert_not_called();
@@ -138,9 +138,9 @@ async fn what_the_api_server_would_not_ask_is_not_asked() {
     assert!(text.contains("object selector"), "{text}");
 }
 
-/// The kit said that it was called there, although the manifests exclude it.
+/// The kit called the hook there, although the manifests exclude the namespace.
 #[tokio::test]
-async fn a_namespace_that_the_registration_excludes_is_not_asked_about() {
+async fn a_hook_is_not_called_in_an_excluded_namespace() {
     let pods = || on::<Pod>([Create]).fail_closed();
     let app = App::new("kit")
         .service("home/hooks")
@@ -160,7 +160,7 @@ async fn a_namespace_that_the_registration_excludes_is_not_asked_about() {
     call("usual", "shop").await.assert_allowed();
     call("usual", "shop").namespace_labels([]).await.assert_allowed();
     call("team", "shop").await.assert_allowed();
-    // A namespace is one of itself.
+    // A namespace is selected by its own labels.
     let namespace =
         |name: &str| json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": name } });
     let namespaces = App::new("kit").validate(
@@ -172,9 +172,9 @@ async fn a_namespace_that_the_registration_excludes_is_not_asked_about() {
     vestibule_test::call(&namespaces, "all").create(namespace("shop")).await.assert_allowed();
 }
 
-/// The kit called it although no entry names it.
+/// The kit called the hook although no entry names it.
 #[tokio::test]
-async fn a_hook_with_entries_of_its_own_is_called_by_those() {
+async fn a_hook_with_entries_of_its_own_is_called_by_these_entries() {
     let pods = || on::<Pod>([Create]).fail_open();
     let entries = Entries::of(["counts"]);
     let app = App::new("kit").mutate("counts", pods(), counts).entries(&entries);
@@ -192,9 +192,9 @@ async fn a_hook_with_entries_of_its_own_is_called_by_those() {
     call("green").await.assert_not_called();
 }
 
-/// They were lost with the handler.
+/// Warnings were lost together with the handler.
 #[tokio::test]
-async fn what_was_said_before_a_deadline_or_a_panic_is_said() {
+async fn warnings_before_a_timeout_or_a_panic_are_sent() {
     let speaks = async |pod: Pod, context: Context| {
         context.warn("look out");
         context.audit("seen", "yes");
@@ -281,7 +281,7 @@ async fn needs_quota(change: Change<Pod>, context: Context) -> Result<(), Reject
 }
 
 #[tokio::test]
-async fn lookups_find_what_a_call_brings_along() {
+async fn lookups_find_the_objects_of_a_call() {
     let app =
         App::new("kit").read::<ConfigMap>().validate("quota", on::<Pod>([Create]).fail_closed(), needs_quota);
     let quota = |namespace: &str| {
@@ -302,7 +302,7 @@ async fn careless(_: Value, _: Context) -> Result<Mutation<Value>, Reject> {
 }
 
 #[tokio::test]
-async fn a_patch_that_only_the_api_server_forgives_never_leaves() {
+async fn a_patch_that_needs_the_leniency_of_the_api_server_is_a_fault() {
     let rules = on_rules::<Value>([Rule::new("v1", "pods", [Create])]).fail_open();
     let app = App::new("kit").mutate("careless", rules, careless);
     vestibule_test::call(&app, "careless").create(pod()).await.assert_fault_says("/metadata/labels");

@@ -66,7 +66,7 @@ async fn an_app_runs_under_its_own_manifests() {
     assert!(installed.audit_annotations("loose").is_empty());
     assert!(!installed.events().await.is_empty());
 
-    // Another namespace is another test's.
+    // Hooks are not called in the namespace of another test.
     let other = cluster.environment().namespace(&[]).await.unwrap();
     let elsewhere: Api<Pod> = Api::namespaced(cluster.client(), other.name());
     elsewhere.create(&PostParams::default(), &pod("one")).await.unwrap();
@@ -80,7 +80,7 @@ async fn an_app_runs_under_its_own_manifests() {
 }
 
 #[tokio::test]
-async fn what_the_roles_do_not_grant_fails_the_test() {
+async fn a_request_that_the_roles_do_not_grant_fails_the_test() {
     let Some(cluster) = Cluster::shared_or_skip().await else { return };
     let installed = cluster.install_with(app(), |installation| {
         installation.replicas = 1;
@@ -89,7 +89,7 @@ async fn what_the_roles_do_not_grant_fails_the_test() {
     });
     let installed = installed.await;
     let (home, name) = (installed.namespace().to_owned(), installed.name().to_owned());
-    // As a handler would that asks for more than its app says.
+    // A handler that uses a right which its app does not declare makes such a request.
     let account = cluster.environment().service_account(&home, &name).await.unwrap();
     Api::<Secret>::namespaced(account, &home).list(&ListParams::default()).await.unwrap_err();
     assert_eq!(installed.forbidden(), [format!("list secrets in {home}")]);
@@ -100,12 +100,12 @@ async fn what_the_roles_do_not_grant_fails_the_test() {
 }
 
 #[tokio::test]
-async fn hooks_break_as_they_are_told() {
+async fn hooks_break_in_every_way() {
     let Some(cluster) = Cluster::shared_or_skip().await else { return };
     let installed = cluster.install_with(app(), |installation| installation.replicas = 1).await;
     let namespace = cluster.namespace(&[]).await;
     let broken = [
-        // On a busy machine the server's word may come too late.
+        // On a busy machine the answer may miss the deadline.
         (
             Breakage::Slow(Duration::from_secs(60)),
             ["timeout: hook strict gave no verdict", "context deadline exceeded"],
@@ -126,7 +126,7 @@ async fn hooks_break_as_they_are_told() {
     installed.mend("strict");
     installed.mend("loose");
     create(cluster.client(), &namespace, "mended", &["strict"]).await.unwrap();
-    // A call whose connection was cut came to no decision.
+    // A call whose connection was cut has no decision.
     let decisions: Vec<_> =
         installed.reviews("strict").iter().map(|review| review.decision.as_str()).collect();
     assert!(decisions.starts_with(&["fault", "fault", "fault", "not_ready"]), "{decisions:?}");

@@ -1,4 +1,4 @@
-//! What docs/how-to/test-a-webhook.md shows, compiled and run.
+//! The code of docs/how-to/test-a-webhook.md, compiled and run.
 
 use std::fs;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! The judge and the real API server, asked about the same answers.
+//! The same answers, given to the judge and to the real API server.
 
 use std::collections::BTreeMap;
 
@@ -12,11 +12,11 @@ use vestibule_test::Cluster;
 use vestibule_test::caller::{Admission, Answer, FailurePolicy, Hook, Review, judge};
 use vestibule_test::testenv;
 
-/// In the label, by which the API server chooses a hook of this policy.
+/// The value of the label that selects the hook with this failure policy.
 const POLICIES: [(&str, FailurePolicy); 2] =
     [("Fail", FailurePolicy::Fail), ("Ignore", FailurePolicy::Ignore)];
 
-/// What a webhook says: an HTTP status and a body, in which `UID` is the review's.
+/// An answer: an HTTP status and a body, in which `UID` stands for the uid of the review.
 type Said = (u16, String);
 
 fn cases() -> Vec<Said> {
@@ -44,7 +44,7 @@ fn cases() -> Vec<Said> {
         "apiVersion: admission.k8s.io/v1\nkind: AdmissionReview\nresponse:\n  uid: UID\n  allowed: true\n";
     let twice = r#"{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","response":{"uid":"UID","allowed":false,"allowed":true}}"#;
     vec![
-        // What is understood.
+        // Valid reviews.
         said(plain.clone()),
         (201, plain.to_string()),
         (206, plain.to_string()),
@@ -53,7 +53,7 @@ fn cases() -> Vec<Said> {
         (200, twice.to_owned()),
         said(allowed(json!({ "later": [1], "status": { "code": 500 } }))),
         said(allowed(json!({ "patch": "[]".as_bytes(), "patchType": "JSONPatch" }))),
-        // What is not.
+        // Invalid reviews.
         (200, String::new()),
         (207, plain.to_string()),
         (200, "no review".to_owned()),
@@ -222,7 +222,7 @@ fn real(created: Result<ConfigMap, Error>) -> String {
     }
 }
 
-/// What a patch may have changed; an empty map is none.
+/// The parts that a patch may have changed; an empty map counts as absent.
 fn admitted(object: &Value) -> String {
     let parts = ["/data", "/metadata/annotations", "/metadata/finalizers"].map(|part| object.pointer(part));
     let parts = parts.map(|part| {
@@ -231,7 +231,7 @@ fn admitted(object: &Value) -> String {
     format!("admitted {parts:?}")
 }
 
-/// Two JSON parsers have two ways to say what is wrong; and the API server names a line of its source.
+/// The two JSON parsers word their errors differently, and the API server names a line of its source.
 fn refused(code: i32, message: &str) -> String {
     let until = [
         "json parse error: ",

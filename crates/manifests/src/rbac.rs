@@ -1,4 +1,5 @@
-//! What a webhook may do on a cluster, and nothing else: never a wildcard, by name where the API server can tell names.
+//! The roles of a webhook: the rights that it needs, without wildcards, restricted to object names where the API server
+//! can check them.
 
 use std::collections::BTreeMap;
 
@@ -7,12 +8,12 @@ use serde_json::{Value, json};
 use vestibule::identity::{NamespacedName, RegistrationKind, RegistrationName};
 
 const API_GROUP: &str = "rbac.authorization.k8s.io";
-/// Where Events about objects without a namespace go.
+/// The namespace of Events about objects outside namespaces.
 const EVENTS_OF_THE_CLUSTER: &str = "default";
 
-/// To do something with a resource.
+/// A rule of a role, and the namespace that it is for.
 pub(super) struct Right {
-    /// Where; everywhere if nowhere in particular.
+    /// `None` is every namespace.
     namespace: Option<String>,
     rule: Value,
 }
@@ -27,7 +28,8 @@ impl Right {
         Self { namespace: namespace.map(str::to_owned), rule: json!(rule) }
     }
 
-    /// For the objects of these names alone. The name is not known yet when a creation is judged.
+    /// Restricts the rule to objects of these names. It must not have the verb `create`: RBAC does not know the name
+    /// then.
     fn named(mut self, names: &[&str]) -> Self {
         if let Some(rule) = self.rule.as_object_mut() {
             rule.insert("resourceNames".to_owned(), json!(names));
@@ -36,7 +38,7 @@ impl Right {
     }
 }
 
-/// To keep a CA ring in `secret`, and its bundle in `registrations`.
+/// The rights to keep a CA ring in `secret`, and its bundle in `registrations`.
 pub(super) fn of_a_ring(secret: &NamespacedName, registrations: &[RegistrationName]) -> Vec<Right> {
     let home = Some(&*secret.namespace);
     let events = |namespace| Right::new(namespace, "events.k8s.io", "events", &["create", "patch"]);
@@ -59,7 +61,8 @@ pub(super) fn of_a_ring(secret: &NamespacedName, registrations: &[RegistrationNa
     rights
 }
 
-/// To follow the ConfigMap `name`, which changes levels of log, and to say on it what cannot be understood.
+/// The rights to follow the ConfigMap `name`, which changes log levels, and to write Events about values that cannot be
+/// parsed.
 pub(super) fn of_log_levels(namespace: &str, name: &str) -> [Right; 2] {
     [
         Right::new(Some(namespace), "", "configmaps", &["get", "list", "watch"]).named(&[name]),
@@ -67,7 +70,7 @@ pub(super) fn of_log_levels(namespace: &str, name: &str) -> [Right; 2] {
     ]
 }
 
-/// Roles that hold the rights, each bound to `account`; none without rights.
+/// Roles with these rights, each bound to `account`; none without rights.
 pub(super) fn objects(name: &str, account: &NamespacedName, rights: Vec<Right>) -> Vec<Value> {
     let mut roles = BTreeMap::<_, Vec<_>>::new();
     for Right { namespace, rule } in rights {
@@ -76,7 +79,7 @@ pub(super) fn objects(name: &str, account: &NamespacedName, rights: Vec<Right>) 
             rules.push(rule);
         }
     }
-    // The ones that hold for a namespace first, the account's own before others.
+    // Roles of one namespace come first, and the account's own namespace before others.
     let mut roles: Vec<_> = roles.into_iter().collect();
     roles.sort_by_key(|(namespace, _)| (namespace.is_none(), namespace.as_ref() != Some(&account.namespace)));
     roles.iter().flat_map(|(namespace, rules)| role(name, namespace.as_deref(), account, rules)).collect()

@@ -1,4 +1,4 @@
-//! What an app asked the API server for and had no right to, as the audit log tells.
+//! The requests of an app that RBAC refused, from the audit log of the API server.
 
 use std::collections::BTreeSet;
 
@@ -6,28 +6,28 @@ use serde_json::Value;
 
 use vestibule::identity::NamespacedName;
 
-/// The rights that `account` was refused, each once: `list configmaps in shop`.
-pub(super) fn rights(log: &[Value], account: &NamespacedName) -> Vec<String> {
+/// The refused requests of `account`, each once: `list configmaps in shop`.
+pub(super) fn of(log: &[Value], account: &NamespacedName) -> Vec<String> {
     let user = format!("system:serviceaccount:{}:{}", account.namespace, account.name);
-    // A 403 may also be a webhook's denial, or a quota: those are no matter of roles.
+    // A 403 may also come from a webhook or a quota: the authorizer's annotation tells the difference.
     let refused = log.iter().filter(|event| {
         event["user"]["username"] == user.as_str()
             && event["annotations"]["authorization.k8s.io/decision"] == "forbid"
     });
-    let told: BTreeSet<String> = refused.map(tell).collect();
-    told.into_iter().collect()
+    let text: BTreeSet<String> = refused.map(describe).collect();
+    text.into_iter().collect()
 }
 
-fn tell(event: &Value) -> String {
+fn describe(event: &Value) -> String {
     let part = |member: &str| event["objectRef"][member].as_str().unwrap_or_default();
-    let mut told = format!("{} {}", event["verb"].as_str().unwrap_or_default(), part("resource"));
+    let mut text = format!("{} {}", event["verb"].as_str().unwrap_or_default(), part("resource"));
     for (word, member) in [("/", "subresource"), (" ", "name"), (" in ", "namespace")] {
         if !part(member).is_empty() {
-            told.push_str(word);
-            told.push_str(part(member));
+            text.push_str(word);
+            text.push_str(part(member));
         }
     }
-    told
+    text
 }
 
 #[cfg(test)]
@@ -37,7 +37,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_denied_or_somebody_elses_is_no_missing_right() {
+    fn a_denial_and_the_refusal_of_another_account_are_no_missing_rights() {
         let event = |name: &str, decision: &str| {
             json!({
                 "user": { "username": format!("system:serviceaccount:shop:{name}") },
@@ -49,8 +49,8 @@ mod tests {
         };
         let account = NamespacedName { namespace: "shop".to_owned(), name: "web".to_owned() };
         let log = [event("web", "allow"), event("other", "forbid")];
-        assert_eq!(rights(&log, &account), [""; 0]);
+        assert_eq!(of(&log, &account), [""; 0]);
         let log = [event("web", "forbid"), event("web", "forbid")];
-        assert_eq!(rights(&log, &account), ["update deployments/scale a in shop"]);
+        assert_eq!(of(&log, &account), ["update deployments/scale a in shop"]);
     }
 }

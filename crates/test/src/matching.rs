@@ -1,5 +1,5 @@
-//! Whether kube-apiserver would call a hook at all: the rules and selectors of its entries, as they are registered, by the
-//! API server's own reading. Match conditions are taken to hold: evaluating CEL is the API server's.
+//! Whether kube-apiserver calls a hook: compares a request with the rules and selectors of the hook's entries, as they
+//! are registered. Match conditions count as met: the kit has no CEL.
 
 use std::collections::BTreeMap;
 
@@ -13,13 +13,13 @@ use vestibule::{Request, Rule, Scope};
 /// The label of every namespace that holds its name; the API server sets it.
 const NAMESPACE_NAME: &str = "kubernetes.io/metadata.name";
 
-/// What rules and selectors are compared with.
-pub(super) struct Asked<'a> {
+/// The facts about a request that rules and selectors are compared with.
+pub(super) struct RequestFacts<'a> {
     pub(super) request: &'a Request<'a>,
     pub(super) resource: &'a ApiResource,
-    /// `metadata` of the new object and of the old one.
+    /// `metadata` of the new object and of the stored one.
     pub(super) metadata: &'a [Value],
-    /// Unless they are given, every label but the name of the namespace is taken to match.
+    /// `None`: every label but the name of the namespace counts as matching.
     pub(super) namespace_labels: Option<&'a Labels>,
     /// The namespace of the webhook, as far as its app names it.
     pub(super) own_namespace: Option<&'a str>,
@@ -30,8 +30,11 @@ type Labels = BTreeMap<String, String>;
 /// The first of `entries` by which kube-apiserver would call the hook.
 ///
 /// # Errors
-/// There is none: why not.
-pub(super) fn called_by<'e>(entries: &'e [HookEntry], asked: &Asked<'_>) -> Result<&'e HookEntry, String> {
+/// No entry matches; the reasons.
+pub(super) fn called_by<'e>(
+    entries: &'e [HookEntry],
+    asked: &RequestFacts<'_>,
+) -> Result<&'e HookEntry, String> {
     let mut reasons = Vec::new();
     for entry in entries {
         match not_called(entry, asked) {
@@ -46,14 +49,14 @@ pub(super) fn called_by<'e>(entries: &'e [HookEntry], asked: &Asked<'_>) -> Resu
     Err(reasons.join("; "))
 }
 
-/// The subresource that all rules of a hook are about.
+/// The subresource that all rules of a hook name.
 pub(super) fn subresource(entry: &HookEntry) -> Option<String> {
     let mut all = entry.rules.iter().map(|rule| parts(rule).1);
     let first = all.next().flatten().filter(|subresource| *subresource != "*")?;
     all.all(|subresource| subresource == Some(first)).then(|| first.to_owned())
 }
 
-/// How the object is served: as Kubernetes says, else as the hook's rules say.
+/// The resource that serves the object: a built-in kind's, else the one in the hook's rules.
 pub(super) fn resource(
     entry: &HookEntry,
     object: &Value,
@@ -91,9 +94,9 @@ pub(super) fn resource(
     }
 }
 
-/// Why kube-apiserver would not call the hook.
-fn not_called(entry: &HookEntry, asked: &Asked<'_>) -> Option<String> {
-    let Asked { request, resource, metadata, own_namespace, .. } = asked;
+/// The reason why kube-apiserver would not call the hook.
+fn not_called(entry: &HookEntry, asked: &RequestFacts<'_>) -> Option<String> {
+    let RequestFacts { request, resource, metadata, own_namespace, .. } = asked;
     let asks = |rule: &Rule| {
         let in_scope = match rule.scope {
             Scope::Namespaced => resource.is_namespaced(),
@@ -121,10 +124,10 @@ fn not_called(entry: &HookEntry, asked: &Asked<'_>) -> Option<String> {
     })
 }
 
-/// The labels of the object's namespace, as far as they are known, and whether those are all. A namespace is selected by
-/// its own labels; no other object outside namespaces is selected by any.
-fn namespace(asked: &Asked<'_>) -> Option<(Labels, bool)> {
-    let Asked { request, resource, metadata, namespace_labels, .. } = asked;
+/// The known labels of the object's namespace, and whether they are all labels. A namespace is selected by its own
+/// labels; other objects outside namespaces match every namespace selector.
+fn namespace(asked: &RequestFacts<'_>) -> Option<(Labels, bool)> {
+    let RequestFacts { request, resource, metadata, namespace_labels, .. } = asked;
     let is_namespace = (resource.api_version(), resource.plural()) == ("v1", "namespaces");
     if !resource.is_namespaced() && !is_namespace {
         return None;

@@ -1,11 +1,11 @@
-//! Whether members that a handler's type does not know stay where they are.
+//! Checks that members that a handler's type does not know are kept.
 
 use serde_json::{Map, Value};
 
 /// No type of Kubernetes has a member of this name.
 const MEMBER: &str = "vestibuleUnknown";
 
-/// Members whose value is a map of strings: whatever is in it is known.
+/// Members whose value is a map of strings: every member of it is known.
 const MAPS: [&str; 11] = [
     "annotations",
     "binaryData",
@@ -20,13 +20,13 @@ const MAPS: [&str; 11] = [
     "stringData",
 ];
 
-/// By these, in this order, the items of a list are told apart.
+/// The keys of list items, in the order in which they are tried.
 const KEYS: [&str; 10] =
     ["name", "mountPath", "devicePath", "containerPort", "port", "key", "ip", "uid", "type", "topologyKey"];
 
-/// Puts an unknown member into every object of `before` and has `call` change it; `after` is what the same call makes of
-/// `before` alone. The error says which member is lost, or at another place.
-pub(super) fn stay(
+/// Puts an unknown member into every object of `before` and calls the hook with it; `after` is the result of the same
+/// call without them. The error names the member that is lost or at another place.
+pub(super) fn check(
     before: &Value,
     after: &Value,
     call: impl Fn(Value) -> Result<Value, String>,
@@ -36,7 +36,7 @@ pub(super) fn stay(
     let reached = match call(marked.clone()) {
         Ok(reached) => reached,
         Err(all) => {
-            marked = mark_what_is_taken(before, &call).ok_or_else(|| format!("with one in it, {all}"))?;
+            marked = mark_accepted_objects(before, &call).ok_or_else(|| format!("with one in it, {all}"))?;
             call(marked.clone())?
         }
     };
@@ -49,8 +49,8 @@ pub(super) fn stay(
     compare("", &marked, after, &reached)
 }
 
-/// A map from strings to structures takes no string: such objects stay without a mark.
-fn mark_what_is_taken(before: &Value, call: impl Fn(Value) -> Result<Value, String>) -> Option<Value> {
+/// A map from strings to structures refuses a string: such an object gets no mark.
+fn mark_accepted_objects(before: &Value, call: impl Fn(Value) -> Result<Value, String>) -> Option<Value> {
     let mut places = Vec::new();
     objects("", before, &mut places);
     let taken = |place: &&String| {
@@ -59,7 +59,7 @@ fn mark_what_is_taken(before: &Value, call: impl Fn(Value) -> Result<Value, Stri
         call(alone).is_ok()
     };
     let taken: Vec<String> = places.iter().filter(taken).cloned().collect();
-    // A type that refuses what it does not know does so at its root already.
+    // A type that refuses unknown members refuses them at its root too.
     taken.first().filter(|place| place.is_empty())?;
     let mut marked = before.clone();
     mark(&mut marked, "", Some(&taken));
@@ -89,7 +89,7 @@ fn children<'v>(path: &str, value: &'v Value) -> Vec<(String, &'v Value)> {
     }
 }
 
-/// Each mark is another: it says where it was put.
+/// Every mark is different: it holds the place where it was put.
 fn mark(value: &mut Value, path: &str, only: Option<&[String]>) {
     match value {
         Value::Object(members) => {
@@ -120,7 +120,8 @@ fn unmark(value: &mut Value) {
     }
 }
 
-/// Follows what was marked to where it is now. What the handler removed, as `after` shows, took its mark along.
+/// Compares each marked object with the object at its present place. An object that the handler removed, as `after`
+/// shows, has lost its mark with it.
 fn compare(path: &str, marked: &Value, after: &Value, reached: &Value) -> Result<(), String> {
     match (marked, after, reached) {
         (Value::Object(marked), Value::Object(after), Value::Object(reached)) => {
@@ -149,9 +150,9 @@ fn compare(path: &str, marked: &Value, after: &Value, reached: &Value) -> Result
     Ok(())
 }
 
-/// Where an item of the list `marked` is in the list `after`: by its key, else as it is.
+/// The position in `after` of an item of `marked`: by its key, else by its value.
 fn position(item: &Value, marked: &[Value], after: &[Value]) -> Option<usize> {
-    let key = KEYS.iter().find(|key| tells_apart(key, marked) && tells_apart(key, after));
+    let key = KEYS.iter().find(|key| has_distinct(key, marked) && has_distinct(key, after));
     if let Some(key) = key {
         return after.iter().position(|other| other.get(key) == item.get(key));
     }
@@ -162,7 +163,7 @@ fn position(item: &Value, marked: &[Value], after: &[Value]) -> Option<usize> {
     same.next().is_none().then_some(first.0)
 }
 
-fn tells_apart(key: &str, items: &[Value]) -> bool {
+fn has_distinct(key: &str, items: &[Value]) -> bool {
     let values: Vec<_> =
         items.iter().filter_map(|item| item.as_object().and_then(|item: &Map<_, _>| item.get(key))).collect();
     values.len() == items.len() && (1..values.len()).all(|index| !values[..index].contains(&values[index]))
@@ -196,32 +197,32 @@ mod tests {
     }
 
     #[test]
-    fn what_moves_with_its_item_stays() {
+    fn a_mark_that_moves_with_its_item_is_kept() {
         let swap = |mut object: Value| {
             object["spec"]["containers"].as_array_mut().unwrap().reverse();
             object
         };
-        stay(&before(), &swap(before()), |object| Ok(swap(object))).unwrap();
+        check(&before(), &swap(before()), |object| Ok(swap(object))).unwrap();
         let remove = |mut object: Value| {
             object["spec"]["containers"].as_array_mut().unwrap().remove(0);
             object
         };
-        stay(&before(), &remove(before()), |object| Ok(remove(object))).unwrap();
+        check(&before(), &remove(before()), |object| Ok(remove(object))).unwrap();
     }
 
     #[test]
-    fn what_is_lost_or_changes_its_item_is_told() {
-        let lost = stay(&before(), &before(), |mut object| {
+    fn a_lost_mark_and_a_mark_in_another_item_are_errors() {
+        let lost = check(&before(), &before(), |mut object| {
             object["metadata"].as_object_mut().unwrap().remove(MEMBER);
             Ok(object)
         });
         assert_eq!(lost.unwrap_err(), "that of /metadata is none afterwards");
-        // A container in front takes over what belongs to its neighbours: a diff by index.
+        // A diff by index gives the container in front the members of its neighbour.
         let prepend = |mut object: Value| {
             object["spec"]["containers"].as_array_mut().unwrap().insert(0, json!({ "name": "new" }));
             object
         };
-        let mixed = stay(&before(), &prepend(before()), |object| {
+        let mixed = check(&before(), &prepend(before()), |object| {
             let mut mixed = prepend(object.clone());
             let marks = [
                 object["spec"]["containers"][0][MEMBER].clone(),
@@ -236,13 +237,13 @@ mod tests {
     }
 
     #[test]
-    fn a_type_that_takes_no_unknown_member_is_told() {
-        let refused = stay(&before(), &before(), |object| {
+    fn a_type_that_refuses_unknown_members_is_an_error() {
+        let refused = check(&before(), &before(), |object| {
             if object.get(MEMBER).is_some() { Err("unknown field".to_owned()) } else { Ok(object) }
         });
         assert_eq!(refused.unwrap_err(), "with one in it, unknown field");
-        // A map of structures takes no string, and is left alone.
-        stay(&before(), &before(), |object| {
+        // A map of structures refuses a string, and gets no mark.
+        check(&before(), &before(), |object| {
             if object["metadata"].get(MEMBER).is_some() { Err("no structure".to_owned()) } else { Ok(object) }
         })
         .unwrap();

@@ -1,0 +1,180 @@
+use std::collections::VecDeque;
+use std::io::{BufRead, BufReader, PipeReader, PipeWriter, Read, pipe};
+use std::sync::Mutex;
+use std::thread::ThreadId;
+
+use super::*;
+
+fn missing_line(missing: u64) -> String {
+    format!("{missing} are missing\n")
+}
+
+fn log() -> (NonBlockingWriter<PipeWriter>, BufReader<PipeReader>) {
+    let (reader, writer) = pipe().unwrap();
+    (NonBlockingWriter::new(writer, missing_line), BufReader::new(reader))
+}
+
+/// Writes lines without a reader until one is dropped.
+fn fill<O: Output>(log: &NonBlockingWriter<O>) {
+    let mut log = log;
+    while log.0.state().missing == 0 {
+        log.write_all(b"before\n").unwrap();
+    }
+}
+
+/// An output that answers each write as a test says.
+struct Scripted {
+    /// A number of bytes that it takes; then it takes everything.
+    writes: Mutex<VecDeque<rustix::io::Result<usize>>>,
+    written: Mutex<Vec<u8>>,
+}
+
+impl Scripted {
+    fn log(writes: impl IntoIterator<Item = rustix::io::Result<usize>>) -> NonBlockingWriter<Self> {
+        let (writes, written) = (Mutex::new(writes.into_iter().collect()), Mutex::default());
+        NonBlockingWriter::new(Self { writes, written }, missing_line)
+    }
+}
+
+impl Output for Scripted {
+    fn is_writable(&self, _: bool) -> bool {
+        true
+    }
+
+    fn write(&self, bytes: &[u8]) -> rustix::io::Result<usize> {
+        let count = self.writes.lock().unwrap().pop_front().unwrap_or(Ok(bytes.len()))?.min(bytes.len());
+        self.written.lock().unwrap().extend(&bytes[..count]);
+        Ok(count)
+    }
+}
+
+fn written(writes: impl IntoIterator<Item = rustix::io::Result<usize>>, lines: &[&str]) -> String {
+    let log = Scripted::log(writes);
+    for line in lines {
+        (&log).write_all(line.as_bytes()).unwrap();
+    }
+    log.finish(Duration::from_secs(60));
+    String::from_utf8(log.0.output.written.lock().unwrap().clone()).unwrap()
+}
+
+/// The beginning of the line was written and its end was dropped, so that the next line followed in the same one.
+#[test]
+fn a_line_that_is_written_in_parts_is_whole() {
+    let lines = ["first\n", "second\n"];
+    for writes in [
+        vec![Ok(2), Ok(1)],
+        vec![Ok(2), Err(Errno::AGAIN)],
+        vec![Err(Errno::AGAIN), Ok(3), Err(Errno::INTR), Ok(1), Err(Errno::AGAIN)],
+    ] {
+        assert_eq!(written(writes.clone(), &lines), lines.concat(), "{writes:?}");
+    }
+}
+
+#[test]
+fn a_line_that_fails_half_way_ends_before_the_next_one_and_is_counted() {
+    for (writes, expected) in [
+        (vec![Ok(2), Err(Errno::IO)], "fi\n1 are missing\nsecond\n"),
+        (vec![Err(Errno::IO)], "1 are missing\nsecond\n"),
+        (vec![Ok(2), Err(Errno::IO), Ok(1), Ok(3), Err(Errno::IO)], "fi\n1 a\n2 are missing\nthird\n"),
+    ] {
+        let lines =
+            if writes.len() > 2 { &["first\n", "second\n", "third\n"][..] } else { &["first\n", "second\n"] };
+        assert_eq!(written(writes.clone(), lines), expected, "{writes:?}");
+    }
+}
+
+#[test]
+fn a_log_that_is_not_read_blocks_no_writer_and_tells_what_is_missing() {
+    const LINES: u64 = 100_000;
+    let (log, reader) = log();
+    for number in 0..LINES {
+        (&log).write_all(format!("{number}\n").as_bytes()).unwrap();
+    }
+    drop(log);
+    let (mut next, mut missing) = (0, 0);
+    for line in reader.lines().map(Result::unwrap) {
+        match line.strip_suffix(" are missing") {
+            Some(number) => missing += number.parse::<u64>().unwrap(),
+            None => {
+                assert_eq!(line.parse::<u64>().unwrap(), next + missing, "the number stands in the gap");
+                next += 1;
+            }
+        }
+    }
+    assert!(missing > 0 && next + missing == LINES, "{next} lines, {missing} missing");
+}
+
+/// Threads that log also answer calls. They waited for half a second in ten.
+#[test]
+fn no_thread_that_logs_waits_for_a_reader() {
+    /// Takes nothing, and notes the threads that wait for it.
+    #[derive(Default)]
+    struct Full {
+        waiting: Mutex<Vec<ThreadId>>,
+        written_to: Mutex<bool>,
+    }
+
+    impl Output for Full {
+        fn is_writable(&self, wait: bool) -> bool {
+            if wait {
+                self.waiting.lock().unwrap().push(std::thread::current().id());
+                // Until the test ends.
+                std::thread::park();
+            }
+            false
+        }
+
+        fn write(&self, _: &[u8]) -> rustix::io::Result<usize> {
+            *self.written_to.lock().unwrap() = true;
+            Err(Errno::AGAIN)
+        }
+    }
+
+    let log = NonBlockingWriter::new(Full::default(), missing_line);
+    fill(&log);
+    let output = &log.0.output;
+    let waiting = output.waiting.lock().unwrap();
+    assert!(waiting.iter().all(|thread| *thread != std::thread::current().id()));
+    assert!(!*output.written_to.lock().unwrap());
+}
+
+#[test]
+fn a_pause_of_the_reader_drops_no_line() {
+    let (log, mut reader) = log();
+    let lines: Vec<_> = (0..20_000).map(|number| format!("{number:06}\n")).collect();
+    for line in &lines {
+        (&log).write_all(line.as_bytes()).unwrap();
+    }
+    drop(log);
+    let mut read = String::new();
+    reader.read_to_string(&mut read).unwrap();
+    assert!(read == lines.concat(), "{} of {} bytes", read.len(), 7 * lines.len());
+}
+
+#[test]
+fn a_reader_that_has_gone_is_no_error() {
+    let (log, reader) = log();
+    fill(&log);
+    drop(reader);
+    while log.0.state().is_draining {
+        std::thread::yield_now();
+    }
+    let missing = log.0.state().missing;
+    assert!(missing * 7 >= (MAX_KEPT - MAX_WRITE) as u64, "{missing} lines were kept");
+    (&log).write_all(b"dropped\n").unwrap();
+    assert_eq!(log.0.state().missing, missing + 1);
+}
+
+#[test]
+fn a_long_line_is_read_whole_however_late() {
+    let (log, mut reader) = log();
+    let long = [vec![b'x'; 1 << 20], b"\n".to_vec()].concat();
+    (&log).write_all(&long).unwrap();
+    (&log).write_all(b"dropped\n").unwrap();
+    drop(log);
+    let (mut line, mut rest) = (Vec::new(), String::new());
+    reader.read_until(b'\n', &mut line).unwrap();
+    assert!(line == long, "{} bytes", line.len());
+    reader.read_to_string(&mut rest).unwrap();
+    assert_eq!(rest, missing_line(1));
+}
