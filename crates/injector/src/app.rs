@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use k8s_openapi::api::rbac::v1::PolicyRule;
-use vestibule::{App, On, Operation, Raw, Rule, on_raw};
+use vestibule::{App, FailurePolicy, On, Operation, Raw, Rule, on_raw};
 use vestibule_rules::{Resource, RuleSet};
 
 use crate::awaited::Awaited;
@@ -110,8 +110,10 @@ pub fn observed_app(
     );
     let best_effort = Injection::new(configuration, Share::BestEffort, namespaces, awaited, observers);
     // In this order: the API server calls the hooks of one configuration in theirs.
-    let app = app.mutate_raw(REQUIRED, on().fail_closed(), required);
-    let app = app.mutate_raw(BEST_EFFORT, on().fail_open(), best_effort).entries(&entries);
+    let app = app.mutate_raw(REQUIRED, on().failure_policy(FailurePolicy::Fail), required);
+    let app = app
+        .mutate_raw(BEST_EFFORT, on().failure_policy(FailurePolicy::Ignore), best_effort)
+        .entries(&entries);
     Ok(match judge {
         // Who follows ConfigMaps is on a cluster, and its owners of pods are told there.
         Some(judge) => judging(app, judge).rights([Events::right()]),
@@ -129,7 +131,7 @@ fn judging(app: App, judge: Judge) -> App {
         // A thousand rules are proved for as long as a second, on a machine that has other work.
         .timeout_seconds(10)
         // While nobody answers, a mistake is said in the log, and the last good rules stay in force.
-        .fail_open();
+        .failure_policy(FailurePolicy::Ignore);
     let right = |verbs: &[&str], name: Option<&str>| PolicyRule {
         api_groups: Some(vec![String::new()]),
         resources: Some(vec!["configmaps".to_owned()]),

@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use tokio::sync::watch;
-use vestibule::{Entries, Entry, On, Operation, Raw, Rule as Resources, SideEffects, on_raw};
+use vestibule::{Entries, Entry, FailurePolicy, On, Operation, Raw, Rule as Resources, SideEffects, on_raw};
 use vestibule_rules::{Diagnostic, Mode, Resource, Rule, RuleSet, Verb};
 
 use crate::{Snapshot, State};
@@ -64,10 +64,14 @@ pub fn entries(rules: &RuleSet) -> Result<Vec<Entry>, Vec<Diagnostic>> {
     for (position, group) in grouped(&required).iter().enumerate() {
         // By number: what changes its restriction stays the entry it was, and metrics know few names.
         let name = if position == 0 { REQUIRED.to_owned() } else { format!("{REQUIRED}-{}", position + 1) };
-        entries.push(Entry::new(REQUIRED, &name, on(group, rules).fail_closed()));
+        entries.push(Entry::new(REQUIRED, &name, on(group, rules).failure_policy(FailurePolicy::Fail)));
     }
     if !others.is_empty() {
-        entries.push(Entry::new(BEST_EFFORT, BEST_EFFORT, on(&others, rules).fail_open()));
+        entries.push(Entry::new(
+            BEST_EFFORT,
+            BEST_EFFORT,
+            on(&others, rules).failure_policy(FailurePolicy::Ignore),
+        ));
     }
     Ok(entries)
 }

@@ -44,14 +44,14 @@ pub(crate) use hooks::Registered;
 /// ```
 /// use k8s_openapi::api::core::v1::Pod;
 /// use vestibule::Operation::Create;
-/// use vestibule::{App, Context, Reject, on};
+/// use vestibule::{FailurePolicy, App, Context, Reject, on};
 ///
 /// async fn label(mut pod: Pod, _: Context) -> Result<Pod, Reject> {
 ///     pod.metadata.labels.get_or_insert_default().insert("seen".to_owned(), "true".to_owned());
 ///     Ok(pod)
 /// }
 ///
-/// let app = App::new("labeller").mutate("label", on::<Pod>([Create]).fail_open(), label);
+/// let app = App::new("labeller").mutate("label", on::<Pod>([Create]).failure_policy(FailurePolicy::Ignore), label);
 /// assert!(app.check().is_ok());
 /// ```
 #[derive(Clone)]
@@ -123,7 +123,7 @@ impl App {
     /// ```
     /// use k8s_openapi::api::core::v1::Pod;
     /// use vestibule::Operation::Create;
-    /// use vestibule::{App, Change, Context, Reject, deny, on};
+    /// use vestibule::{FailurePolicy, App, Change, Context, Reject, deny, on};
     ///
     /// struct Registry(&'static str);
     ///
@@ -139,7 +139,7 @@ impl App {
     ///
     /// let app = App::new("images")
     ///     .state(Registry("registry.example.com/"))
-    ///     .validate("ours", on::<Pod>([Create]).fail_closed(), ours);
+    ///     .validate("ours", on::<Pod>([Create]).failure_policy(FailurePolicy::Fail), ours);
     /// assert!(app.check().is_ok());
     /// ```
     pub fn state<S: Send + Sync + 'static>(mut self, state: S) -> Self {

@@ -97,11 +97,11 @@ impl App {
     /// ```no_run
     /// # use k8s_openapi::api::core::v1::Pod;
     /// # use vestibule::Operation::Create;
-    /// # use vestibule::{App, Context, Reject, on};
+    /// # use vestibule::{FailurePolicy, App, Context, Reject, on};
     /// # async fn label(pod: Pod, _: Context) -> Result<Pod, Reject> { Ok(pod) }
     /// #[tokio::main]
     /// async fn main() -> std::process::ExitCode {
-    ///     App::new("labeller").mutate("label", on::<Pod>([Create]).fail_open(), label).run().await
+    ///     App::new("labeller").mutate("label", on::<Pod>([Create]).failure_policy(FailurePolicy::Ignore), label).run().await
     /// }
     /// ```
     pub async fn run(self) -> ExitCode {

@@ -54,7 +54,7 @@ pub trait Mutate<T>: Send + Sync + 'static {
     /// ```
     /// use k8s_openapi::api::core::v1::Pod;
     /// use vestibule::Operation::Create;
-    /// use vestibule::{App, Context, Mutate, Reject, on};
+    /// use vestibule::{FailurePolicy, App, Context, Mutate, Reject, on};
     ///
     /// async fn label(mut pod: Pod, _: Context) -> Result<Pod, Reject> {
     ///     pod.metadata.labels.get_or_insert_default().insert("seen".to_owned(), "true".to_owned());
@@ -66,7 +66,7 @@ pub trait Mutate<T>: Send + Sync + 'static {
     ///     Ok(pod)
     /// }
     ///
-    /// let app = App::new("demo").mutate("both", on::<Pod>([Create]).fail_open(), label.then(annotate));
+    /// let app = App::new("demo").mutate("both", on::<Pod>([Create]).failure_policy(FailurePolicy::Ignore), label.then(annotate));
     /// # app.check().unwrap();
     /// ```
     fn then<Next: Mutate<T>>(self, next: Next) -> Then<Self, Next>
@@ -113,7 +113,7 @@ pub trait Validate<T>: Send + Sync + 'static {
     /// ```
     /// use k8s_openapi::api::core::v1::Pod;
     /// use vestibule::Operation::Create;
-    /// use vestibule::{App, Change, Context, Reject, Validate, deny, on};
+    /// use vestibule::{FailurePolicy, App, Change, Context, Reject, Validate, deny, on};
     ///
     /// async fn labelled(change: Change<Pod>, _: Context) -> Result<(), Reject> {
     ///     let labels = change.object().and_then(|pod| pod.metadata.labels.as_ref());
@@ -125,7 +125,7 @@ pub trait Validate<T>: Send + Sync + 'static {
     ///     if staff { Ok(()) } else { Err(deny("only staff makes pods")) }
     /// }
     ///
-    /// let app = App::new("demo").validate("both", on::<Pod>([Create]).fail_open(), labelled.then(by_staff));
+    /// let app = App::new("demo").validate("both", on::<Pod>([Create]).failure_policy(FailurePolicy::Ignore), labelled.then(by_staff));
     /// # app.check().unwrap();
     /// ```
     fn then<Next: Validate<T>>(self, next: Next) -> Then<Self, Next>

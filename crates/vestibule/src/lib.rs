@@ -13,7 +13,7 @@
 //! ```no_run
 //! use k8s_openapi::api::core::v1::Pod;
 //! use vestibule::Operation::Create;
-//! use vestibule::{App, Context, Reject, deny, on};
+//! use vestibule::{FailurePolicy, App, Context, Reject, deny, on};
 //!
 //! async fn label(mut pod: Pod, context: Context) -> Result<Pod, Reject> {
 //!     if context.user().username == "mallory" {
@@ -25,7 +25,7 @@
 //!
 //! #[tokio::main]
 //! async fn main() -> std::process::ExitCode {
-//!     App::new("labeller").mutate("label", on::<Pod>([Create]).fail_open(), label).run().await
+//!     App::new("labeller").mutate("label", on::<Pod>([Create]).failure_policy(FailurePolicy::Ignore), label).run().await
 //! }
 //! ```
 //!

@@ -53,7 +53,7 @@ impl<T> LookedUp for T where
 /// ```
 /// # use k8s_openapi::api::core::v1::{Namespace, Pod};
 /// # use vestibule::Operation::Create;
-/// # use vestibule::{App, Change, Context, Reject, Watch, deny, on};
+/// # use vestibule::{FailurePolicy, App, Change, Context, Reject, Watch, deny, on};
 /// async fn spread(_: Change<Pod>, context: Context) -> Result<(), Reject> {
 ///     let here = context.namespace().unwrap_or_default();
 ///     let Some(namespace) = context.lookup::<Namespace>().get(here).await? else { return Ok(()) };
@@ -69,7 +69,7 @@ impl<T> LookedUp for T where
 /// let app = App::new("demo")
 ///     .watch::<Namespace>()
 ///     .watching(Watch::<Pod>::new().index("by-node", by_node))
-///     .validate("spread", on::<Pod>([Create]).fail_closed(), spread);
+///     .validate("spread", on::<Pod>([Create]).failure_policy(FailurePolicy::Fail), spread);
 /// # let _ = app;
 /// ```
 #[must_use = "it asks nothing by itself"]

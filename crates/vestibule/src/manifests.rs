@@ -25,9 +25,9 @@ impl App {
     ///
     /// ```
     /// # use k8s_openapi::api::core::v1::Pod;
-    /// # use vestibule::{App, Context, Operation::Create, Reject, Target, on};
+    /// # use vestibule::{FailurePolicy, App, Context, Operation::Create, Reject, Target, on};
     /// # async fn label(pod: Pod, _: Context) -> Result<Pod, Reject> { Ok(pod) }
-    /// let app = App::new("labeller").mutate("label", on::<Pod>([Create]).fail_open(), label);
+    /// let app = App::new("labeller").mutate("label", on::<Pod>([Create]).failure_policy(FailurePolicy::Ignore), label);
     /// let mut installation = app.installation(Target::service("shop/labeller")?);
     /// installation.image = Some("registry.example.com/labeller:1.0".to_owned());
     /// let kinds: Vec<_> = app.manifests(&installation)?.iter().map(|object| object["kind"].clone()).collect();

@@ -141,7 +141,7 @@ impl Entry {
             namespaces: on.namespaces,
             objects: on.objects,
             // Never served: a missing policy is among the problems.
-            failure_policy: on.failure_policy.unwrap_or(FailurePolicy::Closed),
+            failure_policy: on.failure_policy.unwrap_or(FailurePolicy::Fail),
             timeout_seconds: on.timeout_seconds,
             match_conditions: on.match_conditions,
             match_policy: on.match_policy,

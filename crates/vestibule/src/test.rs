@@ -8,7 +8,7 @@
 //! use k8s_openapi::api::core::v1::Pod;
 //! use serde_json::json;
 //! use vestibule::Operation::Create;
-//! use vestibule::{App, Context, Reject, deny, on, test};
+//! use vestibule::{FailurePolicy, App, Context, Reject, deny, on, test};
 //!
 //! async fn label(mut pod: Pod, context: Context) -> Result<Pod, Reject> {
 //!     if context.user().username == "mallory" {
@@ -19,7 +19,7 @@
 //! }
 //!
 //! # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
-//! let app = App::new("labeller").mutate("label", on::<Pod>([Create]).fail_open(), label);
+//! let app = App::new("labeller").mutate("label", on::<Pod>([Create]).failure_policy(FailurePolicy::Ignore), label);
 //! let pod = json!({ "apiVersion": "v1", "kind": "Pod", "metadata": { "name": "web" }, "spec": { "containers": [] } });
 //!
 //! let outcome = test::call(&app, "label").create(&pod).by("alice").await;

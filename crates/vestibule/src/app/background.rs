@@ -44,13 +44,13 @@ impl App {
     ///
     /// ```
     /// # use k8s_openapi::api::core::v1::Pod;
-    /// # use vestibule::{App, Context, Operation::Create, Reject, on};
+    /// # use vestibule::{FailurePolicy, App, Context, Operation::Create, Reject, on};
     /// # async fn label(pod: Pod, _: Context) -> Result<Pod, Reject> { Ok(pod) }
     /// async fn operate(client: kube::Client) {
     ///     // A `kube::runtime::Controller`.
     /// }
     ///
-    /// let app = App::new("demo").mutate("label", on::<Pod>([Create]).fail_open(), label).when_ready(operate);
+    /// let app = App::new("demo").mutate("label", on::<Pod>([Create]).failure_policy(FailurePolicy::Ignore), label).when_ready(operate);
     /// # let _ = app;
     /// ```
     pub fn when_ready<F>(self, work: impl Fn(Client) -> F + Send + Sync + 'static) -> Self
@@ -65,13 +65,13 @@ impl App {
     ///
     /// ```
     /// # use k8s_openapi::api::core::v1::Pod;
-    /// # use vestibule::{App, Context, Operation::Create, Reject, on};
+    /// # use vestibule::{FailurePolicy, App, Context, Operation::Create, Reject, on};
     /// # async fn label(pod: Pod, _: Context) -> Result<Pod, Reject> { Ok(pod) }
     /// async fn migrate(client: kube::Client) {
     ///     // Stored objects are written once more, in their new version.
     /// }
     ///
-    /// let app = App::new("demo").mutate("label", on::<Pod>([Create]).fail_open(), label).once_ready(migrate);
+    /// let app = App::new("demo").mutate("label", on::<Pod>([Create]).failure_policy(FailurePolicy::Ignore), label).once_ready(migrate);
     /// # let _ = app;
     /// ```
     pub fn once_ready<F>(self, work: impl Fn(Client) -> F + Send + Sync + 'static) -> Self

@@ -20,9 +20,9 @@ impl App {
     /// #     }
     /// # }
     /// use vestibule::Operation::Create;
-    /// use vestibule::{App, Entries, Rule, Target, on_raw};
+    /// use vestibule::{FailurePolicy, App, Entries, Rule, Target, on_raw};
     ///
-    /// let pods = on_raw([Rule::new("v1", "pods", [Create])]).fail_open();
+    /// let pods = on_raw([Rule::new("v1", "pods", [Create])]).failure_policy(FailurePolicy::Ignore);
     /// let entries = Entries::of(["inject"]);
     /// let app = App::new("demo").mutate_raw("inject", pods, Pass).entries(&entries);
     /// let registration = app.registration(&Target::service("shop/hook")?, "")?;
@@ -73,6 +73,7 @@ mod tests {
     use super::*;
     use crate::handler::context::Context;
     use crate::handler::reject::Reject;
+    use crate::registration::on::choices::FailurePolicy;
     use crate::registration::on::on;
     use crate::registration::target::Target;
 
@@ -81,7 +82,9 @@ mod tests {
     fn an_identity_that_is_gone_is_not_told_any_more() {
         let same = async |pod: Pod, _: Context| Ok::<_, Reject>(pod);
         let entries = Entries::of(["label"]);
-        let app = App::new("demo").mutate("label", on::<Pod>([Create]).fail_closed(), same).entries(&entries);
+        let app = App::new("demo")
+            .mutate("label", on::<Pod>([Create]).failure_policy(FailurePolicy::Fail), same)
+            .entries(&entries);
         let target = Target::service("shop/hook").unwrap();
         let settings = || app.managed(app.identity_settings("shop/hook".parse().unwrap()), &target).unwrap();
         let followers = || entries.followers();

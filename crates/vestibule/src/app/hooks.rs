@@ -31,7 +31,7 @@ impl App {
     /// ```
     /// use k8s_openapi::api::core::v1::ConfigMap;
     /// use vestibule::Operation::Create;
-    /// use vestibule::{App, Context, Reject, on};
+    /// use vestibule::{FailurePolicy, App, Context, Reject, on};
     ///
     /// async fn owner(mut map: ConfigMap, context: Context) -> Result<ConfigMap, Reject> {
     ///     let annotations = map.metadata.annotations.get_or_insert_default();
@@ -39,7 +39,7 @@ impl App {
     ///     Ok(map)
     /// }
     ///
-    /// let app = App::new("demo").mutate("owner", on::<ConfigMap>([Create]).fail_open(), owner);
+    /// let app = App::new("demo").mutate("owner", on::<ConfigMap>([Create]).failure_policy(FailurePolicy::Ignore), owner);
     /// assert!(app.check().is_ok());
     /// ```
     pub fn mutate<T, H>(self, name: &str, on: On<T>, handler: H) -> Self
@@ -57,14 +57,14 @@ impl App {
     /// ```
     /// use k8s_openapi::api::apps::v1::Deployment;
     /// use vestibule::Operation::{Create, Update};
-    /// use vestibule::{App, Change, Context, Reject, deny, on};
+    /// use vestibule::{FailurePolicy, App, Change, Context, Reject, deny, on};
     ///
     /// async fn guard(change: Change<Deployment>, _: Context) -> Result<(), Reject> {
     ///     let replicas = change.object().and_then(|deployment| deployment.spec.as_ref()?.replicas);
     ///     if replicas > Some(10) { Err(deny("too many replicas")) } else { Ok(()) }
     /// }
     ///
-    /// let app = App::new("demo").validate("guard", on::<Deployment>([Create, Update]).fail_closed(), guard);
+    /// let app = App::new("demo").validate("guard", on::<Deployment>([Create, Update]).failure_policy(FailurePolicy::Fail), guard);
     /// assert!(app.check().is_ok());
     /// ```
     pub fn validate<T, H>(self, name: &str, on: On<T>, handler: H) -> Self
@@ -83,7 +83,7 @@ impl App {
     /// use std::time::Instant;
     /// use vestibule::Operation::Create;
     /// use vestibule::patch::{Operation, Pointer};
-    /// use vestibule::{App, Handler, HandlerFuture, Request, Rule, Verdict, on_raw};
+    /// use vestibule::{FailurePolicy, App, Handler, HandlerFuture, Request, Rule, Verdict, on_raw};
     ///
     /// struct Unlabel;
     ///
@@ -96,7 +96,7 @@ impl App {
     ///     }
     /// }
     ///
-    /// let on = on_raw([Rule::new("v1", "nodes", [Create])]).fail_open();
+    /// let on = on_raw([Rule::new("v1", "nodes", [Create])]).failure_policy(FailurePolicy::Ignore);
     /// assert!(App::new("demo").mutate_raw("unlabel", on, Unlabel).check().is_ok());
     /// ```
     pub fn mutate_raw(self, name: &str, on: On<Raw>, handler: impl Handler) -> Self {
@@ -109,7 +109,7 @@ impl App {
     /// ```
     /// use std::time::Instant;
     /// use vestibule::Operation::Connect;
-    /// use vestibule::{App, Denial, Handler, HandlerFuture, Request, Rule, Verdict, on_raw};
+    /// use vestibule::{FailurePolicy, App, Denial, Handler, HandlerFuture, Request, Rule, Verdict, on_raw};
     ///
     /// struct NoStreams;
     ///
@@ -120,7 +120,7 @@ impl App {
     ///     }
     /// }
     ///
-    /// let on = on_raw([Rule::new("v1", "pods/exec", [Connect])]).fail_closed();
+    /// let on = on_raw([Rule::new("v1", "pods/exec", [Connect])]).failure_policy(FailurePolicy::Fail);
     /// let app = App::new("demo").validate_raw("no-streams", on, NoStreams);
     /// assert!(app.check().is_ok());
     /// ```

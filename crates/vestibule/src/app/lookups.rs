@@ -20,7 +20,7 @@ impl App {
     /// ```
     /// # use k8s_openapi::api::core::v1::{PersistentVolumeClaim, Pod};
     /// # use vestibule::Operation::Create;
-    /// # use vestibule::{App, Context, Reject, deny, on};
+    /// # use vestibule::{FailurePolicy, App, Context, Reject, deny, on};
     /// async fn data(pod: Pod, context: Context) -> Result<Pod, Reject> {
     ///     match context.lookup::<PersistentVolumeClaim>().get("data").await? {
     ///         Some(_) => Ok(pod),
@@ -29,7 +29,7 @@ impl App {
     /// }
     ///
     /// let app = App::new("data")
-    ///     .mutate("data", on::<Pod>([Create]).fail_closed(), data)
+    ///     .mutate("data", on::<Pod>([Create]).failure_policy(FailurePolicy::Fail), data)
     ///     .watch::<PersistentVolumeClaim>();
     /// # let _ = app;
     /// ```
@@ -55,14 +55,14 @@ impl App {
     /// ```
     /// # use k8s_openapi::api::core::v1::{Pod, Secret};
     /// # use vestibule::Operation::Create;
-    /// # use vestibule::{App, Change, Context, Reject, deny, on};
+    /// # use vestibule::{FailurePolicy, App, Change, Context, Reject, deny, on};
     /// async fn has_token(_: Change<Pod>, context: Context) -> Result<(), Reject> {
     ///     let token = context.lookup::<Secret>().get("token").await?;
     ///     token.map(drop).ok_or_else(|| deny("make the Secret `token` first"))
     /// }
     ///
     /// let app = App::new("demo")
-    ///     .validate("has-token", on::<Pod>([Create]).fail_closed(), has_token)
+    ///     .validate("has-token", on::<Pod>([Create]).failure_policy(FailurePolicy::Fail), has_token)
     ///     .read::<Secret>();
     /// # let _ = app;
     /// ```

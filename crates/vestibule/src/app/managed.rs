@@ -153,6 +153,7 @@ mod tests {
     use crate::conversion::Conversion;
     use crate::handler::context::Context;
     use crate::handler::reject::Reject;
+    use crate::registration::on::choices::FailurePolicy;
     use crate::registration::on::on;
 
     async fn same(pod: Pod, _: Context) -> Result<Pod, Reject> {
@@ -160,7 +161,7 @@ mod tests {
     }
 
     fn app() -> App {
-        let pods = || on::<Pod>([Create]).fail_closed();
+        let pods = || on::<Pod>([Create]).failure_policy(FailurePolicy::Fail);
         App::new("demo").mutate("label", pods(), same).mutate("stamp", pods(), same)
     }
 
@@ -217,7 +218,7 @@ mod tests {
     fn entries_that_change_stand_in_the_place_of_their_hooks() {
         let on = |labels: &str| {
             crate::registration::on::on_raw([crate::registration::rule::Rule::new("v1", "pods", [Create])])
-                .fail_closed()
+                .failure_policy(FailurePolicy::Fail)
                 .namespaces(labels)
         };
         let entries = Entries::of(["label"]);

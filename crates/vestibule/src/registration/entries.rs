@@ -24,9 +24,9 @@ impl Entry {
     ///
     /// ```
     /// use vestibule::Operation::Create;
-    /// use vestibule::{Entry, Rule, on_raw};
+    /// use vestibule::{FailurePolicy, Entry, Rule, on_raw};
     ///
-    /// let on = on_raw([Rule::new("v1", "pods", [Create])]).namespaces("team=blue").fail_closed();
+    /// let on = on_raw([Rule::new("v1", "pods", [Create])]).namespaces("team=blue").failure_policy(FailurePolicy::Fail);
     /// assert_eq!(Entry::new("required", "required-2", on).name(), "required-2");
     /// ```
     pub fn new(hook: &str, name: &str, on: On<Raw>) -> Self {
@@ -53,10 +53,10 @@ impl Entry {
 ///
 /// ```
 /// use vestibule::Operation::Create;
-/// use vestibule::{Entries, Entry, Rule, on_raw};
+/// use vestibule::{FailurePolicy, Entries, Entry, Rule, on_raw};
 ///
 /// let entries = Entries::of(["required"]);
-/// let pods = || on_raw([Rule::new("v1", "pods", [Create])]).fail_closed();
+/// let pods = || on_raw([Rule::new("v1", "pods", [Create])]).failure_policy(FailurePolicy::Fail);
 /// entries.set(vec![Entry::new("required", "required", pods().namespaces("team=blue"))])?;
 /// // Nobody is to be called any more.
 /// entries.set(Vec::new())?;

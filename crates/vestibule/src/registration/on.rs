@@ -20,7 +20,7 @@ use choices::{FailurePolicy, MatchPolicy, Reinvocation, Scope, SideEffects};
 /// ```
 /// use k8s_openapi::api::core::v1::Pod;
 /// use vestibule::Operation::{Create, Update};
-/// use vestibule::{OnFault, SideEffects, on};
+/// use vestibule::{FailurePolicy, OnFault, SideEffects, on};
 ///
 /// let on = on::<Pod>([Create, Update])
 ///     .namespaces("team in (shop,web),!frozen")
@@ -29,7 +29,7 @@ use choices::{FailurePolicy, MatchPolicy, Reinvocation, Scope, SideEffects};
 ///     .side_effects(SideEffects::NoneOnDryRun)
 ///     .timeout_seconds(3)
 ///     .on_fault(OnFault::AllowWithWarning)
-///     .fail_open();
+///     .failure_policy(FailurePolicy::Ignore);
 /// ```
 #[must_use = "hand it to `App::mutate` or `App::validate`"]
 pub struct On<T> {
@@ -62,7 +62,9 @@ pub enum Raw {}
 /// ```
 /// # use k8s_openapi::api::apps::v1::Deployment;
 /// use vestibule::Operation::{Create, Update};
-/// let on = vestibule::on::<Deployment>([Create, Update]).namespaces("team=shop").fail_closed();
+/// use vestibule::{FailurePolicy, on};
+///
+/// let on = on::<Deployment>([Create, Update]).namespaces("team=shop").failure_policy(FailurePolicy::Fail);
 /// ```
 pub fn on<T: Resource<DynamicType = ()>>(operations: impl IntoIterator<Item = Operation>) -> On<T> {
     On::new(vec![Rule::new(&T::api_version(&()), T::plural(&()), operations)])
@@ -74,13 +76,13 @@ pub fn on<T: Resource<DynamicType = ()>>(operations: impl IntoIterator<Item = Op
 /// ```
 /// use serde_json::Value;
 /// use vestibule::Operation::{Create, Update};
-/// use vestibule::{Rule, on_rules};
+/// use vestibule::{FailurePolicy, Rule, on_rules};
 ///
 /// let on = on_rules::<Value>([
 ///     Rule::new("apps/v1", "deployments", [Create, Update]),
 ///     Rule::new("example.com/*", "*", [Create]),
 /// ]);
-/// let on = on.fail_open();
+/// let on = on.failure_policy(FailurePolicy::Ignore);
 /// ```
 pub fn on_rules<T>(rules: impl IntoIterator<Item = Rule>) -> On<T> {
     On::new(rules.into_iter().collect())
@@ -90,9 +92,9 @@ pub fn on_rules<T>(rules: impl IntoIterator<Item = Rule>) -> On<T> {
 ///
 /// ```
 /// use vestibule::Operation::Connect;
-/// use vestibule::{Rule, on_raw};
+/// use vestibule::{FailurePolicy, Rule, on_raw};
 ///
-/// let on = on_raw([Rule::new("v1", "pods/exec", [Connect])]).fail_closed();
+/// let on = on_raw([Rule::new("v1", "pods/exec", [Connect])]).failure_policy(FailurePolicy::Fail);
 /// ```
 pub fn on_raw(rules: impl IntoIterator<Item = Rule>) -> On<Raw> {
     On::new(rules.into_iter().collect())
@@ -219,14 +221,14 @@ impl<T> On<T> {
     /// ```
     /// use k8s_openapi::api::core::v1::ConfigMap;
     /// use vestibule::Operation::{Create, Update};
-    /// use vestibule::{App, Change, Context, Reject, deny, on};
+    /// use vestibule::{FailurePolicy, App, Change, Context, Reject, deny, on};
     ///
     /// async fn small(change: Change<ConfigMap>, _: Context) -> Result<(), Reject> {
     ///     let keys = change.object().and_then(|map| map.data.as_ref()).map_or(0, |data| data.len());
     ///     if keys > 100 { Err(deny("more than 100 keys")) } else { Ok(()) }
     /// }
     ///
-    /// let on = on::<ConfigMap>([Create, Update]).fail_closed().skip_finalizer_updates(true);
+    /// let on = on::<ConfigMap>([Create, Update]).failure_policy(FailurePolicy::Fail).skip_finalizer_updates(true);
     /// assert!(App::new("demo").validate("small", on, small).check().is_ok());
     /// ```
     pub fn skip_finalizer_updates(mut self, skip: bool) -> Self {
@@ -234,15 +236,10 @@ impl<T> On<T> {
         self
     }
 
-    /// When a call fails, the request goes on untouched (`failurePolicy: Ignore`).
-    pub fn fail_open(mut self) -> Self {
-        self.failure_policy = Some(FailurePolicy::Open);
-        self
-    }
-
-    /// When a call fails, the request is refused (`failurePolicy: Fail`).
-    pub fn fail_closed(mut self) -> Self {
-        self.failure_policy = Some(FailurePolicy::Closed);
+    /// What the API server does when a call fails: [`FailurePolicy::Ignore`] lets the request pass untouched,
+    /// [`FailurePolicy::Fail`] refuses it. Every hook has to say which.
+    pub fn failure_policy(mut self, policy: FailurePolicy) -> Self {
+        self.failure_policy = Some(policy);
         self
     }
 

@@ -19,7 +19,7 @@ use crate::{App, Objects, Target};
 /// use k8s_openapi::api::core::v1::Pod;
 /// use serde_json::json;
 /// use vestibule::Operation::{Create, Delete};
-/// use vestibule::{App, Change, Context, Reject, deny, on, test};
+/// use vestibule::{FailurePolicy, App, Change, Context, Reject, deny, on, test};
 ///
 /// async fn keep(change: Change<Pod>, _: Context) -> Result<(), Reject> {
 ///     match change {
@@ -29,7 +29,7 @@ use crate::{App, Objects, Target};
 /// }
 ///
 /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
-/// let app = App::new("demo").validate("keep", on::<Pod>([Create, Delete]).fail_closed(), keep);
+/// let app = App::new("demo").validate("keep", on::<Pod>([Create, Delete]).failure_policy(FailurePolicy::Fail), keep);
 /// let pod = json!({ "apiVersion": "v1", "kind": "Pod", "metadata": { "name": "web" } });
 /// test::call(&app, "keep").create(&pod).dry_run().await.assert_allowed();
 /// test::call(&app, "keep").delete(&pod).by("alice").in_group("staff").await.assert_denied("it stays");

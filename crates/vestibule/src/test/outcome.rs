@@ -18,7 +18,7 @@ use super::{diff, unknown};
 /// use k8s_openapi::api::core::v1::Pod;
 /// use serde_json::json;
 /// use vestibule::Operation::Create;
-/// use vestibule::{App, Change, Context, Reject, deny, on, test};
+/// use vestibule::{FailurePolicy, App, Change, Context, Reject, deny, on, test};
 ///
 /// async fn small(change: Change<Pod>, context: Context) -> Result<(), Reject> {
 ///     context.warn("pods are counted");
@@ -28,7 +28,7 @@ use super::{diff, unknown};
 /// }
 ///
 /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
-/// let app = App::new("demo").validate("small", on::<Pod>([Create]).objects("app").fail_closed(), small);
+/// let app = App::new("demo").validate("small", on::<Pod>([Create]).objects("app").failure_policy(FailurePolicy::Fail), small);
 /// let pod = |labels, containers| {
 ///     let metadata = json!({ "name": "web", "labels": labels });
 ///     json!({ "apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": { "containers": containers } })

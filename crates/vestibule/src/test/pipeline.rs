@@ -51,8 +51,8 @@ impl Pipeline {
 
     pub(super) fn failure_policy(&self) -> FailurePolicy {
         match self.entry.failure_policy {
-            crate::FailurePolicy::Open => FailurePolicy::Ignore,
-            crate::FailurePolicy::Closed => FailurePolicy::Fail,
+            crate::FailurePolicy::Ignore => FailurePolicy::Ignore,
+            crate::FailurePolicy::Fail => FailurePolicy::Fail,
         }
     }
 

@@ -9,7 +9,7 @@ use vestibule::identity::{
     AuthorityStatus, Happening, Identity, Leaf, Local, NamespacedName, Observer, Off, RegistrationKind,
     RegistrationName, RegistrationStatus, Role, Status,
 };
-use vestibule::{App, CertificateCounters, Context, Reject, ServeError, on};
+use vestibule::{App, CertificateCounters, Context, FailurePolicy, Reject, ServeError, on};
 use vestibule_caller::Hook;
 
 use crate::served::{NAME, Served, options, review};
@@ -61,7 +61,7 @@ pub(crate) fn app() -> App {
     async fn label(pod: Pod, _: Context) -> Result<Pod, Reject> {
         Ok(pod)
     }
-    App::new("demo").mutate("label", on::<Pod>([Create]).fail_closed(), label)
+    App::new("demo").mutate("label", on::<Pod>([Create]).failure_policy(FailurePolicy::Fail), label)
 }
 
 fn hook() -> Hook {

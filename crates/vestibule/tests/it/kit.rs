@@ -10,8 +10,8 @@ use k8s_openapi::api::core::v1::{ConfigMap, Container, Pod};
 use serde_json::{Value, json};
 use vestibule::Operation::{Create, Delete};
 use vestibule::{
-    App, Change, Context, Entries, Entry, Mutation, Objects, OnFault, Reject, Rule, Scope, deny, on, on_raw,
-    on_rules, test,
+    App, Change, Context, Entries, Entry, FailurePolicy, Mutation, Objects, OnFault, Reject, Rule, Scope,
+    deny, on, on_raw, on_rules, test,
 };
 
 fn pod() -> Value {
@@ -56,11 +56,11 @@ async fn counts(mut pod: Pod, _: Context) -> Result<Pod, Reject> {
 }
 
 fn app() -> App {
-    let pods = || on::<Pod>([Create]).fail_closed().timeout_seconds(1);
+    let pods = || on::<Pod>([Create]).failure_policy(FailurePolicy::Fail).timeout_seconds(1);
     App::new("kit")
         .mutate("sidecar", pods().objects("sidecar!=no").namespaces("team=shop"), sidecar)
-        .mutate("counts", pods().fail_open(), counts)
-        .validate("stays", on::<Pod>([Create, Delete]).fail_open(), stays)
+        .mutate("counts", pods().failure_policy(FailurePolicy::Ignore), counts)
+        .validate("stays", on::<Pod>([Create, Delete]).failure_policy(FailurePolicy::Ignore), stays)
 }
 
 fn said(check: impl FnOnce() + std::panic::UnwindSafe) -> String {
@@ -133,7 +133,7 @@ async fn what_the_api_server_would_not_ask_is_not_asked() {
 /// The kit said that it was called there, although the manifests exclude it.
 #[tokio::test]
 async fn a_namespace_that_the_registration_excludes_is_not_asked_about() {
-    let pods = || on::<Pod>([Create]).fail_closed();
+    let pods = || on::<Pod>([Create]).failure_policy(FailurePolicy::Fail);
     let app = App::new("kit")
         .service("home/hooks")
         .validate("usual", pods(), stays)
@@ -157,7 +157,7 @@ async fn a_namespace_that_the_registration_excludes_is_not_asked_about() {
         |name: &str| json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": name } });
     let namespaces = App::new("kit").validate(
         "all",
-        on_rules::<Value>([Rule::new("v1", "*", [Create])]).fail_closed(),
+        on_rules::<Value>([Rule::new("v1", "*", [Create])]).failure_policy(FailurePolicy::Fail),
         fine,
     );
     test::call(&namespaces, "all").create(namespace("kube-system")).await.assert_not_called();
@@ -167,14 +167,14 @@ async fn a_namespace_that_the_registration_excludes_is_not_asked_about() {
 /// The kit called it although no entry names it.
 #[tokio::test]
 async fn a_hook_with_entries_of_its_own_is_called_by_those() {
-    let pods = || on::<Pod>([Create]).fail_open();
+    let pods = || on::<Pod>([Create]).failure_policy(FailurePolicy::Ignore);
     let entries = Entries::of(["counts"]);
     let app = App::new("kit").mutate("counts", pods(), counts).entries(&entries);
     let call =
         |team: &'static str| test::call(&app, "counts").create(pod()).namespace_labels([("team", team)]);
     call("blue").await.assert_not_called();
     let entry = |name: &str, team: &str| {
-        let on = on_raw([Rule::new("v1", "pods", [Create])]).fail_open();
+        let on = on_raw([Rule::new("v1", "pods", [Create])]).failure_policy(FailurePolicy::Ignore);
         Entry::new("counts", name, on.namespaces(&format!("team={team}")))
     };
     entries.set(vec![entry("counts-blue", "blue"), entry("counts-red", "red")]).unwrap();
@@ -195,7 +195,9 @@ async fn what_was_said_before_a_deadline_or_a_panic_is_said() {
         }
         Ok::<_, Reject>(pod)
     };
-    let pods = |on_fault| on::<Pod>([Create]).fail_closed().timeout_seconds(1).on_fault(on_fault);
+    let pods = |on_fault| {
+        on::<Pod>([Create]).failure_policy(FailurePolicy::Fail).timeout_seconds(1).on_fault(on_fault)
+    };
     let app = App::new("kit").mutate("warns", pods(OnFault::AllowWithWarning), speaks).mutate(
         "denies",
         pods(OnFault::Deny),
@@ -216,7 +218,8 @@ async fn fine(_: Change<Value>, _: Context) -> Result<(), Reject> {
 #[tokio::test]
 async fn rules_and_selectors_are_read_as_the_api_server_reads_them() {
     let rules = |resource: &str, scope| {
-        on_rules::<Value>([Rule::new("v1", resource, [Create]).scope(scope)]).fail_open()
+        on_rules::<Value>([Rule::new("v1", resource, [Create]).scope(scope)])
+            .failure_policy(FailurePolicy::Ignore)
     };
     let app = App::new("kit")
         .validate("pods", rules("pods/*", Scope::Any), fine)
@@ -273,8 +276,11 @@ async fn needs_quota(change: Change<Pod>, context: Context) -> Result<(), Reject
 
 #[tokio::test]
 async fn lookups_find_what_a_call_brings_along() {
-    let app =
-        App::new("kit").read::<ConfigMap>().validate("quota", on::<Pod>([Create]).fail_closed(), needs_quota);
+    let app = App::new("kit").read::<ConfigMap>().validate(
+        "quota",
+        on::<Pod>([Create]).failure_policy(FailurePolicy::Fail),
+        needs_quota,
+    );
     let quota = |namespace: &str| {
         let metadata = json!({ "name": "quota", "namespace": namespace });
         Objects::new().with(json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata }))
@@ -290,7 +296,7 @@ async fn careless(_: Value, _: Context) -> Result<Mutation<Value>, Reject> {
 
 #[tokio::test]
 async fn a_patch_that_only_the_api_server_forgives_never_leaves() {
-    let rules = on_rules::<Value>([Rule::new("v1", "pods", [Create])]).fail_open();
+    let rules = on_rules::<Value>([Rule::new("v1", "pods", [Create])]).failure_policy(FailurePolicy::Ignore);
     let app = App::new("kit").mutate("careless", rules, careless);
     test::call(&app, "careless").create(pod()).await.assert_fault_says("/metadata/labels");
     let mut labelled = pod();

@@ -7,7 +7,7 @@ use kube::api::PartialObjectMeta;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use vestibule::Operation::Create;
-use vestibule::{App, Context, LookupError, Objects, Reject, Watch, on};
+use vestibule::{App, Context, FailurePolicy, LookupError, Objects, Reject, Watch, on};
 use vestibule_caller::{CallError, Hook, Outcome};
 
 use crate::served::{Served, changed, review};
@@ -35,7 +35,7 @@ fn watch() -> Watch<PersistentVolumeClaim> {
 fn app<F: Future<Output = Result<Pod, Reject>> + Send + 'static>(
     handler: impl Fn(Pod, Context) -> F + Send + Sync + 'static,
 ) -> App {
-    App::new("demo").mutate("look", on::<Pod>([Create]).fail_closed(), handler)
+    App::new("demo").mutate("look", on::<Pod>([Create]).failure_policy(FailurePolicy::Fail), handler)
 }
 
 /// The words that `look` leaves as an annotation.
@@ -124,9 +124,12 @@ async fn what_is_not_known_yet_is_asked_for_again_and_every_other_error_is_a_fau
         Ok(pod)
     };
     let app = app(look).watch::<Namespace>().lookups_from(Objects::new().unsynced::<Namespace>());
-    let app = app.mutate("fail", on::<Pod>([Create]).fail_closed(), fail);
-    let app =
-        app.mutate("free", on::<Pod>([Create]).fail_closed(), async |pod: Pod, _: Context| leave(pod, ""));
+    let app = app.mutate("fail", on::<Pod>([Create]).failure_policy(FailurePolicy::Fail), fail);
+    let app = app.mutate(
+        "free",
+        on::<Pod>([Create]).failure_policy(FailurePolicy::Fail),
+        async |pod: Pod, _: Context| leave(pod, ""),
+    );
     let served = Served::start(app).await;
     let outcome = |name: &'static str| {
         let hook = Hook::mutating(name, &format!("/mutate/{name}"));

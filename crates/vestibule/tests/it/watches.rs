@@ -9,7 +9,7 @@ use kube::api::PartialObjectMeta;
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 use vestibule::Operation::Create;
-use vestibule::{App, Context, Lookup, LookupError, Reject, Watch, on};
+use vestibule::{App, Context, FailurePolicy, Lookup, LookupError, Reject, Watch, on};
 use vestibule_caller::{Hook, Outcome};
 
 use crate::fake_cluster::{FakeCluster, status};
@@ -30,7 +30,7 @@ fn app<F>(handler: impl Fn(Pod, Context) -> F + Send + Sync + 'static) -> App
 where
     F: Future<Output = Result<Pod, Reject>> + Send + 'static,
 {
-    App::new("demo").mutate("look", on::<Pod>([Create]).fail_closed(), handler)
+    App::new("demo").mutate("look", on::<Pod>([Create]).failure_policy(FailurePolicy::Fail), handler)
 }
 
 /// Runs `body` in a handler; what is wrong there fails the test.
@@ -85,7 +85,7 @@ async fn before_the_first_list_only_those_who_look_up_are_told_to_come_again() {
     };
     let app = app(look_up).watch::<Claims>().mutate(
         "free",
-        on::<Pod>([Create]).fail_closed(),
+        on::<Pod>([Create]).failure_policy(FailurePolicy::Fail),
         async |pod: Pod, _: Context| Ok::<_, Reject>(pod),
     );
     let served = Served::beside(app, cluster.client()).await;

@@ -6,7 +6,7 @@ use k8s_openapi::api::core::v1::{Namespace, Pod};
 use tokio::sync::{mpsc, oneshot};
 use vestibule::Operation::Create;
 use vestibule::identity::Local;
-use vestibule::{App, Context, Reject, ServeError, on};
+use vestibule::{App, Context, FailurePolicy, Reject, ServeError, on};
 
 use crate::fake_cluster::FakeCluster;
 use crate::served::{NAME, Served, options};
@@ -15,7 +15,7 @@ fn app() -> App {
     async fn unchanged(pod: Pod, _: Context) -> Result<Pod, Reject> {
         Ok(pod)
     }
-    App::new("demo").mutate("unchanged", on::<Pod>([Create]).fail_open(), unchanged)
+    App::new("demo").mutate("unchanged", on::<Pod>([Create]).failure_policy(FailurePolicy::Ignore), unchanged)
 }
 
 #[tokio::test]

@@ -15,7 +15,7 @@ use serde_json::json;
 use tempfile::NamedTempFile;
 use tracing_subscriber::filter::LevelFilter;
 use vestibule::Operation::Create;
-use vestibule::{App, Context, LookupError, Reject, on};
+use vestibule::{App, Context, FailurePolicy, LookupError, Reject, on};
 use vestibule_caller::{Hook, Outcome};
 
 use fake_cluster::{FakeCluster, status};
@@ -57,7 +57,8 @@ async fn not_even_a_trace_holds_what_is_looked_up() {
             Ok::<_, Reject>(pod)
         }
     };
-    let app = App::new("demo").mutate("look", on::<Pod>([Create]).fail_closed(), handler);
+    let app =
+        App::new("demo").mutate("look", on::<Pod>([Create]).failure_policy(FailurePolicy::Fail), handler);
     let served = Served::beside(app.watch::<PersistentVolumeClaim>(), cluster.client()).await;
     let look = Hook::mutating("look", "/mutate/look").timeout(Duration::from_secs(30));
     assert!(matches!(served.outcome(&review(), &look).await, Outcome::Allowed(_)));
@@ -72,10 +73,11 @@ async fn not_even_a_trace_holds_what_is_looked_up() {
 async fn a_watch_that_fails_again_after_a_recovery_is_told_of_again() {
     LazyLock::force(&LOG);
     let (cluster, words) = (FakeCluster::open(), "claims are out today");
-    let app =
-        App::new("demo").mutate("look", on::<Pod>([Create]).fail_closed(), async |pod: Pod, _: Context| {
-            Ok::<_, Reject>(pod)
-        });
+    let app = App::new("demo").mutate(
+        "look",
+        on::<Pod>([Create]).failure_policy(FailurePolicy::Fail),
+        async |pod: Pod, _: Context| Ok::<_, Reject>(pod),
+    );
     let served = Served::beside(app.watch::<PersistentVolumeClaim>(), cluster.client()).await;
     for times in 1..=2 {
         until(|| cluster.is_watched()).await;
@@ -96,10 +98,11 @@ async fn a_watch_that_fails_again_after_a_recovery_is_told_of_again() {
 #[tokio::test]
 async fn many_that_are_turned_away_are_few_lines() {
     LazyLock::force(&LOG);
-    let app =
-        App::new("demo").mutate("look", on::<Pod>([Create]).fail_closed(), async |pod: Pod, _: Context| {
-            Ok::<_, Reject>(pod)
-        });
+    let app = App::new("demo").mutate(
+        "look",
+        on::<Pod>([Create]).failure_policy(FailurePolicy::Fail),
+        async |pod: Pod, _: Context| Ok::<_, Reject>(pod),
+    );
     let served = Served::start(app).await;
     let (nowhere, began) = (Hook::mutating("look", "/nowhere"), Instant::now());
     for _ in 0..50 {

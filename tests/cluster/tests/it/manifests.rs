@@ -8,8 +8,8 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use vestibule::Operation::{Create, Update};
 use vestibule::{
-    App, Change, Context, Conversion, Installation, MatchPolicy, RegistrationMode, Reinvocation, Reject,
-    Rule, Scope, SideEffects, Target, Watch, on, on_rules,
+    App, Change, Context, Conversion, FailurePolicy, Installation, MatchPolicy, RegistrationMode,
+    Reinvocation, Reject, Rule, Scope, SideEffects, Target, Watch, on, on_rules,
 };
 
 use crate::cluster::Cluster;
@@ -33,7 +33,7 @@ fn rich() -> App {
         .side_effects(SideEffects::NoneOnDryRun)
         .timeout_seconds(7)
         .path("/pods")
-        .fail_closed();
+        .failure_policy(FailurePolicy::Fail);
     let rules = [Rule::new("apps/v1", "deployments/scale", [Update]).scope(Scope::Namespaced)];
     let definition = json!({
         "apiVersion": "apiextensions.k8s.io/v1",
@@ -54,7 +54,7 @@ fn rich() -> App {
         .definition(serde_json::from_value(definition).unwrap());
     App::new("rich")
         .mutate("label", pods, label)
-        .validate("guard", on_rules::<Value>(rules).fail_open(), guard)
+        .validate("guard", on_rules::<Value>(rules).failure_policy(FailurePolicy::Ignore), guard)
         .convert("gadgets", gadgets)
         .watch::<PersistentVolumeClaim>()
         .watching(Watch::<ConfigMap>::new().namespace("default"))

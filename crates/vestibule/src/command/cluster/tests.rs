@@ -3,7 +3,7 @@ use k8s_openapi::api::core::v1::Pod;
 
 use super::*;
 use crate::Operation::Create;
-use crate::{Change, Context, Reject, on};
+use crate::{Change, Context, FailurePolicy, Reject, on};
 
 #[derive(Parser)]
 struct Command {
@@ -22,8 +22,9 @@ fn app() -> App {
     async fn pass(_: Change<Pod>, _: Context) -> Result<(), Reject> {
         Ok(())
     }
-    let app = App::new("demo").mutate("label", on::<Pod>([Create]).fail_open(), same);
-    app.validate("guard", on::<Pod>([Create]).fail_open(), pass)
+    let app =
+        App::new("demo").mutate("label", on::<Pod>([Create]).failure_policy(FailurePolicy::Ignore), same);
+    app.validate("guard", on::<Pod>([Create]).failure_policy(FailurePolicy::Ignore), pass)
 }
 
 fn settings(text: &str) -> Settings {

@@ -6,14 +6,14 @@ use k8s_openapi::api::core::v1::Pod;
 use super::super::{Arguments, Command};
 use super::*;
 use crate::Operation::Create;
-use crate::{Context, RegistrationMode, Reject, on};
+use crate::{Context, FailurePolicy, RegistrationMode, Reject, on};
 
 async fn label(pod: Pod, _: Context) -> Result<Pod, Reject> {
     Ok(pod)
 }
 
 fn app() -> App {
-    App::new("demo").mutate("label", on::<Pod>([Create]).fail_closed(), label)
+    App::new("demo").mutate("label", on::<Pod>([Create]).failure_policy(FailurePolicy::Fail), label)
 }
 
 fn parsed(arguments: &[&str]) -> Command {

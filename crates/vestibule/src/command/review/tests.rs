@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::Operation::Create;
-use crate::{Change, Context, Reject, deny, on};
+use crate::{Change, Context, FailurePolicy, Reject, deny, on};
 
 #[derive(Parser)]
 struct Command {
@@ -29,7 +29,11 @@ async fn guard(change: Change<Pod>, _: Context) -> Result<(), Reject> {
 
 fn app() -> App {
     let pods = || on::<Pod>([Create]);
-    App::new("demo").mutate("label", pods().fail_open(), label).validate("guard", pods().fail_closed(), guard)
+    App::new("demo").mutate("label", pods().failure_policy(FailurePolicy::Ignore), label).validate(
+        "guard",
+        pods().failure_policy(FailurePolicy::Fail),
+        guard,
+    )
 }
 
 fn review(name: &str) -> Vec<u8> {

@@ -1,26 +1,26 @@
 //! What the author of a hook chooses between.
 
-/// What the API server does when a call fails: nobody answers, a fault, a deadline.
+/// What the API server does when a call fails: no answer, a fault of the handler, a missed deadline.
 ///
-/// There is no default. Failing open lets objects pass untouched; failing closed stops writes of the whole cluster
-/// while the webhook is down. Only the author knows which is worse.
+/// There is no default. `Ignore` lets objects pass untouched; `Fail` stops writes of the whole cluster while the webhook is
+/// down. Only the author knows which is worse.
 ///
 /// ```
 /// use k8s_openapi::api::core::v1::Pod;
 /// use vestibule::Operation::Create;
-/// use vestibule::{App, Context, Reject, on};
+/// use vestibule::{FailurePolicy, App, Context, Reject, on};
 ///
 /// async fn same(pod: Pod, _: Context) -> Result<Pod, Reject> { Ok(pod) }
 ///
 /// let unnamed = App::new("demo").mutate("same", on::<Pod>([Create]), same);
-/// assert!(unnamed.check().unwrap_err().to_string().contains(".fail_open()"));
+/// assert!(unnamed.check().unwrap_err().to_string().contains(".failure_policy(..)"));
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FailurePolicy {
-    /// The request goes on as if there were no hook (`Ignore`).
-    Open,
-    /// The request is refused (`Fail`).
-    Closed,
+    /// The request goes on as if there were no hook.
+    Ignore,
+    /// The request is refused.
+    Fail,
 }
 
 /// Whether a hook is called for objects that reach the API server in another version than the rules name.
@@ -72,8 +72,8 @@ pub enum Scope {
 impl FailurePolicy {
     pub(crate) fn as_str(self) -> &'static str {
         match self {
-            Self::Open => "Ignore",
-            Self::Closed => "Fail",
+            Self::Ignore => "Ignore",
+            Self::Fail => "Fail",
         }
     }
 }

@@ -17,8 +17,8 @@ impl<T> On<T> {
         let mut problems = self.errors.clone();
         let mut say = |problem: String| problems.push(problem);
         if self.failure_policy.is_none() {
-            say("say what a failed call means: `.fail_open()` lets objects pass untouched while the webhook is down, \
-                 `.fail_closed()` refuses them"
+            say("say what a failed call means by `.failure_policy(..)`: `FailurePolicy::Ignore` lets objects pass untouched \
+                 while the webhook is down, `FailurePolicy::Fail` refuses them"
                 .to_owned());
         }
         if self.rules.is_empty() {

@@ -3,7 +3,7 @@ use tempfile::TempDir;
 
 use super::*;
 use crate::Operation::Create;
-use crate::{Context, Reject, deny, on};
+use crate::{Context, FailurePolicy, Reject, deny, on};
 
 const GIVEN: &str = "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {colour: red}}";
 
@@ -21,7 +21,11 @@ async fn paint(mut map: ConfigMap, context: Context) -> Result<ConfigMap, Reject
 }
 
 fn app() -> App {
-    App::new("painter").mutate("paint", on::<ConfigMap>([Create]).fail_open(), paint)
+    App::new("painter").mutate(
+        "paint",
+        on::<ConfigMap>([Create]).failure_policy(FailurePolicy::Ignore),
+        paint,
+    )
 }
 
 /// A folder with one case.

@@ -10,7 +10,7 @@ use kube::{Api, Client};
 use serde_json::json;
 use vestibule::Operation::Create;
 use vestibule::test::{Breakage, Cluster};
-use vestibule::{App, Change, Context, Decision, RegistrationMode, Reject, deny, on};
+use vestibule::{App, Change, Context, Decision, FailurePolicy, RegistrationMode, Reject, deny, on};
 
 /// The colour of the namespace, from a ConfigMap in it.
 async fn paint(mut pod: Pod, context: Context) -> Result<Pod, Reject> {
@@ -31,9 +31,9 @@ fn app() -> App {
     let maps = || on::<ConfigMap>([Create]).timeout_seconds(5);
     App::new("painter")
         .watch::<ConfigMap>()
-        .mutate("paint", on::<Pod>([Create]).fail_closed(), paint)
-        .validate("strict", maps().objects("strict").fail_closed(), pass)
-        .validate("loose", maps().objects("!strict").fail_open(), pass)
+        .mutate("paint", on::<Pod>([Create]).failure_policy(FailurePolicy::Fail), paint)
+        .validate("strict", maps().objects("strict").failure_policy(FailurePolicy::Fail), pass)
+        .validate("loose", maps().objects("!strict").failure_policy(FailurePolicy::Ignore), pass)
 }
 
 fn pod(name: &str) -> Pod {

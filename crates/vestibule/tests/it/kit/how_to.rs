@@ -8,10 +8,10 @@ use kube::Api;
 use kube::api::PostParams;
 use serde_json::{Value, json};
 use vestibule::Operation::Create;
-use vestibule::{App, Context, Decision, Objects, Reject, deny, on, test};
+use vestibule::{App, Context, Decision, FailurePolicy, Objects, Reject, deny, on, test};
 
 fn app() -> App {
-    let pods = on::<Pod>([Create]).namespaces("injection=enabled").fail_closed();
+    let pods = on::<Pod>([Create]).namespaces("injection=enabled").failure_policy(FailurePolicy::Fail);
     App::new("proxies").watch::<ConfigMap>().mutate("inject", pods, inject)
 }
 
