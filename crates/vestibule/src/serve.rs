@@ -69,14 +69,14 @@ pub enum ServeError {
     /// The system refuses to tell of signals.
     #[error("signals cannot be listened to: {0}")]
     Signals(std::io::Error),
-    /// Work beside the webhook ended before a shutdown had begun.
+    /// Background work ended before a shutdown had begun.
     #[error(
-        "work beside the webhook has ended, and this process with it: `App::when_ready` is for work that never ends, \
-         `App::once_ready` for work that may"
+        "background work has ended, and this process with it: `App::background` is for work that never ends, \
+         `App::background_once` for work that may"
     )]
     WorkEnded,
-    /// Work beside the webhook panicked.
-    #[error("work beside the webhook panicked, and this process ends with it: the log says where")]
+    /// Background work panicked.
+    #[error("background work panicked, and this process ends with it: the log says where")]
     WorkPanicked,
 }
 
@@ -96,7 +96,7 @@ impl Bound {
         self.server.shutdown()
     }
 
-    /// Resolves when `/readyz` would first say `ok`, for whoever wires things by hand; an app has [`App::when_ready`].
+    /// Resolves when `/readyz` would first say `ok`, for whoever wires things by hand; an app has [`App::background`].
     pub fn ready(&self) -> impl Future<Output = ()> + Send + use<> {
         self.server.ready()
     }
@@ -105,7 +105,7 @@ impl Bound {
     /// as a `select!` does, it ends at once: both ports are closed, and so is every connection.
     ///
     /// # Errors
-    /// Work of [`App::when_ready`] ended, or panicked, before a shutdown had begun. Calls are answered until the replica has
+    /// Work of [`App::background`] ended, or panicked, before a shutdown had begun. Calls are answered until the replica has
     /// drained.
     pub async fn serve(self) -> Result<usize, ServeError> {
         let probes = self.probes_address().map(|address| address.to_string());
@@ -160,7 +160,7 @@ impl Bound {
     /// handlers that never await hold every thread of the runtime.
     ///
     /// # Errors
-    /// The system refuses to tell of signals. Work of [`App::when_ready`] ended, or panicked, before a signal came.
+    /// The system refuses to tell of signals. Work of [`App::background`] ended, or panicked, before a signal came.
     pub async fn serve_until_signalled(self) -> Result<(), ServeError> {
         let signalled = signals::listen(self.shutdown()).map_err(ServeError::Signals)?;
         match self.serve().await {

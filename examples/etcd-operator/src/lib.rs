@@ -23,7 +23,7 @@ pub fn app() -> App {
             on::<EtcdCluster>([Create, Update]).failure_policy(FailurePolicy::Fail),
             webhook::validate,
         )
-        .when_ready(operator::run)
+        .background(operator::run)
         .rights([
             right("etcd.example.dev", "etcdclusters", &["get", "list", "watch"]),
             right("", "persistentvolumeclaims", &["create", "patch"]),

@@ -40,7 +40,7 @@ impl App {
     ///
     /// It goes on for as long as the process serves. When it ends or panics before a shutdown has begun, the replica drains, as
     /// on SIGTERM, and serving ends with [`ServeError::WorkEnded`] or [`ServeError::WorkPanicked`]: a replica whose operator is
-    /// dead would look healthy, and nothing would restart it. Work that is done one day is for [`App::once_ready`].
+    /// dead would look healthy, and nothing would restart it. Work that is done one day is for [`App::background_once`].
     ///
     /// ```
     /// # use k8s_openapi::api::core::v1::Pod;
@@ -50,10 +50,10 @@ impl App {
     ///     // A `kube::runtime::Controller`.
     /// }
     ///
-    /// let app = App::new("demo").mutate("label", on::<Pod>([Create]).failure_policy(FailurePolicy::Ignore), label).when_ready(operate);
+    /// let app = App::new("demo").mutate("label", on::<Pod>([Create]).failure_policy(FailurePolicy::Ignore), label).background(operate);
     /// # let _ = app;
     /// ```
-    pub fn when_ready<F>(self, work: impl Fn(Client) -> F + Send + Sync + 'static) -> Self
+    pub fn background<F>(self, work: impl Fn(Client) -> F + Send + Sync + 'static) -> Self
     where
         F: Future<Output = ()> + Send + 'static,
     {
@@ -61,7 +61,7 @@ impl App {
     }
 
     /// The same for work that may end while the process serves: a migration, a first report. A panic in it ends the process
-    /// as one in [`App::when_ready`] does.
+    /// as one in [`App::background`] does.
     ///
     /// ```
     /// # use k8s_openapi::api::core::v1::Pod;
@@ -71,10 +71,10 @@ impl App {
     ///     // Stored objects are written once more, in their new version.
     /// }
     ///
-    /// let app = App::new("demo").mutate("label", on::<Pod>([Create]).failure_policy(FailurePolicy::Ignore), label).once_ready(migrate);
+    /// let app = App::new("demo").mutate("label", on::<Pod>([Create]).failure_policy(FailurePolicy::Ignore), label).background_once(migrate);
     /// # let _ = app;
     /// ```
-    pub fn once_ready<F>(self, work: impl Fn(Client) -> F + Send + Sync + 'static) -> Self
+    pub fn background_once<F>(self, work: impl Fn(Client) -> F + Send + Sync + 'static) -> Self
     where
         F: Future<Output = ()> + Send + 'static,
     {
@@ -117,7 +117,7 @@ pub(crate) async fn run(works: Vec<Work>) -> WorkOver {
     }
     while let Some(over) = tasks.join_next().await {
         match over {
-            Ok(true) => tracing::info!("work beside the webhook is done; the webhook goes on"),
+            Ok(true) => tracing::info!("background work is done; the webhook goes on"),
             Ok(false) => return WorkOver::Ended,
             // A panic has been told of, by the hook for panics.
             Err(_) => return WorkOver::Panicked,

@@ -38,7 +38,7 @@ pub struct Options {
     /// Who may call. Everybody, unless set.
     pub clients: ClientSettings,
     /// The cluster that handlers look things up in; needed by an app that [watches](App::watch) or [reads](App::read), or
-    /// does something [beside](App::when_ready).
+    /// does something [beside](App::background).
     pub client: Option<kube::Client>,
     /// For a process outside the cluster that registers itself ([`App::managed`]): the target of its entries. They are written
     /// only once a call that the API server makes there has arrived in this process. [`Options::client`] must then be allowed

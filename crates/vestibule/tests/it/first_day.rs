@@ -40,7 +40,7 @@ const ITEMS: &[(&str, &[&str])] = &[
     ("vestibule/src/test/cluster/breakage.rs", &["enum Breakage"]),
     ("vestibule/src/test/golden.rs", &["async fn golden"]),
     ("vestibule/src/test/outcome.rs", &["struct Outcome"]),
-    ("vestibule/src/app/background.rs", &["fn when_ready"]),
+    ("vestibule/src/app/background.rs", &["fn background"]),
     ("admission/src/hook.rs", &["enum OnFault"]),
     ("admission/src/operation.rs", &["enum Operation"]),
 ];
