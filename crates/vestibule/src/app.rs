@@ -167,7 +167,7 @@ impl App {
     ///
     /// It is asked ten times a second, on a thread of its own: it may block, and no call waits for it. A panic counts as
     /// `panicked`, and it is asked again. A handler that lacks something later on says so itself, by
-    /// [`retry_later`](crate::retry_later).
+    /// [`too_many_requests`](crate::too_many_requests).
     ///
     /// ```
     /// use std::path::Path;

@@ -66,7 +66,7 @@ pub use handler::change::Change;
 pub use handler::context::{Context, User};
 pub use handler::mutation::Mutation;
 pub use handler::raw_object::RawObject;
-pub use handler::reject::{Reject, deny, retry_later};
+pub use handler::reject::{Reject, deny, too_many_requests};
 pub use handler::state::MissingState;
 pub use handler::{Mutate, Then, Validate};
 pub use lookup::error::LookupError;

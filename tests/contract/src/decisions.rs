@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use k8s_openapi::api::core::v1::Pod;
 use vestibule::Operation::{Create, Delete, Update};
-use vestibule::{App, Change, Context, FailurePolicy, OnFault, Reject, deny, on, retry_later};
+use vestibule::{App, Change, Context, FailurePolicy, OnFault, Reject, deny, on, too_many_requests};
 
 /// How often `effects` did something that outlives its call.
 static EFFECTS: AtomicUsize = AtomicUsize::new(0);
@@ -78,7 +78,7 @@ async fn causes(_: Change<Pod>, context: Context) -> Result<(), Reject> {
 }
 
 async fn later(_: Change<Pod>, _: Context) -> Result<(), Reject> {
-    Err(retry_later(7, "too many today"))
+    Err(too_many_requests(7, "too many today"))
 }
 
 async fn notes(_: Change<Pod>, context: Context) -> Result<(), Reject> {

@@ -54,14 +54,14 @@ pub fn deny(message: impl Into<String>) -> Reject {
 /// Refuses the request for now: 429 Too Many Requests, and clients that heed `Retry-After` ask again after `seconds`.
 ///
 /// ```
-/// use vestibule::{Reject, retry_later};
+/// use vestibule::{Reject, too_many_requests};
 ///
 /// fn check(quota_is_known: bool) -> Result<(), Reject> {
-///     if quota_is_known { Ok(()) } else { Err(retry_later(5, "the quota is being counted")) }
+///     if quota_is_known { Ok(()) } else { Err(too_many_requests(5, "the quota is being counted")) }
 /// }
 /// assert!(check(false).is_err());
 /// ```
-pub fn retry_later(seconds: u32, why: impl Into<String>) -> Reject {
+pub fn too_many_requests(seconds: u32, why: impl Into<String>) -> Reject {
     let mut denial = Denial::new(why).code(429).reason("TooManyRequests");
     denial.retry_after_seconds = Some(seconds);
     Reject(Kind::Denied(denial))

@@ -30,7 +30,7 @@ const ITEMS: &[(&str, &[&str])] = &[
     ("vestibule/src/registration/mode.rs", &["enum RegistrationMode"]),
     (
         "vestibule/src/handler/reject.rs",
-        &["struct Reject", "fn deny", "fn retry_later", "fn cause", "fn fault"],
+        &["struct Reject", "fn deny", "fn too_many_requests", "fn cause", "fn fault"],
     ),
     ("vestibule/src/registration/rule.rs", &["struct Rule"]),
     ("vestibule/src/serve/options.rs", &["struct Options", "fn self_managed"]),

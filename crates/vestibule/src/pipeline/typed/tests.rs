@@ -8,7 +8,7 @@ use vestibule_admission::{Decision, Hook};
 use super::*;
 use crate::fixture::{ALL, call, patch_of, pod, response, review, typed};
 use crate::handler::raw_object::RawObject;
-use crate::handler::reject::{Reject, deny, retry_later};
+use crate::handler::reject::{Reject, deny, too_many_requests};
 use crate::registration::on::{on, on_rules};
 
 fn mutating<H: Mutate<Pod>>(handler: H) -> Hook {
@@ -196,7 +196,7 @@ async fn a_denial_is_no_fault_and_warnings_go_with_both() {
 
 #[tokio::test]
 async fn not_now_has_two_forms() {
-    let later = async |_: Pod, _: Context| -> Result<Pod, Reject> { Err(retry_later(7, "counting")) };
+    let later = async |_: Pod, _: Context| -> Result<Pod, Reject> { Err(too_many_requests(7, "counting")) };
     let answer = call(mutating(later), &review("CREATE", |_| {})).await;
     let status = &response(&answer)["status"];
     assert_eq!((&status["code"], &status["reason"]), (&json!(429), &json!("TooManyRequests")));
