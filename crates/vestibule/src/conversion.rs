@@ -17,11 +17,11 @@ use serde::de::DeserializeOwned;
 use vestibule_admission::{ConversionHook, Converter};
 
 use definition::Definition;
-use versions::{Spoke, Versions};
+use versions::{TypedVersion, Versions};
 
 /// How the objects of one custom resource are brought from version to version.
 ///
-/// It is made with [`Conversion::hub`], or with [`Conversion::raw`] where there are no types, and given to
+/// It is made with [`Conversion::through`], or with [`Conversion::raw`] where there are no types, and given to
 /// [`App::convert`](crate::App::convert).
 #[derive(Clone)]
 pub struct Conversion {
@@ -31,7 +31,7 @@ pub struct Conversion {
 }
 
 /// A [`Conversion`] in the making: the version that all others are converted to and from.
-pub struct Hub<H> {
+pub struct ConversionBuilder<H> {
     definition: Definition,
     versions: Versions<H>,
     path: Option<String>,
@@ -50,7 +50,7 @@ impl<T> Version for T where
 
 impl Conversion {
     /// Converts by way of `H`, the version in which nothing is lost. It is also the version that is stored, unless
-    /// [`Hub::stored`] says otherwise.
+    /// [`ConversionBuilder::stored`] says otherwise.
     ///
     /// Functions there and back make the other versions known; what they are given and give back says which. Metadata is
     /// handed on by them; of it only labels and annotations may change. Members of an object that the types do not know
@@ -87,13 +87,14 @@ impl Conversion {
     /// }
     ///
     /// # fn main() {
-    /// let app = App::new("links").convert("links", Conversion::hub::<v2::Link>().spoke(to_v2, to_v1));
+    /// let app = App::new("links").convert("links", Conversion::through::<v2::Link>().version(to_v2, to_v1));
     /// # app.check().unwrap();
     /// # }
     /// ```
-    pub fn hub<H: Version>() -> Hub<H> {
-        let hub = Hub { definition: Definition::of::<H>(), versions: Versions::new(), path: None };
-        hub.spoke(Ok::<H, Infallible>, Ok::<H, Infallible>)
+    pub fn through<H: Version>() -> ConversionBuilder<H> {
+        let hub =
+            ConversionBuilder { definition: Definition::of::<H>(), versions: Versions::new(), path: None };
+        hub.version(Ok::<H, Infallible>, Ok::<H, Infallible>)
     }
 
     /// Converts the objects of the custom resource `name` (`widgets.example.com`) one by one, as JSON. Its definition is
@@ -145,19 +146,19 @@ impl Conversion {
     }
 }
 
-impl<H: Version> Hub<H> {
+impl<H: Version> ConversionBuilder<H> {
     /// Adds a version. An error is for the user who asked for the object; it says what is wrong and not what it read.
     #[must_use]
-    pub fn spoke<S: Version, E: Display, F: Display>(
+    pub fn version<S: Version, E: Display, F: Display>(
         mut self,
         to_hub: impl Fn(S) -> Result<H, E> + Send + Sync + 'static,
         from_hub: impl Fn(H) -> Result<S, F> + Send + Sync + 'static,
     ) -> Self {
         let version = S::api_version(&());
-        if self.versions.add(&version, Spoke::new(to_hub, from_hub)) {
+        if self.versions.add(&version, TypedVersion::new(to_hub, from_hub)) {
             self.definition.add::<S>();
         } else {
-            self.definition.problem(format!("{version} is converted twice; leave one of the spokes out"));
+            self.definition.problem(format!("{version} is converted twice; leave one of them out"));
         }
         self
     }
@@ -184,8 +185,8 @@ impl<H: Version> Hub<H> {
     }
 }
 
-impl<H: Version> From<Hub<H>> for Conversion {
-    fn from(hub: Hub<H>) -> Self {
+impl<H: Version> From<ConversionBuilder<H>> for Conversion {
+    fn from(hub: ConversionBuilder<H>) -> Self {
         Self { definition: hub.definition, converter: Arc::new(hub.versions), path: hub.path }
     }
 }

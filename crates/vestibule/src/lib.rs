@@ -61,7 +61,7 @@ pub use amount::{Amount, AmountError};
 pub use app::App;
 pub use app::check::AppError;
 pub use app::readiness::Holds;
-pub use conversion::{Conversion, Hub, Version};
+pub use conversion::{Conversion, ConversionBuilder, Version};
 pub use handler::change::Change;
 pub use handler::context::{Context, User};
 pub use handler::mutation::Mutation;

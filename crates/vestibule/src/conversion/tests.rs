@@ -99,7 +99,7 @@ fn v2_to_v3(new: v2::Link) -> Result<v3::Link, String> {
 }
 
 fn links() -> Conversion {
-    Conversion::hub::<v2::Link>().spoke(v1_to_v2, v2_to_v1).spoke(v3_to_v2, v2_to_v3).into()
+    Conversion::through::<v2::Link>().version(v1_to_v2, v2_to_v1).version(v3_to_v2, v2_to_v3).into()
 }
 
 fn convert(object: &Value, version: &str) -> Result<Value, String> {
@@ -252,9 +252,12 @@ fn everything_wrong_with_a_conversion_is_said() {
     let to_other = |_: v2::Link| Err::<other::Other, _>("no");
     let from_other = |_: other::Other| Err::<v2::Link, _>("no");
     let app = App::new("links")
-        .convert("a_b", Conversion::hub::<v2::Link>().spoke(v1_to_v2, v2_to_v1).spoke(v1_to_v2, v2_to_v1))
-        .convert("links", Conversion::hub::<v2::Link>().stored("v7"))
-        .convert("others", Conversion::hub::<v2::Link>().spoke(from_other, to_other))
+        .convert(
+            "a_b",
+            Conversion::through::<v2::Link>().version(v1_to_v2, v2_to_v1).version(v1_to_v2, v2_to_v1),
+        )
+        .convert("links", Conversion::through::<v2::Link>().stored("v7"))
+        .convert("others", Conversion::through::<v2::Link>().version(from_other, to_other))
         .convert("upper", links().path("/Convert/"))
         .convert("raw", Conversion::raw("links", |_: &RawValue, _: &str| Err(Unconvertible::new("no"))));
     let problems = app.check().unwrap_err().problems.join("\n");

@@ -27,7 +27,7 @@ trait Convert<H>: Send + Sync {
     fn known(&self, text: &str) -> Option<String>;
 }
 
-pub(super) struct Spoke<S, H, U, D> {
+pub(super) struct TypedVersion<S, H, U, D> {
     to_hub: U,
     from_hub: D,
     of: PhantomData<fn(S) -> H>,
@@ -39,7 +39,7 @@ impl<H> Versions<H> {
     }
 
     /// `false` if it is there already.
-    pub(super) fn add<S, U, D, E, F>(&mut self, api_version: &str, spoke: Spoke<S, H, U, D>) -> bool
+    pub(super) fn add<S, U, D, E, F>(&mut self, api_version: &str, version: TypedVersion<S, H, U, D>) -> bool
     where
         S: Serialize + DeserializeOwned + 'static,
         H: 'static,
@@ -50,7 +50,7 @@ impl<H> Versions<H> {
     {
         let is_new = !self.0.contains_key(api_version);
         if is_new {
-            self.0.insert(api_version.to_owned(), Box::new(spoke));
+            self.0.insert(api_version.to_owned(), Box::new(version));
         }
         is_new
     }
@@ -78,13 +78,13 @@ impl<H: 'static> Converter for Versions<H> {
     }
 }
 
-impl<S, H, U, D> Spoke<S, H, U, D> {
+impl<S, H, U, D> TypedVersion<S, H, U, D> {
     pub(super) fn new(to_hub: U, from_hub: D) -> Self {
         Self { to_hub, from_hub, of: PhantomData }
     }
 }
 
-impl<S, H, U, D, E, F> Convert<H> for Spoke<S, H, U, D>
+impl<S, H, U, D, E, F> Convert<H> for TypedVersion<S, H, U, D>
 where
     S: Serialize + DeserializeOwned,
     U: Fn(S) -> Result<H, E> + Send + Sync,

@@ -13,7 +13,7 @@ const ITEMS: &[(&str, &[&str])] = &[
     ("vestibule/src/handler/change.rs", &["enum Change"]),
     ("vestibule/src/command.rs", &["async fn run"]),
     ("vestibule/src/handler/context.rs", &["struct Context", "fn state<"]),
-    ("vestibule/src/conversion.rs", &["fn hub", "fn raw"]),
+    ("vestibule/src/conversion.rs", &["fn through", "fn raw"]),
     ("vestibule/src/app/defaults.rs", &["fn rights"]),
     (
         "vestibule/src/handler.rs",
