@@ -128,6 +128,7 @@ pub(super) const ROOMS: &[Room] = &[
         knows_behind_a_feature: &["caller", "testenv"],
         tests_with: &["caller", "testenv"],
         names: &[
+            "anyhow",
             "arc-swap",
             "futures-util",
             "http",

@@ -1,11 +1,12 @@
 //! How a handler says no, and how it fails.
 
+use std::any::{TypeId, type_name};
 use std::borrow::Cow;
 use std::error::Error;
 
 use vestibule_admission::{Cause, Denial, Fault, FaultKind, Outcome, Verdict};
 
-use crate::lookup;
+use crate::lookup::error::LookupError;
 
 /// Why a handler gives no object back: a denial, made by [`deny`], or a fault, made by `?` from any error.
 ///
@@ -25,8 +26,8 @@ use crate::lookup;
 /// }
 /// ```
 ///
-/// It is no [`Error`] itself, so that `?` can turn every error into one, as `anyhow` does it. `anyhow::Error` and
-/// `Box<dyn Error>` are no [`Error`]s either: `.map_err(Reject::fault)?` turns those.
+/// `?` turns every error into a fault, `anyhow::Error` too. It does not turn a `Box<dyn Error>`:
+/// `.map_err(Reject::fault)?` does.
 pub struct Reject(Kind);
 
 enum Kind {
@@ -148,29 +149,36 @@ impl Reject {
     }
 }
 
-/// A fault, unless a lookup is behind it that has no answer yet
-/// ([`LookupError::NotSynced`](crate::LookupError::NotSynced)): the API server is then told to ask again.
-impl<E: Error + 'static> From<E> for Reject {
+/// A fault, unless a cause of the error is a lookup without an answer yet
+/// ([`LookupError::NotSynced`](crate::LookupError::NotSynced)): then the API server is told to ask again.
+impl<E: Into<anyhow::Error> + 'static> From<E> for Reject {
     fn from(error: E) -> Self {
-        match lookup::error::not_yet(&error) {
-            Some(missing) => Self::not_ready(missing),
-            None => Self(Kind::Fault(Fault::new(FaultKind::Error, without_values(&error)).caused_by::<E>())),
+        let error = error.into();
+        if let Some(missing) = error.chain().find_map(not_synced) {
+            return Self::not_ready(missing);
         }
+        // Most errors write their causes into their own text. An `anyhow::Error` writes its outermost context alone.
+        let is_anyhow = TypeId::of::<E>() == TypeId::of::<anyhow::Error>();
+        let text = if is_anyhow { format!("{error:#}") } else { error.to_string() };
+        let mut fault = Fault::new(FaultKind::Error, without_values(text, &error));
+        fault.error = Some(type_name::<E>());
+        Self(Kind::Fault(fault))
     }
 }
 
-/// The error's words, but for those of `serde_json`, also further down: they quote the object, and a fault's words end in
-/// the API server's log.
-fn without_values(error: &(dyn Error + 'static)) -> String {
-    let (mut words, mut cause) = (error.to_string(), Some(error));
-    while let Some(one) = cause {
-        if let Some(json) = one.downcast_ref::<serde_json::Error>() {
-            let place = format!("JSON that does not fit: line {} column {}", json.line(), json.column());
-            words = words.replace(&json.to_string(), &place);
-        }
-        cause = one.source();
+fn not_synced(cause: &(dyn Error + 'static)) -> Option<String> {
+    let lookup = cause.downcast_ref::<LookupError>();
+    lookup.filter(|error| matches!(error, LookupError::NotSynced { .. })).map(ToString::to_string)
+}
+
+/// The text of an error without the texts of `serde_json` in it: they quote the object, and the text of a fault ends in the API
+/// server's log.
+fn without_values(mut text: String, error: &anyhow::Error) -> String {
+    for json in error.chain().filter_map(|cause| cause.downcast_ref::<serde_json::Error>()) {
+        let place = format!("JSON that does not fit: line {} column {}", json.line(), json.column());
+        text = text.replace(&json.to_string(), &place);
     }
-    words
+    text
 }
 
 impl From<Reject> for Outcome {
@@ -202,6 +210,8 @@ impl std::fmt::Debug for Reject {
 
 #[cfg(test)]
 mod tests {
+    use anyhow::Context;
+
     use super::*;
 
     #[derive(Debug, thiserror::Error)]
@@ -216,5 +226,41 @@ mod tests {
         assert_eq!(words(error().into()), r#"Fault("JSON that does not fit: line 1 column 9")"#);
         let wrapped = words(Answer(error()).into());
         assert_eq!(wrapped, r#"Fault("the answer is wrong: JSON that does not fit: line 1 column 9")"#);
+        assert_eq!(words(anyhow::Error::from(error()).into()), words(error().into()));
+        let context = words(anyhow::Error::from(Answer(error())).context("no limit").into());
+        assert!(context.starts_with(r#"Fault("no limit: the answer is wrong: JSON"#), "{context}");
+        assert!(!context.contains("hunter2"), "{context}");
+    }
+
+    #[test]
+    fn a_question_mark_turns_an_anyhow_error_into_a_fault_with_all_its_causes() {
+        fn parse(text: &str) -> anyhow::Result<u8> {
+            text.parse().context("the limit is no number")
+        }
+        fn handle() -> Result<u8, Reject> {
+            Ok(parse("many")?)
+        }
+        let Reject(Kind::Fault(fault)) = handle().unwrap_err() else { panic!("no fault") };
+        assert_eq!(fault.message, "the limit is no number: invalid digit found in string");
+        assert_eq!(fault.error, Some("anyhow::Error"));
+    }
+
+    #[derive(Debug, thiserror::Error)]
+    #[error("the claim cannot be read")]
+    struct Claim(#[source] LookupError);
+
+    #[test]
+    fn a_lookup_that_is_not_synced_is_no_fault_however_deep_it_lies() {
+        let not_synced = || LookupError::NotSynced { missing: "the first list of Pod".to_owned() };
+        let expected = r#"NotReady("waiting for the first list of Pod")"#;
+        for reject in [
+            Reject::from(not_synced()),
+            Reject::from(Claim(not_synced())),
+            Reject::from(anyhow::Error::from(Claim(not_synced())).context("no claim")),
+        ] {
+            assert_eq!(format!("{reject:?}"), expected);
+        }
+        let missing = LookupError::NotWatched { kind: "Pod".to_owned() };
+        assert!(format!("{:?}", Reject::from(Claim(missing))).starts_with("Fault"));
     }
 }

@@ -1,6 +1,5 @@
 //! Why a lookup has no answer.
 
-use std::error::Error;
 use std::time::Duration;
 
 /// Why a lookup has no answer. `?` makes a fault of it, and [`LookupError::NotSynced`] a "not yet": the API server is told
@@ -73,36 +72,4 @@ pub enum LookupError {
         /// In the API server's words, where it spoke.
         why: String,
     },
-}
-
-/// What is waited for, if that is what is behind `error`.
-pub(crate) fn not_yet(error: &(dyn Error + 'static)) -> Option<String> {
-    let mut error = Some(error);
-    while let Some(cause) = error {
-        if let Some(LookupError::NotSynced { .. }) = cause.downcast_ref::<LookupError>() {
-            return Some(cause.to_string());
-        }
-        error = cause.source();
-    }
-    None
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::handler::reject::Reject;
-
-    #[derive(Debug, thiserror::Error)]
-    #[error("the claim is not to be had")]
-    struct Wrapped(#[source] LookupError);
-
-    #[test]
-    fn what_is_not_there_yet_is_no_fault_however_deep_it_lies() {
-        let not_synced = || LookupError::NotSynced { missing: "the first list of Pod".to_owned() };
-        let expected = r#"NotReady("waiting for the first list of Pod")"#;
-        assert_eq!(format!("{:?}", Reject::from(not_synced())), expected);
-        assert_eq!(format!("{:?}", Reject::from(Wrapped(not_synced()))), expected);
-        let missing = LookupError::NotWatched { kind: "Pod".to_owned() };
-        assert!(format!("{:?}", Reject::from(Wrapped(missing))).starts_with("Fault"));
-    }
 }
