@@ -1,4 +1,4 @@
-//! Custom resources in several versions: one hub, and what leads from every other version to it and back.
+//! Conversion of custom resources between versions, through one version (the hub) to and from which all others (the spokes) convert.
 
 pub(crate) mod definition;
 mod preserve_unknown;
@@ -19,7 +19,7 @@ use vestibule_admission::{ConversionHook, Converter};
 use definition::Definition;
 use versions::{TypedVersion, Versions};
 
-/// How the objects of one custom resource are brought from version to version.
+/// Converts the objects of one custom resource between its versions.
 ///
 /// It is made with [`Conversion::through`], or with [`Conversion::raw`] where there are no types, and given to
 /// [`App::convert`](crate::App::convert).
@@ -30,14 +30,14 @@ pub struct Conversion {
     path: Option<String>,
 }
 
-/// A [`Conversion`] in the making: the version that all others are converted to and from.
+/// Builds a [`Conversion`] through `H`, the version to and from which all others convert.
 pub struct ConversionBuilder<H> {
     definition: Definition,
     versions: Versions<H>,
     path: Option<String>,
 }
 
-/// What a type must be to stand for a version: what `kube::CustomResource` derives.
+/// The type of one version: any type with `#[derive(kube::CustomResource)]`.
 pub trait Version:
     kube::Resource<DynamicType = ()> + CustomResourceExt + Serialize + DeserializeOwned + 'static
 {
@@ -49,12 +49,11 @@ impl<T> Version for T where
 }
 
 impl Conversion {
-    /// Converts by way of `H`, the version in which nothing is lost. It is also the version that is stored, unless
-    /// [`ConversionBuilder::stored`] says otherwise.
+    /// Converts through `H`, a version that can hold the data of every other one ("hub and spokes"). `H` is also the stored
+    /// version, unless [`ConversionBuilder::stored`] names another.
     ///
-    /// Functions there and back make the other versions known; what they are given and give back says which. Metadata is
-    /// handed on by them; of it only labels and annotations may change. Members of an object that the types do not know
-    /// are carried over where they stand.
+    /// [`ConversionBuilder::version`] adds another version by two functions, whose types name it. They must pass `metadata` on; only
+    /// labels and annotations of it may change. Members of an object that the types do not know are kept at their paths.
     ///
     /// ```
     /// use kube::CustomResource;
@@ -97,8 +96,8 @@ impl Conversion {
         hub.version(Ok::<H, Infallible>, Ok::<H, Infallible>)
     }
 
-    /// Converts the objects of the custom resource `name` (`widgets.example.com`) one by one, as JSON. Its definition is
-    /// kept elsewhere, unless it is [given](Self::definition).
+    /// Converts the objects of the custom resource `name` (`widgets.example.com`) one by one, as JSON. The manifests do not
+    /// contain its definition, unless it is [given](Self::definition).
     ///
     /// ```
     /// use serde_json::value::RawValue;
@@ -118,7 +117,7 @@ impl Conversion {
         Self { definition: Definition::named(name), converter: Arc::new(converter), path: None }
     }
 
-    /// The definition as its author keeps it; it is printed with its `spec.conversion` filled in.
+    /// Sets the author's own definition, which is printed with its `spec.conversion` filled in.
     #[must_use]
     pub fn definition(mut self, definition: CustomResourceDefinition) -> Self {
         self.definition.replace(definition);
@@ -147,7 +146,7 @@ impl Conversion {
 }
 
 impl<H: Version> ConversionBuilder<H> {
-    /// Adds a version. An error is for the user who asked for the object; it says what is wrong and not what it read.
+    /// Adds a version. The user who requested the object reads the error; it must not quote values of the object.
     #[must_use]
     pub fn version<S: Version, E: Display, F: Display>(
         mut self,
@@ -163,14 +162,14 @@ impl<H: Version> ConversionBuilder<H> {
         self
     }
 
-    /// Stores objects in `version` (`v1`) rather than in the hub's.
+    /// Stores objects in `version` (`v1`) instead of `H`.
     #[must_use]
     pub fn stored(mut self, version: &str) -> Self {
         self.definition.store(version);
         self
     }
 
-    /// The definition as its author keeps it, in place of the one made of the types.
+    /// Sets the author's own definition, instead of the one derived from the types.
     #[must_use]
     pub fn definition(mut self, definition: CustomResourceDefinition) -> Self {
         self.definition.replace(definition);

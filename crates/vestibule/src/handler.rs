@@ -1,4 +1,4 @@
-//! The two shapes of a handler, which plain async functions have, and all that such a function takes and gives back.
+//! The traits of handlers, which async functions implement, and the types that handlers take and return.
 
 pub(crate) mod chain;
 pub(crate) mod change;
@@ -15,17 +15,17 @@ use crate::handler::context::Context;
 use crate::handler::mutation::Mutation;
 use crate::handler::reject::Reject;
 
-/// Changes objects: a typed value in, a typed value out. Implemented by `async fn(T, Context) -> Result<T, Reject>`, also
-/// where it gives an `Option<T>` or a [`Mutation<T>`] back.
+/// Changes objects. Implemented by `async fn(T, Context) -> Result<T, Reject>`, and by functions that return an `Option<T>` or a
+/// [`Mutation<T>`] instead of `T`.
 ///
-/// A handler must give the same object back when it sees its own result again: kube-apiserver calls a second time when
-/// others changed the object in between.
+/// A handler must be idempotent: kube-apiserver calls it again, with its own result, when another webhook has changed the
+/// object in between.
 ///
 /// ```
 /// use k8s_openapi::api::core::v1::Pod;
 /// use vestibule::{Context, Mutate, Mutation, Reject};
 ///
-/// /// A handler with something of its own.
+/// /// A handler with a value of its own.
 /// struct Label(&'static str);
 ///
 /// impl Mutate<Pod> for Label {
@@ -42,14 +42,15 @@ use crate::handler::reject::Reject;
     note = "its future must be `Send`: hold no `Rc` or `MutexGuard` across an `.await`"
 )]
 pub trait Mutate<T>: Send + Sync + 'static {
-    /// Gives the object back as it shall become.
+    /// Returns the object as it shall be stored.
     ///
     /// # Errors
     /// [`deny`](crate::deny) refuses the request; any other error is a fault.
     fn mutate(&self, object: T, context: Context)
     -> impl Future<Output = Result<Mutation<T>, Reject>> + Send;
 
-    /// This handler, and `next` on what it gives back: one decode, one patch. The first denial ends it.
+    /// Chains this handler and `next`, which gets the object that this one returns: one decode, one patch. The first denial ends
+    /// the chain.
     ///
     /// ```
     /// use k8s_openapi::api::core::v1::Pod;
@@ -77,7 +78,7 @@ pub trait Mutate<T>: Send + Sync + 'static {
     }
 }
 
-/// Judges changes. Implemented by `async fn(Change<T>, Context) -> Result<(), Reject>`.
+/// Allows or denies changes. Implemented by `async fn(Change<T>, Context) -> Result<(), Reject>`.
 ///
 /// ```
 /// use k8s_openapi::api::apps::v1::Deployment;
@@ -98,7 +99,7 @@ pub trait Mutate<T>: Send + Sync + 'static {
     note = "its future must be `Send`: hold no `Rc` or `MutexGuard` across an `.await`"
 )]
 pub trait Validate<T>: Send + Sync + 'static {
-    /// Lets the change pass.
+    /// Returns `Ok` to allow the change.
     ///
     /// # Errors
     /// [`deny`](crate::deny) refuses the request; any other error is a fault.
@@ -108,7 +109,7 @@ pub trait Validate<T>: Send + Sync + 'static {
         context: Context,
     ) -> impl Future<Output = Result<(), Reject>> + Send;
 
-    /// This handler, and `next` if it lets the change pass: one decode.
+    /// Chains this handler and `next`, which is called if this one allows the change: one decode.
     ///
     /// ```
     /// use k8s_openapi::api::core::v1::Pod;
@@ -136,7 +137,7 @@ pub trait Validate<T>: Send + Sync + 'static {
     }
 }
 
-/// Two handlers, the second on what the first gives back. Made by [`Mutate::then`] and [`Validate::then`].
+/// Two handlers, of which the second gets the result of the first. Made by [`Mutate::then`] and [`Validate::then`].
 pub struct Then<First, Next> {
     pub(crate) first: First,
     pub(crate) next: Next,

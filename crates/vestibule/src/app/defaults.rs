@@ -1,4 +1,4 @@
-//! What an app says of its own installation; flags and variables of its binary say otherwise.
+//! Defaults of an app for its installation, which flags and environment variables of its binary override.
 
 use std::net::SocketAddr;
 
@@ -7,7 +7,7 @@ use k8s_openapi::api::rbac::v1::PolicyRule;
 use crate::app::App;
 use crate::registration::target::Target;
 
-/// What flags and variables fall back to.
+/// The values of flags and environment variables that are not given.
 #[derive(Clone, Default)]
 pub(crate) struct Defaults {
     pub(crate) service: Option<String>,
@@ -17,16 +17,16 @@ pub(crate) struct Defaults {
     pub(crate) host_network: bool,
     pub(crate) image: Option<String>,
     pub(crate) replicas: Option<u16>,
-    /// With the namespace that they are for, where they are not for all.
+    /// Each with its namespace, or with none where it is for the whole cluster.
     pub(crate) rights: Vec<(Option<String>, PolicyRule)>,
 }
 
-/// The HTTPS port: one that managed control planes may reach; on the host's network, where it is the kubelet's, another.
+/// The HTTPS port. Managed control planes may reach 10250; on the host's network the kubelet has it.
 pub(crate) fn https_port(host_network: bool) -> u16 {
     if host_network { 10260 } else { 10250 }
 }
 
-/// The plain port, for probes and metrics.
+/// The port for probes and metrics, without TLS.
 pub(crate) fn plain_port(host_network: bool) -> u16 {
     if host_network { 10261 } else { 9090 }
 }
@@ -52,7 +52,7 @@ impl App {
         self
     }
 
-    /// Where probes and metrics are served without TLS; [`None`] for nowhere. Unless set, port 9090 on every address; 10261
+    /// The address of probes and metrics, without TLS; [`None`] for no such port. Unless set, port 9090 on every address; 10261
     /// on the host's network. `--metrics-listen` wins.
     pub fn metrics_listen(mut self, address: impl Into<Option<SocketAddr>>) -> Self {
         self.defaults.metrics_listen = Some(address.into());
@@ -78,7 +78,7 @@ impl App {
         self
     }
 
-    /// Rights on the cluster beside those that follow from the app: for a client of the handlers' own, or an operator in
+    /// Adds rights on the cluster to the ones that the framework derives: for a client that the handlers use, or an operator in
     /// the same process. Wildcards are refused.
     ///
     /// ```
@@ -96,7 +96,7 @@ impl App {
         self
     }
 
-    /// The same, in one namespace only.
+    /// Like [`App::rights`], in one namespace only.
     ///
     /// ```
     /// use k8s_openapi::api::rbac::v1::PolicyRule;
@@ -116,7 +116,7 @@ impl App {
 }
 
 impl Defaults {
-    /// What is wrong with it, each with the words to mend it.
+    /// The problems of these defaults, each with its remedy.
     pub(crate) fn problems(&self) -> Vec<String> {
         let mut problems = Vec::new();
         if let Some(service) = &self.service
@@ -137,9 +137,11 @@ impl Defaults {
             lists.into_iter().flatten().flatten().chain(&rule.verbs).any(|word| word.contains('*'))
         };
         if self.rights.iter().map(|(_, rule)| rule).find(wildcard).is_some() {
-            problems.push("`.rights(..)`: name what is needed instead of `*`: whoever holds the ServiceAccount's token \
-                           holds the rights"
-                .to_owned());
+            problems.push(
+                "`.rights(..)`: name what is needed instead of `*`: a stolen token of the ServiceAccount \
+                           carries these rights"
+                    .to_owned(),
+            );
         }
         problems
     }

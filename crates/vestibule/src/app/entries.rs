@@ -7,8 +7,8 @@ use crate::registration::Entry as Registered;
 use crate::registration::entries::{Entries, Entry};
 
 impl App {
-    /// Registers some of the app's mutating hooks by entries of their own, which may change while it runs. Those hooks are
-    /// served whatever the entries are; with none, nobody calls them.
+    /// Registers some of the app's mutating hooks by `entries`, which may change while the app runs. These hooks are served
+    /// whether they have entries or not; without an entry, the API server does not call them.
     ///
     /// ```
     /// # use std::time::Instant;
@@ -30,7 +30,7 @@ impl App {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn entries(mut self, entries: &Entries) -> Self {
-        self.governed = entries.hooks().clone();
+        self.hooks_with_entries = entries.hooks().clone();
         self.entries = Some(entries.clone());
         self
     }
@@ -44,16 +44,16 @@ impl App {
         entries
     }
 
-    /// The entries of hooks of this kind, in the order they are called in; of hooks with entries of their own, `given`.
+    /// The entries of hooks of this kind, in the order of calls. Hooks with changing entries have the entries in `given`.
     pub(crate) fn entries_of(&self, kind: HookKind, given: &[Entry]) -> Vec<Registered> {
         let mut given = Some(given);
         let mut entries = Vec::new();
         for hook in self.hooks().iter().map(|hook| &hook.entry).filter(|hook| hook.kind == kind) {
-            if !self.governed.contains(&hook.name) {
+            if !self.hooks_with_entries.contains(&hook.name) {
                 entries.push(hook.clone());
                 continue;
             }
-            // All of them stand where the first of their hooks stands: their order is theirs.
+            // All given entries stand at the place of the first of their hooks, in the order given.
             for entry in given.take().into_iter().flatten() {
                 let path = self.hooks().iter().find(|hook| hook.entry.name == entry.hook());
                 let mut entry = entry.registered.clone();
@@ -77,7 +77,6 @@ mod tests {
     use crate::registration::on::on;
     use crate::registration::target::Target;
 
-    /// Each was told of every change for as long as the process lived.
     #[test]
     fn an_identity_that_is_gone_is_not_told_any_more() {
         let same = async |pod: Pod, _: Context| Ok::<_, Reject>(pod);

@@ -1,4 +1,4 @@
-//! The hooks of an app.
+//! The methods of [`App`] that add hooks.
 
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use crate::registration::name::is_dns_label;
 use crate::registration::on::{On, Raw};
 use crate::registration::rule::Rule;
 
-/// A hook in the making: it is whole when the app is, with everything the app gives its handlers.
+/// A hook of an app that is not yet bound: its handler still lacks the environment.
 #[derive(Clone)]
 pub(crate) struct Registered {
     pub(crate) entry: Entry,
@@ -25,8 +25,8 @@ pub(crate) struct Registered {
 }
 
 impl App {
-    /// Adds a hook that changes objects of type `T`. Its path is `/mutate/NAME`. What has no object to change, a DELETE,
-    /// passes without the handler: [`App::validate`] judges those.
+    /// Adds a hook that changes objects of type `T`. Its path is `/mutate/NAME`. A request without an object to change, such as a
+    /// DELETE, is allowed without calling the handler; [`App::validate`] can judge it.
     ///
     /// ```
     /// use k8s_openapi::api::core::v1::ConfigMap;
@@ -77,7 +77,7 @@ impl App {
         self.register(name, HookKind::Validating, on, move |environment| Arc::new(make(environment)))
     }
 
-    /// Adds a mutating hook whose handler reads the request as it came and makes its own patch.
+    /// Adds a mutating hook whose handler reads the request itself and returns its own patch.
     ///
     /// ```
     /// use std::time::Instant;
@@ -104,7 +104,7 @@ impl App {
         self.register(name, HookKind::Mutating, on, move |_| Arc::clone(&handler))
     }
 
-    /// Adds a validating hook whose handler reads the request as it came.
+    /// Adds a validating hook whose handler reads the request itself.
     ///
     /// ```
     /// use std::time::Instant;
@@ -143,7 +143,7 @@ impl App {
         }
         self.problems.extend(problems.into_iter().map(|problem| format!("hook `{name}`: {problem}")));
         let on_fault = on.on_fault;
-        // A validator may be what protects a finalizer.
+        // A validating hook may protect a finalizer, so it sees these updates unless its author says otherwise.
         let skip_finalizer_updates = on.skip_finalizer_updates.unwrap_or(kind == HookKind::Mutating);
         let entry = Entry::new(name, kind, on);
         let name = entry.name.clone();
@@ -156,13 +156,13 @@ impl App {
 }
 
 impl Registered {
-    /// The hook, whose handler is given `environment` at every call.
+    /// The finished hook, whose handler gets `environment` at every call.
     pub(crate) fn hook(&self, environment: &Environment) -> Hook {
         (self.make)(environment)
     }
 }
 
-/// A typed handler that lacks nothing but its environment.
+/// A typed handler that still lacks its environment.
 fn typed<T, H>(on: &On<T>, handler: H) -> impl Fn(&Environment) -> Typed<T, H> + use<T, H> {
     let (rules, handler): (Arc<[Rule]>, _) = (on.rules.clone().into(), Arc::new(handler));
     move |environment| Typed {

@@ -1,11 +1,11 @@
-//! What the app gives every call beside its request.
+//! The states and lookups of an app, for its handlers.
 
 use std::sync::Arc;
 
 use crate::handler::state::States;
 use crate::lookup::Lookups;
 
-/// What the app gives every call beside its request. Cheap to clone; made when the app is bound.
+/// The states and lookups that every call can use. Cheap to clone; made when the app is bound.
 #[derive(Clone, Default)]
 pub(crate) struct Environment(Arc<Inner>);
 

@@ -1,4 +1,4 @@
-//! How a handler says no, and how it fails.
+//! Denials and faults of handlers.
 
 use std::any::{TypeId, type_name};
 use std::borrow::Cow;
@@ -8,7 +8,7 @@ use vestibule_admission::{Cause, Denial, Fault, FaultKind, Outcome, Verdict};
 
 use crate::lookup::error::LookupError;
 
-/// Why a handler gives no object back: a denial, made by [`deny`], or a fault, made by `?` from any error.
+/// The error of a handler: a denial, made by [`deny`], or a fault, made by `?` from any error.
 ///
 /// ```
 /// use k8s_openapi::api::core::v1::Pod;
@@ -17,9 +17,9 @@ use crate::lookup::error::LookupError;
 /// async fn guard(change: Change<Pod>, _: Context) -> Result<(), Reject> {
 ///     let annotations = change.object().and_then(|pod| pod.metadata.annotations.as_ref());
 ///     let limit: u32 = match annotations.and_then(|annotations| annotations.get("example.com/limit")) {
-///         // A fault: the registration's `failurePolicy` decides.
+///         // A fault: `failurePolicy` decides.
 ///         Some(limit) => limit.parse()?,
-///         // A denial: it holds, whatever the policy.
+///         // A denial: `failurePolicy` does not matter.
 ///         None => return Err(deny("a pod names its limit").field("metadata.annotations", "add example.com/limit")),
 ///     };
 ///     if limit > 10 { Err(deny("too much").invalid()) } else { Ok(()) }
@@ -36,7 +36,7 @@ enum Kind {
     NotReady(String),
 }
 
-/// Refuses the request with 403 Forbidden; `message` is what the user reads.
+/// Denies the request with 403 Forbidden; the user reads `message`.
 ///
 /// ```
 /// # use vestibule::{deny, Reject};
@@ -52,7 +52,7 @@ pub fn deny(message: impl Into<String>) -> Reject {
     Reject(Kind::Denied(Denial::new(message)))
 }
 
-/// Refuses the request for now: 429 Too Many Requests, and clients that heed `Retry-After` ask again after `seconds`.
+/// Denies the request with 429 Too Many Requests; clients that respect `Retry-After` try again after `seconds`.
 ///
 /// ```
 /// use vestibule::{Reject, too_many_requests};
@@ -69,33 +69,32 @@ pub fn too_many_requests(seconds: u32, why: impl Into<String>) -> Reject {
 }
 
 impl Reject {
-    /// Names a field and what is wrong with it; kubectl prints it. A fault has no fields and stays as it is.
+    /// Adds a field and its error, which kubectl prints. A fault is not changed.
     #[must_use]
     pub fn field(self, field: impl Into<String>, message: impl Into<String>) -> Self {
         self.map(|denial| denial.field(field, message))
     }
 
-    /// Another HTTP status than 403, from 400 to 599. A fault stays as it is.
+    /// Sets another HTTP status than 403, from 400 to 599. A fault is not changed.
     #[must_use]
     pub fn code(self, code: u16) -> Self {
         self.map(|denial| denial.code(code))
     }
 
-    /// Another reason than `Forbidden`. A fault stays as it is.
+    /// Sets another reason than `Forbidden`. A fault is not changed.
     #[must_use]
     pub fn reason(self, reason: impl Into<Cow<'static, str>>) -> Self {
         self.map(|denial| denial.reason(reason))
     }
 
-    /// The object itself is wrong: 422 and the reason `Invalid`, as the API server's own validation answers. A fault stays
-    /// as it is.
+    /// Sets 422 and the reason `Invalid`, as the API server's own validation does for an invalid object. A fault is not changed.
     #[must_use]
     pub fn invalid(self) -> Self {
         self.code(422).reason("Invalid")
     }
 
-    /// Names a field, what is wrong with it, and a reason for programs other than `FieldValueInvalid`:
-    /// `FieldValueRequired`, `FieldValueDuplicate` and so on. A fault has no fields and stays as it is.
+    /// Adds a field with its error and a machine-readable reason other than `FieldValueInvalid`: `FieldValueRequired`,
+    /// `FieldValueDuplicate` and so on. A fault is not changed.
     ///
     /// ```
     /// use vestibule::{Cause, deny};
@@ -115,13 +114,13 @@ impl Reject {
         self
     }
 
-    /// Not yet: 503 with `Retry-After`, which makes kube-apiserver ask again within its deadline. `missing` is what is
-    /// waited for, in a few words.
+    /// Answers 503 with `Retry-After`, which makes kube-apiserver call again within its timeout. `missing` says in a few words
+    /// for what the handler waits.
     pub fn not_ready(missing: impl Into<String>) -> Self {
         Self(Kind::NotReady(missing.into()))
     }
 
-    /// A fault by hand, where there is no error to use `?` on.
+    /// A fault with this message, where `?` cannot make one.
     ///
     /// ```
     /// use vestibule::Reject;
@@ -197,7 +196,7 @@ impl From<Reject> for Verdict {
     }
 }
 
-/// So that a test can `unwrap`: says which of the three it is, and the text meant for the user.
+/// For `unwrap` in tests: which of the three it is, and its text.
 impl std::fmt::Debug for Reject {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match &self.0 {

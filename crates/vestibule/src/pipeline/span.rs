@@ -1,4 +1,4 @@
-//! A span around each call: lines that are logged in it say which call they are about, and tracing goes on from it.
+//! The span around each call: log lines in it carry the hook and the uid, and it continues the trace of the API server.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -6,7 +6,7 @@ use std::time::Instant;
 use tracing::Instrument;
 use vestibule_admission::{Handler, HandlerFuture, Request, Trace};
 
-/// A handler whose calls are spans.
+/// Calls the handler in a span.
 pub(crate) struct Traced {
     hook: String,
     handler: Arc<dyn Handler>,
@@ -39,7 +39,7 @@ impl Handler for Traced {
     }
 }
 
-/// Of traces that others know: that of whoever called, or one whose spans a collector has. Nobody else will search for it.
+/// The id of a trace that the caller started or whose spans go to a collector; [`None`] for other traces, which are stored nowhere.
 pub(crate) fn trace_id(trace: Option<Trace>) -> Option<String> {
     trace.filter(|trace| trace.parent.is_some() || is_kept(trace)).map(|trace| trace.id())
 }
@@ -54,8 +54,8 @@ fn is_kept(_: &Trace) -> bool {
     false
 }
 
-/// The first 253 bytes, which is as long as a name may be. Whoever reaches the port may send what no API server would; a
-/// line of the log stays one.
+/// The first 253 bytes, the longest name that Kubernetes allows. Any client that reaches the port can send a longer text; the log
+/// line stays short.
 pub(crate) fn short(text: &str) -> &str {
     const LONGEST_NAME: usize = 253;
     let end = (0..=text.len().min(LONGEST_NAME)).rfind(|end| text.is_char_boundary(*end));
@@ -71,7 +71,7 @@ mod tests {
         let longest = "n".repeat(253);
         assert_eq!((short(""), short(&longest)), ("", &*longest));
         assert_eq!(short(&"n".repeat(1 << 20)), longest);
-        // Of two bytes each: the 127th would end at 254.
+        // Each character has two bytes: the 127th would end at 254.
         assert_eq!(short(&"é".repeat(1 << 19)), "é".repeat(126));
     }
 }

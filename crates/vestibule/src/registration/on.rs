@@ -1,4 +1,4 @@
-//! When a hook is called.
+//! The declaration of a hook: the requests for which the API server calls it.
 
 pub(crate) mod choices;
 mod problems;
@@ -14,8 +14,8 @@ use crate::registration::rule::Rule;
 use crate::registration::selector;
 use choices::{FailurePolicy, MatchPolicy, Reinvocation, Scope, SideEffects};
 
-/// When a hook is called: resources and operations, namespaces, labels, and what a failed call means. Made by [`on`],
-/// [`on_rules`] or [`on_raw`]; what is wrong with it, [`App::check`](crate::App::check) says.
+/// The requests for which a hook is called (resources, operations, namespaces, labels), and the meaning of a failed call. Made
+/// by [`on`], [`on_rules`] or [`on_raw`]; [`App::check`](crate::App::check) reports its problems.
 ///
 /// ```
 /// use k8s_openapi::api::core::v1::Pod;
@@ -48,13 +48,13 @@ pub struct On<T> {
     pub(crate) qualified_name: Option<String>,
     pub(crate) system_namespaces: bool,
     pub(crate) own_namespace: bool,
-    /// Unless set, by the kind of the hook.
+    /// [`None`]: the default of the kind of hook.
     pub(crate) skip_finalizer_updates: Option<bool>,
     pub(crate) errors: Vec<String>,
     of: PhantomData<fn(T)>,
 }
 
-/// Marks hooks whose handler takes the request as it came, for any resource.
+/// Marks hooks whose handler reads the request itself, for any resource.
 pub enum Raw {}
 
 /// Calls a hook for `operations` on objects of type `T`.
@@ -70,8 +70,8 @@ pub fn on<T: Resource<DynamicType = ()>>(operations: impl IntoIterator<Item = Op
     On::new(vec![Rule::new(&T::api_version(&()), T::plural(&()), operations)])
 }
 
-/// Calls a hook for any set of resources, with whatever type their objects are to be read as: `DynamicObject`,
-/// `serde_json::Value`, [`RawObject`](crate::RawObject), `PartialObjectMeta`, a struct of the author's own.
+/// Calls a hook for any set of resources. `T` is a type that all their objects fit: `DynamicObject`, `serde_json::Value`,
+/// [`RawObject`](crate::RawObject), `PartialObjectMeta`, a struct of the author's own.
 ///
 /// ```
 /// use serde_json::Value;
@@ -138,7 +138,7 @@ impl<T> On<T> {
         self
     }
 
-    /// Only a subresource of what was named: `status`, `scale`, or `*` for the object and all its subresources.
+    /// Only a subresource of the resources: `status`, `scale`, or `*` for the object and all its subresources.
     pub fn subresource(mut self, subresource: &str) -> Self {
         for Rule { resource, .. } in &mut self.rules {
             let whole = resource.split_once('/').map_or(resource.as_str(), |(whole, _)| whole);
@@ -161,25 +161,25 @@ impl<T> On<T> {
         self
     }
 
-    /// Whether objects in another version than the rules name are converted and sent; they are unless said otherwise.
+    /// Whether objects in other versions than the rules name are converted and sent; yes, unless set.
     pub fn match_policy(mut self, match_policy: MatchPolicy) -> Self {
         self.match_policy = match_policy;
         self
     }
 
-    /// Whether a mutating hook is called again when others changed the object after it; it is unless said otherwise.
+    /// Whether a mutating hook is called again when a later webhook changed the object; yes, unless set.
     pub fn reinvocation(mut self, reinvocation: Reinvocation) -> Self {
         self.reinvocation = Some(reinvocation);
         self
     }
 
-    /// What the handler does elsewhere; nothing unless said otherwise.
+    /// The side effects of the handler; none, unless set.
     pub fn side_effects(mut self, side_effects: SideEffects) -> Self {
         self.side_effects = side_effects;
         self
     }
 
-    /// The versions of the review that the API server may send, the first it knows; `v1` unless said otherwise.
+    /// The versions of the admission review, in order of preference; `v1`, unless set.
     pub fn review_versions(mut self, versions: impl IntoIterator<Item = Version>) -> Self {
         self.review_versions = versions.into_iter().collect();
         self
@@ -197,15 +197,15 @@ impl<T> On<T> {
         self
     }
 
-    /// Also in `kube-system`, `kube-public`, `kube-node-lease` and the webhook's own namespace. Closed, such a hook can
-    /// keep itself and the cluster from ever coming up.
+    /// Also in `kube-system`, `kube-public`, `kube-node-lease` and the webhook's own namespace. With [`FailurePolicy::Fail`] such
+    /// a hook can keep itself and the cluster from starting.
     pub fn system_namespaces(mut self) -> Self {
         self.system_namespaces = true;
         self
     }
 
-    /// Also in the webhook's own namespace. Its own pods must be kept out by a label then: closed, such a hook could keep
-    /// them from ever coming up.
+    /// Also in the webhook's own namespace. Exclude its own pods by a label: with [`FailurePolicy::Fail`] such a hook could keep
+    /// them from starting.
     pub fn own_namespace(mut self) -> Self {
         self.own_namespace = true;
         self
@@ -214,9 +214,9 @@ impl<T> On<T> {
     /// Whether the handler is skipped, and the request allowed, for an UPDATE that only changes finalizers, owners or
     /// managed fields of an object that is being deleted.
     ///
-    /// Unless set, mutating hooks skip it: a fault there would keep the object from being deleted. Validating hooks do not:
-    /// such a hook may be what protects a finalizer. Set it for a validator that judges everything but finalizers: else an
-    /// object that the validator refuses can never be deleted by the controller that has to remove its finalizer.
+    /// Unless set, mutating hooks skip it: a fault there would keep the object from being deleted. Validating hooks do not skip it,
+    /// because such a hook may protect a finalizer. Set it for a validator that ignores finalizers: otherwise an object that it
+    /// denies cannot be deleted, because the controller cannot remove the finalizer.
     ///
     /// ```
     /// use k8s_openapi::api::core::v1::ConfigMap;
@@ -243,13 +243,13 @@ impl<T> On<T> {
         self
     }
 
-    /// What a fault of the handler turns into; the failure policy decides unless said otherwise.
+    /// What a fault of the handler becomes; the failure policy decides, unless set.
     pub fn on_fault(mut self, on_fault: OnFault) -> Self {
         self.on_fault = on_fault;
         self
     }
 
-    /// How long the API server waits, 1 to 30 seconds; 5 unless said otherwise.
+    /// How long the API server waits for the answer, 1 to 30 seconds; 5, unless set.
     pub fn timeout_seconds(mut self, seconds: u8) -> Self {
         self.timeout_seconds = seconds;
         self

@@ -1,4 +1,4 @@
-//! What the author of a hook chooses between.
+//! The options of a hook, with the values of the Kubernetes API.
 
 /// What the API server does when a call fails: no answer, a fault of the handler, a missed deadline.
 ///
@@ -27,45 +27,45 @@ pub enum FailurePolicy {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum MatchPolicy {
-    /// It is, and sees them converted to the version it asked for.
+    /// Yes; the API server converts them to the version of the rules.
     #[default]
     Equivalent,
-    /// It is not: whoever writes another version goes round it.
+    /// No: a client can bypass the hook by writing another version.
     Exact,
 }
 
-/// Whether a mutating hook is called again when others changed the object after it.
+/// Whether a mutating hook is called again when a later webhook changed the object.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Reinvocation {
-    /// It is. Called again, a handler that is done answers with nothing.
+    /// Yes. The handler should then find nothing left to change.
     #[default]
     IfNeeded,
-    /// It is not.
+    /// No.
     Never,
 }
 
-/// What a hook does elsewhere when it is called.
+/// The side effects of a hook.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SideEffects {
-    /// Nothing.
+    /// None.
     #[default]
     None,
-    /// Something, but not when [`Context::dry_run`](crate::Context::dry_run) says so.
+    /// Some, but none on a dry run ([`Context::dry_run`](crate::Context::dry_run)).
     NoneOnDryRun,
 }
 
-/// Which objects a rule is for, by where they live.
+/// Whether a rule is for cluster-scoped or namespaced objects.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Scope {
-    /// All of them.
+    /// Both.
     #[default]
     Any,
-    /// Those without a namespace.
+    /// Cluster-scoped objects.
     Cluster,
-    /// Those in a namespace.
+    /// Namespaced objects.
     Namespaced,
 }
 

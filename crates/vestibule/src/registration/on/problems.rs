@@ -1,5 +1,5 @@
-//! What is wrong with a hook, each with the words to mend it. The API server would say most of it too, but only to
-//! whoever applies the configuration.
+//! The problems of a hook's declaration, each with its remedy. The API server would report most of them too, but only when the
+//! configuration is applied.
 
 use std::collections::BTreeSet;
 
@@ -96,7 +96,7 @@ fn rule(rule: &Rule) -> Vec<String> {
     problems
 }
 
-/// The API server asks for three segments.
+/// The API server requires three segments.
 fn is_hook_name(name: &str) -> bool {
     is_dns_subdomain(name) && name.split('.').count() >= 3
 }
