@@ -71,7 +71,7 @@ impl App {
             own,
             observer,
         );
-        telemetry.expect(self.hook_names());
+        telemetry.start_at_zero(self.hook_names());
         let lines = self.lines.clone();
         let metrics = telemetry.clone();
         let mut server = server

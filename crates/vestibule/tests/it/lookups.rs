@@ -100,7 +100,7 @@ async fn a_lookup_that_cannot_be_answered_says_what_to_do() {
     let said = found(app).await;
     for words in [
         "Pod is not looked up by this app: add `.watch::<Pod>()`",
-        "no Namespace is kept by this app",
+        "this app keeps no Namespace in memory",
         "has no index `by-colour`",
         "which PersistentVolumeClaim is meant?",
         "is watched in namespace shop only, not in else",
