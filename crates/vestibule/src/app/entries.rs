@@ -1,4 +1,4 @@
-//! Hooks whose entries are not one for each hook and may change while the app runs.
+//! Hooks with several entries, or entries that change while the app runs.
 
 use vestibule_admission::HookKind;
 
@@ -78,7 +78,7 @@ mod tests {
     use crate::registration::target::Target;
 
     #[test]
-    fn an_identity_that_is_gone_is_not_told_any_more() {
+    fn a_dropped_identity_is_no_follower_any_more() {
         let same = async |pod: Pod, _: Context| Ok::<_, Reject>(pod);
         let entries = Entries::of(["label"]);
         let app = App::new("demo")

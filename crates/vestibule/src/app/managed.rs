@@ -240,7 +240,7 @@ mod tests {
         let told = updates.latest().unwrap();
         assert_eq!(told[0].names().count(), 3);
 
-        // What is not in order changes nothing.
+        // Entries with problems change nothing.
         let error = entries.set([two(), two()].concat()).unwrap_err().to_string();
         assert!(error.contains("`label-2`: the name is taken"), "{error}");
         let error = entries.set(vec![Entry::new("stamp", "x", on("in ("))]).unwrap_err().to_string();

@@ -70,7 +70,7 @@ fn entries_of_their_own_are_for_mutating_hooks_that_are_there() {
 }
 
 #[test]
-fn what_the_api_server_would_refuse_is_said_before() {
+fn an_app_that_the_api_server_would_refuse_is_refused_before() {
     let pods = || on::<Pod>([Create]).failure_policy(FailurePolicy::Ignore);
     let wrong = pods()
         .match_condition("a b", "true")

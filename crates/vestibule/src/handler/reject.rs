@@ -218,7 +218,7 @@ mod tests {
     struct Answer(#[source] serde_json::Error);
 
     #[test]
-    fn what_serde_quotes_is_not_repeated() {
+    fn values_that_serde_json_quotes_are_not_repeated() {
         let error = || serde_json::from_str::<u8>(r#""hunter2""#).unwrap_err();
         let words = |reject: Reject| format!("{reject:?}");
         assert!(error().to_string().contains("hunter2"));

@@ -49,7 +49,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_what_kubernetes_takes() {
+    fn names_follow_the_rules_of_kubernetes() {
         let long = "a".repeat(64);
         for (name, label, subdomain, qualified) in [
             ("web-1", true, true, true),

@@ -100,7 +100,7 @@ mod tests {
 
     /// `proc_pid_stat(5)` counts from 1: 14 and 15 are user and kernel time, 22 is the start.
     #[test]
-    fn a_time_is_read_from_its_field_whatever_the_process_is_called() {
+    fn a_time_is_read_from_its_field_for_any_name_of_the_process() {
         let fields: Vec<_> = (4..=30).map(|field| (field * 100).to_string()).collect();
         let stat = format!("4711 (a) b (c)) R {}\n", fields.join(" "));
         assert_eq!(
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn processor_time_grows_by_what_the_process_computes() {
+    fn cpu_time_grows_while_the_process_computes() {
         let (before, began) = (processor().unwrap(), std::time::Instant::now());
         let patience = Duration::from_secs(60);
         while processor().unwrap() < before + 0.1 {

@@ -1,4 +1,4 @@
-//! What is served, against the table.
+//! The served metrics are held to the vocabulary.
 
 use std::collections::BTreeSet;
 use std::time::SystemTime;
@@ -102,7 +102,7 @@ const DECISIONS: [Decision; 11] = [
 ];
 
 #[test]
-fn what_is_served_is_open_metrics_and_in_the_table() {
+fn served_metrics_are_open_metrics_and_in_the_table() {
     let (telemetry, counters) = telemetry();
     everything_happens(&telemetry, &counters);
     let text = telemetry.metrics();

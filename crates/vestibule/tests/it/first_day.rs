@@ -1,9 +1,9 @@
-//! What a new author meets on the first day is shown by an example that the tests compile, and run where there is no cluster.
+//! Every public item that a new author meets first has an example in its documentation, which the tests compile or run.
 
 use std::fs;
 use std::path::Path;
 
-/// Files below `crates`, and what is declared there.
+/// Files below `crates`, and items that they declare.
 const ITEMS: &[(&str, &[&str])] = &[
     ("vestibule/src/amount.rs", &["struct Amount"]),
     ("vestibule/src/app.rs", &["struct App", "fn new", "fn state<", "fn ready_when"]),
@@ -46,7 +46,7 @@ const ITEMS: &[(&str, &[&str])] = &[
 ];
 
 #[test]
-fn what_is_met_on_the_first_day_comes_with_an_example() {
+fn items_that_a_new_author_meets_have_an_example() {
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let mut without = Vec::new();
     for (file, items) in ITEMS {

@@ -1,4 +1,4 @@
-//! What handlers find beside their object.
+//! Lookups of handlers, with objects of the test.
 
 use std::time::Duration;
 
@@ -52,7 +52,7 @@ fn leave(mut pod: Pod, words: impl Into<String>) -> Result<Pod, Reject> {
 }
 
 #[tokio::test]
-async fn objects_stand_in_for_a_cluster() {
+async fn lookups_in_tests_need_no_cluster() {
     let look = async |pod: Pod, context: Context| {
         let claims = || context.lookup::<PersistentVolumeClaim>();
         let name = |found: Option<std::sync::Arc<PersistentVolumeClaim>>| {
@@ -110,7 +110,7 @@ async fn a_lookup_that_cannot_be_answered_says_what_to_do() {
 }
 
 #[tokio::test]
-async fn what_is_not_known_yet_is_asked_for_again_and_every_other_error_is_a_fault() {
+async fn an_unsynced_lookup_is_not_ready_and_every_other_error_is_a_fault() {
     #[derive(Debug, thiserror::Error)]
     #[error("no class")]
     struct Wrapped(#[source] LookupError);

@@ -21,7 +21,7 @@ async fn guard(change: Change<Pod>, _: Context) -> Result<(), Reject> {
 }
 
 #[tokio::test]
-async fn a_validator_of_the_same_app_sees_what_its_mutator_made() {
+async fn a_validator_of_the_same_app_sees_the_object_of_its_mutator() {
     let app = App::new("demo")
         .mutate("label", on::<Pod>([Create]).failure_policy(FailurePolicy::Fail), label)
         .validate("guard", on::<Pod>([Create]).failure_policy(FailurePolicy::Fail), guard);
@@ -52,7 +52,7 @@ async fn a_validator_of_the_same_app_sees_what_its_mutator_made() {
     served.stop().await;
 }
 
-/// They were lost with the future that the server dropped.
+/// Regression: they were lost with the future that the server dropped.
 #[tokio::test]
 async fn warnings_and_audit_notes_outlive_a_deadline() {
     let speaks = async |pod: Pod, context: Context| {
@@ -90,7 +90,7 @@ async fn the_failure_policy_decides_about_errors_panics_and_delays() {
     for (name, words) in
         [("fail", "invalid digit"), ("panic", "panicked"), ("wait", "context deadline exceeded")]
     {
-        // The caller waits for longer than the hook says that it may take.
+        // The caller waits for longer than the hook's timeout.
         let hook = Hook::mutating(name, &format!("/mutate/{name}"));
         let review = review();
         let Admission::Refused { code, message, .. } =
@@ -111,7 +111,7 @@ async fn the_failure_policy_decides_about_errors_panics_and_delays() {
 }
 
 #[tokio::test]
-async fn a_condition_holds_readiness_back_and_the_caller_comes_again() {
+async fn readiness_waits_for_a_condition_and_the_caller_retries() {
     let synced = Arc::new(AtomicBool::new(false));
     let condition = Arc::clone(&synced);
     let app = App::new("demo")
@@ -151,9 +151,9 @@ async fn a_condition_holds_readiness_back_and_the_caller_comes_again() {
     served.stop().await;
 }
 
-/// A panic in the closure ended the process: it was asked in the future that serves.
+/// Regression: a panic in the closure ended the process, because it was called in the future that serves.
 #[tokio::test]
-async fn a_condition_that_panics_holds_readiness_back_and_the_server_goes_on() {
+async fn readiness_waits_for_a_condition_that_panics_and_the_server_goes_on() {
     let lists = Arc::new(std::sync::Mutex::new(Vec::<String>::new()));
     let poison = Arc::clone(&lists);
     let poisoned = std::thread::spawn(move || {
@@ -182,7 +182,7 @@ async fn a_condition_that_panics_holds_readiness_back_and_the_server_goes_on() {
 }
 
 #[tokio::test]
-async fn decisions_are_counted_without_naming_anybody() {
+async fn decisions_are_counted_without_names_of_users_or_objects() {
     let app =
         App::new("demo").mutate("label", on::<Pod>([Create]).failure_policy(FailurePolicy::Fail), label);
     let served = Served::start(app).await;

@@ -1,4 +1,4 @@
-//! What a process does beside answering.
+//! Background work.
 
 use std::sync::Arc;
 
@@ -44,7 +44,7 @@ async fn work_begins_when_the_app_is_ready_and_is_dropped_with_it() {
     assert!(begins.recv().await.is_none(), "it begins once");
 }
 
-/// It was logged, and the replica stayed ready for ever, with an operator that was dead.
+/// Regression: the end was only logged, and the replica stayed ready for ever with a dead operator.
 #[tokio::test]
 async fn work_that_panics_or_ends_ends_the_process_with_an_error() {
     let served = |app: App| Served::beside(app, FakeCluster::open().client());
@@ -65,13 +65,13 @@ async fn the_webhook_goes_on_after_work_that_may_end() {
         async {}
     };
     let served = Served::beside(app().background_once(work), FakeCluster::open().client()).await;
-    // The app has made its work, and the work is over: both have dropped their end.
+    // The app has dropped its sender, and so has the work, which is over.
     assert!(ends.recv().await.is_none());
     assert!(served.probe("/readyz").await.0.contains("200"));
     served.stop().await;
 }
 
-/// An operator that hears of the shutdown by itself does what it should.
+/// An operator that notices the shutdown by itself may end.
 #[tokio::test]
 async fn work_that_ends_in_a_shutdown_is_no_error() {
     let (began, mut begins) = mpsc::unbounded_channel();
@@ -88,7 +88,7 @@ async fn work_that_ends_in_a_shutdown_is_no_error() {
 }
 
 #[tokio::test]
-async fn without_a_cluster_there_is_no_work() {
+async fn background_work_without_a_client_is_refused() {
     let identity = Local::in_memory(&[NAME], std::time::SystemTime::now()).unwrap();
     let app = app().background(|_| async {});
     let Err(error) = app.bind(options(Arc::new(identity))).await else { panic!("it is served") };

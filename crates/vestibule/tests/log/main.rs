@@ -1,5 +1,5 @@
-//! What is read in the log. A program of its own: whether a line is wanted is remembered for the whole process by whoever
-//! meets it first, so that a log beside other tests may be told of none.
+//! Tests of log lines, in a program of their own: tracing caches for the whole process whether a line is enabled, so other tests in
+//! the process could disable them.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs, dead_code)]
 
 #[path = "../it/fake_cluster.rs"]
@@ -23,7 +23,7 @@ use served::{Served, review};
 
 const CLAIMS: &str = "/api/v1/namespaces/shop/persistentvolumeclaims";
 
-/// What would go to stderr, of all tests here.
+/// The log of all tests of this program.
 static LOG: LazyLock<NamedTempFile> = LazyLock::new(|| {
     let log = NamedTempFile::new().unwrap();
     let subscriber = tracing_subscriber::fmt().with_max_level(LevelFilter::TRACE).with_ansi(false);
@@ -36,7 +36,7 @@ fn logged() -> String {
 }
 
 #[tokio::test]
-async fn not_even_a_trace_holds_what_is_looked_up() {
+async fn not_even_trace_lines_hold_looked_up_objects() {
     LazyLock::force(&LOG);
     let cluster = FakeCluster::open();
     let (claim, odd) = (format!("{CLAIMS}/a"), format!("{CLAIMS}/odd"));
@@ -68,7 +68,7 @@ async fn not_even_a_trace_holds_what_is_looked_up() {
     assert!(!log.contains("s3cret"), "{log}");
 }
 
-/// The second time was taken for the first: between the two, nothing but the watch had been answered.
+/// Regression: the second failure was not logged, because only the watch had been answered between the two.
 #[tokio::test]
 async fn a_watch_that_fails_again_after_a_recovery_is_told_of_again() {
     LazyLock::force(&LOG);
@@ -94,7 +94,7 @@ async fn a_watch_that_fails_again_after_a_recovery_is_told_of_again() {
     served.stop().await;
 }
 
-/// A line a second, which tells of the others.
+/// One line a second, with the number of suppressed ones.
 #[tokio::test]
 async fn many_that_are_turned_away_are_few_lines() {
     LazyLock::force(&LOG);
