@@ -236,7 +236,11 @@ mod tests {
 
     fn settings(flags: &str) -> Result<ClientSettings, String> {
         let flags = std::iter::once("serve").chain(flags.split_whitespace());
-        let app = App::new("demo").mutate("label", on::<Pod>([Create]).fail_open(), label);
+        let app = App::new("demo").mutate(
+            "label",
+            on::<Pod>([Create]).failure_policy(FailurePolicy::Ignore),
+            label,
+        );
         let service = Target::service("shop/hook").unwrap();
         let given = Command::try_parse_from(flags).map_err(|error| error.to_string())?;
         given.clients.settings(&app, Some(&service)).map_err(|error| error.to_string())

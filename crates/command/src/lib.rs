@@ -105,7 +105,7 @@ enum Command {
 /// # async fn label(pod: Pod, _: Context) -> Result<Pod, Reject> { Ok(pod) }
 /// #[tokio::main]
 /// async fn main() -> std::process::ExitCode {
-///     let app = App::new("labeller").mutate("label", on::<Pod>([Create]).fail_open(), label);
+///     let app = App::new("labeller").mutate("label", on::<Pod>([Create]).failure_policy(FailurePolicy::Ignore), label);
 ///     vestibule_command::run(app).await
 /// }
 /// ```

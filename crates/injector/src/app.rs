@@ -83,8 +83,8 @@ pub fn observed_app(
     );
     let best_effort = InjectHandler::new(configuration, HookKind::BestEffort, namespaces, pending, observers);
     // The API server calls the hooks of one configuration in this order.
-    let app = app.mutate_raw(REQUIRED, on().fail_closed(), required);
-    let app = app.mutate_raw(BEST_EFFORT, on().fail_open(), best_effort).entries(&entries);
+    let app = app.mutate_raw(REQUIRED, on().failure_policy(FailurePolicy::Fail), required);
+    let app = app.mutate_raw(BEST_EFFORT, on().failure_policy(FailurePolicy::Ignore), best_effort).entries(&entries);
     Ok(match validator {
         // Rules in ConfigMaps imply a cluster, where Events on the owners of pods are written.
         Some(validator) => with_validator(app, validator).rights([Events::right()]),
@@ -102,7 +102,7 @@ fn with_validator(app: App, validator: RuleValidator) -> App {
         // The proof of a thousand rules takes up to a second on a machine with other work.
         .timeout_seconds(10)
         // While no replica answers, errors in rules go to the log, and the last good rules stay in force.
-        .fail_open();
+        .failure_policy(FailurePolicy::Ignore);
     let right = |verbs: &[&str], name: Option<&str>| PolicyRule {
         api_groups: Some(vec![String::new()]),
         resources: Some(vec!["configmaps".to_owned()]),

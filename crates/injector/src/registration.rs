@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use tokio::sync::watch;
-use vestibule::{Entries, Entry, On, Operation, Raw, Rule as Resources, SideEffects, on_raw};
+use vestibule::{Entries, Entry, FailurePolicy, On, Operation, Raw, Rule as Resources, SideEffects, on_raw};
 use vestibule_rules::{Diagnostic, Mode, Resource, Rule, RuleSet, Verb};
 
 use self::selector::NamespaceRestriction;
@@ -66,10 +66,14 @@ pub fn entries(rules: &RuleSet) -> Result<Vec<Entry>, Vec<Diagnostic>> {
     for (position, group) in grouped(&required).iter().enumerate() {
         // Names have numbers, so that an entry keeps its name when its restriction changes, and metrics have few names.
         let name = if position == 0 { REQUIRED.to_owned() } else { format!("{REQUIRED}-{}", position + 1) };
-        entries.push(Entry::new(REQUIRED, &name, on(group, rules).fail_closed()));
+        entries.push(Entry::new(REQUIRED, &name, on(group, rules).failure_policy(FailurePolicy::Fail)));
     }
     if !others.is_empty() {
-        entries.push(Entry::new(BEST_EFFORT, BEST_EFFORT, on(&others, rules).fail_open()));
+        entries.push(Entry::new(
+            BEST_EFFORT,
+            BEST_EFFORT,
+            on(&others, rules).failure_policy(FailurePolicy::Ignore),
+        ));
     }
     Ok(entries)
 }

@@ -37,7 +37,7 @@ impl Installation {
     /// # use vestibule::{App, Context, Operation::Create, Reject, Target, on};
     /// # use vestibule_manifests::Installation;
     /// # async fn label(pod: Pod, _: Context) -> Result<Pod, Reject> { Ok(pod) }
-    /// let app = App::new("labeller").mutate("label", on::<Pod>([Create]).fail_open(), label);
+    /// let app = App::new("labeller").mutate("label", on::<Pod>([Create]).failure_policy(FailurePolicy::Ignore), label);
     /// let mut installation = Installation::of(&app, Target::service("shop/labeller")?);
     /// installation.image = Some("registry.example.com/labeller:1.0".to_owned());
     /// let kinds: Vec<_> = installation.manifests(&app)?.iter().map(|object| object["kind"].clone()).collect();

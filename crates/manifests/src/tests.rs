@@ -16,7 +16,7 @@ async fn guard(_: Change<Pod>, _: Context) -> Result<(), Reject> {
 }
 
 fn app() -> App {
-    let pods = || on::<Pod>([Create]).fail_closed();
+    let pods = || on::<Pod>([Create]).failure_policy(FailurePolicy::Fail);
     App::new("demo").mutate("label", pods(), label).validate("guard", pods(), guard)
 }
 
@@ -229,7 +229,7 @@ fn pods_run_as_an_account_beside_them_under_a_name_that_objects_can_have() {
 
 #[test]
 fn a_webhook_that_registers_itself_is_installed_without_entries_and_may_write_them() {
-    let only_mutating = || App::new("demo").mutate("label", on::<Pod>([Create]).fail_closed(), label);
+    let only_mutating = || App::new("demo").mutate("label", on::<Pod>([Create]).failure_policy(FailurePolicy::Fail), label);
     let objects = installation().manifests(&only_mutating()).unwrap();
     let configuration = find(&objects, "MutatingWebhookConfiguration");
     assert!(configuration.get("webhooks").is_none(), "{configuration}");

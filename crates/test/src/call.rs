@@ -29,7 +29,7 @@ use vestibule::{App, Objects, Target};
 /// }
 ///
 /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
-/// let app = App::new("demo").validate("keep", on::<Pod>([Create, Delete]).fail_closed(), keep);
+/// let app = App::new("demo").validate("keep", on::<Pod>([Create, Delete]).failure_policy(FailurePolicy::Fail), keep);
 /// let pod = json!({ "apiVersion": "v1", "kind": "Pod", "metadata": { "name": "web" } });
 /// vestibule_test::call(&app, "keep").create(&pod).dry_run().await.assert_allowed();
 /// vestibule_test::call(&app, "keep").delete(&pod).by("alice").in_group("staff").await.assert_denied("it stays");

@@ -20,7 +20,7 @@
 //! }
 //!
 //! # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
-//! let app = App::new("labeller").mutate("label", on::<Pod>([Create]).fail_open(), label);
+//! let app = App::new("labeller").mutate("label", on::<Pod>([Create]).failure_policy(FailurePolicy::Ignore), label);
 //! let pod = json!({ "apiVersion": "v1", "kind": "Pod", "metadata": { "name": "web" }, "spec": { "containers": [] } });
 //!
 //! let outcome = vestibule_test::call(&app, "label").create(&pod).by("alice").await;

@@ -28,7 +28,7 @@ use super::{diff, unknown_fields};
 /// }
 ///
 /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
-/// let app = App::new("demo").validate("small", on::<Pod>([Create]).objects("app").fail_closed(), small);
+/// let app = App::new("demo").validate("small", on::<Pod>([Create]).objects("app").failure_policy(FailurePolicy::Fail), small);
 /// let pod = |labels, containers| {
 ///     let metadata = json!({ "name": "web", "labels": labels });
 ///     json!({ "apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": { "containers": containers } })

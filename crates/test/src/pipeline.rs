@@ -51,8 +51,8 @@ impl Pipeline {
 
     pub(super) fn failure_policy(&self) -> FailurePolicy {
         match self.entry.failure_policy {
-            vestibule::FailurePolicy::Open => FailurePolicy::Ignore,
-            vestibule::FailurePolicy::Closed => FailurePolicy::Fail,
+            vestibule::FailurePolicy::Ignore => FailurePolicy::Ignore,
+            vestibule::FailurePolicy::Fail => FailurePolicy::Fail,
         }
     }
 

@@ -1,4 +1,4 @@
-//! Kubernetes quantities by their value.
+//! The values of Kubernetes quantities.
 
 use std::iter::Sum;
 use std::ops::Add;
@@ -6,10 +6,9 @@ use std::str::FromStr;
 
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 
-/// What a [`Quantity`] stands for: `1Gi` is `1024Mi`, and `100m` is `0.1`.
+/// The value of a [`Quantity`]: `1Gi` equals `1024Mi`, and `100m` equals `0.1`.
 ///
-/// Exact to the billionth; what is finer is rounded up, as the API server does it. A sum that is too large stays the
-/// largest amount.
+/// Exact to the billionth; finer values are rounded up, as the API server does. Sums saturate.
 ///
 /// ```
 /// use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
@@ -25,7 +24,7 @@ pub struct Amount {
     billionths: i128,
 }
 
-/// A text that is no quantity, or one too large to count with. It is not repeated: it may come from an object.
+/// A text that is no quantity, or that is too large. The error does not quote it: it may come from an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("not a quantity: write a number with a suffix or without, such as `1.5`, `500m` or `2Gi`")]
 pub struct AmountError;
@@ -143,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_quantity_is_an_error() {
+    fn a_text_that_is_no_quantity_is_an_error() {
         for text in ["", ".", "m", "1.2.3", "1 Gi", "1GiB", "one", "1e", "1ee3", "--1", "1e99"] {
             assert_eq!(text.parse::<Amount>(), Err(AmountError), "{text}");
         }

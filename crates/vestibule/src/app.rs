@@ -1,4 +1,4 @@
-//! The webhook as a whole: its hooks, and from them the registration and the server.
+//! The builder of a webhook: its hooks, conversions, lookups and conditions. `serve` serves it, and `manifests` prints what it needs.
 
 pub(crate) mod background;
 pub(crate) mod check;
@@ -36,20 +36,20 @@ pub use hooks::Registered;
 
 /// A webhook: named hooks, each with the resources it is for and its handler.
 ///
-/// Everything else follows from it: the paths it serves, the configurations that register it, the metrics it counts.
-/// Cheap to clone; clones share their handlers and states, so that several replicas of one app can be served in a test.
+/// The paths, the webhook configurations and the metrics follow from the hooks. Cheap to clone; clones share their handlers and
+/// states, so that a test can serve several replicas of one app.
 ///
 /// ```
 /// use k8s_openapi::api::core::v1::Pod;
 /// use vestibule::Operation::Create;
-/// use vestibule::{App, Context, Reject, on};
+/// use vestibule::{FailurePolicy, App, Context, Reject, on};
 ///
 /// async fn label(mut pod: Pod, _: Context) -> Result<Pod, Reject> {
 ///     pod.metadata.labels.get_or_insert_default().insert("seen".to_owned(), "true".to_owned());
 ///     Ok(pod)
 /// }
 ///
-/// let app = App::new("labeller").mutate("label", on::<Pod>([Create]).fail_open(), label);
+/// let app = App::new("labeller").mutate("label", on::<Pod>([Create]).failure_policy(FailurePolicy::Ignore), label);
 /// assert!(app.check().is_ok());
 /// ```
 #[derive(Clone)]
@@ -63,17 +63,17 @@ pub struct App {
     pub(crate) metrics: Vec<Metric>,
     states: States,
     lookups: Vec<Declared>,
-    /// Those of the app's own, besides what it looks up.
+    /// Watches that the app's author started, beside the watches of its lookups.
     pub(crate) watches: Vec<NamedWatch>,
-    /// In the place of a cluster's.
+    /// The objects that lookups find instead of a cluster's, in tests.
     objects: Option<Objects>,
     reads_namespaces: bool,
     definitions: Vec<CustomResourceDefinition>,
     pub(crate) works: Vec<MakeWork>,
     problems: Vec<String>,
-    /// Of the hooks in `governed`.
+    /// The entries of the hooks in `hooks_with_entries`, which may change while the app runs.
     pub(crate) entries: Option<Entries>,
-    pub(crate) governed: BTreeSet<String>,
+    pub(crate) hooks_with_entries: BTreeSet<String>,
     pub(crate) defaults: Defaults,
 }
 
@@ -110,18 +110,18 @@ impl App {
             works: Vec::new(),
             problems: Vec::new(),
             entries: None,
-            governed: BTreeSet::new(),
+            hooks_with_entries: BTreeSet::new(),
             defaults: Defaults::default(),
         }
     }
 
-    /// Gives handlers something to share, one value of each type: a client, a configuration, a counter. They ask for it by
+    /// Adds a value that handlers share, one of each type: a client, a configuration, a counter. Handlers read it by
     /// [`Context::state`](crate::Context::state).
     ///
     /// ```
     /// use k8s_openapi::api::core::v1::Pod;
     /// use vestibule::Operation::Create;
-    /// use vestibule::{App, Change, Context, Reject, deny, on};
+    /// use vestibule::{FailurePolicy, App, Change, Context, Reject, deny, on};
     ///
     /// struct Registry(&'static str);
     ///
@@ -137,7 +137,7 @@ impl App {
     ///
     /// let app = App::new("images")
     ///     .state(Registry("registry.example.com/"))
-    ///     .validate("ours", on::<Pod>([Create]).fail_closed(), ours);
+    ///     .validate("ours", on::<Pod>([Create]).failure_policy(FailurePolicy::Fail), ours);
     /// assert!(app.check().is_ok());
     /// ```
     pub fn state<S: Send + Sync + 'static>(mut self, state: S) -> Self {
@@ -154,18 +154,18 @@ impl App {
         self
     }
 
-    /// Prints a definition among the manifests: of a custom resource in one version, which nobody converts.
+    /// Adds the definition of a custom resource that needs no conversion to the manifests.
     pub fn definition(mut self, definition: CustomResourceDefinition) -> Self {
         self.definitions.push(definition);
         self
     }
 
-    /// Holds readiness back until `holds` first says `true`, or `Ok`; from then on it is not asked again. The name appears on
-    /// `/readyz`, and what an `Err` says.
+    /// Makes readiness wait until `holds` first returns `true`, or `Ok`; then it is not called again. `/readyz` shows the name,
+    /// and the text of an `Err`.
     ///
-    /// It is asked ten times a second, on a thread of its own: it may block, and no call waits for it. A panic counts as
-    /// `panicked`, and it is asked again. A handler that lacks something later on says so itself, by
-    /// [`retry_later`](crate::retry_later).
+    /// `holds` is called ten times a second, on a thread of its own: it may block, and no call of the webhook waits for it. After a
+    /// panic, `/readyz` says `panicked`, and `holds` is called again. A handler that lacks something later answers with
+    /// [`too_many_requests`](crate::too_many_requests) or [`Reject::not_ready`](crate::Reject::not_ready).
     ///
     /// ```
     /// use std::path::Path;
@@ -178,7 +178,7 @@ impl App {
         self
     }
 
-    /// Has `/readyz?verbose` say `NAME: ` and what `line` says; for people.
+    /// Adds a line to `/readyz?verbose`: `NAME: `, and the text that `line` returns.
     ///
     /// ```
     /// let app = vestibule::App::new("demo").reports("price list", || "of today, 3 prices".to_owned());
@@ -194,10 +194,10 @@ impl App {
         &self.name
     }
 
-    /// The configurations that make the API server call the hooks at `target`, trusting `ca_bundle` (PEM). An empty one
-    /// is left out, so that applying the configurations does not touch what an identity wrote there.
+    /// The configurations that make the API server call the hooks at `target`, trusting `ca_bundle` (PEM). An empty `ca_bundle`
+    /// is left out, so that applying the configurations does not overwrite the bundle that an identity wrote.
     ///
-    /// The webhook's own namespace and the system's are left out, whatever the hooks ask for.
+    /// The webhook's own namespace and the system namespaces are excluded, unless a hook includes them.
     ///
     /// # Errors
     /// The app is not in order; every problem is named.
@@ -206,7 +206,7 @@ impl App {
         self.registration_with(&given, target, ca_bundle)
     }
 
-    /// The same, with the entries `given` in the place of those of the moment.
+    /// Like [`App::registration`], with the entries `given` instead of the current ones.
     pub(crate) fn registration_with(
         &self,
         given: &[Entry],
@@ -230,15 +230,14 @@ impl App {
         Ok(registration)
     }
 
-    /// Says that the app reads namespaces of the cluster: `manifests` then prints the right to, for an app that runs
-    /// there.
+    /// Declares that the app reads namespaces of the cluster: `manifests` then prints the RBAC rule for it.
     pub fn reads_namespaces(mut self) -> Self {
         self.reads_namespaces = true;
         self
     }
 
-    /// What a [`SelfManaged`](crate::identity::SelfManaged) identity must know of this app behind `service`: its
-    /// registration, by kinds and names, and the ring's Secret, `NAME-ring` beside the Service.
+    /// The settings of a [`SelfManaged`](crate::identity::SelfManaged) identity for this app behind `service`: the kinds and
+    /// names of its configurations, and the ring's Secret, `NAME-ring` beside the Service.
     pub fn identity_settings(&self, service: NamespacedName) -> Settings {
         let mut settings = Settings::for_service(service);
         settings.registrations = self.registration_names(&self.name);
@@ -249,7 +248,7 @@ impl App {
         self.reads_namespaces
     }
 
-    /// `name` in every kind of configuration that the hooks need, and the definitions whose objects are converted.
+    /// `name` in every kind of configuration that the hooks need, and the definitions of the converted resources.
     pub fn registration_names(&self, name: &str) -> Vec<RegistrationName> {
         let kinds = [
             (HookKind::Mutating, RegistrationKind::Mutating),
@@ -266,7 +265,7 @@ impl App {
         hooks.chain(definitions).collect()
     }
 
-    /// As metrics and the log have them.
+    /// The names of hooks and conversions, as they stand in metrics and the log.
     pub(crate) fn hook_names(&self) -> impl Iterator<Item = &str> {
         let conversions = self.conversions.iter().map(|converted| &*converted.name);
         self.hooks.iter().map(|registered| &*registered.entry.name).chain(conversions)

@@ -1,4 +1,4 @@
-//! Custom resources in several versions: one hub, and what leads from every other version to it and back.
+//! Conversion of custom resources between versions, through one version (the hub) to and from which all others (the spokes) convert.
 
 pub(crate) mod definition;
 mod preserve_unknown;
@@ -17,11 +17,11 @@ use serde::de::DeserializeOwned;
 use vestibule_admission::{ConversionHook, Converter};
 
 use definition::Definition;
-use versions::{Spoke, Versions};
+use versions::{TypedVersion, Versions};
 
-/// How the objects of one custom resource are brought from version to version.
+/// Converts the objects of one custom resource between its versions.
 ///
-/// It is made with [`Conversion::hub`], or with [`Conversion::raw`] where there are no types, and given to
+/// It is made with [`Conversion::through`], or with [`Conversion::raw`] where there are no types, and given to
 /// [`App::convert`](crate::App::convert).
 #[derive(Clone)]
 pub struct Conversion {
@@ -30,14 +30,14 @@ pub struct Conversion {
     path: Option<String>,
 }
 
-/// A [`Conversion`] in the making: the version that all others are converted to and from.
-pub struct Hub<H> {
+/// Builds a [`Conversion`] through `H`, the version to and from which all others convert.
+pub struct ConversionBuilder<H> {
     definition: Definition,
     versions: Versions<H>,
     path: Option<String>,
 }
 
-/// What a type must be to stand for a version: what `kube::CustomResource` derives.
+/// The type of one version: any type with `#[derive(kube::CustomResource)]`.
 pub trait Version:
     kube::Resource<DynamicType = ()> + CustomResourceExt + Serialize + DeserializeOwned + 'static
 {
@@ -49,12 +49,11 @@ impl<T> Version for T where
 }
 
 impl Conversion {
-    /// Converts by way of `H`, the version in which nothing is lost. It is also the version that is stored, unless
-    /// [`Hub::stored`] says otherwise.
+    /// Converts through `H`, a version that can hold the data of every other one ("hub and spokes"). `H` is also the stored
+    /// version, unless [`ConversionBuilder::stored`] names another.
     ///
-    /// Functions there and back make the other versions known; what they are given and give back says which. Metadata is
-    /// handed on by them; of it only labels and annotations may change. Members of an object that the types do not know
-    /// are carried over where they stand.
+    /// [`ConversionBuilder::version`] adds another version by two functions, whose types name it. They must pass `metadata` on; only
+    /// labels and annotations of it may change. Members of an object that the types do not know are kept at their paths.
     ///
     /// ```
     /// use kube::CustomResource;
@@ -87,17 +86,18 @@ impl Conversion {
     /// }
     ///
     /// # fn main() {
-    /// let app = App::new("links").convert("links", Conversion::hub::<v2::Link>().spoke(to_v2, to_v1));
+    /// let app = App::new("links").convert("links", Conversion::through::<v2::Link>().version(to_v2, to_v1));
     /// # app.check().unwrap();
     /// # }
     /// ```
-    pub fn hub<H: Version>() -> Hub<H> {
-        let hub = Hub { definition: Definition::of::<H>(), versions: Versions::new(), path: None };
-        hub.spoke(Ok::<H, Infallible>, Ok::<H, Infallible>)
+    pub fn through<H: Version>() -> ConversionBuilder<H> {
+        let hub =
+            ConversionBuilder { definition: Definition::of::<H>(), versions: Versions::new(), path: None };
+        hub.version(Ok::<H, Infallible>, Ok::<H, Infallible>)
     }
 
-    /// Converts the objects of the custom resource `name` (`widgets.example.com`) one by one, as JSON. Its definition is
-    /// kept elsewhere, unless it is [given](Self::definition).
+    /// Converts the objects of the custom resource `name` (`widgets.example.com`) one by one, as JSON. The manifests do not
+    /// contain its definition, unless it is [given](Self::definition).
     ///
     /// ```
     /// use serde_json::value::RawValue;
@@ -117,7 +117,7 @@ impl Conversion {
         Self { definition: Definition::named(name), converter: Arc::new(converter), path: None }
     }
 
-    /// The definition as its author keeps it; it is printed with its `spec.conversion` filled in.
+    /// Sets the author's own definition, which is printed with its `spec.conversion` filled in.
     #[must_use]
     pub fn definition(mut self, definition: CustomResourceDefinition) -> Self {
         self.definition.replace(definition);
@@ -145,31 +145,31 @@ impl Conversion {
     }
 }
 
-impl<H: Version> Hub<H> {
-    /// Adds a version. An error is for the user who asked for the object; it says what is wrong and not what it read.
+impl<H: Version> ConversionBuilder<H> {
+    /// Adds a version. The user who requested the object reads the error; it must not quote values of the object.
     #[must_use]
-    pub fn spoke<S: Version, E: Display, F: Display>(
+    pub fn version<S: Version, E: Display, F: Display>(
         mut self,
         to_hub: impl Fn(S) -> Result<H, E> + Send + Sync + 'static,
         from_hub: impl Fn(H) -> Result<S, F> + Send + Sync + 'static,
     ) -> Self {
         let version = S::api_version(&());
-        if self.versions.add(&version, Spoke::new(to_hub, from_hub)) {
+        if self.versions.add(&version, TypedVersion::new(to_hub, from_hub)) {
             self.definition.add::<S>();
         } else {
-            self.definition.problem(format!("{version} is converted twice; leave one of the spokes out"));
+            self.definition.problem(format!("{version} is converted twice; leave one of them out"));
         }
         self
     }
 
-    /// Stores objects in `version` (`v1`) rather than in the hub's.
+    /// Stores objects in `version` (`v1`) instead of `H`.
     #[must_use]
     pub fn stored(mut self, version: &str) -> Self {
         self.definition.store(version);
         self
     }
 
-    /// The definition as its author keeps it, in place of the one made of the types.
+    /// Sets the author's own definition, instead of the one derived from the types.
     #[must_use]
     pub fn definition(mut self, definition: CustomResourceDefinition) -> Self {
         self.definition.replace(definition);
@@ -184,8 +184,8 @@ impl<H: Version> Hub<H> {
     }
 }
 
-impl<H: Version> From<Hub<H>> for Conversion {
-    fn from(hub: Hub<H>) -> Self {
+impl<H: Version> From<ConversionBuilder<H>> for Conversion {
+    fn from(hub: ConversionBuilder<H>) -> Self {
         Self { definition: hub.definition, converter: Arc::new(hub.versions), path: hub.path }
     }
 }

@@ -1,4 +1,4 @@
-//! What unit tests of handlers share: a review, and the way through a hook without a server.
+//! Fixtures for unit tests of handlers: a review, and calls of a hook without a server.
 
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use crate::pipeline::typed::Typed;
 use crate::registration::on::On;
 use crate::registration::rule::Rule;
 
-/// A pod with fields that no type knows, and a number that no `f64` holds.
+/// A pod with fields that its type does not know, and a number that does not fit an `f64`.
 pub(crate) fn pod() -> Value {
     serde_json::from_str(
         r#"{"apiVersion":"v1","kind":"Pod","metadata":{"generateName":"web-","creationTimestamp":null,"x-meta":[1.0]},
@@ -55,6 +55,6 @@ pub(crate) fn patch_of(answer: &Answer) -> Value {
     serde_json::from_slice(&STANDARD.decode(encoded).unwrap()).unwrap()
 }
 
-/// The operations of all kinds of request.
+/// All operations.
 pub(crate) const ALL: [Operation; 4] =
     [Operation::Create, Operation::Update, Operation::Delete, Operation::Connect];

@@ -1,4 +1,4 @@
-//! The two shapes of a handler, which plain async functions have, and all that such a function takes and gives back.
+//! The traits of handlers, which async functions implement, and the types that handlers take and return.
 
 pub(crate) mod chain;
 pub(crate) mod change;
@@ -15,17 +15,17 @@ use crate::handler::context::Context;
 use crate::handler::mutation::Mutation;
 use crate::handler::reject::Reject;
 
-/// Changes objects: a typed value in, a typed value out. Implemented by `async fn(T, Context) -> Result<T, Reject>`, also
-/// where it gives an `Option<T>` or a [`Mutation<T>`] back.
+/// Changes objects. Implemented by `async fn(T, Context) -> Result<T, Reject>`, and by functions that return an `Option<T>` or a
+/// [`Mutation<T>`] instead of `T`.
 ///
-/// A handler must give the same object back when it sees its own result again: kube-apiserver calls a second time when
-/// others changed the object in between.
+/// A handler must be idempotent: kube-apiserver calls it again, with its own result, when another webhook has changed the
+/// object in between.
 ///
 /// ```
 /// use k8s_openapi::api::core::v1::Pod;
 /// use vestibule::{Context, Mutate, Mutation, Reject};
 ///
-/// /// A handler with something of its own.
+/// /// A handler with a value of its own.
 /// struct Label(&'static str);
 ///
 /// impl Mutate<Pod> for Label {
@@ -42,19 +42,20 @@ use crate::handler::reject::Reject;
     note = "its future must be `Send`: hold no `Rc` or `MutexGuard` across an `.await`"
 )]
 pub trait Mutate<T>: Send + Sync + 'static {
-    /// Gives the object back as it shall become.
+    /// Returns the object as it shall be stored.
     ///
     /// # Errors
     /// [`deny`](crate::deny) refuses the request; any other error is a fault.
     fn mutate(&self, object: T, context: Context)
     -> impl Future<Output = Result<Mutation<T>, Reject>> + Send;
 
-    /// This handler, and `next` on what it gives back: one decode, one patch. The first denial ends it.
+    /// Chains this handler and `next`, which gets the object that this one returns: one decode, one patch. The first denial ends
+    /// the chain.
     ///
     /// ```
     /// use k8s_openapi::api::core::v1::Pod;
     /// use vestibule::Operation::Create;
-    /// use vestibule::{App, Context, Mutate, Reject, on};
+    /// use vestibule::{FailurePolicy, App, Context, Mutate, Reject, on};
     ///
     /// async fn label(mut pod: Pod, _: Context) -> Result<Pod, Reject> {
     ///     pod.metadata.labels.get_or_insert_default().insert("seen".to_owned(), "true".to_owned());
@@ -66,7 +67,7 @@ pub trait Mutate<T>: Send + Sync + 'static {
     ///     Ok(pod)
     /// }
     ///
-    /// let app = App::new("demo").mutate("both", on::<Pod>([Create]).fail_open(), label.then(annotate));
+    /// let app = App::new("demo").mutate("both", on::<Pod>([Create]).failure_policy(FailurePolicy::Ignore), label.then(annotate));
     /// # app.check().unwrap();
     /// ```
     fn then<Next: Mutate<T>>(self, next: Next) -> Then<Self, Next>
@@ -77,7 +78,7 @@ pub trait Mutate<T>: Send + Sync + 'static {
     }
 }
 
-/// Judges changes. Implemented by `async fn(Change<T>, Context) -> Result<(), Reject>`.
+/// Allows or denies changes. Implemented by `async fn(Change<T>, Context) -> Result<(), Reject>`.
 ///
 /// ```
 /// use k8s_openapi::api::apps::v1::Deployment;
@@ -98,7 +99,7 @@ pub trait Mutate<T>: Send + Sync + 'static {
     note = "its future must be `Send`: hold no `Rc` or `MutexGuard` across an `.await`"
 )]
 pub trait Validate<T>: Send + Sync + 'static {
-    /// Lets the change pass.
+    /// Returns `Ok` to allow the change.
     ///
     /// # Errors
     /// [`deny`](crate::deny) refuses the request; any other error is a fault.
@@ -108,12 +109,12 @@ pub trait Validate<T>: Send + Sync + 'static {
         context: Context,
     ) -> impl Future<Output = Result<(), Reject>> + Send;
 
-    /// This handler, and `next` if it lets the change pass: one decode.
+    /// Chains this handler and `next`, which is called if this one allows the change: one decode.
     ///
     /// ```
     /// use k8s_openapi::api::core::v1::Pod;
     /// use vestibule::Operation::Create;
-    /// use vestibule::{App, Change, Context, Reject, Validate, deny, on};
+    /// use vestibule::{FailurePolicy, App, Change, Context, Reject, Validate, deny, on};
     ///
     /// async fn labelled(change: Change<Pod>, _: Context) -> Result<(), Reject> {
     ///     let labels = change.object().and_then(|pod| pod.metadata.labels.as_ref());
@@ -125,7 +126,7 @@ pub trait Validate<T>: Send + Sync + 'static {
     ///     if staff { Ok(()) } else { Err(deny("only staff makes pods")) }
     /// }
     ///
-    /// let app = App::new("demo").validate("both", on::<Pod>([Create]).fail_open(), labelled.then(by_staff));
+    /// let app = App::new("demo").validate("both", on::<Pod>([Create]).failure_policy(FailurePolicy::Ignore), labelled.then(by_staff));
     /// # app.check().unwrap();
     /// ```
     fn then<Next: Validate<T>>(self, next: Next) -> Then<Self, Next>
@@ -136,7 +137,7 @@ pub trait Validate<T>: Send + Sync + 'static {
     }
 }
 
-/// Two handlers, the second on what the first gives back. Made by [`Mutate::then`] and [`Validate::then`].
+/// Two handlers, of which the second gets the result of the first. Made by [`Mutate::then`] and [`Validate::then`].
 pub struct Then<First, Next> {
     pub(crate) first: First,
     pub(crate) next: Next,

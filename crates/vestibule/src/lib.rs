@@ -1,4 +1,5 @@
-//! Kubernetes admission webhooks: typed handlers in, everything else done.
+//! A framework for Kubernetes admission webhooks: an async function over a typed object becomes a webhook with certificates,
+//! registration, limits, metrics and a command line.
 //!
 //! A webhook's `Cargo.toml` names the Kubernetes version whose types it uses, as a feature of k8s-openapi. Until the crates
 //! are published, it stands beside a checkout of the repository:
@@ -14,7 +15,7 @@
 //! ```
 //! use k8s_openapi::api::core::v1::Pod;
 //! use vestibule::Operation::Create;
-//! use vestibule::{App, Context, Reject, deny, on};
+//! use vestibule::{FailurePolicy, App, Context, Reject, deny, on};
 //!
 //! async fn label(mut pod: Pod, context: Context) -> Result<Pod, Reject> {
 //!     if context.user().username == "mallory" {
@@ -25,7 +26,7 @@
 //! }
 //!
 //! fn app() -> App {
-//!     App::new("labeller").mutate("label", on::<Pod>([Create]).fail_open(), label)
+//!     App::new("labeller").mutate("label", on::<Pod>([Create]).failure_policy(FailurePolicy::Ignore), label)
 //! }
 //! ```
 //!
@@ -39,9 +40,22 @@
 //! }
 //! ```
 //!
-//! A handler gets a typed value and gives one back. What its type does not know stays in the object: the difference
-//! the handler made is laid on the object as it was received. [`deny`] is a refusal on purpose and holds always; `?` on
-//! any error is a fault, and the registration's `failurePolicy` decides.
+//! A handler takes a typed value and returns one. Members that its type does not know stay in the object: the difference
+//! that the handler made becomes a patch on the object as it was received. [`deny`] refuses a request, whatever the policy; `?`
+//! on an error is a fault, and the registration's `failurePolicy` decides.
+//!
+//! # The modules
+//!
+//! A webhook author writes an `app`; the API server calls its hooks. Each module uses those below it in this list:
+//!
+//! - `serve` binds the addresses of an app and answers calls until a shutdown.
+//! - `app` is the builder [`App`], and checks that an app is in order.
+//! - `pipeline` lists the stages of one call, from the server to the handler and back. Start reading here.
+//! - `telemetry` writes one log line for each decision, and the metrics.
+//! - `handler` holds the traits of handlers, the values that they take and return, and the diff that becomes a patch.
+//! - `conversion` converts custom resources between versions.
+//! - `registration` makes webhook configurations of hooks: rules, selectors, targets, entries.
+//! - `lookup` reads other objects of the cluster, from memory or live.
 
 mod amount;
 mod app;
@@ -61,12 +75,12 @@ pub use amount::{Amount, AmountError};
 pub use app::App;
 pub use app::check::AppError;
 pub use app::readiness::Holds;
-pub use conversion::{Conversion, Hub, Version};
+pub use conversion::{Conversion, ConversionBuilder, Version};
 pub use handler::change::Change;
 pub use handler::context::{Context, User};
 pub use handler::mutation::Mutation;
 pub use handler::raw_object::RawObject;
-pub use handler::reject::{Reject, deny, retry_later};
+pub use handler::reject::{Reject, deny, too_many_requests};
 pub use handler::state::MissingState;
 pub use handler::{Mutate, Then, Validate};
 pub use lookup::error::LookupError;

@@ -1,4 +1,4 @@
-//! Other objects of the cluster, for handlers that need them.
+//! Lookups of other objects of the cluster, from memory or from the API server.
 
 mod background;
 pub(crate) mod error;
@@ -24,8 +24,8 @@ pub(crate) use registered::{Declared, Lookups, Read, Source, StoreState};
 use registered::{Kept, waiting_for};
 use store::Store;
 
-/// Types whose objects can be looked up: those of k8s-openapi, CRDs by `kube::CustomResource`, own structs with
-/// `kube::Resource`, and [`PartialObjectMeta`](kube::api::PartialObjectMeta) of any of them. Nobody implements it by hand.
+/// Types whose objects can be looked up: types of k8s-openapi, custom resources by `kube::CustomResource`, structs with
+/// `kube::Resource`, and [`PartialObjectMeta`](kube::api::PartialObjectMeta) of any of them. Implemented for all such types.
 #[diagnostic::on_unimplemented(
     message = "objects of type `{Self}` cannot be looked up",
     note = "it takes `kube::Resource<DynamicType = ()>`, `serde::Deserialize`, `Send`, `Sync`: any type of k8s-openapi, or of \
@@ -41,18 +41,18 @@ impl<T> LookedUp for T where
 {
 }
 
-/// The objects of one type, as a handler can ask for them: [`Context::lookup`](crate::Context::lookup).
+/// A query for objects of one type, made by [`Context::lookup`](crate::Context::lookup).
 ///
-/// Objects that live in namespaces are those of the request's namespace, unless [`Lookup::within`] names another. No answer
-/// takes longer than the request has time for: a fifth of what is left is kept for the handler's own.
+/// Namespaced objects are looked up in the request's namespace, unless [`Lookup::within`] names another. A lookup may take 80 % of
+/// the time that is left for the call; the rest is for the handler.
 ///
-/// What a lookup says was true a moment ago. Two requests at the same time, on two replicas, do not see each other: a rule
-/// over several objects cannot be kept by admission alone.
+/// The answer may be out of date by a moment. Two requests at the same time, on two replicas, do not see each other's objects: a
+/// rule over several objects cannot be enforced by admission alone.
 ///
 /// ```
 /// # use k8s_openapi::api::core::v1::{Namespace, Pod};
 /// # use vestibule::Operation::Create;
-/// # use vestibule::{App, Change, Context, Reject, Watch, deny, on};
+/// # use vestibule::{FailurePolicy, App, Change, Context, Reject, Watch, deny, on};
 /// async fn spread(_: Change<Pod>, context: Context) -> Result<(), Reject> {
 ///     let here = context.namespace().unwrap_or_default();
 ///     let Some(namespace) = context.lookup::<Namespace>().get(here).await? else { return Ok(()) };
@@ -68,7 +68,7 @@ impl<T> LookedUp for T where
 /// let app = App::new("demo")
 ///     .watch::<Namespace>()
 ///     .watching(Watch::<Pod>::new().index("by-node", by_node))
-///     .validate("spread", on::<Pod>([Create]).fail_closed(), spread);
+///     .validate("spread", on::<Pod>([Create]).failure_policy(FailurePolicy::Fail), spread);
 /// # let _ = app;
 /// ```
 #[must_use = "it asks nothing by itself"]
@@ -88,24 +88,25 @@ impl<T: LookedUp> Lookup<T> {
         Self { kept: lookups.of(), place: Place::Namespace(namespace.map(str::to_owned)), deadline }
     }
 
-    /// In `namespace` instead of the request's. Without effect on kinds that live in none.
+    /// Looks in `namespace` instead of the request's. No effect on cluster-scoped kinds.
     pub fn within(mut self, namespace: impl Into<String>) -> Self {
         self.place = Place::Namespace(Some(namespace.into()));
         self
     }
 
-    /// In all namespaces that are watched: for [`Lookup::list`] and [`Lookup::by_index`].
+    /// Looks in all watched namespaces: for [`Lookup::list`] and [`Lookup::by_index`].
     pub fn everywhere(mut self) -> Self {
         self.place = Place::Everywhere;
         self
     }
 
-    /// The object of that name, or [`None`] where the cluster has none: from memory, and where it is not there, from the API
-    /// server. So an object made a moment before the request is found although the watch has yet to see it. Everybody who
-    /// misses the same object at the same time waits for one question; only that there is none is asked once more by those
-    /// who came after the question had left. That there is none is not remembered.
+    /// The object with this name, or [`None`] if there is none: from memory, else from the API server. So an object that was made
+    /// a moment before the request is found although the watch has not seen it yet.
     ///
-    /// Memory may hold an object for a moment after it was changed or deleted; [`Lookup::fresh`] does not.
+    /// Calls that need the same object from the API server at the same time share one GET. If the object is not found, a call that
+    /// began after the GET was sent makes another. A negative answer is not cached.
+    ///
+    /// Memory may hold an object for a moment after it was changed or deleted; [`Lookup::fresh`] reads the current one.
     ///
     /// ```
     /// # use k8s_openapi::api::core::v1::{PersistentVolumeClaim, Pod};
@@ -121,7 +122,7 @@ impl<T: LookedUp> Lookup<T> {
     /// ```
     ///
     /// # Errors
-    /// See [`LookupError`]; that there is no such object is none.
+    /// See [`LookupError`]. A missing object is [`None`], not an error.
     pub async fn get(&self, name: &str) -> Result<Option<Arc<T>>, LookupError> {
         let kept = self.kept()?;
         let namespace = self.namespace(kept)?;
@@ -133,16 +134,16 @@ impl<T: LookedUp> Lookup<T> {
         self.ask(kept, namespace, name, Joins::Found).await
     }
 
-    /// The object of that name as the API server has it now.
+    /// The object with this name, read from the API server.
     ///
     /// # Errors
-    /// See [`LookupError`]; that there is no such object is none.
+    /// See [`LookupError`]. A missing object is [`None`], not an error.
     pub async fn fresh(&self, name: &str) -> Result<Option<Arc<T>>, LookupError> {
         let kept = self.kept()?;
         self.ask(kept, self.namespace(kept)?, name, Joins::Never).await
     }
 
-    /// The object of that name in memory, which nobody waits for. [`None`] also for one that the watch has yet to see.
+    /// The object with this name, from memory only. [`None`] also if the watch has not seen it yet.
     ///
     /// # Errors
     /// See [`LookupError`].
@@ -151,7 +152,7 @@ impl<T: LookedUp> Lookup<T> {
         Ok(self.synced(kept)?.get(self.namespace(kept)?, name))
     }
 
-    /// All objects in memory, in order of their names. One that does not fit `T` is not among them; the log names it.
+    /// All objects in memory, in the order of their names, without objects that do not fit `T`: the log names them.
     ///
     /// # Errors
     /// See [`LookupError`].
@@ -160,7 +161,7 @@ impl<T: LookedUp> Lookup<T> {
         Ok(self.synced(kept)?.list(self.one_namespace(kept)?))
     }
 
-    /// The objects in memory for which [`Watch::index`] gave `key`, in order of their names.
+    /// The objects in memory to which the function of [`Watch::index`](crate::Watch::index) gave `key`, in the order of their names.
     ///
     /// # Errors
     /// See [`LookupError`].
@@ -183,7 +184,7 @@ impl<T: LookedUp> Lookup<T> {
         }
     }
 
-    /// The namespace of one object; empty for those of the cluster.
+    /// The namespace of one object; empty for cluster-scoped kinds.
     fn namespace<'l>(&'l self, kept: &Kept<T>) -> Result<&'l str, LookupError> {
         let kind = || kept.kind.title.clone();
         match (kept.kind.is_namespaced, &self.place) {
@@ -200,7 +201,7 @@ impl<T: LookedUp> Lookup<T> {
         }
     }
 
-    /// The namespace of several objects; nothing for all.
+    /// The namespace of several objects; [`None`] for all namespaces.
     fn one_namespace<'l>(&'l self, kept: &Kept<T>) -> Result<Option<&'l str>, LookupError> {
         match self.place {
             Place::Namespace(_) if kept.kind.is_namespaced => self.namespace(kept).map(Some),

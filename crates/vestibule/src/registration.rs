@@ -1,4 +1,4 @@
-//! What the API server must know to call the hooks.
+//! Webhook configurations, made of the hooks of an app.
 
 pub(crate) mod entries;
 pub(crate) mod mode;
@@ -28,10 +28,10 @@ use crate::registration::on::choices::{FailurePolicy, MatchPolicy, Reinvocation,
 use crate::registration::rule::Rule;
 use crate::registration::target::Target;
 
-/// Namespaces that must come up before any webhook can.
+/// Namespaces whose pods start before any webhook can.
 const SYSTEM_NAMESPACES: [&str; 3] = ["kube-node-lease", "kube-public", "kube-system"];
 
-/// The label of every namespace that holds its name; the API server sets it.
+/// The label that the API server sets on every namespace; its value is the name.
 pub(crate) const NAMESPACE_NAME: &str = "kubernetes.io/metadata.name";
 
 /// The webhook configurations, and the definitions, of an [`App`](crate::App), ready to apply.
@@ -44,11 +44,11 @@ pub struct Registration {
     pub validating: Option<ValidatingWebhookConfiguration>,
     /// The definitions of custom resources whose objects are converted.
     pub definitions: Vec<CustomResourceDefinition>,
-    /// By the names of definitions that somebody else keeps, what belongs into their `spec.conversion`.
+    /// The `spec.conversion` of definitions that the app does not print, by their names.
     pub conversions: BTreeMap<String, CustomResourceConversion>,
 }
 
-/// One hook, as far as the API server cares.
+/// One entry of a webhook configuration.
 #[derive(Clone)]
 pub struct Entry {
     /// The hook's name in the app.
@@ -77,7 +77,7 @@ pub struct Entry {
 }
 
 impl Registration {
-    /// With a configuration of each kind that there are hooks of, whether they have entries or not.
+    /// The configurations of the kinds that are given, even without entries.
     pub(crate) fn new(
         name: &str,
         mutating: Option<&[Entry]>,
@@ -147,8 +147,8 @@ impl Entry {
             rules: on.rules,
             namespaces: on.namespaces,
             objects: on.objects,
-            // Never served: a missing policy is among the problems.
-            failure_policy: on.failure_policy.unwrap_or(FailurePolicy::Closed),
+            // The default is never used: a hook without a policy is refused by `App::check`.
+            failure_policy: on.failure_policy.unwrap_or(FailurePolicy::Fail),
             timeout_seconds: on.timeout_seconds,
             match_conditions: on.match_conditions,
             match_policy: on.match_policy,
@@ -161,7 +161,7 @@ impl Entry {
     }
 
     fn mutating(&self, app: &str, target: &Target, ca_bundle: &str) -> MutatingWebhook {
-        // Both kinds have the same fields, but for one.
+        // Both kinds have the same fields, apart from the reinvocation policy.
         let same = self.validating(app, target, ca_bundle);
         MutatingWebhook {
             name: same.name,
@@ -195,7 +195,7 @@ impl Entry {
         }
     }
 
-    /// The API server asks for three segments, and its metrics know hooks by this name alone.
+    /// The name of the entry. The API server requires three segments, and labels its metrics with it.
     pub fn qualified_name(&self, app: &str) -> String {
         self.qualified_name.clone().unwrap_or_else(|| format!("{}.{app}.vestibule.dev", self.name))
     }
@@ -205,7 +205,7 @@ impl Entry {
         self.review_versions.iter().map(group).collect()
     }
 
-    /// The webhook must never stand in the way of what it needs to come up itself.
+    /// Excludes the system namespaces and the own one: the webhook must not block the pods that it needs to start.
     pub fn namespace_selector(&self, own_namespace: Option<&str>) -> LabelSelector {
         if self.system_namespaces {
             return self.namespaces.clone();

@@ -21,19 +21,19 @@ use crate::app::check::AppError;
 pub use bind::SHORTEST_IDLE;
 use client_identity::ClientError;
 pub use options::registers;
-use reachability::Reach;
+use reachability::ReachCheck;
 
-/// An app whose addresses are taken: callers that connect now wait for [`Bound::serve`].
+/// An app with bound addresses: connections that are made now are accepted by [`Bound::serve`].
 #[must_use = "it serves only when told to"]
 pub struct Bound {
     server: vestibule_server::Bound,
     identity: Arc<dyn Identity>,
-    /// Asked before anything is registered.
-    reach: Option<Reach>,
+    /// The check that runs before anything is registered.
+    reach: Option<ReachCheck>,
     hooks: Vec<String>,
     works: Vec<Work>,
-    /// What follows the files and keys by which clients are known, for as long as anybody is served.
-    follows: JoinSet<()>,
+    /// The tasks that reload the files and keys of client authentication; they end with the server.
+    reloads: JoinSet<()>,
 }
 
 /// Why an app cannot be served.
@@ -46,64 +46,64 @@ pub enum ServeError {
     /// The identity's certificate cannot be used.
     #[error(transparent)]
     Certificate(#[from] CertificateError),
-    /// The identity has no certificate and does not wait for one; the API server calls nobody without.
+    /// The identity has no certificate and does not wait for one.
     #[error("the identity has no certificate and never will: with `off` there is nothing to serve")]
     NoCertificate,
     /// [`Settings::idle_timeout`] is below 91 s.
     #[error(
-        "the API server keeps connections for 90 s between two calls, and whoever closes them first fails the call that is \
-         just being sent: let them rest for 91 s or more"
+        "the API server keeps idle connections for 90 s, and a server that closes them earlier breaks the call that is just being \
+         sent: set `idle_timeout` to 91 s or more"
     )]
     Idle,
-    /// Clients cannot be told apart as they should be.
+    /// The settings of client authentication cannot be used.
     #[error(transparent)]
     Clients(#[from] ClientError),
     /// An address cannot be taken.
     #[error(transparent)]
     Bind(#[from] BindError),
-    /// The system has no thread for the conditions of [`App::ready_when`].
-    #[error("conditions cannot be asked: {0}")]
+    /// The system has no thread for the conditions of [`App::ready_when`](crate::App::ready_when).
+    #[error("readiness conditions cannot be checked: {0}")]
     Conditions(std::io::Error),
-    /// The system refuses to tell of signals.
-    #[error("signals cannot be listened to: {0}")]
+    /// The system does not deliver signals.
+    #[error("cannot listen for signals: {0}")]
     Signals(std::io::Error),
-    /// Work beside the webhook ended before a shutdown had begun.
+    /// Background work ended before a shutdown had begun.
     #[error(
-        "work beside the webhook has ended, and this process with it: `App::when_ready` is for work that never ends, \
-         `App::once_ready` for work that may"
+        "background work has ended, and this process with it: `App::background` is for work that never ends, \
+         `App::background_once` for work that may"
     )]
     WorkEnded,
-    /// Work beside the webhook panicked.
-    #[error("work beside the webhook panicked, and this process ends with it: the log says where")]
+    /// Background work panicked.
+    #[error("background work panicked, and this process ends with it: the log says where")]
     WorkPanicked,
 }
 
 impl Bound {
-    /// Where HTTPS is served.
+    /// The address of the HTTPS port.
     pub fn address(&self) -> SocketAddr {
         self.server.address()
     }
 
-    /// Where `/livez`, `/readyz`, `/startupz` and `/metrics` are served, if they are.
+    /// The address of `/livez`, `/readyz`, `/startupz` and `/metrics`, if they have a port.
     pub fn probes_address(&self) -> Option<SocketAddr> {
         self.server.probes_address()
     }
 
-    /// The handle that ends it, from anywhere.
+    /// The handle that drains or stops the server.
     pub fn shutdown(&self) -> Shutdown {
         self.server.shutdown()
     }
 
-    /// Resolves when `/readyz` would first say `ok`, for whoever wires things by hand; an app has [`App::when_ready`].
+    /// Resolves when `/readyz` would first say `ok`. [`App::background`](crate::App::background) does the same for an app.
     pub fn ready(&self) -> impl Future<Output = ()> + Send + use<> {
         self.server.ready()
     }
 
-    /// Serves until the [`Shutdown`] handle ends it. Returns how many connections were cut off in the end. Dropped before that,
-    /// as a `select!` does, it ends at once: both ports are closed, and so is every connection.
+    /// Serves until the [`Shutdown`] handle ends it. Returns the number of connections that were cut off. If the future is dropped
+    /// before that, as in a `select!`, both ports and all connections are closed at once.
     ///
     /// # Errors
-    /// Work of [`App::when_ready`] ended, or panicked, before a shutdown had begun. Calls are answered until the replica has
+    /// Work of [`App::background`](crate::App::background) ended, or panicked, before a shutdown had begun. Calls are answered until the replica has
     /// drained.
     pub async fn serve(self) -> Result<usize, ServeError> {
         let probes = self.probes_address().map(|address| address.to_string());
@@ -112,13 +112,13 @@ impl Bound {
         let waits_for = self.identity.status().waiting_for;
         tracing::info!(%address, probes, names, hooks, waits_for, "serving");
         let (ready, shutdown) = (self.ready(), self.shutdown());
-        let (identity, works, _follows) = (self.identity, self.works, self.follows);
+        let (identity, works, _reloads) = (self.identity, self.works, self.reloads);
         let reach = self.reach.as_ref();
         let beside = async move {
             ready.await;
             let register = async {
                 if let Some(reach) = reach {
-                    reach.reached(&*identity).await;
+                    reach.wait_until_reached(&*identity).await;
                 }
                 identity.serving();
                 std::future::pending().await
@@ -135,7 +135,7 @@ impl Bound {
         };
         let served = match over {
             Ok(cut) => Ok(cut),
-            // An operator listens to signals too.
+            // An operator listens for signals too, and ends by itself.
             Err(WorkOver::Ended) if shutdown.has_begun() => Ok(serving.await),
             Err(over) => {
                 let error = match over {
@@ -158,13 +158,13 @@ impl Bound {
     /// handlers that never await hold every thread of the runtime.
     ///
     /// # Errors
-    /// The system refuses to tell of signals. Work of [`App::when_ready`] ended, or panicked, before a signal came.
+    /// The system does not deliver signals. Work of [`App::background`](crate::App::background) ended, or panicked, before a signal came.
     pub async fn serve_until_signalled(self) -> Result<(), ServeError> {
         let signalled = signals::listen(self.shutdown()).map_err(ServeError::Signals)?;
         match self.serve().await {
             Ok(0) => tracing::info!("stopped"),
             Ok(cut) => tracing::warn!(connections = cut, "stopped; connections were cut off"),
-            // An operator may hear the same signal a moment earlier.
+            // An operator may get the same signal a moment earlier.
             Err(ServeError::WorkEnded) if signalled.load(Ordering::Relaxed) => tracing::info!("stopped"),
             Err(error) => return Err(error),
         }

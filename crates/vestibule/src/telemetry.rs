@@ -1,4 +1,4 @@
-//! What the server tells: one line of log for each decision, and the only metrics registry.
+//! Log lines and metrics: one line for each decision, and the registry of all metrics.
 
 pub(crate) mod app_metrics;
 pub(crate) mod certificates;
@@ -43,17 +43,17 @@ use vocabulary::{
 /// OpenMetrics, as prometheus-client writes it.
 pub(crate) const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
-/// Whom the lines are of, for levels of log.
+/// The targets of log lines, by which log levels are set.
 const ADMISSION: &str = "vestibule::admission";
 const SERVER: &str = "vestibule::server";
 
-/// Stands where hooks have the operation of a request: conversions are counted beside them.
+/// The value of the label `operation` for conversions.
 const CONVERT: &str = "CONVERT";
 
-/// Seconds. kube-apiserver's own buckets begin at 5 ms, where most answers are long done.
+/// In seconds. kube-apiserver's own buckets begin at 5 ms; most answers take less.
 const BUCKETS: [f64; 12] = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1.0, 5.0, 30.0];
 
-/// Logs and counts. Every label has a closed set of values: nobody's namespace makes a series.
+/// Logs and counts. Every label has a closed set of values, so that requests cannot create series.
 #[derive(Clone)]
 pub(crate) struct Telemetry {
     registry: Arc<Registry>,
@@ -107,7 +107,7 @@ struct Client {
 }
 
 impl Telemetry {
-    /// `also` is told of decisions too.
+    /// `also` is another observer, of the author.
     pub(crate) fn new(
         identity: Arc<dyn Identity>,
         certificates: &CertificateCounters,
@@ -160,8 +160,8 @@ impl Telemetry {
         self
     }
 
-    /// Has what hooks of these names may come to begin at zero: Prometheus sees a first time only as a rise from there.
-    pub(crate) fn expect<'h>(&self, hooks: impl IntoIterator<Item = &'h str>) {
+    /// Starts the counters of these hooks at zero: Prometheus sees the first event only as an increase from zero.
+    pub(crate) fn start_at_zero<'h>(&self, hooks: impl IntoIterator<Item = &'h str>) {
         for hook in hooks {
             let _ = self.panics.get_or_create(&Hook { webhook: hook.to_owned() });
             for reason in UNDECIDED_BY {
@@ -214,9 +214,9 @@ impl Observer for Telemetry {
 
     fn refused(&self, refusal: Refusal) {
         let reason = refusal.as_str();
-        // Some need no more than the port either, and what is too much comes a thousand times a second.
+        // Any client that reaches the port can cause refusals, thousands a second.
         if let Some(left_out) = self.refusals.get(reason).and_then(|limit| limit.admits(Instant::now())) {
-            tracing::info!(target: SERVER, reason, left_out = told(left_out), "refused");
+            tracing::info!(target: SERVER, reason, left_out = if_any(left_out), "refused");
         }
         self.refused.get_or_create(&Refused { reason }).inc();
         self.tell(|also| also.refused(refusal));
@@ -224,7 +224,7 @@ impl Observer for Telemetry {
 
     fn identified(&self, client: ClientIdentity) {
         let reason = client.doubt().map(Doubt::as_str).unwrap_or_default();
-        tracing::debug!(target: SERVER, client = client.as_str(), reason, "who calls");
+        tracing::debug!(target: SERVER, client = client.as_str(), reason, "client identified");
         self.clients.get_or_create(&Client { kind: client.as_str(), reason }).inc();
         self.tell(|also| also.identified(client));
     }
@@ -241,9 +241,9 @@ impl Observer for Telemetry {
     }
 
     fn handshake_failed(&self, peer: SocketAddr, reason: &str) {
-        // Strangers need nothing for it but the port.
+        // Any client that reaches the port can cause failed handshakes.
         if let Some(left_out) = self.failures.admits(Instant::now()) {
-            tracing::info!(target: SERVER, %peer, reason, left_out = told(left_out), "a TLS handshake failed");
+            tracing::info!(target: SERVER, %peer, reason, left_out = if_any(left_out), "a TLS handshake failed");
         }
         self.handshakes_failed.inc();
         self.tell(|also| also.handshake_failed(peer, reason));
@@ -299,11 +299,11 @@ impl Telemetry {
 }
 
 /// How many lines this one stands for besides itself; nothing where there are none.
-fn told(left_out: u64) -> Option<u64> {
+fn if_any(left_out: u64) -> Option<u64> {
     Some(left_out).filter(|left_out| *left_out > 0)
 }
 
-/// How, or why not; never by which name.
+/// How the client was identified, or why not; never its name.
 fn known_by(client: ClientIdentity) -> &'static str {
     client.doubt().map_or(client.as_str(), Doubt::as_str)
 }

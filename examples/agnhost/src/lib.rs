@@ -10,7 +10,8 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde::{Deserialize, Serialize};
 use vestibule::Operation::{Connect, Create, Delete, Update};
 use vestibule::{
-    App, Change, Context, Conversion, On, RawObject, Reject, ReviewVersion, Rule, deny, on_rules,
+    App, Change, Context, Conversion, FailurePolicy, On, RawObject, Reject, ReviewVersion, Rule, deny,
+    on_rules,
 };
 
 /// The webhook; without a `sidecar_image`, the path that adds sidecars denies.
@@ -42,7 +43,9 @@ pub fn app(sidecar_image: Option<String>) -> App {
 
 /// What every path has in common.
 fn all<T>(on: On<T>) -> On<T> {
-    on.review_versions([ReviewVersion::V1, ReviewVersion::V1beta1]).timeout_seconds(30).fail_closed()
+    on.review_versions([ReviewVersion::V1, ReviewVersion::V1beta1])
+        .timeout_seconds(30)
+        .failure_policy(FailurePolicy::Fail)
 }
 
 fn rules<T>(api_version: &str, resource: &str) -> On<T> {

@@ -59,7 +59,7 @@ mod derives {
 
 /// The webhook: `v1` and `v2` are converted by way of `v3`.
 pub fn app() -> App {
-    let mirrors = Conversion::hub::<v3::Mirror>().spoke(from_v1, to_v1).spoke(from_v2, to_v2);
+    let mirrors = Conversion::through::<v3::Mirror>().version(from_v1, to_v1).version(from_v2, to_v2);
     App::new("mirrors").convert("mirrors", mirrors)
 }
 

@@ -9,7 +9,7 @@ use kube::CustomResourceExt;
 use kube::core::PartialObjectMeta;
 use serde_json::Value;
 use vestibule::Operation::{Create, Update};
-use vestibule::{App, Change, Context, Reject, Rule, deny, on, on_rules};
+use vestibule::{App, Change, Context, FailurePolicy, Reject, Rule, deny, on, on_rules};
 
 pub use site::{Site, SiteSpec};
 
@@ -22,8 +22,8 @@ pub fn app() -> App {
         .read::<PartialObjectMeta<Secret>>()
         .read::<PersistentVolumeClaim>()
         .read::<Service>()
-        .validate("deployments", deployments.fail_closed(), deployment)
-        .validate("sites", on::<Site>([Create]).fail_closed(), site::validate)
+        .validate("deployments", deployments.failure_policy(FailurePolicy::Fail), deployment)
+        .validate("sites", on::<Site>([Create]).failure_policy(FailurePolicy::Fail), site::validate)
 }
 
 async fn deployment(change: Change<Value>, context: Context) -> Result<(), Reject> {

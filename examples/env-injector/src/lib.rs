@@ -3,11 +3,12 @@
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::EnvVar;
 use vestibule::Operation::{Create, Update};
-use vestibule::{App, Context, Reject, on};
+use vestibule::{App, Context, FailurePolicy, Reject, on};
 
 /// The webhook: one hook, called for deployments labelled `app: helloworld-go`.
 pub fn app() -> App {
-    let deployments = on::<Deployment>([Create, Update]).objects("app=helloworld-go").fail_open();
+    let deployments =
+        on::<Deployment>([Create, Update]).objects("app=helloworld-go").failure_policy(FailurePolicy::Ignore);
     App::new("env-injector").mutate("target", deployments, add_target)
 }
 

@@ -8,7 +8,7 @@ use k8s_openapi::api::rbac::v1::PolicyRule;
 use k8s_openapi::api::storage::v1::StorageClass;
 use kube::CustomResourceExt;
 use vestibule::Operation::{Create, Update};
-use vestibule::{App, on};
+use vestibule::{App, FailurePolicy, on};
 
 pub use cluster::{EtcdCluster, EtcdClusterSpec, Storage};
 
@@ -17,9 +17,13 @@ pub fn app() -> App {
     App::new("etcd-operator")
         .definition(EtcdCluster::crd())
         .watch::<StorageClass>()
-        .mutate("default", on::<EtcdCluster>([Create]).fail_closed(), webhook::default)
-        .validate("valid", on::<EtcdCluster>([Create, Update]).fail_closed(), webhook::validate)
-        .when_ready(operator::run)
+        .mutate("default", on::<EtcdCluster>([Create]).failure_policy(FailurePolicy::Fail), webhook::default)
+        .validate(
+            "valid",
+            on::<EtcdCluster>([Create, Update]).failure_policy(FailurePolicy::Fail),
+            webhook::validate,
+        )
+        .background(operator::run)
         .rights([
             right("etcd.example.dev", "etcdclusters", &["get", "list", "watch"]),
             right("", "persistentvolumeclaims", &["create", "patch"]),

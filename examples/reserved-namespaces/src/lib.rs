@@ -1,7 +1,7 @@
 //! Reserved namespaces: only who is exempt changes something in them, or makes and unmakes them.
 
 use vestibule::Operation::{Create, Delete, Update};
-use vestibule::{App, Change, Context, RawObject, Reject, Rule, Scope, deny, on_rules};
+use vestibule::{App, Change, Context, FailurePolicy, RawObject, Reject, Rule, Scope, deny, on_rules};
 
 /// What is reserved, and for whom.
 pub struct Reservation {
@@ -21,7 +21,7 @@ pub fn app(reservation: Reservation) -> App {
         Rule::new("*/*", "*", [Update, Delete]).scope(Scope::Namespaced),
         Rule::new("*/*", "*/scale", [Update]),
     ]);
-    let on = on.match_condition("reserved", &reservation.expression()).fail_closed();
+    let on = on.match_condition("reserved", &reservation.expression()).failure_policy(FailurePolicy::Fail);
     App::new("reserved-namespaces").state(reservation).validate("exempt-only", on, exempt_only)
 }
 

@@ -4,7 +4,7 @@ use k8s_openapi::api::core::v1::{Namespace, PersistentVolumeClaim};
 use kube::ResourceExt;
 use kube::core::PartialObjectMeta;
 use vestibule::Operation::Create;
-use vestibule::{App, Context, Reject, on};
+use vestibule::{App, Context, FailurePolicy, Reject, on};
 
 /// The label of a namespace whose value is the class.
 pub const LABEL: &str = "example.com/storage-class";
@@ -15,7 +15,11 @@ const OLD_ANNOTATION: &str = "volume.beta.kubernetes.io/storage-class";
 /// One hook, called for new claims. Of namespaces it knows the metadata alone.
 pub fn app() -> App {
     App::new("storage-class")
-        .mutate("by-namespace", on::<PersistentVolumeClaim>([Create]).fail_closed(), by_namespace)
+        .mutate(
+            "by-namespace",
+            on::<PersistentVolumeClaim>([Create]).failure_policy(FailurePolicy::Fail),
+            by_namespace,
+        )
         .watch::<PartialObjectMeta<Namespace>>()
 }
 

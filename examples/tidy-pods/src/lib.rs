@@ -3,16 +3,16 @@
 use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use vestibule::Operation::Create;
-use vestibule::{App, Change, Context, Reject, deny, on};
+use vestibule::{App, Change, Context, FailurePolicy, Reject, deny, on};
 
 /// The webhook: two hooks, for new pods of namespaces labelled `tidy=true`.
 pub fn app() -> App {
     let pods = || on::<Pod>([Create]).namespaces("tidy=true");
     App::new("tidy-pods")
         // Better a pod without a limit than no pod,
-        .mutate("memory", pods().fail_open(), memory)
+        .mutate("memory", pods().failure_policy(FailurePolicy::Ignore), memory)
         // and no pod at all than an image that nobody can name.
-        .validate("images", pods().fail_closed(), images)
+        .validate("images", pods().failure_policy(FailurePolicy::Fail), images)
 }
 
 /// Gives 128 MiB to containers without a limit.

@@ -7,7 +7,7 @@ use k8s_openapi::api::core::v1::{Container, PersistentVolumeClaim, PersistentVol
 use k8s_openapi::api::storage::v1::StorageClass;
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use vestibule::Operation::Create;
-use vestibule::{Amount, App, Context, Reject, Watch, on};
+use vestibule::{Amount, App, Context, FailurePolicy, Reject, Watch, on};
 
 /// The resource that nodes have so much of as their volume groups have room, in bytes.
 pub const CAPACITY: &str = "topolvm.cybozu.com/capacity";
@@ -21,7 +21,7 @@ pub fn app() -> App {
     // Nobody asks who wrote what; a claim's own words and its state are enough.
     let claims = Watch::<PersistentVolumeClaim>::new().slim(|claim| claim.metadata.annotations = None);
     App::new("topolvm")
-        .mutate("capacity", on::<Pod>([Create]).fail_closed(), ask_for_capacity)
+        .mutate("capacity", on::<Pod>([Create]).failure_policy(FailurePolicy::Fail), ask_for_capacity)
         .watching(claims)
         .watch::<StorageClass>()
 }

@@ -29,7 +29,7 @@ mod v2 {
 }
 
 pub(crate) fn conversions(app: App) -> App {
-    let typed = Conversion::hub::<v2::Gadget>().spoke(to_v2, to_v1);
+    let typed = Conversion::through::<v2::Gadget>().version(to_v2, to_v1);
     app.convert("gadgets", typed).convert("raw-gadgets", Conversion::raw("raws.contract.example", raw))
 }
 

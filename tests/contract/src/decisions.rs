@@ -4,21 +4,21 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use k8s_openapi::api::core::v1::Pod;
 use vestibule::Operation::{Create, Delete, Update};
-use vestibule::{App, Change, Context, OnFault, Reject, deny, on, retry_later};
+use vestibule::{App, Change, Context, FailurePolicy, OnFault, Reject, deny, on, too_many_requests};
 
 /// How often `effects` did something that outlives its call.
 static EFFECTS: AtomicUsize = AtomicUsize::new(0);
 
 pub(crate) fn hooks(app: App) -> App {
     // Three hundred handshakes of an unoptimized build take theirs on a busy machine.
-    let pods = || on::<Pod>([Create, Update]).fail_closed().timeout_seconds(30);
+    let pods = || on::<Pod>([Create, Update]).failure_policy(FailurePolicy::Fail).timeout_seconds(30);
     app.mutate("same", pods(), same)
         .mutate("refuse", pods(), refuse)
         .mutate("fail", pods(), fail)
         .mutate("fail-denies", pods().on_fault(OnFault::Deny), fail)
         .mutate("panic", pods(), panics)
         .mutate("effects", pods(), effects)
-        .validate("guard", on::<Pod>([Create, Update, Delete]).fail_closed(), guard)
+        .validate("guard", on::<Pod>([Create, Update, Delete]).failure_policy(FailurePolicy::Fail), guard)
         .validate("causes", pods(), causes)
         .validate("later", pods(), later)
         .validate("notes", pods(), notes)
@@ -78,7 +78,7 @@ async fn causes(_: Change<Pod>, context: Context) -> Result<(), Reject> {
 }
 
 async fn later(_: Change<Pod>, _: Context) -> Result<(), Reject> {
-    Err(retry_later(7, "too many today"))
+    Err(too_many_requests(7, "too many today"))
 }
 
 async fn notes(_: Change<Pod>, context: Context) -> Result<(), Reject> {

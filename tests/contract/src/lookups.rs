@@ -7,7 +7,7 @@ use kube::Resource;
 use kube::api::ObjectMeta;
 use serde::Deserialize;
 use vestibule::Operation::Create;
-use vestibule::{App, Context, Reject, deny, on};
+use vestibule::{App, Context, FailurePolicy, Reject, deny, on};
 
 /// The objects that they look for, in the namespace of the pod.
 const NAME: &str = "credentials";
@@ -21,7 +21,7 @@ struct Odd {
 }
 
 pub(crate) fn hooks(app: App) -> App {
-    let pods = || on::<Pod>([Create]).fail_closed().timeout_seconds(30);
+    let pods = || on::<Pod>([Create]).failure_policy(FailurePolicy::Fail).timeout_seconds(30);
     app.watch::<Secret>()
         .watch::<Odd>()
         .mutate("lookup", pods(), looks)

@@ -2,11 +2,11 @@
 
 use k8s_openapi::api::core::v1::{Pod, Toleration};
 use vestibule::Operation::{Create, Update};
-use vestibule::{App, Context, Reject, on};
+use vestibule::{App, Context, FailurePolicy, Reject, on};
 
 pub(crate) fn hooks(app: App) -> App {
     // An unoptimized build on a busy machine takes its time over a megabyte.
-    let pods = || on::<Pod>([Create, Update]).fail_closed().timeout_seconds(30);
+    let pods = || on::<Pod>([Create, Update]).failure_policy(FailurePolicy::Fail).timeout_seconds(30);
     app.mutate("label", pods(), label)
         .mutate("annotate", pods(), annotate)
         .mutate("lists", pods(), lists)

@@ -4,7 +4,9 @@ use std::time::Instant;
 
 use vestibule::Operation::{Connect, Create, Delete, Update};
 use vestibule::patch::{self, View};
-use vestibule::{App, Fault, FaultKind, Handler, HandlerFuture, Outcome, Request, Rule, Verdict, on_raw};
+use vestibule::{
+    App, FailurePolicy, Fault, FaultKind, Handler, HandlerFuture, Outcome, Request, Rule, Verdict, on_raw,
+};
 
 pub(crate) fn hooks(app: App) -> App {
     let everything = || {
@@ -12,7 +14,7 @@ pub(crate) fn hooks(app: App) -> App {
         on_raw(
             rules.map(|(version, resource)| Rule::new(version, resource, [Create, Update, Delete, Connect])),
         )
-        .fail_closed()
+        .failure_policy(FailurePolicy::Fail)
     };
     app.validate_raw("see", everything(), See).mutate_raw("patch", everything(), Patch)
 }

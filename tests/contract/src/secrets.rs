@@ -12,8 +12,8 @@ use serde_json::value::RawValue;
 use vestibule::Operation::{Create, Delete, Update};
 use vestibule::patch::{Operation, Pointer, View};
 use vestibule::{
-    App, Change, Context, Handler, HandlerFuture, Mutate, Outcome, RawObject, Reject, Request, Rule,
-    Validate, Verdict, deny, on_raw, on_rules,
+    App, Change, Context, FailurePolicy, Handler, HandlerFuture, Mutate, Outcome, RawObject, Reject, Request,
+    Rule, Validate, Verdict, deny, on_raw, on_rules,
 };
 
 /// Words that only the user may read, and nobody else.
@@ -37,19 +37,31 @@ pub(crate) fn hooks(app: App) -> App {
     let app = of::<Value>(app, "value");
     let app = of::<RawObject>(app, "raw-object");
     let app = of::<Own>(app, "own");
-    app.mutate("chain", on_rules(rules()).fail_closed(), same::<Secret>.then(change::<Secret>))
-        .validate("chain-guard", on_rules(rules()).fail_closed(), fine::<Secret>.then(judge::<Secret>))
-        .mutate_raw("raw", on_raw(rules()).fail_closed(), Borrowed { patch: Some(patch()) })
-        .validate_raw("raw-guard", on_raw(rules()).fail_closed(), Borrowed { patch: None })
+    app.mutate(
+        "chain",
+        on_rules(rules()).failure_policy(FailurePolicy::Fail),
+        same::<Secret>.then(change::<Secret>),
+    )
+    .validate(
+        "chain-guard",
+        on_rules(rules()).failure_policy(FailurePolicy::Fail),
+        fine::<Secret>.then(judge::<Secret>),
+    )
+    .mutate_raw("raw", on_raw(rules()).failure_policy(FailurePolicy::Fail), Borrowed { patch: Some(patch()) })
+    .validate_raw(
+        "raw-guard",
+        on_raw(rules()).failure_policy(FailurePolicy::Fail),
+        Borrowed { patch: None },
+    )
 }
 
 fn of<T>(app: App, name: &str) -> App
 where
     T: Clone + Serialize + DeserializeOwned + Send + 'static,
 {
-    app.mutate(name, on_rules::<T>(rules()).fail_closed(), change::<T>).validate(
+    app.mutate(name, on_rules::<T>(rules()).failure_policy(FailurePolicy::Fail), change::<T>).validate(
         &format!("{name}-guard"),
-        on_rules::<T>(rules()).fail_closed(),
+        on_rules::<T>(rules()).failure_policy(FailurePolicy::Fail),
         judge::<T>,
     )
 }

@@ -3,13 +3,13 @@
 use k8s_openapi::api::core::v1::Pod;
 use tokio::sync::Semaphore;
 use vestibule::Operation::Create;
-use vestibule::{App, Context, Reject, on};
+use vestibule::{App, Context, FailurePolicy, Reject, on};
 
 /// One permit for each call of `slow` that may go on.
 static GO_ON: Semaphore = Semaphore::const_new(0);
 
 pub(crate) fn hooks(app: App) -> App {
-    let pods = || on::<Pod>([Create]).fail_closed().timeout_seconds(30);
+    let pods = || on::<Pod>([Create]).failure_policy(FailurePolicy::Fail).timeout_seconds(30);
     app.mutate("slow", pods(), slow).mutate("release", pods(), release)
 }
 

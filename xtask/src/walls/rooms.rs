@@ -128,6 +128,7 @@ pub(super) const ROOMS: &[Room] = &[
         knows_behind_a_feature: &[],
         tests_with: &["caller"],
         names: &[
+            "anyhow",
             "arc-swap",
             "futures-util",
             "http",

@@ -22,8 +22,9 @@ fn app() -> App {
     async fn pass(_: Change<Pod>, _: Context) -> Result<(), Reject> {
         Ok(())
     }
-    let app = App::new("demo").mutate("label", on::<Pod>([Create]).fail_open(), same);
-    app.validate("guard", on::<Pod>([Create]).fail_open(), pass)
+    let app =
+        App::new("demo").mutate("label", on::<Pod>([Create]).failure_policy(FailurePolicy::Ignore), same);
+    app.validate("guard", on::<Pod>([Create]).failure_policy(FailurePolicy::Ignore), pass)
 }
 
 fn settings(text: &str) -> Settings {

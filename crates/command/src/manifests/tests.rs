@@ -13,7 +13,7 @@ async fn label(pod: Pod, _: Context) -> Result<Pod, Reject> {
 }
 
 fn app() -> App {
-    App::new("demo").mutate("label", on::<Pod>([Create]).fail_closed(), label)
+    App::new("demo").mutate("label", on::<Pod>([Create]).failure_policy(FailurePolicy::Fail), label)
 }
 
 fn parsed(arguments: &[&str]) -> Command {

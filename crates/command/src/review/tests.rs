@@ -29,7 +29,11 @@ async fn guard(change: Change<Pod>, _: Context) -> Result<(), Reject> {
 
 fn app() -> App {
     let pods = || on::<Pod>([Create]);
-    App::new("demo").mutate("label", pods().fail_open(), label).validate("guard", pods().fail_closed(), guard)
+    App::new("demo").mutate("label", pods().failure_policy(FailurePolicy::Ignore), label).validate(
+        "guard",
+        pods().failure_policy(FailurePolicy::Fail),
+        guard,
+    )
 }
 
 fn review(name: &str) -> Vec<u8> {

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant, SystemTime};
 use k8s_openapi::api::core::v1::Pod;
 use vestibule::Operation::Create;
 use vestibule::identity::Local;
-use vestibule::{App, Context, Options, Reject, on};
+use vestibule::{App, Context, FailurePolicy, Options, Reject, on};
 
 const SERVES: &str = "VESTIBULE_TEST_SERVES";
 const HELD: Duration = Duration::from_secs(60);
@@ -50,7 +50,8 @@ async fn serve() {
     vestibule_command::init_logs();
     let identity = Local::in_memory(&["localhost"], SystemTime::now()).unwrap();
     let options = Options::new(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)), Arc::new(identity));
-    let app = App::new("demo").mutate("same", on::<Pod>([Create]).fail_open(), same);
+    let app =
+        App::new("demo").mutate("same", on::<Pod>([Create]).failure_policy(FailurePolicy::Ignore), same);
     let bound = app.bind(options).await.unwrap();
     tokio::spawn(async {
         tracing::info!("held");

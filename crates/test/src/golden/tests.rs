@@ -21,7 +21,11 @@ async fn paint(mut map: ConfigMap, context: Context) -> Result<ConfigMap, Reject
 }
 
 fn app() -> App {
-    App::new("painter").mutate("paint", on::<ConfigMap>([Create]).fail_open(), paint)
+    App::new("painter").mutate(
+        "paint",
+        on::<ConfigMap>([Create]).failure_policy(FailurePolicy::Ignore),
+        paint,
+    )
 }
 
 /// A folder with one case.

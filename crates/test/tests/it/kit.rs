@@ -56,11 +56,11 @@ async fn counts(mut pod: Pod, _: Context) -> Result<Pod, Reject> {
 }
 
 fn app() -> App {
-    let pods = || on::<Pod>([Create]).fail_closed().timeout_seconds(1);
+    let pods = || on::<Pod>([Create]).failure_policy(FailurePolicy::Fail).timeout_seconds(1);
     App::new("kit")
         .mutate("sidecar", pods().objects("sidecar!=no").namespaces("team=shop"), sidecar)
-        .mutate("counts", pods().fail_open(), counts)
-        .validate("stays", on::<Pod>([Create, Delete]).fail_open(), stays)
+        .mutate("counts", pods().failure_policy(FailurePolicy::Ignore), counts)
+        .validate("stays", on::<Pod>([Create, Delete]).failure_policy(FailurePolicy::Ignore), stays)
 }
 
 fn said(check: impl FnOnce() + std::panic::UnwindSafe) -> String {
@@ -141,7 +141,7 @@ async fn a_request_that_no_rule_or_selector_matches_is_not_called() {
 /// The kit called the hook there, although the manifests exclude the namespace.
 #[tokio::test]
 async fn a_hook_is_not_called_in_an_excluded_namespace() {
-    let pods = || on::<Pod>([Create]).fail_closed();
+    let pods = || on::<Pod>([Create]).failure_policy(FailurePolicy::Fail);
     let app = App::new("kit")
         .service("home/hooks")
         .validate("usual", pods(), stays)
@@ -165,7 +165,7 @@ async fn a_hook_is_not_called_in_an_excluded_namespace() {
         |name: &str| json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": name } });
     let namespaces = App::new("kit").validate(
         "all",
-        on_rules::<Value>([Rule::new("v1", "*", [Create])]).fail_closed(),
+        on_rules::<Value>([Rule::new("v1", "*", [Create])]).failure_policy(FailurePolicy::Fail),
         fine,
     );
     vestibule_test::call(&namespaces, "all").create(namespace("kube-system")).await.assert_not_called();
@@ -175,7 +175,7 @@ async fn a_hook_is_not_called_in_an_excluded_namespace() {
 /// The kit called the hook although no entry names it.
 #[tokio::test]
 async fn a_hook_with_entries_of_its_own_is_called_by_these_entries() {
-    let pods = || on::<Pod>([Create]).fail_open();
+    let pods = || on::<Pod>([Create]).failure_policy(FailurePolicy::Ignore);
     let entries = Entries::of(["counts"]);
     let app = App::new("kit").mutate("counts", pods(), counts).entries(&entries);
     let call = |team: &'static str| {
@@ -183,7 +183,7 @@ async fn a_hook_with_entries_of_its_own_is_called_by_these_entries() {
     };
     call("blue").await.assert_not_called();
     let entry = |name: &str, team: &str| {
-        let on = on_raw([Rule::new("v1", "pods", [Create])]).fail_open();
+        let on = on_raw([Rule::new("v1", "pods", [Create])]).failure_policy(FailurePolicy::Ignore);
         Entry::new("counts", name, on.namespaces(&format!("team={team}")))
     };
     entries.set(vec![entry("counts-blue", "blue"), entry("counts-red", "red")]).unwrap();
@@ -204,7 +204,9 @@ async fn warnings_before_a_timeout_or_a_panic_are_sent() {
         }
         Ok::<_, Reject>(pod)
     };
-    let pods = |on_fault| on::<Pod>([Create]).fail_closed().timeout_seconds(1).on_fault(on_fault);
+    let pods = |on_fault| {
+        on::<Pod>([Create]).failure_policy(FailurePolicy::Fail).timeout_seconds(1).on_fault(on_fault)
+    };
     let app = App::new("kit").mutate("warns", pods(OnFault::AllowWithWarning), speaks).mutate(
         "denies",
         pods(OnFault::Deny),
@@ -225,7 +227,8 @@ async fn fine(_: Change<Value>, _: Context) -> Result<(), Reject> {
 #[tokio::test]
 async fn rules_and_selectors_are_read_as_the_api_server_reads_them() {
     let rules = |resource: &str, scope| {
-        on_rules::<Value>([Rule::new("v1", resource, [Create]).scope(scope)]).fail_open()
+        on_rules::<Value>([Rule::new("v1", resource, [Create]).scope(scope)])
+            .failure_policy(FailurePolicy::Ignore)
     };
     let app = App::new("kit")
         .validate("pods", rules("pods/*", Scope::Any), fine)
@@ -283,7 +286,7 @@ async fn needs_quota(change: Change<Pod>, context: Context) -> Result<(), Reject
 #[tokio::test]
 async fn lookups_find_the_objects_of_a_call() {
     let app =
-        App::new("kit").read::<ConfigMap>().validate("quota", on::<Pod>([Create]).fail_closed(), needs_quota);
+        App::new("kit").read::<ConfigMap>().validate("quota", on::<Pod>([Create]).failure_policy(FailurePolicy::Fail), needs_quota);
     let quota = |namespace: &str| {
         let metadata = json!({ "name": "quota", "namespace": namespace });
         Objects::new().with(json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata }))
@@ -303,7 +306,7 @@ async fn careless(_: Value, _: Context) -> Result<Mutation<Value>, Reject> {
 
 #[tokio::test]
 async fn a_patch_that_needs_the_leniency_of_the_api_server_is_a_fault() {
-    let rules = on_rules::<Value>([Rule::new("v1", "pods", [Create])]).fail_open();
+    let rules = on_rules::<Value>([Rule::new("v1", "pods", [Create])]).failure_policy(FailurePolicy::Ignore);
     let app = App::new("kit").mutate("careless", rules, careless);
     vestibule_test::call(&app, "careless").create(pod()).await.assert_fault_says("/metadata/labels");
     let mut labelled = pod();

@@ -1,4 +1,4 @@
-//! What a process does beside answering: an operator, mostly.
+//! Background work of a replica beside its hooks, such as an operator.
 
 use std::sync::Arc;
 
@@ -11,20 +11,20 @@ use crate::app::check::AppError;
 #[cfg(doc)]
 use crate::serve::ServeError;
 
-/// Work that has yet to begin.
+/// Background work of one replica that has not been started.
 pub(crate) struct Work {
     future: BoxFuture<'static, ()>,
     may_end: bool,
 }
 
-/// Makes it, for one replica.
+/// Makes background work for one replica.
 #[derive(Clone)]
 pub(crate) struct MakeWork {
     make: Arc<dyn Fn(Client) -> BoxFuture<'static, ()> + Send + Sync>,
     may_end: bool,
 }
 
-/// Why work is over that should go on.
+/// Why background work that must not end is over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum WorkOver {
     Ended,
@@ -32,49 +32,50 @@ pub(crate) enum WorkOver {
 }
 
 impl App {
-    /// Does something beside answering, in the same process: an operator, mostly. It begins when `/readyz` first says `ok`:
-    /// the certificate is known to every API server, and every watch has seen its objects. So an operator never meets an
-    /// object that went past its own webhook. It is dropped when serving ends.
+    /// Runs background work in the same process, such as an operator. It starts when `/readyz` first says `ok`: then every API
+    /// server trusts the certificate, and every watch has read its first list. So an operator never meets an object that its own
+    /// webhook has not seen. The work is dropped when serving ends.
     ///
-    /// Every replica does it. What only one may do, it must agree upon with the others.
+    /// Every replica runs it. Work that only one replica may do needs a leader election.
     ///
-    /// It goes on for as long as the process serves. When it ends or panics before a shutdown has begun, the replica drains, as
-    /// on SIGTERM, and serving ends with [`ServeError::WorkEnded`] or [`ServeError::WorkPanicked`]: a replica whose operator is
-    /// dead would look healthy, and nothing would restart it. Work that is done one day is for [`App::once_ready`].
+    /// The work must run for as long as the process serves. When it ends or panics before a shutdown has begun, the replica
+    /// drains, as on SIGTERM, and serving ends with [`ServeError::WorkEnded`] or [`ServeError::WorkPanicked`]: otherwise a replica
+    /// with a dead operator would look healthy, and the kubelet would not restart it. [`App::background_once`] is for work that
+    /// may end.
     ///
     /// ```
     /// # use k8s_openapi::api::core::v1::Pod;
-    /// # use vestibule::{App, Context, Operation::Create, Reject, on};
+    /// # use vestibule::{FailurePolicy, App, Context, Operation::Create, Reject, on};
     /// # async fn label(pod: Pod, _: Context) -> Result<Pod, Reject> { Ok(pod) }
     /// async fn operate(client: kube::Client) {
     ///     // A `kube::runtime::Controller`.
     /// }
     ///
-    /// let app = App::new("demo").mutate("label", on::<Pod>([Create]).fail_open(), label).when_ready(operate);
+    /// let app = App::new("demo").mutate("label", on::<Pod>([Create]).failure_policy(FailurePolicy::Ignore), label).background(operate);
     /// # let _ = app;
     /// ```
-    pub fn when_ready<F>(self, work: impl Fn(Client) -> F + Send + Sync + 'static) -> Self
+    pub fn background<F>(self, work: impl Fn(Client) -> F + Send + Sync + 'static) -> Self
     where
         F: Future<Output = ()> + Send + 'static,
     {
         self.work(work, false)
     }
 
-    /// The same for work that may end while the process serves: a migration, a first report. A panic in it ends the process
-    /// as one in [`App::when_ready`] does.
+    /// Like [`App::background`], for work that may end while the process serves: a migration, a first report. A panic still ends
+    /// the process.
     ///
     /// ```
     /// # use k8s_openapi::api::core::v1::Pod;
-    /// # use vestibule::{App, Context, Operation::Create, Reject, on};
+    /// # use vestibule::{FailurePolicy, App, Context, Operation::Create, Reject, on};
     /// # async fn label(pod: Pod, _: Context) -> Result<Pod, Reject> { Ok(pod) }
     /// async fn migrate(client: kube::Client) {
     ///     // Stored objects are written once more, in their new version.
     /// }
     ///
-    /// let app = App::new("demo").mutate("label", on::<Pod>([Create]).fail_open(), label).once_ready(migrate);
+    /// let app = App::new("demo").mutate("label", on::<Pod>([Create]).failure_policy(FailurePolicy::Ignore), label).background_once(migrate);
     /// # let _ = app;
     /// ```
-    pub fn once_ready<F>(self, work: impl Fn(Client) -> F + Send + Sync + 'static) -> Self
+    pub fn background_once<F>(self, work: impl Fn(Client) -> F + Send + Sync + 'static) -> Self
     where
         F: Future<Output = ()> + Send + 'static,
     {
@@ -89,13 +90,13 @@ impl App {
         self
     }
 
-    /// All work of one replica.
+    /// All background work of one replica.
     ///
     /// # Errors
-    /// There is some, and no cluster to do it on.
+    /// There is background work, and no client for it.
     pub(crate) fn works(&self, client: Option<&Client>) -> Result<Vec<Work>, AppError> {
         let missing = || {
-            let problem = "it works on a cluster when it is ready, and there is none: set `Options::client`";
+            let problem = "its background work needs a cluster, and there is none: set `Options::client`";
             AppError { name: self.name().to_owned(), problems: vec![problem.to_owned()] }
         };
         let begin = |MakeWork { make, may_end }: &MakeWork| {
@@ -106,7 +107,7 @@ impl App {
     }
 }
 
-/// Works until it is dropped, or until work is over that should go on.
+/// Runs until it is dropped, or until work is over that must not end.
 pub(crate) async fn run(works: Vec<Work>) -> WorkOver {
     let mut tasks = JoinSet::new();
     for Work { future, may_end } in works {
@@ -117,9 +118,9 @@ pub(crate) async fn run(works: Vec<Work>) -> WorkOver {
     }
     while let Some(over) = tasks.join_next().await {
         match over {
-            Ok(true) => tracing::info!("work beside the webhook is done; the webhook goes on"),
+            Ok(true) => tracing::info!("background work is done; the webhook goes on"),
             Ok(false) => return WorkOver::Ended,
-            // A panic has been told of, by the hook for panics.
+            // The panic hook has logged it.
             Err(_) => return WorkOver::Panicked,
         }
     }

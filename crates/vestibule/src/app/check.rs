@@ -1,4 +1,4 @@
-//! Whether an app is in order.
+//! Checks an app before it is served or registered, and reports all problems at once.
 
 use std::collections::BTreeSet;
 
@@ -7,14 +7,14 @@ use vestibule_admission::HookKind;
 use super::{App, Converted};
 use crate::registration::name::{is_dns_label, path_problem};
 
-/// What is wrong with an [`App`], all of it at once.
+/// All problems of an [`App`].
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the webhook `{name}` cannot run:\n  {}", problems.join("\n  "))]
 #[non_exhaustive]
 pub struct AppError {
     /// The webhook's name.
     pub name: String,
-    /// One sentence each, with what to do.
+    /// One sentence each: the problem, and its remedy.
     pub problems: Vec<String>,
 }
 
@@ -26,7 +26,7 @@ impl AppError {
 }
 
 impl App {
-    /// Whether the app is in order.
+    /// Checks the app.
     ///
     /// ```
     /// use vestibule::App;
@@ -36,7 +36,7 @@ impl App {
     /// ```
     ///
     /// # Errors
-    /// Every problem is named, with what to do.
+    /// The app has problems; the error lists all of them.
     pub fn check(&self) -> Result<(), AppError> {
         let mut problems = self.problems.clone();
         problems.extend(self.defaults.problems());
@@ -62,7 +62,7 @@ impl App {
                 }
             }
         }
-        for name in &self.governed {
+        for name in &self.hooks_with_entries {
             let hook = self.hooks.iter().map(|hook| &hook.entry).find(|hook| hook.name == *name);
             match hook.map(|hook| hook.kind) {
                 Some(HookKind::Mutating) => {}

@@ -1,4 +1,4 @@
-//! What an app says of its own installation; flags and variables of its binary say otherwise.
+//! Defaults of an app for its installation, which flags and environment variables of its binary override.
 
 use std::net::SocketAddr;
 
@@ -60,7 +60,7 @@ impl App {
         self
     }
 
-    /// Where probes and metrics are served without TLS; [`None`] for nowhere. Unless set, port 9090 on every address; 10261
+    /// The address of probes and metrics, without TLS; [`None`] for no such port. Unless set, port 9090 on every address; 10261
     /// on the host's network. `--metrics-listen` wins.
     pub fn metrics_listen(mut self, address: impl Into<Option<SocketAddr>>) -> Self {
         self.defaults.metrics_listen = Some(address.into());
@@ -86,7 +86,7 @@ impl App {
         self
     }
 
-    /// Rights on the cluster beside those that follow from the app: for a client of the handlers' own, or an operator in
+    /// Adds rights on the cluster to the ones that the framework derives: for a client that the handlers use, or an operator in
     /// the same process. Wildcards are refused.
     ///
     /// ```
@@ -104,7 +104,7 @@ impl App {
         self
     }
 
-    /// The same, in one namespace only.
+    /// Like [`App::rights`], in one namespace only.
     ///
     /// ```
     /// use k8s_openapi::api::rbac::v1::PolicyRule;
@@ -124,7 +124,7 @@ impl App {
 }
 
 impl Defaults {
-    /// What is wrong with it, each with the words to mend it.
+    /// The problems of these defaults, each with its remedy.
     pub(crate) fn problems(&self) -> Vec<String> {
         let mut problems = Vec::new();
         if let Some(service) = &self.service
@@ -145,9 +145,11 @@ impl Defaults {
             lists.into_iter().flatten().flatten().chain(&rule.verbs).any(|word| word.contains('*'))
         };
         if self.rights.iter().map(|(_, rule)| rule).find(wildcard).is_some() {
-            problems.push("`.rights(..)`: name what is needed instead of `*`: whoever holds the ServiceAccount's token \
-                           holds the rights"
-                .to_owned());
+            problems.push(
+                "`.rights(..)`: name what is needed instead of `*`: a stolen token of the ServiceAccount \
+                           carries these rights"
+                    .to_owned(),
+            );
         }
         problems
     }

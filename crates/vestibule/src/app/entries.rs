@@ -1,4 +1,4 @@
-//! Hooks whose entries are not one for each hook and may change while the app runs.
+//! Hooks with several entries, or entries that change while the app runs.
 
 use vestibule_admission::HookKind;
 
@@ -7,8 +7,8 @@ use crate::registration::Entry as Registered;
 use crate::registration::entries::{Entries, Entry};
 
 impl App {
-    /// Registers some of the app's mutating hooks by entries of their own, which may change while it runs. Those hooks are
-    /// served whatever the entries are; with none, nobody calls them.
+    /// Registers some of the app's mutating hooks by `entries`, which may change while the app runs. These hooks are served
+    /// whether they have entries or not; without an entry, the API server does not call them.
     ///
     /// ```
     /// # use std::time::Instant;
@@ -20,9 +20,9 @@ impl App {
     /// #     }
     /// # }
     /// use vestibule::Operation::Create;
-    /// use vestibule::{App, Entries, Rule, Target, on_raw};
+    /// use vestibule::{FailurePolicy, App, Entries, Rule, Target, on_raw};
     ///
-    /// let pods = on_raw([Rule::new("v1", "pods", [Create])]).fail_open();
+    /// let pods = on_raw([Rule::new("v1", "pods", [Create])]).failure_policy(FailurePolicy::Ignore);
     /// let entries = Entries::of(["inject"]);
     /// let app = App::new("demo").mutate_raw("inject", pods, Pass).entries(&entries);
     /// let registration = app.registration(&Target::service("shop/hook")?, "")?;
@@ -30,7 +30,7 @@ impl App {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn entries(mut self, entries: &Entries) -> Self {
-        self.governed = entries.hooks().clone();
+        self.hooks_with_entries = entries.hooks().clone();
         self.entries = Some(entries.clone());
         self
     }
@@ -43,16 +43,16 @@ impl App {
         entries
     }
 
-    /// The entries of hooks of this kind, in the order they are called in; of hooks with entries of their own, `given`.
+    /// The entries of hooks of this kind, in the order of calls. Hooks with changing entries have the entries in `given`.
     pub(crate) fn entries_of(&self, kind: HookKind, given: &[Entry]) -> Vec<Registered> {
         let mut given = Some(given);
         let mut entries = Vec::new();
         for hook in self.hooks().iter().map(|hook| &hook.entry).filter(|hook| hook.kind == kind) {
-            if !self.governed.contains(&hook.name) {
+            if !self.hooks_with_entries.contains(&hook.name) {
                 entries.push(hook.clone());
                 continue;
             }
-            // All of them stand where the first of their hooks stands: their order is theirs.
+            // All given entries stand at the place of the first of their hooks, in the order given.
             for entry in given.take().into_iter().flatten() {
                 let path = self.hooks().iter().find(|hook| hook.entry.name == entry.hook());
                 let mut entry = entry.registered.clone();
@@ -72,15 +72,17 @@ mod tests {
     use super::*;
     use crate::handler::context::Context;
     use crate::handler::reject::Reject;
+    use crate::registration::on::choices::FailurePolicy;
     use crate::registration::on::on;
     use crate::registration::target::Target;
 
-    /// Each was told of every change for as long as the process lived.
     #[test]
-    fn an_identity_that_is_gone_is_not_told_any_more() {
+    fn a_dropped_identity_is_no_follower_any_more() {
         let same = async |pod: Pod, _: Context| Ok::<_, Reject>(pod);
         let entries = Entries::of(["label"]);
-        let app = App::new("demo").mutate("label", on::<Pod>([Create]).fail_closed(), same).entries(&entries);
+        let app = App::new("demo")
+            .mutate("label", on::<Pod>([Create]).failure_policy(FailurePolicy::Fail), same)
+            .entries(&entries);
         let target = Target::service("shop/hook").unwrap();
         let settings = || app.managed(app.identity_settings("shop/hook".parse().unwrap()), &target).unwrap();
         let followers = || entries.followers();

@@ -1,4 +1,4 @@
-//! The hooks of an app.
+//! The methods of [`App`] that add hooks.
 
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use crate::registration::name::is_dns_label;
 use crate::registration::on::{On, Raw};
 use crate::registration::rule::Rule;
 
-/// A hook in the making: it is whole when the app is, with everything the app gives its handlers.
+/// A hook of an app that is not yet bound: its handler still lacks the environment.
 #[derive(Clone)]
 pub struct Registered {
     /// What the API server is told of it.
@@ -26,13 +26,13 @@ pub struct Registered {
 }
 
 impl App {
-    /// Adds a hook that changes objects of type `T`. Its path is `/mutate/NAME`. What has no object to change, a DELETE,
-    /// passes without the handler: [`App::validate`] judges those.
+    /// Adds a hook that changes objects of type `T`. Its path is `/mutate/NAME`. A request without an object to change, such as a
+    /// DELETE, is allowed without calling the handler; [`App::validate`] can judge it.
     ///
     /// ```
     /// use k8s_openapi::api::core::v1::ConfigMap;
     /// use vestibule::Operation::Create;
-    /// use vestibule::{App, Context, Reject, on};
+    /// use vestibule::{FailurePolicy, App, Context, Reject, on};
     ///
     /// async fn owner(mut map: ConfigMap, context: Context) -> Result<ConfigMap, Reject> {
     ///     let annotations = map.metadata.annotations.get_or_insert_default();
@@ -40,7 +40,7 @@ impl App {
     ///     Ok(map)
     /// }
     ///
-    /// let app = App::new("demo").mutate("owner", on::<ConfigMap>([Create]).fail_open(), owner);
+    /// let app = App::new("demo").mutate("owner", on::<ConfigMap>([Create]).failure_policy(FailurePolicy::Ignore), owner);
     /// assert!(app.check().is_ok());
     /// ```
     pub fn mutate<T, H>(self, name: &str, on: On<T>, handler: H) -> Self
@@ -58,14 +58,14 @@ impl App {
     /// ```
     /// use k8s_openapi::api::apps::v1::Deployment;
     /// use vestibule::Operation::{Create, Update};
-    /// use vestibule::{App, Change, Context, Reject, deny, on};
+    /// use vestibule::{FailurePolicy, App, Change, Context, Reject, deny, on};
     ///
     /// async fn guard(change: Change<Deployment>, _: Context) -> Result<(), Reject> {
     ///     let replicas = change.object().and_then(|deployment| deployment.spec.as_ref()?.replicas);
     ///     if replicas > Some(10) { Err(deny("too many replicas")) } else { Ok(()) }
     /// }
     ///
-    /// let app = App::new("demo").validate("guard", on::<Deployment>([Create, Update]).fail_closed(), guard);
+    /// let app = App::new("demo").validate("guard", on::<Deployment>([Create, Update]).failure_policy(FailurePolicy::Fail), guard);
     /// assert!(app.check().is_ok());
     /// ```
     pub fn validate<T, H>(self, name: &str, on: On<T>, handler: H) -> Self
@@ -78,13 +78,13 @@ impl App {
         self.register(name, HookKind::Validating, on, move |environment| Arc::new(make(environment)))
     }
 
-    /// Adds a mutating hook whose handler reads the request as it came and makes its own patch.
+    /// Adds a mutating hook whose handler reads the request itself and returns its own patch.
     ///
     /// ```
     /// use std::time::Instant;
     /// use vestibule::Operation::Create;
     /// use vestibule::patch::{Operation, Pointer};
-    /// use vestibule::{App, Handler, HandlerFuture, Request, Rule, Verdict, on_raw};
+    /// use vestibule::{FailurePolicy, App, Handler, HandlerFuture, Request, Rule, Verdict, on_raw};
     ///
     /// struct Unlabel;
     ///
@@ -97,7 +97,7 @@ impl App {
     ///     }
     /// }
     ///
-    /// let on = on_raw([Rule::new("v1", "nodes", [Create])]).fail_open();
+    /// let on = on_raw([Rule::new("v1", "nodes", [Create])]).failure_policy(FailurePolicy::Ignore);
     /// assert!(App::new("demo").mutate_raw("unlabel", on, Unlabel).check().is_ok());
     /// ```
     pub fn mutate_raw(self, name: &str, on: On<Raw>, handler: impl Handler) -> Self {
@@ -105,12 +105,12 @@ impl App {
         self.register(name, HookKind::Mutating, on, move |_| Arc::clone(&handler))
     }
 
-    /// Adds a validating hook whose handler reads the request as it came.
+    /// Adds a validating hook whose handler reads the request itself.
     ///
     /// ```
     /// use std::time::Instant;
     /// use vestibule::Operation::Connect;
-    /// use vestibule::{App, Denial, Handler, HandlerFuture, Request, Rule, Verdict, on_raw};
+    /// use vestibule::{FailurePolicy, App, Denial, Handler, HandlerFuture, Request, Rule, Verdict, on_raw};
     ///
     /// struct NoStreams;
     ///
@@ -121,7 +121,7 @@ impl App {
     ///     }
     /// }
     ///
-    /// let on = on_raw([Rule::new("v1", "pods/exec", [Connect])]).fail_closed();
+    /// let on = on_raw([Rule::new("v1", "pods/exec", [Connect])]).failure_policy(FailurePolicy::Fail);
     /// let app = App::new("demo").validate_raw("no-streams", on, NoStreams);
     /// assert!(app.check().is_ok());
     /// ```
@@ -144,7 +144,7 @@ impl App {
         }
         self.problems.extend(problems.into_iter().map(|problem| format!("hook `{name}`: {problem}")));
         let on_fault = on.on_fault;
-        // A validator may be what protects a finalizer.
+        // A validating hook may protect a finalizer, so it sees these updates unless its author says otherwise.
         let skip_finalizer_updates = on.skip_finalizer_updates.unwrap_or(kind == HookKind::Mutating);
         let entry = Entry::new(name, kind, on);
         let name = entry.name.clone();
@@ -159,13 +159,13 @@ impl App {
 }
 
 impl Registered {
-    /// The hook, whose handler is given `environment` at every call.
+    /// The finished hook, whose handler gets `environment` at every call.
     pub fn hook(&self, environment: &Environment) -> Hook {
         (self.make)(environment)
     }
 }
 
-/// A typed handler that lacks nothing but its environment.
+/// A typed handler that still lacks its environment.
 fn typed<T, H>(on: &On<T>, handler: H) -> impl Fn(&Environment) -> Typed<T, H> + use<T, H> {
     let (rules, handler): (Arc<[Rule]>, _) = (on.rules.clone().into(), Arc::new(handler));
     move |environment| Typed {

@@ -1,4 +1,4 @@
-//! What an app looks up while it decides.
+//! The methods of [`App`] that declare lookups of other objects.
 
 use std::collections::BTreeMap;
 
@@ -14,13 +14,13 @@ use crate::lookup::{Declared, LookedUp, Lookups, Read, Source};
 impl App {
     /// Keeps all objects of type `T` up to date in memory, in all namespaces, for [`Context::lookup`](crate::Context::lookup).
     ///
-    /// `manifests` prints the right to. `/readyz` waits for the first list; hooks are served before that, and one that looks
-    /// up `T` answers 503 with `Retry-After`.
+    /// `manifests` prints the RBAC rule for it. `/readyz` waits for the first list. A hook that is called before that and looks up
+    /// `T` answers 503 with `Retry-After`.
     ///
     /// ```
     /// # use k8s_openapi::api::core::v1::{PersistentVolumeClaim, Pod};
     /// # use vestibule::Operation::Create;
-    /// # use vestibule::{App, Context, Reject, deny, on};
+    /// # use vestibule::{FailurePolicy, App, Context, Reject, deny, on};
     /// async fn data(pod: Pod, context: Context) -> Result<Pod, Reject> {
     ///     match context.lookup::<PersistentVolumeClaim>().get("data").await? {
     ///         Some(_) => Ok(pod),
@@ -29,7 +29,7 @@ impl App {
     /// }
     ///
     /// let app = App::new("data")
-    ///     .mutate("data", on::<Pod>([Create]).fail_closed(), data)
+    ///     .mutate("data", on::<Pod>([Create]).failure_policy(FailurePolicy::Fail), data)
     ///     .watch::<PersistentVolumeClaim>();
     /// # let _ = app;
     /// ```
@@ -37,7 +37,7 @@ impl App {
         self.watching(Watch::<T>::new())
     }
 
-    /// [`App::watch`], of some objects or some of their fields.
+    /// Like [`App::watch`], but limited to some objects or some of their fields.
     ///
     /// ```
     /// # use k8s_openapi::api::core::v1::ConfigMap;
@@ -49,20 +49,20 @@ impl App {
         self.looking_up(Declared::watch(watch))
     }
 
-    /// Reads objects of type `T` one by one from the API server, and keeps none: for types of which there are many, or which
-    /// are rarely asked for. `manifests` prints the right to.
+    /// Reads objects of type `T` one by one from the API server, and keeps none in memory: for types with many objects, or types
+    /// that are rarely looked up. `manifests` prints the RBAC rule for it.
     ///
     /// ```
     /// # use k8s_openapi::api::core::v1::{Pod, Secret};
     /// # use vestibule::Operation::Create;
-    /// # use vestibule::{App, Change, Context, Reject, deny, on};
+    /// # use vestibule::{FailurePolicy, App, Change, Context, Reject, deny, on};
     /// async fn has_token(_: Change<Pod>, context: Context) -> Result<(), Reject> {
     ///     let token = context.lookup::<Secret>().get("token").await?;
     ///     token.map(drop).ok_or_else(|| deny("make the Secret `token` first"))
     /// }
     ///
     /// let app = App::new("demo")
-    ///     .validate("has-token", on::<Pod>([Create]).fail_closed(), has_token)
+    ///     .validate("has-token", on::<Pod>([Create]).failure_policy(FailurePolicy::Fail), has_token)
     ///     .read::<Secret>();
     /// # let _ = app;
     /// ```
@@ -70,8 +70,8 @@ impl App {
         self.looking_up(Declared::read::<T>())
     }
 
-    /// Shows how a watch of the app's own fares, of objects of `kind`: in `vestibule_watch_broken_seconds`, and on
-    /// `/readyz?verbose` while it is broken. Those of [`App::watch`] are shown anyway.
+    /// Reports a watch that the app's author started, of objects of `kind`: in `vestibule_watch_broken_seconds`, and on
+    /// `/readyz?verbose` while it is broken. The watches of [`App::watch`] are reported anyway.
     ///
     /// ```
     /// # use vestibule::{App, WatchState};
@@ -87,7 +87,7 @@ impl App {
         self
     }
 
-    /// Has lookups find `objects`, whatever a cluster has: for tests.
+    /// Makes lookups find `objects` instead of a cluster's: for tests.
     ///
     /// ```
     /// # use k8s_openapi::api::core::v1::Namespace;
@@ -100,18 +100,18 @@ impl App {
         self
     }
 
-    /// Whether it cannot be served without a cluster to ask.
+    /// Whether the app needs a client of a cluster to be served.
     pub fn needs_client(&self) -> bool {
         !self.works.is_empty() || !self.lookups.is_empty() && self.objects.is_none()
     }
 
-    /// The rights that lookups take, one for each resource and namespace.
+    /// The rights that lookups need, one for each resource and namespace.
     pub(crate) fn reads(&self) -> Vec<Read> {
         let mut reads = BTreeMap::<_, Read>::new();
         for Declared { read, .. } in &self.lookups {
             let place = (&read.group, &read.resource, &read.namespace);
             let known = reads.entry(place).or_insert_with(|| read.clone());
-            // Of `get` and `get, list, watch`.
+            // The verbs are `get`, or `get, list, watch`: the longer list contains the shorter.
             if read.verbs.len() > known.verbs.len() {
                 known.verbs = read.verbs;
             }
@@ -119,10 +119,10 @@ impl App {
         reads.into_values().collect()
     }
 
-    /// What the app gives its handlers beside requests. From now on it watches, until the last clone is gone.
+    /// The states and lookups that handlers use. Starts the watches, which end when the last clone is dropped.
     ///
     /// # Errors
-    /// It looks something up, and there is no cluster to ask, nor objects in the place of one.
+    /// The app looks objects up, and has neither a client nor objects for a test.
     pub fn environment(&self, client: Option<Client>) -> Result<Environment, AppError> {
         let source = self.objects.clone().map(Source::Objects).or(client.map(Source::Cluster));
         let lookups = match source {

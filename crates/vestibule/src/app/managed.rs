@@ -1,4 +1,4 @@
-//! Who writes the entries of webhook configurations.
+//! Managed registration: the replicas write the entries of webhook configurations, together with the `caBundle`.
 
 use serde_json::{Value, json};
 use vestibule_identity::{Desired, DesiredUpdates, RegistrationKind, RegistrationName, Settings};
@@ -10,9 +10,9 @@ use crate::registration::entries::{Entries, Entry};
 use crate::registration::target::Target;
 
 impl App {
-    /// The same settings, in the mode [`Managed`](RegistrationMode::Managed): the entries for the hooks behind `target`
-    /// are written into the registered configurations once a replica answers. A kind of configuration that no hook is of
-    /// any more loses the entries that an earlier version wrote.
+    /// The settings with managed registration ([`RegistrationMode::Managed`](crate::RegistrationMode::Managed)): a replica writes
+    /// the entries of the hooks behind `target` into the registered configurations once it answers calls. Entries that an earlier
+    /// version wrote into a kind of configuration without hooks now are removed.
     ///
     /// ```no_run
     /// # async fn example(app: vestibule::App, client: kube::Client) -> Result<(), Box<dyn std::error::Error>> {
@@ -25,8 +25,7 @@ impl App {
     /// ```
     ///
     /// # Errors
-    /// The app is not in order; the settings are for another target, or name no configuration, or several, where one is
-    /// needed.
+    /// The app has problems, the settings are for another target, or a kind of configuration is not named exactly once.
     pub fn managed(&self, mut settings: Settings, target: &Target) -> Result<Settings, AppError> {
         let mut problems = Vec::new();
         if !is_for(&settings, target) {
@@ -52,7 +51,7 @@ impl App {
         }
         if let Some(entries) = &self.entries {
             let updates = DesiredUpdates::default();
-            // Without the entries themselves, which would otherwise keep each other alive.
+            // The clone holds no `Entries`: they hold the closure, and would keep each other alive.
             let (mut app, target) = (self.clone(), target.clone());
             app.entries = None;
             let registrations = settings.registrations.clone();
@@ -64,7 +63,7 @@ impl App {
         Ok(settings)
     }
 
-    /// What registered objects are to hold, with the entries `given`.
+    /// The desired content of the registered objects, with the entries `given`.
     fn desired(
         &self,
         registrations: &[RegistrationName],
@@ -84,7 +83,7 @@ impl App {
         if problems.is_empty() { Ok(all) } else { Err(AppError { name: self.name().to_owned(), problems }) }
     }
 
-    /// Of the kinds that no hook is of: what an earlier version may have registered, beside these.
+    /// Configurations of the kinds that no hook needs now: an earlier version of the app may have registered hooks there.
     pub fn unused_kinds(&self, registrations: &[RegistrationName]) -> Vec<RegistrationName> {
         let kinds = [RegistrationKind::Mutating, RegistrationKind::Validating];
         let known = registrations.iter().find(|name| kinds.contains(&name.kind));
@@ -96,11 +95,11 @@ impl App {
 }
 
 impl Registration {
-    /// The same configurations as they are installed where the webhook writes their entries itself
-    /// ([`RegistrationMode::Managed`]): without any, and without the field, so that who applies them again takes none away.
+    /// The configurations for managed registration ([`RegistrationMode::Managed`](crate::RegistrationMode::Managed)), without the
+    /// field `webhooks`: applying them again does not remove the entries that replicas wrote.
     ///
-    /// Definitions keep their conversion: with none, objects of other versions would be stored without being converted,
-    /// and lose what the stored version does not know. Until a replica answers they are refused instead.
+    /// Definitions keep their conversion: without it, objects of other versions would be stored unconverted, and lose the fields
+    /// that the stored version does not know. Until a replica answers, the API server refuses such objects.
     #[must_use]
     pub fn without_entries(mut self) -> Self {
         self.mutating.iter_mut().for_each(|configuration| configuration.webhooks = None);
@@ -108,7 +107,7 @@ impl Registration {
         self
     }
 
-    /// What an object of this name is to hold, as far as that is ours to say.
+    /// The desired entries of the object with this name, if the app registers hooks or a conversion there.
     fn entries(&self, name: &RegistrationName) -> Option<Vec<Value>> {
         let mutating = self.mutating.iter().flat_map(|it| &it.webhooks).flatten();
         let validating = self.validating.iter().flat_map(|it| &it.webhooks).flatten();
@@ -127,7 +126,7 @@ impl Registration {
     }
 }
 
-/// Whether a certificate made for these settings is accepted at `target`, and its entries are known as ours.
+/// Whether a certificate for these settings is valid at `target`.
 fn is_for(settings: &Settings, target: &Target) -> bool {
     match target {
         Target::Service { namespace, name, .. } => {
@@ -153,6 +152,7 @@ mod tests {
     use crate::conversion::Conversion;
     use crate::handler::context::Context;
     use crate::handler::reject::Reject;
+    use crate::registration::on::choices::FailurePolicy;
     use crate::registration::on::on;
 
     async fn same(pod: Pod, _: Context) -> Result<Pod, Reject> {
@@ -160,7 +160,7 @@ mod tests {
     }
 
     fn app() -> App {
-        let pods = || on::<Pod>([Create]).fail_closed();
+        let pods = || on::<Pod>([Create]).failure_policy(FailurePolicy::Fail);
         App::new("demo").mutate("label", pods(), same).mutate("stamp", pods(), same)
     }
 
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn a_definition_of_somebody_elses_gets_its_conversion() {
+    fn a_definition_that_the_app_does_not_print_gets_its_conversion() {
         let raw = |name: &str| Conversion::raw(name, |object: &RawValue, _: &str| Ok(object.to_owned()));
         let app = App::new("demo").convert("a", raw("as.example.com")).convert("b", raw("bs.example.com"));
         let settings = app.identity_settings("shop/hook".parse().unwrap());
@@ -217,7 +217,7 @@ mod tests {
     fn entries_that_change_stand_in_the_place_of_their_hooks() {
         let on = |labels: &str| {
             crate::registration::on::on_raw([crate::registration::rule::Rule::new("v1", "pods", [Create])])
-                .fail_closed()
+                .failure_policy(FailurePolicy::Fail)
                 .namespaces(labels)
         };
         let entries = Entries::of(["label"]);
@@ -240,7 +240,7 @@ mod tests {
         let told = updates.latest().unwrap();
         assert_eq!(told[0].names().count(), 3);
 
-        // What is not in order changes nothing.
+        // Entries with problems change nothing.
         let error = entries.set([two(), two()].concat()).unwrap_err().to_string();
         assert!(error.contains("`label-2`: the name is taken"), "{error}");
         let error = entries.set(vec![Entry::new("stamp", "x", on("in ("))]).unwrap_err().to_string();

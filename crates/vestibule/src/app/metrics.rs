@@ -6,14 +6,13 @@ use crate::telemetry::family::MetricFamily;
 use crate::telemetry::vocabulary::VOCABULARY;
 
 impl App {
-    /// Serves one more metric.
+    /// Adds a metric.
     pub fn metric(mut self, metric: Metric) -> Self {
         self.metrics.push(metric);
         self
     }
 
-    /// Every metric that this app serves, the framework's first: for a page about them, and for tests that hold alerts and
-    /// dashboards to it.
+    /// All metrics of this app, the framework's first: for generated documentation, and for tests of alerts and dashboards.
     ///
     /// ```
     /// let served = vestibule::App::new("demo").metric_families();

@@ -1,13 +1,13 @@
-//! Where hooks are called, when whoever installs an app says otherwise.
+//! Other paths for hooks, given by `--path`.
 
 use super::App;
 use crate::registration::name::is_path;
 
 impl App {
-    /// The hook is called at `path`, whatever the code says.
+    /// Serves the hook at `path` instead of the path in the code.
     ///
     /// # Errors
-    /// There is no such hook, or the API server would not take the path.
+    /// There is no such hook, or the API server would refuse the path.
     pub fn at_path(mut self, hook: &str, path: &str) -> Result<Self, String> {
         if !is_path(path) {
             return Err(format!(

@@ -11,24 +11,24 @@ use tokio::runtime::Handle;
 use tokio::sync::watch;
 use tokio::time::timeout;
 
-/// How often a condition is asked until it holds.
+/// The time between two calls of a condition that does not hold yet.
 const PERIOD: Duration = Duration::from_millis(100);
-/// The pause after a panic, each of which is a line in the log.
+/// The pause after a panic, each of which writes a line to the log.
 const PERIOD_AFTER_PANIC: Duration = Duration::from_secs(1);
-/// How long [`Asked::begin`] waits for the first answer, so that a condition that holds already holds back nobody.
+/// How long [`Asked::begin`] waits for the first answer, so that a condition that holds already does not delay readiness.
 const FIRST_ANSWER: Duration = Duration::from_secs(1);
 
-/// Writes a line of `/readyz?verbose`.
+/// Returns a line of `/readyz?verbose`.
 pub(crate) type Line = Arc<dyn Fn() -> String + Send + Sync>;
 
-/// What a condition of [`App::ready_when`](crate::App::ready_when) says: a `bool`, or a `Result` whose error tells in a few
-/// words what is missing.
+/// The result of a condition of [`App::ready_when`](crate::App::ready_when): a `bool`, or a `Result` whose error says what is
+/// missing.
 pub trait Holds {
-    /// Why it does not hold, in words or in none; nothing when it does.
+    /// [`None`] if the condition holds; otherwise the reason, which may be empty.
     fn why_not(self) -> Option<String>;
 }
 
-/// A condition with the name that people see.
+/// A condition with the name that `/readyz` shows.
 #[derive(Clone)]
 pub(crate) struct Condition {
     name: String,
@@ -41,16 +41,16 @@ impl Condition {
     }
 }
 
-/// A condition that is asked until it holds, and from then on holds for good. Calls and probes read the last answer.
+/// A condition that is called until it holds, and then stays fulfilled. Probes read the last answer.
 #[derive(Clone)]
 pub(crate) struct Asked {
     name: String,
-    /// Why it does not hold; nothing once it does.
+    /// [`None`] once the condition holds.
     answer: watch::Receiver<Option<String>>,
 }
 
 impl Asked {
-    /// Begins to ask all `conditions` at once: however many of them block, the caller waits for [`FIRST_ANSWER`] at most.
+    /// Starts all `conditions` at once: the caller waits for [`FIRST_ANSWER`] at most, however many of them block.
     ///
     /// # Errors
     /// The system has no thread.
@@ -58,7 +58,8 @@ impl Asked {
         try_join_all(conditions.iter().map(Self::begin)).await
     }
 
-    /// Asks on a thread of its own: an author's closure may block, and a runtime that ends does not wait for this thread.
+    /// Calls the condition on a thread of its own: an author's closure may block, and a runtime that ends does not wait for this
+    /// thread.
     ///
     /// # Errors
     /// The system has no thread.
@@ -70,7 +71,7 @@ impl Asked {
             ask_until_it_holds(&*why_not, &answer);
         };
         thread::Builder::new().name("ready-when".to_owned()).spawn(ask)?;
-        // Without an answer in time it begins as one that does not hold.
+        // Without an answer in time, the condition does not hold yet.
         let _ = timeout(FIRST_ANSWER, seen.changed()).await;
         Ok(Self { name: condition.name.clone(), answer: seen })
     }
@@ -79,13 +80,13 @@ impl Asked {
         &self.name
     }
 
-    /// Why it does not hold; nothing when it does.
+    /// [`None`] if the condition holds.
     pub(crate) fn why_not(&self) -> Option<String> {
         self.answer.borrow().clone()
     }
 }
 
-/// Ends when the condition holds, or when the receiver of the answer is dropped.
+/// Returns when the condition holds, or when the receiver of the answer is dropped.
 fn ask_until_it_holds(why_not: &dyn Fn() -> Option<String>, answer: &watch::Sender<Option<String>>) {
     while !answer.is_closed() {
         let (why, pause) = match catch_unwind(AssertUnwindSafe(why_not)) {
@@ -172,9 +173,9 @@ mod tests {
         drop(unblock);
     }
 
-    /// On one thread, which a closure that blocks would have to itself.
+    /// The test runs on one thread, which a blocking closure would keep busy.
     #[tokio::test]
-    async fn a_condition_that_blocks_holds_up_nobody() {
+    async fn a_condition_that_blocks_does_not_block_the_runtime() {
         let (go_on, told) = mpsc::channel::<()>();
         let told = Mutex::new(told);
         let mut condition = asked(move || told.lock().unwrap().recv().is_ok()).await;

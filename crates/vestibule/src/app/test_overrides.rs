@@ -1,4 +1,4 @@
-//! What the test kit changes about an app before it serves it.
+//! Changes that the test kit makes to an app before serving it.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use vestibule_admission::Handler;
 use super::App;
 
 impl App {
-    /// Its hooks are called in namespaces with this label only: others share the API server.
+    /// Limits all hooks to namespaces with this label, since other tests share the API server.
     pub fn confine(&mut self, label: &str, value: &str) {
         for registered in &mut self.hooks {
             let labels = registered.entry.namespaces.match_labels.get_or_insert_default();
@@ -15,7 +15,7 @@ impl App {
         }
     }
 
-    /// Every hook keeps its handler, in what `wrap` makes of it and the hook's name.
+    /// Wraps the handler of every hook; `wrap` gets the hook's name too.
     pub fn wrap_handlers<H: Handler>(
         &mut self,
         wrap: impl Fn(&str, Arc<dyn Handler>) -> H + Send + Sync + 'static,

@@ -9,6 +9,7 @@ use crate::fixture::{call, patch_of, review};
 use crate::handler::change::Change;
 use crate::handler::context::Context;
 use crate::handler::reject::{Reject, deny};
+use crate::registration::on::choices::FailurePolicy;
 use crate::registration::on::choices::{MatchPolicy, Reinvocation, Scope, SideEffects};
 use crate::registration::on::{on, on_rules};
 use crate::registration::rule::Rule;
@@ -29,16 +30,23 @@ fn problems(app: &App) -> Vec<String> {
 fn a_failure_policy_must_be_named() {
     let app = App::new("demo").mutate("label", on::<Pod>([Create]), same);
     let [problem] = &*problems(&app) else { panic!("one problem") };
-    assert!(problem.contains("hook `label`") && problem.contains(".fail_open()"), "{problem}");
+    assert!(
+        problem.contains("hook `label`") && problem.contains(".failure_policy(FailurePolicy::Ignore)"),
+        "{problem}"
+    );
     assert!(app.registration(&Target::service("shop/hook").unwrap(), "").is_err());
 }
 
 #[test]
 fn everything_wrong_is_said_at_once() {
     let app = App::new("Demo")
-        .mutate("a_b", on::<Pod>([]).fail_open().timeout_seconds(31).namespaces("in (x)"), same)
-        .mutate("twice", on::<Pod>([Create]).fail_open(), same)
-        .validate("twice", on::<Deployment>([Create]).fail_open(), pass);
+        .mutate(
+            "a_b",
+            on::<Pod>([]).failure_policy(FailurePolicy::Ignore).timeout_seconds(31).namespaces("in (x)"),
+            same,
+        )
+        .mutate("twice", on::<Pod>([Create]).failure_policy(FailurePolicy::Ignore), same)
+        .validate("twice", on::<Deployment>([Create]).failure_policy(FailurePolicy::Ignore), pass);
     let said = problems(&app).join("\n");
     for expected in
         ["`Demo`", "becomes a path", "at least one operation", "1 to 30", "`in (x)`", "name is taken"]
@@ -52,8 +60,8 @@ fn everything_wrong_is_said_at_once() {
 fn entries_of_their_own_are_for_mutating_hooks_that_are_there() {
     let entries = Entries::of(["label", "check", "gone"]);
     let app = App::new("demo")
-        .mutate("label", on::<Pod>([Create]).fail_open(), same)
-        .validate("check", on::<Deployment>([Create]).fail_open(), pass)
+        .mutate("label", on::<Pod>([Create]).failure_policy(FailurePolicy::Ignore), same)
+        .validate("check", on::<Deployment>([Create]).failure_policy(FailurePolicy::Ignore), pass)
         .entries(&entries);
     let said = problems(&app);
     assert_eq!(said.len(), 2, "{said:?}");
@@ -62,8 +70,8 @@ fn entries_of_their_own_are_for_mutating_hooks_that_are_there() {
 }
 
 #[test]
-fn what_the_api_server_would_refuse_is_said_before() {
-    let pods = || on::<Pod>([Create]).fail_open();
+fn an_app_that_the_api_server_would_refuse_is_refused_before() {
+    let pods = || on::<Pod>([Create]).failure_policy(FailurePolicy::Ignore);
     let wrong = pods()
         .match_condition("a b", "true")
         .match_condition("twice", "true")
@@ -78,12 +86,18 @@ fn what_the_api_server_would_refuse_is_said_before() {
     ];
     let app = App::new("demo")
         .mutate("wrong", wrong, same)
-        .mutate("rules", on_rules::<Pod>(rules).fail_open(), same)
-        .mutate("none", on_rules::<Pod>([]).fail_open(), same)
+        .mutate("rules", on_rules::<Pod>(rules).failure_policy(FailurePolicy::Ignore), same)
+        .mutate("none", on_rules::<Pod>([]).failure_policy(FailurePolicy::Ignore), same)
         .mutate("path", pods().path("/mutate/x").qualified_name("a.b.c"), same)
         .mutate("x", pods().qualified_name("a.b.c"), same)
         .mutate("versions", pods().review_versions([ReviewVersion::V1, ReviewVersion::V1]), same)
-        .validate("again", on::<Deployment>([Create]).fail_open().reinvocation(Reinvocation::Never), pass)
+        .validate(
+            "again",
+            on::<Deployment>([Create])
+                .failure_policy(FailurePolicy::Ignore)
+                .reinvocation(Reinvocation::Never),
+            pass,
+        )
         .state(1_u8)
         .state(2_u8);
     let problems = problems(&app);
@@ -126,7 +140,7 @@ fn every_field_can_be_set() {
         .path("/mutate")
         .qualified_name("pods.example.com")
         .system_namespaces()
-        .fail_closed();
+        .failure_policy(FailurePolicy::Fail);
     let app = App::new("demo").mutate("pods", on, same);
     let registration = app.registration(&Target::service("shop/hook").unwrap(), "").unwrap();
     assert_eq!(
@@ -165,7 +179,7 @@ async fn handlers_share_the_states_given_before_and_after_them() {
     };
     let app = App::new("demo")
         .state(Team("shop"))
-        .mutate("label", on::<Pod>([Create]).fail_open(), label)
+        .mutate("label", on::<Pod>([Create]).failure_policy(FailurePolicy::Ignore), label)
         .state(7_u8);
     let clone = app.clone();
     for app in [app, clone] {
@@ -178,7 +192,7 @@ async fn handlers_share_the_states_given_before_and_after_them() {
 #[tokio::test]
 async fn a_validator_skips_finalizer_updates_where_its_author_says_so() {
     let refuse = async |_: Change<Pod>, _: Context| -> Result<(), Reject> { Err(deny("no")) };
-    let on = || on::<Pod>([Update]).fail_closed();
+    let on = || on::<Pod>([Update]).failure_policy(FailurePolicy::Fail);
     let app = App::new("demo").validate("skips", on().skip_finalizer_updates(true), refuse).validate(
         "asked",
         on().skip_finalizer_updates(false),
@@ -202,7 +216,7 @@ async fn a_validator_skips_finalizer_updates_where_its_author_says_so() {
 async fn a_validator_is_asked_about_the_finalizers_of_an_object_that_goes() {
     let refuse = async |_: Change<Pod>, _: Context| -> Result<(), Reject> { Err(deny("keep the finalizer")) };
     let change = async |_: Pod, _: Context| -> Result<Pod, Reject> { Err(deny("called")) };
-    let on = || on::<Pod>([Update]).fail_closed();
+    let on = || on::<Pod>([Update]).failure_policy(FailurePolicy::Fail);
     let app = App::new("demo").validate("judge", on(), refuse).mutate("change", on(), change);
     let body = review("UPDATE", |request| {
         request["object"]["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
@@ -219,8 +233,12 @@ async fn a_validator_is_asked_about_the_finalizers_of_an_object_that_goes() {
 #[test]
 fn the_registration_is_safe_by_default() {
     let app = App::new("demo")
-        .mutate("label", on::<Pod>([Create]).namespaces("injection=enabled").fail_open(), same)
-        .validate("guard", on::<Deployment>([Create, Update]).fail_closed(), pass);
+        .mutate(
+            "label",
+            on::<Pod>([Create]).namespaces("injection=enabled").failure_policy(FailurePolicy::Ignore),
+            same,
+        )
+        .validate("guard", on::<Deployment>([Create, Update]).failure_policy(FailurePolicy::Fail), pass);
     let registration = app.registration(&Target::service("shop/hook:8443").unwrap(), "PEM").unwrap();
     let mutating = json!(registration.mutating.unwrap());
     assert_eq!(mutating["metadata"]["name"], "demo");
@@ -258,7 +276,8 @@ fn the_registration_is_safe_by_default() {
 
 #[test]
 fn a_url_has_no_namespace_of_its_own() {
-    let app = App::new("demo").mutate("label", on::<Pod>([Create]).fail_open(), same);
+    let app =
+        App::new("demo").mutate("label", on::<Pod>([Create]).failure_policy(FailurePolicy::Ignore), same);
     let registration = app.registration(&Target::url("https://127.0.0.1:8443").unwrap(), "PEM").unwrap();
     let webhook = json!(registration.objects()[0]["webhooks"][0]);
     assert_eq!(webhook["clientConfig"]["url"], "https://127.0.0.1:8443/mutate/label");

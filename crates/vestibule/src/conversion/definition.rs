@@ -1,4 +1,4 @@
-//! The CustomResourceDefinition that a conversion belongs to.
+//! The CustomResourceDefinition of a conversion.
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
     CustomResourceConversion, CustomResourceDefinition,
@@ -8,7 +8,7 @@ use kube::core::crd::v1::merge_crds;
 use super::Version;
 use crate::registration::target::Target;
 
-/// Its name, and what there is to print of it.
+/// The name of the definition, and its content as far as the app prints it.
 #[derive(Clone)]
 pub(crate) struct Definition {
     name: String,
@@ -18,11 +18,11 @@ pub(crate) struct Definition {
 
 #[derive(Clone)]
 enum Source {
-    /// Somebody else keeps it.
+    /// The app does not print it.
     Elsewhere,
-    /// The author wrote it.
+    /// The author gave it.
     Whole(Box<CustomResourceDefinition>),
-    /// One of each type.
+    /// Derived from one type for each version.
     Versions { each: Vec<CustomResourceDefinition>, stored: String },
 }
 
@@ -32,7 +32,7 @@ impl Definition {
         Self { name: name.to_owned(), source, problems: Vec::new() }
     }
 
-    /// Of the versions that are added, and stored as `H`.
+    /// Derived from the versions that will be added, with `H` as the stored version.
     pub(super) fn of<H: Version>() -> Self {
         let stored = H::version(&()).into_owned();
         let source = Source::Versions { each: Vec::new(), stored };
@@ -71,7 +71,7 @@ impl Definition {
         &self.name
     }
 
-    /// Everything that is wrong with it, one sentence each.
+    /// All problems, one sentence each.
     pub(crate) fn problems(&self) -> Vec<String> {
         let mut problems = self.problems.clone();
         if !self.name.split_once('.').is_some_and(|(plural, group)| !plural.is_empty() && !group.is_empty()) {
@@ -81,8 +81,7 @@ impl Definition {
         problems
     }
 
-    /// The whole definition, with its objects converted at `target`; nothing, where somebody else keeps it, or where it
-    /// is not in order.
+    /// The definition, with its objects converted at `target`; [`None`] if the app does not print it, or if it has problems.
     pub(crate) fn with(
         &self,
         target: &Target,
@@ -99,7 +98,7 @@ impl Definition {
             Source::Elsewhere => Ok(None),
             Source::Whole(definition) => Ok(Some((**definition).clone())),
             Source::Versions { each, stored } => {
-                // Of those that are not stored, the last one is put first.
+                // `merge_crds` puts the stored version first, and reverses the others.
                 let each = each.iter().rev().cloned().collect();
                 let merged = merge_crds(each, stored);
                 merged.map(Some).map_err(|error| format!("its versions make no definition: {error}"))

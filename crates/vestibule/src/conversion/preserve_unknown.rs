@@ -1,13 +1,14 @@
-//! What no type knows stays in the object.
+//! Keeps the members of an object that no type knows.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
 use vestibule_patch::{Document, Kind, View};
 
-/// The converted object with the members that are in `received` but not in `known`, which is what its type makes of it:
-/// each at the path it stands at, where there is an object at that path now, and no member of the name. Items of a list
-/// are followed by their `name`, or where they are unchanged. Nothing, if the type knows everything.
+/// The converted object, with the members that are in `received` but not in `known`, the received object as its type encodes it.
+///
+/// Each member keeps its path, if there is an object at that path, and no member with that name. Items of a list are matched by
+/// `name`, or if they are unchanged. [`None`] if the type knows all members.
 pub(super) fn preserve_unknown(received: &str, known: &str, converted: &str) -> Option<String> {
     let (received, known, converted) =
         (Document::parse(received).ok()?, Document::parse(known).ok()?, Document::parse(converted).ok()?);
@@ -60,7 +61,7 @@ fn list(received: View<'_>, known: View<'_>, converted: View<'_>) -> String {
     format!("[{}]", items.collect::<Vec<_>>().join(","))
 }
 
-/// For each item that was converted, the one it was made of, as far as that can be told.
+/// For each converted item, the index of its original, if it can be found.
 fn origins(known: &[View<'_>], converted: &[View<'_>]) -> Vec<Option<usize>> {
     if let (Some(before), Some(after)) = (by_name(known), by_name(converted)) {
         let mut origins = vec![None; converted.len()];
@@ -78,7 +79,7 @@ fn origins(known: &[View<'_>], converted: &[View<'_>]) -> Vec<Option<usize>> {
     converted.iter().map(|item| free.get_mut(&item.canonical())?.pop_front()).collect()
 }
 
-/// Each item's place by its name; nothing, if one has none or two have the same.
+/// The index of each item by its name; [`None`] if an item has no name, or two have the same.
 fn by_name<'v>(items: &[View<'v>]) -> Option<BTreeMap<Cow<'v, str>, usize>> {
     let name = |(place, item): (usize, &View<'v>)| Some((item.get("name")?.as_str()?, place));
     let names: BTreeMap<_, _> = items.iter().enumerate().map(name).collect::<Option<_>>()?;

@@ -99,7 +99,7 @@ fn v2_to_v3(new: v2::Link) -> Result<v3::Link, String> {
 }
 
 fn links() -> Conversion {
-    Conversion::hub::<v2::Link>().spoke(v1_to_v2, v2_to_v1).spoke(v3_to_v2, v2_to_v3).into()
+    Conversion::through::<v2::Link>().version(v1_to_v2, v2_to_v1).version(v3_to_v2, v2_to_v3).into()
 }
 
 fn convert(object: &Value, version: &str) -> Result<Value, String> {
@@ -114,7 +114,7 @@ fn link(version: &str, spec: &Value) -> Value {
 }
 
 #[test]
-fn spokes_are_converted_through_the_hub() {
+fn versions_are_converted_through_the_hub() {
     let first = link("v1", &json!({"hostPort": "example.org:80"}));
     let second = link("v2", &json!({"host": "example.org", "port": 80}));
     let third = link("v3", &json!({"host": "example.org", "port": "80"}));
@@ -131,7 +131,7 @@ fn spokes_are_converted_through_the_hub() {
 }
 
 #[test]
-fn what_cannot_be_converted_says_why_and_quotes_nothing() {
+fn a_failed_conversion_says_why_and_quotes_no_value() {
     let secret = "s3cret";
     for (object, version, expected) in [
         (link("v1", &json!({"hostPort": secret})), "v2", "spec.hostPort is not HOST:PORT"),
@@ -147,7 +147,7 @@ fn what_cannot_be_converted_says_why_and_quotes_nothing() {
 }
 
 #[test]
-fn what_no_type_knows_is_carried_over_where_it_stands() {
+fn members_that_no_type_knows_keep_their_paths() {
     let spec = json!({
         "hostPort": "a:1",
         "new": {"big": 12345678901234567890_u64},
@@ -168,7 +168,7 @@ fn what_no_type_knows_is_carried_over_where_it_stands() {
 }
 
 #[test]
-fn what_is_unknown_to_one_version_does_not_speak_for_another() {
+fn a_member_that_one_version_does_not_know_does_not_set_that_of_another() {
     let stray = link("v1", &json!({"hostPort": "a:1", "secure": true, "port": 9, "new": 1}));
     assert_eq!(convert(&stray, "v2"), Ok(link("v2", &json!({"host": "a", "port": 1}))));
     let stray = link("v1", &json!({"hostPort": "a:1", "secure": "perhaps"}));
@@ -231,7 +231,7 @@ fn the_definition_holds_every_version_and_where_they_are_converted() {
 }
 
 #[test]
-fn a_definition_of_the_authors_own_is_printed_and_one_kept_elsewhere_is_not() {
+fn only_a_definition_that_the_author_gave_is_printed() {
     let target = Target::service("shop/hook").unwrap();
     let mut own = <v1::Link as CustomResourceExt>::crd();
     own.metadata.labels = Some([("mine".to_owned(), "yes".to_owned())].into());
@@ -252,9 +252,12 @@ fn everything_wrong_with_a_conversion_is_said() {
     let to_other = |_: v2::Link| Err::<other::Other, _>("no");
     let from_other = |_: other::Other| Err::<v2::Link, _>("no");
     let app = App::new("links")
-        .convert("a_b", Conversion::hub::<v2::Link>().spoke(v1_to_v2, v2_to_v1).spoke(v1_to_v2, v2_to_v1))
-        .convert("links", Conversion::hub::<v2::Link>().stored("v7"))
-        .convert("others", Conversion::hub::<v2::Link>().spoke(from_other, to_other))
+        .convert(
+            "a_b",
+            Conversion::through::<v2::Link>().version(v1_to_v2, v2_to_v1).version(v1_to_v2, v2_to_v1),
+        )
+        .convert("links", Conversion::through::<v2::Link>().stored("v7"))
+        .convert("others", Conversion::through::<v2::Link>().version(from_other, to_other))
         .convert("upper", links().path("/Convert/"))
         .convert("raw", Conversion::raw("links", |_: &RawValue, _: &str| Err(Unconvertible::new("no"))));
     let problems = app.check().unwrap_err().problems.join("\n");
@@ -272,7 +275,7 @@ fn everything_wrong_with_a_conversion_is_said() {
 }
 
 #[test]
-fn items_that_cannot_be_followed_take_no_longer_for_being_many() {
+fn many_items_without_names_do_not_make_a_conversion_slow() {
     let list = |item: &dyn Fn(usize) -> Value| {
         json!({"list": (0..20_000).map(item).collect::<Vec<_>>()}).to_string()
     };

@@ -1,4 +1,4 @@
-//! From one typed version to another, through the hub.
+//! Conversion from one typed version to another, through the hub.
 
 use std::collections::BTreeMap;
 use std::fmt::Display;
@@ -16,18 +16,18 @@ use crate::decode::decode;
 /// The versions by their `apiVersion`.
 pub(super) struct Versions<H>(BTreeMap<String, Box<dyn Convert<H>>>);
 
-/// A version, seen from the hub.
+/// A version, converted to and from the hub `H`.
 trait Convert<H>: Send + Sync {
-    /// The hub's object, and what of the text this version knows.
+    /// The object as `H`, and the members of the text that this version knows.
     fn read(&self, text: &str) -> Result<(H, String), Unconvertible>;
 
     fn write(&self, hub: H) -> Result<String, Unconvertible>;
 
-    /// What of the text this version knows; nothing, where it is none of its objects.
+    /// The members of the text that this version knows; [`None`] if the text does not fit its type.
     fn known(&self, text: &str) -> Option<String>;
 }
 
-pub(super) struct Spoke<S, H, U, D> {
+pub(super) struct TypedVersion<S, H, U, D> {
     to_hub: U,
     from_hub: D,
     of: PhantomData<fn(S) -> H>,
@@ -38,8 +38,8 @@ impl<H> Versions<H> {
         Self(BTreeMap::new())
     }
 
-    /// `false` if it is there already.
-    pub(super) fn add<S, U, D, E, F>(&mut self, api_version: &str, spoke: Spoke<S, H, U, D>) -> bool
+    /// Returns `false` if there is such a version already.
+    pub(super) fn add<S, U, D, E, F>(&mut self, api_version: &str, version: TypedVersion<S, H, U, D>) -> bool
     where
         S: Serialize + DeserializeOwned + 'static,
         H: 'static,
@@ -50,7 +50,7 @@ impl<H> Versions<H> {
     {
         let is_new = !self.0.contains_key(api_version);
         if is_new {
-            self.0.insert(api_version.to_owned(), Box::new(spoke));
+            self.0.insert(api_version.to_owned(), Box::new(version));
         }
         is_new
     }
@@ -72,19 +72,19 @@ impl<H: 'static> Converter for Versions<H> {
         let (hub, known) = from.read(received)?;
         let converted = to.write(hub)?;
         let whole = preserve_unknown(received, &known, &converted)
-            // What the new version makes something of is for the converter to set.
+            // A member that the new version knows must come from the converter, not from the received object.
             .filter(|whole| to.known(whole).is_some_and(|known| is_same(&known, &converted)));
         RawValue::from_string(whole.unwrap_or(converted)).map_err(|_| unwritable())
     }
 }
 
-impl<S, H, U, D> Spoke<S, H, U, D> {
+impl<S, H, U, D> TypedVersion<S, H, U, D> {
     pub(super) fn new(to_hub: U, from_hub: D) -> Self {
         Self { to_hub, from_hub, of: PhantomData }
     }
 }
 
-impl<S, H, U, D, E, F> Convert<H> for Spoke<S, H, U, D>
+impl<S, H, U, D, E, F> Convert<H> for TypedVersion<S, H, U, D>
 where
     S: Serialize + DeserializeOwned,
     U: Fn(S) -> Result<H, E> + Send + Sync,
@@ -95,7 +95,7 @@ where
     fn read(&self, text: &str) -> Result<(H, String), Unconvertible> {
         let object: S = decode(text).map_err(|error| undecodable(&error))?;
         let known = serde_json::to_string(&object).map_err(|_| unwritable())?;
-        // The alternate form, because some errors tell their causes only then.
+        // The alternate form: some errors, such as those of `anyhow`, write their causes only then.
         let hub = (self.to_hub)(object).map_err(|why| Unconvertible::new(format_args!("{why:#}")))?;
         Ok((hub, known))
     }
@@ -110,7 +110,7 @@ where
     }
 }
 
-/// By value: a `HashMap` writes its members in another order every time.
+/// Compares by value: a `HashMap` writes its members in a random order.
 fn is_same(one: &str, other: &str) -> bool {
     match (Document::parse(one), Document::parse(other)) {
         (Ok(one), Ok(other)) => one.view().same_as(other.view()),
@@ -118,7 +118,7 @@ fn is_same(one: &str, other: &str) -> bool {
     }
 }
 
-/// serde's own words may quote a value; the place alone is told.
+/// The error names the line and column only: serde's own text may quote a value.
 fn undecodable(error: &serde_json::Error) -> Unconvertible {
     let (line, column) = (error.line(), error.column());
     Unconvertible::new(format_args!("line {line} column {column} of it does not fit its version's type"))

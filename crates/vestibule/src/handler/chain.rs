@@ -1,4 +1,4 @@
-//! Handlers one after the other, on one object.
+//! Chains of handlers on one object.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -20,18 +20,20 @@ where
     async fn mutate(&self, object: T, context: Context) -> Result<Mutation<T>, Reject> {
         match self.first.mutate(object.clone(), context.clone()).await? {
             Mutation::Unchanged => self.next.mutate(object, context).await,
-            Mutation::Object(changed) => match self.next.mutate(changed.clone(), context.behind()).await? {
-                Mutation::Unchanged => Ok(Mutation::Object(changed)),
-                Mutation::Patch(next) => {
-                    let first = Received::of(&context)?.difference(&object, &changed)?;
-                    Ok(Mutation::Patch(both(first, next)))
+            Mutation::Object(changed) => {
+                match self.next.mutate(changed.clone(), context.after_another()).await? {
+                    Mutation::Unchanged => Ok(Mutation::Object(changed)),
+                    Mutation::Patch(next) => {
+                        let first = Received::of(&context)?.difference(&object, &changed)?;
+                        Ok(Mutation::Patch(both(first, next)))
+                    }
+                    after @ Mutation::Object(_) => Ok(after),
                 }
-                after @ Mutation::Object(_) => Ok(after),
-            },
+            }
             Mutation::Patch(first) => {
                 let patched = Received::of(&context)?.patched(&first)?;
                 let between: T = patched.decode()?;
-                let next = match self.next.mutate(between.clone(), context.behind()).await? {
+                let next = match self.next.mutate(between.clone(), context.after_another()).await? {
                     Mutation::Unchanged => Vec::new(),
                     Mutation::Object(after) => patched.difference(&between, &after)?,
                     Mutation::Patch(next) => next,

@@ -1,6 +1,6 @@
-//! What a validator is asked about.
+//! The argument of validating handlers.
 
-/// The objects of a request, as far as its operation has them.
+/// The objects of a request; which ones there are depends on the operation.
 ///
 /// ```
 /// use k8s_openapi::api::core::v1::ConfigMap;
@@ -22,19 +22,19 @@ pub enum Change<T> {
         /// As it will be stored.
         new: T,
     },
-    /// An object that changes.
+    /// A change of a stored object.
     Update {
         /// As it is stored.
         old: T,
         /// As it will be stored.
         new: T,
     },
-    /// An object that goes.
+    /// A deletion.
     Delete {
         /// As it is stored.
         old: T,
     },
-    /// A stream into an object, such as `exec`.
+    /// A connection to a subresource, such as `pods/exec`.
     Connect {
         /// `PodExecOptions` and the like.
         options: T,
@@ -42,7 +42,7 @@ pub enum Change<T> {
 }
 
 impl<T> Change<T> {
-    /// The object as it will be, or the options of CONNECT; nothing on DELETE.
+    /// The object as it will be stored, or the options of CONNECT; [`None`] on DELETE.
     pub fn object(&self) -> Option<&T> {
         match self {
             Self::Create { new } | Self::Update { new, .. } => Some(new),

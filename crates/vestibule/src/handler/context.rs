@@ -1,4 +1,4 @@
-//! The request beside the object.
+//! The request of a call, apart from its object.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use crate::handler::raw_object::RawObject;
 use crate::handler::state::MissingState;
 use crate::lookup::{LookedUp, Lookup};
 
-/// What a handler knows about the request, and a place to leave words for the user. Cheap to clone.
+/// The request, as a handler sees it; also takes warnings and audit annotations. Cheap to clone.
 ///
 /// ```
 /// use k8s_openapi::api::core::v1::Pod;
@@ -32,8 +32,8 @@ use crate::lookup::{LookedUp, Lookup};
 #[derive(Clone)]
 pub struct Context {
     call: Arc<Call>,
-    /// Whether another handler of a chain may have changed the object already.
-    behind: bool,
+    /// Whether an earlier handler of a chain may have changed the object.
+    is_after_another: bool,
 }
 
 struct Call {
@@ -57,17 +57,17 @@ struct Call {
     notes: Notes,
 }
 
-/// Who asks, as authenticated by the API server.
+/// The user of the request, as authenticated by the API server.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct User {
     /// `alice`, `system:serviceaccount:NAMESPACE:NAME`
     pub username: String,
-    /// Tells users of one name apart over time.
+    /// Distinguishes users that had the same name at different times.
     pub uid: String,
     /// The groups the user is in.
     pub groups: Vec<String>,
-    /// Whatever the authenticator adds; for ServiceAccounts the pod's name, for one.
+    /// Attributes that the authenticator adds, such as the pod's name for a ServiceAccount.
     pub extra: BTreeMap<String, Vec<String>>,
 }
 
@@ -104,15 +104,15 @@ impl Context {
             deadline,
             notes: request.notes.clone(),
         };
-        Self { call: Arc::new(call), behind: false }
+        Self { call: Arc::new(call), is_after_another: false }
     }
 
-    /// Names this call. A second call about the same object has another.
+    /// The uid of this call. A second call for the same object has another.
     pub fn uid(&self) -> &str {
         &self.call.uid
     }
 
-    /// What is asked. An UPDATE may have been a PUT, a PATCH or a server-side apply.
+    /// The operation. An UPDATE may have been a PUT, a PATCH or a server-side apply.
     pub fn operation(&self) -> Operation {
         self.call.operation
     }
@@ -147,7 +147,7 @@ impl Context {
         self.call.name.as_deref()
     }
 
-    /// The prefix of a name yet to be made.
+    /// The prefix from which the API server will generate a name.
     pub fn generate_name(&self) -> Option<&str> {
         self.call.generate_name.as_deref()
     }
@@ -158,12 +158,12 @@ impl Context {
         self.call.namespace.as_deref()
     }
 
-    /// Who asks.
+    /// The user of the request.
     pub fn user(&self) -> &User {
         &self.call.user
     }
 
-    /// Whether nothing will be stored: leave no trace elsewhere either.
+    /// Whether nothing will be stored: the handler must have no side effects then.
     pub fn dry_run(&self) -> bool {
         self.call.dry_run
     }
@@ -183,7 +183,7 @@ impl Context {
         self.call.old_object.as_ref()
     }
 
-    /// What the app was given by [`App::state`](crate::App::state), by its type.
+    /// The value of type `S` that [`App::state`](crate::App::state) was given.
     ///
     /// ```
     /// use k8s_openapi::api::core::v1::Pod;
@@ -199,7 +199,7 @@ impl Context {
     /// ```
     ///
     /// # Errors
-    /// There is none of this type: with `?`, a fault.
+    /// The app has no value of this type; `?` makes a fault of it.
     pub fn state<S: Send + Sync + 'static>(&self) -> Result<&S, MissingState> {
         self.call.environment.states().get()
     }
@@ -209,7 +209,7 @@ impl Context {
         Lookup::new(self.call.environment.lookups(), self.namespace(), self.deadline())
     }
 
-    /// When the answer must be there.
+    /// The instant at which the call must have its answer.
     pub fn deadline(&self) -> Instant {
         self.call.deadline
     }
@@ -219,28 +219,28 @@ impl Context {
         self.call.deadline.saturating_duration_since(Instant::now())
     }
 
-    /// Tells the user something without refusing; kubectl prints it after `Warning:`. Each line is a warning of its own.
+    /// Adds a warning for the user, which kubectl prints after `Warning:`. Each line is a warning of its own.
     ///
-    /// It is said also where the handler fails, panics or misses its deadline afterwards, unless `failurePolicy` decides
-    /// about that: the answer is then HTTP 500, which carries no warnings.
+    /// The warning is sent even if the handler fails, panics or misses its deadline afterwards, unless `failurePolicy` decides:
+    /// then the answer is HTTP 500, which carries no warnings.
     pub fn warn(&self, warning: impl AsRef<str>) {
         self.call.notes.warn(warning.as_ref());
     }
 
-    /// Leaves a note in the API server's audit log, whatever becomes of the call, as [`Context::warn`] does. Never a secret:
-    /// audit logs are widely read.
+    /// Adds an annotation to the API server's audit log; it is sent as [`Context::warn`] is. Never put a secret there: many people
+    /// read audit logs.
     pub fn audit(&self, key: &str, value: impl Into<String>) {
         self.call.notes.audit(key, value);
     }
 
-    /// The same call, seen by a handler whose object may be another than the one received.
-    pub(crate) fn behind(&self) -> Self {
-        Self { call: Arc::clone(&self.call), behind: true }
+    /// The same call for a later handler of a chain, whose object may differ from the received one.
+    pub(crate) fn after_another(&self) -> Self {
+        Self { call: Arc::clone(&self.call), is_after_another: true }
     }
 
-    /// The object received, for whoever sees it first.
+    /// The received object, for the first handler of a chain.
     pub(crate) fn received(&self) -> Option<&RawObject> {
-        self.raw().filter(|_| !self.behind)
+        self.raw().filter(|_| !self.is_after_another)
     }
 }
 
@@ -248,7 +248,7 @@ fn triple([group, version, name]: &[String; 3]) -> (&str, &str, &str) {
     (group, version, name)
 }
 
-/// What is no object of lists of strings is none at all: nothing was promised about it.
+/// Empty, if it is not a map of lists of strings.
 fn extra(extra: Option<&RawValue>) -> BTreeMap<String, Vec<String>> {
     extra.and_then(|extra| serde_json::from_str(extra.get()).ok()).unwrap_or_default()
 }

@@ -1,4 +1,4 @@
-//! What the app gives every call beside its request.
+//! The states and lookups of an app, for its handlers.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use crate::handler::state::States;
 use crate::lookup::Lookups;
 use crate::pipeline::span::CallTraces;
 
-/// What the app gives every call beside its request. Cheap to clone; made when the app is bound.
+/// The states and lookups that every call can use. Cheap to clone; made when the app is bound.
 #[derive(Clone, Default)]
 pub struct Environment(Arc<Inner>);
 

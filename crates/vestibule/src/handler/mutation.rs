@@ -1,10 +1,10 @@
-//! What a mutating handler makes of an object.
+//! The result of mutating handlers.
 
 use vestibule_patch::Operation;
 
-/// What a mutating handler makes of an object.
+/// The result of a mutating handler.
 ///
-/// A handler that always gives an object back returns `Result<T, Reject>`; one that often has nothing to do,
+/// A handler that always returns an object has the result `Result<T, Reject>`; a handler that often changes nothing,
 /// `Result<Option<T>, Reject>`. Both become a `Mutation`.
 ///
 /// ```
@@ -21,9 +21,9 @@ use vestibule_patch::Operation;
 #[derive(Clone)]
 #[non_exhaustive]
 pub enum Mutation<T> {
-    /// The object as it shall become; what `T` does not know of it stays.
+    /// The object as it shall be stored; members that `T` does not know stay.
     Object(T),
-    /// The object stays as it is.
+    /// No change.
     Unchanged,
     /// Operations on the object as it was received (RFC 6902). One that does not apply is a fault.
     Patch(Vec<Operation>),

@@ -1,4 +1,4 @@
-//! An object as it was received.
+//! An object as its received bytes.
 
 use std::sync::Arc;
 
@@ -9,8 +9,8 @@ use vestibule_patch::View;
 
 /// A JSON document, byte by byte as it was received. Cheap to clone.
 ///
-/// As the `T` of a handler it is an object that nobody decodes: look into it with [`RawObject::view`] and answer with
-/// [`Mutation::Patch`](crate::Mutation::Patch). There is no `Debug`: it may be somebody's Secret.
+/// As the `T` of a handler it saves decoding: read members with [`RawObject::view`] and answer with
+/// [`Mutation::Patch`](crate::Mutation::Patch). It has no `Debug`, because it may be a Secret.
 ///
 /// ```
 /// use vestibule::RawObject;
@@ -30,15 +30,15 @@ impl RawObject {
         Self(Arc::new(received.to_owned()))
     }
 
-    /// Looks into it; what is not asked for is not read.
+    /// A lazy view: only the members that are asked for are parsed.
     pub fn view(&self) -> View<'_> {
         View::of(&self.0)
     }
 
-    /// The whole of it as a typed value.
+    /// The object as a typed value.
     ///
     /// # Errors
-    /// It is no `T`. The error may quote a value: give it to nobody but the caller.
+    /// It does not fit `T`. The text of the error may quote a value; `?` in a handler leaves the value out.
     pub fn decode<T: DeserializeOwned>(&self) -> Result<T, serde_json::Error> {
         serde_json::from_str(self.as_str())
     }

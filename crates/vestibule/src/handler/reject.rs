@@ -1,13 +1,14 @@
-//! How a handler says no, and how it fails.
+//! Denials and faults of handlers.
 
+use std::any::{TypeId, type_name};
 use std::borrow::Cow;
 use std::error::Error;
 
 use vestibule_admission::{Cause, Denial, Fault, FaultKind, Outcome, Verdict};
 
-use crate::lookup;
+use crate::lookup::error::LookupError;
 
-/// Why a handler gives no object back: a denial, made by [`deny`], or a fault, made by `?` from any error.
+/// The error of a handler: a denial, made by [`deny`], or a fault, made by `?` from any error.
 ///
 /// ```
 /// use k8s_openapi::api::core::v1::Pod;
@@ -16,17 +17,17 @@ use crate::lookup;
 /// async fn guard(change: Change<Pod>, _: Context) -> Result<(), Reject> {
 ///     let annotations = change.object().and_then(|pod| pod.metadata.annotations.as_ref());
 ///     let limit: u32 = match annotations.and_then(|annotations| annotations.get("example.com/limit")) {
-///         // A fault: the registration's `failurePolicy` decides.
+///         // A fault: `failurePolicy` decides.
 ///         Some(limit) => limit.parse()?,
-///         // A denial: it holds, whatever the policy.
+///         // A denial: `failurePolicy` does not matter.
 ///         None => return Err(deny("a pod names its limit").field("metadata.annotations", "add example.com/limit")),
 ///     };
 ///     if limit > 10 { Err(deny("too much").invalid()) } else { Ok(()) }
 /// }
 /// ```
 ///
-/// It is no [`Error`] itself, so that `?` can turn every error into one, as `anyhow` does it. `anyhow::Error` and
-/// `Box<dyn Error>` are no [`Error`]s either: `.map_err(Reject::fault)?` turns those.
+/// `?` turns every error into a fault, `anyhow::Error` too. It does not turn a `Box<dyn Error>`:
+/// `.map_err(Reject::fault)?` does.
 pub struct Reject(Kind);
 
 enum Kind {
@@ -35,7 +36,7 @@ enum Kind {
     NotReady(String),
 }
 
-/// Refuses the request with 403 Forbidden; `message` is what the user reads.
+/// Denies the request with 403 Forbidden; the user reads `message`.
 ///
 /// ```
 /// # use vestibule::{deny, Reject};
@@ -51,50 +52,49 @@ pub fn deny(message: impl Into<String>) -> Reject {
     Reject(Kind::Denied(Denial::new(message)))
 }
 
-/// Refuses the request for now: 429 Too Many Requests, and clients that heed `Retry-After` ask again after `seconds`.
+/// Denies the request with 429 Too Many Requests; clients that respect `Retry-After` try again after `seconds`.
 ///
 /// ```
-/// use vestibule::{Reject, retry_later};
+/// use vestibule::{Reject, too_many_requests};
 ///
 /// fn check(quota_is_known: bool) -> Result<(), Reject> {
-///     if quota_is_known { Ok(()) } else { Err(retry_later(5, "the quota is being counted")) }
+///     if quota_is_known { Ok(()) } else { Err(too_many_requests(5, "the quota is being counted")) }
 /// }
 /// assert!(check(false).is_err());
 /// ```
-pub fn retry_later(seconds: u32, why: impl Into<String>) -> Reject {
+pub fn too_many_requests(seconds: u32, why: impl Into<String>) -> Reject {
     let mut denial = Denial::new(why).code(429).reason("TooManyRequests");
     denial.retry_after_seconds = Some(seconds);
     Reject(Kind::Denied(denial))
 }
 
 impl Reject {
-    /// Names a field and what is wrong with it; kubectl prints it. A fault has no fields and stays as it is.
+    /// Adds a field and its error, which kubectl prints. A fault is not changed.
     #[must_use]
     pub fn field(self, field: impl Into<String>, message: impl Into<String>) -> Self {
         self.map(|denial| denial.field(field, message))
     }
 
-    /// Another HTTP status than 403, from 400 to 599. A fault stays as it is.
+    /// Sets another HTTP status than 403, from 400 to 599. A fault is not changed.
     #[must_use]
     pub fn code(self, code: u16) -> Self {
         self.map(|denial| denial.code(code))
     }
 
-    /// Another reason than `Forbidden`. A fault stays as it is.
+    /// Sets another reason than `Forbidden`. A fault is not changed.
     #[must_use]
     pub fn reason(self, reason: impl Into<Cow<'static, str>>) -> Self {
         self.map(|denial| denial.reason(reason))
     }
 
-    /// The object itself is wrong: 422 and the reason `Invalid`, as the API server's own validation answers. A fault stays
-    /// as it is.
+    /// Sets 422 and the reason `Invalid`, as the API server's own validation does for an invalid object. A fault is not changed.
     #[must_use]
     pub fn invalid(self) -> Self {
         self.code(422).reason("Invalid")
     }
 
-    /// Names a field, what is wrong with it, and a reason for programs other than `FieldValueInvalid`:
-    /// `FieldValueRequired`, `FieldValueDuplicate` and so on. A fault has no fields and stays as it is.
+    /// Adds a field with its error and a machine-readable reason other than `FieldValueInvalid`: `FieldValueRequired`,
+    /// `FieldValueDuplicate` and so on. A fault is not changed.
     ///
     /// ```
     /// use vestibule::{Cause, deny};
@@ -114,13 +114,13 @@ impl Reject {
         self
     }
 
-    /// Not yet: 503 with `Retry-After`, which makes kube-apiserver ask again within its deadline. `missing` is what is
-    /// waited for, in a few words.
+    /// Answers 503 with `Retry-After`, which makes kube-apiserver call again within its timeout. `missing` says in a few words
+    /// for what the handler waits.
     pub fn not_ready(missing: impl Into<String>) -> Self {
         Self(Kind::NotReady(missing.into()))
     }
 
-    /// A fault by hand, where there is no error to use `?` on.
+    /// A fault with this message, where `?` cannot make one.
     ///
     /// ```
     /// use vestibule::Reject;
@@ -148,29 +148,36 @@ impl Reject {
     }
 }
 
-/// A fault, unless a lookup is behind it that has no answer yet
-/// ([`LookupError::NotSynced`](crate::LookupError::NotSynced)): the API server is then told to ask again.
-impl<E: Error + 'static> From<E> for Reject {
+/// A fault, unless a cause of the error is a lookup without an answer yet
+/// ([`LookupError::NotSynced`](crate::LookupError::NotSynced)): then the API server is told to ask again.
+impl<E: Into<anyhow::Error> + 'static> From<E> for Reject {
     fn from(error: E) -> Self {
-        match lookup::error::not_yet(&error) {
-            Some(missing) => Self::not_ready(missing),
-            None => Self(Kind::Fault(Fault::new(FaultKind::Error, without_values(&error)).caused_by::<E>())),
+        let error = error.into();
+        if let Some(missing) = error.chain().find_map(not_synced) {
+            return Self::not_ready(missing);
         }
+        // Most errors write their causes into their own text. An `anyhow::Error` writes its outermost context alone.
+        let is_anyhow = TypeId::of::<E>() == TypeId::of::<anyhow::Error>();
+        let text = if is_anyhow { format!("{error:#}") } else { error.to_string() };
+        let mut fault = Fault::new(FaultKind::Error, without_values(text, &error));
+        fault.error = Some(type_name::<E>());
+        Self(Kind::Fault(fault))
     }
 }
 
-/// The error's words, but for those of `serde_json`, also further down: they quote the object, and a fault's words end in
-/// the API server's log.
-fn without_values(error: &(dyn Error + 'static)) -> String {
-    let (mut words, mut cause) = (error.to_string(), Some(error));
-    while let Some(one) = cause {
-        if let Some(json) = one.downcast_ref::<serde_json::Error>() {
-            let place = format!("JSON that does not fit: line {} column {}", json.line(), json.column());
-            words = words.replace(&json.to_string(), &place);
-        }
-        cause = one.source();
+fn not_synced(cause: &(dyn Error + 'static)) -> Option<String> {
+    let lookup = cause.downcast_ref::<LookupError>();
+    lookup.filter(|error| matches!(error, LookupError::NotSynced { .. })).map(ToString::to_string)
+}
+
+/// The text of an error without the texts of `serde_json` in it: they quote the object, and the text of a fault ends in the API
+/// server's log.
+fn without_values(mut text: String, error: &anyhow::Error) -> String {
+    for json in error.chain().filter_map(|cause| cause.downcast_ref::<serde_json::Error>()) {
+        let place = format!("JSON that does not fit: line {} column {}", json.line(), json.column());
+        text = text.replace(&json.to_string(), &place);
     }
-    words
+    text
 }
 
 impl From<Reject> for Outcome {
@@ -189,7 +196,7 @@ impl From<Reject> for Verdict {
     }
 }
 
-/// So that a test can `unwrap`: says which of the three it is, and the text meant for the user.
+/// For `unwrap` in tests: which of the three it is, and its text.
 impl std::fmt::Debug for Reject {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match &self.0 {
@@ -202,6 +209,8 @@ impl std::fmt::Debug for Reject {
 
 #[cfg(test)]
 mod tests {
+    use anyhow::Context;
+
     use super::*;
 
     #[derive(Debug, thiserror::Error)]
@@ -209,12 +218,48 @@ mod tests {
     struct Answer(#[source] serde_json::Error);
 
     #[test]
-    fn what_serde_quotes_is_not_repeated() {
+    fn values_that_serde_json_quotes_are_not_repeated() {
         let error = || serde_json::from_str::<u8>(r#""hunter2""#).unwrap_err();
         let words = |reject: Reject| format!("{reject:?}");
         assert!(error().to_string().contains("hunter2"));
         assert_eq!(words(error().into()), r#"Fault("JSON that does not fit: line 1 column 9")"#);
         let wrapped = words(Answer(error()).into());
         assert_eq!(wrapped, r#"Fault("the answer is wrong: JSON that does not fit: line 1 column 9")"#);
+        assert_eq!(words(anyhow::Error::from(error()).into()), words(error().into()));
+        let context = words(anyhow::Error::from(Answer(error())).context("no limit").into());
+        assert!(context.starts_with(r#"Fault("no limit: the answer is wrong: JSON"#), "{context}");
+        assert!(!context.contains("hunter2"), "{context}");
+    }
+
+    #[test]
+    fn a_question_mark_turns_an_anyhow_error_into_a_fault_with_all_its_causes() {
+        fn parse(text: &str) -> anyhow::Result<u8> {
+            text.parse().context("the limit is no number")
+        }
+        fn handle() -> Result<u8, Reject> {
+            Ok(parse("many")?)
+        }
+        let Reject(Kind::Fault(fault)) = handle().unwrap_err() else { panic!("no fault") };
+        assert_eq!(fault.message, "the limit is no number: invalid digit found in string");
+        assert_eq!(fault.error, Some("anyhow::Error"));
+    }
+
+    #[derive(Debug, thiserror::Error)]
+    #[error("the claim cannot be read")]
+    struct Claim(#[source] LookupError);
+
+    #[test]
+    fn a_lookup_that_is_not_synced_is_no_fault_however_deep_it_lies() {
+        let not_synced = || LookupError::NotSynced { missing: "the first list of Pod".to_owned() };
+        let expected = r#"NotReady("waiting for the first list of Pod")"#;
+        for reject in [
+            Reject::from(not_synced()),
+            Reject::from(Claim(not_synced())),
+            Reject::from(anyhow::Error::from(Claim(not_synced())).context("no claim")),
+        ] {
+            assert_eq!(format!("{reject:?}"), expected);
+        }
+        let missing = LookupError::NotWatched { kind: "Pod".to_owned() };
+        assert!(format!("{:?}", Reject::from(Claim(missing))).starts_with("Fault"));
     }
 }

@@ -1,10 +1,10 @@
-//! What handlers share.
+//! Values that handlers share, one of each type.
 
 use std::any::{Any, TypeId, type_name};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// A handler asked for a state that the app was not given; with `?`, a fault.
+/// The app has no state of the type that a handler asked for. `?` makes a fault of it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the app has no state of type `{of}`: give it one with `App::state`")]
 #[non_exhaustive]
@@ -18,7 +18,7 @@ pub struct MissingState {
 pub(crate) struct States(HashMap<TypeId, Arc<dyn Any + Send + Sync>>);
 
 impl States {
-    /// Whether there was none of the type before.
+    /// Returns `false` if there is a value of the type already.
     pub(crate) fn insert<S: Send + Sync + 'static>(&mut self, state: S) -> bool {
         self.0.insert(TypeId::of::<S>(), Arc::new(state)).is_none()
     }

@@ -1,4 +1,4 @@
-//! Typed values over received bytes: what a type does not know stays where it is.
+//! The difference between two typed values, as a patch on received bytes: members that the type does not know stay.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -10,14 +10,14 @@ use crate::handler::context::Context;
 use crate::handler::raw_object::RawObject;
 use crate::handler::reject::Reject;
 
-/// An object as it was received, or as a patch has made it since, and what is known about its lists.
+/// An object as it was received, or after a patch, with the keys of its lists.
 pub(crate) struct Received {
     object: RawObject,
     schema: Schema<'static>,
 }
 
 impl Received {
-    /// The request's object, for whoever is called first.
+    /// The request's object, for the first handler of a chain.
     pub(crate) fn of(context: &Context) -> Result<Self, Reject> {
         let object = context.received().ok_or_else(|| {
             Reject::fault(
@@ -32,7 +32,7 @@ impl Received {
         decode(self.object.as_str()).map_err(Reject::from_fault)
     }
 
-    /// The operations that a handler meant who made `after` out of `before`.
+    /// The operations that lead from `before` to `after`.
     pub(crate) fn difference<T>(&self, before: &T, after: &T) -> Result<Vec<Operation>, Reject>
     where
         T: DeserializeOwned + Serialize,
@@ -53,8 +53,8 @@ impl Received {
     }
 }
 
-/// The difference between two encodings of a typed value, laid on the object as it was received: fields that `T` does
-/// not know stay where they are.
+/// The patch on the `received` object that makes the change from `before` to `after`, two encodings of a typed value. Members
+/// that `T` does not know are in neither, and stay.
 pub(crate) fn diff_onto<T: DeserializeOwned + Serialize>(
     before: &str,
     after: &str,
@@ -71,7 +71,7 @@ pub(crate) fn diff_onto<T: DeserializeOwned + Serialize>(
     Ok(operations)
 }
 
-/// serde's own words may quote a value; the place alone is told.
+/// The error names the line and column only: serde's own text may quote a value.
 pub(crate) fn decode<T: DeserializeOwned>(object: &str) -> Result<T, Fault> {
     decode::decode(object).map_err(|error| {
         let (line, column, to) = (error.line(), error.column(), std::any::type_name::<T>());
@@ -84,7 +84,7 @@ pub(crate) fn decode<T: DeserializeOwned>(object: &str) -> Result<T, Fault> {
     })
 }
 
-/// In memory for about `length` bytes: grown in steps, a large object would be there twice.
+/// Allocates for about `length` bytes at once: a buffer that grows in steps would hold a large object twice.
 pub(crate) fn encode<T: Serialize>(object: &T, length: usize) -> Result<String, Fault> {
     let unwritable = |_| Fault::new(FaultKind::Error, "cannot encode the handler's object as JSON");
     let mut json = Vec::with_capacity(length + length / 8);
@@ -94,22 +94,22 @@ pub(crate) fn encode<T: Serialize>(object: &T, length: usize) -> Result<String, 
     })
 }
 
-/// That the patched object decodes to what the handler gave back; checked in debug builds and tests.
+/// Checks in debug builds and tests that the patched object decodes to the object that the handler returned.
 fn check_result<T: DeserializeOwned + Serialize>(
     operations: &[Operation],
     received: &str,
     after: &str,
 ) -> Result<(), Fault> {
-    let astray =
+    let differs =
         |_| Fault::new(FaultKind::Patch, "the patch does not lead to the handler's object: please report it");
     let mut document = Document::parse(received).map_err(failed)?;
     document.apply_all(operations).map_err(failed)?;
-    let reached: T = decode(&document.to_json()).map_err(|_| astray(()))?;
+    let reached: T = decode(&document.to_json()).map_err(|_| differs(()))?;
     let reached = encode(&reached, after.len())?;
-    // By value: a `HashMap` in `T` writes its members in another order every time.
+    // Compared by value: a `HashMap` in `T` writes its members in a random order.
     match (Document::parse(&reached), Document::parse(after)) {
         (Ok(reached), Ok(after)) if reached.view().same_as(after.view()) => Ok(()),
-        _ => Err(astray(())),
+        _ => Err(differs(())),
     }
 }
 

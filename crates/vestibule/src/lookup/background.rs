@@ -1,11 +1,11 @@
-//! Tasks that end with whoever waits for them.
+//! Tasks that are aborted when their handle is dropped.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use tokio::task::{JoinError, JoinHandle};
 
-/// A task in the background; dropped, it is stopped.
+/// A task that is aborted when this is dropped.
 pub(super) struct Background<A>(JoinHandle<A>);
 
 impl<A: Send + 'static> Background<A> {

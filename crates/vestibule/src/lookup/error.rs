@@ -1,16 +1,15 @@
-//! Why a lookup has no answer.
+//! The errors of lookups.
 
-use std::error::Error;
 use std::time::Duration;
 
-/// Why a lookup has no answer. `?` makes a fault of it, and [`LookupError::NotSynced`] a "not yet": the API server is told
-/// to come again in a second.
+/// Why a lookup has no answer. `?` makes a fault of it; of [`LookupError::NotSynced`], an answer 503 with `Retry-After`: the API
+/// server calls again after a second.
 ///
-/// It says which object was asked for, and never what is in it.
+/// The text names the object, and never its content.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum LookupError {
-    /// The app does not say that it looks up such objects.
+    /// The app does not declare lookups of this kind.
     #[error(
         "{kind} is not looked up by this app: add `.watch::<{kind}>()` or `.read::<{kind}>()` to it, which is also how it \
          gets the right to"
@@ -19,30 +18,30 @@ pub enum LookupError {
         /// The kind.
         kind: String,
     },
-    /// The app reads such objects one by one and keeps none: [`App::read`](crate::App::read).
-    #[error("no {kind} is kept by this app: `.watch::<{kind}>()` instead of `.read` keeps them")]
+    /// The app keeps no objects of this kind in memory: it declares [`App::read`](crate::App::read).
+    #[error("this app keeps no {kind} in memory: declare `.watch::<{kind}>()` instead of `.read`")]
     NotWatched {
         /// The kind.
         kind: String,
     },
-    /// The first list of such objects is still being read.
+    /// The first list of this kind is still being read.
     #[error("waiting for {missing}")]
     NotSynced {
-        /// The kind, and what stands in the way if anything does.
+        /// The kind, and the error of the last attempt, if there was one.
         missing: String,
     },
-    /// The kind lives in namespaces, and neither the request nor the lookup names one.
+    /// The kind is namespaced, and neither the request nor the lookup names a namespace.
     #[error("which {kind} is meant? the request has no namespace: name one by `.within(\"..\")`")]
     NoNamespace {
         /// The kind.
         kind: String,
     },
-    /// Another namespace than the one that is watched.
+    /// The lookup names another namespace than the watched one.
     #[error("{kind} is watched in namespace {watched} only, not in {namespace}")]
     OutOfScope {
         /// The kind.
         kind: String,
-        /// The namespace that was asked for.
+        /// The namespace of the lookup.
         namespace: String,
         /// The namespace that is watched.
         watched: String,
@@ -52,15 +51,15 @@ pub enum LookupError {
     NoIndex {
         /// The kind.
         kind: String,
-        /// The index that was asked for.
+        /// The index of the lookup.
         index: String,
     },
-    /// The API server did not answer while there was time left for this request.
+    /// The API server did not answer in the time that was left for the call.
     #[error("timeout: {object} could not be read within {} ms (context deadline exceeded)", after.as_millis())]
     Late {
         /// Kind, namespace and name.
         object: String,
-        /// How long was waited.
+        /// The time of the wait.
         after: Duration,
     },
     /// The API server refused, or could not be reached, or its answer could not be understood.
@@ -68,41 +67,9 @@ pub enum LookupError {
     Api {
         /// Kind, namespace and name.
         object: String,
-        /// The HTTP status; [`None`] where there was none.
+        /// The HTTP status; [`None`] if there was no response.
         code: Option<u16>,
-        /// In the API server's words, where it spoke.
+        /// The message of the API server, or of the client.
         why: String,
     },
-}
-
-/// What is waited for, if that is what is behind `error`.
-pub(crate) fn not_yet(error: &(dyn Error + 'static)) -> Option<String> {
-    let mut error = Some(error);
-    while let Some(cause) = error {
-        if let Some(LookupError::NotSynced { .. }) = cause.downcast_ref::<LookupError>() {
-            return Some(cause.to_string());
-        }
-        error = cause.source();
-    }
-    None
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::handler::reject::Reject;
-
-    #[derive(Debug, thiserror::Error)]
-    #[error("the claim is not to be had")]
-    struct Wrapped(#[source] LookupError);
-
-    #[test]
-    fn what_is_not_there_yet_is_no_fault_however_deep_it_lies() {
-        let not_synced = || LookupError::NotSynced { missing: "the first list of Pod".to_owned() };
-        let expected = r#"NotReady("waiting for the first list of Pod")"#;
-        assert_eq!(format!("{:?}", Reject::from(not_synced())), expected);
-        assert_eq!(format!("{:?}", Reject::from(Wrapped(not_synced()))), expected);
-        let missing = LookupError::NotWatched { kind: "Pod".to_owned() };
-        assert!(format!("{:?}", Reject::from(Wrapped(missing))).starts_with("Fault"));
-    }
 }

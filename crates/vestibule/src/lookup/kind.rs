@@ -1,4 +1,4 @@
-//! What is known of a type without an object of it.
+//! The names of a kind.
 
 use std::any::TypeId;
 
@@ -9,7 +9,7 @@ use super::LookedUp;
 /// The names of a kind, for people and for the API server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Kind {
-    /// `Pod`, `Widget.example.com`, `Pod metadata`: what errors, `/readyz` and metrics call it.
+    /// The name in errors, `/readyz` and metrics: `Pod`, `Widget.example.com`, `Pod metadata`.
     pub(super) title: String,
     pub(super) group: String,
     pub(super) kind: String,

@@ -1,4 +1,4 @@
-//! One GET for everybody who asks for the same object at the same time.
+//! Reads from the API server; calls that need the same object at the same time share one GET.
 
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -15,19 +15,19 @@ use super::background::Background;
 use super::kind::Kind;
 use super::watch::Slim;
 
-/// How long a GET is waited for. Whoever asks meanwhile holds it up, so one that is lost on a dead connection would
-/// otherwise stand in the way for as long as somebody asks.
-const LONGEST: Duration = Duration::from_secs(10);
+/// The timeout of a GET. Calls that join it keep it alive: without a timeout, a GET that was lost on a dead connection would block
+/// the object for as long as calls come.
+const GET_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Reads objects from the API server as they are now.
 pub(super) struct Live<T> {
     pub(super) client: Client,
     pub(super) kind: Kind,
     pub(super) slim: Slim<T>,
-    pub(super) flights: Mutex<BTreeMap<Place, Flight<T>>>,
+    pub(super) pending: Mutex<BTreeMap<ObjectKey, PendingGet<T>>>,
 }
 
-/// [`None`] where there is no such object.
+/// [`None`] if there is no such object.
 pub(super) type Answer<T> = Result<Option<Arc<T>>, Failure>;
 
 /// Why there is no answer.
@@ -37,35 +37,35 @@ pub(super) struct Failure {
     pub(super) why: String,
 }
 
-/// Namespace, or nothing, and name.
-type Place = (String, String);
+/// Namespace, empty for cluster-scoped kinds, and name.
+type ObjectKey = (String, String);
 
-/// A GET on its way. Whoever waits for it holds it up; when nobody does any more it is taken back.
-pub(super) struct Flight<T> {
+/// A GET that is not yet answered. It is cancelled when no call waits for it any more.
+pub(super) struct PendingGet<T> {
     sent: Arc<OnceLock<Instant>>,
     answer: WeakShared<BoxFuture<'static, Answer<T>>>,
 }
 
-/// Which answers do for whoever joins a GET that is on its way already.
+/// Whether a call may use the answer of a GET that was sent before the call began.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Joins {
-    /// An object: it was there a moment ago. That there is none may be over by now, so that is asked again.
+    /// If an object was found. A negative answer may be out of date, so the call sends another GET.
     Found,
-    /// None: what was true before the question is no answer.
+    /// No: the call sends a GET of its own.
     Never,
 }
 
 impl<T: LookedUp> Live<T> {
     pub(super) async fn get(self: &Arc<Self>, namespace: &str, name: &str, joins: Joins) -> Answer<T> {
         let asked = Instant::now();
-        let place = (namespace.to_owned(), name.to_owned());
+        let key = (namespace.to_owned(), name.to_owned());
         loop {
-            let (sent, answer) = self.join(&place);
+            let (sent, answer) = self.join(&key);
             let answer = answer.await;
-            // One that was never sent is an answer too: the process ends.
+            // A GET that was never sent has an answer too: the runtime is shutting down.
             let since = sent.get().is_none_or(|sent| *sent >= asked);
             let found = matches!(answer, Ok(Some(_)));
-            // The next round's GET is younger than the question, so there are two rounds at the most.
+            // The GET of the next round is sent after the call began, so there are two rounds at most.
             if since || (found && joins == Joins::Found) {
                 return answer;
             }
@@ -74,30 +74,30 @@ impl<T: LookedUp> Live<T> {
 
     fn join(
         self: &Arc<Self>,
-        place: &Place,
+        key: &ObjectKey,
     ) -> (Arc<OnceLock<Instant>>, Shared<BoxFuture<'static, Answer<T>>>) {
-        let mut flights = self.flights.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(flight) = flights.get(place)
-            && let Some(answer) = flight.answer.upgrade()
+        let mut pending = self.pending.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(get) = pending.get(key)
+            && let Some(answer) = get.answer.upgrade()
         {
-            return (Arc::clone(&flight.sent), answer);
+            return (Arc::clone(&get.sent), answer);
         }
         let sent = Arc::new(OnceLock::new());
-        let landing = Landing { live: Arc::clone(self), place: place.clone(), sent: Arc::clone(&sent) };
-        // It is begun by the first who waits, when nothing is locked: a runtime that ends drops the task at once, and a
-        // landing takes the lock.
+        let guard = PendingGuard { live: Arc::clone(self), key: key.clone(), sent: Arc::clone(&sent) };
+        // The task is spawned by the first poll, when nothing is locked: a runtime that shuts down drops the task at once, and
+        // dropping the guard takes the lock.
         let answer = async {
-            let flight = Background::start(landing.fly());
-            flight.await.unwrap_or_else(|_| Err(Failure::unexplained()))
+            let get = Background::start(guard.get());
+            get.await.unwrap_or_else(|_| Err(Failure::cancelled()))
         };
         let answer = answer.boxed().shared();
         if let Some(weak) = answer.downgrade() {
-            flights.insert(place.clone(), Flight { sent: Arc::clone(&sent), answer: weak });
+            pending.insert(key.clone(), PendingGet { sent: Arc::clone(&sent), answer: weak });
         }
         (sent, answer)
     }
 
-    async fn read(&self, (namespace, name): &Place) -> Answer<T> {
+    async fn read(&self, (namespace, name): &ObjectKey) -> Answer<T> {
         let Some(name) = path_segment(name) else { return Ok(None) };
         let namespace = if self.kind.is_namespaced {
             let Some(namespace) = path_segment(namespace) else { return Ok(None) };
@@ -112,7 +112,7 @@ impl<T: LookedUp> Live<T> {
         }
         let request =
             request.body(Vec::new()).map_err(|error| Failure { code: None, why: error.to_string() })?;
-        // As text: the client writes what it cannot decode into the log.
+        // Requested as text: the client would log objects that it cannot decode.
         let text = match self.client.request_text(request).await {
             Ok(text) => text,
             Err(kube::Error::Api(status)) if status.reason == "NotFound" => return Ok(None),
@@ -121,7 +121,7 @@ impl<T: LookedUp> Live<T> {
         let object: Result<T, _> = serde_json::from_str(&text);
         let mut object = object.map_err(|error| Failure {
             code: None,
-            // serde's own words may quote a value.
+            // serde's own text may quote a value.
             why: format!(
                 "cannot decode the answer: line {} column {} does not fit the type",
                 error.line(),
@@ -133,36 +133,36 @@ impl<T: LookedUp> Live<T> {
     }
 }
 
-/// Takes a flight off the list when it is over, however that comes.
-struct Landing<T> {
+/// Removes a pending GET from the list when it ends, by an answer, a panic or cancellation.
+struct PendingGuard<T> {
     live: Arc<Live<T>>,
-    place: Place,
+    key: ObjectKey,
     sent: Arc<OnceLock<Instant>>,
 }
 
-impl<T: LookedUp> Landing<T> {
-    async fn fly(self) -> Answer<T> {
+impl<T: LookedUp> PendingGuard<T> {
+    async fn get(self) -> Answer<T> {
         let _first = self.sent.set(Instant::now());
         let late = |_| {
-            let why = format!("timeout: the API server does not answer within {} s", LONGEST.as_secs());
+            let why = format!("timeout: the API server does not answer within {} s", GET_TIMEOUT.as_secs());
             Err(Failure { code: None, why })
         };
-        timeout(LONGEST, self.live.read(&self.place)).await.unwrap_or_else(late)
+        timeout(GET_TIMEOUT, self.live.read(&self.key)).await.unwrap_or_else(late)
     }
 }
 
-impl<T> Drop for Landing<T> {
+impl<T> Drop for PendingGuard<T> {
     fn drop(&mut self) {
-        let mut flights = self.live.flights.lock().unwrap_or_else(PoisonError::into_inner);
-        if flights.get(&self.place).is_some_and(|flight| Arc::ptr_eq(&flight.sent, &self.sent)) {
-            flights.remove(&self.place);
+        let mut pending = self.live.pending.lock().unwrap_or_else(PoisonError::into_inner);
+        if pending.get(&self.key).is_some_and(|get| Arc::ptr_eq(&get.sent, &self.sent)) {
+            pending.remove(&self.key);
         }
     }
 }
 
 impl Failure {
-    /// Only an author's `slim` can panic, and only a runtime that ends stops it.
-    fn unexplained() -> Self {
+    /// The task panicked, which only an author's `slim` can, or the runtime is shutting down.
+    fn cancelled() -> Self {
         Self { code: None, why: "`slim` panicked, or the process ends".to_owned() }
     }
 }
@@ -171,7 +171,7 @@ impl From<kube::Error> for Failure {
     fn from(error: kube::Error) -> Self {
         match error {
             kube::Error::Api(status) => Self { code: Some(status.code), why: status.message },
-            // The words of the two below may quote what was read.
+            // The texts of these two may quote the response.
             kube::Error::SerdeError(_) | kube::Error::FromUtf8(_) => {
                 Self { code: None, why: "cannot decode the answer: it is no JSON of Kubernetes".to_owned() }
             }
@@ -181,7 +181,7 @@ impl From<kube::Error> for Failure {
     }
 }
 
-/// A connection that is refused says so at the end of the chain.
+/// The error with its causes: a refused connection is named only by the last one.
 fn causes(error: &dyn Error) -> String {
     let causes = std::iter::successors(error.source(), |cause| (*cause).source());
     let mut words = error.to_string();
@@ -193,8 +193,8 @@ fn causes(error: &dyn Error) -> String {
     words
 }
 
-/// Names often come from the object that is judged. What would leave its place in a path names no object: nothing then
-/// (the API server's rule for names of any kind).
+/// The name as a segment of a path; [`None`] if it cannot name an object of any kind. Names often come from the reviewed object, and
+/// must not lead to another path.
 fn path_segment(name: &str) -> Option<String> {
     if matches!(name, "" | "." | "..") || name.contains(['/', '%']) {
         return None;

@@ -1,4 +1,4 @@
-//! Objects that stand in for a cluster's.
+//! Objects for lookups in tests, without a cluster.
 
 use serde::Serialize;
 use serde_json::Value;
@@ -6,10 +6,9 @@ use serde_json::Value;
 use super::LookedUp;
 use super::kind::Kind;
 
-/// Objects that lookups find without a cluster, for tests: as if every watch had seen them.
+/// Objects that lookups find in tests without a cluster, as if every watch had seen them.
 ///
-/// They are typed ones, or any JSON with `apiVersion` and `kind`, and kept as an API server would send them: a `Pod` is found
-/// by an app that watches `PartialObjectMeta<Pod>` too.
+/// An object is typed, or any JSON with `apiVersion` and `kind`. An app that watches `PartialObjectMeta<Pod>` finds a `Pod` too.
 ///
 /// ```
 /// use serde_json::json;
@@ -33,22 +32,22 @@ struct Held {
 }
 
 impl Objects {
-    /// A cluster with nothing in it.
+    /// No objects.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// One object more.
+    /// Adds an object.
     pub fn with(self, object: impl Serialize) -> Self {
         self.hold(&object, true)
     }
 
-    /// An object made a moment ago: live reads find it, watches have yet to see it.
+    /// Adds an object that the watch has not seen yet: only reads from the API server find it.
     pub fn with_unseen(self, object: impl Serialize) -> Self {
         self.hold(&object, false)
     }
 
-    /// The first list of `T` is never read: what asks for it in memory is told to come again.
+    /// The first list of `T` is never read: lookups in memory fail with [`LookupError::NotSynced`](crate::LookupError::NotSynced).
     pub fn unsynced<T: LookedUp>(mut self) -> Self {
         self.unsynced.push(Kind::of::<T>().title);
         self
@@ -58,7 +57,7 @@ impl Objects {
         !self.unsynced.contains(&kind.title)
     }
 
-    /// What there is of `T`, and whether a watch has seen it.
+    /// The objects of type `T`, and whether the watch has seen them.
     pub(super) fn of<T: LookedUp>(&self, kind: &Kind) -> Result<Vec<(T, bool)>, String> {
         let mut found = Vec::new();
         for Held { object, is_seen } in &self.held {
@@ -75,7 +74,7 @@ impl Objects {
     }
 
     fn hold(mut self, object: &impl Serialize, is_seen: bool) -> Self {
-        // What cannot be written has no kind either: told when it is asked for.
+        // An object that cannot be serialized becomes null, which has no kind: `Objects::of` reports it.
         let object = serde_json::to_value(object).unwrap_or_default();
         self.held.push(Held { object, is_seen });
         self

@@ -1,4 +1,4 @@
-//! A watch that writes into a store.
+//! Lists and watches the objects of one type, and writes them into a store.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,11 +20,11 @@ use crate::lookup::watch_state::WatchState;
 
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 
-/// How long a page of a list is waited for. kube-apiserver gives up after a minute itself, so what takes longer was lost on
-/// a dead connection, which the client would wait for without an end.
-const LONGEST_PAGE: Duration = Duration::from_secs(90);
+/// The timeout of one page of a list. kube-apiserver gives up after a minute itself: a page that takes longer was lost on a dead
+/// connection, for which the client would wait for ever.
+const PAGE_TIMEOUT: Duration = Duration::from_secs(90);
 
-/// Watches until the first of the result is dropped.
+/// Starts a task that watches until its handle is dropped.
 pub(super) fn start<T: LookedUp>(
     client: &Client,
     kind: Kind,
@@ -32,23 +32,23 @@ pub(super) fn start<T: LookedUp>(
     store: Arc<Store<T>>,
 ) -> (Background<()>, WatchState) {
     let (client, state) = WatchState::listening(client);
-    (Background::start(feed(client, kind, watch, Abandoned(store), state.clone())), state)
+    (Background::start(watch_objects(client, kind, watch, AbandonOnDrop(store), state.clone())), state)
 }
 
-/// An author's `slim` or index that panics ends the watch: what was kept so far must not be taken for the truth.
-struct Abandoned<T: LookedUp>(Arc<Store<T>>);
+/// Marks the store as unusable when the watch ends, as after a panic in an author's `slim` or index function.
+struct AbandonOnDrop<T: LookedUp>(Arc<Store<T>>);
 
-impl<T: LookedUp> Drop for Abandoned<T> {
+impl<T: LookedUp> Drop for AbandonOnDrop<T> {
     fn drop(&mut self) {
         self.0.abandon("its watch has ended");
     }
 }
 
-async fn feed<T: LookedUp>(
+async fn watch_objects<T: LookedUp>(
     client: Client,
     kind: Kind,
     watch: Watch<T>,
-    abandoned: Abandoned<T>,
+    abandoned: AbandonOnDrop<T>,
     state: WatchState,
 ) {
     let Watch { namespace, mut selection, slim, .. } = watch;
@@ -58,13 +58,13 @@ async fn feed<T: LookedUp>(
     };
     let store = &abandoned.0;
     let mut events = watcher::watcher(objects.clone(), selection.clone()).boxed();
-    // Not the stream's own: to that the beginning of a list is a success, and its pauses never grow.
+    // The stream's own backoff would be reset by the start of a list, so its pauses would never grow.
     let mut backoff = DefaultBackoff::default();
     let mut is_listing = true;
     loop {
-        let patience = if is_listing { LONGEST_PAGE } else { Duration::MAX };
-        let Ok(event) = timeout(patience, events.next()).await else {
-            told(store, &state, &kind, "the API server does not answer");
+        let limit = if is_listing { PAGE_TIMEOUT } else { Duration::MAX };
+        let Ok(event) = timeout(limit, events.next()).await else {
+            report(store, &state, &kind, "the API server does not answer");
             events = watcher::watcher(objects.clone(), selection.clone()).boxed();
             continue;
         };
@@ -92,31 +92,31 @@ async fn feed<T: LookedUp>(
             Ok(Event::Delete(seen)) => store.remove(&seen.metadata),
             Err(error)
                 if selection.initial_list_strategy == InitialListStrategy::StreamingList
-                    && streams_no_lists(&error) =>
+                    && does_not_stream_lists(&error) =>
             {
                 selection.initial_list_strategy = InitialListStrategy::ListWatch;
                 events = watcher::watcher(objects.clone(), selection.clone()).boxed();
             }
             Err(error) => {
-                told(store, &state, &kind, &words(error));
+                report(store, &state, &kind, &words(error));
                 tokio::time::sleep(backoff.next().unwrap_or(LONGEST_PAUSE)).await;
             }
         }
     }
 }
 
-/// In the log once until there is a recovery. On `/readyz` until the first list is read; from then on what was read is in use, and only its verbose
-/// form and `vestibule_watch_broken_seconds` tell.
-fn told<T: LookedUp>(store: &Store<T>, state: &WatchState, kind: &Kind, why: &str) {
+/// Logs an error once until a recovery. `/readyz` shows it until the first list is read; later the objects in memory stay in use,
+/// and only `/readyz?verbose` and `vestibule_watch_broken_seconds` show it.
+fn report<T: LookedUp>(store: &Store<T>, state: &WatchState, kind: &Kind, why: &str) {
     store.trouble(why);
     if state.failed(why) {
         tracing::warn!(kind = kind.title, why, "cannot be watched; trying again");
     }
 }
 
-/// The API server knows what is asked for and has it switched off, or does not know it; or its etcd is too old,
-/// which it says in the stream.
-fn streams_no_lists(error: &watcher::Error) -> bool {
+/// Whether the API server does not support streaming lists: the feature is off or unknown, or its etcd is too old, which it says in
+/// the stream.
+fn does_not_stream_lists(error: &watcher::Error) -> bool {
     match error {
         watcher::Error::WatchStartFailed(kube::Error::Api(status)) => matches!(status.code, 400 | 422),
         watcher::Error::WatchError(status) => status.code != 410,
@@ -124,7 +124,7 @@ fn streams_no_lists(error: &watcher::Error) -> bool {
     }
 }
 
-/// An object that does not fit its type is as good as not seen: whoever asks for it by name learns why.
+/// An object that does not fit its type is left out. A lookup by its name reads it from the API server, and returns the error.
 fn slimmed<T: LookedUp>(seen: &mut WatchedObject<T>, slim: &Slim<T>, kind: &Kind) -> Option<Arc<T>> {
     let Some(mut object) = seen.object.take() else {
         let (namespace, name) = (&seen.metadata.namespace, &seen.metadata.name);
@@ -135,7 +135,7 @@ fn slimmed<T: LookedUp>(seen: &mut WatchedObject<T>, slim: &Slim<T>, kind: &Kind
     Some(object)
 }
 
-/// What the API server says of it, which names the missing right where that is the reason.
+/// The message of the API server, which names a missing right.
 pub fn words(error: watcher::Error) -> String {
     match error {
         watcher::Error::InitialListFailed(error)
@@ -163,7 +163,7 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn who_is_refused_again_and_again_asks_less_and_less() {
+    async fn a_watch_that_is_refused_is_retried_less_and_less_often() {
         let asked = Arc::new(AtomicUsize::new(0));
         let count = Arc::clone(&asked);
         let refuse = tower::service_fn(move |_: Request<Body>| {
@@ -182,12 +182,12 @@ mod tests {
         drop(feed);
         tokio::task::yield_now().await;
         tokio::time::sleep(Duration::from_secs(300)).await;
-        assert_eq!(asked.load(Ordering::Relaxed), times, "it has ended");
+        assert_eq!(asked.load(Ordering::Relaxed), times, "the watch has ended");
         assert_eq!(store.missing().as_deref(), Some("its watch has ended"));
     }
 
     #[tokio::test(start_paused = true)]
-    async fn who_is_told_in_the_stream_that_lists_are_not_streamed_asks_for_a_plain_one() {
+    async fn an_error_in_the_stream_about_streaming_lists_leads_to_a_plain_list() {
         let answer = tower::service_fn(|request: Request<Body>| async move {
             let query = request.uri().query().unwrap_or_default();
             let body = if query.contains("sendInitialEvents=true") {
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_watch_that_is_refused_after_its_list_is_told_of_until_it_is_answered() {
+    async fn a_watch_that_is_refused_after_its_list_is_broken_until_it_is_answered() {
         let refuses = Arc::new(AtomicBool::new(false));
         let right = Arc::clone(&refuses);
         let answer = tower::service_fn(move |request: Request<Body>| {
@@ -223,7 +223,7 @@ mod tests {
             let (code, body) = if right.load(Ordering::Relaxed) {
                 (403, whole(r#"{"kind":"Status","status":"Failure","code":403,"message":"no pods for you"}"#))
             } else if is_watch {
-                // One that is silent, and ends after its minute.
+                // A silent watch, which ends after its minute.
                 (200, stream::pending().boxed())
             } else {
                 (200, whole(r#"{"kind":"PodList","metadata":{"resourceVersion":"7"},"items":[]}"#))
@@ -239,7 +239,7 @@ mod tests {
         assert_eq!((store.missing(), state.broken()), (None, None));
         refuses.store(true, Ordering::Relaxed);
         tokio::time::sleep(hour).await;
-        assert_eq!(store.missing(), None, "what was read is in use");
+        assert_eq!(store.missing(), None, "the objects in memory stay in use");
         let broken = state.broken().unwrap();
         assert!(broken.abs_diff(hour) < Duration::from_secs(120), "{broken:?}");
         assert!(state.line("Pod").unwrap().contains("(no pods for you)"));
@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_list_that_is_lost_is_asked_for_again() {
+    async fn a_list_without_an_answer_is_requested_again() {
         let asked = Arc::new(AtomicUsize::new(0));
         let count = Arc::clone(&asked);
         let answer = tower::service_fn(move |_: Request<Body>| {
@@ -268,6 +268,6 @@ mod tests {
         let _feed = start(&client, Kind::of::<Pod>(), Watch::new(), Arc::clone(&store));
         tokio::time::sleep(Duration::from_secs(3600)).await;
         assert_eq!(store.missing(), None);
-        assert_eq!(asked.load(Ordering::Relaxed), 3, "a watch may be silent for as long as it likes");
+        assert_eq!(asked.load(Ordering::Relaxed), 3, "a silent watch is no error");
     }
 }

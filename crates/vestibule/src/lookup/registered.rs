@@ -1,4 +1,4 @@
-//! The types that an app looks up, and what becomes of them when it is served.
+//! The kinds that an app declares for lookups, and their stores once the app is served.
 
 use std::any::{Any, TypeId};
 use std::collections::BTreeMap;
@@ -15,7 +15,7 @@ use super::watch::{Slim, Watch};
 use super::{LookedUp, reflector};
 use crate::lookup::watch_state::{NamedWatch, WatchState};
 
-/// A right that lookups need: `verbs` on `resource` of `group`, in one namespace or in all.
+/// An RBAC rule that lookups need: `verbs` on `resource` of `group`, in one namespace or in all.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Read {
     pub(crate) group: String,
@@ -24,7 +24,7 @@ pub(crate) struct Read {
     pub(crate) verbs: &'static [&'static str],
 }
 
-/// A type that an app says it looks up.
+/// A kind that an app declares for lookups.
 #[derive(Clone)]
 pub(crate) struct Declared {
     of: TypeId,
@@ -35,13 +35,13 @@ pub(crate) struct Declared {
 
 type Open = dyn Fn(&Source) -> Result<Opened, String> + Send + Sync;
 
-/// Where objects come from.
+/// The source of objects.
 pub(crate) enum Source {
     Cluster(Client),
     Objects(Objects),
 }
 
-/// Everything an app that is served can look up. Its watches end with the last clone.
+/// All lookups of a served app. The watches end when the last clone is dropped.
 #[derive(Clone, Default)]
 pub(crate) struct Lookups(Arc<BTreeMap<TypeId, Opened>>);
 
@@ -50,24 +50,24 @@ struct Opened {
     state: Arc<dyn StoreState>,
 }
 
-/// What probes and metrics ask of a store.
+/// The state of a store, for probes and metrics.
 pub(crate) trait StoreState: Send + Sync {
     fn title(&self) -> &str;
 
-    /// `None` where nothing is kept.
+    /// [`None`] if no objects are kept in memory.
     fn objects(&self) -> Option<usize>;
 
-    /// Why there is no answer yet, in words or in none.
+    /// Why there is no answer yet; the reason may be empty. [`None`] once the first list was read.
     fn missing(&self) -> Option<String>;
 
-    /// `None` where nobody watches.
+    /// [`None`] if there is no watch.
     fn watch(&self) -> Option<&WatchState>;
 }
 
-/// The objects of one type, as requests see them.
+/// The objects of one kind, for lookups.
 pub(super) struct Kept<T: LookedUp> {
     pub(super) kind: Kind,
-    /// The namespace that is watched, if it is one.
+    /// The watched namespace; [`None`] for all.
     pub(super) namespace: Option<String>,
     pub(super) store: Option<Arc<Store<T>>>,
     origin: Origin<T>,
@@ -76,7 +76,7 @@ pub(super) struct Kept<T: LookedUp> {
 
 enum Origin<T> {
     Live(Arc<Live<T>>),
-    /// Those of a test.
+    /// The objects of a test.
     Fixed(Store<T>),
 }
 
@@ -126,7 +126,7 @@ impl Declared {
 }
 
 impl Lookups {
-    /// Begins to watch.
+    /// Starts the watches.
     pub(crate) fn open(declared: &[Declared], source: &Source) -> Result<Self, String> {
         let opened = declared.iter().map(|declared| Ok((declared.of, (declared.open)(source)?)));
         Ok(Self(Arc::new(opened.collect::<Result<_, String>>()?)))
@@ -136,17 +136,17 @@ impl Lookups {
         Arc::clone(&self.0.get(&TypeId::of::<T>())?.kept).downcast().ok()
     }
 
-    /// What is still waited for.
+    /// The first lists that are not read yet.
     pub(crate) fn missing(&self) -> Vec<String> {
         self.stores().filter_map(|store| Some(waiting_for(store.title(), &store.missing()?))).collect()
     }
 
-    /// Everything that is kept in memory.
+    /// The stores in memory.
     pub(crate) fn stores(&self) -> impl Iterator<Item = &dyn StoreState> {
         self.0.values().map(|opened| &*opened.state).filter(|state| state.objects().is_some())
     }
 
-    /// How each watch fares.
+    /// The state of each watch.
     pub(crate) fn watches(&self) -> impl Iterator<Item = NamedWatch> {
         self.stores().filter_map(|store| Some((store.title().to_owned(), store.watch()?.clone())))
     }
@@ -181,8 +181,8 @@ impl<T: LookedUp> StoreState for Kept<T> {
 
 impl<T: LookedUp> Origin<T> {
     fn live(client: &Client, kind: &Kind, slim: &Slim<T>) -> Self {
-        let flights = Mutex::default();
-        Self::Live(Arc::new(Live { client: client.clone(), kind: kind.clone(), slim: slim.clone(), flights }))
+        let pending = Mutex::default();
+        Self::Live(Arc::new(Live { client: client.clone(), kind: kind.clone(), slim: slim.clone(), pending }))
     }
 
     fn fixed(
@@ -207,7 +207,7 @@ impl<T: LookedUp> Origin<T> {
     }
 }
 
-/// `title`, and why not.
+/// The first list of `title`, with the reason why it is not read.
 pub(super) fn waiting_for(title: &str, why: &str) -> String {
     if why.is_empty() {
         format!("the first list of {title}")

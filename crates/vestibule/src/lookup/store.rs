@@ -7,7 +7,7 @@ use kube::api::ObjectMeta;
 
 use super::LookedUp;
 
-/// The keys under which an index finds an object.
+/// The keys of an object in an index.
 pub(super) type IndexKeys<T> = Arc<dyn Fn(&T) -> Vec<String> + Send + Sync>;
 
 /// Written by one watch and read by every request.
@@ -18,14 +18,14 @@ pub(super) struct Store<T> {
 
 struct State<T> {
     synced: bool,
-    /// Why the first list was not read so far, or why there will be no other.
+    /// Why the first list is not read yet, or why the watch has ended.
     trouble: Option<String>,
     objects: Objects<T>,
-    /// What a list that is still being read has brought so far.
+    /// The objects of a list that is still being read.
     listed: Objects<T>,
 }
 
-/// Everything in order of namespaces and names; the namespace is empty for objects of the cluster.
+/// Objects in the order of namespaces and names; the namespace is empty for cluster-scoped kinds.
 struct Objects<T> {
     by_name: BTreeMap<String, BTreeMap<String, Entry<T>>>,
     by_index: BTreeMap<IndexKey, BTreeMap<(String, String), Arc<T>>>,
@@ -46,7 +46,7 @@ impl<T: LookedUp> Store<T> {
         Self { indices, state: RwLock::new(state) }
     }
 
-    /// Why it cannot be relied on, in words or in none; nothing once the first list was read.
+    /// Why the store cannot be used; the reason may be empty. [`None`] once the first list was read.
     pub(super) fn missing(&self) -> Option<String> {
         let state = self.read();
         (!state.synced).then(|| state.trouble.clone().unwrap_or_default())
@@ -60,7 +60,7 @@ impl<T: LookedUp> Store<T> {
         Some(Arc::clone(&self.read().objects.by_name.get(namespace)?.get(name)?.object))
     }
 
-    /// Of one namespace, or of all.
+    /// The objects of one namespace, or of all.
     pub(super) fn list(&self, namespace: Option<&str>) -> Vec<Arc<T>> {
         let state = self.read();
         let all = &state.objects.by_name;
@@ -73,7 +73,7 @@ impl<T: LookedUp> Store<T> {
         }
     }
 
-    /// Nothing where there is no such index.
+    /// [`None`] if there is no such index.
     pub(super) fn by_index(&self, index: &str, key: &str, namespace: Option<&str>) -> Option<Vec<Arc<T>>> {
         self.indices.get(index)?;
         let state = self.read();
@@ -94,7 +94,7 @@ impl<T: LookedUp> Store<T> {
         self.write().objects.remove(object.namespace.as_deref().unwrap_or_default(), name);
     }
 
-    /// A list begins. Until it is read, what was seen before stays.
+    /// Starts a list. The previous objects stay until it is complete.
     pub(super) fn begin_list(&self) {
         self.write().listed = Objects::default();
     }
@@ -104,7 +104,7 @@ impl<T: LookedUp> Store<T> {
         self.write().listed.put(object, keys);
     }
 
-    /// The list was read: what it did not bring is gone.
+    /// Completes a list: objects that are not in it are removed.
     pub(super) fn end_list(&self) {
         let gone = {
             let mut state = self.write();
@@ -112,22 +112,22 @@ impl<T: LookedUp> Store<T> {
             let listed = std::mem::take(&mut state.listed);
             std::mem::replace(&mut state.objects, listed)
         };
-        // Many objects, which no reader need wait for.
+        // Dropped outside the lock: readers need not wait for it.
         drop(gone);
     }
 
-    /// Why the first list was not read so far.
+    /// Stores why the first list is not read yet.
     pub(super) fn trouble(&self, words: &str) {
         self.write().trouble = Some(words.to_owned());
     }
 
-    /// Nobody writes any more: what is here grows old.
+    /// Marks the store as unusable: its watch has ended.
     pub(super) fn abandon(&self, why: &str) {
         let mut state = self.write();
         (state.synced, state.trouble) = (false, Some(why.to_owned()));
     }
 
-    /// Asked before anything is locked: the closures are the author's.
+    /// Called without the lock: the functions are the author's, and may block or panic.
     fn keys(&self, object: &T) -> Vec<IndexKey> {
         let keys = |(index, keys): (&String, &IndexKeys<T>)| {
             keys(object).into_iter().map(|key| (index.clone(), key)).collect::<Vec<_>>()

@@ -1,4 +1,4 @@
-//! Which objects are watched, and what is kept of them.
+//! The declaration of a watch.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use kube::runtime::watcher::{Config, InitialListStrategy};
 use super::LookedUp;
 use super::store::IndexKeys;
 
-/// Which objects of a type an app keeps up to date in memory, and what of them. For [`App::watching`](crate::App::watching).
+/// The objects of a type that an app keeps in memory, and the fields that it keeps. For [`App::watching`](crate::App::watching).
 ///
 /// ```
 /// # use k8s_openapi::api::core::v1::Pod;
@@ -21,7 +21,7 @@ use super::store::IndexKeys;
 /// # let _ = watch;
 /// ```
 ///
-/// Where names, labels and annotations are enough, `Watch::<PartialObjectMeta<Pod>>` has the API server send nothing else.
+/// If names, labels and annotations are enough, `Watch::<PartialObjectMeta<Pod>>` makes the API server send only metadata.
 #[must_use = "hand it to `App::watching`"]
 pub struct Watch<T> {
     pub(super) namespace: Option<String>,
@@ -30,7 +30,7 @@ pub struct Watch<T> {
     pub(super) indices: BTreeMap<String, IndexKeys<T>>,
 }
 
-/// Takes away what nobody asks for.
+/// Removes fields that no handler reads.
 pub(super) struct Slim<T>(Option<Arc<SlimOne<T>>>);
 
 type SlimOne<T> = dyn Fn(&mut T) + Send + Sync;
@@ -46,34 +46,34 @@ impl<T: LookedUp> Watch<T> {
         }
     }
 
-    /// Only objects in `namespace`; the right to is asked for there alone.
+    /// Only objects in `namespace`; the RBAC rule is limited to it.
     pub fn namespace(mut self, namespace: impl Into<String>) -> Self {
         self.namespace = Some(namespace.into());
         self
     }
 
-    /// Only objects with these labels, as kubectl takes them: `app=web,tier in (a,b)`. [`Lookup::get`](crate::Lookup::get)
-    /// finds others too: what it asks live is asked by name.
+    /// Only objects with these labels, in the syntax of kubectl: `app=web,tier in (a,b)`. [`Lookup::get`](crate::Lookup::get) finds
+    /// other objects too, because it reads from the API server by name.
     pub fn labels(mut self, labels: impl Into<String>) -> Self {
         self.selection.label_selector = Some(labels.into());
         self
     }
 
-    /// Only objects with these fields, as kubectl takes them: `status.phase=Running`. Which fields can be asked for is up
-    /// to the API server.
+    /// Only objects with these fields, in the syntax of kubectl: `status.phase=Running`. The API server decides which fields a kind
+    /// supports.
     pub fn fields(mut self, fields: impl Into<String>) -> Self {
         self.selection.field_selector = Some(fields.into());
         self
     }
 
-    /// Has `slim` take away what no handler asks for, before an object is kept or given to one. `metadata.managedFields`,
-    /// which is much of most objects, always goes. It must leave names and the namespace alone.
+    /// Calls `slim` on each object before it is kept or given to a handler, to remove fields that no handler reads. It must not
+    /// change the name and the namespace. `metadata.managedFields`, a large part of most objects, is always removed.
     pub fn slim(mut self, slim: impl Fn(&mut T) + Send + Sync + 'static) -> Self {
         self.slim = Slim(Some(Arc::new(slim)));
         self
     }
 
-    /// Finds objects by the keys that `keys` gives each: [`Lookup::by_index`](crate::Lookup::by_index).
+    /// Adds an index: [`Lookup::by_index`](crate::Lookup::by_index) finds objects by the keys that `keys` returns for them.
     pub fn index(
         mut self,
         name: impl Into<String>,
@@ -83,9 +83,9 @@ impl<T: LookedUp> Watch<T> {
         self
     }
 
-    /// Has the API server stream the first list as watch events, which costs it less memory
+    /// Makes the API server stream the first list as watch events, which costs it less memory
     /// ([streaming lists](https://kubernetes.io/docs/reference/using-api/api-concepts/#streaming-lists), Kubernetes 1.34 and
-    /// later unless switched off). One that does not is asked for a plain list. Off unless set.
+    /// later, unless switched off). If it does not support that, a plain list is read. Off, unless set.
     pub fn streaming_lists(mut self, streaming: bool) -> Self {
         self.selection.initial_list_strategy =
             if streaming { InitialListStrategy::StreamingList } else { InitialListStrategy::ListWatch };
@@ -111,7 +111,7 @@ impl<T> Clone for Watch<T> {
 }
 
 impl<T: LookedUp> Slim<T> {
-    /// Everything but who wrote which field.
+    /// Removes `managedFields` only.
     pub(super) fn nothing() -> Self {
         Self(None)
     }

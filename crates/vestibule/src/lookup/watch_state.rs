@@ -1,4 +1,4 @@
-//! How a watch fares after its first list.
+//! The state of a watch after its first list.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -8,12 +8,12 @@ use kube::Client;
 use kube::client::Body;
 use tokio::time::Instant;
 
-/// Watches are asked for anew within a minute ([`short_watch`](vestibule_identity::short_watch)). A list between two of them
-/// takes its time, and is no trouble.
-const USUAL: Duration = Duration::from_secs(120);
+/// A watch is renewed every minute at the latest ([`short_watch`](vestibule_identity::short_watch)). A list between two watches may
+/// take as long again.
+const ANSWER_EXPECTED: Duration = Duration::from_secs(120);
 
-/// When the API server last answered a watch. What was read before stays in use while watches are refused, by a right that
-/// was taken away for example, and grows old; nothing else tells of it. [`App::watches`](crate::App::watches) shows it.
+/// When the API server last answered a watch. While watches are refused, because of a missing right for example, the objects in
+/// memory stay in use and get out of date. [`App::watches`](crate::App::watches) reports that.
 #[derive(Clone)]
 pub struct WatchState(Arc<Mutex<State>>);
 
@@ -22,12 +22,12 @@ struct State {
     trouble: String,
 }
 
-/// A watch with the name of what it watches.
+/// A watch, with the name of its kind.
 pub(crate) type NamedWatch = (String, WatchState);
 
 impl WatchState {
-    /// A client like `client` for one watch, by [`short_watch`](vestibule_identity::short_watch), and what becomes of that.
-    /// The stream of a watch says nothing when it is answered again: the answers do. Needs a Tokio runtime.
+    /// A client like `client` for one watch, made by [`short_watch`](vestibule_identity::short_watch), and the state of that watch.
+    /// The client observes the responses, because the stream of a watch has no event for a recovery. Needs a Tokio runtime.
     #[must_use]
     pub fn listening(client: &Client) -> (Client, Self) {
         let state = State { answered: Instant::now(), trouble: String::new() };
@@ -37,7 +37,7 @@ impl WatchState {
             let (to, told) = (to.clone(), told.clone());
             async move {
                 let query = request.uri().query().unwrap_or_default();
-                // A list that is streamed may still break.
+                // A streamed list is no proof: it may still break.
                 let is_watch = query.contains("watch=true") && !query.contains("sendInitialEvents=true");
                 let answer = to.send(request).await;
                 if is_watch && answer.as_ref().is_ok_and(|answer| answer.status().is_success()) {
@@ -49,8 +49,8 @@ impl WatchState {
         (Client::new(service, client.default_namespace()), state)
     }
 
-    /// Why it is not answered, in words for people: shown for as long as it lasts. Returns whether that is news: the first
-    /// failure in these words since a watch was answered or a list was read.
+    /// Stores why the watch is not answered, for `/readyz?verbose`. Returns `true` if this is the first failure with this text since
+    /// a watch was answered or a list was read.
     pub fn failed(&self, why: &str) -> bool {
         let mut state = self.state();
         let is_news = state.trouble != why;
@@ -58,18 +58,18 @@ impl WatchState {
         is_news
     }
 
-    /// A list was read: the next failure is news. Whether watches are answered, a list does not say.
+    /// A list was read: the next failure will be logged again. It does not mean that watches are answered.
     pub(crate) fn listed(&self) {
         self.state().trouble.clear();
     }
 
-    /// For how long no watch was answered; nothing while that is as usual.
+    /// For how long no watch was answered; [`None`] for up to 120 s.
     #[must_use]
     pub fn broken(&self) -> Option<Duration> {
-        Some(self.state().answered.elapsed()).filter(|age| *age > USUAL)
+        Some(self.state().answered.elapsed()).filter(|age| *age > ANSWER_EXPECTED)
     }
 
-    /// What people are told while it is broken.
+    /// The line of `/readyz?verbose` while the watch is broken.
     pub(crate) fn line(&self, of: &str) -> Option<String> {
         let seconds = self.broken()?.as_secs();
         let trouble = &self.state().trouble;
@@ -96,7 +96,7 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn only_a_watch_that_is_answered_ends_what_is_broken() {
+    async fn only_an_answered_watch_ends_the_broken_state() {
         let status = Arc::new(AtomicU16::new(403));
         let answers = Arc::clone(&status);
         let service = tower::service_fn(move |_: Request<Body>| {
@@ -105,8 +105,8 @@ mod tests {
         });
         let (client, state) = WatchState::listening(&Client::new(service, "shop"));
         assert_eq!(client.default_namespace(), "shop");
-        tokio::time::advance(USUAL).await;
-        assert_eq!((state.broken(), state.line("Pod")), (None, None), "a list takes its time");
+        tokio::time::advance(ANSWER_EXPECTED).await;
+        assert_eq!((state.broken(), state.line("Pod")), (None, None), "a list may take a minute");
         tokio::time::advance(Duration::from_secs(1)).await;
         assert_eq!(
             state.line("Pod").unwrap(),

@@ -1,4 +1,4 @@
-//! What a watch hears, so that nothing of it is ever told.
+//! Decoding of listed and watched objects, without their content in logs.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -12,11 +12,12 @@ use serde_json::value::RawValue;
 
 use super::LookedUp;
 
-/// An object of a list or a watch. It is decoded here and not by the client, which writes the whole list into the log where
-/// one object does not fit its type; and one odd object is no reason to know none.
+/// An object of a list or a watch. It is not decoded by the client, which would log the whole list if one object does not fit the
+/// type, and would drop all of it. kube's `DeserializeGuard` would need `T: Clone + Debug`, and keeps an error text that may quote a
+/// value.
 pub(super) struct WatchedObject<T> {
     pub(super) metadata: ObjectMeta,
-    /// [`None`] where it does not fit the type.
+    /// [`None`] if the object does not fit the type.
     pub(super) object: Option<Arc<T>>,
 }
 
@@ -31,7 +32,7 @@ impl<'de, T: LookedUp> Deserialize<'de> for WatchedObject<T> {
         let text = Box::<RawValue>::deserialize(deserializer)?;
         let object: Option<T> = serde_json::from_str(text.get()).ok();
         let metadata = match &object {
-            // A watch asks for nothing else.
+            // The watch uses these members only.
             Some(object) => ObjectMeta {
                 name: object.meta().name.clone(),
                 namespace: object.meta().namespace.clone(),

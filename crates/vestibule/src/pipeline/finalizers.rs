@@ -8,11 +8,11 @@ use std::time::Instant;
 use vestibule_admission::{Handler, HandlerFuture, Operation, Request, Verdict};
 use vestibule_patch::View;
 
-/// What controllers take from an object on its way out.
+/// The members of `metadata` that controllers clear on an object that is being deleted.
 const CLEARED: [&str; 3] = ["finalizers", "managedFields", "ownerReferences"];
 
-/// A handler that is not asked about an UPDATE which only clears a terminating object: its refusal would keep the object
-/// from being deleted.
+/// Allows an UPDATE that only clears an object which is being deleted, without calling the handler: a denial or a fault would
+/// keep the object from being deleted.
 pub(crate) struct SkipFinalizerUpdates(pub(crate) Arc<dyn Handler>);
 
 impl Handler for SkipFinalizerUpdates {
@@ -31,10 +31,10 @@ fn clears(request: &Request<'_>) -> bool {
         return false;
     };
     let (old, new) = (View::of(old), View::of(new));
-    // Hardly any object is on its way out: of all others one is looked into.
+    // Few objects are being deleted, so for most requests one look into the old object suffices.
     let Some(was) = terminating(old) else { return false };
     let Some(is) = terminating(new) else { return false };
-    same_but(&CLEARED, was, is) && same_but(&["metadata"], old, new)
+    equal_without(&CLEARED, was, is) && equal_without(&["metadata"], old, new)
 }
 
 /// The metadata of an object that is being deleted.
@@ -43,14 +43,14 @@ fn terminating(object: View<'_>) -> Option<View<'_>> {
     metadata.get("deletionTimestamp").is_some_and(|at| !at.is_null()).then_some(metadata)
 }
 
-/// Whether two objects hold the same, but for members of these names.
-fn same_but(names: &[&str], old: View<'_>, new: View<'_>) -> bool {
-    let (old, new) = (members_but(names, old), members_but(names, new));
+/// Whether two objects are equal apart from the members with these names.
+fn equal_without(names: &[&str], old: View<'_>, new: View<'_>) -> bool {
+    let (old, new) = (members_without(names, old), members_without(names, new));
     old.len() == new.len()
         && old.iter().zip(&new).all(|((name, was), (other, is))| name == other && was.same_as(*is))
 }
 
-fn members_but<'d>(names: &[&str], object: View<'d>) -> Vec<(Cow<'d, str>, View<'d>)> {
+fn members_without<'d>(names: &[&str], object: View<'d>) -> Vec<(Cow<'d, str>, View<'d>)> {
     let mut members = object.entries();
     members.retain(|(name, _)| !names.contains(&&**name));
     members.sort_by(|(one, _), (other, _)| one.cmp(other));
@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn taking_a_finalizer_from_what_goes_passes_and_nothing_else_does() {
+    fn only_an_update_that_clears_a_terminating_object_is_skipped() {
         let old = json!({"kind": "Pod", "spec": {"a": [1.0]}, "metadata": {"name": "a", "labels": {"x": "y"},
             "deletionTimestamp": "2026-01-01T00:00:00Z", "finalizers": ["a/b"], "managedFields": [{}]}});
         let with = |path: &str, value: Value| {

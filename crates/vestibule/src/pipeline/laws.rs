@@ -1,5 +1,5 @@
-//! Laws of every kind of handler, 10,000 cases each: what a type does not know stays, byte by byte and with its own list
-//! item; lists come out in the handler's order; and what the handler meant is what the API server gets.
+//! Laws of every kind of handler, 10,000 cases each: members that a type does not know stay, byte by byte and with their own list
+//! item; lists keep the handler's order; and the API server stores the object that the handler returned.
 
 mod kinds;
 mod sample;
@@ -69,7 +69,7 @@ proptest! {
     fn of_a_type_newer_than_the_server(sample in sample("v1", "Pod")) {
         let made = run::<NewerPod>(&sample, edits(&sample));
         sample.holds(&made)?;
-        // What the type writes and the server has never heard of is sent only where the handler set it.
+        // Members that the server does not know are sent only if the handler set them.
         prop_assert!(!made.contains("newer"), "{}", made);
     }
 
@@ -89,7 +89,7 @@ proptest! {
     }
 }
 
-/// Does to an object what a sample asks for.
+/// Makes the edits of a sample.
 struct Edits(Vec<Edit>);
 
 fn edits(sample: &Sample) -> Edits {
@@ -106,7 +106,7 @@ impl<T: Edited + Send + 'static> Mutate<T> for Edits {
     }
 }
 
-/// Labels by operations of its own.
+/// Sets labels by a patch of its own.
 struct ByHand(Vec<Edit>);
 
 impl Mutate<RawObject> for ByHand {

@@ -1,4 +1,4 @@
-//! From a typed handler to the raw one: decode, handle, and lay the difference on what was received.
+//! The inner stages of a call: match, decode, handle, diff.
 
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use crate::handler::typed_patch::{self, diff_onto, encode};
 use crate::handler::{Mutate, Validate};
 use crate::registration::rule::{Match, Rule};
 
-/// A handler of `T`, mutating or validating, with the rules it was registered for and what the app gives it.
+/// A handler of `T`, mutating or validating, with the rules of its registration and its environment.
 pub(crate) struct Typed<T, H> {
     pub(crate) rules: Arc<[Rule]>,
     pub(crate) environment: Environment,
@@ -133,7 +133,8 @@ fn missing(member: &str) -> Fault {
     Fault::new(FaultKind::Undecodable, format_args!("the request holds no {member}"))
 }
 
-/// The configuration on the cluster names more than the app does: an earlier version of the app, or an edit by hand.
+/// The webhook configuration on the cluster has wider rules than the app: an earlier version of the app wrote it, or a user edited
+/// it.
 fn not_registered(request: &Request<'_>) -> Fault {
     let Request { operation, resource: Resource { group, version, resource }, subresource, .. } = request;
     let slash = |text: &str| if text.is_empty() { "" } else { "/" };

@@ -24,9 +24,9 @@ impl Entry {
     ///
     /// ```
     /// use vestibule::Operation::Create;
-    /// use vestibule::{Entry, Rule, on_raw};
+    /// use vestibule::{FailurePolicy, Entry, Rule, on_raw};
     ///
-    /// let on = on_raw([Rule::new("v1", "pods", [Create])]).namespaces("team=blue").fail_closed();
+    /// let on = on_raw([Rule::new("v1", "pods", [Create])]).namespaces("team=blue").failure_policy(FailurePolicy::Fail);
     /// assert_eq!(Entry::new("required", "required-2", on).name(), "required-2");
     /// ```
     pub fn new(hook: &str, name: &str, on: On<Raw>) -> Self {
@@ -45,20 +45,20 @@ impl Entry {
     }
 }
 
-/// The entries of some hooks, where they are not one for each hook and may change while the app runs: those of rules that
-/// are read again and again. Clones are the same entries.
+/// The entries of some hooks, for hooks that have several entries, or entries that change while the app runs, such as the entries
+/// of reloaded rules. Clones share their entries.
 ///
-/// With the registration mode `managed` a change reaches the configurations within a moment, in one write with the
-/// `caBundle`; with `static` the entries of the moment are printed. [`App::entries`] takes them.
+/// With the registration mode `managed` a change is written to the configurations at once, in one write with the `caBundle`; with
+/// `static` the current entries are printed. [`App::entries`](crate::App::entries) takes them.
 ///
 /// ```
 /// use vestibule::Operation::Create;
-/// use vestibule::{Entries, Entry, Rule, on_raw};
+/// use vestibule::{FailurePolicy, Entries, Entry, Rule, on_raw};
 ///
 /// let entries = Entries::of(["required"]);
-/// let pods = || on_raw([Rule::new("v1", "pods", [Create])]).fail_closed();
+/// let pods = || on_raw([Rule::new("v1", "pods", [Create])]).failure_policy(FailurePolicy::Fail);
 /// entries.set(vec![Entry::new("required", "required", pods().namespaces("team=blue"))])?;
-/// // Nobody is to be called any more.
+/// // No hook shall be called any more.
 /// entries.set(Vec::new())?;
 /// assert!(entries.set(vec![Entry::new("other", "other", pods())]).is_err());
 /// # Ok::<(), vestibule::EntriesError>(())
@@ -78,13 +78,13 @@ struct State {
 }
 
 impl State {
-    /// A process that serves one app after another would otherwise keep every one, and compute its entries at every change.
-    fn forget_the_gone(&mut self) {
+    /// Without this, a process that serves one app after another would keep every app, and compute its entries at every change.
+    fn remove_closed_followers(&mut self) {
         self.followers.retain(|follower| !follower.updates.is_closed());
     }
 }
 
-/// What an identity is told when entries change.
+/// An identity that gets the desired objects when entries change.
 struct Follower {
     updates: DesiredUpdates,
     desired: Box<ToDesired>,
@@ -92,7 +92,7 @@ struct Follower {
 
 type ToDesired = dyn Fn(&[Entry]) -> Result<Vec<Desired>, Vec<String>> + Send;
 
-/// Why entries cannot be registered; the former ones stay.
+/// Why entries cannot be registered. The previous ones stay in force.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct EntriesError {
@@ -109,16 +109,16 @@ impl fmt::Display for EntriesError {
 impl std::error::Error for EntriesError {}
 
 impl Entries {
-    /// Those of `hooks`; none yet.
+    /// No entries yet, for `hooks`.
     pub fn of<N: Into<String>>(hooks: impl IntoIterator<Item = N>) -> Self {
         let hooks = hooks.into_iter().map(Into::into).collect();
         Self(Arc::new(Shared { hooks, state: Mutex::default() }))
     }
 
-    /// From now on these, in the order they are to be called in. The same again changes nothing.
+    /// Replaces the entries; the API server calls them in this order. Setting the same entries again changes nothing.
     ///
     /// # Errors
-    /// An entry is not in order, names another hook, or has the name of another.
+    /// An entry has problems, calls another hook, or has the name of another entry.
     pub fn set(&self, entries: Vec<Entry>) -> Result<(), EntriesError> {
         let mut problems = Vec::new();
         let mut names = BTreeSet::new();
@@ -132,13 +132,13 @@ impl Entries {
                 problems.push(format!("entry `{name}`: `{}` is none of the hooks it may name", entry.hook));
             }
         }
-        // Whoever is told is told in order: the lock is held until then.
+        // The lock is held until the followers have the new state, so that they get all states in order.
         let mut state = self.state();
-        state.forget_the_gone();
-        let mut told = Vec::new();
+        state.remove_closed_followers();
+        let mut updates = Vec::new();
         for follower in state.followers.iter().filter(|_| problems.is_empty()) {
             match (follower.desired)(&entries) {
-                Ok(desired) => told.push((&follower.updates, desired)),
+                Ok(desired) => updates.push((&follower.updates, desired)),
                 Err(found) => {
                     problems.extend(found);
                     break;
@@ -148,7 +148,7 @@ impl Entries {
         if !problems.is_empty() {
             return Err(EntriesError { problems });
         }
-        told.into_iter().for_each(|(updates, desired)| updates.send(desired));
+        updates.into_iter().for_each(|(follower, desired)| follower.send(desired));
         state.entries = entries;
         Ok(())
     }
@@ -167,15 +167,15 @@ impl Entries {
         self.state().entries.clone()
     }
 
-    /// Has `updates` told of what is desired, now and whenever it changes.
+    /// Sends the desired objects to `updates`, now and after each change.
     pub(crate) fn follow(
         &self,
         updates: DesiredUpdates,
         desired: impl Fn(&[Entry]) -> Result<Vec<Desired>, Vec<String>> + Send + 'static,
     ) {
         let mut state = self.state();
-        state.forget_the_gone();
-        // What changed since it was asked for.
+        state.remove_closed_followers();
+        // The entries may have changed since the caller read them.
         if let Ok(desired) = desired(&state.entries) {
             updates.send(desired);
         }

@@ -7,7 +7,7 @@ use vestibule_identity::Source;
 
 use super::target::Target;
 
-/// Who writes the entries of webhook configurations.
+/// Whether the replicas or the manifests write the entries of webhook configurations.
 ///
 /// ```
 /// use vestibule::RegistrationMode;
@@ -17,20 +17,20 @@ use super::target::Target;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RegistrationMode {
-    /// The webhook itself, together with the `caBundle`, once a replica answers: the manifests hold configurations without
-    /// entries, and applied all at once they make nothing fail. What is called is always what the replicas answer.
+    /// The replicas write them, together with the `caBundle`, once a replica answers calls. The manifests hold configurations
+    /// without entries: applying all manifests at once lets no call fail, and the entries always fit the running version.
     Managed,
-    /// Whoever applies the manifests: they hold the entries, and calls fail, or are let by, until a replica answers.
+    /// The manifests hold the entries. Until a replica answers, calls fail, or are ignored, by their `failurePolicy`.
     Static,
 }
 
-/// Neither of the two words.
+/// A text that is neither `managed` nor `static`.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the registration mode can be `managed` or `static`, not `{0}`")]
 pub struct RegistrationModeError(String);
 
 impl RegistrationMode {
-    /// The mode unless one is named: managed where the replicas keep a CA ring behind a Service, else static.
+    /// The default mode: managed if the replicas keep a CA ring behind a Service, else static.
     #[must_use]
     pub fn usual(identity: &Source, target: Option<&Target>) -> Self {
         match (identity, target) {

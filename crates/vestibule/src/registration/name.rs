@@ -1,22 +1,22 @@
-//! Names as Kubernetes asks for them.
+//! Kubernetes' rules for names.
 
-/// RFC 1123 section 2.1, as Kubernetes asks it of most names.
+/// A label of RFC 1123 section 2.1, which Kubernetes requires for most names.
 pub fn is_dns_label(text: &str) -> bool {
     text.len() <= 63 && is_label(text)
 }
 
-/// Labels with dots between, 253 characters at most; a label in it may be longer than one alone.
+/// Labels joined by dots, 253 characters at most; a single label in it may be longer than 63 characters.
 pub fn is_dns_subdomain(text: &str) -> bool {
     text.len() <= 253 && text.split('.').all(is_label)
 }
 
-/// Of any length.
+/// A label of any length.
 fn is_label(text: &str) -> bool {
     let inner = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
     !text.is_empty() && text.bytes().all(inner) && !text.starts_with('-') && !text.ends_with('-')
 }
 
-/// `name` or `example.com/name`, as label and annotation keys are.
+/// `name` or `example.com/name`: the form of label and annotation keys.
 pub(crate) fn is_qualified_name(text: &str) -> bool {
     let (prefix, name) = match text.split_once('/') {
         Some((prefix, name)) => (Some(prefix), name),
@@ -32,12 +32,12 @@ pub(crate) fn is_qualified_name(text: &str) -> bool {
         && ends(bytes.last())
 }
 
-/// What the API server takes as a Service's path, and asks for as it is: it drops a slash at the end.
+/// Whether the API server accepts the path of a Service and requests it unchanged: it would drop a slash at the end.
 pub(crate) fn is_path(text: &str) -> bool {
     text.strip_prefix('/').is_some_and(|path| path.split('/').all(is_dns_subdomain))
 }
 
-/// What is wrong with a path, if it is none.
+/// The problem of a path, if it has one.
 pub(crate) fn path_problem(path: &str) -> Option<String> {
     let problem =
         || format!("`{path}` is no path: write `/` and lower-case letters, digits and `-`, as in `/mutate`");
@@ -49,7 +49,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_what_kubernetes_takes() {
+    fn names_follow_the_rules_of_kubernetes() {
         let long = "a".repeat(64);
         for (name, label, subdomain, qualified) in [
             ("web-1", true, true, true),

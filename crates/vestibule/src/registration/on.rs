@@ -1,4 +1,4 @@
-//! When a hook is called.
+//! The declaration of a hook: the requests for which the API server calls it.
 
 pub(crate) mod choices;
 mod problems;
@@ -14,13 +14,13 @@ use crate::registration::rule::Rule;
 use crate::registration::selector;
 use choices::{FailurePolicy, MatchPolicy, Reinvocation, Scope, SideEffects};
 
-/// When a hook is called: resources and operations, namespaces, labels, and what a failed call means. Made by [`on`],
-/// [`on_rules`] or [`on_raw`]; what is wrong with it, [`App::check`](crate::App::check) says.
+/// The requests for which a hook is called (resources, operations, namespaces, labels), and the meaning of a failed call. Made
+/// by [`on`], [`on_rules`] or [`on_raw`]; [`App::check`](crate::App::check) reports its problems.
 ///
 /// ```
 /// use k8s_openapi::api::core::v1::Pod;
 /// use vestibule::Operation::{Create, Update};
-/// use vestibule::{OnFault, SideEffects, on};
+/// use vestibule::{FailurePolicy, OnFault, SideEffects, on};
 ///
 /// let on = on::<Pod>([Create, Update])
 ///     .namespaces("team in (shop,web),!frozen")
@@ -29,7 +29,7 @@ use choices::{FailurePolicy, MatchPolicy, Reinvocation, Scope, SideEffects};
 ///     .side_effects(SideEffects::NoneOnDryRun)
 ///     .timeout_seconds(3)
 ///     .on_fault(OnFault::AllowWithWarning)
-///     .fail_open();
+///     .failure_policy(FailurePolicy::Ignore);
 /// ```
 #[must_use = "hand it to `App::mutate` or `App::validate`"]
 pub struct On<T> {
@@ -48,13 +48,13 @@ pub struct On<T> {
     pub(crate) qualified_name: Option<String>,
     pub(crate) system_namespaces: bool,
     pub(crate) own_namespace: bool,
-    /// Unless set, by the kind of the hook.
+    /// [`None`]: the default of the kind of hook.
     pub(crate) skip_finalizer_updates: Option<bool>,
     pub(crate) errors: Vec<String>,
     of: PhantomData<fn(T)>,
 }
 
-/// Marks hooks whose handler takes the request as it came, for any resource.
+/// Marks hooks whose handler reads the request itself, for any resource.
 pub enum Raw {}
 
 /// Calls a hook for `operations` on objects of type `T`.
@@ -62,25 +62,27 @@ pub enum Raw {}
 /// ```
 /// # use k8s_openapi::api::apps::v1::Deployment;
 /// use vestibule::Operation::{Create, Update};
-/// let on = vestibule::on::<Deployment>([Create, Update]).namespaces("team=shop").fail_closed();
+/// use vestibule::{FailurePolicy, on};
+///
+/// let on = on::<Deployment>([Create, Update]).namespaces("team=shop").failure_policy(FailurePolicy::Fail);
 /// ```
 pub fn on<T: Resource<DynamicType = ()>>(operations: impl IntoIterator<Item = Operation>) -> On<T> {
     On::new(vec![Rule::new(&T::api_version(&()), T::plural(&()), operations)])
 }
 
-/// Calls a hook for any set of resources, with whatever type their objects are to be read as: `DynamicObject`,
-/// `serde_json::Value`, [`RawObject`](crate::RawObject), `PartialObjectMeta`, a struct of the author's own.
+/// Calls a hook for any set of resources. `T` is a type that all their objects fit: `DynamicObject`, `serde_json::Value`,
+/// [`RawObject`](crate::RawObject), `PartialObjectMeta`, a struct of the author's own.
 ///
 /// ```
 /// use serde_json::Value;
 /// use vestibule::Operation::{Create, Update};
-/// use vestibule::{Rule, on_rules};
+/// use vestibule::{FailurePolicy, Rule, on_rules};
 ///
 /// let on = on_rules::<Value>([
 ///     Rule::new("apps/v1", "deployments", [Create, Update]),
 ///     Rule::new("example.com/*", "*", [Create]),
 /// ]);
-/// let on = on.fail_open();
+/// let on = on.failure_policy(FailurePolicy::Ignore);
 /// ```
 pub fn on_rules<T>(rules: impl IntoIterator<Item = Rule>) -> On<T> {
     On::new(rules.into_iter().collect())
@@ -90,9 +92,9 @@ pub fn on_rules<T>(rules: impl IntoIterator<Item = Rule>) -> On<T> {
 ///
 /// ```
 /// use vestibule::Operation::Connect;
-/// use vestibule::{Rule, on_raw};
+/// use vestibule::{FailurePolicy, Rule, on_raw};
 ///
-/// let on = on_raw([Rule::new("v1", "pods/exec", [Connect])]).fail_closed();
+/// let on = on_raw([Rule::new("v1", "pods/exec", [Connect])]).failure_policy(FailurePolicy::Fail);
 /// ```
 pub fn on_raw(rules: impl IntoIterator<Item = Rule>) -> On<Raw> {
     On::new(rules.into_iter().collect())
@@ -136,7 +138,7 @@ impl<T> On<T> {
         self
     }
 
-    /// Only a subresource of what was named: `status`, `scale`, or `*` for the object and all its subresources.
+    /// Only a subresource of the resources: `status`, `scale`, or `*` for the object and all its subresources.
     pub fn subresource(mut self, subresource: &str) -> Self {
         for Rule { resource, .. } in &mut self.rules {
             let whole = resource.split_once('/').map_or(resource.as_str(), |(whole, _)| whole);
@@ -159,25 +161,25 @@ impl<T> On<T> {
         self
     }
 
-    /// Whether objects in another version than the rules name are converted and sent; they are unless said otherwise.
+    /// Whether objects in other versions than the rules name are converted and sent; yes, unless set.
     pub fn match_policy(mut self, match_policy: MatchPolicy) -> Self {
         self.match_policy = match_policy;
         self
     }
 
-    /// Whether a mutating hook is called again when others changed the object after it; it is unless said otherwise.
+    /// Whether a mutating hook is called again when a later webhook changed the object; yes, unless set.
     pub fn reinvocation(mut self, reinvocation: Reinvocation) -> Self {
         self.reinvocation = Some(reinvocation);
         self
     }
 
-    /// What the handler does elsewhere; nothing unless said otherwise.
+    /// The side effects of the handler; none, unless set.
     pub fn side_effects(mut self, side_effects: SideEffects) -> Self {
         self.side_effects = side_effects;
         self
     }
 
-    /// The versions of the review that the API server may send, the first it knows; `v1` unless said otherwise.
+    /// The versions of the admission review, in order of preference; `v1`, unless set.
     pub fn review_versions(mut self, versions: impl IntoIterator<Item = Version>) -> Self {
         self.review_versions = versions.into_iter().collect();
         self
@@ -195,15 +197,15 @@ impl<T> On<T> {
         self
     }
 
-    /// Also in `kube-system`, `kube-public`, `kube-node-lease` and the webhook's own namespace. Closed, such a hook can
-    /// keep itself and the cluster from ever coming up.
+    /// Also in `kube-system`, `kube-public`, `kube-node-lease` and the webhook's own namespace. With [`FailurePolicy::Fail`] such
+    /// a hook can keep itself and the cluster from starting.
     pub fn system_namespaces(mut self) -> Self {
         self.system_namespaces = true;
         self
     }
 
-    /// Also in the webhook's own namespace. Its own pods must be kept out by a label then: closed, such a hook could keep
-    /// them from ever coming up.
+    /// Also in the webhook's own namespace. Exclude its own pods by a label: with [`FailurePolicy::Fail`] such a hook could keep
+    /// them from starting.
     pub fn own_namespace(mut self) -> Self {
         self.own_namespace = true;
         self
@@ -212,21 +214,21 @@ impl<T> On<T> {
     /// Whether the handler is skipped, and the request allowed, for an UPDATE that only changes finalizers, owners or
     /// managed fields of an object that is being deleted.
     ///
-    /// Unless set, mutating hooks skip it: a fault there would keep the object from being deleted. Validating hooks do not:
-    /// such a hook may be what protects a finalizer. Set it for a validator that judges everything but finalizers: else an
-    /// object that the validator refuses can never be deleted by the controller that has to remove its finalizer.
+    /// Unless set, mutating hooks skip it: a fault there would keep the object from being deleted. Validating hooks do not skip it,
+    /// because such a hook may protect a finalizer. Set it for a validator that ignores finalizers: otherwise an object that it
+    /// denies cannot be deleted, because the controller cannot remove the finalizer.
     ///
     /// ```
     /// use k8s_openapi::api::core::v1::ConfigMap;
     /// use vestibule::Operation::{Create, Update};
-    /// use vestibule::{App, Change, Context, Reject, deny, on};
+    /// use vestibule::{FailurePolicy, App, Change, Context, Reject, deny, on};
     ///
     /// async fn small(change: Change<ConfigMap>, _: Context) -> Result<(), Reject> {
     ///     let keys = change.object().and_then(|map| map.data.as_ref()).map_or(0, |data| data.len());
     ///     if keys > 100 { Err(deny("more than 100 keys")) } else { Ok(()) }
     /// }
     ///
-    /// let on = on::<ConfigMap>([Create, Update]).fail_closed().skip_finalizer_updates(true);
+    /// let on = on::<ConfigMap>([Create, Update]).failure_policy(FailurePolicy::Fail).skip_finalizer_updates(true);
     /// assert!(App::new("demo").validate("small", on, small).check().is_ok());
     /// ```
     pub fn skip_finalizer_updates(mut self, skip: bool) -> Self {
@@ -234,25 +236,20 @@ impl<T> On<T> {
         self
     }
 
-    /// When a call fails, the request goes on untouched (`failurePolicy: Ignore`).
-    pub fn fail_open(mut self) -> Self {
-        self.failure_policy = Some(FailurePolicy::Open);
+    /// What the API server does when a call fails: [`FailurePolicy::Ignore`] lets the request pass untouched,
+    /// [`FailurePolicy::Fail`] refuses it. Every hook has to say which.
+    pub fn failure_policy(mut self, policy: FailurePolicy) -> Self {
+        self.failure_policy = Some(policy);
         self
     }
 
-    /// When a call fails, the request is refused (`failurePolicy: Fail`).
-    pub fn fail_closed(mut self) -> Self {
-        self.failure_policy = Some(FailurePolicy::Closed);
-        self
-    }
-
-    /// What a fault of the handler turns into; the failure policy decides unless said otherwise.
+    /// What a fault of the handler becomes; the failure policy decides, unless set.
     pub fn on_fault(mut self, on_fault: OnFault) -> Self {
         self.on_fault = on_fault;
         self
     }
 
-    /// How long the API server waits, 1 to 30 seconds; 5 unless said otherwise.
+    /// How long the API server waits for the answer, 1 to 30 seconds; 5, unless set.
     pub fn timeout_seconds(mut self, seconds: u8) -> Self {
         self.timeout_seconds = seconds;
         self

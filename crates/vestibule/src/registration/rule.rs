@@ -1,4 +1,4 @@
-//! Operations on a resource.
+//! The rules of a registration, and matching requests against them.
 
 use vestibule_admission::{Operation, Request};
 
@@ -24,20 +24,20 @@ pub struct Rule {
     pub version: String,
     /// The resource, in plural, or `*`: `pods`. With a subresource: `deployments/scale`, `pods/*`, `*/scale`.
     pub resource: String,
-    /// What is asked.
+    /// The operations.
     pub operations: Vec<Operation>,
-    /// Which objects, by where they live.
+    /// Whether cluster-scoped or namespaced objects, or both.
     pub scope: Scope,
 }
 
-/// How near a request comes to what a hook was registered for.
+/// How well a request matches the rules of a hook's registration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Match {
-    /// Another resource altogether: its objects are of another type.
+    /// Another resource: its objects have another type.
     OtherResource,
-    /// A subresource or an operation that was not named: somebody widened the registration by hand.
+    /// The resource of a rule, with a subresource or an operation that no rule names: the configuration was widened by hand.
     OtherOperation,
-    /// What was asked for.
+    /// A rule names it.
     Registered,
 }
 
@@ -84,7 +84,7 @@ impl Rule {
             || !holds(&self.version, &asked.version)
             || !holds(resource, &asked.resource)
         {
-            // Whose subresource it is makes no difference where none was asked for.
+            // No rule names a subresource of that resource either.
             return if request.subresource.is_some() { Match::OtherOperation } else { Match::OtherResource };
         }
         let named = holds(subresource, request.subresource.as_deref().unwrap_or_default());

@@ -6,7 +6,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, LabelSelecto
 
 use crate::registration::name::is_qualified_name;
 
-/// Reads `a=b,c!=d,e,!f,g in (h,i),j notin (k)`. What is wrong comes back as a sentence.
+/// Reads `a=b,c!=d,e,!f,g in (h,i),j notin (k)`. The error is a sentence for the author.
 pub(crate) fn parse(text: &str) -> Result<LabelSelector, String> {
     let mut labels = BTreeMap::new();
     let mut expressions = Vec::new();
@@ -33,14 +33,14 @@ pub(crate) fn parse(text: &str) -> Result<LabelSelector, String> {
     })
 }
 
-/// `key NotIn values`, beside whatever the selector already asks for.
+/// Adds the requirement `key NotIn values`.
 pub(crate) fn exclude(selector: &mut LabelSelector, key: &str, values: Vec<String>) {
     let excluded =
         LabelSelectorRequirement { key: key.to_owned(), operator: "NotIn".to_owned(), values: Some(values) };
     selector.match_expressions.get_or_insert_default().push(excluded);
 }
 
-/// What stands between the commas, but for those in parentheses.
+/// The texts between commas; commas in parentheses do not separate.
 fn terms(text: &str) -> impl Iterator<Item = &str> {
     let mut inside = false;
     let terms = text.split(move |character| {
@@ -50,7 +50,7 @@ fn terms(text: &str) -> impl Iterator<Item = &str> {
     terms.map(str::trim).filter(|term| !term.is_empty())
 }
 
-/// `key in (a,b)` and `key notin (a,b)`, taken apart.
+/// The parts of `key in (a,b)` and `key notin (a,b)`.
 fn set(term: &str) -> Option<(&str, &'static str, &str)> {
     let (left, values) = term.strip_suffix(')')?.split_once('(')?;
     let (key, word) = left.trim_end().rsplit_once(char::is_whitespace)?;
@@ -79,7 +79,7 @@ fn checked(key: &str) -> Result<&str, String> {
     Ok(key)
 }
 
-/// As the API server asks it of label values; an empty one is allowed.
+/// The API server's rule for label values; an empty value is allowed.
 fn checked_value(value: &str) -> Result<&str, String> {
     let value = value.trim();
     let allowed = |character: char| character.is_ascii_alphanumeric() || "-_.".contains(character);

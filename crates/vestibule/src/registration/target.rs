@@ -1,4 +1,4 @@
-//! Where the API server finds the webhook.
+//! The address at which the API server calls a webhook.
 
 use std::fmt;
 use std::str::FromStr;
@@ -10,7 +10,7 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1 as extens
 
 use crate::registration::name::is_dns_label;
 
-/// Where the API server finds the webhook: a Service of the cluster, or a URL for a laptop.
+/// The address at which the API server calls a webhook: a Service of the cluster, or a URL, such as that of a laptop.
 ///
 /// ```
 /// use vestibule::Target;
@@ -34,7 +34,7 @@ pub enum Target {
     Url(String),
 }
 
-/// Why a text names no target.
+/// A text that names no target.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TargetError {
@@ -58,7 +58,7 @@ impl Target {
         Self::service_in(text, None)
     }
 
-    /// The same, where a bare `NAME` or `NAME:PORT` takes `namespace`.
+    /// Like [`Target::service`], with `namespace` for a bare `NAME` or `NAME:PORT`.
     ///
     /// # Errors
     /// The text has another form.
@@ -93,7 +93,7 @@ impl Target {
         Ok(Self::Url(format!("https://{authority}")))
     }
 
-    /// Names the serving certificate must carry for the API server to accept it.
+    /// The names that the serving certificate must have for the API server to accept it.
     pub fn dns_names(&self) -> Vec<String> {
         match self {
             Self::Service { namespace, name, .. } => {
@@ -107,7 +107,7 @@ impl Target {
         }
     }
 
-    /// The namespace the webhook itself runs in, as far as the target tells.
+    /// The namespace of the webhook, if the target is a Service.
     pub fn own_namespace(&self) -> Option<&str> {
         match self {
             Self::Service { namespace, .. } => Some(namespace),
@@ -136,7 +136,7 @@ impl Target {
 }
 
 impl Target {
-    /// The same for the conversion of a custom resource, whose types are another package's.
+    /// Like [`Target::client_config`], for the conversion of a custom resource: k8s-openapi has separate types for it.
     pub(crate) fn conversion(&self, path: &str, ca_bundle: &str) -> extensions::WebhookConversion {
         let WebhookClientConfig { ca_bundle, service, url } = self.client_config(path, ca_bundle);
         let service = service.map(|ServiceReference { namespace, name, path, port }| {

@@ -1,4 +1,4 @@
-//! From an app to addresses that are taken: everything that a server needs is made here, before the first call.
+//! Binds the addresses of an app. All that serving needs is made here, so that errors show before the first call.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,7 +7,7 @@ use vestibule_server::{PresentCertificate, Server};
 
 use super::certificate_source::CertificateSource;
 use super::options::Options;
-use super::reachability::Reach;
+use super::reachability::ReachCheck;
 use super::{Bound, ServeError};
 use crate::app::App;
 use crate::app::check::AppError;
@@ -15,16 +15,16 @@ use crate::app::readiness::Asked;
 use crate::registration::target::Target;
 use crate::telemetry::{CONTENT_TYPE, Telemetry, watches};
 
-/// The API server closes connections that rested for 90 s.
+/// The API server closes connections that were idle for 90 s, so the webhook must keep them for longer.
 pub const SHORTEST_IDLE: Duration = Duration::from_secs(91);
 
 impl App {
-    /// Takes the addresses. Without a certificate yet, the server listens and answers probes; handshakes fail, and
-    /// `/readyz` says what it waits for.
+    /// Binds the addresses. While there is no certificate, the server listens and answers probes; handshakes fail, and `/readyz`
+    /// says for what it waits.
     ///
     /// # Errors
-    /// The app is not in order, the certificate cannot be used or there will never be one, connections would not rest as long
-    /// as the API server lets them, or an address is taken.
+    /// The app has problems, the certificate cannot be used or there will never be one, the idle timeout is shorter than the API
+    /// server's, or an address is in use.
     pub async fn bind(self, options: Options) -> Result<Bound, ServeError> {
         self.check()?;
         let Options { identity, settings, observer, traces, certificates, clients, client, must_reach } =
@@ -34,7 +34,7 @@ impl App {
             return Err(ServeError::Idle);
         }
         let presented = CertificateSource::new(Arc::clone(&identity));
-        // Asked first: what waits now may have one a moment later.
+        // Read before the certificate: an identity that waits now may have one a moment later.
         let waits = identity.status().waiting_for.is_some();
         match presented.certificate() {
             Some(certificate) => drop(certificate?),
@@ -73,7 +73,7 @@ impl App {
             observer,
         )
         .traced_by(traces);
-        telemetry.expect(self.hook_names());
+        telemetry.start_at_zero(self.hook_names());
         let lines = self.lines.clone();
         let metrics = telemetry.clone();
         let mut server = server
@@ -108,29 +108,29 @@ impl App {
             hooks.push(path);
         }
         if let Some(reach) = &reach {
-            server = server.route(reach.path(), reach.hook(), Reach::TIMEOUT);
+            server = server.route(reach.path(), reach.hook(), ReachCheck::TIMEOUT);
         }
         let server = server.bind().await?;
-        // Weak: a handle that outlives the server keeps no identity alive.
+        // Weak, so that a shutdown handle that outlives the server does not keep the identity alive.
         let registering = Arc::downgrade(&identity);
         server.shutdown().when_begun(move || {
             if let Some(identity) = registering.upgrade() {
                 identity.draining();
             }
         });
-        Ok(Bound { server, identity, reach, hooks, works, follows: known.follows })
+        Ok(Bound { server, identity, reach, hooks, works, reloads: known.reloads })
     }
 }
 
 impl App {
-    fn reach(&self, client: Option<&kube::Client>, target: Target) -> Result<Reach, AppError> {
+    fn reach(&self, client: Option<&kube::Client>, target: Target) -> Result<ReachCheck, AppError> {
         let missing = || AppError {
             name: self.name().to_owned(),
             problems: vec![format!(
-                "whether {target} leads here is asked of a cluster: set `Options::client`"
+                "the API server must confirm that {target} reaches this process: set `Options::client`"
             )],
         };
         let client = client.ok_or_else(missing)?.clone();
-        Ok(Reach::new(client, target, self.name()))
+        Ok(ReachCheck::new(client, target, self.name()))
     }
 }

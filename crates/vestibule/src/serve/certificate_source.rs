@@ -1,4 +1,4 @@
-//! An identity's certificate, as the server presents it.
+//! Joins an identity to the server: the certificate to present at a handshake, and what readiness waits for.
 
 use std::ptr;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -9,10 +9,10 @@ use arc_swap::ArcSwapOption;
 use vestibule_identity::{Identity, Leaf};
 use vestibule_server::{CertificateError, PresentCertificate, ServingCertificate};
 
-/// How long readiness is believed before the identity is asked again, in milliseconds: it is asked at every request.
+/// How long a good status of the identity is cached, in milliseconds: readiness is checked at every request.
 const STATUS_VALID_MS: u64 = 1000;
 
-/// Presents whatever certificate an identity has at the moment of a handshake.
+/// Presents the certificate that an identity has at the time of a handshake.
 pub(crate) struct CertificateSource {
     identity: Arc<dyn Identity>,
     parsed: ArcSwapOption<Parsed>,
@@ -21,10 +21,10 @@ pub(crate) struct CertificateSource {
     status_valid_until: AtomicU64,
 }
 
-/// What became of a leaf; also when nothing did, so that a bad one is told of once and not at every handshake.
+/// A leaf as rustls needs it. An error is kept too, so that a bad leaf is logged once and not at every handshake.
 struct Parsed {
-    /// Whoever replaces a leaf erases its key, so it is not held here; that it is the same one, its place tells, which
-    /// no other takes as long as this lives.
+    /// Weak, because the identity erases the key of a replaced leaf. Its address identifies the leaf: while this `Weak` lives, no
+    /// other leaf gets that address.
     leaf: Weak<Leaf>,
     certificate: Result<Arc<ServingCertificate>, CertificateError>,
 }
@@ -35,7 +35,7 @@ impl CertificateSource {
         Self { identity, parsed, started: Instant::now(), status_valid_until }
     }
 
-    /// The certificate of now, unless there is none.
+    /// The current certificate, if there is one.
     pub(crate) fn certificate(&self) -> Option<Result<Arc<ServingCertificate>, CertificateError>> {
         Some(self.parse(&self.identity.present()?))
     }

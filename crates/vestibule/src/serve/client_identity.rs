@@ -1,4 +1,4 @@
-//! Who may call, from what people say about it: files, names, an issuer of tokens.
+//! Authentication of clients by certificates of given CAs, or by bearer tokens of an issuer.
 
 mod authorities;
 mod file;
@@ -15,7 +15,7 @@ use vestibule_server::{ClientAuthentication, Clients};
 use self::keys::Keys;
 use self::tokens::Tokens;
 
-/// Who may call an app: whoever has a client certificate of some authorities, or a bearer token of an issuer.
+/// The clients that may call an app: with a client certificate of some CAs, or a bearer token of an issuer.
 ///
 /// ```
 /// use vestibule::{ClientAuthentication, ClientSettings};
@@ -27,12 +27,11 @@ use self::tokens::Tokens;
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct ClientSettings {
-    /// What is done about it. Nothing, unless set.
+    /// Whether clients are observed or must authenticate. Off, unless set.
     pub authentication: ClientAuthentication,
-    /// A file with the CAs of client certificates, in PEM. It is read again once a second, and what it says then holds for
-    /// connections that are open too.
+    /// A file with the CAs of client certificates, in PEM. It is reloaded once a second, and then applies to open connections too.
     pub authorities: Option<PathBuf>,
-    /// Whose tokens are taken.
+    /// The issuer of accepted tokens.
     pub tokens: Option<TokenSettings>,
     /// The clients that may call: the common name of a certificate, a DNS name or URI of it, or the subject of a token, such
     /// as `system:serviceaccount:NAMESPACE:NAME`. At least one, unless [`any_client`](Self::any_client) is set.
@@ -43,10 +42,10 @@ pub struct ClientSettings {
     pub any_client: bool,
 }
 
-/// Whose tokens (RFC 7519) are taken, and for whom they must be.
+/// The issuer and the audiences of accepted tokens (RFC 7519).
 ///
-/// Signature, issuer, audience and times are verified here, and nobody is asked: a token is good for as long as it says,
-/// whatever became of the object that it is bound to. Clocks may differ by a minute.
+/// Signature, issuer, audience and times are verified in the process, without a TokenReview: a token is valid until it expires,
+/// even if the object that it is bound to is deleted. Clocks may differ by a minute.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct TokenSettings {
@@ -55,18 +54,18 @@ pub struct TokenSettings {
     /// The audiences, of which a token must have one. The API server makes tokens for the URL of the webhook's Service, as
     /// in `https://hook.shop.svc:443`, with or without the path of the hook (KEP-6060).
     pub audiences: Vec<String>,
-    /// A file with the issuer's keys, a JSON Web Key Set (RFC 7517), read again once a second. Without one, those that the
-    /// API server publishes at `/openid/v1/jwks` (`Options::client`).
+    /// A file with the issuer's keys, a JSON Web Key Set (RFC 7517), reloaded once a second. Without it, the keys that the API
+    /// server publishes at `/openid/v1/jwks` ([`Options::client`](crate::Options::client)).
     pub keys: Option<PathBuf>,
 }
 
-/// Why nobody can be told from others.
+/// Settings by which clients cannot be authenticated.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ClientError {
-    /// There is nothing to know clients by.
+    /// Neither CAs nor an issuer of tokens are given.
     #[error(
-        "clients are to be known, and nothing says by what: name the CAs of their certificates or the issuer of their tokens"
+        "clients shall authenticate, and nothing says by what: name the CAs of their certificates or the issuer of their tokens"
     )]
     Nothing,
     /// No client is named: every client of the authorities, or every ServiceAccount of the issuer, could call.
@@ -77,10 +76,10 @@ pub enum ClientError {
     /// [`ClientSettings::any_client`] is set beside [`ClientSettings::names`].
     #[error("`any_client` and `names` contradict each other: set one of them")]
     AnyClientAndNames,
-    /// A token without audience is for everybody.
-    #[error("nothing says for which audience tokens must be")]
+    /// No audience is given: a token for any other service would be accepted.
+    #[error("no audience of tokens is named: set `audiences`")]
     NoAudience,
-    /// The keys come from the API server, and there is no cluster.
+    /// The keys come from the API server, and there is no client for it.
     #[error(
         "the keys of token issuers are asked of the API server, and there is none: set `Options::client`, or name a file with the keys"
     )]
@@ -88,11 +87,11 @@ pub enum ClientError {
     /// A file cannot be used.
     #[error("{what} in {}: {why}", path.display())]
     File {
-        /// What it should be.
+        /// The content that was expected.
         what: &'static str,
         /// The file.
         path: PathBuf,
-        /// In a few words.
+        /// The reason.
         why: String,
     },
 }
@@ -104,28 +103,28 @@ impl TokenSettings {
     }
 }
 
-/// Clients that are told apart, and what goes on for that.
+/// Client authentication in operation.
 #[derive(Default)]
 pub(crate) struct Started {
     pub(crate) clients: Clients,
-    /// Follows files and keys until it is dropped.
-    pub(crate) follows: JoinSet<()>,
-    /// Without which nobody who has to be known can be.
+    /// Reloads files and keys until it is dropped.
+    pub(crate) reloads: JoinSet<()>,
+    /// The keys without which no client can authenticate.
     required_keys: Option<Arc<Keys>>,
 }
 
 impl ClientSettings {
-    /// What is done about clients; who is known is said next.
+    /// Settings without CAs, tokens and names, which must be set next.
     pub fn new(authentication: ClientAuthentication) -> Self {
         Self { authentication, ..Self::default() }
     }
 
-    /// Whether it cannot be done without a cluster.
+    /// Whether a client of the API server is needed, for the keys.
     pub fn needs_client(&self) -> bool {
         self.is_on() && self.tokens.as_ref().is_some_and(|tokens| tokens.keys.is_none())
     }
 
-    /// Reads what there is to read, and follows it.
+    /// Reads the files, and reloads them from now on.
     pub(crate) fn start(&self, client: Option<&Client>) -> Result<Started, ClientError> {
         let mut started = Started { clients: Clients::new(self.authentication), ..Started::default() };
         if !self.is_on() {
@@ -144,7 +143,7 @@ impl ClientSettings {
         if let Some(path) = &self.authorities {
             let (authorities, follow) = authorities::follow(path, self.names.clone())?;
             started.clients = started.clients.with_certificates(authorities);
-            started.follows.spawn(follow);
+            started.reloads.spawn(follow);
         }
         if let Some(settings) = &self.tokens {
             if settings.audiences.is_empty() {
@@ -153,16 +152,16 @@ impl ClientSettings {
             let keys = match &settings.keys {
                 Some(path) => {
                     let (keys, follow) = keys::of_file(path)?;
-                    started.follows.spawn(follow);
+                    started.reloads.spawn(follow);
                     keys
                 }
                 None => {
                     let (keys, follow) = keys::of_cluster(client.ok_or(ClientError::NoCluster)?.clone());
-                    started.follows.spawn(follow);
+                    started.reloads.spawn(follow);
                     keys
                 }
             };
-            // With authorities there are clients that can be told without keys.
+            // With CAs, clients can authenticate without keys.
             if self.authentication == ClientAuthentication::Require && self.authorities.is_none() {
                 started.required_keys = Some(Arc::clone(&keys));
             }
@@ -178,8 +177,8 @@ impl ClientSettings {
 }
 
 impl Started {
-    /// Whether the keys of the token issuer are missing, for which readiness waits; nothing where they are not required, or
-    /// where certificates do as well.
+    /// Tells whether readiness waits for the keys of the token issuer; [`None`] if they are not required, or if clients can
+    /// authenticate by certificates.
     pub(crate) fn missing(&self) -> Option<impl Fn() -> bool + Send + Sync + use<>> {
         let keys = self.required_keys.clone()?;
         Some(move || keys.are_missing())

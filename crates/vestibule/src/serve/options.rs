@@ -1,4 +1,4 @@
-//! Where and how an app is served.
+//! The options of serving an app.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use crate::pipeline::span::CallTraces;
 use crate::registration::target::Target;
 use crate::telemetry::certificates::CertificateCounters;
 
-/// Where and how an app is served: for programs that start it themselves instead of by `vestibule_command::run`.
+/// The options of [`App::bind`](crate::App::bind), for programs that do not use `vestibule_command::run`.
 ///
 /// ```no_run
 /// use std::path::Path;
@@ -28,30 +28,31 @@ use crate::telemetry::certificates::CertificateCounters;
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct Options {
-    /// Where the certificate comes from.
+    /// The source of the serving certificate.
     pub identity: Arc<dyn Identity>,
     /// Addresses, limits and times.
     pub settings: Settings,
-    /// Told of every decision, beside log and metrics.
+    /// Called for every decision, beside log and metrics.
     pub observer: Option<Arc<dyn Observer>>,
     /// Continues the traces of callers; `None` where no spans are exported.
     pub traces: Option<Arc<dyn CallTraces>>,
     /// What the identity counts, for the metrics; a clone of it is the identity's own observer.
     pub certificates: CertificateCounters,
-    /// Who may call. Everybody, unless set.
+    /// The clients that may call. All, unless set.
     pub clients: ClientSettings,
-    /// The cluster that handlers look things up in; needed by an app that [watches](App::watch) or [reads](App::read), or
-    /// does something [beside](App::when_ready).
+    /// The client of lookups and background work; needed by an app with [`App::watch`](crate::App::watch),
+    /// [`App::read`](crate::App::read) or [`App::background`](crate::App::background).
     pub client: Option<kube::Client>,
-    /// For a process outside the cluster that registers itself ([`App::managed`]): the target of its entries. They are written
-    /// only once a call that the API server makes there has arrived in this process. [`Options::client`] must then be allowed
-    /// to get, create and delete the ValidatingWebhookConfiguration `APP-reach`, and to create ConfigMaps in the Service's
-    /// namespace, which is done as a dry run. Nothing is asked unless set, and nothing has to be in a pod behind its Service.
+    /// The target of the entries of a process outside the cluster that registers itself ([`App::managed`](crate::App::managed)).
+    /// The entries are written only after a call of the API server to this target has arrived in this process.
+    /// [`Options::client`] must then be allowed to get, create and delete the ValidatingWebhookConfiguration `APP-reach`, and to
+    /// create ConfigMaps in the Service's namespace, which is done as a dry run. Not checked, unless set: a pod behind its Service
+    /// does not need it.
     pub must_reach: Option<Target>,
 }
 
 impl Options {
-    /// HTTPS on `listen`, no plain port, and the limits of [`Settings`].
+    /// HTTPS on `listen`, no port for probes, and the default limits of [`Settings`].
     pub fn new(listen: SocketAddr, identity: Arc<dyn Identity>) -> Self {
         let mut settings = Settings::default();
         settings.listen = listen;
@@ -67,8 +68,8 @@ impl Options {
         }
     }
 
-    /// HTTPS on `listen` with certificates that the replicas keep themselves in the cluster of `client`;
-    /// [`App::identity_settings`] are settings that fit.
+    /// HTTPS on `listen`, with certificates that the replicas keep themselves in the cluster of `client`;
+    /// [`App::identity_settings`](crate::App::identity_settings) makes the settings.
     ///
     /// ```no_run
     /// # async fn example(app: vestibule::App, client: kube::Client) -> Result<(), Box<dyn std::error::Error>> {
@@ -79,7 +80,7 @@ impl Options {
     /// ```
     ///
     /// # Errors
-    /// The settings name too little, or would break an invariant.
+    /// The settings are incomplete, or contradict each other.
     pub fn self_managed(
         listen: SocketAddr,
         client: kube::Client,
@@ -96,7 +97,7 @@ impl Options {
     }
 }
 
-/// Whether replicas write their own entries: then those of two versions may be asked for each other's hooks.
+/// Whether replicas write their own entries: then replicas of two versions may be called for each other's hooks.
 pub fn registers(settings: &identity::Settings) -> bool {
     !settings.desired.is_empty() || settings.updates.is_some()
 }

@@ -1,8 +1,8 @@
-//! Whether calls of the API server arrive in this process: asked of the API server itself, before it is told to call.
+//! Checks that calls of the API server to a target arrive in this process, before the hooks are registered there.
 //!
-//! [`serve`](crate::serve) asks for processes outside the cluster, where nothing else ties the Service to this process. A
-//! configuration of its own, with one validating webhook for one object that is never stored, is there for as long as the
-//! question takes.
+//! [`serve`](crate::serve) checks this for processes outside the cluster, where the Service may lead to other pods, or to none. The
+//! check makes a ValidatingWebhookConfiguration for one ConfigMap, creates that ConfigMap as a dry run, and deletes the
+//! configuration.
 
 use std::collections::BTreeMap;
 use std::hash::{BuildHasher, Hasher, RandomState};
@@ -27,40 +27,40 @@ use crate::registration::target::Target;
 const REACH: &str = "reach";
 /// The label of the configuration and of the one object that the webhook is called for. Its value is the token.
 const LABEL: &str = "vestibule.dev/reach";
-/// A configuration this old belongs to no process that still asks: asking takes half of this at most.
+/// A configuration that is older was left behind by a process that has ended: a check takes half of this at most.
 const LEFT_BEHIND: SignedDuration = SignedDuration::from_secs(60);
-/// How long an API server may take to learn of a configuration.
-const NOTICE: Duration = Duration::from_secs(10);
-const PAUSE: Duration = Duration::from_millis(100);
-/// For one request, which carries a call within.
-const PATIENCE: Duration = Duration::from_secs(10);
-/// Between one question and the next.
-const FIRST_REST: Duration = Duration::from_secs(1);
-const LONGEST_REST: Duration = Duration::from_secs(30);
+/// How long an API server may take to call the webhook of a new configuration.
+const PROPAGATION: Duration = Duration::from_secs(10);
+const RETRY_PAUSE: Duration = Duration::from_millis(100);
+/// The timeout of one request, which includes a call of the webhook.
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
+/// The pause between two checks; it doubles up to `LONGEST_PAUSE`.
+const FIRST_PAUSE: Duration = Duration::from_secs(1);
+const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 
-/// The configurations that may be deleted.
+/// The configurations that a deletion may take.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Whose {
+enum Deletes {
     OwnOnly,
     LeftBehindToo,
 }
 
-/// The question, and what this process answers to it.
-pub(crate) struct Reach {
+/// The check of one process.
+pub(crate) struct ReachCheck {
     client: Client,
     target: Target,
     app: String,
-    /// Known to this process alone, so no other process gives it.
+    /// Random, so that no other process answers with it.
     token: String,
-    /// The configuration is there, or may be.
-    is_asking: AtomicBool,
+    /// Whether the configuration may exist.
+    may_exist: AtomicBool,
 }
 
-impl Reach {
+impl ReachCheck {
     pub(crate) fn new(client: Client, target: Target, app: &str) -> Self {
         let [one, other] = [(); 2].map(|()| RandomState::new().build_hasher().finish());
         let token = format!("{one:016x}{other:016x}");
-        Self { client, target, app: app.to_owned(), token, is_asking: AtomicBool::new(false) }
+        Self { client, target, app: app.to_owned(), token, may_exist: AtomicBool::new(false) }
     }
 
     pub(crate) fn path(&self) -> String {
@@ -75,13 +75,13 @@ impl Reach {
     /// How long the API server waits for it.
     pub(crate) const TIMEOUT: Duration = Duration::from_secs(5);
 
-    /// Asks until a call arrives here, and tells in the log what keeps it from that.
-    pub(crate) async fn reached(&self, identity: &dyn Identity) {
-        let mut rest = FIRST_REST;
-        let mut told = None;
+    /// Repeats the check until a call arrives here, and logs why it does not.
+    pub(crate) async fn wait_until_reached(&self, identity: &dyn Identity) {
+        let mut pause = FIRST_PAUSE;
+        let mut logged = None;
         loop {
             let bundle = identity.ca_bundle().unwrap_or_default();
-            let outcome = self.ask(&bundle).await;
+            let outcome = self.check(&bundle).await;
             self.withdraw().await;
             let target = &self.target;
             match outcome {
@@ -89,29 +89,29 @@ impl Reach {
                     tracing::info!(%target, "the API server reaches this process; its webhooks are registered now");
                     return;
                 }
-                // The same again every half minute would say nothing more.
-                Err(why) if told.as_deref() == Some(&*why) => {}
+                // The same reason is logged once.
+                Err(why) if logged.as_deref() == Some(&*why) => {}
                 Err(why) => {
                     tracing::warn!(
                         %target,
                         "webhooks are not registered: the API server was asked to call {target}, and the call did not arrive \
                          in this process: {why}"
                     );
-                    told = Some(why);
+                    logged = Some(why);
                 }
             }
-            sleep(rest).await;
-            rest = (rest * 2).min(LONGEST_REST);
+            sleep(pause).await;
+            pause = (pause * 2).min(LONGEST_PAUSE);
         }
     }
 
     /// Deletes the configuration of this process, if it exists.
     pub(crate) async fn withdraw(&self) {
-        if !self.is_asking.load(Ordering::Relaxed) {
+        if !self.may_exist.load(Ordering::Relaxed) {
             return;
         }
-        match self.delete(Whose::OwnOnly).await {
-            Ok(()) => self.is_asking.store(false, Ordering::Relaxed),
+        match self.delete(Deletes::OwnOnly).await {
+            Ok(()) => self.may_exist.store(false, Ordering::Relaxed),
             Err(why) => {
                 let name = self.name();
                 tracing::warn!("ValidatingWebhookConfiguration {name} is left behind: {why}; delete it");
@@ -119,17 +119,17 @@ impl Reach {
         }
     }
 
-    /// Deletes the configuration if it is of this process, or if a process of this app left it behind.
+    /// Deletes the configuration of this process, or one that an ended process of this app left behind.
     ///
     /// # Errors
-    /// It is of another app or of a process that still asks, or the API server does not delete it.
-    async fn delete(&self, whose: Whose) -> Result<(), String> {
+    /// It belongs to another app or to a process that is checking now, or the API server does not delete it.
+    async fn delete(&self, deletes: Deletes) -> Result<(), String> {
         let (configurations, name) = (self.configurations(), self.name());
-        let found = timeout(PATIENCE, configurations.get_opt(&name)).await.map_err(|_| no_answer())?;
-        let Some(found) = found.map_err(|error| said(&error))? else { return Ok(()) };
+        let found = timeout(REQUEST_TIMEOUT, configurations.get_opt(&name)).await.map_err(|_| no_answer())?;
+        let Some(found) = found.map_err(|error| text(&error))? else { return Ok(()) };
         let token = found.metadata.labels.as_ref().and_then(|labels| labels.get(LABEL));
         if token != Some(&self.token) {
-            if whose == Whose::OwnOnly {
+            if deletes == Deletes::OwnOnly {
                 return Ok(());
             }
             if token.is_none() {
@@ -139,47 +139,48 @@ impl Reach {
             }
             let made = found.metadata.creation_timestamp.as_ref();
             if made.is_some_and(|made| made.0 > Timestamp::now() - LEFT_BEHIND) {
-                return Err("another process of this app asks at the moment".to_owned());
+                return Err("another process of this app checks at the moment".to_owned());
             }
         }
         let preconditions = Preconditions { uid: found.metadata.uid, resource_version: None };
         let params = DeleteParams { preconditions: Some(preconditions), ..DeleteParams::default() };
-        match timeout(PATIENCE, configurations.delete(&name, &params)).await {
+        match timeout(REQUEST_TIMEOUT, configurations.delete(&name, &params)).await {
             Err(_) => Err(no_answer()),
             Ok(Err(kube::Error::Api(status))) if status.code == 404 => Ok(()),
-            Ok(Err(error)) => Err(said(&error)),
+            Ok(Err(error)) => Err(text(&error)),
             Ok(Ok(_)) => Ok(()),
         }
     }
 
-    async fn ask(&self, bundle: &str) -> Result<(), String> {
-        self.delete(Whose::LeftBehindToo).await?;
-        self.is_asking.store(true, Ordering::Relaxed);
+    async fn check(&self, bundle: &str) -> Result<(), String> {
+        self.delete(Deletes::LeftBehindToo).await?;
+        self.may_exist.store(true, Ordering::Relaxed);
         let configuration = self.configuration(bundle);
         let made =
-            timeout(PATIENCE, self.configurations().create(&PostParams::default(), &configuration)).await;
+            timeout(REQUEST_TIMEOUT, self.configurations().create(&PostParams::default(), &configuration))
+                .await;
         let made = made.map_err(|_| no_answer())?;
-        made.map_err(|error| format!("ValidatingWebhookConfiguration {}: {}", self.name(), said(&error)))?;
-        let end = Instant::now() + NOTICE;
+        made.map_err(|error| format!("ValidatingWebhookConfiguration {}: {}", self.name(), text(&error)))?;
+        let end = Instant::now() + PROPAGATION;
         let object = self.object();
         let params = PostParams { dry_run: true, ..PostParams::default() };
         loop {
-            match timeout(PATIENCE, self.objects().create(&params, &object)).await {
+            match timeout(REQUEST_TIMEOUT, self.objects().create(&params, &object)).await {
                 Err(_) => return Err(no_answer()),
                 Ok(Err(error)) => {
-                    let said = said(&error);
-                    return if said.contains(&self.token) && said.contains("denied the request") {
+                    let text = text(&error);
+                    return if text.contains(&self.token) && text.contains("denied the request") {
                         Ok(())
                     } else {
                         // The path holds the token.
-                        Err(said.replace(&self.token, "..."))
+                        Err(text.replace(&self.token, "..."))
                     };
                 }
                 Ok(Ok(_)) if Instant::now() >= end => {
-                    return Err(format!("it called no webhook within {} s", NOTICE.as_secs()));
+                    return Err(format!("it called no webhook within {} s", PROPAGATION.as_secs()));
                 }
-                // It has not learnt of the configuration yet.
-                Ok(Ok(_)) => sleep(PAUSE).await,
+                // The API server does not know the configuration yet.
+                Ok(Ok(_)) => sleep(RETRY_PAUSE).await,
             }
         }
     }
@@ -219,7 +220,7 @@ impl Reach {
             name: format!("{REACH}.{}.vestibule.dev", self.app),
             admission_review_versions: vec!["v1".to_owned()],
             client_config: self.target.client_config(&self.path(), bundle),
-            // Only so does the API server tell why a call failed; and no other object has the label.
+            // With `Fail` the API server reports why a call failed. No other object has the label.
             failure_policy: Some("Fail".to_owned()),
             object_selector: Some(LabelSelector {
                 match_labels: Some(self.labels()),
@@ -245,7 +246,7 @@ impl Handler for Answer {
     }
 }
 
-fn said(error: &kube::Error) -> String {
+fn text(error: &kube::Error) -> String {
     match error {
         kube::Error::Api(status) => status.message.clone(),
         other => other.to_string(),
@@ -253,5 +254,5 @@ fn said(error: &kube::Error) -> String {
 }
 
 fn no_answer() -> String {
-    format!("the API server did not answer within {} s", PATIENCE.as_secs())
+    format!("the API server did not answer within {} s", REQUEST_TIMEOUT.as_secs())
 }

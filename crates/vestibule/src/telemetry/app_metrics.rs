@@ -1,4 +1,4 @@
-//! What an app measures itself.
+//! Metrics that an app adds.
 
 use std::fmt;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use prometheus_client::encoding::DescriptorEncoder;
 
 use super::family::MetricFamily;
 
-/// A metric of the app's own, read whenever somebody asks for metrics. [`App::metric`] takes it.
+/// A metric that an app adds by [`App::metric`](crate::App::metric), read at each scrape.
 ///
 /// ```
 /// use vestibule::{App, Metric, MetricFamily, MetricLabel, Sample};
@@ -25,7 +25,7 @@ pub struct Metric {
     read: Arc<dyn Fn() -> Vec<Sample> + Send + Sync>,
 }
 
-/// One value of a [`Metric`]. Every label should have a closed set of values: each makes a series.
+/// One value of a [`Metric`]. Every label should have a closed set of values: each combination makes a series.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sample {
     pub(super) labels: Vec<(&'static str, String)>,
@@ -33,12 +33,12 @@ pub struct Sample {
 }
 
 impl Metric {
-    /// The values of `family` are what `read` says, each time anew.
+    /// A metric whose values `read` returns at each scrape.
     pub fn new(family: MetricFamily, read: impl Fn() -> Vec<Sample> + Send + Sync + 'static) -> Self {
         Self { family, read: Arc::new(read) }
     }
 
-    /// What goes up and down, with labels that nobody is told of: `vestibule_NAME`.
+    /// A gauge `vestibule_NAME`, with labels that [`App::metric_families`](crate::App::metric_families) does not list.
     pub fn gauge(
         name: &'static str,
         help: &'static str,
@@ -47,7 +47,7 @@ impl Metric {
         Self::new(MetricFamily::gauge(name, help), read)
     }
 
-    /// What only goes up, with labels that nobody is told of: `vestibule_NAME_total`.
+    /// A counter `vestibule_NAME_total`, with labels that [`App::metric_families`](crate::App::metric_families) does not list.
     pub fn counter(
         name: &'static str,
         help: &'static str,
@@ -63,7 +63,7 @@ impl Sample {
         Self { labels: Vec::new(), value }
     }
 
-    /// The same with one more label.
+    /// Adds a label.
     #[must_use]
     pub fn label(mut self, name: &'static str, value: impl Into<String>) -> Self {
         self.labels.push((name, value.into()));
@@ -71,7 +71,7 @@ impl Sample {
     }
 }
 
-/// All of an app's.
+/// The metrics of one app.
 pub(super) struct AppMetrics(pub(super) Vec<Metric>);
 
 impl Collector for AppMetrics {

@@ -1,4 +1,4 @@
-//! What metrics say about certificates.
+//! The metrics of certificates.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -18,7 +18,7 @@ use super::vocabulary::{
     RING_READ, ROTATIONS,
 };
 
-/// Counts what an identity does, for the metrics of the app that presents its certificate: one clone is the identity's
+/// Counts the events of an identity, for the metrics of the app that presents its certificate: one clone is the identity's
 /// observer, another is in [`Options`](crate::Options).
 #[derive(Clone, Default)]
 pub struct CertificateCounters {
@@ -28,7 +28,7 @@ pub struct CertificateCounters {
     also: Option<Arc<dyn vestibule_identity::Observer>>,
 }
 
-/// Reads gauges from an identity whenever somebody asks for them.
+/// Reads gauges from an identity at each scrape.
 pub(super) struct CertificateGauges(pub(super) Arc<dyn Identity>);
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -43,7 +43,7 @@ struct Registered {
 }
 
 impl CertificateCounters {
-    /// Tells `also` everything too.
+    /// Also calls the observer `also`.
     #[must_use]
     pub fn telling(also: Arc<dyn vestibule_identity::Observer>) -> Self {
         Self { also: Some(also), ..Self::default() }

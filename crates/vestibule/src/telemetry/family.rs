@@ -1,4 +1,4 @@
-//! What a metric is, before anything was measured.
+//! The description of a metric: name, type, unit, labels, help.
 
 use std::fmt;
 
@@ -10,10 +10,10 @@ use prometheus_client::registry::{Metric, Registry, Unit};
 
 use super::app_metrics::Sample;
 
-/// What all names begin with that are no matter of every process.
+/// The prefix of all names, apart from the names that every process has.
 const PREFIX: &str = "vestibule_";
 
-/// A metric family as OpenMetrics has it: name, type, unit, labels and what people are told of it.
+/// A metric family of OpenMetrics: name, type, unit, labels and help text.
 ///
 /// ```
 /// use vestibule::{MetricFamily, MetricLabel};
@@ -34,7 +34,7 @@ pub struct MetricFamily {
     help: &'static str,
 }
 
-/// A label, and what its values are. Each combination of values is a series that somebody pays for.
+/// A label with its values. Each combination of values makes a series.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
 pub struct MetricLabel {
@@ -42,13 +42,13 @@ pub struct MetricLabel {
     values: MetricValues,
 }
 
-/// The values of a label. None is ever taken from a request.
+/// The values of a label. They never come from a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum MetricValues {
-    /// These alone.
+    /// Only these.
     Closed(&'static [&'static str]),
-    /// One for each of something that whoever installs the webhook decides about, in words: `hook`.
+    /// One for each item of a set that the installation decides, named in words: `hook`.
     OfEach(&'static str),
 }
 
@@ -62,32 +62,32 @@ pub enum MetricKind {
     Gauge,
     /// Counts values by size: `_bucket`, `_count`, `_sum`.
     Histogram,
-    /// Is always 1; what it tells is in its labels. The sample's name ends in `_info`.
+    /// Always 1; the information is in the labels. The sample's name ends in `_info`.
     Info,
 }
 
-/// The units of metrics: base units alone, as Prometheus asks for.
+/// The units of metrics: base units only, as Prometheus recommends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum MetricUnit {
-    /// Seconds; of a moment, since 1970.
+    /// Seconds; points in time are Unix time.
     Seconds,
     /// Bytes.
     Bytes,
 }
 
 impl MetricFamily {
-    /// What only goes up: `vestibule_NAME_total`.
+    /// A counter: `vestibule_NAME_total`.
     pub const fn counter(name: &'static str, help: &'static str) -> Self {
         Self::new(MetricKind::Counter, name, help)
     }
 
-    /// What goes up and down: `vestibule_NAME`.
+    /// A gauge: `vestibule_NAME`.
     pub const fn gauge(name: &'static str, help: &'static str) -> Self {
         Self::new(MetricKind::Gauge, name, help)
     }
 
-    /// What is told by labels alone: `vestibule_NAME_info`.
+    /// An info metric: `vestibule_NAME_info`.
     pub const fn info(name: &'static str, help: &'static str) -> Self {
         Self::new(MetricKind::Info, name, help)
     }
@@ -100,7 +100,7 @@ impl MetricFamily {
         Self { prefix: PREFIX, name, kind, unit: None, labels: &[], help }
     }
 
-    /// Under the name that it has in every process, whoever wrote it.
+    /// Without the prefix: a metric that every Prometheus client library serves by this name.
     pub(super) const fn of_any_process(self) -> Self {
         Self { prefix: "", ..self }
     }
@@ -129,7 +129,7 @@ impl MetricFamily {
         }
     }
 
-    /// The names of its samples, which queries ask for.
+    /// The names of its samples, as queries use them.
     #[must_use]
     pub fn samples(&self) -> Vec<String> {
         self.kind.endings().iter().map(|ending| format!("{}{ending}", self.name())).collect()
@@ -152,13 +152,13 @@ impl MetricFamily {
         self.labels
     }
 
-    /// What people are told of it: a sentence without its full stop.
+    /// The help text: a sentence without its full stop.
     #[must_use]
     pub fn help(&self) -> &'static str {
         self.help
     }
 
-    /// What is wrong with it, if anything is.
+    /// The problem of this description, if it has one.
     pub(crate) fn problem(&self) -> Option<String> {
         let is_name = |text: &str| {
             text.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_')
@@ -184,7 +184,7 @@ impl MetricFamily {
         }
     }
 
-    /// Writes what was read just now; nothing at all where there is no value.
+    /// Writes the samples; nothing, not even a header, if there are none.
     pub(super) fn write(
         &self,
         encoder: &mut DescriptorEncoder<'_>,
@@ -200,7 +200,7 @@ impl MetricFamily {
         for Sample { labels, value } in samples {
             match (self.kind, labels.is_empty()) {
                 (MetricKind::Info, _) => metric.encode_info(&labels)?,
-                // The only one of its family; the library would write empty braces.
+                // The only sample of its family: `encode_family` would write empty braces.
                 (_, true) => return self.kind.encode(value, metric),
                 (_, false) => self.kind.encode(value, metric.encode_family(&labels)?)?,
             }
@@ -208,19 +208,19 @@ impl MetricFamily {
         Ok(())
     }
 
-    /// As the library wants it, which writes the unit itself.
+    /// The name for prometheus-client, which appends the unit itself.
     fn without_unit(&self) -> String {
         format!("{}{}", self.prefix, self.name)
     }
 }
 
 impl MetricLabel {
-    /// A label that has these values and no other.
+    /// A label with only these values.
     pub const fn closed(name: &'static str, values: &'static [&'static str]) -> Self {
         Self { name, values: MetricValues::Closed(values) }
     }
 
-    /// A label with a value for each of something that whoever installs the webhook decides about: `hook`.
+    /// A label with a value for each item of a set that the installation decides, such as `hook`.
     pub const fn of_each(name: &'static str, what: &'static str) -> Self {
         Self { name, values: MetricValues::OfEach(what) }
     }
@@ -231,7 +231,7 @@ impl MetricLabel {
         self.name
     }
 
-    /// What its values are.
+    /// Its values.
     #[must_use]
     pub fn values(&self) -> MetricValues {
         self.values
@@ -239,7 +239,7 @@ impl MetricLabel {
 }
 
 impl MetricKind {
-    /// What is whole is written as such.
+    /// Writes whole numbers without a fraction.
     fn encode(self, value: f64, encoder: MetricEncoder<'_>) -> fmt::Result {
         let whole = (value.fract() == 0.0 && value.abs() < 1e15).then_some(value as i64);
         match (self, whole) {
@@ -250,7 +250,7 @@ impl MetricKind {
         }
     }
 
-    /// As OpenMetrics calls it.
+    /// The name in OpenMetrics.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -302,7 +302,7 @@ impl From<MetricUnit> for Unit {
     }
 }
 
-/// The library writes help as it is given.
+/// prometheus-client does not escape help texts.
 fn escaped(help: &str) -> String {
     help.replace('\\', "\\\\").replace('\n', "\\n")
 }

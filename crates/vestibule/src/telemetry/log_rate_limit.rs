@@ -1,12 +1,12 @@
-//! Lines of log of which strangers may cause as many as they like.
+//! A rate limit for log lines that any client can cause.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Between two lines.
+/// The shortest time between two lines.
 const PACE: Duration = Duration::from_secs(1);
 
-/// Lets one line through, and counts what comes too soon after it.
+/// Admits one line a second, and counts the suppressed ones.
 #[derive(Default)]
 pub(super) struct LogRateLimit(Mutex<Since>);
 
@@ -17,7 +17,7 @@ struct Since {
 }
 
 impl LogRateLimit {
-    /// Whether a line may be written `now`; if so, how many were left out since the last one.
+    /// [`Some`] if a line may be written `now`, with the number of lines that were suppressed since the last one.
     pub(super) fn admits(&self, now: Instant) -> Option<u64> {
         let mut since = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if since.told.is_some_and(|told| now.saturating_duration_since(told) < PACE) {

@@ -1,4 +1,4 @@
-//! The process as the system sees it, under the names that every Prometheus library gives it.
+//! Metrics of the process, by the names that all Prometheus client libraries use.
 
 use std::time::{Duration, SystemTime};
 use std::{fmt, fs};
@@ -9,10 +9,10 @@ use prometheus_client::encoding::DescriptorEncoder;
 use super::app_metrics::Sample;
 use super::vocabulary::{BUILD, DESCRIPTORS, MEMORY, MOST_DESCRIPTORS, PROCESSOR, STARTED};
 
-/// Linux tells processor time in hundredths of a second, whatever its own clock is.
+/// Linux reports CPU time in hundredths of a second (USER_HZ).
 const TICKS_IN_A_SECOND: f64 = 100.0;
 
-/// Asked when metrics are, but for the begin, which stays. Where there is no `/proc`, only what needs none is told.
+/// Read at each scrape, apart from the start time. Without `/proc`, only the metrics that do not need it are served.
 #[derive(Debug)]
 pub(super) struct ProcessGauges {
     began: SystemTime,
@@ -46,7 +46,7 @@ fn memory() -> Option<f64> {
 }
 
 fn descriptors() -> Option<f64> {
-    // One of them is the folder that is being read.
+    // One of them is the folder `/proc/self/fd` itself.
     let open = fs::read_dir("/proc/self/fd").ok()?.count().checked_sub(1)?;
     u32::try_from(open).ok().map(f64::from)
 }
@@ -61,7 +61,7 @@ fn processor() -> Option<f64> {
     Some(user? + kernel?)
 }
 
-/// The begin of the system, and how long it ran before this process began.
+/// The boot time, plus the time from boot to the start of this process.
 fn began() -> Option<SystemTime> {
     let system = field("/proc/stat", "btime")?.parse().ok()?;
     let before = Duration::try_from_secs_f64(seconds(22)?).ok()?;
@@ -73,7 +73,8 @@ fn seconds(number: usize) -> Option<f64> {
     seconds_of(&fs::read_to_string("/proc/self/stat").ok()?, number)
 }
 
-/// The field of this number in `proc_pid_stat(5)`, counted from behind the second, a name which may hold anything.
+/// The field with this number in `proc_pid_stat(5)`. Fields are counted from the end of the second, a name that may contain spaces
+/// and parentheses.
 fn seconds_of(stat: &str, number: usize) -> Option<f64> {
     let (_, behind_the_name) = stat.rsplit_once(')')?;
     let ticks: f64 = behind_the_name.split_whitespace().nth(number.checked_sub(3)?)?.parse().ok()?;
@@ -99,7 +100,7 @@ mod tests {
 
     /// `proc_pid_stat(5)` counts from 1: 14 and 15 are user and kernel time, 22 is the start.
     #[test]
-    fn a_time_is_read_from_its_field_whatever_the_process_is_called() {
+    fn a_time_is_read_from_its_field_for_any_name_of_the_process() {
         let fields: Vec<_> = (4..=30).map(|field| (field * 100).to_string()).collect();
         let stat = format!("4711 (a) b (c)) R {}\n", fields.join(" "));
         assert_eq!(
@@ -110,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn processor_time_grows_by_what_the_process_computes() {
+    fn cpu_time_grows_while_the_process_computes() {
         let (before, began) = (processor().unwrap(), std::time::Instant::now());
         let patience = Duration::from_secs(60);
         while processor().unwrap() < before + 0.1 {

@@ -1,4 +1,4 @@
-//! Whether the server is ready, and what it holds beside its limits.
+//! Metrics of readiness, and of the use of limits.
 
 use std::fmt;
 
@@ -9,10 +9,10 @@ use vestibule_server::{Held, Load};
 use super::app_metrics::Sample;
 use super::vocabulary::{HELD, LIMIT, READY, THREADS};
 
-/// Whether hooks are asked now.
+/// Whether hooks are called now.
 pub(crate) type Ready = Box<dyn Fn() -> bool + Send + Sync>;
 
-/// Asked when metrics are.
+/// Read at each scrape.
 pub(super) struct ServerGauges {
     pub(super) load: Load,
     pub(super) ready: Ready,

@@ -1,4 +1,4 @@
-//! What lookups keep in memory.
+//! Metrics of the stores of lookups.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ use super::app_metrics::Sample;
 use super::vocabulary::{STORE_OBJECTS, STORE_READY};
 use crate::lookup::{Lookups, StoreState};
 
-/// Asked when metrics are.
+/// Read at each scrape.
 pub(super) struct StoreGauges(pub(super) Lookups);
 
 impl Collector for StoreGauges {

@@ -1,4 +1,4 @@
-//! What is served, against the table.
+//! The served metrics are held to the vocabulary.
 
 use std::collections::BTreeSet;
 use std::time::SystemTime;
@@ -102,7 +102,7 @@ const DECISIONS: [Decision; 11] = [
 ];
 
 #[test]
-fn what_is_served_is_open_metrics_and_in_the_table() {
+fn served_metrics_are_open_metrics_and_in_the_table() {
     let (telemetry, counters) = telemetry();
     everything_happens(&telemetry, &counters);
     let text = telemetry.metrics();
@@ -149,7 +149,7 @@ fn fits(family: &Read, known: &MetricFamily) {
 #[test]
 fn counters_begin_at_zero_so_that_the_first_time_is_a_rise() {
     let (telemetry, _) = telemetry();
-    telemetry.expect(["label"]);
+    telemetry.start_at_zero(["label"]);
     let served = Exposition::read(&telemetry.metrics()).unwrap();
     for (name, labels) in [
         ("vestibule_panics_total", &[("webhook", "label")][..]),
@@ -167,7 +167,7 @@ fn counters_begin_at_zero_so_that_the_first_time_is_a_rise() {
 fn no_request_makes_a_series() {
     const DISTINCT: usize = 100_000;
     let (telemetry, counters) = telemetry();
-    telemetry.expect(["label"]);
+    telemetry.start_at_zero(["label"]);
     everything_happens(&telemetry, &counters);
     let before = Exposition::read(&telemetry.metrics()).unwrap().series();
     for (number, decision) in (0..DISTINCT).zip(DECISIONS.into_iter().cycle()) {

@@ -14,7 +14,7 @@ const DECISION: MetricLabel = MetricLabel::closed(
 );
 const FAULT_OR_NONE: MetricLabel =
     MetricLabel::closed("reason", &["", "error", "undecodable", "panic", "deadline", "patch"]);
-/// Stands where undecided calls have the kind of a fault: the caller went away.
+/// The reason of undecided calls whose caller closed the connection.
 pub(super) const ABANDONED: &str = "abandoned";
 pub(super) const UNDECIDED_BY: [&str; 6] = ["error", "undecodable", "panic", "deadline", "patch", ABANDONED];
 pub(super) const REFUSALS: [&str; 11] = [
@@ -44,7 +44,7 @@ pub(super) const CLOSED_BY: [&str; 11] = [
     "error",
 ];
 pub(super) const CLIENT_KINDS: [&str; 4] = ["none", "certificate", "token", "invalid"];
-/// Why what a client showed is not good; nothing where it is, or where there is nothing.
+/// Why the credentials of a client are not valid; empty if they are valid, or if there are none.
 pub(super) const DOUBTS: [&str; 11] = [
     "",
     "unreadable",
@@ -70,7 +70,7 @@ const ROTATION: MetricLabel = MetricLabel::closed(
 const REGISTRATION_KIND: MetricLabel =
     MetricLabel::closed("kind", &["mutating", "validating", "crd", "apiservice"]);
 const REGISTRATION: MetricLabel = MetricLabel::of_each("name", "configuration of `--registration`");
-/// Why a rotation that is due may not happen: see [`Status::blocked`](vestibule_identity::Status::blocked).
+/// Why a rotation that is due does not happen: see [`Status::blocked`](vestibule_identity::Status::blocked).
 pub(super) const BLOCKED_BY: [&str; 5] = ["hold", "clock", "denied", "newer_schema", "ring_write"];
 const LOOKED_UP: MetricLabel = MetricLabel::of_each("kind", "type that the app watches");
 

@@ -1,6 +1,6 @@
 //! Every form of a handler, without an annotation that is not the handler's own: this compiles.
 use vestibule::Operation::Create;
-use vestibule::{App, Change, Context, Mutate, Mutation, RawObject, Reject, Rule, Validate, on_rules};
+use vestibule::{FailurePolicy, App, Change, Context, Mutate, Mutation, RawObject, Reject, Rule, Validate, on_rules};
 
 async fn object(object: RawObject, _: Context) -> Result<RawObject, Reject> {
     Ok(object)
@@ -19,7 +19,7 @@ async fn judge(_: Change<RawObject>, _: Context) -> Result<(), Reject> {
 }
 
 pub fn app() -> App {
-    let on = || on_rules::<RawObject>([Rule::new("v1", "pods", [Create])]).fail_open();
+    let on = || on_rules::<RawObject>([Rule::new("v1", "pods", [Create])]).failure_policy(FailurePolicy::Ignore);
     App::new("fine")
         .mutate("a", on(), object.then(option).then(mutation))
         .mutate("b", on(), async |object: RawObject, _: Context| Ok(object))

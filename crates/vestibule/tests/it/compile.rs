@@ -1,8 +1,6 @@
-//! What the compiler says of functions that are no handlers. The files in `tests/compile` say in their first lines what an
-//! author must read there.
+//! Compiler errors for functions that are no handlers. Each file in `tests/compile` begins with the texts that must be in its error.
 //!
-//! They are compiled against the library that this test is linked to, as it lies beside the test: a second build of
-//! everything below would take minutes.
+//! The files are compiled against the library that this test is linked to: a second build of all dependencies would take minutes.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -10,7 +8,7 @@ use std::process::{Command, Output};
 use std::time::SystemTime;
 
 #[test]
-fn what_is_no_handler_is_told_how_one_looks() {
+fn a_function_that_is_no_handler_is_told_the_signature_of_one() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/compile");
     let library = library(&folder.join("a_handler.rs"));
     let mut cases = 0;
@@ -31,7 +29,7 @@ fn what_is_no_handler_is_told_how_one_looks() {
     assert_eq!(cases, 5);
 }
 
-/// The newest library of ours that the compiler can use.
+/// The newest build of the library.
 fn library(fine: &Path) -> PathBuf {
     let built =
         |path: &PathBuf| path.metadata().and_then(|data| data.modified()).unwrap_or(SystemTime::UNIX_EPOCH);

@@ -1,4 +1,4 @@
-//! An API server behind a `kube::Client`, as far as reading goes, whose every answer waits for a gate.
+//! A fake API server behind a `kube::Client` that answers reads; tests can hold each answer back.
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
@@ -33,7 +33,7 @@ struct Inner {
 struct State {
     /// By their paths.
     objects: BTreeMap<String, Value>,
-    /// Everything that was asked: `GET PATH?QUERY ACCEPT`.
+    /// All requests: `GET PATH?QUERY ACCEPT`.
     asked: Vec<String>,
     refusal: Option<Value>,
     watches: Vec<UnboundedSender<Bytes>>,
@@ -45,7 +45,7 @@ impl FakeCluster {
         Self(Arc::new(Inner { state: Mutex::default(), lists, gets }))
     }
 
-    /// One that answers at once.
+    /// A cluster that answers at once.
     pub(crate) fn open() -> Self {
         let cluster = Self::new();
         cluster.answer_lists();
@@ -70,12 +70,12 @@ impl FakeCluster {
         self.0.gets.add_permits(1_000);
     }
 
-    /// Lists and watches are refused with this Status, or not any more.
+    /// Refuses lists and watches with this Status; [`None`] ends that.
     pub(crate) fn refuse(&self, status: Option<Value>) {
         self.state().refusal = status;
     }
 
-    /// Every watch ends, as it does after its minute.
+    /// Ends every watch, as the API server does after a minute.
     pub(crate) fn cut_watches(&self) {
         self.state().watches.clear();
     }
@@ -95,32 +95,32 @@ impl FakeCluster {
         self.state().objects.remove(path);
     }
 
-    /// Whoever watches learns of it, if anybody does: `ADDED`, `MODIFIED`, `DELETED`.
+    /// Sends an event to the open watches: `ADDED`, `MODIFIED`, `DELETED`.
     pub(crate) fn tell(&self, what: &str, path: &str) {
         let object = self.state().objects[path].clone();
         self.send(format!("{{\"type\":\"{what}\",\"object\":{object}}}\n"));
     }
 
-    /// Whoever watches must list again.
+    /// Makes all watches list again.
     pub(crate) fn forget(&self) {
         let gone = status(410, "Expired", "too old resource version");
         self.send(format!("{{\"type\":\"ERROR\",\"object\":{gone}}}\n"));
         self.cut_watches();
     }
 
-    /// What was asked and has these words in it.
+    /// The requests that contain this text.
     pub(crate) fn asked(&self, words: &str) -> Vec<String> {
         self.state().asked.iter().filter(|asked| asked.contains(words)).cloned().collect()
     }
 
-    /// Returns when so much with these words in it was asked.
+    /// Returns after this many requests that contain this text.
     pub(crate) async fn until_asked(&self, words: &str, times: usize) {
         while self.asked(words).len() < times {
             tokio::task::yield_now().await;
         }
     }
 
-    /// Returns when nobody watches any more.
+    /// Returns when no watch is open.
     pub(crate) async fn until_nobody_watches(&self) {
         let watches = self.state().watches.clone();
         for watch in watches {
@@ -136,7 +136,7 @@ impl FakeCluster {
         let target = request.uri().path_and_query().unwrap().as_str().to_owned();
         let path = request.uri().path();
         let accept = request.headers().get(http::header::ACCEPT).map(|accept| accept.to_str().unwrap());
-        // What is true when the question arrives is the answer, however late that leaves.
+        // The answer is computed when the request arrives, even if it is sent late.
         let answer = {
             let mut state = self.state();
             state.asked.push(format!("{} {target} {}", request.method(), accept.unwrap_or_default()));

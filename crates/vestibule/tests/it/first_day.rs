@@ -1,9 +1,9 @@
-//! What a new author meets on the first day is shown by an example that the tests compile, and run where there is no cluster.
+//! Every public item that a new author meets first has an example in its documentation, which the tests compile or run.
 
 use std::fs;
 use std::path::Path;
 
-/// Files below `crates`, and what is declared there.
+/// Files below `crates`, and items that they declare.
 const ITEMS: &[(&str, &[&str])] = &[
     ("vestibule/src/amount.rs", &["struct Amount"]),
     ("vestibule/src/app.rs", &["struct App", "fn new", "fn state<", "fn ready_when"]),
@@ -13,7 +13,7 @@ const ITEMS: &[(&str, &[&str])] = &[
     ("vestibule/src/handler/change.rs", &["enum Change"]),
     ("command/src/lib.rs", &["async fn run"]),
     ("vestibule/src/handler/context.rs", &["struct Context", "fn state<"]),
-    ("vestibule/src/conversion.rs", &["fn hub", "fn raw"]),
+    ("vestibule/src/conversion.rs", &["fn through", "fn raw"]),
     ("vestibule/src/app/defaults.rs", &["fn rights"]),
     (
         "vestibule/src/handler.rs",
@@ -30,7 +30,7 @@ const ITEMS: &[(&str, &[&str])] = &[
     ("vestibule/src/registration/mode.rs", &["enum RegistrationMode"]),
     (
         "vestibule/src/handler/reject.rs",
-        &["struct Reject", "fn deny", "fn retry_later", "fn cause", "fn fault"],
+        &["struct Reject", "fn deny", "fn too_many_requests", "fn cause", "fn fault"],
     ),
     ("vestibule/src/registration/rule.rs", &["struct Rule"]),
     ("vestibule/src/serve/options.rs", &["struct Options", "fn self_managed"]),
@@ -40,13 +40,13 @@ const ITEMS: &[(&str, &[&str])] = &[
     ("test/src/cluster/breakage.rs", &["enum Breakage"]),
     ("test/src/golden.rs", &["async fn golden"]),
     ("test/src/outcome.rs", &["struct Outcome"]),
-    ("vestibule/src/app/background.rs", &["fn when_ready"]),
+    ("vestibule/src/app/background.rs", &["fn background"]),
     ("admission/src/hook.rs", &["enum OnFault"]),
     ("admission/src/operation.rs", &["enum Operation"]),
 ];
 
 #[test]
-fn what_is_met_on_the_first_day_comes_with_an_example() {
+fn items_that_a_new_author_meets_have_an_example() {
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let mut without = Vec::new();
     for (file, items) in ITEMS {

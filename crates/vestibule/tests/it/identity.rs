@@ -9,12 +9,12 @@ use vestibule::identity::{
     AuthorityStatus, Identity, IdentityEvent, Leaf, Local, NamespacedName, Observer, Off, RegistrationKind,
     RegistrationName, RegistrationStatus, Role, Status,
 };
-use vestibule::{App, CertificateCounters, Context, Reject, ServeError, on};
+use vestibule::{App, CertificateCounters, Context, FailurePolicy, Reject, ServeError, on};
 use vestibule_caller::Hook;
 
 use crate::served::{NAME, Served, options, review};
 
-/// Whatever a test says.
+/// An identity whose state the test sets.
 #[derive(Default)]
 pub(crate) struct Staged(Mutex<Scene>);
 
@@ -61,7 +61,7 @@ pub(crate) fn app() -> App {
     async fn label(pod: Pod, _: Context) -> Result<Pod, Reject> {
         Ok(pod)
     }
-    App::new("demo").mutate("label", on::<Pod>([Create]).fail_closed(), label)
+    App::new("demo").mutate("label", on::<Pod>([Create]).failure_policy(FailurePolicy::Fail), label)
 }
 
 fn hook() -> Hook {
@@ -69,7 +69,7 @@ fn hook() -> Hook {
 }
 
 #[tokio::test]
-async fn without_a_certificate_it_listens_and_says_what_it_waits_for() {
+async fn without_a_certificate_the_server_listens_and_readiness_says_why_it_waits() {
     let identity = Staged::waiting_for("the ring Secret demo/x-ring");
     let served = Served::start_as(app(), options(identity.clone()), &Staged::default().renew()).await;
     let (status, body) = served.probe("/readyz").await;
@@ -90,7 +90,7 @@ async fn without_a_certificate_it_listens_and_says_what_it_waits_for() {
 }
 
 #[tokio::test]
-async fn each_handshake_gets_the_certificate_of_its_moment() {
+async fn each_handshake_gets_the_current_certificate() {
     let identity = Arc::new(Staged::default());
     let first = identity.renew();
     let served = Served::start_as(app(), options(identity.clone()), &first).await;
@@ -99,14 +99,14 @@ async fn each_handshake_gets_the_certificate_of_its_moment() {
     let second = identity.renew();
     served.caller(&second).call(&review(), &hook()).await.unwrap();
     assert!(served.caller(&first).call(&review(), &hook()).await.is_err());
-    // Its connection is still open.
+    // The connection of the caller is still open.
     early.call(&review(), &hook()).await.unwrap();
     drop(early);
     served.stop().await;
 }
 
 #[tokio::test]
-async fn an_app_needs_a_certificate_one_day() {
+async fn an_app_without_a_certificate_now_and_later_is_refused() {
     let error = app().bind(options(Arc::new(Off))).await.err().unwrap();
     assert!(matches!(error, ServeError::NoCertificate), "{error}");
     assert!(error.to_string().contains("`off`"), "{error}");
@@ -151,7 +151,7 @@ async fn metrics_show_the_state_of_certificates() {
 }
 
 #[tokio::test]
-async fn metrics_count_what_an_identity_does_and_name_no_stranger() {
+async fn metrics_count_the_events_of_an_identity_and_name_no_unknown_ca() {
     let identity = Arc::new(Staged::default());
     let bundle = identity.renew();
     let told = Arc::new(Told::default());
@@ -199,7 +199,7 @@ pub(crate) fn happenings() -> [IdentityEvent; 6] {
     ]
 }
 
-/// A status in which everything is of note.
+/// A status that sets every metric.
 pub(crate) fn detailed(status: &mut Status) {
     let at = |seconds| SystemTime::UNIX_EPOCH + Duration::from_secs(seconds);
     let authority = |role, end| AuthorityStatus { role, not_after: at(end) };
@@ -218,7 +218,7 @@ pub(crate) fn detailed(status: &mut Status) {
 }
 
 #[test]
-fn an_app_says_what_an_identity_must_know_of_it() {
+fn an_app_makes_the_settings_of_its_identity() {
     let service = NamespacedName { namespace: "shop".to_owned(), name: "hook".to_owned() };
     let settings = app().identity_settings(service);
     assert_eq!(settings.secret.unwrap().to_string(), "shop/hook-ring");

@@ -1,4 +1,4 @@
-//! What handlers find beside their object.
+//! Lookups of handlers, with objects of the test.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use kube::api::PartialObjectMeta;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use vestibule::Operation::Create;
-use vestibule::{App, Context, LookupError, Objects, Reject, Watch, on};
+use vestibule::{App, Context, FailurePolicy, LookupError, Objects, Reject, Watch, on};
 use vestibule_caller::{CallError, Hook, Outcome};
 
 use crate::served::{Served, changed, review};
@@ -35,7 +35,7 @@ fn watch() -> Watch<PersistentVolumeClaim> {
 fn app<F: Future<Output = Result<Pod, Reject>> + Send + 'static>(
     handler: impl Fn(Pod, Context) -> F + Send + Sync + 'static,
 ) -> App {
-    App::new("demo").mutate("look", on::<Pod>([Create]).fail_closed(), handler)
+    App::new("demo").mutate("look", on::<Pod>([Create]).failure_policy(FailurePolicy::Fail), handler)
 }
 
 /// The words that `look` leaves as an annotation.
@@ -52,7 +52,7 @@ fn leave(mut pod: Pod, words: impl Into<String>) -> Result<Pod, Reject> {
 }
 
 #[tokio::test]
-async fn objects_stand_in_for_a_cluster() {
+async fn lookups_in_tests_need_no_cluster() {
     let look = async |pod: Pod, context: Context| {
         let claims = || context.lookup::<PersistentVolumeClaim>();
         let name = |found: Option<std::sync::Arc<PersistentVolumeClaim>>| {
@@ -100,7 +100,7 @@ async fn a_lookup_that_cannot_be_answered_says_what_to_do() {
     let said = found(app).await;
     for words in [
         "Pod is not looked up by this app: add `.watch::<Pod>()`",
-        "no Namespace is kept by this app",
+        "this app keeps no Namespace in memory",
         "has no index `by-colour`",
         "which PersistentVolumeClaim is meant?",
         "is watched in namespace shop only, not in else",
@@ -110,7 +110,7 @@ async fn a_lookup_that_cannot_be_answered_says_what_to_do() {
 }
 
 #[tokio::test]
-async fn what_is_not_known_yet_is_asked_for_again_and_every_other_error_is_a_fault() {
+async fn an_unsynced_lookup_is_not_ready_and_every_other_error_is_a_fault() {
     #[derive(Debug, thiserror::Error)]
     #[error("no class")]
     struct Wrapped(#[source] LookupError);
@@ -124,9 +124,12 @@ async fn what_is_not_known_yet_is_asked_for_again_and_every_other_error_is_a_fau
         Ok(pod)
     };
     let app = app(look).watch::<Namespace>().lookups_from(Objects::new().unsynced::<Namespace>());
-    let app = app.mutate("fail", on::<Pod>([Create]).fail_closed(), fail);
-    let app =
-        app.mutate("free", on::<Pod>([Create]).fail_closed(), async |pod: Pod, _: Context| leave(pod, ""));
+    let app = app.mutate("fail", on::<Pod>([Create]).failure_policy(FailurePolicy::Fail), fail);
+    let app = app.mutate(
+        "free",
+        on::<Pod>([Create]).failure_policy(FailurePolicy::Fail),
+        async |pod: Pod, _: Context| leave(pod, ""),
+    );
     let served = Served::start(app).await;
     let outcome = |name: &'static str| {
         let hook = Hook::mutating(name, &format!("/mutate/{name}"));

@@ -1,4 +1,4 @@
-//! The whole road without a cluster: an app on loopback, called and judged as kube-apiserver would.
+//! Apps on loopback without a cluster, called and checked as kube-apiserver would.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod compile;

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use k8s_openapi::api::core::v1::Pod;
 use vestibule::Operation::Create;
-use vestibule::{App, Change, Context, Metric, OnFault, Reject, Sample, deny, on};
-use vestibule_caller::{Admission, FailurePolicy, Hook, Outcome};
+use vestibule::{App, Change, Context, FailurePolicy, Metric, OnFault, Reject, Sample, deny, on};
+use vestibule_caller::{self as caller, Admission, Hook, Outcome};
 
 use crate::served::{Served, changed, review};
 
@@ -21,18 +21,16 @@ async fn guard(change: Change<Pod>, _: Context) -> Result<(), Reject> {
 }
 
 #[tokio::test]
-async fn a_validator_of_the_same_app_sees_what_its_mutator_made() {
-    let app = App::new("demo").mutate("label", on::<Pod>([Create]).fail_closed(), label).validate(
-        "guard",
-        on::<Pod>([Create]).fail_closed(),
-        guard,
-    );
+async fn a_validator_of_the_same_app_sees_the_object_of_its_mutator() {
+    let app = App::new("demo")
+        .mutate("label", on::<Pod>([Create]).failure_policy(FailurePolicy::Fail), label)
+        .validate("guard", on::<Pod>([Create]).failure_policy(FailurePolicy::Fail), guard);
     let served = Served::start(app).await;
     let guard = Hook::validating("guard.demo.vestibule.dev", "/validate/guard");
 
     let first = review();
     let Admission::Refused { code, message, causes, .. } =
-        served.admit(&first, &guard, FailurePolicy::Ignore).await
+        served.admit(&first, &guard, caller::FailurePolicy::Ignore).await
     else {
         panic!("admitted")
     };
@@ -54,7 +52,7 @@ async fn a_validator_of_the_same_app_sees_what_its_mutator_made() {
     served.stop().await;
 }
 
-/// They were lost with the future that the server dropped.
+/// Regression: they were lost with the future that the server dropped.
 #[tokio::test]
 async fn warnings_and_audit_notes_outlive_a_deadline() {
     let speaks = async |pod: Pod, context: Context| {
@@ -63,7 +61,10 @@ async fn warnings_and_audit_notes_outlive_a_deadline() {
         std::future::pending::<()>().await;
         Ok::<_, Reject>(pod)
     };
-    let on = on::<Pod>([Create]).fail_closed().timeout_seconds(1).on_fault(OnFault::AllowWithWarning);
+    let on = on::<Pod>([Create])
+        .failure_policy(FailurePolicy::Fail)
+        .timeout_seconds(1)
+        .on_fault(OnFault::AllowWithWarning);
     let served = Served::start(App::new("demo").mutate("speaks", on, speaks)).await;
     let hook = Hook::mutating("speaks.demo.vestibule.dev", "/mutate/speaks");
     let Outcome::Allowed(allowed) = served.outcome(&review(), &hook).await else { panic!("not allowed") };
@@ -82,24 +83,25 @@ async fn the_failure_policy_decides_about_errors_panics_and_delays() {
         Ok(pod)
     };
     let app = App::new("demo")
-        .mutate("fail", on::<Pod>([Create]).fail_open(), fail)
-        .mutate("panic", on::<Pod>([Create]).fail_open(), panic)
-        .mutate("wait", on::<Pod>([Create]).fail_open().timeout_seconds(1), wait);
+        .mutate("fail", on::<Pod>([Create]).failure_policy(FailurePolicy::Ignore), fail)
+        .mutate("panic", on::<Pod>([Create]).failure_policy(FailurePolicy::Ignore), panic)
+        .mutate("wait", on::<Pod>([Create]).failure_policy(FailurePolicy::Ignore).timeout_seconds(1), wait);
     let served = Served::start(app).await;
     for (name, words) in
         [("fail", "invalid digit"), ("panic", "panicked"), ("wait", "context deadline exceeded")]
     {
-        // The caller waits for longer than the hook says that it may take.
+        // The caller waits for longer than the hook's timeout.
         let hook = Hook::mutating(name, &format!("/mutate/{name}"));
         let review = review();
         let Admission::Refused { code, message, .. } =
-            served.admit(&review, &hook, FailurePolicy::Fail).await
+            served.admit(&review, &hook, caller::FailurePolicy::Fail).await
         else {
             panic!("{name} was admitted")
         };
         assert_eq!(code, 500);
         assert!(message.contains(words) && !message.contains("s3cret"), "{message}");
-        let Admission::Admitted { object, .. } = served.admit(&review, &hook, FailurePolicy::Ignore).await
+        let Admission::Admitted { object, .. } =
+            served.admit(&review, &hook, caller::FailurePolicy::Ignore).await
         else {
             panic!("{name} was refused")
         };
@@ -109,11 +111,11 @@ async fn the_failure_policy_decides_about_errors_panics_and_delays() {
 }
 
 #[tokio::test]
-async fn a_condition_holds_readiness_back_and_the_caller_comes_again() {
+async fn readiness_waits_for_a_condition_and_the_caller_retries() {
     let synced = Arc::new(AtomicBool::new(false));
     let condition = Arc::clone(&synced);
     let app = App::new("demo")
-        .mutate("label", on::<Pod>([Create]).fail_closed(), label)
+        .mutate("label", on::<Pod>([Create]).failure_policy(FailurePolicy::Fail), label)
         .ready_when("the cache is filled", move || condition.load(Ordering::Relaxed))
         .reports("the cache", || "3 objects".to_owned())
         .metric(Metric::gauge("cached", "Objects", || vec![Sample::new(3.0).label("kind", "Pod")]))
@@ -149,9 +151,9 @@ async fn a_condition_holds_readiness_back_and_the_caller_comes_again() {
     served.stop().await;
 }
 
-/// A panic in the closure ended the process: it was asked in the future that serves.
+/// Regression: a panic in the closure ended the process, because it was called in the future that serves.
 #[tokio::test]
-async fn a_condition_that_panics_holds_readiness_back_and_the_server_goes_on() {
+async fn readiness_waits_for_a_condition_that_panics_and_the_server_goes_on() {
     let lists = Arc::new(std::sync::Mutex::new(Vec::<String>::new()));
     let poison = Arc::clone(&lists);
     let poisoned = std::thread::spawn(move || {
@@ -161,7 +163,7 @@ async fn a_condition_that_panics_holds_readiness_back_and_the_server_goes_on() {
     assert!(poisoned.join().is_err());
     let condition = Arc::clone(&lists);
     let app = App::new("demo")
-        .mutate("label", on::<Pod>([Create]).fail_closed(), label)
+        .mutate("label", on::<Pod>([Create]).failure_policy(FailurePolicy::Fail), label)
         .ready_when("the price list", move || !condition.lock().unwrap().is_empty());
     let served = Served::start(app).await;
     for _ in 0..2 {
@@ -180,8 +182,9 @@ async fn a_condition_that_panics_holds_readiness_back_and_the_server_goes_on() {
 }
 
 #[tokio::test]
-async fn decisions_are_counted_without_naming_anybody() {
-    let app = App::new("demo").mutate("label", on::<Pod>([Create]).fail_closed(), label);
+async fn decisions_are_counted_without_names_of_users_or_objects() {
+    let app =
+        App::new("demo").mutate("label", on::<Pod>([Create]).failure_policy(FailurePolicy::Fail), label);
     let served = Served::start(app).await;
     served.outcome(&review(), &Hook::mutating("label", "/mutate/label")).await;
     let (_, metrics) = served.probe("/metrics").await;

@@ -1,4 +1,4 @@
-//! An app that is served, and a caller that trusts it.
+//! A served app, and a caller that trusts its certificate.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
@@ -29,7 +29,7 @@ impl Served {
         Self::start_as(app, options(Arc::new(identity)), &bundle).await
     }
 
-    /// An app that looks things up in the cluster of `client`.
+    /// Serves an app with lookups in the cluster of `client`.
     pub(crate) async fn beside(app: App, client: kube::Client) -> Self {
         let identity = Local::in_memory(&[NAME], SystemTime::now()).unwrap();
         let bundle = identity.ca_bundle().unwrap();
@@ -38,7 +38,7 @@ impl Served {
         Self::start_as(app, options, &bundle).await
     }
 
-    /// Callers trust `bundle`.
+    /// Serves an app whose callers trust `bundle`.
     pub(crate) async fn start_as(app: App, options: Options, bundle: &str) -> Self {
         let bound = app.bind(options).await.unwrap();
         Self {
@@ -50,7 +50,7 @@ impl Served {
         }
     }
 
-    /// Another caller, who trusts `bundle` and has no connection yet.
+    /// Another caller that trusts `bundle` and has no connection yet.
     pub(crate) fn caller(&self, bundle: &str) -> Caller {
         Caller::new(self.address, NAME, bundle.as_bytes()).unwrap()
     }
@@ -74,14 +74,14 @@ impl Served {
         (head.lines().next().unwrap().to_owned(), body.to_owned())
     }
 
-    /// Ends it; all connections must end by themselves.
+    /// Drains the server; all connections must end by themselves.
     pub(crate) async fn stop(self) {
         self.shutdown.stop();
         drop(self.caller);
         assert_eq!(self.ended.await.unwrap().unwrap(), 0);
     }
 
-    /// Waits until it ends by itself, with an error.
+    /// Waits until the server ends by itself with an error.
     pub(crate) async fn fails(self) -> ServeError {
         drop(self.caller);
         self.ended.await.unwrap().err().unwrap()
@@ -93,7 +93,7 @@ pub(crate) fn options(identity: Arc<dyn Identity>) -> Options {
     let loopback = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
     let mut options = Options::new(loopback, identity);
     options.settings.probes = Some(loopback);
-    // No endpoint has to be taken from a list.
+    // No load balancer has to remove an endpoint first.
     options.settings.drain_delay = Duration::ZERO;
     options
 }

@@ -1,4 +1,4 @@
-//! Lookups of an app that is served beside a cluster.
+//! Lookups of a served app in a fake cluster.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use kube::api::PartialObjectMeta;
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 use vestibule::Operation::Create;
-use vestibule::{App, Context, Lookup, LookupError, Reject, Watch, on};
+use vestibule::{App, Context, FailurePolicy, Lookup, LookupError, Reject, Watch, on};
 use vestibule_caller::{Hook, Outcome};
 
 use crate::fake_cluster::{FakeCluster, status};
@@ -30,10 +30,10 @@ fn app<F>(handler: impl Fn(Pod, Context) -> F + Send + Sync + 'static) -> App
 where
     F: Future<Output = Result<Pod, Reject>> + Send + 'static,
 {
-    App::new("demo").mutate("look", on::<Pod>([Create]).fail_closed(), handler)
+    App::new("demo").mutate("look", on::<Pod>([Create]).failure_policy(FailurePolicy::Fail), handler)
 }
 
-/// Runs `body` in a handler; what is wrong there fails the test.
+/// Runs `body` in a handler; a fault fails the test.
 async fn within<F>(
     cluster: &FakeCluster,
     app: impl FnOnce(App) -> App,
@@ -67,7 +67,7 @@ fn names(found: &[Arc<Claims>]) -> Vec<&str> {
 }
 
 #[tokio::test]
-async fn before_the_first_list_only_those_who_look_up_are_told_to_come_again() {
+async fn before_the_first_list_only_calls_that_look_up_are_answered_503() {
     let cluster = FakeCluster::new();
     cluster.put(&path("data"), claim("one"));
     let refused = Arc::new(Notify::new());
@@ -85,7 +85,7 @@ async fn before_the_first_list_only_those_who_look_up_are_told_to_come_again() {
     };
     let app = app(look_up).watch::<Claims>().mutate(
         "free",
-        on::<Pod>([Create]).fail_closed(),
+        on::<Pod>([Create]).failure_policy(FailurePolicy::Fail),
         async |pod: Pod, _: Context| Ok::<_, Reject>(pod),
     );
     let served = Served::beside(app, cluster.client()).await;
@@ -120,7 +120,7 @@ async fn before_the_first_list_only_those_who_look_up_are_told_to_come_again() {
 }
 
 #[tokio::test]
-async fn everybody_who_misses_the_same_object_waits_for_one_question() {
+async fn calls_that_miss_the_same_object_share_one_get() {
     let cluster = FakeCluster::new();
     cluster.answer_lists();
     let body = {
@@ -130,7 +130,7 @@ async fn everybody_who_misses_the_same_object_waits_for_one_question() {
             async move {
                 synced(&context).await;
                 cluster.put(&path("new"), claim("one"));
-                // Nobody knows whether there is none for all who come later; those here ask in the same breath.
+                // These calls start before the GET is sent, so they may share a negative answer.
                 for (name, there, times) in [("new", true, 200), ("none", false, 20)] {
                     let lookups: Vec<_> = (0..times).map(|_| claims(&context)).collect();
                     let asked = join_all(lookups.iter().map(|claims| claims.get(name)));
@@ -154,7 +154,7 @@ async fn everybody_who_misses_the_same_object_waits_for_one_question() {
 }
 
 #[tokio::test]
-async fn an_answer_that_is_older_than_the_question_is_none() {
+async fn a_negative_answer_to_an_older_get_is_not_used() {
     let cluster = FakeCluster::new();
     let body = {
         let cluster = cluster.clone();
@@ -163,7 +163,7 @@ async fn an_answer_that_is_older_than_the_question_is_none() {
             async move {
                 let claims = claims(&context);
                 let (path, mut early) = (path("new"), std::pin::pin!(claims.get("new")));
-                // Its question has arrived, and the answer will be that there is none.
+                // The GET has arrived; its answer will be negative.
                 tokio::select! {
                     _ = &mut early => panic!("answered"),
                     () = cluster.until_asked(&path, 1) => {}
@@ -190,7 +190,7 @@ async fn an_answer_that_is_older_than_the_question_is_none() {
 }
 
 #[tokio::test]
-async fn a_question_ends_before_the_request_does_and_is_taken_back() {
+async fn a_get_ends_before_the_deadline_of_the_call_and_is_cancelled() {
     let cluster = FakeCluster::new();
     let look_up = async |_: Pod, context: Context| {
         let error = claims(&context).get("slow").await.err().unwrap();
@@ -251,7 +251,7 @@ async fn memory_follows_the_watch() {
 }
 
 #[tokio::test]
-async fn metadata_and_a_scope_are_all_that_is_asked_for() {
+async fn a_watch_of_metadata_in_one_namespace_requests_only_that() {
     let cluster = FakeCluster::open();
     cluster.put("/api/v1/namespaces/shop", json!({"metadata": {"labels": {"team": "blue"}}}));
     let body = async |context: Context| {
@@ -269,7 +269,7 @@ async fn metadata_and_a_scope_are_all_that_is_asked_for() {
     {
         assert!(asked.contains(metadata), "{asked}");
     }
-    // This one streams no lists, and is asked for a plain one.
+    // This API server does not stream lists: a plain list is read.
     let [streamed, list, ..] = &*cluster.asked(CLAIMS) else { panic!("not listed") };
     assert!(streamed.contains("sendInitialEvents=true"), "{streamed}");
     assert!(list.contains("labelSelector=a%3Db") && list.contains("fieldSelector=c%3Dd"), "{list}");
@@ -293,7 +293,7 @@ async fn a_watch_that_is_forbidden_names_the_missing_right() {
 }
 
 #[tokio::test]
-async fn one_odd_object_is_left_out_and_its_values_stay_unsaid() {
+async fn an_object_that_does_not_fit_is_left_out_and_its_values_are_not_logged() {
     let cluster = FakeCluster::open();
     cluster.put(&path("a"), claim("one"));
     cluster.put(&path("odd"), json!({"metadata": {}, "spec": {"volumeName": ["s3cret"]}}));
@@ -309,7 +309,7 @@ async fn one_odd_object_is_left_out_and_its_values_stay_unsaid() {
 }
 
 #[tokio::test]
-async fn names_of_no_object_are_not_asked_for() {
+async fn names_that_no_object_can_have_are_not_requested() {
     let cluster = FakeCluster::open();
     let body = async |context: Context| {
         for name in ["", ".", "..", "../secrets/s3cret", "a/b", "a%2fb"] {
@@ -325,7 +325,7 @@ async fn names_of_no_object_are_not_asked_for() {
 }
 
 #[tokio::test]
-async fn memory_whose_watch_has_ended_is_no_answer() {
+async fn memory_is_not_used_after_its_watch_has_ended() {
     let cluster = FakeCluster::open();
     cluster.put(&path("a"), claim("one"));
     let app = app(async |pod: Pod, _: Context| Ok::<_, Reject>(pod));

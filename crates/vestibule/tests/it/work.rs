@@ -1,4 +1,4 @@
-//! What a process does beside answering.
+//! Background work.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use k8s_openapi::api::core::v1::{Namespace, Pod};
 use tokio::sync::{mpsc, oneshot};
 use vestibule::Operation::Create;
 use vestibule::identity::Local;
-use vestibule::{App, Context, Reject, ServeError, on};
+use vestibule::{App, Context, FailurePolicy, Reject, ServeError, on};
 
 use crate::fake_cluster::FakeCluster;
 use crate::served::{NAME, Served, options};
@@ -15,7 +15,7 @@ fn app() -> App {
     async fn unchanged(pod: Pod, _: Context) -> Result<Pod, Reject> {
         Ok(pod)
     }
-    App::new("demo").mutate("unchanged", on::<Pod>([Create]).fail_open(), unchanged)
+    App::new("demo").mutate("unchanged", on::<Pod>([Create]).failure_policy(FailurePolicy::Ignore), unchanged)
 }
 
 #[tokio::test]
@@ -30,7 +30,7 @@ async fn work_begins_when_the_app_is_ready_and_is_dropped_with_it() {
         }
     };
     let cluster = FakeCluster::new();
-    let served = Served::beside(app().watch::<Namespace>().when_ready(work), cluster.client()).await;
+    let served = Served::beside(app().watch::<Namespace>().background(work), cluster.client()).await;
     // The first list is due.
     let (status, why) = served.probe("/readyz").await;
     assert!(status.contains("503") && why.contains("first list of Namespace"), "{status} {why}");
@@ -44,14 +44,14 @@ async fn work_begins_when_the_app_is_ready_and_is_dropped_with_it() {
     assert!(begins.recv().await.is_none(), "it begins once");
 }
 
-/// It was logged, and the replica stayed ready for ever, with an operator that was dead.
+/// Regression: the end was only logged, and the replica stayed ready for ever with a dead operator.
 #[tokio::test]
 async fn work_that_panics_or_ends_ends_the_process_with_an_error() {
     let served = |app: App| Served::beside(app, FakeCluster::open().client());
-    let ends = served(app().when_ready(|_| async {})).await.fails().await;
+    let ends = served(app().background(|_| async {})).await.fails().await;
     assert!(matches!(ends, ServeError::WorkEnded), "{ends}");
     let panics = async |_| panic!("on purpose");
-    for app in [app().when_ready(panics), app().once_ready(panics)] {
+    for app in [app().background(panics), app().background_once(panics)] {
         let error = served(app).await.fails().await;
         assert!(matches!(error, ServeError::WorkPanicked), "{error}");
     }
@@ -64,14 +64,14 @@ async fn the_webhook_goes_on_after_work_that_may_end() {
         let _ended = ended.clone();
         async {}
     };
-    let served = Served::beside(app().once_ready(work), FakeCluster::open().client()).await;
-    // The app has made its work, and the work is over: both have dropped their end.
+    let served = Served::beside(app().background_once(work), FakeCluster::open().client()).await;
+    // The app has dropped its sender, and so has the work, which is over.
     assert!(ends.recv().await.is_none());
     assert!(served.probe("/readyz").await.0.contains("200"));
     served.stop().await;
 }
 
-/// An operator that hears of the shutdown by itself does what it should.
+/// An operator that notices the shutdown by itself may end.
 #[tokio::test]
 async fn work_that_ends_in_a_shutdown_is_no_error() {
     let (began, mut begins) = mpsc::unbounded_channel();
@@ -80,7 +80,7 @@ async fn work_that_ends_in_a_shutdown_is_no_error() {
         began.send(end).unwrap();
         async { ends.await.unwrap() }
     };
-    let served = Served::beside(app().when_ready(work), FakeCluster::open().client()).await;
+    let served = Served::beside(app().background(work), FakeCluster::open().client()).await;
     let end = begins.recv().await.unwrap();
     served.shutdown.drain();
     end.send(()).unwrap();
@@ -88,9 +88,9 @@ async fn work_that_ends_in_a_shutdown_is_no_error() {
 }
 
 #[tokio::test]
-async fn without_a_cluster_there_is_no_work() {
+async fn background_work_without_a_client_is_refused() {
     let identity = Local::in_memory(&[NAME], std::time::SystemTime::now()).unwrap();
-    let app = app().when_ready(|_| async {});
+    let app = app().background(|_| async {});
     let Err(error) = app.bind(options(Arc::new(identity))).await else { panic!("it is served") };
     assert!(error.to_string().contains("set `Options::client`"), "{error}");
 }

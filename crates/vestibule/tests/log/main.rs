@@ -1,5 +1,5 @@
-//! What is read in the log. A program of its own: whether a line is wanted is remembered for the whole process by whoever
-//! meets it first, so that a log beside other tests may be told of none.
+//! Tests of log lines, in a program of their own: tracing caches for the whole process whether a line is enabled, so other tests in
+//! the process could disable them.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs, dead_code)]
 
 #[path = "../it/fake_cluster.rs"]
@@ -15,7 +15,7 @@ use serde_json::json;
 use tempfile::NamedTempFile;
 use tracing_subscriber::filter::LevelFilter;
 use vestibule::Operation::Create;
-use vestibule::{App, Context, LookupError, Reject, on};
+use vestibule::{App, Context, FailurePolicy, LookupError, Reject, on};
 use vestibule_caller::{Hook, Outcome};
 
 use fake_cluster::{FakeCluster, status};
@@ -23,7 +23,7 @@ use served::{Served, review};
 
 const CLAIMS: &str = "/api/v1/namespaces/shop/persistentvolumeclaims";
 
-/// What would go to stderr, of all tests here.
+/// The log of all tests of this program.
 static LOG: LazyLock<NamedTempFile> = LazyLock::new(|| {
     let log = NamedTempFile::new().unwrap();
     let subscriber = tracing_subscriber::fmt().with_max_level(LevelFilter::TRACE).with_ansi(false);
@@ -36,7 +36,7 @@ fn logged() -> String {
 }
 
 #[tokio::test]
-async fn not_even_a_trace_holds_what_is_looked_up() {
+async fn not_even_trace_lines_hold_looked_up_objects() {
     LazyLock::force(&LOG);
     let cluster = FakeCluster::open();
     let (claim, odd) = (format!("{CLAIMS}/a"), format!("{CLAIMS}/odd"));
@@ -57,7 +57,8 @@ async fn not_even_a_trace_holds_what_is_looked_up() {
             Ok::<_, Reject>(pod)
         }
     };
-    let app = App::new("demo").mutate("look", on::<Pod>([Create]).fail_closed(), handler);
+    let app =
+        App::new("demo").mutate("look", on::<Pod>([Create]).failure_policy(FailurePolicy::Fail), handler);
     let served = Served::beside(app.watch::<PersistentVolumeClaim>(), cluster.client()).await;
     let look = Hook::mutating("look", "/mutate/look").timeout(Duration::from_secs(30));
     assert!(matches!(served.outcome(&review(), &look).await, Outcome::Allowed(_)));
@@ -67,15 +68,16 @@ async fn not_even_a_trace_holds_what_is_looked_up() {
     assert!(!log.contains("s3cret"), "{log}");
 }
 
-/// The second time was taken for the first: between the two, nothing but the watch had been answered.
+/// Regression: the second failure was not logged, because only the watch had been answered between the two.
 #[tokio::test]
 async fn a_watch_that_fails_again_after_a_recovery_is_told_of_again() {
     LazyLock::force(&LOG);
     let (cluster, words) = (FakeCluster::open(), "claims are out today");
-    let app =
-        App::new("demo").mutate("look", on::<Pod>([Create]).fail_closed(), async |pod: Pod, _: Context| {
-            Ok::<_, Reject>(pod)
-        });
+    let app = App::new("demo").mutate(
+        "look",
+        on::<Pod>([Create]).failure_policy(FailurePolicy::Fail),
+        async |pod: Pod, _: Context| Ok::<_, Reject>(pod),
+    );
     let served = Served::beside(app.watch::<PersistentVolumeClaim>(), cluster.client()).await;
     for times in 1..=2 {
         until(|| cluster.is_watched()).await;
@@ -92,14 +94,15 @@ async fn a_watch_that_fails_again_after_a_recovery_is_told_of_again() {
     served.stop().await;
 }
 
-/// A line a second, which tells of the others.
+/// One line a second, with the number of suppressed ones.
 #[tokio::test]
 async fn many_that_are_turned_away_are_few_lines() {
     LazyLock::force(&LOG);
-    let app =
-        App::new("demo").mutate("look", on::<Pod>([Create]).fail_closed(), async |pod: Pod, _: Context| {
-            Ok::<_, Reject>(pod)
-        });
+    let app = App::new("demo").mutate(
+        "look",
+        on::<Pod>([Create]).failure_policy(FailurePolicy::Fail),
+        async |pod: Pod, _: Context| Ok::<_, Reject>(pod),
+    );
     let served = Served::start(app).await;
     let (nowhere, began) = (Hook::mutating("look", "/nowhere"), Instant::now());
     for _ in 0..50 {

@@ -9,7 +9,8 @@ use k8s_openapi::api::core::v1::ConfigMap;
 use serde_json::json;
 use vestibule::Operation::{Connect, Create, Delete, Update};
 use vestibule::{
-    App, Change, Context, Handler, HandlerFuture, Reject, Request, Rule, Verdict, deny, on, on_raw,
+    App, Change, Context, FailurePolicy, Handler, HandlerFuture, Reject, Request, Rule, Verdict, deny, on,
+    on_raw,
 };
 use vestibule_admission::Decision;
 
@@ -32,11 +33,9 @@ async fn stamped(change: Change<ConfigMap>, _: Context) -> Result<(), Reject> {
 #[tokio::test]
 async fn a_validator_sees_what_the_mutator_of_the_same_app_made() {
     let Some(cluster) = Cluster::shared().await else { return };
-    let app = App::new("stamps").mutate("stamp", on([Create]).fail_closed(), stamp).validate(
-        "stamped",
-        on([Create, Update]).fail_closed(),
-        stamped,
-    );
+    let app = App::new("stamps")
+        .mutate("stamp", on([Create]).failure_policy(FailurePolicy::Fail), stamp)
+        .validate("stamped", on([Create, Update]).failure_policy(FailurePolicy::Fail), stamped);
     let webhook = cluster.serve(app).await;
     let namespace = cluster.namespace(&[]).await;
 
@@ -62,7 +61,11 @@ async fn a_validator_of_updates_knows_the_old_object_from_the_new() {
         }
     }
     let Some(cluster) = Cluster::shared().await else { return };
-    let app = App::new("growth").validate("no-less", on([Create, Update]).fail_closed(), no_less);
+    let app = App::new("growth").validate(
+        "no-less",
+        on([Create, Update]).failure_policy(FailurePolicy::Fail),
+        no_less,
+    );
     let _webhook = cluster.serve(app).await;
     let namespace = cluster.namespace(&[]).await;
 
@@ -82,7 +85,11 @@ async fn a_validator_of_deletions_sees_the_old_object() {
         if labels.contains_key("keep") { Err(deny("it is to be kept")) } else { Ok(()) }
     }
     let Some(cluster) = Cluster::shared().await else { return };
-    let app = App::new("protected").validate("protected", on([Delete]).fail_closed(), protected);
+    let app = App::new("protected").validate(
+        "protected",
+        on([Delete]).failure_policy(FailurePolicy::Fail),
+        protected,
+    );
     let _webhook = cluster.serve(app).await;
     let namespace = cluster.namespace(&[]).await;
 
@@ -102,8 +109,9 @@ async fn a_mutator_that_is_asked_about_deletions_leaves_them_alone() {
     let namespace = cluster.namespace(&[]).await;
     let object = config_map("unstamped");
     namespace.create(&object).await.object();
-    let webhook =
-        cluster.serve(App::new("deletions").mutate("stamp", on([Delete]).fail_closed(), stamp)).await;
+    let webhook = cluster
+        .serve(App::new("deletions").mutate("stamp", on([Delete]).failure_policy(FailurePolicy::Fail), stamp))
+        .await;
 
     namespace.delete(&object).await.object();
     assert_eq!(webhook.decisions.take_distinct(), [Decision::Allowed]);
@@ -119,7 +127,8 @@ async fn subresources_are_untouched_even_where_the_registration_was_widened() {
         object.metadata.labels.get_or_insert_default().insert("stamp".to_owned(), "ours".to_owned());
         async { Ok::<_, Reject>(object) }
     };
-    let app = App::new("labels").mutate("label", on([Create, Update]).fail_closed(), label);
+    let app =
+        App::new("labels").mutate("label", on([Create, Update]).failure_policy(FailurePolicy::Fail), label);
     let widen = |hook: &mut serde_json::Value| {
         hook["rules"][0]["resources"] = json!(["deployments", "deployments/*"]);
     };
@@ -157,7 +166,11 @@ impl Handler for NoStreams {
 async fn a_stream_into_a_pod_can_be_refused() {
     let Some(cluster) = Cluster::shared().await else { return };
     let exec = Rule::new("v1", "pods/exec", [Connect]);
-    let app = App::new("streams").validate_raw("no-streams", on_raw([exec]).fail_closed(), NoStreams);
+    let app = App::new("streams").validate_raw(
+        "no-streams",
+        on_raw([exec]).failure_policy(FailurePolicy::Fail),
+        NoStreams,
+    );
     let _webhook = cluster.serve(app).await;
     let namespace = cluster.namespace(&[]).await;
 

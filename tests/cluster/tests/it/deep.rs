@@ -4,7 +4,7 @@ use http::{Method, Request as HttpRequest};
 use kube::client::Body;
 use serde_json::json;
 use vestibule::Operation::{Create, Update};
-use vestibule::{App, Change, Context, Reject, Rule, on_rules};
+use vestibule::{App, Change, Context, FailurePolicy, Reject, Rule, on_rules};
 use vestibule_admission::Decision;
 
 use crate::cluster::{Cluster, Reply};
@@ -22,7 +22,10 @@ async fn an_object_of_600_levels_that_nobody_declared_is_changed_and_judged() {
     }
     let Some(cluster) = Cluster::shared().await else { return };
     Widget::define(&cluster).await;
-    let widgets = || on_rules([Rule::new("cluster.test/v1", "widgets", [Create, Update])]).fail_closed();
+    let widgets = || {
+        on_rules([Rule::new("cluster.test/v1", "widgets", [Create, Update])])
+            .failure_policy(FailurePolicy::Fail)
+    };
     let app = App::new("deep").mutate("grow", widgets(), grow).validate("look", widgets(), look);
     let webhook = cluster.serve(app).await;
     let namespace = cluster.namespace(&[]).await;

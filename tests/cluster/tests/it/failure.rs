@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 use vestibule::Operation::Create;
 use vestibule::patch::{self, Pointer};
 use vestibule::{
-    App, Context, FaultKind, Handler, HandlerFuture, Mutate, On, Reject, Request, Rule, Verdict, deny, on,
-    on_raw,
+    App, Context, FailurePolicy, FaultKind, Handler, HandlerFuture, Mutate, Reject, Request, Rule, Verdict,
+    deny, on, on_raw,
 };
 use vestibule_admission::Decision;
 use vestibule_testenv::Recorder;
@@ -23,13 +23,13 @@ const TROUBLESHOOTING: &str = include_str!("../../../../docs/troubleshooting.md"
 
 /// An app of one hook that is called for new ConfigMaps. Half a second before the API server gives up, a hook that has not
 /// decided is told of: with a shorter time to answer in, it would be less.
-fn app(policy: fn(On<ConfigMap>) -> On<ConfigMap>, handler: impl Mutate<ConfigMap>) -> App {
-    App::new("failures").mutate("fails", policy(on([Create]).timeout_seconds(5)), handler)
+fn app(policy: FailurePolicy, handler: impl Mutate<ConfigMap>) -> App {
+    App::new("failures").mutate("fails", on([Create]).timeout_seconds(5).failure_policy(policy), handler)
 }
 
-fn raw(policy: fn(On<vestibule::Raw>) -> On<vestibule::Raw>, handler: impl Handler) -> App {
+fn raw(policy: FailurePolicy, handler: impl Handler) -> App {
     let rule = Rule::new("v1", "configmaps", [Create]);
-    App::new("failures").mutate_raw("fails", policy(on_raw([rule])), handler)
+    App::new("failures").mutate_raw("fails", on_raw([rule]).failure_policy(policy), handler)
 }
 
 async fn no_such_class(_: ConfigMap, context: Context) -> Result<ConfigMap, Reject> {
@@ -66,7 +66,7 @@ fn assert_denied(reply: &crate::cluster::Reply) {
 #[tokio::test]
 async fn a_denial_is_shown_with_message_causes_and_warnings() {
     let Some(cluster) = Cluster::shared().await else { return };
-    let webhook = cluster.serve(app(On::fail_closed, no_such_class)).await;
+    let webhook = cluster.serve(app(FailurePolicy::Fail, no_such_class)).await;
     let namespace = cluster.namespace(&[]).await;
 
     assert_denied(&namespace.create(&config_map("a")).await);
@@ -76,7 +76,7 @@ async fn a_denial_is_shown_with_message_causes_and_warnings() {
 #[tokio::test]
 async fn a_denial_holds_under_ignore_too() {
     let Some(cluster) = Cluster::shared().await else { return };
-    let _webhook = cluster.serve(app(On::fail_open, no_such_class)).await;
+    let _webhook = cluster.serve(app(FailurePolicy::Ignore, no_such_class)).await;
     let namespace = cluster.namespace(&[]).await;
 
     assert_denied(&namespace.create(&config_map("a")).await);
@@ -86,7 +86,7 @@ async fn a_denial_holds_under_ignore_too() {
 #[tokio::test]
 async fn a_fault_under_ignore_admits_the_object_as_it_was() {
     let Some(cluster) = Cluster::shared().await else { return };
-    let webhook = cluster.serve(app(On::fail_open, out_of_order)).await;
+    let webhook = cluster.serve(app(FailurePolicy::Ignore, out_of_order)).await;
     let namespace = cluster.namespace(&[]).await;
 
     let created = namespace.create(&config_map("a")).await.object();
@@ -106,7 +106,7 @@ async fn the_api_servers_metrics_are_as_the_page_says() {
         }
     }
     let Some(cluster) = Cluster::shared().await else { return };
-    let _webhook = cluster.serve(app(On::fail_open, one_of_each)).await;
+    let _webhook = cluster.serve(app(FailurePolicy::Ignore, one_of_each)).await;
     let namespace = cluster.namespace(&[]).await;
     assert_denied(&namespace.create(&config_map("a")).await);
     namespace.create(&config_map("b")).await.object();
@@ -132,7 +132,7 @@ async fn the_api_servers_metrics_are_as_the_page_says() {
 #[tokio::test]
 async fn a_fault_under_fail_refuses_with_its_own_words() {
     let Some(cluster) = Cluster::shared().await else { return };
-    let _webhook = cluster.serve(app(On::fail_closed, out_of_order)).await;
+    let _webhook = cluster.serve(app(FailurePolicy::Fail, out_of_order)).await;
     let namespace = cluster.namespace(&[]).await;
 
     let message = namespace.create(&config_map("a")).await.refusal(500);
@@ -150,7 +150,7 @@ async fn a_panic_is_a_fault_and_the_server_lives_on() {
         Ok(object)
     }
     let Some(cluster) = Cluster::shared().await else { return };
-    let webhook = cluster.serve(app(On::fail_closed, explosive)).await;
+    let webhook = cluster.serve(app(FailurePolicy::Fail, explosive)).await;
     let namespace = cluster.namespace(&[]).await;
 
     let message = namespace.create(&config_map("bomb")).await.refusal(500);
@@ -166,7 +166,7 @@ async fn a_panic_under_ignore_admits() {
     async fn panics(_: ConfigMap, _: Context) -> Result<ConfigMap, Reject> {
         panic!("at every object")
     }
-    let webhook = cluster.serve(app(On::fail_open, panics)).await;
+    let webhook = cluster.serve(app(FailurePolicy::Ignore, panics)).await;
     let namespace = cluster.namespace(&[]).await;
 
     namespace.create(&config_map("a")).await.object();
@@ -176,7 +176,7 @@ async fn a_panic_under_ignore_admits() {
 #[tokio::test]
 async fn a_slow_handler_under_ignore_admits() {
     let Some(cluster) = Cluster::shared().await else { return };
-    let webhook = cluster.serve(app(On::fail_open, never)).await;
+    let webhook = cluster.serve(app(FailurePolicy::Ignore, never)).await;
     let namespace = cluster.namespace(&[]).await;
 
     namespace.create(&config_map("a")).await.object();
@@ -186,7 +186,7 @@ async fn a_slow_handler_under_ignore_admits() {
 #[tokio::test]
 async fn a_slow_handler_under_fail_is_told_of_before_the_api_server_gives_up() {
     let Some(cluster) = Cluster::shared().await else { return };
-    let webhook = cluster.serve(app(On::fail_closed, never)).await;
+    let webhook = cluster.serve(app(FailurePolicy::Fail, never)).await;
     let namespace = cluster.namespace(&[]).await;
 
     // The API server's own words would be `context deadline exceeded` too, but would not name the hook.
@@ -196,12 +196,12 @@ async fn a_slow_handler_under_fail_is_told_of_before_the_api_server_gives_up() {
     assert_eq!(webhook.decisions.take(), [Decision::Fault(FaultKind::Deadline)]);
 }
 
-fn widgets(policy: fn(On<Widget>) -> On<Widget>) -> App {
+fn widgets(policy: FailurePolicy) -> App {
     async fn grow(mut widget: Widget, _: Context) -> Result<Widget, Reject> {
         widget.spec.size += 1;
         Ok(widget)
     }
-    App::new("failures").mutate("fails", policy(on([Create])), grow)
+    App::new("failures").mutate("fails", on([Create]).failure_policy(policy), grow)
 }
 
 /// The API server takes any text for a size; the handler's type does not.
@@ -218,7 +218,7 @@ fn undecodable() -> Value {
 async fn an_undecodable_object_is_refused_under_fail_and_not_quoted() {
     let Some(cluster) = Cluster::shared().await else { return };
     Widget::define(&cluster).await;
-    let webhook = cluster.serve(widgets(On::fail_closed)).await;
+    let webhook = cluster.serve(widgets(FailurePolicy::Fail)).await;
     let namespace = cluster.namespace(&[]).await;
 
     let message = namespace.create(&undecodable()).await.refusal(500);
@@ -231,7 +231,7 @@ async fn an_undecodable_object_is_refused_under_fail_and_not_quoted() {
 async fn an_undecodable_object_is_admitted_under_ignore() {
     let Some(cluster) = Cluster::shared().await else { return };
     Widget::define(&cluster).await;
-    let _webhook = cluster.serve(widgets(On::fail_open)).await;
+    let _webhook = cluster.serve(widgets(FailurePolicy::Ignore)).await;
     let namespace = cluster.namespace(&[]).await;
 
     assert_eq!(namespace.create(&undecodable()).await.object()["spec"]["size"], "rather large");
@@ -250,7 +250,7 @@ impl Handler for Inapplicable {
 #[tokio::test]
 async fn a_patch_that_does_not_apply_is_held_back_and_ignore_admits() {
     let Some(cluster) = Cluster::shared().await else { return };
-    let webhook = cluster.serve(raw(On::fail_open, Inapplicable)).await;
+    let webhook = cluster.serve(raw(FailurePolicy::Ignore, Inapplicable)).await;
     let namespace = cluster.namespace(&[]).await;
 
     // Had the patch left, the API server would refuse the object under Ignore as well.
@@ -261,7 +261,7 @@ async fn a_patch_that_does_not_apply_is_held_back_and_ignore_admits() {
 #[tokio::test]
 async fn a_patch_that_does_not_apply_is_held_back_and_fail_refuses() {
     let Some(cluster) = Cluster::shared().await else { return };
-    let _webhook = cluster.serve(raw(On::fail_closed, Inapplicable)).await;
+    let _webhook = cluster.serve(raw(FailurePolicy::Fail, Inapplicable)).await;
     let namespace = cluster.namespace(&[]).await;
 
     let message = namespace.create(&config_map("a")).await.refusal(500);
@@ -282,7 +282,7 @@ impl Handler for NotYet {
 #[tokio::test]
 async fn the_api_server_comes_again_where_the_webhook_is_not_ready_yet() {
     let Some(cluster) = Cluster::shared().await else { return };
-    let webhook = cluster.serve(raw(On::fail_closed, NotYet::default())).await;
+    let webhook = cluster.serve(raw(FailurePolicy::Fail, NotYet::default())).await;
     let namespace = cluster.namespace(&[]).await;
 
     namespace.create(&config_map("a")).await.object();
@@ -295,7 +295,7 @@ async fn the_words_for_a_wrong_ca_are_in_the_troubleshooting_table() {
     let stranger = Recorder::allowing(&[]).unwrap().ca_bundle();
     let wrong_ca =
         |hook: &mut Value| hook["clientConfig"]["caBundle"] = json!(ByteString(stranger.0.clone()));
-    let webhook = cluster.serve_as(app(On::fail_closed, out_of_order), wrong_ca).await;
+    let webhook = cluster.serve_as(app(FailurePolicy::Fail, out_of_order), wrong_ca).await;
     let namespace = cluster.namespace(&[]).await;
 
     let message = namespace.create(&config_map("a")).await.refusal(500);
@@ -308,7 +308,7 @@ async fn the_words_for_a_wrong_ca_are_in_the_troubleshooting_table() {
 async fn the_words_for_no_replica_are_in_the_troubleshooting_table() {
     let Some(cluster) = Cluster::shared().await else { return };
     let mut webhook = cluster.webhook().await;
-    let app = app(On::fail_closed, out_of_order);
+    let app = app(FailurePolicy::Fail, out_of_order);
     webhook.register(&cluster, &webhook.registration(&app), |_| {}).await;
     let namespace = cluster.namespace(&[]).await;
 

@@ -4,7 +4,7 @@ use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::ConfigMap;
 use serde_json::{Value, json};
 use vestibule::Operation::{Create, Update};
-use vestibule::{App, Context, Reject, deny, on};
+use vestibule::{App, Context, FailurePolicy, Reject, deny, on};
 use vestibule_admission::Decision;
 
 use crate::cluster::Cluster;
@@ -26,7 +26,7 @@ async fn refit(mut widget: Widget, _: Context) -> Result<Widget, Reject> {
 }
 
 fn refits() -> App {
-    App::new("refits").mutate("refit", on([Create, Update]).fail_closed(), refit)
+    App::new("refits").mutate("refit", on([Create, Update]).failure_policy(FailurePolicy::Fail), refit)
 }
 
 fn widget() -> Value {
@@ -159,7 +159,9 @@ async fn an_object_whose_name_is_yet_to_be_made_is_known_by_its_prefix() {
         Ok(object)
     }
     let Some(cluster) = Cluster::shared().await else { return };
-    let _webhook = cluster.serve(App::new("names").mutate("label", on([Create]).fail_closed(), label)).await;
+    let _webhook = cluster
+        .serve(App::new("names").mutate("label", on([Create]).failure_policy(FailurePolicy::Fail), label))
+        .await;
     let namespace = cluster.namespace(&[]).await;
 
     let mut object = config_map("unused");
@@ -177,8 +179,9 @@ async fn a_dry_run_is_changed_like_any_other_request_and_stores_nothing() {
         Ok(object)
     }
     let Some(cluster) = Cluster::shared().await else { return };
-    let _webhook =
-        cluster.serve(App::new("dry-runs").mutate("label", on([Create]).fail_closed(), label)).await;
+    let _webhook = cluster
+        .serve(App::new("dry-runs").mutate("label", on([Create]).failure_policy(FailurePolicy::Fail), label))
+        .await;
     let namespace = cluster.namespace(&[]).await;
 
     let tried = namespace.create_dry_run(&config_map("a")).await.object();
@@ -196,7 +199,8 @@ async fn a_typed_handler_of_pods_changes_one_field_of_a_full_pod() {
         Ok(pod)
     }
     let Some(cluster) = Cluster::shared().await else { return };
-    let app = App::new("labels").mutate("label", on::<Pod>([Create]).fail_closed(), label);
+    let app =
+        App::new("labels").mutate("label", on::<Pod>([Create]).failure_policy(FailurePolicy::Fail), label);
     let namespace = cluster.namespace(&[]).await;
     let mut object = pod("full", &[("app", "app:1")]);
     object["metadata"]["labels"] = json!({ "app.kubernetes.io/name": "full" });
@@ -222,7 +226,7 @@ async fn another_applier_conflicts_with_the_first_and_not_with_us() {
         Ok(deployment)
     }
     let Some(cluster) = Cluster::shared().await else { return };
-    let hook = on::<Deployment>([Create]).fail_closed();
+    let hook = on::<Deployment>([Create]).failure_policy(FailurePolicy::Fail);
     let _webhook = cluster.serve(App::new("pauses").mutate("pause", hook, pause)).await;
     let namespace = cluster.namespace(&[]).await;
 
@@ -249,7 +253,7 @@ async fn reordered_containers_are_moved_as_a_whole() {
         Ok(deployment)
     }
     let Some(cluster) = Cluster::shared().await else { return };
-    let hook = on::<Deployment>([Create]).fail_closed();
+    let hook = on::<Deployment>([Create]).failure_policy(FailurePolicy::Fail);
     let webhook = cluster.serve(App::new("turns").mutate("turn", hook, turn)).await;
     let namespace = cluster.namespace(&[]).await;
 

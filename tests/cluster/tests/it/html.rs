@@ -4,7 +4,7 @@ use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::ConfigMap;
 use serde_json::json;
 use vestibule::Operation::{Create, Update};
-use vestibule::{App, Change, Context, Reject, on};
+use vestibule::{App, Change, Context, FailurePolicy, Reject, on};
 use vestibule_admission::Decision;
 
 use crate::cluster::Cluster;
@@ -27,9 +27,17 @@ fn app() -> App {
         Ok(())
     }
     App::new("html")
-        .mutate("deployments", on([Create, Update]).timeout_seconds(30).fail_closed(), label)
-        .mutate("config-maps", on([Create, Update]).timeout_seconds(30).fail_closed(), annotate)
-        .validate("look", on([Create, Update]).timeout_seconds(30).fail_closed(), look)
+        .mutate(
+            "deployments",
+            on([Create, Update]).timeout_seconds(30).failure_policy(FailurePolicy::Fail),
+            label,
+        )
+        .mutate(
+            "config-maps",
+            on([Create, Update]).timeout_seconds(30).failure_policy(FailurePolicy::Fail),
+            annotate,
+        )
+        .validate("look", on([Create, Update]).timeout_seconds(30).failure_policy(FailurePolicy::Fail), look)
 }
 
 /// A review of 8.8 MB, and one of 17.6 MB: 1.4 MiB is nearly what etcd stores.

@@ -11,7 +11,7 @@ use tokio::sync::Notify;
 use tokio::time::timeout;
 use vestibule::Operation::Create;
 use vestibule::identity::Source;
-use vestibule::{App, Context, LookupError, Reject, Target, Watch, on};
+use vestibule::{App, Context, FailurePolicy, LookupError, Reject, Target, Watch, on};
 
 use crate::cluster::Cluster;
 use crate::samples::config_map;
@@ -39,10 +39,14 @@ fn app(refused: Arc<Notify>) -> App {
         .slim(|secret| secret.data = None)
         .index("by-type", |secret| secret.type_.clone().into_iter().collect());
     App::new("lookups")
-        .mutate("look", on::<ConfigMap>([Create]).objects("look").timeout_seconds(30).fail_closed(), look)
+        .mutate(
+            "look",
+            on::<ConfigMap>([Create]).objects("look").timeout_seconds(30).failure_policy(FailurePolicy::Fail),
+            look,
+        )
         .mutate(
             "free",
-            on::<ConfigMap>([Create]).objects("!look").fail_closed(),
+            on::<ConfigMap>([Create]).objects("!look").failure_policy(FailurePolicy::Fail),
             async |object: ConfigMap, _: Context| Ok::<_, Reject>(object),
         )
         .watching(secrets)

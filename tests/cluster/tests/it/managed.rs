@@ -32,7 +32,7 @@ use crate::webhook::{DRAIN_DELAY, DRAIN_TIMEOUT};
 fn app(home: &str, hooks: &[&str]) -> App {
     let namespaces = format!("{TEST}={home}");
     hooks.iter().fold(App::new(format!("managed-{home}")), |app, hook| {
-        let creations = on::<ConfigMap>([Create]).fail_closed().namespaces(&namespaces);
+        let creations = on::<ConfigMap>([Create]).failure_policy(FailurePolicy::Fail).namespaces(&namespaces);
         let name = (*hook).to_owned();
         app.mutate(hook, creations, move |mut object: ConfigMap, _: Context| {
             let name = name.clone();
@@ -311,7 +311,7 @@ async fn a_deleted_configuration_stops_no_new_replica() {
     let Some(stage) = Stage::new().await else { return };
     let namespaces = format!("{TEST}={}", stage.cluster.home.name());
     let app = || {
-        let creations = on::<ConfigMap>([Create]).fail_closed().namespaces(&namespaces);
+        let creations = on::<ConfigMap>([Create]).failure_policy(FailurePolicy::Fail).namespaces(&namespaces);
         stage
             .app(&["first"])
             .validate("checked", creations, async |_: Change<ConfigMap>, _| Ok::<_, Reject>(()))

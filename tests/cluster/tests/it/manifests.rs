@@ -34,7 +34,7 @@ fn rich() -> App {
         .side_effects(SideEffects::NoneOnDryRun)
         .timeout_seconds(7)
         .path("/pods")
-        .fail_closed();
+        .failure_policy(FailurePolicy::Fail);
     let rules = [Rule::new("apps/v1", "deployments/scale", [Update]).scope(Scope::Namespaced)];
     let definition = json!({
         "apiVersion": "apiextensions.k8s.io/v1",
@@ -55,7 +55,7 @@ fn rich() -> App {
         .definition(serde_json::from_value(definition).unwrap());
     App::new("rich")
         .mutate("label", pods, label)
-        .validate("guard", on_rules::<Value>(rules).fail_open(), guard)
+        .validate("guard", on_rules::<Value>(rules).failure_policy(FailurePolicy::Ignore), guard)
         .convert("gadgets", gadgets)
         .watch::<PersistentVolumeClaim>()
         .watching(Watch::<ConfigMap>::new().namespace("default"))

@@ -9,7 +9,7 @@ use tokio::sync::oneshot;
 use tokio::task::JoinSet;
 use tokio::time::{MissedTickBehavior, interval, sleep};
 use vestibule::Operation::Create;
-use vestibule::{App, Context, Reject, on};
+use vestibule::{App, Context, FailurePolicy, Reject, on};
 
 use crate::cluster::{Cluster, Namespace, Reply};
 use crate::samples::config_map;
@@ -25,7 +25,7 @@ fn stamps() -> App {
         Ok(object)
     }
     // A lost call would be admitted unstamped under Ignore, and is refused under Fail. A slow machine loses none.
-    let creations = on::<ConfigMap>([Create]).fail_closed().timeout_seconds(30);
+    let creations = on::<ConfigMap>([Create]).failure_policy(FailurePolicy::Fail).timeout_seconds(30);
     App::new("stamps").mutate("stamp", creations, stamp)
 }
 

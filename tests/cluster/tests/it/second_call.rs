@@ -3,7 +3,7 @@
 use k8s_openapi::api::core::v1::{Container, Pod};
 use serde_json::json;
 use vestibule::Operation::Create;
-use vestibule::{App, Context, Reject, on};
+use vestibule::{App, Context, FailurePolicy, Reject, on};
 use vestibule_admission::Decision;
 use vestibule_testenv::{Answer, Recorder};
 
@@ -19,7 +19,7 @@ fn with_sidecar() -> App {
         }
         Ok(pod)
     }
-    App::new("sidecars").mutate("sidecar", on::<Pod>([Create]).fail_closed(), sidecar)
+    App::new("sidecars").mutate("sidecar", on::<Pod>([Create]).failure_policy(FailurePolicy::Fail), sidecar)
 }
 
 #[tokio::test]

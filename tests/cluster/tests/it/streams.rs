@@ -11,7 +11,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use vestibule::Operation::Connect;
 use vestibule::{
-    App, Change, Context, Handler, HandlerFuture, Reject, Request, Rule, Verdict, deny, on_raw, on_rules,
+    App, Change, Context, FailurePolicy, Handler, HandlerFuture, Reject, Request, Rule, Verdict, deny,
+    on_raw, on_rules,
 };
 use vestibule_admission::Decision;
 use vestibule_testenv::{Answer, Recorder};
@@ -58,8 +59,8 @@ async fn connect_options_changed_by_a_typed_handler_are_what_the_api_server_conn
     }
     let Some(cluster) = Cluster::shared().await else { return };
     let app = App::new("exec-debug")
-        .mutate("into-debug", on_rules([exec()]).fail_closed(), into_debug)
-        .validate("only-debug", on_rules([exec()]).fail_closed(), only_debug);
+        .mutate("into-debug", on_rules([exec()]).failure_policy(FailurePolicy::Fail), into_debug)
+        .validate("only-debug", on_rules([exec()]).failure_policy(FailurePolicy::Fail), only_debug);
     let webhook = cluster.serve(app).await;
     let kubelet = Kubelet::start(&cluster).await;
     let namespace = cluster.namespace(&[]).await;
@@ -76,7 +77,11 @@ async fn connect_options_changed_by_a_typed_handler_are_what_the_api_server_conn
 #[tokio::test]
 async fn connect_options_changed_by_a_raw_handler_are_what_the_api_server_connects_with() {
     let Some(cluster) = Cluster::shared().await else { return };
-    let app = App::new("exec-argument").mutate_raw("append", on_raw([exec()]).fail_closed(), AppendArgument);
+    let app = App::new("exec-argument").mutate_raw(
+        "append",
+        on_raw([exec()]).failure_policy(FailurePolicy::Fail),
+        AppendArgument,
+    );
     let webhook = cluster.serve(app).await;
     let kubelet = Kubelet::start(&cluster).await;
     let namespace = cluster.namespace(&[]).await;

@@ -8,7 +8,7 @@ use k8s_openapi::api::core::v1::ConfigMap;
 use kube::Client;
 use vestibule::ClientAuthentication::{Observe, Require};
 use vestibule::Operation::Create;
-use vestibule::{App, ClientSettings, Context, Reject, TokenSettings, on};
+use vestibule::{App, ClientSettings, Context, FailurePolicy, Reject, TokenSettings, on};
 use vestibule_caller::{Caller, Hook, Outcome, Review};
 use vestibule_testenv::{Options, start_or_skip};
 
@@ -25,7 +25,11 @@ async fn mark(mut object: ConfigMap, _: Context) -> Result<ConfigMap, Reject> {
 }
 
 fn app() -> App {
-    App::new("guarded").mutate("marks", on::<ConfigMap>([Create]).fail_closed().timeout_seconds(5), mark)
+    App::new("guarded").mutate(
+        "marks",
+        on::<ConfigMap>([Create]).failure_policy(FailurePolicy::Fail).timeout_seconds(5),
+        mark,
+    )
 }
 
 /// One replica for `clients`, called for what is made in the namespace.

@@ -109,7 +109,10 @@ async fn nothing_of_who_calls_is_in_logs_metrics_spans_or_faults() {
             assert!(!collector.holds(canary), "{canary} is in a span");
         }
         let log = server.whole_log();
-        assert!(log.contains(r#""level":"DEBUG""#) && log.contains("who calls"), "the log is heard: {log}");
+        assert!(
+            log.contains(r#""level":"DEBUG""#) && log.contains("client identified"),
+            "the log is heard: {log}"
+        );
         assert_none(&log, &metrics, [OBJECT, USER, DATA]);
     }
 }

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use k8s_openapi::api::core::v1::Pod;
 use tikv_jemalloc_ctl::{Access, AsName, epoch, stats};
 use vestibule::Operation::{Create, Update};
-use vestibule::{App, Context, Reject, on};
+use vestibule::{App, Context, FailurePolicy, Reject, on};
 
 /// Whose memory a crowd has had goes back to the system when it has left; glibc keeps it.
 #[global_allocator]
@@ -24,7 +24,7 @@ const LOOKUP: Duration = Duration::from_millis(100);
 #[tokio::main]
 async fn main() -> ExitCode {
     fire::rig::answer_stdin(|| held().map_or_else(|error| error.to_string(), |held| held.to_string()));
-    let pods = || on::<Pod>([Create, Update]).fail_closed().timeout_seconds(10);
+    let pods = || on::<Pod>([Create, Update]).failure_policy(FailurePolicy::Fail).timeout_seconds(10);
     let app = App::new("fire").mutate("label", pods(), label).mutate("wait", pods(), wait);
     vestibule_command::run(app.mutate("work", pods(), work).mutate("toil", pods(), toil)).await
 }

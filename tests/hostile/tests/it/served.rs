@@ -11,7 +11,7 @@ use hostile::malformed::{Connection, Malformed, allowed};
 use k8s_openapi::api::core::v1::{ConfigMap, Pod};
 use vestibule::Operation::{Connect, Create, Delete, Update};
 use vestibule::identity::{Identity, Local};
-use vestibule::{App, Change, Context, Options, Reject, deny, on};
+use vestibule::{App, Change, Context, FailurePolicy, Options, Reject, deny, on};
 use vestibule_admission::keys;
 use vestibule_injector::Namespaces;
 use vestibule_rules::RuleSet;
@@ -107,9 +107,9 @@ fn app() -> App {
         Ok(pod)
     }
     App::new("hostile")
-        .mutate("label", on::<ConfigMap>([Create, Update]).fail_closed(), label)
-        .validate("data", on::<ConfigMap>([Create, Update, Delete]).fail_closed(), data)
-        .mutate("pods", on::<Pod>([Create, Update, Connect]).fail_closed(), pods)
+        .mutate("label", on::<ConfigMap>([Create, Update]).failure_policy(FailurePolicy::Fail), label)
+        .validate("data", on::<ConfigMap>([Create, Update, Delete]).failure_policy(FailurePolicy::Fail), data)
+        .mutate("pods", on::<Pod>([Create, Update, Connect]).failure_policy(FailurePolicy::Fail), pods)
 }
 
 fn injector() -> App {

@@ -31,9 +31,9 @@ fn app() -> App {
     let maps = || on::<ConfigMap>([Create]).timeout_seconds(5);
     App::new("painter")
         .watch::<ConfigMap>()
-        .mutate("paint", on::<Pod>([Create]).fail_closed(), paint)
-        .validate("strict", maps().objects("strict").fail_closed(), pass)
-        .validate("loose", maps().objects("!strict").fail_open(), pass)
+        .mutate("paint", on::<Pod>([Create]).failure_policy(FailurePolicy::Fail), paint)
+        .validate("strict", maps().objects("strict").failure_policy(FailurePolicy::Fail), pass)
+        .validate("loose", maps().objects("!strict").failure_policy(FailurePolicy::Ignore), pass)
 }
 
 fn pod(name: &str) -> Pod {

@@ -11,7 +11,7 @@ use vestibule::Operation::Create;
 use vestibule::{App, Context, Decision, Objects, Reject, deny, on};
 
 fn app() -> App {
-    let pods = on::<Pod>([Create]).namespaces("injection=enabled").fail_closed();
+    let pods = on::<Pod>([Create]).namespaces("injection=enabled").failure_policy(FailurePolicy::Fail);
     App::new("proxies").watch::<ConfigMap>().mutate("inject", pods, inject)
 }
 

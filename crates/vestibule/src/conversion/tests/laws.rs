@@ -1,4 +1,4 @@
-//! What holds of every list of objects, whatever is in them.
+//! Laws of conversion, for every list of objects.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +19,7 @@ fn object(members: &BTreeMap<&str, Value>) -> Value {
     members.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect::<Map<_, _>>().into()
 }
 
-/// What no type knows: names that are none of theirs.
+/// Members that no type knows.
 fn unknown() -> impl Strategy<Value = Map<String, Value>> {
     let leaf = prop_oneof![
         any::<bool>().prop_map(Value::from),

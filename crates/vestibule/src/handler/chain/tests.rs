@@ -55,7 +55,7 @@ async fn patched(handler: impl Mutate<Pod>) -> Value {
 }
 
 #[tokio::test]
-async fn each_sees_what_the_others_did_and_one_patch_leaves() {
+async fn each_handler_sees_the_changes_before_it_and_one_patch_is_sent() {
     let answer = call(mutating(label.then(nothing).then(copy)), &review("CREATE", |_| {})).await;
     assert_eq!(
         patch_of(&answer),

@@ -9,7 +9,7 @@ use tokio::runtime::Builder;
 
 use super::*;
 
-/// Reads pods from an API server that answers every question but the first `lost`.
+/// Reads pods from an API server that does not answer the first `lost` requests.
 fn pods(lost: usize) -> Arc<Live<Pod>> {
     let asked = AtomicUsize::new(0);
     let answer = tower::service_fn(move |_: Request<Body>| {
@@ -23,11 +23,11 @@ fn pods(lost: usize) -> Arc<Live<Pod>> {
         }
     });
     let client = Client::new(answer, "default");
-    Arc::new(Live { client, kind: Kind::of::<Pod>(), slim: Slim::nothing(), flights: Mutex::default() })
+    Arc::new(Live { client, kind: Kind::of::<Pod>(), slim: Slim::nothing(), pending: Mutex::default() })
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_question_that_is_lost_does_not_stand_in_the_way_of_all_who_come_after() {
+async fn a_get_without_an_answer_does_not_block_later_calls() {
     let live = pods(1);
     let request = |second| {
         let live = Arc::clone(&live);
@@ -36,16 +36,16 @@ async fn a_question_that_is_lost_does_not_stand_in_the_way_of_all_who_come_after
             timeout(Duration::from_secs(4), live.get("shop", "web", Joins::Found)).await
         }
     };
-    // At every moment somebody waits.
+    // At every moment a call waits.
     let answers = futures_util::future::join_all((0..60).map(request)).await;
     let lost = answers.iter().filter(|answer| answer.is_err()).count();
     assert!((1..15).contains(&lost), "{lost}");
     assert!(answers.last().unwrap().as_ref().unwrap().as_ref().unwrap().is_some());
-    assert!(live.flights.lock().unwrap().is_empty());
+    assert!(live.pending.lock().unwrap().is_empty());
 }
 
 #[test]
-fn who_asks_while_the_runtime_ends_is_answered_too() {
+fn a_call_is_answered_while_the_runtime_shuts_down() {
     let (told, answer) = mpsc::channel();
     std::thread::spawn(move || {
         let runtime = Builder::new_current_thread().build().unwrap();
@@ -56,5 +56,5 @@ fn who_asks_while_the_runtime_ends_is_answered_too() {
         told.send(live.get("shop", "web", Joins::Found).now_or_never().map(|answer| answer.map(drop)))
     });
     let answer = answer.recv_timeout(Duration::from_secs(20)).expect("it hangs");
-    assert_eq!(answer, Some(Err(Failure::unexplained())));
+    assert_eq!(answer, Some(Err(Failure::cancelled())));
 }

@@ -192,7 +192,7 @@ impl Sample {
     }
 }
 
-/// What the edits lead to, thought out once more on names alone.
+/// The expected list after the edits, computed on names only.
 struct Expected {
     containers: Vec<String>,
     images: BTreeMap<String, String>,
@@ -227,7 +227,7 @@ impl Expected {
         expected
     }
 
-    /// Where a stranger must be, unless what held it is gone.
+    /// The path at which an unknown member must be, unless the item that held it was removed.
     fn place<'d>(&self, root: View<'d>, place: &Place) -> Option<View<'d>> {
         match place {
             Place::Root => Some(root),

@@ -8,7 +8,7 @@ use vestibule_admission::{Decision, Hook};
 use super::*;
 use crate::fixture::{ALL, call, patch_of, pod, response, review, typed};
 use crate::handler::raw_object::RawObject;
-use crate::handler::reject::{Reject, deny, retry_later};
+use crate::handler::reject::{Reject, deny, too_many_requests};
 use crate::registration::on::{on, on_rules};
 
 fn mutating<H: Mutate<Pod>>(handler: H) -> Hook {
@@ -29,7 +29,7 @@ async fn add_target(mut pod: Pod, _: Context) -> Result<Pod, Reject> {
 }
 
 #[tokio::test]
-async fn the_patch_is_what_the_handler_did_and_nothing_else() {
+async fn the_patch_holds_the_changes_of_the_handler_and_no_others() {
     let answer = call(mutating(add_target), &review("CREATE", |_| {})).await;
     assert_eq!(answer.decision, Decision::Mutated(2));
     let patch = patch_of(&answer);
@@ -43,7 +43,7 @@ async fn the_patch_is_what_the_handler_did_and_nothing_else() {
 }
 
 #[tokio::test]
-async fn a_prepended_container_is_one_operation_and_takes_nobodys_unknown_fields() {
+async fn a_prepended_container_is_one_operation_and_keeps_the_unknown_fields_of_others() {
     let prepend = async |mut pod: Pod, _: Context| {
         let first = Container { name: "first".to_owned(), ..Container::default() };
         pod.spec.get_or_insert_default().containers.insert(0, first);
@@ -110,7 +110,7 @@ async fn subresources_and_operations_that_were_not_named_pass_untouched() {
     }
 }
 
-/// It admitted them without a word: somebody had widened its registration by hand.
+/// Regression: with a configuration that was widened by hand, a validator admitted all of these.
 #[tokio::test]
 async fn a_validator_admits_nothing_that_it_was_not_registered_for() {
     let never = async |_: Change<Pod>, _: Context| -> Result<(), Reject> { panic!("called") };
@@ -128,7 +128,7 @@ async fn a_validator_admits_nothing_that_it_was_not_registered_for() {
 
 #[tokio::test]
 async fn handlers_need_no_annotations() {
-    // As closures and as functions, whatever they give back; an error's type is found too.
+    // Closures and functions with each kind of result; the type of the error is inferred too.
     let maybe = async |_: Pod, _: Context| Ok(None);
     let always = async |pod: Pod, _: Context| Ok(pod);
     let asking = async |pod: Pod, context: Context| {
@@ -195,8 +195,8 @@ async fn a_denial_is_no_fault_and_warnings_go_with_both() {
 }
 
 #[tokio::test]
-async fn not_now_has_two_forms() {
-    let later = async |_: Pod, _: Context| -> Result<Pod, Reject> { Err(retry_later(7, "counting")) };
+async fn a_handler_can_answer_429_or_503() {
+    let later = async |_: Pod, _: Context| -> Result<Pod, Reject> { Err(too_many_requests(7, "counting")) };
     let answer = call(mutating(later), &review("CREATE", |_| {})).await;
     let status = &response(&answer)["status"];
     assert_eq!((&status["code"], &status["reason"]), (&json!(429), &json!("TooManyRequests")));
@@ -331,10 +331,10 @@ async fn a_validator_sees_the_change() {
     assert_eq!(answer.decision, Decision::Fault(FaultKind::Undecodable));
 }
 
-/// A hook that labels was answered 500, "nested deeper than 128 levels", for a field that it does not know. kube-apiserver takes
-/// 10,000 levels, and repeats them in `managedFields`.
+/// Regression: a hook that sets a label failed with "nested deeper than 128 levels" for a field that its type does not know.
+/// kube-apiserver takes 10,000 levels, and repeats them in `managedFields`.
 #[tokio::test]
-async fn what_nobody_decodes_may_be_as_deep_as_an_api_server_takes_it() {
+async fn unknown_members_may_nest_as_deep_as_an_api_server_takes_them() {
     let label = async |mut pod: Pod, _: Context| -> Result<Pod, Reject> {
         pod.metadata.labels.get_or_insert_default().insert("seen".to_owned(), "true".to_owned());
         Ok(pod)
@@ -355,7 +355,7 @@ async fn what_nobody_decodes_may_be_as_deep_as_an_api_server_takes_it() {
     }
 }
 
-/// An operation in the depths opens each level above it.
+/// An operation on a deep member opens each level above it.
 #[tokio::test]
 async fn a_patch_may_reach_as_deep_as_an_api_server_takes_it() {
     for levels in [500, 9_990] {

@@ -1,71 +1,71 @@
-//! What the author of a hook chooses between.
+//! The options of a hook, with the values of the Kubernetes API.
 
-/// What the API server does when a call fails: nobody answers, a fault, a deadline.
+/// What the API server does when a call fails: no answer, a fault of the handler, a missed deadline.
 ///
-/// There is no default. Failing open lets objects pass untouched; failing closed stops writes of the whole cluster
-/// while the webhook is down. Only the author knows which is worse.
+/// There is no default. `Ignore` lets objects pass untouched; `Fail` stops writes of the whole cluster while the webhook is
+/// down. Only the author knows which is worse.
 ///
 /// ```
 /// use k8s_openapi::api::core::v1::Pod;
 /// use vestibule::Operation::Create;
-/// use vestibule::{App, Context, Reject, on};
+/// use vestibule::{FailurePolicy, App, Context, Reject, on};
 ///
 /// async fn same(pod: Pod, _: Context) -> Result<Pod, Reject> { Ok(pod) }
 ///
 /// let unnamed = App::new("demo").mutate("same", on::<Pod>([Create]), same);
-/// assert!(unnamed.check().unwrap_err().to_string().contains(".fail_open()"));
+/// assert!(unnamed.check().unwrap_err().to_string().contains(".failure_policy(..)"));
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FailurePolicy {
-    /// The request goes on as if there were no hook (`Ignore`).
-    Open,
-    /// The request is refused (`Fail`).
-    Closed,
+    /// The request goes on as if there were no hook.
+    Ignore,
+    /// The request is refused.
+    Fail,
 }
 
 /// Whether a hook is called for objects that reach the API server in another version than the rules name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum MatchPolicy {
-    /// It is, and sees them converted to the version it asked for.
+    /// Yes; the API server converts them to the version of the rules.
     #[default]
     Equivalent,
-    /// It is not: whoever writes another version goes round it.
+    /// No: a client can bypass the hook by writing another version.
     Exact,
 }
 
-/// Whether a mutating hook is called again when others changed the object after it.
+/// Whether a mutating hook is called again when a later webhook changed the object.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Reinvocation {
-    /// It is. Called again, a handler that is done answers with nothing.
+    /// Yes. The handler should then find nothing left to change.
     #[default]
     IfNeeded,
-    /// It is not.
+    /// No.
     Never,
 }
 
-/// What a hook does elsewhere when it is called.
+/// The side effects of a hook.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SideEffects {
-    /// Nothing.
+    /// None.
     #[default]
     None,
-    /// Something, but not when [`Context::dry_run`](crate::Context::dry_run) says so.
+    /// Some, but none on a dry run ([`Context::dry_run`](crate::Context::dry_run)).
     NoneOnDryRun,
 }
 
-/// Which objects a rule is for, by where they live.
+/// Whether a rule is for cluster-scoped or namespaced objects.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Scope {
-    /// All of them.
+    /// Both.
     #[default]
     Any,
-    /// Those without a namespace.
+    /// Cluster-scoped objects.
     Cluster,
-    /// Those in a namespace.
+    /// Namespaced objects.
     Namespaced,
 }
 
@@ -73,8 +73,8 @@ impl FailurePolicy {
     /// As the API server spells it.
     pub fn as_str(self) -> &'static str {
         match self {
-            Self::Open => "Ignore",
-            Self::Closed => "Fail",
+            Self::Ignore => "Ignore",
+            Self::Fail => "Fail",
         }
     }
 }

@@ -1,5 +1,5 @@
-//! What is wrong with a hook, each with the words to mend it. The API server would say most of it too, but only to
-//! whoever applies the configuration.
+//! The problems of a hook's declaration, each with its remedy. The API server would report most of them too, but only when the
+//! configuration is applied.
 
 use std::collections::BTreeSet;
 
@@ -17,8 +17,8 @@ impl<T> On<T> {
         let mut problems = self.errors.clone();
         let mut say = |problem: String| problems.push(problem);
         if self.failure_policy.is_none() {
-            say("say what a failed call means: `.fail_open()` lets objects pass untouched while the webhook is down, \
-                 `.fail_closed()` refuses them"
+            say("say what a failed call means by `.failure_policy(..)`: `FailurePolicy::Ignore` lets objects pass untouched \
+                 while the webhook is down, `FailurePolicy::Fail` refuses them"
                 .to_owned());
         }
         if self.rules.is_empty() {
@@ -96,7 +96,7 @@ fn rule(rule: &Rule) -> Vec<String> {
     problems
 }
 
-/// The API server asks for three segments.
+/// The API server requires three segments.
 fn is_hook_name(name: &str) -> bool {
     is_dns_subdomain(name) && name.split('.').count() >= 3
 }

@@ -1,4 +1,4 @@
-//! The authorities of client certificates, from a file.
+//! The CAs of client certificates, from a file.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -8,14 +8,14 @@ use rustls_pki_types::pem::PemObject;
 use vestibule_server::ClientAuthorities;
 
 use super::ClientError;
-use super::file::Followed;
+use super::file::ReloadedFile;
 
-/// The authorities in the file at `path`, and what keeps them as they are there.
+/// The CAs in the file at `path`, and a future that reloads them.
 pub(super) fn follow(
     path: &Path,
     names: Vec<String>,
 ) -> Result<(Arc<ClientAuthorities>, impl Future<Output = ()> + Send + use<>), ClientError> {
-    let file = Followed::open("the CAs of clients", path)?;
+    let file = ReloadedFile::open("the CAs of clients", path)?;
     let first = certificates(file.content())
         .and_then(|certificates| ClientAuthorities::new(&certificates, names).map_err(|why| why.to_string()));
     let authorities = Arc::new(first.map_err(|why| file.unusable(why))?);
@@ -25,7 +25,7 @@ pub(super) fn follow(
     Ok((authorities, follow))
 }
 
-/// Whatever stands between them is passed over.
+/// Skips text between the certificates.
 fn certificates(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, String> {
     let certificates: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem).collect();
     certificates.map_err(|error| format!("it is no PEM: {error}"))

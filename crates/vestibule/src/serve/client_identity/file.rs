@@ -1,4 +1,4 @@
-//! A file that others keep, by its content.
+//! A file that is reloaded when its content changes.
 
 use std::fs::File;
 use std::io::Read;
@@ -9,21 +9,21 @@ use tokio::time::{MissedTickBehavior, interval};
 
 use super::ClientError;
 
-/// Between two looks.
+/// The time between two reads.
 const POLL: Duration = Duration::from_secs(1);
 
-/// Far more than any of them holds, in bytes.
+/// The largest file that is read, in bytes; CA bundles and key sets are far smaller.
 const LARGEST: u64 = 4 << 20;
 
-/// A file as it was when it was read last.
-pub(super) struct Followed {
+/// A file, with its content at the last read.
+pub(super) struct ReloadedFile {
     what: &'static str,
     path: PathBuf,
     content: Vec<u8>,
 }
 
-impl Followed {
-    /// Reads it; `what` says in a few words what it should be.
+impl ReloadedFile {
+    /// Reads the file; `what` names its expected content in errors.
     pub(super) fn open(what: &'static str, path: &Path) -> Result<Self, ClientError> {
         let path = path.to_owned();
         match read(&path) {
@@ -40,15 +40,15 @@ impl Followed {
         ClientError::File { what: self.what, path: self.path.clone(), why }
     }
 
-    /// Gives every further content to `take`, for as long as it is polled. What cannot be taken changes nothing, and
-    /// people are told.
+    /// Gives each new content to `take`, for as long as the future is polled. If `take` refuses it, the old content stays in use, and
+    /// a warning is logged.
     pub(super) async fn follow(mut self, mut take: impl FnMut(&[u8]) -> Result<(), String>) {
         let mut trouble = None;
         let mut ticks = interval(POLL);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             ticks.tick().await;
-            let seen = match read_aside(self.path.clone()).await {
+            let seen = match read_blocking(self.path.clone()).await {
                 Ok(content) if content == self.content => Ok(false),
                 Ok(content) => {
                     self.content = content;
@@ -69,20 +69,20 @@ impl Followed {
     }
 }
 
-/// A folder on a network may take its time.
-async fn read_aside(path: PathBuf) -> Result<Vec<u8>, String> {
+/// Reads on another thread: a network file system may block.
+async fn read_blocking(path: PathBuf) -> Result<Vec<u8>, String> {
     let read = tokio::task::spawn_blocking(move || read(&path)).await;
-    read.unwrap_or_else(|_| Err("the look at it was cut short".to_owned()))
+    read.unwrap_or_else(|_| Err("the read was cancelled".to_owned()))
 }
 
 fn read(path: &Path) -> Result<Vec<u8>, String> {
     let words = |error: std::io::Error| error.to_string();
-    // Opening a pipe would wait for whoever writes to it.
+    // Opening a pipe would block until a process writes to it.
     if !std::fs::metadata(path).map_err(words)?.is_file() {
         return Err("it is no file".to_owned());
     }
     let mut content = Vec::new();
-    // It may grow while it is read.
+    // The file may grow while it is read.
     File::open(path).map_err(words)?.take(LARGEST + 1).read_to_end(&mut content).map_err(words)?;
     if content.len() as u64 > LARGEST {
         return Err(format!("it is larger than {LARGEST} bytes"));
@@ -103,7 +103,7 @@ mod tests {
         assert_eq!(read(&path).map(|content| content.len() as u64), Ok(LARGEST));
         file.set_len(LARGEST + 1).unwrap();
         assert_eq!(read(&path), Err("it is larger than 4194304 bytes".to_owned()));
-        // One has a length of zero and no end.
+        // /dev/zero has the length 0 and no end.
         for path in [folder.path(), Path::new("/dev/zero")] {
             assert_eq!(read(path), Err("it is no file".to_owned()), "{}", path.display());
         }

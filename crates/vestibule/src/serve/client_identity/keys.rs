@@ -12,32 +12,32 @@ use tokio::sync::{Notify, watch};
 use tokio::time::{Instant, sleep, timeout};
 
 use super::ClientError;
-use super::file::Followed;
+use super::file::ReloadedFile;
 
-/// Where the API server publishes the keys of its ServiceAccount tokens.
+/// The path at which the API server publishes the keys of its ServiceAccount tokens.
 const PUBLISHED: &str = "/openid/v1/jwks";
 
-/// The API server may rotate its keys at any time, and does so some times a year.
+/// The time between two reads. API servers rotate their keys a few times a year, at any time.
 const REFRESH: Duration = Duration::from_secs(5 * 60);
-/// Between two requests, whoever sends tokens of whatever key.
+/// The shortest time between two requests, however many tokens with unknown keys come.
 const PACE: Duration = Duration::from_secs(10);
-/// The same, as long as there is no key at all.
-const FIRST_PACE: Duration = Duration::from_secs(1);
-/// For one request.
+/// The same, while there is no key at all.
+const PACE_WITHOUT_KEYS: Duration = Duration::from_secs(1);
+/// The timeout of one request.
 const TIMEOUT: Duration = Duration::from_secs(5);
-/// How long a token with an unknown key may wait for it. The call's own time pays for it, also where clients are only
-/// observed; what comes later is there for the next one.
-const PATIENCE: Duration = Duration::from_millis(250);
+/// How long a token with an unknown key waits for that key. This is part of the call's time, even if clients are only observed. A
+/// key that comes later serves the next call.
+const UNKNOWN_KEY_WAIT: Duration = Duration::from_millis(250);
 
-/// The keys as they are known now, and a way to ask for those that are not.
+/// The known keys, and a way to request unknown ones.
 pub(super) struct Keys {
     known: ArcSwap<Vec<Key>>,
-    /// Where they can be asked for: the next time when.
+    /// The time from which keys may be requested again; [`None`] if they come from a file.
     next: Option<watch::Sender<Instant>>,
     wanted: Notify,
 }
 
-/// One of them.
+/// A key of the issuer.
 #[derive(Clone)]
 pub(super) struct Key {
     id: Option<String>,
@@ -45,11 +45,11 @@ pub(super) struct Key {
     pub(super) key: DecodingKey,
 }
 
-/// The keys in a file, and what keeps them as they are there.
+/// The keys in a file, and a future that reloads them.
 pub(super) fn of_file(
     path: &Path,
 ) -> Result<(Arc<Keys>, impl Future<Output = ()> + Send + use<>), ClientError> {
-    let file = Followed::open("the keys of the token issuer", path)?;
+    let file = ReloadedFile::open("the keys of the token issuer", path)?;
     let first = read(file.content()).map_err(|why| file.unusable(why))?;
     let keys = Arc::new(Keys { known: ArcSwap::from_pointee(first), next: None, wanted: Notify::new() });
     let kept = Arc::clone(&keys);
@@ -60,8 +60,8 @@ pub(super) fn of_file(
     Ok((keys, follow))
 }
 
-/// The keys that the API server publishes, none at first, and what keeps them so. Those that are known stay when it is out
-/// of reach.
+/// The keys that the API server publishes, none at first, and a future that reads them. While the API server is out of reach, the
+/// known keys stay in use.
 pub(super) fn of_cluster(client: Client) -> (Arc<Keys>, impl Future<Output = ()> + Send + use<>) {
     let next = Some(watch::Sender::new(Instant::now()));
     let keys = Arc::new(Keys { known: ArcSwap::default(), next, wanted: Notify::new() });
@@ -83,7 +83,7 @@ pub(super) fn of_cluster(client: Client) -> (Arc<Keys>, impl Future<Output = ()>
                 _ => {}
             }
             trouble = published.map(|keys| kept.known.store(Arc::new(keys))).err();
-            kept.rest(trouble.is_none()).await;
+            kept.wait(trouble.is_none()).await;
         }
     };
     (keys, follow)
@@ -97,24 +97,23 @@ async fn published(client: &Client) -> Result<Vec<Key>, String> {
 }
 
 impl Keys {
-    /// The key that a token with this header is signed with. One that is not known is asked for, if it can be and was not
-    /// just now.
+    /// The key of a token with this header. An unknown key is requested, unless keys come from a file or were just requested.
     pub(super) async fn of(&self, header: &Header) -> Option<Key> {
         if let Some(key) = self.find(header) {
             return Some(key);
         }
         let mut next = self.next.as_ref()?.subscribe();
         if Instant::now() < *next.borrow_and_update() {
-            // It may have come since the first look.
+            // The key may have come since the first look.
             return self.find(header);
         }
         self.wanted.notify_one();
-        // Whatever comes of it, the key is there now or it is not.
-        let _ = timeout(PATIENCE, next.changed()).await;
+        // The result of the wait does not matter: the second look decides.
+        let _ = timeout(UNKNOWN_KEY_WAIT, next.changed()).await;
         self.find(header)
     }
 
-    /// What readiness waits for.
+    /// Whether there is no key yet; readiness waits for the first.
     pub(super) fn are_missing(&self) -> bool {
         self.known.load().is_empty()
     }
@@ -128,15 +127,15 @@ impl Keys {
         known.len() == keys.len() && known.iter().zip(keys).all(|(one, other)| one.id == other.id)
     }
 
-    /// Until it is time to look again, or somebody wants to know.
-    async fn rest(&self, all_is_well: bool) {
-        let pace = if self.known.load().is_empty() { FIRST_PACE } else { PACE };
+    /// Waits until the keys are due again, or a token needs an unknown key.
+    async fn wait(&self, all_is_well: bool) {
+        let pace = if self.known.load().is_empty() { PACE_WITHOUT_KEYS } else { PACE };
         if let Some(next) = &self.next {
             next.send_replace(Instant::now() + pace);
         }
         sleep(pace).await;
         let rest = if all_is_well { REFRESH } else { Duration::ZERO };
-        // Either ends it.
+        // The timeout and the notification both end the wait.
         let _ = timeout(rest, self.wanted.notified()).await;
     }
 }
@@ -148,7 +147,7 @@ impl Key {
     }
 }
 
-/// Those of a JSON Web Key Set (RFC 7517) that can verify signatures. Others are passed over.
+/// The keys of a JSON Web Key Set (RFC 7517) that can verify signatures. Others are skipped.
 fn read(set: &[u8]) -> Result<Vec<Key>, String> {
     let set: JwkSet =
         serde_json::from_slice(set).map_err(|error| format!("it is no JSON Web Key Set: {error}"))?;
@@ -161,7 +160,7 @@ fn read(set: &[u8]) -> Result<Vec<Key>, String> {
 
 fn usable(jwk: &Jwk) -> Option<Key> {
     let signs = jwk.common.public_key_use.as_ref().is_none_or(|purpose| *purpose == PublicKeyUse::Signature);
-    // A shared secret is no public key: whoever knows it could write tokens.
+    // A shared secret is no public key: every holder could sign tokens with it.
     let is_public = !matches!(jwk.algorithm, AlgorithmParameters::OctetKey(_));
     let algorithm = jwk.common.key_algorithm.map(Algorithm::try_from).transpose().ok()?;
     let key = DecodingKey::from_jwk(jwk).ok()?;

@@ -65,7 +65,7 @@ fn at(seconds: i64) -> i64 {
     i64::try_from(now.as_secs()).unwrap() + seconds
 }
 
-/// What a good token says.
+/// The claims of a valid token.
 fn claims() -> Value {
     json!({"iss": ISSUER, "aud": [AUDIENCE], "sub": CALLER, "exp": at(600), "nbf": at(0), "iat": at(0),
         "kubernetes.io": {"namespace": "kube-system", "serviceaccount": {"name": "api", "uid": "u"}}})
@@ -193,7 +193,7 @@ fn a_set_without_a_public_key_is_none() {
     assert!(missing.starts_with("the keys of the token issuer in /nowhere/keys.json: "), "{missing}");
 }
 
-/// An API server that publishes whatever it is told to, or nothing.
+/// An API server that publishes the keys of the test, or none.
 #[derive(Clone, Default)]
 struct Publisher {
     keys: Arc<Mutex<Option<String>>>,
@@ -261,7 +261,7 @@ async fn keys_are_asked_of_the_api_server_and_kept_when_it_is_gone() {
 }
 
 #[test]
-fn what_cannot_tell_clients_apart_is_refused_at_the_start() {
+fn settings_that_cannot_authenticate_clients_are_refused_at_the_start() {
     let start = |change: &dyn Fn(&mut ClientSettings)| {
         let mut settings = ClientSettings::new(ClientAuthentication::Require);
         change(&mut settings);
@@ -300,7 +300,7 @@ fn what_cannot_tell_clients_apart_is_refused_at_the_start() {
 }
 
 #[tokio::test]
-async fn readiness_waits_for_keys_only_where_nobody_is_known_without_them() {
+async fn readiness_waits_for_keys_only_if_no_client_can_authenticate_without_them() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("ca.crt");
     let pair = KeyPair::generate().unwrap();
@@ -318,7 +318,7 @@ async fn readiness_waits_for_keys_only_where_nobody_is_known_without_them() {
     assert_eq!(waits(ClientAuthentication::Observe, None), None);
 }
 
-/// Within a few looks; the clock is the test's.
+/// Waits for ten reads at most, in the test's time.
 async fn until(mut holds: impl AsyncFnMut() -> bool) {
     for _ in 0..10 {
         if holds().await {
@@ -330,7 +330,7 @@ async fn until(mut holds: impl AsyncFnMut() -> bool) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_file_is_followed_by_what_is_in_it() {
+async fn a_file_is_reloaded_when_its_content_changes() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("keys.json");
     let (old, new) = (Signer::es256("old"), Signer::es256("new"));
@@ -343,7 +343,7 @@ async fn a_file_is_followed_by_what_is_in_it() {
     until(async || tokens.verify(&new.sign(&claims())).await == Ok(())).await;
     assert_eq!(tokens.verify(&old.sign(&claims())).await, Err(Doubt::UnknownKey));
 
-    // What is half written, or gone, changes nothing.
+    // A file that is half written or deleted changes nothing.
     std::fs::write(&file, "{").unwrap();
     tokio::time::sleep(Duration::from_secs(5)).await;
     assert_eq!(tokens.verify(&new.sign(&claims())).await, Ok(()));

@@ -1,4 +1,4 @@
-//! Bearer tokens, verified here.
+//! Verification of bearer tokens.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -11,10 +11,10 @@ use vestibule_server::{Doubt, VerifyToken};
 use super::TokenSettings;
 use super::keys::{Key, Keys};
 
-/// How far clocks may differ, in seconds; as the API server's own.
+/// How far clocks may differ, in seconds. The API server allows the same.
 const LEEWAY: u64 = 60;
 
-/// Takes tokens of one issuer for some audiences from some subjects.
+/// Accepts tokens of one issuer, for some audiences, of some subjects.
 pub(super) struct Tokens {
     issuer: String,
     audiences: Vec<String>,
@@ -22,7 +22,7 @@ pub(super) struct Tokens {
     keys: Arc<Keys>,
 }
 
-/// What is asked of a token beside what [`Validation`] asks.
+/// The claims that [`Validation`] does not check by itself.
 #[derive(Deserialize)]
 struct Claims {
     sub: String,
@@ -36,8 +36,8 @@ impl Tokens {
 
     async fn judge(&self, token: &str) -> Result<(), Doubt> {
         let header = decode_header(token).map_err(|_| Doubt::Unreadable)?;
-        // An extension that must be understood is not (RFC 7515 4.1.11).
-        if !is_taken(header.alg) || header.crit.is_some() {
+        // An unknown critical extension makes a token invalid (RFC 7515 4.1.11).
+        if !is_accepted(header.alg) || header.crit.is_some() {
             return Err(Doubt::Unreadable);
         }
         let key = self.keys.of(&header).await.ok_or(Doubt::UnknownKey)?;
@@ -62,13 +62,13 @@ impl VerifyToken for Tokens {
     }
 }
 
-/// Whatever API servers sign with and can be verified. Never HMAC, with which a public key is taken for a shared secret.
-fn is_taken(algorithm: Algorithm) -> bool {
+/// The public-key algorithms of API servers. Never HMAC: a public key could be used as the shared secret.
+fn is_accepted(algorithm: Algorithm) -> bool {
     use Algorithm::{ES256, ES384, PS256, PS384, PS512, RS256, RS384, RS512};
     matches!(algorithm, RS256 | RS384 | RS512 | PS256 | PS384 | PS512 | ES256 | ES384)
 }
 
-/// The error holds parts of the token: it goes no further.
+/// Keeps the kind of the error only, because its text holds parts of the token.
 fn doubt(error: &Error) -> Doubt {
     match error.kind() {
         ErrorKind::ExpiredSignature => Doubt::Expired,

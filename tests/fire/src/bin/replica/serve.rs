@@ -8,7 +8,7 @@ use std::time::Duration;
 use fire::{Fact, hook};
 use k8s_openapi::api::core::v1::ConfigMap;
 use vestibule::Operation::Create;
-use vestibule::{App, Context, Options, Reject, on};
+use vestibule::{App, Context, FailurePolicy, Options, Reject, on};
 use vestibule_identity::Identity;
 
 use crate::facts::Teller;
@@ -38,7 +38,7 @@ pub(crate) async fn run(identity: Arc<dyn Identity>) -> anyhow::Result<()> {
 }
 
 fn app() -> App {
-    let configmaps = || on::<ConfigMap>([Create]).fail_closed();
+    let configmaps = || on::<ConfigMap>([Create]).failure_policy(FailurePolicy::Fail);
     App::new("fire").mutate("close", configmaps(), answer).mutate("keep", configmaps(), answer)
 }
 
