@@ -222,7 +222,7 @@ mod tests {
 
     use super::*;
     use vestibule::Operation::Create;
-    use vestibule::{Context, Reject, on};
+    use vestibule::{Context, FailurePolicy, Reject, on};
 
     #[derive(Parser)]
     struct Command {

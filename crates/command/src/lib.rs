@@ -101,7 +101,7 @@ enum Command {
 /// ```no_run
 /// # use k8s_openapi::api::core::v1::Pod;
 /// # use vestibule::Operation::Create;
-/// # use vestibule::{App, Context, Reject, on};
+/// # use vestibule::{App, Context, Reject, on, FailurePolicy};
 /// # async fn label(pod: Pod, _: Context) -> Result<Pod, Reject> { Ok(pod) }
 /// #[tokio::main]
 /// async fn main() -> std::process::ExitCode {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use k8s_openapi::api::rbac::v1::PolicyRule;
-use vestibule::{App, On, Operation, Raw, Rule, on_raw};
+use vestibule::{App, FailurePolicy, On, Operation, Raw, Rule, on_raw};
 use vestibule_rules::Resource;
 
 use crate::configuration::{CONFIG_LABEL, Configuration, LAST_GOOD};
@@ -84,7 +84,9 @@ pub fn observed_app(
     let best_effort = InjectHandler::new(configuration, HookKind::BestEffort, namespaces, pending, observers);
     // The API server calls the hooks of one configuration in this order.
     let app = app.mutate_raw(REQUIRED, on().failure_policy(FailurePolicy::Fail), required);
-    let app = app.mutate_raw(BEST_EFFORT, on().failure_policy(FailurePolicy::Ignore), best_effort).entries(&entries);
+    let app = app
+        .mutate_raw(BEST_EFFORT, on().failure_policy(FailurePolicy::Ignore), best_effort)
+        .entries(&entries);
     Ok(match validator {
         // Rules in ConfigMaps imply a cluster, where Events on the owners of pods are written.
         Some(validator) => with_validator(app, validator).rights([Events::right()]),

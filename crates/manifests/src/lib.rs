@@ -34,7 +34,7 @@ impl Installation {
     ///
     /// ```
     /// # use k8s_openapi::api::core::v1::Pod;
-    /// # use vestibule::{App, Context, Operation::Create, Reject, Target, on};
+    /// # use vestibule::{App, Context, Operation::Create, Reject, Target, on, FailurePolicy};
     /// # use vestibule_manifests::Installation;
     /// # async fn label(pod: Pod, _: Context) -> Result<Pod, Reject> { Ok(pod) }
     /// let app = App::new("labeller").mutate("label", on::<Pod>([Create]).failure_policy(FailurePolicy::Ignore), label);

@@ -5,7 +5,7 @@ use k8s_openapi::api::rbac::v1::PolicyRule;
 
 use super::*;
 use vestibule::Operation::Create;
-use vestibule::{Change, Context, Reject, Watch, on};
+use vestibule::{Change, Context, FailurePolicy, Reject, Watch, on};
 
 async fn label(pod: Pod, _: Context) -> Result<Pod, Reject> {
     Ok(pod)
@@ -229,7 +229,8 @@ fn pods_run_as_an_account_beside_them_under_a_name_that_objects_can_have() {
 
 #[test]
 fn a_webhook_that_registers_itself_is_installed_without_entries_and_may_write_them() {
-    let only_mutating = || App::new("demo").mutate("label", on::<Pod>([Create]).failure_policy(FailurePolicy::Fail), label);
+    let only_mutating =
+        || App::new("demo").mutate("label", on::<Pod>([Create]).failure_policy(FailurePolicy::Fail), label);
     let objects = installation().manifests(&only_mutating()).unwrap();
     let configuration = find(&objects, "MutatingWebhookConfiguration");
     assert!(configuration.get("webhooks").is_none(), "{configuration}");

@@ -19,7 +19,7 @@ use vestibule::{App, Objects, Target};
 /// use k8s_openapi::api::core::v1::Pod;
 /// use serde_json::json;
 /// use vestibule::Operation::{Create, Delete};
-/// use vestibule::{App, Change, Context, Reject, deny, on};
+/// use vestibule::{App, Change, Context, Reject, deny, on, FailurePolicy};
 ///
 /// async fn keep(change: Change<Pod>, _: Context) -> Result<(), Reject> {
 ///     match change {

@@ -9,7 +9,7 @@
 //! use k8s_openapi::api::core::v1::Pod;
 //! use serde_json::json;
 //! use vestibule::Operation::Create;
-//! use vestibule::{App, Context, Reject, deny, on};
+//! use vestibule::{App, Context, Reject, deny, on, FailurePolicy};
 //!
 //! async fn label(mut pod: Pod, context: Context) -> Result<Pod, Reject> {
 //!     if context.user().username == "mallory" {

@@ -18,7 +18,7 @@ use super::{diff, unknown_fields};
 /// use k8s_openapi::api::core::v1::Pod;
 /// use serde_json::json;
 /// use vestibule::Operation::Create;
-/// use vestibule::{App, Change, Context, Reject, deny, on};
+/// use vestibule::{App, Change, Context, Reject, deny, on, FailurePolicy};
 ///
 /// async fn small(change: Change<Pod>, context: Context) -> Result<(), Reject> {
 ///     context.warn("pods are counted");

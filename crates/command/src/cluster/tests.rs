@@ -3,7 +3,7 @@ use k8s_openapi::api::core::v1::Pod;
 
 use super::*;
 use vestibule::Operation::Create;
-use vestibule::{Change, Context, Reject, on};
+use vestibule::{Change, Context, FailurePolicy, Reject, on};
 
 #[derive(Parser)]
 struct Command {

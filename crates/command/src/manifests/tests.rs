@@ -6,7 +6,7 @@ use k8s_openapi::api::core::v1::Pod;
 use super::super::{Arguments, Command};
 use super::*;
 use vestibule::Operation::Create;
-use vestibule::{Context, RegistrationMode, Reject, on};
+use vestibule::{Context, FailurePolicy, RegistrationMode, Reject, on};
 
 async fn label(pod: Pod, _: Context) -> Result<Pod, Reject> {
     Ok(pod)

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use vestibule::Operation::Create;
-use vestibule::{Change, Context, Reject, deny, on};
+use vestibule::{Change, Context, FailurePolicy, Reject, deny, on};
 
 #[derive(Parser)]
 struct Command {

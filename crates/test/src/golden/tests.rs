@@ -3,7 +3,7 @@ use tempfile::TempDir;
 
 use super::*;
 use vestibule::Operation::Create;
-use vestibule::{Context, Reject, deny, on};
+use vestibule::{Context, FailurePolicy, Reject, deny, on};
 
 const GIVEN: &str = "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {colour: red}}";
 

@@ -10,8 +10,8 @@ use k8s_openapi::api::core::v1::{ConfigMap, Container, Pod};
 use serde_json::{Value, json};
 use vestibule::Operation::{Create, Delete};
 use vestibule::{
-    App, Change, Context, Entries, Entry, Mutation, Objects, OnFault, Reject, Rule, Scope, deny, on, on_raw,
-    on_rules,
+    App, Change, Context, Entries, Entry, FailurePolicy, Mutation, Objects, OnFault, Reject, Rule, Scope,
+    deny, on, on_raw, on_rules,
 };
 
 fn pod() -> Value {
@@ -285,8 +285,11 @@ async fn needs_quota(change: Change<Pod>, context: Context) -> Result<(), Reject
 
 #[tokio::test]
 async fn lookups_find_the_objects_of_a_call() {
-    let app =
-        App::new("kit").read::<ConfigMap>().validate("quota", on::<Pod>([Create]).failure_policy(FailurePolicy::Fail), needs_quota);
+    let app = App::new("kit").read::<ConfigMap>().validate(
+        "quota",
+        on::<Pod>([Create]).failure_policy(FailurePolicy::Fail),
+        needs_quota,
+    );
     let quota = |namespace: &str| {
         let metadata = json!({ "name": "quota", "namespace": namespace });
         Objects::new().with(json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata }))

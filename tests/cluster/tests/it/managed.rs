@@ -18,7 +18,7 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use vestibule::Operation::Create;
 use vestibule::identity::{NamespacedName, Settings};
-use vestibule::{App, Change, Context, Options, Reject, Target, on};
+use vestibule::{App, Change, Context, FailurePolicy, Options, Reject, Target, on};
 use vestibule_manifests::Installation;
 use vestibule_server::Shutdown;
 use vestibule_testenv::Service;

@@ -8,8 +8,8 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use vestibule::Operation::{Create, Update};
 use vestibule::{
-    App, Change, Context, Conversion, MatchPolicy, RegistrationMode, Reinvocation, Reject, Rule, Scope,
-    SideEffects, Target, Watch, on, on_rules,
+    App, Change, Context, Conversion, FailurePolicy, MatchPolicy, RegistrationMode, Reinvocation, Reject,
+    Rule, Scope, SideEffects, Target, Watch, on, on_rules,
 };
 
 use crate::cluster::Cluster;

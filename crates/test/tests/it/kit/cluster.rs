@@ -9,7 +9,7 @@ use kube::core::GroupVersionKind;
 use kube::{Api, Client};
 use serde_json::json;
 use vestibule::Operation::Create;
-use vestibule::{App, Change, Context, Decision, RegistrationMode, Reject, deny, on};
+use vestibule::{App, Change, Context, Decision, FailurePolicy, RegistrationMode, Reject, deny, on};
 use vestibule_test::{Breakage, Cluster};
 
 /// The colour of the namespace, from a ConfigMap in it.

@@ -8,7 +8,7 @@ use kube::Api;
 use kube::api::PostParams;
 use serde_json::{Value, json};
 use vestibule::Operation::Create;
-use vestibule::{App, Context, Decision, Objects, Reject, deny, on};
+use vestibule::{App, Context, Decision, FailurePolicy, Objects, Reject, deny, on};
 
 fn app() -> App {
     let pods = on::<Pod>([Create]).namespaces("injection=enabled").failure_policy(FailurePolicy::Fail);
