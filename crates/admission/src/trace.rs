@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_header_is_none() {
+    fn an_invalid_header_is_ignored() {
         let (zeros, zero) = ("0".repeat(32), "0".repeat(16));
         for header in [
             String::new(),

@@ -1,4 +1,4 @@
-//! The lazy document: text where nobody changed anything, a tree where somebody did.
+//! A lazily parsed document: unchanged values stay text, and changed containers become a tree.
 
 use std::ops::{Deref, Range};
 use std::sync::Arc;
@@ -20,9 +20,9 @@ use members::Members;
 
 pub use apply::{ApplyError, ApplyErrorKind};
 
-/// A JSON document that is opened only along the paths somebody changes; all else stays the bytes received.
+/// A JSON document that is parsed only along the paths that are changed; all other values stay the bytes received.
 ///
-/// Of a doubled member the last one counts, as in Go. There is no `Debug`: a document may be somebody's secret.
+/// Of duplicate members the last one counts, as in Go. There is no `Debug`, since a document may hold secrets.
 ///
 /// ```
 /// use vestibule_patch::{Document, Operation};
@@ -34,15 +34,15 @@ pub use apply::{ApplyError, ApplyErrorKind};
 /// ```
 #[derive(Clone)]
 pub struct Document<'a> {
-    /// As it was received.
+    /// The text as it was received.
     text: &'a str,
     root: Node<'a>,
     index: Index,
-    /// Bytes that `copy` operations have added.
+    /// The bytes that `copy` operations have added.
     copied: usize,
 }
 
-/// A value in a document. A clone shares what was opened, until one of both changes it.
+/// A value in a document. A clone shares the opened containers until one of the two changes them.
 #[derive(Clone)]
 pub(crate) enum Node<'a> {
     Raw(Raw<'a>),
@@ -54,9 +54,9 @@ pub(crate) enum Node<'a> {
 #[derive(Clone)]
 pub(crate) enum Written<'a> {
     Received(&'a str),
-    /// By an operation: its value as it is.
-    Brought(Arc<RawValue>),
-    /// A part of what operations have brought.
+    /// The value of an operation, unchanged.
+    FromOperation(Arc<RawValue>),
+    /// A part of the value of an operation.
     Copied(Arc<str>),
 }
 
@@ -66,30 +66,30 @@ impl Deref for Written<'_> {
     fn deref(&self) -> &str {
         match self {
             Self::Received(text) => text,
-            Self::Brought(value) => value.get(),
+            Self::FromOperation(value) => value.get(),
             Self::Copied(text) => text,
         }
     }
 }
 
-/// A value that nobody opened.
+/// A value that was not opened.
 #[derive(Clone)]
 pub(crate) struct Raw<'a> {
     pub(crate) text: Written<'a>,
-    /// Which containers of the document's text it is made of; none where the value came later.
+    /// The range of the containers of the document's text that are in it; empty for a value that was added later.
     spans: Range<u32>,
 }
 
 impl<'a> Document<'a> {
-    /// Checks the grammar of the whole text, and opens nothing. How long a text may be is for the caller to say.
+    /// Checks the grammar of the whole text, and opens nothing. The caller limits the length of the text.
     ///
     /// # Errors
-    /// What is not JSON, or nests deeper than [`MAX_DEPTH`](crate::MAX_DEPTH).
+    /// The text is not JSON, or nests deeper than [`MAX_DEPTH`](crate::MAX_DEPTH).
     pub fn parse(text: &'a str) -> Result<Self, DocumentError> {
         check(text).map(|(text, index)| Self::of(text, index))
     }
 
-    /// Stands on a text again that was read before, without reading it; `None` if `outline` is of another one.
+    /// A document of a text that was parsed before, without reading it again; [`None`] if `outline` is of another text.
     ///
     /// ```
     /// use vestibule_patch::Document;
@@ -110,7 +110,7 @@ impl<'a> Document<'a> {
         Self { text, root: Node::Raw(Raw { text: Written::Received(text), spans }), index, copied: 0 }
     }
 
-    /// What reading the text found out, to [`resume`](Self::resume) from later on.
+    /// The result of reading the text, with which [`resume`](Self::resume) makes the document again.
     pub fn outline(&self) -> Outline {
         Outline::new(self.text, self.index.clone())
     }
@@ -119,17 +119,17 @@ impl<'a> Document<'a> {
         &self.index
     }
 
-    /// Whether this is `text` itself, not a copy of it, and nobody has changed or opened anything in it.
+    /// Whether this is `text` itself, not a copy of it, and nothing in it was changed or opened.
     pub fn is_of(&self, text: &str) -> bool {
         self.is_untouched() && std::ptr::eq(self.text, trimmed(text))
     }
 
-    /// Whether nobody has changed it, nor opened it.
+    /// Whether nothing was changed or opened.
     pub(crate) fn is_untouched(&self) -> bool {
         matches!(&self.root, Node::Raw(Raw { text: Written::Received(text), .. }) if std::ptr::eq(*text, self.text))
     }
 
-    /// The whole document, to look at.
+    /// A view of the whole document.
     pub fn view(&self) -> View<'_> {
         View::at(&self.root, self.index.spans())
     }
@@ -139,8 +139,8 @@ impl<'a> Document<'a> {
         self.view().pointer(pointer)
     }
 
-    /// Takes apart what stands on the way to `pointer`, and what stands there. That changes nothing but the time it takes to
-    /// look at it: whoever looks often into a large document reads its text once.
+    /// Opens the containers on the way to `pointer`, and the one at it. This changes no value; it makes repeated lookups in a
+    /// large document faster, since its text is read once.
     pub fn open(&mut self, pointer: &Pointer) {
         let spans = self.index.spans();
         if let Some(node) = self.root.find(pointer.as_str(), spans) {
@@ -151,7 +151,7 @@ impl<'a> Document<'a> {
         }
     }
 
-    /// The same with each item of the list at `pointer`.
+    /// As [`open`](Self::open), and opens each item of the list at `pointer`.
     pub fn open_items(&mut self, pointer: &Pointer) {
         let spans = self.index.spans();
         let Some(node) = self.root.find(pointer.as_str(), spans) else { return };
@@ -161,24 +161,24 @@ impl<'a> Document<'a> {
         }
     }
 
-    /// The document as JSON text; what was not touched, byte by byte as received.
+    /// The document as JSON text; unchanged values are the bytes received.
     pub fn to_json(&self) -> String {
         self.view().to_json().into_owned()
     }
 }
 
 impl<'a> Node<'a> {
-    /// A value that an operation brings.
-    fn brought(value: &Arc<RawValue>) -> Self {
-        Node::Raw(Raw { text: Written::Brought(Arc::clone(value)), spans: 0..0 })
+    /// A node of the value of an operation.
+    fn from_operation(value: &Arc<RawValue>) -> Self {
+        Node::Raw(Raw { text: Written::FromOperation(Arc::clone(value)), spans: 0..0 })
     }
 
-    /// A value that comes from elsewhere in the document.
+    /// A node of a value that is copied from elsewhere in the document.
     fn copied(text: &str) -> Self {
         Node::Raw(Raw { text: Written::Copied(Arc::from(text)), spans: 0..0 })
     }
 
-    /// Takes a container one level apart.
+    /// Opens one level of a container.
     fn open(&mut self, spans: &[Span]) {
         if let Node::Raw(raw) = self
             && let Some(opened) = raw.split(spans)
@@ -187,7 +187,7 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// The node at `path`; those above it are opened.
+    /// The node at `path`; the containers above it are opened.
     fn find(&mut self, path: &str, spans: &[Span]) -> Option<&mut Node<'a>> {
         tokens(path).try_fold(self, |node, token| {
             node.open(spans);
@@ -201,18 +201,18 @@ impl<'a> Node<'a> {
 }
 
 impl<'a> Raw<'a> {
-    /// Its text, with what `spans`, those of the whole document, say about it.
+    /// Its text with its containers, which are found in `spans`, the containers of the whole document.
     pub(crate) fn text<'t>(&'t self, spans: &'t [Span]) -> Text<'t, 't> {
         let spans = spans.get(self.spans.start as usize..self.spans.end as usize);
         Text { written: &self.text, spans: spans.unwrap_or_default() }
     }
 
-    /// A container, taken one level apart.
+    /// A container with one level opened.
     fn split(&self, spans: &[Span]) -> Option<Node<'a>> {
         let known = self.text(spans).spans;
         match &self.text {
             Written::Received(text) => self.parts(Text { written: text, spans: known }, Written::Received),
-            Written::Brought(_) | Written::Copied(_) => {
+            Written::FromOperation(_) | Written::Copied(_) => {
                 let copied = |part: &str| Written::Copied(Arc::from(part));
                 self.parts(Text { written: &self.text, spans: known }, copied)
             }

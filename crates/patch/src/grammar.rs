@@ -1,37 +1,37 @@
-//! The grammar of a whole document, checked once and without recursion.
+//! Checks the grammar of a whole document in one pass, without recursion.
 
 use crate::index::{Index, Indexer};
-use crate::stops::Stops;
+use crate::string_scan::Stops;
 
-/// The deepest a document may nest, in arrays and objects around each other: as deep as kube-apiserver reads JSON
-/// (encoding/json's own limit). Nothing that works on a document recurses as deep.
+/// The most levels of arrays and objects in a document: the limit of kube-apiserver (encoding/json). No function that works on a
+/// document recurses that deep.
 pub const MAX_DEPTH: usize = 10_000;
 
-/// Why a text is no document we work on. The text itself is not repeated.
+/// Why a text cannot be a document. The text is not quoted.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DocumentError {
-    /// Not JSON (RFC 8259).
+    /// The text is not JSON (RFC 8259).
     #[error("not JSON: {expected} expected at line {line} column {column}")]
     Syntax {
-        /// What would have been right.
+        /// The expected token.
         expected: &'static str,
-        /// From 1.
+        /// The line, from 1.
         line: usize,
-        /// From 1, in bytes.
+        /// The column, from 1, in bytes.
         column: usize,
     },
-    /// Deeper than [`MAX_DEPTH`].
+    /// The text nests deeper than [`MAX_DEPTH`].
     #[error("nested deeper than {MAX_DEPTH} levels at line {line} column {column}")]
     Depth {
-        /// From 1.
+        /// The line, from 1.
         line: usize,
-        /// From 1, in bytes.
+        /// The column, from 1, in bytes.
         column: usize,
     },
 }
 
-/// Checks that `text` is one JSON value no deeper than [`MAX_DEPTH`], and leaves off the space around it.
+/// Checks that `text` is one JSON value no deeper than [`MAX_DEPTH`], and trims the white space around it.
 pub(crate) fn check(text: &str) -> Result<(&str, Index), DocumentError> {
     let index = Indexer::new(text.len());
     let mut checker = Checker {
@@ -49,7 +49,7 @@ pub(crate) fn check(text: &str) -> Result<(&str, Index), DocumentError> {
     }
 }
 
-/// Without the space around it.
+/// Trims the white space that JSON allows.
 pub(crate) fn trimmed(text: &str) -> &str {
     text.trim_matches([' ', '\t', '\n', '\r'])
 }
@@ -58,9 +58,9 @@ struct Checker<'t> {
     bytes: &'t [u8],
     at: usize,
     depth: usize,
-    /// The containers around the current place, innermost in the lowest bit: 1 is an object, 0 an array.
+    /// The kinds of the open containers, the innermost in the lowest bit: 1 is an object, 0 an array.
     objects: u128,
-    /// The same of those further out, in full numbers: hardly any document has as many.
+    /// The kinds of further containers outside of these, in full words; few documents have any.
     outer: Vec<u128>,
     index: Indexer,
     stops: Stops<'t>,
@@ -74,7 +74,7 @@ enum Stop {
 /// The levels whose bits fit one `u128`.
 const LEVELS_PER_WORD: usize = u128::BITS as usize;
 
-// What stands between most values is a single byte: looked for first, before any blanks.
+// Most values are separated by a single byte, so that is checked before white space.
 impl Checker<'_> {
     fn document(&mut self) -> Result<(), Stop> {
         loop {
@@ -89,7 +89,7 @@ impl Checker<'_> {
         }
     }
 
-    /// A whole value (false), or all that stands in a container before its first value.
+    /// Reads a whole value (false), or the beginning of a container up to its first value (true).
     #[inline(always)]
     fn opened(&mut self) -> Result<bool, Stop> {
         self.blank();
@@ -117,7 +117,8 @@ impl Checker<'_> {
         Ok(false)
     }
 
-    /// What follows a value inside a container: its end (true), or a comma and all that stands before the next value.
+    /// Reads the text behind a value in a container: the end of the container (true), or a comma and everything up to the next
+    /// value (false).
     #[inline(always)]
     fn closed(&mut self) -> Result<bool, Stop> {
         let object = self.objects & 1 == 1;
@@ -147,7 +148,7 @@ impl Checker<'_> {
         Ok(true)
     }
 
-    /// Notes the container that starts here, and steps behind it if there is nothing but its `end` in it.
+    /// Records the container that begins here; true if it is empty, and is then stepped over.
     #[inline(always)]
     fn empty(&mut self, end: u8) -> Result<bool, Stop> {
         if self.depth == MAX_DEPTH {
@@ -253,8 +254,8 @@ impl Checker<'_> {
         Ok(())
     }
 
-    /// Steps over `byte`, if it is next after blanks. Where the next one stands must not depend on what is read here: a
-    /// guess about a branch is made long before that, a sum is not.
+    /// Steps over `byte`, after white space. The position of the next read must not depend on the byte read here: a CPU predicts
+    /// branches, but it waits for additions.
     #[inline(always)]
     fn accept(&mut self, byte: u8) -> bool {
         match self.peek() {
@@ -273,7 +274,7 @@ impl Checker<'_> {
         self.step(byte)
     }
 
-    /// Steps over `byte`, if it is next.
+    /// Steps over `byte`, if it is the next one.
     #[inline(always)]
     fn step(&mut self, byte: u8) -> bool {
         let found = self.peek() == Some(byte);

@@ -1,25 +1,25 @@
-//! Where containers end: noted while the grammar is checked, so that nobody reads a container to step over it.
+//! The ends of all containers, recorded while the grammar is checked, so that a container can be skipped without reading it.
 
 use std::sync::Arc;
 
-/// An array or an object in a text: how far to the next value behind it. It does not say where it stands itself, so that
-/// it stays true of any part of the text that holds it.
+/// The size of an array or object in a text. It has no position, so that it is valid in any part of the text that contains the
+/// container.
 #[derive(Clone, Copy)]
 pub(crate) struct Span {
-    /// Bytes from the opening bracket to the closing one, both included.
+    /// The number of bytes from the opening to the closing bracket, both included.
     length: u32,
-    /// Itself and all containers within it.
+    /// The number of containers in it, with itself.
     containers: u32,
 }
 
-/// The containers of one text, in the order they open. Without any it says nothing, and whoever asks has to read.
+/// The containers of one text, in the order in which they open. Without an index, containers are skipped by reading them.
 #[derive(Clone, Default)]
 pub(crate) struct Index(Arc<Vec<Span>>);
 
-/// What reading a text found out, without the text: for whoever keeps the text and reads it again.
+/// The result of reading a text, without the text, with which a later [`Document`](crate::Document) of it is made without reading
+/// it again.
 ///
-/// A text is known by where it lies and how long it is. Keep an outline no longer than its text: another text may come to
-/// lie there.
+/// A text is identified by its address and length. Drop an outline with its text: another text may get the same address.
 #[derive(Clone)]
 pub struct Outline {
     index: Index,
@@ -54,22 +54,22 @@ impl Index {
         &self.0
     }
 
-    /// Whether both come from one reading of one text.
+    /// Whether both are of the same reading of one text.
     pub(crate) fn is(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }
 }
 
-/// An index in the making.
+/// Builds an index.
 pub(crate) struct Indexer {
-    /// One that is still open holds where it opens, and which one is around it.
+    /// An open container has its position as `length`, and the container around it as `containers`.
     spans: Vec<Span>,
-    /// The innermost of those that are open.
+    /// The innermost open container.
     innermost: u32,
 }
 
 impl Indexer {
-    /// For a text of `length` bytes.
+    /// An indexer for a text of `length` bytes.
     pub(crate) fn new(length: usize) -> Self {
         Self { spans: Vec::with_capacity(length / 28), innermost: 0 }
     }
@@ -91,13 +91,13 @@ impl Indexer {
         *span = Span { length, containers: last.wrapping_sub(index) };
     }
 
-    /// One that has nothing in it.
+    /// Records an empty container.
     #[inline(always)]
     pub(crate) fn empty(&mut self, start: usize, end: usize) {
         self.spans.push(Span { length: (end - start) as u32, containers: 1 });
     }
 
-    /// For the text of `length` bytes; of one that is longer than a `u32` can tell nothing was noted that is of use.
+    /// The index of a text of `length` bytes. It is empty for a text longer than `u32` can count, whose positions wrapped.
     pub(crate) fn finish(self, length: usize) -> Index {
         if u32::try_from(length).is_ok() { Index(Arc::new(self.spans)) } else { Index::default() }
     }

@@ -1,4 +1,4 @@
-//! From two documents to operations on a third.
+//! Computes the operations that apply the change between two documents to a third.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -11,12 +11,12 @@ use crate::{Document, DocumentError, Kind, Operation, Pointer, Schema, View};
 
 mod align;
 mod list;
-mod places;
+mod remaining_items;
 
-/// The smallest sensible operations that make `after` out of `before`; none if both are the same.
+/// A minimal list of operations that turn `before` into `after`; empty if both are equal.
 ///
 /// # Errors
-/// Either text is not JSON or nests too deeply.
+/// A text is not JSON, or nests too deeply.
 ///
 /// ```
 /// use vestibule_patch::{Schema, diff, to_json};
@@ -30,16 +30,15 @@ pub fn diff(before: &str, after: &str, schema: Schema<'_>) -> Result<Vec<Operati
     Draft::default().lay(before.view(), after.view(), before.view(), schema)
 }
 
-/// The change from `before` to `after`, as operations on `onto`, of which `before` is what somebody's types can hold.
+/// The change from `before` to `after`, as operations on `onto`, where `before` is the part of `onto` that a type can decode.
 ///
-/// What `before` does not show of `onto` stays: unknown members, the spelling of numbers, and unknown members of list
-/// items, which go where their item goes. List items are told apart by the schema's keys; in lists nobody knows anything
-/// about, by their `name`; else by the longest common subsequence. Where `onto` has nothing or `null`, the whole of what
-/// `after` has there is added. A value that changed below 128 levels is replaced as a whole: no type decodes as deep, so
-/// `before` shows all of it.
+/// All else in `onto` stays: unknown members, the spelling of numbers, and unknown members of list items, which move with their
+/// item. List items are matched by the schema's keys; in lists without a schema by their `name`, else by the longest common
+/// subsequence. If `onto` has no value or `null` where `after` has one, the whole value is added. A value that changed below 128
+/// levels is replaced as a whole: no type decodes deeper values, so `before` has all of it.
 ///
 /// # Errors
-/// One of the texts is not JSON or nests too deeply.
+/// A text is not JSON, or nests too deeply.
 ///
 /// ```
 /// use vestibule_patch::{Schema, lay, to_json};
@@ -56,7 +55,7 @@ pub fn lay(before: &str, after: &str, onto: &str, schema: Schema<'_>) -> Result<
     Draft::default().lay(before.view(), after.view(), onto.view(), schema).map_err(LayError::After)
 }
 
-/// Which of the three documents is none.
+/// The document that cannot be parsed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum LayError {
@@ -66,15 +65,15 @@ pub enum LayError {
     /// The document after the change.
     #[error("the document after the change is {0}")]
     After(#[source] DocumentError),
-    /// The document the change is laid on.
+    /// The document to which the change is applied.
     #[error("the document to change is {0}")]
     Onto(#[source] DocumentError),
 }
 
-/// The patch in the making.
+/// Collects the operations of a patch.
 struct Draft {
     operations: Vec<Operation>,
-    /// So many more levels are looked into.
+    /// The number of further levels that are compared by recursion.
     levels: usize,
 }
 
@@ -96,7 +95,7 @@ impl Draft {
         Ok(self.operations)
     }
 
-    /// Lays the change of one value on what stands at `place`.
+    /// Applies the change of one value to the value at `place`.
     fn change(
         &mut self,
         place: &Pointer,
@@ -151,7 +150,7 @@ impl Draft {
                     }
                 }
                 (Some(before), _) if before.same_as(*after) => {}
-                // Left out by `before` because its types see nothing in it. There may be more.
+                // The type behind `before` omits an empty value; `onto` may have members that the type does not know.
                 (None, Some(onto)) if after.kind() == onto.kind() && holds_something(*onto) => {
                     let nothing = View::text(if onto.kind() == Kind::Array { "[]" } else { "{}" });
                     self.change(&place.child(name), nothing, *after, *onto, schema.field(name))?;

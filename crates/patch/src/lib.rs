@@ -1,6 +1,13 @@
-//! The smallest list-aware JSON Patch between two documents, laid on a third without losing what it does not know.
+//! Computes the smallest list-aware JSON Patch between two documents, for a third document that may have members that the two do
+//! not know.
 //!
-//! Nothing here knows Kubernetes: which lists are keyed, and by what, is handed in as a [`Schema`].
+//! Nothing here knows Kubernetes: the keys of list items are passed in as a [`Schema`].
+//!
+//! [`lay`] and [`diff`] compute a patch from texts; `vestibule` uses them for typed handlers. An [`Edit`] records the operations
+//! that are applied to a [`Document`]; `rules` uses it. `admission` applies every patch once more before it is sent. A
+//! [`Document`] keeps the bytes of unchanged values, and [`View`] reads them without parsing the rest.
+//!
+//! Start reading at `document.rs`, then `lay.rs`. The property tests in `tests/it` are the specification.
 
 mod document;
 mod grammar;
@@ -10,7 +17,7 @@ mod operation;
 mod patch;
 mod pointer;
 mod schema;
-mod stops;
+mod string_scan;
 mod text;
 mod view;
 

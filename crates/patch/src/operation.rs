@@ -10,9 +10,9 @@ mod wire;
 
 /// One step of a JSON Patch (RFC 6902 section 4).
 ///
-/// Values stay the bytes they were written in, so that `1.0` and integers beyond 2^53 pass through unchanged, and are shared:
-/// an operation that is cloned or carried out does not copy them. There is no `Debug`: a value may be somebody's secret.
-/// Print [`Operation::name`] and [`Operation::path`].
+/// Values keep their bytes, so that `1.0` and integers beyond 2^53 pass unchanged, and are shared: cloning or applying an
+/// operation does not copy them. There is no `Debug`, since a value may be a secret; print [`Operation::name`] and
+/// [`Operation::path`].
 ///
 /// ```
 /// use vestibule_patch::{Operation, to_json};
@@ -27,42 +27,42 @@ mod wire;
 pub enum Operation {
     /// Inserts into a list, or sets a member.
     Add {
-        /// Where the value will stand.
+        /// The path of the value.
         path: Pointer,
-        /// What will stand there.
+        /// The value.
         value: Arc<RawValue>,
     },
-    /// Takes away what stands at `path`.
+    /// Removes the value at `path`.
     Remove {
-        /// What goes.
+        /// The path of the value.
         path: Pointer,
     },
-    /// Puts another value in the place of one that is there.
+    /// Replaces an existing value.
     Replace {
-        /// What is replaced.
+        /// The path of the value.
         path: Pointer,
-        /// What will stand there.
+        /// The new value.
         value: Arc<RawValue>,
     },
-    /// Takes the value away at `from` and adds it at `path`.
+    /// Removes the value at `from` and adds it at `path`.
     Move {
-        /// Where the value stands.
+        /// The old path.
         from: Pointer,
-        /// Where it will stand.
+        /// The new path.
         path: Pointer,
     },
-    /// Adds at `path` what stands at `from`.
+    /// Adds a copy of the value at `from` at `path`.
     Copy {
-        /// Where the value stands.
+        /// The path of the value.
         from: Pointer,
-        /// Where its copy will stand.
+        /// The path of the copy.
         path: Pointer,
     },
-    /// Holds the patch back unless the value at `path` equals `value`.
+    /// Fails the patch unless the value at `path` equals `value`.
     Test {
-        /// What is compared.
+        /// The path of the compared value.
         path: Pointer,
-        /// What must stand there.
+        /// The expected value.
         value: Arc<RawValue>,
     },
 }
@@ -92,7 +92,7 @@ impl Operation {
         }
     }
 
-    /// The value the operation carries, as JSON text.
+    /// The operation's value, as JSON text.
     pub fn value(&self) -> Option<&RawValue> {
         match self {
             Self::Add { value, .. } | Self::Replace { value, .. } | Self::Test { value, .. } => Some(value),
@@ -101,9 +101,9 @@ impl Operation {
     }
 }
 
-/// The patch as JSON text (RFC 6902 section 3), values byte by byte as they are.
+/// The patch as JSON text (RFC 6902 section 3), with the bytes of its values.
 pub fn to_json(operations: &[Operation]) -> String {
-    // The words around both are less than that.
+    // An upper limit of the bytes of names, brackets and quotes.
     const WORDS: usize = 48;
     let long = |operation: &Operation| {
         WORDS + operation.path().as_str().len() + operation.value().map_or(0, |value| value.get().len())

@@ -1,4 +1,4 @@
-//! A patch that carries the proof that it applies, and the document on which it grows.
+//! Patches that carry a proof that they apply, and the edit that makes them.
 
 use std::ops::Deref;
 use std::sync::{Arc, OnceLock};
@@ -9,10 +9,10 @@ use serde_json::value::RawValue;
 use crate::index::Index;
 use crate::{ApplyError, Document, Operation, Pointer, View};
 
-/// Operations that make one patch, in their order. There is no `Debug`, as there is none for an [`Operation`].
+/// Operations of one patch, in their order. There is no `Debug`, as for an [`Operation`].
 ///
-/// One that comes from an [`Edit`] remembers which text its operations were carried out on. Nothing can be put into it or
-/// taken out, so whoever holds a document of that text knows that it applies, without carrying it out again.
+/// A patch of an [`Edit`] knows the text on which its operations were applied. Its operations cannot be changed, so it applies to
+/// a document of that text, and need not be applied again to check that.
 ///
 /// ```
 /// use vestibule_patch::{Document, Edit, Operation, Patch};
@@ -31,27 +31,27 @@ use crate::{ApplyError, Document, Operation, Pointer, View};
 #[derive(Clone, Default)]
 pub struct Patch {
     operations: Arc<Vec<Operation>>,
-    /// The one reading of the text that this patch begins with, as long as somebody proved it.
-    of: Option<Index>,
+    /// The reading of the text to which the patch applies, if that is proved.
+    base: Option<Index>,
 }
 
 impl Patch {
-    /// Whether these very operations were carried out, one after the other, on the text of `document`: on this reading of it
-    /// ([`Document::parse`]), of which `document` is a clone that nobody has changed. `false` means that nobody knows.
+    /// Whether exactly these operations were applied, one after the other, to the text of `document`: to this reading of it
+    /// ([`Document::parse`]), of which `document` is an unchanged clone. `false` means that this is unknown.
     pub fn was_carried_out_on(&self, document: &Document<'_>) -> bool {
-        self.of.as_ref().is_some_and(|index| document.is_untouched() && document.index().is(index))
+        self.base.as_ref().is_some_and(|index| document.is_untouched() && document.index().is(index))
     }
 
-    /// The patch as JSON text (RFC 6902 section 3), values byte by byte as they are.
+    /// The patch as JSON text (RFC 6902 section 3), with the bytes of its values.
     pub fn to_json(&self) -> String {
         crate::to_json(self)
     }
 }
 
-/// Operations of which nobody has proved anything.
+/// A patch without a proof.
 impl From<Vec<Operation>> for Patch {
     fn from(operations: Vec<Operation>) -> Self {
-        Self { operations: Arc::new(operations), of: None }
+        Self { operations: Arc::new(operations), base: None }
     }
 }
 
@@ -69,73 +69,73 @@ impl Serialize for Patch {
     }
 }
 
-/// A document and what was done to it since it was read: a patch in the making.
+/// A document with the operations that were applied to it since it was read.
 pub struct Edit<'a> {
     document: Document<'a>,
     operations: Vec<Operation>,
-    /// How many operations were left each time that later ones were forgotten.
-    cuts: Vec<usize>,
-    /// Tells this edit from its clones and from all others, once somebody has marked a state of it.
+    /// The number of operations that were left at each rollback.
+    rollbacks: Vec<usize>,
+    /// Identifies this edit among its clones and all others; set with its first [`Mark`].
     identity: OnceLock<Arc<()>>,
-    /// What the text begins with that the operations lead from to the document, as long as they do.
-    of: Option<Index>,
+    /// The reading of the text from which the operations lead to the document, as long as that is proved.
+    base: Option<Index>,
 }
 
-/// A state of an [`Edit`] to come back to.
+/// A state of an [`Edit`], for a rollback.
 pub struct Mark<'a> {
     document: Document<'a>,
     count: usize,
-    /// How many cuts there were.
-    cuts: usize,
-    edit: Arc<()>,
-    of: Option<Index>,
+    /// The number of rollbacks before it.
+    rollbacks: usize,
+    identity: Arc<()>,
+    base: Option<Index>,
 }
 
 impl<'a> Edit<'a> {
-    /// Begins with `document`. What was done to it before is not part of the patch, which then proves nothing.
+    /// An edit of `document`. Earlier changes of the document are not part of the patch, which then has no proof.
     pub fn new(document: Document<'a>) -> Self {
-        let of = document.is_untouched().then(|| document.index().clone());
-        Self { document, operations: Vec::new(), cuts: Vec::new(), identity: OnceLock::new(), of }
+        let base = document.is_untouched().then(|| document.index().clone());
+        Self { document, operations: Vec::new(), rollbacks: Vec::new(), identity: OnceLock::new(), base }
     }
 
-    /// The document as it is by now.
+    /// The document in its current state.
     pub fn document(&self) -> &Document<'a> {
         &self.document
     }
 
-    /// The whole of it, to look at.
+    /// A view of the whole document.
     pub fn view(&self) -> View<'_> {
         self.document.view()
     }
 
-    /// What was done.
+    /// The operations so far.
     pub fn operations(&self) -> &[Operation] {
         &self.operations
     }
 
-    /// Takes apart what stands at `pointer` and on the way there, as [`Document::open`] does; that is no part of the patch.
+    /// Opens containers as [`Document::open`] does; that is not part of the patch.
     pub fn open(&mut self, pointer: &Pointer) {
         self.document.open(pointer);
     }
 
-    /// The same with each item of the list at `pointer`, as [`Document::open_items`] does.
+    /// Opens the items of a list as [`Document::open_items`] does; that is not part of the patch.
     pub fn open_items(&mut self, pointer: &Pointer) {
         self.document.open_items(pointer);
     }
 
-    /// Carries out `operation`, which is then part of the patch.
+    /// Applies `operation`, which is then part of the patch.
     ///
     /// # Errors
-    /// As [`Document::apply`]; go back to a [`Mark`] then: what failed may have changed the document, so that a patch made from
-    /// here on proves nothing.
+    /// As [`Document::apply`]. Then roll back to a [`Mark`]: a failed operation may have changed the document, so that the patch has no
+    /// proof.
     pub fn apply(&mut self, operation: Operation) -> Result<(), ApplyError> {
-        self.document.apply(&operation).inspect_err(|_| self.of = None)?;
+        self.document.apply(&operation).inspect_err(|_| self.base = None)?;
         self.operations.push(operation);
         Ok(())
     }
 
-    /// Inserts `items` into the list at `list`, one after the other, each at the index that it comes with or behind all
-    /// others: an operation `add` for each of them, and one walk to the list for all.
+    /// Inserts `items` into the list at `list`, one after the other, each at its index or at the end: one operation `add` for each, and
+    /// one lookup of the list for all.
     ///
     /// ```
     /// # use vestibule_patch::{Document, Edit, Operation, Pointer};
@@ -149,17 +149,17 @@ impl<'a> Edit<'a> {
     /// ```
     ///
     /// # Errors
-    /// As [`apply`](Self::apply); those before the one that fails are carried out. What stands there is no list.
+    /// As [`apply`](Self::apply), or there is no list at the path. The items before a failure are inserted.
     pub fn insert(
         &mut self,
         list: &Pointer,
         items: impl IntoIterator<Item = (usize, Arc<RawValue>)>,
     ) -> Result<(), ApplyError> {
-        self.document.insert(list, items, &mut self.operations).inspect_err(|_| self.of = None)
+        self.document.insert(list, items, &mut self.operations).inspect_err(|_| self.base = None)
     }
 
-    /// Sets the member that `path` ends with, by an operation `add`, if an object stands above it. Otherwise nothing is done, and
-    /// both come back: walked once, whether or not.
+    /// Sets the member at `path`, by an operation `add`, if an object is above it. Otherwise it changes nothing and returns both
+    /// arguments. Either way the path is looked up once.
     ///
     /// ```
     /// # use vestibule_patch::{Document, Edit, Pointer};
@@ -179,56 +179,56 @@ impl<'a> Edit<'a> {
         path: Pointer,
         value: Arc<RawValue>,
     ) -> Result<Option<(Pointer, Arc<RawValue>)>, ApplyError> {
-        if !self.document.set(&path, &value).inspect_err(|_| self.of = None)? {
+        if !self.document.set(&path, &value).inspect_err(|_| self.base = None)? {
             return Ok(Some((path, value)));
         }
         self.operations.push(Operation::Add { path, value });
         Ok(None)
     }
 
-    /// The state as it is, which costs nothing until something changes.
+    /// The current state. It copies nothing until something changes.
     pub fn mark(&self) -> Mark<'a> {
         Mark {
             document: self.document.clone(),
             count: self.operations.len(),
-            cuts: self.cuts.len(),
-            edit: Arc::clone(self.identity.get_or_init(Arc::default)),
-            of: self.of.clone(),
+            rollbacks: self.rollbacks.len(),
+            identity: Arc::clone(self.identity.get_or_init(Arc::default)),
+            base: self.base.clone(),
         }
     }
 
-    /// Goes back to a state of this very edit; what was done since is forgotten. After a mark of another edit, of a clone, or of
-    /// what is forgotten already, the document is the one marked, and the patch proves nothing.
+    /// Goes back to an earlier state of this edit, and forgets the operations since then. With a mark of another edit, of a clone, or of
+    /// a forgotten state, the document is the marked one, and the patch has no proof.
     pub fn go_back(&mut self, mark: Mark<'a>) {
         let is_past = self.has_in_its_past(&mark);
         self.document = mark.document;
         self.operations.truncate(mark.count);
-        self.cuts.push(mark.count);
-        self.of = mark.of.filter(|_| is_past);
+        self.rollbacks.push(mark.count);
+        self.base = mark.base.filter(|_| is_past);
     }
 
-    /// Whether the operations that `mark` was made after are still the first ones.
+    /// Whether the first operations are still the ones before `mark`.
     fn has_in_its_past(&self, mark: &Mark<'a>) -> bool {
-        let mut since = self.cuts.iter().skip(mark.cuts);
-        self.identity.get().is_some_and(|identity| Arc::ptr_eq(identity, &mark.edit))
+        let mut since = self.rollbacks.iter().skip(mark.rollbacks);
+        self.identity.get().is_some_and(|identity| Arc::ptr_eq(identity, &mark.identity))
             && since.all(|left| *left >= mark.count)
     }
 
-    /// What was done, as a patch of the text that the document was read from.
+    /// The operations as a patch of the text from which the document was read.
     pub fn into_patch(self) -> Patch {
-        Patch { operations: Arc::new(self.operations), of: self.of }
+        Patch { operations: Arc::new(self.operations), base: self.base }
     }
 }
 
-/// A clone goes its own way: marks of the one are none of the other.
+/// A clone has an identity of its own: marks of the one are not valid for the other.
 impl Clone for Edit<'_> {
     fn clone(&self) -> Self {
         Self {
             document: self.document.clone(),
             operations: self.operations.clone(),
-            cuts: Vec::new(),
+            rollbacks: Vec::new(),
             identity: OnceLock::new(),
-            of: self.of.clone(),
+            base: self.base.clone(),
         }
     }
 }

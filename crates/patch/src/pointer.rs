@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// A place in a JSON document (RFC 6901), kept in its written form: `/metadata/annotations/example.com~1key`.
+/// A JSON pointer (RFC 6901), kept in its escaped form, such as `/metadata/annotations/example.com~1key`.
 ///
 /// ```
 /// use vestibule_patch::Pointer;
@@ -21,12 +21,12 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 pub struct Pointer(String);
 
 impl Pointer {
-    /// The whole document.
+    /// The pointer to the whole document.
     pub fn root() -> Self {
         Self::default()
     }
 
-    /// The member `token` below this place; `~` and `/` in it are escaped.
+    /// The pointer to the member `token` of this value; `~` and `/` in it are escaped.
     #[must_use]
     pub fn child(&self, token: &str) -> Self {
         let mut pointer = Self(String::with_capacity(self.0.len() + 1 + token.len()));
@@ -35,21 +35,21 @@ impl Pointer {
         pointer
     }
 
-    /// The item `index` of the list at this place.
+    /// The pointer to the item `index` of this list.
     #[must_use]
     pub fn item(&self, index: usize) -> Self {
         let mut pointer = String::with_capacity(self.0.len() + 4);
         pointer.push_str(&self.0);
         pointer.push('/');
         match u8::try_from(index) {
-            // Most lists are short.
+            // Most indexes have one digit.
             Ok(digit @ 0..10) => pointer.push(char::from(b'0' + digit)),
             _ => pointer.push_str(&index.to_string()),
         }
         Self(pointer)
     }
 
-    /// Goes down to the member `token`; `~` and `/` in it are escaped.
+    /// Appends `token`; `~` and `/` in it are escaped.
     pub fn push(&mut self, token: &str) {
         self.0.push('/');
         if !token.bytes().any(|byte| matches!(byte, b'~' | b'/')) {
@@ -64,39 +64,39 @@ impl Pointer {
         }
     }
 
-    /// The place above; `None` for the whole document.
+    /// The pointer to the container; [`None`] for the whole document.
     pub fn parent(&self) -> Option<Self> {
-        self.last_step().map(|(parent, _)| Self(parent.to_owned()))
+        self.split_last_token().map(|(parent, _)| Self(parent.to_owned()))
     }
 
-    /// The place above, and the last step from it; `None` for the whole document.
+    /// The pointer to the container and the last token; [`None`] for the whole document.
     pub fn split_last(&self) -> Option<(Self, Cow<'_, str>)> {
-        self.last_step().map(|(parent, last)| (Self(parent.to_owned()), last))
+        self.split_last_token().map(|(parent, last)| (Self(parent.to_owned()), last))
     }
 
-    /// The same, with the place above as it is written.
-    pub(crate) fn last_step(&self) -> Option<(&str, Cow<'_, str>)> {
+    /// The container in its escaped form, and the last token.
+    pub(crate) fn split_last_token(&self) -> Option<(&str, Cow<'_, str>)> {
         let (parent, last) = self.0.rsplit_once('/')?;
         Some((parent, unescape(last)))
     }
 
-    /// The steps from the document down to this place, unescaped.
+    /// The tokens, unescaped.
     pub fn tokens(&self) -> impl Iterator<Item = Cow<'_, str>> {
         tokens(&self.0)
     }
 
-    /// The written form.
+    /// The escaped form.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// Whether this is the whole document.
+    /// Whether this points to the whole document.
     pub fn is_root(&self) -> bool {
         self.0.is_empty()
     }
 }
 
-/// Why a text is no pointer.
+/// Why a text is not a pointer.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PointerError {
@@ -140,9 +140,9 @@ impl<'de> Deserialize<'de> for Pointer {
     }
 }
 
-/// The steps of the pointer that is written so.
+/// The tokens of a pointer in its escaped form.
 pub(crate) fn tokens(written: &str) -> impl Iterator<Item = Cow<'_, str>> {
-    // Most steps are a few letters: no search that has to get going, and one look at each.
+    // Most tokens have a few letters: one pass over the bytes is faster than a search function.
     let mut rest = written.get(1..);
     std::iter::from_fn(move || {
         let text = rest?;
@@ -168,7 +168,7 @@ fn unescape(token: &str) -> Cow<'_, str> {
     Cow::Owned(plain)
 }
 
-/// The list index `token` stands for (RFC 6901 section 4): digits without a leading zero.
+/// The list index of `token` (RFC 6901 section 4): digits without a leading zero.
 pub(crate) fn index(token: &str) -> Option<usize> {
     let digits = token.bytes().all(|byte| byte.is_ascii_digit());
     if !digits || token.len() > 1 && token.starts_with('0') {

@@ -1,6 +1,6 @@
-//! What a caller knows about the lists of its documents: handed in as data, never guessed.
+//! The types of documents and the keys of their lists, given by the caller as data.
 
-/// Object types by index. The data lives with whoever knows it.
+/// Object types by index.
 #[derive(Debug)]
 pub struct Table {
     /// The types; a [`Field::of`] is an index into them.
@@ -10,7 +10,7 @@ pub struct Table {
 /// One object type.
 #[derive(Debug)]
 pub struct Type {
-    /// Its name, for people: `core.v1.PodSpec`.
+    /// Its name, for people, such as `core.v1.PodSpec`.
     pub name: &'static str,
     /// Its members, sorted by name.
     pub fields: &'static [Field],
@@ -19,37 +19,37 @@ pub struct Type {
 /// One member of a type.
 #[derive(Debug)]
 pub struct Field {
-    /// The member's key.
+    /// The name of the member.
     pub name: &'static str,
-    /// How its items are told apart, if it is a list.
+    /// The kind of list, if it is one.
     pub list: List,
-    /// The type of the member, or of its items; `None` for scalars, maps of scalars and types nobody described.
+    /// The type of the member or of its items; [`None`] for scalars, maps of scalars and unknown types.
     pub of: Option<u16>,
 }
 
-/// How the items of a list are told apart.
+/// The kind of a list: how its items are identified.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum List {
-    /// Not a list, or nobody said.
+    /// Not a list, or an unknown one.
     Unknown,
-    /// One value, replaced as a whole by the API server; aligned item by item here all the same.
+    /// The API server replaces the list as a whole; its items are nevertheless matched one by one here.
     Atomic,
-    /// No item twice.
+    /// Each item occurs once.
     Set,
-    /// Items told apart by these members.
+    /// Items are identified by these members.
     Map(&'static [Key]),
 }
 
-/// One member that tells list items apart.
+/// One member that identifies list items.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Key {
     /// The member's name.
     pub name: &'static str,
-    /// Its value, as JSON text, where an item leaves it out: `"TCP"` with its quotes.
+    /// Its default, as JSON text: `"TCP"` with its quotes.
     pub default: Option<&'static str>,
 }
 
-/// A place in a [`Table`]: what is known about the value one stands on. Cheap to copy, walks along with a pointer.
+/// The schema of one value: a position in a [`Table`]. It is cheap to copy.
 #[derive(Clone, Copy, Debug)]
 pub struct Schema<'t> {
     table: &'t Table,
@@ -60,17 +60,17 @@ pub struct Schema<'t> {
 static NOTHING: Table = Table { types: &[] };
 
 impl<'t> Schema<'t> {
-    /// Stands on an object of the type at `index`; knows nothing where there is none.
+    /// The schema of an object of the type at `index`; an unknown one if there is no such type.
     pub fn new(table: &'t Table, index: u16) -> Self {
         Self { table, list: List::Unknown, of: Some(index) }
     }
 
-    /// Knows nothing.
+    /// The schema of unknown values.
     pub fn unknown() -> Schema<'static> {
         Schema { table: &NOTHING, list: List::Unknown, of: None }
     }
 
-    /// What is known about the member `name`.
+    /// The schema of the member `name`.
     #[must_use]
     pub fn field(self, name: &str) -> Self {
         let fields = self.fields();
@@ -80,18 +80,18 @@ impl<'t> Schema<'t> {
         }
     }
 
-    /// What is known about an item of this list.
+    /// The schema of an item of this list.
     #[must_use]
     pub fn item(self) -> Self {
         Self { list: List::Unknown, ..self }
     }
 
-    /// How the items of this list are told apart.
+    /// The kind of this list.
     pub fn list(self) -> List {
         self.list
     }
 
-    /// The members of the object one stands on, sorted by name; empty where nothing is known.
+    /// The members of this object, sorted by name; empty if they are unknown.
     pub fn fields(self) -> &'t [Field] {
         let index = self.of.map(usize::from);
         index.and_then(|index| self.table.types.get(index)).map_or(&[], |of| of.fields)

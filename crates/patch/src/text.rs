@@ -1,22 +1,22 @@
-//! Finding one's way in JSON text that is known to be well-formed. Nothing here recurses.
+//! Navigates in JSON text whose grammar was checked. No function recurses.
 
 use std::borrow::Cow;
 use std::ops::Range;
 
 use crate::Kind;
 use crate::index::Span;
-use crate::stops;
+use crate::string_scan;
 
-/// A value as it is written, with the containers it is made of as far as they are known.
+/// The text of a value, with its containers if they are known.
 #[derive(Clone, Copy)]
 pub(crate) struct Text<'t, 's> {
     pub(crate) written: &'t str,
-    /// Of a container itself first; empty where nobody has noted them.
+    /// Its containers, itself first; empty if they were not recorded.
     pub(crate) spans: &'s [Span],
 }
 
 impl<'t, 's> Text<'t, 's> {
-    /// Of which nothing is known but that it is well-formed.
+    /// A text without recorded containers.
     pub(crate) fn plain(written: &'t str) -> Self {
         Self { written, spans: &[] }
     }
@@ -25,7 +25,7 @@ impl<'t, 's> Text<'t, 's> {
         kind(self.written)
     }
 
-    /// How many parts it may have, at a guess.
+    /// A guess at the number of its parts.
     pub(crate) fn likely(self) -> usize {
         self.spans.len().clamp(8, 16)
     }
@@ -35,7 +35,7 @@ impl<'t, 's> Text<'t, 's> {
         Values { text: self.written, at: 0, spans: self.spans.get(1..).unwrap_or_default() }
     }
 
-    /// The members of an object: written name, its [`letter`], value. Doubled members come twice.
+    /// The members of an object: written name, its [`letter`], value. Duplicates are included.
     pub(crate) fn members(self) -> impl Iterator<Item = (&'t str, u8, Self)> + use<'t, 's> {
         let mut values = self.values();
         std::iter::from_fn(move || {
@@ -52,7 +52,7 @@ impl<'t, 's> Text<'t, 's> {
         }
         let mut values = self.values();
         let wanted = names.map(letters);
-        // One look at a letter tells for all names at once that it is none of theirs.
+        // One bit test excludes most members for all names at once.
         let sieve = wanted.iter().flatten().fold(0_u64, |sieve, letter| sieve | 1 << (letter % 64));
         while let Some((name, letter)) = values.name()
             && let Some((value, spans)) = values.step()
@@ -73,7 +73,7 @@ impl<'t, 's> Text<'t, 's> {
     }
 }
 
-/// The kind of the value `text` starts with.
+/// The kind of the value at the start of `text`.
 pub(crate) fn kind(text: &str) -> Kind {
     match text.as_bytes().first() {
         Some(b'n') => Kind::Null,
@@ -85,7 +85,7 @@ pub(crate) fn kind(text: &str) -> Kind {
     }
 }
 
-/// How deep the value nests: 0 for a scalar, 1 for `{}`.
+/// The number of levels: 0 for a scalar, 1 for `{}`.
 pub(crate) fn depth(text: &str) -> usize {
     let bytes = text.as_bytes();
     let (mut at, mut depth, mut deepest) = (0, 0_usize, 0);
@@ -104,42 +104,42 @@ pub(crate) fn depth(text: &str) -> usize {
     deepest
 }
 
-/// What a written string is known by: the byte that follows its opening quote, or a backslash if there is one anywhere in it.
+/// A quick test of a written string: the byte behind its opening quote, or a backslash if the string has one anywhere.
 pub(crate) fn letter(written: &str) -> u8 {
     let is_escaped = written.bytes().any(|byte| byte == b'\\');
     if is_escaped { b'\\' } else { written.as_bytes().get(1).copied().unwrap_or_default() }
 }
 
-/// The [`letter`]s of strings that may mean `plain`: names mostly differ in their first one.
+/// The [`letter`]s of written strings that may mean `plain`. Most names differ in their first letter.
 #[inline]
 pub(crate) fn letters(plain: &str) -> [u8; 2] {
-    // Behind the first quote of an empty string stands the second one.
+    // The byte behind the first quote of an empty string is the second quote.
     [plain.as_bytes().first().copied().unwrap_or(b'"'), b'\\']
 }
 
-/// Whether the string that is `written` so, quotes included, with this [`letter`], means `plain`.
+/// Whether the string `written`, with quotes and this [`letter`], means `plain`.
 #[inline]
 pub(crate) fn means(written: &str, letter: u8, plain: &str) -> bool {
     if letter == b'\\' { unescape(written) == plain } else { inner(written) == plain }
 }
 
-/// What the string that is `written` so, quotes included, with this [`letter`], means.
+/// The meaning of the string `written`, with quotes and this [`letter`].
 #[inline]
 pub(crate) fn meaning(written: &str, letter: u8) -> Cow<'_, str> {
     if letter == b'\\' { unescape(written) } else { Cow::Borrowed(inner(written)) }
 }
 
-/// A string with quotes and the fewest escapes.
+/// The string with quotes and as few escapes as possible.
 pub(crate) fn quote(plain: &str) -> String {
     let mut written = String::with_capacity(plain.len() + 2);
     write_quoted(&mut written, plain);
     written
 }
 
-/// Appends the same.
+/// Appends the string with quotes and as few escapes as possible.
 pub(crate) fn write_quoted(written: &mut String, plain: &str) {
     written.push('"');
-    if stops::plain(plain.as_bytes(), 0) == plain.len() {
+    if string_scan::plain(plain.as_bytes(), 0) == plain.len() {
         written.push_str(plain);
         return written.push('"');
     }
@@ -153,7 +153,7 @@ pub(crate) fn write_quoted(written: &mut String, plain: &str) {
     written.push('"');
 }
 
-/// What a written string means, quotes and escapes taken away. Half a surrogate pair becomes U+FFFD, as in Go.
+/// The meaning of a written string, without quotes and escapes. Half a surrogate pair becomes U+FFFD, as in Go.
 pub(crate) fn unescape(written: &str) -> Cow<'_, str> {
     let inner = inner(written);
     let Some(first) = inner.find('\\') else { return Cow::Borrowed(inner) };
@@ -180,7 +180,7 @@ pub(crate) fn unescape(written: &str) -> Cow<'_, str> {
     Cow::Owned(text)
 }
 
-/// Without the quotes around it.
+/// The string without its quotes.
 #[inline]
 fn inner(written: &str) -> &str {
     written.get(1..written.len().saturating_sub(1)).unwrap_or_default()
@@ -188,14 +188,14 @@ fn inner(written: &str) -> &str {
 
 pub(crate) struct Values<'t, 's> {
     text: &'t str,
-    /// Behind the last value, or at the opening bracket.
+    /// The end of the last value, or the opening bracket.
     at: usize,
-    /// From the next container on.
+    /// The containers from the next one on.
     spans: &'s [Span],
 }
 
 impl<'t, 's> Values<'t, 's> {
-    /// Where the next value, a member's name, stands, with its [`letter`].
+    /// The range of the next value, which is a member's name, and its [`letter`].
     #[inline(always)]
     fn name(&mut self) -> Option<(Range<usize>, u8)> {
         let (bytes, start) = (self.text.as_bytes(), self.start()?);
@@ -208,7 +208,7 @@ impl<'t, 's> Values<'t, 's> {
         Some((start..end, letter))
     }
 
-    /// Where the next value stands, with its containers.
+    /// The range of the next value, and its containers.
     #[inline(always)]
     fn step(&mut self) -> Option<(Range<usize>, &'s [Span])> {
         let (bytes, start) = (self.text.as_bytes(), self.start()?);
@@ -229,11 +229,11 @@ impl<'t, 's> Values<'t, 's> {
         (end > start).then_some((start..end, spans))
     }
 
-    /// Where the next value starts, or the closing bracket.
+    /// The start of the next value, or the closing bracket.
     #[inline(always)]
     fn start(&self) -> Option<usize> {
         let bytes = self.text.as_bytes();
-        // One byte parts most values from what stands before them: the bracket, a comma or a colon.
+        // Most values are preceded by one byte: the bracket, a comma or a colon.
         match (bytes.get(self.at)?, bytes.get(self.at + 1)) {
             (b',' | b':' | b'[' | b'{', Some(b'!'..)) => Some(self.at + 1),
             (b']' | b'}', _) => None,
@@ -241,7 +241,7 @@ impl<'t, 's> Values<'t, 's> {
         }
     }
 
-    /// The same with blanks around what parts it from the one before.
+    /// As [`start`](Self::start), with white space around the separator.
     #[cold]
     fn behind_blanks(&self) -> Option<usize> {
         let rest = self.text.as_bytes().get(self.at..)?;
@@ -262,7 +262,7 @@ impl<'t, 's> Iterator for Values<'t, 's> {
     }
 }
 
-/// The end of the number or word that starts at `at`.
+/// The end of the number or literal at `at`.
 fn scalar_end(bytes: &[u8], mut at: usize) -> usize {
     while let Some(byte) = bytes.get(at)
         && !matches!(byte, b',' | b']' | b'}' | b' ' | b'\t' | b'\n' | b'\r')
@@ -272,7 +272,7 @@ fn scalar_end(bytes: &[u8], mut at: usize) -> usize {
     at
 }
 
-/// The end of the container that starts at `at`.
+/// The end of the container at `at`.
 fn container_end(bytes: &[u8], mut at: usize) -> usize {
     let mut depth = 0_usize;
     while let Some(byte) = bytes.get(at) {
@@ -290,12 +290,12 @@ fn container_end(bytes: &[u8], mut at: usize) -> usize {
     at
 }
 
-/// Where a string ends, its closing quote included, whose opening quote stands before `at`; and whether there are escapes in it.
+/// The end of a string behind its closing quote, and whether it has escapes. Its opening quote is before `at`.
 #[inline]
 fn string_end(bytes: &[u8], mut at: usize) -> (usize, bool) {
     let mut is_escaped = false;
     loop {
-        at = stops::plain(bytes, at);
+        at = string_scan::plain(bytes, at);
         match bytes.get(at) {
             Some(b'"') => return (at + 1, is_escaped),
             Some(b'\\') => (at, is_escaped) = (at + 2, true),
@@ -305,7 +305,7 @@ fn string_end(bytes: &[u8], mut at: usize) -> (usize, bool) {
     }
 }
 
-/// The character of `\uXXXX`, or of a pair of them, with `after` standing behind the `u`.
+/// The character of `\uXXXX` or of a pair of them; `after` begins behind the `u`.
 fn unescape_unicode(after: &mut std::str::Chars<'_>) -> char {
     let Some(unit) = code_unit(after) else { return char::REPLACEMENT_CHARACTER };
     if (0xD800..0xDC00).contains(&unit) {

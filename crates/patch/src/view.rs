@@ -1,4 +1,4 @@
-//! Looking into a document.
+//! Reads values of a document.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -12,17 +12,17 @@ use crate::text::{Text, Values};
 use crate::{Pointer, text};
 
 mod canonical;
-mod sameness;
+mod equality;
 
-pub(crate) use sameness::Numbers;
+pub(crate) use equality::Numbers;
 
-/// So many levels are compared and written by recursion, or read where nobody knows where containers end. What a typed value
-/// decodes is never deeper (serde_json's limit is 128).
+/// The most levels that are compared and written by recursion, or read without recorded containers. Typed values are never deeper,
+/// since serde_json's limit is 128.
 pub(crate) const MAX_RECURSION: usize = 128;
 
-/// A value somewhere in a document, to look at. What was not asked for is not read.
+/// A view of a value in a document. Parts that are not accessed are not read.
 ///
-/// There is no `Debug`: a value may be somebody's secret.
+/// There is no `Debug`, since a value may be a secret.
 ///
 /// ```
 /// use vestibule_patch::Document;
@@ -58,7 +58,7 @@ pub enum Kind {
 #[derive(Clone, Copy)]
 enum Place<'d> {
     Text(Text<'d, 'd>),
-    /// One that was opened, and the containers of the text it was opened from.
+    /// An opened container, and the containers of the document's text.
     Node(&'d Node<'d>, &'d [Span]),
 }
 
@@ -81,12 +81,12 @@ impl<'d> Iterator for Items<'d> {
 }
 
 impl<'d> View<'d> {
-    /// Looks into a value that stands in some other structure.
+    /// A view of a value that is not in a document.
     pub fn of(value: &'d RawValue) -> Self {
         Self::text(value.get())
     }
 
-    /// What kind of value this is.
+    /// The kind of the value.
     pub fn kind(self) -> Kind {
         match self.0 {
             Place::Text(text) => text.kind(),
@@ -96,7 +96,7 @@ impl<'d> View<'d> {
         }
     }
 
-    /// How deep the value nests: 0 for a scalar, 1 for `{}`.
+    /// The number of levels: 0 for a scalar, 1 for `{}`.
     pub fn depth(self) -> usize {
         match self.0 {
             Place::Text(text) => text::depth(text.written),
@@ -104,7 +104,7 @@ impl<'d> View<'d> {
         }
     }
 
-    /// The member `name`, if this is an object that has one. Of a doubled member the last one counts, as in Go.
+    /// The member `name`, if this is an object that has it. Of duplicates the last one counts, as in Go.
     pub fn get(self, name: &str) -> Option<Self> {
         match self.0 {
             Place::Text(text) => {
@@ -116,7 +116,7 @@ impl<'d> View<'d> {
         }
     }
 
-    /// The members of these names, as [`get`](Self::get) finds each, in one walk over the object.
+    /// The members of these names, as [`get`](Self::get) returns each, in one pass over the object.
     ///
     /// ```
     /// use vestibule_patch::Document;
@@ -133,7 +133,7 @@ impl<'d> View<'d> {
         }
     }
 
-    /// The item `index` from 0, if this is a list that long.
+    /// The item at `index`, from 0, if this is a list that has it.
     pub fn item(self, index: usize) -> Option<Self> {
         match self.0 {
             Place::Text(text) if text.kind() == Kind::Array => {
@@ -144,7 +144,7 @@ impl<'d> View<'d> {
         }
     }
 
-    /// The members of an object by their plain names, each name once; nothing for other values.
+    /// The members of an object by their unescaped names, without duplicates; empty for other values.
     pub fn entries(self) -> Vec<(Cow<'d, str>, Self)> {
         let mut entries = Vec::new();
         match self.0 {
@@ -154,12 +154,12 @@ impl<'d> View<'d> {
                 entries.extend(text.members().map(entry));
             }
             Place::Node(Node::Object(members), spans) => {
-                let entry = |member: &'d Member<'d>| (member.called(), Self::at(&member.value, spans));
+                let entry = |member: &'d Member<'d>| (member.plain_name(), Self::at(&member.value, spans));
                 entries.extend(members.iter().map(entry));
             }
             _ => {}
         }
-        if is_doubled(&entries) {
+        if may_have_duplicates(&entries) {
             let mut seen = HashSet::with_capacity(entries.len());
             let last: Vec<bool> = entries.iter().rev().map(|(name, _)| seen.insert(&**name)).collect();
             let mut last = last.into_iter().rev();
@@ -168,7 +168,7 @@ impl<'d> View<'d> {
         entries
     }
 
-    /// The items of a list; nothing for other values.
+    /// The items of a list; empty for other values.
     pub fn items(self) -> Vec<Self> {
         let mut items = match self.0 {
             Place::Text(text) if text.kind() == Kind::Array => Vec::with_capacity(text.likely()),
@@ -179,7 +179,7 @@ impl<'d> View<'d> {
         items
     }
 
-    /// The same one by one, for who looks at each once.
+    /// An iterator over the items of a list; empty for other values.
     pub fn iter(self) -> impl Iterator<Item = Self> {
         self.each()
     }
@@ -192,12 +192,12 @@ impl<'d> View<'d> {
         }
     }
 
-    /// The string, escapes resolved. Half a surrogate pair reads as U+FFFD, as in Go.
+    /// The string, unescaped. Half a surrogate pair reads as U+FFFD, as in Go.
     pub fn as_str(self) -> Option<Cow<'d, str>> {
         self.scalar(Kind::String).map(text::unescape)
     }
 
-    /// The truth value.
+    /// The boolean.
     pub fn as_bool(self) -> Option<bool> {
         self.scalar(Kind::Bool).map(|text| text == "true")
     }
@@ -212,7 +212,7 @@ impl<'d> View<'d> {
         self.kind() == Kind::Null
     }
 
-    /// The value at `pointer`, seen from here.
+    /// The value at `pointer`, relative to this value.
     pub fn pointer(self, pointer: &Pointer) -> Option<Self> {
         pointer.tokens().try_fold(self, |view, token| match view.kind() {
             Kind::Array => view.item(index(&token)?),
@@ -220,7 +220,7 @@ impl<'d> View<'d> {
         })
     }
 
-    /// The value as JSON text: the very bytes received, where nothing inside was changed.
+    /// The value as JSON text: the bytes received, if nothing in it was changed.
     pub fn to_json(self) -> Cow<'d, str> {
         match self.0 {
             Place::Text(text) => Cow::Borrowed(text.written),
@@ -233,7 +233,7 @@ impl<'d> View<'d> {
         }
     }
 
-    /// The JSON text of a value in which nothing was changed or opened.
+    /// The text of the value, if nothing in it was changed or opened.
     pub fn as_written(self) -> Option<&'d str> {
         match self.0 {
             Place::Text(text) => Some(text.written),
@@ -242,20 +242,19 @@ impl<'d> View<'d> {
         }
     }
 
-    /// Whether both are the same JSON value. The order of members and the way a string is escaped do not matter; numbers
-    /// are the same only if written alike, because `1.0` is not `1` to everybody who will read it. Equal bytes are equal
-    /// without being read. Below 128 levels of values that are no part of a [`Document`](crate::Document) only equal bytes are
-    /// the same.
+    /// Whether both are the same JSON value, with any order of members and any escapes of strings. Numbers must be written alike, since
+    /// some programs distinguish `1.0` from `1`. Equal bytes are not parsed. Below 128 levels of values that are not in a
+    /// [`Document`](crate::Document), only equal bytes are the same.
     pub fn same_as(self, other: View<'_>) -> bool {
         self.equals(other, Numbers::AsWritten)
     }
 
-    /// Stands on a text that is known to be well-formed.
+    /// A view of a text whose grammar was checked.
     pub(crate) fn text(text: &'d str) -> Self {
         Self(Place::Text(Text::plain(text)))
     }
 
-    /// Stands on a part of a document, whose containers are `spans`; on its text, as long as nobody opened it.
+    /// A view of a part of a document whose containers are `spans`.
     pub(crate) fn at(node: &'d Node<'d>, spans: &'d [Span]) -> Self {
         match node {
             Node::Raw(raw) => Self(Place::Text(raw.text(spans))),
@@ -271,9 +270,9 @@ impl<'d> View<'d> {
     }
 }
 
-/// Whether some name may be there twice: nothing is hashed for names in order, as everything is that Go has written from a
-/// map, nor for the few members that most objects have.
-fn is_doubled(entries: &[(Cow<'_, str>, View<'_>)]) -> bool {
+/// Whether a name may occur twice. Sorted names, as Go writes them from maps, and the few members of most objects are checked without
+/// hashing.
+fn may_have_duplicates(entries: &[(Cow<'_, str>, View<'_>)]) -> bool {
     const FEW: usize = 12;
     let is_again = |(index, (name, _)): (usize, &(Cow<'_, str>, _))| {
         entries.iter().skip(index + 1).any(|(other, _)| name == other)

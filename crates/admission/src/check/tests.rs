@@ -87,7 +87,7 @@ fn identity_stays() {
     assert_eq!(check(HookKind::Mutating, "CREATE", rename), Ok(()));
 }
 
-/// What was carried out is not carried out again; what was carried out on another object is.
+/// A patch with a proof for this object is not applied again; one with a proof for another object is.
 #[test]
 fn only_the_proof_for_this_reading_counts() {
     let remove = Change::Remove { path: "/spec/x".parse().unwrap() };

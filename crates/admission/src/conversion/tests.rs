@@ -177,7 +177,7 @@ fn no_outcome_in_time_is_a_failure() {
 }
 
 #[test]
-fn what_is_no_review_is_told_without_its_values() {
+fn errors_about_a_body_contain_no_value() {
     let other = br#"{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{"uid":"u"}}"#;
     let empty =
         br#"{"apiVersion":"apiextensions.k8s.io/v1","kind":"ConversionReview","response":{"uid":"u"}}"#;
@@ -199,7 +199,7 @@ fn what_is_no_review_is_told_without_its_values() {
 }
 
 #[tokio::test]
-async fn nothing_to_convert_is_no_trouble() {
+async fn a_review_without_objects_is_answered() {
     for objects in [json!([]), Value::Null] {
         let mut body: Value = serde_json::from_slice(&body("v1", "example.com/v2", &json!([]))).unwrap();
         body["request"]["objects"] = objects.clone();

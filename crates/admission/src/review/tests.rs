@@ -82,7 +82,7 @@ fn a_hostile_object_does_not_hide_the_uid() {
 }
 
 #[test]
-fn what_is_no_review_is_refused_without_repeating_a_value() {
+fn a_body_that_is_no_review_is_refused_without_its_values() {
     assert!(
         error(|review| review["request"]["operation"] = json!("s3cret")).contains("another type or value")
     );

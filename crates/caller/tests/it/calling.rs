@@ -100,7 +100,7 @@ async fn a_certificate_of_another_name_is_refused() {
 }
 
 #[tokio::test]
-async fn nobody_there() {
+async fn no_listener_at_the_address() {
     let authority = Authority::new();
     let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let caller = Caller::new(free, NAME, authority.bundle().as_bytes()).unwrap();
@@ -154,7 +154,7 @@ pub(crate) fn busy(seconds: &'static str) -> Scripted {
     Some((503, vec![("retry-after", seconds)], String::new()))
 }
 
-/// What kube-apiserver says about the error, behind what it says about every failed call.
+/// kube-apiserver's text of the error, behind the prefix of every failed call.
 fn in_its_words(error: &CallError) -> String {
     let Outcome::Failed(failed) = error.outcome(&mutating()) else { panic!("no failure") };
     assert!(failed.ignorable);

@@ -15,7 +15,7 @@ use super::{UID, allowed, answered, mutating, review};
 const HELD: Duration = Duration::from_millis(400);
 
 #[tokio::test]
-async fn what_waits_for_a_slow_server_is_slow_from_the_moment_it_was_due() {
+async fn latency_counts_from_the_moment_a_call_was_due() {
     let (server, caller) = served(vec![ok()]).await;
     server.hold(true);
     // 40 calls in 200 ms, of which one at a time may be under way: the first is answered after 400 ms.
@@ -127,7 +127,7 @@ async fn silence_and_absence_are_failures_too() {
     // The first had no answer in time; what waited for its place was never sent, unless the place was free just in time.
     assert_eq!(report.failures(), 4, "{report}");
     assert!(report.failed[&Failure::Deadline] >= 1, "{report}");
-    // Nobody listens there, and nobody else gets the port.
+    // Nothing listens at the port, and no other process gets it.
     let taken = tokio::net::TcpSocket::new_v4().unwrap();
     taken.bind("127.0.0.1:0".parse().unwrap()).unwrap();
     let bundle = super::server::Authority::new().bundle();

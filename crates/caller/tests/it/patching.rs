@@ -121,7 +121,7 @@ fn an_undecodable_patch_fails_the_call() {
 }
 
 #[test]
-fn what_only_this_library_takes_is_applied_and_told() {
+fn a_patch_that_only_this_library_takes_is_applied_and_reported() {
     let cases = [
         (json!([{"op": "replace", "path": "/metadata/zz", "value": "1"}]), "/metadata/zz", json!("1")),
         (
@@ -159,7 +159,7 @@ fn what_only_this_library_takes_is_applied_and_told() {
 }
 
 #[test]
-fn what_the_standard_takes_needs_no_leniency() {
+fn a_patch_of_the_standard_needs_no_leniency() {
     let patch = json!([
         {"op": "test", "path": "", "value": pod_in_shop()},
         {"op": "add", "path": "/metadata/labels/a~1b~0c~01", "value": "1"},

@@ -44,7 +44,7 @@ async fn a_connection_that_waited_for_long_enough_is_closed_without_another_call
 }
 
 #[tokio::test]
-async fn a_bundle_is_for_new_connections_and_those_are_for_it() {
+async fn a_new_bundle_is_used_by_new_connections_only() {
     let (one, two) = (Authority::named("one"), Authority::named("two"));
     let server = Server::start(&one, NAME, vec![ok()]).await;
     let bundle = Bundle::new(one.bundle().as_bytes()).unwrap();

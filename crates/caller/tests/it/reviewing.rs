@@ -97,7 +97,7 @@ fn names_and_namespaces() {
 }
 
 #[test]
-fn what_a_caller_may_choose() {
+fn fields_that_the_builder_sets() {
     let scale = json!({"apiVersion": "autoscaling/v1", "kind": "Scale", "metadata": {"name": "web"}});
     let deployments = ApiResource::built_in("apps/v1", "Deployment").unwrap();
     let beta = ApiResource::namespaced("extensions/v1beta1", "Deployment", "deployments");
@@ -132,7 +132,7 @@ fn another_call_has_another_uid() {
 }
 
 #[test]
-fn what_never_reaches_a_webhook() {
+fn requests_that_never_reach_a_webhook() {
     let error = |review: ReviewBuilder| review.build().err().expect("no review");
     assert!(matches!(error(Review::create(json!({"kind": "Pod"}))), ReviewError::NoKind));
     assert!(matches!(error(Review::create(json!([]))), ReviewError::NoKind));

@@ -82,7 +82,7 @@ pub(crate) struct Server {
     state: watch::Sender<State>,
 }
 
-/// What a server does, and what it holds.
+/// The script of a server, and its state.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct State {
     /// Answers wait for as long as this holds.

@@ -1,4 +1,4 @@
-//! RFC 6902, strictly.
+//! RFC 6902, without the leniency of common libraries.
 
 use std::fmt;
 use std::sync::Arc;
@@ -10,20 +10,21 @@ use crate::pointer::index;
 use crate::view::Numbers;
 use crate::{MAX_DEPTH, Operation, Pointer};
 
-/// The most that all `copy` operations on one document may add, in bytes: thirty of them can double it thirty times.
+/// The most bytes that all `copy` operations on one document may add: without a limit, thirty of them could double it thirty
+/// times.
 const MAX_COPIED: usize = 3 << 20;
 
-/// An operation that does not apply. Names the operation and the place, never a value.
+/// An operation that does not apply. It names the operation and the path, never a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ApplyError {
-    /// Which operation of a list it was, from 0; `None` if it was applied alone.
+    /// The position of the operation in its list, from 0; [`None`] if it was applied alone.
     pub index: Option<usize>,
     /// The operation's name, such as `add`.
     pub operation: &'static str,
-    /// The place the operation stumbled over: its `path`, or its `from`.
+    /// The path of the failure: the operation's `path` or its `from`.
     pub path: Pointer,
-    /// What is wrong with it.
+    /// The reason.
     pub kind: ApplyErrorKind,
 }
 
@@ -31,19 +32,19 @@ pub struct ApplyError {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ApplyErrorKind {
-    /// There is no object or list above the place.
+    /// There is no object or list above the path.
     #[error("missing parent: no object or list stands above the path")]
     NoParent,
-    /// Nothing stands at the place.
+    /// There is no value at the path.
     #[error("missing path: no value stands there")]
     Missing,
-    /// The last step is no index of the list, or lies beyond its end.
+    /// The last token is not an index of the list, or is beyond its end.
     #[error("invalid index: the list has no such place")]
     Index,
     /// A value cannot be moved into itself, and the whole document can be neither removed nor moved.
     #[error("the value holds the place it would go to, or is the whole document")]
     Inside,
-    /// A `test` found another value.
+    /// The value of a `test` differs.
     #[error("test failed: another value stands there")]
     Differs,
     /// The document would nest deeper than [`MAX_DEPTH`].
@@ -55,21 +56,20 @@ pub enum ApplyErrorKind {
 }
 
 impl Document<'_> {
-    /// Carries out one operation.
+    /// Applies one operation.
     ///
     /// # Errors
-    /// Where RFC 6902 says that the operation fails. A `move` may then have taken its value away already: throw the
-    /// document away.
+    /// The operation fails by RFC 6902. A `move` may then have removed its value already, so discard the document.
     pub fn apply(&mut self, operation: &Operation) -> Result<(), ApplyError> {
         let done = match operation {
             Operation::Add { path, value } => {
-                self.add(path, Node::brought(value)).map_err(|kind| (path, kind))
+                self.add(path, Node::from_operation(value)).map_err(|kind| (path, kind))
             }
             Operation::Remove { path } => self.take(path).map(drop).map_err(|kind| (path, kind)),
             Operation::Replace { path, value } => {
-                self.replace(path, Node::brought(value)).map_err(|kind| (path, kind))
+                self.replace(path, Node::from_operation(value)).map_err(|kind| (path, kind))
             }
-            Operation::Move { from, path } => self.shift(from, path),
+            Operation::Move { from, path } => self.move_value(from, path),
             Operation::Copy { from, path } => self.copy(from, path),
             Operation::Test { path, value } => self.test(path, value).map_err(|kind| (path, kind)),
         };
@@ -81,12 +81,12 @@ impl Document<'_> {
         })
     }
 
-    /// Carries out operations one after the other, all or none.
+    /// Applies operations one after the other, all or none.
     ///
     /// # Errors
-    /// The first operation that fails, with its index; the document is then as it was.
+    /// The first operation that fails, with its index; the document is then unchanged.
     pub fn apply_all(&mut self, operations: &[Operation]) -> Result<(), ApplyError> {
-        // Nothing but a reference while nobody has changed anything.
+        // A clone copies nothing until one of the two changes.
         let before = self.clone();
         let applied = operations.iter().enumerate().try_for_each(|(index, operation)| {
             self.apply(operation).map_err(|error| ApplyError { index: Some(index), ..error })
@@ -99,7 +99,7 @@ impl Document<'_> {
 }
 
 impl<'a> Document<'a> {
-    /// Inserts into the list at `list`, one after the other; what was carried out is added to `done`.
+    /// Inserts items into the list at `list`, one after the other, and adds the operations to `done`.
     pub(crate) fn insert(
         &mut self,
         list: &Pointer,
@@ -113,7 +113,7 @@ impl<'a> Document<'a> {
         for (index, value) in items {
             let index = index.min(there.len());
             let path = if index < there.len() { list.item(index) } else { list.child("-") };
-            let node = Node::brought(&value);
+            let node = Node::from_operation(&value);
             fits(&path, &node).map_err(|kind| not_added(&path, kind))?;
             there.insert(index, node);
             done.push(Operation::Add { path, value });
@@ -121,11 +121,11 @@ impl<'a> Document<'a> {
         Ok(())
     }
 
-    /// Sets the member that `path` ends with, if an object stands above it.
+    /// Sets the member at `path`, if an object is above it.
     pub(crate) fn set(&mut self, path: &Pointer, value: &Arc<RawValue>) -> Result<bool, ApplyError> {
-        let Some((parent, last)) = path.last_step() else { return Ok(false) };
+        let Some((parent, last)) = path.split_last_token() else { return Ok(false) };
         let Ok(Node::Object(members)) = self.container(parent) else { return Ok(false) };
-        let value = Node::brought(value);
+        let value = Node::from_operation(value);
         fits(path, &value).map_err(|kind| not_added(path, kind))?;
         Arc::make_mut(members).set(&last, value);
         Ok(true)
@@ -133,7 +133,7 @@ impl<'a> Document<'a> {
 
     fn add(&mut self, path: &Pointer, value: Node<'a>) -> Result<(), ApplyErrorKind> {
         fits(path, &value)?;
-        let Some((parent, last)) = path.last_step() else {
+        let Some((parent, last)) = path.split_last_token() else {
             self.root = value;
             return Ok(());
         };
@@ -151,7 +151,7 @@ impl<'a> Document<'a> {
     }
 
     fn take(&mut self, path: &Pointer) -> Result<Node<'a>, ApplyErrorKind> {
-        let (parent, last) = path.last_step().ok_or(ApplyErrorKind::Inside)?;
+        let (parent, last) = path.split_last_token().ok_or(ApplyErrorKind::Inside)?;
         match self.container(parent)? {
             Node::Array(items) => {
                 let items = Arc::make_mut(items);
@@ -169,7 +169,7 @@ impl<'a> Document<'a> {
         Ok(())
     }
 
-    fn shift<'p>(
+    fn move_value<'p>(
         &mut self,
         from: &'p Pointer,
         path: &'p Pointer,
@@ -201,7 +201,7 @@ impl<'a> Document<'a> {
 
     fn test(&self, path: &Pointer, value: &RawValue) -> Result<(), ApplyErrorKind> {
         let found = self.at(path).ok_or(ApplyErrorKind::Missing)?;
-        // One that nests deeper than any document is the value of none.
+        // A value that nests deeper than [`MAX_DEPTH`] is in no document, so it differs.
         let wanted = Document::parse(value.get()).map_err(|_| ApplyErrorKind::Differs)?;
         if found.equals(wanted.view(), Numbers::ByValue) { Ok(()) } else { Err(ApplyErrorKind::Differs) }
     }
@@ -232,10 +232,10 @@ fn not_added(path: &Pointer, kind: ApplyErrorKind) -> ApplyError {
     ApplyError { index: None, operation: "add", path: path.clone(), kind }
 }
 
-/// No path makes a document deeper than one that could have been read: kube-apiserver would not read it.
+/// A patch must not make a document deeper than [`MAX_DEPTH`], since kube-apiserver could not read it.
 fn fits(path: &Pointer, value: &Node<'_>) -> Result<(), ApplyErrorKind> {
     let above = path.as_str().bytes().filter(|byte| *byte == b'/').count();
-    // Every level takes two brackets.
+    // Each level takes two brackets.
     let surely = matches!(value, Node::Raw(raw) if above + raw.text.len() / 2 <= MAX_DEPTH);
     if surely || above + value.depth() <= MAX_DEPTH { Ok(()) } else { Err(ApplyErrorKind::Depth) }
 }

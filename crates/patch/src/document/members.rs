@@ -6,28 +6,27 @@ use std::collections::HashMap;
 use super::{Node, Written};
 use crate::text;
 
-/// So many times members are looked for one by one, and always among so many members; whoever asks more often among more is
-/// given an index.
+/// Lookups compare member by member up to this many members, and beyond that for the first eight lookups; then an index is built.
 const FEW: usize = 8;
 const SMALL: usize = 64;
 
-/// The members of an object that was opened, in the order they are written. As many operations as there are members take
-/// time in proportion to their number, not to its square.
+/// The members of an opened object, in their order. With the index, as many operations as there are members take time in
+/// proportion to their number.
 #[derive(Clone)]
 pub(crate) struct Members<'a> {
-    /// What was removed leaves a hole.
+    /// A removed member leaves a hole.
     list: Vec<Option<Member<'a>>>,
-    /// Where each name stands, once many were asked for.
+    /// The position of each name, once many lookups were made.
     places: Option<HashMap<String, usize>>,
     asked: usize,
 }
 
 #[derive(Clone)]
 pub(crate) struct Member<'a> {
-    /// As it is written, with quotes and escapes.
+    /// The text of the name, with quotes and escapes.
     pub(crate) name: Written<'a>,
     pub(crate) value: Node<'a>,
-    /// The [`letter`](text::letter) of its name: most others are told from it by that.
+    /// The [`letter`](text::letter) of its name, by which most other names are told apart.
     letter: u8,
 }
 
@@ -42,7 +41,7 @@ impl<'a> Members<'a> {
         self.list.iter().flatten()
     }
 
-    /// The same with the holes.
+    /// The members with the holes.
     pub(super) fn slots(&self) -> std::slice::Iter<'_, Option<Member<'a>>> {
         self.list.iter()
     }
@@ -60,13 +59,13 @@ impl<'a> Members<'a> {
         self.list.get(place?)?.as_ref().map(|member| &member.value)
     }
 
-    /// The same, to be changed.
+    /// The mutable value of the last member of this name.
     pub(super) fn get_mut(&mut self, name: &str) -> Option<&mut Node<'a>> {
         let place = self.find(name)?;
         self.list.get_mut(place)?.as_mut().map(|member| &mut member.value)
     }
 
-    /// Puts a value in the place of the one there is, or behind all others.
+    /// Replaces the value of a member, or appends the member.
     pub(super) fn set(&mut self, name: &str, value: Node<'a>) {
         if let Some(there) = self.get_mut(name) {
             *there = value;
@@ -79,7 +78,7 @@ impl<'a> Members<'a> {
         self.list.push(Some(Member::new(Written::Copied(name.as_str().into()), text::letter(&name), value)));
     }
 
-    /// All of a doubled member goes, else an earlier one would come to light.
+    /// Removes all duplicates of a member: otherwise an earlier one would become visible.
     pub(super) fn remove(&mut self, name: &str) -> Option<Node<'a>> {
         let place = self.find(name)?;
         let removed = self.list.get_mut(place)?.take();
@@ -90,7 +89,8 @@ impl<'a> Members<'a> {
         removed.map(|member| member.value)
     }
 
-    /// Gives many members an index, for who only looks at them. Doubled ones stay as they are.
+    /// Builds the index of an object with many members for lookups that change nothing. An object with duplicate members gets
+    /// none.
     pub(super) fn prepare(&mut self) {
         if self.list.len() <= SMALL || self.places.is_some() {
             return;
@@ -99,7 +99,7 @@ impl<'a> Members<'a> {
             .list
             .iter()
             .enumerate()
-            .filter_map(|(place, there)| Some((there.as_ref()?.called().into_owned(), place)));
+            .filter_map(|(place, there)| Some((there.as_ref()?.plain_name().into_owned(), place)));
         let places: HashMap<String, usize> = names.collect();
         if places.len() == self.iter().count() {
             self.places = Some(places);
@@ -122,12 +122,12 @@ impl<'a> Members<'a> {
             .rposition(|there| there.as_ref().filter(may_be).is_some_and(|member| member.is(name)))
     }
 
-    /// Of a doubled member only the last stays.
+    /// Builds the index; of duplicate members only the last one stays.
     fn index(&mut self) -> HashMap<String, usize> {
         let mut places = HashMap::with_capacity(self.list.len());
         for place in 0..self.list.len() {
             let Some(Some(member)) = self.list.get(place) else { continue };
-            if let Some(before) = places.insert(member.called().into_owned(), place) {
+            if let Some(before) = places.insert(member.plain_name().into_owned(), place) {
                 self.list[before] = None;
             }
         }
@@ -136,13 +136,13 @@ impl<'a> Members<'a> {
 }
 
 impl<'a> Member<'a> {
-    /// One whose name has this [`letter`](text::letter).
+    /// A member whose name has this [`letter`](text::letter).
     pub(super) fn new(name: Written<'a>, letter: u8, value: Node<'a>) -> Self {
         Self { name, value, letter }
     }
 
-    /// Its plain name.
-    pub(crate) fn called(&self) -> Cow<'_, str> {
+    /// Its name, unescaped.
+    pub(crate) fn plain_name(&self) -> Cow<'_, str> {
         text::meaning(&self.name, self.letter)
     }
 

@@ -1,4 +1,4 @@
-//! Walks over opened values. Nothing here recurses: an operation may open as many levels as a document has.
+//! Traversals of opened values. None recurses: an operation may open as many levels as a document has.
 
 use std::mem;
 use std::sync::Arc;
@@ -7,14 +7,14 @@ use super::members::Members;
 use super::{Member, Node, Raw, Written};
 use crate::text;
 
-/// What is still to be visited of an opened container.
+/// The parts of an opened container that are still to be visited.
 enum Parts<'n, 'a> {
     Items(std::slice::Iter<'n, Node<'a>>),
     Members(std::slice::Iter<'n, Option<Member<'a>>>),
 }
 
 impl<'n, 'a> Parts<'n, 'a> {
-    /// Of a container that was opened.
+    /// The parts of an opened container.
     fn of(node: &'n Node<'a>) -> Option<Self> {
         match node {
             Node::Raw(_) => None,
@@ -23,7 +23,7 @@ impl<'n, 'a> Parts<'n, 'a> {
         }
     }
 
-    /// The next part, with the name that a member has.
+    /// The next part, with its name if it is a member.
     fn next(&mut self) -> Option<(Option<&'n str>, &'n Node<'a>)> {
         match self {
             Self::Items(items) => items.next().map(|item| (None, item)),
@@ -72,7 +72,7 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// How deep the value nests: 0 for a scalar.
+    /// The number of levels: 0 for a scalar.
     pub(crate) fn depth(&self) -> usize {
         let (mut open, mut deepest) = (Vec::new(), 0);
         let mut next = Some(self);
@@ -93,7 +93,7 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// Moves the opened containers directly inside to `others`, unless another clone of the document has them too.
+    /// Moves the opened containers directly inside to `others`, unless a clone of the document shares them.
     fn give_away(&mut self, others: &mut Vec<Self>) {
         let mut give = |node: &mut Self| {
             if !matches!(node, Node::Raw(_)) {
@@ -112,7 +112,7 @@ impl<'a> Node<'a> {
     }
 }
 
-/// One level after the other: the drop of a value that drops its parts would need as much stack as it has levels.
+/// Drops one level after the other: a recursive drop would need stack for each level.
 impl Drop for Node<'_> {
     fn drop(&mut self) {
         let mut others = Vec::new();

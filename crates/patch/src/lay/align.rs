@@ -1,4 +1,4 @@
-//! Which item of one list is which item of another.
+//! Matches the items of two lists.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
@@ -6,19 +6,19 @@ use std::ops::Range;
 use crate::view::MAX_RECURSION;
 use crate::{Kind, List, View};
 
-/// The most cells the table for equal items may have: 4 MiB, some milliseconds.
+/// The most cells of the table for equal items: 4 MiB, a few milliseconds.
 const EQUAL_CELLS: usize = 1 << 19;
-/// The most pairs of items that are looked into for likeness.
+/// The most pairs of items whose similarity is computed.
 const LIKE_CELLS: usize = 1 << 10;
-/// The most bytes that all those pairs may have together: each is read once for every level it nests.
+/// The most bytes of all these pairs: each pair is read once for each of its levels.
 const LIKE_BYTES: usize = 1 << 22;
-/// The likeness of equal items.
+/// The similarity of equal items.
 const EQUAL: u64 = 1000;
 
-/// An index into either list: the same item.
+/// The indexes of one item in both lists.
 type Pair = (usize, usize);
 
-/// For each item of `after`, the item of `before` that it was.
+/// For each item of `after`, its index in `before`.
 pub(super) fn align(before: &[View<'_>], after: &[View<'_>], how: List) -> Vec<Option<usize>> {
     let alike = |(one, other): &(&View<'_>, &View<'_>)| one.to_json() == other.to_json();
     let start = before.iter().zip(after).take_while(alike).count();
@@ -40,16 +40,16 @@ pub(super) fn align(before: &[View<'_>], after: &[View<'_>], how: List) -> Vec<O
     aligned
 }
 
-/// What tells the items apart, if something does, in all of them, and no two share it.
+/// The keys of all items; [`None`] if an item has none, or two share one.
 pub(super) fn identities(items: &[View<'_>], how: List) -> Option<Vec<String>> {
     let identities: Vec<String> = items.iter().map(|item| identity(*item, how)).collect::<Option<_>>()?;
     let distinct: HashSet<&String> = identities.iter().collect();
     (distinct.len() == items.len()).then_some(identities)
 }
 
-/// The indexes of a longest rising subsequence.
+/// The indexes of a longest increasing subsequence.
 pub(super) fn rising(numbers: &[usize]) -> Vec<usize> {
-    // For each length, the index of the smallest number that ends such a sequence; and what came before each number.
+    // For each length, the index of the smallest number that ends such a sequence; for each number, the index of its predecessor.
     let (mut ends, mut previous) = (Vec::<usize>::new(), Vec::with_capacity(numbers.len()));
     for (index, number) in numbers.iter().enumerate() {
         let length = ends.partition_point(|&end| numbers[end] < *number);
@@ -88,8 +88,8 @@ fn by_identity(old: &[String], new: &[String]) -> Vec<Pair> {
     new.iter().enumerate().filter_map(pair).collect()
 }
 
-/// Where nothing is known about a list, as in most custom resources, its items go by their names as people read them; what
-/// has none, or shares it, by content.
+/// Without a schema, as in most custom resources, items are matched by their `name`; items without a name, or with a shared one,
+/// by content.
 fn by_name(old: &[View<'_>], new: &[View<'_>]) -> Vec<Pair> {
     let (olds, news) = (names(old), names(new));
     let mut pairs: Vec<Pair> = olds.iter().filter_map(|(name, &at)| Some((at, *news.get(name)?))).collect();
@@ -105,7 +105,7 @@ fn by_name(old: &[View<'_>], new: &[View<'_>]) -> Vec<Pair> {
     pairs
 }
 
-/// Where the items are whose `name` no other has.
+/// The indexes of items with a unique `name`.
 fn names(items: &[View<'_>]) -> HashMap<String, usize> {
     let (mut names, mut shared) = (HashMap::new(), HashSet::new());
     for (at, item) in items.iter().enumerate() {
@@ -119,7 +119,7 @@ fn names(items: &[View<'_>]) -> HashMap<String, usize> {
     names
 }
 
-/// First what is equal and stays in order, then what is equal and moved, then, between the former, what is much alike.
+/// Matches equal items that keep their order, then equal items that moved, then similar items between the former.
 fn by_content(old: &[View<'_>], new: &[View<'_>], how: List) -> Vec<Pair> {
     if let ([one], [other]) = (old, new) {
         return if likeness(*one, *other, how) > 0 { vec![(0, 0)] } else { Vec::new() };
@@ -153,7 +153,7 @@ fn by_content(old: &[View<'_>], new: &[View<'_>], how: List) -> Vec<Pair> {
     pairs
 }
 
-/// One number for all items that are equal, over both lists.
+/// A number for each item, the same one for equal items of both lists.
 fn numbered(old: &[View<'_>], new: &[View<'_>]) -> (Vec<usize>, Vec<usize>) {
     let mut known = HashMap::new();
     let mut number = |item: &View<'_>| {
@@ -163,7 +163,7 @@ fn numbered(old: &[View<'_>], new: &[View<'_>]) -> (Vec<usize>, Vec<usize>) {
     (old.iter().map(&mut number).collect(), new.iter().map(&mut number).collect())
 }
 
-/// Equal items that `ordered` leaves alone.
+/// Pairs of equal items that are not in `ordered`.
 fn moved(old: &[usize], new: &[usize], ordered: &[Pair]) -> Vec<Pair> {
     let (paired_old, paired_new): (HashSet<usize>, HashSet<usize>) = ordered.iter().copied().unzip();
     let mut places: HashMap<usize, Vec<usize>> = HashMap::new();
@@ -174,7 +174,7 @@ fn moved(old: &[usize], new: &[usize], ordered: &[Pair]) -> Vec<Pair> {
     rest.filter_map(|(place, number)| Some((places.get_mut(number)?.pop()?, place))).collect()
 }
 
-/// Completes pairs by what `find` makes of the gaps between them.
+/// Adds the pairs that `find` returns for each gap between `pairs`.
 fn fill(
     pairs: &[Pair],
     old: &Range<usize>,
@@ -194,7 +194,8 @@ fn fill(
     filled
 }
 
-/// Items that each list holds once, in the order most of them share: linear, where a table would be too large.
+/// Pairs of items that occur once in each list, in a common order. It takes linear time, for lists whose table would be too
+/// large.
 fn unique(old: &[usize], new: &[usize]) -> Vec<Pair> {
     let mut places: HashMap<usize, (Vec<usize>, Vec<usize>)> = HashMap::new();
     old.iter().enumerate().for_each(|(at, number)| places.entry(*number).or_default().0.push(at));
@@ -211,7 +212,7 @@ fn unique(old: &[usize], new: &[usize]) -> Vec<Pair> {
     rising(&olds).into_iter().map(|at| pairs[at]).collect()
 }
 
-/// The common subsequence of the greatest weight; `None` if its table were larger than `cells`.
+/// The common subsequence of the greatest weight; [`None`] if its table needed more than `cells`.
 fn heaviest(
     old: &Range<usize>,
     new: &Range<usize>,
@@ -222,7 +223,7 @@ fn heaviest(
     if old.len().saturating_mul(new.len()) > cells {
         return None;
     }
-    // The greatest weight from here to the end of both, for each pair of places.
+    // For each pair of positions, the greatest weight from there to the end of both lists.
     let mut table = vec![0_u64; (old.len() + 1) * width];
     for (row, one) in old.clone().enumerate().rev() {
         for (column, other) in new.clone().enumerate().rev() {
@@ -247,7 +248,7 @@ fn heaviest(
     Some(pairs)
 }
 
-/// How much two items have in common, from 0 to [`EQUAL`]; 0 unless it is half, or the key where the list has keys.
+/// The similarity of two items, from 0 to [`EQUAL`]; 0 below one half, or for different keys in a list with keys.
 fn likeness(one: View<'_>, other: View<'_>, how: List) -> u64 {
     if let (Some(key), Some(others)) = (identity(one, how), identity(other, how)) {
         return if key == others { 1 + agreement(one, other, MAX_RECURSION) } else { 0 };
@@ -260,7 +261,7 @@ fn size(items: &[View<'_>]) -> usize {
     items.iter().map(|item| item.to_json().len()).sum()
 }
 
-/// Looks at each level once: containers are equal if their parts are. `levels` is how many more levels are looked into.
+/// The share of equal parts, level by level. `levels` is the number of further levels that are compared.
 fn agreement(one: View<'_>, other: View<'_>, levels: usize) -> u64 {
     if one.to_json() == other.to_json() {
         return EQUAL;
@@ -281,6 +282,6 @@ fn agreement(one: View<'_>, other: View<'_>, levels: usize) -> u64 {
         }
         _ => return if one.same_as(other) { EQUAL } else { 0 },
     };
-    // Two empty containers are equal, whatever space they hold.
+    // Two empty containers are equal, with any white space in them.
     u64::try_from(size).ok().and_then(|size| sum.checked_div(size)).unwrap_or(EQUAL)
 }

@@ -1,17 +1,17 @@
-//! Lists: items keep what is their own, wherever they go.
+//! Changes of lists: items keep the members that only `onto` knows when they move.
 
 use super::Draft;
 use super::align::{align, identities, rising};
-use super::places::Places;
+use super::remaining_items::RemainingItems;
 use crate::{DocumentError, List, Operation, Pointer, Schema, View};
 
-/// What shall stand at one place of the list.
+/// The item at one position of the new list.
 enum Target<'d> {
-    /// The item of `onto` at `home`, with a change from before to after inside it, if anybody knows the item.
+    /// The item of `onto` at `home`, with its change if `before` has the item.
     Kept { home: usize, change: Option<(View<'d>, View<'d>)> },
-    /// Another value at the place of the item at `home`.
+    /// A value that replaces the item at `home`.
     Replaced { home: usize, value: View<'d> },
-    /// A value that is new.
+    /// A new value.
     New(View<'d>),
 }
 
@@ -28,7 +28,7 @@ impl Draft {
         let homes = homes(&before, &onto, schema.list());
         let mut targets = targets(&before, &after, onto.len(), &homes, schema.list());
         let new = targets.iter().filter(|target| matches!(target, Target::New(_))).count();
-        // Nothing of several items is left: one operation says so.
+        // If none of several items is kept, one operation replaces the list.
         if onto.len() > 1 && new == targets.len() && new == after.len() {
             return self.replace(place.clone(), whole);
         }
@@ -39,7 +39,7 @@ impl Draft {
             self.remove(place.item(index));
         }
         let rest: Vec<usize> = (0..onto.len()).filter(|&index| !gone[index]).collect();
-        for step in steps(&targets, &rest, &stays, &mut Places::all(rest.len())) {
+        for step in steps(&targets, &rest, &stays, &mut RemainingItems::all(rest.len())) {
             match step {
                 Step::Insert { at, value } => self.add(place.item(at), value)?,
                 Step::Move { from, to } => {
@@ -65,22 +65,27 @@ impl Draft {
     }
 }
 
-/// What happens to the list.
+/// One change of the list.
 enum Step<'d> {
     Insert { at: usize, value: View<'d> },
     Move { from: usize, to: usize },
 }
 
-/// Puts new items in and moves those that do not stay in their order, from the front to the back. `rest` holds the homes of what
-/// is there, in order, and `places` counts them.
+/// Inserts new items, and moves items that do not stay in order, from front to back. `rest` has the `home` of each remaining
+/// item, in order, and `places` counts them.
 ///
-/// In front of the current place stand the items that stay, those that were put in, and those that will be moved away later.
-/// What is put in goes directly behind an item that stays, or to the front. So the place of an item follows from how many of
-/// `rest` still stand before it, and from how many were put in before it.
-fn steps<'d>(targets: &[Target<'d>], rest: &[usize], stays: &[bool], places: &mut Places) -> Vec<Step<'d>> {
+/// Before the current position are the items that stay, the inserted ones, and items that will be moved away later. Items are
+/// inserted directly behind an item that stays, or at the front. So the position of an item follows from the number of `rest`
+/// before it, and from the number of items inserted before it.
+fn steps<'d>(
+    targets: &[Target<'d>],
+    rest: &[usize],
+    stays: &[bool],
+    places: &mut RemainingItems,
+) -> Vec<Step<'d>> {
     let mut ranks = vec![0; stays.len()];
     rest.iter().enumerate().for_each(|(rank, &home)| ranks[home] = rank);
-    // For each of `rest` that was passed over, how many were put in before it.
+    // For each of `rest` that was passed, the number of items inserted before it.
     let mut put_before = vec![0; rest.len()];
     let (mut steps, mut at, mut put, mut passed) = (Vec::new(), 0, 0, 0);
     for target in targets {
@@ -98,7 +103,7 @@ fn steps<'d>(targets: &[Target<'d>], rest: &[usize], stays: &[bool], places: &mu
                 steps.push(Step::Move { from, to: at });
                 put += 1;
             }
-            // What is passed over here moves away later.
+            // The items that are passed here are moved later.
             Target::Kept { home, .. } | Target::Replaced { home, .. } => {
                 let rank = ranks[home];
                 put_before.iter_mut().take(rank + 1).skip(passed).for_each(|before| *before = put);
@@ -111,7 +116,7 @@ fn steps<'d>(targets: &[Target<'d>], rest: &[usize], stays: &[bool], places: &mu
     steps
 }
 
-/// For each item of `before`, where it stands in `onto`. Decoding keeps the order of a list, if not always its length.
+/// For each item of `before`, its index in `onto`. Decoding keeps the order of a list, but may drop items.
 fn homes(before: &[View<'_>], onto: &[View<'_>], how: List) -> Vec<Option<usize>> {
     let by_index = (0..before.len()).map(Some);
     if before.len() == onto.len() && identities(onto, how).is_none() {
@@ -121,7 +126,7 @@ fn homes(before: &[View<'_>], onto: &[View<'_>], how: List) -> Vec<Option<usize>
     if before.len() == onto.len() && homes.contains(&None) { by_index.collect() } else { homes }
 }
 
-/// The list as it shall be. Items of `onto` that `before` does not show follow the item they follow now.
+/// The items of the new list. Items of `onto` that are not in `before` stay behind the item that they follow.
 fn targets<'d>(
     before: &[View<'d>],
     after: &[View<'d>],
@@ -146,7 +151,7 @@ fn targets<'d>(
                 targets.push(Target::Kept { home, change: Some((old, value)) });
                 targets.extend(followers(home + 1));
             }
-            // Nobody changed it, and `onto` does not have it: nothing to carry over.
+            // The value is unchanged and not in `onto`, so there is nothing to add.
             Some((old, None)) if old.same_as(value) => {}
             _ => targets.push(Target::New(value)),
         }
@@ -154,7 +159,7 @@ fn targets<'d>(
     targets
 }
 
-/// Which items of `onto` stay while others move around them: as many as can.
+/// The items of `onto` that stay while others are moved: as many as possible.
 fn stays(targets: &[Target<'_>], onto: usize) -> Vec<bool> {
     let homes: Vec<usize> = targets
         .iter()
@@ -168,7 +173,7 @@ fn stays(targets: &[Target<'_>], onto: usize) -> Vec<bool> {
     stays
 }
 
-/// A new item takes the place of one that goes, where both stand between the same neighbours. What then still goes:
+/// A new item replaces a removed one between the same neighbours. Returns the items that are still to be removed.
 fn replace_in_place(targets: &mut [Target<'_>], stays: &[bool]) -> Vec<bool> {
     let mut gone = vec![true; stays.len()];
     for target in &*targets {
@@ -193,19 +198,19 @@ fn replace_in_place(targets: &mut [Target<'_>], stays: &[bool]) -> Vec<bool> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Places, Step, Target, steps};
+    use super::{RemainingItems, Step, Target, steps};
 
     fn kept(homes: impl IntoIterator<Item = usize>) -> Vec<Target<'static>> {
         homes.into_iter().map(|home| Target::Kept { home, change: None }).collect()
     }
 
-    /// Looking for each item from the front took as many steps as the square of the list's length.
+    /// A search from the front for each item took a number of steps that grew with the square of the length.
     #[test]
     fn the_work_of_moves_grows_with_their_number_and_not_with_its_square() {
         let work = |length: usize| {
             let (rest, mut stays) = ((0..length).collect::<Vec<_>>(), vec![false; length]);
             stays[length - 1] = true;
-            let mut places = Places::all(length);
+            let mut places = RemainingItems::all(length);
             assert_eq!(steps(&kept((0..length).rev()), &rest, &stays, &mut places).len(), length - 1);
             places.steps.get()
         };
@@ -213,9 +218,9 @@ mod tests {
         assert!(some <= 2 * 11 * (1 << 10) && more <= 2 * 15 * (1 << 14), "{some} and {more}");
     }
 
-    /// As before, when the list itself was kept along.
+    /// The list that results from the moves is the wanted one.
     #[test]
-    fn what_moves_goes_where_it_belongs() {
+    fn moves_lead_to_the_wanted_order() {
         for (order, staying) in [
             (vec![3, 1, 0, 2], vec![1, 2]),
             (vec![2, 0, 4, 1, 3], vec![0, 1, 3]),
@@ -225,7 +230,9 @@ mod tests {
             let rest: Vec<usize> = (0..order.len()).collect();
             let stays: Vec<bool> = rest.iter().map(|home| staying.contains(home)).collect();
             let mut list = rest.clone();
-            for step in steps(&kept(order.iter().copied()), &rest, &stays, &mut Places::all(rest.len())) {
+            for step in
+                steps(&kept(order.iter().copied()), &rest, &stays, &mut RemainingItems::all(rest.len()))
+            {
                 let Step::Move { from, to } = step else { panic!("nothing is new") };
                 let item = list.remove(from);
                 list.insert(to, item);

@@ -1,4 +1,4 @@
-//! Operations in and out of JSON. By hand: serde reads a tagged enum through a buffer that no raw value survives.
+//! The JSON form of operations. It is written by hand, since serde buffers tagged enums, and raw values do not survive that.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ struct Wire<'a> {
     op: Cow<'a, str>,
     path: Pointer,
     from: Option<Pointer>,
-    // An `Option` alone would read `null` as no value.
+    // A plain `Option` would read `null` as absent.
     #[serde(default, deserialize_with = "present")]
     value: Option<Box<RawValue>>,
 }
@@ -28,7 +28,7 @@ fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Box<RawV
 }
 
 impl<'de> Deserialize<'de> for Operation {
-    /// Members that RFC 6902 does not define are left unread, as its section 4 says.
+    /// Members that RFC 6902 does not define are ignored, as its section 4 requires.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let Wire { op, path, from, value } = Wire::deserialize(deserializer)?;
         let value = || {

@@ -1,12 +1,12 @@
-//! One text for all spellings of a value.
+//! One text for all spellings of the same value.
 
 use std::fmt::Write as _;
 
 use super::{Kind, MAX_RECURSION, View};
 
 impl View<'_> {
-    /// The text all spellings of this value share, to find it among many: two values are [`same_as`](Self::same_as) each
-    /// other where their texts are equal. It is no JSON.
+    /// A text that is equal for all spellings of this value, as a key for lookups: two values are [`same_as`](Self::same_as) each other
+    /// if their texts are equal. It is not JSON.
     pub fn canonical(self) -> String {
         let mut text = String::new();
         write(self, MAX_RECURSION, &mut text);
@@ -14,7 +14,7 @@ impl View<'_> {
     }
 }
 
-/// `levels` is how many more levels are opened; what lies deeper is taken as it is written.
+/// `levels` is the number of further levels that are opened; deeper values are copied as they are written.
 fn write(view: View<'_>, levels: usize, text: &mut String) {
     match view.kind() {
         Kind::Array if levels > 0 => {
@@ -41,7 +41,7 @@ fn write(view: View<'_>, levels: usize, text: &mut String) {
     }
 }
 
-/// Told apart by its length, so that nothing needs to be escaped.
+/// The length comes first, so that nothing needs to be escaped.
 fn write_string(plain: &str, text: &mut String) {
     let _ = write!(text, "\"{}:{plain}", plain.len());
 }

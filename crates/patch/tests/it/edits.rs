@@ -86,7 +86,7 @@ fn number(number: usize) -> Arc<RawValue> {
 }
 
 proptest! {
-    /// What is inserted on one walk is what so many operations would insert.
+    /// `insert` has the result of one operation `add` for each item.
     #[test]
     fn an_insertion_is_an_addition(length in 0_usize..4, indices in prop::collection::vec(0_usize..8, 0..6)) {
         let text = serde_json::json!({"a": {"l": vec!["x"; length]}}).to_string();
@@ -105,9 +105,9 @@ proptest! {
     }
 }
 
-/// What is set on one walk is what an operation would add; where no object is, nothing happens.
+/// `set` has the result of an operation `add`; without an object above the path it changes nothing.
 #[test]
-fn what_is_set_is_added_to_an_object_or_not_at_all() {
+fn set_adds_to_an_object_or_changes_nothing() {
     let text = r#"{"a":{"k":0,"k":2},"l":[1],"n":null,"s":"x"}"#;
     let original = Document::parse(text).unwrap();
     for (place, is_object) in [
@@ -154,7 +154,7 @@ fn an_insertion_into_what_is_no_list_leaves_no_proof() {
     }
 }
 
-/// Those before the one that fails are there, and a mark from before them leads back, with the proof.
+/// The items before the one that fails are inserted, and a mark from before them leads back, with the proof.
 #[test]
 fn an_insertion_that_fails_midway_can_be_taken_back() {
     let original = Document::parse(r#"{"l":["x"]}"#).unwrap();

@@ -36,7 +36,7 @@ fn the_deepest_documents_allowed_work() {
     assert_eq!(document.to_json(), other);
 }
 
-/// What opens each level, writes, compares, copies and drops it, does so on a small stack.
+/// Opening, writing, comparing, copying and dropping each level fit a small stack.
 #[test]
 fn no_stack_grows_with_the_depth_of_a_document() {
     fn work() {
@@ -74,7 +74,7 @@ fn no_stack_grows_with_the_depth_of_a_document() {
         assert!(document.view().same_as(other.view()));
         assert_eq!(document.view().canonical(), document.view().canonical());
     }
-    // Where recursion is bounded, by 128 levels, a debug build takes more.
+    // A debug build takes more stack for the recursion, which is bounded by 128 levels.
     let small =
         std::thread::Builder::new().stack_size(if cfg!(debug_assertions) { 1 << 20 } else { 1 << 17 });
     small.spawn(work).unwrap().join().unwrap();
@@ -127,7 +127,7 @@ fn copies_do_not_grow_without_end() {
 }
 
 #[test]
-fn what_is_no_json_is_named_by_its_place() {
+fn a_syntax_error_names_its_position() {
     for (text, says) in [
         ("", "not JSON: a value expected at line 1 column 1"),
         ("{\n \"a\" 1}", "not JSON: `:` expected at line 2 column 6"),
@@ -171,7 +171,7 @@ fn nearly_json() -> impl Strategy<Value = String> {
 
 proptest! {
     #[test]
-    fn what_is_json_is_what_serde_json_says(text in nearly_json()) {
+    fn a_text_is_json_if_serde_json_accepts_it(text in nearly_json()) {
         prop_assert_eq!(Document::parse(&text).is_ok(), serde_json::from_str::<&RawValue>(&text).is_ok());
     }
 }

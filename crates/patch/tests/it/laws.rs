@@ -57,7 +57,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_done_to_a_document_is_not_seen_in_its_clones(
+    fn changes_of_a_document_are_not_seen_in_its_clones(
         before in document(), fresh in document(), mut script in tape(), mut spelling in tape(),
     ) {
         let mut after = before.clone();

@@ -1,4 +1,4 @@
-//! What the types do not know survives, byte by byte, and stays with its own item.
+//! Members that the types do not know survive, byte by byte, and stay with their item.
 
 use std::collections::HashMap;
 
@@ -88,7 +88,7 @@ fn is_empty(json: &Json) -> bool {
     }
 }
 
-/// Without unknown members, and without those that say nothing.
+/// The document without unknown and empty members.
 fn bare(json: &Json) -> Json {
     match json {
         Json::Scalar(_) => json.clone(),

@@ -1,4 +1,4 @@
-//! What the crate promises, from outside.
+//! Tests of the public interface.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 
 mod documents;

@@ -63,7 +63,7 @@ fn examples_of_the_standard() {
 }
 
 #[test]
-fn what_does_not_apply_says_why() {
+fn an_operation_that_does_not_apply_says_why() {
     use ApplyErrorKind::{Differs, Index, Inside, Missing, NoParent};
     for (document, patch, kind, says) in [
         (
@@ -165,7 +165,7 @@ fn what_does_not_apply_says_why() {
 }
 
 #[test]
-fn what_is_no_operation_says_why() {
+fn an_invalid_operation_says_why() {
     for (patch, says) in [
         (
             r#"[{"op":"merge","path":"/a"}]"#,

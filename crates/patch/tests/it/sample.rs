@@ -34,7 +34,7 @@ static TYPES: &[Type] = &[Type {
 }];
 static TABLE: Table = Table { types: TYPES };
 
-/// What is known about [`document`]s.
+/// The schema of [`document`]s.
 pub(crate) fn schema() -> Schema<'static> {
     Schema::new(&TABLE, 0)
 }

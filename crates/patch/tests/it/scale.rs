@@ -1,4 +1,4 @@
-//! Long lists take time in proportion to their length, whatever was done to them.
+//! Long lists take time in proportion to their length, with every kind of change.
 
 use std::time::Duration;
 
@@ -119,7 +119,7 @@ fn every_member_of_a_large_object() {
 }
 
 #[test]
-fn a_doubled_member_counts_once_whoever_looks() {
+fn a_duplicate_member_counts_once_in_every_lookup() {
     let operations: Vec<Operation> = (0..20)
         .map(|n| format!(r#"{{"op":"add","path":"/n{n}","value":{n}}}"#))
         .chain([r#"{"op":"remove","path":"/a/b"}"#.to_owned(), r#"{"op":"remove","path":"/d"}"#.to_owned()])

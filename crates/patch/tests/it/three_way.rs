@@ -164,7 +164,7 @@ fn a_number_is_replaced_only_if_it_is_written_otherwise() {
 }
 
 #[test]
-fn what_nobody_changed_is_not_added() {
+fn an_unchanged_value_is_not_added() {
     check(
         r#"{"named":[],"x":1}"#,
         r#"{"named":[],"x":2}"#,
@@ -182,7 +182,7 @@ fn what_nobody_changed_is_not_added() {
 }
 
 #[test]
-fn what_is_there_already_is_not_written() {
+fn an_equal_value_is_not_written() {
     check(r#"{"x":1}"#, r#"{"x":2}"#, r#"{"x":2}"#, "[]", r#"{"x":2}"#);
 }
 
@@ -253,7 +253,7 @@ fn an_item_is_known_by_its_name_where_nothing_is_known_about_the_list() {
         r#"[{"op":"replace","path":"/plain/0/x","value":2},{"op":"replace","path":"/plain/0/y","value":2}]"#,
         r#"{"plain":[{"name":"a","x":2,"y":2,"unknown":1.0}]}"#,
     );
-    // Another name and little in common: somebody else. Much in common: renamed.
+    // Another name and little in common: another item. Much in common: renamed.
     check(
         r#"{"plain":[{"name":"a","x":1,"y":1},{"name":"b","x":1,"y":1}]}"#,
         r#"{"plain":[{"name":"c","x":2,"y":2},{"name":"d","x":1,"y":1}]}"#,

@@ -1,4 +1,4 @@
-//! Strangers with bodies and heads, in small numbers: `cargo xtask fire` has the large ones, and measures memory and time.
+//! Abusive clients in small numbers. `cargo xtask fire` has large numbers of them, and measures memory and time.
 
 use std::time::Duration;
 
@@ -60,7 +60,7 @@ async fn the_largest_review_of_an_api_server_with_default_limits_is_answered() {
     let mut client = server.connect().await;
     let answer = tokio::spawn(async move { client.post(HOOK, body).await });
     entered.notified().await;
-    // It has all the room that is not for small bodies: no other large one is in memory beside it.
+    // It takes all memory that is not kept for small bodies, so no other large body is in memory beside it.
     assert_eq!(server.held("body_bytes"), (56 * MIB as u64, 64 * MIB as u64));
     go_on.notify_one();
     let answer = answer.await.unwrap();
@@ -228,7 +228,7 @@ async fn a09_a_million_of_anything_is_an_answer_of_constant_size() {
 #[tokio::test]
 async fn a10_what_is_compressed_stays_so() {
     let mut server = serve(allow()).await;
-    // What gzip makes of nothing.
+    // An empty gzip stream.
     let bomb: &[u8] = &[0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0];
     for encoding in ["gzip", "br", "identity"] {
         let request = Request::post(HOOK).header("content-type", "application/json");

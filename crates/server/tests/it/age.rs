@@ -1,4 +1,4 @@
-//! How old a connection may become, and that nobody loses a call by it.
+//! The maximum age of a connection, by which no call is lost.
 
 use std::time::Duration;
 

@@ -40,7 +40,7 @@ async fn a_declared_length_over_the_limit_is_refused_before_a_byte_of_it_comes()
 }
 
 #[tokio::test]
-async fn a_client_that_sends_it_all_first_still_reads_the_answer() {
+async fn a_client_that_sends_its_whole_body_first_reads_the_refusal() {
     let server = limited(|settings| settings.max_body = 1000).await;
     let body = " ".repeat(4 << 20);
     let said = exchange(&server, &format!("{HEAD}content-length: {}\r\n\r\n{body}", body.len())).await;
@@ -62,7 +62,7 @@ async fn a_chunked_body_is_counted() {
 }
 
 #[tokio::test]
-async fn a_client_that_asks_first_is_told_to_go_on() {
+async fn an_expect_header_is_answered_with_100_continue() {
     let server = serve(allow()).await;
     let body = review("1");
     let mut stream = server.tls().await;
@@ -79,7 +79,7 @@ async fn a_client_that_asks_first_is_told_to_go_on() {
 }
 
 #[tokio::test]
-async fn a_body_that_stalls_is_given_up() {
+async fn a_body_that_stalls_is_refused() {
     let mut server = limited(|settings| settings.body_timeout = Duration::from_millis(100)).await;
     let said = exchange(&server, &format!("{HEAD}content-length: 100\r\n\r\n{{")).await;
     assert!(said.starts_with("HTTP/1.1 408 "), "{said}");
@@ -87,7 +87,7 @@ async fn a_body_that_stalls_is_given_up() {
 }
 
 #[tokio::test]
-async fn a_head_that_stalls_is_given_up_long_before_a_rest() {
+async fn a_head_that_stalls_closes_the_connection_before_the_idle_timeout() {
     let server = limited(|settings| {
         (settings.head_timeout, settings.idle_timeout) = (Duration::from_millis(100), Duration::MAX);
     })
@@ -96,7 +96,7 @@ async fn a_head_that_stalls_is_given_up_long_before_a_rest() {
 }
 
 #[tokio::test]
-async fn a_connection_that_rests_too_long_is_closed() {
+async fn an_idle_connection_is_closed_at_its_timeout() {
     let rest = Duration::from_millis(500);
     let server = limited(|settings| {
         (settings.head_timeout, settings.body_timeout, settings.idle_timeout) =
@@ -115,12 +115,12 @@ async fn a_connection_that_rests_too_long_is_closed() {
 }
 
 #[tokio::test]
-async fn a_rest_longer_than_a_head_may_take_is_no_fault() {
+async fn a_connection_may_be_idle_longer_than_the_head_timeout() {
     let server = limited(|settings| settings.head_timeout = Duration::from_millis(50)).await;
     let mut client = server.connect().await;
     for _ in 0..3 {
         assert_eq!(client.review().await.status, StatusCode::OK);
-        // Not to wait for something, but for nothing to happen.
+        // A pause, during which nothing may happen.
         tokio::time::sleep(Duration::from_millis(120)).await;
     }
     assert!(client.is_usable().await);
@@ -134,14 +134,14 @@ async fn a_head_has_a_limit() {
 }
 
 #[tokio::test]
-async fn a_body_that_finds_no_room_waits_half_of_its_time() {
+async fn a_body_waits_for_memory_until_half_of_its_timeout() {
     let (handler, entered, go_on) = patient();
     let mut server = serve_with(
         |settings| settings.max_bodies = review("1").len(),
         |server| server.route(HOOK, Hook::validating("hook", handler), TIMEOUT),
     )
     .await;
-    // Its body is held until it is decided.
+    // Its body keeps its memory until the decision.
     let mut first = server.connect().await;
     let first = tokio::spawn(async move { first.review().await.status });
     entered.notified().await;
@@ -153,7 +153,7 @@ async fn a_body_that_finds_no_room_waits_half_of_its_time() {
     assert!(began.elapsed() >= Duration::from_millis(180));
     assert_eq!(server.event().await, "refused bytes_in_flight");
 
-    // Who still waits when there is room again, gets it.
+    // A body that waits gets the memory that another one gives back.
     let mut third = server.connect().await;
     let third = tokio::spawn(async move { third.review().await.status });
     go_on.notify_one();
@@ -164,7 +164,7 @@ async fn a_body_that_finds_no_room_waits_half_of_its_time() {
 }
 
 #[tokio::test]
-async fn whoever_only_holds_room_against_others_is_given_up() {
+async fn a_slow_body_is_refused_while_others_wait_for_memory() {
     let body = review("1");
     let mut server = limited(|settings| settings.max_bodies = body.len()).await;
     let begun = format!("{HEAD}content-length: {}\r\n\r\n{{", body.len());
@@ -196,7 +196,7 @@ async fn small_bodies_do_not_wait_for_large_ones() {
     let body = review("1") + &" ".repeat(ROOM);
     let large = tokio::spawn(async move { large.post("/large", body).await.status });
     entered.notified().await;
-    // It is larger than all the room, and passes alone.
+    // It needs more than all the memory, and passes alone.
     assert_eq!(server.held("body_bytes"), ((ROOM - ROOM / 8) as u64, ROOM as u64));
     assert_eq!(server.connect().await.review().await.status, StatusCode::OK);
     let mut second = server.connect().await;
@@ -208,7 +208,7 @@ async fn small_bodies_do_not_wait_for_large_ones() {
 }
 
 #[tokio::test]
-async fn large_bodies_are_worked_on_one_after_the_other_and_small_ones_beside_them() {
+async fn large_bodies_are_processed_one_by_one_and_small_ones_beside_them() {
     const LARGE: usize = 1 << 20;
     let (handler, entered, go_on) = patient();
     let mut server = serve_with(
@@ -239,7 +239,7 @@ async fn small_calls_do_not_wait_for_a_large_one_that_computes() {
     let (enter, entered) = mpsc::channel();
     let (go_on, told) = mpsc::channel();
     let told = Mutex::new(told);
-    // It holds its thread, as who decodes and compares does.
+    // It blocks its thread, as decoding and comparing does.
     let handler = Do(move || {
         enter.send(()).unwrap();
         let told = told.lock().unwrap().recv_timeout(SOON);
@@ -266,7 +266,7 @@ async fn small_calls_do_not_wait_for_a_large_one_that_computes() {
 }
 
 #[tokio::test]
-async fn room_that_a_body_does_not_need_is_given_back() {
+async fn memory_that_a_body_does_not_need_is_given_back() {
     let (handler, entered, go_on) = patient();
     let server = serve(handler).await;
     let body = review("1");

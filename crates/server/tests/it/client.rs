@@ -1,4 +1,4 @@
-//! Who calls: what a client can show, and what comes of it when nobody asks, when it is observed, and when it is required.
+//! Authentication of clients: off, observed and required, with each kind of certificate and token.
 
 mod shown;
 
@@ -31,7 +31,7 @@ fn certificates(authentication: ClientAuthentication, issuer: &Issuer, names: &[
     Clients::new(authentication).with_certificates(Arc::new(authorities))
 }
 
-/// Everything a client may show, with what is thought of it.
+/// All credentials of clients, with their judgements.
 fn everything(issuer: &Issuer) -> Vec<(Shown, &'static str)> {
     let stranger = Issuer::new();
     let mut garbage = issuer.client(API_SERVER);
@@ -59,7 +59,7 @@ fn everything(issuer: &Issuer) -> Vec<(Shown, &'static str)> {
 }
 
 #[tokio::test]
-async fn who_is_required_is_refused_with_the_reason_and_probes_stay_open() {
+async fn a_required_client_is_refused_with_the_reason_and_probes_stay_open() {
     let issuer = Issuer::new();
     let mut server = serve(certificates(Require, &issuer, &["api", API_SERVER])).await;
     for version in [&TLS12, &TLS13] {
@@ -86,7 +86,7 @@ async fn who_is_required_is_refused_with_the_reason_and_probes_stay_open() {
 }
 
 #[tokio::test]
-async fn who_is_observed_is_served_whatever_he_shows() {
+async fn an_observed_client_is_served_with_any_certificate() {
     let issuer = Issuer::new();
     let mut server = serve(certificates(Observe, &issuer, &[API_SERVER])).await;
     for (shown, thought) in everything(&issuer) {
@@ -99,7 +99,7 @@ async fn who_is_observed_is_served_whatever_he_shows() {
 }
 
 #[tokio::test]
-async fn where_nobody_asks_nobody_is_judged() {
+async fn without_authentication_no_client_is_judged() {
     let issuer = Issuer::new();
     let tokens = Arc::new(Tokens);
     let mut server = serve(certificates(Off, &issuer, &[]).with_tokens(tokens)).await;
@@ -120,7 +120,7 @@ async fn without_names_every_client_of_the_authorities_may_call() {
 }
 
 #[tokio::test]
-async fn a_chain_longer_than_any_is_not_held() {
+async fn a_certificate_chain_over_the_limit_fails_the_handshake() {
     let issuer = Issuer::new();
     let mut server = serve(certificates(Observe, &issuer, &[])).await;
     let mut shown = issuer.client(API_SERVER);
@@ -155,7 +155,7 @@ async fn authorities_are_replaced_for_connections_that_are_open_too() {
 }
 
 #[test]
-fn what_is_no_authority_is_told() {
+fn a_certificate_that_is_no_ca_is_an_error() {
     let issuer = Issuer::new();
     let failure = |authorities: &[_]| ClientAuthorities::new(authorities, Vec::new()).err();
     assert_eq!(failure(&[]), Some(ClientAuthoritiesError::Empty));
@@ -192,7 +192,7 @@ async fn a_token_is_as_good_as_a_certificate() {
 }
 
 #[tokio::test]
-async fn either_is_enough_and_the_token_speaks_for_who_shows_a_bad_certificate() {
+async fn a_valid_token_suffices_with_an_invalid_certificate() {
     let issuer = Issuer::new();
     let clients = certificates(Require, &issuer, &[API_SERVER]).with_tokens(Arc::new(Tokens));
     let mut server = serve(clients).await;
@@ -211,7 +211,7 @@ async fn either_is_enough_and_the_token_speaks_for_who_shows_a_bad_certificate()
 }
 
 #[tokio::test]
-async fn nothing_of_a_stranger_is_read_and_he_learns_no_path() {
+async fn no_body_of_an_unknown_client_is_read_and_no_path_is_told() {
     let server = serve(Clients::new(Require).with_tokens(Arc::new(Tokens))).await;
     for path in [HOOK, "/unknown"] {
         let mut stream = server.tls().await;
@@ -225,7 +225,7 @@ async fn nothing_of_a_stranger_is_read_and_he_learns_no_path() {
     }
 }
 
-/// Knows one token, and has a doubt about each other.
+/// Accepts one token, and rejects all others.
 struct Tokens;
 
 impl VerifyToken for Tokens {

@@ -1,4 +1,4 @@
-//! Why connections ended, and what is held meanwhile.
+//! The reasons of closed connections, and the use of limits meanwhile.
 
 use std::time::Duration;
 
@@ -27,7 +27,7 @@ async fn exchange(server: &Running, bytes: &str) {
 }
 
 #[tokio::test]
-async fn a_client_that_leaves_is_no_failure() {
+async fn a_connection_closed_by_the_client_is_no_error() {
     let mut server = serve(allow()).await;
     let mut client = server.connect().await;
     assert_eq!(client.review().await.status, StatusCode::OK);
@@ -40,7 +40,7 @@ async fn a_client_that_leaves_is_no_failure() {
 }
 
 #[tokio::test]
-async fn whoever_takes_too_long_is_told_apart() {
+async fn each_timeout_has_a_close_reason_of_its_own() {
     let mut server = limited(|settings| settings.handshake_timeout = MOMENT).await;
     let silent = TcpStream::connect(server.address).await.unwrap();
     assert_eq!(server.closed().await, CloseReason::SlowHandshake);
@@ -60,7 +60,7 @@ async fn whoever_takes_too_long_is_told_apart() {
 }
 
 #[tokio::test]
-async fn what_ends_by_an_answer_says_why() {
+async fn a_connection_closed_by_an_answer_has_a_reason() {
     let mut server = limited(|settings| settings.connection_age = Some(Duration::ZERO)).await;
     let mut client = server.connect().await;
     assert_eq!(client.review().await.status, StatusCode::OK);
@@ -74,7 +74,7 @@ async fn what_ends_by_an_answer_says_why() {
 }
 
 #[tokio::test]
-async fn a_handshake_that_fails_is_none_that_takes_long() {
+async fn failed_and_slow_handshakes_have_different_close_reasons() {
     let mut server = serve(allow()).await;
     let stranger = client_config(Authority::new().roots());
     assert!(handshake(server.address, stranger, NAME).await.is_err());
@@ -82,7 +82,7 @@ async fn a_handshake_that_fails_is_none_that_takes_long() {
 }
 
 #[tokio::test]
-async fn a_drain_is_why_its_connections_end() {
+async fn connections_that_a_drain_closes_have_its_reason() {
     let mut server = serve(allow()).await;
     let mut client = server.connect().await;
     server.shutdown.drain();
@@ -97,7 +97,7 @@ async fn a_drain_is_why_its_connections_end() {
 }
 
 #[tokio::test]
-async fn what_is_held_is_counted_and_given_back() {
+async fn limits_in_use_are_counted_and_given_back() {
     let (handler, entered, go_on) = patient();
     let mut server = serve(handler).await;
     let silent = TcpStream::connect(server.address).await.unwrap();

@@ -1,4 +1,4 @@
-//! How a server ends: draining, stopping, aborting, and what becomes of the calls meanwhile.
+//! The end of a server: draining, stopping and aborting, with calls meanwhile.
 
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ async fn with(change: impl FnOnce(&mut Settings), handler: impl Handler) -> Runn
 }
 
 #[tokio::test]
-async fn a_draining_server_answers_says_good_bye_and_waits_for_the_clients() {
+async fn a_draining_server_answers_with_connection_close_and_waits_for_clients() {
     let server = with(|settings| settings.drain_delay = Duration::ZERO, allow()).await;
     let mut client = server.connect().await;
     let mut idle = server.connect().await;
@@ -32,7 +32,7 @@ async fn a_draining_server_answers_says_good_bye_and_waits_for_the_clients() {
     assert_eq!(reply.status, StatusCode::OK);
     assert_eq!(reply.header("connection"), "close");
     assert!(!client.is_usable().await);
-    // A connection that rests is the client's to close: whatever it sends first is still answered.
+    // The client closes an idle connection; a request before that is still answered.
     assert!(!server.ended.is_finished());
     assert_eq!(idle.review().await.header("connection"), "close");
     assert_eq!(server.ended.await.unwrap(), 0);
@@ -51,7 +51,7 @@ async fn a_draining_server_still_accepts_until_the_delay_is_over() {
 
 /// On one thread: while it is blocked here, clients dial, the delay ends, and the server learns of both at once.
 #[tokio::test]
-async fn whoever_has_dialled_before_the_delay_is_over_is_let_in() {
+async fn connections_before_the_end_of_the_drain_delay_are_accepted() {
     let delay = Duration::from_millis(5);
     for _ in 0..10 {
         let server = with(|settings| settings.drain_delay = delay, allow()).await;
@@ -73,7 +73,7 @@ async fn whoever_has_dialled_before_the_delay_is_over_is_let_in() {
 }
 
 #[tokio::test]
-async fn what_is_running_when_the_drain_begins_is_answered() {
+async fn requests_that_run_when_the_drain_begins_are_answered() {
     for begin in [vestibule_server::Shutdown::drain, vestibule_server::Shutdown::stop] {
         let (handler, entered, go_on) = patient();
         let server = with(|settings| settings.drain_delay = Duration::ZERO, handler).await;
@@ -89,7 +89,7 @@ async fn what_is_running_when_the_drain_begins_is_answered() {
 }
 
 #[tokio::test]
-async fn stopping_closes_what_rests_at_once() {
+async fn stopping_closes_idle_connections_at_once() {
     let server = serve(allow()).await;
     let mut fresh = server.tls().await;
     let mut used = server.connect().await;
@@ -114,7 +114,7 @@ async fn stopping_waits_for_no_handshake() {
 }
 
 #[tokio::test]
-async fn a_drain_has_an_end_whoever_is_left() {
+async fn a_drain_ends_with_open_connections() {
     let (handler, entered, _go_on) = patient();
     let server = with(|settings| settings.drain_timeout = Duration::from_millis(100), handler).await;
     let mut client = server.connect().await;
@@ -127,7 +127,7 @@ async fn a_drain_has_an_end_whoever_is_left() {
 }
 
 #[tokio::test]
-async fn a_second_signal_ends_everything_at_once() {
+async fn aborting_closes_all_connections_at_once() {
     let (handler, entered, _go_on) = patient();
     let server = serve(handler).await;
     let mut client = server.connect().await;
@@ -176,9 +176,9 @@ async fn a_drain_under_load_loses_no_call() {
     }
 }
 
-/// Dropped in a `select!`, a server went on answering 200 on its probe port.
+/// A server dropped in a `select!` still answered 200 on its probe port once.
 #[tokio::test]
-async fn a_server_whose_future_is_dropped_is_gone() {
+async fn a_server_whose_future_is_dropped_closes_both_ports() {
     async fn is_refused(address: std::net::SocketAddr) {
         while TcpStream::connect(address).await.is_ok() {
             tokio::task::yield_now().await;

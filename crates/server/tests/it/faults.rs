@@ -1,4 +1,4 @@
-//! What goes wrong by itself: idle connections at the end, handlers that panic or never return.
+//! Handlers that panic or never return, and idle connections at the end.
 
 use std::panic::resume_unwind;
 use std::sync::Arc;
@@ -67,7 +67,7 @@ async fn f08_a_handler_that_never_returns_is_answered_for_and_freed() {
     let mut client = server.connect().await;
     let (all_of_its_time, in_time) = (Duration::from_millis(1750), Duration::from_millis(1800));
     let mut quickest = Duration::MAX;
-    // A machine that looks away for the 50 ms between does not do so each time.
+    // A busy machine may miss the 50 ms between, but not each time.
     for _ in 0..10 {
         let began = tokio::time::Instant::now();
         let reply = client.post(&format!("{HOOK}?timeout=2s"), review("1")).await;

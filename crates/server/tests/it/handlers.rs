@@ -28,7 +28,7 @@ async fn no_verdict_before_the_callers_deadline_is_a_fault() {
     let mut server = serve(Do(std::future::pending)).await;
     let mut client = server.connect().await;
     let mut quickest = Duration::MAX;
-    // A machine that looks away for the moment that is left does not do so each time.
+    // A busy machine may miss the short rest of the deadline, but not each time.
     for _ in 0..5 {
         let began = Instant::now();
         let reply = client.post("/hook?timeout=2s", review("1")).await;
@@ -95,7 +95,7 @@ impl Handler for TellsDeadline {
 }
 
 #[tokio::test]
-async fn a_caller_that_goes_away_frees_its_place() {
+async fn a_caller_that_closes_its_connection_frees_its_permit() {
     let entered = Arc::new(Notify::new());
     let handler = {
         let entered = Arc::clone(&entered);
@@ -119,9 +119,9 @@ async fn a_caller_that_goes_away_frees_its_place() {
     }
 }
 
-/// Its second panic, in the drop of a connection that unwound by the first, ended the process.
+/// A second panic, in the drop of a connection that unwound by the first, aborted the process once.
 #[tokio::test]
-async fn an_observer_that_panics_costs_no_call_and_no_process() {
+async fn a_panic_of_an_observer_fails_no_call() {
     struct Panics;
     impl Observer for Panics {
         fn decided(&self, _: &Decided<'_>) {

@@ -1,4 +1,4 @@
-//! A server on loopback, and a client that is none of ours.
+//! A server on loopback, and a client that shares no code with it.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -28,7 +28,7 @@ pub(crate) const NAME: &str = "hooks.demo.svc";
 pub(crate) const HOOK: &str = "/hook";
 pub(crate) const TIMEOUT: Duration = Duration::from_secs(30);
 
-/// What a client trusts, and what is presented to it.
+/// The CA that a client trusts, and the certificate that is presented to it.
 pub(crate) struct Authority(CertifiedIssuer<'static, KeyPair>);
 
 impl Authority {
@@ -162,7 +162,7 @@ pub(crate) async fn exchange(stream: TlsStream<TcpStream>, bytes: impl AsRef<[u8
     let (mut reader, mut writer) = tokio::io::split(stream);
     let mut said = Vec::new();
     let write = async {
-        // Whoever is refused may find the door shut.
+        // After a refusal the connection may be closed.
         let _shut = writer.write_all(bytes.as_ref()).await;
         let _shut = writer.flush().await;
     };
@@ -171,9 +171,9 @@ pub(crate) async fn exchange(stream: TlsStream<TcpStream>, bytes: impl AsRef<[u8
     String::from_utf8(said).unwrap()
 }
 
-/// Waits for something that is seen but not told.
+/// Waits until a condition holds that no event reports.
 pub(crate) async fn until(holds: impl Fn() -> bool) {
-    /// Longer than anything here takes: what never comes is a failure, and no test that hangs.
+    /// Longer than any test takes, so that a condition that never holds fails the test instead of hanging it.
     const PATIENCE: Duration = Duration::from_secs(60);
     let waits = async {
         while !holds() {

@@ -34,7 +34,7 @@ async fn three_hundred_new_connections_at_once_are_all_served() {
 }
 
 #[tokio::test]
-async fn what_neither_runs_nor_may_wait_is_turned_away_at_once() {
+async fn a_call_beyond_the_queue_is_refused_at_once() {
     let go_on = Arc::new(Semaphore::new(0));
     let handler = {
         let go_on = Arc::clone(&go_on);
@@ -63,8 +63,8 @@ async fn what_neither_runs_nor_may_wait_is_turned_away_at_once() {
         let (reply, mut client) = calls.join_next().await.unwrap().unwrap();
         assert_eq!(reply.status, StatusCode::TOO_MANY_REQUESTS);
         assert_eq!(reply.header("retry-after"), "1");
-        // The connection can be used for the second try, and while it is as full, it is as quick: the goal is 100 ms,
-        // and whoever waits for a place waits for ever here.
+        // The connection can be used for a second try, and is refused as quickly: the goal is 100 ms, and a call that
+        // waits for a permit would wait for ever here.
         let began = Instant::now();
         assert_eq!(client.review().await.status, StatusCode::TOO_MANY_REQUESTS);
         assert!(began.elapsed() < Duration::from_secs(10));
@@ -107,7 +107,7 @@ async fn a_deadline_that_passes_before_the_handler_is_free_is_not_the_handlers_f
 /// One at a time, and each takes 5 ms at least: in two seconds no more than 400 get done, in 20 ms so few that the shortest
 /// queue, of 8, counts.
 #[tokio::test]
-async fn no_more_may_wait_than_get_done_in_the_latency_budget() {
+async fn the_queue_is_as_long_as_the_latency_budget_allows() {
     let handler = || {
         Do(|| async {
             std::thread::sleep(Duration::from_millis(5));
@@ -155,7 +155,7 @@ async fn limits_can_be_out_of_reach() {
 }
 
 #[tokio::test]
-async fn before_it_is_ready_callers_are_asked_to_come_again() {
+async fn before_readiness_callers_are_asked_to_retry() {
     let ready = Arc::new(AtomicBool::new(false));
     let condition = Arc::clone(&ready);
     let mut server = serve_with(

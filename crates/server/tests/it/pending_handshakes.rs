@@ -1,4 +1,4 @@
-//! Strangers that connect and say nothing, or next to it.
+//! Connections that send nothing, or one byte.
 
 use std::time::Duration;
 
@@ -26,7 +26,7 @@ async fn a06_silent_strangers_make_room_for_whoever_speaks() {
     }
     let mut client = server.connect().await;
     assert_eq!(client.review().await.status, StatusCode::OK);
-    // The oldest ones went.
+    // The oldest ones were evicted.
     for stranger in &mut silent[..20] {
         assert_eq!(stranger.read(&mut [0]).await.unwrap(), 0);
         assert_eq!(server.closed().await, CloseReason::SlowHandshake);
@@ -34,7 +34,7 @@ async fn a06_silent_strangers_make_room_for_whoever_speaks() {
 }
 
 #[tokio::test]
-async fn strangers_that_stop_after_a_byte_make_room_as_well() {
+async fn connections_that_stop_after_one_byte_are_evicted_too() {
     let mut server = serve_with(
         // Only the crowd ends a handshake here.
         |settings| (settings.max_handshakes, settings.handshake_timeout) = (10, Duration::MAX),
@@ -50,7 +50,7 @@ async fn strangers_that_stop_after_a_byte_make_room_as_well() {
         let held = server.held("handshakes");
         assert!(held.0 <= 10, "{held:?}");
     }
-    // One of them makes room for whoever finishes.
+    // One of them is evicted for a connection that completes its handshake.
     let mut client = server.connect().await;
     assert_eq!(client.review().await.status, StatusCode::OK);
     for _ in 0..21 {

@@ -13,7 +13,7 @@ use vestibule_server::{BindError, CertificateCell, Server, Settings};
 use crate::harness::{Client, HOOK, TIMEOUT, allow, serve, serve_with};
 
 #[tokio::test]
-async fn the_plain_port_answers_probes_and_nothing_else() {
+async fn the_probe_port_answers_probes_only() {
     let server = serve(allow()).await;
     let mut client = Client::over(TcpStream::connect(server.probes.unwrap()).await.unwrap()).await;
     for (method, path, status) in [
@@ -28,9 +28,9 @@ async fn the_plain_port_answers_probes_and_nothing_else() {
     }
 }
 
-/// Thrice as many as have places: silent ones, some in the middle of a head, and some that rest after an answer.
+/// Three times the limit: silent connections, some in the middle of a head, and some that are idle after an answer.
 #[tokio::test]
-async fn strangers_on_the_plain_port_keep_no_probe_out() {
+async fn idle_connections_to_the_probe_port_delay_no_probe() {
     let server = serve(allow()).await;
     let connect = || async { TcpStream::connect(server.probes.unwrap()).await.unwrap() };
     let come_and_ask = async {
@@ -70,7 +70,7 @@ async fn readiness_names_what_is_missing() {
 }
 
 #[tokio::test]
-async fn what_only_some_hooks_need_holds_readiness_back_and_no_hook() {
+async fn probe_conditions_fail_readyz_and_no_hook() {
     let missing = || Some("the first list of Pod".to_owned());
     let hook = Hook::mutating("hook", allow());
     let build = |server: Server| server.route(HOOK, hook, TIMEOUT).probes_ready_when("lookups", missing);
@@ -104,7 +104,7 @@ async fn each_condition_says_since_when_and_why_not() {
     assert!(lines[3].starts_with("[+]drain ok since 2"), "{}", lines[3]);
     assert_eq!(lines[4..], ["rules: 7"]);
 
-    // Alive is whoever answers, and since when.
+    // A process that answers is alive; its line says since when.
     let reply = client.method(Method::GET, "/livez?verbose").await;
     assert_eq!(reply.status, StatusCode::OK);
     let (answer, line) = reply.body.split_once('\n').unwrap();
@@ -125,7 +125,7 @@ async fn each_condition_says_since_when_and_why_not() {
 }
 
 #[tokio::test]
-async fn metrics_are_whatever_the_caller_writes() {
+async fn metrics_are_the_text_of_the_callback() {
     let server =
         serve_with(|_| {}, |server| server.metrics("application/openmetrics-text", || "# EOF\n".to_owned()))
             .await;
@@ -138,7 +138,7 @@ async fn metrics_are_whatever_the_caller_writes() {
 }
 
 #[tokio::test]
-async fn the_plain_port_can_be_off() {
+async fn the_probe_port_can_be_off() {
     let server = serve_with(|settings| settings.probes = None, |server| server).await;
     assert_eq!(server.probes, None);
 }

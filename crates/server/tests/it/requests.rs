@@ -22,7 +22,7 @@ async fn a_review_is_answered_with_a_review() {
 }
 
 #[tokio::test]
-async fn a_mutation_leaves_as_a_patch() {
+async fn a_mutation_is_answered_with_a_patch() {
     let mutate = || async {
         let value = serde_json::value::to_raw_value("yes").unwrap().into();
         Verdict::mutated(vec![Operation::Add { path: "/seen".parse().unwrap(), value }])
@@ -75,7 +75,7 @@ async fn paths_are_compared_exactly_and_never_redirected() {
 
 /// Of several versions that register themselves, another one may serve it.
 #[tokio::test]
-async fn a_path_that_another_replica_may_serve_is_asked_for_again_over_another_connection() {
+async fn an_unknown_path_may_be_retried_at_another_replica() {
     let mut server = serve_with(
         |settings| settings.ask_elsewhere = true,
         |server| server.route(HOOK, Hook::mutating("hook", allow()), TIMEOUT),
@@ -113,7 +113,7 @@ async fn only_json_is_taken() {
 }
 
 #[tokio::test]
-async fn what_is_no_review_gets_400_and_the_connection_stays() {
+async fn a_body_that_is_no_review_gets_400_and_the_connection_stays() {
     let mut server = serve(allow()).await;
     let mut client = server.connect().await;
     let whole = review("1");

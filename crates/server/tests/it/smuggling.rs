@@ -1,12 +1,12 @@
 //! A16: heads that two readers read differently, and heads that are too much. Each is refused and the connection closed, so
-//! that what follows is nobody's request.
+//! that the bytes behind it are no request.
 
 use http::StatusCode;
 use vestibule_server::CloseReason;
 
 use crate::harness::{Client, allow, review, serve};
 
-/// What a smuggler wants to have answered.
+/// The request that is smuggled.
 const SMUGGLED: &str = "GET /livez HTTP/1.1\r\nhost: a\r\n\r\n";
 
 #[tokio::test]

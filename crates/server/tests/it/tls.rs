@@ -150,7 +150,7 @@ async fn a_client_that_distrusts_the_certificate_is_noted() {
 }
 
 #[tokio::test]
-async fn a_handshake_that_stalls_holds_up_nobody_and_ends() {
+async fn a_handshake_that_stalls_ends_and_delays_no_other() {
     let mut server = serve_with(
         // Others make their handshakes within half of it.
         |settings| settings.handshake_timeout = Duration::from_secs(4),

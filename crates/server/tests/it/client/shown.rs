@@ -15,7 +15,7 @@ use rustls_pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
 /// Issues certificates to clients.
 pub(super) struct Issuer(CertifiedIssuer<'static, KeyPair>);
 
-/// What a client shows: nothing, or a chain and the key that it signs with, which need not belong together.
+/// The credentials of a client: none, or a chain and a key, which may not match.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Shown {
     pub(super) chain: Vec<CertificateDer<'static>>,
@@ -38,7 +38,7 @@ impl Issuer {
         self.issue(name, |_| {})
     }
 
-    /// A client with `name` as a URI, beside a common name that nobody knows.
+    /// A client with `name` as a URI, beside an unknown common name.
     pub(super) fn client_by_alternative(&self, name: &str) -> Shown {
         let uri = rcgen::SanType::URI(name.try_into().unwrap());
         self.issue("nobody", |params| params.subject_alt_names = vec![uri])

@@ -1,11 +1,11 @@
-//! Where a string may end: at a quote, a backslash or a control character. Most bytes of a document stand in strings, so many
-//! are looked at together.
+//! Finds the bytes that end or escape a string: quotes, backslashes and control characters. Most bytes of a document are in
+//! strings, so 16 are compared at a time.
 
 use wide::u8x16;
 
 const BLOCK: usize = 64;
 
-/// The first such place from `at` on, or the end; for who asks once.
+/// The first such byte from `at` on, or the end; for a single lookup.
 #[inline(always)]
 pub(crate) fn plain(bytes: &[u8], mut at: usize) -> usize {
     while let Some(chunk) = bytes.get(at..).and_then(<[u8]>::first_chunk) {
@@ -18,20 +18,20 @@ pub(crate) fn plain(bytes: &[u8], mut at: usize) -> usize {
     last_plain(bytes, at)
 }
 
-/// The same for the last bytes.
+/// As [`plain`], for the last bytes of a text.
 #[cold]
 fn last_plain(bytes: &[u8], at: usize) -> usize {
     let rest = bytes.get(at..).unwrap_or_default();
     at + rest.len().min(stops(filled(rest)).trailing_zeros() as usize)
 }
 
-/// The same places for who goes through all of a text. Which bytes are looked at hardly ever depends on where the last string
-/// ended, so little waits for that.
+/// Finds such bytes in a whole text, block by block. The block that is read next rarely depends on the end of the last string, so
+/// the CPU need not wait for it.
 pub(crate) struct Stops<'t> {
     bytes: &'t [u8],
-    /// Where the block starts that was looked at last.
+    /// The start of the current block.
     start: usize,
-    /// The places in it, one bit for each.
+    /// One bit for each such byte in it.
     bits: u64,
 }
 
@@ -40,7 +40,7 @@ impl<'t> Stops<'t> {
         Self { bytes, start: 0, bits: bits(bytes) }
     }
 
-    /// The first place from `at` on, or the end. Whoever goes back has a block looked at again.
+    /// The first such byte from `at` on, or the end. A lookup before the current block reads that block again.
     #[inline(always)]
     pub(crate) fn next(&mut self, mut at: usize) -> usize {
         loop {
@@ -61,7 +61,7 @@ impl<'t> Stops<'t> {
     }
 }
 
-/// Such places in the first block of `bytes`, one bit for each.
+/// One bit for each such byte in the first block of `bytes`.
 #[inline(always)]
 fn bits(bytes: &[u8]) -> u64 {
     match bytes.first_chunk::<BLOCK>() {
@@ -73,13 +73,13 @@ fn bits(bytes: &[u8]) -> u64 {
     }
 }
 
-/// The same of less than a block.
+/// As [`bits`], for less than a block.
 #[cold]
 fn last_bits(bytes: &[u8]) -> u64 {
     bits(&filled::<BLOCK>(bytes))
 }
 
-/// As much of `bytes` as there is, with blanks behind it.
+/// The bytes, filled up with spaces.
 #[inline(always)]
 fn filled<const LENGTH: usize>(bytes: &[u8]) -> [u8; LENGTH] {
     let mut filled = [b' '; LENGTH];
@@ -87,7 +87,7 @@ fn filled<const LENGTH: usize>(bytes: &[u8]) -> [u8; LENGTH] {
     filled
 }
 
-/// Such places in `chunk`, one bit for each.
+/// One bit for each such byte in `chunk`.
 #[inline(always)]
 fn stops(chunk: [u8; 16]) -> u32 {
     let chunk = u8x16::from(chunk);
@@ -107,7 +107,7 @@ mod tests {
         bytes[at..].iter().position(stop).map_or(bytes.len(), |place| at + place)
     }
 
-    /// Mostly bytes that strings go on behind, and those on both sides of all that stop.
+    /// Mostly letters, and the bytes next to all that end or escape a string.
     fn byte() -> impl Strategy<Value = u8> {
         let edges = b"\0\x1f !\"#[\\]\x7f\x80\xff".to_vec();
         prop_oneof![40 => b'a'..=b'z', 2 => any::<u8>(), 1 => prop::sample::select(edges)]
@@ -115,12 +115,12 @@ mod tests {
 
     proptest! {
         #[test]
-        fn many_bytes_at_a_time_are_as_one_by_one(
+        fn blocks_find_the_same_bytes_as_single_steps(
             bytes in prop::collection::vec(byte(), 0..4 * BLOCK),
             steps in prop::collection::vec(any::<prop::sample::Index>(), 50),
         ) {
             let mut stops = Stops::of(&bytes);
-            // Forth and back, over whole blocks and within one.
+            // Forwards and backwards, over whole blocks and within one.
             for at in (0..=bytes.len()).chain(steps.iter().map(|step| step.index(bytes.len() + 1))) {
                 let expected = one_by_one(&bytes, at);
                 prop_assert_eq!(plain(&bytes, at), expected);

@@ -1,4 +1,4 @@
-//! When two values are the same.
+//! Equality of two values.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -6,16 +6,16 @@ use std::vec;
 
 use super::{Items, Kind, MAX_RECURSION, Place, View};
 
-/// When two numbers are the same.
+/// Equality of two numbers.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Numbers {
-    /// Written alike.
+    /// Equal if written alike.
     AsWritten,
-    /// Of equal value, exactly and at any size (RFC 6902 section 4.6).
+    /// Equal if their values are, exactly and at any size (RFC 6902 section 4.6).
     ByValue,
 }
 
-/// Two containers whose parts are compared one after the other.
+/// Two containers whose parts are being compared.
 enum Pair<'one, 'other> {
     Arrays(Items<'one>, Items<'other>),
     Objects(vec::IntoIter<(Cow<'one, str>, View<'one>)>, HashMap<Cow<'other, str>, View<'other>>),
@@ -65,7 +65,7 @@ impl<'one> View<'one> {
 
     /// Compares two values that stand in `level` containers each.
     fn compare<'other>(self, other: View<'other>, level: usize, numbers: Numbers) -> Shallow<'one, 'other> {
-        // Further in, each level would read all that is below it once more.
+        // Deeper, each level would compare all bytes below it once more.
         if level < MAX_RECURSION
             && let (Place::Text(one), Place::Text(other)) = (self.0, other.0)
             && one.written == other.written
@@ -94,7 +94,7 @@ impl<'one> View<'one> {
         if is_equal { Shallow::Equal } else { Shallow::Different }
     }
 
-    /// Whether each container of it is stepped over without being read.
+    /// Whether its containers can be skipped without reading them.
     fn is_indexed(self) -> bool {
         match self.0 {
             Place::Text(text) => !text.spans.is_empty(),
@@ -117,7 +117,7 @@ fn by_value(written: &str) -> String {
     let shift = (digits.len() - trimmed.len()) as i128 - fraction.len() as i128;
     match exponent.parse::<i128>().ok().and_then(|exponent| exponent.checked_add(shift)) {
         Some(exponent) => format!("{sign}{trimmed}e{exponent}"),
-        // An exponent of 39 digits: nobody's number.
+        // An exponent of 39 digits or more is compared as it is written.
         None => written.to_owned(),
     }
 }

@@ -1,4 +1,4 @@
-//! As many connections as there are places for, and one more.
+//! The connection limit, and one connection more.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use vestibule_server::{CloseReason, Server};
 
 use crate::harness::{Client, HOOK, Running, TIMEOUT, allow, serve_with};
 
-/// Far below the time for which a connection may rest.
+/// Far below the idle timeout.
 const SOON: Duration = Duration::from_secs(30);
 
 fn allowing(server: Server) -> Server {
@@ -27,7 +27,7 @@ async fn asked(server: &Running) -> Client {
 }
 
 #[tokio::test]
-async fn whoever_finds_all_places_taken_is_served_when_one_is_free() {
+async fn a_connection_beyond_the_limit_is_served_when_one_closes() {
     let server = with_two_places().await;
     let (first, mut second) = (asked(&server).await, asked(&server).await);
     assert_eq!(server.held("connections"), (2, 2));
@@ -42,9 +42,9 @@ async fn whoever_finds_all_places_taken_is_served_when_one_is_free() {
     timeout(SOON, third).await.expect("there is a place now");
 }
 
-/// As Go's transport does, API servers dial ahead: so whoever rests may do so, unless others want his place.
+/// API servers open connections ahead, as Go's transport does: an unused one stays open unless the limit is reached.
 #[tokio::test]
-async fn strangers_who_shake_hands_and_rest_make_room_for_whoever_asks() {
+async fn unused_connections_are_evicted_when_the_limit_is_reached() {
     let mut server = with_two_places().await;
     let mut strangers = vec![server.tls().await, server.tls().await];
     let mut known = timeout(SOON, asked(&server)).await.expect("a stranger made room");

@@ -1,19 +1,19 @@
-//! Where the items of a list stand while others leave it and come to it.
+//! The positions of list items while others are removed.
 //!
-//! Both questions and changes take a number of steps that grows with the logarithm of the list's length.
+//! A lookup or a removal takes a number of steps that grows with the logarithm of the list's length.
 
-/// The items of a list by their first places, those marked that are still there. A tree of counts (Fenwick's).
-pub(super) struct Places {
+/// The items of a list by their first positions, and whether each is still there: a tree of counts (Fenwick tree).
+pub(super) struct RemainingItems {
     counts: Vec<usize>,
-    /// How many cells of the tree were looked at: what grows must be counted, since time is not the same twice.
+    /// The number of cells read, for a test of the growth: counts are exact, times are not.
     #[cfg(test)]
     pub(super) steps: std::cell::Cell<usize>,
 }
 
-impl Places {
-    /// All `length` items are there.
+impl RemainingItems {
+    /// A list of `length` items.
     pub(super) fn all(length: usize) -> Self {
-        // The cell `at` counts as many items as its lowest bit says.
+        // The lowest bit of a cell's number is the number of items that it counts.
         let counts = (1..=length).map(|at| at & at.wrapping_neg()).collect();
         Self {
             counts,
@@ -22,7 +22,7 @@ impl Places {
         }
     }
 
-    /// How many of the items before the first place `place` are still there.
+    /// The number of items before the first position `place` that are still there.
     pub(super) fn before(&self, place: usize) -> usize {
         let mut at = place.min(self.counts.len());
         let mut sum = 0;
@@ -34,7 +34,7 @@ impl Places {
         sum
     }
 
-    /// The item at the first place `place` leaves.
+    /// Removes the item at the first position `place`.
     pub(super) fn leave(&mut self, place: usize) {
         let mut at = place + 1;
         while let Some(count) = self.counts.get_mut(at - 1) {
@@ -52,11 +52,11 @@ impl Places {
 
 #[cfg(test)]
 mod tests {
-    use super::Places;
+    use super::RemainingItems;
 
     #[test]
     fn counts_what_is_there() {
-        let mut places = Places::all(11);
+        let mut places = RemainingItems::all(11);
         let mut there = [true; 11];
         for gone in [3, 0, 10, 7, 4] {
             places.leave(gone);
@@ -65,6 +65,6 @@ mod tests {
                 assert_eq!(places.before(place), there[..place].iter().filter(|one| **one).count());
             }
         }
-        assert_eq!(Places::all(0).before(0), 0);
+        assert_eq!(RemainingItems::all(0).before(0), 0);
     }
 }
