@@ -69,8 +69,8 @@ pub enum ClusterConfigError {
     },
     /// No place names a cluster.
     #[error(
-        "no cluster is named: --kubeconfig is not given, KUBECONFIG is not set, there is no cluster around this process \
-         ({pod}), and no ~/.kube/config; name one with --kubeconfig FILE"
+        "no cluster is named: no kubeconfig is given, KUBECONFIG is not set, there is no cluster around this process ({pod}), \
+         and no ~/.kube/config; name a kubeconfig"
     )]
     NoCluster {
         /// Why the process is in no pod.
@@ -239,7 +239,7 @@ mod tests {
         assert_eq!(find([false, false, false, true], None).await, host("home"));
         assert_eq!(find([false, false, true, true], Some("two")).await, host("other-home"));
         let none = find([false; 4], None).await.unwrap_err();
-        for said in ["--kubeconfig", "KUBECONFIG is not set", "(no token)", "~/.kube/config"] {
+        for said in ["no kubeconfig is given", "KUBECONFIG is not set", "(no token)", "~/.kube/config"] {
             assert!(none.contains(said), "{none}");
         }
     }

@@ -54,7 +54,7 @@ impl DesiredUpdates {
     /// Objects that the settings do not name are ignored.
     ///
     /// The entries that this process wrote are its own to change: they are written within a moment. Those of
-    /// another version of the program still change hands when nobody of it is left.
+    /// another version of the program are taken over only when no replica of it objects.
     pub fn send(&self, desired: Vec<Desired>) {
         self.0.send_replace(Some(desired));
     }
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_object_could_hold_is_refused() {
+    fn entries_that_no_object_can_hold_are_refused() {
         let entry = json!({ "name": "a", "clientConfig": {} });
         assert!(desired("mutating/x", json!([])).is_ok());
         assert!(

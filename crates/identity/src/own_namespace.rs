@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn the_nearest_place_that_says_wins() {
+    fn the_first_place_that_names_a_namespace_counts() {
         let [flag, variable, file] = [true; 3];
         assert_eq!(find([flag, variable, file, true]).unwrap(), "from-flag");
         assert_eq!(find([false, variable, file, true]).unwrap(), "from-variable");
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn when_nobody_says_everything_that_was_tried_is_listed() {
+    fn the_error_lists_every_place_that_was_tried() {
         let error = find([false; 4]).unwrap_err();
         assert_eq!(error.tried.len(), 4);
         let text = error.to_string();
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_answer_is_none() {
+    fn an_empty_namespace_is_ignored() {
         let places = Places {
             flag: Some(" "),
             variable: Some(String::new()),

@@ -1,4 +1,4 @@
-//! Would kube-apiserver accept this server? A TLS handshake, and what Go would say of what came.
+//! Tells whether kube-apiserver would accept a server: a TLS handshake, judged as Go judges it.
 
 mod handshake;
 mod handshake_error;
@@ -18,7 +18,7 @@ use handshake::{Shaken, shake};
 pub use refusal::{Cause, Refusal};
 use verdict::Question;
 
-/// A server, and the client to be for it.
+/// A server, and the settings of the client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Probe {
@@ -32,11 +32,11 @@ pub struct Probe {
     pub timeout: Duration,
 }
 
-/// What a server showed.
+/// The result of a handshake.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Probed {
-    /// Where it was found.
+    /// Its address.
     pub peer: SocketAddr,
     /// `TLS 1.2` or `TLS 1.3`; [`None`] where it did not come to that.
     pub tls: Option<&'static str>,
@@ -46,11 +46,11 @@ pub struct Probed {
     pub bundle: Vec<CertificateFacts>,
     /// The server asked for a client certificate. kube-apiserver has none unless its operator configured one.
     pub asks_for_certificate: bool,
-    /// What a Go client would trip over, in its order; none if it would go on.
+    /// The error of a Go client; none if it would accept the server.
     pub refusals: Vec<Refusal>,
 }
 
-/// Why nothing can be said about a server.
+/// The reason why a server cannot be judged.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ProbeError {
@@ -60,12 +60,12 @@ pub enum ProbeError {
     /// Neither a DNS name nor an IP address.
     #[error("`{0}` is neither a DNS name nor an IP address")]
     Name(String),
-    /// Nobody answers there.
+    /// No server answers.
     #[error("{address} cannot be reached: {reason}; kube-apiserver would print `{go}`")]
     Unreachable {
         /// As given.
         address: String,
-        /// What happened.
+        /// The reason.
         reason: String,
         /// How Go puts it.
         go: String,
@@ -83,7 +83,7 @@ impl Probe {
     /// Dials, shakes hands, and judges what was presented at the moment `now`. Sends nothing else. Blocks.
     ///
     /// # Errors
-    /// An address or a name that is none, or nobody who answers.
+    /// An invalid address or name, or no server that answers.
     pub fn run(&self, now: SystemTime) -> Result<Probed, ProbeError> {
         let name =
             ServerName::try_from(self.name.clone()).map_err(|_| ProbeError::Name(self.name.clone()))?;

@@ -22,6 +22,7 @@ use tokio::task::JoinSet;
 
 use self::api_client::ApiClient;
 use self::keeper::{Keeper, Shared};
+use self::managed_fields::FieldManagers;
 use self::notices::Notifier;
 use self::state::State;
 use crate::{Desired, Identity, IdentityError, Leaf, Settings, Status};
@@ -66,8 +67,10 @@ impl SelfManaged {
         let (notifier, waiting) = Notifier::new();
         let watched: Vec<_> = settings.watched().collect();
         let observer = settings.observer.clone();
+        let manager = settings.manager.clone();
+        let api_client = ApiClient::new(client.clone(), FieldManagers::new(&manager));
         let shared = Arc::new(Shared::new(State::new(settings, secret.clone()), notifier, observer));
-        let keeper = Keeper::new(Arc::clone(&shared), ApiClient::new(client.clone()), inbox);
+        let keeper = Keeper::new(Arc::clone(&shared), api_client, inbox);
 
         let mut tasks = JoinSet::new();
         tasks.spawn_on(watches::watch_ring(client.clone(), secret, news.clone()), &runtime);
@@ -77,7 +80,7 @@ impl SelfManaged {
         if let Some(updates) = updates {
             tasks.spawn_on(watches::follow(updates, news), &runtime);
         }
-        tasks.spawn_on(waiting.write(client, "vestibule"), &runtime);
+        tasks.spawn_on(async move { waiting.write(client, &manager).await }, &runtime);
         tasks.spawn_on(keeper.keep(), &runtime);
         Ok(Arc::new(Self { shared, _tasks: tasks }))
     }
@@ -116,6 +119,9 @@ impl Identity for SelfManaged {
 
 fn check(settings: &Settings) -> Result<(), IdentityError> {
     let policy = &settings.policy;
+    if settings.manager.is_empty() {
+        return Err(unusable("the name of the field manager is empty"));
+    }
     if settings.all_names().is_empty() {
         return Err(unusable("no Service, DNS name or IP address is named for the certificate"));
     }

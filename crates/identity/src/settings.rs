@@ -31,6 +31,9 @@ pub struct Settings {
     /// How long after [`serving`](crate::Identity::serving) the desired entries are written: the readiness probe, the endpoints of
     /// the Service and the node proxies take this time.
     pub settle: Duration,
+    /// The name of this program towards the API server: the field manager of its writes, the source of its Events, and the
+    /// label `app.kubernetes.io/managed-by` of a new Secret. All replicas must have the same.
+    pub manager: String,
     /// The organisation in the name of every CA.
     pub organisation: String,
     /// The kind of key that new CAs get.
@@ -54,6 +57,7 @@ impl Default for Settings {
             desired: Vec::new(),
             updates: None,
             settle: Duration::from_secs(10),
+            manager: "vestibule".to_owned(),
             organisation: "vestibule".to_owned(),
             algorithm: Algorithm::default(),
             policy: Policy::default(),

@@ -1,4 +1,4 @@
-//! What webpki keeps to itself or does not ask of a trust anchor, and Go does.
+//! Reads the fields of a certificate that Go checks and webpki does not expose or check.
 
 mod constraint;
 mod facts;

@@ -1,4 +1,4 @@
-//! What can be wrong with certificates. No error repeats a key.
+//! The errors of certificates. No error repeats a key.
 
 mod leaf;
 
@@ -42,7 +42,7 @@ pub enum AuthorityError {
     /// The cryptographic library refused.
     #[error("signing failed: {0}")]
     Signing(String),
-    /// What was made would not be accepted by a client.
+    /// A client would refuse the new certificate.
     #[error(transparent)]
     Verify(#[from] VerifyError),
 }

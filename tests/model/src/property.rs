@@ -142,7 +142,7 @@ fn accepts(published: &Published, leaf: &LeafFacts) -> bool {
         || leaf.cross_signature.is_some_and(|cross_signature| published.bundle.contains(&cross_signature))
 }
 
-/// What configurations hold, from the oldest that an API server still sees.
+/// The contents of configurations, from the oldest that an API server still sees.
 fn published(world: &World) -> impl Iterator<Item = &Published> {
     in_hand(world).flat_map(|object| &object.history)
 }

@@ -16,7 +16,7 @@ pub struct World {
     pub ring: RingFacts,
     /// Its resourceVersion.
     pub version: u32,
-    /// What a rollback brings back.
+    /// The Secret that a rollback restores.
     pub backup: RingFacts,
     /// The configurations.
     pub objects: Vec<Object>,

@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_is_told_once_in_a_while() {
+    fn a_repeated_report_is_written_once_in_its_period() {
         let start = Instant::now();
         let mut pace = Pace::new(AGAIN, start);
         assert!(pace.admits(key(1), start));
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flood_becomes_a_trickle() {
+    fn a_flood_of_reports_is_limited() {
         let start = Instant::now();
         let mut pace = Pace::new(AGAIN, start);
         let admitted = (0..1_000).filter(|object| pace.admits(key(*object), start)).count();
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn time_that_has_passed_is_not_lost() {
+    fn the_rate_counts_parts_of_a_period() {
         let start = Instant::now();
         let mut pace = Pace::new(AGAIN, start);
         assert_eq!((0..1_000).filter(|object| pace.admits(key(*object), start)).count(), 25);

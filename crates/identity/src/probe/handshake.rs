@@ -1,4 +1,4 @@
-//! One TLS handshake as kube-apiserver begins it, that accepts whatever certificate comes and writes it down.
+//! One TLS handshake as kube-apiserver begins it, which accepts every certificate and records it.
 
 mod recorder;
 
@@ -21,7 +21,7 @@ use recorder::Recorder;
 /// How long to wait for a server that asked for a client certificate to say that it insists.
 const SECOND_THOUGHTS: Duration = Duration::from_secs(2);
 
-/// What a handshake showed.
+/// The result of a handshake.
 #[derive(Default)]
 pub(super) struct Shaken {
     pub(super) chain: Vec<CertificateDer<'static>>,

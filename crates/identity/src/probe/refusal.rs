@@ -8,11 +8,11 @@ use std::fmt;
 pub struct Refusal {
     /// The kind of reason.
     pub cause: Cause,
-    /// What is wrong.
+    /// The reason.
     pub message: String,
     /// How kube-apiserver puts it, where that is known to the letter.
     pub go: Option<String>,
-    /// What to do about it.
+    /// The step that resolves it.
     pub advice: String,
 }
 

@@ -1,4 +1,4 @@
-//! What Go would say of a chain, in Go's order and in Go's words.
+//! Judges a chain in Go's order and with Go's error texts.
 //!
 //! The order is that of `x509.Certificate.Verify`: dates of the leaf, its names, then who signed it.
 
@@ -14,7 +14,7 @@ const UNKNOWN: &str = "x509: certificate signed by unknown authority";
 /// How `verify` calls a certificate of the bundle.
 const AUTHORITY: &str = "CA certificate";
 
-/// What is compared with what.
+/// The chain and the bundle that are compared.
 pub(super) struct Question<'a> {
     /// The `caBundle`.
     pub(super) bundle: &'a str,
@@ -73,11 +73,11 @@ impl Question<'_> {
         Some(wrong_name(name, &leaf.names, &go))
     }
 
-    /// Who signed it. Names have been looked at.
+    /// Checks the signer, after the names.
     fn signer(&self, leaf: &CertificateFacts) -> Option<Refusal> {
         let none: &[&str] = &[];
         let error = vestibule_pki::verify(self.bundle, self.chain, none, self.now).err()?;
-        // Go takes what is in the bundle for trusted, whoever signed it.
+        // Go trusts every certificate of the bundle, whatever its signer.
         let stored = Bundle::read(self.bundle.as_bytes()).certificates;
         if self.chain.first().is_some_and(|leaf| stored.values().any(|root| root == leaf)) {
             return None;

@@ -7,7 +7,7 @@ use rustls::{ClientConfig, ClientConnection, RootCertStore, ServerConnection, Su
 use super::*;
 use crate::{Local, Status};
 
-/// Presents whatever it was last given.
+/// Presents the last certificate that it was given.
 struct Given(Mutex<Option<Arc<Leaf>>>);
 
 impl Identity for Given {

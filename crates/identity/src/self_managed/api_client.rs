@@ -10,13 +10,9 @@ use serde_json::Value;
 use vestibule_pki::ring::Moment;
 use zeroize::Zeroizing;
 
+use super::managed_fields::FieldManagers;
 use crate::causes::with_causes;
 
-/// The field manager of bundles and of the ring's Secret.
-const FIELD_MANAGER: &str = "vestibule";
-/// All field managers: of bundles, of entries, and of claims to entries. They differ, because the time at which the first one
-/// last wrote proves since when a bundle and its mark are unchanged.
-pub(super) const FIELD_MANAGERS: [&str; 3] = [FIELD_MANAGER, "vestibule-entries", "vestibule-claim"];
 const JSON: &str = "application/json";
 const JSON_PATCH: &str = "application/json-patch+json";
 /// The `Date` of an answer that took longer is not used as clock.
@@ -27,6 +23,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// A thin layer over the client, because only the raw answer has the `Date` header.
 pub(super) struct ApiClient {
     client: kube::Client,
+    managers: FieldManagers,
 }
 
 /// The purpose of a patch of a configuration.
@@ -74,8 +71,8 @@ pub(super) enum ApiErrorKind {
 }
 
 impl ApiClient {
-    pub(super) fn new(client: kube::Client) -> Self {
-        Self { client }
+    pub(super) fn new(client: kube::Client, managers: FieldManagers) -> Self {
+        Self { client, managers }
     }
 
     /// Reads at quorum: no `resourceVersion` asks for the newest.
@@ -84,16 +81,17 @@ impl ApiClient {
     }
 
     pub(super) async fn create(&self, path: &str, object: Vec<u8>) -> Answer {
-        self.ask(Method::POST, &written(path), Some((JSON, object))).await
+        self.ask(Method::POST, &written_by(&self.managers.bundles, path), Some((JSON, object))).await
     }
 
     pub(super) async fn replace(&self, path: &str, object: Vec<u8>) -> Answer {
-        self.ask(Method::PUT, &written(path), Some((JSON, object))).await
+        self.ask(Method::PUT, &written_by(&self.managers.bundles, path), Some((JSON, object))).await
     }
 
     pub(super) async fn patch(&self, path: &str, patch: &Value, purpose: Purpose) -> Answer {
         let patch = patch.to_string().into_bytes();
-        self.ask(Method::PATCH, &written_by(purpose.manager(), path), Some((JSON_PATCH, patch))).await
+        self.ask(Method::PATCH, &written_by(purpose.manager(&self.managers), path), Some((JSON_PATCH, patch)))
+            .await
     }
 
     async fn ask(&self, method: Method, path: &str, body: Option<(&str, Vec<u8>)>) -> Answer {
@@ -134,12 +132,11 @@ impl Purpose {
         matches!(self, Self::Bundle { is_repair: true } | Self::Entries { is_repair: true })
     }
 
-    fn manager(self) -> &'static str {
-        let [bundle, entries, claim] = FIELD_MANAGERS;
+    fn manager(self, managers: &FieldManagers) -> &str {
         match self {
-            Self::Bundle { .. } => bundle,
-            Self::Entries { .. } => entries,
-            Self::Claim | Self::Objection => claim,
+            Self::Bundle { .. } => &managers.bundles,
+            Self::Entries { .. } => &managers.entries,
+            Self::Claim | Self::Objection => &managers.claims,
         }
     }
 }
@@ -182,10 +179,6 @@ impl ApiError {
     }
 }
 
-fn written(path: &str) -> String {
-    written_by(FIELD_MANAGER, path)
-}
-
 fn written_by(manager: &str, path: &str) -> String {
     format!("{path}?fieldManager={manager}")
 }
@@ -205,6 +198,27 @@ mod tests {
         assert_eq!(moment(b"Sun, 06 Nov 1994 08:49:37 GMT"), Some(Moment(784_111_777)));
         for none in ["", "yesterday", "Sun, 31 Feb 1994 08:49:37 GMT", "Thu, 01 Jan 1960 00:00:00 GMT"] {
             assert_eq!(moment(none.as_bytes()), None, "{none}");
+        }
+    }
+
+    #[tokio::test]
+    async fn writes_carry_the_field_managers_of_the_settings() {
+        let (sender, mut paths) = tokio::sync::mpsc::unbounded_channel();
+        let service = tower::service_fn(move |request: Request<Body>| {
+            sender.send(request.uri().to_string()).unwrap();
+            async { Ok::<_, std::io::Error>(http::Response::new(Body::empty())) }
+        });
+        let client = kube::Client::new(service, "default");
+        let api = ApiClient::new(client, FieldManagers::new("widgets"));
+        api.replace("/secret", Vec::new()).await;
+        for purpose in
+            [Purpose::Bundle { is_repair: false }, Purpose::Entries { is_repair: false }, Purpose::Claim]
+        {
+            api.patch("/object", &Value::Null, purpose).await;
+        }
+        for manager in ["widgets", "widgets", "widgets-entries", "widgets-claim"] {
+            let path = paths.recv().await.unwrap();
+            assert!(path.ends_with(&format!("?fieldManager={manager}")), "{path}");
         }
     }
 

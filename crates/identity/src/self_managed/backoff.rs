@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn an_event_does_not_end_the_pause_of_who_was_outrun() {
+    fn an_event_does_not_end_the_pause_after_a_lost_race() {
         let start = Instant::now();
         let mut backoff = Backoff::default();
         backoff.lost_race(start);
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn a_quarrel_is_slow_and_never_given_up() {
+    fn repairs_are_slowed_and_never_given_up() {
         let mut repair_throttle = RepairThrottle::default();
         let mut now = Instant::now();
         for _ in 0..RepairThrottle::PATIENCE {
@@ -182,7 +182,7 @@ mod tests {
 
     /// Case F17: each reset is answered within five seconds, and no minute has more than fifteen answers.
     #[test]
-    fn whoever_resets_every_second_is_answered_fifteen_times_a_minute_at_most() {
+    fn a_tool_that_writes_every_second_is_answered_fifteen_times_a_minute_at_most() {
         let (mut repair_throttle, start) = (RepairThrottle::default(), Instant::now());
         let repaired = (0..600).filter(|second| {
             let now = start + Duration::from_secs(*second);
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn chance_stays_below_its_limit_and_moves() {
+    fn a_random_span_stays_below_its_limit_and_varies() {
         let spans: Vec<_> = (0..50).map(|_| random_below(Duration::from_secs(1))).collect();
         assert!(spans.iter().all(|span| *span < Duration::from_secs(1)));
         assert!(spans.windows(2).any(|pair| pair[0] != pair[1]));

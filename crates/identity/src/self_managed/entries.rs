@@ -6,7 +6,7 @@ use k8s_openapi::ByteString;
 use kube::api::DynamicObject;
 use serde_json::{Map, Value, json};
 
-use super::managed_fields::{is_ours, owns_field};
+use super::managed_fields::{FieldManagers, owns_field};
 use crate::desired::name_of;
 use crate::{Desired, RegistrationKind};
 
@@ -34,11 +34,11 @@ pub(super) struct Owner {
 }
 
 impl StoredEntries {
-    pub(super) fn see(kind: RegistrationKind, object: &DynamicObject) -> Self {
+    pub(super) fn see(kind: RegistrationKind, object: &DynamicObject, ours: &FieldManagers) -> Self {
         let annotation = |key| object.metadata.annotations.as_ref()?.get(key);
         let value = object.data.pointer(pointer(kind)).cloned();
         let names = value.iter().filter_map(Value::as_array).flatten().filter_map(name_of);
-        let fields = names.flat_map(|name| fields_of(name, object)).collect();
+        let fields = names.flat_map(|name| fields_of(name, object, ours)).collect();
         Self {
             owner: annotation(ENTRIES).and_then(|text| Owner::read(text)),
             claim: annotation(CLAIM).filter(|claim| !claim.is_empty()).cloned(),
@@ -172,11 +172,11 @@ fn pointer(kind: RegistrationKind) -> &'static str {
     }
 }
 
-fn fields_of(name: &str, object: &DynamicObject) -> Vec<(String, String)> {
+fn fields_of(name: &str, object: &DynamicObject, ours: &FieldManagers) -> Vec<(String, String)> {
     let key = format!("k:{}", json!({ "name": name }));
     let entry = ["f:webhooks".to_owned(), key];
     let managers = || object.metadata.managed_fields.iter().flatten();
-    let mine = managers().filter(|manager| is_ours(manager));
+    let mine = managers().filter(|manager| ours.include(manager));
     let mine = mine.filter_map(|manager| {
         let all = manager.fields_v1.as_ref().map(|fields| &fields.0)?;
         entry.iter().try_fold(all, |fields, key| fields.get(key))?.as_object()
@@ -184,7 +184,7 @@ fn fields_of(name: &str, object: &DynamicObject) -> Vec<(String, String)> {
     let fields = mine.flat_map(Map::keys).filter_map(|key| key.strip_prefix("f:"));
     let is_shared = |field: &&str| {
         let way = [entry[0].clone(), entry[1].clone(), format!("f:{field}")];
-        managers().any(|manager| !is_ours(manager) && owns_field(manager, &way))
+        managers().any(|manager| !ours.include(manager) && owns_field(manager, &way))
     };
     let alone = fields.filter(|field| !is_shared(field) && *field != "name");
     alone.map(|field| (name.to_owned(), field.to_owned())).collect()

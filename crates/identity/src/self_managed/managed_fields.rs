@@ -1,12 +1,30 @@
-//! Reads `managedFields`: which fields of an object are ours alone.
+//! The names of our field managers, and which fields of an object are theirs.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ManagedFieldsEntry;
 
-use super::api_client::FIELD_MANAGERS;
+/// The field managers of our writes. There are three, because the time at which the first one last wrote proves since when a
+/// bundle and its mark are unchanged.
+#[derive(Clone)]
+pub(super) struct FieldManagers {
+    pub(super) bundles: String,
+    pub(super) entries: String,
+    pub(super) claims: String,
+}
 
-/// Whether this is one of our field managers.
-pub(super) fn is_ours(entry: &ManagedFieldsEntry) -> bool {
-    entry.manager.as_deref().is_some_and(|manager| FIELD_MANAGERS.contains(&manager))
+impl FieldManagers {
+    pub(super) fn new(manager: &str) -> Self {
+        Self {
+            bundles: manager.to_owned(),
+            entries: format!("{manager}-entries"),
+            claims: format!("{manager}-claim"),
+        }
+    }
+
+    /// Whether this is one of our field managers.
+    pub(super) fn include(&self, entry: &ManagedFieldsEntry) -> bool {
+        let ours = [&self.bundles, &self.entries, &self.claims];
+        entry.manager.as_ref().is_some_and(|manager| ours.contains(&manager))
+    }
 }
 
 pub(super) fn owns_field(entry: &ManagedFieldsEntry, field: &[String]) -> bool {

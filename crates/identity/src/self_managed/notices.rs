@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_trouble_is_told_once_in_half_a_minute() {
+    fn the_same_warning_is_sent_once_in_half_a_minute() {
         let (mut notifier, mut events) = Notifier::new();
         let mut told = |notifier: &mut Notifier, notice| {
             notifier.tell(notice);

@@ -10,7 +10,7 @@ use vestibule_pki::Bundle;
 use vestibule_pki::ring::{CaId, Lineage, Mark, Moment};
 
 use super::entries::StoredEntries;
-use super::managed_fields::{is_ours, owns_field};
+use super::managed_fields::{FieldManagers, owns_field};
 use crate::registration::{GENERATION, LINEAGE, Place};
 use crate::{NamespacedName, RegistrationKind, Settings};
 
@@ -18,6 +18,7 @@ use crate::{NamespacedName, RegistrationKind, Settings};
 pub(super) struct EntryMatcher {
     service: Option<NamespacedName>,
     names: Vec<String>,
+    managers: FieldManagers,
 }
 
 /// A configuration at one resourceVersion.
@@ -52,7 +53,11 @@ pub(super) struct Entry {
 
 impl EntryMatcher {
     pub(super) fn new(settings: &Settings) -> Self {
-        Self { service: settings.service.clone(), names: settings.all_names() }
+        Self {
+            service: settings.service.clone(),
+            names: settings.all_names(),
+            managers: FieldManagers::new(&settings.manager),
+        }
     }
 
     /// The snapshot of this object.
@@ -64,10 +69,10 @@ impl EntryMatcher {
         ConfigSnapshot {
             version: metadata.resource_version.clone().unwrap_or_default(),
             uid: metadata.uid.clone(),
-            unchanged_since: unchanged_since(metadata, &entries),
-            other_manager: other_manager(metadata, &entries),
+            unchanged_since: unchanged_since(metadata, &entries, &self.managers),
+            other_manager: other_manager(metadata, &entries, &self.managers),
             entries,
-            held: StoredEntries::see(kind, object),
+            held: StoredEntries::see(kind, object, &self.managers),
             mark,
             written: if mark.is_some() { marked(metadata) } else { created },
             annotated: metadata.annotations.is_some(),
@@ -144,12 +149,12 @@ fn marked(metadata: &ObjectMeta) -> Option<Moment> {
 
 /// The time of our last write, if only our field managers own the bundles and the mark: another writer would have become an
 /// owner.
-fn unchanged_since(metadata: &ObjectMeta, entries: &[Entry]) -> Option<Moment> {
+fn unchanged_since(metadata: &ObjectMeta, entries: &[Entry], managers: &FieldManagers) -> Option<Moment> {
     let ours = mark_fields();
     let fields = || entries.iter().map(|entry| entry.fields.as_slice()).chain([ours.as_slice()]);
     let owners = metadata.managed_fields.iter().flatten();
     let owners = owners.filter(|entry| fields().any(|field| owns_field(entry, field)));
-    let (mine, theirs): (Vec<_>, Vec<_>) = owners.partition(|entry| is_ours(entry));
+    let (mine, theirs): (Vec<_>, Vec<_>) = owners.partition(|entry| managers.include(entry));
     let is_theirs = !theirs.is_empty();
     let all_mine = fields().all(|field| mine.iter().any(|entry| owns_field(entry, field)));
     let time = mine.iter().filter_map(|entry| moment(entry.time.as_ref()?)).max();
@@ -161,10 +166,10 @@ fn mark_fields() -> [String; 3] {
 }
 
 /// The other field manager that owns one of our `caBundle`s, or else the last other field manager.
-fn other_manager(metadata: &ObjectMeta, entries: &[Entry]) -> Option<String> {
+fn other_manager(metadata: &ObjectMeta, entries: &[Entry], managers: &FieldManagers) -> Option<String> {
     let others = || {
-        let managers = metadata.managed_fields.iter().flatten();
-        managers.filter(|entry| !is_ours(entry))
+        let all = metadata.managed_fields.iter().flatten();
+        all.filter(|entry| !managers.include(entry))
     };
     let owns = |manager: &&ManagedFieldsEntry| entries.iter().any(|entry| owns_field(manager, &entry.fields));
     let time = |entry: &&ManagedFieldsEntry| entry.time.as_ref().and_then(moment);

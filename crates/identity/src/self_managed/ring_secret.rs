@@ -20,12 +20,12 @@ pub(super) type Fields = BTreeMap<String, Zeroizing<Vec<u8>>>;
 
 impl RingSecret {
     /// A Secret that does not exist yet.
-    pub(super) fn absent(name: &NamespacedName) -> Self {
+    pub(super) fn absent(name: &NamespacedName, manager: &str) -> Self {
         let mut object = Secret::default();
         object.metadata.name = Some(name.name.clone());
         object.metadata.namespace = Some(name.namespace.clone());
         object.metadata.labels =
-            Some([("app.kubernetes.io/managed-by".to_owned(), "vestibule".to_owned())].into());
+            Some([("app.kubernetes.io/managed-by".to_owned(), manager.to_owned())].into());
         Self { object }
     }
 

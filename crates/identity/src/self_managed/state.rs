@@ -100,7 +100,7 @@ impl State {
             ours: EntryMatcher::new(&settings),
             seen: Observations::new(settings.registrations.len()),
             registrations,
-            secret: RingSecret::absent(&secret_name),
+            secret: RingSecret::absent(&secret_name, &settings.manager),
             secret_name,
             settings,
             ring: None,

@@ -231,7 +231,7 @@ mod tests {
 
     /// While there is no configuration, nothing is ever written over what was inherited.
     #[test]
-    fn what_was_desired_before_is_forgotten_at_last() {
+    fn only_the_last_sixteen_earlier_desired_entries_are_remembered() {
         let (mut watched, _) = watched();
         let desired = |number: usize| {
             Desired::new(
@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn what_had_a_mark_and_lost_it_is_told_from_what_is_new() {
+    fn an_object_that_lost_its_mark_differs_from_a_new_one() {
         let (mut watched, ours) = watched();
         let mark = |generation| Mark { lineage: Lineage(255), generation };
         let mut take = |version: u64, uid: &str, generation: Option<u64>| {

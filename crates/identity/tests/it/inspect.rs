@@ -1,4 +1,4 @@
-//! What `certs show`, `rotate` and `revoke` find and do on a real API server, as users with few rights.
+//! `certs show`, `rotate` and `revoke` on a real API server, as users with few rights.
 
 use std::collections::BTreeSet;
 use std::time::{Duration, SystemTime};
@@ -81,7 +81,7 @@ impl Stage {
         api.create(&PostParams::default(), &object).await.unwrap();
     }
 
-    /// What a replica does.
+    /// Acts as a replica.
     async fn change(&mut self, change: Change) {
         let ring = self.ring.take();
         self.ring = Some(carry_out(&change, ring, &mut self.keys, moment(), &Policy::default()).unwrap());
@@ -159,13 +159,13 @@ async fn a_ring_and_its_bundles_are_shown_to_whoever_may_get_them() {
     assert_eq!(report.registrations[0].entries[0].authorities.len(), 2);
     assert!(!format!("{report:?}").contains("PRIVATE"));
 
-    // Who may not list is told which right is missing, and what to do without it.
+    // A user who may not list is told the missing right and the alternative.
     let report = stage.look(client, false).await.unwrap();
     assert!(report.registrations.is_empty());
     let notes = report.notes.join("\n");
     assert!(notes.contains("list mutatingwebhookconfigurations.admissionregistration.k8s.io"), "{notes}");
     assert!(notes.contains("--registration"), "{notes}");
-    // Who may list need not know the names.
+    // A user who may list need not know the names.
     let report = stage.look(stage.admin.clone(), false).await.unwrap();
     assert_eq!(report.registrations[0].registration.name, stage.name);
     assert!(report.is_in_sync());

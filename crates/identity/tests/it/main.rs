@@ -82,7 +82,7 @@ fn a_folder_that_others_may_write_is_refused() {
     open(folder.path()).unwrap();
 }
 
-/// Where tests do not run as root, nobody can give a folder away.
+/// Only root can change the owner of a folder.
 #[test]
 fn a_folder_or_key_of_another_user_is_refused() {
     let folder = TempDir::new().unwrap();

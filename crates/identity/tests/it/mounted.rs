@@ -1,4 +1,4 @@
-//! Files that somebody else keeps, as kubelets and people write them.
+//! Mounted files, written as the kubelet and as users write them.
 
 use std::fs;
 use std::os::unix::fs::symlink;

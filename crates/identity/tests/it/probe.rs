@@ -1,4 +1,4 @@
-//! What `certs check` says, beside what Go says.
+//! Compares the probe of `certs check` with Go.
 
 mod certificates;
 mod go;

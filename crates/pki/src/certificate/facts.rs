@@ -1,4 +1,4 @@
-//! What a certificate says, for people.
+//! The fields of a certificate, for display.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -9,7 +9,7 @@ use x509_cert::ext::pkix::{BasicConstraints, SubjectAltName};
 
 use super::Certificate;
 
-/// What a certificate says, for people to read. Nothing of it was verified.
+/// The fields of a certificate, for display. None is verified.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CertificateFacts {

@@ -1,4 +1,4 @@
-//! What can be wrong with a certificate and its key in two files.
+//! The errors of a certificate and its key in two files.
 
 use rustls_pki_types::UnixTime;
 

@@ -1,4 +1,4 @@
-//! What can be wrong with a stored ring. Fields are named, their bytes never.
+//! The errors of a stored ring. They name fields, never their bytes.
 
 use crate::ring::CaId;
 use crate::{AuthorityError, VerifyError};
@@ -12,7 +12,7 @@ pub enum RingError {
     Field {
         /// A key of the Secret.
         field: String,
-        /// What is wrong with it.
+        /// The reason.
         problem: Problem,
     },
     /// A newer version wrote it.
@@ -30,12 +30,12 @@ pub enum RingError {
     /// No CA can be made.
     #[error(transparent)]
     Authority(#[from] AuthorityError),
-    /// What was made would be refused.
+    /// A client would refuse the new certificate.
     #[error("the new ring would be refused: {0}")]
     Refused(#[from] VerifyError),
 }
 
-/// What is wrong with a field.
+/// The reason why a field is invalid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Problem {

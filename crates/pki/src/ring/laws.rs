@@ -1,4 +1,4 @@
-//! What holds for any history of a ring, and for any data that a Secret may hold.
+//! Properties of every history of a ring, and of every data that a Secret may hold.
 
 mod damage;
 

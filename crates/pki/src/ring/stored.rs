@@ -19,7 +19,7 @@ pub struct Ring {
 }
 
 impl Ring {
-    /// What [`step`](crate::ring::step) knows of it.
+    /// The facts for [`step`](crate::ring::step).
     #[must_use]
     pub fn facts(&self) -> &Facts {
         &self.facts
@@ -100,7 +100,7 @@ impl CaId {
 }
 
 impl Request {
-    /// What an annotation asks for: a digest of its value; 0 if there is none or an empty one.
+    /// A digest of a request annotation's value; 0 if it is absent or empty.
     ///
     /// ```
     /// use vestibule_pki::ring::Request;

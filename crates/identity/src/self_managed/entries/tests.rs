@@ -13,7 +13,11 @@ fn desired(entries: &[Value]) -> Desired {
 }
 
 fn held(object: Value) -> StoredEntries {
-    StoredEntries::see(RegistrationKind::Mutating, &serde_json::from_value(object).unwrap())
+    StoredEntries::see(
+        RegistrationKind::Mutating,
+        &serde_json::from_value(object).unwrap(),
+        &FieldManagers::new("vestibule"),
+    )
 }
 
 fn trusting(mut entry: Value) -> Value {
@@ -93,7 +97,11 @@ fn a_conversion_is_written_where_there_is_none() {
     let version = Desired::new("crd/widgets.example.dev".parse().unwrap(), vec![conversion.clone()]).unwrap();
     let see = |conversion: Value| {
         let object = json!({ "metadata": {}, "spec": { "conversion": conversion } });
-        StoredEntries::see(RegistrationKind::CustomResource, &serde_json::from_value(object).unwrap())
+        StoredEntries::see(
+            RegistrationKind::CustomResource,
+            &serde_json::from_value(object).unwrap(),
+            &FieldManagers::new("vestibule"),
+        )
     };
     let none = see(json!({ "strategy": "None" }));
     assert!(none.lacks(&version));

@@ -30,7 +30,8 @@ impl State {
             },
             Err(trouble) if trouble.kind == ApiErrorKind::NotFound => {
                 self.read = Some(at);
-                self.ring_found(RingSecret::absent(&self.secret_name), &Fields::new(), now);
+                let absent = RingSecret::absent(&self.secret_name, &self.settings.manager);
+                self.ring_found(absent, &Fields::new(), now);
                 self.confirmed_when(asked, at);
             }
             Err(trouble) => self.ring_not_read(&trouble, at),

@@ -79,7 +79,7 @@ fn without_an_api_server_the_leaf_lasts_to_its_end_and_no_longer() {
     assert_eq!(bench.status().waiting_for, None);
 }
 
-/// Also to whoever looks when the pause is over, before the next attempt, and after the Secret was touched.
+/// Also when the pause is over, before the next attempt, and after the Secret was changed.
 #[test]
 fn what_does_not_work_is_told_until_it_does() {
     let mut bench = Bench::new();

@@ -48,7 +48,7 @@ async fn a_bundle_that_others_spoil_is_repaired_within_a_second_and_nothing_else
         listener.heard().iter().filter(|event| repair(event)).count() == 5
     })
     .await;
-    // Who empties a field does not own it afterwards; whoever sets one does.
+    // A manager that empties a field does not own it afterwards; one that sets it does.
     let named = |event: &IdentityEvent| matches!(event, IdentityEvent::BundleWritten { repaired_from: Some(manager), .. } if manager == "stranger");
     assert_eq!(listener.heard().iter().filter(|event| named(event)).count(), 4);
     assert_accepted(&replica, &good[1], &fixture.namespace);
@@ -145,7 +145,7 @@ async fn while_watches_stall_it_goes_by_what_it_reads_and_afterwards_by_them() {
     assert_eq!(replica.status().waiting_for, None, "it has served all the while");
 }
 
-/// A client whose watches say nothing while they stall, and all of it afterwards.
+/// A client whose watches deliver nothing while they stall, and all events afterwards.
 fn stalling(inner: &Client, stalls: &watch::Sender<bool>) -> Client {
     let (inner, stalls) = (inner.clone(), stalls.subscribe());
     let service = tower::service_fn(move |request: http::Request<Body>| {

@@ -70,12 +70,12 @@ impl Fixture {
         until(&format!("the entries are {hooks:?}"), 20, async || self.hooks().await == hooks).await;
     }
 
-    /// What the owner of entries says of them.
+    /// The annotation of the owner of entries.
     async fn claim(&self) -> Option<String> {
         self.configuration().await.metadata.annotations?.remove("vestibule.dev/entries-claim")
     }
 
-    /// Somebody of another version asked for the entries, and their owner objected.
+    /// Another version claimed the entries, and their owner objected.
     async fn until_opposed(&self, before: String) {
         until("a claim was made and opposed", 10, async || {
             self.configuration_version().await != before && self.claim().await.is_none()
@@ -107,7 +107,7 @@ async fn entries_appear_once_somebody_serves_and_come_back_when_they_are_taken_a
     assert_accepted(&replica, &good[0], &fixture.namespace);
     assert!(replica.status().registrations[0].in_sync);
 
-    // Who applies what was installed, by force, changes nothing; an update changes nothing either.
+    // A forced apply of the installed manifest changes nothing; an update changes nothing either.
     let before = fixture.configuration_version().await;
     let (params, patch) = (PatchParams::apply("gitops").force(), Patch::Apply(fixture.empty()));
     let applied = fixture.configurations().patch(&fixture.registration.name, &params, &patch).await.unwrap();
@@ -116,7 +116,7 @@ async fn entries_appear_once_somebody_serves_and_come_back_when_they_are_taken_a
     drop(replica);
     let (replica, _) = fixture.version(fixture.desired(&["a", "b"], 5)).await;
     replica.serving();
-    // What others add stays; what they take away comes back, as docs/how-to/registration.md promises.
+    // Fields that other programs add stay; entries that they remove are written again, as docs/how-to/registration.md promises.
     fixture.edit(json!([
         { "op": "replace", "path": "/webhooks/1/timeoutSeconds", "value": 7 },
         { "op": "add", "path": "/webhooks/1/matchConditions", "value": [{ "name": "x", "expression": "true" }] },

@@ -14,7 +14,7 @@ use vestibule_identity::{Identity, NamespacedName, RegistrationName, SelfManaged
 use vestibule_pki::ring::{Policy, read_bundle};
 use vestibule_testenv::Session;
 
-/// What no page promises a time for is waited for so many times as long as a free machine takes.
+/// A wait without a promised time lasts this many times as long as on an idle machine.
 const CROWDED: u32 = 6;
 
 /// Short lives: a first start takes two seconds.
@@ -37,7 +37,7 @@ pub(crate) fn fleeting() -> Policy {
     policy
 }
 
-/// One webhook of ours and one of somebody else's, in one configuration.
+/// One webhook of ours and one of another program, in one configuration.
 pub(crate) struct Fixture {
     pub(crate) admin: Client,
     pub(crate) namespace: String,
@@ -141,7 +141,7 @@ impl Fixture {
         bundles(&self.configuration().await)
     }
 
-    /// Overwrites the `caBundle` of an entry, as somebody else would.
+    /// Overwrites the `caBundle` of an entry as another program.
     pub(crate) async fn tamper(&self, entry: usize, bundle: &[u8]) {
         let params = PostParams { field_manager: Some("stranger".to_owned()), ..PostParams::default() };
         loop {

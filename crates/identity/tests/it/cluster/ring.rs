@@ -1,4 +1,4 @@
-//! What becomes of the ring's Secret.
+//! Faults of the ring's Secret.
 
 use k8s_openapi::api::core::v1::Secret;
 use kube::api::{DeleteParams, Patch, PatchParams, PostParams};
@@ -88,7 +88,7 @@ async fn rubbish_is_repaired() {
     let fixture = Fixture::new(&env).await;
     let replica = fixture.ready().await;
     let before = trusted(&fixture.bundles().await[1]);
-    // Whatever the replica writes at the same time: no version is asked for.
+    // Without a resourceVersion, so that a concurrent write of the replica does not matter.
     let rubbish = json!({ "data": { "ring.json": "cnViYmlzaA==" } });
     fixture.secrets().patch("hooks-ring", &PatchParams::default(), &Patch::Merge(rubbish)).await.unwrap();
     until("the ring is readable", 20, async || {

@@ -1,4 +1,4 @@
-//! What is never logged.
+//! Keys and objects are never logged.
 
 use tempfile::NamedTempFile;
 use vestibule_identity::SelfManaged;

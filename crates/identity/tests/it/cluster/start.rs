@@ -43,7 +43,7 @@ async fn a_first_start_is_ready_soon_after_the_hold_and_a_restart_at_once() {
     assert_eq!(fixture.bundles().await, bundles);
 }
 
-/// Whatever it says arrives half a second later, so that all the work of a start overlaps.
+/// Delays every request by 0.5 s, so that all the work of a start overlaps.
 #[tokio::test]
 async fn a_first_start_waits_for_a_slow_api_server_without_an_error() {
     let Some(env) = testenv::shared_or_skip().await else { return };

@@ -24,7 +24,7 @@ pub(crate) struct Case {
 
 type Authority = CertifiedIssuer<'static, KeyPair>;
 
-/// What a leaf is like.
+/// The properties of a leaf.
 struct Shape {
     names: &'static [&'static str],
     common_name: &'static str,

@@ -42,7 +42,7 @@ pub enum PolicyProblem {
     LastCall {
         /// A twelfth of the CA's life.
         twelfth: Duration,
-        /// What it must be.
+        /// The required value.
         needed: Duration,
     },
     /// No next CA would ever be known in time (rule H1).

@@ -21,7 +21,7 @@ pub(super) struct Bench {
     pub(super) configuration: Option<Value>,
     /// How a configuration answers writes.
     pub(super) refusal: Option<ApiErrorKind>,
-    /// What an admission policy makes of each write of a configuration.
+    /// The change that an admission policy makes to each write of a configuration.
     pub(super) admission: Option<fn(&mut Value)>,
     pub(super) version: u64,
     pub(super) now: Moment,
@@ -67,7 +67,7 @@ impl Bench {
         self.state = state(&registrations);
     }
 
-    /// Somebody else empties a bundle.
+    /// Another program empties a bundle.
     pub(super) fn spoil_configuration(&mut self) {
         self.version += 1;
         let object = self.configuration.as_mut().unwrap();
@@ -83,7 +83,7 @@ impl Bench {
         self.state.watch_event(news, self.now);
     }
 
-    /// Somebody else writes the Secret.
+    /// Another program writes the Secret.
     pub(super) fn edit_secret(&mut self, edit: impl FnOnce(&mut Value)) {
         self.version += 1;
         let secret = self.secret.as_mut().unwrap();

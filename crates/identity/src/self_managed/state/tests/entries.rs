@@ -155,7 +155,7 @@ fn the_new_version_takes_over_when_nobody_of_the_old_one_is_left() {
     bench.pass(Duration::from_secs(61));
     bench.run();
     assert!(annotation(&bench, CLAIM).is_some());
-    // The old replica is gone: nobody objects for the length of a hold.
+    // The old replica is gone: no replica objects for the length of a hold.
     bench.pass(Duration::from_secs(30));
     bench.run();
     assert_eq!(hooks(&bench), ["a"]);
@@ -226,7 +226,7 @@ fn a_kind_without_hooks_is_not_waited_for_and_loses_what_an_earlier_version_wrot
     assert!(hooks(&bench).is_empty());
 }
 
-/// What is desired changes, for this replica.
+/// The desired entries of this replica change.
 pub(super) fn tell(bench: &mut Bench, hooks: &[&str]) {
     bench.state.watch_event(WatchEvent::Desired(vec![desired(hooks)]), bench.now);
 }
@@ -249,7 +249,7 @@ fn a_replica_that_is_told_otherwise_changes_its_own_entries_at_once() {
         assert_eq!(bench.version, version, "the same again is no news");
     }
     assert_eq!(annotation(&bench, CLAIM), None);
-    // What vanishes of the new ones comes back, of the old ones nothing.
+    // A removed new entry is written again, a removed old one is not.
     edit(&mut bench, |object| object["webhooks"] = json!([]));
     bench.run();
     assert_eq!(hooks(&bench), ["a"]);
@@ -324,7 +324,7 @@ fn entries_of_another_version_are_not_a_replicas_to_change_whatever_it_is_told()
     assert_eq!(hooks(&bench), ["c"]);
 }
 
-/// Nobody waits for the answer any more, and the object was read before the write came through.
+/// The replica no longer waits for the answer, and it read the object before the write was applied.
 #[test]
 fn a_write_that_comes_through_late_is_undone_at_once() {
     let mut bench = ready(&["a"]);

@@ -96,7 +96,7 @@ fn a_newer_schema_is_read_if_its_writers_say_so() {
 
     let mut strange = with("\"schema\":3,\"readable\":3");
     assert!(matches!(Ring::read(Some(&strange), (0, 0), NOW), Reading::Newer(None)));
-    // Never to be overwritten, whatever it looks like from here.
+    // It is never overwritten, also if it is unreadable here.
     strange.retain(|field, _| field == "ring.json");
     assert_eq!(Ring::read(Some(&strange), (0, 0), NOW).facts(), RingFacts::Newer(None));
     strange.extend(newer.get_key_value("ring.json").map(|(field, text)| (field.clone(), text.clone())));

@@ -113,7 +113,7 @@ fn a_configuration_that_may_not_be_read_any_more_does_not_keep_a_replica_from_be
 }
 
 #[test]
-fn a_mark_of_the_moon_is_overwritten() {
+fn a_mark_that_is_far_ahead_is_overwritten() {
     let mut cluster = Cluster::settled();
     let lineage = cluster.facts().lineage;
     cluster.shows(&[4711], Some(Mark { lineage, generation: u64::MAX }));
@@ -122,7 +122,7 @@ fn a_mark_of_the_moon_is_overwritten() {
 }
 
 #[test]
-fn strangers_are_kept_up_to_a_limit() {
+fn unknown_cas_are_kept_up_to_a_limit() {
     let many: Vec<u64> = (100..120).collect();
     let mut cluster = Cluster::settled();
     cluster.policy.unknown_authorities = UnknownAuthorities::Keep;

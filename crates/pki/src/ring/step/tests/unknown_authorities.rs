@@ -28,7 +28,7 @@ fn trusted(cluster: &Cluster, at: usize) -> BTreeSet<CaId> {
 }
 
 #[test]
-fn a_ca_that_a_stranger_writes_into_one_configuration_reaches_no_other_and_goes() {
+fn an_unknown_ca_in_one_configuration_reaches_no_other_and_is_removed() {
     for mark in [a_generation_ahead, another_lineage] {
         let mut cluster = planted(mark);
         for _ in 0..8 {
@@ -124,7 +124,7 @@ fn a_lost_ring_is_not_made_anew_before_replicas_could_restore_it() {
 }
 
 #[test]
-fn what_a_replicas_own_leaf_needs_is_taken() {
+fn the_issuer_of_a_replicas_own_leaf_is_added() {
     let mut cluster = planted(another_lineage);
     cluster.ring = RingFacts::Absent;
     cluster.seen.memory = None;
