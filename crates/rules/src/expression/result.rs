@@ -7,9 +7,9 @@ use super::error::EvaluationError;
 use super::interpret::Interpreter;
 use super::scope::Scope;
 use super::values::{as_optional, kind};
-use crate::load::check;
 use crate::overlay::Overlay;
 use crate::pod;
+use crate::syntax;
 
 /// The longest text that an expression may result in, in bytes: the API server's limit for all annotations of an object.
 const MAX_TEXT: usize = 256 * 1024;
@@ -69,9 +69,9 @@ fn single(value: &Value, name: &str) -> Result<Overlay, EvaluationError> {
         }
         Value::String(text) => {
             let checked = if pod::is_quantity(name) {
-                check::quantity(text)
+                syntax::quantity(text)
             } else if matches!(name, "labels" | "matchLabels" | "nodeSelector") {
-                check::label(text)
+                syntax::label_value(text)
             } else {
                 Ok(())
             };
