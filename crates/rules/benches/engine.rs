@@ -1,9 +1,9 @@
-//! What the engine costs, as ratios within one run: `cargo bench -p vestibule-rules`.
+//! The cost of the engine as ratios within one run: `cargo bench -p vestibule-rules`.
 //!
-//! All contenders of one object take turns, and of each the shortest call counts: whatever else a machine does only adds.
-//! The unit is the time in which `serde_json` skips the same bytes (`IgnoredAny`): nobody who looks at the object at all
-//! can be faster. The engine's share holds everything between the object's text and the patch's: evaluation, the
-//! self-check that applies the patch, and its serialization.
+//! All contenders run in turns on one object, and the shortest call of each counts, because other work on the machine
+//! only adds time. The unit is the time in which `serde_json` skips the same bytes (`IgnoredAny`), the lower limit
+//! for any reader of the object. The engine's time includes evaluation, the self-check that applies the patch, and
+//! serialization.
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, missing_docs)]
 
@@ -18,14 +18,14 @@ use vestibule_patch::Document;
 use vestibule_rules::{Resource, RuleSet, Subject, Verb};
 
 const TURNS: usize = 60;
-/// How long one contender works in one turn.
+/// The time of one contender in one turn.
 const TURN: Duration = Duration::from_millis(4);
 
-/// As the injector has it.
+/// The allocator of the injector.
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
-/// A name, and work on one object.
+/// A name and a function that works on one object.
 type Contender<'w> = (String, Box<dyn Fn() -> usize + 'w>);
 
 fn main() {
@@ -74,7 +74,7 @@ fn main() {
     println!("the skips: {}", skips.join(", "));
 }
 
-/// The ratio of every contender to the first, each at its best.
+/// The ratio of every contender's shortest call to that of the first.
 fn compare(contenders: &[Contender<'_>]) -> Vec<f64> {
     let mut least = vec![f64::MAX; contenders.len()];
     for _ in 0..TURNS {
@@ -85,7 +85,7 @@ fn compare(contenders: &[Contender<'_>]) -> Vec<f64> {
     least.iter().map(|time| time / least[0]).collect()
 }
 
-/// Seconds of the shortest call in one turn.
+/// The shortest call in one turn, in seconds.
 fn best(work: &dyn Fn() -> usize) -> f64 {
     let (start, mut least) = (Instant::now(), f64::MAX);
     while least == f64::MAX || start.elapsed() < TURN {
@@ -109,12 +109,12 @@ fn engine(rules: &RuleSet, object: &str) -> usize {
     if decision.patch().is_empty() {
         return 0;
     }
-    // What `admission` asks of every patch before it leaves.
+    // `admission` makes this check for every patch.
     assert!(decision.patch().was_carried_out_on(&document));
     decision.patch().to_json().len()
 }
 
-/// What a webhook does that decodes a pod, changes it and compares.
+/// A webhook that decodes a typed pod, changes it and computes the difference.
 fn typed(object: &str) -> usize {
     let mut pod: Pod = serde_json::from_str(black_box(object)).unwrap();
     let before = serde_json::to_value(&pod).unwrap();

@@ -1,18 +1,18 @@
-//! Pods of a size, and rules for them.
+//! Pods of a given size, and rules for them.
 
 use serde_json::{Value, json};
 
-/// What kube-apiserver sent when a ReplicaSet made a pod of four containers: 6 KB, a good half of it `managedFields`.
+/// A recorded request of kube-apiserver: a ReplicaSet creates a pod of four containers. More than half of the 6 KB
+/// are `managedFields`.
 const RECORDED: &str = include_str!("../../../tests/corpus/pod-create-by-controller.json");
 
-/// The recorded pod, grown to about `size` bytes by more of what it has: variables, mounts, annotations, and the fields
-/// that are managed of them.
+/// The recorded pod, grown to about `size` bytes by more variables, mounts, annotations and their `managedFields`.
 pub(crate) fn pod(size: usize) -> String {
     let unit = grown(1).len() - grown(0).len();
     grown(size.saturating_sub(grown(0).len()) / unit)
 }
 
-/// A pod with `count` variables and nothing else of note.
+/// A pod with `count` variables.
 pub(crate) fn variables(count: usize) -> String {
     let env: Vec<Value> =
         (0..count).map(|n| json!({"name": format!("V{n}"), "value": format!("$(V{})", n / 2)})).collect();
@@ -73,7 +73,7 @@ pub(crate) fn acting(count: usize) -> String {
     (0..count).map(one).collect()
 }
 
-/// Rules for pods that the bench has none of.
+/// Rules that match no pod of the bench.
 pub(crate) fn for_others(count: usize) -> String {
     (0..count)
         .map(|number| {
