@@ -77,7 +77,7 @@ struct Check {
 
 enum CheckResult {
     Passed(Describe),
-    /// The check passed, and the remaining rows of the opt-in table are not run.
+    /// The check passed, and the remaining rows of its group, the opt-in table, are not run.
     OptedIn(Describe),
     /// The rule does not use this check.
     NotApplicable(Describe),
@@ -88,8 +88,8 @@ enum CheckResult {
 type Describe = fn(&MatchContext<'_>, &Rule) -> String;
 
 /// All checks of a rule in the order in which they run.
-fn checks() -> impl Iterator<Item = &'static Check> {
-    matching::CHECKS.iter().chain(opt::ROWS).chain(environment::CHECKS)
+fn checks() -> [&'static [Check]; 3] {
+    [matching::CHECKS, opt::ROWS, environment::CHECKS]
 }
 
 const EXCLUSIONS: &str = "exclusions";
@@ -119,27 +119,18 @@ impl<'i> MatchContext<'i> {
         warnings: &mut Vec<String>,
         trace: &mut impl Trace,
     ) -> Option<Skip> {
-        let run = |check: &Check, trace: &mut _, warnings: &mut _| {
-            let result = (check.run)(self, rule, warnings);
-            Trace::gate(trace, rule, || self.gate(check, rule, &result));
-            result
-        };
-        for check in matching::CHECKS {
-            if let CheckResult::Skip(skip) = run(check, trace, warnings) {
-                return Some(skip);
+        for group in checks() {
+            for check in group {
+                let result = (check.run)(self, rule, warnings);
+                trace.gate(rule, || self.gate(check, rule, &result));
+                match result {
+                    CheckResult::OptedIn(_) => break,
+                    CheckResult::Skip(skip) => return Some(skip),
+                    CheckResult::Passed(_) | CheckResult::NotApplicable(_) => {}
+                }
             }
         }
-        for row in opt::ROWS {
-            match run(row, trace, warnings) {
-                CheckResult::OptedIn(_) => break,
-                CheckResult::Skip(skip) => return Some(skip),
-                CheckResult::Passed(_) | CheckResult::NotApplicable(_) => {}
-            }
-        }
-        environment::CHECKS.iter().find_map(|check| match run(check, trace, warnings) {
-            CheckResult::Skip(skip) => Some(skip),
-            _ => None,
-        })
+        None
     }
 
     fn rule_names(&self) -> &HashSet<&'i str> {
@@ -173,7 +164,7 @@ impl Check {
 /// All gates of `rule` that stand before its parameters, none of them reached.
 pub(crate) fn gates(rule: &Rule) -> Vec<Gate> {
     let of_object = [EXCLUSIONS, EXEMPTIONS].into_iter().map(|name| Gate::not_reached(name, None));
-    of_object.chain(checks().map(|check| check.not_reached(rule))).collect()
+    of_object.chain(checks().into_iter().flatten().map(|check| check.not_reached(rule))).collect()
 }
 
 fn passed_unless(skip: Option<Skip>, describe: Describe) -> CheckResult {

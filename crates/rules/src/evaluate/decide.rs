@@ -18,6 +18,12 @@ use crate::rule::Rule;
 use crate::select::{MatchCache, MatchContext, Skip};
 use crate::subject::{Layout, Received, Subject};
 
+/// The result of the selection: for each rule of the set why it is skipped, and the other rules with their keys.
+struct Selection<'s, 'r> {
+    skips: &'s [Option<Skip>],
+    rules: &'s [&'r Rule],
+}
+
 impl RuleSet {
     pub(super) fn decide(
         &self,
@@ -55,7 +61,8 @@ impl RuleSet {
         let applied = fixpoint.run(&rules, &Draft::new(document.clone()));
         trace_conditions(&rules, &applied, subject.presumed_owner, trace);
 
-        self.complete(&document, layout, &skips, &rules, applied, warnings, trace)
+        let selection = Selection { skips: &skips, rules: &rules };
+        self.complete(&document, layout, &selection, applied, warnings, trace)
     }
 
     /// Restores positions, adds the status annotation, and makes the decision.
@@ -63,12 +70,12 @@ impl RuleSet {
         &self,
         document: &Document<'_>,
         layout: &Layout,
-        skips: &[Option<Skip>],
-        rules: &[&Rule],
+        selection: &Selection<'_, '_>,
         applied: Application<'_, '_>,
         mut warnings: Vec<String>,
         trace: &mut impl Trace,
     ) -> Result<Decision, DocumentError> {
+        let Selection { skips, rules } = *selection;
         let Application { mut draft, not_applied: reasons, rules: resolved, ended } = applied;
         let shape = &self.shape;
         let computed = resolved.iter().filter(|rule| !rule.logic.is_fixed());

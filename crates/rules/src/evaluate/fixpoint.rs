@@ -197,19 +197,19 @@ impl<'t> Fixpoint<'t> {
         evaluation: &Evaluation<'_, 'r>,
         start: &Draft<'d>,
     ) -> Application<'d, 'r> {
-        excluding(rules, |rules| match self.passes(rules, evaluation, start) {
-            Ok(applied) => (applied, HashMap::new()),
-            Err((applied, rule)) => (applied, unsettled(&[rule], Unsettled::Restless).collect()),
+        excluding(rules, |rules| {
+            let (applied, unstable) = self.passes(rules, evaluation, start);
+            (applied, unsettled(unstable.as_slice(), Unsettled::Restless).collect())
         })
     }
 
-    /// Repeats passes over all rules until one changes nothing. The error names the rule because of which that does not happen.
+    /// Repeats passes over all rules until one changes nothing. If that does not happen, the result has the rule that is the cause.
     fn passes<'d, 'r>(
         &self,
         rules: &[&'r Rule],
         evaluation: &Evaluation<'_, 'r>,
         start: &Draft<'d>,
-    ) -> Result<Application<'d, 'r>, (Application<'d, 'r>, &'r Rule)> {
+    ) -> (Application<'d, 'r>, Option<&'r Rule>) {
         let mut passes_left = rules.len() + EXTRA_PASSES;
         let mut draft = start.clone();
         let mut resolved = Vec::new();
@@ -222,19 +222,16 @@ impl<'t> Fixpoint<'t> {
                 applied.not_applied.contains_key(rule.name()) && authors.contains(rule.name())
             };
             let undone = rules.iter().copied().find(is_undone);
-            if let Some(rule) = undone.filter(|_| !self.is_exhausted()) {
-                return Err((applied, rule));
+            if undone.is_some() && !self.is_exhausted() {
+                return (applied, undone);
             }
             if applied.draft.change_count() == before || self.is_exhausted() {
-                return Ok(Application { rules: resolved, ..applied });
+                return (Application { rules: resolved, ..applied }, None);
             }
             if passes_left == 0 {
                 let last = applied.draft.origins().last().map(|origin| &*origin.rule);
                 let restless = rules.iter().copied().find(|rule| Some(rule.name()) == last);
-                return match restless {
-                    Some(rule) => Err((applied, rule)),
-                    None => Ok(applied),
-                };
+                return (applied, restless);
             }
             passes_left -= 1;
             draft = applied.draft;
