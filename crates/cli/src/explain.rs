@@ -19,13 +19,14 @@ use crate::{Failure, print, say};
 
 /// Explains a code of a finding, or what rules make of an object and why.
 ///
-/// Of an object: every question that each rule asks about it, with the answer and the line of the rule; every part of the
-/// rule, with what it adds; and why not. `pod/NAME` asks a cluster for the pod, for its namespace's labels and, unless
-/// `--rules` names them, for the rules in the injector's ConfigMaps. A pod that runs holds what was injected already.
+/// For an object: every check of each rule, with its result and the line of the rule; every part of the rule, with what it
+/// adds, or why it does not. `pod/NAME` reads the pod, the labels of its namespace and, without `--rules`, the rules in the
+/// injector's ConfigMaps from a cluster. A pod that exists already holds the injected parts.
 ///
-/// Of a template, pods are explained as their controller will make them. Where a name decides that is not known yet, as that of
-/// each Job of a CronJob, the answer goes by the template's own and is marked: `?`, `presumably`. So it is with `rollout.percent`
-/// and with conditions under `when` that read `owner.name`, `ownerReferences` or `generateName`; values that do are not marked.
+/// Workloads are explained by the pods that their controller will make. A result that depends on a name which is not known yet,
+/// such as the name of each Job of a CronJob, uses the name of the template and is marked `?` and `presumably`. That holds for
+/// `rollout.percent` and for conditions under `when` that read `owner.name`, `ownerReferences` or `generateName`; values that
+/// read them are not marked.
 ///
 /// `-o json` lists for each object the `mode` of the injector (an injector acts under `on` alone) and the `rules`, each with its
 /// `outcome`, whether that is `presumed`, its `gates` and its `clauses`; then `warnings`, and why it would be `denied`.
@@ -178,16 +179,14 @@ fn status_note(in_force: &RulesInForce) -> Option<&'static str> {
     match in_force.status {
         _ if in_force.wrong.is_empty() => None,
         RulesStatus::LastGood => Some(
-            "these errors are not in force: documents contradict each other, so the last good version of every document is in \
-             force and explained here",
+            "the newest documents are not in force, since they contradict each other: the last good version of every \
+             document is, and it is explained here",
         ),
         RulesStatus::NotInForce => Some(
             "nothing is in force: documents contradict each other, and no rules were good before; the explanation uses the \
              first document of each name and ignores the others",
         ),
-        _ => Some(
-            "these errors are not in force: the last good version of each such document is, if there is one",
-        ),
+        _ => Some("a document with errors is not in force: its last good version is, if there is one"),
     }
 }
 

@@ -10,7 +10,7 @@ use crate::configuration::Configuration;
 use crate::observer::{DecisionContext, DecisionObserver};
 use crate::outcome_labels::{OutcomeLabels, REASONS, RESULTS};
 
-const INJECTIONS: MetricFamily = MetricFamily::counter("injections", "How rules came out").labels(&[
+const INJECTIONS: MetricFamily = MetricFamily::counter("injections", "Outcomes of rules").labels(&[
     MetricLabel::of_each("rule", "rule in force"),
     MetricLabel::closed("result", &RESULTS),
     MetricLabel::closed("reason", &REASONS),

@@ -49,7 +49,7 @@ async fn a_pod_is_explained_by_the_rules_of_its_cluster() {
     for said in [
         "unknown field `matches`".to_owned(),
         format!("{key} binary.yaml: error: it is no text"),
-        "note: these errors are not in force: the last good version of each such document is".to_owned(),
+        "note: a document with errors is not in force: its last good version is".to_owned(),
     ] {
         assert!(told.err.contains(&said), "{said}: {}", told.err);
     }
@@ -114,7 +114,7 @@ async fn a_doubled_name_is_told_and_what_is_in_force_explained() {
     create(serde_json::from_value(kept).unwrap()).await;
     let done = explain();
     assert!(
-        done.err.contains("VST0116") && done.err.contains("rules that were good last are"),
+        done.err.contains("VST0116") && done.err.contains("the last good version of every document is"),
         "{}",
         done.err
     );

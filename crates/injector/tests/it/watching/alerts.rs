@@ -24,7 +24,7 @@ fn each_alert_asks_for_what_is_measured() {
     for alert in alerts() {
         let query = alert["expr"].as_str().unwrap();
         let missing = known.missing(query);
-        assert!(missing.is_empty(), "{} asks for {missing:?}, which nobody serves", name(&alert));
+        assert!(missing.is_empty(), "{} asks for {missing:?}, which is not served", name(&alert));
         let labels = known.labels(query);
         let said = alert["annotations"]["description"].as_str().unwrap();
         for used in said.split("$labels.").skip(1) {

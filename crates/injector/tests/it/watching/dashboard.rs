@@ -19,7 +19,7 @@ struct Row {
 /// A panel and its description.
 struct Panel {
     title: &'static str,
-    says: &'static str,
+    description: &'static str,
     shape: Shape,
     unit: &'static str,
     /// Legend and query of each line.
@@ -40,14 +40,14 @@ const ROWS: &[Row] = &[
         panels: &[
             Panel {
                 title: "Ready replicas",
-                says: "None: the API server finds no endpoint.",
+                description: "With none, no call is answered.",
                 shape: Shape::Number(1.0),
                 unit: "short",
                 queries: &[("", "sum(vestibule_ready{job=~\"$job\"})")],
             },
             Panel {
                 title: "Calls with a verdict",
-                says: "Of all calls that reached a hook. The others end as failurePolicy says.",
+                description: "The share of calls to a hook that got a verdict. failurePolicy decides the others.",
                 shape: Shape::Number(0.99),
                 unit: "percentunit",
                 queries: &[(
@@ -58,14 +58,14 @@ const ROWS: &[Row] = &[
             },
             Panel {
                 title: "Bundles in sync",
-                says: "Of all configurations that a ring keeps: where a caBundle is not as it should be, calls fail.",
+                description: "The share of configurations of a ring with the right caBundle. Calls of the others fail.",
                 shape: Shape::Number(1.0),
                 unit: "percentunit",
                 queries: &[("", "avg(vestibule_cabundle_in_sync{job=~\"$job\"})")],
             },
             Panel {
                 title: "First certificate to end",
-                says: "Certificates renew themselves after two thirds of their life.",
+                description: "Certificates renew themselves after two thirds of their life.",
                 shape: Shape::Number(86_400.0),
                 unit: "s",
                 queries: &[(
@@ -75,14 +75,14 @@ const ROWS: &[Row] = &[
             },
             Panel {
                 title: "Newest rules in force",
-                says: "Of the replicas of an injector.",
+                description: "The replicas of an injector whose newest rules are all in force.",
                 shape: Shape::Number(1.0),
                 unit: "percentunit",
                 queries: &[("", "avg(vestibule_config_last_reload_success{job=~\"$job\"})")],
             },
             Panel {
                 title: "Objects passed unseen",
-                says: "Counted by the API server: calls that failed under failurePolicy Ignore, in an hour.",
+                description: "Calls in an hour that failed under failurePolicy Ignore, counted by the API server.",
                 shape: Shape::Number(-1.0),
                 unit: "short",
                 queries: &[(
@@ -97,7 +97,7 @@ const ROWS: &[Row] = &[
         panels: &[
             Panel {
                 title: "Decisions",
-                says: "Calls per second, by what was decided.",
+                description: "Calls per second, by verdict.",
                 shape: Shape::Stack,
                 unit: "reqps",
                 queries: &[(
@@ -107,7 +107,7 @@ const ROWS: &[Row] = &[
             },
             Panel {
                 title: "Duration",
-                says: "From a request's head to its answer: half of the calls are faster than the first line, 99 of 100 than the second.",
+                description: "From a request's head to its answer: half of the calls are faster than the first line, 99 of 100 than the second.",
                 shape: Shape::Lines,
                 unit: "s",
                 queries: &[
@@ -123,7 +123,7 @@ const ROWS: &[Row] = &[
             },
             Panel {
                 title: "No verdict",
-                says: "Calls per second that failurePolicy decided, by what went wrong.",
+                description: "Calls per second that failurePolicy decided, by cause.",
                 shape: Shape::Stack,
                 unit: "reqps",
                 queries: &[(
@@ -138,7 +138,7 @@ const ROWS: &[Row] = &[
         panels: &[
             Panel {
                 title: "Limits",
-                says: "How much of each limit is taken, by the replica that has most.",
+                description: "The share of each limit in use, of the replica that uses most.",
                 shape: Shape::Lines,
                 unit: "percentunit",
                 queries: &[(
@@ -148,7 +148,7 @@ const ROWS: &[Row] = &[
             },
             Panel {
                 title: "Refused",
-                says: "Requests per second that were answered without asking a hook.",
+                description: "Requests per second that were answered without a hook.",
                 shape: Shape::Stack,
                 unit: "reqps",
                 queries: &[(
@@ -158,7 +158,7 @@ const ROWS: &[Row] = &[
             },
             Panel {
                 title: "Connections that ended",
-                says: "Per second, by what ended them. Age and client are how it should be.",
+                description: "Closed connections per second, by reason. Age and client are normal.",
                 shape: Shape::Stack,
                 unit: "cps",
                 queries: &[
@@ -179,7 +179,7 @@ const ROWS: &[Row] = &[
         panels: &[
             Panel {
                 title: "Time left",
-                says: "Until the first certificate in each role ends.",
+                description: "The time until the first certificate in each role expires.",
                 shape: Shape::Lines,
                 unit: "s",
                 queries: &[(
@@ -189,7 +189,7 @@ const ROWS: &[Row] = &[
             },
             Panel {
                 title: "Rotations and repairs",
-                says: "In an hour. Repairs show that another client writes a caBundle.",
+                description: "In an hour. A repair means that another writer changes a caBundle.",
                 shape: Shape::Lines,
                 unit: "short",
                 queries: &[
@@ -209,7 +209,7 @@ const ROWS: &[Row] = &[
             },
             Panel {
                 title: "Why a rotation waits",
-                says: "Nothing: no rotation is due, or none is held up.",
+                description: "Empty while no rotation is due or held up.",
                 shape: Shape::Lines,
                 unit: "short",
                 queries: &[
@@ -225,7 +225,7 @@ const ROWS: &[Row] = &[
         panels: &[
             Panel {
                 title: "Injections",
-                says: "Rules per second that were applied, or would have been.",
+                description: "Rules per second that were applied, or would have been applied in the mode observe.",
                 shape: Shape::Stack,
                 unit: "ops",
                 queries: &[(
@@ -235,7 +235,7 @@ const ROWS: &[Row] = &[
             },
             Panel {
                 title: "Left alone",
-                says: "A requested rule was not applied.",
+                description: "Rules per second that an object asked for and did not get.",
                 shape: Shape::Stack,
                 unit: "ops",
                 queries: &[(
@@ -250,14 +250,14 @@ const ROWS: &[Row] = &[
         panels: &[
             Panel {
                 title: "Memory",
-                says: "Resident, by replica.",
+                description: "Resident memory, by replica.",
                 shape: Shape::Lines,
                 unit: "bytes",
                 queries: &[("{{instance}}", "process_resident_memory_bytes{job=~\"$job\"}")],
             },
             Panel {
                 title: "Processor",
-                says: "Cores in use, by replica, and the threads that there are for it.",
+                description: "CPU cores in use, by replica, and the number of threads.",
                 shape: Shape::Lines,
                 unit: "short",
                 queries: &[
@@ -267,7 +267,7 @@ const ROWS: &[Row] = &[
             },
             Panel {
                 title: "Objects in memory",
-                says: "That watches keep for lookups.",
+                description: "Objects that watches keep in memory for lookups.",
                 shape: Shape::Lines,
                 unit: "short",
                 queries: &[("{{kind}}", "max by (kind) (vestibule_store_objects{job=~\"$job\"})")],
@@ -314,7 +314,7 @@ fn dashboard() -> Value {
     })
 }
 
-fn panel(Panel { title, says, shape, unit, queries }: &Panel, id: usize, place: &Value) -> Value {
+fn panel(Panel { title, description, shape, unit, queries }: &Panel, id: usize, place: &Value) -> Value {
     let targets = queries.iter().zip('A'..).map(|((legend, query), letter)| {
         json!({"refId": letter, "expr": query, "legendFormat": legend, "datasource": source()})
     });
@@ -345,7 +345,7 @@ fn panel(Panel { title, says, shape, unit, queries }: &Panel, id: usize, place: 
         }
     };
     json!({
-        "id": id, "type": kind, "title": title, "description": says, "gridPos": place, "datasource": source(),
+        "id": id, "type": kind, "title": title, "description": description, "gridPos": place, "datasource": source(),
         "fieldConfig": {"defaults": defaults, "overrides": []}, "options": options, "targets": targets,
     })
 }
@@ -378,7 +378,7 @@ fn each_panel_asks_for_what_is_measured() {
                 .replace("\"$job\"", "\".*\"")
                 .replace("$__rate_interval", "5m");
             let missing = known.missing(&query);
-            assert!(missing.is_empty(), "{} asks for {missing:?}, which nobody serves", panel["title"]);
+            assert!(missing.is_empty(), "{} asks for {missing:?}, which is not served", panel["title"]);
             let labels = known.labels(&query);
             let legend = target["legendFormat"].as_str().unwrap();
             for label in

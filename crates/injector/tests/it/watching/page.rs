@@ -88,7 +88,7 @@ fn events_on_their_page_are_written() {
     }
     let missing: Vec<_> =
         reasons.iter().filter(|reason| !written.contains(&format!("\"{reason}\""))).collect();
-    assert!(missing.is_empty(), "{missing:?} are written by nobody");
+    assert!(missing.is_empty(), "{missing:?} are written nowhere");
     let told =
         written.split("Some(\"").skip(1).filter_map(|rest| rest.split_once("\")")).map(|(word, _)| word);
     let of_rings = told.filter(|word| word.starts_with("Ring") && word.chars().all(char::is_alphanumeric));
