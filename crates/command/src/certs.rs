@@ -3,7 +3,7 @@
 mod check;
 mod cluster;
 mod new;
-mod page;
+mod report;
 mod request;
 mod show;
 mod time;
@@ -38,7 +38,7 @@ impl CertsArguments {
     /// something was found.
     ///
     /// # Errors
-    /// Bad input (exit code 2), a cluster or server that cannot be reached (3).
+    /// InvalidValue input (exit code 2), a cluster or server that cannot be connection (3).
     pub async fn run(&self) -> Result<ExitCode, CommandError> {
         match &self.command {
             Command::New(arguments) => arguments.run(),
@@ -50,7 +50,7 @@ impl CertsArguments {
     }
 }
 
-/// `NS/NAME`, or a `NAME` in the namespace given. What no object can be called is refused before anybody is asked for it.
+/// `NS/NAME`, or a `NAME` in `namespace`. A name that no object can have is refused before the cluster is asked.
 fn object_name(text: &str, namespace: Option<&str>) -> Result<NamespacedName, CommandError> {
     let name = NamespacedName::parse_in(text, namespace).map_err(CommandError::input)?;
     for part in [&name.namespace, &name.name] {
@@ -63,7 +63,7 @@ fn object_name(text: &str, namespace: Option<&str>) -> Result<NamespacedName, Co
     Ok(name)
 }
 
-/// Nobody answers: exit code 3.
+/// The server does not answer: exit code 3.
 fn unreachable(why: impl fmt::Display) -> CommandError {
     CommandError::unreachable(why)
 }

@@ -1,4 +1,4 @@
-//! Who may call, as flags.
+//! The flags about clients: which callers are admitted.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,33 +10,33 @@ use super::CommandError;
 use vestibule::{App, ClientAuthentication, ClientSettings, Target, TokenSettings};
 use vestibule_manifests::{Files, Installation};
 
-/// By what the API server is known.
+/// The ways in which the API server identifies itself.
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Who may call")]
 pub(super) struct ClientArguments {
-    /// What is done about who calls: nothing, `observe` it in logs and metrics, or `require` that it is one who may; probes
-    /// stay open [default: off]
+    /// Whether callers are checked: `off`, `observe` (logs and metrics only) or `require`; probes stay open [default:
+    /// off]
     #[arg(long, env = "VESTIBULE_CLIENT_AUTH", value_name = "off|observe|require")]
     client_auth: Option<ClientAuthentication>,
     /// The CAs of client certificates, in PEM; read again when it changes.
     #[arg(long, env = "VESTIBULE_CLIENT_CA", value_name = "FILE")]
     client_ca: Option<PathBuf>,
-    /// Who may call: the common name, a DNS name or a URI of a certificate, the subject of a token; may be given several
-    /// times. Needed, unless --any-client is given.
+    /// A client that may call: the common name, a DNS name or a URI of a certificate, the subject of a token; may be
+    /// given several times. Needed, unless --any-client is given.
     #[arg(long, env = "VESTIBULE_CLIENT_NAME", value_delimiter = ',', value_name = "NAME")]
     client_name: Vec<String>,
-    /// Every client whose certificate a CA of --client-ca signed may call. With the cluster's own CA that is every node and
-    /// every user with a certificate.
+    /// Every client with a certificate of a CA in --client-ca may call. With the cluster's own CA that is every node
+    /// and every user with a certificate.
     #[arg(long, env = "VESTIBULE_ANY_CLIENT")]
     any_client: bool,
-    /// Whose bearer tokens are taken: the API server's --service-account-issuer.
+    /// The issuer of accepted bearer tokens: the API server's --service-account-issuer.
     #[arg(long, env = "VESTIBULE_TOKEN_ISSUER", value_name = "URL")]
     token_issuer: Option<String>,
-    /// For whom tokens must be; may be given several times. Unless given, https://NAME.NS.svc:PORT of the Service, with the
-    /// path of a hook or without.
+    /// The audience that tokens must have; may be given several times. Default: https://NAME.NS.svc:PORT of the
+    /// Service, with the path of a hook or without.
     #[arg(long, env = "VESTIBULE_TOKEN_AUDIENCE", value_delimiter = ',', value_name = "AUDIENCE")]
     token_audience: Vec<String>,
-    /// The issuer's public keys, a JSON Web Key Set; read again when it changes. Unless given, those that the API server
+    /// The issuer's public keys, a JSON Web Key Set; read again when it changes. Default: the keys that the API server
     /// publishes.
     #[arg(long, env = "VESTIBULE_TOKEN_KEYS", value_name = "FILE")]
     token_keys: Option<PathBuf>,
@@ -88,7 +88,7 @@ impl ClientArguments {
         Ok(settings)
     }
 
-    /// Has pods know their callers in the same way; they find the files in a ConfigMap.
+    /// Gives the pods the same flags, and the files in a ConfigMap.
     pub(super) fn apply(&self, app: &App, installation: &mut Installation) -> Result<(), CommandError> {
         let settings = self.settings(app, Some(&installation.target))?;
         if settings.authentication == ClientAuthentication::Off {
@@ -117,7 +117,7 @@ impl ClientArguments {
         Ok(())
     }
 
-    /// Where none are printed, nobody is called.
+    /// Refuses these flags if no pods are printed.
     pub(super) fn refuse_without_an_image(&self) -> Result<(), CommandError> {
         let clients = ("--client-auth", self.client_auth.is_some());
         match self.given().into_iter().chain([clients]).find(|(_, given)| *given) {
@@ -167,7 +167,7 @@ impl ClientArguments {
     }
 }
 
-/// As the API server makes tokens for it (KEP-6060): with the path of the hook, or without.
+/// The audiences of the API server's tokens for webhooks (KEP-6060): with the path of the hook, or without.
 fn audiences(app: &App, target: &Target) -> Vec<String> {
     let (base, whole) = match target {
         Target::Service { namespace, name, port } => {
@@ -184,7 +184,7 @@ fn read(path: &Path) -> Result<String, CommandError> {
     fs::read_to_string(path).map_err(|error| CommandError::input(format_args!("{}: {error}", path.display())))
 }
 
-/// What is printed is read by many: certificates and public keys may be, private keys and shared secrets not.
+/// Printed manifests are not secret: they may hold certificates and public keys, and no private keys or shared secrets.
 fn refuse_secrets(path: &Path, content: &str) -> Result<(), CommandError> {
     let refused = |what: &str, instead: &str| {
         let path = path.display();

@@ -24,16 +24,16 @@ pub(super) struct ClusterArguments {
     /// With `--identity self`: the Secret that holds the CA ring [default: NAME-ring beside the Service]
     #[arg(long, env = "VESTIBULE_SECRET", value_name = "[NS/]NAME")]
     secret: Option<String>,
-    /// With `--identity self`: a configuration to keep the caBundle of; may be given several times. Without a kind, every
-    /// kind of webhook configuration that the hooks need. Those of the printed manifests unless named.
+    /// With `--identity self`: a configuration to keep the caBundle of; may be given several times. Without a kind,
+    /// every kind of webhook configuration that the hooks need. Default: the configurations of the printed manifests.
     #[arg(long, env = "VESTIBULE_REGISTRATION", value_delimiter = ',')]
     #[arg(value_name = "[mutating/|validating/|crd/|apiservice/]NAME")]
     registration: Vec<String>,
-    /// Who writes the entries of webhook configurations: `managed`, the webhook itself once it answers, or `static`,
-    /// whoever applies the manifests. Unless given, managed with `--identity self` and a Service.
+    /// The writer of the entries of webhook configurations: `managed`, the webhook itself once it answers, or `static`,
+    /// the person or tool that applies the manifests. Default: managed with `--identity self` and a Service.
     #[arg(long, env = "VESTIBULE_REGISTRATION_MODE", value_name = "managed|static")]
     registration_mode: Option<RegistrationMode>,
-    /// Where a hook is called; may be given several times. Unless given, what the code says, else /mutate/HOOK or
+    /// The path of a hook; may be given several times. Default: the path in the code, else /mutate/HOOK or
     /// /validate/HOOK.
     #[arg(long, env = "VESTIBULE_PATH", value_delimiter = ',', value_name = "HOOK=/PATH")]
     path: Vec<String>,
@@ -87,7 +87,7 @@ impl ClusterArguments {
         Target::service_in(text, own.as_deref()).map_err(CommandError::input)
     }
 
-    /// What `--identity self` must know; `service` is the one in front of the app, if there is one.
+    /// The settings of `--identity self`. `service` is the Service in front of the app, if there is one.
     pub(super) fn settings(&self, app: &App, service: Option<&Target>) -> Result<Settings, CommandError> {
         let (target, service) = (service, service.and_then(namespaced_name));
         let secret = self.secret.as_deref().or(app.defaults().secret.as_deref());
@@ -131,7 +131,7 @@ impl ClusterArguments {
         NamespacedName::parse_in(text, own.as_deref()).map_err(CommandError::input)
     }
 
-    /// Flags that other sources would not heed are refused: whoever gives them expects something of it.
+    /// Refuses flags that only `--identity self` uses: ignoring them would hide a mistake.
     pub(super) fn refuse_without_a_ring(&self, source: &Source) -> Result<(), CommandError> {
         let secret = self.secret.is_some().then_some("--secret");
         let managed = self.registration_mode == Some(RegistrationMode::Managed);
@@ -142,7 +142,7 @@ impl ClusterArguments {
         }
     }
 
-    /// A Service leads to pods of its own namespace only, so that is the own one where nobody says otherwise.
+    /// Without a flag it is the namespace of the Service, because a Service only selects pods of its own namespace.
     pub(super) fn own_namespace(&self, service: Option<&NamespacedName>) -> Result<String, CommandError> {
         match (&self.namespace, service) {
             (None, Some(service)) => Ok(service.namespace.clone()),
@@ -166,7 +166,7 @@ impl ClusterArguments {
     }
 }
 
-/// A variable without a value says nothing.
+/// A variable with an empty value counts as unset.
 fn namespace_or_nothing(text: &str) -> Result<String, String> {
     if text.is_empty() { Ok(String::new()) } else { namespace(text) }
 }

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use similar::{Algorithm, ChangeTag, DiffOp, capture_diff_slices_deadline, group_diff_ops};
 
 use crate::colour::{Palette, Style};
-use crate::terminal_escape::plain;
+use crate::terminal_escape::escape;
 
 /// Lines of context around a change.
 const CONTEXT: usize = 3;
@@ -33,7 +33,7 @@ pub fn unified(before: &str, after: &str, palette: Palette) -> String {
         // Writing to a string cannot fail.
         let _written = writeln!(text, "{}", palette.paint(Style::Place, place(&hunk)));
         for (tag, lines) in hunk.iter().flat_map(|change| change.iter_slices(&before, &after)) {
-            for line in lines.iter().map(|line| plain(line)) {
+            for line in lines.iter().map(|line| escape(line)) {
                 let _written = match tag {
                     ChangeTag::Equal => writeln!(text, " {line}"),
                     ChangeTag::Delete => {

@@ -9,7 +9,7 @@ use super::CommandError;
 use super::cluster::{only_with, only_with_a_ring};
 use super::duration::duration;
 
-/// Nothing here has to be given: what is missing is as [`RingOptions`] has it.
+/// All are optional; the defaults are those of [`RingOptions`].
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "With --identity self")]
 pub(super) struct KnobArguments {
@@ -32,8 +32,8 @@ pub(super) struct KnobArguments {
     /// [default: --leaf-life]
     #[arg(long, env = "VESTIBULE_QUARANTINE", value_name = "TIME", value_parser = duration)]
     quarantine: Option<Duration>,
-    /// What becomes of CAs in a caBundle that this ring never made: `drop`, or for a migration `keep` each where it is for the
-    /// quarantine [default: drop]
+    /// How CAs in a caBundle that this ring did not make are treated: `drop`, or for a migration `keep` each where it
+    /// is for the quarantine [default: drop]
     #[arg(long, env = "VESTIBULE_UNKNOWN_CA", value_name = "keep|drop")]
     unknown_ca: Option<UnknownAuthorities>,
     /// The organisation in the name of every CA [default: vestibule]
@@ -41,7 +41,7 @@ pub(super) struct KnobArguments {
     ca_organisation: Option<String>,
 }
 
-/// What files are called that others keep.
+/// The names of mounted files.
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "With --identity mounted:DIR")]
 pub(super) struct MountedArguments {

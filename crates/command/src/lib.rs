@@ -1,9 +1,14 @@
-//! The command line of a webhook's binary: what [`run`] understands, in parts that other binaries can share.
+//! The process of a webhook: its command line, its log and its spans. A webhook's `main` hands its app to [`run`],
+//! which knows the commands `serve`, `manifests`, `review`, `certs` and `loglevel`. A binary with a command line of its
+//! own, such as `vestibule`, takes the arguments of single commands ([`ServeArguments`], [`ManifestsArguments`]) into
+//! its own. To read the code, start with `serve.rs`; `logs.rs` has the log, and `traces.rs` the exporter of spans
+//! (feature `otel`).
 
 mod certs;
 mod clients;
 mod cluster;
 pub mod colour;
+mod connection;
 pub mod diff;
 mod duration;
 mod knobs;
@@ -13,8 +18,7 @@ mod log_level;
 mod logs;
 mod manifests;
 mod or_off;
-mod outside;
-mod reach;
+mod outside_cluster;
 #[cfg(test)]
 mod reference;
 mod review;
@@ -27,7 +31,7 @@ mod trace_arguments;
 mod trace_arguments_without_exporter;
 #[cfg(feature = "otel")]
 mod traces;
-mod values;
+mod value_parsers;
 
 use std::fmt;
 use std::io::{ErrorKind, Write};
@@ -42,21 +46,21 @@ pub use manifests::{ManifestsArguments, Part};
 pub use review::ReviewArguments;
 pub use runtime::runtime;
 pub use serve::ServeArguments;
-use values::image;
-pub use values::{kubeconfig_help, namespace};
+use value_parsers::image;
+pub use value_parsers::{kubeconfig_help, namespace};
 
-use terminal_escape::plain_lines;
+use terminal_escape::escape_lines;
 use vestibule::App;
 
-/// Why a command ended badly. Its exit codes are the project's: 1 for what went wrong while running, 2 for bad
-/// input, 3 for who does not answer.
+/// The error of a command. Its exit code is 1 for an error while running, 2 for bad input, 3 for a cluster or server
+/// that does not answer.
 #[derive(Debug)]
 pub struct CommandError {
     message: String,
     code: u8,
 }
 
-/// Heads flags that not every build acts on.
+/// The heading of flags that only some builds accept.
 const TRACES: &str = "Traces";
 
 #[derive(Parser)]
@@ -130,7 +134,7 @@ pub async fn run(app: App) -> ExitCode {
 }
 
 impl CommandError {
-    /// Bad input: exit code 2.
+    /// InvalidValue input: exit code 2.
     pub fn input(why: impl fmt::Display) -> Self {
         Self { message: why.to_string(), code: 2 }
     }
@@ -145,9 +149,9 @@ impl CommandError {
         Self { message: why.to_string(), code: 3 }
     }
 
-    /// Says it on stderr.
+    /// Prints the error on stderr, and returns the exit code.
     pub fn report(&self) -> ExitCode {
-        say(format_args!("error: {}", plain_lines(&self.message)));
+        say(format_args!("error: {}", escape_lines(&self.message)));
         ExitCode::from(self.code)
     }
 }
@@ -158,12 +162,12 @@ impl fmt::Display for CommandError {
     }
 }
 
-/// Talk goes to stderr, beside the data on stdout. That nobody listens is no reason to fail.
+/// Prints a message on stderr; stdout is for data. A closed stderr is no error.
 fn say(words: fmt::Arguments<'_>) {
     let _unheard = writeln!(std::io::stderr(), "{words}");
 }
 
-/// Data goes to stdout. A reader who has seen enough, as `head` has, is no error.
+/// Prints data on stdout. A reader that closes the pipe early, as `head` does, is no error.
 fn print(data: &str) -> Result<(), CommandError> {
     match std::io::stdout().write_all(data.as_bytes()) {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(CommandError::running(error)),

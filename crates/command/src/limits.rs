@@ -13,14 +13,14 @@ use super::or_off::{OrOff, or_off};
 use vestibule::ServeError;
 use vestibule::tooling::SHORTEST_IDLE;
 
-/// Nothing here has to be given: what is missing is as [`Settings`] has it.
+/// All are optional; the defaults are those of [`Settings`].
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Limits")]
 pub(super) struct LimitArguments {
     /// Connections held at a time; further ones wait to be accepted [default: 4096]
     #[arg(long, env = "VESTIBULE_MAX_CONNECTIONS", value_name = "NUMBER", value_parser = number)]
     max_connections: Option<usize>,
-    /// Connections whose TLS handshake is not done; the one goes first that has been silent longest [default: 1024]
+    /// Connections in a TLS handshake; beyond it the one that has been silent longest is closed [default: 1024]
     #[arg(long, env = "VESTIBULE_MAX_HANDSHAKES", value_name = "NUMBER", value_parser = number)]
     max_handshakes: Option<usize>,
     /// How long a TLS handshake may take; its first byte comes within half of that [default: 10s]
@@ -50,8 +50,8 @@ pub(super) struct LimitArguments {
     /// The largest body of a conversion, which may be of a whole list [default: 64Mi]
     #[arg(long, env = "VESTIBULE_MAX_CONVERSION_BODY", value_name = "BYTES", value_parser = bytes)]
     max_conversion_body: Option<usize>,
-    /// Levels of JSON of an object under review; at most 127. Unless given, 127 where it is decoded into a type, and any number
-    /// where nobody decodes it.
+    /// Levels of JSON of an object under review; at most 127. Default: 127 for an object that is decoded into a type,
+    /// and no limit for others.
     #[arg(long, env = "VESTIBULE_MAX_DEPTH", value_name = "NUMBER", value_parser = depth)]
     max_depth: Option<usize>,
     /// The memory that all bodies have together; a body waits until there is room for it [default: 64Mi]
@@ -60,7 +60,7 @@ pub(super) struct LimitArguments {
     /// Handlers that have begun and not ended [default: 512]
     #[arg(long, env = "VESTIBULE_MAX_RUNNING", value_name = "NUMBER", value_parser = number)]
     max_running: Option<usize>,
-    /// Handlers that compute at a time, beside one of a large body. Unless given, one less than there are threads, and at
+    /// Handlers that compute at a time, beside one of a large body. Default: one less than there are threads, and at
     /// least one.
     #[arg(long, env = "VESTIBULE_MAX_COMPUTING", value_name = "NUMBER", value_parser = number)]
     max_computing: Option<usize>,
@@ -148,11 +148,11 @@ fn time_or_off(text: &str) -> Result<OrOff<Duration>, String> {
     or_off(text, |text| duration(text).map_err(|error| format!("{error}, or `off`")))
 }
 
-/// In no time nobody is served.
+/// A timeout of zero would refuse every call.
 fn some_time(text: &str) -> Result<Duration, String> {
     let time = duration(text)?;
     if time.is_zero() {
-        return Err("in no time at all nobody can be served: write a duration such as `10s`".to_owned());
+        return Err("a timeout of zero would refuse every call: write a duration such as `10s`".to_owned());
     }
     Ok(time)
 }
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_is_given_no_time_at_all() {
+    fn a_timeout_of_zero_is_refused() {
         use clap::Parser;
 
         #[derive(Parser)]
@@ -194,7 +194,7 @@ mod tests {
 
         for flag in ["--handshake-timeout", "--head-timeout", "--body-timeout"] {
             let with = |time| Command::try_parse_from(["serve", flag, time]).map(drop);
-            assert!(with("0s").unwrap_err().to_string().contains("nobody can be served"), "{flag}");
+            assert!(with("0s").unwrap_err().to_string().contains("would refuse every call"), "{flag}");
             assert!(with("1s").is_ok(), "{flag}");
         }
     }
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn who_would_close_before_the_api_server_does_is_told_why_not() {
+    fn an_idle_timeout_below_91_s_is_refused_with_the_reason() {
         let error = idle("90s").unwrap_err();
         assert!(error.contains("fails the call") && error.contains("91 s"), "{error}");
         assert_eq!(idle("91s"), Ok(SHORTEST_IDLE));

@@ -1,4 +1,4 @@
-//! The log, as flags say.
+//! The flags about the log.
 
 use std::convert::Infallible;
 use std::future::pending;
@@ -12,10 +12,10 @@ use vestibule_identity::events::{Events, Report};
 
 use super::CommandError;
 use super::cluster::{ClusterArguments, namespaced_name};
-use crate::logs::{Base, Beside, Format, Levels, Logs, config_map, follow};
+use crate::logs::{Base, ExtraLayers, Format, Levels, Logs, config_map, follow};
 use vestibule::{App, Target};
 
-/// The same bad log level is told of in an Event at most this often.
+/// The shortest time between two Events about the same invalid log level.
 const AGAIN: Duration = Duration::from_secs(300);
 
 /// How lines look, and how much of them there is.
@@ -32,16 +32,16 @@ pub(super) struct LogArguments {
 
 /// Writes log lines to stderr: for people on a terminal, as JSON elsewhere. `RUST_LOG` says how much; `info` unless set.
 ///
-/// From now on a panic is logged by its place alone: its message may quote the object that a handler stumbled over.
-/// Where the program has set up logs of its own, those stay.
+/// From now on the log of a panic holds its place and not its message, which may quote an object. If the program has
+/// installed a subscriber of its own, that one stays.
 ///
-/// [`ServeArguments::init_logs`](super::ServeArguments::init_logs) heeds flags as well.
+/// [`ServeArguments::init_logs`](super::ServeArguments::init_logs) also reads flags.
 pub fn init_logs() {
-    LogArguments::default().init(Beside::new());
+    LogArguments::default().init(ExtraLayers::new());
 }
 
 impl LogArguments {
-    pub(super) fn init(&self, beside: Beside) {
+    pub(super) fn init(&self, beside: ExtraLayers) {
         let variable = std::env::var("RUST_LOG").ok();
         let (base, trouble) = Base::new(self.log_level.as_ref(), variable.as_deref());
         Logs::init(self.log_format.unwrap_or_default(), base, beside);
@@ -56,7 +56,7 @@ impl LogArguments {
 }
 
 impl ClusterArguments {
-    /// Nothing depends on it: where it cannot be done, levels stay what they are.
+    /// If the ConfigMap cannot be followed, levels stay as they are, and the webhook serves nevertheless.
     pub(super) async fn follow_log_levels(
         &self,
         app: &App,
@@ -66,11 +66,11 @@ impl ClusterArguments {
         let usual = (keeps_a_ring || app.reads_the_cluster()).then(|| config_map(app.name()));
         let name = self.log_config_map().map(str::to_owned).or(usual).filter(|name| name != "off");
         let (Some(name), Some(logs)) = (name, Logs::of_this_process()) else { return pending().await };
-        let reached = async {
+        let connection = async {
             let namespace = self.own_namespace(target.and_then(namespaced_name).as_ref())?;
             Ok::<_, CommandError>((self.client().await?, namespace))
         };
-        match reached.await {
+        match connection.await {
             Ok((client, namespace)) => {
                 let (events, waiting) = Events::queue(AGAIN);
                 let about = config_map_reference(&namespace, &name);

@@ -13,18 +13,18 @@ use kube::api::{Patch, PatchParams, PostParams};
 use serde_json::{Value, json};
 use tracing_subscriber::filter::LevelFilter;
 
+use super::connection::{Connection, ConnectionArguments};
 use super::duration::duration;
-use super::reach::{ReachArguments, Reached};
 use super::{CommandError, print, say};
-use crate::logs::{self, Component, Key, LONGEST_RAISE, Raised, Wanted, level};
+use crate::logs::{self, Component, Key, LevelConfig, MAX_RAISE, Raised, level};
 
-/// Who changed it, as the API server notes.
+/// The field manager of the changes.
 const MANAGER: &str = "vestibule-loglevel";
 
-/// Shows how much a webhook on a cluster logs; with a LEVEL, has it log more or less for a while.
+/// Shows the log levels of a webhook on a cluster; with a LEVEL, changes them for a while.
 ///
-/// Every replica follows the ConfigMap within a second or so and falls back by its own clock, whatever becomes of who asked.
-/// What shall hold for longer is written into the ConfigMap: `loglevel.COMPONENT`.
+/// Every replica follows the ConfigMap within about a second, and falls back by its own clock. A lasting level is
+/// written into the ConfigMap: `loglevel.COMPONENT`.
 #[derive(Args, Clone, Debug)]
 #[command(after_help = "Examples:
   vestibule loglevel -n webhooks
@@ -38,25 +38,25 @@ pub struct LogLevelArguments {
     /// For how long; at most a day.
     #[arg(long = "for", value_name = "DURATION", default_value = "10m", value_parser = duration)]
     span: Duration,
-    /// Of a part alone: server, identity, lookups, admission, rules, injector, app or dependencies; may be given several
-    /// times. Unless given, of everything but dependencies.
+    /// A part of the webhook: server, identity, lookups, admission, rules, injector, app or dependencies; may be given
+    /// several times. Default: everything but dependencies.
     #[arg(long, value_name = "COMPONENT", requires = "level")]
     component: Vec<Component>,
-    /// Takes back what was asked for a while.
+    /// Ends all temporary levels.
     #[arg(long, conflicts_with = "level")]
     reset: bool,
     /// The ConfigMap, where `serve --log-config-map` names another than APP-logging.
     #[arg(long, env = "VESTIBULE_LOG_CONFIG_MAP", value_name = "NAME")]
     log_config_map: Option<String>,
     #[command(flatten)]
-    reach: ReachArguments,
+    connection: ConnectionArguments,
 }
 
 /// A ConfigMap of levels on a cluster.
 struct Place<'a> {
     app: &'a str,
     name: String,
-    reached: Reached,
+    connection: Connection,
     config_maps: Api<ConfigMap>,
 }
 
@@ -64,18 +64,18 @@ impl LogLevelArguments {
     /// Shows or changes the level of `app` as the command line says; data goes to stdout, talk to stderr.
     ///
     /// # Errors
-    /// Bad input (exit code 2), a cluster that cannot be reached (3).
+    /// InvalidValue input (exit code 2), a cluster that cannot be connection (3).
     pub async fn run(&self, app: &str) -> Result<ExitCode, CommandError> {
-        if self.span > LONGEST_RAISE || self.span.is_zero() {
+        if self.span > MAX_RAISE || self.span.is_zero() {
             return Err(CommandError::input(
                 "--for takes more than nothing and at most a day; what shall hold for longer is written into the \
                  ConfigMap, as `loglevel.COMPONENT`",
             ));
         }
-        let reached = self.reach.reach().await?;
-        let config_maps = Api::namespaced(reached.client.clone(), &reached.namespace);
+        let connection = self.connection.connect().await?;
+        let config_maps = Api::namespaced(connection.client.clone(), &connection.namespace);
         let name = self.log_config_map.clone().unwrap_or_else(|| logs::config_map(app));
-        let place = Place { app, name, reached, config_maps };
+        let place = Place { app, name, connection, config_maps };
         let found = place.read().await?;
         let now = Timestamp::now();
         match self.level {
@@ -117,7 +117,7 @@ impl Place<'_> {
         Ok(found.map(|map| map.data.unwrap_or_default()))
     }
 
-    /// Nobody else's key is touched. What was asked for a while and is over goes with it.
+    /// Changes only these keys, and removes temporary levels that have ended.
     async fn write(
         &self,
         found: Option<&BTreeMap<String, String>>,
@@ -146,7 +146,7 @@ impl Place<'_> {
         written.map(drop).map_err(|error| self.failed(error))
     }
 
-    /// What takes back every raise there is.
+    /// The patch that removes every temporary level.
     fn raises(&self, data: &BTreeMap<String, String>) -> BTreeMap<String, Value> {
         let is_raise =
             |key: &&String| matches!(Key::named(key, self.app), Some(Key::Raised | Key::RaisedComponent(_)));
@@ -154,12 +154,12 @@ impl Place<'_> {
     }
 
     fn shown(&self, found: Option<&BTreeMap<String, String>>, now: Timestamp) -> String {
-        let (name, namespace) = (&self.name, &self.reached.namespace);
+        let (name, namespace) = (&self.name, &self.connection.namespace);
         let started = "what each replica was started with counts: --log-level, else RUST_LOG, else info";
         let Some(data) = found else {
             return format!("there is no ConfigMap {name} in {namespace}: {started}\n");
         };
-        let (wanted, bad) = Wanted::read(&Wanted::default(), self.app, data, now);
+        let (wanted, bad) = LevelConfig::read(&LevelConfig::default(), self.app, data, now);
         let mut text = String::new();
         let mut line = |words: std::fmt::Arguments<'_>| {
             let _infallible = writeln!(text, "{words}");
@@ -189,10 +189,10 @@ impl Place<'_> {
         match error {
             kube::Error::Api(status) => CommandError::running(format_args!(
                 "the API server says: {}; `loglevel` gets, creates and patches ConfigMaps in {}",
-                status.message, self.reached.namespace
+                status.message, self.connection.namespace
             )),
-            kube::Error::Service(error) => self.reached.unreachable(error),
-            other => self.reached.unreachable(other),
+            kube::Error::Service(error) => self.connection.unreachable(error),
+            other => self.connection.unreachable(other),
         }
     }
 }

@@ -1,12 +1,12 @@
-//! Log lines: how they look, how much of them there is, and who changes that while the program runs.
+//! The log of the process: its format, its levels, and their changes while it runs.
 
 mod component;
 mod follow;
+mod level_config;
 mod levels;
 mod lines;
-mod sealed;
+mod redaction;
 mod stderr;
-mod wanted;
 
 use std::fmt;
 use std::io::{IsTerminal, Stderr};
@@ -22,17 +22,16 @@ use tracing_subscriber::{EnvFilter, Layer, Registry, reload};
 
 pub(crate) use component::Component;
 pub(crate) use follow::follow;
+pub(crate) use level_config::{Key, LevelConfig, MAX_RAISE, Raised};
 pub(crate) use levels::{Levels, level};
-pub(crate) use sealed::sealed;
+pub(crate) use redaction::redacted;
 use stderr::NonBlockingWriter;
-pub(crate) use wanted::{Key, LONGEST_RAISE, Raised, Wanted};
 
-/// Unless somebody says otherwise.
+/// The default level.
 const USUAL: &str = "info";
 
-/// Whatever is said, unless it is by `RUST_LOG`, which stands for itself. The Kubernetes client logs every attempt at a
-/// connection that fails as an error, for each watch; whoever made the attempt tells of it, once in a while and with what
-/// to do.
+/// Added to every filter but `RUST_LOG`. The Kubernetes client logs each failed connection of each watch as an error;
+/// the code that watches logs it too, at a lower rate and with advice.
 const BESIDE: &str = "kube_client::client::builder=off";
 
 const LINES_ARE_MISSING: &str = "lines are missing here: nobody read the log";
@@ -51,9 +50,9 @@ pub(crate) enum Format {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Base {
     directives: String,
-    /// The same as people said it.
+    /// The level as it was given.
     said: String,
-    /// Who said it.
+    /// The flag or variable that it comes from.
     pub(crate) origin: &'static str,
 }
 
@@ -70,8 +69,8 @@ pub(crate) fn config_map(app: &str) -> String {
     format!("{app}-logging")
 }
 
-/// Further layers beside that of the log.
-pub(crate) type Beside = Vec<Box<dyn Layer<Registry> + Send + Sync>>;
+/// Layers of the subscriber besides the layer of the log.
+pub(crate) type ExtraLayers = Vec<Box<dyn Layer<Registry> + Send + Sync>>;
 
 impl Base {
     /// The flag's, else `RUST_LOG`'s, else `info`. A `RUST_LOG` that cannot be read counts for nothing, and is told of.
@@ -102,9 +101,9 @@ impl fmt::Display for Base {
 }
 
 impl Logs {
-    /// Writes lines to stderr from now on. Where the program has set up logs of its own, those stay, and there are none of
-    /// ours.
-    pub(crate) fn init(format: Format, base: Base, mut beside: Beside) {
+    /// Writes lines to stderr from now on. If the program has installed a subscriber of its own, that one stays, and
+    /// this has no effect.
+    pub(crate) fn init(format: Format, base: Base, mut beside: ExtraLayers) {
         let terminal = std::io::stderr().is_terminal();
         let human = match format {
             Format::Auto => terminal,
@@ -115,7 +114,7 @@ impl Logs {
             std::io::stderr(),
             if human { told_as_text } else { told_as_json },
         ));
-        beside.push(known(Arc::clone(&writer)));
+        beside.push(attached(Arc::clone(&writer)));
         let lines = |filter| {
             if human {
                 let colour = terminal && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
@@ -134,18 +133,18 @@ impl Logs {
         }
     }
 
-    /// Those that this process has set up.
+    /// The log of this process, if this crate has set it up.
     pub(crate) fn of_this_process() -> Option<Self> {
         find()
     }
 
-    /// Does what is wanted at `now`. Returns when that will be something else.
-    pub(crate) fn heed(&self, wanted: &Wanted, now: Timestamp) -> Option<Timestamp> {
+    /// Applies the levels that hold at `now`. Returns the time of their next change.
+    pub(crate) fn apply(&self, wanted: &LevelConfig, now: Timestamp) -> Option<Timestamp> {
         let (over, next) = wanted.at(now);
         let mut before = self.over.lock().unwrap_or_else(PoisonError::into_inner);
         if *before != over {
             let level = self.words(&over);
-            // Whichever of the two lets this line through.
+            // The line is logged under the filter that lets it pass: the old one or the new one.
             let told = tracing::enabled!(tracing::Level::INFO);
             let tell = || tracing::info!(level, until = next.map(tracing::field::display), "the log level");
             if told {
@@ -160,7 +159,7 @@ impl Logs {
         next
     }
 
-    /// What is in force, in words.
+    /// The levels in force, for people.
     pub(crate) fn in_force(&self) -> String {
         self.words(&self.over.lock().unwrap_or_else(PoisonError::into_inner))
     }
@@ -170,22 +169,22 @@ impl Logs {
     }
 }
 
-/// What `lines` makes of a filter that can be changed, and further layers.
+/// The subscriber: the layer that `lines` makes with a changeable filter, and further layers.
 fn subscriber(
     base: Base,
-    mut beside: Beside,
+    mut beside: ExtraLayers,
     lines: impl FnOnce(LinesFilter) -> Box<dyn Layer<Registry> + Send + Sync>,
 ) -> impl Subscriber + Send + Sync {
     let (filter, handle) = reload::Layer::new(parsed(&base.directives));
-    beside.push(lines(Box::new(sealed(filter))));
-    beside.push(known(Logs { filter: handle, base, over: Arc::default() }));
+    beside.push(lines(Box::new(redacted(filter))));
+    beside.push(attached(Logs { filter: handle, base, over: Arc::default() }));
     tracing_subscriber::registry().with(beside)
 }
 
 type LinesFilter = Box<dyn Filter<Registry> + Send + Sync>;
 
 fn parsed(directives: &str) -> EnvFilter {
-    // Every part of it has been read before.
+    // Every part of it has been parsed before.
     EnvFilter::builder().parse(directives).unwrap_or_else(|_| EnvFilter::new(USUAL))
 }
 
@@ -200,24 +199,25 @@ fn told_as_json(missing: u64) -> String {
     format!("{line}\n")
 }
 
-/// As other lines have it.
+/// The time in the format of other lines.
 fn now() -> String {
     format!("{:.6}", Timestamp::now())
 }
 
-/// A layer by which something is found again that belongs to this process: it is no global of ours, and hears nothing.
-pub(crate) fn known<T: Send + Sync + 'static>(what: T) -> Box<dyn Layer<Registry> + Send + Sync> {
-    Known(what).with_filter(LevelFilter::OFF).boxed()
+/// A layer that only holds `what`, so that [`find`] finds it again through the subscriber, without a global of this
+/// crate.
+pub(crate) fn attached<T: Send + Sync + 'static>(what: T) -> Box<dyn Layer<Registry> + Send + Sync> {
+    Attached(what).with_filter(LevelFilter::OFF).boxed()
 }
 
-/// What was made [`known`].
+/// The value that was [`attached`].
 pub(crate) fn find<T: Clone + 'static>() -> Option<T> {
-    dispatcher::get_default(|dispatch| dispatch.downcast_ref::<Known<T>>().map(|known| known.0.clone()))
+    dispatcher::get_default(|dispatch| dispatch.downcast_ref::<Attached<T>>().map(|known| known.0.clone()))
 }
 
-struct Known<T>(T);
+struct Attached<T>(T);
 
-impl<S: Subscriber, T: 'static> Layer<S> for Known<T> {}
+impl<S: Subscriber, T: 'static> Layer<S> for Attached<T> {}
 
 #[cfg(test)]
 mod tests;

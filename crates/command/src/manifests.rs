@@ -1,4 +1,4 @@
-//! `manifests`: what a cluster must be told.
+//! `manifests`: prints the objects that install a webhook, or compares them with a folder.
 
 mod drift;
 mod workload;
@@ -19,7 +19,7 @@ use super::{CommandError, colour, print, say, yaml};
 use vestibule::{App, RegistrationMode, Target};
 use vestibule_manifests::Installation;
 
-/// What to print, and where the API server will find the webhook.
+/// The parts to print, and the address of the webhook.
 #[derive(Args, Clone, Debug)]
 pub struct ManifestsArguments {
     /// The part to print; everything unless given.
@@ -38,11 +38,11 @@ pub struct ManifestsArguments {
     /// The Service in front of the webhook, with :PORT where that is not 443 [default: named as the webhook, in --namespace]
     #[arg(long, env = "VESTIBULE_SERVICE", value_name = "[NS/]NAME[:PORT]", conflicts_with = "url")]
     service: Option<String>,
-    /// Where the API server reaches a webhook outside the cluster: https://HOST:PORT.
+    /// The URL of a webhook outside the cluster: https://HOST:PORT.
     #[arg(long, value_parser = Target::url, value_name = "URL")]
     url: Option<Target>,
-    /// Where the CA comes from: local:DIR uses the one in DIR, or makes one there; with `self` or mounted:DIR the
-    /// caBundle is left to whoever keeps it.
+    /// The source of the CA: local:DIR uses the one in DIR, or makes one there; with `self` or mounted:DIR the caBundle
+    /// is left out.
     #[arg(
         long,
         env = "VESTIBULE_IDENTITY",
@@ -50,7 +50,7 @@ pub struct ManifestsArguments {
         default_value = "self"
     )]
     identity: Source,
-    /// A ServiceAccount of somebody else's making that the webhook runs as [default: one is printed]
+    /// An existing ServiceAccount that the webhook runs as [default: one is printed]
     #[arg(long, env = "VESTIBULE_SERVICE_ACCOUNT", value_name = "[NS/]NAME")]
     service_account: Option<String>,
     #[command(flatten)]
@@ -86,7 +86,7 @@ impl ManifestsArguments {
     /// Prints the manifests of `app` on stdout, or how a folder differs from them. The exit code is 1 where it does.
     ///
     /// # Errors
-    /// The app or the identity is not in order, the folder cannot be read, or nobody reads stdout.
+    /// The app or the identity is not in order, the folder cannot be read, or stdout cannot be written.
     pub fn run(&self, app: &App) -> Result<ExitCode, CommandError> {
         self.run_with(app, |_| {})
     }
@@ -115,7 +115,7 @@ impl ManifestsArguments {
         };
         let wanted = |object: &Value| match Part::of(object) {
             Some(part) => self.only.is_none_or(|only| only == part),
-            // A Namespace with the app's label, a ServiceMonitor: nobody here would have printed it.
+            // A Namespace or a ServiceMonitor with the app's label: `manifests` never prints one.
             None => false,
         };
         let folder = Folder::read(folder)?;
@@ -128,7 +128,7 @@ impl ManifestsArguments {
     /// The namespace of the pods: that of the Service in front of them. [`None`] where the webhook runs elsewhere.
     ///
     /// # Errors
-    /// Nobody says where the webhook is.
+    /// Neither a flag nor the app names the address of the webhook.
     pub fn namespace(&self, app: &App) -> Result<Option<String>, CommandError> {
         let elsewhere = matches!(self.identity, Source::Local(_) | Source::Off);
         let service = namespaced_name(&self.target(app)?).filter(|_| !elsewhere);
@@ -174,7 +174,7 @@ impl ManifestsArguments {
         installation.identity = self.identity.clone();
         let service = namespaced_name(&installation.target);
         if self.identity == Source::SelfManaged {
-            // Only what is not as anybody would expect is said to the replicas.
+            // Replicas get a flag only for a value other than the default.
             let settings = self.cluster.settings(app, Some(&installation.target))?;
             let usual = service.clone().and_then(|service| Settings::for_service(service).secret);
             installation.secret = settings.secret.filter(|secret| Some(secret) != usual.as_ref());
@@ -218,7 +218,7 @@ impl ManifestsArguments {
         account.or((self.only == Some(Part::Rbac)).then_some("--only rbac"))
     }
 
-    /// Empty where it is not ours to print: what is applied again must not touch what its keeper wrote.
+    /// Empty if the replicas or another tool keep it: applying the manifests again must not overwrite it.
     fn ca_bundle(&self, target: &Target) -> Result<String, CommandError> {
         match &self.identity {
             Source::SelfManaged => return Ok(String::new()),
@@ -231,7 +231,7 @@ impl ManifestsArguments {
                     "with `--identity off` nothing is served, and nothing can be registered",
                 ));
             }
-            // A folder that was misspelt would be registered without a word, and nobody would trust the server.
+            // A misspelt folder would silently register a CA that did not sign the server's certificate.
             Source::Local(folder) if !folder.join("ca.crt").exists() => {
                 let folder = folder.display();
                 say(format_args!("note: a new CA is made in {folder}; `serve` must use the same folder"));
@@ -263,7 +263,7 @@ impl Part {
     }
 }
 
-/// A webhook that registers itself writes them; here somebody else must.
+/// Prints the `spec.conversion` that the owner of a definition must write. A webhook that registers itself writes it.
 fn tell_of_definitions_elsewhere(app: &App, installation: &Installation) -> Result<(), CommandError> {
     let registration = app.registration(&installation.target, "").map_err(CommandError::input)?;
     for (name, conversion) in registration.conversions {

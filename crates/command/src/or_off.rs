@@ -1,6 +1,6 @@
-//! What can be switched off.
+//! Values that can be switched off.
 
-/// A value, or none where somebody wrote `off`.
+/// A value, or `None` for `off`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct OrOff<T>(pub(super) Option<T>);
 

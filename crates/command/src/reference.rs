@@ -6,7 +6,7 @@ use super::Arguments;
 
 const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/command-line.md");
 
-/// What can be said in code too, by command and flag.
+/// Flags with an equivalent in code, by command.
 const IN_CODE: [(&str, &str, &str); 13] = [
     ("serve", "port", "`App::port`"),
     ("serve", "listen", "`Options::new`"),
@@ -23,7 +23,7 @@ const IN_CODE: [(&str, &str, &str); 13] = [
     ("manifests", "port", "`App::port`"),
 ];
 
-/// The first part of the page is written by hand; from here on it is the command line's.
+/// The first part of the page is written by hand; the rest is generated.
 const GENERATED: &str =
     "<!-- From here on: VESTIBULE_UPDATE_GOLDEN=1 cargo test -p vestibule-command --lib reference -->\n";
 
@@ -62,7 +62,7 @@ fn of_a_feature(argument: &Arg) -> bool {
 
 fn row(command: &str, argument: &Arg) -> String {
     let help = argument.get_help().map(ToString::to_string).unwrap_or_default();
-    // Where it depends on other things, the default is told in words.
+    // A default that depends on other flags is described in the help.
     let (help, told) = match help.split_once(" [default: ") {
         Some((help, told)) => (help.to_owned(), told.trim_end_matches(']').to_owned()),
         None => (help, String::new()),

@@ -1,4 +1,4 @@
-//! `review`: one review, answered as a server would answer it, and shown to people.
+//! `review`: answers one review as the server does, and prints the answer.
 
 mod report;
 
@@ -17,7 +17,7 @@ use super::{CommandError, cluster, colour, kubeconfig_help, print};
 use vestibule::App;
 use vestibule::tooling::{Environment, HookEntry, RegisteredHook};
 
-/// Which review, and which hook it is for.
+/// The review, and the hook that answers it.
 #[derive(Args, Clone, Debug)]
 pub struct ReviewArguments {
     /// A file with an AdmissionReview; stdin unless given, or `-`.
@@ -46,9 +46,9 @@ enum Format {
 }
 
 impl ReviewArguments {
-    /// Answers one review with a hook of `app` and prints the answer: deadline, panics and the check of the patch are as
-    /// in a server. The exit code is the verdict: 0 when the request goes on, changed or not; 1 when it is denied; 2 when
-    /// nobody knows, because of a fault, or because the review is no review.
+    /// Answers one review with a hook of `app` and prints the answer: deadline, panics and the check of the patch are
+    /// as in a server. The exit code is the verdict: 0 for an allowed or mutated request, 1 for a denied one, 2 for a
+    /// fault or an invalid review.
     ///
     /// # Errors
     /// The app is not in order, the review cannot be read, or it is not clear which hook it is for.
@@ -57,7 +57,7 @@ impl ReviewArguments {
         print(&text).map(|()| ExitCode::from(code))
     }
 
-    /// What to print, and the exit code.
+    /// The text to print, and the exit code.
     async fn answer(&self, app: &App, body: &[u8]) -> Result<(String, u8), CommandError> {
         app.check().map_err(CommandError::input)?;
         let review = Review::parse(body).map_err(CommandError::input)?;
@@ -83,7 +83,7 @@ impl ReviewArguments {
         let report = Report {
             entry,
             request: &review.request,
-            // What the check of the answer refused is no patch.
+            // If the check of the answer refuses the patch, no patch is sent.
             operations: if let Decision::Mutated(_) = answer.decision { operations } else { Vec::new() },
             verdict: &verdict,
             answer: &answer,
@@ -101,7 +101,7 @@ impl ReviewArguments {
         Ok((text, code))
     }
 
-    /// A server asks nobody before its stores are filled, and this one has but one question.
+    /// Waits until lookups are filled, as the readiness of a server does.
     async fn environment(&self, app: &App) -> Result<Environment, CommandError> {
         const PATIENCE: Duration = Duration::from_secs(10);
         let client = match app.looks_up() {
@@ -114,7 +114,7 @@ impl ReviewArguments {
                 tokio::time::sleep(Duration::from_millis(20)).await;
             }
         };
-        // What is still missing then, the answer says.
+        // The answer names lookups that are still missing.
         let _late = tokio::time::timeout(PATIENCE, filled).await;
         Ok(environment)
     }

@@ -21,12 +21,12 @@ use super::trace_arguments::TraceArguments;
 use super::trace_arguments_without_exporter::TraceArguments;
 use crate::log_arguments::LogArguments;
 #[cfg(not(feature = "otel"))]
-use crate::logs::Beside;
+use crate::logs::ExtraLayers;
 use crate::logs::Logs;
 use vestibule::tooling::{https_port, plain_port, registers};
 use vestibule::{App, Bound, CertificateCounters, Options, ServeError, Target, TlsVersion};
 
-/// Where to listen, and what to present.
+/// The addresses and the certificate of the server.
 #[derive(Args, Clone, Debug)]
 pub struct ServeArguments {
     /// The HTTPS port, on every address [default: 10250]
@@ -39,8 +39,8 @@ pub struct ServeArguments {
     /// names, else [::]:9090]
     #[arg(long, env = "VESTIBULE_METRICS_LISTEN", value_name = "ADDR:PORT|off", value_parser = address_or_off)]
     metrics_listen: Option<OrOff<SocketAddr>>,
-    /// Where the certificate comes from: `self` keeps a CA ring on the cluster, mounted:DIR follows files that others
-    /// keep, local:DIR keeps a CA in DIR and makes one there if need be.
+    /// The source of the certificate: `self` keeps a CA ring on the cluster, mounted:DIR follows files in DIR,
+    /// local:DIR keeps a CA in DIR and makes one there if need be.
     #[arg(
         long,
         env = "VESTIBULE_IDENTITY",
@@ -54,7 +54,7 @@ pub struct ServeArguments {
     /// The Service in front of the webhook, with :PORT where that is not 443; its names are added to the certificate.
     #[arg(long, env = "VESTIBULE_SERVICE", value_name = "[NS/]NAME[:PORT]")]
     service: Option<String>,
-    /// Where the API server calls a process outside the cluster, instead of by a Service; the certificate is for HOST.
+    /// The URL of a process outside the cluster, in place of a Service; the certificate is for HOST.
     #[arg(long, env = "VESTIBULE_URL", value_name = "https://HOST:PORT", value_parser = Target::url, conflicts_with = "service")]
     url: Option<Target>,
     /// Outside the cluster: register the --service all the same, as soon as a call that the API server makes there arrives in
@@ -122,12 +122,13 @@ impl ServeArguments {
         #[cfg(not(feature = "otel"))]
         self.traces.refuse()?;
         #[cfg(not(feature = "otel"))]
-        let beside = Beside::new();
+        let beside = ExtraLayers::new();
         self.logs.init(beside);
         Ok(())
     }
 
-    /// Takes the addresses, after a change to what the flags say: a test is in more of a hurry than flags allow.
+    /// Binds the addresses, after changes to the settings that flags make: a test kit needs shorter times than flags
+    /// allow.  # Errors The app or the identity is not in order, or an address cannot be bound.
     pub async fn bind(
         &self,
         app: App,
@@ -202,7 +203,7 @@ impl ServeArguments {
     }
 
     pub(super) fn metrics_listen(&self, app: &App) -> Option<SocketAddr> {
-        // Probes of a laptop's loopback address are nobody else's business.
+        // A webhook that listens on a loopback address has its probes there too.
         let named = self.listen.map(|listen| listen.ip()).filter(|ip| !ip.is_unspecified());
         let everywhere = everywhere(plain_port(app.defaults().host_network));
         let usual = || Some(named.map_or(everywhere, |ip| SocketAddr::new(ip, everywhere.port())));

@@ -1,20 +1,20 @@
-//! What others wrote, in lines of ours: it moves no cursor and ends no line.
+//! Escapes control characters in texts from outside, so that they move no cursor and end no line.
 
-/// What moves a cursor, ends a line or turns its direction: controls, separators, overrides and marks. `vestibule-rules` has the
-/// same ones.
-pub(crate) fn moves(character: char) -> bool {
+/// Whether a character moves the cursor, ends the line or changes its direction: controls, separators, overrides and
+/// marks. `vestibule-rules` has the same ones.
+pub(crate) fn is_control(character: char) -> bool {
     character.is_control()
         || matches!(character, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 /// One line of a report for people.
-pub(crate) fn plain(text: &str) -> String {
-    text.chars().map(|character| if moves(character) { '\u{fffd}' } else { character }).collect()
+pub(crate) fn escape(text: &str) -> String {
+    text.chars().map(|character| if is_control(character) { '\u{fffd}' } else { character }).collect()
 }
 
 /// Several lines, such as what a compiler says.
-pub(crate) fn plain_lines(text: &str) -> String {
-    text.split('\n').map(plain).collect::<Vec<_>>().join("\n")
+pub(crate) fn escape_lines(text: &str) -> String {
+    text.split('\n').map(escape).collect::<Vec<_>>().join("\n")
 }
 
 #[cfg(test)]
@@ -25,9 +25,9 @@ mod tests {
     fn nothing_moves_a_cursor() {
         let odd = "a\u{1b}[2J\u{9b}b\tc\r\nd\u{7f}\u{2028}\u{202e}e\u{2066}\u{200f}ä";
         assert_eq!(
-            plain(odd),
+            escape(odd),
             "a\u{fffd}[2J\u{fffd}b\u{fffd}c\u{fffd}\u{fffd}d\u{fffd}\u{fffd}\u{fffd}e\u{fffd}\u{fffd}ä"
         );
-        assert_eq!(plain_lines("a\r\nb\n"), "a\u{fffd}\nb\n");
+        assert_eq!(escape_lines("a\r\nb\n"), "a\u{fffd}\nb\n");
     }
 }

@@ -1,12 +1,12 @@
-//! Spans of calls, as flags say.
+//! The flags about spans.
 
 use clap::Args;
 
 use super::CommandError;
-use crate::logs::Beside;
+use crate::logs::ExtraLayers;
 use crate::traces::{Destination, Traces};
 
-/// Where spans go; nowhere unless somebody says where.
+/// The collector of spans; without one, no spans are made.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = super::TRACES)]
 pub(super) struct TraceArguments {
@@ -14,19 +14,20 @@ pub(super) struct TraceArguments {
     /// OTEL_EXPORTER_OTLP_ENDPOINT; without either, none are made.
     #[arg(long, env = "VESTIBULE_OTLP_ENDPOINT", value_name = "URL")]
     otlp_endpoint: Option<String>,
-    /// Of the calls whose caller says nothing of a trace, the part that begins one: 0 to 1. Where it does say, it decides.
+    /// The part of the calls without a trace of their caller that begins one: 0 to 1. A caller with a trace decides
+    /// itself.
     #[arg(long, env = "VESTIBULE_TRACE_RATIO", default_value = "0.01", value_name = "RATIO", value_parser = ratio)]
     trace_ratio: f64,
 }
 
 impl TraceArguments {
     /// Layers beside that of the log.
-    pub(super) fn layers(&self, app: &str) -> Result<Beside, CommandError> {
+    pub(super) fn layers(&self, app: &str) -> Result<ExtraLayers, CommandError> {
         let said = ["OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"];
         let elsewhere = said.iter().any(|name| std::env::var_os(name).is_some_and(|value| !value.is_empty()));
         let off = std::env::var_os("OTEL_SDK_DISABLED").is_some_and(|value| value == "true");
         if off || !(elsewhere || self.otlp_endpoint.is_some()) {
-            return Ok(Beside::new());
+            return Ok(ExtraLayers::new());
         }
         let destination = Destination { endpoint: self.otlp_endpoint.clone(), ratio: self.trace_ratio };
         let traces = Traces::to(&destination, app).map_err(|error| {

@@ -28,10 +28,10 @@ use vestibule::tooling::CallTraces;
 use vestibule_admission::Trace;
 use vestibule_server::{Converted, Decided, Observer};
 
-use crate::logs::{self, Beside};
+use crate::logs::{self, ExtraLayers};
 use collector::Collector;
 
-/// How long the end of a process waits for its last spans to be taken.
+/// The time that the end of a process waits for its last spans.
 const LAST_WORDS: Duration = Duration::from_secs(5);
 
 /// The spans of this process. Clones are the same ones.
@@ -43,7 +43,7 @@ pub(crate) struct Traces {
     ratio: f64,
 }
 
-/// Where spans go.
+/// The collector, and the ratio of calls.
 #[derive(Clone, Debug)]
 pub(crate) struct Destination {
     /// The collector; spans are posted to `/v1/traces` of it. Unless given, `OTEL_EXPORTER_OTLP_ENDPOINT` and its kin say.
@@ -52,7 +52,7 @@ pub(crate) struct Destination {
     pub(crate) ratio: f64,
 }
 
-/// What waits to be taken by the collector; a full queue drops the rest. Nobody waits for it.
+/// The queue of spans for the collector. When it is full, spans are dropped.
 #[derive(Clone, Debug)]
 struct Spans(Arc<BatchSpanProcessor>);
 
@@ -70,7 +70,7 @@ impl Traces {
         let mut spans = BatchSpanProcessor::builder(exporter.build()?).build();
         spans.set_resource(&resource);
         let spans = Spans(Arc::new(spans));
-        // What a handler does is kept if its call is; nothing else begins a trace.
+        // The spans of a handler are exported with its call; no other span begins a trace.
         let sampler = Sampler::ParentBased(Box::new(Sampler::AlwaysOff));
         let provider = SdkTracerProvider::builder()
             .with_span_processor(spans.clone())
@@ -82,14 +82,14 @@ impl Traces {
         Ok(Self { spans, provider, scope, ratio: destination.ratio })
     }
 
-    /// Those that this process has set up.
+    /// The exporter of this process, if there is one.
     pub(crate) fn of_this_process() -> Option<Self> {
         logs::find()
     }
 
-    /// Has spans of `tracing` go along, those of an author among them.
-    pub(crate) fn beside(self) -> Beside {
-        vec![self.layer(), logs::known(self)]
+    /// The layers that export spans of `tracing`, the author's among them.
+    pub(crate) fn beside(self) -> ExtraLayers {
+        vec![self.layer(), logs::attached(self)]
     }
 
     fn layer<S>(&self) -> Box<dyn Layer<S> + Send + Sync>
@@ -102,8 +102,8 @@ impl Traces {
             .with_threads(false)
             .with_tracked_inactivity(false)
             .with_target(false)
-            // Lines stay in the log: what they hold is for whoever may read that.
-            .with_filter(logs::sealed(filter_fn(is_span)))
+            // Events are not exported: their fields are for readers of the log.
+            .with_filter(logs::redacted(filter_fn(is_span)))
             .boxed()
     }
 
@@ -113,7 +113,7 @@ impl Traces {
         SpanContext::new(trace, span, flags, is_remote, TraceState::NONE)
     }
 
-    /// Has the collector take what is left, for as long as that may take. Blocks.
+    /// Sends the remaining spans, for 5 s at most. Blocks.
     pub(crate) fn finish(&self) -> OTelSdkResult {
         self.spans.0.shutdown_with_timeout(LAST_WORDS)
     }
@@ -173,7 +173,7 @@ fn is_span(metadata: &tracing::Metadata<'_>) -> bool {
     metadata.is_span()
 }
 
-/// Who speaks; `OTEL_SERVICE_NAME` and `OTEL_RESOURCE_ATTRIBUTES` say otherwise.
+/// The attributes of this process; `OTEL_SERVICE_NAME` and `OTEL_RESOURCE_ATTRIBUTES` override them.
 fn resource(app: &str) -> Resource {
     let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
     let mut ours = vec![KeyValue::new("service.version", env!("CARGO_PKG_VERSION"))];
@@ -190,7 +190,7 @@ fn resource(app: &str) -> Resource {
     Resource::builder().with_attributes(ours).build()
 }
 
-/// Has the collector take the last spans of this process, without holding up what runs beside.
+/// Sends the last spans of this process, without blocking the runtime.
 pub(crate) async fn finish() {
     if let Some(traces) = Traces::of_this_process() {
         let finished = tokio::task::spawn_blocking(move || traces.finish()).await;

@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime};
 use clap::Args;
 use vestibule_identity::{CertificateFacts, Probe, ProbeError, Probed};
 
-use super::page::Page;
+use super::report::Report;
 use super::time::{date, left, system_time};
 use super::{print, unreachable};
 use crate::CommandError;
@@ -25,7 +25,7 @@ use crate::colour::{Palette, Style, When};
   kubectl get mutatingwebhookconfiguration hooks -o jsonpath='{.webhooks[0].clientConfig.caBundle}' | base64 -d |
     vestibule certs check 127.0.0.1:8443 --ca /dev/stdin --dns hooks.demo.svc")]
 pub(super) struct Arguments {
-    /// Where the server is.
+    /// The address of the server.
     #[arg(value_name = "HOST:PORT")]
     address: String,
     /// The CA bundle in PEM, as in `caBundle` (there in base64).
@@ -68,45 +68,46 @@ pub(super) fn not_probed(error: ProbeError) -> CommandError {
 }
 
 fn report(probe: &Probe, probed: &Probed, now: SystemTime, palette: Palette) -> String {
-    let mut page = Page::new(palette);
+    let mut report = Report::new(palette);
     let tls = probed.tls.unwrap_or("no TLS");
-    page.line(format_args!("{} as {}, {tls}", probe.address, probe.name));
+    report.line(format_args!("{} as {}, {tls}", probe.address, probe.name));
     for (position, certificate) in probed.chain.iter().enumerate() {
         let what = if position == 0 { "certificate" } else { "intermediate" };
-        describe(&mut page, what, certificate, now);
+        describe(&mut report, what, certificate, now);
     }
     for authority in &probed.bundle {
-        describe(&mut page, "trusted CA", authority, now);
+        describe(&mut report, "trusted CA", authority, now);
     }
     if probed.asks_for_certificate {
-        page.line(format_args!("the server asks for a client certificate; kube-apiserver usually has none"));
+        report
+            .line(format_args!("the server asks for a client certificate; kube-apiserver usually has none"));
     }
     if probed.refusals.is_empty() {
-        page.marked(&[(Style::Added, &"accepted:")], format_args!(" kube-apiserver would accept it"));
+        report.marked(&[(Style::Added, &"accepted:")], format_args!(" kube-apiserver would accept it"));
     }
     for (position, refusal) in probed.refusals.iter().enumerate() {
-        page.marked(&[(Style::Removed, &"refused:")], format_args!(" {}", refusal.message));
+        report.marked(&[(Style::Removed, &"refused:")], format_args!(" {}", refusal.message));
         if let Some(go) = &refusal.go {
-            // It stops at the first.
+            // The API server stops at the first problem.
             let says = if position == 0 { "kube-apiserver says" } else { "it would say then" };
-            page.line(format_args!("  {says}: {go}"));
+            report.line(format_args!("  {says}: {go}"));
         }
-        page.line(format_args!("  what to do: {}", refusal.advice));
+        report.line(format_args!("  what to do: {}", refusal.advice));
     }
-    page.into_text()
+    report.into_text()
 }
 
-fn describe(page: &mut Page, what: &str, certificate: &CertificateFacts, now: SystemTime) {
+fn describe(report: &mut Report, what: &str, certificate: &CertificateFacts, now: SystemTime) {
     let (begin, end) = (system_time(certificate.not_before), system_time(certificate.not_after));
-    page.line(format_args!("{what}: {} ({})", certificate.subject, certificate.key_algorithm));
+    report.line(format_args!("{what}: {} ({})", certificate.subject, certificate.key_algorithm));
     if !certificate.names.is_empty() {
-        page.line(format_args!("  names   {}", certificate.names.join(", ")));
+        report.line(format_args!("  names   {}", certificate.names.join(", ")));
     }
     if !certificate.permitted_domains.is_empty() {
-        page.line(format_args!("  signs   only for {}", certificate.permitted_domains.join(", ")));
+        report.line(format_args!("  signs   only for {}", certificate.permitted_domains.join(", ")));
     }
     if certificate.issuer != certificate.subject {
-        page.line(format_args!("  issuer  {}", certificate.issuer));
+        report.line(format_args!("  issuer  {}", certificate.issuer));
     }
-    page.line(format_args!("  valid   {} to {} ({})", date(begin), date(end), left(end, now)));
+    report.line(format_args!("  valid   {} to {} ({})", date(begin), date(end), left(end, now)));
 }

@@ -6,7 +6,7 @@ use vestibule_identity::{InspectError, NamespacedName, Settings};
 
 use super::object_name;
 use crate::CommandError;
-use crate::reach::{ReachArguments, Reached};
+use crate::connection::{Connection, ConnectionArguments};
 
 /// Which cluster, and which ring on it.
 #[derive(Args, Clone, Debug)]
@@ -14,7 +14,7 @@ pub(super) struct RingArguments {
     #[command(flatten)]
     names: Names,
     #[command(flatten)]
-    reach: ReachArguments,
+    connection: ConnectionArguments,
 }
 
 #[derive(Args, Clone, Debug)]
@@ -30,7 +30,7 @@ struct Names {
 
 /// A ring on a cluster.
 pub(super) struct Place {
-    reached: Reached,
+    connection: Connection,
     pub(super) secret: NamespacedName,
     pub(super) service: Option<NamespacedName>,
 }
@@ -38,8 +38,8 @@ pub(super) struct Place {
 impl RingArguments {
     /// Nothing is asked of the cluster yet.
     pub(super) async fn place(&self) -> Result<Place, CommandError> {
-        let reached = self.reach.reach().await?;
-        let namespace = &*reached.namespace;
+        let connection = self.connection.connect().await?;
+        let namespace = &*connection.namespace;
         let service = self.names.service.as_deref().map(|text| {
             // As `serve` has it, a Service may come with its port.
             object_name(text.split_once(':').map_or(text, |(name, _)| name), Some(namespace))
@@ -51,19 +51,19 @@ impl RingArguments {
         };
         let secret = secret
             .ok_or_else(|| CommandError::input("say which ring: --service NS/NAME or --secret NS/NAME"))?;
-        Ok(Place { reached, secret, service })
+        Ok(Place { connection, secret, service })
     }
 }
 
 impl Place {
     pub(super) fn client(&self) -> Client {
-        self.reached.client.clone()
+        self.connection.client.clone()
     }
 
-    /// What is missing is the user's to mend; where nobody answers, nothing can be said.
+    /// A missing object or right is bad input; a cluster that does not answer has an exit code of its own.
     pub(super) fn failed(&self, error: InspectError) -> CommandError {
         match error {
-            InspectError::Unreachable { .. } => self.reached.unreachable(error),
+            InspectError::Unreachable { .. } => self.connection.unreachable(error),
             InspectError::NoRing(_) => CommandError::input(format_args!(
                 "{error}; is it another one (--secret, --namespace), or has no replica run yet?"
             )),

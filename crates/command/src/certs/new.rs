@@ -20,8 +20,9 @@ const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Makes a certificate for a server, its key, and a CA that vouches for it: ca.crt, server.crt, server.key.
 ///
-/// The CA signs this one certificate; its key is erased at once, so nobody can sign another that your cluster trusts.
-/// Both are valid from an hour ago, for --days. Nothing renews them: `serve --identity self` does that by itself.
+/// The CA signs this one certificate; its key is erased at once, so that no other certificate can be signed that your
+/// cluster trusts. Both are valid from an hour ago, for --days. Nothing renews them: `serve --identity self` does that
+/// by itself.
 #[derive(Args, Clone, Debug)]
 #[command(after_help = "Examples:
   vestibule certs new --service hooks --namespace demo --out certs
@@ -51,13 +52,13 @@ pub(super) struct Arguments {
     /// How many days both certificates are valid.
     #[arg(long, default_value_t = 365, value_parser = clap::value_parser!(u32).range(1..=36500))]
     days: u32,
-    /// What to print besides: a Secret of type kubernetes.io/tls, or a JSON patch that sets `caBundle`.
+    /// Also print this on stdout: a Secret of type kubernetes.io/tls, or a JSON patch that sets `caBundle`.
     #[arg(long, short, value_enum)]
     output: Option<Output>,
     /// The Secret's name, with `-o secret`. Otherwise the Service's with `-tls`, or `webhook-tls`.
     #[arg(long, value_name = "[NS/]NAME")]
     secret: Option<String>,
-    /// What the patch is for, with `-o patch`: mutating/NAME, validating/NAME, crd/NAME or apiservice/NAME.
+    /// The registration to patch, with `-o patch`: mutating/NAME, validating/NAME, crd/NAME or apiservice/NAME.
     #[arg(long, value_name = "KIND/NAME")]
     registration: Option<RegistrationName>,
     /// How many hooks the registration has, with `-o patch`: each gets the bundle.
@@ -73,7 +74,7 @@ enum Output {
     Patch,
 }
 
-/// What goes to stdout.
+/// The data on stdout.
 enum Printed<'a> {
     Secret(Box<ObjectMeta>),
     Patch(&'a RegistrationName),
@@ -148,7 +149,7 @@ impl Arguments {
             (None, Some(service)) => (format!("{}-tls", service.name), namespace),
             (None, None) => ("webhook-tls".to_owned(), self.namespace.as_deref()),
         };
-        // Without one, whoever applies it says the namespace.
+        // Without a namespace, `kubectl apply` decides it.
         let is_placed = namespace.is_some() || name.contains('/');
         let secret = object_name(&name, namespace.or(Some("default")))?;
         let namespace = is_placed.then_some(secret.namespace);

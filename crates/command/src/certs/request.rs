@@ -45,7 +45,7 @@ struct Common {
     /// Do not ask.
     #[arg(long, short)]
     yes: bool,
-    /// Wait until it is done, or until --timeout has passed (exit code 1). The request stands whoever waits for it.
+    /// Wait until it is done, or until --timeout has passed (exit code 1). The request stays in force after that.
     #[arg(long)]
     wait: bool,
     /// How long to --wait.

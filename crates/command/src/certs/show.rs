@@ -27,7 +27,7 @@ use crate::colour::When;
 pub(super) struct Arguments {
     #[command(flatten)]
     ring: RingArguments,
-    /// A configuration to look at; may be given several times. Without any, those that the ring's replicas have written.
+    /// A configuration to look at; may be given several times. Default: the ones that the ring's replicas have written.
     #[arg(long, env = "VESTIBULE_REGISTRATION", value_delimiter = ',')]
     #[arg(value_name = "[mutating/|validating/|crd/|apiservice/]NAME")]
     registration: Vec<RegistrationName>,
@@ -61,13 +61,13 @@ impl Arguments {
             _ => None,
         };
         let leaf = asked.as_ref().and_then(|asked| asked.as_ref().ok());
-        // A bundle that nobody holds is in sync with nothing.
+        // A ring without a configuration is not in sync.
         let is_in_sync = report.is_in_sync() && !report.registrations.is_empty();
         match self.output {
             Output::Text => print(&table::write(&report, leaf, now, self.color.palette()))?,
             Output::Json => print(&json::write(&report, leaf, is_in_sync))?,
         }
-        // What is known was shown.
+        // The report is printed already.
         let leaf = asked.transpose()?;
         if report.registrations.is_empty() && !report.notes.is_empty() {
             return Err(CommandError::input(

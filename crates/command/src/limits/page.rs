@@ -14,7 +14,7 @@ const BEGIN: &str =
     "<!-- From here on: VESTIBULE_UPDATE_GOLDEN=1 cargo test -p vestibule-command --lib limits -->\n";
 const END: &str = "<!-- To here. -->\n";
 
-/// What is seen of a limit.
+/// The metric of a limit.
 enum Seen {
     /// `vestibule_server_held{what}` beside `vestibule_server_limit{what}`.
     Held(&'static str),
@@ -26,7 +26,7 @@ enum Seen {
 
 use Seen::{Closed, Held, Refused, Threads, Undecided};
 
-/// By flag: what is seen of it, and what becomes of whoever is beyond it.
+/// By flag: its metric, and the effect on a caller beyond the limit.
 const BEYOND: [(&str, &[Seen], &str); 17] = [
     (
         "max-connections",
@@ -83,7 +83,7 @@ const BEYOND: [(&str, &[Seen], &str); 17] = [
     ),
 ];
 
-/// What no flag of the framework is: limit, flag, default, what is seen of it, and what becomes of whoever is beyond it.
+/// Limits without a flag of the framework: limit, flag, default, metric, and the effect on a caller beyond the limit.
 const OTHERS: [(&str, &str, &str, &[Seen], &str); 1] = [(
     "Threads of the runtime; large bodies have others while they are worked on",
     "`--worker-threads`, `VESTIBULE_WORKER_THREADS`, of the injector",
@@ -122,13 +122,13 @@ impl Seen {
 fn tables() -> String {
     let command = Command::command();
     let mut table =
-        "| Limit | Flag, variable | Default | Whoever is beyond it | Seen as |\n|---|---|---|---|---|\n"
+        "| Limit | Flag, variable | Default | A caller beyond it | Seen as |\n|---|---|---|---|---|\n"
             .to_owned();
     for (flag, seen, beyond) in BEYOND {
         let argument = command.get_arguments().find(|argument| argument.get_long() == Some(flag));
         let argument = argument.unwrap_or_else(|| panic!("no flag --{flag}"));
         let help = argument.get_help().unwrap().to_string();
-        let default = help.split_once(" [default: ").or_else(|| help.split_once(". Unless given, "));
+        let default = help.split_once(" [default: ").or_else(|| help.split_once(". Default: "));
         let (about, default) = default.unwrap_or_else(|| panic!("--{flag} has no default"));
         let variable = argument.get_env().unwrap().to_string_lossy();
         let default = default.trim_end_matches([']', '.']);
@@ -181,7 +181,7 @@ fn the_defaults_in_the_help_are_the_defaults() {
     assert_eq!(told.len(), 2 * (BEYOND.len() - 2), "{told:?}");
     let given = Command::parse_from(std::iter::once("serve".to_owned()).chain(told));
     let (mut settings, defaults) = (Settings::default(), Settings::default());
-    // What is not taken from a flag would stay like this.
+    // A setting that no flag changes would keep this value.
     (settings.max_connections, settings.max_bodies, settings.max_waiting) = (1, 1, 1);
     (settings.max_handshakes, settings.max_body, settings.max_running) = (1, 1, 1);
     (settings.max_head, settings.max_headers, settings.max_conversion_body) = (1, 1, 1);

@@ -1,30 +1,30 @@
-//! The parts of a webhook that are as loud as each shall be.
+//! The parts of a webhook that have log levels of their own.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// A part of a webhook, as people name it.
+/// A part of a webhook, by its name in flags and ConfigMaps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Component {
     /// Connections, requests that reach no hook, start and end.
     Server,
     /// The certificate, and the ring of CAs behind it.
     Identity,
-    /// What is watched and read for handlers.
+    /// Objects that are watched and read for handlers.
     Lookups,
     /// Decisions and conversions.
     Admission,
-    /// Where rules come from, and which are in force.
+    /// The sources of rules, and the rules in force.
     Rules,
-    /// What rules do to pods.
+    /// Injections by rules.
     Injector,
-    /// What is nobody else's: the author's own code.
+    /// The code of the author, and every target that belongs to no other component.
     App,
-    /// Libraries below. Only on demand: they are loud, and nobody's first question.
+    /// Libraries. Their levels change only by name, because they log much.
     Dependencies,
 }
 
-/// That is no component.
+/// The name of an unknown component.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is no component: those are {all}", all = names().join(", "))]
 pub(crate) struct UnknownComponent(String);
@@ -54,7 +54,7 @@ impl Component {
         }
     }
 
-    /// How the targets of its lines begin. None: every other.
+    /// The prefixes of the targets of its lines. Empty: every other target.
     pub(crate) fn targets(self) -> &'static [&'static str] {
         match self {
             Self::Server => &["vestibule_server", "vestibule::server", "vestibule::serve"],

@@ -1,4 +1,4 @@
-//! Follows the ConfigMap of levels.
+//! Follows the ConfigMap of log levels.
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
@@ -16,14 +16,15 @@ use tokio::time::sleep;
 use vestibule_identity::short_watch;
 
 use super::Logs;
-use super::wanted::{Bad, Wanted};
+use super::level_config::{InvalidValue, LevelConfig};
 use vestibule::tooling::why_not_watched;
 
-/// The end of a raise is looked for on the clock of the wall, which may be set, or stand still while a machine sleeps.
+/// The end of a temporary level is checked this often against the wall clock, which may be set, or stop while a machine
+/// sleeps.
 const BETWEEN_LOOKS: Duration = Duration::from_secs(5);
 
-/// Does what the ConfigMap `name` says as it changes. Where there is none, the level is what the process was started with.
-/// `tell` hears of values that count for nothing.
+/// Applies the levels of the ConfigMap `name` as it changes. Without one, the levels of the process's start hold.
+/// `tell` is called with invalid values.
 pub(crate) async fn follow(
     logs: &Logs,
     config_maps: Api<ConfigMap>,
@@ -33,10 +34,10 @@ pub(crate) async fn follow(
 ) -> Infallible {
     let seen = watch(config_maps, name);
     let seen = seen.map(|seen| seen.map(|map| map.and_then(|map| map.data).unwrap_or_default()));
-    heed(logs, pin!(seen), name, app, tell).await
+    apply(logs, pin!(seen), name, app, tell).await
 }
 
-/// As kube's `watch_object`, but by a watch that is taken up again within a minute where it says nothing more.
+/// As kube's `watch_object`, with a watch that is restarted after a minute without events.
 fn watch(
     config_maps: Api<ConfigMap>,
     name: &str,
@@ -59,11 +60,11 @@ fn watch(
     })
 }
 
-async fn heed<S>(logs: &Logs, mut seen: S, name: &str, app: &str, tell: impl Fn(&str)) -> Infallible
+async fn apply<S>(logs: &Logs, mut seen: S, name: &str, app: &str, tell: impl Fn(&str)) -> Infallible
 where
     S: Stream<Item = Result<BTreeMap<String, String>, watcher::Error>> + Unpin,
 {
-    let mut wanted = Wanted::default();
+    let mut wanted = LevelConfig::default();
     let mut data = BTreeMap::new();
     let mut next = None;
     let mut complained = false;
@@ -80,9 +81,9 @@ where
                 Some(Ok(now)) => {
                     complained = false;
                     data = now;
-                    let (read, bad) = Wanted::read(&wanted, app, &data, Timestamp::now());
+                    let (read, bad) = LevelConfig::read(&wanted, app, &data, Timestamp::now());
                     wanted = read;
-                    for Bad { key, why } in bad {
+                    for InvalidValue { key, why } in bad {
                         let text = format!("the ConfigMap {name} says nothing useful about the log level in \
                                             `{key}`, and what held before holds on: {why}");
                         tracing::warn!("{text}");
@@ -99,7 +100,7 @@ where
             },
             () = look => {}
         }
-        next = logs.heed(&wanted, Timestamp::now());
+        next = logs.apply(&wanted, Timestamp::now());
     }
 }
 

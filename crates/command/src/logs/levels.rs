@@ -1,4 +1,4 @@
-//! How loud, and what: `info,identity=debug`.
+//! Log levels: `info,identity=debug`.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -8,17 +8,16 @@ use tracing_subscriber::filter::LevelFilter;
 
 use super::Component;
 
-/// Levels for everything, for components and for targets, in the syntax of `RUST_LOG`. What says more precisely what it is
-/// for counts more.
+/// Levels for everything, for components and for targets, in the syntax of `RUST_LOG`. The most specific one wins.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Levels {
-    /// Of everything but libraries below.
+    /// The level of everything but libraries.
     all: Option<LevelFilter>,
-    /// By the beginnings of targets; none: of what no target names.
+    /// By the prefixes of targets; `None` is for every other target.
     of: BTreeMap<Option<String>, LevelFilter>,
 }
 
-/// Not levels.
+/// A text that has no levels.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "`{0}` is no level: write off, error, warn, info, debug or trace, alone or after `COMPONENT=` or `TARGET=`"
@@ -26,7 +25,7 @@ pub(crate) struct Levels {
 pub(crate) struct LevelsError(String);
 
 impl LevelsError {
-    /// No more of it than a line has room for.
+    /// The text is cut to the length of a line.
     fn of(text: &str) -> Self {
         Self(text.chars().take(100).collect())
     }
@@ -42,7 +41,7 @@ impl Levels {
         Self { all: None, of: targets(component).map(|target| (target, level)).collect() }
     }
 
-    /// Both, the `other` ones where they disagree.
+    /// These levels with the `other` ones; `other` wins.
     pub(crate) fn over(mut self, other: Self) -> Self {
         if other.all.is_some() {
             self.all = other.all;
@@ -52,7 +51,7 @@ impl Levels {
         self
     }
 
-    /// Of everything but libraries below, where that is said.
+    /// The level of everything but libraries, if there is one.
     pub(super) fn of_all(&self) -> Option<LevelFilter> {
         self.all
     }
@@ -61,13 +60,13 @@ impl Levels {
         self.all.is_none() && self.of.is_empty()
     }
 
-    /// Of a component as a whole, where that is said.
+    /// The level of a whole component, if there is one.
     pub(crate) fn level_of(&self, component: Component) -> Option<LevelFilter> {
         let usual = self.all.filter(|_| component != Component::Dependencies);
         targets(component).find_map(|target| self.of.get(&target)).copied().or(usual)
     }
 
-    /// With `base` in the place of what is not said: as directives, of which the last one for a target counts.
+    /// The directives of a filter, after those of `base`. The last directive for a target counts.
     pub(super) fn directives(&self, base: &str) -> String {
         let parts = || base.split(',').map(str::trim);
         let usual = parts().rev().find(|part| level(part).is_some()).unwrap_or("error");
@@ -97,7 +96,7 @@ impl Levels {
     }
 }
 
-/// None: of what no target names.
+/// `None` is for every other target.
 fn targets(component: Component) -> impl Iterator<Item = Option<String>> {
     let named = component.targets().iter().map(|target| Some((*target).to_owned()));
     named.chain(component.targets().is_empty().then_some(None))
@@ -107,8 +106,8 @@ fn is_below(target: Option<&str>) -> bool {
     target.is_some_and(|target| Component::Dependencies.targets().contains(&target))
 }
 
-/// The words that `RUST_LOG` knows, and those of zap, which tells panics from errors. No numbers: they are easily taken for
-/// zap's, which run the other way.
+/// The names of `RUST_LOG` and of zap, which distinguishes panics from errors. Numbers are refused: zap counts in the
+/// other direction.
 pub(crate) fn level(text: &str) -> Option<LevelFilter> {
     match text.to_ascii_lowercase().as_str() {
         "off" => Some(LevelFilter::OFF),

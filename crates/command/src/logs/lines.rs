@@ -1,4 +1,4 @@
-//! Lines that stay lines, whatever is in them: nobody's name moves a cursor or makes a second line.
+//! The formats of log lines. Control characters in a value are escaped, so that one event is one line.
 
 use std::fmt::{self, Write as _};
 use std::io::{self, Write};
@@ -10,7 +10,7 @@ use tracing_subscriber::fmt::format::{Writer, debug_fn};
 use tracing_subscriber::fmt::{self as formats, MakeWriter};
 use tracing_subscriber::registry::LookupSpan;
 
-use crate::terminal_escape::moves;
+use crate::terminal_escape::is_control;
 
 /// For people.
 pub(super) fn human<S, W>(colour: bool, writer: W) -> impl Layer<S> + Send + Sync
@@ -44,13 +44,13 @@ struct Plain<W>(W);
 impl<W: fmt::Write> fmt::Write for Plain<W> {
     fn write_str(&mut self, text: &str) -> fmt::Result {
         text.chars().try_for_each(|character| match character {
-            _ if moves(character) => write!(self.0, "{}", character.escape_default()),
+            _ if is_control(character) => write!(self.0, "{}", character.escape_default()),
             _ => self.0.write_char(character),
         })
     }
 }
 
-/// JSON whose strings hold no controls: its own escapes stop at the first 32 characters.
+/// Escapes control characters in JSON strings. JSON itself only escapes the first 32 characters of Unicode.
 struct Json<W>(W);
 
 impl<'w, W: MakeWriter<'w>> MakeWriter<'w> for Json<W> {
@@ -64,7 +64,7 @@ impl<'w, W: MakeWriter<'w>> MakeWriter<'w> for Json<W> {
 impl<W: Write> Write for Json<W> {
     /// A whole line at a time, as the formatter hands it over.
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
-        // All of the characters in question are of two bytes at least, or DEL.
+        // Every other control character has two bytes or more, or is DEL.
         if line.iter().all(|byte| byte.is_ascii() && *byte != 0x7f) {
             self.0.write_all(line)?;
         } else {
@@ -81,8 +81,8 @@ impl<W: Write> Write for Json<W> {
 fn escaped(line: &str) -> String {
     let mut escaped = String::with_capacity(line.len() + 8);
     for character in line.chars() {
-        if character != '\n' && moves(character) {
-            // All of them are of the first plane, which one escape reaches.
+        if character != '\n' && is_control(character) {
+            // All of them are in the first plane: one escape is enough.
             let _infallible = write!(escaped, "\\u{:04x}", u32::from(character));
         } else {
             escaped.push(character);
@@ -135,7 +135,7 @@ mod tests {
     fn assert_one_line(said: &str) {
         assert_eq!(said.matches('\n').count(), 1, "{said:?}");
         let line = said.strip_suffix('\n').unwrap();
-        assert!(!line.chars().any(moves), "{line:?}");
+        assert!(!line.chars().any(is_control), "{line:?}");
     }
 
     #[test]

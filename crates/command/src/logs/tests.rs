@@ -68,7 +68,7 @@ fn the_flag_knows_components_and_leaves_the_rest_as_it_is() {
     assert_eq!(heard(&flag("debug,identity=warn"), ""), ["admission", "app"]);
     assert_eq!(heard(&flag("dependencies=debug"), ""), ["client", "hyper"]);
     assert_eq!(heard(&flag("identity=debug"), "identity=warn,app=debug"), ["app"]);
-    // Whoever named one part goes on to hear of the others.
+    // A level for one component leaves the others as they are.
     let informs = |text| {
         let filter = EnvFilter::builder().parse(flag(text).directives).unwrap();
         let _guard = tracing_subscriber::registry().with(filter).set_default();
@@ -81,10 +81,10 @@ fn the_flag_knows_components_and_leaves_the_rest_as_it_is() {
     assert_eq!(informs("off"), (false, false));
 }
 
-/// With the log of a process, which nobody reads.
+/// Runs `run` with a log that is written to nowhere.
 fn with_logs<T>(base: Base, run: impl FnOnce(&Logs) -> T) -> T {
     let lines = |filter| lines::json(std::io::sink).with_filter(filter).boxed();
-    let _guard = subscriber(base, Beside::new(), lines).set_default();
+    let _guard = subscriber(base, ExtraLayers::new(), lines).set_default();
     run(&Logs::of_this_process().expect("the log is found again"))
 }
 
@@ -92,9 +92,9 @@ fn at(text: &str) -> Timestamp {
     text.parse().unwrap()
 }
 
-fn wanted(data: &[(&str, &str)]) -> Wanted {
+fn wanted(data: &[(&str, &str)]) -> LevelConfig {
     let data = data.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
-    let (wanted, bad) = Wanted::read(&Wanted::default(), "demo", &data, at("2026-01-02T12:00:00Z"));
+    let (wanted, bad) = LevelConfig::read(&LevelConfig::default(), "demo", &data, at("2026-01-02T12:00:00Z"));
     assert_eq!(bad, []);
     wanted
 }
@@ -105,10 +105,10 @@ fn the_level_changes_while_the_process_runs_and_falls_back_by_itself() {
     with_logs(base(None, None), |logs| {
         assert!(!debugs());
         let raised = wanted(&[("raised", "debug until 2026-01-02T12:10:00Z")]);
-        let next = logs.heed(&raised, at("2026-01-02T12:00:00Z"));
+        let next = logs.apply(&raised, at("2026-01-02T12:00:00Z"));
         assert_eq!((debugs(), next), (true, Some(at("2026-01-02T12:10:00Z"))));
         assert_eq!(logs.in_force(), "debug, over info (the default)");
-        assert_eq!(logs.heed(&raised, at("2026-01-02T12:10:00Z")), None);
+        assert_eq!(logs.apply(&raised, at("2026-01-02T12:10:00Z")), None);
         assert_eq!((debugs(), logs.in_force()), (false, "info (the default)".to_owned()));
     });
 }

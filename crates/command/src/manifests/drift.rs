@@ -1,4 +1,4 @@
-//! How the objects in a folder differ from those that an app asks for.
+//! The differences between the objects in a folder and the manifests of an app.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use crate::colour::{Palette, Style};
-use crate::terminal_escape::plain;
+use crate::terminal_escape::escape;
 use crate::{CommandError, diff, yaml};
 
 /// The objects in the files of a folder.
@@ -16,7 +16,7 @@ pub(super) struct Folder {
     objects: Vec<(PathBuf, Value)>,
 }
 
-/// What tells an object from others.
+/// The identity of an object.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Key {
     api_version: String,
@@ -63,11 +63,11 @@ impl Folder {
         for (path, found) in &self.objects {
             let key = Key::of(found);
             match asked.get(&key) {
-                // Of two, the one that is applied last counts: neither can be trusted.
+                // Of two objects with one name the last applied one wins: the order is unknown.
                 Some(_) if !seen.insert(key) => drift.extra.push((path, found)),
                 Some(printed) if *printed == found => {}
                 Some(printed) => drift.different.push((path, found, printed)),
-                // Its own of an earlier day.
+                // An object that an earlier version of the app printed.
                 None if found["metadata"]["labels"]["app.kubernetes.io/name"] == *app && wanted(found) => {
                     drift.extra.push((path, found));
                 }
@@ -80,7 +80,7 @@ impl Folder {
 
     fn descend(&mut self, path: &Path) -> Result<(), CommandError> {
         let unreadable = |path: &Path, why: &dyn fmt::Display| {
-            CommandError::input(format_args!("cannot read {}: {}", named(path), plain(&why.to_string())))
+            CommandError::input(format_args!("cannot read {}: {}", named(path), escape(&why.to_string())))
         };
         let entries = std::fs::read_dir(path).map_err(|error| unreadable(path, &error))?;
         let paths = entries.map(|entry| entry.map(|entry| entry.path()));
@@ -169,16 +169,16 @@ impl Key {
 impl fmt::Display for Key {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { kind, namespace, name, .. } = self;
-        formatter.write_str(&plain(&match namespace.is_empty() {
+        formatter.write_str(&escape(&match namespace.is_empty() {
             true => format!("{kind} {name}"),
             false => format!("{kind} {namespace}/{name}"),
         }))
     }
 }
 
-/// A path in a line for people, whatever somebody called a file.
+/// A path, with its control characters escaped.
 fn named(path: &Path) -> String {
-    plain(&path.display().to_string())
+    escape(&path.display().to_string())
 }
 
 /// The items of a `v1` List, else the object itself.

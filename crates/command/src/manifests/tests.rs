@@ -28,7 +28,7 @@ fn objects(arguments: &[&str]) -> Result<Vec<Value>, CommandError> {
     manifests.objects(&app, &manifests.installation(&app)?)
 }
 
-/// What the printed Deployment starts.
+/// The arguments of the printed Deployment.
 fn told(objects: &[Value]) -> Vec<&str> {
     let deployment = objects.iter().find(|object| object["kind"] == "Deployment").unwrap();
     let arguments = &deployment["spec"]["template"]["spec"]["containers"][0]["args"];

@@ -21,7 +21,7 @@ pub(super) struct WorkloadArguments {
     /// How many pods [default: 2]
     #[arg(long, env = "VESTIBULE_REPLICAS", value_name = "COUNT")]
     replicas: Option<u16>,
-    /// What the objects are called, where that is not the webhook's name.
+    /// The name of the objects, if it is not the webhook's name.
     #[arg(long, env = "VESTIBULE_NAME")]
     name: Option<String>,
     /// Pods use their nodes' network, where the API server cannot reach theirs: with a port of their own, and without a
@@ -93,7 +93,7 @@ impl WorkloadArguments {
         installation.arguments.extend(self.serve.iter().cloned());
     }
 
-    /// Flags that describe pods are refused where none are printed: whoever gives them expects something of it.
+    /// Refuses flags about pods if none are printed: ignoring them would hide a mistake.
     pub(super) fn refuse_without_an_image(&self, pods_are_asked_for: bool) -> Result<(), CommandError> {
         let given = [
             ("--only workload", pods_are_asked_for),
@@ -120,7 +120,7 @@ impl WorkloadArguments {
     }
 }
 
-/// What a NetworkPolicy takes; bits beyond the prefix are the API server's to mind.
+/// A CIDR that a NetworkPolicy accepts. The API server checks the bits beyond the prefix.
 fn cidr(text: &str) -> Result<String, String> {
     let parts = text
         .split_once('/')

@@ -8,7 +8,7 @@ use vestibule_admission::{Answer, Decision, HookKind, Outcome, Request, Verdict}
 use vestibule_patch::{Document, Operation};
 
 use crate::colour::{Palette, Style};
-use crate::terminal_escape::plain;
+use crate::terminal_escape::escape;
 use crate::{CommandError, diff, yaml};
 use vestibule::tooling::HookEntry;
 
@@ -39,12 +39,12 @@ impl Report<'_> {
         let took = format!("in {:.1} ms", self.took.as_secs_f64() * 1e3);
         line(format!("{} {}", palette.paint(style, self.decision()), palette.paint(Style::Faint, took)));
         if let Outcome::Denied(denial) = &self.verdict.outcome {
-            line(format!("  {}", plain(&denial.message)));
+            line(format!("  {}", escape(&denial.message)));
             for cause in &denial.causes {
-                line(format!("  {}: {}", plain(&cause.field), plain(&cause.message)));
+                line(format!("  {}: {}", escape(&cause.field), escape(&cause.message)));
             }
         } else if self.answer.status != 200 {
-            line(format!("  {}", plain(&String::from_utf8_lossy(&self.answer.body))));
+            line(format!("  {}", escape(&String::from_utf8_lossy(&self.answer.body))));
         }
         if !self.operations.is_empty() {
             let (before, after) = self.objects()?;
@@ -59,10 +59,10 @@ impl Report<'_> {
         }
         let answer = self.response();
         for warning in answer["warnings"].as_array().into_iter().flatten() {
-            line(format!("warning: {}", plain(warning.as_str().unwrap_or_default())));
+            line(format!("warning: {}", escape(warning.as_str().unwrap_or_default())));
         }
         for (key, value) in answer["auditAnnotations"].as_object().into_iter().flatten() {
-            line(format!("audit: {}: {}", plain(key), plain(value.as_str().unwrap_or_default())));
+            line(format!("audit: {}: {}", escape(key), escape(value.as_str().unwrap_or_default())));
         }
         Ok(text)
     }
@@ -93,7 +93,7 @@ impl Report<'_> {
         let generated = self.request.generate_name().map(|prefix| format!("{prefix}*****"));
         let name = name.as_deref().map(str::to_owned).or(generated);
         let words = [namespace.as_deref().map(str::to_owned), name];
-        let words: Vec<_> = words.into_iter().flatten().map(|word| plain(&word)).collect();
+        let words: Vec<_> = words.into_iter().flatten().map(|word| escape(&word)).collect();
         if !words.is_empty() {
             let _written = write!(title, ", {}", words.join("/"));
         }
@@ -139,12 +139,12 @@ impl Report<'_> {
 
 /// `pods`, `deployments.apps/scale`
 pub(super) fn resource(request: &Request<'_>) -> String {
-    let mut text = plain(&request.resource.resource);
+    let mut text = escape(&request.resource.resource);
     for (mark, part) in [(".", &*request.resource.group), ("/", request.subresource.as_deref().unwrap_or(""))]
     {
         if !part.is_empty() {
             text.push_str(mark);
-            text.push_str(&plain(part));
+            text.push_str(&escape(part));
         }
     }
     text

@@ -80,7 +80,7 @@ async fn a_denial_is_exit_code_1_and_cannot_steer_the_terminal() {
     assert_eq!(code, 1);
     assert!(text.contains("denied with 403") && text.contains("metadata.name: is bad"), "{text}");
     assert!(
-        !text.chars().any(|character| character != '\n' && crate::terminal_escape::moves(character)),
+        !text.chars().any(|character| character != '\n' && crate::terminal_escape::is_control(character)),
         "{text:?}"
     );
 }
@@ -90,7 +90,7 @@ async fn a_name_of_the_object_cannot_steer_the_terminal_either() {
     let name = "a\u{1b}[2J\u{9b}2J\u{202e}\u{2028}b\u{7f}\nforged";
     let (text, _) = asked("--hook label", &review(name)).await.unwrap();
     assert!(
-        !text.chars().any(|character| character != '\n' && crate::terminal_escape::moves(character)),
+        !text.chars().any(|character| character != '\n' && crate::terminal_escape::is_control(character)),
         "{text:?}"
     );
     assert!(!text.lines().any(|line| line.starts_with("forged")), "{text}");

@@ -1,4 +1,4 @@
-//! The way to the collector.
+//! The HTTP client of the collector.
 
 use std::pin::Pin;
 use std::sync::{Mutex, PoisonError};
@@ -17,9 +17,9 @@ use rustls_pki_types::CertificateDer;
 use rustls_pki_types::pem::PemObject;
 use tokio::runtime::Handle;
 
-/// Nobody reads more of what a collector says.
+/// The longest answer of a collector that is read.
 const LONGEST_ANSWER: usize = 64 << 10;
-/// A collector that is slower has spans dropped, and nobody waits.
+/// Spans for a slower collector are dropped.
 const LONGEST_EXCHANGE: Duration = Duration::from_secs(10);
 /// A file of certificates, as every program that speaks OpenTelemetry knows it.
 const CERTIFICATE: &str = "OTEL_EXPORTER_OTLP_CERTIFICATE";

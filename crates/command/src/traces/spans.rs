@@ -1,4 +1,4 @@
-//! What the server tells of a call, as spans: names and words that are in the log too, and never a value of an object.
+//! The spans of a call: they hold names and words that are in the log too, and never a value of an object.
 
 use std::borrow::Cow;
 use std::time::{Instant, SystemTime};
@@ -37,7 +37,7 @@ pub(super) fn of_decision(decided: &Decided<'_>, trace: &Trace, traces: &Traces)
         attributes.push(KeyValue::new("vestibule.operations", operations as i64));
     }
     let call = Call { name: format!("{phase} {}", decided.hook), decision: decided.decision, attributes };
-    // What a handler did is told by whoever did it.
+    // The spans of a handler come from its own code.
     let stages = decided.stages.iter().filter(|stage| stage.what != DECIDE);
     call.spans(trace, traces, decided.stages, stages)
 }

@@ -6,7 +6,7 @@ use vestibule_identity::{
     AuthorityReport, InspectReport, Probed, RegistrationReport, RingReport, RingState, Role,
 };
 
-use crate::certs::page::Page;
+use crate::certs::report::Report;
 use crate::certs::time::{date, left, span, system_time};
 use crate::colour::{Palette, Style};
 
@@ -16,13 +16,13 @@ pub(super) fn write(
     now: SystemTime,
     palette: Palette,
 ) -> String {
-    let mut table = Table { page: Page::new(palette), now };
+    let mut table = Table { report: Report::new(palette), now };
     table.ring(report);
     for registration in &report.registrations {
         table.registration(registration);
     }
     if report.registrations.is_empty() && report.notes.is_empty() && report.ring.report().is_some() {
-        table.page.line(format_args!(
+        table.report.line(format_args!(
             "no configuration bears the mark of this ring: name those it is for with --registration"
         ));
     }
@@ -30,13 +30,13 @@ pub(super) fn write(
         table.leaf(leaf);
     }
     for note in &report.notes {
-        table.page.line(format_args!("note: {note}"));
+        table.report.line(format_args!("note: {note}"));
     }
-    table.page.into_text()
+    table.report.into_text()
 }
 
 struct Table {
-    page: Page,
+    report: Report,
     now: SystemTime,
 }
 
@@ -60,22 +60,22 @@ impl Table {
             other => Some((format!("{other:?}"), "look at it with a newer version")),
         };
         if let Some((bad, advice)) = bad {
-            self.page.marked(&[(Style::Heading, &heading), (Style::Removed, &bad)], format_args!(""));
-            self.page.line(format_args!("  what to do: {advice}"));
+            self.report.marked(&[(Style::Heading, &heading), (Style::Removed, &bad)], format_args!(""));
+            self.report.line(format_args!("  what to do: {advice}"));
             return;
         }
         let Some(ring) = report.ring.report() else { return };
-        self.page.marked(
+        self.report.marked(
             &[(Style::Heading, &heading)],
             format_args!("  generation {}, lineage {}", ring.generation, ring.lineage),
         );
         self.authorities(ring);
-        self.page.line(format_args!("  next rotation {} ({})", date(ring.due), left(ring.due, self.now)));
+        self.report.line(format_args!("  next rotation {} ({})", date(ring.due), left(ring.due, self.now)));
         if ring.rotation_asked {
-            self.page.line(format_args!("  a rotation was asked for, and has not come yet"));
+            self.report.line(format_args!("  a rotation was asked for, and has not come yet"));
         }
         if ring.revocation_asked {
-            self.page.line(format_args!("  a revocation was asked for, and has not come yet"));
+            self.report.line(format_args!("  a revocation was asked for, and has not come yet"));
         }
     }
 
@@ -99,7 +99,7 @@ impl Table {
         for row in rows {
             let cells = row.iter().zip(widths).map(|(cell, width)| format!("{cell:width$}"));
             let line = cells.collect::<Vec<_>>().join("  ");
-            self.page.line(format_args!("  {}", line.trim_end()));
+            self.report.line(format_args!("  {}", line.trim_end()));
         }
     }
 
@@ -116,17 +116,17 @@ impl Table {
             .written_by
             .as_ref()
             .map_or_else(String::new, |writer| format!(", last written by {writer}"));
-        self.page.marked(
+        self.report.marked(
             &[(Style::Heading, &registration.registration), (style, &verdict)],
             format_args!("{generation}{writer}"),
         );
         for entry in &registration.entries {
             let bundle =
                 if entry.authorities.is_empty() { "no CA".to_owned() } else { entry.authorities.join(" ") };
-            self.page.line(format_args!("  {} -> {}  {bundle}", entry.name, entry.target));
+            self.report.line(format_args!("  {} -> {}  {bundle}", entry.name, entry.target));
         }
         for difference in &registration.differences {
-            self.page.line(format_args!("  ! {difference}"));
+            self.report.line(format_args!("  ! {difference}"));
         }
     }
 
@@ -137,11 +137,11 @@ impl Table {
         } else {
             (Style::Removed, "would be refused")
         };
-        self.page.marked(&[(Style::Heading, &heading), (style, &verdict)], format_args!(""));
+        self.report.marked(&[(Style::Heading, &heading), (style, &verdict)], format_args!(""));
         if let Some(leaf) = probed.chain.first() {
             let end = system_time(leaf.not_after);
-            self.page.line(format_args!("  {}", leaf.names.join(", ")));
-            self.page.line(format_args!(
+            self.report.line(format_args!("  {}", leaf.names.join(", ")));
+            self.report.line(format_args!(
                 "  signed by {}, until {} ({})",
                 leaf.issuer,
                 date(end),
@@ -149,8 +149,8 @@ impl Table {
             ));
         }
         for refusal in &probed.refusals {
-            self.page.line(format_args!("  ! {}", refusal.message));
-            self.page.line(format_args!("    what to do: {}", refusal.advice));
+            self.report.line(format_args!("  ! {}", refusal.message));
+            self.report.line(format_args!("    what to do: {}", refusal.advice));
         }
     }
 }

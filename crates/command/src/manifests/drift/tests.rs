@@ -55,7 +55,7 @@ fn differences_are_a_diff_from_the_folder_to_the_app() {
     );
 }
 
-/// Nobody can forbid such names of files, and of objects the folder says what it likes.
+/// File names, and names in the files, may hold control characters.
 #[test]
 fn a13_names_of_the_folder_move_no_cursor() {
     const ODD: &str = "a\u{1b}[2J\u{202e}\u{200f}\nforged";
@@ -74,7 +74,7 @@ fn a13_names_of_the_folder_move_no_cursor() {
 fn an_object_that_is_there_twice_is_named() {
     let printed = [object("Service", "a", "1")];
     let mut changed = object("Service", "a", "2");
-    // It is not the label that tells whose it is: applied after the other, it counts.
+    // Objects are compared by name and not by label: the one that is applied last wins.
     changed["metadata"]["labels"] = json!({});
     for again in [printed[0].clone(), changed] {
         let folder = folder(&[("a.yaml", printed[0].clone()), ("b.yaml", again)]);

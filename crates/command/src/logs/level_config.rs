@@ -1,4 +1,4 @@
-//! What a ConfigMap says about levels: in the shape of knative's `config-logging`, and for a while.
+//! The log levels in a ConfigMap: in the format of knative's `config-logging`, and temporary ones.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -12,14 +12,14 @@ use tracing_subscriber::filter::LevelFilter;
 use super::Component;
 use super::levels::{Levels, level};
 
-/// Who wants more for longer says so for good. A clock that is wrong by years makes no difference then.
-pub(crate) const LONGEST_RAISE: Duration = Duration::from_secs(24 * 60 * 60);
+/// The longest temporary level: a day. A replica whose clock is wrong keeps it no longer either.
+pub(crate) const MAX_RAISE: Duration = Duration::from_secs(24 * 60 * 60);
 
 const ZAP: &str = "zap-logger-config";
 const LEVEL: &str = "loglevel";
 const RAISED: &str = "raised";
 
-/// A key of the ConfigMap that is for us. The order is that in which they count, the last one most.
+/// A key of the ConfigMap. Later variants override earlier ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Key {
     /// `zap-logger-config`, of which `level` is understood.
@@ -36,9 +36,9 @@ pub(crate) enum Key {
     RaisedComponent(Component),
 }
 
-/// Everything that is wanted, by good values alone.
+/// The levels of all valid values.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Wanted(BTreeMap<Key, Setting>);
+pub(crate) struct LevelConfig(BTreeMap<Key, Setting>);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Setting {
@@ -53,9 +53,9 @@ pub(crate) struct Raised {
     pub(crate) until: Timestamp,
 }
 
-/// Why a value counts for nothing. It is not repeated: logs and Events quote nothing that an object holds.
+/// The reason why a value is invalid. It does not quote the value: logs and Events quote nothing from an object.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum WantedError {
+pub(crate) enum LevelConfigError {
     #[error(
         "it is no level: write off, error, warn, info, debug or trace, in `loglevel` also after `COMPONENT=` or `TARGET=`"
     )]
@@ -68,21 +68,21 @@ pub(crate) enum WantedError {
     TooLong(Timestamp),
 }
 
-/// A value that counts for nothing, and where it stands.
+/// An invalid value, by its key.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Bad {
+pub(crate) struct InvalidValue {
     pub(crate) key: Key,
-    pub(crate) why: WantedError,
+    pub(crate) why: LevelConfigError,
 }
 
-impl Wanted {
-    /// What `data` says now. Where a value is bad, the one `before` it holds on.
+impl LevelConfig {
+    /// Parses `data`. In place of an invalid value the one `before` it stays in force.
     pub(crate) fn read(
         before: &Self,
         app: &str,
         data: &BTreeMap<String, String>,
         now: Timestamp,
-    ) -> (Self, Vec<Bad>) {
+    ) -> (Self, Vec<InvalidValue>) {
         let (mut wanted, mut bad) = (Self::default(), Vec::new());
         for (name, text) in data {
             let Some(key) = Key::named(name, app) else { continue };
@@ -90,7 +90,7 @@ impl Wanted {
                 Ok(None) => {}
                 Ok(Some(setting)) => drop(wanted.0.insert(key, setting)),
                 Err(why) => {
-                    bad.push(Bad { key, why });
+                    bad.push(InvalidValue { key, why });
                     wanted.0.extend(before.0.get(&key).map(|setting| (key, setting.clone())));
                 }
             }
@@ -98,14 +98,14 @@ impl Wanted {
         (wanted, bad)
     }
 
-    /// What counts at `now`, and when that changes by itself.
+    /// The levels at `now`, and the time when the next temporary one ends.
     pub(crate) fn at(&self, now: Timestamp) -> (Levels, Option<Timestamp>) {
         let levels = self.counting(now).map(|(_, setting)| setting.levels.clone());
         let ends = self.counting(now).filter_map(|(_, setting)| setting.until);
         (levels.fold(Levels::default(), Levels::over), ends.min())
     }
 
-    /// Which key says at `now` how loud a component as a whole is, what, and until when.
+    /// The level of a component at `now`, the key that it comes from, and its end if it is temporary.
     pub(crate) fn of(
         &self,
         component: Component,
@@ -123,7 +123,7 @@ impl Wanted {
 }
 
 impl Key {
-    /// None: it is somebody else's. knative's ConfigMap holds levels of its own components too.
+    /// `None`: the key is not for this app. knative's ConfigMap holds levels of its own components too.
     pub(crate) fn named(name: &str, app: &str) -> Option<Self> {
         match name {
             ZAP => Some(Self::Zap),
@@ -153,9 +153,9 @@ impl fmt::Display for Key {
 }
 
 impl Setting {
-    /// None: it says nothing.
-    fn read(key: Key, text: &str, now: Timestamp) -> Result<Option<Self>, WantedError> {
-        let of_a_level = |text: &str| level(text).ok_or(WantedError::Level);
+    /// `None`: the value sets no level.
+    fn read(key: Key, text: &str, now: Timestamp) -> Result<Option<Self>, LevelConfigError> {
+        let of_a_level = |text: &str| level(text).ok_or(LevelConfigError::Level);
         let standing = |levels| Ok(Some(Self { levels, until: None }));
         let raised = |text: &str| text.parse::<Raised>()?.within(now);
         match key {
@@ -163,7 +163,7 @@ impl Setting {
                 Some(text) => standing(Levels::of_everything(of_a_level(&text)?)),
                 None => Ok(None),
             },
-            Key::Levels => standing(text.parse().map_err(|_| WantedError::Level)?),
+            Key::Levels => standing(text.parse().map_err(|_| LevelConfigError::Level)?),
             Key::Whole => standing(Levels::of_everything(of_a_level(text)?)),
             Key::Component(component) => standing(Levels::of(component, of_a_level(text)?)),
             Key::Raised => raised(text)
@@ -176,31 +176,31 @@ impl Setting {
     }
 }
 
-/// The one member that means something to us; the others are of encoders and outputs.
-fn zap_level(text: &str) -> Result<Option<String>, WantedError> {
-    let config: Value = serde_json::from_str(text).map_err(|_| WantedError::Zap)?;
+/// The member `level`; the others configure encoders and outputs.
+fn zap_level(text: &str) -> Result<Option<String>, LevelConfigError> {
+    let config: Value = serde_json::from_str(text).map_err(|_| LevelConfigError::Zap)?;
     match config.get("level") {
         None => Ok(None),
         Some(Value::String(level)) => Ok(Some(level.clone())),
-        Some(_) => Err(WantedError::Zap),
+        Some(_) => Err(LevelConfigError::Zap),
     }
 }
 
 impl Raised {
-    fn within(self, now: Timestamp) -> Result<Self, WantedError> {
+    fn within(self, now: Timestamp) -> Result<Self, LevelConfigError> {
         let left = self.until.duration_since(now);
-        let too_long = Duration::try_from(left).is_ok_and(|left| left > LONGEST_RAISE);
-        if too_long { Err(WantedError::TooLong(self.until)) } else { Ok(self) }
+        let too_long = Duration::try_from(left).is_ok_and(|left| left > MAX_RAISE);
+        if too_long { Err(LevelConfigError::TooLong(self.until)) } else { Ok(self) }
     }
 }
 
 impl FromStr for Raised {
-    type Err = WantedError;
+    type Err = LevelConfigError;
 
-    fn from_str(text: &str) -> Result<Self, WantedError> {
-        let (said, until) = text.split_once(" until ").ok_or(WantedError::Raised)?;
-        let level = level(said.trim()).ok_or(WantedError::Level)?;
-        Ok(Self { level, until: until.trim().parse().map_err(|_| WantedError::Raised)? })
+    fn from_str(text: &str) -> Result<Self, LevelConfigError> {
+        let (said, until) = text.split_once(" until ").ok_or(LevelConfigError::Raised)?;
+        let level = level(said.trim()).ok_or(LevelConfigError::Level)?;
+        Ok(Self { level, until: until.trim().parse().map_err(|_| LevelConfigError::Raised)? })
     }
 }
 
@@ -220,13 +220,13 @@ mod tests {
         text.parse().unwrap()
     }
 
-    fn read(before: &Wanted, data: &[(&str, &str)]) -> (Wanted, Vec<Bad>) {
+    fn read(before: &LevelConfig, data: &[(&str, &str)]) -> (LevelConfig, Vec<InvalidValue>) {
         let data = data.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
-        Wanted::read(before, "demo", &data, at(NOON))
+        LevelConfig::read(before, "demo", &data, at(NOON))
     }
 
     fn levels(data: &[(&str, &str)]) -> Levels {
-        let (wanted, bad) = read(&Wanted::default(), data);
+        let (wanted, bad) = read(&LevelConfig::default(), data);
         assert_eq!(bad, [], "{data:?}");
         wanted.at(at(NOON)).0
     }
@@ -259,7 +259,7 @@ mod tests {
             ("raised.server", "trace until 2026-01-02T12:10:00Z"),
             ("zap-logger-config", r#"{"level":"warn"}"#),
         ];
-        let (wanted, _) = read(&Wanted::default(), &said);
+        let (wanted, _) = read(&LevelConfig::default(), &said);
         let warn = Levels::of_everything(LevelFilter::WARN);
         let standing = warn.over(of("identity=info"));
         let (raised, next) = wanted.at(at(NOON));
@@ -271,13 +271,13 @@ mod tests {
     #[test]
     fn a_bad_value_keeps_the_old_one_and_others_advance() {
         let (before, _) =
-            read(&Wanted::default(), &[("loglevel.server", "debug"), ("loglevel.rules", "warn")]);
+            read(&LevelConfig::default(), &[("loglevel.server", "debug"), ("loglevel.rules", "warn")]);
         let (wanted, bad) = read(&before, &[("loglevel.server", "dbug"), ("loglevel.rules", "info")]);
         assert_eq!(wanted.at(at(NOON)).0, of("rules=info").over(of("server=debug")));
         assert_eq!(bad.len(), 1);
         assert_eq!(bad[0].key.to_string(), "loglevel.server");
         let (gone, _) = read(&wanted, &[]);
-        assert_eq!(gone, Wanted::default(), "what is taken away is gone");
+        assert_eq!(gone, LevelConfig::default(), "what is taken away is gone");
     }
 
     #[test]
@@ -292,8 +292,8 @@ mod tests {
             ("raised", "debug until 2026-01-03T12:00:01Z"),
             ("raised.server", "loud until 2026-01-02T12:10:00Z"),
         ] {
-            let (wanted, bad) = read(&Wanted::default(), &[(key, value)]);
-            assert_eq!((wanted, bad.len()), (Wanted::default(), 1), "{key}: {value}");
+            let (wanted, bad) = read(&LevelConfig::default(), &[(key, value)]);
+            assert_eq!((wanted, bad.len()), (LevelConfig::default(), 1), "{key}: {value}");
             let why = bad[0].why.to_string();
             assert!(
                 !["dbug", "later", "loud", "level: info"].iter().any(|value| why.contains(value)),
@@ -304,7 +304,7 @@ mod tests {
 
     #[test]
     fn a_raise_that_is_over_is_no_mistake() {
-        let (wanted, bad) = read(&Wanted::default(), &[("raised", "debug until 2026-01-01T00:00:00Z")]);
+        let (wanted, bad) = read(&LevelConfig::default(), &[("raised", "debug until 2026-01-01T00:00:00Z")]);
         assert_eq!((wanted.at(at(NOON)), bad), ((Levels::default(), None), Vec::new()));
     }
 }

@@ -3,27 +3,27 @@
 use std::fmt;
 
 use crate::colour::{Palette, Style};
-use crate::terminal_escape::plain;
+use crate::terminal_escape::escape;
 
-/// Certificates, and objects on a cluster, say whatever somebody wrote: nothing in it moves a cursor or makes a line.
-pub(super) struct Page {
+/// Names in certificates and in objects of a cluster may hold any character: control characters are escaped.
+pub(super) struct Report {
     text: String,
     palette: Palette,
 }
 
-impl Page {
+impl Report {
     pub(super) fn new(palette: Palette) -> Self {
         Self { text: String::new(), palette }
     }
 
     pub(super) fn line(&mut self, words: fmt::Arguments<'_>) {
-        self.text.push_str(&plain(&words.to_string()));
+        self.text.push_str(&escape(&words.to_string()));
         self.text.push('\n');
     }
 
     /// A line that begins with words in their styles.
     pub(super) fn marked(&mut self, marks: &[(Style, &dyn fmt::Display)], words: fmt::Arguments<'_>) {
-        let marks = marks.iter().map(|(style, mark)| self.palette.paint(*style, plain(&mark.to_string())));
+        let marks = marks.iter().map(|(style, mark)| self.palette.paint(*style, escape(&mark.to_string())));
         let marks = marks.collect::<Vec<_>>().join("  ");
         self.text.push_str(&marks);
         self.line(words);

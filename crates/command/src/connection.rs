@@ -1,4 +1,4 @@
-//! The cluster that somebody at a terminal speaks to.
+//! The cluster of a command at a terminal.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -10,12 +10,12 @@ use vestibule_identity::cluster_config;
 
 use super::{CommandError, kubeconfig_help, namespace};
 
-/// Somebody waits for the answer.
+/// A person waits for the answer.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Which cluster, and where on it.
 #[derive(Args, Clone, Debug)]
-pub(super) struct ReachArguments {
+pub(super) struct ConnectionArguments {
     /// The namespace of names without one. Unless given, the kubeconfig context's.
     #[arg(long, short, value_name = "NS", value_parser = namespace)]
     namespace: Option<String>,
@@ -26,22 +26,22 @@ pub(super) struct ReachArguments {
     context: Option<String>,
 }
 
-/// A cluster, of which nothing has been asked yet.
-pub(super) struct Reached {
+/// A client of the cluster; no request has been sent yet.
+pub(super) struct Connection {
     pub(super) client: Client,
-    /// Of names without one.
+    /// The namespace of names without one.
     pub(super) namespace: String,
-    /// Where the API server is.
+    /// The address of the API server.
     pub(super) address: String,
 }
 
-impl ReachArguments {
-    pub(super) async fn reach(&self) -> Result<Reached, CommandError> {
+impl ConnectionArguments {
+    pub(super) async fn connect(&self) -> Result<Connection, CommandError> {
         let config = self.config().await?;
         let namespace = self.namespace.as_ref().unwrap_or(&config.default_namespace).clone();
         let address = config.cluster_url.to_string();
         let client = Client::try_from(config).map_err(|error| self.unusable(&error))?;
-        Ok(Reached { client, namespace, address })
+        Ok(Connection { client, namespace, address })
     }
 
     async fn config(&self) -> Result<Config, CommandError> {
@@ -63,8 +63,8 @@ impl ReachArguments {
     }
 }
 
-impl Reached {
-    /// Nobody answers: exit code 3.
+impl Connection {
+    /// The cluster does not answer: exit code 3.
     pub(super) fn unreachable(&self, error: impl fmt::Display) -> CommandError {
         CommandError::unreachable(format_args!(
             "{error}; does `kubectl version` reach {}? --kubeconfig and --context name another cluster",

@@ -11,8 +11,8 @@ const HOST: &str = "KUBERNETES_SERVICE_HOST";
 const PORT: &str = "KUBERNETES_SERVICE_PORT";
 
 impl ClusterArguments {
-    /// What the API server must be seen to reach before entries for `target` are written: nothing in a pod of the cluster,
-    /// where readiness is what ties the Service to this process.
+    /// The target that a call of the API server must have reached before entries are written. `None` in a pod of the
+    /// cluster, whose readiness connects the Service to this process.
     ///
     /// # Errors
     /// Outside the cluster, a Service that is not `allowed` by a flag.
@@ -22,7 +22,7 @@ impl ClusterArguments {
         allowed: bool,
     ) -> Result<Option<Target>, CommandError> {
         let variable = |name| std::env::var(name).ok();
-        // A configuration that cannot be used is the identity's to tell of.
+        // The identity reports a configuration that cannot be used.
         let Ok(config) = self.config().await else { return Ok(None) };
         if is_around(&config.cluster_url, variable(HOST).as_deref(), variable(PORT).as_deref()) {
             return Ok(None);
@@ -69,7 +69,7 @@ mod tests {
         ] {
             assert!(is_around(url, Some(host), Some(port)), "{url}");
         }
-        // A laptop; and pods that were given the kubeconfig of another cluster, as those of a CI system are.
+        // A laptop, or a pod of a CI system with the kubeconfig of another cluster.
         assert!(!is_around("https://10.96.0.1/", None, None));
         assert!(!is_around("https://kubernetes.default.svc/", None, None));
         for url in [
