@@ -83,11 +83,12 @@ pub use handler::raw_object::RawObject;
 pub use handler::reject::{Reject, deny, too_many_requests};
 pub use handler::state::MissingState;
 pub use handler::{Mutate, Then, Validate};
+pub use lookup::Lookup;
 pub use lookup::error::LookupError;
+pub use lookup::looked_up::LookedUp;
 pub use lookup::objects::Objects;
 pub use lookup::watch::Watch;
 pub use lookup::watch_state::WatchState;
-pub use lookup::{LookedUp, Lookup};
 pub use registration::Registration;
 pub use registration::entries::{Entries, EntriesError, Entry};
 pub use registration::mode::{RegistrationMode, RegistrationModeError};
@@ -95,12 +96,12 @@ pub use registration::on::choices::{FailurePolicy, MatchPolicy, Reinvocation, Sc
 pub use registration::on::{On, Raw, on, on_raw, on_rules};
 pub use registration::rule::Rule;
 pub use registration::target::{Target, TargetError};
-pub use serve::client_identity::{ClientError, ClientSettings, TokenSettings};
+pub use serve::client_identity::settings::{ClientError, ClientSettings, TokenSettings};
 pub use serve::options::Options;
 pub use serve::{Bound, ServeError};
-pub use telemetry::app_metrics::{Metric, Sample};
+pub use telemetry::app_metrics::Metric;
 pub use telemetry::certificates::CertificateCounters;
-pub use telemetry::family::{MetricFamily, MetricKind, MetricLabel, MetricUnit, MetricValues};
+pub use telemetry::family::{MetricFamily, MetricKind, MetricLabel, MetricUnit, MetricValues, Sample};
 pub use vestibule_admission::keys;
 pub use vestibule_admission::{
     AuditAnnotations, Cause, Converter, Decision, Denial, Fault, FaultKind, Handler, HandlerFuture, HookKind,

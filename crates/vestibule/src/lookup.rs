@@ -4,6 +4,7 @@ mod background;
 pub(crate) mod error;
 mod kind;
 mod live;
+pub(crate) mod looked_up;
 pub(crate) mod objects;
 mod reflector;
 mod registered;
@@ -15,31 +16,13 @@ mod watched_object;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use serde::de::DeserializeOwned;
-
 use error::LookupError;
 use live::{Answer, Joins};
 pub use reflector::words as why_not_watched;
+use looked_up::LookedUp;
 pub(crate) use registered::{Declared, Lookups, Read, Source, StoreState};
 use registered::{Kept, waiting_for};
 use store::Store;
-
-/// Types whose objects can be looked up: types of k8s-openapi, custom resources by `kube::CustomResource`, structs with
-/// `kube::Resource`, and [`PartialObjectMeta`](kube::api::PartialObjectMeta) of any of them. Implemented for all such types.
-#[diagnostic::on_unimplemented(
-    message = "objects of type `{Self}` cannot be looked up",
-    note = "it takes `kube::Resource<DynamicType = ()>`, `serde::Deserialize`, `Send`, `Sync`: any type of k8s-openapi, or of \
-            `kube::CustomResource`"
-)]
-pub trait LookedUp:
-    kube::Resource<DynamicType = (), Scope: 'static> + DeserializeOwned + Send + Sync + 'static
-{
-}
-
-impl<T> LookedUp for T where
-    T: kube::Resource<DynamicType = (), Scope: 'static> + DeserializeOwned + Send + Sync + 'static
-{
-}
 
 /// A query for objects of one type, made by [`Context::lookup`](crate::Context::lookup).
 ///

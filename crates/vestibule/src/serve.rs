@@ -18,9 +18,8 @@ use vestibule_server::{BindError, CertificateError, Shutdown};
 
 use crate::app::background::{self, Work, WorkOver};
 use crate::app::check::AppError;
-pub use bind::SHORTEST_IDLE;
-use client_identity::ClientError;
-pub use options::registers;
+use client_identity::settings::ClientError;
+pub use options::{SHORTEST_IDLE, registers};
 use reachability::ReachCheck;
 
 /// An app with bound addresses: connections that are made now are accepted by [`Bound::serve`].
@@ -51,7 +50,7 @@ pub enum ServeError {
     NoCertificate,
     /// [`Settings::idle_timeout`] is below 91 s.
     #[error(
-        "the API server keeps idle connections for 90 s, and a server that closes them earlier breaks the call that is just being \
+        "the API server keeps idle connections for 90 s, and a server that closes them earlier fails the call that is just being \
          sent: set `idle_timeout` to 91 s or more"
     )]
     Idle,

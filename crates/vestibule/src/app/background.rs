@@ -8,8 +8,6 @@ use tokio::task::JoinSet;
 
 use crate::app::App;
 use crate::app::check::AppError;
-#[cfg(doc)]
-use crate::serve::ServeError;
 
 /// Background work of one replica that has not been started.
 pub(crate) struct Work {
@@ -39,7 +37,7 @@ impl App {
     /// Every replica runs it. Work that only one replica may do needs a leader election.
     ///
     /// The work must run for as long as the process serves. When it ends or panics before a shutdown has begun, the replica
-    /// drains, as on SIGTERM, and serving ends with [`ServeError::WorkEnded`] or [`ServeError::WorkPanicked`]: otherwise a replica
+    /// drains, as on SIGTERM, and serving ends with [`ServeError::WorkEnded`](crate::ServeError::WorkEnded) or [`ServeError::WorkPanicked`](crate::ServeError::WorkPanicked): otherwise a replica
     /// with a dead operator would look healthy, and the kubelet would not restart it. [`App::background_once`] is for work that
     /// may end.
     ///

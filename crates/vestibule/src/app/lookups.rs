@@ -6,10 +6,11 @@ use kube::Client;
 
 use super::{App, AppError};
 use crate::handler::environment::Environment;
+use crate::lookup::looked_up::LookedUp;
 use crate::lookup::objects::Objects;
 use crate::lookup::watch::Watch;
 use crate::lookup::watch_state::WatchState;
-use crate::lookup::{Declared, LookedUp, Lookups, Read, Source};
+use crate::lookup::{Declared, Lookups, Read, Source};
 
 impl App {
     /// Keeps all objects of type `T` up to date in memory, in all namespaces, for [`Context::lookup`](crate::Context::lookup).

@@ -30,10 +30,7 @@ fn problems(app: &App) -> Vec<String> {
 fn a_failure_policy_must_be_named() {
     let app = App::new("demo").mutate("label", on::<Pod>([Create]), same);
     let [problem] = &*problems(&app) else { panic!("one problem") };
-    assert!(
-        problem.contains("hook `label`") && problem.contains(".failure_policy(FailurePolicy::Ignore)"),
-        "{problem}"
-    );
+    assert!(problem.contains("hook `label`") && problem.contains(".failure_policy(..)"), "{problem}");
     assert!(app.registration(&Target::service("shop/hook").unwrap(), "").is_err());
 }
 

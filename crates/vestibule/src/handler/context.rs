@@ -10,7 +10,8 @@ use vestibule_admission::{Kind, Notes, Operation, Request, Resource};
 use crate::handler::environment::Environment;
 use crate::handler::raw_object::RawObject;
 use crate::handler::state::MissingState;
-use crate::lookup::{LookedUp, Lookup};
+use crate::lookup::Lookup;
+use crate::lookup::looked_up::LookedUp;
 
 /// The request, as a handler sees it; also takes warnings and audit annotations. Cheap to clone.
 ///

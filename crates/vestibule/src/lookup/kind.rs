@@ -4,7 +4,7 @@ use std::any::TypeId;
 
 use k8s_openapi::NamespaceResourceScope;
 
-use super::LookedUp;
+use super::looked_up::LookedUp;
 
 /// The names of a kind, for people and for the API server.
 #[derive(Clone, Debug, PartialEq, Eq)]

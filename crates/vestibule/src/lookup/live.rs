@@ -10,9 +10,9 @@ use futures_util::future::{BoxFuture, Shared, WeakShared};
 use kube::Client;
 use tokio::time::timeout;
 
-use super::LookedUp;
 use super::background::Background;
 use super::kind::Kind;
+use super::looked_up::LookedUp;
 use super::watch::Slim;
 
 /// The timeout of a GET. Calls that join it keep it alive: without a timeout, a GET that was lost on a dead connection would block

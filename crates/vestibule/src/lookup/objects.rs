@@ -3,8 +3,8 @@
 use serde::Serialize;
 use serde_json::Value;
 
-use super::LookedUp;
 use super::kind::Kind;
+use super::looked_up::LookedUp;
 
 /// Objects that lookups find in tests without a cluster, as if every watch had seen them.
 ///

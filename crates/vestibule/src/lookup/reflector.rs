@@ -9,10 +9,10 @@ use kube::runtime::watcher::{self, DefaultBackoff, Event, InitialListStrategy};
 use kube::{Api, Client};
 use tokio::time::timeout;
 
-use super::LookedUp;
 use super::background::Background;
 use super::kind::Kind;
 use super::live::Failure;
+use super::looked_up::LookedUp;
 use super::store::Store;
 use super::watch::{Slim, Watch};
 use super::watched_object::WatchedObject;

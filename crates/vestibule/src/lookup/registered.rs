@@ -9,10 +9,11 @@ use kube::Client;
 use super::background::Background;
 use super::kind::Kind;
 use super::live::{Answer, Joins, Live};
+use super::looked_up::LookedUp;
 use super::objects::Objects;
+use super::reflector;
 use super::store::Store;
 use super::watch::{Slim, Watch};
-use super::{LookedUp, reflector};
 use crate::lookup::watch_state::{NamedWatch, WatchState};
 
 /// An RBAC rule that lookups need: `verbs` on `resource` of `group`, in one namespace or in all.

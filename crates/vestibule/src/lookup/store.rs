@@ -5,7 +5,7 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use kube::api::ObjectMeta;
 
-use super::LookedUp;
+use super::looked_up::LookedUp;
 
 /// The keys of an object in an index.
 pub(super) type IndexKeys<T> = Arc<dyn Fn(&T) -> Vec<String> + Send + Sync>;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use kube::runtime::watcher::{Config, InitialListStrategy};
 
-use super::LookedUp;
+use super::looked_up::LookedUp;
 use super::store::IndexKeys;
 
 /// The objects of a type that an app keeps in memory, and the fields that it keeps. For [`App::watching`](crate::App::watching).

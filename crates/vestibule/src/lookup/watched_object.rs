@@ -10,7 +10,7 @@ use kube::core::DynamicResourceScope;
 use serde::de::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
-use super::LookedUp;
+use super::looked_up::LookedUp;
 
 /// An object of a list or a watch. It is not decoded by the client, which would log the whole list if one object does not fit the
 /// type, and would drop all of it. kube's `DeserializeGuard` would need `T: Clone + Debug`, and keeps an error text that may quote a

@@ -6,7 +6,7 @@ use std::time::Duration;
 use vestibule_server::{PresentCertificate, Server};
 
 use super::certificate_source::CertificateSource;
-use super::options::Options;
+use super::options::{Options, SHORTEST_IDLE};
 use super::reachability::ReachCheck;
 use super::{Bound, ServeError};
 use crate::app::App;
@@ -14,9 +14,6 @@ use crate::app::check::AppError;
 use crate::app::readiness::Asked;
 use crate::registration::target::Target;
 use crate::telemetry::{CONTENT_TYPE, Telemetry, watches};
-
-/// The API server closes connections that were idle for 90 s, so the webhook must keep them for longer.
-pub const SHORTEST_IDLE: Duration = Duration::from_secs(91);
 
 impl App {
     /// Binds the addresses. While there is no certificate, the server listens and answers probes; handshakes fail, and `/readyz`

@@ -2,14 +2,18 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use vestibule_identity::{self as identity, Identity, IdentityError, SelfManaged};
 use vestibule_server::{Observer, Settings};
 
-use super::client_identity::ClientSettings;
+use super::client_identity::settings::ClientSettings;
 use crate::pipeline::span::CallTraces;
 use crate::registration::target::Target;
 use crate::telemetry::certificates::CertificateCounters;
+
+/// The API server closes connections that were idle for 90 s, so the webhook must keep them for longer.
+pub const SHORTEST_IDLE: Duration = Duration::from_secs(91);
 
 /// The options of [`App::bind`](crate::App::bind), for programs that do not use `vestibule_command::run`.
 ///

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::DescriptorEncoder;
 
-use super::family::MetricFamily;
+use super::family::{MetricFamily, Sample};
 
 /// A metric that an app adds by [`App::metric`](crate::App::metric), read at each scrape.
 ///
@@ -23,13 +23,6 @@ use super::family::MetricFamily;
 pub struct Metric {
     pub(crate) family: MetricFamily,
     read: Arc<dyn Fn() -> Vec<Sample> + Send + Sync>,
-}
-
-/// One value of a [`Metric`]. Every label should have a closed set of values: each combination makes a series.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Sample {
-    pub(super) labels: Vec<(&'static str, String)>,
-    pub(super) value: f64,
 }
 
 impl Metric {
@@ -54,20 +47,6 @@ impl Metric {
         read: impl Fn() -> Vec<Sample> + Send + Sync + 'static,
     ) -> Self {
         Self::new(MetricFamily::counter(name, help), read)
-    }
-}
-
-impl Sample {
-    /// A value without labels.
-    pub fn new(value: f64) -> Self {
-        Self { labels: Vec::new(), value }
-    }
-
-    /// Adds a label.
-    #[must_use]
-    pub fn label(mut self, name: &'static str, value: impl Into<String>) -> Self {
-        self.labels.push((name, value.into()));
-        self
     }
 }
 

@@ -12,7 +12,7 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::registry::Registry;
 use vestibule_identity::{Identity, IdentityEvent, RegistrationName};
 
-use super::app_metrics::Sample;
+use super::family::Sample;
 use super::vocabulary::{
     BLOCKED, BLOCKED_BY, CLOCK_SKEW, DISCONTINUITIES, GENERATION, IN_SYNC, NOT_AFTER, NOT_BEFORE, REPAIRS,
     RING_READ, ROTATIONS,

@@ -8,8 +8,6 @@ use prometheus_client::metrics::counter::ConstCounter;
 use prometheus_client::metrics::gauge::ConstGauge;
 use prometheus_client::registry::{Metric, Registry, Unit};
 
-use super::app_metrics::Sample;
-
 /// The prefix of all names, apart from the names that every process has.
 const PREFIX: &str = "vestibule_";
 
@@ -74,6 +72,13 @@ pub enum MetricUnit {
     Seconds,
     /// Bytes.
     Bytes,
+}
+
+/// One value of a metric. Every label should have a closed set of values: each combination makes a series.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sample {
+    pub(super) labels: Vec<(&'static str, String)>,
+    pub(super) value: f64,
 }
 
 impl MetricFamily {
@@ -211,6 +216,20 @@ impl MetricFamily {
     /// The name for prometheus-client, which appends the unit itself.
     fn without_unit(&self) -> String {
         format!("{}{}", self.prefix, self.name)
+    }
+}
+
+impl Sample {
+    /// A value without labels.
+    pub fn new(value: f64) -> Self {
+        Self { labels: Vec::new(), value }
+    }
+
+    /// Adds a label.
+    #[must_use]
+    pub fn label(mut self, name: &'static str, value: impl Into<String>) -> Self {
+        self.labels.push((name, value.into()));
+        self
     }
 }
 

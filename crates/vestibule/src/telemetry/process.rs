@@ -6,7 +6,7 @@ use std::{fmt, fs};
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::DescriptorEncoder;
 
-use super::app_metrics::Sample;
+use super::family::Sample;
 use super::vocabulary::{BUILD, DESCRIPTORS, MEMORY, MOST_DESCRIPTORS, PROCESSOR, STARTED};
 
 /// Linux reports CPU time in hundredths of a second (USER_HZ).

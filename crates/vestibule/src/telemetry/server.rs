@@ -6,7 +6,7 @@ use prometheus_client::collector::Collector;
 use prometheus_client::encoding::DescriptorEncoder;
 use vestibule_server::{Held, Load};
 
-use super::app_metrics::Sample;
+use super::family::Sample;
 use super::vocabulary::{HELD, LIMIT, READY, THREADS};
 
 /// Whether hooks are called now.

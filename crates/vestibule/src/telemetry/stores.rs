@@ -5,7 +5,7 @@ use std::fmt;
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::DescriptorEncoder;
 
-use super::app_metrics::Sample;
+use super::family::Sample;
 use super::vocabulary::{STORE_OBJECTS, STORE_READY};
 use crate::lookup::{Lookups, StoreState};
 

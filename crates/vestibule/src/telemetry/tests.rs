@@ -11,7 +11,7 @@ use vestibule_identity::{
 };
 use vestibule_server::{CertificateCell, Server, Settings};
 
-use super::app_metrics::Sample;
+use super::family::Sample;
 use super::family::{MetricFamily, MetricLabel, MetricUnit, MetricValues};
 use super::vocabulary::VOCABULARY;
 use super::*;

@@ -1,6 +1,7 @@
 //! For how long the watches of an app have been broken.
 
-use super::app_metrics::{Metric, Sample};
+use super::app_metrics::Metric;
+use super::family::Sample;
 use super::vocabulary::WATCH_BROKEN;
 use crate::lookup::watch_state::{NamedWatch, WatchState};
 

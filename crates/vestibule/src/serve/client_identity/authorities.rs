@@ -7,8 +7,8 @@ use rustls_pki_types::CertificateDer;
 use rustls_pki_types::pem::PemObject;
 use vestibule_server::ClientAuthorities;
 
-use super::ClientError;
 use super::file::ReloadedFile;
+use super::settings::ClientError;
 
 /// The CAs in the file at `path`, and a future that reloads them.
 pub(super) fn follow(

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use tokio::time::{MissedTickBehavior, interval};
 
-use super::ClientError;
+use super::settings::ClientError;
 
 /// The time between two reads.
 const POLL: Duration = Duration::from_secs(1);

@@ -11,8 +11,8 @@ use kube::Client;
 use tokio::sync::{Notify, watch};
 use tokio::time::{Instant, sleep, timeout};
 
-use super::ClientError;
 use super::file::ReloadedFile;
+use super::settings::ClientError;
 
 /// The path at which the API server publishes the keys of its ServiceAccount tokens.
 const PUBLISHED: &str = "/openid/v1/jwks";

@@ -12,6 +12,7 @@ use rcgen::KeyPair;
 use serde_json::{Value, json};
 use vestibule_server::{Doubt, VerifyToken};
 
+use super::settings::TokenSettings;
 use super::*;
 
 const ISSUER: &str = "https://issuer.example";

@@ -8,8 +8,8 @@ use jsonwebtoken::{Algorithm, Validation, decode, decode_header};
 use serde::Deserialize;
 use vestibule_server::{Doubt, VerifyToken};
 
-use super::TokenSettings;
 use super::keys::{Key, Keys};
+use super::settings::TokenSettings;
 
 /// How far clocks may differ, in seconds. The API server allows the same.
 const LEEWAY: u64 = 60;
