@@ -151,7 +151,7 @@ async fn nothing_of_pods_rules_levels_or_callers_is_told_anywhere() {
     );
     assert!(readiness.contains("configuration: hash "), "{readiness}");
     let log = cluster.injector.server.log();
-    for heard in [r#""level":"TRACE""#, "who calls", "VST0", "it is no text"] {
+    for heard in [r#""level":"TRACE""#, "client identified", "VST0", "it is no text"] {
         assert!(log.contains(heard), "no {heard} in the log");
     }
     for name in [r#""name":"plain""#, r#""name":"crowded""#] {
