@@ -29,6 +29,7 @@ mod positions;
 mod removals;
 mod selection;
 mod selector;
+mod shape_error;
 mod standing;
 mod status;
 

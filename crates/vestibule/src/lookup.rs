@@ -18,8 +18,8 @@ use std::time::{Duration, Instant};
 
 use error::LookupError;
 use live::{Answer, Joins};
-pub use reflector::words as why_not_watched;
 use looked_up::LookedUp;
+pub use reflector::words as why_not_watched;
 pub(crate) use registered::{Declared, Lookups, Read, Source, StoreState};
 use registered::{Kept, waiting_for};
 use store::Store;

@@ -11,7 +11,8 @@ use kube_cel::cel::Value;
 use kube_cel::cel::objects::Key;
 
 use super::error::EvaluationError;
-use super::functions::{Pattern, url_length};
+use super::pattern::Pattern;
+use super::url::url_length;
 use super::values::{as_optional, is_too_deep};
 
 /// The ticks that the expressions of one rule may use in one evaluation.

@@ -6,10 +6,8 @@
 mod format;
 mod go_format;
 mod library;
-mod pattern;
 mod strings;
 mod table;
-mod url;
 
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -20,12 +18,11 @@ use kube_cel::cel::objects::Key;
 use super::budget::Budget;
 use super::error::EvaluationError;
 use super::quantity;
+use super::url;
 use super::values::{as_optional, kind, list, optional, text};
 use crate::duration::nanoseconds;
 pub(super) use format::check as check_format;
-pub(crate) use pattern::Pattern;
 pub(super) use table::{Form, Function, MACROS, TABLE, find};
-pub(super) use url::url_length;
 
 /// Calls the function `name` of the table; `this` is the receiver of a method.
 pub(super) fn call(

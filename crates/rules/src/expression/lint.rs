@@ -4,7 +4,8 @@ use kube_cel::cel::common::ast::{CallExpr, EntryExpr, Expr, IdedExpr, LiteralVal
 
 use super::budget::SharedBudget;
 use super::compiled::Variable;
-use super::functions::{self, Form, MACROS, Pattern, TABLE};
+use super::functions::{self, Form, MACROS, TABLE};
+use super::pattern::Pattern;
 use super::scope::{MEMBERS_ONLY, VARIABLES};
 use super::types::Type;
 use crate::diagnostic::{self, Code};

@@ -12,6 +12,7 @@ use vestibule_patch::{ApplyError, Document, Edit, Kind, Mark, Operation, Patch, 
 use super::json;
 use super::known_present::KnownPresent;
 use super::list_index::{IndexKey, ListIndex, ListIndexes, Positions};
+use super::shape_error::ShapeError;
 use crate::decision::Origin;
 use crate::rule::Item;
 use crate::subject::Layout;
@@ -39,10 +40,6 @@ pub(crate) struct Draft<'d> {
 pub(crate) struct Checkpoint {
     count: usize,
 }
-
-/// An operation that cannot be applied, because a value of the object does not have the type that a pod has there.
-#[derive(Debug)]
-pub(crate) struct ShapeError(pub(crate) String);
 
 impl<'d> Draft<'d> {
     pub(crate) fn new(document: Document<'d>) -> Self {

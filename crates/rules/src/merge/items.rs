@@ -5,11 +5,12 @@ use std::borrow::Cow;
 use vestibule_patch::{List, Pointer, Schema, View};
 
 use super::contains::holds;
-use super::draft::{Draft, ShapeError};
+use super::draft::Draft;
 use super::insertions::{self, Insertions};
 use super::item_lookup::ItemLookup;
 use super::list_index::{self, IndexKey};
 use super::overlay_onto::overlay_onto;
+use super::shape_error::ShapeError;
 use super::{Failure, Merge, conflict, invalid, json, origin};
 use crate::decision::Origin;
 use crate::diagnostic::shown;

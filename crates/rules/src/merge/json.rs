@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::value::{RawValue, to_raw_value};
 
-use super::draft::ShapeError;
+use super::shape_error::ShapeError;
 use crate::overlay::Overlay;
 use crate::rule::Item;
 

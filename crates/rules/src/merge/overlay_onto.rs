@@ -3,8 +3,9 @@
 use vestibule_patch::{Pointer, Schema};
 
 use super::contains::{contains, find, is_open, present};
-use super::draft::{Draft, ShapeError};
+use super::draft::Draft;
 use super::json;
+use super::shape_error::ShapeError;
 use crate::decision::Origin;
 use crate::overlay::Overlay;
 use crate::pod;

@@ -3,7 +3,7 @@
 use regex::{Regex, RegexBuilder};
 use regex_automata::nfa::thompson::NFA;
 
-use super::super::error::EvaluationError;
+use super::error::EvaluationError;
 
 /// The largest compiled pattern, in bytes.
 const MAX_SIZE: usize = 256 * 1024;

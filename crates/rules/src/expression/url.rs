@@ -9,7 +9,7 @@ use kube_cel::cel::Value;
 use kube_cel::cel::objects::Opaque;
 use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
 
-use super::super::values::{list, map, text};
+use super::values::{list, map, text};
 
 /// The characters that a path must escape; `%` stays, since an escape may begin with it.
 const ESCAPED_IN_PATH: &AsciiSet = &CONTROLS
@@ -73,7 +73,7 @@ pub(super) fn parse(written: &str) -> Option<Value> {
 }
 
 /// The bytes of a URL, for the budget; 0 where `value` is none.
-pub(in super::super) fn url_length(value: &Value) -> usize {
+pub(super) fn url_length(value: &Value) -> usize {
     of(value).map_or(0, |Url { scheme, rest, host, path, query }| {
         [scheme, rest, host, path, query].iter().map(|part| part.len()).sum()
     })
