@@ -6,6 +6,8 @@
 mod computed_keys;
 mod decide;
 mod fixpoint;
+mod instantiate;
+mod list_keys;
 mod not_applied;
 mod verdict;
 

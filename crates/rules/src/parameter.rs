@@ -10,7 +10,7 @@ use crate::diagnostic::Position;
 use crate::duration::nanoseconds;
 use crate::expression::{self, EvaluationError, Pattern, SharedBudget};
 use crate::quantity::nanos;
-use crate::rule::{Clause, Rule};
+use crate::rule::item::Clause;
 use crate::subject::{Received, Subject};
 
 /// The longest text of a parameter without `max`, in characters.
@@ -65,15 +65,15 @@ pub(crate) struct Invalid {
     pub(crate) sentence: String,
 }
 
-/// The values of all parameters of `rule` for the object as received. Patterns are charged to `total`.
+/// The values of `parameters` for the object as received. Patterns are charged to `total`.
 pub(crate) fn values(
-    rule: &Rule,
+    parameters: &[Parameter],
     subject: &Subject<'_>,
     received: &Received<'_>,
     total: &SharedBudget,
 ) -> Result<BTreeMap<String, Value>, Invalid> {
     let mut values = BTreeMap::new();
-    for parameter in &rule.logic.parameters {
+    for parameter in parameters {
         let value = parameter.value(subject, received, total).map_err(|sentence| {
             let text = format!("parameters[{}]", parameter.name).into();
             Invalid { clause: Clause { text, at: parameter.at }, sentence }

@@ -1,8 +1,8 @@
 //! A compiled rule: validated, defaults filled in, every part with its location in the source.
 
-mod item;
+pub(crate) mod item;
 mod parts;
-mod resource;
+pub(crate) mod resource;
 
 use std::sync::Arc;
 

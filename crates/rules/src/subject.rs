@@ -10,7 +10,7 @@ use std::sync::LazyLock;
 
 use vestibule_patch::{Document, DocumentError, Pointer, View};
 
-use crate::rule::{Resource, Verb};
+use crate::rule::resource::{Resource, Verb};
 use crate::well_known::STATUS_ANNOTATION;
 pub(crate) use ownership::{HASH_LABEL, Ownership};
 pub(crate) use received::Received;

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 
 use vestibule_patch::Document;
 
+use super::list_keys;
 use crate::expression::{ObjectValue, RequestScope, Scope, SharedBudget};
-use crate::logic;
 use crate::parameter;
 use crate::pod::Shape;
 use crate::rule::Rule;
@@ -24,10 +24,10 @@ pub(super) fn with_keys<'r>(
 ) -> HashMap<&'r str, Rule> {
     let request_scope = RequestScope::new(subject, document.view(), total);
     let keyed = |rule: &&'r Rule| {
-        let parameters = parameter::values(rule, subject, received, total).ok()?;
+        let parameters = parameter::values(&rule.logic.parameters, subject, received, total).ok()?;
         let object = ObjectValue::default();
         let scope = Scope::new(&request_scope, document.view(), &object, &parameters, &rule.logic.variables);
-        Some((rule.name(), logic::with_keys(rule, &scope, shape).ok()?))
+        Some((rule.name(), list_keys::with_keys(rule, &scope, shape).ok()?))
     };
     rules.iter().filter(|rule| rule.logic.computes_keys).filter_map(keyed).collect()
 }

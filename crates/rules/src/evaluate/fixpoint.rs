@@ -114,7 +114,7 @@ impl<'t> Fixpoint<'t> {
             return Application::new(draft.clone(), invalid, Vec::new());
         }
         for rule in rules.iter().filter(|rule| !rule.logic.parameters.is_empty()) {
-            match parameter::values(rule, self.subject, self.received, &self.total) {
+            match parameter::values(&rule.logic.parameters, self.subject, self.received, &self.total) {
                 Ok(values) => drop(parameters.insert(rule.name(), values)),
                 Err(why) => drop(invalid.insert(rule.name(), NotApplied::InvalidParameter(why))),
             }

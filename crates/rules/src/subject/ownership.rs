@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use vestibule_patch::View;
 
 use super::{text, written};
-use crate::rule::Resource;
+use crate::rule::resource::Resource;
 
 /// The label by which a Deployment distinguishes its ReplicaSets.
 pub(crate) const HASH_LABEL: &str = "pod-template-hash";

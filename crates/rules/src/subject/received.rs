@@ -7,7 +7,7 @@ use vestibule_patch::{Kind, View};
 
 use super::ownership::{Owner, Ownership};
 use super::{Layout, Subject, written};
-use crate::rule::Resource;
+use crate::rule::resource::Resource;
 
 /// The received object, before any rule changes it.
 pub(crate) struct Received<'d> {

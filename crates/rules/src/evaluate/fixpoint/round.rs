@@ -6,8 +6,9 @@ use vestibule_patch::View;
 
 use super::super::not_applied::NotApplied;
 use super::{Application, Evaluation, Fixpoint, ResolvedRule, authors, excluding};
+use crate::evaluate::instantiate::{first_false_condition, instantiate};
+use crate::evaluate::list_keys;
 use crate::expression::{ObjectValue, Scope};
-use crate::logic::{checked_keys, instantiate};
 use crate::merge::{self, Draft, MergeContext};
 use crate::pod::Shape;
 use crate::rule::Rule;
@@ -107,12 +108,12 @@ fn resolve<'r>(
     let none = BTreeMap::new();
     let parameters = evaluation.parameters.get(rule.name()).unwrap_or(&none);
     let scope = Scope::new(&evaluation.request_scope, current, object, parameters, &rule.logic.variables);
-    if let Some(clause) = rule.logic.declined(&scope).map_err(NotApplied::Failed)? {
+    if let Some(clause) = first_false_condition(rule, &scope).map_err(NotApplied::Failed)? {
         return Err(NotApplied::ConditionFalse(clause));
     }
     let Some(computed) = instantiate(rule, &scope).map_err(NotApplied::Failed)? else {
         return Ok(ResolvedRule::AsWritten(rule));
     };
-    checked_keys(&computed, shape).map_err(NotApplied::Failed)?;
+    list_keys::check(&computed, shape).map_err(NotApplied::Failed)?;
     Ok(ResolvedRule::Computed(Box::new(computed)))
 }

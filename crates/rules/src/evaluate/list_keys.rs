@@ -7,7 +7,7 @@ use std::collections::HashSet;
 
 use vestibule_patch::{Key, List, Schema};
 
-use super::failure;
+use super::instantiate::failure;
 use crate::expression::Scope;
 use crate::key::{self, COMPUTED};
 use crate::merge::Failure;
@@ -18,7 +18,7 @@ use crate::rule::{Base, Clause, Item, Rule};
 use crate::syntax;
 
 /// `rule` with the values of its keys.
-pub(crate) fn with_keys(rule: &Rule, scope: &Scope<'_>, shape: &Shape) -> Result<Rule, Failure> {
+pub(super) fn with_keys(rule: &Rule, scope: &Scope<'_>, shape: &Shape) -> Result<Rule, Failure> {
     let mut rule = rule.clone();
     rule.retain_parts(|destination, item| {
         if destination.is_item
@@ -33,7 +33,7 @@ pub(crate) fn with_keys(rule: &Rule, scope: &Scope<'_>, shape: &Shape) -> Result
 }
 
 /// Checks the computed keys of `rule`, within items too, as `load` checks written keys.
-pub(crate) fn checked(rule: &Rule, shape: &Shape) -> Result<(), Failure> {
+pub(super) fn check(rule: &Rule, shape: &Shape) -> Result<(), Failure> {
     if !rule.logic.computes_keys {
         return Ok(());
     }
