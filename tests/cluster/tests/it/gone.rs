@@ -15,21 +15,21 @@ use vestibule::identity::{Identity, SelfManaged, Settings};
 use vestibule_injector::Configuration;
 
 use self::stage::Stage;
-use crate::reload::{PATIENCE, config_map, in_force, nginx};
+use crate::reload::{PATIENCE, config_map, in_force, cache};
 
 #[tokio::test]
 async fn rules_whose_watch_is_answered_410_are_listed_anew() {
     let Some(mut stage) = Stage::new().await else { return };
     let home = stage.cluster.home.clone();
-    home.create(&config_map("nginx", &nginx("nginx:1.27"))).await.object();
+    home.create(&config_map("cache", &cache("redis:8.2"))).await.object();
     let configuration = Configuration::from_config_maps(stage.client.clone(), home.name());
-    in_force(&configuration, "nginx:1.27").await;
+    in_force(&configuration, "redis:8.2").await;
 
-    let unheard = async || drop(home.replace(&config_map("nginx", &nginx("nginx:1.28"))).await.object());
+    let unheard = async || drop(home.replace(&config_map("cache", &cache("redis:8.3"))).await.object());
     stage.forgets(&["configmaps"], unheard).await;
-    in_force(&configuration, "nginx:1.28").await;
-    home.replace(&config_map("nginx", &nginx("nginx:1.29"))).await.object();
-    in_force(&configuration, "nginx:1.29").await;
+    in_force(&configuration, "redis:8.3").await;
+    home.replace(&config_map("cache", &cache("redis:8.4"))).await.object();
+    in_force(&configuration, "redis:8.4").await;
 }
 
 #[tokio::test]

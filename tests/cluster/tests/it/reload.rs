@@ -22,8 +22,8 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 const HOW_TO: &str = include_str!("../../../../docs/how-to/change-rules.md");
 
 /// The rule of the page.
-pub(crate) fn nginx(version: &str) -> String {
-    block("rules.yaml").replace("nginx:1.27", version)
+pub(crate) fn cache(version: &str) -> String {
+    block("rules.yaml").replace("redis:8.2", version)
 }
 
 /// The block of the page that is `file`.
@@ -68,7 +68,7 @@ async fn becomes(configuration: &Configuration, expected: impl Fn(&Snapshot) -> 
 
 /// Returns when just the rule with this image is in force.
 pub(crate) async fn in_force(configuration: &Configuration, image: &str) {
-    let rules = compile([("rules.yaml", &*nginx(image))]).ok().unwrap();
+    let rules = compile([("rules.yaml", &*cache(image))]).ok().unwrap();
     becomes(configuration, |snapshot| snapshot.rules().hash() == rules.hash()).await;
 }
 
@@ -76,7 +76,7 @@ pub(crate) async fn in_force(configuration: &Configuration, image: &str) {
 async fn sidecar(namespace: &Namespace) -> Option<String> {
     let created = namespace.create_dry_run(&pod("web", &[("app", "app:1")])).await.object();
     let containers = created["spec"]["containers"].as_array().unwrap().clone();
-    let sidecar = containers.into_iter().find(|container| container["name"] == "nginx")?;
+    let sidecar = containers.into_iter().find(|container| container["name"] == "cache")?;
     Some(sidecar["image"].as_str().unwrap().to_owned())
 }
 
@@ -84,31 +84,31 @@ async fn sidecar(namespace: &Namespace) -> Option<String> {
 async fn rules_in_config_maps_are_followed_and_judged_and_the_last_good_ones_stay() {
     let Some(cluster) = Cluster::shared().await else { return };
     let (home, client) = (cluster.home.clone(), as_printed(&cluster).await);
-    let namespace = cluster.namespace(&[("nginx", "enabled")]).await;
+    let namespace = cluster.namespace(&[("cache", "enabled")]).await;
     let start = || Configuration::from_config_maps(client.clone(), home.name());
     let hash = |texts: &[&str]| {
         let rules = compile(texts.iter().map(|text| ("rules.yaml", *text)));
         rules.ok().unwrap().hash().to_owned()
     };
     let in_force = |image: &str, state: SnapshotState| {
-        let hash = hash(&[&nginx(image)]);
+        let hash = hash(&[&cache(image)]);
         move |snapshot: &Snapshot| snapshot.rules().hash() == hash && snapshot.state() == state
     };
 
-    home.create(&config_map("nginx", &nginx("nginx:1.27"))).await.object();
+    home.create(&config_map("cache", &cache("redis:8.2"))).await.object();
     let configuration = start();
-    becomes(&configuration, in_force("nginx:1.27", SnapshotState::Current)).await;
+    becomes(&configuration, in_force("redis:8.2", SnapshotState::Current)).await;
     let app = app(configuration.clone(), Namespaces::watched(client.clone())).unwrap();
     let webhook = cluster.serve(app).await;
-    assert_eq!(sidecar(&namespace).await.as_deref(), Some("nginx:1.27"));
+    assert_eq!(sidecar(&namespace).await.as_deref(), Some("redis:8.2"));
 
     // A change is in force a moment later, in pods too.
-    home.replace(&config_map("nginx", &nginx("nginx:1.28"))).await.object();
-    becomes(&configuration, in_force("nginx:1.28", SnapshotState::Current)).await;
-    assert_eq!(sidecar(&namespace).await.as_deref(), Some("nginx:1.28"));
+    home.replace(&config_map("cache", &cache("redis:8.3"))).await.object();
+    becomes(&configuration, in_force("redis:8.3", SnapshotState::Current)).await;
+    assert_eq!(sidecar(&namespace).await.as_deref(), Some("redis:8.3"));
 
     refusals(&home).await;
-    assert_eq!(sidecar(&namespace).await.as_deref(), Some("nginx:1.28"));
+    assert_eq!(sidecar(&namespace).await.as_deref(), Some("redis:8.3"));
 
     // A switch, at once.
     let settings = |mode: &str| {
@@ -119,12 +119,12 @@ async fn rules_in_config_maps_are_followed_and_judged_and_the_last_good_ones_sta
     for mode in ["off", "observe"] {
         let settings = settings(mode);
         home.apply(&config_map("settings", &settings), "test").await.object();
-        let both = hash(&[&nginx("nginx:1.28"), &settings]);
+        let both = hash(&[&cache("redis:8.3"), &settings]);
         becomes(&configuration, |snapshot| snapshot.rules().hash() == both).await;
         assert_eq!(sidecar(&namespace).await, None);
     }
     home.delete(&config_map("settings", "")).await.object();
-    becomes(&configuration, in_force("nginx:1.28", SnapshotState::Current)).await;
+    becomes(&configuration, in_force("redis:8.3", SnapshotState::Current)).await;
 
     // A second replica finds stored what it would store.
     let stored = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "injector-last-good"}});
@@ -141,31 +141,31 @@ async fn rules_in_config_maps_are_followed_and_judged_and_the_last_good_ones_sta
         };
         tokio::time::timeout(PATIENCE, told).await.expect("it is not stored")
     };
-    let before = stored_holds("nginx:1.28").await;
+    let before = stored_holds("redis:8.3").await;
     let second = start();
-    becomes(&second, in_force("nginx:1.28", SnapshotState::Current)).await;
+    becomes(&second, in_force("redis:8.3", SnapshotState::Current)).await;
 
     // While nobody judges, a broken ConfigMap gets in: the last good rules stay, over restarts too.
     drop(webhook);
-    let broken = nginx("nginx:1.29").replace("volumeMounts", "volumeMount");
-    home.replace(&config_map("nginx", &broken)).await.object();
+    let broken = cache("redis:8.4").replace("volumeMounts", "volumeMount");
+    home.replace(&config_map("cache", &broken)).await.object();
     for replica in [&configuration, &second] {
-        let snapshot = becomes(replica, in_force("nginx:1.28", SnapshotState::LastGood)).await;
+        let snapshot = becomes(replica, in_force("redis:8.3", SnapshotState::LastGood)).await;
         assert_eq!(snapshot.findings()[0].code(), "VST0110");
     }
     told_on_the_config_map(&cluster).await;
-    assert_eq!(stored_holds("nginx:1.28").await, before);
+    assert_eq!(stored_holds("redis:8.3").await, before);
     drop((configuration, second));
     let restarted = start();
-    becomes(&restarted, in_force("nginx:1.28", SnapshotState::LastGood)).await;
+    becomes(&restarted, in_force("redis:8.3", SnapshotState::LastGood)).await;
     assert_eq!(restarted.ready(), Ok(()));
 
     // What is deleted is gone, whatever is stored.
-    home.delete(&config_map("nginx", "")).await.object();
+    home.delete(&config_map("cache", "")).await.object();
     let gone = becomes(&restarted, |snapshot| snapshot.rules().rules().is_empty()).await;
     assert_eq!(gone.state(), SnapshotState::Current);
     // Whoever still stores it has done so before that is taken away.
-    let emptied = async { while home.read(&stored).await.text.contains("nginx") {} };
+    let emptied = async { while home.read(&stored).await.text.contains("cache") {} };
     tokio::time::timeout(PATIENCE, emptied).await.expect("the rules are still stored");
     drop(restarted);
     let restarted = start();
@@ -174,7 +174,7 @@ async fn rules_in_config_maps_are_followed_and_judged_and_the_last_good_ones_sta
     drop(restarted);
 
     // Without anything good, it is not ready, and says why.
-    home.create(&config_map("nginx", &broken)).await.object();
+    home.create(&config_map("cache", &broken)).await.object();
     home.delete(&stored).await;
     let first = start();
     let waiting = becomes(&first, |snapshot| snapshot.findings()[0].code() == "VST0110").await;
@@ -187,7 +187,7 @@ async fn rules_in_config_maps_are_followed_and_judged_and_the_last_good_ones_sta
 async fn told_on_the_config_map(cluster: &Cluster) {
     let home = cluster.home.name();
     let config_maps = Api::<ConfigMap>::namespaced(cluster.client(), home);
-    let uid = config_maps.get("nginx").await.unwrap().metadata.uid;
+    let uid = config_maps.get("cache").await.unwrap().metadata.uid;
     let events = Api::<Event>::namespaced(cluster.client(), home);
     let told = async {
         loop {
@@ -201,18 +201,18 @@ async fn told_on_the_config_map(cluster: &Cluster) {
     let event = tokio::time::timeout(PATIENCE, told).await.expect("nobody was told");
     assert_eq!(event.type_.as_deref(), Some("Warning"));
     let regarding = event.regarding.unwrap();
-    assert_eq!((regarding.kind.as_deref(), regarding.name.as_deref()), (Some("ConfigMap"), Some("nginx")));
+    assert_eq!((regarding.kind.as_deref(), regarding.name.as_deref()), (Some("ConfigMap"), Some("cache")));
     assert_eq!(regarding.uid, uid);
     let note = event.note.unwrap();
     assert!(note.contains("key rules.yaml:") && note.contains("VST0110"), "{note}");
-    assert!(!note.contains("nginx:1.29"), "{note}");
+    assert!(!note.contains("redis:8.4"), "{note}");
 }
 
 /// What is refused at apply, and what must not be.
 async fn refusals(home: &Namespace) {
     // Row 35 of the table of cases: line and column inside the value, and what was meant.
-    let typo = nginx("nginx:1.28").replace("volumeMounts", "volumeMount");
-    let refused = home.replace(&config_map("nginx", &typo)).await;
+    let typo = cache("redis:8.3").replace("volumeMounts", "volumeMount");
+    let refused = home.replace(&config_map("cache", &typo)).await;
     let message = refused.refusal(403).replace(home.name(), "webhooks");
     let (_, quoted) = HOW_TO.split_once("Error from server (Forbidden): ").unwrap();
     let quoted = quoted.split_once("```").unwrap().0.trim_end();
@@ -236,7 +236,7 @@ async fn refusals(home: &Namespace) {
     );
 
     // Together with all the others.
-    let twice = home.create(&config_map("another", &nginx("nginx:1.28"))).await.refusal(403);
+    let twice = home.create(&config_map("another", &cache("redis:8.3"))).await.refusal(403);
     assert!(twice.contains("error[VST0116]") && twice.contains("another, key rules.yaml:"), "{twice}");
 
     // Neither what leaves the rules as they are, nor what takes them away.
@@ -247,5 +247,5 @@ async fn refusals(home: &Namespace) {
     assert!(home.merge(&plain, &labelled).await.refusal(403).contains("VST0110"));
     home.delete(&plain).await.object();
     let note = json!({"metadata": {"annotations": {"note": "mine"}}});
-    home.merge(&config_map("nginx", ""), &note).await.object();
+    home.merge(&config_map("cache", ""), &note).await.object();
 }

@@ -9,36 +9,36 @@ use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio::time::timeout;
 use vestibule_injector::Configuration;
 
-use super::{PATIENCE, config_map, in_force, nginx};
+use super::{PATIENCE, config_map, in_force, cache};
 use crate::cluster::Cluster;
 
 #[tokio::test]
 async fn rules_whose_watch_is_cut_within_an_object_are_followed_to_the_newest() {
     let Some(cluster) = Cluster::shared().await else { return };
     let namespace = cluster.namespace(&[]).await;
-    namespace.create(&config_map("nginx", &nginx("nginx:1.27"))).await.object();
+    namespace.create(&config_map("cache", &cache("redis:8.2"))).await.object();
     let (proxy, way) = cluster.environment.api_server().proxied().unwrap();
     let configuration = Configuration::from_config_maps(way.admin().unwrap(), namespace.name());
-    in_force(&configuration, "nginx:1.27").await;
+    in_force(&configuration, "redis:8.2").await;
 
     // Nothing else that is said is as large.
     proxy.cut_after(100_000);
-    let mut large = config_map("nginx", &nginx("nginx:1.28"));
+    let mut large = config_map("cache", &cache("redis:8.3"));
     large["metadata"]["annotations"] = json!({"large": "x".repeat(200_000)});
     namespace.replace(&large).await.object();
-    in_force(&configuration, "nginx:1.28").await;
-    namespace.replace(&config_map("nginx", &nginx("nginx:1.29"))).await.object();
-    in_force(&configuration, "nginx:1.29").await;
+    in_force(&configuration, "redis:8.3").await;
+    namespace.replace(&config_map("cache", &cache("redis:8.4"))).await.object();
+    in_force(&configuration, "redis:8.4").await;
 }
 
 #[tokio::test]
 async fn rules_whose_watch_gets_no_bookmarks_are_followed_to_the_newest() {
     let Some(cluster) = Cluster::shared().await else { return };
     let namespace = cluster.namespace(&[]).await;
-    namespace.create(&config_map("nginx", &nginx("nginx:1.27"))).await.object();
+    namespace.create(&config_map("cache", &cache("redis:8.2"))).await.object();
     let (client, mut noted) = without_bookmarks(cluster.client());
     let configuration = Configuration::from_config_maps(client, namespace.name());
-    in_force(&configuration, "nginx:1.27").await;
+    in_force(&configuration, "redis:8.2").await;
 
     let mut next = async || timeout(PATIENCE, noted.recv()).await.expect("nothing happens").unwrap();
     let begun = next().await;
@@ -49,8 +49,8 @@ async fn rules_whose_watch_gets_no_bookmarks_are_followed_to_the_newest() {
         again = next().await;
     }
     assert_eq!(again, begun, "without a bookmark it goes on where it was");
-    namespace.replace(&config_map("nginx", &nginx("nginx:1.28"))).await.object();
-    in_force(&configuration, "nginx:1.28").await;
+    namespace.replace(&config_map("cache", &cache("redis:8.3"))).await.object();
+    in_force(&configuration, "redis:8.3").await;
 }
 
 const BOOKMARK: &str = r#"{"type":"BOOKMARK""#;
