@@ -13,7 +13,7 @@ use std::fmt;
 /// let trace = Trace::continued(header, 0xb7ad6b7169203331).unwrap();
 /// assert!(trace.sampled);
 /// assert_eq!(trace.id(), "4bf92f3577b34da6a3ce929d0e0e4736");
-/// For calls to other services, which become part of the same trace.
+/// // For calls to other services, which become part of the same trace.
 /// assert_eq!(trace.to_string(), "00-4bf92f3577b34da6a3ce929d0e0e4736-b7ad6b7169203331-01");
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -42,7 +42,7 @@ pub use hooks::Registered;
 /// ```
 /// use k8s_openapi::api::core::v1::Pod;
 /// use vestibule::Operation::Create;
-/// use vestibule::{FailurePolicy, App, Context, Reject, on};
+/// use vestibule::{App, Context, FailurePolicy, Reject, on};
 ///
 /// async fn label(mut pod: Pod, _: Context) -> Result<Pod, Reject> {
 ///     pod.metadata.labels.get_or_insert_default().insert("seen".to_owned(), "true".to_owned());
@@ -121,7 +121,7 @@ impl App {
     /// ```
     /// use k8s_openapi::api::core::v1::Pod;
     /// use vestibule::Operation::Create;
-    /// use vestibule::{FailurePolicy, App, Change, Context, Reject, deny, on};
+    /// use vestibule::{App, Change, Context, FailurePolicy, Reject, deny, on};
     ///
     /// struct Registry(&'static str);
     ///

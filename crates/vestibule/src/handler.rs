@@ -55,7 +55,7 @@ pub trait Mutate<T>: Send + Sync + 'static {
     /// ```
     /// use k8s_openapi::api::core::v1::Pod;
     /// use vestibule::Operation::Create;
-    /// use vestibule::{FailurePolicy, App, Context, Mutate, Reject, on};
+    /// use vestibule::{App, Context, FailurePolicy, Mutate, Reject, on};
     ///
     /// async fn label(mut pod: Pod, _: Context) -> Result<Pod, Reject> {
     ///     pod.metadata.labels.get_or_insert_default().insert("seen".to_owned(), "true".to_owned());
@@ -114,7 +114,7 @@ pub trait Validate<T>: Send + Sync + 'static {
     /// ```
     /// use k8s_openapi::api::core::v1::Pod;
     /// use vestibule::Operation::Create;
-    /// use vestibule::{FailurePolicy, App, Change, Context, Reject, Validate, deny, on};
+    /// use vestibule::{App, Change, Context, FailurePolicy, Reject, Validate, deny, on};
     ///
     /// async fn labelled(change: Change<Pod>, _: Context) -> Result<(), Reject> {
     ///     let labels = change.object().and_then(|pod| pod.metadata.labels.as_ref());

@@ -15,7 +15,7 @@
 //! ```
 //! use k8s_openapi::api::core::v1::Pod;
 //! use vestibule::Operation::Create;
-//! use vestibule::{FailurePolicy, App, Context, Reject, deny, on};
+//! use vestibule::{App, Context, FailurePolicy, Reject, deny, on};
 //!
 //! async fn label(mut pod: Pod, context: Context) -> Result<Pod, Reject> {
 //!     if context.user().username == "mallory" {

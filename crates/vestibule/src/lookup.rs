@@ -35,7 +35,7 @@ use store::Store;
 /// ```
 /// # use k8s_openapi::api::core::v1::{Namespace, Pod};
 /// # use vestibule::Operation::Create;
-/// # use vestibule::{FailurePolicy, App, Change, Context, Reject, Watch, deny, on};
+/// # use vestibule::{App, Change, Context, FailurePolicy, Reject, Watch, deny, on};
 /// async fn spread(_: Change<Pod>, context: Context) -> Result<(), Reject> {
 ///     let here = context.namespace().unwrap_or_default();
 ///     let Some(namespace) = context.lookup::<Namespace>().get(here).await? else { return Ok(()) };

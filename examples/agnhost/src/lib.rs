@@ -43,9 +43,8 @@ pub fn app(sidecar_image: Option<String>) -> App {
 
 /// What every path has in common.
 fn all<T>(on: On<T>) -> On<T> {
-    on.review_versions([ReviewVersion::V1, ReviewVersion::V1beta1])
-        .timeout_seconds(30)
-        .failure_policy(FailurePolicy::Fail)
+    let on = on.review_versions([ReviewVersion::V1, ReviewVersion::V1beta1]);
+    on.timeout_seconds(30).failure_policy(FailurePolicy::Fail)
 }
 
 fn rules<T>(api_version: &str, resource: &str) -> On<T> {

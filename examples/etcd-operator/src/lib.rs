@@ -7,8 +7,9 @@ mod webhook;
 use k8s_openapi::api::rbac::v1::PolicyRule;
 use k8s_openapi::api::storage::v1::StorageClass;
 use kube::CustomResourceExt;
+use vestibule::FailurePolicy::Fail;
 use vestibule::Operation::{Create, Update};
-use vestibule::{App, FailurePolicy, on};
+use vestibule::{App, on};
 
 pub use cluster::{EtcdCluster, EtcdClusterSpec, Storage};
 
@@ -17,12 +18,8 @@ pub fn app() -> App {
     App::new("etcd-operator")
         .definition(EtcdCluster::crd())
         .watch::<StorageClass>()
-        .mutate("default", on::<EtcdCluster>([Create]).failure_policy(FailurePolicy::Fail), webhook::default)
-        .validate(
-            "valid",
-            on::<EtcdCluster>([Create, Update]).failure_policy(FailurePolicy::Fail),
-            webhook::validate,
-        )
+        .mutate("default", on::<EtcdCluster>([Create]).failure_policy(Fail), webhook::default)
+        .validate("valid", on::<EtcdCluster>([Create, Update]).failure_policy(Fail), webhook::validate)
         .background(operator::run)
         .rights([
             right("etcd.example.dev", "etcdclusters", &["get", "list", "watch"]),

@@ -1,5 +1,7 @@
 //! Serves the webhook, or prints what registers it: `reserved-namespaces --help`.
 
+use reserved_namespaces::{Reservation, app};
+
 #[tokio::main]
 async fn main() -> std::process::ExitCode {
     let list = |name: &str, default: &str| -> Vec<_> {
@@ -8,10 +10,5 @@ async fn main() -> std::process::ExitCode {
     let namespaces = list("RESERVED", "kube-*");
     let users = list("EXEMPT_USERS", "system:apiserver,system:kube-controller-manager,system:kube-scheduler");
     let groups = list("EXEMPT_GROUPS", "system:masters,system:nodes,system:serviceaccounts:kube-system");
-    vestibule_command::run(reserved_namespaces::app(reserved_namespaces::Reservation {
-        namespaces,
-        users,
-        groups,
-    }))
-    .await
+    vestibule_command::run(app(Reservation { namespaces, users, groups })).await
 }

@@ -95,7 +95,12 @@ async fn a_misspelt_fact_is_told() {
 #[tokio::test]
 async fn a_file_that_nobody_reads_is_told() {
     let misspelt = case(&[("given.yaml", GIVEN), ("request.yml", "user: mallory"), ("README.md", "why")]);
-    assert!(outcome(&misspelt, true).await.unwrap_err().starts_with("request.yml is no file of a case; the files are "));
+    assert!(
+        outcome(&misspelt, true)
+            .await
+            .unwrap_err()
+            .starts_with("request.yml is no file of a case; the files are ")
+    );
 }
 
 #[tokio::test]

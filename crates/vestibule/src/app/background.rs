@@ -43,7 +43,7 @@ impl App {
     ///
     /// ```
     /// # use k8s_openapi::api::core::v1::Pod;
-    /// # use vestibule::{FailurePolicy, App, Context, Operation::Create, Reject, on};
+    /// # use vestibule::{App, Context, FailurePolicy, Reject, Operation::Create, on};
     /// # async fn label(pod: Pod, _: Context) -> Result<Pod, Reject> { Ok(pod) }
     /// async fn operate(client: kube::Client) {
     ///     // A `kube::runtime::Controller`.
@@ -64,7 +64,7 @@ impl App {
     ///
     /// ```
     /// # use k8s_openapi::api::core::v1::Pod;
-    /// # use vestibule::{FailurePolicy, App, Context, Operation::Create, Reject, on};
+    /// # use vestibule::{App, Context, FailurePolicy, Reject, Operation::Create, on};
     /// # async fn label(pod: Pod, _: Context) -> Result<Pod, Reject> { Ok(pod) }
     /// async fn migrate(client: kube::Client) {
     ///     // Stored objects are written once more, in their new version.

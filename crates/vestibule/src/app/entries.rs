@@ -20,7 +20,7 @@ impl App {
     /// #     }
     /// # }
     /// use vestibule::Operation::Create;
-    /// use vestibule::{FailurePolicy, App, Entries, Rule, Target, on_raw};
+    /// use vestibule::{App, Entries, FailurePolicy, Rule, Target, on_raw};
     ///
     /// let pods = on_raw([Rule::new("v1", "pods", [Create])]).failure_policy(FailurePolicy::Ignore);
     /// let entries = Entries::of(["inject"]);

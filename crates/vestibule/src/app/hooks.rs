@@ -32,7 +32,7 @@ impl App {
     /// ```
     /// use k8s_openapi::api::core::v1::ConfigMap;
     /// use vestibule::Operation::Create;
-    /// use vestibule::{FailurePolicy, App, Context, Reject, on};
+    /// use vestibule::{App, Context, FailurePolicy, Reject, on};
     ///
     /// async fn owner(mut map: ConfigMap, context: Context) -> Result<ConfigMap, Reject> {
     ///     let annotations = map.metadata.annotations.get_or_insert_default();
@@ -58,7 +58,7 @@ impl App {
     /// ```
     /// use k8s_openapi::api::apps::v1::Deployment;
     /// use vestibule::Operation::{Create, Update};
-    /// use vestibule::{FailurePolicy, App, Change, Context, Reject, deny, on};
+    /// use vestibule::{App, Change, Context, FailurePolicy, Reject, deny, on};
     ///
     /// async fn guard(change: Change<Deployment>, _: Context) -> Result<(), Reject> {
     ///     let replicas = change.object().and_then(|deployment| deployment.spec.as_ref()?.replicas);
@@ -84,7 +84,7 @@ impl App {
     /// use std::time::Instant;
     /// use vestibule::Operation::Create;
     /// use vestibule::patch::{Operation, Pointer};
-    /// use vestibule::{FailurePolicy, App, Handler, HandlerFuture, Request, Rule, Verdict, on_raw};
+    /// use vestibule::{App, FailurePolicy, Handler, HandlerFuture, Request, Rule, Verdict, on_raw};
     ///
     /// struct Unlabel;
     ///
@@ -110,7 +110,7 @@ impl App {
     /// ```
     /// use std::time::Instant;
     /// use vestibule::Operation::Connect;
-    /// use vestibule::{FailurePolicy, App, Denial, Handler, HandlerFuture, Request, Rule, Verdict, on_raw};
+    /// use vestibule::{App, Denial, FailurePolicy, Handler, HandlerFuture, Request, Rule, Verdict, on_raw};
     ///
     /// struct NoStreams;
     ///

@@ -21,7 +21,7 @@ impl App {
     /// ```
     /// # use k8s_openapi::api::core::v1::{PersistentVolumeClaim, Pod};
     /// # use vestibule::Operation::Create;
-    /// # use vestibule::{FailurePolicy, App, Context, Reject, deny, on};
+    /// # use vestibule::{App, Context, FailurePolicy, Reject, deny, on};
     /// async fn data(pod: Pod, context: Context) -> Result<Pod, Reject> {
     ///     match context.lookup::<PersistentVolumeClaim>().get("data").await? {
     ///         Some(_) => Ok(pod),
@@ -56,7 +56,7 @@ impl App {
     /// ```
     /// # use k8s_openapi::api::core::v1::{Pod, Secret};
     /// # use vestibule::Operation::Create;
-    /// # use vestibule::{FailurePolicy, App, Change, Context, Reject, deny, on};
+    /// # use vestibule::{App, Change, Context, FailurePolicy, Reject, deny, on};
     /// async fn has_token(_: Change<Pod>, context: Context) -> Result<(), Reject> {
     ///     let token = context.lookup::<Secret>().get("token").await?;
     ///     token.map(drop).ok_or_else(|| deny("make the Secret `token` first"))

@@ -221,7 +221,7 @@ impl<T> On<T> {
     /// ```
     /// use k8s_openapi::api::core::v1::ConfigMap;
     /// use vestibule::Operation::{Create, Update};
-    /// use vestibule::{FailurePolicy, App, Change, Context, Reject, deny, on};
+    /// use vestibule::{App, Change, Context, FailurePolicy, Reject, deny, on};
     ///
     /// async fn small(change: Change<ConfigMap>, _: Context) -> Result<(), Reject> {
     ///     let keys = change.object().and_then(|map| map.data.as_ref()).map_or(0, |data| data.len());

@@ -1,6 +1,6 @@
 //! Every form of a handler, without an annotation that is not the handler's own: this compiles.
 use vestibule::Operation::Create;
-use vestibule::{FailurePolicy, App, Change, Context, Mutate, Mutation, RawObject, Reject, Rule, Validate, on_rules};
+use vestibule::{App, Change, Context, FailurePolicy, Mutate, Mutation, RawObject, Reject, Rule, Validate, on_rules};
 
 async fn object(object: RawObject, _: Context) -> Result<RawObject, Reject> {
     Ok(object)

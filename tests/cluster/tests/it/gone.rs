@@ -15,7 +15,7 @@ use vestibule::identity::{Identity, SelfManaged, Settings};
 use vestibule_injector::Configuration;
 
 use self::stage::Stage;
-use crate::reload::{PATIENCE, config_map, in_force, cache};
+use crate::reload::{PATIENCE, cache, config_map, in_force};
 
 #[tokio::test]
 async fn rules_whose_watch_is_answered_410_are_listed_anew() {

@@ -8,7 +8,7 @@
 /// ```
 /// use k8s_openapi::api::core::v1::Pod;
 /// use vestibule::Operation::Create;
-/// use vestibule::{FailurePolicy, App, Context, Reject, on};
+/// use vestibule::{App, Context, FailurePolicy, Reject, on};
 ///
 /// async fn same(pod: Pod, _: Context) -> Result<Pod, Reject> { Ok(pod) }
 ///

@@ -9,7 +9,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio::time::timeout;
 use vestibule_injector::Configuration;
 
-use super::{PATIENCE, config_map, in_force, cache};
+use super::{PATIENCE, cache, config_map, in_force};
 use crate::cluster::Cluster;
 
 #[tokio::test]
