@@ -1,4 +1,4 @@
-//! Reserved namespaces: only who is exempt changes something in them, or makes and unmakes them.
+//! Reserved namespaces: only exempt users change anything in them, or create and delete them.
 
 use vestibule::Operation::{Create, Delete, Update};
 use vestibule::{App, Change, Context, FailurePolicy, RawObject, Reject, Rule, Scope, deny, on_rules};
@@ -38,11 +38,11 @@ async fn exempt_only(_: Change<RawObject>, context: Context) -> Result<(), Rejec
 impl Reservation {
     /// Whether the namespace is reserved, in CEL. A Namespace is its own; made by `generateName`, it has only a name.
     fn expression(&self) -> String {
-        let tests = self.namespaces.iter().map(|reserved| match reserved.strip_suffix('*') {
+        let test = |reserved: &String| match reserved.strip_suffix('*') {
             Some(start) => format!("name.startsWith('{start}')"),
             None => format!("name == '{reserved}'"),
-        });
-        let tests = tests.collect::<Vec<_>>().join(" || ");
+        };
+        let tests = self.namespaces.iter().map(test).collect::<Vec<_>>().join(" || ");
         format!("[has(request.namespace) ? request.namespace : request.name].exists(name, {tests})")
     }
 }
