@@ -1,9 +1,9 @@
 //! Where rules change and pods are created.
 
 use std::net::SocketAddr;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use anyhow::{Context, bail, ensure};
+use anyhow::{Context, ensure};
 use http::{Method, Request, StatusCode};
 use kube::Client;
 use kube::client::Body;
@@ -84,16 +84,21 @@ pub(super) fn configuration(kind: &str) -> String {
     format!("/apis/admissionregistration.k8s.io/v1/{kind}webhookconfigurations/injector")
 }
 
-/// Returns when `holds` does.
-pub(super) async fn until(what: &str, holds: impl AsyncFn() -> anyhow::Result<bool>) -> anyhow::Result<()> {
-    let begun = Instant::now();
-    while !holds().await? {
-        if begun.elapsed() > PATIENCE {
-            bail!("{what}: not within {PATIENCE:?}");
+/// Waits until `condition` is true; its first error ends the wait.
+pub(super) async fn until(
+    what: &str,
+    condition: impl AsyncFn() -> anyhow::Result<bool>,
+) -> anyhow::Result<()> {
+    let mut outcome = Ok(());
+    let waited = vestibule_testenv::until(what, PATIENCE, async || match condition().await {
+        Ok(is_true) => is_true,
+        Err(error) => {
+            outcome = Err(error);
+            true
         }
-        tokio::time::sleep(PAUSE).await;
-    }
-    Ok(())
+    });
+    waited.await?;
+    outcome
 }
 
 pub(super) async fn apply_all<'m>(

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::process::{Command, Output};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use fire::{Fact, Ledger, Load, hook};
 use k8s_openapi::api::admissionregistration::v1::MutatingWebhookConfiguration;
@@ -263,11 +263,7 @@ pub(crate) fn succeed(command: &mut Command) -> Output {
     output
 }
 
-/// Asks until it is so.
-pub(crate) async fn until(what: &str, patience: Duration, mut is_so: impl AsyncFnMut() -> bool) {
-    let begun = Instant::now();
-    while !is_so().await {
-        assert!(begun.elapsed() < patience, "not within {patience:?}: {what}");
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
+/// Waits until `condition` is true, for at most `patience`.
+pub(crate) async fn until(what: &str, patience: Duration, condition: impl AsyncFnMut() -> bool) {
+    vestibule_testenv::until(what, patience, condition).await.unwrap();
 }
