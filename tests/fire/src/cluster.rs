@@ -15,7 +15,7 @@ use vestibule_testenv::{Environment, Installed, Namespace, Service};
 
 use self::rights::kubeconfig;
 pub use self::rights::{ACCOUNT, grant};
-use crate::{Ledger, Options, Replica, hook};
+use crate::{Counters, Options, Replica, hook};
 
 const SERVICE: &str = "fire";
 const SECRET: &str = "fire-ring";
@@ -30,7 +30,7 @@ pub struct Cluster<'e> {
     kubeconfig: PathBuf,
     command: Command,
     started: AtomicUsize,
-    ledger: Arc<Ledger>,
+    counters: Arc<Counters>,
     _installed: Installed,
 }
 
@@ -71,7 +71,7 @@ impl<'e> Cluster<'e> {
             kubeconfig,
             command,
             started: AtomicUsize::new(0),
-            ledger: Arc::default(),
+            counters: Arc::default(),
             _installed: installed,
         })
     }
@@ -96,7 +96,7 @@ impl<'e> Cluster<'e> {
         command.envs(self.command.get_envs().filter_map(|(name, value)| Some((name, value?))));
         change(&mut command);
         let number = self.started.fetch_add(1, Ordering::Relaxed);
-        Replica::start(self.environment, &command, number, Arc::clone(&self.ledger)).await
+        Replica::start(self.environment, &command, number, Arc::clone(&self.counters)).await
     }
 
     /// Sends calls to the replica while it is ready.
@@ -123,8 +123,8 @@ impl<'e> Cluster<'e> {
 
     /// What happens here is counted in it.
     #[must_use]
-    pub fn ledger(&self) -> &Arc<Ledger> {
-        &self.ledger
+    pub fn counters(&self) -> &Arc<Counters> {
+        &self.counters
     }
 
     /// What the API servers and testenv have to offer.

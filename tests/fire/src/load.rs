@@ -11,7 +11,7 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::{MissedTickBehavior, interval};
 
-use crate::{Ledger, hook};
+use crate::{Counters, hook};
 
 /// Calls until this is stopped or dropped.
 pub struct Load {
@@ -27,9 +27,9 @@ impl Load {
     /// Begins dry-run creates of ConfigMaps: `rate` calls a second, in turn through each client. Three of four ask for a
     /// new connection.
     #[must_use]
-    pub fn start(clients: Vec<Client>, namespace: &str, rate: u32, ledger: &Arc<Ledger>) -> Self {
+    pub fn start(clients: Vec<Client>, namespace: &str, rate: u32, counters: &Arc<Counters>) -> Self {
         let namespace: Arc<str> = namespace.into();
-        Self::of(clients, rate, ledger, move |client, number| {
+        Self::of(clients, rate, counters, move |client, number| {
             let configmaps = Api::namespaced(client, &namespace);
             let connection = if number % 4 == 3 { "keep" } else { "close" };
             async move {
@@ -43,7 +43,7 @@ impl Load {
     pub fn of<F>(
         clients: Vec<Client>,
         rate: u32,
-        ledger: &Arc<Ledger>,
+        counters: &Arc<Counters>,
         call: impl Fn(Client, u64) -> F + Send + Sync + 'static,
     ) -> Self
     where
@@ -54,8 +54,8 @@ impl Load {
         let mut tasks = JoinSet::new();
         let (stop, stopped) = watch::channel(false);
         for (position, client) in clients.into_iter().enumerate() {
-            let (call, ledger) = (Arc::clone(&call), Arc::clone(ledger));
-            tasks.spawn(call_through((client, position), share, call, ledger, stopped.clone()));
+            let (call, counters) = (Arc::clone(&call), Arc::clone(counters));
+            tasks.spawn(call_through((client, position), share, call, counters, stopped.clone()));
         }
         Self { clients: tasks, stop }
     }
@@ -71,7 +71,7 @@ async fn call_through(
     (client, position): (Client, usize),
     rate: f64,
     call: Call,
-    ledger: Arc<Ledger>,
+    counters: Arc<Counters>,
     mut stopped: watch::Receiver<bool>,
 ) {
     const MOST: usize = 64;
@@ -88,11 +88,11 @@ async fn call_through(
         if calls.len() >= MOST {
             calls.join_next().await;
         }
-        let (answer, ledger) = (call(client.clone(), number), Arc::clone(&ledger));
+        let (answer, counters) = (call(client.clone(), number), Arc::clone(&counters));
         calls.spawn(async move {
             let begun = Instant::now();
             let failure = answer.await.err().map(|failure| format!("client {position}, {failure}"));
-            ledger.called(begun.elapsed(), failure);
+            counters.record_call(begun.elapsed(), failure);
         });
     }
     while calls.join_next().await.is_some() {}

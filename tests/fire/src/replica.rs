@@ -13,7 +13,7 @@ use tokio::task::AbortHandle;
 use tokio::time::sleep;
 use vestibule_testenv::{Child, Environment};
 
-use crate::{Fact, Ledger};
+use crate::{Counters, ReplicaEvent};
 
 /// A replica as a child process, which is killed when this is dropped.
 pub struct Replica {
@@ -26,7 +26,7 @@ pub struct Replica {
 }
 
 impl Replica {
-    /// Starts a replica and waits until it listens; what it tells goes into the ledger under `number`.
+    /// Starts a replica and waits until it listens; what it tells goes into the counters under `number`.
     ///
     /// # Errors
     /// It does not listen.
@@ -34,15 +34,15 @@ impl Replica {
         environment: &Environment,
         command: &Command,
         number: usize,
-        ledger: Arc<Ledger>,
+        counters: Arc<Counters>,
     ) -> anyhow::Result<Self> {
         let child = environment.spawn(&format!("replica-{number}"), command)?;
-        let listening = child.wait_for_line(|line| match Fact::read(line) {
-            Some(Fact::Listening { process, hooks, probes }) => Some((process, hooks, probes)),
+        let listening = child.wait_for_line(|line| match ReplicaEvent::parse(line) {
+            Some(ReplicaEvent::Listening { process, hooks, probes }) => Some((process, hooks, probes)),
             _ => None,
         });
         let (process, hooks, probes) = listening.await?;
-        let reader = tokio::spawn(read(child.log_file(), number, ledger)).abort_handle();
+        let reader = tokio::spawn(read(child.log_file(), number, counters)).abort_handle();
         Ok(Self { number, child, process, hooks, probes, reader })
     }
 
@@ -107,8 +107,8 @@ impl Drop for Replica {
     }
 }
 
-/// Reads facts as they are written, between other lines of the log.
-async fn read(log: PathBuf, number: usize, ledger: Arc<Ledger>) {
+/// Reads events as they are written, between other lines of the log.
+async fn read(log: PathBuf, number: usize, counters: Arc<Counters>) {
     const PERIOD: Duration = Duration::from_millis(100);
     let (mut begin, mut text) = (0, String::new());
     loop {
@@ -120,8 +120,8 @@ async fn read(log: PathBuf, number: usize, ledger: Arc<Ledger>) {
         // What is not whole yet is read again with its end.
         let whole = read.ok().and_then(|_| text.rfind('\n')).map_or(0, |end| end + 1);
         let (lines, _) = text.split_at(whole);
-        for fact in lines.lines().filter_map(Fact::read) {
-            ledger.replica_told(number, fact);
+        for event in lines.lines().filter_map(ReplicaEvent::parse) {
+            counters.record_event(number, event);
         }
         begin += whole as u64;
         sleep(PERIOD).await;

@@ -4,7 +4,7 @@ use std::fmt;
 use std::time::Duration;
 
 use crate::Options;
-use crate::ledger::Book;
+use crate::counters::Counts;
 
 /// What a soak has to say in the end.
 #[derive(Clone, Debug)]
@@ -13,7 +13,7 @@ pub struct Report {
     /// What was asked for.
     pub options: Options,
     /// What happened.
-    pub book: Book,
+    pub counts: Counts,
     /// How long it took, from the first call to the last.
     pub took: Duration,
     /// From the start of the first replica until the Service had all of them.
@@ -23,13 +23,21 @@ pub struct Report {
     /// What more there is to say, a name and a value.
     pub notes: Vec<(String, String)>,
     /// Why it did not reach its ends.
-    pub short: Vec<String>,
+    pub problems: Vec<String>,
 }
 
 impl Report {
-    pub(crate) fn new(options: Options, book: Book) -> Self {
+    pub(crate) fn new(options: Options, counts: Counts) -> Self {
         let (took, first_ready) = (Duration::ZERO, Duration::ZERO);
-        Self { options, book, took, first_ready, resident: Vec::new(), notes: Vec::new(), short: Vec::new() }
+        Self {
+            options,
+            counts,
+            took,
+            first_ready,
+            resident: Vec::new(),
+            notes: Vec::new(),
+            problems: Vec::new(),
+        }
     }
 
     /// One row of a table of soaks for each, in Markdown.
@@ -40,13 +48,16 @@ impl Report {
                          bundles | most private keys | verdict |\n|--:|--:|--:|--:|--:|--:|---|--:|---|\n"
                 .to_owned();
         for report in reports {
-            let Self { options, book, .. } = report;
-            let numbers = [book.rotations, book.renewals(), book.calls, book.failed(), book.alerts()]
-                .map(|n| n.to_string());
-            let (numbers, sizes) = (numbers.join(" | "), counts(&book.bundle_sizes));
+            let Self { options, counts, .. } = report;
+            let numbers =
+                [counts.rotations, counts.renewals(), counts.calls, counts.failed(), counts.alerts()]
+                    .map(|n| n.to_string());
+            let (numbers, sizes) = (numbers.join(" | "), list(&counts.bundle_sizes));
             let verdict = report.verdict();
-            let row =
-                format!("| {} | {numbers} | {sizes} | {} | {verdict} |\n", options.replicas, book.most_keys);
+            let row = format!(
+                "| {} | {numbers} | {sizes} | {} | {verdict} |\n",
+                options.replicas, counts.most_keys
+            );
             table.push_str(&row);
         }
         table
@@ -59,11 +70,11 @@ impl Report {
     /// Whether enough calls were made and none failed, no client refused a certificate, and all ends were reached.
     #[must_use]
     pub fn is_good(&self) -> bool {
-        let Book { calls, .. } = self.book;
+        let Counts { calls, .. } = self.counts;
         calls >= self.least_calls()
-            && self.book.failed() == 0
-            && self.book.alerts() == 0
-            && self.short.is_empty()
+            && self.counts.failed() == 0
+            && self.counts.alerts() == 0
+            && self.problems.is_empty()
     }
 
     /// With fewer calls it says nothing that none failed: half of what the rate comes to, since what a busy machine could not
@@ -76,7 +87,7 @@ impl Report {
 
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { options, book, .. } = self;
+        let Self { options, counts, .. } = self;
         let seconds = |time: Duration| format!("{:.1} s", time.as_secs_f64());
         let mut row = |name: &str, value: String| writeln!(f, "{name:<28} {value}");
         row("order", options.order.as_str().to_owned())?;
@@ -89,44 +100,44 @@ impl fmt::Display for Report {
         })?;
         row("took", seconds(self.took))?;
         row("first Ready after", seconds(self.first_ready))?;
-        row("leaf renewals", book.renewals().to_string())?;
-        row("leaf changes to another CA", book.switches().to_string())?;
-        row("leaves with a cross", book.crossed().to_string())?;
-        row("CA rotations", book.rotations.to_string())?;
-        row("calls", format!("{}, {} at least", book.calls, self.least_calls()))?;
-        row("failed calls", book.failed().to_string())?;
-        row("worst latency", format!("{} ms", book.worst.as_millis()))?;
-        row("failed handshakes", book.failed_handshakes().to_string())?;
-        row("writes of the Secret", book.secret_writes.to_string())?;
-        row("writes of the configuration", book.configuration_writes.to_string())?;
-        row("certificates in bundles", counts(&book.bundle_sizes))?;
-        row("most private keys", book.most_keys.to_string())?;
-        row("changes of the ring", counts(&book.ring_changes))?;
+        row("leaf renewals", counts.renewals().to_string())?;
+        row("leaf changes to another CA", counts.switches().to_string())?;
+        row("leaves with a cross", counts.crossed().to_string())?;
+        row("CA rotations", counts.rotations.to_string())?;
+        row("calls", format!("{}, {} at least", counts.calls, self.least_calls()))?;
+        row("failed calls", counts.failed().to_string())?;
+        row("worst latency", format!("{} ms", counts.worst.as_millis()))?;
+        row("failed handshakes", counts.failed_handshakes().to_string())?;
+        row("writes of the Secret", counts.secret_writes.to_string())?;
+        row("writes of the configuration", counts.configuration_writes.to_string())?;
+        row("certificates in bundles", list(&counts.bundle_sizes))?;
+        row("most private keys", counts.most_keys.to_string())?;
+        row("changes of the ring", list(&counts.ring_changes))?;
         let resident: Vec<_> =
             self.resident.iter().map(|(least, most)| format!("{least}-{most} KiB")).collect();
         row("memory of replicas", resident.join(", "))?;
         for (name, value) in &self.notes {
             row(name, value.clone())?;
         }
-        for (what, count) in &book.failures {
+        for (what, count) in &counts.failures {
             row("FAILED", format!("{count} x {what}"))?;
         }
-        for (what, count) in &book.handshakes_failed {
+        for (what, count) in &counts.handshakes_failed {
             row("handshake", format!("{count} x {what}"))?;
         }
-        for (what, count) in &book.trouble {
+        for (what, count) in &counts.trouble {
             row("trouble", format!("{count} x {what}"))?;
         }
-        for short in &self.short {
-            row("SHORT", short.clone())?;
+        for problem in &self.problems {
+            row("SHORT", problem.clone())?;
         }
         row("verdict", self.verdict().to_owned())
     }
 }
 
-fn counts<K: fmt::Display>(counts: &std::collections::BTreeMap<K, usize>) -> String {
-    let counts = counts.iter().map(|(what, count)| format!("{what}: {count} times"));
-    counts.collect::<Vec<_>>().join(", ")
+fn list<K: fmt::Display>(counts: &std::collections::BTreeMap<K, usize>) -> String {
+    let items = counts.iter().map(|(what, count)| format!("{what}: {count} times"));
+    items.collect::<Vec<_>>().join(", ")
 }
 
 #[cfg(test)]
@@ -137,12 +148,12 @@ mod tests {
     fn too_few_calls_show_nothing() {
         let with = |calls| {
             let mut report =
-                Report::new(Options::of(&["--rate=60"]).unwrap(), Book { calls, ..Book::default() });
+                Report::new(Options::of(&["--rate=60"]).unwrap(), Counts { calls, ..Counts::default() });
             report.took = Duration::from_secs(10);
             report.is_good()
         };
         assert_eq!([0, 299, 300].map(with), [false, false, true]);
-        let at_once = Report::new(Options::of(&[]).unwrap(), Book::default());
+        let at_once = Report::new(Options::of(&[]).unwrap(), Counts::default());
         assert!(!at_once.is_good(), "no call is no good soak, however short it is");
     }
 }

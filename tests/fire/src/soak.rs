@@ -8,7 +8,7 @@ use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 use vestibule_testenv::{self as testenv, Environment};
 
-use crate::{Case, Cluster, Load, Options, Replica, Report, Rotations, case, judge, watch};
+use crate::{Case, Cluster, Load, Options, Replica, Report, Rotations, full_cluster, ring_checks, watch};
 
 /// A soak under way: replicas serve, and what happens is counted.
 pub struct Soak<'e> {
@@ -50,22 +50,22 @@ async fn soak_in(
     ensure!(period > lag, "a period of {period:?} is not longer than the lag: a cross covers one generation");
     let mut notes = Vec::new();
     if options.case == Some(Case::Row36) {
-        notes.extend(case::fill(environment, say).await?);
+        notes.extend(full_cluster::fill(environment, say).await?);
     }
     let mut soak = Soak::start(environment, program, options).await?;
     say(&format!("{} replicas ready after {:.1} s", options.replicas, soak.first_ready.as_secs_f64()));
-    let watches = case::watches(environment).await?;
+    let watches = full_cluster::watches(environment).await?;
     soak.lag()?;
     soak.load()?;
-    let mut short = soak.run(say).await;
+    let mut problems = soak.run(say).await;
     let mut report = soak.finish().await;
     if options.case == Some(Case::Row36) {
-        short.extend(case::judge(&report, &watches));
+        problems.extend(full_cluster::problems(&report, &watches));
     }
-    short.extend(judge::ring(&report));
+    problems.extend(ring_checks::problems(&report));
     let watches: Vec<_> = watches.iter().map(|(resource, count)| format!("{resource}: {count}")).collect();
     notes.push(("watches by name".to_owned(), watches.join(", ")));
-    (report.notes, report.short) = (notes, short);
+    (report.notes, report.problems) = (notes, problems);
     Ok(report)
 }
 
@@ -121,39 +121,39 @@ impl<'e> Soak<'e> {
     /// # Errors
     /// There is no runtime.
     pub fn load(&mut self) -> anyhow::Result<()> {
-        let (clients, ledger) = (self.cluster.clients()?, self.cluster.ledger());
+        let (clients, counters) = (self.cluster.clients()?, self.cluster.counters());
         self.begun = Instant::now();
-        self.load = Some(Load::start(clients, self.cluster.target(), self.options.rate, ledger));
+        self.load = Some(Load::start(clients, self.cluster.target(), self.options.rate, counters));
         Ok(())
     }
 
     /// Rotates until all that was asked for has happened. Returns what was not reached.
     pub async fn run(&mut self, say: fn(&str)) -> Vec<String> {
         let limit = Duration::from_secs(self.options.minutes * 60);
-        let mut short = Vec::new();
+        let mut problems = Vec::new();
         match timeout(limit.saturating_sub(self.begun.elapsed()), self.reach(say)).await {
             Ok(Ok(())) => {}
-            Ok(Err(error)) => short.push(format!("{error:#}")),
-            Err(_) => short.push(format!("{} minutes were not enough", self.options.minutes)),
+            Ok(Err(error)) => problems.push(format!("{error:#}")),
+            Err(_) => problems.push(format!("{} minutes were not enough", self.options.minutes)),
         }
         let ready = self.cluster.service().routed().len();
         if ready != self.replicas.len() {
-            short.push(format!("{ready} of {} replicas are ready in the end", self.replicas.len()));
+            problems.push(format!("{ready} of {} replicas are ready in the end", self.replicas.len()));
         }
-        short
+        problems
     }
 
     async fn reach(&mut self, say: fn(&str)) -> anyhow::Result<()> {
         let Options { rotations, leaf_renewals, .. } = self.options;
         let period = self.options.period();
         let patience = period * 3 + Duration::from_secs(30);
-        while self.cluster.ledger().read().rotations < rotations {
+        while self.cluster.counters().read().rotations < rotations {
             self.rotate(period, patience).await?;
             self.rotations.settle(patience).await?;
             self.progress(say);
         }
         let mut last = Instant::now();
-        while self.cluster.ledger().read().renewals() < leaf_renewals {
+        while self.cluster.counters().read().renewals() < leaf_renewals {
             sleep(Duration::from_millis(100)).await;
             if last.elapsed() > Duration::from_secs(10) {
                 last = Instant::now();
@@ -194,27 +194,27 @@ impl<'e> Soak<'e> {
 
     /// Whose leaf each replica presented last.
     fn issuers(&self) -> Vec<Option<String>> {
-        let book = self.cluster.ledger().read();
-        let issuer = |replica: &Replica| book.replicas.get(&replica.number())?.issuer.clone();
+        let counts = self.cluster.counters().read();
+        let issuer = |replica: &Replica| counts.replicas.get(&replica.number())?.issuer.clone();
         self.replicas.iter().map(issuer).collect()
     }
 
     fn progress(&mut self, say: fn(&str)) {
-        self.weigh();
-        let book = self.cluster.ledger().read();
+        self.sample_memory();
+        let counts = self.cluster.counters().read();
         say(&format!(
             "{:>6.0} s: {} rotations, {} renewals, {} calls, {} failed, {} failed handshakes, worst {} ms",
             self.begun.elapsed().as_secs_f64(),
-            book.rotations,
-            book.renewals(),
-            book.calls,
-            book.failed(),
-            book.failed_handshakes(),
-            book.worst.as_millis(),
+            counts.rotations,
+            counts.renewals(),
+            counts.calls,
+            counts.failed(),
+            counts.failed_handshakes(),
+            counts.worst.as_millis(),
         ));
     }
 
-    fn weigh(&mut self) {
+    fn sample_memory(&mut self) {
         for (replica, (least, most)) in self.replicas.iter().zip(&mut self.resident) {
             if let Some(now) = replica.resident() {
                 (*least, *most) = ((*least).min(now), (*most).max(now));
@@ -224,12 +224,12 @@ impl<'e> Soak<'e> {
 
     /// Calls end; what there is to say.
     pub async fn finish(mut self) -> Report {
-        self.weigh();
+        self.sample_memory();
         let took = self.begun.elapsed();
         if let Some(load) = self.load.take() {
             load.stop().await;
         }
-        let mut report = Report::new(self.options, self.cluster.ledger().read());
+        let mut report = Report::new(self.options, self.cluster.counters().read());
         (report.took, report.first_ready, report.resident) = (took, self.first_ready, self.resident);
         report
     }

@@ -22,20 +22,20 @@ pub(crate) fn both(
 ) -> anyhow::Result<(channel::Receiver<RingView>, JoinSet<()>)> {
     let mut watches = JoinSet::new();
     let (sender, views) = channel::channel(RingView::default());
-    let (ledger, order) = (Arc::clone(cluster.ledger()), options.order);
+    let (counters, order) = (Arc::clone(cluster.counters()), options.order);
     let mut settled = String::new();
     watches.spawn(each(cluster.secrets()?, cluster.secret().to_owned(), move |secret| {
         let view = RingView::of(secret, order);
         let before = sender.borrow().active.clone();
-        ledger.note(|book| {
-            book.secret_writes += 1;
-            book.retired_keys += view.retired_keys;
-            book.most_keys = book.most_keys.max(view.keys);
+        counters.update(|counts| {
+            counts.secret_writes += 1;
+            counts.retired_keys += view.retired_keys;
+            counts.most_keys = counts.most_keys.max(view.keys);
             if !before.is_empty() && !view.active.is_empty() && before != view.active {
-                book.promotions += 1;
+                counts.promotions += 1;
             }
             if view.settled && settled != view.active {
-                book.rotations += usize::from(!settled.is_empty());
+                counts.rotations += usize::from(!settled.is_empty());
                 settled.clone_from(&view.active);
             }
         });
@@ -44,7 +44,7 @@ pub(crate) fn both(
             sender.send_replace(view);
         }
     }));
-    let ledger = Arc::clone(cluster.ledger());
+    let counters = Arc::clone(cluster.counters());
     let name = cluster.registration().to_owned();
     let mut before = 0;
     watches.spawn(each(cluster.configurations()?, name, move |configuration| {
@@ -56,10 +56,10 @@ pub(crate) fn both(
             text.matches("-----BEGIN CERTIFICATE-----").count()
         });
         let size = sizes.min().unwrap_or_default();
-        ledger.note(|book| {
-            book.configuration_writes += 1;
-            book.emptied += usize::from(before > 0 && size == 0);
-            *book.bundle_sizes.entry(size).or_default() += 1;
+        counters.update(|counts| {
+            counts.configuration_writes += 1;
+            counts.emptied += usize::from(before > 0 && size == 0);
+            *counts.bundle_sizes.entry(size).or_default() += 1;
         });
         before = size;
     }));

@@ -2,7 +2,7 @@
 
 use vestibule_patch::{Document, Operation, to_json};
 
-use crate::{judge, lines};
+use crate::{lines, reference};
 
 /// Two lines: a document, and operations as an array.
 ///
@@ -25,8 +25,8 @@ pub fn apply(input: &[u8]) {
         Ok(()) => {
             let after = document.to_json();
             assert!(Document::parse(&after).expect("a document").view().same_as(document.view()));
-            let theirs = judge::value(text).and_then(|value| judge::patched(value, &operations));
-            if let (Some(theirs), Some(ours)) = (theirs, judge::value(&after)) {
+            let theirs = reference::value(text).and_then(|value| reference::patched(value, &operations));
+            if let (Some(theirs), Some(ours)) = (theirs, reference::value(&after)) {
                 assert_eq!(ours, theirs);
             }
         }

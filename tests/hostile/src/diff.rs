@@ -3,7 +3,7 @@
 use vestibule_admission::keys;
 use vestibule_patch::{Document, Operation, Schema, lay, to_json};
 
-use crate::{judge, lines};
+use crate::{lines, reference};
 
 /// Two lines, before and after, and perhaps a third that holds more than before does.
 ///
@@ -31,8 +31,9 @@ fn reaches(before: &str, after: &str, schema: Schema<'_>) {
     let reached = Document::parse(&reached).expect("a document");
     assert!(reached.view().same_as(target.view()), "{} is not {after}", reached.to_json());
     assert_eq!(to_json(&vestibule_patch::diff(after, after, schema).expect("it was read")), "[]");
-    if let (Some(before), Some(after)) = (judge::value(before), judge::value(after)) {
-        let theirs = judge::patched(before, &operations).expect("it applies by the other implementation too");
+    if let (Some(before), Some(after)) = (reference::value(before), reference::value(after)) {
+        let theirs =
+            reference::patched(before, &operations).expect("it applies by the other implementation too");
         assert_eq!(theirs, after);
     }
 }

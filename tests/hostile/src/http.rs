@@ -1,6 +1,6 @@
 //! Bytes where an HTTP request is expected.
 
-mod front;
+mod server;
 
 use std::io::{self, Read, Write};
 
@@ -52,7 +52,7 @@ fn quotes(body: &[u8], input: &[u8]) -> bool {
 
 /// All that the server says until it ends the connection.
 fn answers(input: &[u8]) -> io::Result<Vec<u8>> {
-    let mut stream = front::connect()?;
+    let mut stream = server::connect()?;
     // Nothing to say begins no handshake by itself.
     while stream.conn.is_handshaking() {
         stream.conn.complete_io(&mut stream.sock)?;

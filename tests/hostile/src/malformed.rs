@@ -6,7 +6,7 @@ use std::hash::{Hash, Hasher};
 
 use serde_json::Value;
 
-use crate::{Mutations, judge};
+use crate::{Mutations, reference};
 
 mod connection;
 
@@ -72,7 +72,7 @@ pub fn allowed(sent: &[u8], status: u16, answer: &[u8]) -> Result<(), String> {
         return Err("it is no review".to_owned());
     }
     // Beyond what the other parser reads, there is nothing to compare with.
-    if let Some(asked) = std::str::from_utf8(sent).ok().and_then(judge::value)
+    if let Some(asked) = std::str::from_utf8(sent).ok().and_then(reference::value)
         && (asked["request"]["uid"] != uid || asked["apiVersion"] != review["apiVersion"])
     {
         return Err("it is a review of something else".to_owned());

@@ -14,7 +14,7 @@ use vestibule_admission::{
 };
 use vestibule_patch::{Kind, Operation, Pointer, View};
 
-use crate::judge;
+use crate::reference;
 
 /// A body as it comes in.
 ///
@@ -28,7 +28,7 @@ pub fn review(body: &[u8]) {
             return conversion(body);
         }
     };
-    let Some(parsed) = std::str::from_utf8(body).ok().and_then(judge::value) else { return };
+    let Some(parsed) = std::str::from_utf8(body).ok().and_then(reference::value) else { return };
     assert_eq!(parsed["request"]["uid"], &*review.request.uid);
     assert_eq!(parsed["request"]["operation"], review.request.operation.as_str());
     assert_eq!(parsed["apiVersion"], review.version.api_version());

@@ -6,14 +6,16 @@ use serde_json::{Value, json};
 use vestibule_admission::keys;
 use vestibule_rules::{NamespaceFacts, Outcome, Reason, Resource, RuleSet, Subject, Verb};
 
-use crate::{judge, lines};
+use crate::{lines, reference};
 
 /// Three lines: a pod; a namespace as an object; and a `match` with `namespaces` and `objects`.
 ///
 /// A rule that says `match` is told not to match where this says so too: a few lines about lists and maps of text.
 pub fn selector(input: &[u8]) {
     let Some([pod, namespace, matching]) = lines(input) else { return };
-    let (Some(namespace), Some(matching)) = (judge::value(namespace), judge::value(matching)) else { return };
+    let (Some(namespace), Some(matching)) = (reference::value(namespace), reference::value(matching)) else {
+        return;
+    };
     let Some(name) = namespace["metadata"]["name"].as_str() else { return };
     // Rules take a number for its text, in whatever way it was written.
     let is_text = |map: &Value| map.as_object().is_none_or(|map| map.values().all(Value::is_string));
@@ -57,7 +59,7 @@ fn is_for_namespace(wanted: &Value, name: &str, labels: &BTreeMap<String, String
 }
 
 fn is_for_labels(wanted: &Value, pod: &str) -> Option<bool> {
-    let value = judge::value(pod)?;
+    let value = reference::value(pod)?;
     // Written again, an object is as long as it was, unless something in it stood twice.
     let bare = |text: &str| text.chars().filter(|character| *character == ':').count();
     if bare(&value.to_string()) != bare(pod) {

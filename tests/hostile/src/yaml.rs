@@ -3,7 +3,7 @@
 use vestibule_patch::{Document, Operation};
 use vestibule_rules::yaml;
 
-use crate::judge;
+use crate::reference;
 
 /// A patch as JSON in the first line, YAML in the others.
 ///
@@ -47,7 +47,7 @@ pub fn yaml(input: &[u8]) {
 fn patched(patch: &str, text: &str, json: &str) {
     let Ok(operations) = serde_json::from_str::<Vec<Operation>>(patch) else { return };
     // A number beyond a double is refused by name elsewhere.
-    if judge::value(json).is_none() || judge::value(patch).is_none() {
+    if reference::value(json).is_none() || reference::value(patch).is_none() {
         return;
     }
     let Ok(mut document) = Document::parse(json) else { return };

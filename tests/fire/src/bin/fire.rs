@@ -9,8 +9,8 @@ use clap::Parser;
 use fire::cases::{self, Row, Verdict};
 
 /// Each case is bounded in time and count, and all together in time: 15 minutes, with --long four hours. One line of a
-/// table says what came of each; what there was no time for fell. What was too late only while the machine beneath this one took
-/// the processors is inconclusive. Ends with 0 where all held, with 1 where something fell, with 3 where nothing fell but
+/// table says what came of each; what there was no time for failed. What was too late only while the machine beneath this one took
+/// the processors is inconclusive. Ends with 0 where all held, with 1 where something failed, with 3 where nothing failed but
 /// something is inconclusive.
 #[derive(Parser)]
 #[command(name = "fire")]
@@ -37,16 +37,16 @@ async fn main() -> ExitCode {
         chosen.iter().for_each(|case| println!("{case}"));
         return ExitCode::SUCCESS;
     }
-    let rows = cases::run(&chosen, long, cases::whole(long), |line| eprintln!("fire: {line}")).await;
+    let rows = cases::run(&chosen, long, cases::time_limit(long), |line| eprintln!("fire: {line}")).await;
     println!("{}", Row::table(&rows));
     let named = |verdict: fn(&Verdict) -> bool| {
         let mut cases: Vec<_> = rows.iter().filter(|row| verdict(&row.verdict)).map(|row| row.case).collect();
         cases.dedup();
         cases
     };
-    let fell = named(|verdict| *verdict == Verdict::Fell);
-    if !fell.is_empty() {
-        eprintln!("fire: {} fell", fell.join(", "));
+    let failed = named(|verdict| *verdict == Verdict::Failed);
+    if !failed.is_empty() {
+        eprintln!("fire: {} failed", failed.join(", "));
     }
     let inconclusive = named(|verdict| matches!(verdict, Verdict::Inconclusive(_)));
     if !inconclusive.is_empty() {

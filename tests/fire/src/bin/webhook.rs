@@ -16,21 +16,21 @@ static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 /// How long a handler holds its turn.
 const WORK: Duration = Duration::from_millis(1);
 /// How long one computes that wants a processor all the while.
-const TOIL: Duration = Duration::from_millis(10);
+const COMPUTE: Duration = Duration::from_millis(10);
 
 /// What a handler that looks something up waits for it.
 const LOOKUP: Duration = Duration::from_millis(100);
 
 #[tokio::main]
 async fn main() -> ExitCode {
-    fire::rig::answer_stdin(|| held().map_or_else(|error| error.to_string(), |held| held.to_string()));
+    fire::rig::answer_stdin(|| allocated().map_or_else(|error| error.to_string(), |bytes| bytes.to_string()));
     let pods = || on::<Pod>([Create, Update]).failure_policy(FailurePolicy::Fail).timeout_seconds(10);
     let app = App::new("fire").mutate("label", pods(), label).mutate("wait", pods(), wait);
-    vestibule_command::run(app.mutate("work", pods(), work).mutate("toil", pods(), toil)).await
+    vestibule_command::run(app.mutate("work", pods(), work).mutate("compute", pods(), compute)).await
 }
 
 /// What was allocated and not freed, in Rust and in C, in bytes; what the caches of threads keep of it for later has been freed.
-fn held() -> tikv_jemalloc_ctl::Result<usize> {
+fn allocated() -> tikv_jemalloc_ctl::Result<usize> {
     epoch::advance()?;
     let allocated = stats::allocated::read()?;
     // 4096 stands for all arenas.
@@ -48,8 +48,8 @@ async fn work(pod: Pod, context: Context) -> Result<Pod, Reject> {
     label(pod, context).await
 }
 
-async fn toil(pod: Pod, context: Context) -> Result<Pod, Reject> {
-    burn(TOIL);
+async fn compute(pod: Pod, context: Context) -> Result<Pod, Reject> {
+    spin(COMPUTE);
     label(pod, context).await
 }
 
@@ -64,11 +64,11 @@ fn hold(time: Duration) {
     let began = Instant::now();
     // A sleep takes up to a tenth of a millisecond more.
     std::thread::sleep(time.saturating_sub(Duration::from_micros(100)));
-    burn(time.saturating_sub(began.elapsed()));
+    spin(time.saturating_sub(began.elapsed()));
 }
 
 /// So much time of a processor.
-fn burn(time: Duration) {
+fn spin(time: Duration) {
     let began = Instant::now();
     while began.elapsed() < time {
         spin_loop();

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 /// A pod that the API server made, and when.
 #[derive(Clone, Debug)]
-pub struct Made {
+pub struct CreatedPod {
     /// Before the request was sent.
     pub begun: Instant,
     /// After it was answered.
@@ -20,16 +20,16 @@ pub struct Made {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// Nothing of ours.
-    Bare,
+    NotInjected,
     /// One version of the rules, all of it.
-    Whole {
+    Injected {
         /// As every part says it: `v12`.
         version: String,
         /// The hash of the rules, as the annotation has it.
         hash: String,
     },
     /// Something else; what each part says.
-    Half(String),
+    Partial(String),
 }
 
 /// A pod that the rules are about.
@@ -67,11 +67,11 @@ impl Outcome {
         let hash = hash.and_then(|status| part(&status["cfg"], ""));
         let versions: BTreeSet<_> = parts.iter().collect();
         match (versions.into_iter().collect::<Vec<_>>().as_slice(), &hash) {
-            ([None], None) if count == 0 => Self::Bare,
+            ([None], None) if count == 0 => Self::NotInjected,
             ([Some(version)], Some(hash)) if count == 1 && mount["mountPath"] == "/etc/meter" => {
-                Self::Whole { version: version.clone(), hash: hash.clone() }
+                Self::Injected { version: version.clone(), hash: hash.clone() }
             }
-            _ => Self::Half(format!("{count} sidecars, {parts:?}, hash {hash:?}")),
+            _ => Self::Partial(format!("{count} sidecars, {parts:?}, hash {hash:?}")),
         }
     }
 }
@@ -95,8 +95,8 @@ mod tests {
 
     #[test]
     fn a_pod_is_whole_or_bare_or_half() {
-        assert_eq!(Outcome::of(&pod()), Outcome::Bare);
-        let whole = Outcome::Whole { version: "v1".to_owned(), hash: "abc".to_owned() };
+        assert_eq!(Outcome::of(&pod()), Outcome::NotInjected);
+        let whole = Outcome::Injected { version: "v1".to_owned(), hash: "abc".to_owned() };
         assert_eq!(Outcome::of(&injected()), whole);
         for (pointer, value) in [
             ("/metadata/annotations", json!({})),
@@ -109,11 +109,11 @@ mod tests {
         ] {
             let mut pod = injected();
             *pod.pointer_mut(pointer).unwrap() = value;
-            assert!(matches!(Outcome::of(&pod), Outcome::Half(_)), "{pointer}");
+            assert!(matches!(Outcome::of(&pod), Outcome::Partial(_)), "{pointer}");
         }
         let mut twice = injected();
         let sidecar = twice["spec"]["containers"][1].clone();
         twice["spec"]["containers"].as_array_mut().unwrap().push(sidecar);
-        assert!(matches!(Outcome::of(&twice), Outcome::Half(_)));
+        assert!(matches!(Outcome::of(&twice), Outcome::Partial(_)));
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 
-use super::Judgement;
+use super::PodChecks;
 
 /// What there is to say in the end.
 #[derive(Clone, Debug, Default)]
@@ -27,7 +27,7 @@ pub struct Figures {
     /// Creates that are due in a second: with fewer than 95 % of them, too little was shown. None where no rate is asked for.
     pub due: u32,
     /// What became of the pods.
-    pub judgement: Judgement,
+    pub checks: PodChecks,
     reloads: Vec<Duration>,
     notes: Vec<String>,
 }
@@ -36,8 +36,8 @@ impl Figures {
     /// Whether no create failed, no pod was wrong, and as many were created as were due.
     #[must_use]
     pub fn is_good(&self) -> bool {
-        let judgement = &self.judgement;
-        self.failures.is_empty() && judgement.wrong.is_empty() && judgement.certain > 0 && self.kept_up()
+        let checks = &self.checks;
+        self.failures.is_empty() && checks.wrong.is_empty() && checks.certain > 0 && self.kept_up()
     }
 
     pub(super) fn reload(&mut self, took: Duration) {
@@ -64,7 +64,7 @@ impl Figures {
 
 impl fmt::Display for Figures {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { judgement, .. } = self;
+        let Self { checks, .. } = self;
         let mut row = |name: &str, value: String| writeln!(f, "{name:<32} {value}");
         row("good versions in force", self.versions.to_string())?;
         row("bad versions refused at apply", self.refused.to_string())?;
@@ -82,11 +82,11 @@ impl fmt::Display for Figures {
         row("creates", format!("{} in {seconds:.0} s, {rate:.0} a second{few}", self.calls))?;
         row("failed creates", self.failures.values().sum::<usize>().to_string())?;
         row("slowest create", format!("{} ms", self.worst.as_millis()))?;
-        row("pods judged", judgement.pods.to_string())?;
-        row("  while one outcome was possible", judgement.certain.to_string())?;
-        row("  with a whole good version", judgement.whole.to_string())?;
-        row("  with nothing", judgement.bare.to_string())?;
-        row("wrong pods", judgement.wrong.values().sum::<usize>().to_string())?;
+        row("pods judged", checks.pods.to_string())?;
+        row("  while one outcome was possible", checks.certain.to_string())?;
+        row("  with a whole good version", checks.whole.to_string())?;
+        row("  with nothing", checks.bare.to_string())?;
+        row("wrong pods", checks.wrong.values().sum::<usize>().to_string())?;
         for note in &self.notes {
             row("switch", note.clone())?;
         }
@@ -94,7 +94,7 @@ impl fmt::Display for Figures {
             row("FAILED", format!("{count} x {what}"))?;
         }
         const MOST: usize = 20;
-        for (what, count) in judgement.wrong.iter().take(MOST) {
+        for (what, count) in checks.wrong.iter().take(MOST) {
             row("WRONG", format!("{count} x {what}"))?;
         }
         row("verdict", if self.is_good() { "good" } else { "BAD" }.to_owned())
@@ -108,8 +108,8 @@ mod tests {
     #[test]
     fn too_few_creates_show_too_little() {
         let figures = |calls, due| {
-            let judgement = Judgement { certain: 1, ..Judgement::default() };
-            Figures { calls, due, judgement, took: Duration::from_secs(10), ..Figures::default() }
+            let checks = PodChecks { certain: 1, ..PodChecks::default() };
+            Figures { calls, due, checks, took: Duration::from_secs(10), ..Figures::default() }
         };
         assert!(figures(1_900, 200).is_good() && figures(1, 0).is_good());
         let few = figures(1_899, 200);

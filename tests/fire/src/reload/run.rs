@@ -9,8 +9,8 @@ use clap::Parser;
 use serde_json::Value;
 use vestibule_testenv::{Child, Environment, Service};
 
-use super::scene::apply_all;
-use super::{Course, Figures, Scene, versions};
+use super::fixture::apply_all;
+use super::{Figures, InjectorFixture, RuleChanges, versions};
 
 /// Changes rules under load on a real kube-apiserver, judges every pod, and counts the creates that fail
 #[derive(Clone, Debug, Parser)]
@@ -38,12 +38,12 @@ pub struct Options {
 pub async fn run(options: &Options, program: &Path, say: fn(&str)) -> anyhow::Result<Figures> {
     say("starting an API server");
     let environment = Environment::start().await?;
-    let (scene, _service, replicas) = install(&environment, options, program).await?;
+    let (fixture, _service, replicas) = install(&environment, options, program).await?;
     say("replicas are ready");
     let clients = vec![environment.admin()?, environment.admin()?];
-    let mut course = Course::begin(&scene, clients, options.rate).await?;
-    let done = versions_and_switches(&mut course, options, say).await;
-    let mut figures = course.end().await;
+    let mut changes = RuleChanges::begin(&fixture, clients, options.rate).await?;
+    let done = versions_and_switches(&mut changes, options, say).await;
+    let mut figures = changes.end().await;
     figures.due = options.rate;
     if let Err(error) = done {
         let logs: Vec<_> = replicas.iter().map(Child::log).collect();
@@ -53,35 +53,35 @@ pub async fn run(options: &Options, program: &Path, say: fn(&str)) -> anyhow::Re
 }
 
 async fn versions_and_switches(
-    course: &mut Course<'_>,
+    changes: &mut RuleChanges<'_>,
     options: &Options,
     say: fn(&str),
 ) -> anyhow::Result<()> {
     for _ in 0..options.versions / 2 {
-        course.refused().await?;
-        course.good().await?;
+        changes.write_refused().await?;
+        changes.write_good().await?;
     }
     say("nobody judges ConfigMaps now");
-    course.stop_judging().await?;
+    changes.stop_validation().await?;
     for _ in options.versions / 2..options.versions {
-        course.stored().await?;
-        course.good().await?;
+        changes.write_stored().await?;
+        changes.write_good().await?;
     }
     say("the switch");
-    course.switches(Duration::from_secs(options.stay)).await
+    changes.switch_modes(Duration::from_secs(options.stay)).await
 }
 
 async fn install(
     environment: &Environment,
     options: &Options,
     program: &Path,
-) -> anyhow::Result<(Scene, Service, Vec<Child>)> {
+) -> anyhow::Result<(InjectorFixture, Service, Vec<Child>)> {
     let admin = environment.admin()?;
-    let (home, shop) = (environment.namespace(&[]).await?, environment.namespace(&[]).await?);
+    let (home, pod_namespace) = (environment.namespace(&[]).await?, environment.namespace(&[]).await?);
     let service = environment.service(home.name(), "injector").await?;
     let named = format!("--service={home}/injector:{}", service.port());
     let rules = environment.folder().join("rules.yaml");
-    std::fs::write(&rules, versions::good(0, shop.name()))?;
+    std::fs::write(&rules, versions::good(0, pod_namespace.name()))?;
     let mut manifests = Command::new(program);
     manifests.args(["manifests", "--image=injector", "--output=json", &named, "--rules"]).arg(&rules);
     let printed = manifests.output().with_context(|| format!("{}", program.display()))?;
@@ -118,13 +118,13 @@ async fn install(
         let logs: Vec<_> = children.iter().map(Child::log).collect();
         return Err(error).context(logs.join("\n"));
     }
-    let scene = Scene {
+    let fixture = InjectorFixture {
         admin,
         home: home.name().to_owned(),
-        shop: shop.name().to_owned(),
+        pod_namespace: pod_namespace.name().to_owned(),
         config_map: "injector-rules".to_owned(),
         replicas: probes,
         manifests,
     };
-    Ok((scene, service, children))
+    Ok((fixture, service, children))
 }

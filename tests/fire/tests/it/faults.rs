@@ -4,7 +4,7 @@
 mod bad_input;
 mod clock;
 mod crash;
-mod ground;
+mod fixture;
 mod names;
 mod partition;
 mod registrations;

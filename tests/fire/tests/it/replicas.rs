@@ -35,37 +35,37 @@ async fn a_replica_killed_in_the_middle_of_a_rotation_leaves_nothing_undone() {
         rotated.unwrap();
         bound += fixture.rate() * (routed_for + UNDER_WAY).as_secs_f64();
         // Calls that were under way have ended, and the other replica answers all of them.
-        let book = until_answered(&soak.cluster, fixture.rate() as usize * 2).await;
-        lost = book.failed();
+        let counts = until_answered(&soak.cluster, fixture.rate() as usize * 2).await;
+        lost = counts.failed();
         let next = soak.cluster.start_replica().await.unwrap();
         soak.replicas.push(next);
         soak.cluster.service().wait_for_replicas(2).await.unwrap();
         answered = until_answered(&soak.cluster, fixture.rate() as usize).await.calls;
-        assert_eq!(soak.cluster.ledger().read().failed(), lost, "lost after its endpoint has gone");
+        assert_eq!(soak.cluster.counters().read().failed(), lost, "lost after its endpoint has gone");
     }
     soak.rotations.settle(PATIENCE).await.unwrap();
     let report = soak.finish().await;
-    let book = &report.book;
-    println!("{lost} of {} calls lost by four kills, {bound:.0} at most", book.calls);
+    let counts = &report.counts;
+    println!("{lost} of {} calls lost by four kills, {bound:.0} at most", counts.calls);
     assert!(lost as f64 <= bound && lost < answered, "{lost} lost of {bound:.0} at most: {report}");
-    assert!(book.failed() == lost && book.alerts() == 0 && book.promotions >= 4, "{report}");
+    assert!(counts.failed() == lost && counts.alerts() == 0 && counts.promotions >= 4, "{report}");
     let is_a_dead_end = |failure: &String| {
         ["EOF", "connection reset", "broken pipe", "connection refused"]
             .iter()
             .any(|end| failure.contains(end))
     };
-    assert!(book.failures.keys().all(is_a_dead_end), "{report}");
+    assert!(counts.failures.keys().all(is_a_dead_end), "{report}");
 }
 
 /// Waits until so many more calls were answered, well or not; what is known then.
-async fn until_answered(cluster: &fire::Cluster<'_>, calls: usize) -> fire::Book {
-    let (wanted, begun) = (cluster.ledger().read().calls + calls, Instant::now());
+async fn until_answered(cluster: &fire::Cluster<'_>, calls: usize) -> fire::Counts {
+    let (wanted, begun) = (cluster.counters().read().calls + calls, Instant::now());
     loop {
-        let book = cluster.ledger().read();
-        if book.calls >= wanted {
-            return book;
+        let counts = cluster.counters().read();
+        if counts.calls >= wanted {
+            return counts;
         }
-        assert!(begun.elapsed() < PATIENCE, "{} of {wanted} calls were answered", book.calls);
+        assert!(begun.elapsed() < PATIENCE, "{} of {wanted} calls were answered", counts.calls);
         sleep(Duration::from_millis(50)).await;
     }
 }
@@ -117,12 +117,12 @@ async fn a_roll_out_during_rotations_fails_no_call() {
     soak.rotate(AT_ONCE, PATIENCE).await.unwrap();
     soak.rotations.settle(PATIENCE).await.unwrap();
     let report = soak.finish().await;
-    assert!(report.is_good() && report.book.promotions >= 3, "{report}");
+    assert!(report.is_good() && report.counts.promotions >= 3, "{report}");
 }
 
 /// Waits until a client got another leaf of the replica than before.
 async fn wait_until_presented(cluster: &fire::Cluster<'_>, replica: &Replica) {
-    let leaves = || cluster.ledger().read().replicas.get(&replica.number()).map_or(0, |seen| seen.leaves);
+    let leaves = || cluster.counters().read().replicas.get(&replica.number()).map_or(0, |seen| seen.leaves);
     let (before, begun) = (leaves(), Instant::now());
     while leaves() == before {
         assert!(begun.elapsed() < PATIENCE, "nobody gets a leaf of the replica that came back");

@@ -3,8 +3,8 @@
 
 mod conversions;
 mod edits;
+mod fixture;
 mod gitops;
 mod history;
 mod owner;
 mod releases;
-mod scene;

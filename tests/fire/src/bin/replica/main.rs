@@ -1,8 +1,8 @@
 //! A webhook with a certificate that looks after itself, in seconds instead of months. It tells on standard output what
-//! it does, one [`Fact`] to a line.
+//! it does, one [`ReplicaEvent`] to a line.
 
-mod doom;
-mod facts;
+mod crash;
+mod events;
 mod leaf_first;
 mod ring;
 mod serve;
@@ -12,14 +12,14 @@ use std::sync::Arc;
 
 use anyhow::Context;
 use clap::Parser;
-use fire::{Fact, Order, Timing};
+use fire::{Order, ReplicaEvent, Timing};
 use kube::Config;
 use kube::client::ClientBuilder;
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use vestibule_identity::Identity;
 use vestibule_pki::ring::Algorithm;
 
-use self::doom::Doom;
+use self::crash::CrashPoint;
 
 #[derive(Parser)]
 #[command(args_override_self = true)]
@@ -49,7 +49,7 @@ struct Arguments {
     #[arg(long)]
     name: Option<String>,
     #[command(flatten)]
-    doom: Doom,
+    crash: CrashPoint,
     #[command(flatten)]
     timing: Timing,
 }
@@ -61,7 +61,7 @@ async fn main() -> anyhow::Result<()> {
     let arguments = Arguments::parse();
     let kubeconfig = Kubeconfig::read_from(&arguments.kubeconfig).context("the kubeconfig")?;
     let config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await?;
-    let client = ClientBuilder::try_from(config)?.with_layer(&arguments.doom).build();
+    let client = ClientBuilder::try_from(config)?.with_layer(&arguments.crash).build();
     let identity: Arc<dyn Identity> = match arguments.order {
         Order::Ring => ring::start(client, &arguments)?,
         Order::LeafFirst => leaf_first::start(client, &arguments),
@@ -70,10 +70,10 @@ async fn main() -> anyhow::Result<()> {
 }
 
 /// One line, at once.
-fn tell(fact: &Fact) {
+fn print_event(event: &ReplicaEvent) {
     use std::io::Write;
     let mut output = std::io::stdout().lock();
-    let written = serde_json::to_string(fact).map(|line| writeln!(output, "{line}"));
+    let written = serde_json::to_string(event).map(|line| writeln!(output, "{line}"));
     // Without a listener there is nobody to tell.
     let _ = (written, output.flush());
 }

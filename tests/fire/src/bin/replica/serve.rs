@@ -5,14 +5,14 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
-use fire::{Fact, hook};
+use fire::{ReplicaEvent, hook};
 use k8s_openapi::api::core::v1::ConfigMap;
 use vestibule::Operation::Create;
 use vestibule::{App, Context, FailurePolicy, Options, Reject, on};
 use vestibule_identity::Identity;
 
-use crate::facts::Teller;
-use crate::tell;
+use crate::events::EventPrinter;
+use crate::print_event;
 
 /// Longer than the balancer needs to learn that this replica is not ready.
 const DRAIN_DELAY: Duration = Duration::from_secs(1);
@@ -23,16 +23,16 @@ const ANY: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
 pub(crate) async fn run(identity: Arc<dyn Identity>) -> anyhow::Result<()> {
     let mut options = Options::new(ANY, Arc::clone(&identity));
     options.settings.drain_delay = DRAIN_DELAY;
-    options.observer = Some(Arc::new(Teller::of(None)));
+    options.observer = Some(Arc::new(EventPrinter::of(None)));
     let keep = app().bind(options.clone()).await?;
     options.settings.connection_age = Some(Duration::ZERO);
     options.settings.probes = Some(ANY);
-    options.observer = Some(Arc::new(Teller::of(Some(identity))));
+    options.observer = Some(Arc::new(EventPrinter::of(Some(identity))));
     let close = app().bind(options).await?;
 
     let hooks = [close.address(), keep.address()];
     let probes = close.probes_address().unwrap_or(ANY);
-    tell(&Fact::Listening { process: std::process::id(), hooks, probes });
+    print_event(&ReplicaEvent::Listening { process: std::process::id(), hooks, probes });
     tokio::try_join!(close.serve_until_signalled(), keep.serve_until_signalled())?;
     Ok(())
 }

@@ -13,7 +13,7 @@ use vestibule_identity::{Identity, NamespacedName, Settings};
 use vestibule_testenv::Environment;
 
 use self::cases::{Case, Data, Fields, cases};
-use super::ground::{Inner, annotate, event, ring, shared_or_skip, until};
+use super::fixture::{InProcessReplica, annotate, event, ring, shared_or_skip, until};
 
 const SECRET: &str = "bad-ring";
 /// So many replicas at a time.
@@ -43,7 +43,7 @@ async fn heals(env: &Environment, case: Case) -> Option<String> {
     policy.recheck = Duration::from_secs(1);
     fire::grant(env, &namespace, SECRET, &[]).await.unwrap();
     let client = env.service_account(&namespace, fire::ACCOUNT).await.unwrap();
-    let replica = Inner::start(client, settings);
+    let replica = InProcessReplica::start(client, settings);
     replica.ready().await;
     annotate(&secrets, SECRET, ROTATE, "once").await;
     until(&format!("{}: a rotation", case.name), 30, async || {

@@ -7,7 +7,7 @@ use fire::{ROTATE, Replica};
 use vestibule_pki::ring::AuthorityState;
 use vestibule_testenv::Proxy;
 
-use super::ground::{Ground, now, shared_or_skip, until};
+use super::fixture::{Fixture, now, shared_or_skip, until};
 
 const FATES: [&str; 2] = ["--die-before=1", "--die-after=1"];
 
@@ -16,89 +16,89 @@ const FATES: [&str; 2] = ["--die-before=1", "--die-after=1"];
 #[tokio::test]
 async fn whatever_write_a_replica_dies_at_others_go_on() {
     let Some(env) = shared_or_skip().await else { return };
-    let ground = Ground::new(&env, &["--leaf=20", "--hold=6"]).await;
+    let fixture = Fixture::new(&env, &["--leaf=20", "--hold=6"]).await;
     let (proxy, way) = env.api_server().proxied().unwrap();
     let kubeconfig =
-        way.service_account_kubeconfig(ground.cluster.home(), ground.cluster.account()).await.unwrap();
-    let survivor = ground.cluster.start_unrouted(|command| {
+        way.service_account_kubeconfig(fixture.cluster.home(), fixture.cluster.account()).await.unwrap();
+    let survivor = fixture.cluster.start_unrouted(|command| {
         command.arg("--kubeconfig").arg(kubeconfig);
     });
     let survivor = survivor.await.unwrap();
-    ground.cluster.route(&survivor).unwrap();
-    ground.all_ready(std::slice::from_ref(&survivor)).await;
-    let load = ground.load();
-    let before = ground.steady().await;
+    fixture.cluster.route(&survivor).unwrap();
+    fixture.all_ready(std::slice::from_ref(&survivor)).await;
+    let load = fixture.load();
+    let before = fixture.steady().await;
 
-    promotion(&ground, &proxy).await;
-    let promoted = ground.ring().await.unwrap();
+    promotion(&fixture, &proxy).await;
+    let promoted = fixture.ring().await.unwrap();
     assert_eq!(promoted.active().unwrap().id, before.next().unwrap().id);
     assert!(promoted.next().unwrap().held.is_some(), "the last of them held it");
-    removal(&ground, &proxy).await;
-    ground.steady().await;
-    restoration(&ground, &proxy).await;
+    removal(&fixture, &proxy).await;
+    fixture.steady().await;
+    restoration(&fixture, &proxy).await;
 
     until("the bundle is the ring's", 20, async || {
-        let ring = ground.ring().await;
-        ring.is_some() && Some(ground.trusted().await) == ring.map(|ring| ring.trusted())
+        let ring = fixture.ring().await;
+        ring.is_some() && Some(fixture.trusted().await) == ring.map(|ring| ring.trusted())
     })
     .await;
     assert!(survivor.child().exited().is_none());
-    ground.nothing_failed(load).await;
+    fixture.nothing_failed(load).await;
 }
 
 /// G2 and W2 of a first start: the next one takes the ring as it is.
 #[tokio::test]
 async fn a_first_start_goes_on_whatever_write_it_dies_at() {
     let Some(env) = shared_or_skip().await else { return };
-    let ground = Ground::new(&env, &[]).await;
-    die(&ground, FATES[0]).await;
-    assert!(ground.ring().await.is_none(), "it died before");
-    die(&ground, FATES[1]).await;
-    let ring = ground.ring().await.expect("it died after");
-    die(&ground, FATES[0]).await;
-    assert!(ground.trusted().await.is_empty());
-    die(&ground, FATES[1]).await;
-    assert_eq!(ground.trusted().await, ring.trusted());
+    let fixture = Fixture::new(&env, &[]).await;
+    die(&fixture, FATES[0]).await;
+    assert!(fixture.ring().await.is_none(), "it died before");
+    die(&fixture, FATES[1]).await;
+    let ring = fixture.ring().await.expect("it died after");
+    die(&fixture, FATES[0]).await;
+    assert!(fixture.trusted().await.is_empty());
+    die(&fixture, FATES[1]).await;
+    assert_eq!(fixture.trusted().await, ring.trusted());
 
-    let _replicas = ground.serve(2).await;
-    let load = ground.load();
-    let steady = ground.steady().await;
+    let _replicas = fixture.serve(2).await;
+    let load = fixture.load();
+    let steady = fixture.steady().await;
     assert_eq!((steady.generation, steady.trusted()), (1, ring.trusted()), "no other ring");
-    ground.nothing_failed(load).await;
+    fixture.nothing_failed(load).await;
 }
 
 /// P1, W2 and H1.
-async fn promotion(ground: &Ground<'_>, proxy: &Proxy) {
+async fn promotion(fixture: &Fixture<'_>, proxy: &Proxy) {
     proxy.hold();
-    let before = ground.active().await;
-    ground.annotate(ROTATE, "once").await;
-    die(ground, FATES[0]).await;
-    assert_eq!(ground.active().await, before, "it died before");
-    die(ground, FATES[1]).await;
-    let ring = ground.ring().await.unwrap();
+    let before = fixture.active().await;
+    fixture.annotate(ROTATE, "once").await;
+    die(fixture, FATES[0]).await;
+    assert_eq!(fixture.active().await, before, "it died before");
+    die(fixture, FATES[1]).await;
+    let ring = fixture.ring().await.unwrap();
     assert_ne!(Some(ring.active().unwrap().id), before, "it died after");
-    assert_ne!(ground.trusted().await, ring.trusted());
+    assert_ne!(fixture.trusted().await, ring.trusted());
     for fate in FATES {
-        die(ground, fate).await;
+        die(fixture, fate).await;
     }
-    assert_eq!(ground.trusted().await, ring.trusted());
+    assert_eq!(fixture.trusted().await, ring.trusted());
     proxy.resume();
     until("the one that serves has switched", 15, async || {
-        let book = ground.cluster.ledger().read();
-        book.switches() > 0
+        let counts = fixture.cluster.counters().read();
+        counts.switches() > 0
     })
     .await;
     proxy.hold();
     for fate in FATES {
-        die(ground, fate).await;
+        die(fixture, fate).await;
     }
     proxy.resume();
 }
 
 /// D1.
-async fn removal(ground: &Ground<'_>, proxy: &Proxy) {
+async fn removal(fixture: &Fixture<'_>, proxy: &Proxy) {
     let mut end = None;
-    for ca in ground.ring().await.unwrap().authorities {
+    for ca in fixture.ring().await.unwrap().authorities {
         if let AuthorityState::Retired { until } = ca.state {
             end = Some(until);
         }
@@ -107,18 +107,18 @@ async fn removal(ground: &Ground<'_>, proxy: &Proxy) {
     until("its leaves have almost ended", 40, async || end.since(now()).as_secs() <= 2).await;
     proxy.hold();
     for fate in FATES {
-        assert_eq!(ground.ring().await.unwrap().authorities.len(), 3);
-        die(ground, fate).await;
+        assert_eq!(fixture.ring().await.unwrap().authorities.len(), 3);
+        die(fixture, fate).await;
     }
-    assert_eq!(ground.ring().await.unwrap().authorities.len(), 2);
+    assert_eq!(fixture.ring().await.unwrap().authorities.len(), 2);
     proxy.resume();
 }
 
 /// G2: by those that remember the ring, and W2 by one that does not.
-async fn restoration(ground: &Ground<'_>, proxy: &Proxy) {
+async fn restoration(fixture: &Fixture<'_>, proxy: &Proxy) {
     let mut doomed = Vec::new();
     for fate in FATES {
-        let replica = ground.cluster.start_unrouted(|command| {
+        let replica = fixture.cluster.start_unrouted(|command| {
             command.arg(fate);
         });
         doomed.push(replica.await.unwrap());
@@ -127,15 +127,15 @@ async fn restoration(ground: &Ground<'_>, proxy: &Proxy) {
         until("it remembers the ring", 20, async || is_ready(replica).await).await;
     }
     proxy.hold();
-    let before = ground.ring().await.unwrap();
-    ground.delete_secret().await;
+    let before = fixture.ring().await.unwrap();
+    fixture.delete_secret().await;
     for replica in doomed {
         assert_eq!(replica.child().wait().await.unwrap(), ABORTED);
     }
-    let restored = ground.ring().await.expect("one of them died after");
+    let restored = fixture.ring().await.expect("one of them died after");
     assert!(restored.trusted().is_superset(&before.trusted()) && restored.generation > before.generation);
     for fate in FATES {
-        die(ground, fate).await;
+        die(fixture, fate).await;
     }
     proxy.resume();
 }
@@ -144,8 +144,8 @@ async fn restoration(ground: &Ground<'_>, proxy: &Proxy) {
 const ABORTED: i32 = 134;
 
 /// A replica lives until its first write.
-async fn die(ground: &Ground<'_>, fate: &str) {
-    let doomed = ground.cluster.start_unrouted(|command| {
+async fn die(fixture: &Fixture<'_>, fate: &str) {
+    let doomed = fixture.cluster.start_unrouted(|command| {
         command.arg(fate);
     });
     let doomed = doomed.await.unwrap();

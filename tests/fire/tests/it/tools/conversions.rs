@@ -11,8 +11,8 @@ use vestibule_identity::{Identity, NamespacedName, SelfManaged, Settings};
 use vestibule_pki::ring::Policy;
 use vestibule_testenv::{Environment, Tools, tools_or_skip};
 
+use super::fixture::succeed;
 use super::owner::write_chart;
-use super::scene::succeed;
 use crate::fixture::shared_or_skip;
 
 /// Of a Service `hooks`, unless something else is said.

@@ -9,7 +9,7 @@ use kube::Api;
 use kube::api::{WatchEvent, WatchParams};
 use tokio::task::JoinHandle;
 
-use super::scene::bundles;
+use super::fixture::bundles;
 
 /// Every version of one configuration, from now on.
 pub(crate) struct History {

@@ -7,7 +7,7 @@ use rustls_pki_types::UnixTime;
 use vestibule_pki::Authority;
 use vestibule_pki::ring::{Algorithm, CaId, Change, Facts, KeySource, Moment, Policy, Problem, carry_out};
 
-use crate::faults::ground::now;
+use crate::faults::fixture::now;
 
 pub(crate) type Data = BTreeMap<String, Vec<u8>>;
 

@@ -11,7 +11,7 @@ use tower::{Layer, Service};
 
 /// Writes are those of the Secret and of configurations, counted from 1. The process dies without a word to anybody.
 #[derive(Clone, Copy, Args)]
-pub(crate) struct Doom {
+pub(crate) struct CrashPoint {
     /// Die instead of sending the n-th write
     #[arg(long, value_name = "N")]
     die_before: Option<usize>,
@@ -20,22 +20,22 @@ pub(crate) struct Doom {
     die_after: Option<usize>,
 }
 
-impl<S> Layer<S> for Doom {
-    type Service = Doomed<S>;
+impl<S> Layer<S> for CrashPoint {
+    type Service = CrashingClient<S>;
 
-    fn layer(&self, inner: S) -> Doomed<S> {
-        Doomed { inner, doom: *self, writes: Arc::default() }
+    fn layer(&self, inner: S) -> CrashingClient<S> {
+        CrashingClient { inner, crash: *self, writes: Arc::default() }
     }
 }
 
 /// A client that counts its writes.
-pub(crate) struct Doomed<S> {
+pub(crate) struct CrashingClient<S> {
     inner: S,
-    doom: Doom,
+    crash: CrashPoint,
     writes: Arc<AtomicUsize>,
 }
 
-impl<S, B> Service<Request<B>> for Doomed<S>
+impl<S, B> Service<Request<B>> for CrashingClient<S>
 where
     S: Service<Request<B>>,
     S::Future: Send + 'static,
@@ -51,10 +51,10 @@ where
     fn call(&mut self, request: Request<B>) -> Self::Future {
         let number = is_write(&request).then(|| self.writes.fetch_add(1, Ordering::SeqCst) + 1);
         let is_at = |fatal: Option<usize>| number.is_some() && number == fatal;
-        if is_at(self.doom.die_before) {
+        if is_at(self.crash.die_before) {
             std::process::abort();
         }
-        let dies = is_at(self.doom.die_after);
+        let dies = is_at(self.crash.die_after);
         let answer = self.inner.call(request);
         Box::pin(async move {
             let answer = answer.await;

@@ -18,13 +18,13 @@ pub(super) const PATIENCE: Duration = Duration::from_secs(60);
 pub(super) const PAUSE: Duration = Duration::from_millis(20);
 
 /// An injector that is installed by its printed manifests, and who asks the API server.
-pub struct Scene {
+pub struct InjectorFixture {
     /// An administrator.
     pub admin: Client,
     /// The injector's own namespace.
     pub home: String,
     /// The namespace of pods.
-    pub shop: String,
+    pub pod_namespace: String,
     /// The ConfigMap of rules.
     pub config_map: String,
     /// Where each replica says what is in force.
@@ -33,10 +33,10 @@ pub struct Scene {
     pub manifests: Vec<Value>,
 }
 
-impl Scene {
+impl InjectorFixture {
     /// A pod that is created by dry run: what is in it; why not.
-    pub(super) async fn create(client: &Client, shop: &str) -> Result<Outcome, String> {
-        let uri = format!("/api/v1/namespaces/{shop}/pods?dryRun=All");
+    pub(super) async fn create(client: &Client, pod_namespace: &str) -> Result<Outcome, String> {
+        let uri = format!("/api/v1/namespaces/{pod_namespace}/pods?dryRun=All");
         let (status, made) =
             send(client, Method::POST, &uri, JSON, &pod()).await.map_err(|error| format!("{error:#}"))?;
         if status.is_success() { Ok(Outcome::of(&made)) } else { Err(message(&made)) }

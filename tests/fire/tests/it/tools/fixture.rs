@@ -6,7 +6,7 @@ use std::process::{Command, Output};
 use std::sync::Arc;
 use std::time::Duration;
 
-use fire::{Fact, Ledger, Load, hook};
+use fire::{Counters, Load, ReplicaEvent, hook};
 use k8s_openapi::api::admissionregistration::v1::MutatingWebhookConfiguration;
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use k8s_openapi::api::events::v1::Event;
@@ -24,7 +24,7 @@ pub(crate) const AT_ONCE: Duration = Duration::from_secs(10);
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Tools take all of a small machine, and what they do is measured in seconds: two scenes at a time.
-static TURNS: Semaphore = Semaphore::const_new(2);
+static SLOTS: Semaphore = Semaphore::const_new(2);
 
 /// The ring's.
 const SECRET: &str = "hooks-ring";
@@ -43,7 +43,7 @@ pub(crate) enum Version {
 }
 
 /// One Service with one replica, and what calls it.
-pub(crate) struct Scene<'e> {
+pub(crate) struct ToolFixture<'e> {
     pub(crate) env: &'e Environment,
     pub(crate) admin: Client,
     pub(crate) home: String,
@@ -52,14 +52,14 @@ pub(crate) struct Scene<'e> {
     target: String,
     service: Service,
     replica: Child,
-    ledger: Arc<Ledger>,
-    _turn: SemaphorePermit<'static>,
+    counters: Arc<Counters>,
+    _slot: SemaphorePermit<'static>,
 }
 
-impl<'e> Scene<'e> {
+impl<'e> ToolFixture<'e> {
     /// The replica runs, and there is no configuration yet.
     pub(crate) async fn new(env: &'e Environment) -> Self {
-        let turn = TURNS.acquire().await.unwrap();
+        let slot = SLOTS.acquire().await.unwrap();
         let home = env.namespace(&[]).await.unwrap().name().to_owned();
         let target = env.namespace(&[]).await.unwrap().name().to_owned();
         let service = env.two_port_service(&home, "hooks").await.unwrap();
@@ -77,8 +77,8 @@ impl<'e> Scene<'e> {
             "--leaf=3000".to_owned(),
         ]);
         let replica = env.spawn("replica", &command).unwrap();
-        let listening = replica.wait_for_line(|line| match Fact::read(line) {
-            Some(Fact::Listening { hooks, probes, .. }) => Some((hooks, probes)),
+        let listening = replica.wait_for_line(|line| match ReplicaEvent::parse(line) {
+            Some(ReplicaEvent::Listening { hooks, probes, .. }) => Some((hooks, probes)),
             _ => None,
         });
         let (hooks, probes) = listening.await.unwrap();
@@ -94,8 +94,8 @@ impl<'e> Scene<'e> {
             target,
             service,
             replica,
-            ledger: Arc::default(),
-            _turn: turn,
+            counters: Arc::default(),
+            _slot: slot,
         }
     }
 
@@ -148,8 +148,8 @@ impl<'e> Scene<'e> {
     /// The CAs that signed what clients were presented so far.
     pub(crate) fn issuers(&self) -> BTreeSet<String> {
         let log = self.replica.log();
-        let issuer = |line| match Fact::read(line) {
-            Some(Fact::Presented { issuer, .. }) => Some(issuer),
+        let issuer = |line| match ReplicaEvent::parse(line) {
+            Some(ReplicaEvent::Presented { issuer, .. }) => Some(issuer),
             _ => None,
         };
         log.lines().filter_map(issuer).collect()
@@ -185,17 +185,17 @@ impl<'e> Scene<'e> {
 
     /// Calls of both hooks, many a second, from now on.
     pub(crate) fn load(&self) -> Load {
-        Load::start(vec![self.admin.clone()], &self.target, 40, &self.ledger)
+        Load::start(vec![self.admin.clone()], &self.target, 40, &self.counters)
     }
 
     /// Calls that failed so far, in words.
     pub(crate) fn failures(&self) -> BTreeMap<String, usize> {
-        self.ledger.read().failures
+        self.counters.read().failures
     }
 
     /// Calls so far.
     pub(crate) fn calls(&self) -> usize {
-        self.ledger.read().calls
+        self.counters.read().calls
     }
 
     /// Waits until the API server trusts the replica again, and each hook answers.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-use super::{Made, Outcome};
+use super::{CreatedPod, Outcome};
 
 /// What was in force from one write to the next.
 #[derive(Clone, Debug)]
@@ -18,7 +18,7 @@ pub struct Period {
 
 /// What became of pods.
 #[derive(Clone, Debug, Default)]
-pub struct Judgement {
+pub struct PodChecks {
     /// How many were judged.
     pub pods: usize,
     /// How many of them could be as one period wants it only.
@@ -34,33 +34,33 @@ pub struct Judgement {
 /// Judges pods by periods in their order; pods were made after the first had settled. A pod may be as any period wants it
 /// that was in force, at some replica, while it was made.
 #[must_use]
-pub fn judge(periods: &[Period], pods: &[Made]) -> Judgement {
-    let mut judgement = Judgement { pods: pods.len(), ..Judgement::default() };
+pub fn check_pods(periods: &[Period], pods: &[CreatedPod]) -> PodChecks {
+    let mut checks = PodChecks { pods: pods.len(), ..PodChecks::default() };
     for pod in pods {
         let over = |number: usize| periods.get(number + 1).is_some_and(|next| next.settled < pod.begun);
         let possible = periods.iter().enumerate();
         let possible = possible.filter(|(number, period)| period.from <= pod.ended && !over(*number));
         let possible: Vec<_> = possible.map(|(_, period)| &period.outcome).collect();
-        judgement.certain += usize::from(possible.len() == 1);
+        checks.certain += usize::from(possible.len() == 1);
         match &pod.outcome {
-            Outcome::Bare => judgement.bare += 1,
-            Outcome::Whole { .. } => judgement.whole += 1,
-            Outcome::Half(_) => {}
+            Outcome::NotInjected => checks.bare += 1,
+            Outcome::Injected { .. } => checks.whole += 1,
+            Outcome::Partial(_) => {}
         }
         if !possible.contains(&&pod.outcome) {
             let expected: Vec<_> = possible.iter().map(|outcome| words(outcome)).collect();
             let wrong = format!("{} instead of {}", words(&pod.outcome), expected.join(" or "));
-            *judgement.wrong.entry(wrong).or_default() += 1;
+            *checks.wrong.entry(wrong).or_default() += 1;
         }
     }
-    judgement
+    checks
 }
 
 fn words(outcome: &Outcome) -> String {
     match outcome {
-        Outcome::Bare => "bare".to_owned(),
-        Outcome::Whole { version, hash } => format!("{version} ({hash})"),
-        Outcome::Half(parts) => format!("half: {parts}"),
+        Outcome::NotInjected => "bare".to_owned(),
+        Outcome::Injected { version, hash } => format!("{version} ({hash})"),
+        Outcome::Partial(parts) => format!("half: {parts}"),
     }
 }
 
@@ -74,26 +74,29 @@ mod tests {
     fn a_pod_is_as_the_rules_of_its_time() {
         let start = Instant::now();
         let at = |milliseconds| start + Duration::from_millis(milliseconds);
-        let whole = |version: &str| Outcome::Whole { version: version.to_owned(), hash: "h".to_owned() };
+        let whole = |version: &str| Outcome::Injected { version: version.to_owned(), hash: "h".to_owned() };
         let period = |outcome, from, settled| Period { outcome, from: at(from), settled: at(settled) };
-        let periods =
-            [period(whole("v1"), 0, 10), period(Outcome::Bare, 100, 120), period(whole("v2"), 200, 220)];
+        let periods = [
+            period(whole("v1"), 0, 10),
+            period(Outcome::NotInjected, 100, 120),
+            period(whole("v2"), 200, 220),
+        ];
         let wrong = |begun, ended, outcome| {
-            let made = Made { begun: at(begun), ended: at(ended), outcome };
-            judge(&periods, &[made]).wrong.len()
+            let made = CreatedPod { begun: at(begun), ended: at(ended), outcome };
+            check_pods(&periods, &[made]).wrong.len()
         };
         assert_eq!(wrong(50, 60, whole("v1")), 0);
-        assert_eq!(wrong(50, 60, Outcome::Bare), 1, "before it was written");
-        assert_eq!(wrong(90, 105, Outcome::Bare), 0);
+        assert_eq!(wrong(50, 60, Outcome::NotInjected), 1, "before it was written");
+        assert_eq!(wrong(90, 105, Outcome::NotInjected), 0);
         assert_eq!(wrong(110, 115, whole("v1")), 0, "not every replica knows");
         assert_eq!(wrong(130, 150, whole("v1")), 1, "every replica knows");
         assert_eq!(wrong(130, 150, whole("v2")), 1);
         assert_eq!(wrong(230, 240, whole("v2")), 0);
         assert_eq!(wrong(230, 240, whole("bad3")), 1);
-        assert_eq!(wrong(230, 240, Outcome::Half("what".to_owned())), 1);
-        let other = Outcome::Whole { version: "v2".to_owned(), hash: "other".to_owned() };
+        assert_eq!(wrong(230, 240, Outcome::Partial("what".to_owned())), 1);
+        let other = Outcome::Injected { version: "v2".to_owned(), hash: "other".to_owned() };
         assert_eq!(wrong(230, 240, other), 1, "the annotation names other rules");
-        let pods = [Made { begun: at(105), ended: at(110), outcome: Outcome::Bare }];
-        assert_eq!(judge(&periods, &pods).certain, 0);
+        let pods = [CreatedPod { begun: at(105), ended: at(110), outcome: Outcome::NotInjected }];
+        assert_eq!(check_pods(&periods, &pods).certain, 0);
     }
 }

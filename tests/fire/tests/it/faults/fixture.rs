@@ -1,7 +1,7 @@
 //! A registered webhook, and its replicas: in this process, where all that they know is at hand, or as processes that
 //! serve calls and die.
 
-mod inner;
+mod in_process;
 mod wait;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,19 +18,19 @@ use vestibule_identity::{NamespacedName, Settings};
 use vestibule_pki::ring::{CaId, Facts, Moment, Policy, Ring, read_bundle};
 use vestibule_testenv::{ApiServer, Environment};
 
-pub(crate) use self::inner::Inner;
+pub(crate) use self::in_process::InProcessReplica;
 pub(crate) use self::wait::{promised, stays, until};
 pub(crate) use crate::fixture::shared_or_skip;
 
 pub(crate) const SERVICE: &str = "fire";
 
-pub(crate) struct Ground<'e> {
+pub(crate) struct Fixture<'e> {
     pub(crate) cluster: Cluster<'e>,
     pub(crate) policy: Policy,
     pub(crate) admin: Client,
 }
 
-impl<'e> Ground<'e> {
+impl<'e> Fixture<'e> {
     /// `arguments` are those of a soak: lives and waits.
     pub(crate) async fn new(environment: &'e Environment, arguments: &[&str]) -> Self {
         // Renewed three seconds before its end, of which a busy machine and whole seconds take two.
@@ -44,7 +44,7 @@ impl<'e> Ground<'e> {
         Self { cluster, policy: options.timing.policy(), admin: environment.admin().unwrap() }
     }
 
-    /// What a replica in this process is told.
+    /// What a replica in this process is recorded.
     pub(crate) fn settings(&self) -> Settings {
         let named =
             |name: &str| NamespacedName { namespace: self.cluster.home().to_owned(), name: name.to_owned() };
@@ -56,14 +56,14 @@ impl<'e> Ground<'e> {
     }
 
     /// A replica in this process, with the rights of one.
-    pub(crate) async fn start(&self) -> Inner {
+    pub(crate) async fn start(&self) -> InProcessReplica {
         self.start_by(self.cluster.environment().api_server()).await
     }
 
     /// The same, with this way to the API server.
-    pub(crate) async fn start_by(&self, way: &ApiServer) -> Inner {
+    pub(crate) async fn start_by(&self, way: &ApiServer) -> InProcessReplica {
         let client = way.service_account(self.cluster.home(), self.cluster.account()).await.unwrap();
-        Inner::start(client, self.settings())
+        InProcessReplica::start(client, self.settings())
     }
 
     /// As many replicas as processes, ready and called.
@@ -83,19 +83,19 @@ impl<'e> Ground<'e> {
 
     pub(crate) fn load(&self) -> Load {
         const RATE: u32 = 25;
-        let ledger = self.cluster.ledger();
-        Load::start(self.cluster.clients().unwrap(), self.cluster.target(), RATE, ledger)
+        let counters = self.cluster.counters();
+        Load::start(self.cluster.clients().unwrap(), self.cluster.target(), RATE, counters)
     }
 
     /// Ends the load: no call has failed, and no handshake.
     pub(crate) async fn nothing_failed(&self, load: Load) {
         const ENOUGH: usize = 100;
-        let ledger = self.cluster.ledger();
-        until("calls are enough to show something", 30, async || ledger.read().calls > ENOUGH).await;
-        let book = ledger.read();
+        let counters = self.cluster.counters();
+        until("calls are enough to show something", 30, async || counters.read().calls > ENOUGH).await;
+        let counts = counters.read();
         load.stop().await;
-        assert!(book.failures.is_empty(), "of {} calls: {:#?}", book.calls, book.failures);
-        assert!(book.handshakes_failed.is_empty(), "{:#?}", book.handshakes_failed);
+        assert!(counts.failures.is_empty(), "of {} calls: {:#?}", counts.calls, counts.failures);
+        assert!(counts.handshakes_failed.is_empty(), "{:#?}", counts.handshakes_failed);
     }
 
     pub(crate) fn secrets(&self) -> Api<Secret> {
