@@ -1,5 +1,5 @@
-//! Rules under fire: an injector whose rules change, for better and for worse, while pods are created. Not one pod may
-//! have anything but one good version, whole; and not one create may fail.
+//! The injector under load while its rules change, to good and to bad versions. Every pod must be injected by exactly one
+//! good version, completely, and no create may fail.
 
 mod fixture;
 mod pod;

@@ -1,4 +1,4 @@
-//! What a soak has to say in the end.
+//! The report of a soak.
 
 use std::fmt;
 use std::time::Duration;
@@ -6,23 +6,23 @@ use std::time::Duration;
 use crate::Options;
 use crate::counters::Counts;
 
-/// What a soak has to say in the end.
+/// The result of a soak.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Report {
-    /// What was asked for.
+    /// The options of the soak.
     pub options: Options,
-    /// What happened.
+    /// The final counters.
     pub counts: Counts,
-    /// How long it took, from the first call to the last.
+    /// The time from the first call to the last.
     pub took: Duration,
-    /// From the start of the first replica until the Service had all of them.
+    /// The time from the start of the first replica until all were endpoints of the Service.
     pub first_ready: Duration,
-    /// Memory of each replica in KiB: the least and the most that it was seen with.
+    /// The minimum and maximum memory of each replica in KiB.
     pub resident: Vec<(u64, u64)>,
-    /// What more there is to say, a name and a value.
+    /// Additional rows: name and value.
     pub notes: Vec<(String, String)>,
-    /// Why it did not reach its ends.
+    /// Goals that were not reached and invariants that were violated.
     pub problems: Vec<String>,
 }
 
@@ -40,7 +40,7 @@ impl Report {
         }
     }
 
-    /// One row of a table of soaks for each, in Markdown.
+    /// A Markdown table with a row per soak.
     #[must_use]
     pub fn table(reports: &[Self]) -> String {
         let mut table =
@@ -67,7 +67,7 @@ impl Report {
         if self.is_good() { "good" } else { "BAD" }
     }
 
-    /// Whether enough calls were made and none failed, no client refused a certificate, and all ends were reached.
+    /// Whether enough calls were made, none failed, no client refused a certificate, and there is no other problem.
     #[must_use]
     pub fn is_good(&self) -> bool {
         let Counts { calls, .. } = self.counts;
@@ -77,8 +77,8 @@ impl Report {
             && self.problems.is_empty()
     }
 
-    /// With fewer calls it says nothing that none failed: half of what the rate comes to, since what a busy machine could not
-    /// send in time is not made up for.
+    /// The number of calls below which the soak proves nothing: half of the calls due at the rate, because a busy machine
+    /// skips calls.
     #[must_use]
     pub fn least_calls(&self) -> usize {
         (f64::from(self.options.rate) * self.took.as_secs_f64() / 2.0).ceil().max(1.0) as usize

@@ -1,4 +1,4 @@
-//! Every write of the Secret and of the configuration, as it is watched.
+//! Watches of the Secret and the configuration, which count every write.
 
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use tokio::time::sleep;
 
 use crate::{Cluster, Options, RingView};
 
-/// Counts writes of the Secret and of the configuration, and shows what the Secret says, until it is dropped.
+/// Counts writes of the Secret and the configuration, and publishes the state of the Secret, until the tasks are dropped.
 pub(crate) fn both(
     cluster: &Cluster<'_>,
     options: &Options,
@@ -39,7 +39,7 @@ pub(crate) fn both(
                 settled.clone_from(&view.active);
             }
         });
-        // A ring that cannot be read is none; the last one counts.
+        // An unreadable ring is ignored; the last readable state stays.
         if !view.active.is_empty() {
             sender.send_replace(view);
         }
@@ -66,9 +66,9 @@ pub(crate) fn both(
     Ok((views, watches))
 }
 
-/// Calls `seen` with each state of the object `name`, from now on, and never ends.
+/// Calls `seen` with each state of the object `name`, and never ends.
 ///
-/// It watches all objects of its kind: replicas are to be the only ones that watch one.
+/// The watch covers all objects of the kind, because watches of a single object are counted as those of replicas.
 async fn each<K>(api: Api<K>, name: String, mut seen: impl FnMut(&K))
 where
     K: Resource + Clone + Debug + DeserializeOwned,
@@ -76,7 +76,7 @@ where
     let mut version = "0".to_owned();
     let mut last = String::new();
     let mut seen = |object: &K| {
-        // After a break, objects are told of again.
+        // A new watch repeats the current version.
         let now = object.resource_version().unwrap_or_default();
         if last != now {
             seen(object);

@@ -1,45 +1,45 @@
-//! What became of a pod.
+//! The created pods and their outcomes.
 
 use std::collections::BTreeSet;
 use std::time::Instant;
 
 use serde_json::{Value, json};
 
-/// A pod that the API server made, and when.
+/// The outcome of a pod, and the time span of its creation.
 #[derive(Clone, Debug)]
 pub struct CreatedPod {
-    /// Before the request was sent.
+    /// The time just before the request was sent.
     pub begun: Instant,
-    /// After it was answered.
+    /// The time just after the answer.
     pub ended: Instant,
-    /// What was in it.
+    /// The outcome.
     pub outcome: Outcome,
 }
 
-/// What is in a pod.
+/// The injected parts of a pod.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// Nothing of ours.
+    /// The pod has no injected part.
     NotInjected,
-    /// One version of the rules, all of it.
+    /// The pod has all parts of one version.
     Injected {
-        /// As every part says it: `v12`.
+        /// The version that every part names, such as `v12`.
         version: String,
-        /// The hash of the rules, as the annotation has it.
+        /// The hash of the rules in the pod's annotation.
         hash: String,
     },
-    /// Something else; what each part says.
+    /// Parts are missing or differ in version; a description.
     Partial(String),
 }
 
-/// A pod that the rules are about.
+/// A pod that the rules match.
 pub(super) fn pod() -> Value {
     json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "web"},
            "spec": {"containers": [{"name": "app", "image": "app:1"}]}})
 }
 
 impl Outcome {
-    /// What is in `pod`: image and variable of the sidecar, its volume, and the variable of the first container.
+    /// Reads the outcome from `pod`: image and variable of the sidecar, its volume, and the variable of the first container.
     pub(super) fn of(pod: &Value) -> Self {
         let spec = &pod["spec"];
         let named = |list: &Value, name: &str| -> Vec<Value> {
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pod_is_whole_or_bare_or_half() {
+    fn the_outcome_is_read_from_the_injected_parts() {
         assert_eq!(Outcome::of(&pod()), Outcome::NotInjected);
         let whole = Outcome::Injected { version: "v1".to_owned(), hash: "abc".to_owned() };
         assert_eq!(Outcome::of(&injected()), whole);

@@ -1,38 +1,38 @@
-//! Whether every pod is as the rules wanted it at its time.
+//! Checks that every pod has the outcome of rules that were in force while it was created.
 
 use std::collections::BTreeMap;
 use std::time::Instant;
 
 use super::{CreatedPod, Outcome};
 
-/// What was in force from one write to the next.
+/// The rules in force from one write to the next.
 #[derive(Clone, Debug)]
 pub struct Period {
-    /// What a pod is in it.
+    /// The outcome of a pod under these rules.
     pub outcome: Outcome,
-    /// Before it was written: nobody can know of it earlier.
+    /// The time just before the write; no replica can know the rules earlier.
     pub from: Instant,
-    /// When it was seen in force at every replica: nobody goes by what was before any longer.
+    /// The time at which every replica reported these rules; no replica uses older rules afterwards.
     pub settled: Instant,
 }
 
-/// What became of pods.
+/// The result of the checks.
 #[derive(Clone, Debug, Default)]
 pub struct PodChecks {
-    /// How many were judged.
+    /// The number of checked pods.
     pub pods: usize,
-    /// How many of them could be as one period wants it only.
+    /// Pods for which only one outcome was possible.
     pub certain: usize,
-    /// How many of them were whole.
-    pub whole: usize,
-    /// How many of them were bare.
-    pub bare: usize,
-    /// What was wrong with pods, and with how many.
+    /// Pods that one version injected completely.
+    pub injected: usize,
+    /// Pods that were not injected.
+    pub not_injected: usize,
+    /// Wrong outcomes and their number.
     pub wrong: BTreeMap<String, usize>,
 }
 
-/// Judges pods by periods in their order; pods were made after the first had settled. A pod may be as any period wants it
-/// that was in force, at some replica, while it was made.
+/// Checks pods against ordered periods; pods were created after the first period had settled. A pod may have the outcome
+/// of any period that was in force at some replica while the pod was created.
 #[must_use]
 pub fn check_pods(periods: &[Period], pods: &[CreatedPod]) -> PodChecks {
     let mut checks = PodChecks { pods: pods.len(), ..PodChecks::default() };
@@ -43,8 +43,8 @@ pub fn check_pods(periods: &[Period], pods: &[CreatedPod]) -> PodChecks {
         let possible: Vec<_> = possible.map(|(_, period)| &period.outcome).collect();
         checks.certain += usize::from(possible.len() == 1);
         match &pod.outcome {
-            Outcome::NotInjected => checks.bare += 1,
-            Outcome::Injected { .. } => checks.whole += 1,
+            Outcome::NotInjected => checks.not_injected += 1,
+            Outcome::Injected { .. } => checks.injected += 1,
             Outcome::Partial(_) => {}
         }
         if !possible.contains(&&pod.outcome) {
@@ -58,7 +58,7 @@ pub fn check_pods(periods: &[Period], pods: &[CreatedPod]) -> PodChecks {
 
 fn words(outcome: &Outcome) -> String {
     match outcome {
-        Outcome::NotInjected => "bare".to_owned(),
+        Outcome::NotInjected => "not injected".to_owned(),
         Outcome::Injected { version, hash } => format!("{version} ({hash})"),
         Outcome::Partial(parts) => format!("half: {parts}"),
     }
@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_pod_is_as_the_rules_of_its_time() {
+    fn a_pod_has_an_outcome_of_the_rules_in_force() {
         let start = Instant::now();
         let at = |milliseconds| start + Duration::from_millis(milliseconds);
         let whole = |version: &str| Outcome::Injected { version: version.to_owned(), hash: "h".to_owned() };

@@ -1,4 +1,4 @@
-//! The figures in the end.
+//! The result of a reload run.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -6,34 +6,34 @@ use std::time::Duration;
 
 use super::PodChecks;
 
-/// What there is to say in the end.
+/// The figures of a reload run.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Figures {
     /// Good versions that came into force.
     pub versions: usize,
-    /// Bad ones that were refused.
+    /// Bad versions that were refused.
     pub refused: usize,
-    /// Bad ones that were stored.
+    /// Bad versions that were stored.
     pub stored: usize,
-    /// How long creates went on.
+    /// The duration of the load.
     pub took: Duration,
-    /// Creates that were answered, well or not.
+    /// Creates that ended, with success or not.
     pub calls: usize,
-    /// Creates that failed, by what was said.
+    /// Failed creates by error message.
     pub failures: BTreeMap<String, usize>,
-    /// The longest that a create took.
+    /// The longest duration of a create.
     pub worst: Duration,
-    /// Creates that are due in a second: with fewer than 95 % of them, too little was shown. None where no rate is asked for.
+    /// Creates that are due per second. With fewer than 95 % of them the run proves nothing; 0 requires no rate.
     pub due: u32,
-    /// What became of the pods.
+    /// The checks of the pods.
     pub checks: PodChecks,
     reloads: Vec<Duration>,
     notes: Vec<String>,
 }
 
 impl Figures {
-    /// Whether no create failed, no pod was wrong, and as many were created as were due.
+    /// Whether no create failed, no pod was wrong, and at least 95 % of the creates that were due were made.
     #[must_use]
     pub fn is_good(&self) -> bool {
         let checks = &self.checks;
@@ -56,7 +56,7 @@ impl Figures {
         self.rate() >= 0.95 * f64::from(self.due)
     }
 
-    /// Creates that were answered in a second.
+    /// Creates per second.
     fn rate(&self) -> f64 {
         self.calls as f64 / self.took.as_secs_f64().max(0.001)
     }
@@ -84,8 +84,8 @@ impl fmt::Display for Figures {
         row("slowest create", format!("{} ms", self.worst.as_millis()))?;
         row("pods judged", checks.pods.to_string())?;
         row("  while one outcome was possible", checks.certain.to_string())?;
-        row("  with a whole good version", checks.whole.to_string())?;
-        row("  with nothing", checks.bare.to_string())?;
+        row("  with a whole good version", checks.injected.to_string())?;
+        row("  with nothing", checks.not_injected.to_string())?;
         row("wrong pods", checks.wrong.values().sum::<usize>().to_string())?;
         for note in &self.notes {
             row("switch", note.clone())?;
@@ -106,7 +106,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn too_few_creates_show_too_little() {
+    fn a_run_with_too_few_creates_fails() {
         let figures = |calls, due| {
             let checks = PodChecks { certain: 1, ..PodChecks::default() };
             Figures { calls, due, checks, took: Duration::from_secs(10), ..Figures::default() }

@@ -1,4 +1,4 @@
-//! Writes of the rules, one after the other, while pods are created.
+//! Writes of good and bad rule versions, one after the other, while pods are created.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -13,12 +13,12 @@ use super::{CreatedPod, Figures, Outcome, Period, check_pods, versions};
 use crate::rig::{get, sum};
 use crate::{Counters, Load};
 
-/// How long each version is left alone once it is in force.
+/// The time for which each version stays in force.
 const STAY: Duration = Duration::from_millis(100);
-/// The ConfigMap of the switch.
+/// The ConfigMap that sets the mode.
 const SWITCH: &str = "switch";
 
-/// Pods are created, and what is written is noted.
+/// A load of pod creates, and the versions written during it.
 pub struct RuleChanges<'s> {
     fixture: &'s InjectorFixture,
     load: Load,
@@ -31,10 +31,10 @@ pub struct RuleChanges<'s> {
 }
 
 impl<'s> RuleChanges<'s> {
-    /// Writes the first good version and begins to create pods, `rate` a second, once it is in force.
+    /// Writes the first good version, waits until it is in force, and starts to create `rate` pods a second.
     ///
     /// # Errors
-    /// It does not come into force.
+    /// The version does not come into force.
     pub async fn begin(
         fixture: &'s InjectorFixture,
         clients: Vec<kube::Client>,
@@ -68,10 +68,10 @@ impl<'s> RuleChanges<'s> {
         Ok(changes)
     }
 
-    /// A good version: it is in force, a moment later, everywhere.
+    /// Writes a good version and waits until it is in force at all replicas.
     ///
     /// # Errors
-    /// It is refused, or not in force.
+    /// The version is refused, or does not come into force.
     pub async fn write_good(&mut self) -> anyhow::Result<()> {
         let (text, name) = self.next(versions::good);
         let former = self.hashes().await?;
@@ -86,10 +86,10 @@ impl<'s> RuleChanges<'s> {
         Ok(())
     }
 
-    /// A bad version, which is refused to whoever applies it.
+    /// Writes a bad version, which the validating webhook must refuse.
     ///
     /// # Errors
-    /// It is not.
+    /// The version is not refused.
     pub async fn write_refused(&mut self) -> anyhow::Result<()> {
         let (text, _) = self.next(versions::bad);
         let (status, answer) = self.fixture.write(&self.fixture.config_map, &text, "").await?;
@@ -99,15 +99,15 @@ impl<'s> RuleChanges<'s> {
         Ok(())
     }
 
-    /// A bad version that nobody judges: it is stored, every replica reads it, and none goes by it.
+    /// Writes a bad version without validation: it is stored, every replica reports it, and none puts it in force.
     ///
     /// # Errors
-    /// It is refused, or in force.
+    /// The version is refused, or in force.
     pub async fn write_stored(&mut self) -> anyhow::Result<()> {
         let (text, _) = self.next(versions::bad);
         let former = self.hashes().await?;
         let (status, answer) = self.fixture.write(&self.fixture.config_map, &text, "").await?;
-        ensure!(status.is_success(), "a bad version is refused, and nobody was to judge it: {answer}");
+        ensure!(status.is_success(), "a bad version is refused although validation is off: {answer}");
         until("a bad version being noticed", async || {
             Ok(self.rules().await?.iter().all(|rules| rules.wrong))
         })
@@ -118,10 +118,10 @@ impl<'s> RuleChanges<'s> {
         Ok(())
     }
 
-    /// From now on nobody judges ConfigMaps.
+    /// Deletes the validating webhook configuration, and waits until the API server stops calling it.
     ///
     /// # Errors
-    /// The API server does not let go.
+    /// The API server still calls the validating webhook.
     pub async fn stop_validation(&mut self) -> anyhow::Result<()> {
         self.fixture.delete(&configuration("validating")).await?;
         let (text, _) = self.next(versions::bad);
@@ -132,10 +132,10 @@ impl<'s> RuleChanges<'s> {
         .await
     }
 
-    /// `observe`, `off`, `on`, and the configurations deleted and applied again; each while pods are created.
+    /// Sets the modes `observe`, `off` and `on`, and deletes and applies the configurations, while pods are created.
     ///
     /// # Errors
-    /// A switch does not do what it says.
+    /// A mode does not have its effect.
     pub async fn switch_modes(&mut self, stay: Duration) -> anyhow::Result<()> {
         let Some(Period { outcome: whole, .. }) = self.periods.last().cloned() else { bail!("no rules") };
         let from = self.mode("observe").await?;
@@ -164,7 +164,7 @@ impl<'s> RuleChanges<'s> {
 
         let from = Instant::now();
         for kind in ["mutating", "validating"] {
-            // One of them may be gone already.
+            // The validating configuration may be deleted already.
             if self.fixture.entries(kind).await? > 0 {
                 self.fixture.delete(&configuration(kind)).await?;
             }
@@ -183,7 +183,7 @@ impl<'s> RuleChanges<'s> {
         Ok(())
     }
 
-    /// No more pods are created; what became of them.
+    /// Stops the load, checks the pods and returns the figures.
     pub async fn end(self) -> Figures {
         self.load.stop().await;
         let mut figures = self.figures;
@@ -216,7 +216,7 @@ impl<'s> RuleChanges<'s> {
         Ok(self.rules().await?.into_iter().map(|rules| rules.hash).collect())
     }
 
-    /// The hash that all replicas have, none of `former`, and nothing wrong.
+    /// Waits until all replicas have the same new hash and no errors; returns the hash.
     async fn agreed(&self, former: &[String]) -> anyhow::Result<String> {
         let agreed = |rules: &[Rules]| {
             let first = rules.first().is_some_and(|first| !former.contains(&first.hash) && !first.wrong);
@@ -226,7 +226,7 @@ impl<'s> RuleChanges<'s> {
         Ok(self.hashes().await?.swap_remove(0))
     }
 
-    /// Writes the switch; since when.
+    /// Sets the mode and waits until it is in force; returns the time of the write.
     async fn mode(&self, mode: &str) -> anyhow::Result<Instant> {
         let former = self.hashes().await?;
         let from = Instant::now();
@@ -236,7 +236,7 @@ impl<'s> RuleChanges<'s> {
         Ok(from)
     }
 
-    /// Nobody is called any longer, while pods are created.
+    /// Checks that calls end, and that the webhook gets none while pods are created.
     async fn assert_no_calls(&mut self, what: &str, from: Instant, stay: Duration) -> anyhow::Result<()> {
         const STILL: Duration = Duration::from_millis(500);
         let mut last = (self.calls().await?, Instant::now());
@@ -261,7 +261,7 @@ impl<'s> RuleChanges<'s> {
         Ok(self.counts().await?.0)
     }
 
-    /// Calls, and decisions that were reported only; those of a replica are of one moment.
+    /// The number of calls, and of decisions under `observe`, summed over the replicas.
     async fn counts(&self) -> anyhow::Result<(u64, u64)> {
         let mut counts = (0, 0);
         for replica in &self.fixture.replicas {
@@ -272,7 +272,7 @@ impl<'s> RuleChanges<'s> {
         Ok(counts)
     }
 
-    /// Returns when pods are injected by the rules in force.
+    /// Waits until pods are injected by the rules in force.
     async fn injected(&self) -> anyhow::Result<()> {
         let whole = self.periods.iter().rev().map(|period| &period.outcome);
         let whole = whole.into_iter().find(|outcome| **outcome != Outcome::NotInjected);
@@ -280,7 +280,7 @@ impl<'s> RuleChanges<'s> {
         until("pods being injected", async || self.created(whole).await).await
     }
 
-    /// Whether pods are so, several in a row.
+    /// Whether ten created pods in a row have this outcome.
     async fn created(&self, outcome: &Outcome) -> anyhow::Result<bool> {
         const IN_A_ROW: usize = 10;
         for _ in 0..IN_A_ROW {

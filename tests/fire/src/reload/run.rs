@@ -1,4 +1,4 @@
-//! The whole run: an environment, the injector as its manifests install it, and what is done to it.
+//! A reload run: an environment, the injector as its manifests install it, and the changes of its rules.
 
 use std::path::Path;
 use std::process::Command;
@@ -16,25 +16,26 @@ use super::{Figures, InjectorFixture, RuleChanges, versions};
 #[derive(Clone, Debug, Parser)]
 #[command(name = "reload")]
 pub struct Options {
-    /// How many good versions are written, and as many bad ones between them: the half of these is refused, the other half
-    /// is stored while nobody judges
+    /// Number of good versions, and of bad versions between them. Half of the bad ones are refused by validation; the
+    /// other half is stored with validation off
     #[arg(long, default_value_t = 100)]
     pub versions: usize,
     /// Creates per second, by two clients
     #[arg(long, default_value_t = 200)]
     pub rate: u32,
-    /// How many replicas serve
+    /// Number of replicas
     #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u16).range(1..))]
     pub replicas: u16,
-    /// How long each position of the switch is watched, in seconds
+    /// Time in each mode, in seconds
     #[arg(long, default_value_t = 3)]
     pub stay: u64,
 }
 
-/// Starts an API server and the injector, `program`, and runs the whole; `say` is told how it goes.
+/// Starts an API server and the injector `program`, and changes its rules; `say` gets progress lines.
 ///
 /// # Errors
-/// Something does not start, or does not do what it says. Pods that are wrong and creates that fail are in the figures.
+/// A process does not start, or a rule version or mode does not have its effect. Wrong pods and failed creates are in the
+/// figures.
 pub async fn run(options: &Options, program: &Path, say: fn(&str)) -> anyhow::Result<Figures> {
     say("starting an API server");
     let environment = Environment::start().await?;
@@ -61,13 +62,13 @@ async fn versions_and_switches(
         changes.write_refused().await?;
         changes.write_good().await?;
     }
-    say("nobody judges ConfigMaps now");
+    say("validation is off");
     changes.stop_validation().await?;
     for _ in options.versions / 2..options.versions {
         changes.write_stored().await?;
         changes.write_good().await?;
     }
-    say("the switch");
+    say("modes");
     changes.switch_modes(Duration::from_secs(options.stay)).await
 }
 
@@ -88,7 +89,7 @@ async fn install(
     ensure!(printed.status.success(), "{}", String::from_utf8_lossy(&printed.stderr));
     let printed: Value = serde_json::from_slice(&printed.stdout)?;
     let printed = printed["items"].as_array().cloned().unwrap_or_default();
-    // The environment's Service leads to this machine.
+    // The environment has its own Service, which points to this machine.
     let manifests: Vec<Value> =
         printed.into_iter().filter(|manifest| manifest["kind"] != "Service").collect();
     apply_all(&admin, &manifests).await?;
@@ -99,7 +100,7 @@ async fn install(
         let mut command = Command::new(program);
         command.args(["serve", "--listen=127.0.0.1:0", "--metrics-listen=127.0.0.1:0", "--identity=self"]);
         command.args([&named, "--hold-cold=10s", "--kubeconfig"]).arg(&kubeconfig);
-        // As in a pod of the cluster: its containers are told where the API server is.
+        // kubelet sets these variables in every container.
         let (host, port) = environment.url().rsplit_once(':').unwrap_or_default();
         command.env("KUBERNETES_SERVICE_HOST", host.trim_start_matches("https://"));
         command.env("KUBERNETES_SERVICE_PORT", port);

@@ -1,4 +1,4 @@
-//! Death at a chosen write.
+//! A client that aborts the process at a chosen write.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -9,13 +9,13 @@ use clap::Args;
 use http::{Method, Request};
 use tower::{Layer, Service};
 
-/// Writes are those of the Secret and of configurations, counted from 1. The process dies without a word to anybody.
+/// The write at which the process aborts. Writes of the Secret and of configurations count, from 1.
 #[derive(Clone, Copy, Args)]
 pub(crate) struct CrashPoint {
-    /// Die instead of sending the n-th write
+    /// Abort instead of sending the n-th write
     #[arg(long, value_name = "N")]
     die_before: Option<usize>,
-    /// Die when the n-th write was answered, before the answer is read
+    /// Abort when the n-th write was answered, before the answer is read
     #[arg(long, value_name = "N")]
     die_after: Option<usize>,
 }
@@ -66,7 +66,7 @@ where
     }
 }
 
-/// Events are no part of the protocol.
+/// Whether the request writes the Secret or a configuration; Events do not count.
 fn is_write<B>(request: &Request<B>) -> bool {
     let writes = [Method::POST, Method::PUT, Method::PATCH].contains(request.method());
     writes && !request.uri().path().contains("/events")

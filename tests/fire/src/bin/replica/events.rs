@@ -1,4 +1,4 @@
-//! What the server does, as events.
+//! The server's observer, which prints events.
 
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,10 +11,9 @@ use x509_cert::der::Decode;
 
 use crate::print_event;
 
-/// Tells of handshakes that came to nothing, and of each leaf with the first call that was answered by it: a leaf that
-/// nobody saw proves nothing.
+/// Prints failed handshakes, and each leaf at the first call that it served: an unused leaf proves nothing.
 pub(crate) struct EventPrinter {
-    /// [`None`] where connections stay open, and calls say nothing about the leaf of now.
+    /// [`None`] if connections stay open, because a call then does not show which leaf is current.
     identity: Option<Arc<dyn Identity>>,
     last: Mutex<Option<Arc<Leaf>>>,
 }

@@ -1,5 +1,5 @@
-//! A webhook with a certificate that looks after itself, in seconds instead of months. It tells on standard output what
-//! it does, one [`ReplicaEvent`] to a line.
+//! A webhook whose certificates are renewed and rotated within seconds instead of months. It writes a [`ReplicaEvent`] per
+//! line to standard output.
 
 mod crash;
 mod events;
@@ -24,28 +24,28 @@ use self::crash::CrashPoint;
 #[derive(Parser)]
 #[command(args_override_self = true)]
 struct Arguments {
-    /// The cluster, and as whom to speak to it
+    /// The kubeconfig of the cluster
     #[arg(long)]
     kubeconfig: PathBuf,
     /// The namespace of Service and Secret
     #[arg(long)]
     namespace: String,
-    /// The Service in front of it
+    /// The name of the Service
     #[arg(long)]
     service: String,
-    /// The MutatingWebhookConfiguration that calls it
+    /// The webhook configuration, such as mutating/NAME
     #[arg(long)]
     registration: String,
     /// The Secret that replicas share
     #[arg(long)]
     secret: String,
-    /// What is changed first when the CA is
+    /// Order of changes in a rotation
     #[arg(long, value_enum, default_value_t = Order::Ring)]
     order: Order,
-    /// The kind of key that new CAs get
+    /// Key algorithm of new CAs
     #[arg(long, default_value_t)]
     algorithm: Algorithm,
-    /// A DNS name or IP address to serve by, instead of the Service's names
+    /// A DNS name or IP address for the certificate, instead of the Service's names
     #[arg(long)]
     name: Option<String>,
     #[command(flatten)]
@@ -69,11 +69,11 @@ async fn main() -> anyhow::Result<()> {
     serve::run(identity).await
 }
 
-/// One line, at once.
+/// Writes an event and flushes it.
 fn print_event(event: &ReplicaEvent) {
     use std::io::Write;
     let mut output = std::io::stdout().lock();
     let written = serde_json::to_string(event).map(|line| writeln!(output, "{line}"));
-    // Without a listener there is nobody to tell.
+    // The parent may have closed the pipe.
     let _ = (written, output.flush());
 }

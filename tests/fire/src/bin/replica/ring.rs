@@ -1,4 +1,4 @@
-//! The CA ring.
+//! An identity with a CA ring, and the observer that prints its writes.
 
 use std::sync::Arc;
 
@@ -39,7 +39,7 @@ impl Observer for RingEventPrinter {
             IdentityEvent::Failed { object, reason } => {
                 print_event(&ReplicaEvent::Trouble { what: format!("{object}: {reason}") });
             }
-            // What counts is what is presented; the server's observer tells that.
+            // The server's observer prints presented certificates.
             _ => {}
         }
     }

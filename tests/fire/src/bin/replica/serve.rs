@@ -1,5 +1,5 @@
-//! One webhook at two addresses. At the first, each answer ends its connection: clients whose connections stay open do
-//! not look at certificates, and hide what is wrong with them.
+//! One webhook at two addresses. At the first, each answer closes its connection, so that the API server verifies the
+//! certificate at every call; a kept connection would hide a bad certificate.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
@@ -14,12 +14,12 @@ use vestibule_identity::Identity;
 use crate::events::EventPrinter;
 use crate::print_event;
 
-/// Longer than the balancer needs to learn that this replica is not ready.
+/// The balancer learns within this time that this replica is not ready.
 const DRAIN_DELAY: Duration = Duration::from_secs(1);
 
 const ANY: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
 
-/// Serves until SIGTERM, and then until nobody is left.
+/// Serves until SIGTERM, then drains until the last connection is closed.
 pub(crate) async fn run(identity: Arc<dyn Identity>) -> anyhow::Result<()> {
     let mut options = Options::new(ANY, Arc::clone(&identity));
     options.settings.drain_delay = DRAIN_DELAY;
@@ -42,7 +42,7 @@ fn app() -> App {
     App::new("fire").mutate("close", configmaps(), answer).mutate("keep", configmaps(), answer)
 }
 
-/// Adds one annotation: an answer that did not come from here is noticed.
+/// Adds an annotation, by which the load recognises that the webhook was called.
 async fn answer(mut object: ConfigMap, _context: Context) -> Result<ConfigMap, Reject> {
     let annotations = object.metadata.annotations.get_or_insert_default();
     annotations.insert(hook::ANNOTATION.to_owned(), std::process::id().to_string());
