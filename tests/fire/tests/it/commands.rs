@@ -7,7 +7,7 @@ use clap::error::ErrorKind::DisplayHelp;
 use fire::{Options, cases, reload};
 
 #[test]
-fn every_soak_reload_and_fire_that_a_page_names_can_be_typed() {
+fn every_soak_reload_and_fire_command_in_a_page_parses() {
     let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let mut pages: Vec<_> =
         ["README.md", "COMPARE.md", "CONTRIBUTING.md"].map(|page| workspace.join(page)).into();
@@ -25,7 +25,7 @@ fn every_soak_reload_and_fire_that_a_page_names_can_be_typed() {
 }
 
 #[test]
-fn what_cannot_be_typed_is_noticed() {
+fn an_invalid_command_is_detected() {
     for command in
         ["soak --case rows9", "soak --rotation 1", "fire F99", "fire F01 --case", "reload --version 3"]
     {

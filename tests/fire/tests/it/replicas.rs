@@ -12,7 +12,7 @@ const AT_ONCE: Duration = Duration::ZERO;
 /// Whatever a replica was about to write, another one finishes: at no moment is there work that only one can do. It is called
 /// like any other when it dies: what it was answering is lost, and what is sent to it until its endpoint has gone.
 #[tokio::test]
-async fn a_replica_killed_in_the_middle_of_a_rotation_leaves_nothing_undone() {
+async fn a_rotation_completes_after_a_replica_is_killed_in_it() {
     /// How much later than its death callers learn of it.
     const LAG: Duration = Duration::from_millis(500);
     /// The longest that a call may have been under way.
@@ -72,7 +72,7 @@ async fn until_answered(cluster: &fire::Cluster<'_>, calls: usize) -> fire::Coun
 
 /// It wakes with a leaf that has expired, of a CA that is trusted no longer, and a ring of two rotations ago.
 #[tokio::test]
-async fn a_replica_that_hung_for_longer_than_a_leaf_lives_comes_back() {
+async fn a_replica_paused_for_longer_than_a_leaf_lives_recovers() {
     let Some(fixture) = Fixture::shared_or_skip(&["--replicas=3"]).await else { return };
     let mut soak = fixture.begin().await;
     let sleeper = soak.replicas.remove(0);

@@ -36,7 +36,7 @@ const NO_PEM: &str = "unable to parse bytes as PEM block";
 const EXPIRED: &str = "has expired or is not yet valid";
 
 #[test]
-fn go_and_our_judge_agree_on_every_cell() {
+fn go_and_our_verifier_agree_on_every_cell() {
     let Some(go) = go::client_or_skip() else { return };
     let ring = rotated(START);
     let (old, new) = (ring.old.clone(), ring.new.clone());

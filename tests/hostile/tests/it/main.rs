@@ -28,7 +28,7 @@ fn how_many(name: &str) -> usize {
 }
 
 #[test]
-fn every_saved_input_keeps_the_laws() {
+fn every_saved_input_satisfies_the_invariants() {
     for (name, target) in TARGETS {
         let inputs = corpus(name);
         assert!(inputs.len() > 4, "{name} has {} inputs", inputs.len());
@@ -39,7 +39,7 @@ fn every_saved_input_keeps_the_laws() {
 }
 
 #[test]
-fn mutations_of_what_is_saved_keep_the_laws() {
+fn mutations_of_saved_inputs_satisfy_the_invariants() {
     for (name, target) in TARGETS {
         for input in mutations(name, 0).take(how_many(name)) {
             run(name, target, &input);
@@ -49,7 +49,7 @@ fn mutations_of_what_is_saved_keep_the_laws() {
 
 #[test]
 #[ignore = "it takes two minutes"]
-fn many_mutations_of_what_is_saved_keep_the_laws() {
+fn many_mutations_of_saved_inputs_satisfy_the_invariants() {
     for (name, target) in TARGETS {
         let (began, mut runs) = (Instant::now(), 0_u64);
         let mut mutations = mutations(name, std::process::id().into());

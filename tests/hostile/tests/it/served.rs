@@ -33,7 +33,7 @@ spec:
 ";
 
 #[test]
-fn malformed_reviews_are_answered_in_a_line_or_with_a_review() {
+fn malformed_reviews_get_a_one_line_error_or_a_review() {
     send(SOME, 7);
 }
 

@@ -20,7 +20,7 @@ const SECRET: &str = "bad-ring";
 const AT_A_TIME: usize = 6;
 
 #[tokio::test]
-async fn whatever_is_wrong_with_the_secret_is_told_and_mended() {
+async fn every_defect_of_the_secret_is_reported_and_repaired() {
     let Some(env) = shared_or_skip().await else { return };
     let cases = cases();
     assert!(cases.len() > 35, "{}", cases.len());

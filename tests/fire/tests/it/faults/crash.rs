@@ -14,7 +14,7 @@ const FATES: [&str; 2] = ["--die-before=1", "--die-after=1"];
 /// The replica that serves hears nothing from the API server while others die at what there is to do: all of it is
 /// theirs. A leaf outlives that.
 #[tokio::test]
-async fn whatever_write_a_replica_dies_at_others_go_on() {
+async fn a_rotation_continues_after_a_replica_dies_at_any_write() {
     let Some(env) = shared_or_skip().await else { return };
     let fixture = Fixture::new(&env, &["--leaf=20", "--hold=6"]).await;
     let (proxy, way) = env.api_server().proxied().unwrap();
@@ -48,7 +48,7 @@ async fn whatever_write_a_replica_dies_at_others_go_on() {
 
 /// G2 and W2 of a first start: the next one takes the ring as it is.
 #[tokio::test]
-async fn a_first_start_goes_on_whatever_write_it_dies_at() {
+async fn a_first_start_continues_after_a_replica_dies_at_any_write() {
     let Some(env) = shared_or_skip().await else { return };
     let fixture = Fixture::new(&env, &[]).await;
     die(&fixture, FATES[0]).await;

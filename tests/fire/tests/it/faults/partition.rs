@@ -95,7 +95,7 @@ async fn a_replica_that_is_cut_off_is_not_ready_before_its_leaf_ends_and_no_call
 /// Row 25. The bundle is another one for a moment, and nobody here sees it: what cannot be known to have been there
 /// all the time was not.
 #[tokio::test]
-async fn a_change_that_was_undone_while_the_watch_was_cut_begins_the_hold_anew() {
+async fn a_change_undone_while_the_watch_was_cut_restarts_the_hold() {
     let Some(env) = shared_or_skip().await else { return };
     let mut fixture = Fixture::new(&env, &["--leaf=30"]).await;
     fixture.policy.hold = Duration::from_secs(10);
@@ -125,7 +125,7 @@ async fn a_change_that_was_undone_while_the_watch_was_cut_begins_the_hold_anew()
 
 /// Row 25. Every watch is recorded, once and again, that what it asks for is gone.
 #[tokio::test]
-async fn watches_that_are_gone_are_taken_up_again() {
+async fn watches_answered_410_are_resumed() {
     let Some(env) = shared_or_skip().await else { return };
     let fixture = Fixture::new(&env, &[]).await;
     let gone = Arc::new(AtomicUsize::new(0));

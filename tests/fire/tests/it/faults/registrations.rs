@@ -16,7 +16,7 @@ use super::fixture::{Fixture, InProcessReplica, SERVICE, names, now, promised, s
 
 /// Row 18, with the next CA not held yet.
 #[tokio::test]
-async fn a_configuration_that_is_made_again_is_filled_and_held_anew() {
+async fn a_recreated_configuration_is_filled_and_held_anew() {
     let Some(env) = shared_or_skip().await else { return };
     let mut fixture = Fixture::new(&env, &["--leaf=30"]).await;
     fixture.policy.hold = Duration::from_secs(10);

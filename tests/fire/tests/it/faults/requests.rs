@@ -8,7 +8,7 @@ use super::fixture::{Fixture, shared_or_skip, stays, until};
 
 /// Row 28.
 #[tokio::test]
-async fn the_same_wish_is_fulfilled_once() {
+async fn the_same_rotation_request_is_fulfilled_once() {
     let Some(env) = shared_or_skip().await else { return };
     let fixture = Fixture::new(&env, &[]).await;
     let replicas = [fixture.start().await, fixture.start().await];

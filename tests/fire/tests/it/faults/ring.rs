@@ -13,7 +13,7 @@ use super::fixture::{Fixture, promised, shared_or_skip, stays, until};
 
 /// Row 5.
 #[tokio::test]
-async fn five_start_at_once_and_no_call_fails_after_the_first_is_ready() {
+async fn five_replicas_start_at_once_and_no_call_fails_after_the_first_is_ready() {
     let Some(env) = shared_or_skip().await else { return };
     let fixture = Fixture::new(&env, &[]).await;
     let starts = (0..5).map(|_| fixture.cluster.start_replica());
@@ -55,7 +55,7 @@ async fn a_deleted_secret_is_back_at_once_and_rotates_once() {
 
 /// Row 9. Nobody remembers the keys; what is trusted stays so for a while.
 #[tokio::test]
-async fn a_secret_that_goes_with_all_replicas_is_made_anew() {
+async fn a_secret_deleted_with_all_replicas_is_created_anew() {
     let Some(env) = shared_or_skip().await else { return };
     let fixture = Fixture::new(&env, &["--leaf=15"]).await;
     let replicas = fixture.serve(2).await;
@@ -98,7 +98,7 @@ async fn a_secret_that_goes_with_all_replicas_is_made_anew() {
 
 /// Row 10: nothing of the ring hangs on its bundle in the Secret, but others read it there.
 #[tokio::test]
-async fn the_bundle_in_the_secret_is_mended_too() {
+async fn the_bundle_in_the_secret_is_repaired() {
     let Some(env) = shared_or_skip().await else { return };
     let fixture = Fixture::new(&env, &[]).await;
     let replica = fixture.start().await;
@@ -116,7 +116,7 @@ async fn the_bundle_in_the_secret_is_mended_too() {
 
 /// Row 11: some charts make a Secret of this type beforehand.
 #[tokio::test]
-async fn a_secret_of_another_type_keeps_it() {
+async fn a_secret_of_another_type_keeps_its_type() {
     let Some(env) = shared_or_skip().await else { return };
     let fixture = Fixture::new(&env, &[]).await;
     let secret: Secret = serde_json::from_value(json!({
@@ -136,7 +136,7 @@ async fn a_secret_of_another_type_keeps_it() {
 
 /// Row 11: nothing can be written any more, and those that have a ring go on with it.
 #[tokio::test]
-async fn a_secret_that_becomes_immutable_is_served_from() {
+async fn replicas_serve_from_a_secret_that_becomes_immutable() {
     let Some(env) = shared_or_skip().await else { return };
     let fixture = Fixture::new(&env, &[]).await;
     let replica = fixture.start().await;

@@ -14,7 +14,7 @@ use super::fixture::{Fixture, shared_or_skip, stays, until};
 /// Row 26. A newer version writes the ring and is rolled back: those that do not know all of what it wrote serve by what
 /// they know, and write nothing.
 #[tokio::test]
-async fn a_newer_ring_is_served_from_and_left_alone() {
+async fn a_newer_ring_is_served_and_not_changed() {
     let Some(env) = shared_or_skip().await else { return };
     let fixture = Fixture::new(&env, &[]).await;
     let old = fixture.serve(2).await;
@@ -66,7 +66,7 @@ async fn a_ring_that_is_too_new_is_not_overwritten() {
 
 /// Row 27: with a roll-out, the new kind first as the next CA.
 #[tokio::test]
-async fn another_kind_of_key_comes_with_the_next_authority() {
+async fn another_key_algorithm_comes_with_the_next_ca() {
     let Some(env) = shared_or_skip().await else { return };
     let fixture = Fixture::new(&env, &[]).await;
     let old = fixture.serve(2).await;

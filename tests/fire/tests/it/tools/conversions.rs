@@ -21,7 +21,7 @@ const RING: &str = "hooks-ring";
 const OWNERS: [&str; 4] = ["kubectl", "server-side", "helm3", "helm4"];
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_definition_keeps_its_bundle_whoever_applies_it() {
+async fn a_crd_keeps_its_bundle_with_every_tool() {
     let Some(tools) = tools_or_skip().await else { return };
     let Some(env) = shared_or_skip().await else { return };
     let namespace = env.namespace(&[]).await.unwrap().name().to_owned();

@@ -81,7 +81,7 @@ async fn war(fixture: &ToolFixture<'_>, mut reset: impl AsyncFnMut()) {
 
 /// As some providers do, who keep webhooks away from their own namespaces.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn selectors_that_an_enforcer_edits_are_none_of_our_business() {
+async fn selectors_edited_by_an_enforcer_stay() {
     let Some(env) = shared_or_skip().await else { return };
     let fixture = installed(&env).await;
     let bundle = fixture.ready().await;
@@ -110,7 +110,7 @@ async fn selectors_that_an_enforcer_edits_are_none_of_our_business() {
 
 /// It trusts who was to follow, and by the time it is the earlier one, has followed.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_bundle_from_before_a_rotation_costs_no_call() {
+async fn a_reset_to_the_bundle_before_a_rotation_fails_no_call() {
     let Some(env) = shared_or_skip().await else { return };
     let fixture = installed(&env).await;
     let before = fixture.ready().await;

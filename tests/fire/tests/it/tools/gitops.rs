@@ -24,7 +24,7 @@ async fn argo_cd_syncs() {
 
 /// With `ServerSideApply=true` it takes what others own.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn argo_cd_syncs_on_the_servers_side() {
+async fn argo_cd_syncs_server_side() {
     let Some(tools) = tools_or_skip().await else { return };
     let Some(env) = shared_or_skip().await else { return };
     let fixture = ToolFixture::new(&env).await;

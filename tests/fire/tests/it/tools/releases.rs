@@ -78,7 +78,7 @@ async fn kubectl_apply() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn kubectl_apply_on_the_servers_side() {
+async fn kubectl_apply_server_side() {
     let Some(tools) = tools_or_skip().await else { return };
     let Some(env) = shared_or_skip().await else { return };
     let fixture = ToolFixture::new(&env).await;
