@@ -1,4 +1,4 @@
-//! What pages tell people to type after `cargo xtask soak`, `reload` and `fire`.
+//! The `cargo xtask soak`, `reload` and `fire` commands in the documentation parse.
 
 use std::path::{Path, PathBuf};
 
@@ -34,9 +34,9 @@ fn an_invalid_command_is_detected() {
     assert_eq!(is_understood("model --larger"), Ok(false), "another program's");
 }
 
-/// Whether the command is one of ours, or why it cannot be read.
+/// Whether the command is a soak, reload or fire command; the error says why it does not parse.
 fn is_understood(command: &str) -> Result<bool, String> {
-    // What may be left out stands in brackets, and capitals stand for a number.
+    // Optional arguments stand in brackets, and a word in capitals stands for a number.
     let words = command.split_whitespace().take_while(|word| !word.starts_with(['[', '\\']));
     let is_number = |word: &str| word.chars().all(|letter| letter.is_ascii_uppercase());
     let words: Vec<_> = words.map(|word| if is_number(word) { "1" } else { word }).collect();
@@ -47,7 +47,7 @@ fn is_understood(command: &str) -> Result<bool, String> {
     match words[..] {
         ["soak", ref arguments @ ..] => read(Options::of(arguments).map(drop)),
         ["reload", ref arguments @ ..] => {
-            // That one is the task runner's.
+            // `--release` is an argument of xtask.
             let arguments = arguments.iter().copied().filter(|argument| *argument != "--release");
             read(reload::Options::try_parse_from(["reload"].into_iter().chain(arguments)).map(drop))
         }

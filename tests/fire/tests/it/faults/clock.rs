@@ -1,5 +1,5 @@
-//! Row 21: clocks that are wrong. What a replica is told by the `Date` of answers differs from its own clock as if its
-//! own were wrong.
+//! Row 21: wrong clocks. A proxy shifts the `Date` header of answers, which to the replica looks like an error of its own
+//! clock.
 
 use std::time::Duration;
 
@@ -12,10 +12,10 @@ use super::fixture::{Fixture, InProcessReplica, SERVICE, now, shared_or_skip, st
 const HOUR: i64 = 60 * 60;
 const YEAR: i64 = 365 * 24 * HOUR;
 
-/// CAs that outlive every error of these clocks.
+/// CAs that stay valid at every shifted time.
 const LONG: &str = "--authority=3153600000";
 
-/// It serves what the API servers accept by their own clocks, and changes nothing for good.
+/// The replica serves leaves that the API servers accept by their clocks, and does not rotate.
 #[tokio::test]
 async fn a_replica_whose_clock_is_wrong_signs_by_the_api_servers_clock_and_promotes_nothing() {
     let Some(env) = shared_or_skip().await else { return };
@@ -26,13 +26,13 @@ async fn a_replica_whose_clock_is_wrong_signs_by_the_api_servers_clock_and_promo
         let replica = fixture.start_by(&way).await;
         replica.ready().await;
         assert!(is_accepted(&fixture, &replica, shift).await, "{shift}");
-        until("the skew is told", 10, async || fixture.event("ClockSkew").await.is_some()).await;
-        // Whole seconds, and what a busy machine takes to hear of them.
+        until("an Event about the skew", 10, async || fixture.event("ClockSkew").await.is_some()).await;
+        // `Date` has whole seconds, and a busy machine reads it late.
         assert!((replica.identity.status().clock_skew - shift).abs() <= 10);
 
         fixture.annotate(ROTATE, "not now").await;
         let blocked = async || replica.identity.status().blocked == Some("clock");
-        until("the clock stands against a rotation", 20, blocked).await;
+        until("the rotation is blocked by the clock", 20, blocked).await;
         let ring = fixture.ring_at(ahead(shift)).await.unwrap();
         stays("no rotation, and leaves go on", 8, async || {
             let same = fixture.ring_at(ahead(shift)).await.is_some_and(|now| now.trusted() == ring.trusted());
@@ -44,7 +44,7 @@ async fn a_replica_whose_clock_is_wrong_signs_by_the_api_servers_clock_and_promo
     futures_util::future::join_all(shifts).await;
 }
 
-/// The one API server goes wrong for a while, with a rotation asked for and held.
+/// The API server's clock is wrong for a while, with a rotation requested.
 #[tokio::test]
 async fn a_clock_that_jumps_promotes_and_removes_nothing_before_it_is_right_again() {
     let Some(env) = shared_or_skip().await else { return };
@@ -63,7 +63,7 @@ async fn a_clock_that_jumps_promotes_and_removes_nothing_before_it_is_right_agai
 
         clock.ahead_by(shift);
         until("it knows", 10, async || replica.identity.status().clock_skew.abs() > HOUR / 2).await;
-        // The predecessor's leaves have ended by either clock.
+        // The predecessor's leaves have expired by both clocks.
         let seconds = (fixture.policy.leaf_life + fixture.policy.skew + Duration::from_secs(2)).as_secs();
         stays("nothing is removed", seconds, async || {
             fixture.ring_at(ahead(shift.max(0))).await.is_some_and(|now| now.trusted() == before.trusted())
@@ -84,7 +84,7 @@ async fn a_clock_that_jumps_promotes_and_removes_nothing_before_it_is_right_agai
     futures_util::future::join_all(shifts).await;
 }
 
-/// An API server that is behind by less than leaves are dated back accepts what is made by the right time.
+/// Leaves are backdated by an hour, so an API server whose clock is 50 minutes behind accepts new ones.
 #[tokio::test]
 async fn an_api_server_fifty_minutes_behind_accepts_new_leaves() {
     let Some(env) = shared_or_skip().await else { return };
@@ -99,7 +99,7 @@ fn ahead(seconds: i64) -> Moment {
     Moment(now().0.saturating_add_signed(seconds))
 }
 
-/// By an API server whose clock is ahead by so much, with the bundle that it has.
+/// Whether an API server whose clock is ahead by `shift` accepts the leaf by its caBundle.
 async fn is_accepted(fixture: &Fixture<'_>, replica: &InProcessReplica, shift: i64) -> bool {
     let name = format!("{SERVICE}.{}.svc", fixture.cluster.home());
     let bundles = fixture.bundles().await;

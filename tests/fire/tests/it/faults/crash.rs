@@ -1,4 +1,4 @@
-//! Row 4: a replica dies before or after a write. Each step is begun by one that dies, and gone on with by the next.
+//! Row 4: a replica dies before or after a write, and the next replica continues.
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -11,8 +11,8 @@ use super::fixture::{Fixture, now, shared_or_skip, until};
 
 const FATES: [&str; 2] = ["--die-before=1", "--die-after=1"];
 
-/// The replica that serves hears nothing from the API server while others die at what there is to do: all of it is
-/// theirs. A leaf outlives that.
+/// The serving replica is disconnected from the API server while other replicas die at their writes, so that it writes
+/// nothing itself. Its leaf outlives the disconnection.
 #[tokio::test]
 async fn a_rotation_continues_after_a_replica_dies_at_any_write() {
     let Some(env) = shared_or_skip().await else { return };
@@ -32,7 +32,7 @@ async fn a_rotation_continues_after_a_replica_dies_at_any_write() {
     promotion(&fixture, &proxy).await;
     let promoted = fixture.ring().await.unwrap();
     assert_eq!(promoted.active().unwrap().id, before.next().unwrap().id);
-    assert!(promoted.next().unwrap().held.is_some(), "the last of them held it");
+    assert!(promoted.next().unwrap().held.is_some(), "the last replica recorded the hold");
     removal(&fixture, &proxy).await;
     fixture.steady().await;
     restoration(&fixture, &proxy).await;
@@ -46,7 +46,7 @@ async fn a_rotation_continues_after_a_replica_dies_at_any_write() {
     fixture.nothing_failed(load).await;
 }
 
-/// G2 and W2 of a first start: the next one takes the ring as it is.
+/// Writes G2 and W2 of a first start: the next replica uses the existing ring.
 #[tokio::test]
 async fn a_first_start_continues_after_a_replica_dies_at_any_write() {
     let Some(env) = shared_or_skip().await else { return };
@@ -67,7 +67,7 @@ async fn a_first_start_continues_after_a_replica_dies_at_any_write() {
     fixture.nothing_failed(load).await;
 }
 
-/// P1, W2 and H1.
+/// Writes P1, W2 and H1.
 async fn promotion(fixture: &Fixture<'_>, proxy: &Proxy) {
     proxy.hold();
     let before = fixture.active().await;
@@ -83,7 +83,7 @@ async fn promotion(fixture: &Fixture<'_>, proxy: &Proxy) {
     }
     assert_eq!(fixture.trusted().await, ring.trusted());
     proxy.resume();
-    until("the one that serves has switched", 15, async || {
+    until("the serving replica has switched", 15, async || {
         let counts = fixture.cluster.counters().read();
         counts.switches() > 0
     })
@@ -95,7 +95,7 @@ async fn promotion(fixture: &Fixture<'_>, proxy: &Proxy) {
     proxy.resume();
 }
 
-/// D1.
+/// Write D1.
 async fn removal(fixture: &Fixture<'_>, proxy: &Proxy) {
     let mut end = None;
     for ca in fixture.ring().await.unwrap().authorities {
@@ -114,7 +114,7 @@ async fn removal(fixture: &Fixture<'_>, proxy: &Proxy) {
     proxy.resume();
 }
 
-/// G2: by those that remember the ring, and W2 by one that does not.
+/// Write G2 by replicas that remember the ring, and W2 by a replica that does not.
 async fn restoration(fixture: &Fixture<'_>, proxy: &Proxy) {
     let mut doomed = Vec::new();
     for fate in FATES {
@@ -124,7 +124,7 @@ async fn restoration(fixture: &Fixture<'_>, proxy: &Proxy) {
         doomed.push(replica.await.unwrap());
     }
     for replica in &doomed {
-        until("it remembers the ring", 20, async || is_ready(replica).await).await;
+        until("a replica has read the ring", 20, async || is_ready(replica).await).await;
     }
     proxy.hold();
     let before = fixture.ring().await.unwrap();
@@ -140,10 +140,10 @@ async fn restoration(fixture: &Fixture<'_>, proxy: &Proxy) {
     proxy.resume();
 }
 
-/// As a shell tells SIGABRT.
+/// The exit code of a shell for SIGABRT.
 const ABORTED: i32 = 134;
 
-/// A replica lives until its first write.
+/// Starts a replica that aborts at its first write, and waits for its end.
 async fn die(fixture: &Fixture<'_>, fate: &str) {
     let doomed = fixture.cluster.start_unrouted(|command| {
         command.arg(fate);

@@ -6,7 +6,7 @@ use vestibule_pki::{describe, ring::read_bundle};
 
 use super::fixture::{Fixture, shared_or_skip, until};
 
-/// Row 31: outside the cluster, by an address.
+/// Row 31: the API server calls a URL with an IP address.
 #[tokio::test]
 async fn a_url_with_an_address_is_served() {
     let Some(env) = shared_or_skip().await else { return };
@@ -36,7 +36,7 @@ async fn a_url_with_an_address_is_served() {
     fixture.nothing_failed(load).await;
 }
 
-/// Row 34. The chart's next version calls the Service otherwise; its replicas come before the configuration does.
+/// Row 34. The chart's next version renames the Service; its replicas start before the configuration changes.
 #[tokio::test]
 async fn a_renamed_service_is_served_under_the_same_authority() {
     let Some(env) = shared_or_skip().await else { return };
@@ -72,7 +72,7 @@ async fn a_renamed_service_is_served_under_the_same_authority() {
     fixture.nothing_failed(load).await;
 }
 
-/// Gives our entries another place to call, and leaves their bundle.
+/// Changes the `clientConfig` of this webhook's entries without the caBundle.
 async fn point(fixture: &Fixture<'_>, client_config: impl Fn(&str) -> Value) {
     let all = fixture.cluster.configurations().unwrap();
     let name = fixture.cluster.registration();

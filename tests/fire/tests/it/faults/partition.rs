@@ -1,4 +1,4 @@
-//! Rows 23 and 25: a replica that does not hear from the API server, or not everything.
+//! Rows 23 and 25: a replica that is disconnected from the API server, or misses watch events.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use vestibule_identity::Identity;
 
 use super::fixture::{Fixture, InProcessReplica, SERVICE, names, now, shared_or_skip, until};
 
-/// Row 23, rule S3: what it last read of the ring is true for as long as a leaf lives.
+/// Row 23, rule S3: the last read of the ring is valid for one leaf lifetime.
 #[tokio::test]
 async fn a_replica_that_is_cut_off_signs_no_leaf_beyond_its_lease_and_comes_back() {
     let Some(env) = shared_or_skip().await else { return };
@@ -35,7 +35,7 @@ async fn a_replica_that_is_cut_off_signs_no_leaf_beyond_its_lease_and_comes_back
         replica.identity.status().waiting_for.is_some()
     })
     .await;
-    // By what it read last, which may be a while before the cut on a machine that stalls.
+    // The last read may be some time before the cut if the machine stalled.
     let (at, status) = (now(), replica.identity.status());
     let lease = at.minus(status.ring_read_ago.unwrap()).plus(life).0;
     let leaf = replica.identity.present().unwrap().not_after.as_secs();
@@ -44,14 +44,14 @@ async fn a_replica_that_is_cut_off_signs_no_leaf_beyond_its_lease_and_comes_back
         "not ready at {at:?}, of a leaf to {leaf}, of a lease to {lease}"
     );
 
-    // Meanwhile others go on.
+    // Another replica rotates meanwhile.
     let other = fixture.start().await;
     other.ready().await;
     fixture.annotate(fire::ROTATE, "meanwhile").await;
     until("a rotation", 20, async || other.recorded.count("promoted") == 1).await;
 
     proxy.resume();
-    // A watch that ended tries again after up to half a minute; reads do not wait for it.
+    // A watch is retried after up to 30 s; reads do not wait for it.
     until("it is ready again", 40, async || replica.identity.status().waiting_for.is_none()).await;
     until("with a leaf that is accepted", 10, async || {
         let bundles = fixture.bundles().await;
@@ -64,7 +64,7 @@ async fn a_replica_that_is_cut_off_signs_no_leaf_beyond_its_lease_and_comes_back
     .await;
 }
 
-/// Row 23 under load: it takes its leave while its leaf is still good.
+/// Row 23 under load: the replica becomes unready while its leaf is still valid.
 #[tokio::test]
 async fn a_replica_that_is_cut_off_is_not_ready_before_its_leaf_ends_and_no_call_fails() {
     let Some(env) = shared_or_skip().await else { return };
@@ -92,8 +92,8 @@ async fn a_replica_that_is_cut_off_is_not_ready_before_its_leaf_ends_and_no_call
     fixture.nothing_failed(load).await;
 }
 
-/// Row 25. The bundle is another one for a moment, and nobody here sees it: what cannot be known to have been there
-/// all the time was not.
+/// Row 25. The bundle is overwritten and restored while the watch is cut. The hold restarts, because the replica cannot
+/// know that the bundle was there all the time.
 #[tokio::test]
 async fn a_change_undone_while_the_watch_was_cut_restarts_the_hold() {
     let Some(env) = shared_or_skip().await else { return };
@@ -114,7 +114,7 @@ async fn a_change_undone_while_the_watch_was_cut_restarts_the_hold() {
     let undone = Instant::now();
     proxy.resume();
     until("the next CA is held", 60, async || {
-        // No bundle of ours shrinks.
+        // The bundle must not lose a CA.
         assert_eq!(names(&fixture.bundles().await[0]), ring.trusted());
         fixture.ring().await.is_some_and(|ring| ring.next().is_some_and(|next| next.held.is_some()))
     })
@@ -123,7 +123,7 @@ async fn a_change_undone_while_the_watch_was_cut_restarts_the_hold() {
     assert!(held >= fixture.policy.hold, "held {held:?} after the change was undone");
 }
 
-/// Row 25. Every watch is recorded, once and again, that what it asks for is gone.
+/// Row 25. Every watch is answered with 410 Gone, twice.
 #[tokio::test]
 async fn watches_answered_410_are_resumed() {
     let Some(env) = shared_or_skip().await else { return };
@@ -168,7 +168,7 @@ async fn forgetful(kubeconfig: &Path, gone: &Arc<AtomicUsize>, times: usize) -> 
     Client::new(service, "default")
 }
 
-/// Overwrites the bundle of each entry of ours, as a stranger does.
+/// Overwrites the bundle of each entry of this webhook with another field manager.
 async fn write(fixture: &Fixture<'_>, bundle: &str) {
     let all = fixture.cluster.configurations().unwrap();
     let name = fixture.cluster.registration();

@@ -1,4 +1,4 @@
-//! Rows 18 and 19: configurations that come late, go, or may not be written.
+//! Rows 18 and 19: configurations that are created late, deleted, or read-only.
 
 use std::time::{Duration, Instant};
 
@@ -14,7 +14,7 @@ use vestibule_pki::ring::{Algorithm, Change, KeySource, Moment, Ring, carry_out}
 
 use super::fixture::{Fixture, InProcessReplica, SERVICE, names, now, promised, shared_or_skip, until};
 
-/// Row 18, with the next CA not held yet.
+/// Row 18, while the next CA is not yet held.
 #[tokio::test]
 async fn a_recreated_configuration_is_filled_and_held_anew() {
     let Some(env) = shared_or_skip().await else { return };
@@ -37,13 +37,13 @@ async fn a_recreated_configuration_is_filled_and_held_anew() {
         fixture.ring().await.is_some_and(|ring| ring.next().is_some_and(|next| next.held.is_some()))
     })
     .await;
-    // Moments are whole seconds.
+    // Times in the ring are whole seconds.
     let held = made.elapsed() + Duration::from_secs(1);
     assert!(held >= fixture.policy.hold, "held {held:?} after it was made again");
 }
 
-/// Row 19. It shows the CA that signs, so that calls through it work, and may not be written: a rotation waits for
-/// somebody to give the right, for as long as there is time.
+/// Row 19. A configuration trusts the active CA, so that its calls work, and the replica may not write it. A rotation waits
+/// for the missing right until the CA is near its end.
 #[tokio::test]
 async fn a_rotation_waits_for_a_configuration_that_may_not_be_written_until_the_ca_is_near_its_end() {
     let Some(env) = shared_or_skip().await else { return };
@@ -90,7 +90,7 @@ async fn a_rotation_waits_for_a_configuration_that_may_not_be_written_until_the_
     })
     .await;
     assert!(active.not_after > now(), "in time");
-    // The cross certificate leads to the CA that the other one trusts.
+    // The cross-signed certificate chains to the CA that the read-only configuration trusts.
     let name = format!("{SERVICE}.{}.svc", fixture.cluster.home());
     let next = names(&fixture.bundles().await[0]);
     until("it is signed by the new one, and crossed", 10, async || {
@@ -101,7 +101,7 @@ async fn a_rotation_waits_for_a_configuration_that_may_not_be_written_until_the_
     assert!(!next.is_empty());
 }
 
-/// A ring that was made long ago and rotated once, and should have again; its next CA is held nowhere.
+/// A ring that has rotated once and is due to rotate again; no configuration has its next CA.
 fn ring_near_its_end(fixture: &Fixture<'_>, left: u64) -> Ring {
     let policy = &fixture.policy;
     let domain = format!("{}.svc", fixture.cluster.home());
@@ -115,7 +115,7 @@ fn ring_near_its_end(fixture: &Fixture<'_>, left: u64) -> Ring {
     at(Change::Hold(active), Some(ring), 2)
 }
 
-/// Our two hooks and nothing else, as somebody installs them.
+/// A configuration with the two hooks, as a user installs it.
 fn plain(fixture: &Fixture<'_>, name: &str, bundle: Option<&str>) -> MutatingWebhookConfiguration {
     let mut object = hook::configuration(name, fixture.cluster.target(), fixture.cluster.service());
     for entry in object["webhooks"].as_array_mut().unwrap() {
@@ -126,7 +126,7 @@ fn plain(fixture: &Fixture<'_>, name: &str, bundle: Option<&str>) -> MutatingWeb
     serde_json::from_value(object).unwrap()
 }
 
-/// The replicas' account may look at the configuration, and no more.
+/// Grants the replicas' ServiceAccount read access to the configuration.
 async fn may_read(fixture: &Fixture<'_>, name: &str) {
     let role = json!({
         "metadata": { "name": name },

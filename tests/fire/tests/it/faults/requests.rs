@@ -1,4 +1,4 @@
-//! Rows 28 and 29: what people ask for by annotations.
+//! Rows 28 and 29: requests by annotation.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use fire::{REVOKE, ROTATE};
 
 use super::fixture::{Fixture, shared_or_skip, stays, until};
 
-/// Row 28.
+/// Row 28: a rotation request.
 #[tokio::test]
 async fn the_same_rotation_request_is_fulfilled_once() {
     let Some(env) = shared_or_skip().await else { return };
@@ -25,7 +25,7 @@ async fn the_same_rotation_request_is_fulfilled_once() {
     }
 }
 
-/// Row 29. Both keys were in the Secret, so that both are stolen.
+/// Row 29: a revocation. Both keys were in the Secret, so both count as stolen.
 #[tokio::test]
 async fn a_revoked_ring_is_trusted_no_longer_and_no_call_fails() {
     let Some(env) = shared_or_skip().await else { return };
@@ -41,7 +41,7 @@ async fn a_revoked_ring_is_trusted_no_longer_and_no_call_fails() {
     .await;
     let promised = fixture.policy.hold_cold + fixture.policy.switch_wait;
     println!("revoked within {took:?}; hold_cold and switch_wait are {promised:?}");
-    // Whole seconds, a random moment before what is planned, and a busy machine.
+    // Rounding to seconds, jitter, and a busy machine.
     assert!(took < promised + Duration::from_secs(15), "{took:?}");
     let after = fixture.steady().await.trusted();
     assert!(after.is_disjoint(&before));

@@ -1,4 +1,4 @@
-//! Rows 5, 6, 9 and 11: how a ring begins, and how it comes back.
+//! Rows 5, 6, 9 and 11: creation and restoration of a ring.
 
 use std::time::{Duration, Instant};
 
@@ -11,7 +11,7 @@ use vestibule_identity::Identity;
 
 use super::fixture::{Fixture, promised, shared_or_skip, stays, until};
 
-/// Row 5.
+/// Row 5: replicas start at the same moment.
 #[tokio::test]
 async fn five_replicas_start_at_once_and_no_call_fails_after_the_first_is_ready() {
     let Some(env) = shared_or_skip().await else { return };
@@ -29,7 +29,7 @@ async fn five_replicas_start_at_once_and_no_call_fails_after_the_first_is_ready(
     fixture.nothing_failed(load).await;
 }
 
-/// Row 6. Whoever deletes the Secret of a certificate also means that it be made anew.
+/// Row 6. The deleted Secret is restored and rotated once, since its deletion is also a request for a new certificate.
 #[tokio::test]
 async fn a_deleted_secret_is_back_at_once_and_rotates_once() {
     let Some(env) = shared_or_skip().await else { return };
@@ -45,7 +45,7 @@ async fn a_deleted_secret_is_back_at_once_and_rotates_once() {
     until("the next CA signs", 20, async || fixture.active().await == next).await;
     fixture.steady().await;
 
-    // Once an hour is often enough.
+    // A second deletion within the hour does not rotate.
     fixture.delete_secret().await;
     until("the ring is back", 10, async || fixture.ring().await.is_some()).await;
     stays("the same CA signs", 5, async || fixture.active().await == next).await;
@@ -53,7 +53,7 @@ async fn a_deleted_secret_is_back_at_once_and_rotates_once() {
     fixture.nothing_failed(load).await;
 }
 
-/// Row 9. Nobody remembers the keys; what is trusted stays so for a while.
+/// Row 9. No replica remembers the keys; the old CAs stay trusted for a while.
 #[tokio::test]
 async fn a_secret_deleted_with_all_replicas_is_created_anew() {
     let Some(env) = shared_or_skip().await else { return };
@@ -68,13 +68,13 @@ async fn a_secret_deleted_with_all_replicas_is_created_anew() {
     }
     fixture.delete_secret().await;
 
-    // Beyond the hold, what a start and a busy machine take.
+    // The hold, and a margin for a start on a busy machine.
     const SLACK: Duration = Duration::from_secs(15);
     let begun = Instant::now();
     let _replicas = fixture.serve(2).await;
-    // Once for replicas that might remember the ring, and once for API servers to hear of the new one.
+    // One wait for replicas that might remember the ring, and one until API servers know the new CA.
     let (took, hold) = (begun.elapsed(), fixture.policy.hold_cold * 2);
-    // Moments are whole seconds.
+    // Times in the ring are whole seconds.
     let is_held = hold <= took + Duration::from_secs(2);
     assert!(is_held && took < hold + SLACK, "ready {took:?} after the start, with holds of {hold:?}");
     let ring = fixture.ring().await.unwrap();
@@ -84,7 +84,7 @@ async fn a_secret_deleted_with_all_replicas_is_created_anew() {
     );
     assert!(before.authority(ring.active().unwrap().id).is_none(), "a new CA signs");
     until("the new ones are called", 20, async || counters.read().replicas.len() == 4).await;
-    // Calls that found nobody are over, and counted, when as many more as can be under way are.
+    // Calls that met no endpoint have been counted once this many more calls have ended.
     let settled = counters.read().calls + 64;
     until("calls go on", 20, async || counters.read().calls > settled).await;
     let failures = counters.read().failures;
@@ -96,7 +96,7 @@ async fn a_secret_deleted_with_all_replicas_is_created_anew() {
     assert!(counts.handshakes_failed.is_empty(), "{:#?}", counts.handshakes_failed);
 }
 
-/// Row 10: nothing of the ring hangs on its bundle in the Secret, but others read it there.
+/// Row 10: the ring does not depend on the bundle in the Secret, but other programs read it.
 #[tokio::test]
 async fn the_bundle_in_the_secret_is_repaired() {
     let Some(env) = shared_or_skip().await else { return };
@@ -114,7 +114,7 @@ async fn the_bundle_in_the_secret_is_repaired() {
     assert_eq!(fixture.ring().await, Some(ring), "the same ring");
 }
 
-/// Row 11: some charts make a Secret of this type beforehand.
+/// Row 11: some charts create a Secret of this type in advance.
 #[tokio::test]
 async fn a_secret_of_another_type_keeps_its_type() {
     let Some(env) = shared_or_skip().await else { return };
@@ -134,7 +134,7 @@ async fn a_secret_of_another_type_keeps_its_type() {
     fixture.steady().await;
 }
 
-/// Row 11: nothing can be written any more, and those that have a ring go on with it.
+/// Row 11: the Secret cannot be written any more, and replicas continue with its ring.
 #[tokio::test]
 async fn replicas_serve_from_a_secret_that_becomes_immutable() {
     let Some(env) = shared_or_skip().await else { return };

@@ -1,4 +1,4 @@
-//! No key and no bundle in any log, at any level, whatever happens to the ring.
+//! No log at any level contains a key or a bundle, through rotation, deletion and revocation.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex};
 
 use super::fixture::{Fixture, shared_or_skip, until};
 
-/// Pieces of what must not be seen: as PEM, as the API carries it, as Rust shows bytes.
+/// Pieces of secret values: as PEM, as base64 of the API, and as Rust's debug output of bytes.
 type Canaries = Arc<Mutex<BTreeSet<String>>>;
 
 #[tokio::test]
@@ -69,7 +69,7 @@ fn pieces(bytes: &ByteString) -> Vec<String> {
     const PIECE: usize = 48;
     let text = String::from_utf8(bytes.0.clone()).unwrap();
     let lines = text.lines().filter(|line| !line.starts_with("-----") && line.len() >= PIECE);
-    // The first line is the same in every key of a kind.
+    // The first line is the same for all keys of an algorithm.
     let mut pieces: Vec<String> = lines.skip(1).map(|line| line[..PIECE].to_owned()).collect();
     let carried = serde_json::to_value(bytes).unwrap();
     let carried = carried.as_str().unwrap();

@@ -11,8 +11,8 @@ use vestibule_pki::ring::read_bundle;
 
 use super::fixture::{Fixture, shared_or_skip, stays, until};
 
-/// Row 26. A newer version writes the ring and is rolled back: those that do not know all of what it wrote serve by what
-/// they know, and write nothing.
+/// Row 26. A newer version writes the ring and is rolled back: replicas of the old version serve with the fields that they
+/// know, and do not write.
 #[tokio::test]
 async fn a_newer_ring_is_served_and_not_changed() {
     let Some(env) = shared_or_skip().await else { return };
@@ -30,7 +30,7 @@ async fn a_newer_ring_is_served_and_not_changed() {
     fixture.annotate(ROTATE, "by whoever understands it").await;
     let version = async || fixture.secret().await.metadata.resource_version;
     let before = version().await;
-    // The roll back: one of the old version starts with the newer ring.
+    // Roll back: a replica of the old version starts with the newer ring.
     let mut replicas = old;
     replicas.push(fixture.cluster.start_replica().await.unwrap());
     fixture.all_ready(&replicas).await;
@@ -39,14 +39,14 @@ async fn a_newer_ring_is_served_and_not_changed() {
     until("leaves are renewed", 40, async || counts().renewals() >= leaves + 6).await;
     assert_eq!(version().await, before, "nobody wrote it");
 
-    // The newer version takes back what it wrote.
+    // The newer version removes its fields.
     restore(&fixture, ours).await;
     until("the wish is heeded", 30, async || fixture.active().await != ring.active().map(|ca| ca.id)).await;
     fixture.steady().await;
     fixture.nothing_failed(load).await;
 }
 
-/// Row 26 with a ring of which the old version understands nothing.
+/// Row 26 with a ring that the old version cannot read.
 #[tokio::test]
 async fn a_ring_that_is_too_new_is_not_overwritten() {
     let Some(env) = shared_or_skip().await else { return };
@@ -64,7 +64,7 @@ async fn a_ring_that_is_too_new_is_not_overwritten() {
     assert!(newcomer.identity.present().is_none(), "there is nothing to sign with");
 }
 
-/// Row 27: with a roll-out, the new kind first as the next CA.
+/// Row 27: after a roll-out, the next CA is the first with the new algorithm.
 #[tokio::test]
 async fn another_key_algorithm_comes_with_the_next_ca() {
     let Some(env) = shared_or_skip().await else { return };
@@ -100,22 +100,22 @@ async fn another_key_algorithm_comes_with_the_next_ca() {
     fixture.nothing_failed(load).await;
 }
 
-/// The kinds of key in the bundle.
+/// The key algorithms in the bundle.
 async fn kinds(fixture: &Fixture<'_>) -> BTreeSet<String> {
     let bundle = fixture.bundles().await.remove(0);
     read_bundle(&bundle).values().map(|certificate| describe(certificate).unwrap().key_algorithm).collect()
 }
 
-/// Ends without a call on its way: what comes on a connection that is kept is the last there, once it drains.
+/// Drains the replica. It closes each kept connection after the next call on it, so no call is lost.
 async fn leave(fixture: &Fixture<'_>, replica: Replica) {
     replica.child().terminate().unwrap();
     fixture.cluster.unroute(&replica).await;
-    // By then it may have ended by itself.
+    // It may have ended by then.
     let _ended = replica.child().kill();
     replica.child().wait().await.unwrap();
 }
 
-/// Changes `ring.json`; returns it as it was.
+/// Changes `ring.json`; returns its previous content.
 async fn describe_with(fixture: &Fixture<'_>, change: impl FnOnce(&mut Value)) -> Vec<u8> {
     let before = fixture.secret().await.data.unwrap().remove("ring.json").unwrap().0;
     let mut description = serde_json::from_slice(&before).unwrap();

@@ -1,4 +1,4 @@
-//! CustomResourceDefinitions with a conversion webhook: tools do not know their fields as they know those of hooks.
+//! CustomResourceDefinitions with a conversion webhook. Tools merge their fields differently from webhook entries.
 
 use std::path::Path;
 use std::process::Command;
@@ -15,7 +15,7 @@ use super::fixture::succeed;
 use super::owner::write_chart;
 use crate::fixture::shared_or_skip;
 
-/// Of a Service `hooks`, unless something else is said.
+/// The name of the Service.
 const RING: &str = "hooks-ring";
 
 const OWNERS: [&str; 4] = ["kubectl", "server-side", "helm3", "helm4"];
@@ -82,7 +82,7 @@ fn apply((env, tools): (&Environment, &Tools), owner: &str, manifest: &Value) {
     });
 }
 
-/// `description` is what differs from one version of the manifest to the next.
+/// Versions of the manifest differ in `description`.
 fn manifest(owner: &str, namespace: &str, description: &str) -> Value {
     let group = format!("{owner}.{namespace}.example.dev");
     let version = |name: &str| {

@@ -1,4 +1,4 @@
-//! Others that write into the configuration again and again.
+//! Programs that overwrite the configuration repeatedly.
 
 use std::time::{Duration, Instant};
 
@@ -23,7 +23,7 @@ async fn a_bundle_that_is_reset_every_second_is_repaired_each_time() {
     .await;
 }
 
-/// The annotations go with the bundle.
+/// The reset removes the annotations too.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_configuration_that_is_replaced_every_second_is_repaired_each_time() {
     let Some(env) = shared_or_skip().await else { return };
@@ -31,7 +31,7 @@ async fn a_configuration_that_is_replaced_every_second_is_repaired_each_time() {
     war(&fixture, async || {
         let parameters = PostParams { field_manager: Some(MANAGER.to_owned()), ..PostParams::default() };
         let mut object = fixture.manifest(Version::First);
-        // Whoever sees a conflict tries again.
+        // A conflict is retried.
         object["metadata"]["resourceVersion"] = json!(fixture.version().await);
         let object = serde_json::from_value(object).unwrap();
         match fixture.configurations().replace(&fixture.registration, &parameters, &object).await {
@@ -42,13 +42,13 @@ async fn a_configuration_that_is_replaced_every_second_is_repaired_each_time() {
     .await;
 }
 
-/// Twenty seconds of it.
+/// Resets the configuration every second, 20 times, and checks the repairs.
 async fn war(fixture: &ToolFixture<'_>, mut reset: impl AsyncFnMut()) {
     const ROUNDS: usize = 20;
     const PERIOD: Duration = Duration::from_secs(1);
-    /// In a minute, and so in less.
+    /// The limit of repairs per minute.
     const MOST: usize = 15;
-    /// The longest pause of five seconds, and as many to repair on a busy machine.
+    /// The longest pause of 5 s, and 5 s for the repair on a busy machine.
     const LONGEST: Duration = Duration::from_secs(10);
     let bundle = fixture.ready().await;
     let start = fixture.versions().await;
@@ -59,7 +59,7 @@ async fn war(fixture: &ToolFixture<'_>, mut reset: impl AsyncFnMut()) {
     }
     let over = Instant::now();
     until("the last reset is repaired", LONGEST, async || holds(fixture, &bundle).await).await;
-    until("that is seen", LONGEST, async || {
+    until("the history has the last repair", LONGEST, async || {
         let gaps = fixture.history.gaps(start, &bundle);
         gaps.last().is_some_and(|(_, took)| *took < over.elapsed() + LONGEST)
             && fixture.history.repairs(start, &bundle) == gaps.len()
@@ -69,9 +69,9 @@ async fn war(fixture: &ToolFixture<'_>, mut reset: impl AsyncFnMut()) {
     assert!(gaps.iter().all(|(_, took)| *took < LONGEST), "{gaps:?}");
     let mut took: Vec<_> = gaps.iter().map(|(_, took)| *took).collect();
     took.sort_unstable();
-    // Of each on a quiet machine; on a busy one some wait for it.
+    // The median, because a busy machine delays some repairs.
     assert!(took[took.len() / 2] <= Duration::from_secs(5) + PERIOD, "{took:?}");
-    // After the first few, one in five seconds.
+    // After the first repairs, there is one every 5 s.
     assert!((ROUNDS / 5..=MOST).contains(&repairs), "{repairs} repairs: {gaps:?}");
     assert!(fixture.versions().await - start <= ROUNDS + repairs, "one write for each repair");
     fixture.repair_is_told(MANAGER).await;
@@ -79,7 +79,7 @@ async fn war(fixture: &ToolFixture<'_>, mut reset: impl AsyncFnMut()) {
     assert_eq!(fixture.errors(), [""; 0]);
 }
 
-/// As some providers do, who keep webhooks away from their own namespaces.
+/// Some cloud providers add selectors that exclude their own namespaces.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn selectors_edited_by_an_enforcer_stay() {
     let Some(env) = shared_or_skip().await else { return };
@@ -100,7 +100,7 @@ async fn selectors_edited_by_an_enforcer_stay() {
         edit(&fixture, Value::Array(edits)).await;
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
-    // A write of ours would come within this time.
+    // The replica would repair within this time.
     tokio::time::sleep(Duration::from_secs(2)).await;
     assert_eq!(fixture.versions().await - start, EDITS, "every write was the enforcer's");
     assert_eq!(fixture.history.gaps(start, &bundle), []);
@@ -108,7 +108,7 @@ async fn selectors_edited_by_an_enforcer_stay() {
     assert_eq!(fixture.failures(), [].into());
 }
 
-/// It trusts who was to follow, and by the time it is the earlier one, has followed.
+/// The old bundle already trusts the next CA, so calls succeed after the reset.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_reset_to_the_bundle_before_a_rotation_fails_no_call() {
     let Some(env) = shared_or_skip().await else { return };

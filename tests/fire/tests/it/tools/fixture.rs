@@ -1,4 +1,4 @@
-//! A replica that serves, and a configuration of its hooks that others own.
+//! A serving replica, and a webhook configuration that a tool owns.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -18,31 +18,31 @@ use vestibule_testenv::{Child, Environment, Service};
 
 use super::history::History;
 
-/// Repairs and first bundles take no longer: they take less than a second, and a machine that builds besides is slow.
+/// The limit of repairs and first bundles. They take less than 1 s on an idle machine.
 pub(crate) const AT_ONCE: Duration = Duration::from_secs(10);
 /// Longer than a rotation takes on a busy machine.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Tools take all of a small machine, and what they do is measured in seconds: two scenes at a time.
+/// Two fixtures at a time: the tools use all CPU of a small machine, and their effects are measured in seconds.
 static SLOTS: Semaphore = Semaphore::const_new(2);
 
-/// The ring's.
+/// The Secret of the ring.
 const SECRET: &str = "hooks-ring";
 
-/// What the owner of the configuration releases.
+/// A version of the owner's manifest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Version {
     /// Two hooks, [`hook::CLOSE`] and [`hook::KEEP`].
     First,
     /// Another time limit.
     Changed,
-    /// One hook more.
+    /// One more hook.
     Added,
-    /// The hook that closes has another name.
+    /// Another name for the hook that closes connections.
     Renamed,
 }
 
-/// One Service with one replica, and what calls it.
+/// A Service with one replica, and a configuration that calls it.
 pub(crate) struct ToolFixture<'e> {
     pub(crate) env: &'e Environment,
     pub(crate) admin: Client,
@@ -57,7 +57,7 @@ pub(crate) struct ToolFixture<'e> {
 }
 
 impl<'e> ToolFixture<'e> {
-    /// The replica runs, and there is no configuration yet.
+    /// Starts the replica; there is no configuration yet.
     pub(crate) async fn new(env: &'e Environment) -> Self {
         let slot = SLOTS.acquire().await.unwrap();
         let home = env.namespace(&[]).await.unwrap().name().to_owned();
@@ -73,7 +73,7 @@ impl<'e> ToolFixture<'e> {
             "--service=hooks".to_owned(),
             format!("--secret={SECRET}"),
             format!("--registration=mutating/{registration}"),
-            // Nothing is to change but by those who change configurations.
+            // No renewal during the test: only the tools change configurations.
             "--leaf=3000".to_owned(),
         ]);
         let replica = env.spawn("replica", &command).unwrap();
@@ -99,7 +99,7 @@ impl<'e> ToolFixture<'e> {
         }
     }
 
-    /// The owner's manifest: it says nothing of bundles.
+    /// The owner's manifest, without a caBundle.
     pub(crate) fn manifest(&self, version: Version) -> Value {
         let mut object = hook::configuration(&self.registration, &self.target, &self.service);
         object["metadata"]["labels"] = json!({ "app": "hooks" });
@@ -125,7 +125,7 @@ impl<'e> ToolFixture<'e> {
         path
     }
 
-    /// Waits for the replica that may serve; returns the bundle that every entry holds then.
+    /// Waits until the replica is ready; returns the bundle, which every entry has then.
     pub(crate) async fn ready(&self) -> String {
         self.service.wait_for_replicas(1).await.unwrap();
         let bundle = self.ring_bundle().await;
@@ -133,19 +133,19 @@ impl<'e> ToolFixture<'e> {
         bundle
     }
 
-    /// What every entry is to hold.
+    /// The bundle that every entry should have.
     pub(crate) async fn ring_bundle(&self) -> String {
         let ring = self.secrets().get(SECRET).await.unwrap().data.unwrap();
         String::from_utf8(ring["ca.crt"].0.clone()).unwrap()
     }
 
-    /// Asks for another CA.
+    /// Requests a rotation.
     pub(crate) async fn rotate(&self) {
         let patch = Patch::Merge(json!({ "metadata": { "annotations": { fire::ROTATE: "now" } } }));
         self.secrets().patch(SECRET, &PatchParams::default(), &patch).await.unwrap();
     }
 
-    /// The CAs that signed what clients were presented so far.
+    /// The issuers of the leaves presented so far.
     pub(crate) fn issuers(&self) -> BTreeSet<String> {
         let log = self.replica.log();
         let issuer = |line| match ReplicaEvent::parse(line) {
@@ -171,34 +171,34 @@ impl<'e> ToolFixture<'e> {
         self.configuration().await.metadata.resource_version
     }
 
-    /// How many versions there were so far: a watch may be behind what is read.
+    /// The number of versions so far, after the watch has caught up.
     pub(crate) async fn versions(&self) -> usize {
         let now = self.version().await;
         until("the history has what is there", PATIENCE, async || self.history.has(now.as_deref())).await;
         self.history.len()
     }
 
-    /// What each entry holds, by its name.
+    /// The caBundle of each entry by name.
     pub(crate) async fn bundles(&self) -> BTreeMap<String, String> {
         bundles(&self.configuration().await)
     }
 
-    /// Calls of both hooks, many a second, from now on.
+    /// Starts a load of 40 calls a second on both hooks.
     pub(crate) fn load(&self) -> Load {
         Load::start(vec![self.admin.clone()], &self.target, 40, &self.counters)
     }
 
-    /// Calls that failed so far, in words.
+    /// Failed calls so far by error message.
     pub(crate) fn failures(&self) -> BTreeMap<String, usize> {
         self.counters.read().failures
     }
 
-    /// Calls so far.
+    /// The number of calls so far.
     pub(crate) fn calls(&self) -> usize {
         self.counters.read().calls
     }
 
-    /// Waits until the API server trusts the replica again, and each hook answers.
+    /// Waits until each hook answers, after the API server trusts the replica again.
     pub(crate) async fn answers(&self) {
         for connection in ["close", "keep"] {
             until("the hook answers", PATIENCE, async || self.call(connection).await).await;
@@ -220,7 +220,7 @@ impl<'e> ToolFixture<'e> {
         made.is_ok_and(|made| made.metadata.annotations.unwrap_or_default().contains_key(hook::ANNOTATION))
     }
 
-    /// What Events of this reason say of the configuration.
+    /// The notes of Events with this reason about the configuration.
     pub(crate) async fn notes(&self, reason: &str) -> Vec<String> {
         let events = Api::<Event>::namespaced(self.admin.clone(), "default");
         let events = events.list(&ListParams::default()).await.unwrap().items.into_iter();
@@ -231,7 +231,7 @@ impl<'e> ToolFixture<'e> {
         about_it.map(|event| event.note.unwrap_or_default()).collect()
     }
 
-    /// An Event says that the bundle was repaired after this manager's write.
+    /// Waits for an Event about the repair of a write by `manager`.
     pub(crate) async fn repair_is_told(&self, manager: &str) {
         until(&format!("an Event names {manager}"), PATIENCE, async || {
             self.notes("BundleRepaired").await.iter().any(|note| note.contains(manager))
@@ -239,13 +239,13 @@ impl<'e> ToolFixture<'e> {
         .await;
     }
 
-    /// Lines of the replica's log that say something is broken.
+    /// The ERROR lines of the replica's log.
     pub(crate) fn errors(&self) -> Vec<String> {
         self.replica.log().lines().filter(|line| line.contains(" ERROR ")).map(str::to_owned).collect()
     }
 }
 
-/// What each entry holds, by its name.
+/// The caBundle of each entry by name.
 pub(crate) fn bundles(configuration: &MutatingWebhookConfiguration) -> BTreeMap<String, String> {
     let entries = configuration.webhooks.iter().flatten().map(|entry| {
         let bundle = entry.client_config.ca_bundle.clone().map(|bundle| bundle.0).unwrap_or_default();
@@ -254,7 +254,7 @@ pub(crate) fn bundles(configuration: &MutatingWebhookConfiguration) -> BTreeMap<
     entries.collect()
 }
 
-/// Runs it to its end, which is to be a good one.
+/// Runs the command; it must succeed and report no conflict.
 pub(crate) fn succeed(command: &mut Command) -> Output {
     let output = command.output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr);

@@ -1,4 +1,4 @@
-//! Controllers that bring a repository onto the cluster, by the calls that they make.
+//! The API calls of GitOps controllers.
 
 use kube::Api;
 use kube::api::{DynamicObject, Patch, PatchParams};
@@ -11,8 +11,8 @@ use super::owner::{Apply, Owner};
 use super::releases::releases_go_well;
 use crate::fixture::shared_or_skip;
 
-/// As Argo CD syncs: the code of `kubectl apply`, with the last applied manifest as an annotation and a manager of its
-/// own; its diff is the one between the live object and what that apply would make of it.
+/// Argo CD's sync: `kubectl apply` with the last applied manifest as an annotation and its own field manager. Its diff
+/// compares the live object with the result of that apply.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn argo_cd_syncs() {
     let Some(tools) = tools_or_skip().await else { return };
@@ -22,7 +22,7 @@ async fn argo_cd_syncs() {
     releases_go_well(&fixture, &Apply { tools: &tools, flags }).await;
 }
 
-/// With `ServerSideApply=true` it takes what others own.
+/// With `ServerSideApply=true` the sync takes over fields of other managers.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn argo_cd_syncs_server_side() {
     let Some(tools) = tools_or_skip().await else { return };
@@ -32,8 +32,8 @@ async fn argo_cd_syncs_server_side() {
     releases_go_well(&fixture, &Apply { tools: &tools, flags }).await;
 }
 
-/// As Flux's kustomize-controller: a dry run of a forced apply, compared with what is there; and only where they
-/// differ, the apply itself.
+/// Flux's kustomize-controller: compares a dry run of a forced apply with the live object, and applies only if they
+/// differ.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn flux_applies() {
     let Some(env) = shared_or_skip().await else { return };
@@ -81,7 +81,7 @@ fn configurations(fixture: &ToolFixture<'_>) -> Api<DynamicObject> {
     Api::all_with(fixture.admin.clone(), &ApiResource::from_gvk(&kind))
 }
 
-/// What Flux looks at: labels, annotations, and all but metadata.
+/// The fields that Flux compares: labels, annotations, and everything outside metadata.
 fn compared(object: &DynamicObject) -> (Value, Value) {
     let metadata = (&object.metadata.labels, &object.metadata.annotations);
     (serde_json::to_value(metadata).unwrap(), object.data.clone())

@@ -1,4 +1,4 @@
-//! Tools that own the configuration, by the commands of theirs that people and controllers use.
+//! Tools that own the configuration, driven by their commands.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -8,12 +8,12 @@ use vestibule_testenv::Tools;
 
 use super::fixture::{ToolFixture, Version, succeed};
 
-/// Something that brings a version of the manifests onto the cluster.
+/// A tool that applies a version of the manifests.
 pub(crate) trait Owner {
-    /// Brings it there.
+    /// Applies the version.
     fn release(&self, fixture: &ToolFixture<'_>, version: Version);
 
-    /// Sees nothing to do for this version.
+    /// Asserts that the tool sees no difference from this version.
     fn sees_no_difference(&self, fixture: &ToolFixture<'_>, version: Version);
 }
 
@@ -37,7 +37,7 @@ impl Owner for Apply<'_> {
     }
 
     fn sees_no_difference(&self, fixture: &ToolFixture<'_>, version: Version) {
-        // It ends with 1 when there is one.
+        // `kubectl diff` exits with 1 if there is a difference.
         succeed(&mut self.kubectl(fixture, "diff", version));
     }
 }
@@ -68,7 +68,7 @@ impl Owner for Helm<'_> {
         self.upgrade(fixture, version, self.flags);
     }
 
-    /// Helm has no diff of its own: what it does is what it sees.
+    /// Helm has no diff; a release that changes nothing stands for it.
     fn sees_no_difference(&self, fixture: &ToolFixture<'_>, version: Version) {
         self.upgrade(fixture, version, self.flags);
     }
@@ -85,6 +85,6 @@ fn chart(fixture: &ToolFixture<'_>, version: Version) -> PathBuf {
 pub(crate) fn write_chart(folder: &Path, manifest: &Value) {
     std::fs::create_dir_all(folder.join("templates")).unwrap();
     std::fs::write(folder.join("Chart.yaml"), "apiVersion: v2\nname: hooks\nversion: 1.0.0\n").unwrap();
-    // JSON is YAML, and has nothing in it that a template would be.
+    // JSON is valid YAML, and this manifest has no template syntax.
     std::fs::write(folder.join("templates/hooks.yaml"), manifest.to_string()).unwrap();
 }

@@ -6,8 +6,8 @@ use super::fixture::{AT_ONCE, PATIENCE, ToolFixture, Version, succeed, until};
 use super::owner::{Apply, Helm, Owner};
 use crate::fixture::shared_or_skip;
 
-/// What holds for every tool that applies: it sees no difference where only we wrote, entries that stay keep their
-/// bundle in every version, others get it at once, and nothing is ever in conflict.
+/// Expectations of every applying tool: it sees no difference where only the replica wrote, existing entries keep their
+/// bundle in every version, new entries get it at once, and there is no conflict.
 pub(crate) async fn releases_go_well(fixture: &ToolFixture<'_>, owner: &impl Owner) {
     owner.release(fixture, Version::First);
     let bundle = fixture.ready().await;
@@ -26,7 +26,7 @@ pub(crate) async fn releases_go_well(fixture: &ToolFixture<'_>, owner: &impl Own
     assert_eq!(fixture.configuration().await.webhooks.unwrap()[0].timeout_seconds, Some(9));
     owner.sees_no_difference(fixture, Version::Changed);
 
-    // Under calls, which the new entry does not take.
+    // The load does not match the new entry.
     gets_the_bundle(fixture, owner, (Version::Added, "added.fire.vestibule.dev"), &bundle).await;
     until("calls were made", PATIENCE, async || fixture.calls() > 40).await;
     load.stop().await;
@@ -39,7 +39,7 @@ pub(crate) async fn releases_go_well(fixture: &ToolFixture<'_>, owner: &impl Own
     assert_eq!(fixture.errors(), [""; 0]);
 }
 
-/// The version brings this entry, and no other lacks the bundle for a moment.
+/// Applies a version that adds this entry; no other entry may lack the bundle at any moment.
 async fn gets_the_bundle(
     fixture: &ToolFixture<'_>,
     owner: &impl Owner,
@@ -112,7 +112,7 @@ async fn helm_4() {
     goes_back_and_comes_again(&fixture, &helm).await;
 }
 
-/// Back to the revision that renamed a hook; and after it was uninstalled, another object with the same name.
+/// Rolls back to the revision that renamed a hook, and installs another object with the same name after an uninstall.
 async fn goes_back_and_comes_again(fixture: &ToolFixture<'_>, helm: &Helm<'_>) {
     let bundle = fixture.ready().await;
     let history = helm.run(fixture, "history", &["--output", "json"]);
