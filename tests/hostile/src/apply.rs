@@ -1,4 +1,4 @@
-//! A document and operations on it.
+//! Patch operations on a document.
 
 use vestibule_patch::{Document, Operation, to_json};
 
@@ -6,8 +6,8 @@ use crate::{lines, reference};
 
 /// Two lines: a document, and operations as an array.
 ///
-/// Operations apply all or not at all; what comes out is a document; written and read again, they are the same; and
-/// another implementation, where it applies them too, comes to the same value.
+/// Either all operations apply or none. The result is a document. Operations that are written and read again are equal.
+/// Another implementation that also applies them yields the same value.
 pub fn apply(input: &[u8]) {
     let Some([text, patch]) = lines(input) else { return };
     let Ok(operations) = serde_json::from_str::<Vec<Operation>>(patch) else { return };

@@ -1,4 +1,4 @@
-//! Pointers.
+//! JSON pointers.
 
 use vestibule_patch::{Document, Pointer};
 
@@ -7,9 +7,9 @@ use crate::reference;
 const DOCUMENT: &str =
     r#"{"":{"":0},"a":[1,[2,{"~":3,"/":4}],{"b":null}],"~1":5,"a/b":{"0":6},"\u0000":7,"é":[[]],"-":8}"#;
 
-/// One line: a pointer.
+/// The input is a pointer.
 ///
-/// It is written as it was read; made of its own steps it is the same; and it finds what another implementation finds.
+/// A pointer is written as it was read; rebuilt from its steps it is equal; and it finds the same value as `serde_json`.
 pub fn pointer(input: &[u8]) {
     let Ok(text) = std::str::from_utf8(input) else { return };
     let Ok(pointer) = text.parse::<Pointer>() else { return };

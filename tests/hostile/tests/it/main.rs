@@ -1,4 +1,5 @@
-//! Every saved input, and mutations of it: `cargo test -p hostile --release -- --ignored` takes two minutes over them.
+//! The invariants for every saved input and for mutations of it. `cargo test -p hostile --release -- --ignored` runs more
+//! mutations, in two minutes.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout)]
 
 mod served;
@@ -14,11 +15,11 @@ use rustls_pki_types::UnixTime;
 use vestibule_pki::Authority;
 use zeroize::Zeroizing;
 
-/// As many as fit into a second or two of an unoptimized build, all targets together; `VESTIBULE_MUTATIONS` takes as many of
-/// each as it says.
+/// The number of mutations of a target, so that all targets take a second or two in an unoptimized build;
+/// `VESTIBULE_MUTATIONS` overrides it.
 fn how_many(name: &str) -> usize {
     let asked = std::env::var("VESTIBULE_MUTATIONS").ok().and_then(|count| count.parse().ok());
-    // Rules are read, applied twice and explained; each of `http` is a connection, and its handshake.
+    // Rules are parsed, evaluated twice and explained; each input of `http` needs a TLS handshake.
     let fitting = match name {
         "http" | "rules" => 300,
         "selector" | "secret" | "yaml" => 1_000,

@@ -9,7 +9,7 @@ use vestibule_testenv::Proxy;
 
 use super::fixture::{Fixture, now, shared_or_skip, until};
 
-const FATES: [&str; 2] = ["--die-before=1", "--die-after=1"];
+const CRASH_FLAGS: [&str; 2] = ["--die-before=1", "--die-after=1"];
 
 /// The serving replica is disconnected from the API server while other replicas die at their writes, so that it writes
 /// nothing itself. Its leaf outlives the disconnection.
@@ -51,13 +51,13 @@ async fn a_rotation_continues_after_a_replica_dies_at_any_write() {
 async fn a_first_start_continues_after_a_replica_dies_at_any_write() {
     let Some(env) = shared_or_skip().await else { return };
     let fixture = Fixture::new(&env, &[]).await;
-    die(&fixture, FATES[0]).await;
+    run_until_crash(&fixture, CRASH_FLAGS[0]).await;
     assert!(fixture.ring().await.is_none(), "it died before");
-    die(&fixture, FATES[1]).await;
+    run_until_crash(&fixture, CRASH_FLAGS[1]).await;
     let ring = fixture.ring().await.expect("it died after");
-    die(&fixture, FATES[0]).await;
+    run_until_crash(&fixture, CRASH_FLAGS[0]).await;
     assert!(fixture.trusted().await.is_empty());
-    die(&fixture, FATES[1]).await;
+    run_until_crash(&fixture, CRASH_FLAGS[1]).await;
     assert_eq!(fixture.trusted().await, ring.trusted());
 
     let _replicas = fixture.serve(2).await;
@@ -72,14 +72,14 @@ async fn promotion(fixture: &Fixture<'_>, proxy: &Proxy) {
     proxy.hold();
     let before = fixture.active().await;
     fixture.annotate(ROTATE, "once").await;
-    die(fixture, FATES[0]).await;
+    run_until_crash(fixture, CRASH_FLAGS[0]).await;
     assert_eq!(fixture.active().await, before, "it died before");
-    die(fixture, FATES[1]).await;
+    run_until_crash(fixture, CRASH_FLAGS[1]).await;
     let ring = fixture.ring().await.unwrap();
     assert_ne!(Some(ring.active().unwrap().id), before, "it died after");
     assert_ne!(fixture.trusted().await, ring.trusted());
-    for fate in FATES {
-        die(fixture, fate).await;
+    for flag in CRASH_FLAGS {
+        run_until_crash(fixture, flag).await;
     }
     assert_eq!(fixture.trusted().await, ring.trusted());
     proxy.resume();
@@ -89,8 +89,8 @@ async fn promotion(fixture: &Fixture<'_>, proxy: &Proxy) {
     })
     .await;
     proxy.hold();
-    for fate in FATES {
-        die(fixture, fate).await;
+    for flag in CRASH_FLAGS {
+        run_until_crash(fixture, flag).await;
     }
     proxy.resume();
 }
@@ -106,9 +106,9 @@ async fn removal(fixture: &Fixture<'_>, proxy: &Proxy) {
     let end = end.expect("a predecessor");
     until("its leaves have almost ended", 40, async || end.since(now()).as_secs() <= 2).await;
     proxy.hold();
-    for fate in FATES {
+    for flag in CRASH_FLAGS {
         assert_eq!(fixture.ring().await.unwrap().authorities.len(), 3);
-        die(fixture, fate).await;
+        run_until_crash(fixture, flag).await;
     }
     assert_eq!(fixture.ring().await.unwrap().authorities.len(), 2);
     proxy.resume();
@@ -116,26 +116,26 @@ async fn removal(fixture: &Fixture<'_>, proxy: &Proxy) {
 
 /// Write G2 by replicas that remember the ring, and W2 by a replica that does not.
 async fn restoration(fixture: &Fixture<'_>, proxy: &Proxy) {
-    let mut doomed = Vec::new();
-    for fate in FATES {
+    let mut crashing = Vec::new();
+    for flag in CRASH_FLAGS {
         let replica = fixture.cluster.start_unrouted(|command| {
-            command.arg(fate);
+            command.arg(flag);
         });
-        doomed.push(replica.await.unwrap());
+        crashing.push(replica.await.unwrap());
     }
-    for replica in &doomed {
+    for replica in &crashing {
         until("a replica has read the ring", 20, async || is_ready(replica).await).await;
     }
     proxy.hold();
     let before = fixture.ring().await.unwrap();
     fixture.delete_secret().await;
-    for replica in doomed {
+    for replica in crashing {
         assert_eq!(replica.child().wait().await.unwrap(), ABORTED);
     }
     let restored = fixture.ring().await.expect("one of them died after");
     assert!(restored.trusted().is_superset(&before.trusted()) && restored.generation > before.generation);
-    for fate in FATES {
-        die(fixture, fate).await;
+    for flag in CRASH_FLAGS {
+        run_until_crash(fixture, flag).await;
     }
     proxy.resume();
 }
@@ -144,13 +144,13 @@ async fn restoration(fixture: &Fixture<'_>, proxy: &Proxy) {
 const ABORTED: i32 = 134;
 
 /// Starts a replica that aborts at its first write, and waits for its end.
-async fn die(fixture: &Fixture<'_>, fate: &str) {
-    let doomed = fixture.cluster.start_unrouted(|command| {
-        command.arg(fate);
+async fn run_until_crash(fixture: &Fixture<'_>, flag: &str) {
+    let crashing = fixture.cluster.start_unrouted(|command| {
+        command.arg(flag);
     });
-    let doomed = doomed.await.unwrap();
-    let status = doomed.child().wait().await.unwrap();
-    assert_eq!(status, ABORTED, "{}", doomed.child().log());
+    let crashing = crashing.await.unwrap();
+    let status = crashing.child().wait().await.unwrap();
+    assert_eq!(status, ABORTED, "{}", crashing.child().log());
 }
 
 async fn is_ready(replica: &Replica) -> bool {

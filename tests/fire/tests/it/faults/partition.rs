@@ -107,9 +107,9 @@ async fn a_change_undone_while_the_watch_was_cut_restarts_the_hold() {
     assert!(ring.next().unwrap().held.is_none());
 
     proxy.cut();
-    let stranger =
+    let unknown =
         vestibule_identity::Local::in_memory(&["localhost"], std::time::SystemTime::now()).unwrap();
-    write(&fixture, &stranger.ca_bundle().unwrap()).await;
+    write(&fixture, &unknown.ca_bundle().unwrap()).await;
     write(&fixture, &bundles[0]).await;
     let undone = Instant::now();
     proxy.resume();
@@ -123,14 +123,16 @@ async fn a_change_undone_while_the_watch_was_cut_restarts_the_hold() {
     assert!(held >= fixture.policy.hold, "held {held:?} after the change was undone");
 }
 
-/// Row 25. Every watch is answered with 410 Gone, twice.
+/// Row 25. The first four watches are answered with 410 Gone.
 #[tokio::test]
 async fn watches_answered_410_are_resumed() {
     let Some(env) = shared_or_skip().await else { return };
     let fixture = Fixture::new(&env, &[]).await;
     let gone = Arc::new(AtomicUsize::new(0));
-    let replica =
-        InProcessReplica::start(forgetful(fixture.cluster.kubeconfig(), &gone, 4).await, fixture.settings());
+    let replica = InProcessReplica::start(
+        client_with_expired_watches(fixture.cluster.kubeconfig(), &gone, 4).await,
+        fixture.settings(),
+    );
     replica.ready().await;
     let bundles = fixture.bundles().await;
     fixture.steady().await;
@@ -141,7 +143,7 @@ async fn watches_answered_410_are_resumed() {
 }
 
 /// A client whose first watches are answered with 410 Gone, as after a compaction.
-async fn forgetful(kubeconfig: &Path, gone: &Arc<AtomicUsize>, times: usize) -> Client {
+async fn client_with_expired_watches(kubeconfig: &Path, gone: &Arc<AtomicUsize>, times: usize) -> Client {
     let kubeconfig = Kubeconfig::read_from(kubeconfig).unwrap();
     let config =
         kube::Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await.unwrap();
@@ -172,7 +174,7 @@ async fn forgetful(kubeconfig: &Path, gone: &Arc<AtomicUsize>, times: usize) -> 
 async fn write(fixture: &Fixture<'_>, bundle: &str) {
     let all = fixture.cluster.configurations().unwrap();
     let name = fixture.cluster.registration();
-    let params = kube::api::PostParams { field_manager: Some("stranger".to_owned()), ..Default::default() };
+    let params = kube::api::PostParams { field_manager: Some("another-manager".to_owned()), ..Default::default() };
     loop {
         let mut object = all.get(name).await.unwrap();
         for entry in object.webhooks.iter_mut().flatten() {

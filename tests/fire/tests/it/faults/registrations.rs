@@ -29,7 +29,7 @@ async fn a_recreated_configuration_is_filled_and_held_anew() {
     let name = fixture.cluster.registration();
     all.delete(name, &Default::default()).await.unwrap();
     until("it is missed", 10, async || !replica.identity.status().registrations[0].in_sync).await;
-    all.create(&Default::default(), &plain(&fixture, name, None)).await.unwrap();
+    all.create(&Default::default(), &two_hooks(&fixture, name, None)).await.unwrap();
     let made = Instant::now();
     promised("it is filled", 2, async || fixture.bundles().await == bundles).await;
     assert_eq!(replica.identity.status().waiting_for, None, "rule E1");
@@ -54,8 +54,8 @@ async fn a_rotation_waits_for_a_configuration_that_may_not_be_written_until_the_
     let active = ring.facts().active().unwrap().clone();
     let signs = vestibule_pki::Bundle::pem([ring.certificate(active.id).unwrap()]);
     let all = fixture.cluster.configurations().unwrap();
-    all.create(&Default::default(), &plain(&fixture, &denied, Some(&signs))).await.unwrap();
-    may_read(&fixture, &denied).await;
+    all.create(&Default::default(), &two_hooks(&fixture, &denied, Some(&signs))).await.unwrap();
+    grant_read(&fixture, &denied).await;
     let data = ring.encode().into_iter().map(|(field, bytes)| (field, ByteString(bytes.to_vec())));
     let secret = json!({
         "metadata": { "name": fixture.cluster.secret() },
@@ -116,7 +116,7 @@ fn ring_near_its_end(fixture: &Fixture<'_>, left: u64) -> Ring {
 }
 
 /// A configuration with the two hooks, as a user installs it.
-fn plain(fixture: &Fixture<'_>, name: &str, bundle: Option<&str>) -> MutatingWebhookConfiguration {
+fn two_hooks(fixture: &Fixture<'_>, name: &str, bundle: Option<&str>) -> MutatingWebhookConfiguration {
     let mut object = hook::configuration(name, fixture.cluster.target(), fixture.cluster.service());
     for entry in object["webhooks"].as_array_mut().unwrap() {
         if let Some(bundle) = bundle {
@@ -127,7 +127,7 @@ fn plain(fixture: &Fixture<'_>, name: &str, bundle: Option<&str>) -> MutatingWeb
 }
 
 /// Grants the replicas' ServiceAccount read access to the configuration.
-async fn may_read(fixture: &Fixture<'_>, name: &str) {
+async fn grant_read(fixture: &Fixture<'_>, name: &str) {
     let role = json!({
         "metadata": { "name": name },
         "rules": [{

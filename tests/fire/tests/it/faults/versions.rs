@@ -85,7 +85,7 @@ async fn another_key_algorithm_comes_with_the_next_ca() {
     }
     until("all four serve", 30, async || fixture.cluster.service().routed().len() == 4).await;
     for replica in old {
-        leave(&fixture, replica).await;
+        drain(&fixture, replica).await;
     }
     for (wish, kinds_of_both) in [("one", vec!["ECDSA P-256", "ECDSA P-384"]), ("two", vec!["ECDSA P-384"])] {
         let before = fixture.active().await;
@@ -107,7 +107,7 @@ async fn kinds(fixture: &Fixture<'_>) -> BTreeSet<String> {
 }
 
 /// Drains the replica. It closes each kept connection after the next call on it, so no call is lost.
-async fn leave(fixture: &Fixture<'_>, replica: Replica) {
+async fn drain(fixture: &Fixture<'_>, replica: Replica) {
     replica.child().terminate().unwrap();
     fixture.cluster.unroute(&replica).await;
     // It may have ended by then.

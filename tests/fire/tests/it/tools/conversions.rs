@@ -15,7 +15,7 @@ use super::fixture::succeed;
 use super::owner::write_chart;
 use crate::fixture::shared_or_skip;
 
-/// The name of the Service.
+/// The ring's Secret of a Service `hooks`.
 const RING: &str = "hooks-ring";
 
 const OWNERS: [&str; 4] = ["kubectl", "server-side", "helm3", "helm4"];

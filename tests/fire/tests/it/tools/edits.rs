@@ -16,7 +16,7 @@ const MANAGER: &str = "gitops";
 async fn a_bundle_that_is_reset_every_second_is_repaired_each_time() {
     let Some(env) = shared_or_skip().await else { return };
     let fixture = installed(&env).await;
-    war(&fixture, async || {
+    reset_every_second(&fixture, async || {
         let reset = json!([bundle_at(0, b""), bundle_at(1, b"\n")]);
         edit(&fixture, reset).await;
     })
@@ -28,7 +28,7 @@ async fn a_bundle_that_is_reset_every_second_is_repaired_each_time() {
 async fn a_configuration_that_is_replaced_every_second_is_repaired_each_time() {
     let Some(env) = shared_or_skip().await else { return };
     let fixture = installed(&env).await;
-    war(&fixture, async || {
+    reset_every_second(&fixture, async || {
         let parameters = PostParams { field_manager: Some(MANAGER.to_owned()), ..PostParams::default() };
         let mut object = fixture.manifest(Version::First);
         // A conflict is retried.
@@ -43,7 +43,7 @@ async fn a_configuration_that_is_replaced_every_second_is_repaired_each_time() {
 }
 
 /// Resets the configuration every second, 20 times, and checks the repairs.
-async fn war(fixture: &ToolFixture<'_>, mut reset: impl AsyncFnMut()) {
+async fn reset_every_second(fixture: &ToolFixture<'_>, mut reset: impl AsyncFnMut()) {
     const ROUNDS: usize = 20;
     const PERIOD: Duration = Duration::from_secs(1);
     /// The limit of repairs per minute.
@@ -74,8 +74,8 @@ async fn war(fixture: &ToolFixture<'_>, mut reset: impl AsyncFnMut()) {
     // After the first repairs, there is one every 5 s.
     assert!((ROUNDS / 5..=MOST).contains(&repairs), "{repairs} repairs: {gaps:?}");
     assert!(fixture.versions().await - start <= ROUNDS + repairs, "one write for each repair");
-    fixture.repair_is_told(MANAGER).await;
-    fixture.answers().await;
+    fixture.wait_for_repair_event(MANAGER).await;
+    fixture.wait_for_answers().await;
     assert_eq!(fixture.errors(), [""; 0]);
 }
 

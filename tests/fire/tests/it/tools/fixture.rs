@@ -199,7 +199,7 @@ impl<'e> ToolFixture<'e> {
     }
 
     /// Waits until each hook answers, after the API server trusts the replica again.
-    pub(crate) async fn answers(&self) {
+    pub(crate) async fn wait_for_answers(&self) {
         for connection in ["close", "keep"] {
             until("the hook answers", PATIENCE, async || self.call(connection).await).await;
         }
@@ -232,7 +232,7 @@ impl<'e> ToolFixture<'e> {
     }
 
     /// Waits for an Event about the repair of a write by `manager`.
-    pub(crate) async fn repair_is_told(&self, manager: &str) {
+    pub(crate) async fn wait_for_repair_event(&self, manager: &str) {
         until(&format!("an Event names {manager}"), PATIENCE, async || {
             self.notes("BundleRepaired").await.iter().any(|note| note.contains(manager))
         })

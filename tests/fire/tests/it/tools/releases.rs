@@ -11,7 +11,7 @@ use crate::fixture::shared_or_skip;
 pub(crate) async fn releases_go_well(fixture: &ToolFixture<'_>, owner: &impl Owner) {
     owner.release(fixture, Version::First);
     let bundle = fixture.ready().await;
-    fixture.answers().await;
+    fixture.wait_for_answers().await;
     let load = fixture.load();
 
     let before = (fixture.version().await, fixture.versions().await);
@@ -35,7 +35,7 @@ pub(crate) async fn releases_go_well(fixture: &ToolFixture<'_>, owner: &impl Own
     gets_the_bundle(fixture, owner, (Version::Renamed, "renamed.fire.vestibule.dev"), &bundle).await;
     owner.sees_no_difference(fixture, Version::Renamed);
     gets_the_bundle(fixture, owner, (Version::First, "close.fire.vestibule.dev"), &bundle).await;
-    fixture.answers().await;
+    fixture.wait_for_answers().await;
     assert_eq!(fixture.errors(), [""; 0]);
 }
 
@@ -51,7 +51,7 @@ async fn gets_the_bundle(
     is_injected(fixture, (start, entry), bundle).await;
     let wanted = fixture.manifest(version)["webhooks"].as_array().unwrap().len();
     assert_eq!(fixture.bundles().await.len(), wanted, "what the owner drops is gone");
-    fixture.answers().await;
+    fixture.wait_for_answers().await;
 }
 
 async fn is_injected(fixture: &ToolFixture<'_>, (start, entry): (usize, &str), bundle: &str) {
@@ -121,7 +121,7 @@ async fn goes_back_and_comes_again(fixture: &ToolFixture<'_>, helm: &Helm<'_>) {
     let start = fixture.versions().await;
     helm.run(fixture, "rollback", &[&renaming]);
     is_injected(fixture, (start, "renamed.fire.vestibule.dev"), &bundle).await;
-    fixture.answers().await;
+    fixture.wait_for_answers().await;
 
     helm.run(fixture, "uninstall", &[]);
     let start = fixture.history.len();
@@ -133,7 +133,7 @@ async fn goes_back_and_comes_again(fixture: &ToolFixture<'_>, helm: &Helm<'_>) {
     until("that is seen", PATIENCE, async || fixture.history.repairs(start, &bundle) > 0).await;
     let gaps = fixture.history.gaps(start, &bundle);
     assert!(gaps.iter().all(|(_, took)| *took < AT_ONCE), "{gaps:?}");
-    fixture.answers().await;
+    fixture.wait_for_answers().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -170,8 +170,8 @@ async fn kubectl_replace_takes_the_bundle_away_and_it_is_repaired() {
         until("the bundle is back", AT_ONCE, async || fixture.history.repairs(start, &bundle) == 1).await;
         let gaps = fixture.history.gaps(start, &bundle);
         assert!(gaps.len() == 1 && gaps[0].0.len() == 2 && gaps[0].1 < AT_ONCE, "{gaps:?}");
-        fixture.answers().await;
+        fixture.wait_for_answers().await;
     }
-    fixture.repair_is_told("kubectl-replace").await;
+    fixture.wait_for_repair_event("kubectl-replace").await;
     assert_eq!(fixture.errors(), [""; 0]);
 }

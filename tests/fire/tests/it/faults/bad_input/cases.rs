@@ -151,12 +151,12 @@ fn replace(data: &mut Data, from: &str, to: &str) {
 /// Replaces the active CA by a serving certificate (CA:FALSE) with its key, under its own name.
 fn no_authority(fields: &Fields, data: &mut Data) -> (Vec<String>, Problem) {
     let at = UnixTime::since_unix_epoch(Duration::from_secs(now().0));
-    let stranger = Authority::new("stranger", at, Duration::from_secs(3600)).unwrap();
+    let unknown_ca = Authority::new("stranger", at, Duration::from_secs(3600)).unwrap();
     let others = [fields.next, fields.retired];
     let place = |id: CaId| others.map(|other| other < id);
     // The description is ordered by name.
     let mut leaves = std::iter::repeat_with(|| {
-        stranger.issue(&["hooks.demo.svc"], at, Duration::from_secs(3600)).unwrap()
+        unknown_ca.issue(&["hooks.demo.svc"], at, Duration::from_secs(3600)).unwrap()
     });
     let leaf = leaves.find(|leaf| place(CaId::of(&leaf.chain[0])) == place(fields.active)).unwrap();
     let id = CaId::of(&leaf.chain[0]);
