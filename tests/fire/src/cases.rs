@@ -100,7 +100,7 @@ impl Case {
 pub fn find(name: &str) -> Result<&'static Case, String> {
     let known = || CASES.iter().map(|case| case.name).collect::<Vec<_>>().join(", ");
     let found = CASES.iter().find(|case| case.name.eq_ignore_ascii_case(name));
-    found.ok_or_else(|| format!("there are {}", known()))
+    found.ok_or_else(|| format!("no such case; the cases are {}", known()))
 }
 
 impl Case {
@@ -109,11 +109,11 @@ impl Case {
         let bound = Duration::from_secs(60 * self.minutes[usize::from(long)]);
         let left = end.saturating_duration_since(Instant::now());
         let ran = if left.is_zero() {
-            Err(anyhow!("not run: the time that all cases have together was over"))
+            Err(anyhow!("not run: the time limit of all cases was over"))
         } else {
             timeout(bound.min(left), (self.run)(long)).await.unwrap_or_else(|_| match left < bound {
-                true => Err(anyhow!("the time that all cases have together was over")),
-                false => Err(anyhow!("it takes longer than {} minutes", bound.as_secs() / 60)),
+                true => Err(anyhow!("the time limit of all cases was over")),
+                false => Err(anyhow!("the case takes longer than {} minutes", bound.as_secs() / 60)),
             })
         };
         ran.unwrap_or_else(|error| vec![Row::broken(self.name, self.about, &error)])

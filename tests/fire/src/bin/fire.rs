@@ -51,7 +51,7 @@ async fn main() -> ExitCode {
     if !inconclusive.is_empty() {
         let names = inconclusive.join(" ");
         eprintln!(
-            "fire: {names}: inconclusive; on a machine with processors to spare, run: cargo xtask fire {names}"
+            "fire: {names}: inconclusive; on an idle machine with more processors, run: cargo xtask fire {names}"
         );
     }
     ExitCode::from(cases::exit_code(&rows))

@@ -85,10 +85,10 @@ impl Row {
     pub(crate) fn with_cpu_times(mut self, times: &CpuTimes, processors: usize) -> Self {
         let most = times.most_stolen();
         if most >= DISTURBED {
-            self.seen += &format!("; within one second the host took {most} % of the processors");
+            self.seen += &format!("; within one second the host stole {most} % of the CPU time");
         }
         if let Some((begin, end)) = self.needs_processors {
-            self.seen += &format!("; the processors had {:.1} % to spare", times.idle(begin, end) * 100.0);
+            self.seen += &format!("; {:.1} % of the CPU time was idle", times.idle(begin, end) * 100.0);
         }
         if self.verdict == Verdict::Failed {
             let why = self.excuse(times).or_else(|| self.starved(times, processors));
@@ -102,7 +102,7 @@ impl Row {
         let is_excused = is_late && self.late.iter().all(|late| late.is_excused(times));
         let taken = || self.late.iter().filter(|late| late.is_over()).map(|late| late.stolen(times)).max();
         let taken = is_excused.then(taken).flatten()?;
-        Some(format!("the host took {} ms of the processors at the very time", taken.as_millis()))
+        Some(format!("the host stole {} ms of CPU time meanwhile", taken.as_millis()))
     }
 
     fn starved(&self, times: &CpuTimes, processors: usize) -> Option<String> {
@@ -111,7 +111,7 @@ impl Row {
         let is_starved = processors <= FEW && idle < IDLE;
         is_starved.then(|| {
             format!(
-                "{processors} processors, which the webhook and its callers share, had {:.1} % to spare",
+                "{processors} processors, which the webhook and its callers share, were {:.1} % idle",
                 idle * 100.0
             )
         })
@@ -165,8 +165,7 @@ mod tests {
         let begin = Instant::now();
         let times = CpuTimes::example(begin, &[(1_000, millis(40)), (5_000, millis(30))]);
         let verdict = |row: Row| row.with_cpu_times(&times, 2).verdict;
-        let excused =
-            Verdict::Inconclusive("the host took 40 ms of the processors at the very time".to_owned());
+        let excused = Verdict::Inconclusive("the host stole 40 ms of CPU time meanwhile".to_owned());
         assert_eq!(verdict(late(begin, 960, true)), excused);
         for (due, why) in
             [(2_000, "nothing was taken"), (500, "before it"), (1_100, "after it"), (4_960, "too little")]
@@ -202,7 +201,7 @@ mod tests {
         assert_eq!(row().with_cpu_times(&idle, 2).verdict, Verdict::Failed, "there was half to spare");
         let busy = CpuTimes::busy(begin);
         let verdict = row().with_cpu_times(&busy, 2).verdict;
-        let why = "2 processors, which the webhook and its callers share, had 0.0 % to spare".to_owned();
+        let why = "2 processors, which the webhook and its callers share, were 0.0 % idle".to_owned();
         assert_eq!(verdict, Verdict::Inconclusive(why));
         assert_eq!(row().with_cpu_times(&busy, 4).verdict, Verdict::Failed);
         let lost = Row::of("all", "loses").judged(0, 0, false).needs_processors(false, begin, end);

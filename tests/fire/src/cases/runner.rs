@@ -93,7 +93,7 @@ mod tests {
         let rows = within(Duration::from_millis(50), &[&QUICK, &ENDLESS, &QUICK]).await;
         let [quick, endless, late] = &rows[..] else { panic!("{rows:?}") };
         assert_eq!(*quick, ("quick", true, String::new()));
-        assert!(!endless.1 && endless.2.starts_with("the time that all cases"), "{endless:?}");
+        assert!(!endless.1 && endless.2.starts_with("the time limit of all cases"), "{endless:?}");
         assert!(!late.1 && late.2.starts_with("not run"), "{late:?}");
         assert!(within(AN_HOUR, &[&QUICK, &QUICK]).await.iter().all(|(_, held, _)| *held));
     }

@@ -42,6 +42,6 @@ impl BackgroundLoad {
     /// The thread could not start a runtime, or panicked.
     pub async fn stop(self) -> anyhow::Result<Report> {
         let _ = self.stop.send(());
-        self.report.await.map_err(|_| anyhow!("the bystander has panicked"))?
+        self.report.await.map_err(|_| anyhow!("the thread of the background load panicked"))?
     }
 }

@@ -34,7 +34,11 @@ fn every_saved_input_satisfies_the_invariants() {
         let inputs = corpus(name);
         assert!(inputs.len() > 4, "{name} has {} inputs", inputs.len());
         for (path, input) in inputs {
-            assert!(catch_unwind(|| target(&input)).is_ok(), "{name} breaks a law on {}", path.display());
+            assert!(
+                catch_unwind(|| target(&input)).is_ok(),
+                "{name} violates an invariant on {}",
+                path.display()
+            );
         }
     }
 }
@@ -107,7 +111,7 @@ fn run(name: &str, target: fn(&[u8]), input: &[u8]) {
     let kept = catch_unwind(|| target(input)).is_ok();
     assert!(
         kept,
-        "{name} breaks a law; save this in fuzz/corpus/{name}: {:?}",
+        "{name} violates an invariant; save this in fuzz/corpus/{name}: {:?}",
         String::from_utf8_lossy(input)
     );
 }

@@ -107,8 +107,7 @@ async fn a_change_undone_while_the_watch_was_cut_restarts_the_hold() {
     assert!(ring.next().unwrap().held.is_none());
 
     proxy.cut();
-    let unknown =
-        vestibule_identity::Local::in_memory(&["localhost"], std::time::SystemTime::now()).unwrap();
+    let unknown = vestibule_identity::Local::in_memory(&["localhost"], std::time::SystemTime::now()).unwrap();
     write(&fixture, &unknown.ca_bundle().unwrap()).await;
     write(&fixture, &bundles[0]).await;
     let undone = Instant::now();
@@ -174,7 +173,8 @@ async fn client_with_expired_watches(kubeconfig: &Path, gone: &Arc<AtomicUsize>,
 async fn write(fixture: &Fixture<'_>, bundle: &str) {
     let all = fixture.cluster.configurations().unwrap();
     let name = fixture.cluster.registration();
-    let params = kube::api::PostParams { field_manager: Some("another-manager".to_owned()), ..Default::default() };
+    let params =
+        kube::api::PostParams { field_manager: Some("another-manager".to_owned()), ..Default::default() };
     loop {
         let mut object = all.get(name).await.unwrap();
         for entry in object.webhooks.iter_mut().flatten() {
