@@ -118,12 +118,12 @@ async fn read(log: PathBuf, number: usize, counters: Arc<Counters>) {
             file.read_to_string(&mut text)
         });
         // An incomplete line is read again with its end.
-        let whole = read.ok().and_then(|_| text.rfind('\n')).map_or(0, |end| end + 1);
-        let (lines, _) = text.split_at(whole);
+        let complete = read.ok().and_then(|_| text.rfind('\n')).map_or(0, |end| end + 1);
+        let (lines, _) = text.split_at(complete);
         for event in lines.lines().filter_map(ReplicaEvent::parse) {
             counters.record_event(number, event);
         }
-        begin += whole as u64;
+        begin += complete as u64;
         sleep(PERIOD).await;
     }
 }

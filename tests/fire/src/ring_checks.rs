@@ -35,18 +35,18 @@ mod tests {
 
     #[test]
     fn each_violated_invariant_is_reported() {
-        let said = |change: fn(&mut Counts)| {
+        let problem_count = |change: fn(&mut Counts)| {
             let mut counts = Counts::default();
             (counts.rotations, counts.most_keys) = (1, 2);
             counts.bundle_sizes = [(0, 1), (2, 2), (3, 1)].into();
             change(&mut counts);
             problems(&Report::new(Options::of(&[]).unwrap(), counts)).len()
         };
-        assert_eq!(said(|_| {}), 0);
-        assert_eq!(said(|counts| *counts.bundle_sizes.entry(1).or_default() += 1), 1);
-        assert_eq!(said(|counts| counts.bundle_sizes.retain(|size, _| *size != 3)), 1);
-        assert_eq!(said(|counts| counts.emptied = 1), 1);
-        assert_eq!(said(|counts| counts.most_keys = 3), 1);
-        assert_eq!(said(|counts| counts.retired_keys = 1), 1);
+        assert_eq!(problem_count(|_| {}), 0);
+        assert_eq!(problem_count(|counts| *counts.bundle_sizes.entry(1).or_default() += 1), 1);
+        assert_eq!(problem_count(|counts| counts.bundle_sizes.retain(|size, _| *size != 3)), 1);
+        assert_eq!(problem_count(|counts| counts.emptied = 1), 1);
+        assert_eq!(problem_count(|counts| counts.most_keys = 3), 1);
+        assert_eq!(problem_count(|counts| counts.retired_keys = 1), 1);
     }
 }

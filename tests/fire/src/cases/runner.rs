@@ -22,18 +22,18 @@ pub async fn run(
     cases: &[&Case],
     long: bool,
     within: Duration,
-    tell: impl Fn(&dyn fmt::Display),
+    report: impl Fn(&dyn fmt::Display),
 ) -> Vec<Row> {
     let end = Instant::now() + within;
     let mut rows = Vec::new();
     for case in cases {
-        tell(case);
+        report(case);
         let monitor = CpuMonitor::start();
         let done = case.run(long, end).await;
         let times = monitor.times();
         for row in done {
             let row = row.with_cpu_times(&times, processors());
-            tell(&row);
+            report(&row);
             rows.push(row);
         }
     }

@@ -96,8 +96,8 @@ mod tests {
     #[test]
     fn the_outcome_is_read_from_the_injected_parts() {
         assert_eq!(Outcome::of(&pod()), Outcome::NotInjected);
-        let whole = Outcome::Injected { version: "v1".to_owned(), hash: "abc".to_owned() };
-        assert_eq!(Outcome::of(&injected()), whole);
+        let expected = Outcome::Injected { version: "v1".to_owned(), hash: "abc".to_owned() };
+        assert_eq!(Outcome::of(&injected()), expected);
         for (pointer, value) in [
             ("/metadata/annotations", json!({})),
             ("/spec/volumes", json!([])),

@@ -74,25 +74,26 @@ mod tests {
     fn a_pod_has_an_outcome_of_the_rules_in_force() {
         let start = Instant::now();
         let at = |milliseconds| start + Duration::from_millis(milliseconds);
-        let whole = |version: &str| Outcome::Injected { version: version.to_owned(), hash: "h".to_owned() };
+        let injected =
+            |version: &str| Outcome::Injected { version: version.to_owned(), hash: "h".to_owned() };
         let period = |outcome, from, settled| Period { outcome, from: at(from), settled: at(settled) };
         let periods = [
-            period(whole("v1"), 0, 10),
+            period(injected("v1"), 0, 10),
             period(Outcome::NotInjected, 100, 120),
-            period(whole("v2"), 200, 220),
+            period(injected("v2"), 200, 220),
         ];
         let wrong = |begun, ended, outcome| {
             let made = CreatedPod { begun: at(begun), ended: at(ended), outcome };
             check_pods(&periods, &[made]).wrong.len()
         };
-        assert_eq!(wrong(50, 60, whole("v1")), 0);
+        assert_eq!(wrong(50, 60, injected("v1")), 0);
         assert_eq!(wrong(50, 60, Outcome::NotInjected), 1, "before it was written");
         assert_eq!(wrong(90, 105, Outcome::NotInjected), 0);
-        assert_eq!(wrong(110, 115, whole("v1")), 0, "not every replica knows");
-        assert_eq!(wrong(130, 150, whole("v1")), 1, "every replica knows");
-        assert_eq!(wrong(130, 150, whole("v2")), 1);
-        assert_eq!(wrong(230, 240, whole("v2")), 0);
-        assert_eq!(wrong(230, 240, whole("bad3")), 1);
+        assert_eq!(wrong(110, 115, injected("v1")), 0, "not every replica knows");
+        assert_eq!(wrong(130, 150, injected("v1")), 1, "every replica knows");
+        assert_eq!(wrong(130, 150, injected("v2")), 1);
+        assert_eq!(wrong(230, 240, injected("v2")), 0);
+        assert_eq!(wrong(230, 240, injected("bad3")), 1);
         assert_eq!(wrong(230, 240, Outcome::Partial("what".to_owned())), 1);
         let other = Outcome::Injected { version: "v2".to_owned(), hash: "other".to_owned() };
         assert_eq!(wrong(230, 240, other), 1, "the annotation names other rules");

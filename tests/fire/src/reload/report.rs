@@ -84,8 +84,8 @@ impl fmt::Display for Figures {
         row("slowest create", format!("{} ms", self.worst.as_millis()))?;
         row("pods judged", checks.pods.to_string())?;
         row("  while one outcome was possible", checks.certain.to_string())?;
-        row("  with a whole good version", checks.injected.to_string())?;
-        row("  with nothing", checks.not_injected.to_string())?;
+        row("  with one good version", checks.injected.to_string())?;
+        row("  not injected", checks.not_injected.to_string())?;
         row("wrong pods", checks.wrong.values().sum::<usize>().to_string())?;
         for note in &self.notes {
             row("switch", note.clone())?;

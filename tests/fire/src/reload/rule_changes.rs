@@ -137,7 +137,7 @@ impl<'s> RuleChanges<'s> {
     /// # Errors
     /// A mode does not have its effect.
     pub async fn switch_modes(&mut self, stay: Duration) -> anyhow::Result<()> {
-        let Some(Period { outcome: whole, .. }) = self.periods.last().cloned() else { bail!("no rules") };
+        let Some(Period { outcome: injected, .. }) = self.periods.last().cloned() else { bail!("no rules") };
         let from = self.mode("observe").await?;
         self.start_period(Outcome::NotInjected, from);
         self.figures.time("observe in force everywhere", from.elapsed());
@@ -158,7 +158,7 @@ impl<'s> RuleChanges<'s> {
         let from = Instant::now();
         self.fixture.delete(&format!("/api/v1/namespaces/{}/configmaps/{SWITCH}", self.fixture.home)).await?;
         self.injected().await?;
-        self.start_period(whole.clone(), from);
+        self.start_period(injected.clone(), from);
         self.figures.time("on: injected again", from.elapsed());
         sleep(stay).await;
 
@@ -177,7 +177,7 @@ impl<'s> RuleChanges<'s> {
         let from = Instant::now();
         self.fixture.apply_configurations().await?;
         self.injected().await?;
-        self.start_period(whole, from);
+        self.start_period(injected, from);
         self.figures.time("configurations applied: injected again", from.elapsed());
         sleep(stay).await;
         Ok(())
@@ -274,10 +274,10 @@ impl<'s> RuleChanges<'s> {
 
     /// Waits until pods are injected by the rules in force.
     async fn injected(&self) -> anyhow::Result<()> {
-        let whole = self.periods.iter().rev().map(|period| &period.outcome);
-        let whole = whole.into_iter().find(|outcome| **outcome != Outcome::NotInjected);
-        let Some(whole) = whole else { bail!("no rules") };
-        until("pods being injected", async || self.created(whole).await).await
+        let injected = self.periods.iter().rev().map(|period| &period.outcome);
+        let injected = injected.into_iter().find(|outcome| **outcome != Outcome::NotInjected);
+        let Some(injected) = injected else { bail!("no rules") };
+        until("pods being injected", async || self.created(injected).await).await
     }
 
     /// Whether ten created pods in a row have this outcome.

@@ -21,7 +21,7 @@ impl BackgroundLoad {
     #[must_use]
     pub fn start(caller: Arc<Caller>, rate: f64, longest: Duration, hook: Hook, review: Review) -> Self {
         let (stop, stopped) = oneshot::channel();
-        let (tell, report) = oneshot::channel();
+        let (sender, report) = oneshot::channel();
         thread::spawn(move || {
             let called = Builder::new_current_thread().enable_all().build().map(|runtime| {
                 runtime.block_on(async move {
@@ -31,7 +31,7 @@ impl BackgroundLoad {
                     calls.stop().await
                 })
             });
-            let _ = tell.send(called.map_err(Into::into));
+            let _ = sender.send(called.map_err(Into::into));
         });
         Self { stop, report }
     }

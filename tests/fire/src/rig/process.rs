@@ -124,7 +124,10 @@ impl Process {
         self.child.stdin.as_ref().context("its input")?.write_all(b"\n")?;
         let mut answer = String::new();
         self.answers.lock().unwrap_or_else(PoisonError::into_inner).read_line(&mut answer)?;
-        answer.trim().parse().with_context(|| format!("it does not tell what it holds:\n{}", tail(&self.log)))
+        answer
+            .trim()
+            .parse()
+            .with_context(|| format!("no allocation count in the answer:\n{}", tail(&self.log)))
     }
 
     /// Resets the peak of its memory.

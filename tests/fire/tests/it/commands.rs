@@ -16,9 +16,9 @@ fn every_soak_reload_and_fire_command_in_a_page_parses() {
     for page in pages {
         let text = std::fs::read_to_string(&page).unwrap();
         for command in text.split(['`', '\n']).filter_map(|text| text.strip_prefix("cargo xtask ")) {
-            let said = is_understood(command);
-            assert!(said.is_ok(), "{}: cargo xtask {command}: {said:?}", page.display());
-            named += usize::from(said == Ok(true));
+            let understood = is_understood(command);
+            assert!(understood.is_ok(), "{}: cargo xtask {command}: {understood:?}", page.display());
+            named += usize::from(understood == Ok(true));
         }
     }
     assert!(named > 40, "{named} commands");

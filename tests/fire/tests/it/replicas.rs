@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use fire::Replica;
 use tokio::time::{Instant, sleep};
+use vestibule_testenv::until;
 
 use crate::fixture::{Fixture, PATIENCE};
 
@@ -59,15 +60,11 @@ async fn a_rotation_completes_after_a_replica_is_killed_in_it() {
 
 /// Waits until this many more calls have ended; returns the counters.
 async fn until_answered(cluster: &fire::Cluster<'_>, calls: usize) -> fire::Counts {
-    let (wanted, begun) = (cluster.counters().read().calls + calls, Instant::now());
-    loop {
-        let counts = cluster.counters().read();
-        if counts.calls >= wanted {
-            return counts;
-        }
-        assert!(begun.elapsed() < PATIENCE, "{} of {wanted} calls were answered", counts.calls);
-        sleep(Duration::from_millis(50)).await;
-    }
+    let wanted = cluster.counters().read().calls + calls;
+    until(&format!("{wanted} calls"), PATIENCE, async || cluster.counters().read().calls >= wanted)
+        .await
+        .unwrap();
+    cluster.counters().read()
 }
 
 /// The paused replica resumes with an expired leaf of an untrusted CA, and a ring that is two rotations old.
@@ -123,9 +120,6 @@ async fn a_roll_out_during_rotations_fails_no_call() {
 /// Waits until the replica has presented a new leaf.
 async fn wait_until_presented(cluster: &fire::Cluster<'_>, replica: &Replica) {
     let leaves = || cluster.counters().read().replicas.get(&replica.number()).map_or(0, |seen| seen.leaves);
-    let (before, begun) = (leaves(), Instant::now());
-    while leaves() == before {
-        assert!(begun.elapsed() < PATIENCE, "the resumed replica presents no new leaf");
-        sleep(Duration::from_millis(50)).await;
-    }
+    let before = leaves();
+    until("a new leaf of the resumed replica", PATIENCE, async || leaves() > before).await.unwrap();
 }

@@ -28,10 +28,13 @@ async fn a_recreated_configuration_is_filled_and_held_anew() {
     let all = fixture.cluster.configurations().unwrap();
     let name = fixture.cluster.registration();
     all.delete(name, &Default::default()).await.unwrap();
-    until("it is missed", 10, async || !replica.identity.status().registrations[0].in_sync).await;
+    until("the missing configuration is noticed", 10, async || {
+        !replica.identity.status().registrations[0].in_sync
+    })
+    .await;
     all.create(&Default::default(), &two_hooks(&fixture, name, None)).await.unwrap();
     let made = Instant::now();
-    promised("it is filled", 2, async || fixture.bundles().await == bundles).await;
+    promised("the configuration is filled", 2, async || fixture.bundles().await == bundles).await;
     assert_eq!(replica.identity.status().waiting_for, None, "rule E1");
     until("the next CA is held", 30, async || {
         fixture.ring().await.is_some_and(|ring| ring.next().is_some_and(|next| next.held.is_some()))
@@ -71,7 +74,7 @@ async fn a_rotation_waits_for_a_configuration_that_may_not_be_written_until_the_
     let last_call = fixture.policy.last_call();
     until("the other one is filled", 10, async || fixture.trusted().await == ring.facts().trusted()).await;
     replica.ready().await;
-    until("it is told", 10, async || {
+    until("an Event about the missing right", 10, async || {
         super::fixture::event(&fixture.admin, "default", "RegistrationDenied").await.is_some()
     })
     .await;

@@ -19,7 +19,7 @@ async fn the_same_rotation_request_is_fulfilled_once() {
     fixture.steady().await;
     for (wish, expected) in [("monday", 1), ("monday", 1), ("tuesday", 2)] {
         fixture.annotate(ROTATE, wish).await;
-        until("it is heeded", 20, async || promotions() == expected).await;
+        until("the request is fulfilled", 20, async || promotions() == expected).await;
         fixture.steady().await;
         stays("no other CA", 3, async || promotions() == expected).await;
     }

@@ -18,10 +18,11 @@ async fn five_replicas_start_at_once_and_no_call_fails_after_the_first_is_ready(
     let fixture = Fixture::new(&env, &[]).await;
     let starts = (0..5).map(|_| fixture.cluster.start_replica());
     let replicas = futures_util::future::try_join_all(starts).await.unwrap();
-    until("one is ready", 30, async || !fixture.cluster.service().routed().is_empty()).await;
+    until("a replica is ready", 30, async || !fixture.cluster.service().routed().is_empty()).await;
     let load = fixture.load();
     fixture.all_ready(&replicas).await;
-    until("all are called", 20, async || fixture.cluster.counters().read().replicas.len() == 5).await;
+    until("all replicas are called", 20, async || fixture.cluster.counters().read().replicas.len() == 5)
+        .await;
     let changes = fixture.cluster.counters().read().ring_changes;
     assert_eq!(changes["created"], 1, "one wrote it, and the others took it: {changes:?}");
     assert_eq!(fixture.ring().await.unwrap().generation, 1);
@@ -105,11 +106,11 @@ async fn the_bundle_in_the_secret_is_repaired() {
     replica.ready().await;
     let ring = fixture.steady().await;
     let bundle = async || fixture.secret().await.data.unwrap_or_default().remove("ca.crt").map(|pem| pem.0);
-    let whole = bundle().await.unwrap();
-    for spoilt in [None, Some(whole[..whole.len() / 2].to_vec()), Some(b"rubbish".to_vec())] {
-        let patch = Patch::Merge(json!({ "data": { "ca.crt": spoilt.map(ByteString) } }));
+    let intact = bundle().await.unwrap();
+    for damaged in [None, Some(intact[..intact.len() / 2].to_vec()), Some(b"rubbish".to_vec())] {
+        let patch = Patch::Merge(json!({ "data": { "ca.crt": damaged.map(ByteString) } }));
         fixture.secrets().patch(fixture.cluster.secret(), &PatchParams::default(), &patch).await.unwrap();
-        until("it is whole again", 10, async || bundle().await.as_ref() == Some(&whole)).await;
+        until("the bundle is intact again", 10, async || bundle().await.as_ref() == Some(&intact)).await;
     }
     assert_eq!(fixture.ring().await, Some(ring), "the same ring");
 }
@@ -147,7 +148,7 @@ async fn replicas_serve_from_a_secret_that_becomes_immutable() {
     fixture.annotate(fire::ROTATE, "in vain").await;
 
     let note = async || fixture.event("SecretImmutable").await;
-    until("an Event says so", 10, async || note().await.is_some()).await;
+    until("an Event", 10, async || note().await.is_some()).await;
     let note = note().await.unwrap();
     assert!(note.contains("kubectl delete secret fire-ring"), "it says what to do: {note}");
     let version = fixture.secret().await.metadata.resource_version;

@@ -41,7 +41,10 @@ async fn a_newer_ring_is_served_and_not_changed() {
 
     // The newer version removes its fields.
     restore(&fixture, ours).await;
-    until("the wish is heeded", 30, async || fixture.active().await != ring.active().map(|ca| ca.id)).await;
+    until("the rotation request is fulfilled", 30, async || {
+        fixture.active().await != ring.active().map(|ca| ca.id)
+    })
+    .await;
     fixture.steady().await;
     fixture.nothing_failed(load).await;
 }
@@ -58,7 +61,10 @@ async fn a_ring_that_is_too_new_is_not_overwritten() {
     let version = async || fixture.secret().await.metadata.resource_version;
     let before = version().await;
     use vestibule_identity::Identity;
-    until("it says so", 10, async || replica.identity.status().blocked == Some("newer_schema")).await;
+    until("the status says newer_schema", 10, async || {
+        replica.identity.status().blocked == Some("newer_schema")
+    })
+    .await;
     let newcomer = fixture.start().await;
     stays("nobody writes it", 4, async || version().await == before).await;
     assert!(newcomer.identity.present().is_none(), "there is nothing to sign with");
@@ -93,7 +99,8 @@ async fn another_key_algorithm_comes_with_the_next_ca() {
         until("another CA signs", 20, async || fixture.active().await != before).await;
         fixture.steady().await;
         let expected: BTreeSet<_> = kinds_of_both.into_iter().map(str::to_owned).collect();
-        until("all is as it was asked for", 20, async || kinds(&fixture).await == expected).await;
+        until("the bundle has the requested algorithms", 20, async || kinds(&fixture).await == expected)
+            .await;
     }
     let counts = fixture.cluster.counters().read();
     assert!(counts.switches() >= 4, "each replica presents leaves of both: {}", counts.switches());
