@@ -101,11 +101,11 @@ impl Counters {
                 (seen.serial, seen.issuer, seen.not_after) = (serial, Some(issuer), not_after);
             }
             ReplicaEvent::HandshakeFailed { reason } => {
-                *counts.handshakes_failed.entry(reason).or_default() += 1
+                *counts.handshakes_failed.entry(reason).or_default() += 1;
             }
             ReplicaEvent::RingWritten { change } => *counts.ring_changes.entry(change).or_default() += 1,
             ReplicaEvent::Discontinuity => {
-                *counts.trouble.entry("a discontinuity".to_owned()).or_default() += 1
+                *counts.trouble.entry("a discontinuity".to_owned()).or_default() += 1;
             }
             ReplicaEvent::Trouble { what } => *counts.trouble.entry(what).or_default() += 1,
             // The watch counts writes of all replicas.
