@@ -27,10 +27,10 @@ impl Observer for RingEventPrinter {
     fn happened(&self, event: &IdentityEvent) {
         match event {
             IdentityEvent::RingWritten { change } => {
-                print_event(&ReplicaEvent::RingWritten { change: (*change).to_owned() })
+                print_event(&ReplicaEvent::RingWritten { change: (*change).to_owned() });
             }
             IdentityEvent::BundleWritten { registration, repaired_from } => {
-                print_event(&ReplicaEvent::BundleWritten {
+                print_event(&ReplicaEvent::BundleWritten {;
                     registration: registration.to_string(),
                     repaired_from: repaired_from.clone(),
                 })
