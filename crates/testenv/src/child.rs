@@ -84,7 +84,7 @@ impl Child {
     pub async fn wait(&self) -> Result<i32, Error> {
         const SECONDS: u64 = 120;
         let what = format!("the end of {}", self.program.name());
-        crate::poll::until(&what, SECONDS, async || Ok(self.exited())).await
+        crate::poll::retry(&what, SECONDS, async || Ok(self.exited())).await
     }
 
     /// What it has written so far, to standard output and to standard error.
@@ -116,7 +116,7 @@ impl Child {
     async fn wait_for<T>(&self, what: &str, mut find: impl FnMut(&str) -> Option<T>) -> Result<T, Error> {
         const SECONDS: u64 = 60;
         let what = format!("{} {what}", self.program.name());
-        let found = crate::poll::until(&what, SECONDS, async || {
+        let found = crate::poll::retry(&what, SECONDS, async || {
             // In this order: what it writes last is read too.
             let exited = self.exited();
             let log = self.log();

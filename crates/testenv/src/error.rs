@@ -70,12 +70,12 @@ pub enum Error {
     /// An object lacks what every object has.
     #[error("not a Kubernetes object: {0}")]
     Object(String),
-    /// Something that was to come did not come in time.
+    /// An event did not happen in time.
     #[error("{what} did not happen within {seconds} s")]
     Late {
-        /// What was waited for.
+        /// The event.
         what: String,
-        /// How long.
+        /// The length of the wait.
         seconds: u64,
     },
 }

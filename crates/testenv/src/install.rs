@@ -192,7 +192,7 @@ async fn wait_until_served(servers: &[ApiServer], definition: &Value) -> Result<
     for kind in kinds {
         for server in servers {
             let client = server.admin()?;
-            poll::until(&format!("{} {} being served", kind.api_version(), kind.kind), 60, async || {
+            poll::retry(&format!("{} {} being served", kind.api_version(), kind.kind), 60, async || {
                 let Ok((resource, _)) = pinned_kind(&client, &kind).await else { return Ok(None) };
                 // The answer stays text: a stored object may nest deeper than a client reads.
                 let list = kube::core::Request::new(DynamicObject::url_path(&resource, None));
@@ -213,7 +213,7 @@ async fn wait_until_asked(servers: &[ApiServer], object: &Value) -> Result<(), E
     let path = format!("/apis/{}/{}", text("/spec/group"), text("/spec/version"));
     for server in servers {
         let client = server.admin()?;
-        poll::until(&format!("{path} being answered"), 60, async || {
+        poll::retry(&format!("{path} being answered"), 60, async || {
             let mut request = Request::new(Vec::new());
             *request.uri_mut() =
                 path.parse::<Uri>().map_err(|error| Error::Object(format!("{path}: {error}")))?;

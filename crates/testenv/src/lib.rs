@@ -81,6 +81,7 @@ pub use clock::Clock;
 pub use environment::{Environment, Namespace, Options};
 pub use error::Error;
 pub use install::Installed;
+pub use poll::until;
 pub use proxy::Proxy;
 pub use recorder::{Answer, Recorded, Recorder};
 pub use report::{leave_out, leave_out_part};

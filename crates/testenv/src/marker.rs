@@ -66,7 +66,7 @@ pub(crate) async fn wait(client: &Client, marker: &str, live: bool) -> Result<()
     let dry_run = PostParams { dry_run: true, ..PostParams::default() };
     let what = if live { "the configuration being live" } else { "the configuration being gone" };
     let mut instead = String::new();
-    let waited = poll::until(what, PATIENCE, async || {
+    let waited = poll::retry(what, PATIENCE, async || {
         let denied = match markers.create(&dry_run, &object).await {
             Ok(_) => false,
             Err(kube::Error::Api(status)) if status.message.contains(&denial(marker)) => true,

@@ -35,7 +35,7 @@ impl Environment {
             let (verb, resource) =
                 (verb.as_deref().unwrap_or_default(), resource.as_deref().unwrap_or_default());
             let what = format!("ServiceAccount {namespace}/{name} being granted {verb} of {resource}");
-            poll::until(&what, 30, async || {
+            poll::retry(&what, 30, async || {
                 let answer = reviews.create(&PostParams::default(), &review).await;
                 let answer = answer.map_err(Error::api("review an access"))?;
                 Ok(answer.status.is_some_and(|status| status.allowed).then_some(()))

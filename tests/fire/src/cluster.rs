@@ -1,4 +1,4 @@
-//! Everything around the replicas: API servers, Service, rights, registration.
+//! The objects around the replicas of a soak: namespaces, Service, RBAC and webhook configuration.
 
 mod rights;
 
@@ -15,12 +15,12 @@ use vestibule_testenv::{Environment, Installed, Namespace, Service};
 
 use self::rights::kubeconfig;
 pub use self::rights::{ACCOUNT, grant};
-use crate::{Ledger, Options, Replica, hook};
+use crate::{Counters, Options, Replica, hook};
 
 const SERVICE: &str = "fire";
 const SECRET: &str = "fire-ring";
 
-/// A registered webhook without a replica, in an environment.
+/// A registered webhook, to which replicas can be added.
 pub struct Cluster<'e> {
     environment: &'e Environment,
     home: Namespace,
@@ -30,15 +30,15 @@ pub struct Cluster<'e> {
     kubeconfig: PathBuf,
     command: Command,
     started: AtomicUsize,
-    ledger: Arc<Ledger>,
+    counters: Arc<Counters>,
     _installed: Installed,
 }
 
 impl<'e> Cluster<'e> {
-    /// Makes namespaces, Service, rights and registration; `program` is the replica.
+    /// Creates namespaces, Service, RBAC and webhook configuration; `program` is the replica.
     ///
     /// # Errors
-    /// The API server refuses something.
+    /// The API server refuses an object.
     pub async fn prepare(
         environment: &'e Environment,
         program: &Path,
@@ -60,7 +60,7 @@ impl<'e> Cluster<'e> {
             format!("--registration=mutating/{registration}"),
             format!("--order={}", options.order.as_str()),
         ]);
-        // The words of an error are worth more than the way to it.
+        // Errors are compared and counted, without backtraces.
         command.args(options.timing.arguments()).env("RUST_BACKTRACE", "0");
         Ok(Self {
             environment,
@@ -71,43 +71,44 @@ impl<'e> Cluster<'e> {
             kubeconfig,
             command,
             started: AtomicUsize::new(0),
-            ledger: Arc::default(),
+            counters: Arc::default(),
             _installed: installed,
         })
     }
 
-    /// One more replica, which the Service sends calls to as soon as it is ready.
+    /// Starts a replica that gets calls through the Service as soon as it is ready.
     ///
     /// # Errors
-    /// It does not start.
+    /// The replica does not start.
     pub async fn start_replica(&self) -> anyhow::Result<Replica> {
         let replica = self.start_unrouted(|_| {}).await?;
         self.route(&replica)?;
         Ok(replica)
     }
 
-    /// One more replica that nobody calls, with more to its command: what is said twice counts the second time.
+    /// Starts a replica that is not an endpoint of the Service. `change` may add arguments; a repeated flag overrides the
+    /// first.
     ///
     /// # Errors
-    /// It does not start.
+    /// The replica does not start.
     pub async fn start_unrouted(&self, change: impl FnOnce(&mut Command)) -> anyhow::Result<Replica> {
         let mut command = Command::new(self.command.get_program());
         command.args(self.command.get_args());
         command.envs(self.command.get_envs().filter_map(|(name, value)| Some((name, value?))));
         change(&mut command);
         let number = self.started.fetch_add(1, Ordering::Relaxed);
-        Replica::start(self.environment, &command, number, Arc::clone(&self.ledger)).await
+        Replica::start(self.environment, &command, number, Arc::clone(&self.counters)).await
     }
 
-    /// Sends calls to the replica while it is ready.
+    /// Adds the replica to the Service, which calls it while it is ready.
     ///
     /// # Errors
-    /// Its readiness cannot be watched.
+    /// The replica's readiness cannot be watched.
     pub fn route(&self, replica: &Replica) -> anyhow::Result<()> {
         Ok(self.service.add_two_port_replica(replica.hooks(), Some(replica.probes()))?)
     }
 
-    /// Sends no more calls to the replica, and waits until those that are on their way are over.
+    /// Removes the replica from the Service, and waits 1 s for calls in flight.
     pub async fn unroute(&self, replica: &Replica) {
         const UNDER_WAY: Duration = Duration::from_secs(1);
         let [close, _] = replica.hooks();
@@ -115,25 +116,25 @@ impl<'e> Cluster<'e> {
         tokio::time::sleep(UNDER_WAY).await;
     }
 
-    /// Its Service.
+    /// The Service.
     #[must_use]
     pub fn service(&self) -> &Service {
         &self.service
     }
 
-    /// What happens here is counted in it.
+    /// The counters of calls, certificates and writes.
     #[must_use]
-    pub fn ledger(&self) -> &Arc<Ledger> {
-        &self.ledger
+    pub fn counters(&self) -> &Arc<Counters> {
+        &self.counters
     }
 
-    /// What the API servers and testenv have to offer.
+    /// The environment with the API servers.
     #[must_use]
     pub fn environment(&self) -> &'e Environment {
         self.environment
     }
 
-    /// As whom replicas speak to the API server.
+    /// The kubeconfig of the replicas.
     #[must_use]
     pub fn kubeconfig(&self) -> &Path {
         &self.kubeconfig
@@ -145,13 +146,13 @@ impl<'e> Cluster<'e> {
         self.home.name()
     }
 
-    /// The ServiceAccount that replicas are.
+    /// The ServiceAccount of the replicas.
     #[must_use]
     pub fn account(&self) -> &'static str {
         ACCOUNT
     }
 
-    /// The namespace whose ConfigMaps go past the webhook.
+    /// The namespace whose ConfigMaps the webhook mutates.
     #[must_use]
     pub fn target(&self) -> &str {
         self.target.name()
@@ -169,18 +170,18 @@ impl<'e> Cluster<'e> {
         SECRET
     }
 
-    /// Secrets beside the Service.
+    /// The Secrets in the namespace of the Service.
     ///
     /// # Errors
-    /// There is no runtime.
+    /// No client can be made.
     pub fn secrets(&self) -> anyhow::Result<Api<Secret>> {
         Ok(Api::namespaced(self.environment.admin()?, self.home.name()))
     }
 
-    /// All configurations.
+    /// The MutatingWebhookConfigurations.
     ///
     /// # Errors
-    /// There is no runtime.
+    /// No client can be made.
     pub fn configurations(&self) -> anyhow::Result<Api<MutatingWebhookConfiguration>> {
         Ok(Api::all(self.environment.admin()?))
     }
@@ -188,7 +189,7 @@ impl<'e> Cluster<'e> {
     /// A client for each API server.
     ///
     /// # Errors
-    /// There is no runtime.
+    /// No client can be made.
     pub fn clients(&self) -> anyhow::Result<Vec<Client>> {
         let servers = [Some(self.environment.api_server()), self.environment.second()];
         servers.into_iter().flatten().map(|server| Ok(server.admin()?)).collect()

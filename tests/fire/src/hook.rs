@@ -1,4 +1,4 @@
-//! The two hooks: what the replica serves, and what the soak registers.
+//! The two hooks that replicas serve and the soak registers.
 
 use serde_json::{Value, json};
 use vestibule_testenv::Service;
@@ -9,14 +9,13 @@ pub const CLOSE: &str = "/mutate/close";
 /// The path of the hook that is called at the port where connections stay open.
 pub const KEEP: &str = "/mutate/keep";
 
-/// Where the hooks write, in a ConfigMap.
+/// The annotation that the hooks add to a ConfigMap.
 pub const ANNOTATION: &str = "fire.vestibule.dev/answered-by";
 
-/// The label that says which hook is to be called: `close` or `keep`.
+/// The label that selects the hook: `close` or `keep`.
 pub const LABEL: &str = "fire.vestibule.dev/connection";
 
-/// The configuration `name` with both hooks, each at its port of `service`, without a bundle: whoever serves them has
-/// to write it.
+/// The configuration `name` with both hooks, each at its port of `service`. The caBundle is empty; the replicas fill it.
 #[must_use]
 pub fn configuration(name: &str, namespace: &str, service: &Service) -> Value {
     let hook = |connection: &str, path: &str| {
@@ -42,7 +41,7 @@ pub fn configuration(name: &str, namespace: &str, service: &Service) -> Value {
     })
 }
 
-/// The place of one of the hooks; at the first port where the Service has no other.
+/// The Service reference of a hook. [`KEEP`] uses the second port if the Service has one.
 #[must_use]
 pub fn reference(service: &Service, path: &str) -> Value {
     let second = service.second_reference(path).filter(|_| path == KEEP);

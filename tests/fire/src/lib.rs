@@ -1,32 +1,37 @@
-//! A webhook under fire. Certificates first: replicas behind one Service, API servers that call them under
-//! `failurePolicy: Fail`, and leaves and CAs that change every few seconds. Not one call may fail.
+//! Load, fault and abuse tests of real webhook processes. They are separate from `cargo xtask test`, because they
+//! measure and take minutes.
 //!
-//! [`soak`] is the whole; `cargo xtask soak --help` runs it. [`reload`] does the same to the rules of the injector.
-//! [`cases`] is everything else that the front door must survive, on loopback: `cargo xtask fire`.
+//! | Module | Command | Test |
+//! |---|---|---|
+//! | [`soak`](soak()) | `cargo xtask soak` | Leaves and CAs change every few seconds under `failurePolicy: Fail`; no call may fail. |
+//! | [`reload`] | `cargo xtask reload` | The injector's rules change while pods are created. |
+//! | [`cases`] | `cargo xtask fire` | Overload, hostile clients, roll-outs and killed replicas, on loopback. |
+//!
+//! Start reading in [`cases`]; [`rig`] has the processes and clients that the cases share.
 
-mod case;
 pub mod cases;
 mod cluster;
-mod fact;
+mod counters;
+mod full_cluster;
 pub mod hook;
-mod judge;
-mod ledger;
 mod load;
 mod options;
 pub mod reload;
 mod replica;
+mod replica_event;
 mod report;
 pub mod rig;
+mod ring_checks;
 mod rotation;
 mod soak;
 mod watch;
 
 pub use cluster::{ACCOUNT, Cluster, grant};
-pub use fact::Fact;
-pub use ledger::{Book, Ledger, Seen};
+pub use counters::{Counters, Counts, ReplicaCounts};
 pub use load::Load;
 pub use options::{Case, Options, Order, Timing};
 pub use replica::Replica;
+pub use replica_event::ReplicaEvent;
 pub use report::Report;
 pub use rotation::{RingView, Rotations};
 pub use soak::{Soak, soak};

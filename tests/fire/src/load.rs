@@ -1,4 +1,4 @@
-//! Calls through every API server, at a steady rate.
+//! Calls through every API server at a steady rate.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -11,25 +11,25 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::{MissedTickBehavior, interval};
 
-use crate::{Ledger, hook};
+use crate::{Counters, hook};
 
-/// Calls until this is stopped or dropped.
+/// A load that runs until it is stopped or dropped.
 pub struct Load {
     clients: JoinSet<()>,
     stop: watch::Sender<bool>,
 }
 
-/// Makes one call, its number counted from 0, through a client; says how it failed.
+/// Makes the call with this number, counted from 0, through a client; the error says how it failed.
 type Call = Arc<dyn Fn(Client, u64) -> Answer + Send + Sync>;
 type Answer = Pin<Box<dyn Future<Output = Result<(), String>> + Send>>;
 
 impl Load {
-    /// Begins dry-run creates of ConfigMaps: `rate` calls a second, in turn through each client. Three of four ask for a
-    /// new connection.
+    /// Starts dry-run creates of ConfigMaps: `rate` calls a second, spread over the clients. Three of four use the hook that
+    /// closes its connection.
     #[must_use]
-    pub fn start(clients: Vec<Client>, namespace: &str, rate: u32, ledger: &Arc<Ledger>) -> Self {
+    pub fn start(clients: Vec<Client>, namespace: &str, rate: u32, counters: &Arc<Counters>) -> Self {
         let namespace: Arc<str> = namespace.into();
-        Self::of(clients, rate, ledger, move |client, number| {
+        Self::of(clients, rate, counters, move |client, number| {
             let configmaps = Api::namespaced(client, &namespace);
             let connection = if number % 4 == 3 { "keep" } else { "close" };
             async move {
@@ -39,11 +39,11 @@ impl Load {
         })
     }
 
-    /// Begins whatever `call` makes: `rate` calls a second, in turn through each client.
+    /// Starts `rate` invocations of `call` a second, spread over the clients.
     pub fn of<F>(
         clients: Vec<Client>,
         rate: u32,
-        ledger: &Arc<Ledger>,
+        counters: &Arc<Counters>,
         call: impl Fn(Client, u64) -> F + Send + Sync + 'static,
     ) -> Self
     where
@@ -54,13 +54,13 @@ impl Load {
         let mut tasks = JoinSet::new();
         let (stop, stopped) = watch::channel(false);
         for (position, client) in clients.into_iter().enumerate() {
-            let (call, ledger) = (Arc::clone(&call), Arc::clone(ledger));
-            tasks.spawn(call_through((client, position), share, call, ledger, stopped.clone()));
+            let (call, counters) = (Arc::clone(&call), Arc::clone(counters));
+            tasks.spawn(call_through((client, position), share, call, counters, stopped.clone()));
         }
         Self { clients: tasks, stop }
     }
 
-    /// Ends, when what is under way has been answered.
+    /// Stops the load, after calls in flight have been answered.
     pub async fn stop(self) {
         self.stop.send_replace(true);
         self.clients.join_all().await;
@@ -71,12 +71,12 @@ async fn call_through(
     (client, position): (Client, usize),
     rate: f64,
     call: Call,
-    ledger: Arc<Ledger>,
+    counters: Arc<Counters>,
     mut stopped: watch::Receiver<bool>,
 ) {
     const MOST: usize = 64;
     let mut ticks = interval(Duration::from_secs_f64(1.0 / rate));
-    // What a busy machine could not do in time is not made up for.
+    // Calls that a busy machine could not send in time are skipped.
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut calls = JoinSet::new();
     for number in 0_u64.. {
@@ -88,17 +88,17 @@ async fn call_through(
         if calls.len() >= MOST {
             calls.join_next().await;
         }
-        let (answer, ledger) = (call(client.clone(), number), Arc::clone(&ledger));
+        let (answer, counters) = (call(client.clone(), number), Arc::clone(&counters));
         calls.spawn(async move {
             let begun = Instant::now();
             let failure = answer.await.err().map(|failure| format!("client {position}, {failure}"));
-            ledger.called(begun.elapsed(), failure);
+            counters.record_call(begun.elapsed(), failure);
         });
     }
     while calls.join_next().await.is_some() {}
 }
 
-/// One call; it failed too if nobody answered it.
+/// Makes one call. It has also failed if the webhook's annotation is missing.
 async fn call(configmaps: &Api<ConfigMap>, connection: &str) -> Result<(), String> {
     let label = (hook::LABEL.to_owned(), connection.to_owned());
     let metadata = ObjectMeta {
@@ -117,7 +117,7 @@ async fn call(configmaps: &Api<ConfigMap>, connection: &str) -> Result<(), Strin
     if answered { Ok(()) } else { Err("the webhook was not called".to_owned()) }
 }
 
-/// Without what differs from call to call.
+/// The message without numbers such as ports and times, so that equal failures are counted together.
 fn plain(message: &str) -> String {
     let words = message.split_whitespace().map(|word| {
         let number = word.chars().filter(char::is_ascii_digit).count() > 4;

@@ -1,4 +1,4 @@
-//! What a soak is told.
+//! The command line of the soak.
 
 use std::time::Duration;
 
@@ -9,25 +9,25 @@ use vestibule_pki::ring::Policy;
 #[derive(Clone, Debug, Parser)]
 #[command(name = "soak")]
 pub struct Options {
-    /// A row of the fault table: its numbers take the place of those given here
+    /// A row of the fault table; overrides the numbers given here
     #[arg(long, value_enum)]
     pub case: Option<Case>,
-    /// How many CAs are to be replaced
+    /// Number of CA rotations
     #[arg(long, default_value_t = 20)]
     pub rotations: usize,
-    /// How many leaves are to be replaced by another of the same CA
+    /// Number of serving certificates to renew under the same CA
     #[arg(long, default_value_t = 0)]
     pub leaf_renewals: usize,
-    /// How many replicas serve
+    /// Number of replicas
     #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u16).range(1..))]
     pub replicas: u16,
-    /// How far one of the API servers is behind with configurations, in seconds
+    /// Delay of configurations at one of the API servers, in seconds
     #[arg(long, default_value_t = 0)]
     pub lag: u64,
-    /// What is changed first when the CA is
+    /// Order of changes in a rotation
     #[arg(long, value_enum, default_value_t = Order::Ring)]
     pub order: Order,
-    /// When to give up
+    /// Time limit
     #[arg(long, value_name = "LIMIT", default_value_t = 30)]
     pub minutes: u64,
     /// Calls per second, to all API servers together
@@ -36,7 +36,7 @@ pub struct Options {
     /// API servers: 1 or 2
     #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u8).range(1..=2))]
     pub api_servers: u8,
-    /// Seconds between rotations; longer than the lag, for a cross certificate covers one generation
+    /// Seconds between rotations; longer than the lag, because a cross-signed certificate covers one generation
     #[arg(long)]
     pub period: Option<u64>,
     #[command(flatten)]
@@ -44,7 +44,7 @@ pub struct Options {
     pub timing: Timing,
 }
 
-/// Lives and waits, in seconds: far below what the shipped flags allow.
+/// Lifetimes and waits in seconds, far below the range of the shipped flags.
 #[derive(Clone, Debug, Args)]
 pub struct Timing {
     /// Validity of a leaf
@@ -53,16 +53,16 @@ pub struct Timing {
     /// Validity of a CA
     #[arg(long, value_name = "SECONDS", default_value_t = 24 * 60 * 60)]
     pub authority: u64,
-    /// How long the next CA must have been known everywhere
+    /// Time for which the next CA must be in all configurations before it signs
     #[arg(long, value_name = "SECONDS", default_value_t = 2)]
     pub hold: u64,
     /// The same for the first CA
     #[arg(long, value_name = "SECONDS", default_value_t = 2)]
     pub hold_cold: u64,
-    /// How far clocks may be apart
+    /// Tolerated clock skew
     #[arg(long, value_name = "SECONDS", default_value_t = 1)]
     pub skew: u64,
-    /// With `leaf-first`: how long configurations are behind the leaf
+    /// With `leaf-first`: time from the change of the leaf to the change of the configurations
     #[arg(long, value_name = "MILLISECONDS", default_value_t = 1500)]
     pub bundle_delay: u64,
 }
@@ -78,12 +78,12 @@ pub enum Case {
     Row36,
 }
 
-/// What is changed first when the CA is.
+/// The order of changes in a rotation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Order {
-    /// The ring: trusted everywhere before it signs
+    /// The ring: a CA is trusted everywhere before it signs
     Ring,
-    /// The wrong one: the new leaf first, and the configurations after it
+    /// The wrong order: the new leaf first, then the configurations
     LeafFirst,
 }
 
@@ -99,15 +99,15 @@ impl Order {
 }
 
 impl Options {
-    /// What `arguments` say, the program's name not among them.
+    /// Parses `arguments`, without the program's name.
     ///
     /// # Errors
-    /// What clap has to say about them.
+    /// The arguments are invalid.
     pub fn of(arguments: &[&str]) -> Result<Self, clap::Error> {
         Self::try_parse_from(std::iter::once("soak").chain(arguments.iter().copied())).map(Self::with_case)
     }
 
-    /// The numbers of the row, where one was asked for.
+    /// Applies the numbers of the chosen row.
     #[must_use]
     pub fn with_case(mut self) -> Self {
         match self.case {
@@ -119,7 +119,7 @@ impl Options {
         self
     }
 
-    /// What is to run, one after the other.
+    /// The soaks to run one after the other.
     #[must_use]
     pub fn runs(&self) -> Vec<Self> {
         let replicas = if self.case == Some(Case::Rows2) { vec![1, 2, 5] } else { vec![self.replicas] };
@@ -134,7 +134,7 @@ impl Options {
 }
 
 impl Timing {
-    /// For the ring.
+    /// The policy of the ring.
     #[must_use]
     pub fn policy(&self) -> Policy {
         let mut policy = Policy::default();
@@ -156,13 +156,13 @@ impl Timing {
         seconds(self.leaf)
     }
 
-    /// How long configurations are behind the leaf, in the wrong order.
+    /// The time from the change of the leaf to the change of the configurations, in the wrong order.
     #[must_use]
     pub fn bundle_delay(&self) -> Duration {
         Duration::from_millis(self.bundle_delay)
     }
 
-    /// The same as arguments.
+    /// The values as arguments of a replica.
     #[must_use]
     pub fn arguments(&self) -> Vec<String> {
         let Self { leaf, authority, hold, hold_cold, skew, bundle_delay } = self;

@@ -1,18 +1,18 @@
-//! Rules under fire: an injector whose rules change, for better and for worse, while pods are created. Not one pod may
-//! have anything but one good version, whole; and not one create may fail.
+//! The injector under load while its rules change, to good and to bad versions. Every pod must be injected by exactly one
+//! good version, completely, and no create may fail.
 
-mod course;
-mod judge;
+mod fixture;
 mod pod;
+mod pod_checks;
 mod replica;
 mod report;
+mod rule_changes;
 mod run;
-mod scene;
 mod versions;
 
-pub use course::Course;
-pub use judge::{Judgement, Period, judge};
-pub use pod::{Made, Outcome};
+pub use fixture::InjectorFixture;
+pub use pod::{CreatedPod, Outcome};
+pub use pod_checks::{Period, PodChecks, check_pods};
 pub use report::Figures;
+pub use rule_changes::RuleChanges;
 pub use run::{Options, run};
-pub use scene::Scene;

@@ -1,4 +1,4 @@
-//! A replica as a child process.
+//! Replicas as child processes.
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
@@ -13,9 +13,9 @@ use tokio::task::AbortHandle;
 use tokio::time::sleep;
 use vestibule_testenv::{Child, Environment};
 
-use crate::{Fact, Ledger};
+use crate::{Counters, ReplicaEvent};
 
-/// A replica as a child process, which is killed when this is dropped.
+/// A replica as a child process, which is killed on drop.
 pub struct Replica {
     number: usize,
     child: Child,
@@ -26,51 +26,51 @@ pub struct Replica {
 }
 
 impl Replica {
-    /// Starts a replica and waits until it listens; what it tells goes into the ledger under `number`.
+    /// Starts a replica and waits until it listens. Its events go into the counters under `number`.
     ///
     /// # Errors
-    /// It does not listen.
+    /// The replica does not listen.
     pub(crate) async fn start(
         environment: &Environment,
         command: &Command,
         number: usize,
-        ledger: Arc<Ledger>,
+        counters: Arc<Counters>,
     ) -> anyhow::Result<Self> {
         let child = environment.spawn(&format!("replica-{number}"), command)?;
-        let listening = child.wait_for_line(|line| match Fact::read(line) {
-            Some(Fact::Listening { process, hooks, probes }) => Some((process, hooks, probes)),
+        let listening = child.wait_for_line(|line| match ReplicaEvent::parse(line) {
+            Some(ReplicaEvent::Listening { process, hooks, probes }) => Some((process, hooks, probes)),
             _ => None,
         });
         let (process, hooks, probes) = listening.await?;
-        let reader = tokio::spawn(read(child.log_file(), number, ledger)).abort_handle();
+        let reader = tokio::spawn(read(child.log_file(), number, counters)).abort_handle();
         Ok(Self { number, child, process, hooks, probes, reader })
     }
 
-    /// Counts from 0, and is never given twice.
+    /// The number, counted from 0 and never reused.
     #[must_use]
     pub fn number(&self) -> usize {
         self.number
     }
 
-    /// The process, to pause and to resume.
+    /// The process.
     #[must_use]
     pub fn child(&self) -> &Child {
         &self.child
     }
 
-    /// Where it serves hooks: closing each connection, and keeping them.
+    /// The addresses of the hooks: closing each connection, and keeping it.
     #[must_use]
     pub fn hooks(&self) -> [SocketAddr; 2] {
         self.hooks
     }
 
-    /// Where it says whether it is ready.
+    /// The address of the probes.
     #[must_use]
     pub fn probes(&self) -> SocketAddr {
         self.probes
     }
 
-    /// Memory that it holds now, in KiB.
+    /// Resident memory in KiB.
     #[must_use]
     pub fn resident(&self) -> Option<u64> {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.process)).ok()?;
@@ -78,20 +78,20 @@ impl Replica {
         line.split_whitespace().next()?.parse().ok()
     }
 
-    /// Ends it at once, in whatever it does.
+    /// Kills the process.
     ///
     /// # Errors
-    /// The system refuses.
+    /// The process cannot be killed.
     pub async fn kill(self) -> anyhow::Result<()> {
         self.child.kill()?;
         self.child.wait().await?;
         Ok(())
     }
 
-    /// Lets it drain, and returns when it has ended well.
+    /// Sends SIGTERM and waits until the process has drained and exited with 0.
     ///
     /// # Errors
-    /// It ends with another status, or not at all.
+    /// The process exits with another status, or not at all.
     pub async fn drain(self) -> anyhow::Result<()> {
         self.child.terminate()?;
         match self.child.wait().await? {
@@ -107,8 +107,8 @@ impl Drop for Replica {
     }
 }
 
-/// Reads facts as they are written, between other lines of the log.
-async fn read(log: PathBuf, number: usize, ledger: Arc<Ledger>) {
+/// Follows the log and records its events.
+async fn read(log: PathBuf, number: usize, counters: Arc<Counters>) {
     const PERIOD: Duration = Duration::from_millis(100);
     let (mut begin, mut text) = (0, String::new());
     loop {
@@ -117,13 +117,13 @@ async fn read(log: PathBuf, number: usize, ledger: Arc<Ledger>) {
             file.seek(SeekFrom::Start(begin))?;
             file.read_to_string(&mut text)
         });
-        // What is not whole yet is read again with its end.
-        let whole = read.ok().and_then(|_| text.rfind('\n')).map_or(0, |end| end + 1);
-        let (lines, _) = text.split_at(whole);
-        for fact in lines.lines().filter_map(Fact::read) {
-            ledger.replica_told(number, fact);
+        // An incomplete line is read again with its end.
+        let complete = read.ok().and_then(|_| text.rfind('\n')).map_or(0, |end| end + 1);
+        let (lines, _) = text.split_at(complete);
+        for event in lines.lines().filter_map(ReplicaEvent::parse) {
+            counters.record_event(number, event);
         }
-        begin += whole as u64;
+        begin += complete as u64;
         sleep(PERIOD).await;
     }
 }

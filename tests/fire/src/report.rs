@@ -1,38 +1,46 @@
-//! What a soak has to say in the end.
+//! The report of a soak.
 
 use std::fmt;
 use std::time::Duration;
 
 use crate::Options;
-use crate::ledger::Book;
+use crate::counters::Counts;
 
-/// What a soak has to say in the end.
+/// The result of a soak.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Report {
-    /// What was asked for.
+    /// The options of the soak.
     pub options: Options,
-    /// What happened.
-    pub book: Book,
-    /// How long it took, from the first call to the last.
+    /// The final counters.
+    pub counts: Counts,
+    /// The time from the first call to the last.
     pub took: Duration,
-    /// From the start of the first replica until the Service had all of them.
+    /// The time from the start of the first replica until all were endpoints of the Service.
     pub first_ready: Duration,
-    /// Memory of each replica in KiB: the least and the most that it was seen with.
+    /// The minimum and maximum memory of each replica in KiB.
     pub resident: Vec<(u64, u64)>,
-    /// What more there is to say, a name and a value.
+    /// Additional rows: name and value.
     pub notes: Vec<(String, String)>,
-    /// Why it did not reach its ends.
-    pub short: Vec<String>,
+    /// Goals that were not reached and invariants that were violated.
+    pub problems: Vec<String>,
 }
 
 impl Report {
-    pub(crate) fn new(options: Options, book: Book) -> Self {
+    pub(crate) fn new(options: Options, counts: Counts) -> Self {
         let (took, first_ready) = (Duration::ZERO, Duration::ZERO);
-        Self { options, book, took, first_ready, resident: Vec::new(), notes: Vec::new(), short: Vec::new() }
+        Self {
+            options,
+            counts,
+            took,
+            first_ready,
+            resident: Vec::new(),
+            notes: Vec::new(),
+            problems: Vec::new(),
+        }
     }
 
-    /// One row of a table of soaks for each, in Markdown.
+    /// A Markdown table with a row per soak.
     #[must_use]
     pub fn table(reports: &[Self]) -> String {
         let mut table =
@@ -40,13 +48,16 @@ impl Report {
                          bundles | most private keys | verdict |\n|--:|--:|--:|--:|--:|--:|---|--:|---|\n"
                 .to_owned();
         for report in reports {
-            let Self { options, book, .. } = report;
-            let numbers = [book.rotations, book.renewals(), book.calls, book.failed(), book.alerts()]
-                .map(|n| n.to_string());
-            let (numbers, sizes) = (numbers.join(" | "), counts(&book.bundle_sizes));
+            let Self { options, counts, .. } = report;
+            let numbers =
+                [counts.rotations, counts.renewals(), counts.calls, counts.failed(), counts.alerts()]
+                    .map(|n| n.to_string());
+            let (numbers, sizes) = (numbers.join(" | "), list(&counts.bundle_sizes));
             let verdict = report.verdict();
-            let row =
-                format!("| {} | {numbers} | {sizes} | {} | {verdict} |\n", options.replicas, book.most_keys);
+            let row = format!(
+                "| {} | {numbers} | {sizes} | {} | {verdict} |\n",
+                options.replicas, counts.most_keys
+            );
             table.push_str(&row);
         }
         table
@@ -56,18 +67,18 @@ impl Report {
         if self.is_good() { "good" } else { "BAD" }
     }
 
-    /// Whether enough calls were made and none failed, no client refused a certificate, and all ends were reached.
+    /// Whether enough calls were made, none failed, no client refused a certificate, and there is no other problem.
     #[must_use]
     pub fn is_good(&self) -> bool {
-        let Book { calls, .. } = self.book;
+        let Counts { calls, .. } = self.counts;
         calls >= self.least_calls()
-            && self.book.failed() == 0
-            && self.book.alerts() == 0
-            && self.short.is_empty()
+            && self.counts.failed() == 0
+            && self.counts.alerts() == 0
+            && self.problems.is_empty()
     }
 
-    /// With fewer calls it says nothing that none failed: half of what the rate comes to, since what a busy machine could not
-    /// send in time is not made up for.
+    /// The number of calls below which the soak proves nothing: half of the calls due at the rate, because a busy machine
+    /// skips calls.
     #[must_use]
     pub fn least_calls(&self) -> usize {
         (f64::from(self.options.rate) * self.took.as_secs_f64() / 2.0).ceil().max(1.0) as usize
@@ -76,7 +87,7 @@ impl Report {
 
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { options, book, .. } = self;
+        let Self { options, counts, .. } = self;
         let seconds = |time: Duration| format!("{:.1} s", time.as_secs_f64());
         let mut row = |name: &str, value: String| writeln!(f, "{name:<28} {value}");
         row("order", options.order.as_str().to_owned())?;
@@ -89,44 +100,44 @@ impl fmt::Display for Report {
         })?;
         row("took", seconds(self.took))?;
         row("first Ready after", seconds(self.first_ready))?;
-        row("leaf renewals", book.renewals().to_string())?;
-        row("leaf changes to another CA", book.switches().to_string())?;
-        row("leaves with a cross", book.crossed().to_string())?;
-        row("CA rotations", book.rotations.to_string())?;
-        row("calls", format!("{}, {} at least", book.calls, self.least_calls()))?;
-        row("failed calls", book.failed().to_string())?;
-        row("worst latency", format!("{} ms", book.worst.as_millis()))?;
-        row("failed handshakes", book.failed_handshakes().to_string())?;
-        row("writes of the Secret", book.secret_writes.to_string())?;
-        row("writes of the configuration", book.configuration_writes.to_string())?;
-        row("certificates in bundles", counts(&book.bundle_sizes))?;
-        row("most private keys", book.most_keys.to_string())?;
-        row("changes of the ring", counts(&book.ring_changes))?;
+        row("leaf renewals", counts.renewals().to_string())?;
+        row("leaf changes to another CA", counts.switches().to_string())?;
+        row("leaves with a cross", counts.crossed().to_string())?;
+        row("CA rotations", counts.rotations.to_string())?;
+        row("calls", format!("{}, {} at least", counts.calls, self.least_calls()))?;
+        row("failed calls", counts.failed().to_string())?;
+        row("worst latency", format!("{} ms", counts.worst.as_millis()))?;
+        row("failed handshakes", counts.failed_handshakes().to_string())?;
+        row("writes of the Secret", counts.secret_writes.to_string())?;
+        row("writes of the configuration", counts.configuration_writes.to_string())?;
+        row("certificates in bundles", list(&counts.bundle_sizes))?;
+        row("most private keys", counts.most_keys.to_string())?;
+        row("changes of the ring", list(&counts.ring_changes))?;
         let resident: Vec<_> =
             self.resident.iter().map(|(least, most)| format!("{least}-{most} KiB")).collect();
         row("memory of replicas", resident.join(", "))?;
         for (name, value) in &self.notes {
             row(name, value.clone())?;
         }
-        for (what, count) in &book.failures {
+        for (what, count) in &counts.failures {
             row("FAILED", format!("{count} x {what}"))?;
         }
-        for (what, count) in &book.handshakes_failed {
+        for (what, count) in &counts.handshakes_failed {
             row("handshake", format!("{count} x {what}"))?;
         }
-        for (what, count) in &book.trouble {
+        for (what, count) in &counts.trouble {
             row("trouble", format!("{count} x {what}"))?;
         }
-        for short in &self.short {
-            row("SHORT", short.clone())?;
+        for problem in &self.problems {
+            row("SHORT", problem.clone())?;
         }
         row("verdict", self.verdict().to_owned())
     }
 }
 
-fn counts<K: fmt::Display>(counts: &std::collections::BTreeMap<K, usize>) -> String {
-    let counts = counts.iter().map(|(what, count)| format!("{what}: {count} times"));
-    counts.collect::<Vec<_>>().join(", ")
+fn list<K: fmt::Display>(counts: &std::collections::BTreeMap<K, usize>) -> String {
+    let items = counts.iter().map(|(what, count)| format!("{what}: {count} times"));
+    items.collect::<Vec<_>>().join(", ")
 }
 
 #[cfg(test)]
@@ -137,12 +148,12 @@ mod tests {
     fn too_few_calls_show_nothing() {
         let with = |calls| {
             let mut report =
-                Report::new(Options::of(&["--rate=60"]).unwrap(), Book { calls, ..Book::default() });
+                Report::new(Options::of(&["--rate=60"]).unwrap(), Counts { calls, ..Counts::default() });
             report.took = Duration::from_secs(10);
             report.is_good()
         };
         assert_eq!([0, 299, 300].map(with), [false, false, true]);
-        let at_once = Report::new(Options::of(&[]).unwrap(), Book::default());
+        let at_once = Report::new(Options::of(&[]).unwrap(), Counts::default());
         assert!(!at_once.is_good(), "no call is no good soak, however short it is");
     }
 }

@@ -1,18 +1,18 @@
-//! What every case is made of: processes of a webhook, a balancer before them, and strangers who mean no good.
-//! Those who call it as API servers do are `vestibule_caller`'s.
+//! Building blocks of the cases: webhook processes, a balancer in front of them, and hostile clients. Clients that call
+//! like kube-apiserver are in `vestibule_caller`.
 
+mod background_load;
 mod balancer;
-mod bystander;
-mod host;
+mod cpu_times;
+mod hostile_client;
 mod memory;
 mod probes;
 mod process;
-mod strangers;
 
+pub use background_load::BackgroundLoad;
 pub use balancer::Balancer;
-pub use bystander::Bystander;
-pub use host::{Host, Times};
+pub use cpu_times::{CpuMonitor, CpuTimes};
+pub use hostile_client::{HostileClient, Outcomes, open_many};
 pub use memory::Memory;
 pub use probes::{get, metric, sum};
 pub use process::{NAME, Process, Program, answer_stdin, beside, end_with_stdin};
-pub use strangers::{Left, Stranger, come};

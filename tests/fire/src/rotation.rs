@@ -1,4 +1,4 @@
-//! Asking for new CAs, and knowing when they are in use.
+//! Requests for CA rotations, and the ring's state as the Secret shows it.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -14,24 +14,24 @@ use vestibule_pki::ring::{Moment, Ring};
 
 use crate::{Order, ROTATE};
 
-/// What the Secret says at one moment.
+/// The ring's state in one version of the Secret.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RingView {
-    /// The CA that signs; empty while there is none.
+    /// The CA that signs; empty if there is none.
     pub active: String,
-    /// Whether the last rotation is over, and the next one may begin.
+    /// Whether the last rotation is complete and the next one may begin.
     pub settled: bool,
-    /// How many CAs are trusted.
+    /// The number of trusted CAs.
     pub trusted: usize,
-    /// How many private keys there are.
+    /// The number of private keys.
     pub keys: usize,
-    /// How many of them are neither of the CA that signs nor of the next one.
+    /// The number of private keys of CAs other than the active and the next one.
     pub retired_keys: usize,
 }
 
 impl RingView {
-    /// What the Secret says.
+    /// Reads the Secret.
     #[must_use]
     pub fn of(secret: &Secret, order: Order) -> Self {
         let empty = BTreeMap::new();
@@ -68,7 +68,7 @@ impl RingView {
     }
 }
 
-/// Asks for rotations, one after the other.
+/// Requests rotations one after the other, by the annotation on the Secret.
 pub struct Rotations {
     secrets: Api<Secret>,
     name: String,
@@ -82,10 +82,10 @@ impl Rotations {
         Self { secrets, name: name.to_owned(), views, asked: 0, last: None }
     }
 
-    /// One rotation, not sooner than `period` after the last one; returns when another CA signs.
+    /// Requests a rotation, at least `period` after the last one, and returns when another CA signs.
     ///
     /// # Errors
-    /// The ring does not become ready for it, or does not heed it, within `patience`.
+    /// The ring is not ready for a rotation, or does not rotate, within `patience`.
     pub async fn rotate(&mut self, period: Duration, patience: Duration) -> anyhow::Result<()> {
         if let Some(last) = self.last {
             tokio::time::sleep(period.saturating_sub(last.elapsed())).await;
@@ -105,7 +105,7 @@ impl Rotations {
     /// Waits until no rotation is under way.
     ///
     /// # Errors
-    /// It takes longer than `patience`.
+    /// The rotation takes longer than `patience`.
     pub async fn settle(&mut self, patience: Duration) -> anyhow::Result<RingView> {
         if let Ok(Ok(view)) = timeout(patience, self.views.wait_for(|view| view.settled)).await {
             return Ok(view.clone());

@@ -1,4 +1,4 @@
-//! The soak itself.
+//! A soak: replicas serve under load while certificates change.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -8,15 +8,15 @@ use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 use vestibule_testenv::{self as testenv, Environment};
 
-use crate::{Case, Cluster, Load, Options, Replica, Report, Rotations, case, judge, watch};
+use crate::{Case, Cluster, Load, Options, Replica, Report, Rotations, full_cluster, ring_checks, watch};
 
-/// A soak under way: replicas serve, and what happens is counted.
+/// A running soak.
 pub struct Soak<'e> {
-    /// Everything around the replicas.
+    /// The objects around the replicas.
     pub cluster: Cluster<'e>,
-    /// Those that run.
+    /// The running replicas.
     pub replicas: Vec<Replica>,
-    /// Asks for new CAs.
+    /// Requests CA rotations.
     pub rotations: Rotations,
     options: Options,
     first_ready: Duration,
@@ -26,10 +26,10 @@ pub struct Soak<'e> {
     _watches: JoinSet<()>,
 }
 
-/// Starts API servers and runs a whole soak. `program` is the replica; `say` is told how it goes.
+/// Starts API servers and runs a soak. `program` is the replica; `say` gets progress lines.
 ///
 /// # Errors
-/// Something that it needs does not start; calls that fail are in the report.
+/// An API server or a replica does not start. Failed calls are in the report.
 pub async fn soak(options: &Options, program: &Path, say: fn(&str)) -> anyhow::Result<Report> {
     let mut settings = testenv::Options::default();
     if options.api_servers > 1 {
@@ -47,33 +47,36 @@ async fn soak_in(
     say: fn(&str),
 ) -> anyhow::Result<Report> {
     let (period, lag) = (options.period(), Duration::from_secs(options.lag));
-    ensure!(period > lag, "a period of {period:?} is not longer than the lag: a cross covers one generation");
+    ensure!(
+        period > lag,
+        "period {period:?} must exceed the lag: a cross-signed certificate covers one generation"
+    );
     let mut notes = Vec::new();
     if options.case == Some(Case::Row36) {
-        notes.extend(case::fill(environment, say).await?);
+        notes.extend(full_cluster::fill(environment, say).await?);
     }
     let mut soak = Soak::start(environment, program, options).await?;
     say(&format!("{} replicas ready after {:.1} s", options.replicas, soak.first_ready.as_secs_f64()));
-    let watches = case::watches(environment).await?;
+    let watches = full_cluster::watches(environment).await?;
     soak.lag()?;
     soak.load()?;
-    let mut short = soak.run(say).await;
+    let mut problems = soak.run(say).await;
     let mut report = soak.finish().await;
     if options.case == Some(Case::Row36) {
-        short.extend(case::judge(&report, &watches));
+        problems.extend(full_cluster::problems(&report, &watches));
     }
-    short.extend(judge::ring(&report));
+    problems.extend(ring_checks::problems(&report));
     let watches: Vec<_> = watches.iter().map(|(resource, count)| format!("{resource}: {count}")).collect();
     notes.push(("watches by name".to_owned(), watches.join(", ")));
-    (report.notes, report.short) = (notes, short);
+    (report.notes, report.problems) = (notes, problems);
     Ok(report)
 }
 
 impl<'e> Soak<'e> {
-    /// Registers the webhook, starts its replicas and waits until all are ready; nobody calls them yet.
+    /// Registers the webhook, starts its replicas and waits until all are ready. No load runs yet.
     ///
     /// # Errors
-    /// Something does not start.
+    /// A replica does not start.
     pub async fn start(
         environment: &'e Environment,
         program: &Path,
@@ -104,10 +107,10 @@ impl<'e> Soak<'e> {
         })
     }
 
-    /// From now on the second API server is behind.
+    /// Delays the watches of the second API server, if a lag was requested.
     ///
     /// # Errors
-    /// There is none.
+    /// There is no second API server.
     pub fn lag(&self) -> anyhow::Result<()> {
         if self.options.lag > 0 {
             let watches = self.cluster.environment().second_watches();
@@ -116,59 +119,59 @@ impl<'e> Soak<'e> {
         Ok(())
     }
 
-    /// Calls begin.
+    /// Starts the load.
     ///
     /// # Errors
-    /// There is no runtime.
+    /// No client can be made.
     pub fn load(&mut self) -> anyhow::Result<()> {
-        let (clients, ledger) = (self.cluster.clients()?, self.cluster.ledger());
+        let (clients, counters) = (self.cluster.clients()?, self.cluster.counters());
         self.begun = Instant::now();
-        self.load = Some(Load::start(clients, self.cluster.target(), self.options.rate, ledger));
+        self.load = Some(Load::start(clients, self.cluster.target(), self.options.rate, counters));
         Ok(())
     }
 
-    /// Rotates until all that was asked for has happened. Returns what was not reached.
+    /// Rotates until the requested numbers are reached. Returns the problems.
     pub async fn run(&mut self, say: fn(&str)) -> Vec<String> {
         let limit = Duration::from_secs(self.options.minutes * 60);
-        let mut short = Vec::new();
+        let mut problems = Vec::new();
         match timeout(limit.saturating_sub(self.begun.elapsed()), self.reach(say)).await {
             Ok(Ok(())) => {}
-            Ok(Err(error)) => short.push(format!("{error:#}")),
-            Err(_) => short.push(format!("{} minutes were not enough", self.options.minutes)),
+            Ok(Err(error)) => problems.push(format!("{error:#}")),
+            Err(_) => problems.push(format!("{} minutes were not enough", self.options.minutes)),
         }
         let ready = self.cluster.service().routed().len();
         if ready != self.replicas.len() {
-            short.push(format!("{ready} of {} replicas are ready in the end", self.replicas.len()));
+            problems.push(format!("{ready} of {} replicas are ready in the end", self.replicas.len()));
         }
-        short
+        problems
     }
 
     async fn reach(&mut self, say: fn(&str)) -> anyhow::Result<()> {
         let Options { rotations, leaf_renewals, .. } = self.options;
         let period = self.options.period();
         let patience = period * 3 + Duration::from_secs(30);
-        while self.cluster.ledger().read().rotations < rotations {
+        while self.cluster.counters().read().rotations < rotations {
             self.rotate(period, patience).await?;
             self.rotations.settle(patience).await?;
             self.progress(say);
         }
         let mut last = Instant::now();
-        while self.cluster.ledger().read().renewals() < leaf_renewals {
+        while self.cluster.counters().read().renewals() < leaf_renewals {
             sleep(Duration::from_millis(100)).await;
             if last.elapsed() > Duration::from_secs(10) {
                 last = Instant::now();
                 self.progress(say);
             }
         }
-        // What the last change does to calls is to be seen too.
+        // The last change may still fail calls.
         sleep(Duration::from_secs(self.options.lag + 2)).await;
         Ok(())
     }
 
-    /// One rotation: returns when every replica has presented a leaf of the new CA.
+    /// Rotates the CA once, and returns when every replica has presented a leaf of the new CA.
     ///
     /// # Errors
-    /// A part of it takes longer than `patience`.
+    /// A step of the rotation takes longer than `patience`.
     pub async fn rotate(&mut self, period: Duration, patience: Duration) -> anyhow::Result<()> {
         let before = self.issuers();
         self.rotations.rotate(period, patience).await?;
@@ -182,8 +185,8 @@ impl<'e> Soak<'e> {
         Ok(())
     }
 
-    /// Sends no more calls to a replica that is none of [`Soak::replicas`] any more. It is not told so, and connections that
-    /// are kept to it would carry calls: with another caBundle, API servers open other connections.
+    /// Stops calls to a replica that was removed from [`Soak::replicas`] but still runs. Kept connections would still carry
+    /// calls to it, so the CA is rotated: with another caBundle, API servers open new connections.
     ///
     /// # Errors
     /// The rotation that changes the bundle takes longer than `patience`.
@@ -192,29 +195,29 @@ impl<'e> Soak<'e> {
         self.rotate(Duration::ZERO, patience).await
     }
 
-    /// Whose leaf each replica presented last.
+    /// The issuer of the last leaf of each replica.
     fn issuers(&self) -> Vec<Option<String>> {
-        let book = self.cluster.ledger().read();
-        let issuer = |replica: &Replica| book.replicas.get(&replica.number())?.issuer.clone();
+        let counts = self.cluster.counters().read();
+        let issuer = |replica: &Replica| counts.replicas.get(&replica.number())?.issuer.clone();
         self.replicas.iter().map(issuer).collect()
     }
 
     fn progress(&mut self, say: fn(&str)) {
-        self.weigh();
-        let book = self.cluster.ledger().read();
+        self.sample_memory();
+        let counts = self.cluster.counters().read();
         say(&format!(
             "{:>6.0} s: {} rotations, {} renewals, {} calls, {} failed, {} failed handshakes, worst {} ms",
             self.begun.elapsed().as_secs_f64(),
-            book.rotations,
-            book.renewals(),
-            book.calls,
-            book.failed(),
-            book.failed_handshakes(),
-            book.worst.as_millis(),
+            counts.rotations,
+            counts.renewals(),
+            counts.calls,
+            counts.failed(),
+            counts.failed_handshakes(),
+            counts.worst.as_millis(),
         ));
     }
 
-    fn weigh(&mut self) {
+    fn sample_memory(&mut self) {
         for (replica, (least, most)) in self.replicas.iter().zip(&mut self.resident) {
             if let Some(now) = replica.resident() {
                 (*least, *most) = ((*least).min(now), (*most).max(now));
@@ -222,14 +225,14 @@ impl<'e> Soak<'e> {
         }
     }
 
-    /// Calls end; what there is to say.
+    /// Stops the load and returns the report.
     pub async fn finish(mut self) -> Report {
-        self.weigh();
+        self.sample_memory();
         let took = self.begun.elapsed();
         if let Some(load) = self.load.take() {
             load.stop().await;
         }
-        let mut report = Report::new(self.options, self.cluster.ledger().read());
+        let mut report = Report::new(self.options, self.cluster.counters().read());
         (report.took, report.first_ready, report.resident) = (took, self.first_ready, self.resident);
         report
     }

@@ -1,4 +1,4 @@
-//! Every write of the Secret and of the configuration, as it is watched.
+//! Watches of the Secret and the configuration, which count every write.
 
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -15,36 +15,36 @@ use tokio::time::sleep;
 
 use crate::{Cluster, Options, RingView};
 
-/// Counts writes of the Secret and of the configuration, and shows what the Secret says, until it is dropped.
+/// Counts writes of the Secret and the configuration, and publishes the state of the Secret, until the tasks are dropped.
 pub(crate) fn both(
     cluster: &Cluster<'_>,
     options: &Options,
 ) -> anyhow::Result<(channel::Receiver<RingView>, JoinSet<()>)> {
     let mut watches = JoinSet::new();
     let (sender, views) = channel::channel(RingView::default());
-    let (ledger, order) = (Arc::clone(cluster.ledger()), options.order);
+    let (counters, order) = (Arc::clone(cluster.counters()), options.order);
     let mut settled = String::new();
     watches.spawn(each(cluster.secrets()?, cluster.secret().to_owned(), move |secret| {
         let view = RingView::of(secret, order);
         let before = sender.borrow().active.clone();
-        ledger.note(|book| {
-            book.secret_writes += 1;
-            book.retired_keys += view.retired_keys;
-            book.most_keys = book.most_keys.max(view.keys);
+        counters.update(|counts| {
+            counts.secret_writes += 1;
+            counts.retired_keys += view.retired_keys;
+            counts.most_keys = counts.most_keys.max(view.keys);
             if !before.is_empty() && !view.active.is_empty() && before != view.active {
-                book.promotions += 1;
+                counts.promotions += 1;
             }
             if view.settled && settled != view.active {
-                book.rotations += usize::from(!settled.is_empty());
+                counts.rotations += usize::from(!settled.is_empty());
                 settled.clone_from(&view.active);
             }
         });
-        // A ring that cannot be read is none; the last one counts.
+        // An unreadable ring is ignored; the last readable state stays.
         if !view.active.is_empty() {
             sender.send_replace(view);
         }
     }));
-    let ledger = Arc::clone(cluster.ledger());
+    let counters = Arc::clone(cluster.counters());
     let name = cluster.registration().to_owned();
     let mut before = 0;
     watches.spawn(each(cluster.configurations()?, name, move |configuration| {
@@ -56,19 +56,19 @@ pub(crate) fn both(
             text.matches("-----BEGIN CERTIFICATE-----").count()
         });
         let size = sizes.min().unwrap_or_default();
-        ledger.note(|book| {
-            book.configuration_writes += 1;
-            book.emptied += usize::from(before > 0 && size == 0);
-            *book.bundle_sizes.entry(size).or_default() += 1;
+        counters.update(|counts| {
+            counts.configuration_writes += 1;
+            counts.emptied += usize::from(before > 0 && size == 0);
+            *counts.bundle_sizes.entry(size).or_default() += 1;
         });
         before = size;
     }));
     Ok((views, watches))
 }
 
-/// Calls `seen` with each state of the object `name`, from now on, and never ends.
+/// Calls `seen` with each state of the object `name`, and never ends.
 ///
-/// It watches all objects of its kind: replicas are to be the only ones that watch one.
+/// The watch covers all objects of the kind, because watches of a single object are counted as those of replicas.
 async fn each<K>(api: Api<K>, name: String, mut seen: impl FnMut(&K))
 where
     K: Resource + Clone + Debug + DeserializeOwned,
@@ -76,7 +76,7 @@ where
     let mut version = "0".to_owned();
     let mut last = String::new();
     let mut seen = |object: &K| {
-        // After a break, objects are told of again.
+        // A new watch repeats the current version.
         let now = object.resource_version().unwrap_or_default();
         if last != now {
             seen(object);

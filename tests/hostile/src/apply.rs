@@ -1,13 +1,13 @@
-//! A document and operations on it.
+//! Patch operations on a document.
 
 use vestibule_patch::{Document, Operation, to_json};
 
-use crate::{judge, lines};
+use crate::{lines, reference};
 
 /// Two lines: a document, and operations as an array.
 ///
-/// Operations apply all or not at all; what comes out is a document; written and read again, they are the same; and
-/// another implementation, where it applies them too, comes to the same value.
+/// Either all operations apply or none. The result is a document. Operations that are written and read again are equal.
+/// Another implementation that also applies them yields the same value.
 pub fn apply(input: &[u8]) {
     let Some([text, patch]) = lines(input) else { return };
     let Ok(operations) = serde_json::from_str::<Vec<Operation>>(patch) else { return };
@@ -25,8 +25,8 @@ pub fn apply(input: &[u8]) {
         Ok(()) => {
             let after = document.to_json();
             assert!(Document::parse(&after).expect("a document").view().same_as(document.view()));
-            let theirs = judge::value(text).and_then(|value| judge::patched(value, &operations));
-            if let (Some(theirs), Some(ours)) = (theirs, judge::value(&after)) {
+            let theirs = reference::value(text).and_then(|value| reference::patched(value, &operations));
+            if let (Some(theirs), Some(ours)) = (theirs, reference::value(&after)) {
                 assert_eq!(ours, theirs);
             }
         }

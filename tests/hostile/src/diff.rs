@@ -1,21 +1,21 @@
-//! Two documents, and a third that the difference is laid on.
+//! Differences of documents, and their application to a third document.
 
 use vestibule_admission::keys;
 use vestibule_patch::{Document, Operation, Schema, lay, to_json};
 
-use crate::{judge, lines};
+use crate::{lines, reference};
 
-/// Two lines, before and after, and perhaps a third that holds more than before does.
+/// Two lines, `before` and `after`, and optionally a third, a document with more members than `before`.
 ///
-/// The difference applies and reaches after, also by another implementation; a document differs from itself by nothing;
-/// and laid on whatever it may be, it applies.
+/// The difference applies to `before` and yields `after`, also by another implementation. A document has no difference from
+/// itself. The difference can be computed onto any third document.
 pub fn diff(input: &[u8]) {
     let Some([before, rest]) = lines(input) else { return };
     let (after, onto) = rest.split_once('\n').unwrap_or((rest, before));
     for schema in [Schema::unknown(), keys::schema("", "v1", "Pod")] {
         reaches(before, after, schema);
         if let Ok(operations) = lay(before, after, onto, schema) {
-            // Whether it fits depends on how near `onto` is; that it is read is all that can be said.
+            // The result depends on `onto`; the only invariant is that it is readable.
             applied(onto, &operations);
         }
     }
@@ -31,8 +31,9 @@ fn reaches(before: &str, after: &str, schema: Schema<'_>) {
     let reached = Document::parse(&reached).expect("a document");
     assert!(reached.view().same_as(target.view()), "{} is not {after}", reached.to_json());
     assert_eq!(to_json(&vestibule_patch::diff(after, after, schema).expect("it was read")), "[]");
-    if let (Some(before), Some(after)) = (judge::value(before), judge::value(after)) {
-        let theirs = judge::patched(before, &operations).expect("it applies by the other implementation too");
+    if let (Some(before), Some(after)) = (reference::value(before), reference::value(after)) {
+        let theirs =
+            reference::patched(before, &operations).expect("it applies by the other implementation too");
         assert_eq!(theirs, after);
     }
 }

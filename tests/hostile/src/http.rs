@@ -1,21 +1,21 @@
-//! Bytes where an HTTP request is expected.
+//! Arbitrary bytes in place of an HTTP request.
 
-mod front;
+mod server;
 
 use std::io::{self, Read, Write};
 
-/// What answers may say: those of hyper and of the server, and those of a hook that was reached.
+/// The allowed statuses: of hyper, of the server, and of a hook.
 const STATUSES: [&str; 12] =
     ["200", "400", "404", "405", "408", "411", "413", "414", "415", "417", "429", "431"];
 
-/// The bytes that a client sends after TLS, up to its end.
+/// The input is all that a client sends over TLS.
 ///
-/// What comes back is a row of whole answers, each as long as it says, in short lines of the server's own: nothing of
-/// what was sent. The connection ends, and the server lives on.
+/// The server returns complete responses with short bodies of its own text, which quote nothing of the input. The connection
+/// ends, and the server continues.
 pub fn http(input: &[u8]) {
     let answers = match answers(input) {
         Ok(answers) => answers,
-        // A reset tells of bytes that nobody read.
+        // A reset means that the server closed the connection with unread bytes.
         Err(error) if error.kind() == io::ErrorKind::ConnectionReset => return,
         Err(error) => panic!("the server does not answer: {error}"),
     };
@@ -33,7 +33,7 @@ pub fn http(input: &[u8]) {
             name.eq_ignore_ascii_case("content-length").then(|| value.parse().expect("a length"))
         });
         let body = rest.get(end + 4..).unwrap_or_default();
-        // The answer to HEAD has the length of a body that does not come: the end follows, or the next answer.
+        // A response to HEAD has a length but no body: the end or the next response follows.
         let of_a_head = heads && (body.is_empty() || body.starts_with(b"HTTP/1."));
         let length = if of_a_head { 0 } else { length.unwrap_or(0) };
         let (body, after) = body.split_at_checked(length).expect("a whole body");
@@ -44,26 +44,26 @@ pub fn http(input: &[u8]) {
     }
 }
 
-/// Whether 12 digits in a row of what was sent stand in an answer.
+/// Whether the body contains 12 consecutive digits of the input.
 fn quotes(body: &[u8], input: &[u8]) -> bool {
     let own = |window: &&[u8]| window.iter().all(u8::is_ascii_digit);
     input.windows(12).filter(own).any(|window| body.windows(12).any(|other| other == window))
 }
 
-/// All that the server says until it ends the connection.
+/// The bytes that the server sends until it closes the connection.
 fn answers(input: &[u8]) -> io::Result<Vec<u8>> {
-    let mut stream = front::connect()?;
-    // Nothing to say begins no handshake by itself.
+    let mut stream = server::connect()?;
+    // Without bytes to send, rustls does not start the handshake.
     while stream.conn.is_handshaking() {
         stream.conn.complete_io(&mut stream.sock)?;
     }
-    // The server may have heard enough before all is said.
+    // The server may close the connection before it has read everything.
     let _ = stream.write_all(input);
     stream.conn.send_close_notify();
     let _ = stream.flush();
     let mut answers = Vec::new();
     match stream.read_to_end(&mut answers) {
-        // Its socket may be closed before TLS is.
+        // The socket may be closed without `close_notify`.
         Err(error) if error.kind() != io::ErrorKind::UnexpectedEof => Err(error),
         _ => Ok(answers),
     }

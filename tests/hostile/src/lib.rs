@@ -1,9 +1,9 @@
-//! Laws that hold for any bytes. Each function takes an input and panics where a law is broken: libFuzzer calls them from
-//! `fuzz/`, and the tests here with what is saved in `fuzz/corpus`, whole and mutated.
+//! Invariants that hold for arbitrary bytes. Each function takes an input and panics if an invariant is violated. libFuzzer
+//! calls them from `fuzz/`; the tests here call them with the inputs of `fuzz/corpus` and with mutations of them.
 //!
-//! An input of several documents has one in each line.
+//! An input of several documents has one document per line.
 
-// A broken law is a panic.
+// A violated invariant is a panic.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use std::fs;
@@ -12,10 +12,10 @@ use std::path::{Path, PathBuf};
 mod apply;
 mod diff;
 mod http;
-mod judge;
 pub mod malformed;
 mod mutate;
 mod pointer;
+mod reference;
 mod review;
 mod rules;
 mod secret;
@@ -36,7 +36,7 @@ pub use yaml::yaml;
 /// A target and the name of its corpus.
 pub type Target = (&'static str, fn(&[u8]));
 
-/// All of them.
+/// All targets.
 pub const TARGETS: [Target; 9] = [
     ("apply", apply),
     ("diff", diff),
@@ -49,7 +49,7 @@ pub const TARGETS: [Target; 9] = [
     ("yaml", yaml),
 ];
 
-/// What is saved for the target, by its files; for reviews, also what an API server really sent.
+/// The saved inputs of the target with their files; for reviews, also the recorded requests of an API server.
 pub fn corpus(name: &str) -> Vec<(PathBuf, Vec<u8>)> {
     let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let mut folders = vec![workspace.join("fuzz/corpus").join(name)];
@@ -62,7 +62,7 @@ pub fn corpus(name: &str) -> Vec<(PathBuf, Vec<u8>)> {
     paths.into_iter().map(|path| (path.clone(), fs::read(path).unwrap())).collect()
 }
 
-/// The first `N` lines; nothing where there are fewer, or the input is no text.
+/// The first `N` lines; `None` if there are fewer, or the input is not UTF-8.
 fn lines<const N: usize>(input: &[u8]) -> Option<[&str; N]> {
     let mut lines = std::str::from_utf8(input).ok()?.splitn(N, '\n');
     let lines = std::array::from_fn(|_| lines.next());

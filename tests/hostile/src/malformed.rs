@@ -1,4 +1,4 @@
-//! Reviews that nobody would send, and what may be answered to them.
+//! Malformed reviews, and the allowed answers to them.
 
 use std::collections::HashSet;
 use std::collections::hash_map::DefaultHasher;
@@ -6,17 +6,17 @@ use std::hash::{Hash, Hasher};
 
 use serde_json::Value;
 
-use crate::{Mutations, judge};
+use crate::{Mutations, reference};
 
 mod connection;
 
 pub use connection::Connection;
 
-/// Stands in every text of the reviews but the uid: none of it may come back.
+/// A canary in every string of the reviews except the uid; it must not be in an answer.
 pub const CANARY: &str = "canary4711";
 
-/// Bodies without end, the same for the same seed, each of them once: first those that are known to be a nuisance, then
-/// mutations of these and of what is given.
+/// An endless iterator of distinct bodies, deterministic for a seed: first known difficult bodies, then mutations of them and
+/// of the given bodies.
 pub struct Malformed {
     known: std::vec::IntoIter<Vec<u8>>,
     mutations: Mutations,
@@ -24,7 +24,7 @@ pub struct Malformed {
 }
 
 impl Malformed {
-    /// Made of these bodies.
+    /// Mutations of `bodies` and of the known difficult ones.
     pub fn new(bodies: impl IntoIterator<Item = Vec<u8>>, seed: u64) -> Self {
         let mut seeds: Vec<Vec<u8>> = bodies.into_iter().map(marked).collect();
         let known: Vec<Vec<u8>> = nuisances();
@@ -48,11 +48,11 @@ impl Iterator for Malformed {
     }
 }
 
-/// Whether this may be answered: a 4xx or a 500 in one short line, or a review with the version and the uid of the
-/// question; and nothing of what was sent but that uid.
+/// Checks an answer: a 4xx or 500 with one short line, or a review with the version and uid of the request. It may quote
+/// nothing of the request but the uid.
 ///
 /// # Errors
-/// What is wrong with it.
+/// The answer is not allowed.
 pub fn allowed(sent: &[u8], status: u16, answer: &[u8]) -> Result<(), String> {
     let text = std::str::from_utf8(answer).map_err(|_| "it is no text".to_owned())?;
     if status != 200 {
@@ -71,8 +71,8 @@ pub fn allowed(sent: &[u8], status: u16, answer: &[u8]) -> Result<(), String> {
     if review["kind"] != "AdmissionReview" || !response["allowed"].is_boolean() {
         return Err("it is no review".to_owned());
     }
-    // Beyond what the other parser reads, there is nothing to compare with.
-    if let Some(asked) = std::str::from_utf8(sent).ok().and_then(judge::value)
+    // The reference parser cannot read this body, so there is nothing to compare.
+    if let Some(asked) = std::str::from_utf8(sent).ok().and_then(reference::value)
         && (asked["request"]["uid"] != uid || asked["apiVersion"] != review["apiVersion"])
     {
         return Err("it is a review of something else".to_owned());
@@ -82,7 +82,7 @@ pub fn allowed(sent: &[u8], status: u16, answer: &[u8]) -> Result<(), String> {
     if rest.to_string().contains(CANARY) { Err("a review quotes what was sent".to_owned()) } else { Ok(()) }
 }
 
-/// A recorded review, with the canary in its texts.
+/// A recorded review with the canary in its strings.
 fn marked(body: Vec<u8>) -> Vec<u8> {
     let Ok(mut review) = serde_json::from_slice::<Value>(&body) else { return body };
     for member in ["object", "oldObject", "userInfo"] {
@@ -107,7 +107,7 @@ fn mark(value: &mut Value) {
     }
 }
 
-/// A review of a ConfigMap whose data is this.
+/// A review of a ConfigMap with this data.
 fn about(data: &str) -> String {
     review(&format!(
         r#""uid":"u","operation":"CREATE","object":{{"apiVersion":"v1","kind":"ConfigMap","metadata":{{"name":"{CANARY}"}},"data":{data}}}"#

@@ -1,6 +1,6 @@
-//! Inputs made of other inputs, the same for the same seed.
+//! Mutations of inputs, deterministic for a seed.
 
-/// What JSON, pointers and Kubernetes trip over.
+/// Tokens that are special in JSON, pointers and Kubernetes.
 const WORDS: &[&str] = &[
     "\"",
     "{",
@@ -54,14 +54,14 @@ const WORDS: &[&str] = &[
     "\"operation\":",
 ];
 
-/// Mutations of the seeds, without end.
+/// An endless iterator of mutations.
 pub struct Mutations {
     seeds: Vec<Vec<u8>>,
     state: u64,
 }
 
 impl Mutations {
-    /// Of these seeds, of which there is at least one.
+    /// Mutations of `seeds`, which must not be empty.
     pub fn new(seeds: Vec<Vec<u8>>, seed: u64) -> Self {
         assert!(!seeds.is_empty());
         Self { seeds, state: seed.wrapping_mul(2).wrapping_add(1) }

@@ -1,4 +1,4 @@
-//! Bodies that are reviews, or nearly.
+//! Arbitrary request bodies in place of reviews.
 
 use std::fmt::Display;
 use std::time::{Duration, Instant};
@@ -14,12 +14,12 @@ use vestibule_admission::{
 };
 use vestibule_patch::{Kind, Operation, Pointer, View};
 
-use crate::judge;
+use crate::reference;
 
-/// A body as it comes in.
+/// The body of an AdmissionReview or ConversionReview request.
 ///
-/// Of either conversation: an AdmissionReview or a ConversionReview. What is refused is refused in one short line; what is read is what another parser reads; and whatever a handler makes
-/// of it, the answer is one that kube-apiserver accepts: the version and the uid of the question, and a patch that applies.
+/// A body is refused in one short line, or read as another parser reads it. Then the answer is acceptable to
+/// kube-apiserver: it has the version and uid of the request, and its patch applies.
 pub fn review(body: &[u8]) {
     let review = match Review::parse(body) {
         Ok(review) => review,
@@ -28,7 +28,7 @@ pub fn review(body: &[u8]) {
             return conversion(body);
         }
     };
-    let Some(parsed) = std::str::from_utf8(body).ok().and_then(judge::value) else { return };
+    let Some(parsed) = std::str::from_utf8(body).ok().and_then(reference::value) else { return };
     assert_eq!(parsed["request"]["uid"], &*review.request.uid);
     assert_eq!(parsed["request"]["operation"], review.request.operation.as_str());
     assert_eq!(parsed["apiVersion"], review.version.api_version());
@@ -58,7 +58,7 @@ fn conversion(body: &[u8]) {
     };
     let hook = ConversionHook::new("hook", renamed);
     let pending = hook.convert(&review.request).now_or_never();
-    // It lets others run between two objects, and there are none here.
+    // The conversion yields between objects, and no other task runs here.
     let Some(converted) = pending else { return };
     let answer: Value = serde_json::from_slice(&hook.answer(&review, &converted).body).expect("JSON");
     let response = &answer["response"];
@@ -68,7 +68,7 @@ fn conversion(body: &[u8]) {
     assert_eq!(objects, converted.map_or(0, |objects| objects.len()));
 }
 
-/// Any JSON object, under another version.
+/// The object with another `apiVersion`.
 fn renamed(object: &RawValue, desired: &str) -> Result<Box<RawValue>, Unconvertible> {
     let mut object: Value = serde_json::from_str(object.get()).map_err(|_| Unconvertible::new("no value"))?;
     object
@@ -93,7 +93,7 @@ fn accepted(body: &[u8], asked: &Value) {
     }
 }
 
-/// Puts a label on whatever is an object.
+/// Adds a label to every object.
 struct Label;
 
 impl Handler for Label {
@@ -121,7 +121,7 @@ fn label(object: View<'_>) -> Option<Vec<Operation>> {
     }
 }
 
-/// Says no, in the words of the object.
+/// Denies with a message from the object.
 struct No;
 
 impl Handler for No {

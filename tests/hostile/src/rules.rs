@@ -1,4 +1,4 @@
-//! Rules that anybody may have written, over pods that anybody may have sent.
+//! Arbitrary rules, evaluated for arbitrary pods.
 
 use vestibule_admission::keys;
 use vestibule_patch::Document;
@@ -6,8 +6,8 @@ use vestibule_rules::{Resource, RuleSet, Subject, Verb};
 
 /// A pod in the first line, rules in the others.
 ///
-/// What is wrong with rules can be said; what they make of the pod applies, another evaluation leaves it alone, and an
-/// explanation says the same.
+/// Every finding about the rules can be printed. The patch for the pod applies, a second evaluation changes nothing, and the
+/// explanation agrees with the evaluation.
 pub fn rules(input: &[u8]) {
     let Some((pod, text)) = std::str::from_utf8(input).ok().and_then(|text| text.split_once('\n')) else {
         return;

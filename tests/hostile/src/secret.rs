@@ -1,4 +1,4 @@
-//! Certificates, keys and Secrets in whatever state others left them.
+//! Certificates, keys and ring Secrets with arbitrary content.
 
 use std::collections::BTreeMap;
 use std::fmt::Display;
@@ -8,13 +8,12 @@ use rustls_pki_types::UnixTime;
 use vestibule_pki::ring::{Moment, Ring};
 use vestibule_pki::{Authority, Bundle, Leaf};
 
-/// What the saved inputs were made at.
+/// The time at which the saved inputs were made.
 const NOW: u64 = 1_800_000_000;
 
-/// The fields of a Secret: a line `@NAME` before each.
+/// The fields of a Secret, each after a line `@NAME`.
 ///
-/// A bundle that is written is read again; a ring too, and it is the same one; a leaf or a CA is itself again; and what is
-/// wrong is said in one short line without a word of a key.
+/// A bundle, ring, leaf or CA that is written and read again is equal. An error is one short line without a piece of a key.
 pub fn secret(input: &[u8]) {
     let text = String::from_utf8_lossy(input);
     let fields = fields(&text);
@@ -57,7 +56,7 @@ fn fields(text: &str) -> BTreeMap<String, &str> {
     parts.filter_map(|part| part.split_once('\n')).map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
-/// A line of base64 that is as long as those of PEM is a piece of a key, as far as anybody knows.
+/// Checks an error: a line of base64 of PEM's length counts as a piece of a key.
 fn told(error: &impl Display, text: &str) {
     let words = error.to_string();
     assert!(words.chars().count() < 400 && !words.contains(char::is_control), "{} characters", words.len());

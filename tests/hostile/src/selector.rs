@@ -1,4 +1,4 @@
-//! Whom a rule is for.
+//! The `match` field of a rule.
 
 use std::collections::BTreeMap;
 
@@ -6,16 +6,18 @@ use serde_json::{Value, json};
 use vestibule_admission::keys;
 use vestibule_rules::{NamespaceFacts, Outcome, Reason, Resource, RuleSet, Subject, Verb};
 
-use crate::{judge, lines};
+use crate::{lines, reference};
 
 /// Three lines: a pod; a namespace as an object; and a `match` with `namespaces` and `objects`.
 ///
-/// A rule that says `match` is told not to match where this says so too: a few lines about lists and maps of text.
+/// The rule's decision equals that of a simple reference implementation in this file.
 pub fn selector(input: &[u8]) {
     let Some([pod, namespace, matching]) = lines(input) else { return };
-    let (Some(namespace), Some(matching)) = (judge::value(namespace), judge::value(matching)) else { return };
+    let (Some(namespace), Some(matching)) = (reference::value(namespace), reference::value(matching)) else {
+        return;
+    };
     let Some(name) = namespace["metadata"]["name"].as_str() else { return };
-    // Rules take a number for its text, in whatever way it was written.
+    // A number in a rule is converted to text, so its spelling may differ.
     let is_text = |map: &Value| map.as_object().is_none_or(|map| map.values().all(Value::is_string));
     if ![&matching["namespaces"]["matchLabels"], &matching["objects"]["labels"]].into_iter().all(is_text) {
         return;
@@ -38,7 +40,7 @@ pub fn selector(input: &[u8]) {
         _ => None,
     };
     let by_namespace = is_for_namespace(&matching["namespaces"], name, &facts.labels);
-    // Of a member that stands twice, readers take the first or the last: such a pod tells nothing.
+    // Parsers take the first or the last of duplicate members, so such a pod is skipped.
     let Some(by_labels) = is_for_labels(&matching["objects"]["labels"], pod) else { return };
     match reason {
         Some(Reason::NamespaceNotMatched) => assert!(!by_namespace, "{text} is for {namespace}"),
@@ -57,8 +59,8 @@ fn is_for_namespace(wanted: &Value, name: &str, labels: &BTreeMap<String, String
 }
 
 fn is_for_labels(wanted: &Value, pod: &str) -> Option<bool> {
-    let value = judge::value(pod)?;
-    // Written again, an object is as long as it was, unless something in it stood twice.
+    let value = reference::value(pod)?;
+    // A rewritten object is as long as the original unless a member was duplicate.
     let bare = |text: &str| text.chars().filter(|character| *character == ':').count();
     if bare(&value.to_string()) != bare(pod) {
         return None;

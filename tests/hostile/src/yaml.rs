@@ -1,15 +1,14 @@
-//! Files of users.
+//! YAML files of users.
 
 use vestibule_patch::{Document, Operation};
 use vestibule_rules::yaml;
 
-use crate::judge;
+use crate::reference;
 
 /// A patch as JSON in the first line, YAML in the others.
 ///
-/// What is read is JSON that can be read, and means the same when it is written as YAML; what cannot be read is told in
-/// lines that a terminal bears, at a place that there is; and a file that is patched in its place means what the
-/// patched object means.
+/// A file is converted to valid JSON, which has the same value when it is written as YAML. An error is printable on a terminal
+/// and has an existing location. A file that is patched in place has the value of the patched object.
 pub fn yaml(input: &[u8]) {
     let Ok(input) = std::str::from_utf8(input) else { return };
     let (patch, text) = input.split_once('\n').unwrap_or(("[]", input));
@@ -20,7 +19,7 @@ pub fn yaml(input: &[u8]) {
             for finding in findings {
                 let headline = finding.headline();
                 assert!(!headline.contains(char::is_control), "{headline:?}");
-                // To YAML, a carriage return alone is the end of a line, too.
+                // In YAML, a single carriage return also ends a line.
                 assert!(finding.position().line <= text.split(['\r', '\n']).count(), "{headline}");
             }
             return;
@@ -28,7 +27,7 @@ pub fn yaml(input: &[u8]) {
     };
     for document in &documents {
         let json = document.to_json();
-        // Deeper than a document may be, or a number beyond a double: to be refused later, by name.
+        // Too deep, or a number beyond a double: a later stage refuses it with its name.
         let Ok(meant) = Document::parse(&json) else { continue };
         let Ok(written) = yaml::from_json(&json) else { continue };
         let again = yaml::read("again.yaml", &written).unwrap_or_default();
@@ -43,17 +42,17 @@ pub fn yaml(input: &[u8]) {
     patched(patch, text, &document.to_kubectl_json());
 }
 
-/// Manifests are patched, whose plain words `kubectl` reads in its own way.
+/// Patches the file as a manifest, with plain scalars as `kubectl` reads them.
 fn patched(patch: &str, text: &str, json: &str) {
     let Ok(operations) = serde_json::from_str::<Vec<Operation>>(patch) else { return };
-    // A number beyond a double is refused by name elsewhere.
-    if judge::value(json).is_none() || judge::value(patch).is_none() {
+    // A number beyond a double is refused elsewhere with its name.
+    if reference::value(json).is_none() || reference::value(patch).is_none() {
         return;
     }
     let Ok(mut document) = Document::parse(json) else { return };
     let Ok(patched) = yaml::patch(text, &operations) else { return };
     document.apply_all(&operations).expect("what applies to the text applies to the object");
-    // Of a file, a document of nothing is none.
+    // An empty document is dropped from a file.
     if document.view().is_null() {
         return;
     }

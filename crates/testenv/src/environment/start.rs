@@ -132,7 +132,7 @@ impl Environment {
         let client = server.admin()?;
         let namespaces: Api<Namespace> = Api::all(client.clone());
         let what = format!("{program} being ready");
-        let ready = poll::until(&what, 60, async || {
+        let ready = poll::retry(&what, 60, async || {
             if let Some(program) =
                 [ETCD, program].into_iter().find(|program| self.watchdog.program(program).exited().is_some())
             {

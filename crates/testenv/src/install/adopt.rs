@@ -51,7 +51,7 @@ impl Environment {
                 marker: marker.clone(),
             });
             let what = format!("every hook of {} {name} having a caBundle", kind.kind);
-            poll::until(&what, 60, async || {
+            poll::retry(&what, 60, async || {
                 let mut found = api.get(&name).await.map_err(Error::api(action()))?;
                 if !trusts(&found.data) {
                     return Ok(None);

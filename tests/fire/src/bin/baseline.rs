@@ -1,7 +1,7 @@
-//! The same webhook on hyper alone, ended as hyper offers it: `graceful_shutdown` of every connection. What such a server
-//! loses in a roll-out is what the rig must be able to see.
+//! The same webhook on hyper alone, which ends by hyper's `graceful_shutdown` of every connection. It loses calls in a
+//! roll-out, and the control row of F01 checks that the rig detects them.
 
-// It tells its address on stderr, as a log does.
+// The address goes to stderr, where `rig::Process` reads it.
 #![allow(clippy::print_stderr)]
 
 use std::convert::Infallible;
@@ -74,7 +74,7 @@ async fn serve(stream: TcpStream, acceptor: TlsAcceptor, mut ended: watch::Recei
     let _ = connection.await;
 }
 
-/// Waits as the other one's `wait` does, and says yes.
+/// Allows every request after 100 ms, like the hook `wait` of the other webhook.
 async fn answer(request: Request<Incoming>) -> Result<Response<Full<Bytes>>, Infallible> {
     let body = request.into_body().collect().await.map(http_body_util::Collected::to_bytes);
     let review: Value = serde_json::from_slice(&body.unwrap_or_default()).unwrap_or_default();

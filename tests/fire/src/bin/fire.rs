@@ -1,6 +1,6 @@
-//! Sets a webhook on fire and says what became of it. `cargo xtask fire` builds and runs it.
+//! Runs the fault and abuse cases and prints their table. `cargo xtask fire` builds and runs this program.
 
-// It talks to the terminal.
+// The output is for a terminal.
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
 use std::process::ExitCode;
@@ -8,20 +8,19 @@ use std::process::ExitCode;
 use clap::Parser;
 use fire::cases::{self, Row, Verdict};
 
-/// Each case is bounded in time and count, and all together in time: 15 minutes, with --long four hours. One line of a
-/// table says what came of each; what there was no time for fell. What was too late only while the machine beneath this one took
-/// the processors is inconclusive. Ends with 0 where all held, with 1 where something fell, with 3 where nothing fell but
-/// something is inconclusive.
+/// Runs fault and abuse cases against a webhook and prints one table. All cases together take up to 15 minutes, or four hours
+/// with --long; a case that does not start in time has failed. A row whose lateness is explained by CPU time that the host
+/// stole is inconclusive. Exit code: 0 if all rows held, 1 if a row failed, 3 if none failed but one is inconclusive.
 #[derive(Parser)]
 #[command(name = "fire")]
 struct Arguments {
-    /// Only these, such as F01; all that are quick enough unless given
+    /// Cases to run, such as F01; the default set if none is given
     #[arg(value_name = "CASE", value_parser = cases::find)]
     cases: Vec<&'static cases::Case>,
-    /// The whole counts, and the cases that take many minutes
+    /// Full counts, and the cases that take many minutes
     #[arg(long)]
     long: bool,
-    /// Only tell which cases there are
+    /// Print the cases and exit
     #[arg(long)]
     list: bool,
 }
@@ -37,22 +36,22 @@ async fn main() -> ExitCode {
         chosen.iter().for_each(|case| println!("{case}"));
         return ExitCode::SUCCESS;
     }
-    let rows = cases::run(&chosen, long, cases::whole(long), |line| eprintln!("fire: {line}")).await;
+    let rows = cases::run(&chosen, long, cases::time_limit(long), |line| eprintln!("fire: {line}")).await;
     println!("{}", Row::table(&rows));
     let named = |verdict: fn(&Verdict) -> bool| {
         let mut cases: Vec<_> = rows.iter().filter(|row| verdict(&row.verdict)).map(|row| row.case).collect();
         cases.dedup();
         cases
     };
-    let fell = named(|verdict| *verdict == Verdict::Fell);
-    if !fell.is_empty() {
-        eprintln!("fire: {} fell", fell.join(", "));
+    let failed = named(|verdict| *verdict == Verdict::Failed);
+    if !failed.is_empty() {
+        eprintln!("fire: {} failed", failed.join(", "));
     }
     let inconclusive = named(|verdict| matches!(verdict, Verdict::Inconclusive(_)));
     if !inconclusive.is_empty() {
         let names = inconclusive.join(" ");
         eprintln!(
-            "fire: {names}: inconclusive; on a machine with processors to spare, run: cargo xtask fire {names}"
+            "fire: {names}: inconclusive; on an idle machine with more processors, run: cargo xtask fire {names}"
         );
     }
     ExitCode::from(cases::exit_code(&rows))

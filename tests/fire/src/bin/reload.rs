@@ -1,6 +1,6 @@
 //! Changes rules under load on a real kube-apiserver. `cargo xtask reload` builds and runs it.
 
-// It talks to the terminal.
+// The output is for a terminal.
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
 use std::process::ExitCode;

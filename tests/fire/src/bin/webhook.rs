@@ -1,4 +1,4 @@
-//! A small webhook as users write them: what `cargo xtask fire` sets on fire.
+//! A small webhook like a user's, which the cases of `cargo xtask fire` run against.
 
 use std::hint::spin_loop;
 use std::process::ExitCode;
@@ -9,28 +9,28 @@ use tikv_jemalloc_ctl::{Access, AsName, epoch, stats};
 use vestibule::Operation::{Create, Update};
 use vestibule::{App, Context, FailurePolicy, Reject, on};
 
-/// Whose memory a crowd has had goes back to the system when it has left; glibc keeps it.
+/// jemalloc returns memory to the system after a load; glibc keeps it.
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
-/// How long a handler holds its turn.
+/// The time for which `work` holds its CPU permit.
 const WORK: Duration = Duration::from_millis(1);
-/// How long one computes that wants a processor all the while.
-const TOIL: Duration = Duration::from_millis(10);
+/// The CPU time that `compute` uses.
+const COMPUTE: Duration = Duration::from_millis(10);
 
-/// What a handler that looks something up waits for it.
+/// The time that `wait` sleeps, like a lookup.
 const LOOKUP: Duration = Duration::from_millis(100);
 
 #[tokio::main]
 async fn main() -> ExitCode {
-    fire::rig::answer_stdin(|| held().map_or_else(|error| error.to_string(), |held| held.to_string()));
+    fire::rig::answer_stdin(|| allocated().map_or_else(|error| error.to_string(), |bytes| bytes.to_string()));
     let pods = || on::<Pod>([Create, Update]).failure_policy(FailurePolicy::Fail).timeout_seconds(10);
     let app = App::new("fire").mutate("label", pods(), label).mutate("wait", pods(), wait);
-    vestibule_command::run(app.mutate("work", pods(), work).mutate("toil", pods(), toil)).await
+    vestibule_command::run(app.mutate("work", pods(), work).mutate("compute", pods(), compute)).await
 }
 
-/// What was allocated and not freed, in Rust and in C, in bytes; what the caches of threads keep of it for later has been freed.
-fn held() -> tikv_jemalloc_ctl::Result<usize> {
+/// Bytes allocated and not freed, in Rust and in C, without the memory in thread caches.
+fn allocated() -> tikv_jemalloc_ctl::Result<usize> {
     epoch::advance()?;
     let allocated = stats::allocated::read()?;
     // 4096 stands for all arenas.
@@ -48,27 +48,27 @@ async fn work(pod: Pod, context: Context) -> Result<Pod, Reject> {
     label(pod, context).await
 }
 
-async fn toil(pod: Pod, context: Context) -> Result<Pod, Reject> {
-    burn(TOIL);
+async fn compute(pod: Pod, context: Context) -> Result<Pod, Reject> {
+    spin(COMPUTE);
     label(pod, context).await
 }
 
-/// Waits, as for a lookup.
+/// Waits like a handler with a lookup.
 async fn wait(pod: Pod, context: Context) -> Result<Pod, Reject> {
     tokio::time::sleep(LOOKUP).await;
     label(pod, context).await
 }
 
-/// Holds a turn for as long as work takes, and hardly needs a processor for that, of which callers need nearly all there is.
+/// Blocks for `time`, mostly asleep, because the callers need nearly all CPU time.
 fn hold(time: Duration) {
     let began = Instant::now();
-    // A sleep takes up to a tenth of a millisecond more.
+    // A sleep overshoots by up to 0.1 ms.
     std::thread::sleep(time.saturating_sub(Duration::from_micros(100)));
-    burn(time.saturating_sub(began.elapsed()));
+    spin(time.saturating_sub(began.elapsed()));
 }
 
-/// So much time of a processor.
-fn burn(time: Duration) {
+/// Uses the CPU for `time`.
+fn spin(time: Duration) {
     let began = Instant::now();
     while began.elapsed() < time {
         spin_loop();

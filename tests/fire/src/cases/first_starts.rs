@@ -1,4 +1,4 @@
-//! F14: replicas that start at the same moment on an empty cluster, again and again.
+//! F14: three replicas start at the same moment on an empty cluster, in several rounds.
 
 use std::time::{Duration, Instant};
 
@@ -11,7 +11,7 @@ use crate::rig::beside;
 use crate::{Cluster, Load, Options};
 
 const REPLICAS: usize = 3;
-/// Beyond the time for which a first CA has to be known: for a process to start, and for probes to notice.
+/// The limit beyond `hold_cold`, for the process to start and the probe to succeed.
 const MOST: Duration = Duration::from_secs(5);
 
 pub(super) async fn run(long: bool) -> anyhow::Result<Vec<Row>> {
@@ -29,16 +29,16 @@ pub(super) async fn run(long: bool) -> anyhow::Result<Vec<Row>> {
         let took = began.elapsed();
         slowest = slowest.max(took.saturating_sub(hold));
         starts.push((began, took));
-        let load = Load::start(cluster.clients()?, cluster.target(), options.rate, cluster.ledger());
+        let load = Load::start(cluster.clients()?, cluster.target(), options.rate, cluster.counters());
         sleep(Duration::from_secs(2)).await;
         load.stop().await;
-        let book = cluster.ledger().read();
-        calls += book.calls;
-        fewest = fewest.min(book.calls);
-        rings += book.ring_changes.get("created").copied().unwrap_or_default();
-        failures.extend(book.failures.into_keys().chain(book.handshakes_failed.into_keys()));
+        let counts = cluster.counters().read();
+        calls += counts.calls;
+        fewest = fewest.min(counts.calls);
+        rings += counts.ring_changes.get("created").copied().unwrap_or_default();
+        failures.extend(counts.failures.into_keys().chain(counts.handshakes_failed.into_keys()));
     }
-    // Half of what two seconds come to, in each round.
+    // Half of the calls that are due in the two seconds of a round.
     let least = options.rate as usize;
     let is_whole = failures.is_empty() && rings == rounds && fewest >= least;
     let held = slowest <= MOST && is_whole;

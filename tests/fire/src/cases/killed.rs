@@ -1,5 +1,5 @@
-//! F03: a process dies in the middle of its work, while it gets calls like any other. Lost is what it was answering, and what
-//! is sent to it until callers are told that it has gone; nothing else.
+//! F03: a replica is killed under load. Only its calls in flight may fail, and calls that reach its address until the
+//! balancer removes it.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -9,15 +9,15 @@ use tokio::time::sleep;
 use vestibule_caller::load::{Failure, Load};
 
 use super::Row;
-use super::ground::{hook, is_whole, review, said};
+use super::fixture::{hook, reached_rate, review, summary};
 use crate::rig::{Balancer, Process, Program};
 
 const KILLS: usize = 10;
 const RATE: f64 = 200.0;
 const PATIENCE: Duration = Duration::from_secs(10);
-/// How much later than its death the balancer learns of it.
+/// The time from the kill to the removal of the endpoint.
 const LAG: Duration = Duration::from_millis(500);
-/// How long handlers take, and a moment.
+/// The 100 ms of a handler, and a margin.
 const UNDER_WAY: Duration = Duration::from_millis(200);
 
 pub(super) async fn run() -> anyhow::Result<Vec<Row>> {
@@ -50,9 +50,9 @@ pub(super) async fn run() -> anyhow::Result<Vec<Row>> {
     }
     let dead_ends = [Failure::Broken, Failure::Handshake, Failure::Connect];
     let dead_ends: u64 = dead_ends.iter().filter_map(|end| report.failed.get(end)).sum();
-    // As many as come while it is dead and called, and those that it was answering.
+    // The calls that are due while the dead endpoint is listed, and the calls in flight at the kill.
     let bound = (RATE * (LAG + UNDER_WAY).as_secs_f64() * KILLS as f64) as u64;
-    let looked = interrupted > 0 && refused > 0 && is_whole(&report, RATE);
+    let looked = interrupted > 0 && refused > 0 && reached_rate(&report, RATE);
     let failed = report.failures();
     let held = looked && failed == dead_ends && failed <= (interrupted + refused).min(bound);
     let done = format!(
@@ -63,5 +63,5 @@ pub(super) async fn run() -> anyhow::Result<Vec<Row>> {
         "nothing but the {interrupted} that it was answering and the {refused} connections that met a dead process; \
          {bound} at most"
     );
-    Ok(vec![Row::of("F03", done).seen(said(&report)).judged(format!("{failed} failed"), limit, held)])
+    Ok(vec![Row::of("F03", done).seen(summary(&report)).judged(format!("{failed} failed"), limit, held)])
 }

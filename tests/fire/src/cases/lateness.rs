@@ -1,16 +1,16 @@
-//! Calls and rates over their time limits, and whether the host is to blame for them.
+//! Calls and rates beyond their time limits, and whether stolen CPU time excuses them (ADR 0083).
 
 use std::time::{Duration, Instant};
 
 use vestibule_caller::load::Report;
 
-use crate::rig::Times;
+use crate::rig::CpuTimes;
 
-/// Things of one kind that took longer than they may, each with the time in which it did.
+/// The late observations of one kind, each with its time span.
 #[derive(Clone, Debug)]
 pub(crate) struct Lateness {
     late: Vec<Late>,
-    /// So many of them may be late.
+    /// The number of observations that may be late.
     allowed: usize,
 }
 
@@ -22,7 +22,7 @@ struct Late {
 }
 
 impl Lateness {
-    /// Each of these began at that time and took that long; none may take longer than `limit`.
+    /// Observations with their begin and duration; none may take longer than `limit`.
     pub(crate) fn each(limit: Duration, took: impl IntoIterator<Item = (Instant, Duration)>) -> Self {
         let over = |(begin, took): (Instant, Duration)| {
             let by = took.checked_sub(limit).filter(|by| !by.is_zero())?;
@@ -31,13 +31,13 @@ impl Lateness {
         Self { late: took.into_iter().filter_map(over).collect(), allowed: 0 }
     }
 
-    /// One in a hundred of the calls may take longer. The report has to note the slower calls.
+    /// One call in a hundred may take longer than `limit`. The report has to list the slower calls.
     pub(crate) fn p99(limit: Duration, report: &Report) -> Self {
         let allowed = usize::try_from(report.latency.count() / 100).unwrap_or(usize::MAX);
         Self { allowed, ..Self::each(limit, report.slow.iter().copied()) }
     }
 
-    /// From `begin` to `end` only `got` was done of what had to be: what is missing is a part of that time.
+    /// A rate over the span from `begin` to `end`. The missing share of `wanted` counts as that share of the span.
     pub(crate) fn rate(begin: Instant, end: Instant, got: f64, wanted: f64) -> Self {
         let missing = (1.0 - got / wanted).clamp(0.0, 1.0);
         let by = end.saturating_duration_since(begin).mul_f64(missing);
@@ -45,20 +45,20 @@ impl Lateness {
         Self { late, allowed: 0 }
     }
 
-    /// Whether more are late than may be.
+    /// Whether more observations are late than allowed.
     pub(crate) fn is_over(&self) -> bool {
         self.late.len() > self.allowed
     }
 
-    /// Whether no more are late than may be, but for those during which the host took at least as much of the processors' time
-    /// as they are late.
-    pub(crate) fn is_excused(&self, times: &Times) -> bool {
-        self.late.iter().filter(|late| times.taken(late.begin, late.end) < late.by).count() <= self.allowed
+    /// Whether at most the allowed number is late after the excused observations are dropped. An observation is excused if
+    /// the host stole at least as much CPU time during it as it was late.
+    pub(crate) fn is_excused(&self, times: &CpuTimes) -> bool {
+        self.late.iter().filter(|late| times.stolen(late.begin, late.end) < late.by).count() <= self.allowed
     }
 
-    /// The most that the host took during one of them.
-    pub(crate) fn taken(&self, times: &Times) -> Duration {
-        self.late.iter().map(|late| times.taken(late.begin, late.end)).max().unwrap_or_default()
+    /// The most CPU time that the host stole during one late observation.
+    pub(crate) fn stolen(&self, times: &CpuTimes) -> Duration {
+        self.late.iter().map(|late| times.stolen(late.begin, late.end)).max().unwrap_or_default()
     }
 }
 
@@ -71,9 +71,9 @@ mod tests {
     }
 
     #[test]
-    fn one_in_a_hundred_may_be_late_and_others_are_excused_one_by_one() {
+    fn one_call_in_a_hundred_may_be_late_and_each_other_late_call_needs_an_excuse() {
         let begin = Instant::now();
-        let times = Times::example(begin, &[(1_000, millis(40))]);
+        let times = CpuTimes::example(begin, &[(1_000, millis(40))]);
         let mut report = Report::default();
         (0..197).for_each(|_| report.latency.record(millis(10)));
         let mut with = |due: u64| {
@@ -90,9 +90,10 @@ mod tests {
     }
 
     #[test]
-    fn a_rate_lacks_a_part_of_its_time() {
+    fn a_missing_share_of_a_rate_counts_as_lateness() {
         let begin = Instant::now();
-        let times = Times::example(begin, &[(1_000, millis(90)), (2_000, millis(90)), (3_000, millis(90))]);
+        let times =
+            CpuTimes::example(begin, &[(1_000, millis(90)), (2_000, millis(90)), (3_000, millis(90))]);
         let rate = |got: f64, seconds: u64| {
             let late = Lateness::rate(begin, begin + millis(1_000 * seconds), got, 100.0);
             (late.is_over(), late.is_excused(&times))
@@ -105,11 +106,13 @@ mod tests {
     }
 
     #[test]
-    fn what_takes_exactly_as_long_as_it_may_is_not_late() {
+    fn a_duration_equal_to_the_limit_is_not_late() {
         let begin = Instant::now();
         let late = Lateness::each(millis(50), [(begin, millis(50)), (begin, millis(49))]);
         assert!(
-            !late.is_over() && late.is_excused(&Times::default()) && late.taken(&Times::default()).is_zero()
+            !late.is_over()
+                && late.is_excused(&CpuTimes::default())
+                && late.stolen(&CpuTimes::default()).is_zero()
         );
     }
 }

@@ -1,4 +1,4 @@
-//! A11: bodies that are no reviews, or hardly.
+//! A11: bodies that are malformed reviews or no reviews.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -7,24 +7,24 @@ use hostile::corpus;
 use hostile::malformed::{Connection, Malformed, allowed};
 use tokio::task::spawn_blocking;
 
-use super::ground::{millis, webhook};
+use super::fixture::{millis, webhook};
 use super::{Lateness, Row};
 use crate::rig::NAME;
 
 const MANY: usize = 10_000;
-/// So that what falls can be sent again.
+/// Fixed, so that a failure can be reproduced.
 const SEED: u64 = 4711;
-/// Within this, each is answered.
+/// The limit of each answer.
 const SLOWEST: Duration = Duration::from_millis(50);
 
-/// What came back.
+/// Statuses, durations and errors of the answers.
 #[derive(Default)]
 struct Answers {
     statuses: BTreeMap<u16, usize>,
     slowest: Duration,
-    /// When those were sent that took too long, and how long they took.
+    /// The send time and duration of each answer beyond [`SLOWEST`].
     slow: Vec<(Instant, Duration)>,
-    /// What may not be answered, in the words of the first.
+    /// The first answer that is not allowed, and why.
     wrong: Option<String>,
 }
 
@@ -49,7 +49,7 @@ pub(super) async fn run() -> anyhow::Result<Vec<Row>> {
     ])
 }
 
-/// One after the other, for the time of each counts.
+/// Sends the bodies one after the other, because the duration of each is measured.
 fn send(mut connection: Connection) -> Answers {
     let mut answers = Answers::default();
     let reviews = corpus("review").into_iter().map(|(_, body)| body);

@@ -1,5 +1,5 @@
-//! F09: more calls than there is time for. Those that are let in are answered as quickly as ever, and the others are told
-//! at once. Without a bound on those who wait, everybody waits until it is too late: the control.
+//! F09: more calls than the webhook can compute. Admitted calls keep a low latency, and the others get 429 at once. The
+//! control row has no queue bound, and its calls wait for seconds.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -7,14 +7,14 @@ use std::time::{Duration, Instant};
 use vestibule_caller::Caller;
 use vestibule_caller::load::{Failure, Load, Report};
 
-use super::ground::{hook, mebibytes, millis, review, said, turned_away, webhook};
+use super::fixture::{hook, mebibytes, millis, rejected, review, summary, webhook};
 use super::{Lateness, Row};
 use crate::rig::Process;
 
-/// One handler computes at a time, as on one processor; the other one is for everything else, this rig included.
+/// One handler computes at a time; the second processor is left to TLS and the clients.
 const BOUND: &[&str] = &["--max-computing", "1", "--max-waiting", "48"];
 const QUEUE: u32 = 48;
-/// The same bound, said as a time.
+/// The same bound as a time.
 const BUDGET: &[&str] = &["--max-computing", "1", "--latency-budget", "48ms"];
 const UNBOUND: &[&str] = &[
     "--max-computing",
@@ -26,23 +26,22 @@ const UNBOUND: &[&str] = &[
     "--latency-budget",
     "1h",
 ];
-/// So many times as long as the bound allows, and it is useless.
+/// The control row has to exceed the latency limit by this factor.
 const COLLAPSE: u32 = 10;
-/// What one call costs: a handler's turn, and hardly any processor time, of which this rig needs nearly all there is.
+/// A handler holds its CPU permit for this long. It mostly sleeps, because the clients need nearly all CPU time.
 const SERVICE: Duration = Duration::from_millis(1);
-/// Each keeps no more than 25 connections at rest. With a few of them, calls that are late for a moment open new ones, and the
-/// handshakes make others late: on two processors that is what would be measured.
+/// Each API server keeps up to 25 idle connections. With fewer API servers, late calls would open new connections, and
+/// on two processors their handshakes would delay other calls.
 const API_SERVERS: usize = 8;
-/// How many connections they keep, which are opened before it counts: on two processors the handshakes of 200 at once make
-/// calls late, this rig's own first of all, and of twelve seconds' admitted calls one in a hundred is what comes within the tenth of a
-/// second that they take.
+/// All connections are opened before the measurement. 200 handshakes at once take 0.1 s on two processors, and the calls
+/// of that time are one in a hundred of the admitted calls of 12 s.
 const CONNECTIONS: usize = 25 * API_SERVERS;
 const OPENING: Duration = Duration::from_secs(2);
-/// So much of the capacity has to be left, in hundredths.
+/// The required goodput in percent of the capacity.
 const ENOUGH: f64 = 95.0;
-/// More than what those hold who may wait, and their connections.
+/// The limit of memory growth in KiB; waiting calls and their connections need less.
 const FLAT: u64 = 16 << 10;
-/// As impatient as users are: what takes longer has failed.
+/// A call that takes longer has failed.
 const TIMEOUT: Duration = Duration::from_secs(2);
 
 pub(super) async fn run(long: bool) -> anyhow::Result<Vec<Row>> {
@@ -63,7 +62,7 @@ pub(super) async fn run(long: bool) -> anyhow::Result<Vec<Row>> {
     Ok(rows)
 }
 
-/// A server, and how many calls a second it can answer: always one that runs and most that may wait.
+/// Starts a server and measures its capacity in calls per second, with 40 calls in flight.
 async fn measured(flags: &[&str]) -> anyhow::Result<(Process, f64)> {
     let server = webhook(flags).await?;
     let callers = callers(&server)?;
@@ -72,7 +71,7 @@ async fn measured(flags: &[&str]) -> anyhow::Result<(Process, f64)> {
     Ok((server, report.goodput()))
 }
 
-/// API servers that take the first answer: what is called is what is offered.
+/// API servers without retries, so that the offered rate is the rate of requests.
 fn callers(server: &Process) -> anyhow::Result<Vec<Arc<Caller>>> {
     (0..API_SERVERS).map(|_| Ok(Arc::new(server.caller_by(server.address())?.retries(0)))).collect()
 }
@@ -105,7 +104,7 @@ async fn offered(
         during.as_secs()
     );
     let (least, most) = (mebibytes(before.resident), mebibytes(peak));
-    let seen = format!("{}, from {least} to {most}", told(&report));
+    let seen = format!("{}, from {least} to {most}", summary_with_lateness(&report));
     let figure = format!("{goodput:.1} % of capacity, p99 {}, {lost} lost", millis(p99));
     let limit = format!("{ENOUGH} %, {}, 0 lost, {} more", millis(longest), mebibytes(FLAT));
     let row = Row::of("F09", done).seen(seen);
@@ -120,19 +119,19 @@ async fn offered(
     })
 }
 
-/// API servers that come again as often as they are asked to, as kube-apiserver does.
+/// API servers that retry after `Retry-After`, as kube-apiserver does.
 async fn patient(during: Duration) -> anyhow::Result<Row> {
-    /// Of handlers that compute for 10 ms. All who come again each second are 4,800 requests, and what they and the handlers
-    /// want is more than two processors.
+    /// Calls per second of handlers that compute for 10 ms. With retries the rate reaches 4,800 requests per second, which
+    /// needs more than two processors.
     const CAPACITY: f64 = 100.0;
     const MOST: u64 = 128 << 10;
-    /// The hook's timeout, and two seconds for the tenth time to be told.
+    /// The hook's timeout of 10 s, and 2 s for the last retry.
     const TIMEOUT: Duration = Duration::from_secs(12);
     let server = webhook(BOUND).await?;
     let callers = [server.caller()?, server.caller()?, server.caller()?];
     let load = Load::open(4.0 * CAPACITY).during(during);
     let began = Instant::now();
-    let report = load.run(&callers, &hook("toil").timeout(TIMEOUT), &[review()?]).await;
+    let report = load.run(&callers, &hook("compute").timeout(TIMEOUT), &[review()?]).await;
     let peak = server.memory()?.peak;
     let other = lost(&report);
     let held = other == 0 && report.admitted > 0 && peak <= MOST;
@@ -140,11 +139,11 @@ async fn patient(during: Duration) -> anyhow::Result<Row> {
         "4 x the capacity of {CAPACITY}/s for {} s, handlers compute for 10 ms, callers come again as `Retry-After` says",
         during.as_secs()
     );
-    // Whoever comes while more than a thousand shake hands makes another go, who has called for nothing.
+    // With more than 1,000 pending handshakes, a new connection evicts an older one, and the call on it is lost.
     let given_up = server.metric("vestibule_connections_closed_total{reason=\"slow_handshake\"}").await?;
     let seen = format!(
         "{}, {} sent again, {given_up} handshakes given up, {} at most",
-        told(&report),
+        summary_with_lateness(&report),
         report.retried,
         mebibytes(peak)
     );
@@ -155,16 +154,16 @@ async fn patient(during: Duration) -> anyhow::Result<Row> {
     };
     let holds_otherwise = report.admitted > 0 && peak <= MOST && report.failed.keys().all(is_starved);
     let row = Row::of("F09", done).seen(seen).judged(figure, format!("0, {}", mebibytes(MOST)), held);
-    // Afterwards there are fewer and fewer who come again.
-    Ok(row.wants_processors(holds_otherwise, began, began + during))
+    // After the load, the rate of retries falls.
+    Ok(row.needs_processors(holds_otherwise, began, began + during))
 }
 
-/// What failed, and was not turned away.
+/// Failures other than 429.
 fn lost(report: &Report) -> u64 {
-    report.failures() - turned_away(report)
+    report.failures() - rejected(report)
 }
 
-/// With how late this client was: where that is much, it is the client that was measured.
-fn told(report: &Report) -> String {
-    format!("{}, calls sent {} late at p99", said(report), millis(report.late.quantile(0.99)))
+/// The report in one line with the client's own lateness. A high value means that the client was too slow.
+fn summary_with_lateness(report: &Report) -> String {
+    format!("{}, calls sent {} late at p99", summary(report), millis(report.late.quantile(0.99)))
 }

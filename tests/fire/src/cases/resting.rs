@@ -1,5 +1,5 @@
-//! F02 and F04: connections that rest, in real time. kube-apiserver keeps one for 90 s; whoever closes it before then fails
-//! the call that is just being sent on it.
+//! F02 and F04: idle connections, in real time. kube-apiserver reuses a connection for up to 90 s; a server that closes
+//! it earlier fails a call that is being sent on it.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -9,15 +9,15 @@ use tokio::time::sleep;
 use vestibule_caller::{Caller, Pool};
 
 use super::Row;
-use super::ground::{hook, review, webhook};
+use super::fixture::{hook, review, webhook};
 use crate::rig::Process;
 
-/// Around the times at which servers and clients are known to close; the last is a second below the server's own.
+/// Seconds of idleness, around common idle timeouts. The last is 1 s below the server's own timeout.
 const RESTS: [f64; 8] = [29.9, 30.0, 30.1, 59.9, 60.1, 89.9, 90.1, 119.0];
 const RESTING: usize = 25;
-/// Of the times after which they are used again.
+/// The seed of the random idle times.
 const SEED: u64 = 2;
-/// API servers close what has rested for so long.
+/// The idle timeout of kube-apiserver.
 const LONGEST: Duration = Duration::from_secs(90);
 const DRAIN: Duration = Duration::from_secs(95);
 
@@ -35,7 +35,7 @@ async fn draining() -> anyhow::Result<Row> {
     let mut calls = JoinSet::new();
     let mut random = fastrand::Rng::with_seed(SEED);
     for (number, caller) in callers.into_iter().enumerate() {
-        // The first one a moment before it would be closed by its owner.
+        // The first connection is used just before the client would close it.
         let part = if number == 0 { 1.0 } else { random.f64() };
         let rest = (LONGEST - Duration::from_secs(2)).mul_f64(part);
         calls.spawn(async move { is_answered_again(&caller, rest).await });
@@ -68,7 +68,7 @@ async fn resting() -> anyhow::Result<Row> {
     Ok(row.judged(format!("{lost} lost"), "0 lost", lost == 0))
 }
 
-/// With one connection, on which one call was answered.
+/// A caller with one open connection, on which one call was answered.
 async fn connected(server: &Process) -> anyhow::Result<Arc<Caller>> {
     let patient = Pool { idle_time: Duration::from_secs(600), ..Pool::default() };
     let caller = server.caller_by(server.address())?.pool(patient);
@@ -76,7 +76,7 @@ async fn connected(server: &Process) -> anyhow::Result<Arc<Caller>> {
     Ok(Arc::new(caller))
 }
 
-/// After a rest, and on the same connection.
+/// Whether a call after `rest` is answered on the same connection.
 async fn is_answered_again(caller: &Caller, rest: Duration) -> bool {
     sleep(rest).await;
     let Ok(review) = review() else { return false };

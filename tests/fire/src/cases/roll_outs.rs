@@ -1,5 +1,5 @@
-//! F01: replicas are replaced while they are called, and no call may be lost. The same on hyper's own shutdown loses
-//! some: the rig is able to see it.
+//! F01: replicas are replaced under load, and no call may be lost. The control row uses hyper's own graceful shutdown,
+//! which loses some: this shows that the rig detects lost calls.
 
 use std::fmt;
 use std::sync::Arc;
@@ -10,15 +10,15 @@ use tokio::time::sleep;
 use vestibule_caller::load::{Load, Report};
 
 use super::Row;
-use super::ground::{hook, is_whole, review, said};
+use super::fixture::{hook, reached_rate, review, summary};
 use crate::rig::{Balancer, Process, Program};
 
 const CALLERS: usize = 3;
 const RATE: f64 = 500.0;
 const REPLICAS: usize = 2;
-/// How much later than the signal a balancer learns of it: not the same each time.
+/// Milliseconds from the signal to the removal of the endpoint, in turn.
 const LAGS: [u64; 5] = [0, 300, 700, 1_100, 1_500];
-/// Longer than any lag.
+/// The drain delay exceeds every lag.
 const FLAGS: &[&str] = &["--drain-delay", "3s"];
 /// An API server's idle connections end after 90 s, and a drain with them.
 const PATIENCE: Duration = Duration::from_secs(110);
@@ -32,7 +32,7 @@ pub(super) async fn run(long: bool) -> anyhow::Result<Vec<Row>> {
     };
     let ours = roll_out(Program::Webhook, rounds).await?;
     let failed = ours.report.failures();
-    let held = failed == 0 && is_whole(&ours.report, RATE) && ours.ended_badly == 0;
+    let held = failed == 0 && reached_rate(&ours.report, RATE) && ours.ended_badly == 0;
     let row_of_ours = row("endpoints go 0 to 1.5 s after SIGTERM", rounds).seen(&ours);
     let row_of_ours = row_of_ours.judged(format!("{failed} failed"), "0 failed", held);
 
@@ -50,7 +50,7 @@ struct RolledOut {
 impl fmt::Display for RolledOut {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { report, ended_badly } = self;
-        write!(f, "{}, {} connections, {} s", said(report), report.connections, report.took.as_secs())?;
+        write!(f, "{}, {} connections, {} s", summary(report), report.connections, report.took.as_secs())?;
         match ended_badly {
             0 => Ok(()),
             some => write!(f, ", {some} processes ended badly"),
@@ -77,14 +77,14 @@ async fn roll_out(program: Program, rounds: usize) -> anyhow::Result<RolledOut> 
     for (turn, lag) in (0..rounds * REPLICAS).zip(LAGS.iter().cycle()) {
         let next = start().await?;
         balancer.add(next.address());
-        // It gets its first calls while the old one still has its own.
+        // The new replica gets its first calls while the old one still gets calls.
         sleep(Duration::from_millis(300)).await;
         let old = std::mem::replace(&mut replicas[turn % REPLICAS], next);
         let lag = Duration::from_millis(*lag);
         leaving.spawn(leave(old, program, lag, Arc::clone(&balancer)));
         sleep(lag + Duration::from_millis(200)).await;
     }
-    // The last one leaves under load too.
+    // The last replica also leaves under load.
     sleep(Duration::from_secs(4)).await;
     let report = calls.stop().await;
     drop(callers);
@@ -92,8 +92,8 @@ async fn roll_out(program: Program, rounds: usize) -> anyhow::Result<RolledOut> 
     Ok(RolledOut { report, ended_badly })
 }
 
-/// Whether it ended well. A server on hyper alone is treated with more care than it gets in a cluster: its endpoint is gone
-/// before it hears that it is to end, so that no new connection is refused.
+/// Whether the process exits with success. The baseline's endpoint is removed before its SIGTERM, which no cluster
+/// guarantees, so that no new connection is refused.
 async fn leave(
     mut old: Process,
     program: Program,

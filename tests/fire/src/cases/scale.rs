@@ -1,4 +1,4 @@
-//! F06: replicas that come later get their share, since no connection is kept for ever.
+//! F06: new replicas get their share of the calls, because every connection has a maximum age.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,16 +7,16 @@ use tokio::time::sleep;
 use vestibule_caller::load::Load;
 
 use super::Row;
-use super::ground::{hook, is_whole, review, said};
+use super::fixture::{hook, reached_rate, review, summary};
 use crate::rig::{Balancer, Process, Program};
 
 const RATE: f64 = 500.0;
-/// How old connections become where no flag is given: all times here are by it.
+/// The default maximum age of a connection in seconds; all times here derive from it.
 const AGE: u64 = 300;
 const ANSWERED: &str = "vestibule_admission_requests_total";
 
 pub(super) async fn run() -> anyhow::Result<Vec<Row>> {
-    // The longest that a connection may become is a fifth more.
+    // Jitter adds up to a fifth to the maximum age.
     let wait = Duration::from_secs(AGE * 6 / 5);
     let folder = Arc::new(tempfile::tempdir()?);
     let start = || Process::start(Program::Webhook, &folder, &[]);
@@ -34,7 +34,7 @@ pub(super) async fn run() -> anyhow::Result<Vec<Row>> {
     }
     sleep(wait).await;
     let before = answered(&replicas).await?;
-    // Three generations: which connections are busy is chance.
+    // Three generations of connections, because it is random which of them are busy.
     sleep(Duration::from_secs(3 * AGE)).await;
     let after = answered(&replicas).await?;
     let report = calls.stop().await;
@@ -43,14 +43,14 @@ pub(super) async fn run() -> anyhow::Result<Vec<Row>> {
     let all = each.iter().sum::<f64>().max(1.0);
     let shares: Vec<_> = each.iter().map(|one| one / all).collect();
     let held = report.failures() == 0
-        && is_whole(&report, RATE)
+        && reached_rate(&report, RATE)
         && shares.iter().all(|share| (0.25..=0.42).contains(share));
     let figure = shares.iter().map(|share| format!("{:.0} %", share * 100.0)).collect::<Vec<_>>().join(", ");
     let done = format!(
         "1 replica becomes 3 under {RATE} calls/s, connections live {AGE} s; shares of {} s after {wait:?}",
         3 * AGE
     );
-    Ok(vec![Row::of("F06", done).seen(said(&report)).judged(figure, "25 to 42 % each, 0 failed", held)])
+    Ok(vec![Row::of("F06", done).seen(summary(&report)).judged(figure, "25 to 42 % each, 0 failed", held)])
 }
 
 async fn answered(replicas: &[Process]) -> anyhow::Result<Vec<f64>> {

@@ -1,27 +1,27 @@
-//! A01: bodies of a byte too many.
+//! A01: bodies one byte above the limit.
 
 use std::time::{Duration, Instant};
 
 use hostile::malformed::Connection;
 use tokio::task::spawn_blocking;
 
-use super::ground::{mebibytes, millis, webhook};
-use super::quiet;
+use super::fixture::{mebibytes, millis, webhook};
+use super::memory_after_load;
 use super::{Lateness, Row};
 use crate::rig::NAME;
 
 const MANY: usize = 100;
 const LIMIT: usize = 28 << 20;
-/// Within this, each is answered, from its head or from the byte too many on.
+/// The limit of each answer, from the head or from the first byte above the limit.
 const SLOWEST: Duration = Duration::from_millis(50);
-/// What those may take that say at once how much they are, in KiB: nothing of them is read.
+/// Memory growth for bodies with a `content-length`, in KiB: nothing of them is read.
 const MOST: u64 = 1 << 10;
-/// Whoever does not say it is read up to the limit.
+/// Memory growth for chunked bodies, in KiB: they are read up to the limit.
 const MOST_READ: u64 = MOST + (LIMIT as u64 >> 10);
 
 pub(super) async fn run() -> anyhow::Result<Vec<Row>> {
     let server = webhook(&[]).await?;
-    let before = quiet::settle(&server).await?;
+    let before = memory_after_load::warm_up(&server).await?;
     let mut rows = Vec::new();
     for (what, most, post) in [
         ("declare a byte too many", MOST, declared as fn(&mut Connection) -> (Instant, Duration)),
@@ -43,17 +43,17 @@ pub(super) async fn run() -> anyhow::Result<Vec<Row>> {
         );
         rows.push(row.late(grown <= most, [Lateness::each(SLOWEST, all)]));
     }
-    rows.push(quiet::after("A01", &server, before).await?);
+    rows.push(memory_after_load::compare("A01", &server, before).await?);
     Ok(rows)
 }
 
-/// From the head to the answer; not a byte of the body is sent.
+/// Sends only a head; the time from the head to the answer.
 fn declared(connection: &mut Connection) -> (Instant, Duration) {
     let head = connection.head("/mutate/label", &format!("content-length: {}", LIMIT + 1));
     answered(connection, head.as_bytes())
 }
 
-/// From the byte too many to the answer.
+/// Sends chunks up to the limit; the time from the next byte to the answer.
 fn chunked(connection: &mut Connection) -> (Instant, Duration) {
     const CHUNK: usize = 1 << 20;
     let head = connection.head("/mutate/label", "transfer-encoding: chunked");

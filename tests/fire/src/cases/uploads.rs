@@ -1,4 +1,4 @@
-//! A03: more large bodies at once than memory has room for.
+//! A03: more large bodies at once than the body memory has room for.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -8,19 +8,21 @@ use tokio::task::JoinSet;
 use tokio::time::sleep;
 use vestibule_caller::load::Failure;
 
-use super::ground::{QUICK, answered, hook, is_admitted, mebibytes, millis, review, review_of, said};
-use super::quiet;
+use super::fixture::{
+    QUICK, all_admitted, answered_quickly, hook, mebibytes, millis, review, review_of, summary,
+};
+use super::memory_after_load;
 use super::{Lateness, Row};
-use crate::rig::Bystander;
+use crate::rig::BackgroundLoad;
 
 const UPLOADS: usize = 1_000;
 const BYTES: usize = 8 << 20;
 const MOST: u64 = 128 << 10;
 
 pub(super) async fn run() -> anyhow::Result<Vec<Row>> {
-    let server = super::ground::webhook(&[]).await?;
-    let before = quiet::settle(&server).await?;
-    let honest = Bystander::start(server.caller()?, 50.0, QUICK, hook("label"), review()?);
+    let server = super::fixture::webhook(&[]).await?;
+    let before = memory_after_load::warm_up(&server).await?;
+    let honest = BackgroundLoad::start(server.caller()?, 50.0, QUICK, hook("label"), review()?);
     sleep(Duration::from_secs(1)).await;
     server.forget_peak();
 
@@ -44,9 +46,9 @@ pub(super) async fn run() -> anyhow::Result<Vec<Row>> {
     drop(caller);
     let peak = server.memory()?.peak;
     let honest = honest.stop().await?;
-    // Some were read to their end, and every other one was told why it was not.
+    // Some uploads were admitted; every other one got 429 or 408.
     let uploaded = became.get(&Failure::Status(200)).copied().unwrap_or_default();
-    let told = became.keys().all(|what| matches!(what, Failure::Status(200 | 408 | 429)));
+    let only_expected = became.keys().all(|what| matches!(what, Failure::Status(200 | 408 | 429)));
     let became =
         became.iter().map(|(what, count)| format!("{count} x {what}")).collect::<Vec<_>>().join(", ");
     let done = format!("{UPLOADS} uploads of 8 MiB at once");
@@ -55,16 +57,16 @@ pub(super) async fn run() -> anyhow::Result<Vec<Row>> {
         Row::of("A03", done.clone()).seen(became).judged(
             format!("{} at most, {uploaded} admitted", mebibytes(peak)),
             format!("{} resident; some admitted, the others 429 or 408", mebibytes(MOST)),
-            peak <= MOST && uploaded > 0 && told,
+            peak <= MOST && uploaded > 0 && only_expected,
         ),
         Row::of("A03", format!("{done}; 50 calls/s of an API server meanwhile"))
-            .seen(said(&honest))
+            .seen(summary(&honest))
             .judged(
                 format!("p99 {}, {} failed", millis(p99), honest.failures()),
                 "p99 100 ms, 0 failed",
-                answered(&honest),
+                answered_quickly(&honest),
             )
-            .late(is_admitted(&honest), [Lateness::p99(QUICK, &honest)]),
-        quiet::after("A03", &server, before).await?,
+            .late(all_admitted(&honest), [Lateness::p99(QUICK, &honest)]),
+        memory_after_load::compare("A03", &server, before).await?,
     ])
 }

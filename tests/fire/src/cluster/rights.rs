@@ -1,4 +1,4 @@
-//! As whom replicas come to the API server, and what they may do there.
+//! The ServiceAccount of the replicas and its RBAC.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -14,17 +14,17 @@ use tokio::time::{sleep, timeout};
 use vestibule_identity::{RegistrationKind, RegistrationName};
 use vestibule_testenv::Environment;
 
-/// The ServiceAccount that replicas are.
+/// The ServiceAccount of the replicas.
 pub const ACCOUNT: &str = "fire";
 
-/// Where Events about objects without a namespace go.
+/// The namespace of Events about cluster-scoped objects.
 const EVENTS_OF_THE_CLUSTER: &str = "default";
 
-/// Gives the ServiceAccount `fire` of the namespace `home` what `vestibule manifests --identity self` prints for this
-/// Secret there and these registrations, and nothing else. Returns when the API server knows.
+/// Grants the ServiceAccount `fire` of the namespace `home` the rules that `vestibule manifests --identity self` prints for
+/// this Secret and these registrations, and nothing else. Returns when the API server enforces them.
 ///
 /// # Errors
-/// The API server refuses something, or does not act on it.
+/// The API server refuses an object, or does not enforce the rules in time.
 pub async fn grant(
     environment: &Environment,
     home: &str,
@@ -50,7 +50,7 @@ pub async fn grant(
     Ok(())
 }
 
-/// Waits for it: who authorizes learns of roles by a watch.
+/// Waits until the request is allowed; the authorizer learns of roles through a watch.
 async fn is_granted(
     reviews: &Api<SubjectAccessReview>,
     home: &str,
@@ -114,12 +114,12 @@ fn resource(kind: RegistrationKind) -> Option<(&'static str, &'static str)> {
     match kind {
         RegistrationKind::Mutating => Some(("admissionregistration.k8s.io", "mutatingwebhookconfigurations")),
         RegistrationKind::CustomResource => Some(("apiextensions.k8s.io", "customresourcedefinitions")),
-        // Nothing here has another kind.
+        // The suites register no other kind.
         _ => None,
     }
 }
 
-/// The ServiceAccount's, with a token that outlives any soak.
+/// The kubeconfig of the ServiceAccount, with a token that is valid for a day.
 pub(super) async fn kubeconfig(environment: &Environment, namespace: &str) -> anyhow::Result<PathBuf> {
     const LONG: i64 = 24 * 60 * 60;
     let path = environment.service_account_kubeconfig(namespace, ACCOUNT).await?;

@@ -1,45 +1,45 @@
-//! What became of a pod.
+//! The created pods and their outcomes.
 
 use std::collections::BTreeSet;
 use std::time::Instant;
 
 use serde_json::{Value, json};
 
-/// A pod that the API server made, and when.
+/// The outcome of a pod, and the time span of its creation.
 #[derive(Clone, Debug)]
-pub struct Made {
-    /// Before the request was sent.
+pub struct CreatedPod {
+    /// The time just before the request was sent.
     pub begun: Instant,
-    /// After it was answered.
+    /// The time just after the answer.
     pub ended: Instant,
-    /// What was in it.
+    /// The outcome.
     pub outcome: Outcome,
 }
 
-/// What is in a pod.
+/// The injected parts of a pod.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// Nothing of ours.
-    Bare,
-    /// One version of the rules, all of it.
-    Whole {
-        /// As every part says it: `v12`.
+    /// The pod has no injected part.
+    NotInjected,
+    /// The pod has all parts of one version.
+    Injected {
+        /// The version that every part names, such as `v12`.
         version: String,
-        /// The hash of the rules, as the annotation has it.
+        /// The hash of the rules in the pod's annotation.
         hash: String,
     },
-    /// Something else; what each part says.
-    Half(String),
+    /// Parts are missing or differ in version; a description.
+    Partial(String),
 }
 
-/// A pod that the rules are about.
+/// A pod that the rules match.
 pub(super) fn pod() -> Value {
     json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "web"},
            "spec": {"containers": [{"name": "app", "image": "app:1"}]}})
 }
 
 impl Outcome {
-    /// What is in `pod`: image and variable of the sidecar, its volume, and the variable of the first container.
+    /// Reads the outcome from `pod`: image and variable of the sidecar, its volume, and the variable of the first container.
     pub(super) fn of(pod: &Value) -> Self {
         let spec = &pod["spec"];
         let named = |list: &Value, name: &str| -> Vec<Value> {
@@ -67,11 +67,11 @@ impl Outcome {
         let hash = hash.and_then(|status| part(&status["cfg"], ""));
         let versions: BTreeSet<_> = parts.iter().collect();
         match (versions.into_iter().collect::<Vec<_>>().as_slice(), &hash) {
-            ([None], None) if count == 0 => Self::Bare,
+            ([None], None) if count == 0 => Self::NotInjected,
             ([Some(version)], Some(hash)) if count == 1 && mount["mountPath"] == "/etc/meter" => {
-                Self::Whole { version: version.clone(), hash: hash.clone() }
+                Self::Injected { version: version.clone(), hash: hash.clone() }
             }
-            _ => Self::Half(format!("{count} sidecars, {parts:?}, hash {hash:?}")),
+            _ => Self::Partial(format!("{count} sidecars, {parts:?}, hash {hash:?}")),
         }
     }
 }
@@ -94,10 +94,10 @@ mod tests {
     }
 
     #[test]
-    fn a_pod_is_whole_or_bare_or_half() {
-        assert_eq!(Outcome::of(&pod()), Outcome::Bare);
-        let whole = Outcome::Whole { version: "v1".to_owned(), hash: "abc".to_owned() };
-        assert_eq!(Outcome::of(&injected()), whole);
+    fn the_outcome_is_read_from_the_injected_parts() {
+        assert_eq!(Outcome::of(&pod()), Outcome::NotInjected);
+        let expected = Outcome::Injected { version: "v1".to_owned(), hash: "abc".to_owned() };
+        assert_eq!(Outcome::of(&injected()), expected);
         for (pointer, value) in [
             ("/metadata/annotations", json!({})),
             ("/spec/volumes", json!([])),
@@ -109,11 +109,11 @@ mod tests {
         ] {
             let mut pod = injected();
             *pod.pointer_mut(pointer).unwrap() = value;
-            assert!(matches!(Outcome::of(&pod), Outcome::Half(_)), "{pointer}");
+            assert!(matches!(Outcome::of(&pod), Outcome::Partial(_)), "{pointer}");
         }
         let mut twice = injected();
         let sidecar = twice["spec"]["containers"][1].clone();
         twice["spec"]["containers"].as_array_mut().unwrap().push(sidecar);
-        assert!(matches!(Outcome::of(&twice), Outcome::Half(_)));
+        assert!(matches!(Outcome::of(&twice), Outcome::Partial(_)));
     }
 }

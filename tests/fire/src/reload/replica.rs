@@ -1,19 +1,19 @@
-//! What a replica says of its rules, on its plain port.
+//! The rules in force at a replica, from `/readyz?verbose`.
 
 use std::net::SocketAddr;
 
 use crate::rig::get;
 use anyhow::Context;
 
-/// The rules of a replica at one moment.
+/// The rules in force at a replica.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Rules {
     pub(super) hash: String,
-    /// Whether something in the newest texts is wrong.
+    /// Whether the newest rule documents have errors.
     pub(super) wrong: bool,
 }
 
-/// The rules that are in force at a replica.
+/// Asks a replica for its rules.
 pub(super) async fn rules(probes: SocketAddr) -> anyhow::Result<Rules> {
     let text = get(probes, "/readyz?verbose").await?;
     let line = text.lines().find_map(|line| line.strip_prefix("configuration: hash "));

@@ -1,43 +1,43 @@
-//! The figures in the end.
+//! The result of a reload run.
 
 use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 
-use super::Judgement;
+use super::PodChecks;
 
-/// What there is to say in the end.
+/// The figures of a reload run.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Figures {
     /// Good versions that came into force.
     pub versions: usize,
-    /// Bad ones that were refused.
+    /// Bad versions that were refused.
     pub refused: usize,
-    /// Bad ones that were stored.
+    /// Bad versions that were stored.
     pub stored: usize,
-    /// How long creates went on.
+    /// The duration of the load.
     pub took: Duration,
-    /// Creates that were answered, well or not.
+    /// Creates that ended, with success or not.
     pub calls: usize,
-    /// Creates that failed, by what was said.
+    /// Failed creates by error message.
     pub failures: BTreeMap<String, usize>,
-    /// The longest that a create took.
+    /// The longest duration of a create.
     pub worst: Duration,
-    /// Creates that are due in a second: with fewer than 95 % of them, too little was shown. None where no rate is asked for.
+    /// Creates that are due per second. With fewer than 95 % of them the run proves nothing; 0 requires no rate.
     pub due: u32,
-    /// What became of the pods.
-    pub judgement: Judgement,
+    /// The checks of the pods.
+    pub checks: PodChecks,
     reloads: Vec<Duration>,
     notes: Vec<String>,
 }
 
 impl Figures {
-    /// Whether no create failed, no pod was wrong, and as many were created as were due.
+    /// Whether no create failed, no pod was wrong, and at least 95 % of the creates that were due were made.
     #[must_use]
     pub fn is_good(&self) -> bool {
-        let judgement = &self.judgement;
-        self.failures.is_empty() && judgement.wrong.is_empty() && judgement.certain > 0 && self.kept_up()
+        let checks = &self.checks;
+        self.failures.is_empty() && checks.wrong.is_empty() && checks.certain > 0 && self.kept_up()
     }
 
     pub(super) fn reload(&mut self, took: Duration) {
@@ -56,7 +56,7 @@ impl Figures {
         self.rate() >= 0.95 * f64::from(self.due)
     }
 
-    /// Creates that were answered in a second.
+    /// Creates per second.
     fn rate(&self) -> f64 {
         self.calls as f64 / self.took.as_secs_f64().max(0.001)
     }
@@ -64,7 +64,7 @@ impl Figures {
 
 impl fmt::Display for Figures {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { judgement, .. } = self;
+        let Self { checks, .. } = self;
         let mut row = |name: &str, value: String| writeln!(f, "{name:<32} {value}");
         row("good versions in force", self.versions.to_string())?;
         row("bad versions refused at apply", self.refused.to_string())?;
@@ -82,11 +82,11 @@ impl fmt::Display for Figures {
         row("creates", format!("{} in {seconds:.0} s, {rate:.0} a second{few}", self.calls))?;
         row("failed creates", self.failures.values().sum::<usize>().to_string())?;
         row("slowest create", format!("{} ms", self.worst.as_millis()))?;
-        row("pods judged", judgement.pods.to_string())?;
-        row("  while one outcome was possible", judgement.certain.to_string())?;
-        row("  with a whole good version", judgement.whole.to_string())?;
-        row("  with nothing", judgement.bare.to_string())?;
-        row("wrong pods", judgement.wrong.values().sum::<usize>().to_string())?;
+        row("pods judged", checks.pods.to_string())?;
+        row("  while one outcome was possible", checks.certain.to_string())?;
+        row("  with one good version", checks.injected.to_string())?;
+        row("  not injected", checks.not_injected.to_string())?;
+        row("wrong pods", checks.wrong.values().sum::<usize>().to_string())?;
         for note in &self.notes {
             row("switch", note.clone())?;
         }
@@ -94,7 +94,7 @@ impl fmt::Display for Figures {
             row("FAILED", format!("{count} x {what}"))?;
         }
         const MOST: usize = 20;
-        for (what, count) in judgement.wrong.iter().take(MOST) {
+        for (what, count) in checks.wrong.iter().take(MOST) {
             row("WRONG", format!("{count} x {what}"))?;
         }
         row("verdict", if self.is_good() { "good" } else { "BAD" }.to_owned())
@@ -106,10 +106,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn too_few_creates_show_too_little() {
+    fn a_run_with_too_few_creates_fails() {
         let figures = |calls, due| {
-            let judgement = Judgement { certain: 1, ..Judgement::default() };
-            Figures { calls, due, judgement, took: Duration::from_secs(10), ..Figures::default() }
+            let checks = PodChecks { certain: 1, ..PodChecks::default() };
+            Figures { calls, due, checks, took: Duration::from_secs(10), ..Figures::default() }
         };
         assert!(figures(1_900, 200).is_good() && figures(1, 0).is_good());
         let few = figures(1_899, 200);

@@ -1,4 +1,4 @@
-//! The whole run: an environment, the injector as its manifests install it, and what is done to it.
+//! A reload run: an environment, the injector as its manifests install it, and the changes of its rules.
 
 use std::path::Path;
 use std::process::Command;
@@ -9,41 +9,42 @@ use clap::Parser;
 use serde_json::Value;
 use vestibule_testenv::{Child, Environment, Service};
 
-use super::scene::apply_all;
-use super::{Course, Figures, Scene, versions};
+use super::fixture::apply_all;
+use super::{Figures, InjectorFixture, RuleChanges, versions};
 
 /// Changes rules under load on a real kube-apiserver, judges every pod, and counts the creates that fail
 #[derive(Clone, Debug, Parser)]
 #[command(name = "reload")]
 pub struct Options {
-    /// How many good versions are written, and as many bad ones between them: the half of these is refused, the other half
-    /// is stored while nobody judges
+    /// Number of good versions, and of bad versions between them. Half of the bad ones are refused by validation; the
+    /// other half is stored with validation off
     #[arg(long, default_value_t = 100)]
     pub versions: usize,
     /// Creates per second, by two clients
     #[arg(long, default_value_t = 200)]
     pub rate: u32,
-    /// How many replicas serve
+    /// Number of replicas
     #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u16).range(1..))]
     pub replicas: u16,
-    /// How long each position of the switch is watched, in seconds
+    /// Time in each mode, in seconds
     #[arg(long, default_value_t = 3)]
     pub stay: u64,
 }
 
-/// Starts an API server and the injector, `program`, and runs the whole; `say` is told how it goes.
+/// Starts an API server and the injector `program`, and changes its rules; `say` gets progress lines.
 ///
 /// # Errors
-/// Something does not start, or does not do what it says. Pods that are wrong and creates that fail are in the figures.
+/// A process does not start, or a rule version or mode does not have its effect. Wrong pods and failed creates are in the
+/// figures.
 pub async fn run(options: &Options, program: &Path, say: fn(&str)) -> anyhow::Result<Figures> {
     say("starting an API server");
     let environment = Environment::start().await?;
-    let (scene, _service, replicas) = install(&environment, options, program).await?;
+    let (fixture, _service, replicas) = install(&environment, options, program).await?;
     say("replicas are ready");
     let clients = vec![environment.admin()?, environment.admin()?];
-    let mut course = Course::begin(&scene, clients, options.rate).await?;
-    let done = versions_and_switches(&mut course, options, say).await;
-    let mut figures = course.end().await;
+    let mut changes = RuleChanges::begin(&fixture, clients, options.rate).await?;
+    let done = versions_and_switches(&mut changes, options, say).await;
+    let mut figures = changes.end().await;
     figures.due = options.rate;
     if let Err(error) = done {
         let logs: Vec<_> = replicas.iter().map(Child::log).collect();
@@ -53,42 +54,42 @@ pub async fn run(options: &Options, program: &Path, say: fn(&str)) -> anyhow::Re
 }
 
 async fn versions_and_switches(
-    course: &mut Course<'_>,
+    changes: &mut RuleChanges<'_>,
     options: &Options,
     say: fn(&str),
 ) -> anyhow::Result<()> {
     for _ in 0..options.versions / 2 {
-        course.refused().await?;
-        course.good().await?;
+        changes.write_refused().await?;
+        changes.write_good().await?;
     }
-    say("nobody judges ConfigMaps now");
-    course.stop_judging().await?;
+    say("validation is off");
+    changes.stop_validation().await?;
     for _ in options.versions / 2..options.versions {
-        course.stored().await?;
-        course.good().await?;
+        changes.write_stored().await?;
+        changes.write_good().await?;
     }
-    say("the switch");
-    course.switches(Duration::from_secs(options.stay)).await
+    say("modes");
+    changes.switch_modes(Duration::from_secs(options.stay)).await
 }
 
 async fn install(
     environment: &Environment,
     options: &Options,
     program: &Path,
-) -> anyhow::Result<(Scene, Service, Vec<Child>)> {
+) -> anyhow::Result<(InjectorFixture, Service, Vec<Child>)> {
     let admin = environment.admin()?;
-    let (home, shop) = (environment.namespace(&[]).await?, environment.namespace(&[]).await?);
+    let (home, pod_namespace) = (environment.namespace(&[]).await?, environment.namespace(&[]).await?);
     let service = environment.service(home.name(), "injector").await?;
     let named = format!("--service={home}/injector:{}", service.port());
     let rules = environment.folder().join("rules.yaml");
-    std::fs::write(&rules, versions::good(0, shop.name()))?;
+    std::fs::write(&rules, versions::good(0, pod_namespace.name()))?;
     let mut manifests = Command::new(program);
     manifests.args(["manifests", "--image=injector", "--output=json", &named, "--rules"]).arg(&rules);
     let printed = manifests.output().with_context(|| format!("{}", program.display()))?;
     ensure!(printed.status.success(), "{}", String::from_utf8_lossy(&printed.stderr));
     let printed: Value = serde_json::from_slice(&printed.stdout)?;
     let printed = printed["items"].as_array().cloned().unwrap_or_default();
-    // The environment's Service leads to this machine.
+    // The environment has its own Service, which points to this machine.
     let manifests: Vec<Value> =
         printed.into_iter().filter(|manifest| manifest["kind"] != "Service").collect();
     apply_all(&admin, &manifests).await?;
@@ -99,7 +100,7 @@ async fn install(
         let mut command = Command::new(program);
         command.args(["serve", "--listen=127.0.0.1:0", "--metrics-listen=127.0.0.1:0", "--identity=self"]);
         command.args([&named, "--hold-cold=10s", "--kubeconfig"]).arg(&kubeconfig);
-        // As in a pod of the cluster: its containers are told where the API server is.
+        // kubelet sets these variables in every container.
         let (host, port) = environment.url().rsplit_once(':').unwrap_or_default();
         command.env("KUBERNETES_SERVICE_HOST", host.trim_start_matches("https://"));
         command.env("KUBERNETES_SERVICE_PORT", port);
@@ -118,13 +119,13 @@ async fn install(
         let logs: Vec<_> = children.iter().map(Child::log).collect();
         return Err(error).context(logs.join("\n"));
     }
-    let scene = Scene {
+    let fixture = InjectorFixture {
         admin,
         home: home.name().to_owned(),
-        shop: shop.name().to_owned(),
+        pod_namespace: pod_namespace.name().to_owned(),
         config_map: "injector-rules".to_owned(),
         replicas: probes,
         manifests,
     };
-    Ok((scene, service, children))
+    Ok((fixture, service, children))
 }

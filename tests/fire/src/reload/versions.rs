@@ -1,22 +1,22 @@
-//! Versions of the rules: good ones, and bad ones that nobody may ever see in a pod.
+//! Rule documents: good versions, and bad versions that must never reach a pod.
 
-/// Version `number` for the pods of `namespace`: a sidecar that must not be missing, and a variable that may be. Whatever
-/// they write says the version.
+/// Version `number` for the pods of `namespace`: a required rule with a sidecar, and another rule with a variable. Every
+/// injected part names the version.
 pub(super) fn good(number: usize, namespace: &str) -> String {
     text(&format!("v{number}"), namespace)
 }
 
-/// A version with an error in each document, or between the two of them.
+/// A version with an error in its documents.
 pub(super) fn bad(number: usize, namespace: &str) -> String {
     let text = text(&format!("bad{number}"), namespace);
     match number % 4 {
-        // A field that nobody knows.
+        // An unknown field.
         0 => text.replace("env:", "envs:"),
-        // No YAML.
+        // Invalid YAML.
         1 => text.replace("spec:", "spec: ["),
-        // Two rules of one name.
+        // Two rules with the same name.
         2 => text.replace("name: banner", "name: meter"),
-        // It would be asked about every pod of the cluster.
+        // A required rule without a namespace selector, which would match every pod of the cluster.
         _ => text
             .replace("namespaces: {", "objects: {")
             .replace("matchLabels", "labels")
@@ -24,7 +24,7 @@ pub(super) fn bad(number: usize, namespace: &str) -> String {
     }
 }
 
-/// The document that switches.
+/// The settings document that sets the mode.
 pub(super) fn settings(mode: &str) -> String {
     format!(
         "apiVersion: vestibule.dev/v1alpha1\nkind: InjectorSettings\nmetadata: {{name: switch}}\nspec: {{mode: {mode}}}\n"

@@ -1,4 +1,4 @@
-//! A Service's address, as kube-proxy serves it: each new connection goes to one of the endpoints, and stays there.
+//! A TCP balancer like kube-proxy: each new connection goes to one of the endpoints and stays there.
 
 use std::collections::HashMap;
 use std::io;
@@ -12,7 +12,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::task::{AbortHandle, JoinSet};
 
-/// Carries connections to endpoints until it is dropped; they end with it.
+/// A balancer; its connections end when it is dropped.
 pub struct Balancer {
     address: SocketAddr,
     endpoints: Arc<Endpoints>,
@@ -23,7 +23,7 @@ pub struct Balancer {
 struct Endpoints {
     all: Mutex<Vec<SocketAddr>>,
     turn: AtomicUsize,
-    /// Connections of each.
+    /// Connections by endpoint.
     connections: watch::Sender<HashMap<SocketAddr, Connections>>,
 }
 
@@ -34,7 +34,7 @@ struct Connections {
     refused: usize,
 }
 
-/// Whoever takes leave of a connection sends 24 bytes, and no request is as small as this.
+/// A TLS `close_notify` has 24 bytes, and every request has more than this.
 const LEAVE: usize = 64;
 
 impl Balancer {
@@ -49,29 +49,29 @@ impl Balancer {
         Ok(Self { address, endpoints, accepting })
     }
 
-    /// Where callers connect.
+    /// The balancer's address.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Leads new connections there too.
+    /// Adds an endpoint for new connections.
     pub fn add(&self, endpoint: SocketAddr) {
         self.endpoints.lock().push(endpoint);
     }
 
-    /// Leads no new connection there; those that it has go on.
+    /// Removes an endpoint for new connections; existing connections continue.
     pub fn remove(&self, endpoint: SocketAddr) {
         self.endpoints.lock().retain(|known| *known != endpoint);
     }
 
-    /// How many connections to this endpoint have ended while a request on them was not answered.
+    /// The number of connections to this endpoint that ended with an unanswered request.
     #[must_use]
     pub fn interrupted(&self, endpoint: SocketAddr) -> usize {
         self.connections(endpoint).interrupted
     }
 
-    /// How many connections to this endpoint were refused.
+    /// The number of connections that this endpoint refused.
     #[must_use]
     pub fn refused(&self, endpoint: SocketAddr) -> usize {
         self.connections(endpoint).refused
@@ -103,7 +103,7 @@ impl Endpoints {
 async fn accept(listener: TcpListener, endpoints: Arc<Endpoints>) {
     let mut connections = JoinSet::new();
     while let Ok((client, _)) = listener.accept().await {
-        // Chosen once: what is wrong with the choice is the client's to see.
+        // The endpoint is chosen once, as by kube-proxy: if it refuses, the client sees the error.
         if let Some(endpoint) = endpoints.choose() {
             connections.spawn(carry(client, endpoint, Arc::clone(&endpoints)));
         }

@@ -1,4 +1,4 @@
-//! What a process holds, as the system tells it.
+//! Memory and descriptors of a process, from /proc.
 
 use std::fs;
 
@@ -6,16 +6,16 @@ use std::fs;
 #[derive(Clone, Copy, Debug, Default)]
 #[non_exhaustive]
 pub struct Memory {
-    /// Resident now, in KiB.
+    /// Resident memory in KiB.
     pub resident: u64,
-    /// The most that was ever resident since [`Memory::forget_peak`], in KiB.
+    /// The peak of resident memory since [`Memory::forget_peak`], in KiB.
     pub peak: u64,
     /// Open descriptors.
     pub descriptors: usize,
 }
 
 impl Memory {
-    /// Of the process `id`; `None` when it has gone.
+    /// Measures the process `id`; `None` if it has ended.
     #[must_use]
     pub fn of(id: u32) -> Option<Self> {
         let status = fs::read_to_string(format!("/proc/{id}/status")).ok()?;
@@ -27,9 +27,9 @@ impl Memory {
         Some(Self { resident: read("VmRSS:")?, peak: read("VmHWM:")?, descriptors })
     }
 
-    /// From here on the peak is counted anew.
+    /// Resets the peak of the process `id`.
     pub fn forget_peak(id: u32) {
-        // See proc_pid_clear_refs(5). Where it is refused, the peak is that of the whole life: too strict, never too lax.
+        // See proc_pid_clear_refs(5). If the write is refused, the peak is that of the whole lifetime, which is stricter.
         let _ = fs::write(format!("/proc/{id}/clear_refs"), "5");
     }
 }

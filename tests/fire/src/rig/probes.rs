@@ -1,14 +1,14 @@
-//! What a process says on its plain port.
+//! Requests to the port for probes and metrics, which has no TLS.
 
 use std::net::SocketAddr;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-/// The whole answer, head and all.
+/// The response with its head.
 ///
 /// # Errors
-/// It does not answer.
+/// The port does not answer.
 pub async fn get(probes: SocketAddr, path: &str) -> anyhow::Result<String> {
     let mut stream = TcpStream::connect(probes).await?;
     let request = format!("GET {path} HTTP/1.1\r\nhost: probes\r\nconnection: close\r\n\r\n");
@@ -18,15 +18,15 @@ pub async fn get(probes: SocketAddr, path: &str) -> anyhow::Result<String> {
     Ok(answer)
 }
 
-/// The sum of the metrics whose line begins so and has all of `labels`.
+/// The sum of the samples whose line starts with `begins` and contains all of `labels`.
 ///
 /// # Errors
-/// It does not answer.
+/// The port does not answer.
 pub async fn metric(probes: SocketAddr, begins: &str, labels: &[&str]) -> anyhow::Result<f64> {
     Ok(sum(&get(probes, "/metrics").await?, begins, labels))
 }
 
-/// The same, of an answer that is there already: several figures of one moment.
+/// The same sum from a response that was already read.
 #[must_use]
 pub fn sum(metrics: &str, begins: &str, labels: &[&str]) -> f64 {
     let samples = metrics.lines().filter(|line| line.starts_with(begins));

@@ -1,4 +1,4 @@
-//! A server as a process of its own.
+//! Webhook servers as child processes.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::SocketAddr;
@@ -16,26 +16,26 @@ use vestibule_caller::Caller;
 
 use super::{Memory, metric};
 
-/// The name that certificates are for.
+/// The DNS name in the certificates.
 pub const NAME: &str = "webhook.fire.svc";
 
-/// Far longer than a start takes.
+/// The limit of a start.
 const START: Duration = Duration::from_secs(30);
-/// A line for each call would be measured too.
+/// No line per call, because writing it would be measured too.
 const LOG: &str = "warn,vestibule::serve=info";
-/// How much of a log is kept, in lines.
+/// The number of log lines that are kept.
 const KEPT: usize = 200;
 
-/// Which server.
+/// The server program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Program {
-    /// A webhook made with Vestibule.
+    /// The webhook built with Vestibule.
     Webhook,
-    /// The same on hyper alone, which ends by hyper's own `graceful_shutdown`.
+    /// The same webhook on hyper alone, with hyper's own `graceful_shutdown`.
     Baseline,
 }
 
-/// A server that serves; killed when this is dropped.
+/// A running server, which is killed on drop.
 pub struct Process {
     child: Child,
     answers: Mutex<BufReader<ChildStdout>>,
@@ -46,10 +46,10 @@ pub struct Process {
 }
 
 impl Process {
-    /// Starts it with these flags, and waits until it listens. Those that share `folder` share a CA.
+    /// Starts the program with these flags and waits until it listens. Processes with the same `folder` share a CA.
     ///
     /// # Errors
-    /// It was not built, or does not listen.
+    /// The program was not built, or does not listen.
     pub async fn start(program: Program, folder: &Arc<TempDir>, flags: &[&str]) -> anyhow::Result<Self> {
         let mut command = program.command(folder.path())?;
         command.args(flags).env("RUST_LOG", LOG);
@@ -70,13 +70,13 @@ impl Process {
         Ok(Self { child, answers, address, probes, folder: Arc::clone(folder), log })
     }
 
-    /// Where HTTPS is served.
+    /// The HTTPS address.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// An API server that calls it, without anything between them.
+    /// An API server that calls this process directly.
     ///
     /// # Errors
     /// The CA cannot be read.
@@ -84,7 +84,7 @@ impl Process {
         Ok(Arc::new(self.caller_by(self.address)?))
     }
 
-    /// An API server that calls it by this address.
+    /// An API server that calls this process through `address`.
     ///
     /// # Errors
     /// The CA cannot be read.
@@ -92,59 +92,62 @@ impl Process {
         Ok(Caller::new(address, NAME, &self.ca()?)?)
     }
 
-    /// What its callers trust, as PEM.
+    /// The CA in PEM.
     ///
     /// # Errors
-    /// It cannot be read.
+    /// The file cannot be read.
     pub fn ca(&self) -> anyhow::Result<Vec<u8>> {
         std::fs::read(self.folder.path().join("ca.crt")).context("the CA that the webhook made")
     }
 
-    /// The sum of its metrics whose line begins so.
+    /// The sum of the samples whose line starts with `begins`.
     ///
     /// # Errors
-    /// It does not answer.
+    /// The process does not answer.
     pub async fn metric(&self, begins: &str) -> anyhow::Result<f64> {
         metric(self.probes.context("no plain port")?, begins, &[]).await
     }
 
-    /// What it holds now.
+    /// The memory and descriptors of the process.
     ///
     /// # Errors
-    /// It has gone.
+    /// The process has ended.
     pub fn memory(&self) -> anyhow::Result<Memory> {
         Memory::of(self.child.id()).with_context(|| format!("the server has gone:\n{}", tail(&self.log)))
     }
 
-    /// What it has allocated and not freed, in bytes, as its own allocator counts it.
+    /// Bytes that the process has allocated and not freed, by its own allocator's count.
     ///
     /// # Errors
-    /// It has gone, or is no [`Program::Webhook`].
-    pub fn held(&self) -> anyhow::Result<usize> {
+    /// The process has ended, or is not a [`Program::Webhook`].
+    pub fn allocated(&self) -> anyhow::Result<usize> {
         self.child.stdin.as_ref().context("its input")?.write_all(b"\n")?;
         let mut answer = String::new();
         self.answers.lock().unwrap_or_else(PoisonError::into_inner).read_line(&mut answer)?;
-        answer.trim().parse().with_context(|| format!("it does not tell what it holds:\n{}", tail(&self.log)))
+        answer
+            .trim()
+            .parse()
+            .with_context(|| format!("no allocation count in the answer:\n{}", tail(&self.log)))
     }
 
-    /// From here on the peak of its memory is counted anew.
+    /// Resets the peak of its memory.
     pub fn forget_peak(&self) {
         Memory::forget_peak(self.child.id());
     }
 
-    /// Sends `-TERM`, `-KILL` and the like.
+    /// Sends a signal, named as for kill(1): `-TERM`, `-KILL`.
     ///
     /// # Errors
-    /// There is no such process any longer.
+    /// The process has ended.
     pub fn signal(&self, name: &str) -> anyhow::Result<()> {
         let status = Command::new("kill").args([name, &self.child.id().to_string()]).status()?;
         if status.success() { Ok(()) } else { bail!("kill {name} ended with {status}") }
     }
 
-    /// Waits until it has ended.
+    /// Waits until the process has ended.
     ///
     /// # Errors
-    /// It does not end within `patience`.
+    /// The process does not end within `patience`.
     pub async fn ended(&mut self, patience: Duration) -> anyhow::Result<ExitStatus> {
         let began = Instant::now();
         loop {
@@ -183,10 +186,10 @@ impl Program {
     }
 }
 
-/// The program of that name, which was built with this one.
+/// The path of the program `name` in the folder of the current program.
 ///
 /// # Errors
-/// It was not.
+/// The program was not built.
 pub fn beside(name: &str) -> anyhow::Result<PathBuf> {
     let program = std::env::current_exe()?.with_file_name(name);
     if !program.exists() {
@@ -195,19 +198,23 @@ pub fn beside(name: &str) -> anyhow::Result<PathBuf> {
     Ok(program)
 }
 
-/// Called first by every program of the rig: it ends with whoever started it, even where they are killed.
+/// Ends this process when its standard input ends, so that it does not outlive a killed parent. Every program of the rig
+/// calls this first.
 pub fn end_with_stdin() {
     answer_stdin(String::new);
 }
 
-/// The same, and each line is [answered](Process::held).
+/// The same, and answers each line of input with `answer`; see [`Process::allocated`].
 pub fn answer_stdin(answer: fn() -> String) {
     std::thread::spawn(move || {
         for _line in std::io::stdin().lines().map_while(Result::ok) {
-            // Whoever asked may have gone.
+            // The parent may have ended.
             let _ = writeln!(std::io::stdout(), "{}", answer());
         }
-        #[expect(clippy::disallowed_methods, reason = "nobody is left to hear of an end")]
+        #[expect(
+            clippy::disallowed_methods,
+            reason = "the parent has ended, and there is nothing to clean up"
+        )]
         std::process::exit(0);
     });
 }
@@ -221,7 +228,7 @@ fn read(stderr: ChildStderr, log: &Mutex<Vec<String>>, serving: oneshot::Sender<
             && let Some(addresses) = addresses(&line)
             && let Some(serving) = serving.take()
         {
-            // Nobody waits any longer: it came too late.
+            // The receiver is gone if the start timed out.
             let _ = serving.send(addresses);
         }
         let mut log = log.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,4 +1,4 @@
-//! What pages tell people to type after `cargo xtask soak`, `reload` and `fire`.
+//! The `cargo xtask soak`, `reload` and `fire` commands in the documentation parse.
 
 use std::path::{Path, PathBuf};
 
@@ -7,7 +7,7 @@ use clap::error::ErrorKind::DisplayHelp;
 use fire::{Options, cases, reload};
 
 #[test]
-fn every_soak_reload_and_fire_that_a_page_names_can_be_typed() {
+fn every_soak_reload_and_fire_command_in_a_page_parses() {
     let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let mut pages: Vec<_> =
         ["README.md", "COMPARE.md", "CONTRIBUTING.md"].map(|page| workspace.join(page)).into();
@@ -16,16 +16,16 @@ fn every_soak_reload_and_fire_that_a_page_names_can_be_typed() {
     for page in pages {
         let text = std::fs::read_to_string(&page).unwrap();
         for command in text.split(['`', '\n']).filter_map(|text| text.strip_prefix("cargo xtask ")) {
-            let said = is_understood(command);
-            assert!(said.is_ok(), "{}: cargo xtask {command}: {said:?}", page.display());
-            named += usize::from(said == Ok(true));
+            let understood = is_understood(command);
+            assert!(understood.is_ok(), "{}: cargo xtask {command}: {understood:?}", page.display());
+            named += usize::from(understood == Ok(true));
         }
     }
     assert!(named > 40, "{named} commands");
 }
 
 #[test]
-fn what_cannot_be_typed_is_noticed() {
+fn an_invalid_command_is_detected() {
     for command in
         ["soak --case rows9", "soak --rotation 1", "fire F99", "fire F01 --case", "reload --version 3"]
     {
@@ -34,9 +34,9 @@ fn what_cannot_be_typed_is_noticed() {
     assert_eq!(is_understood("model --larger"), Ok(false), "another program's");
 }
 
-/// Whether the command is one of ours, or why it cannot be read.
+/// Whether the command is a soak, reload or fire command; the error says why it does not parse.
 fn is_understood(command: &str) -> Result<bool, String> {
-    // What may be left out stands in brackets, and capitals stand for a number.
+    // Optional arguments stand in brackets, and a word in capitals stands for a number.
     let words = command.split_whitespace().take_while(|word| !word.starts_with(['[', '\\']));
     let is_number = |word: &str| word.chars().all(|letter| letter.is_ascii_uppercase());
     let words: Vec<_> = words.map(|word| if is_number(word) { "1" } else { word }).collect();
@@ -47,7 +47,7 @@ fn is_understood(command: &str) -> Result<bool, String> {
     match words[..] {
         ["soak", ref arguments @ ..] => read(Options::of(arguments).map(drop)),
         ["reload", ref arguments @ ..] => {
-            // That one is the task runner's.
+            // `--release` is an argument of xtask.
             let arguments = arguments.iter().copied().filter(|argument| *argument != "--release");
             read(reload::Options::try_parse_from(["reload"].into_iter().chain(arguments)).map(drop))
         }

@@ -1,10 +1,9 @@
-//! The fault table of the certificates, row by row, on real API servers: `docs/reference/rotation-faults.md` says which
-//! test is for which row.
+//! Tests of docs/reference/rotation-faults.md on real API servers; that page names the test of each row.
 
 mod bad_input;
 mod clock;
 mod crash;
-mod ground;
+mod fixture;
 mod names;
 mod partition;
 mod registrations;

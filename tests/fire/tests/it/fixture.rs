@@ -1,4 +1,4 @@
-//! What the tests on real API servers share.
+//! A soak on the shared API server, for the tests of this suite.
 
 use std::path::Path;
 use std::time::Duration;
@@ -8,24 +8,24 @@ use vestibule_testenv::Session;
 
 pub(crate) use vestibule_testenv::shared_or_skip;
 
-/// Longer than anything that is waited for.
+/// The limit of every wait.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A soak beside others.
+/// A soak that shares the API server with other tests.
 pub(crate) struct Fixture {
     session: Session,
     options: Options,
 }
 
 impl Fixture {
-    /// With fewer calls, and leaves that live longer, than a soak that is alone.
+    /// A soak with fewer calls and longer leaf lifetimes than one with its own API servers.
     pub(crate) async fn shared_or_skip(arguments: &[&str]) -> Option<Self> {
         const MODEST: [&str; 3] = ["--api-servers=1", "--leaf=10", "--rate=25"];
         let options = Options::of(&[&MODEST, arguments].concat()).unwrap();
         Some(Self { session: shared_or_skip().await?, options })
     }
 
-    /// Replicas that are ready, under load.
+    /// Starts replicas, waits until they are ready, and starts the load.
     pub(crate) async fn begin(&self) -> Soak<'_> {
         let program = Path::new(env!("CARGO_BIN_EXE_replica"));
         let mut soak = Soak::start(&self.session, program, &self.options).await.unwrap();
@@ -33,7 +33,7 @@ impl Fixture {
         soak
     }
 
-    /// Calls a second.
+    /// Calls per second.
     pub(crate) fn rate(&self) -> f64 {
         self.options.rate.into()
     }

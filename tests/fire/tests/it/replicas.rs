@@ -1,21 +1,22 @@
-//! Replicas that die, hang or are replaced while CAs rotate: rows 4, 23 and 26 of the fault table, in short.
+//! Replicas that die, hang or are replaced while CAs rotate: short forms of rows 4, 23 and 26 of the fault table.
 
 use std::time::Duration;
 
 use fire::Replica;
 use tokio::time::{Instant, sleep};
+use vestibule_testenv::until;
 
 use crate::fixture::{Fixture, PATIENCE};
 
 const AT_ONCE: Duration = Duration::ZERO;
 
-/// Whatever a replica was about to write, another one finishes: at no moment is there work that only one can do. It is called
-/// like any other when it dies: what it was answering is lost, and what is sent to it until its endpoint has gone.
+/// Another replica finishes the killed replica's work. The killed replica is under load: its calls in flight are lost, and
+/// calls that are sent to it until its endpoint is removed.
 #[tokio::test]
-async fn a_replica_killed_in_the_middle_of_a_rotation_leaves_nothing_undone() {
-    /// How much later than its death callers learn of it.
+async fn a_rotation_completes_after_a_replica_is_killed_in_it() {
+    /// The time from the kill to the removal of the endpoint.
     const LAG: Duration = Duration::from_millis(500);
-    /// The longest that a call may have been under way.
+    /// The longest duration of a call in flight.
     const UNDER_WAY: Duration = Duration::from_secs(1);
     let Some(fixture) = Fixture::shared_or_skip(&[]).await else { return };
     let mut soak = fixture.begin().await;
@@ -23,7 +24,7 @@ async fn a_replica_killed_in_the_middle_of_a_rotation_leaves_nothing_undone() {
     let (mut lost, mut bound, mut answered) = (0, 0.0, 0);
     for milliseconds in [0, 150, 400, 900] {
         let victim = soak.replicas.remove(0);
-        assert!(soak.cluster.service().routed().contains(&victim.hooks()[0]), "it is called");
+        assert!(soak.cluster.service().routed().contains(&victim.hooks()[0]), "the replica is an endpoint");
         let kill = async {
             sleep(Duration::from_millis(milliseconds)).await;
             let killed = Instant::now();
@@ -34,45 +35,41 @@ async fn a_replica_killed_in_the_middle_of_a_rotation_leaves_nothing_undone() {
         let (rotated, routed_for) = tokio::join!(soak.rotations.rotate(AT_ONCE, PATIENCE), kill);
         rotated.unwrap();
         bound += fixture.rate() * (routed_for + UNDER_WAY).as_secs_f64();
-        // Calls that were under way have ended, and the other replica answers all of them.
-        let book = until_answered(&soak.cluster, fixture.rate() as usize * 2).await;
-        lost = book.failed();
+        // Afterwards calls in flight have ended, and the other replica answers every call.
+        let counts = until_answered(&soak.cluster, fixture.rate() as usize * 2).await;
+        lost = counts.failed();
         let next = soak.cluster.start_replica().await.unwrap();
         soak.replicas.push(next);
         soak.cluster.service().wait_for_replicas(2).await.unwrap();
         answered = until_answered(&soak.cluster, fixture.rate() as usize).await.calls;
-        assert_eq!(soak.cluster.ledger().read().failed(), lost, "lost after its endpoint has gone");
+        assert_eq!(soak.cluster.counters().read().failed(), lost, "lost after its endpoint has gone");
     }
     soak.rotations.settle(PATIENCE).await.unwrap();
     let report = soak.finish().await;
-    let book = &report.book;
-    println!("{lost} of {} calls lost by four kills, {bound:.0} at most", book.calls);
+    let counts = &report.counts;
+    println!("{lost} of {} calls lost by four kills, {bound:.0} at most", counts.calls);
     assert!(lost as f64 <= bound && lost < answered, "{lost} lost of {bound:.0} at most: {report}");
-    assert!(book.failed() == lost && book.alerts() == 0 && book.promotions >= 4, "{report}");
+    assert!(counts.failed() == lost && counts.alerts() == 0 && counts.promotions >= 4, "{report}");
     let is_a_dead_end = |failure: &String| {
         ["EOF", "connection reset", "broken pipe", "connection refused"]
             .iter()
             .any(|end| failure.contains(end))
     };
-    assert!(book.failures.keys().all(is_a_dead_end), "{report}");
+    assert!(counts.failures.keys().all(is_a_dead_end), "{report}");
 }
 
-/// Waits until so many more calls were answered, well or not; what is known then.
-async fn until_answered(cluster: &fire::Cluster<'_>, calls: usize) -> fire::Book {
-    let (wanted, begun) = (cluster.ledger().read().calls + calls, Instant::now());
-    loop {
-        let book = cluster.ledger().read();
-        if book.calls >= wanted {
-            return book;
-        }
-        assert!(begun.elapsed() < PATIENCE, "{} of {wanted} calls were answered", book.calls);
-        sleep(Duration::from_millis(50)).await;
-    }
+/// Waits until this many more calls have ended; returns the counters.
+async fn until_answered(cluster: &fire::Cluster<'_>, calls: usize) -> fire::Counts {
+    let wanted = cluster.counters().read().calls + calls;
+    until(&format!("{wanted} calls"), PATIENCE, async || cluster.counters().read().calls >= wanted)
+        .await
+        .unwrap();
+    cluster.counters().read()
 }
 
-/// It wakes with a leaf that has expired, of a CA that is trusted no longer, and a ring of two rotations ago.
+/// The paused replica resumes with an expired leaf of an untrusted CA, and a ring that is two rotations old.
 #[tokio::test]
-async fn a_replica_that_hung_for_longer_than_a_leaf_lives_comes_back() {
+async fn a_replica_paused_for_longer_than_a_leaf_lives_recovers() {
     let Some(fixture) = Fixture::shared_or_skip(&["--replicas=3"]).await else { return };
     let mut soak = fixture.begin().await;
     let sleeper = soak.replicas.remove(0);
@@ -85,7 +82,7 @@ async fn a_replica_that_hung_for_longer_than_a_leaf_lives_comes_back() {
     soak.rotations.settle(PATIENCE).await.unwrap();
     sleep(fixture.leaf_life().saturating_sub(slept.elapsed()) + Duration::from_secs(1)).await;
 
-    // Asked for its readiness from the moment it wakes.
+    // It is probed from the moment it resumes.
     soak.cluster.route(&sleeper).unwrap();
     sleeper.child().resume().unwrap();
     soak.cluster.service().wait_for_replicas(3).await.unwrap();
@@ -96,7 +93,7 @@ async fn a_replica_that_hung_for_longer_than_a_leaf_lives_comes_back() {
     assert!(report.is_good(), "{report}");
 }
 
-/// Old replicas drain and new ones come, one after the other, and CAs rotate all the while.
+/// Replicas are replaced one after the other while CAs rotate.
 #[tokio::test]
 async fn a_roll_out_during_rotations_fails_no_call() {
     let Some(fixture) = Fixture::shared_or_skip(&[]).await else { return };
@@ -108,7 +105,7 @@ async fn a_roll_out_during_rotations_fails_no_call() {
         rotated.unwrap();
         soak.replicas.push(next.unwrap());
         soak.cluster.service().wait_for_replicas(3).await.unwrap();
-        // It goes on for as long as the API server keeps connections: that is longer than this test.
+        // The drain lasts as long as the API server keeps connections, which is longer than this test.
         let old = soak.replicas.remove(0);
         old.child().terminate().unwrap();
         soak.cluster.service().wait_for_replicas(2).await.unwrap();
@@ -117,15 +114,12 @@ async fn a_roll_out_during_rotations_fails_no_call() {
     soak.rotate(AT_ONCE, PATIENCE).await.unwrap();
     soak.rotations.settle(PATIENCE).await.unwrap();
     let report = soak.finish().await;
-    assert!(report.is_good() && report.book.promotions >= 3, "{report}");
+    assert!(report.is_good() && report.counts.promotions >= 3, "{report}");
 }
 
-/// Waits until a client got another leaf of the replica than before.
+/// Waits until the replica has presented a new leaf.
 async fn wait_until_presented(cluster: &fire::Cluster<'_>, replica: &Replica) {
-    let leaves = || cluster.ledger().read().replicas.get(&replica.number()).map_or(0, |seen| seen.leaves);
-    let (before, begun) = (leaves(), Instant::now());
-    while leaves() == before {
-        assert!(begun.elapsed() < PATIENCE, "nobody gets a leaf of the replica that came back");
-        sleep(Duration::from_millis(50)).await;
-    }
+    let leaves = || cluster.counters().read().replicas.get(&replica.number()).map_or(0, |seen| seen.leaves);
+    let before = leaves();
+    until("a new leaf of the resumed replica", PATIENCE, async || leaves() > before).await.unwrap();
 }

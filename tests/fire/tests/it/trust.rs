@@ -1,4 +1,4 @@
-//! The trust matrix: what Go's TLS client says of bundles and chains as a ring has them, and that our own judge agrees.
+//! The trust matrix: Go's TLS client and our verifier agree on the bundles and chains of a ring.
 
 mod certificates;
 mod go;
@@ -12,15 +12,15 @@ use self::certificates::{Served, forged_by_name, forged_by_path, many_of_one_nam
 
 const DAY: u64 = 24 * 60 * 60;
 const HOUR: u64 = 60 * 60;
-/// When the first CA of all is made.
+/// The creation of the first CA.
 const START: u64 = 20_000 * DAY;
-/// The rotation is over: old and new CA and the cross between them are valid.
+/// After the rotation: old CA, new CA and the cross-signed certificate are valid.
 const NOW: u64 = START + 20 * DAY + 60;
-/// The old CA has ended, and the cross with it.
+/// The old CA and the cross-signed certificate have expired.
 const LATE: u64 = START + 31 * DAY;
 const NAME: &str = "hooks.demo.svc";
 
-/// One question, and the words in Go's answer and in ours; none where the server is accepted.
+/// A case, and the expected words in Go's and our error; `None` if the server is accepted.
 struct Cell<'a> {
     what: &'a str,
     bundle: String,
@@ -36,7 +36,7 @@ const NO_PEM: &str = "unable to parse bytes as PEM block";
 const EXPIRED: &str = "has expired or is not yet valid";
 
 #[test]
-fn go_and_our_judge_agree_on_every_cell() {
+fn go_and_our_verifier_agree_on_every_cell() {
     let Some(go) = go::client_or_skip() else { return };
     let ring = rotated(START);
     let (old, new) = (ring.old.clone(), ring.new.clone());
@@ -55,7 +55,7 @@ fn go_and_our_judge_agree_on_every_cell() {
     let (short, long_chain) = forged_by_path(START, NAME);
 
     let mut cells = vec![
-        // Trust by certificate: the order bundle, leaf, bundle never meets a refusal; each other order does.
+        // Changing bundle, leaf, bundle in this order is never refused; every other order is.
         cell("old bundle, old leaf", &old, old_leaf, NOW, None),
         cell("old bundle, new leaf", &old, new_leaf, NOW, UNKNOWN),
         cell("old bundle, new leaf and cross", &old, crossed, NOW, None),
@@ -65,7 +65,7 @@ fn go_and_our_judge_agree_on_every_cell() {
         cell("new bundle, old leaf", &new, old_leaf, NOW, UNKNOWN),
         cell("new bundle, new leaf", &new, new_leaf, NOW, None),
         cell("new bundle, new leaf and cross", &new, crossed, NOW, None),
-        // An end of the chain that is over does no harm to another.
+        // An expired path does not invalidate another path.
         cell("expired cross, old bundle", &old, crossed, LATE, Some((EXPIRED, "expired"))),
         cell("expired cross, both", &both, crossed, LATE, None),
         cell("expired cross, new bundle", &new, crossed, LATE, None),
@@ -92,7 +92,7 @@ fn go_and_our_judge_agree_on_every_cell() {
         cell("2 hours behind", &new, new_leaf, NOW - 2 * HOUR, Some((EXPIRED, "not valid before"))),
         cell("the leaf has ended", &new, new_leaf, START + 38 * DAY + 1, Some((EXPIRED, "expired"))),
         cell("the CA has ended", &old, old_leaf, LATE, Some((EXPIRED, "expired"))),
-        // What else a certificate may say.
+        // Names and constraints.
         cell("100 CAs of one name", &many, &many_leaf, NOW, None),
         cell(
             "a name outside the constraint",
@@ -109,9 +109,9 @@ fn go_and_our_judge_agree_on_every_cell() {
             Some(("too many intermediates", "fewer intermediate")),
         ),
     ];
-    let mut stranger = cell("another server's name", &new, new_leaf, NOW, None);
-    (stranger.name, stranger.answers) = ("other.demo.svc", Some(("not other.demo.svc", "not valid for")));
-    cells.push(stranger);
+    let mut other_name = cell("another server's name", &new, new_leaf, NOW, None);
+    (other_name.name, other_name.answers) = ("other.demo.svc", Some(("not other.demo.svc", "not valid for")));
+    cells.push(other_name);
 
     let verdicts = go.ask(&cells);
     assert_eq!(verdicts.len(), cells.len());
@@ -131,7 +131,7 @@ fn go_and_our_judge_agree_on_every_cell() {
     assert!(wrong.is_empty(), "{} of {} cells:\n{}", wrong.len(), cells.len(), wrong.join("\n"));
 }
 
-/// The frame of a PEM block around something else.
+/// A PEM block with an invalid character in its content.
 fn broken(pem: &str) -> String {
     let middle = pem.len() / 2;
     format!("{}\n*\n{}", &pem[..middle], &pem[middle..])

@@ -1,4 +1,4 @@
-//! A connection on which anything may be sent.
+//! A TLS connection for arbitrary bytes.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -11,7 +11,7 @@ use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
 
 type Stream = StreamOwned<ClientConnection, TcpStream>;
 
-/// One that is kept for as long as the server keeps it, and then opened anew.
+/// A connection that is reused, and reopened after the server has closed it.
 pub struct Connection {
     stream: Stream,
     open: Box<dyn Fn() -> Stream + Send>,
@@ -19,7 +19,7 @@ pub struct Connection {
 }
 
 impl Connection {
-    /// To `name` at this address, which is trusted by `bundle`.
+    /// Connects to `name` at this address and verifies its certificate by `bundle`.
     pub fn to(address: SocketAddr, name: &'static str, bundle: &[u8]) -> Self {
         let mut roots = RootCertStore::empty();
         for root in CertificateDer::pem_slice_iter(bundle) {
@@ -39,14 +39,14 @@ impl Connection {
         Self { stream: open(), open, name }
     }
 
-    /// The status and the body.
+    /// Sends a request; returns the status and the body of the response.
     pub fn post(&mut self, path: &str, body: &[u8]) -> (u16, Vec<u8>) {
         let head = self.head(path, &format!("content-length: {}", body.len()));
         self.send(&[head.as_bytes(), body].concat());
         self.answer()
     }
 
-    /// What stands before a body of this length.
+    /// The head of a request with this length header.
     pub fn head(&self, path: &str, length: &str) -> String {
         let name = self.name;
         format!(
@@ -54,13 +54,13 @@ impl Connection {
         )
     }
 
-    /// A part of a request, or all of it.
+    /// Sends a part of a request.
     pub fn send(&mut self, part: &[u8]) {
         self.stream.write_all(part).unwrap();
         self.stream.flush().unwrap();
     }
 
-    /// The status and the body of the answer to what was sent.
+    /// Reads a response; returns its status and body.
     pub fn answer(&mut self) -> (u16, Vec<u8>) {
         let mut answer = Vec::new();
         let mut part = [0; 16 << 10];

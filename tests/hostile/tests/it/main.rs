@@ -1,4 +1,5 @@
-//! Every saved input, and mutations of it: `cargo test -p hostile --release -- --ignored` takes two minutes over them.
+//! The invariants for every saved input and for mutations of it. `cargo test -p hostile --release -- --ignored` runs more
+//! mutations, in two minutes.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout)]
 
 mod served;
@@ -14,11 +15,11 @@ use rustls_pki_types::UnixTime;
 use vestibule_pki::Authority;
 use zeroize::Zeroizing;
 
-/// As many as fit into a second or two of an unoptimized build, all targets together; `VESTIBULE_MUTATIONS` takes as many of
-/// each as it says.
+/// The number of mutations of a target, so that all targets take a second or two in an unoptimized build;
+/// `VESTIBULE_MUTATIONS` overrides it.
 fn how_many(name: &str) -> usize {
     let asked = std::env::var("VESTIBULE_MUTATIONS").ok().and_then(|count| count.parse().ok());
-    // Rules are read, applied twice and explained; each of `http` is a connection, and its handshake.
+    // Rules are parsed, evaluated twice and explained; each input of `http` needs a TLS handshake.
     let fitting = match name {
         "http" | "rules" => 300,
         "selector" | "secret" | "yaml" => 1_000,
@@ -28,18 +29,22 @@ fn how_many(name: &str) -> usize {
 }
 
 #[test]
-fn every_saved_input_keeps_the_laws() {
+fn every_saved_input_satisfies_the_invariants() {
     for (name, target) in TARGETS {
         let inputs = corpus(name);
         assert!(inputs.len() > 4, "{name} has {} inputs", inputs.len());
         for (path, input) in inputs {
-            assert!(catch_unwind(|| target(&input)).is_ok(), "{name} breaks a law on {}", path.display());
+            assert!(
+                catch_unwind(|| target(&input)).is_ok(),
+                "{name} violates an invariant on {}",
+                path.display()
+            );
         }
     }
 }
 
 #[test]
-fn mutations_of_what_is_saved_keep_the_laws() {
+fn mutations_of_saved_inputs_satisfy_the_invariants() {
     for (name, target) in TARGETS {
         for input in mutations(name, 0).take(how_many(name)) {
             run(name, target, &input);
@@ -49,7 +54,7 @@ fn mutations_of_what_is_saved_keep_the_laws() {
 
 #[test]
 #[ignore = "it takes two minutes"]
-fn many_mutations_of_what_is_saved_keep_the_laws() {
+fn many_mutations_of_saved_inputs_satisfy_the_invariants() {
     for (name, target) in TARGETS {
         let (began, mut runs) = (Instant::now(), 0_u64);
         let mut mutations = mutations(name, std::process::id().into());
@@ -106,7 +111,7 @@ fn run(name: &str, target: fn(&[u8]), input: &[u8]) {
     let kept = catch_unwind(|| target(input)).is_ok();
     assert!(
         kept,
-        "{name} breaks a law; save this in fuzz/corpus/{name}: {:?}",
+        "{name} violates an invariant; save this in fuzz/corpus/{name}: {:?}",
         String::from_utf8_lossy(input)
     );
 }

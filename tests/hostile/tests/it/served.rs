@@ -1,4 +1,4 @@
-//! Served webhooks and reviews that nobody would send, over TLS, on connections that are kept.
+//! Malformed reviews to served webhooks, over TLS on kept connections.
 
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -17,7 +17,7 @@ use vestibule_injector::Namespaces;
 use vestibule_rules::RuleSet;
 
 const NAME: &str = "hook.shop.svc";
-/// A few seconds of an unoptimized build.
+/// A few seconds in an unoptimized build.
 const SOME: usize = 1_000;
 
 const RULES: &str = "
@@ -33,7 +33,7 @@ spec:
 ";
 
 #[test]
-fn malformed_reviews_are_answered_in_a_line_or_with_a_review() {
+fn malformed_reviews_get_a_one_line_error_or_a_review() {
     send(SOME, 7);
 }
 
@@ -43,13 +43,14 @@ fn ten_thousand_malformed_reviews() {
     send(10_000, 4711);
 }
 
-/// Within this, each is answered.
+/// The limit of each answer.
 const SLOWEST: Duration = Duration::from_millis(50);
 
 /// A name, an app, and the paths of its hooks.
 type Webhook = (&'static str, fn() -> App, &'static [&'static str]);
 
-/// Sends so many, different ones, to each hook in turn. A panic of the server's threads counts even where it is answered.
+/// Sends `count` different reviews to the hooks in turn. A panic of a server thread fails the test even if the call was
+/// answered.
 fn send(count: usize, seed: u64) {
     static PANICS: AtomicUsize = AtomicUsize::new(0);
     let told = std::panic::take_hook();
@@ -86,7 +87,7 @@ fn send(count: usize, seed: u64) {
         }
     }
     println!("{count} reviews, by status {statuses:?}; the slowest took {slowest:?}, of {longest} bytes");
-    // On a machine with other work, and without optimisation, it is the machine that would be measured.
+    // In an unoptimized build on a busy machine, the time says nothing about the server.
     assert!(cfg!(debug_assertions) || slowest < SLOWEST, "{slowest:?}");
     assert!(statuses[&200] > count / 50 && statuses[&400] > count / 50, "{statuses:?}");
     assert_eq!(PANICS.load(Ordering::SeqCst), 0);
@@ -118,7 +119,7 @@ fn injector() -> App {
     vestibule_injector::app(rules, Namespaces::labelled::<String, String>([])).unwrap()
 }
 
-/// A webhook on a thread of its own, as long as the process.
+/// A webhook on its own thread, which runs until the process ends.
 struct Served {
     address: SocketAddr,
     bundle: Arc<str>,

@@ -1,7 +1,7 @@
 //! A namespace with a registered webhook, and replicas that keep its certificate.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use k8s_openapi::ByteString;
 use k8s_openapi::api::admissionregistration::v1::MutatingWebhookConfiguration;
@@ -192,23 +192,14 @@ pub(crate) async fn within(seconds: u64, replica: &SelfManaged) {
     assert!(ready.is_ok(), "not ready within {patience:?}: {:?}", replica.status());
 }
 
-/// Asks until it is so, for much longer than a free machine takes; says how long that took.
-pub(crate) async fn until(what: &str, seconds: u64, is_so: impl AsyncFnMut() -> bool) -> Duration {
-    ask(what, Duration::from_secs(seconds) * CROWDED, is_so).await
+/// Waits until `condition` is true, [`CROWDED`] times as long as an idle machine may take; returns the time that passed.
+pub(crate) async fn until(what: &str, seconds: u64, condition: impl AsyncFnMut() -> bool) -> Duration {
+    vestibule_testenv::until(what, Duration::from_secs(seconds) * CROWDED, condition).await.unwrap()
 }
 
-/// Asks until it is so, for exactly the time that docs/reference/rotation-faults.md promises, on whatever machine.
-pub(crate) async fn promised(what: &str, seconds: u64, is_so: impl AsyncFnMut() -> bool) -> Duration {
-    ask(what, Duration::from_secs(seconds), is_so).await
-}
-
-async fn ask(what: &str, patience: Duration, mut is_so: impl AsyncFnMut() -> bool) -> Duration {
-    let start = Instant::now();
-    while !is_so().await {
-        assert!(start.elapsed() < patience, "not within {patience:?}: {what}");
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
-    start.elapsed()
+/// Waits until `condition` is true, for exactly the time that docs/reference/rotation-faults.md promises.
+pub(crate) async fn promised(what: &str, seconds: u64, condition: impl AsyncFnMut() -> bool) -> Duration {
+    vestibule_testenv::until(what, Duration::from_secs(seconds), condition).await.unwrap()
 }
 
 pub(crate) fn count(bundle: &str) -> usize {

@@ -1,5 +1,5 @@
-//! The wrong order, so that the soak can be seen to fail: a new CA is in use as soon as the Secret holds it, and
-//! configurations follow. So do operators that reconcile their certificate first and their registration after it.
+//! The wrong order of a rotation, which makes the soak fail: a new CA signs as soon as the Secret holds it, and the
+//! configurations follow. Operators that reconcile their certificate before their registration do this.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -54,7 +54,7 @@ struct LeafFirst {
 #[derive(Default)]
 struct State {
     leaf: Option<Arc<Leaf>>,
-    /// The CA that signed it.
+    /// The signing CA.
     certificate: String,
     published: bool,
 }
@@ -103,7 +103,7 @@ impl LeafFirst {
         self.publish(&certificate).await
     }
 
-    /// Another CA in place of the old one; somebody else's may have come first.
+    /// Replaces the CA; another replica may have replaced it first.
     async fn replace(&self, stored: Option<Secret>, asked: Option<&String>) -> anyhow::Result<()> {
         let (seconds, now) = now();
         let authority = Authority::new(&format!("leaf first {seconds}"), now, self.authority_life)?;
@@ -128,7 +128,7 @@ impl LeafFirst {
         }
     }
 
-    /// In use at once.
+    /// Signs a leaf with the new CA and serves it at once.
     fn sign(&self, certificate: &str, key: &str) -> anyhow::Result<()> {
         let (seconds, now) = now();
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);

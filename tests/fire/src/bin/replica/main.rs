@@ -1,8 +1,8 @@
-//! A webhook with a certificate that looks after itself, in seconds instead of months. It tells on standard output what
-//! it does, one [`Fact`] to a line.
+//! A webhook whose certificates are renewed and rotated within seconds instead of months. It writes a [`ReplicaEvent`] per
+//! line to standard output.
 
-mod doom;
-mod facts;
+mod crash;
+mod events;
 mod leaf_first;
 mod ring;
 mod serve;
@@ -12,44 +12,44 @@ use std::sync::Arc;
 
 use anyhow::Context;
 use clap::Parser;
-use fire::{Fact, Order, Timing};
+use fire::{Order, ReplicaEvent, Timing};
 use kube::Config;
 use kube::client::ClientBuilder;
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use vestibule_identity::Identity;
 use vestibule_pki::ring::Algorithm;
 
-use self::doom::Doom;
+use self::crash::CrashPoint;
 
 #[derive(Parser)]
 #[command(args_override_self = true)]
 struct Arguments {
-    /// The cluster, and as whom to speak to it
+    /// The kubeconfig of the cluster
     #[arg(long)]
     kubeconfig: PathBuf,
     /// The namespace of Service and Secret
     #[arg(long)]
     namespace: String,
-    /// The Service in front of it
+    /// The name of the Service
     #[arg(long)]
     service: String,
-    /// The MutatingWebhookConfiguration that calls it
+    /// The webhook configuration, such as mutating/NAME
     #[arg(long)]
     registration: String,
     /// The Secret that replicas share
     #[arg(long)]
     secret: String,
-    /// What is changed first when the CA is
+    /// Order of changes in a rotation
     #[arg(long, value_enum, default_value_t = Order::Ring)]
     order: Order,
-    /// The kind of key that new CAs get
+    /// Key algorithm of new CAs
     #[arg(long, default_value_t)]
     algorithm: Algorithm,
-    /// A DNS name or IP address to serve by, instead of the Service's names
+    /// A DNS name or IP address for the certificate, instead of the Service's names
     #[arg(long)]
     name: Option<String>,
     #[command(flatten)]
-    doom: Doom,
+    crash: CrashPoint,
     #[command(flatten)]
     timing: Timing,
 }
@@ -61,7 +61,7 @@ async fn main() -> anyhow::Result<()> {
     let arguments = Arguments::parse();
     let kubeconfig = Kubeconfig::read_from(&arguments.kubeconfig).context("the kubeconfig")?;
     let config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await?;
-    let client = ClientBuilder::try_from(config)?.with_layer(&arguments.doom).build();
+    let client = ClientBuilder::try_from(config)?.with_layer(&arguments.crash).build();
     let identity: Arc<dyn Identity> = match arguments.order {
         Order::Ring => ring::start(client, &arguments)?,
         Order::LeafFirst => leaf_first::start(client, &arguments),
@@ -69,11 +69,11 @@ async fn main() -> anyhow::Result<()> {
     serve::run(identity).await
 }
 
-/// One line, at once.
-fn tell(fact: &Fact) {
+/// Writes an event and flushes it.
+fn print_event(event: &ReplicaEvent) {
     use std::io::Write;
     let mut output = std::io::stdout().lock();
-    let written = serde_json::to_string(fact).map(|line| writeln!(output, "{line}"));
-    // Without a listener there is nobody to tell.
+    let written = serde_json::to_string(event).map(|line| writeln!(output, "{line}"));
+    // The parent may have closed the pipe.
     let _ = (written, output.flush());
 }

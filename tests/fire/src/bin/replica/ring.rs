@@ -1,11 +1,11 @@
-//! The CA ring.
+//! An identity with a CA ring, and the observer that prints its writes.
 
 use std::sync::Arc;
 
-use fire::Fact;
+use fire::ReplicaEvent;
 use vestibule_identity::{Identity, IdentityEvent, NamespacedName, Observer, SelfManaged, Settings};
 
-use crate::{Arguments, tell};
+use crate::{Arguments, print_event};
 
 pub(crate) fn start(client: kube::Client, arguments: &Arguments) -> anyhow::Result<Arc<dyn Identity>> {
     let named = |name: &str| NamespacedName { namespace: arguments.namespace.clone(), name: name.to_owned() };
@@ -17,27 +17,29 @@ pub(crate) fn start(client: kube::Client, arguments: &Arguments) -> anyhow::Resu
     settings.secret = Some(named(&arguments.secret));
     settings.registrations = vec![arguments.registration.parse()?];
     settings.policy = arguments.timing.policy();
-    settings.observer = Some(Arc::new(Teller));
+    settings.observer = Some(Arc::new(RingEventPrinter));
     Ok(SelfManaged::start(client, settings)?)
 }
 
-struct Teller;
+struct RingEventPrinter;
 
-impl Observer for Teller {
+impl Observer for RingEventPrinter {
     fn happened(&self, event: &IdentityEvent) {
         match event {
             IdentityEvent::RingWritten { change } => {
-                tell(&Fact::RingWritten { change: (*change).to_owned() })
+                print_event(&ReplicaEvent::RingWritten { change: (*change).to_owned() });
             }
-            IdentityEvent::BundleWritten { registration, repaired_from } => tell(&Fact::BundleWritten {
-                registration: registration.to_string(),
-                repaired_from: repaired_from.clone(),
-            }),
-            IdentityEvent::Discontinuity => tell(&Fact::Discontinuity),
+            IdentityEvent::BundleWritten { registration, repaired_from } => {
+                print_event(&ReplicaEvent::BundleWritten {;
+                    registration: registration.to_string(),
+                    repaired_from: repaired_from.clone(),
+                })
+            }
+            IdentityEvent::Discontinuity => print_event(&ReplicaEvent::Discontinuity),
             IdentityEvent::Failed { object, reason } => {
-                tell(&Fact::Trouble { what: format!("{object}: {reason}") });
+                print_event(&ReplicaEvent::Trouble { what: format!("{object}: {reason}") });
             }
-            // What counts is what is presented; the server's observer tells that.
+            // The server's observer prints presented certificates.
             _ => {}
         }
     }

@@ -1,4 +1,4 @@
-//! Row 10: everything that can be wrong with the ring's Secret.
+//! Row 10: defects of the ring's Secret.
 
 mod cases;
 
@@ -13,14 +13,14 @@ use vestibule_identity::{Identity, NamespacedName, Settings};
 use vestibule_testenv::Environment;
 
 use self::cases::{Case, Data, Fields, cases};
-use super::ground::{Inner, annotate, event, ring, shared_or_skip, until};
+use super::fixture::{InProcessReplica, annotate, event, ring, shared_or_skip, until};
 
 const SECRET: &str = "bad-ring";
-/// So many replicas at a time.
+/// Concurrent replicas.
 const AT_A_TIME: usize = 6;
 
 #[tokio::test]
-async fn whatever_is_wrong_with_the_secret_is_told_and_mended() {
+async fn every_defect_of_the_secret_is_reported_and_repaired() {
     let Some(env) = shared_or_skip().await else { return };
     let cases = cases();
     assert!(cases.len() > 35, "{}", cases.len());
@@ -30,7 +30,7 @@ async fn whatever_is_wrong_with_the_secret_is_told_and_mended() {
     assert!(failures.is_empty(), "{}", failures.join("\n"));
 }
 
-/// A ring that has rotated is spoilt, told of and mended by the replica that remembers it. Returns what is not so.
+/// Damages a rotated ring; the replica must report it and repair it from memory. Returns the failed expectations.
 async fn heals(env: &Environment, case: Case) -> Option<String> {
     let admin = env.admin().unwrap();
     let namespace = env.namespace(&[]).await.unwrap().name().to_owned();
@@ -43,7 +43,7 @@ async fn heals(env: &Environment, case: Case) -> Option<String> {
     policy.recheck = Duration::from_secs(1);
     fire::grant(env, &namespace, SECRET, &[]).await.unwrap();
     let client = env.service_account(&namespace, fire::ACCOUNT).await.unwrap();
-    let replica = Inner::start(client, settings);
+    let replica = InProcessReplica::start(client, settings);
     replica.ready().await;
     annotate(&secrets, SECRET, ROTATE, "once").await;
     until(&format!("{}: a rotation", case.name), 30, async || {
@@ -80,7 +80,7 @@ async fn heals(env: &Environment, case: Case) -> Option<String> {
     failure.map(|failure| format!("{}: {failure}", case.name))
 }
 
-/// Whether the note repeats a piece of what is in the Secret.
+/// Whether the note quotes a piece of the Secret.
 fn leaks(note: &str, secret: &Secret) -> bool {
     const PIECE: usize = 20;
     let values =

@@ -1,5 +1,5 @@
-//! Row 21: clocks that are wrong. What a replica is told by the `Date` of answers differs from its own clock as if its
-//! own were wrong.
+//! Row 21: wrong clocks. A proxy shifts the `Date` header of answers, which to the replica looks like an error of its own
+//! clock.
 
 use std::time::Duration;
 
@@ -7,36 +7,36 @@ use fire::ROTATE;
 use vestibule_identity::Identity;
 use vestibule_pki::ring::Moment;
 
-use super::ground::{Ground, Inner, SERVICE, now, shared_or_skip, stays, until};
+use super::fixture::{Fixture, InProcessReplica, SERVICE, now, shared_or_skip, stays, until};
 
 const HOUR: i64 = 60 * 60;
 const YEAR: i64 = 365 * 24 * HOUR;
 
-/// CAs that outlive every error of these clocks.
+/// CAs that stay valid at every shifted time.
 const LONG: &str = "--authority=3153600000";
 
-/// It serves what the API servers accept by their own clocks, and changes nothing for good.
+/// The replica serves leaves that the API servers accept by their clocks, and does not rotate.
 #[tokio::test]
 async fn a_replica_whose_clock_is_wrong_signs_by_the_api_servers_clock_and_promotes_nothing() {
     let Some(env) = shared_or_skip().await else { return };
     let shifts = [2 * HOUR, -2 * HOUR, YEAR, -YEAR].map(async |shift| {
-        let ground = Ground::new(&env, &[LONG]).await;
+        let fixture = Fixture::new(&env, &[LONG]).await;
         let (clock, way) = env.api_server().with_clock().unwrap();
         clock.ahead_by(shift);
-        let replica = ground.start_by(&way).await;
+        let replica = fixture.start_by(&way).await;
         replica.ready().await;
-        assert!(is_accepted(&ground, &replica, shift).await, "{shift}");
-        until("the skew is told", 10, async || ground.event("ClockSkew").await.is_some()).await;
-        // Whole seconds, and what a busy machine takes to hear of them.
+        assert!(is_accepted(&fixture, &replica, shift).await, "{shift}");
+        until("an Event about the skew", 10, async || fixture.event("ClockSkew").await.is_some()).await;
+        // `Date` has whole seconds, and a busy machine reads it late.
         assert!((replica.identity.status().clock_skew - shift).abs() <= 10);
 
-        ground.annotate(ROTATE, "not now").await;
+        fixture.annotate(ROTATE, "not now").await;
         let blocked = async || replica.identity.status().blocked == Some("clock");
-        until("the clock stands against a rotation", 20, blocked).await;
-        let ring = ground.ring_at(ahead(shift)).await.unwrap();
+        until("the rotation is blocked by the clock", 20, blocked).await;
+        let ring = fixture.ring_at(ahead(shift)).await.unwrap();
         stays("no rotation, and leaves go on", 8, async || {
-            let same = ground.ring_at(ahead(shift)).await.is_some_and(|now| now.trusted() == ring.trusted());
-            same && is_accepted(&ground, &replica, shift).await
+            let same = fixture.ring_at(ahead(shift)).await.is_some_and(|now| now.trusted() == ring.trusted());
+            same && is_accepted(&fixture, &replica, shift).await
         })
         .await;
         drop(clock);
@@ -44,63 +44,64 @@ async fn a_replica_whose_clock_is_wrong_signs_by_the_api_servers_clock_and_promo
     futures_util::future::join_all(shifts).await;
 }
 
-/// The one API server goes wrong for a while, with a rotation asked for and held.
+/// The API server's clock is wrong for a while, with a rotation requested.
 #[tokio::test]
 async fn a_clock_that_jumps_promotes_and_removes_nothing_before_it_is_right_again() {
     let Some(env) = shared_or_skip().await else { return };
     let shifts = [2 * HOUR, -50 * 60].map(async |shift| {
-        let ground = Ground::new(&env, &[LONG]).await;
+        let fixture = Fixture::new(&env, &[LONG]).await;
         let (clock, way) = env.api_server().with_clock().unwrap();
-        let replica = ground.start_by(&way).await;
+        let replica = fixture.start_by(&way).await;
         replica.ready().await;
-        ground.steady().await;
-        ground.annotate(ROTATE, "first").await;
+        fixture.steady().await;
+        fixture.annotate(ROTATE, "first").await;
         until("a predecessor is there", 20, async || {
-            ground.ring().await.is_some_and(|ring| ring.is_overlapping())
+            fixture.ring().await.is_some_and(|ring| ring.is_overlapping())
         })
         .await;
-        let before = ground.ring().await.unwrap();
+        let before = fixture.ring().await.unwrap();
 
         clock.ahead_by(shift);
         until("it knows", 10, async || replica.identity.status().clock_skew.abs() > HOUR / 2).await;
-        // The predecessor's leaves have ended by either clock.
-        let seconds = (ground.policy.leaf_life + ground.policy.skew + Duration::from_secs(2)).as_secs();
+        // The predecessor's leaves have expired by both clocks.
+        let seconds = (fixture.policy.leaf_life + fixture.policy.skew + Duration::from_secs(2)).as_secs();
         stays("nothing is removed", seconds, async || {
-            ground.ring_at(ahead(shift.max(0))).await.is_some_and(|now| now.trusted() == before.trusted())
+            fixture.ring_at(ahead(shift.max(0))).await.is_some_and(|now| now.trusted() == before.trusted())
         })
         .await;
-        assert_eq!(replica.told.count("promoted"), 1);
-        assert!(is_accepted(&ground, &replica, shift).await, "by the clock of who asks");
+        assert_eq!(replica.recorded.count("promoted"), 1);
+        assert!(is_accepted(&fixture, &replica, shift).await, "by the clock of who asks");
 
         clock.ahead_by(0);
-        until("what is presented is valid again", 10, async || is_accepted(&ground, &replica, 0).await).await;
+        until("what is presented is valid again", 10, async || is_accepted(&fixture, &replica, 0).await)
+            .await;
         until("the predecessor goes", 40, async || {
-            ground.ring().await.is_some_and(|ring| !ring.is_overlapping())
+            fixture.ring().await.is_some_and(|ring| !ring.is_overlapping())
         })
         .await;
-        ground.steady().await;
+        fixture.steady().await;
     });
     futures_util::future::join_all(shifts).await;
 }
 
-/// An API server that is behind by less than leaves are dated back accepts what is made by the right time.
+/// Leaves are backdated by an hour, so an API server whose clock is 50 minutes behind accepts new ones.
 #[tokio::test]
 async fn an_api_server_fifty_minutes_behind_accepts_new_leaves() {
     let Some(env) = shared_or_skip().await else { return };
-    let ground = Ground::new(&env, &[]).await;
-    let replica = ground.start().await;
+    let fixture = Fixture::new(&env, &[]).await;
+    let replica = fixture.start().await;
     replica.ready().await;
-    assert!(is_accepted(&ground, &replica, -50 * 60).await);
-    assert!(!is_accepted(&ground, &replica, -70 * 60).await, "dated back by an hour");
+    assert!(is_accepted(&fixture, &replica, -50 * 60).await);
+    assert!(!is_accepted(&fixture, &replica, -70 * 60).await, "dated back by an hour");
 }
 
 fn ahead(seconds: i64) -> Moment {
     Moment(now().0.saturating_add_signed(seconds))
 }
 
-/// By an API server whose clock is ahead by so much, with the bundle that it has.
-async fn is_accepted(ground: &Ground<'_>, replica: &Inner, shift: i64) -> bool {
-    let name = format!("{SERVICE}.{}.svc", ground.cluster.home());
-    let bundles = ground.bundles().await;
+/// Whether an API server whose clock is ahead by `shift` accepts the leaf by its caBundle.
+async fn is_accepted(fixture: &Fixture<'_>, replica: &InProcessReplica, shift: i64) -> bool {
+    let name = format!("{SERVICE}.{}.svc", fixture.cluster.home());
+    let bundles = fixture.bundles().await;
     bundles.iter().all(|bundle| replica.is_accepted(bundle, &name, ahead(shift)))
 }

@@ -1,4 +1,4 @@
-//! Rows 18 and 19: configurations that come late, go, or may not be written.
+//! Rows 18 and 19: configurations that are created late, deleted, or read-only.
 
 use std::time::{Duration, Instant};
 
@@ -12,71 +12,74 @@ use serde_json::{Value, json};
 use vestibule_identity::Identity;
 use vestibule_pki::ring::{Algorithm, Change, KeySource, Moment, Ring, carry_out};
 
-use super::ground::{Ground, Inner, SERVICE, names, now, promised, shared_or_skip, until};
+use super::fixture::{Fixture, InProcessReplica, SERVICE, names, now, promised, shared_or_skip, until};
 
-/// Row 18, with the next CA not held yet.
+/// Row 18, while the next CA is not yet held.
 #[tokio::test]
-async fn a_configuration_that_is_made_again_is_filled_and_held_anew() {
+async fn a_recreated_configuration_is_filled_and_held_anew() {
     let Some(env) = shared_or_skip().await else { return };
-    let mut ground = Ground::new(&env, &["--leaf=30"]).await;
-    ground.policy.hold = Duration::from_secs(10);
-    let replica = ground.start().await;
+    let mut fixture = Fixture::new(&env, &["--leaf=30"]).await;
+    fixture.policy.hold = Duration::from_secs(10);
+    let replica = fixture.start().await;
     replica.ready().await;
-    let bundles = ground.bundles().await;
-    assert!(ground.ring().await.unwrap().next().unwrap().held.is_none());
+    let bundles = fixture.bundles().await;
+    assert!(fixture.ring().await.unwrap().next().unwrap().held.is_none());
 
-    let all = ground.cluster.configurations().unwrap();
-    let name = ground.cluster.registration();
+    let all = fixture.cluster.configurations().unwrap();
+    let name = fixture.cluster.registration();
     all.delete(name, &Default::default()).await.unwrap();
-    until("it is missed", 10, async || !replica.identity.status().registrations[0].in_sync).await;
-    all.create(&Default::default(), &plain(&ground, name, None)).await.unwrap();
-    let made = Instant::now();
-    promised("it is filled", 2, async || ground.bundles().await == bundles).await;
-    assert_eq!(replica.identity.status().waiting_for, None, "rule E1");
-    until("the next CA is held", 30, async || {
-        ground.ring().await.is_some_and(|ring| ring.next().is_some_and(|next| next.held.is_some()))
+    until("the missing configuration is noticed", 10, async || {
+        !replica.identity.status().registrations[0].in_sync
     })
     .await;
-    // Moments are whole seconds.
+    all.create(&Default::default(), &two_hooks(&fixture, name, None)).await.unwrap();
+    let made = Instant::now();
+    promised("the configuration is filled", 2, async || fixture.bundles().await == bundles).await;
+    assert_eq!(replica.identity.status().waiting_for, None, "rule E1");
+    until("the next CA is held", 30, async || {
+        fixture.ring().await.is_some_and(|ring| ring.next().is_some_and(|next| next.held.is_some()))
+    })
+    .await;
+    // Times in the ring are whole seconds.
     let held = made.elapsed() + Duration::from_secs(1);
-    assert!(held >= ground.policy.hold, "held {held:?} after it was made again");
+    assert!(held >= fixture.policy.hold, "held {held:?} after it was made again");
 }
 
-/// Row 19. It shows the CA that signs, so that calls through it work, and may not be written: a rotation waits for
-/// somebody to give the right, for as long as there is time.
+/// Row 19. A configuration trusts the active CA, so that its calls work, and the replica may not write it. A rotation waits
+/// for the missing right until the CA is near its end.
 #[tokio::test]
 async fn a_rotation_waits_for_a_configuration_that_may_not_be_written_until_the_ca_is_near_its_end() {
     let Some(env) = shared_or_skip().await else { return };
-    let mut ground = Ground::new(&env, &["--leaf=5", "--authority=132"]).await;
-    ground.policy.hold = Duration::from_secs(2);
-    let denied = format!("denied-{}", ground.cluster.home());
-    let ring = ring_near_its_end(&ground, 24);
+    let mut fixture = Fixture::new(&env, &["--leaf=5", "--authority=132"]).await;
+    fixture.policy.hold = Duration::from_secs(2);
+    let denied = format!("denied-{}", fixture.cluster.home());
+    let ring = ring_near_its_end(&fixture, 24);
     let active = ring.facts().active().unwrap().clone();
     let signs = vestibule_pki::Bundle::pem([ring.certificate(active.id).unwrap()]);
-    let all = ground.cluster.configurations().unwrap();
-    all.create(&Default::default(), &plain(&ground, &denied, Some(&signs))).await.unwrap();
-    may_read(&ground, &denied).await;
+    let all = fixture.cluster.configurations().unwrap();
+    all.create(&Default::default(), &two_hooks(&fixture, &denied, Some(&signs))).await.unwrap();
+    grant_read(&fixture, &denied).await;
     let data = ring.encode().into_iter().map(|(field, bytes)| (field, ByteString(bytes.to_vec())));
     let secret = json!({
-        "metadata": { "name": ground.cluster.secret() },
+        "metadata": { "name": fixture.cluster.secret() },
         "data": data.collect::<std::collections::BTreeMap<_, _>>(),
     });
     let secret = serde_json::from_value(secret).unwrap();
-    ground.secrets().create(&PostParams::default(), &secret).await.unwrap();
+    fixture.secrets().create(&PostParams::default(), &secret).await.unwrap();
 
-    let client = env.service_account(ground.cluster.home(), ground.cluster.account()).await.unwrap();
-    let mut settings = ground.settings();
+    let client = env.service_account(fixture.cluster.home(), fixture.cluster.account()).await.unwrap();
+    let mut settings = fixture.settings();
     settings.registrations.push(format!("mutating/{denied}").parse().unwrap());
-    let replica = Inner::start(client, settings);
-    let last_call = ground.policy.last_call();
-    until("the other one is filled", 10, async || ground.trusted().await == ring.facts().trusted()).await;
+    let replica = InProcessReplica::start(client, settings);
+    let last_call = fixture.policy.last_call();
+    until("the other one is filled", 10, async || fixture.trusted().await == ring.facts().trusted()).await;
     replica.ready().await;
-    until("it is told", 10, async || {
-        super::ground::event(&ground.admin, "default", "RegistrationDenied").await.is_some()
+    until("an Event about the missing right", 10, async || {
+        super::fixture::event(&fixture.admin, "default", "RegistrationDenied").await.is_some()
     })
     .await;
 
-    let promoted = async || ground.active().await.is_some_and(|id| id != active.id);
+    let promoted = async || fixture.active().await.is_some_and(|id| id != active.id);
     until("the rotation", 60, async || {
         let left = active.not_after.since(now());
         let is_early = left > last_call + Duration::from_secs(1);
@@ -90,9 +93,9 @@ async fn a_rotation_waits_for_a_configuration_that_may_not_be_written_until_the_
     })
     .await;
     assert!(active.not_after > now(), "in time");
-    // The cross certificate leads to the CA that the other one trusts.
-    let name = format!("{SERVICE}.{}.svc", ground.cluster.home());
-    let next = names(&ground.bundles().await[0]);
+    // The cross-signed certificate chains to the CA that the read-only configuration trusts.
+    let name = format!("{SERVICE}.{}.svc", fixture.cluster.home());
+    let next = names(&fixture.bundles().await[0]);
     until("it is signed by the new one, and crossed", 10, async || {
         let leaf = replica.identity.present().unwrap();
         leaf.chain.len() == 2 && replica.is_accepted(&signs, &name, now())
@@ -101,10 +104,10 @@ async fn a_rotation_waits_for_a_configuration_that_may_not_be_written_until_the_
     assert!(!next.is_empty());
 }
 
-/// A ring that was made long ago and rotated once, and should have again; its next CA is held nowhere.
-fn ring_near_its_end(ground: &Ground<'_>, left: u64) -> Ring {
-    let policy = &ground.policy;
-    let domain = format!("{}.svc", ground.cluster.home());
+/// A ring that has rotated once and is due to rotate again; no configuration has its next CA.
+fn ring_near_its_end(fixture: &Fixture<'_>, left: u64) -> Ring {
+    let policy = &fixture.policy;
+    let domain = format!("{}.svc", fixture.cluster.home());
     let mut keys = KeySource::new("vestibule", &[domain], Algorithm::default());
     let begin = now().0 + left - policy.authority_life.as_secs();
     let mut at = |change: Change, ring: Option<Ring>, seconds: u64| {
@@ -115,9 +118,9 @@ fn ring_near_its_end(ground: &Ground<'_>, left: u64) -> Ring {
     at(Change::Hold(active), Some(ring), 2)
 }
 
-/// Our two hooks and nothing else, as somebody installs them.
-fn plain(ground: &Ground<'_>, name: &str, bundle: Option<&str>) -> MutatingWebhookConfiguration {
-    let mut object = hook::configuration(name, ground.cluster.target(), ground.cluster.service());
+/// A configuration with the two hooks, as a user installs it.
+fn two_hooks(fixture: &Fixture<'_>, name: &str, bundle: Option<&str>) -> MutatingWebhookConfiguration {
+    let mut object = hook::configuration(name, fixture.cluster.target(), fixture.cluster.service());
     for entry in object["webhooks"].as_array_mut().unwrap() {
         if let Some(bundle) = bundle {
             entry["clientConfig"]["caBundle"] = json!(ByteString(bundle.as_bytes().to_vec()));
@@ -126,8 +129,8 @@ fn plain(ground: &Ground<'_>, name: &str, bundle: Option<&str>) -> MutatingWebho
     serde_json::from_value(object).unwrap()
 }
 
-/// The replicas' account may look at the configuration, and no more.
-async fn may_read(ground: &Ground<'_>, name: &str) {
+/// Grants the replicas' ServiceAccount read access to the configuration.
+async fn grant_read(fixture: &Fixture<'_>, name: &str) {
     let role = json!({
         "metadata": { "name": name },
         "rules": [{
@@ -139,11 +142,11 @@ async fn may_read(ground: &Ground<'_>, name: &str) {
         "metadata": { "name": name },
         "roleRef": { "apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": name },
         "subjects": [{
-            "kind": "ServiceAccount", "name": ground.cluster.account(), "namespace": ground.cluster.home(),
+            "kind": "ServiceAccount", "name": fixture.cluster.account(), "namespace": fixture.cluster.home(),
         }],
     });
-    make(&ground.admin, "ClusterRole", role).await;
-    make(&ground.admin, "ClusterRoleBinding", binding).await;
+    make(&fixture.admin, "ClusterRole", role).await;
+    make(&fixture.admin, "ClusterRoleBinding", binding).await;
 }
 
 async fn make(admin: &Client, kind: &str, object: Value) {

@@ -1,4 +1,4 @@
-//! No key and no bundle in any log, at any level, whatever happens to the ring.
+//! No log at any level contains a key or a bundle, through rotation, deletion and revocation.
 
 use std::collections::BTreeSet;
 
@@ -9,39 +9,40 @@ use k8s_openapi::api::core::v1::Secret;
 use kube::runtime::{WatchStreamExt, watcher};
 use std::sync::{Arc, Mutex};
 
-use super::ground::{Ground, shared_or_skip, until};
+use super::fixture::{Fixture, shared_or_skip, until};
 
-/// Pieces of what must not be seen: as PEM, as the API carries it, as Rust shows bytes.
+/// Pieces of secret values: as PEM, as base64 of the API, and as Rust's debug output of bytes.
 type Canaries = Arc<Mutex<BTreeSet<String>>>;
 
 #[tokio::test]
 async fn no_key_and_no_bundle_is_logged_at_any_level() {
     let Some(env) = shared_or_skip().await else { return };
-    let ground = Ground::new(&env, &[]).await;
+    let fixture = Fixture::new(&env, &[]).await;
     let canaries = Canaries::default();
-    let watch = tokio::spawn(collect(ground.secrets(), ground.cluster.secret().to_owned(), canaries.clone()));
-    let replica = ground.cluster.start_unrouted(|command| {
+    let watch =
+        tokio::spawn(collect(fixture.secrets(), fixture.cluster.secret().to_owned(), canaries.clone()));
+    let replica = fixture.cluster.start_unrouted(|command| {
         command.env("RUST_LOG", "trace");
     });
     let replica = replica.await.unwrap();
-    ground.cluster.route(&replica).unwrap();
-    ground.all_ready(std::slice::from_ref(&replica)).await;
+    fixture.cluster.route(&replica).unwrap();
+    fixture.all_ready(std::slice::from_ref(&replica)).await;
     let log = replica.child().log();
     assert!(log.contains(" TRACE ") && log.contains("was signed by CA"), "the log is heard");
     let errors: Vec<_> = log.lines().filter(|line| line.contains(" ERROR ")).collect();
     assert!(errors.is_empty(), "a first start has none: {errors:?}");
 
-    let load = ground.load();
-    ground.steady().await;
+    let load = fixture.load();
+    fixture.steady().await;
     for wish in [ROTATE, REVOKE] {
-        let before = ground.active().await;
-        ground.annotate(wish, "once").await;
-        until("another CA signs", 20, async || ground.active().await != before).await;
-        ground.steady().await;
+        let before = fixture.active().await;
+        fixture.annotate(wish, "once").await;
+        until("another CA signs", 20, async || fixture.active().await != before).await;
+        fixture.steady().await;
     }
-    ground.delete_secret().await;
-    until("the ring is back", 20, async || ground.ring().await.is_some()).await;
-    ground.steady().await;
+    fixture.delete_secret().await;
+    until("the ring is back", 20, async || fixture.ring().await.is_some()).await;
+    fixture.steady().await;
     load.stop().await;
     watch.abort();
 
@@ -68,7 +69,7 @@ fn pieces(bytes: &ByteString) -> Vec<String> {
     const PIECE: usize = 48;
     let text = String::from_utf8(bytes.0.clone()).unwrap();
     let lines = text.lines().filter(|line| !line.starts_with("-----") && line.len() >= PIECE);
-    // The first line is the same in every key of a kind.
+    // The first line is the same for all keys of an algorithm.
     let mut pieces: Vec<String> = lines.skip(1).map(|line| line[..PIECE].to_owned()).collect();
     let carried = serde_json::to_value(bytes).unwrap();
     let carried = carried.as_str().unwrap();

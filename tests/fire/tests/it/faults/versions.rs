@@ -9,122 +9,129 @@ use serde_json::{Value, json};
 use vestibule_pki::describe;
 use vestibule_pki::ring::read_bundle;
 
-use super::ground::{Ground, shared_or_skip, stays, until};
+use super::fixture::{Fixture, shared_or_skip, stays, until};
 
-/// Row 26. A newer version writes the ring and is rolled back: those that do not know all of what it wrote serve by what
-/// they know, and write nothing.
+/// Row 26. A newer version writes the ring and is rolled back: replicas of the old version serve with the fields that they
+/// know, and do not write.
 #[tokio::test]
-async fn a_newer_ring_is_served_from_and_left_alone() {
+async fn a_newer_ring_is_served_and_not_changed() {
     let Some(env) = shared_or_skip().await else { return };
-    let ground = Ground::new(&env, &[]).await;
-    let old = ground.serve(2).await;
-    let load = ground.load();
-    let ring = ground.steady().await;
+    let fixture = Fixture::new(&env, &[]).await;
+    let old = fixture.serve(2).await;
+    let load = fixture.load();
+    let ring = fixture.steady().await;
 
-    let ours = describe_with(&ground, |description| {
+    let ours = describe_with(&fixture, |description| {
         description["schema"] = json!(3);
         description["shards"] = json!([{ "of": "a later version" }]);
         description["authorities"][0]["shard"] = json!(1);
     })
     .await;
-    ground.annotate(ROTATE, "by whoever understands it").await;
-    let version = async || ground.secret().await.metadata.resource_version;
+    fixture.annotate(ROTATE, "by whoever understands it").await;
+    let version = async || fixture.secret().await.metadata.resource_version;
     let before = version().await;
-    // The roll back: one of the old version starts with the newer ring.
+    // Roll back: a replica of the old version starts with the newer ring.
     let mut replicas = old;
-    replicas.push(ground.cluster.start_replica().await.unwrap());
-    ground.all_ready(&replicas).await;
-    let book = || ground.cluster.ledger().read();
-    let leaves = book().renewals();
-    until("leaves are renewed", 40, async || book().renewals() >= leaves + 6).await;
+    replicas.push(fixture.cluster.start_replica().await.unwrap());
+    fixture.all_ready(&replicas).await;
+    let counts = || fixture.cluster.counters().read();
+    let leaves = counts().renewals();
+    until("leaves are renewed", 40, async || counts().renewals() >= leaves + 6).await;
     assert_eq!(version().await, before, "nobody wrote it");
 
-    // The newer version takes back what it wrote.
-    restore(&ground, ours).await;
-    until("the wish is heeded", 30, async || ground.active().await != ring.active().map(|ca| ca.id)).await;
-    ground.steady().await;
-    ground.nothing_failed(load).await;
+    // The newer version removes its fields.
+    restore(&fixture, ours).await;
+    until("the rotation request is fulfilled", 30, async || {
+        fixture.active().await != ring.active().map(|ca| ca.id)
+    })
+    .await;
+    fixture.steady().await;
+    fixture.nothing_failed(load).await;
 }
 
-/// Row 26 with a ring of which the old version understands nothing.
+/// Row 26 with a ring that the old version cannot read.
 #[tokio::test]
 async fn a_ring_that_is_too_new_is_not_overwritten() {
     let Some(env) = shared_or_skip().await else { return };
-    let ground = Ground::new(&env, &[]).await;
-    let replica = ground.start().await;
+    let fixture = Fixture::new(&env, &[]).await;
+    let replica = fixture.start().await;
     replica.ready().await;
-    ground.steady().await;
-    describe_with(&ground, |description| *description = json!({ "schema": 9, "readable": 9 })).await;
-    let version = async || ground.secret().await.metadata.resource_version;
+    fixture.steady().await;
+    describe_with(&fixture, |description| *description = json!({ "schema": 9, "readable": 9 })).await;
+    let version = async || fixture.secret().await.metadata.resource_version;
     let before = version().await;
     use vestibule_identity::Identity;
-    until("it says so", 10, async || replica.identity.status().blocked == Some("newer_schema")).await;
-    let newcomer = ground.start().await;
+    until("the status says newer_schema", 10, async || {
+        replica.identity.status().blocked == Some("newer_schema")
+    })
+    .await;
+    let newcomer = fixture.start().await;
     stays("nobody writes it", 4, async || version().await == before).await;
     assert!(newcomer.identity.present().is_none(), "there is nothing to sign with");
 }
 
-/// Row 27: with a roll-out, the new kind first as the next CA.
+/// Row 27: after a roll-out, the next CA is the first with the new algorithm.
 #[tokio::test]
-async fn another_kind_of_key_comes_with_the_next_authority() {
+async fn another_key_algorithm_comes_with_the_next_ca() {
     let Some(env) = shared_or_skip().await else { return };
-    let ground = Ground::new(&env, &[]).await;
-    let old = ground.serve(2).await;
-    let load = ground.load();
-    ground.steady().await;
-    assert_eq!(kinds(&ground).await, ["ECDSA P-256"].map(str::to_owned).into());
+    let fixture = Fixture::new(&env, &[]).await;
+    let old = fixture.serve(2).await;
+    let load = fixture.load();
+    fixture.steady().await;
+    assert_eq!(kinds(&fixture).await, ["ECDSA P-256"].map(str::to_owned).into());
 
     let mut new = Vec::new();
     for _ in 0..2 {
-        let replica = ground.cluster.start_unrouted(|command| {
+        let replica = fixture.cluster.start_unrouted(|command| {
             command.arg("--algorithm=p384");
         });
         let replica = replica.await.unwrap();
-        ground.cluster.route(&replica).unwrap();
+        fixture.cluster.route(&replica).unwrap();
         new.push(replica);
     }
-    until("all four serve", 30, async || ground.cluster.service().routed().len() == 4).await;
+    until("all four serve", 30, async || fixture.cluster.service().routed().len() == 4).await;
     for replica in old {
-        leave(&ground, replica).await;
+        drain(&fixture, replica).await;
     }
     for (wish, kinds_of_both) in [("one", vec!["ECDSA P-256", "ECDSA P-384"]), ("two", vec!["ECDSA P-384"])] {
-        let before = ground.active().await;
-        ground.annotate(ROTATE, wish).await;
-        until("another CA signs", 20, async || ground.active().await != before).await;
-        ground.steady().await;
+        let before = fixture.active().await;
+        fixture.annotate(ROTATE, wish).await;
+        until("another CA signs", 20, async || fixture.active().await != before).await;
+        fixture.steady().await;
         let expected: BTreeSet<_> = kinds_of_both.into_iter().map(str::to_owned).collect();
-        until("all is as it was asked for", 20, async || kinds(&ground).await == expected).await;
+        until("the bundle has the requested algorithms", 20, async || kinds(&fixture).await == expected)
+            .await;
     }
-    let book = ground.cluster.ledger().read();
-    assert!(book.switches() >= 4, "each replica presents leaves of both: {}", book.switches());
-    ground.nothing_failed(load).await;
+    let counts = fixture.cluster.counters().read();
+    assert!(counts.switches() >= 4, "each replica presents leaves of both: {}", counts.switches());
+    fixture.nothing_failed(load).await;
 }
 
-/// The kinds of key in the bundle.
-async fn kinds(ground: &Ground<'_>) -> BTreeSet<String> {
-    let bundle = ground.bundles().await.remove(0);
+/// The key algorithms in the bundle.
+async fn kinds(fixture: &Fixture<'_>) -> BTreeSet<String> {
+    let bundle = fixture.bundles().await.remove(0);
     read_bundle(&bundle).values().map(|certificate| describe(certificate).unwrap().key_algorithm).collect()
 }
 
-/// Ends without a call on its way: what comes on a connection that is kept is the last there, once it drains.
-async fn leave(ground: &Ground<'_>, replica: Replica) {
+/// Drains the replica. It closes each kept connection after the next call on it, so no call is lost.
+async fn drain(fixture: &Fixture<'_>, replica: Replica) {
     replica.child().terminate().unwrap();
-    ground.cluster.unroute(&replica).await;
-    // By then it may have ended by itself.
+    fixture.cluster.unroute(&replica).await;
+    // It may have ended by then.
     let _ended = replica.child().kill();
     replica.child().wait().await.unwrap();
 }
 
-/// Changes `ring.json`; returns it as it was.
-async fn describe_with(ground: &Ground<'_>, change: impl FnOnce(&mut Value)) -> Vec<u8> {
-    let before = ground.secret().await.data.unwrap().remove("ring.json").unwrap().0;
+/// Changes `ring.json`; returns its previous content.
+async fn describe_with(fixture: &Fixture<'_>, change: impl FnOnce(&mut Value)) -> Vec<u8> {
+    let before = fixture.secret().await.data.unwrap().remove("ring.json").unwrap().0;
     let mut description = serde_json::from_slice(&before).unwrap();
     change(&mut description);
-    restore(ground, description.to_string().into_bytes()).await;
+    restore(fixture, description.to_string().into_bytes()).await;
     before
 }
 
-async fn restore(ground: &Ground<'_>, description: Vec<u8>) {
+async fn restore(fixture: &Fixture<'_>, description: Vec<u8>) {
     let patch = Patch::Merge(json!({ "data": { "ring.json": ByteString(description) } }));
-    ground.secrets().patch(ground.cluster.secret(), &PatchParams::default(), &patch).await.unwrap();
+    fixture.secrets().patch(fixture.cluster.secret(), &PatchParams::default(), &patch).await.unwrap();
 }

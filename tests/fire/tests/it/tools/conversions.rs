@@ -1,4 +1,4 @@
-//! CustomResourceDefinitions with a conversion webhook: tools do not know their fields as they know those of hooks.
+//! CustomResourceDefinitions with a conversion webhook. Tools merge their fields differently from webhook entries.
 
 use std::path::Path;
 use std::process::Command;
@@ -11,17 +11,17 @@ use vestibule_identity::{Identity, NamespacedName, SelfManaged, Settings};
 use vestibule_pki::ring::Policy;
 use vestibule_testenv::{Environment, Tools, tools_or_skip};
 
+use super::fixture::succeed;
 use super::owner::write_chart;
-use super::scene::succeed;
 use crate::fixture::shared_or_skip;
 
-/// Of a Service `hooks`, unless something else is said.
+/// The ring's Secret of a Service `hooks`.
 const RING: &str = "hooks-ring";
 
 const OWNERS: [&str; 4] = ["kubectl", "server-side", "helm3", "helm4"];
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_definition_keeps_its_bundle_whoever_applies_it() {
+async fn a_crd_keeps_its_bundle_with_every_tool() {
     let Some(tools) = tools_or_skip().await else { return };
     let Some(env) = shared_or_skip().await else { return };
     let namespace = env.namespace(&[]).await.unwrap().name().to_owned();
@@ -82,7 +82,7 @@ fn apply((env, tools): (&Environment, &Tools), owner: &str, manifest: &Value) {
     });
 }
 
-/// `description` is what differs from one version of the manifest to the next.
+/// Versions of the manifest differ in `description`.
 fn manifest(owner: &str, namespace: &str, description: &str) -> Value {
     let group = format!("{owner}.{namespace}.example.dev");
     let version = |name: &str| {

@@ -1,4 +1,4 @@
-//! Every version of one configuration, as an API server tells of it.
+//! The versions of a configuration, from a watch.
 
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -9,9 +9,9 @@ use kube::Api;
 use kube::api::{WatchEvent, WatchParams};
 use tokio::task::JoinHandle;
 
-use super::scene::bundles;
+use super::fixture::bundles;
 
-/// Every version of one configuration, from now on.
+/// Every version of one configuration since the start of the watch.
 pub(crate) struct History {
     versions: Arc<Mutex<Vec<(Instant, MutatingWebhookConfiguration)>>>,
     watch: JoinHandle<()>,
@@ -33,19 +33,19 @@ impl History {
         Self { versions, watch }
     }
 
-    /// How many versions there were so far.
+    /// The number of versions.
     pub(crate) fn len(&self) -> usize {
         assert!(!self.watch.is_finished(), "the watch ended");
         self.versions.lock().unwrap().len()
     }
 
-    /// Whether it was told of this version.
+    /// Whether the watch has delivered this version.
     pub(crate) fn has(&self, version: Option<&str>) -> bool {
         let versions = self.versions.lock().unwrap();
         versions.iter().any(|(_, object)| object.metadata.resource_version.as_deref() == version)
     }
 
-    /// Versions after the first `start` that lack the bundle in some entry: which entries, and until when it was so.
+    /// Versions after the first `start` with an entry that lacks the bundle: the entries, and the duration.
     pub(crate) fn gaps(&self, start: usize, bundle: &str) -> Vec<(Vec<String>, Duration)> {
         let versions = self.versions.lock().unwrap();
         let mut gaps = Vec::new();
@@ -66,7 +66,7 @@ impl History {
         gaps
     }
 
-    /// How many versions after the first `start` brought the bundle into an entry that was there and lacked it.
+    /// The number of versions after the first `start` that added the bundle to an existing entry.
     pub(crate) fn repairs(&self, start: usize, bundle: &str) -> usize {
         let versions = self.versions.lock().unwrap();
         let lacks =

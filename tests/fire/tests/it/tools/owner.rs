@@ -1,4 +1,4 @@
-//! Tools that own the configuration, by the commands of theirs that people and controllers use.
+//! Tools that own the configuration, driven by their commands.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -6,15 +6,15 @@ use std::process::Command;
 use serde_json::Value;
 use vestibule_testenv::Tools;
 
-use super::scene::{Scene, Version, succeed};
+use super::fixture::{ToolFixture, Version, succeed};
 
-/// Something that brings a version of the manifests onto the cluster.
+/// A tool that applies a version of the manifests.
 pub(crate) trait Owner {
-    /// Brings it there.
-    fn release(&self, scene: &Scene<'_>, version: Version);
+    /// Applies the version.
+    fn release(&self, fixture: &ToolFixture<'_>, version: Version);
 
-    /// Sees nothing to do for this version.
-    fn sees_no_difference(&self, scene: &Scene<'_>, version: Version);
+    /// Asserts that the tool sees no difference from this version.
+    fn sees_no_difference(&self, fixture: &ToolFixture<'_>, version: Version);
 }
 
 /// `kubectl apply` with these flags.
@@ -24,21 +24,21 @@ pub(crate) struct Apply<'t> {
 }
 
 impl Apply<'_> {
-    fn kubectl(&self, scene: &Scene<'_>, command: &str, version: Version) -> Command {
-        let mut kubectl = scene.env.command(&self.tools.kubectl);
-        kubectl.arg(command).args(self.flags).arg("-f").arg(scene.file(version));
+    fn kubectl(&self, fixture: &ToolFixture<'_>, command: &str, version: Version) -> Command {
+        let mut kubectl = fixture.env.command(&self.tools.kubectl);
+        kubectl.arg(command).args(self.flags).arg("-f").arg(fixture.file(version));
         kubectl
     }
 }
 
 impl Owner for Apply<'_> {
-    fn release(&self, scene: &Scene<'_>, version: Version) {
-        succeed(&mut self.kubectl(scene, "apply", version));
+    fn release(&self, fixture: &ToolFixture<'_>, version: Version) {
+        succeed(&mut self.kubectl(fixture, "apply", version));
     }
 
-    fn sees_no_difference(&self, scene: &Scene<'_>, version: Version) {
-        // It ends with 1 when there is one.
-        succeed(&mut self.kubectl(scene, "diff", version));
+    fn sees_no_difference(&self, fixture: &ToolFixture<'_>, version: Version) {
+        // `kubectl diff` exits with 1 if there is a difference.
+        succeed(&mut self.kubectl(fixture, "diff", version));
     }
 }
 
@@ -50,34 +50,34 @@ pub(crate) struct Helm<'t> {
 
 impl Helm<'_> {
     /// `helm COMMAND hooks` in the Service's namespace.
-    pub(crate) fn run(&self, scene: &Scene<'_>, command: &str, arguments: &[&str]) -> String {
-        let mut helm = scene.env.command(self.program);
-        helm.args([command, "hooks", "--namespace", &scene.home]).args(arguments);
+    pub(crate) fn run(&self, fixture: &ToolFixture<'_>, command: &str, arguments: &[&str]) -> String {
+        let mut helm = fixture.env.command(self.program);
+        helm.args([command, "hooks", "--namespace", &fixture.home]).args(arguments);
         String::from_utf8(succeed(&mut helm).stdout).unwrap()
     }
 
-    pub(crate) fn upgrade(&self, scene: &Scene<'_>, version: Version, flags: &[&str]) {
-        let chart = chart(scene, version);
+    pub(crate) fn upgrade(&self, fixture: &ToolFixture<'_>, version: Version, flags: &[&str]) {
+        let chart = chart(fixture, version);
         let chart = chart.to_str().unwrap();
-        self.run(scene, "upgrade", &[&["--install", chart], flags].concat());
+        self.run(fixture, "upgrade", &[&["--install", chart], flags].concat());
     }
 }
 
 impl Owner for Helm<'_> {
-    fn release(&self, scene: &Scene<'_>, version: Version) {
-        self.upgrade(scene, version, self.flags);
+    fn release(&self, fixture: &ToolFixture<'_>, version: Version) {
+        self.upgrade(fixture, version, self.flags);
     }
 
-    /// Helm has no diff of its own: what it does is what it sees.
-    fn sees_no_difference(&self, scene: &Scene<'_>, version: Version) {
-        self.upgrade(scene, version, self.flags);
+    /// Helm has no diff; a release that changes nothing stands for it.
+    fn sees_no_difference(&self, fixture: &ToolFixture<'_>, version: Version) {
+        self.upgrade(fixture, version, self.flags);
     }
 }
 
 /// The version as a chart.
-fn chart(scene: &Scene<'_>, version: Version) -> PathBuf {
-    let folder = scene.env.folder().join(format!("{}-{version:?}", scene.home));
-    write_chart(&folder, &scene.manifest(version));
+fn chart(fixture: &ToolFixture<'_>, version: Version) -> PathBuf {
+    let folder = fixture.env.folder().join(format!("{}-{version:?}", fixture.home));
+    write_chart(&folder, &fixture.manifest(version));
     folder
 }
 
@@ -85,6 +85,6 @@ fn chart(scene: &Scene<'_>, version: Version) -> PathBuf {
 pub(crate) fn write_chart(folder: &Path, manifest: &Value) {
     std::fs::create_dir_all(folder.join("templates")).unwrap();
     std::fs::write(folder.join("Chart.yaml"), "apiVersion: v2\nname: hooks\nversion: 1.0.0\n").unwrap();
-    // JSON is YAML, and has nothing in it that a template would be.
+    // JSON is valid YAML, and this manifest has no template syntax.
     std::fs::write(folder.join("templates/hooks.yaml"), manifest.to_string()).unwrap();
 }

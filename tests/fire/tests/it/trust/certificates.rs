@@ -1,4 +1,4 @@
-//! Rings as they are after a rotation, and certificates that no ring would make.
+//! The certificates of a ring after a rotation, and certificates that no ring would issue.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -13,13 +13,13 @@ use vestibule_pki::{Authority, Leaf};
 
 use super::{DAY, NAME};
 
-/// What a server presents, and its key in PKCS#8.
+/// A server's chain and its key in PKCS#8.
 pub(crate) struct Served {
     pub(crate) chain: Vec<CertificateDer<'static>>,
     pub(crate) key: Vec<u8>,
 }
 
-/// Bundles and leaves of two CAs that followed each other.
+/// Bundles and leaves of two successive CAs.
 pub(crate) struct Rotated {
     pub(crate) old: String,
     pub(crate) new: String,
@@ -28,8 +28,8 @@ pub(crate) struct Rotated {
     pub(crate) crossed_leaf: Served,
 }
 
-/// A ring made at `start` and rotated twice, every ten days. The first two CAs are of one age, so it is the second
-/// rotation that leaves a CA which ends ten days before its successor: on day 30.
+/// A ring made at `start` and rotated after 10 and after 20 days. The first two CAs have the same age, so only the second
+/// rotation has an old CA that expires ten days before its successor, on day 30.
 pub(crate) fn rotated(start: u64) -> Rotated {
     let mut policy = Policy::default();
     policy.authority_life = Duration::from_secs(30 * DAY);
@@ -55,7 +55,7 @@ fn active(ring: &Ring) -> CaId {
     ring.facts().active().unwrap().id
 }
 
-/// As the ring's Secret has it.
+/// The CA's certificate from the ring's Secret.
 fn pem(ring: &Ring, id: CaId) -> String {
     String::from_utf8(ring.encode()[&format!("ca-{id}.crt")].to_vec()).unwrap()
 }
@@ -77,7 +77,7 @@ fn served(leaf: &Leaf) -> Served {
     Served { chain: leaf.chain.clone(), key: leaf.key.secret_der().to_vec() }
 }
 
-/// The bundle of `count` CAs that differ in their keys alone, and a leaf of the last.
+/// A bundle of `count` CAs that differ only in their keys, and a leaf of the last.
 pub(crate) fn many_of_one_name(count: usize, start: u64, name: &str) -> (String, Served) {
     let now = UnixTime::since_unix_epoch(Duration::from_secs(start));
     let life = Duration::from_secs(365 * DAY);
@@ -86,7 +86,7 @@ pub(crate) fn many_of_one_name(count: usize, start: u64, name: &str) -> (String,
     (all.iter().map(Authority::certificate_pem).collect(), served(&leaf))
 }
 
-/// A CA for `demo.svc` alone, and a leaf of its that has other names too.
+/// A CA that is constrained to `demo.svc`, and a leaf with other names too.
 pub(crate) fn forged_by_name(start: u64, names: &[&str]) -> (String, Served) {
     let mut params = authority("constrained", start, 0);
     let permitted_subtrees = vec![GeneralSubtree::DnsName("demo.svc".to_owned())];
@@ -96,7 +96,7 @@ pub(crate) fn forged_by_name(start: u64, names: &[&str]) -> (String, Served) {
     (authority.pem(), leaf)
 }
 
-/// A CA that allows no CA below it, and a chain with one.
+/// A CA with path length 0, and a chain with an intermediate CA.
 pub(crate) fn forged_by_path(start: u64, name: &str) -> (String, Served) {
     let old =
         CertifiedIssuer::self_signed(authority("short", start, 0), KeyPair::generate().unwrap()).unwrap();

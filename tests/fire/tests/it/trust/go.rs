@@ -1,4 +1,4 @@
-//! The Go program, built and asked.
+//! Builds and runs the Go program with Go's TLS client.
 
 use std::fs::OpenOptions;
 use std::io::Write;
@@ -9,16 +9,16 @@ use serde_json::json;
 
 use super::Cell;
 
-/// Go's own TLS client.
+/// The built Go program.
 pub(crate) struct Client(PathBuf);
 
-/// Builds it. Where there is no Go, the test is skipped, and heard to be.
+/// Builds the program. Without Go, the test is skipped and says so.
 pub(crate) fn client_or_skip() -> Option<Client> {
     let name = std::thread::current().name().unwrap_or("main").to_owned();
     if let Err(error) = Command::new("go").arg("version").stdout(Stdio::null()).status() {
         let reason = format!("no Go: {error}");
         assert!(std::env::var_os("VESTIBULE_REQUIRE_APISERVER").is_none(), "{reason}");
-        // The test harness holds this back from nobody.
+        // A direct write to stderr is not captured by the test harness.
         let _ = writeln!(std::io::stderr(), "fire: skipped: {name}: {reason}");
         report(&format!("skipped {name} {reason}\n"));
         return None;
@@ -32,7 +32,7 @@ pub(crate) fn client_or_skip() -> Option<Client> {
 }
 
 impl Client {
-    /// Its verdict on each cell; empty where it accepts the server.
+    /// The error for each cell; empty if the server is accepted.
     pub(crate) fn ask(&self, cells: &[Cell<'_>]) -> Vec<String> {
         let bytes = |bytes: &[u8]| json!(k8s_openapi::ByteString(bytes.to_vec()));
         let questions: Vec<_> = cells
@@ -53,7 +53,7 @@ impl Client {
     }
 }
 
-/// As testenv counts the tests that could run and those that could not.
+/// Reports a run or skipped test in testenv's format.
 fn report(line: &str) {
     let Some(path) = std::env::var_os("VESTIBULE_TEST_REPORT") else { return };
     let mut file = OpenOptions::new().create(true).append(true).open(path).unwrap();

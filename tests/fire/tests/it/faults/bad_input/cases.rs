@@ -1,4 +1,4 @@
-//! What can be wrong.
+//! The defects of a ring's Secret.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -7,22 +7,23 @@ use rustls_pki_types::UnixTime;
 use vestibule_pki::Authority;
 use vestibule_pki::ring::{Algorithm, CaId, Change, Facts, KeySource, Moment, Policy, Problem, carry_out};
 
-use crate::faults::ground::now;
+use crate::faults::fixture::now;
 
 pub(crate) type Data = BTreeMap<String, Vec<u8>>;
 
-/// Returns what the Event is to say: the field, or one of them where names drawn by chance decide, and the problem.
+/// Damages the Secret and returns the expected words of the Event: the field, or one of several if random names decide,
+/// and the problem.
 pub(crate) type Spoil = dyn Fn(&Fields, &mut Data) -> (Vec<String>, Problem);
-/// What becomes of a field.
+/// A change of a field.
 type Alter = fn(Vec<u8>) -> Option<Vec<u8>>;
 
-/// One thing that is wrong, and what the Event is to say of which field.
+/// A defect, and the expected words of the Event.
 pub(crate) struct Case {
     pub(crate) name: String,
     pub(crate) spoil: Box<Spoil>,
 }
 
-/// The names of the fields of a ring that has rotated once.
+/// The fields of a ring that has rotated once.
 pub(crate) struct Fields {
     active: CaId,
     next: CaId,
@@ -128,7 +129,7 @@ fn swapped(one: &'static str, other: &'static str, problem: Problem) -> Case {
     })
 }
 
-/// A certificate says that it is a key, a key that it is a certificate, and JSON that it is a list.
+/// Swaps the PEM labels of certificate and key, and makes JSON a list.
 fn relabelled(bytes: &[u8]) -> Vec<u8> {
     let text = String::from_utf8(bytes.to_vec()).unwrap();
     let text = if text.contains("PRIVATE KEY") {
@@ -147,15 +148,15 @@ fn replace(data: &mut Data, from: &str, to: &str) {
     data.insert("ring.json".to_owned(), text.replace(from, to).into_bytes());
 }
 
-/// CA:FALSE: a serving certificate in the place of the active CA, with its key, under its own name.
+/// Replaces the active CA by a serving certificate (CA:FALSE) with its key, under its own name.
 fn no_authority(fields: &Fields, data: &mut Data) -> (Vec<String>, Problem) {
     let at = UnixTime::since_unix_epoch(Duration::from_secs(now().0));
-    let stranger = Authority::new("stranger", at, Duration::from_secs(3600)).unwrap();
+    let unknown_ca = Authority::new("stranger", at, Duration::from_secs(3600)).unwrap();
     let others = [fields.next, fields.retired];
     let place = |id: CaId| others.map(|other| other < id);
-    // The description is in the order of names.
+    // The description is ordered by name.
     let mut leaves = std::iter::repeat_with(|| {
-        stranger.issue(&["hooks.demo.svc"], at, Duration::from_secs(3600)).unwrap()
+        unknown_ca.issue(&["hooks.demo.svc"], at, Duration::from_secs(3600)).unwrap()
     });
     let leaf = leaves.find(|leaf| place(CaId::of(&leaf.chain[0])) == place(fields.active)).unwrap();
     let id = CaId::of(&leaf.chain[0]);
@@ -168,7 +169,7 @@ fn no_authority(fields: &Fields, data: &mut Data) -> (Vec<String>, Problem) {
     (vec![format!("ca-{id}.crt")], Problem::NotAnAuthority)
 }
 
-/// A ring as it is made at that time, in the place of ours. Returns its active CA.
+/// Replaces the ring by one made at that time. Returns its active CA.
 fn other_ring(data: &mut Data, made: Moment) -> CaId {
     let mut keys = KeySource::new("stranger", &["demo.svc"], Algorithm::default());
     let create = Change::Create { trust: [].into(), imported: [].into() };

@@ -1,4 +1,4 @@
-//! A full cluster, and what replicas cost in it.
+//! `soak --case row36`: fills the cluster with unrelated objects, and limits the watches and memory of replicas in it.
 
 use std::collections::BTreeMap;
 
@@ -17,10 +17,10 @@ use crate::Report;
 const SECRETS: usize = 20_000;
 const CONFIGURATIONS: usize = 500;
 const DEFINITIONS: usize = 300;
-/// Requests under way at a time.
+/// Concurrent requests.
 const AT_A_TIME: usize = 16;
 
-/// Fills the cluster with objects that are nobody's business.
+/// Fills the cluster with objects that the webhook does not use; returns notes for the report.
 pub(crate) async fn fill(environment: &Environment, say: fn(&str)) -> anyhow::Result<Vec<(String, String)>> {
     let client = environment.admin()?;
     say(&format!("making {CONFIGURATIONS} configurations"));
@@ -62,7 +62,7 @@ async fn make(
     each.buffer_unordered(AT_A_TIME).try_collect().await.with_context(|| format!("make a {}", kind.kind))
 }
 
-/// Of nobody: it calls for objects that do not exist.
+/// A configuration without a server; its rules match no existing resource.
 fn configuration(number: usize) -> Value {
     json!({
         "apiVersion": "admissionregistration.k8s.io/v1",
@@ -100,7 +100,8 @@ fn definition(number: usize) -> Value {
     })
 }
 
-/// Watches of one object by its name, by resource, as the first API server counts them: nobody but replicas has any.
+/// The number of watches on single objects, by resource, from the first API server's metrics. Only replicas open such
+/// watches.
 pub(crate) async fn watches(environment: &Environment) -> anyhow::Result<BTreeMap<String, usize>> {
     let mut request = http::Request::new(Vec::new());
     *request.uri_mut() = http::Uri::from_static("/metrics");
@@ -117,22 +118,22 @@ pub(crate) async fn watches(environment: &Environment) -> anyhow::Result<BTreeMa
         *counts.entry(resource.unwrap_or_default().to_owned()).or_default() += count.unwrap_or(0_usize);
     }
     counts.retain(|_, count| *count > 0);
-    // The API server's own: `extension-apiserver-authentication`, and the range of Services.
+    // The API server itself watches `extension-apiserver-authentication` and the range of Service addresses.
     counts.retain(|resource, _| resource != "configmaps" && resource != "servicecidrs");
     Ok(counts)
 }
 
-/// What replicas must not cost: one watch for each object that they look after, and memory that does not grow.
-pub(crate) fn judge(report: &Report, watches: &BTreeMap<String, usize>) -> Vec<String> {
+/// Reports a replica that does not hold exactly one watch per managed object, or that grew by more than 8 MiB.
+pub(crate) fn problems(report: &Report, watches: &BTreeMap<String, usize>) -> Vec<String> {
     const GROWTH: u64 = 8 * 1024;
     let replicas = usize::from(report.options.replicas);
     let expected =
         ["mutatingwebhookconfigurations", "secrets"].map(|resource| (resource.to_owned(), replicas));
-    let mut short = Vec::new();
+    let mut problems = Vec::new();
     if *watches != BTreeMap::from(expected) {
-        short.push(format!("not one watch for each object and replica: {watches:?}"));
+        problems.push(format!("not one watch for each object and replica: {watches:?}"));
     }
     let grown = report.resident.iter().filter(|(least, most)| most.saturating_sub(*least) > GROWTH);
-    short.extend(grown.map(|(least, most)| format!("a replica grew from {least} to {most} KiB")));
-    short
+    problems.extend(grown.map(|(least, most)| format!("a replica grew from {least} to {most} KiB")));
+    problems
 }

@@ -1,4 +1,4 @@
-//! What cases stand on.
+//! The webhook, reviews, limits and texts that several cases share.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,22 +9,22 @@ use vestibule_caller::{Hook, Review};
 
 use crate::rig::{Process, Program};
 
-/// A webhook with these flags beside the usual ones, alone in a folder of its own.
+/// A webhook with these flags and a CA of its own.
 pub(super) async fn webhook(flags: &[&str]) -> anyhow::Result<Process> {
     Process::start(Program::Webhook, &Arc::new(tempfile::tempdir()?), flags).await
 }
 
-/// One of the webhook's hooks, by its name.
+/// A hook of the webhook by name.
 pub(super) fn hook(name: &str) -> Hook {
     Hook::mutating(name, &format!("/mutate/{name}"))
 }
 
-/// The creation of a pod as Deployments make them, of about 2 KiB.
+/// A review of about 2 KiB that creates a pod with two containers.
 pub(super) fn review() -> anyhow::Result<Review> {
     Ok(Review::create(pod()).build()?)
 }
 
-/// The creation of a pod so large that the review has this many bytes.
+/// A review of this many bytes that creates a pod; an annotation fills it.
 pub(super) fn review_of(bytes: usize) -> anyhow::Result<Review> {
     let filled = |fill: usize| {
         let mut pod = pod();
@@ -51,44 +51,44 @@ fn pod() -> Value {
     })
 }
 
-/// How long one in a hundred calls of an API server may take while others mean no good.
+/// The limit of an API server's p99 latency during abuse by other clients.
 pub(super) const QUICK: Duration = Duration::from_millis(100);
 
-/// Whether there were calls of an API server at all, and abuse by others took neither answers nor time from them.
-pub(super) fn answered(honest: &Report) -> bool {
-    is_admitted(honest) && honest.latency.quantile(0.99) <= QUICK
+/// Whether the API server's calls were all admitted, with a p99 latency within [`QUICK`].
+pub(super) fn answered_quickly(honest: &Report) -> bool {
+    all_admitted(honest) && honest.latency.quantile(0.99) <= QUICK
 }
 
-/// Whether there were calls, and none failed.
-pub(super) fn is_admitted(report: &Report) -> bool {
+/// Whether at least one call was admitted and none failed.
+pub(super) fn all_admitted(report: &Report) -> bool {
     report.admitted > 0 && report.failures() == 0
 }
 
-/// Calls that were told to come again, and had come often enough.
-pub(super) fn turned_away(report: &Report) -> u64 {
+/// Calls that ended with 429 after all retries.
+pub(super) fn rejected(report: &Report) -> u64 {
     report.failed.get(&Failure::Status(429)).copied().unwrap_or_default()
 }
 
-/// Whether as many calls were made as were due at this rate: by fewer nothing is shown.
-pub(super) fn is_whole(report: &Report, rate: f64) -> bool {
+/// Whether at least 95 % of the calls that were due at this rate were made. Fewer calls prove nothing.
+pub(super) fn reached_rate(report: &Report, rate: f64) -> bool {
     report.called as f64 >= 0.95 * rate * report.took.as_secs_f64()
 }
 
 /// A report in one line.
-pub(super) fn said(report: &Report) -> String {
-    let mut said = format!("{} calls, {} admitted", report.called, report.admitted);
+pub(super) fn summary(report: &Report) -> String {
+    let mut summary = format!("{} calls, {} admitted", report.called, report.admitted);
     for (failure, count) in &report.failed {
-        said += &format!(", {count} x {failure}");
+        summary += &format!(", {count} x {failure}");
     }
-    said + &format!(", p99 {}", millis(report.latency.quantile(0.99)))
+    summary + &format!(", p99 {}", millis(report.latency.quantile(0.99)))
 }
 
-/// For people.
+/// Formats a duration in milliseconds.
 pub(super) fn millis(time: Duration) -> String {
     format!("{:.1} ms", time.as_secs_f64() * 1e3)
 }
 
-/// For people.
+/// Formats a size in MiB.
 pub(super) fn mebibytes(kibibytes: u64) -> String {
     format!("{:.1} MiB", kibibytes as f64 / 1024.0)
 }

@@ -1,4 +1,4 @@
-//! Those who come to be a burden.
+//! Clients that occupy connections without a complete request.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -18,105 +18,110 @@ use tokio_rustls::client::TlsStream;
 
 use super::{NAME, Process};
 
-/// What one of them does with its connection.
+/// The behaviour of a hostile client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stranger {
-    /// Connects, and never says a word.
+pub enum HostileClient {
+    /// Connects and sends nothing.
     Silent,
-    /// Sends the head of a request a byte a second.
+    /// Sends the head of a request at one byte a second.
     SlowHead,
-    /// Sends a head that announces a body, and the body a byte a second.
+    /// Sends a head with a `content-length`, and the body at one byte a second.
     SlowBody,
-    /// Shakes hands, and leaves.
+    /// Completes a handshake and closes the connection.
     Handshake,
-    /// Shakes hands, and never asks anything.
+    /// Completes a handshake and sends no request.
     Resting,
 }
 
-/// How they left.
+/// Counts of how the connections ended.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
-pub struct Left {
-    /// Those who were let in, and whose connection the server ended, or who left by themselves.
+pub struct Outcomes {
+    /// Accepted connections that the server closed, or that ended by themselves.
     pub ended: usize,
-    /// Those who were never let in: no connection, or no handshake where they began one.
+    /// Connections that were refused, or whose handshake failed.
     pub refused: usize,
-    /// Those who are still there at the end of the patience.
+    /// Connections that were still open at the end of the patience.
     pub staying: usize,
-    /// The longest time that one was there, from its connection on, or from its handshake where it makes one.
+    /// The longest lifetime of a connection, from its handshake if it has one.
     pub longest: Duration,
-    /// When each of those who were let in had come, and how long it was there.
+    /// The begin and lifetime of each accepted connection.
     pub stays: Vec<(Instant, Duration)>,
 }
 
-enum Fate {
+enum Outcome {
     Ended(Instant, Duration),
     Refused,
     Staying,
 }
 
-/// `count` of them come, evenly over `during`, and each stays until the server ends it, `patience` long at most.
+/// Opens `count` connections evenly over `during`. Each stays until the server closes it, or until `patience` is over.
 ///
 /// # Errors
 /// The server's CA cannot be read.
-pub async fn come(
+pub async fn open_many(
     server: &Process,
-    stranger: Stranger,
+    client: HostileClient,
     count: usize,
     during: Duration,
     patience: Duration,
-) -> anyhow::Result<Left> {
+) -> anyhow::Result<Outcomes> {
     let connector = connector(&server.ca()?)?;
     let (address, began) = (server.address(), Instant::now());
-    let mut strangers = JoinSet::new();
+    let mut clients = JoinSet::new();
     for number in 0..count {
         let connector = connector.clone();
         let due = began + during.mul_f64(number as f64 / count.max(1) as f64);
-        strangers.spawn(async move {
+        clients.spawn(async move {
             sleep_until(due.into()).await;
-            one(address, connector, stranger, patience).await
+            one(address, connector, client, patience).await
         });
     }
-    let mut left = Left::default();
-    while let Some(fate) = strangers.join_next().await {
-        match fate? {
-            Fate::Ended(came, stayed) => {
-                left.ended += 1;
-                left.stays.push((came, stayed));
-                left.longest = left.longest.max(stayed);
+    let mut outcomes = Outcomes::default();
+    while let Some(outcome) = clients.join_next().await {
+        match outcome? {
+            Outcome::Ended(came, stayed) => {
+                outcomes.ended += 1;
+                outcomes.stays.push((came, stayed));
+                outcomes.longest = outcomes.longest.max(stayed);
             }
-            Fate::Refused => left.refused += 1,
-            Fate::Staying => left.staying += 1,
+            Outcome::Refused => outcomes.refused += 1,
+            Outcome::Staying => outcomes.staying += 1,
         }
     }
-    Ok(left)
+    Ok(outcomes)
 }
 
-async fn one(address: SocketAddr, connector: TlsConnector, stranger: Stranger, patience: Duration) -> Fate {
-    let Ok(stream) = TcpStream::connect(address).await else { return Fate::Refused };
-    match timeout(patience, stay(stream, connector, stranger)).await {
-        Ok(Some(came)) => Fate::Ended(came, came.elapsed()),
-        Ok(None) => Fate::Refused,
-        Err(_) => Fate::Staying,
+async fn one(
+    address: SocketAddr,
+    connector: TlsConnector,
+    client: HostileClient,
+    patience: Duration,
+) -> Outcome {
+    let Ok(stream) = TcpStream::connect(address).await else { return Outcome::Refused };
+    match timeout(patience, stay(stream, connector, client)).await {
+        Ok(Some(came)) => Outcome::Ended(came, came.elapsed()),
+        Ok(None) => Outcome::Refused,
+        Err(_) => Outcome::Staying,
     }
 }
 
-/// Since when it was there; `None` when there was no handshake.
-async fn stay(stream: TcpStream, connector: TlsConnector, stranger: Stranger) -> Option<Instant> {
-    if stranger == Stranger::Silent {
+/// Returns the begin of the connection after it ended; `None` if the handshake failed.
+async fn stay(stream: TcpStream, connector: TlsConnector, client: HostileClient) -> Option<Instant> {
+    if client == HostileClient::Silent {
         let came = Instant::now();
         until_ended(stream).await;
         return Some(came);
     }
     let stream = secure(&connector, stream).await?;
     let came = Instant::now();
-    match stranger {
-        Stranger::Silent | Stranger::Handshake => {}
-        Stranger::Resting => until_ended(stream).await,
-        Stranger::SlowHead => {
+    match client {
+        HostileClient::Silent | HostileClient::Handshake => {}
+        HostileClient::Resting => until_ended(stream).await,
+        HostileClient::SlowHead => {
             drip(stream, b"POST /mutate/label HTTP/1.1\r\nhost: webhook\r\nx-slow: ").await;
         }
-        Stranger::SlowBody => {
+        HostileClient::SlowBody => {
             drip(stream, b"POST /mutate/label HTTP/1.1\r\nhost: webhook\r\ncontent-length: 1000000\r\n\r\n")
                 .await;
         }
@@ -132,7 +137,7 @@ async fn until_ended(mut stream: impl AsyncRead + Unpin) {
     while let Ok(1..) = stream.read(&mut [0; 256]).await {}
 }
 
-/// Sends `first` at once, then a byte a second until the server has enough of it.
+/// Sends `first` at once, then one byte a second until the server closes the connection.
 async fn drip(stream: TlsStream<TcpStream>, first: &[u8]) {
     let (reading, mut writing) = tokio::io::split(stream);
     let write = async {

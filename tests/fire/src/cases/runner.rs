@@ -1,4 +1,4 @@
-//! Cases one after the other, within a time that they have together.
+//! Runs cases one after the other within a common time limit.
 
 use std::fmt;
 use std::num::NonZeroUsize;
@@ -8,32 +8,32 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use super::{Case, Row, Verdict};
-use crate::rig::Host;
+use crate::rig::CpuMonitor;
 
-/// The time that all cases have together: a quarter of an hour, and with all of their counts four hours.
+/// The time limit of all cases together: 15 minutes, or four hours with the full counts.
 #[must_use]
-pub fn whole(long: bool) -> Duration {
+pub fn time_limit(long: bool) -> Duration {
     Duration::from_secs(60 * if long { 240 } else { 15 })
 }
 
-/// Runs `cases`, and tells of each before and after. One that would begin when `within` is over has fallen without being
-/// run, and so has one that is not at its end by then.
+/// Runs `cases` and reports each of them and its rows. A case that does not end before `within` is over has failed; a case
+/// that would begin later fails without being run.
 pub async fn run(
     cases: &[&Case],
     long: bool,
     within: Duration,
-    tell: impl Fn(&dyn fmt::Display),
+    report: impl Fn(&dyn fmt::Display),
 ) -> Vec<Row> {
     let end = Instant::now() + within;
     let mut rows = Vec::new();
     for case in cases {
-        tell(case);
-        let host = Host::watch();
+        report(case);
+        let monitor = CpuMonitor::start();
         let done = case.run(long, end).await;
-        let times = host.times();
+        let times = monitor.times();
         for row in done {
-            let row = row.weighed(&times, processors());
-            tell(&row);
+            let row = row.with_cpu_times(&times, processors());
+            report(&row);
             rows.push(row);
         }
     }
@@ -44,13 +44,13 @@ fn processors() -> usize {
     thread::available_parallelism().map_or(1, NonZeroUsize::get)
 }
 
-/// What the program ends with: 0 where all held, 1 where a row fell, and where none did but some are inconclusive 3, for 2 is
-/// what a command line that cannot be read ends with.
+/// The exit code: 0 if all rows held, 1 if a row failed, and 3 if none failed but one is inconclusive. 2 is the code of an
+/// invalid command line.
 #[must_use]
 pub fn exit_code(rows: &[Row]) -> u8 {
     let is_any = |verdict: fn(&Verdict) -> bool| rows.iter().any(|row| verdict(&row.verdict));
     match () {
-        () if rows.is_empty() || is_any(|verdict| *verdict == Verdict::Fell) => 1,
+        () if rows.is_empty() || is_any(|verdict| *verdict == Verdict::Failed) => 1,
         () if is_any(|verdict| matches!(verdict, Verdict::Inconclusive(_))) => 3,
         () => 0,
     }
@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_inconclusive_ends_with_a_code_of_its_own() {
+    fn an_inconclusive_row_has_an_exit_code_of_its_own() {
         let row = |verdict| {
             let mut row = Row::of("quick", "ends");
             row.verdict = verdict;
@@ -84,24 +84,24 @@ mod tests {
         let inconclusive = || row(Verdict::Inconclusive("why".to_owned()));
         assert_eq!(exit_code(&[row(Verdict::Held)]), 0);
         assert_eq!(exit_code(&[row(Verdict::Held), inconclusive()]), 3);
-        assert_eq!(exit_code(&[inconclusive(), row(Verdict::Fell), row(Verdict::Held)]), 1);
+        assert_eq!(exit_code(&[inconclusive(), row(Verdict::Failed), row(Verdict::Held)]), 1);
         assert_eq!(exit_code(&[]), 1, "nothing was run");
     }
 
     #[tokio::test]
-    async fn what_would_begin_too_late_falls_without_being_run() {
+    async fn a_case_that_would_begin_too_late_fails_without_being_run() {
         let rows = within(Duration::from_millis(50), &[&QUICK, &ENDLESS, &QUICK]).await;
         let [quick, endless, late] = &rows[..] else { panic!("{rows:?}") };
         assert_eq!(*quick, ("quick", true, String::new()));
-        assert!(!endless.1 && endless.2.starts_with("the time that all cases"), "{endless:?}");
+        assert!(!endless.1 && endless.2.starts_with("the time limit of all cases"), "{endless:?}");
         assert!(!late.1 && late.2.starts_with("not run"), "{late:?}");
         assert!(within(AN_HOUR, &[&QUICK, &QUICK]).await.iter().all(|(_, held, _)| *held));
     }
 
-    /// The other bound is a promise about the whole: with all counts, each case may take its own time.
+    /// With `--long`, the common limit must not cut a case that keeps its own.
     #[test]
-    fn with_all_counts_there_is_time_for_each() {
+    fn the_limits_of_long_cases_fit_into_the_common_limit() {
         let minutes: u64 = CASES.iter().map(|case| case.minutes[1]).sum();
-        assert!(Duration::from_secs(60 * minutes) <= whole(true), "{minutes} minutes");
+        assert!(Duration::from_secs(60 * minutes) <= time_limit(true), "{minutes} minutes");
     }
 }

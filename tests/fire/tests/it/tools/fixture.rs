@@ -1,12 +1,12 @@
-//! A replica that serves, and a configuration of its hooks that others own.
+//! A serving replica, and a webhook configuration that a tool owns.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::process::{Command, Output};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use fire::{Fact, Ledger, Load, hook};
+use fire::{Counters, Load, ReplicaEvent, hook};
 use k8s_openapi::api::admissionregistration::v1::MutatingWebhookConfiguration;
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use k8s_openapi::api::events::v1::Event;
@@ -18,32 +18,32 @@ use vestibule_testenv::{Child, Environment, Service};
 
 use super::history::History;
 
-/// Repairs and first bundles take no longer: they take less than a second, and a machine that builds besides is slow.
+/// The limit of repairs and first bundles. They take less than 1 s on an idle machine.
 pub(crate) const AT_ONCE: Duration = Duration::from_secs(10);
 /// Longer than a rotation takes on a busy machine.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Tools take all of a small machine, and what they do is measured in seconds: two scenes at a time.
-static TURNS: Semaphore = Semaphore::const_new(2);
+/// Two fixtures at a time: the tools use all CPU of a small machine, and their effects are measured in seconds.
+static SLOTS: Semaphore = Semaphore::const_new(2);
 
-/// The ring's.
+/// The Secret of the ring.
 const SECRET: &str = "hooks-ring";
 
-/// What the owner of the configuration releases.
+/// A version of the owner's manifest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Version {
     /// Two hooks, [`hook::CLOSE`] and [`hook::KEEP`].
     First,
     /// Another time limit.
     Changed,
-    /// One hook more.
+    /// One more hook.
     Added,
-    /// The hook that closes has another name.
+    /// Another name for the hook that closes connections.
     Renamed,
 }
 
-/// One Service with one replica, and what calls it.
-pub(crate) struct Scene<'e> {
+/// A Service with one replica, and a configuration that calls it.
+pub(crate) struct ToolFixture<'e> {
     pub(crate) env: &'e Environment,
     pub(crate) admin: Client,
     pub(crate) home: String,
@@ -52,14 +52,14 @@ pub(crate) struct Scene<'e> {
     target: String,
     service: Service,
     replica: Child,
-    ledger: Arc<Ledger>,
-    _turn: SemaphorePermit<'static>,
+    counters: Arc<Counters>,
+    _slot: SemaphorePermit<'static>,
 }
 
-impl<'e> Scene<'e> {
-    /// The replica runs, and there is no configuration yet.
+impl<'e> ToolFixture<'e> {
+    /// Starts the replica; there is no configuration yet.
     pub(crate) async fn new(env: &'e Environment) -> Self {
-        let turn = TURNS.acquire().await.unwrap();
+        let slot = SLOTS.acquire().await.unwrap();
         let home = env.namespace(&[]).await.unwrap().name().to_owned();
         let target = env.namespace(&[]).await.unwrap().name().to_owned();
         let service = env.two_port_service(&home, "hooks").await.unwrap();
@@ -73,12 +73,12 @@ impl<'e> Scene<'e> {
             "--service=hooks".to_owned(),
             format!("--secret={SECRET}"),
             format!("--registration=mutating/{registration}"),
-            // Nothing is to change but by those who change configurations.
+            // No renewal during the test: only the tools change configurations.
             "--leaf=3000".to_owned(),
         ]);
         let replica = env.spawn("replica", &command).unwrap();
-        let listening = replica.wait_for_line(|line| match Fact::read(line) {
-            Some(Fact::Listening { hooks, probes, .. }) => Some((hooks, probes)),
+        let listening = replica.wait_for_line(|line| match ReplicaEvent::parse(line) {
+            Some(ReplicaEvent::Listening { hooks, probes, .. }) => Some((hooks, probes)),
             _ => None,
         });
         let (hooks, probes) = listening.await.unwrap();
@@ -94,12 +94,12 @@ impl<'e> Scene<'e> {
             target,
             service,
             replica,
-            ledger: Arc::default(),
-            _turn: turn,
+            counters: Arc::default(),
+            _slot: slot,
         }
     }
 
-    /// The owner's manifest: it says nothing of bundles.
+    /// The owner's manifest, without a caBundle.
     pub(crate) fn manifest(&self, version: Version) -> Value {
         let mut object = hook::configuration(&self.registration, &self.target, &self.service);
         object["metadata"]["labels"] = json!({ "app": "hooks" });
@@ -125,7 +125,7 @@ impl<'e> Scene<'e> {
         path
     }
 
-    /// Waits for the replica that may serve; returns the bundle that every entry holds then.
+    /// Waits until the replica is ready; returns the bundle, which every entry has then.
     pub(crate) async fn ready(&self) -> String {
         self.service.wait_for_replicas(1).await.unwrap();
         let bundle = self.ring_bundle().await;
@@ -133,23 +133,23 @@ impl<'e> Scene<'e> {
         bundle
     }
 
-    /// What every entry is to hold.
+    /// The bundle that every entry should have.
     pub(crate) async fn ring_bundle(&self) -> String {
         let ring = self.secrets().get(SECRET).await.unwrap().data.unwrap();
         String::from_utf8(ring["ca.crt"].0.clone()).unwrap()
     }
 
-    /// Asks for another CA.
+    /// Requests a rotation.
     pub(crate) async fn rotate(&self) {
         let patch = Patch::Merge(json!({ "metadata": { "annotations": { fire::ROTATE: "now" } } }));
         self.secrets().patch(SECRET, &PatchParams::default(), &patch).await.unwrap();
     }
 
-    /// The CAs that signed what clients were presented so far.
+    /// The issuers of the leaves presented so far.
     pub(crate) fn issuers(&self) -> BTreeSet<String> {
         let log = self.replica.log();
-        let issuer = |line| match Fact::read(line) {
-            Some(Fact::Presented { issuer, .. }) => Some(issuer),
+        let issuer = |line| match ReplicaEvent::parse(line) {
+            Some(ReplicaEvent::Presented { issuer, .. }) => Some(issuer),
             _ => None,
         };
         log.lines().filter_map(issuer).collect()
@@ -171,35 +171,35 @@ impl<'e> Scene<'e> {
         self.configuration().await.metadata.resource_version
     }
 
-    /// How many versions there were so far: a watch may be behind what is read.
+    /// The number of versions so far, after the watch has caught up.
     pub(crate) async fn versions(&self) -> usize {
         let now = self.version().await;
         until("the history has what is there", PATIENCE, async || self.history.has(now.as_deref())).await;
         self.history.len()
     }
 
-    /// What each entry holds, by its name.
+    /// The caBundle of each entry by name.
     pub(crate) async fn bundles(&self) -> BTreeMap<String, String> {
         bundles(&self.configuration().await)
     }
 
-    /// Calls of both hooks, many a second, from now on.
+    /// Starts a load of 40 calls a second on both hooks.
     pub(crate) fn load(&self) -> Load {
-        Load::start(vec![self.admin.clone()], &self.target, 40, &self.ledger)
+        Load::start(vec![self.admin.clone()], &self.target, 40, &self.counters)
     }
 
-    /// Calls that failed so far, in words.
+    /// Failed calls so far by error message.
     pub(crate) fn failures(&self) -> BTreeMap<String, usize> {
-        self.ledger.read().failures
+        self.counters.read().failures
     }
 
-    /// Calls so far.
+    /// The number of calls so far.
     pub(crate) fn calls(&self) -> usize {
-        self.ledger.read().calls
+        self.counters.read().calls
     }
 
-    /// Waits until the API server trusts the replica again, and each hook answers.
-    pub(crate) async fn answers(&self) {
+    /// Waits until each hook answers, after the API server trusts the replica again.
+    pub(crate) async fn wait_for_answers(&self) {
         for connection in ["close", "keep"] {
             until("the hook answers", PATIENCE, async || self.call(connection).await).await;
         }
@@ -220,7 +220,7 @@ impl<'e> Scene<'e> {
         made.is_ok_and(|made| made.metadata.annotations.unwrap_or_default().contains_key(hook::ANNOTATION))
     }
 
-    /// What Events of this reason say of the configuration.
+    /// The notes of Events with this reason about the configuration.
     pub(crate) async fn notes(&self, reason: &str) -> Vec<String> {
         let events = Api::<Event>::namespaced(self.admin.clone(), "default");
         let events = events.list(&ListParams::default()).await.unwrap().items.into_iter();
@@ -231,21 +231,21 @@ impl<'e> Scene<'e> {
         about_it.map(|event| event.note.unwrap_or_default()).collect()
     }
 
-    /// An Event says that the bundle was repaired after this manager's write.
-    pub(crate) async fn repair_is_told(&self, manager: &str) {
+    /// Waits for an Event about the repair of a write by `manager`.
+    pub(crate) async fn wait_for_repair_event(&self, manager: &str) {
         until(&format!("an Event names {manager}"), PATIENCE, async || {
             self.notes("BundleRepaired").await.iter().any(|note| note.contains(manager))
         })
         .await;
     }
 
-    /// Lines of the replica's log that say something is broken.
+    /// The ERROR lines of the replica's log.
     pub(crate) fn errors(&self) -> Vec<String> {
         self.replica.log().lines().filter(|line| line.contains(" ERROR ")).map(str::to_owned).collect()
     }
 }
 
-/// What each entry holds, by its name.
+/// The caBundle of each entry by name.
 pub(crate) fn bundles(configuration: &MutatingWebhookConfiguration) -> BTreeMap<String, String> {
     let entries = configuration.webhooks.iter().flatten().map(|entry| {
         let bundle = entry.client_config.ca_bundle.clone().map(|bundle| bundle.0).unwrap_or_default();
@@ -254,7 +254,7 @@ pub(crate) fn bundles(configuration: &MutatingWebhookConfiguration) -> BTreeMap<
     entries.collect()
 }
 
-/// Runs it to its end, which is to be a good one.
+/// Runs the command; it must succeed and report no conflict.
 pub(crate) fn succeed(command: &mut Command) -> Output {
     let output = command.output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr);
@@ -263,11 +263,7 @@ pub(crate) fn succeed(command: &mut Command) -> Output {
     output
 }
 
-/// Asks until it is so.
-pub(crate) async fn until(what: &str, patience: Duration, mut is_so: impl AsyncFnMut() -> bool) {
-    let begun = Instant::now();
-    while !is_so().await {
-        assert!(begun.elapsed() < patience, "not within {patience:?}: {what}");
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
+/// Waits until `condition` is true, for at most `patience`.
+pub(crate) async fn until(what: &str, patience: Duration, condition: impl AsyncFnMut() -> bool) {
+    vestibule_testenv::until(what, patience, condition).await.unwrap();
 }

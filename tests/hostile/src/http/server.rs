@@ -1,4 +1,4 @@
-//! A server of the process's own, behind TLS, and connections to it.
+//! One TLS server per process, and connections to it.
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
@@ -15,24 +15,24 @@ use vestibule_pki::Authority;
 use vestibule_server::{CertificateCell, Server, ServingCertificate, Settings};
 
 const NAME: &str = "hook.shop.svc";
-/// Longer than any patience of the server's.
+/// Longer than every timeout of the server.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 pub(super) type Stream = StreamOwned<ClientConnection, TcpStream>;
 
-struct Front {
+struct TestServer {
     address: SocketAddr,
     tls: Arc<ClientConfig>,
 }
 
 pub(super) fn connect() -> io::Result<Stream> {
-    static FRONT: OnceLock<Front> = OnceLock::new();
-    let front = FRONT.get_or_init(start);
-    let tcp = TcpStream::connect(front.address)?;
+    static SERVER: OnceLock<TestServer> = OnceLock::new();
+    let server = SERVER.get_or_init(start);
+    let tcp = TcpStream::connect(server.address)?;
     tcp.set_nodelay(true)?;
     tcp.set_read_timeout(Some(PATIENCE))?;
     let name = ServerName::try_from(NAME).expect("a name");
-    let tls = ClientConnection::new(Arc::clone(&front.tls), name).expect("a client");
+    let tls = ClientConnection::new(Arc::clone(&server.tls), name).expect("a client");
     Ok(StreamOwned::new(tls, tcp))
 }
 
@@ -44,8 +44,8 @@ impl Handler for Allow {
     }
 }
 
-/// It lives as long as the process.
-fn start() -> Front {
+/// Starts the server on a thread that runs until the process ends.
+fn start() -> TestServer {
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).expect("a clock");
     let now = UnixTime::since_unix_epoch(now);
     let authority = Authority::new("hostile", now, Duration::from_secs(86_400)).expect("a CA");
@@ -58,7 +58,7 @@ fn start() -> Front {
     let mut settings = Settings::default();
     settings.listen = (Ipv4Addr::LOCALHOST, 0).into();
     settings.max_body = 64 << 10;
-    let (tell, told) = mpsc::channel();
+    let (sender, receiver) = mpsc::channel();
     thread::spawn(move || {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
         runtime.block_on(async {
@@ -67,12 +67,12 @@ fn start() -> Front {
                 .bind()
                 .await
                 .expect("a port");
-            tell.send(server.address()).expect("somebody who asks");
+            sender.send(server.address()).expect("a receiver");
             server.serve().await;
         });
     });
-    let address = told.recv().expect("an address");
-    Front { address, tls: trusting(authority.certificate_pem()) }
+    let address = receiver.recv().expect("an address");
+    TestServer { address, tls: trusting(authority.certificate_pem()) }
 }
 
 fn trusting(authority: &str) -> Arc<ClientConfig> {

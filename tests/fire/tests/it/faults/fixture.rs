@@ -1,7 +1,7 @@
-//! A registered webhook, and its replicas: in this process, where all that they know is at hand, or as processes that
-//! serve calls and die.
+//! A registered webhook and its replicas: in this process, to inspect their state, or as child processes, to serve calls
+//! and to be killed.
 
-mod inner;
+mod in_process;
 mod wait;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,22 +18,22 @@ use vestibule_identity::{NamespacedName, Settings};
 use vestibule_pki::ring::{CaId, Facts, Moment, Policy, Ring, read_bundle};
 use vestibule_testenv::{ApiServer, Environment};
 
-pub(crate) use self::inner::Inner;
+pub(crate) use self::in_process::InProcessReplica;
 pub(crate) use self::wait::{promised, stays, until};
 pub(crate) use crate::fixture::shared_or_skip;
 
 pub(crate) const SERVICE: &str = "fire";
 
-pub(crate) struct Ground<'e> {
+pub(crate) struct Fixture<'e> {
     pub(crate) cluster: Cluster<'e>,
     pub(crate) policy: Policy,
     pub(crate) admin: Client,
 }
 
-impl<'e> Ground<'e> {
-    /// `arguments` are those of a soak: lives and waits.
+impl<'e> Fixture<'e> {
+    /// Registers the webhook; `arguments` are a soak's, for lifetimes and waits.
     pub(crate) async fn new(environment: &'e Environment, arguments: &[&str]) -> Self {
-        // Renewed three seconds before its end, of which a busy machine and whole seconds take two.
+        // A leaf is renewed 3 s before its end; rounding and a busy machine may take 2 s of that.
         const LEAF: &str = "--leaf=10";
         let is_given = arguments.iter().any(|argument| argument.starts_with("--leaf="));
         let leaf = (!is_given).then_some(LEAF);
@@ -44,7 +44,7 @@ impl<'e> Ground<'e> {
         Self { cluster, policy: options.timing.policy(), admin: environment.admin().unwrap() }
     }
 
-    /// What a replica in this process is told.
+    /// The settings of a replica in this process.
     pub(crate) fn settings(&self) -> Settings {
         let named =
             |name: &str| NamespacedName { namespace: self.cluster.home().to_owned(), name: name.to_owned() };
@@ -55,18 +55,18 @@ impl<'e> Ground<'e> {
         settings
     }
 
-    /// A replica in this process, with the rights of one.
-    pub(crate) async fn start(&self) -> Inner {
+    /// Starts a replica in this process with the ServiceAccount of replicas.
+    pub(crate) async fn start(&self) -> InProcessReplica {
         self.start_by(self.cluster.environment().api_server()).await
     }
 
-    /// The same, with this way to the API server.
-    pub(crate) async fn start_by(&self, way: &ApiServer) -> Inner {
+    /// The same through another connection to the API server.
+    pub(crate) async fn start_by(&self, way: &ApiServer) -> InProcessReplica {
         let client = way.service_account(self.cluster.home(), self.cluster.account()).await.unwrap();
-        Inner::start(client, self.settings())
+        InProcessReplica::start(client, self.settings())
     }
 
-    /// As many replicas as processes, ready and called.
+    /// Starts `count` replica processes and waits until they are ready.
     pub(crate) async fn serve(&self, count: usize) -> Vec<Replica> {
         let starts = (0..count).map(|_| self.cluster.start_replica());
         let replicas = futures_util::future::try_join_all(starts).await.unwrap();
@@ -83,19 +83,19 @@ impl<'e> Ground<'e> {
 
     pub(crate) fn load(&self) -> Load {
         const RATE: u32 = 25;
-        let ledger = self.cluster.ledger();
-        Load::start(self.cluster.clients().unwrap(), self.cluster.target(), RATE, ledger)
+        let counters = self.cluster.counters();
+        Load::start(self.cluster.clients().unwrap(), self.cluster.target(), RATE, counters)
     }
 
-    /// Ends the load: no call has failed, and no handshake.
+    /// Stops the load and asserts that no call and no handshake has failed.
     pub(crate) async fn nothing_failed(&self, load: Load) {
         const ENOUGH: usize = 100;
-        let ledger = self.cluster.ledger();
-        until("calls are enough to show something", 30, async || ledger.read().calls > ENOUGH).await;
-        let book = ledger.read();
+        let counters = self.cluster.counters();
+        until("calls are enough to show something", 30, async || counters.read().calls > ENOUGH).await;
+        let counts = counters.read();
         load.stop().await;
-        assert!(book.failures.is_empty(), "of {} calls: {:#?}", book.calls, book.failures);
-        assert!(book.handshakes_failed.is_empty(), "{:#?}", book.handshakes_failed);
+        assert!(counts.failures.is_empty(), "of {} calls: {:#?}", counts.calls, counts.failures);
+        assert!(counts.handshakes_failed.is_empty(), "{:#?}", counts.handshakes_failed);
     }
 
     pub(crate) fn secrets(&self) -> Api<Secret> {
@@ -114,12 +114,12 @@ impl<'e> Ground<'e> {
         annotate(&self.secrets(), self.cluster.secret(), key, value).await;
     }
 
-    /// The ring, when there is one that can be read.
+    /// The ring in the Secret; `None` if it is missing or unreadable.
     pub(crate) async fn ring(&self) -> Option<Facts> {
         ring(&self.secrets(), self.cluster.secret()).await
     }
 
-    /// The same, by a clock that tells this.
+    /// The same, decoded at the time `at`.
     pub(crate) async fn ring_at(&self, at: Moment) -> Option<Facts> {
         ring_at(&self.secrets(), self.cluster.secret(), at).await
     }
@@ -128,7 +128,7 @@ impl<'e> Ground<'e> {
         Some(self.ring().await?.active()?.id)
     }
 
-    /// Waits until no rotation is under way, and the next one could be.
+    /// Waits until no rotation is in progress and the next one could start.
     pub(crate) async fn steady(&self) -> Facts {
         let mut last = None;
         until("the ring is steady", 60, async || {
@@ -139,7 +139,7 @@ impl<'e> Ground<'e> {
         last.unwrap()
     }
 
-    /// The bundle of each entry of ours.
+    /// The caBundle of each entry of this webhook.
     pub(crate) async fn bundles(&self) -> Vec<String> {
         let name = self.cluster.registration();
         let configuration = self.cluster.configurations().unwrap().get(name).await.unwrap();
@@ -149,7 +149,7 @@ impl<'e> Ground<'e> {
         text.map(|bytes| String::from_utf8(bytes).unwrap()).collect()
     }
 
-    /// What every entry of ours trusts.
+    /// The CAs that every entry of this webhook trusts.
     pub(crate) async fn trusted(&self) -> BTreeSet<CaId> {
         let trusted = self.bundles().await.into_iter().map(|bundle| names(&bundle));
         trusted.reduce(|all, more| &all & &more).unwrap()

@@ -1,9 +1,9 @@
-//! Where rules change and pods are created.
+//! An installed injector, and requests to the API server about its rules and pods.
 
 use std::net::SocketAddr;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use anyhow::{Context, bail, ensure};
+use anyhow::{Context, ensure};
 use http::{Method, Request, StatusCode};
 use kube::Client;
 use kube::client::Body;
@@ -13,36 +13,36 @@ use super::pod::{Outcome, pod};
 
 const APPLY: &str = "application/apply-patch+yaml";
 const JSON: &str = "application/json";
-/// Longer than anything that is waited for.
+/// The limit of every wait.
 pub(super) const PATIENCE: Duration = Duration::from_secs(60);
 pub(super) const PAUSE: Duration = Duration::from_millis(20);
 
-/// An injector that is installed by its printed manifests, and who asks the API server.
-pub struct Scene {
-    /// An administrator.
+/// An injector that is installed by its printed manifests.
+pub struct InjectorFixture {
+    /// A client with all rights.
     pub admin: Client,
-    /// The injector's own namespace.
+    /// The injector's namespace.
     pub home: String,
-    /// The namespace of pods.
-    pub shop: String,
-    /// The ConfigMap of rules.
+    /// The namespace of the pods.
+    pub pod_namespace: String,
+    /// The name of the ConfigMap with the rules.
     pub config_map: String,
-    /// Where each replica says what is in force.
+    /// The probe addresses of the replicas.
     pub replicas: Vec<SocketAddr>,
-    /// What `vestibule manifests` printed, as far as it was applied.
+    /// The applied manifests of `vestibule manifests`.
     pub manifests: Vec<Value>,
 }
 
-impl Scene {
-    /// A pod that is created by dry run: what is in it; why not.
-    pub(super) async fn create(client: &Client, shop: &str) -> Result<Outcome, String> {
-        let uri = format!("/api/v1/namespaces/{shop}/pods?dryRun=All");
+impl InjectorFixture {
+    /// Creates a pod by dry run and returns its outcome, or the API server's error message.
+    pub(super) async fn create(client: &Client, pod_namespace: &str) -> Result<Outcome, String> {
+        let uri = format!("/api/v1/namespaces/{pod_namespace}/pods?dryRun=All");
         let (status, made) =
             send(client, Method::POST, &uri, JSON, &pod()).await.map_err(|error| format!("{error:#}"))?;
         if status.is_success() { Ok(Outcome::of(&made)) } else { Err(message(&made)) }
     }
 
-    /// Writes the text of the ConfigMap `name`, labelled as one of rules; the status, and what was said.
+    /// Applies the ConfigMap `name` with rule documents; returns the status and message of the answer.
     pub(super) async fn write(
         &self,
         name: &str,
@@ -64,7 +64,7 @@ impl Scene {
         Ok(())
     }
 
-    /// Applies the webhook configurations as they were printed.
+    /// Applies the printed webhook configurations.
     pub(super) async fn apply_configurations(&self) -> anyhow::Result<()> {
         let kind = |manifest: &&Value| {
             manifest["kind"].as_str().is_some_and(|kind| kind.ends_with("WebhookConfiguration"))
@@ -72,28 +72,33 @@ impl Scene {
         apply_all(&self.admin, self.manifests.iter().filter(kind)).await
     }
 
-    /// How many webhooks are registered under `kind`: `mutating` or `validating`.
+    /// The number of entries in the injector's configuration of `kind`, `mutating` or `validating`.
     pub(super) async fn entries(&self, kind: &str) -> anyhow::Result<usize> {
         let (_, found) = send(&self.admin, Method::GET, &configuration(kind), JSON, &Value::Null).await?;
         Ok(found["webhooks"].as_array().map_or(0, Vec::len))
     }
 }
 
-/// Where the injector's configuration is.
+/// The URL path of the injector's webhook configuration.
 pub(super) fn configuration(kind: &str) -> String {
     format!("/apis/admissionregistration.k8s.io/v1/{kind}webhookconfigurations/injector")
 }
 
-/// Returns when `holds` does.
-pub(super) async fn until(what: &str, holds: impl AsyncFn() -> anyhow::Result<bool>) -> anyhow::Result<()> {
-    let begun = Instant::now();
-    while !holds().await? {
-        if begun.elapsed() > PATIENCE {
-            bail!("{what}: not within {PATIENCE:?}");
+/// Waits until `condition` is true; its first error ends the wait.
+pub(super) async fn until(
+    what: &str,
+    condition: impl AsyncFn() -> anyhow::Result<bool>,
+) -> anyhow::Result<()> {
+    let mut outcome = Ok(());
+    let waited = vestibule_testenv::until(what, PATIENCE, async || match condition().await {
+        Ok(is_true) => is_true,
+        Err(error) => {
+            outcome = Err(error);
+            true
         }
-        tokio::time::sleep(PAUSE).await;
-    }
-    Ok(())
+    });
+    waited.await?;
+    outcome
 }
 
 pub(super) async fn apply_all<'m>(
@@ -107,13 +112,13 @@ pub(super) async fn apply_all<'m>(
     Ok(())
 }
 
-/// As `kubectl apply --server-side --force-conflicts` does it.
+/// The same request as `kubectl apply --server-side --force-conflicts`.
 async fn apply(client: &Client, manifest: &Value, options: &str) -> anyhow::Result<(StatusCode, Value)> {
     let text = |pointer: &str| manifest.pointer(pointer).and_then(Value::as_str);
     let namespace = text("/metadata/namespace").map(|name| format!("/namespaces/{name}")).unwrap_or_default();
     let version = text("/apiVersion").context("an apiVersion")?;
     let kind = text("/kind").context("a kind")?.to_lowercase();
-    // Plurals as these kinds have them.
+    // The plurals of the applied kinds end in `s` or `ies`.
     let kind = kind.strip_suffix('y').map(|stem| format!("{stem}ie")).unwrap_or(kind);
     let (root, name) =
         (if version == "v1" { "api" } else { "apis" }, text("/metadata/name").context("a name")?);
