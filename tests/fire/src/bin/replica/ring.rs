@@ -30,10 +30,10 @@ impl Observer for RingEventPrinter {
                 print_event(&ReplicaEvent::RingWritten { change: (*change).to_owned() });
             }
             IdentityEvent::BundleWritten { registration, repaired_from } => {
-                print_event(&ReplicaEvent::BundleWritten {;
+                print_event(&ReplicaEvent::BundleWritten {
                     registration: registration.to_string(),
                     repaired_from: repaired_from.clone(),
-                })
+                });
             }
             IdentityEvent::Discontinuity => print_event(&ReplicaEvent::Discontinuity),
             IdentityEvent::Failed { object, reason } => {
