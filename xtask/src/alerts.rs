@@ -1,14 +1,14 @@
-//! The alerting rules, as Prometheus itself reads them.
+//! Checks the alerting rules with promtool.
 
 use std::io::ErrorKind;
 use std::process::Command;
 
 use anyhow::{Context, bail};
 
-use crate::check::Outcome;
 use crate::metadata::Metadata;
+use crate::outcome::Outcome;
 
-/// Checks the rules, then runs their tests. That metrics and labels exist is a test of the injector.
+/// Checks the rules and runs their tests. A test of the injector checks that the metrics and labels exist.
 pub(crate) fn run() -> anyhow::Result<Outcome> {
     let root = Metadata::of_workspace()?.workspace_root;
     for arguments in [["check", "rules", "deploy/alerts.yaml"], ["test", "rules", "deploy/alerts.test.yaml"]]
@@ -18,7 +18,7 @@ pub(crate) fn run() -> anyhow::Result<Outcome> {
             Ok(status) => bail!("`promtool {}` ended with {status}", arguments.join(" ")),
             Err(error) if error.kind() == ErrorKind::NotFound => {
                 println!(
-                    "NOT CHECKED, for there is no promtool here; it is in Debian's package `prometheus`"
+                    "NOT CHECKED, because promtool is missing; Debian has it in the package `prometheus`"
                 );
                 return Ok(Outcome::LeftOut);
             }

@@ -1,4 +1,4 @@
-//! Cargo as a child process.
+//! Runs cargo as a child process.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -12,17 +12,17 @@ pub(crate) fn command(arguments: &[&str]) -> Command {
     command
 }
 
-/// Where the workspace is.
+/// The folder of the workspace.
 pub(crate) fn workspace() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 
-/// Runs cargo before the user's eyes.
+/// Runs cargo with its output on the terminal.
 pub(crate) fn run(arguments: &[&str]) -> anyhow::Result<()> {
     finish(&mut command(arguments))
 }
 
-/// What cargo prints to its standard output; its complaints go to the terminal.
+/// The standard output of cargo; its standard error goes to the terminal.
 pub(crate) fn read(arguments: &[&str]) -> anyhow::Result<String> {
     let mut command = command(arguments);
     let output = command.stderr(Stdio::inherit()).output().with_context(|| starting(&command))?;
@@ -41,7 +41,7 @@ pub(crate) fn finish(command: &mut Command) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// For a context of errors: the command could not even be started.
+/// The context of an error when the command does not start.
 pub(crate) fn starting(command: &Command) -> String {
     format!("cannot start {}", words(command))
 }

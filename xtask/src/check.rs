@@ -1,36 +1,37 @@
-//! Everything about the code that is no test.
+//! `cargo xtask check`: every check of the code that is not a test.
 
 use anyhow::bail;
 use clap::ValueEnum;
 
+use crate::outcome::Outcome;
 use crate::{alerts, cargo, controlplane, duplicates, keys, length, licences, walls};
 
 /// One check.
 #[derive(Clone, Copy, ValueEnum)]
 pub(crate) enum Check {
-    /// rustfmt would change nothing
+    /// Every file is formatted as rustfmt does
     Format,
-    /// As the task of that name
+    /// Every crate depends only on allowed crates
     Walls,
-    /// Every crate comes under a licence that is listed
+    /// The licence of every crate is allowed
     Licences,
-    /// No crate twice without a reason
+    /// No crate is in the tree in two versions without a reason
     Duplicates,
     /// No source file above 500 lines
     Length,
-    /// clippy has nothing to say
+    /// clippy has no warnings
     Lints,
-    /// rustdoc has nothing to say
+    /// rustdoc has no warnings
     Documentation,
-    /// What is generated is what would be generated now
+    /// Generated files are up to date
     Generated,
-    /// Alerting rules are what promtool reads, and fire when they should
+    /// promtool accepts the alerting rules, and their tests pass
     Alerts,
 }
 
-/// Runs the `wanted` checks, or all, also after one that fails: one run tells everything.
+/// Runs the `wanted` checks, or all. A failed check does not stop the others.
 pub(crate) fn run(wanted: &[Check]) -> anyhow::Result<()> {
-    // Cheap ones come first: they fail first.
+    // Cheap checks come first.
     let checks = if wanted.is_empty() { Check::value_variants() } else { wanted };
     let (mut failed, mut left_out) = (Vec::new(), Vec::new());
     for check in checks {
@@ -48,17 +49,10 @@ pub(crate) fn run(wanted: &[Check]) -> anyhow::Result<()> {
     if !failed.is_empty() {
         bail!("{} of {} checks failed: {}", failed.len(), checks.len(), failed.join(", "));
     }
-    let not =
+    let rest =
         if left_out.is_empty() { String::new() } else { format!("; left out: {}", left_out.join(", ")) };
-    println!("\n{} of {} checks passed{not}", checks.len() - left_out.len(), checks.len());
+    println!("\n{} of {} checks passed{rest}", checks.len() - left_out.len(), checks.len());
     Ok(())
-}
-
-/// How a check ended that did not fail.
-pub(crate) enum Outcome {
-    Passed,
-    /// This machine lacks what it needs, and it has said what.
-    LeftOut,
 }
 
 impl Check {
@@ -84,7 +78,7 @@ fn format() -> anyhow::Result<()> {
 
 fn lints() -> anyhow::Result<()> {
     cargo::run(&["clippy", "--quiet", "--workspace", "--all-targets", "--", "-D", "warnings"])?;
-    // `tests/contract` turns the feature `otel` on for the workspace as a whole; authors have it off.
+    // `tests/contract` turns the feature `otel` on for the workspace; it is off by default.
     cargo::run(&["clippy", "--quiet", "-p", "vestibule-command", "--", "-D", "warnings"])
 }
 
@@ -93,10 +87,10 @@ fn documentation() -> anyhow::Result<()> {
     cargo::finish(command.env("RUSTDOCFLAGS", "-D warnings"))
 }
 
-/// The API server is the source of what is generated, so there is nothing to compare without one.
+/// The generated files come from the API server, so they cannot be compared without one.
 fn generated() -> anyhow::Result<Outcome> {
     if let Err(error) = controlplane::find_or_build() {
-        println!("NOT COMPARED, for there is no real API server here: {error:#}");
+        println!("NOT COMPARED, because there is no real API server here: {error:#}");
         return Ok(Outcome::LeftOut);
     }
     keys::compare(None)?;

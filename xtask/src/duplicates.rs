@@ -1,4 +1,4 @@
-//! No crate twice without a reason, and the large ones never.
+//! Checks that no crate is in the tree in two major versions without a reason, and large crates never.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,10 +6,10 @@ use anyhow::bail;
 
 use crate::metadata::{Metadata, Package};
 
-/// Two majors of these mean two worlds whose types do not fit together, and a binary that carries both.
+/// Two major versions of these have incompatible types, and enlarge the binary.
 const NEVER_TWICE: &[&str] = &["http", "hyper", "k8s-openapi", "kube", "rustls", "serde", "tokio"];
 
-/// Doubles that others bring, each with the reason why we live with it.
+/// Duplicates that dependencies cause, each with the reason to accept it.
 const TOLERATED: &[(&str, &str)] = &[
     ("base64", "kube still asks for 0.22 while its own dependencies moved to 0.23"),
     (
@@ -26,13 +26,13 @@ const TOLERATED: &[(&str, &str)] = &[
     ("rand_core", "goes with rand"),
     ("syn", "procedural macros move from 2 to 3 at their own pace; build time only"),
     ("synstructure", "goes with syn"),
-    ("thiserror", "cel is a generation behind everybody else; build time but for a few impls"),
+    ("thiserror", "cel is a generation behind the other crates; build time but for a few impls"),
     ("thiserror-impl", "goes with thiserror"),
     ("untrusted", "ring and webpki; a few hundred lines"),
     ("windows-sys", "only on Windows"),
 ];
 
-/// Fails on every second major without a reason, and on reasons nobody needs any more.
+/// Fails on every second major version without a reason, and on reasons that are no longer needed.
 pub(crate) fn run() -> anyhow::Result<()> {
     let complaints = complaints(&majors(&Metadata::of_everything()?.packages));
     if !complaints.is_empty() {
@@ -53,7 +53,7 @@ fn majors(packages: &[Package]) -> Majors<'_> {
     majors
 }
 
-/// The part of a version that must be the same for two crates to be one: `1` of 1.2.3, `0.4` of 0.4.5.
+/// The part of a version that is the same for compatible versions: `1` of 1.2.3, `0.4` of 0.4.5.
 fn major(version: &str) -> &str {
     let mut dots = version.match_indices('.').map(|(at, _)| at);
     let end = if version.starts_with("0.") { dots.nth(1) } else { dots.next() };
@@ -66,13 +66,13 @@ fn complaints(doubles: &Majors<'_>) -> Vec<String> {
     let new = doubles.iter().filter(|(name, _)| !tolerated(name)).map(|(name, majors)| {
         let majors = majors.iter().copied().collect::<Vec<_>>().join(" and ");
         format!(
-            "`{name}` is in the tree as {majors}: `cargo tree --workspace -i {name}@VERSION` shows who brings which. \
-             Bring them together; for a small crate that others bring, a line with the reason in {} will do.",
+            "`{name}` is in the tree as {majors}: `cargo tree --workspace -i {name}@VERSION` shows the dependents of each. \
+             Use one version; for a small indirect dependency, a line with the reason in {} is enough.",
             file!()
         )
     });
     let stale = TOLERATED.iter().filter(|(name, _)| !doubles.contains_key(name)).map(|(name, _)| {
-        format!("`{name}` is no longer in the tree twice: take its line out of {}.", file!())
+        format!("`{name}` is no longer in the tree twice: remove its line from {}.", file!())
     });
     new.chain(stale).collect()
 }
@@ -82,7 +82,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn versions_are_one_when_cargo_calls_them_compatible() {
+    fn the_major_is_the_part_by_which_cargo_decides_compatibility() {
         assert_eq!(["1.2.3", "0.4.5", "0.0.7", "12.0.0-rc.1"].map(major), ["1", "0.4", "0.0", "12"]);
     }
 

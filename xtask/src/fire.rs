@@ -1,4 +1,4 @@
-//! What is set on fire: the programs are `tests/fire`'s, built as they are shipped, since they are measured.
+//! Runs the cases of `tests/fire`, with release builds, because they are measured.
 
 use std::process::{Command, ExitCode};
 
@@ -7,17 +7,17 @@ use anyhow::Context;
 use crate::cargo;
 use crate::metadata::Metadata;
 
-/// As many descriptors as this user may have: cases hold thousands of connections.
+/// Raises the limit of file descriptors: cases hold thousands of connections.
 const WITH_ALL_DESCRIPTORS: &str = r#"ulimit -n "$(ulimit -Hn)"; exec "$0" "$@""#;
 
-/// Builds the programs, and runs the cases before the user's eyes. Ends as they do: 1 where one fell, 3 where none fell but one
-/// is inconclusive.
+/// Builds the programs, runs the cases, and returns their exit code: 1 if a case failed, 3 if none failed but one is
+/// inconclusive.
 pub(crate) fn run(arguments: &[String]) -> anyhow::Result<ExitCode> {
     cargo::run(&["build", "--quiet", "--release", "-p", "fire", "--bins"])?;
     let program = Metadata::of_workspace()?.target_directory.join("release/fire");
     let mut command = Command::new("sh");
     let status = command.args(["-c", WITH_ALL_DESCRIPTORS]).arg(program).args(arguments).status();
-    // A signal is no code.
+    // A program that a signal ended has no exit code.
     let code = status.context("cannot start sh")?.code().and_then(|code| u8::try_from(code).ok());
     Ok(code.map_or(ExitCode::FAILURE, ExitCode::from))
 }

@@ -1,7 +1,7 @@
-//! libFuzzer on the laws of `tests/hostile`.
+//! Runs libFuzzer on the properties of `tests/hostile`.
 //!
-//! A nightly compiler is taken where there is one, else this one is asked to pass for one: what is needed of it is
-//! the counting of branches, which is not stable. cargo-fuzz is not: the programs are built by cargo as they are.
+//! Counting branches needs an unstable compiler flag: the programs are built with a nightly compiler if there is one, else with
+//! this one and `RUSTC_BOOTSTRAP`. cargo-fuzz is not needed, because cargo builds the programs.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -10,13 +10,13 @@ use anyhow::{Context, bail, ensure};
 
 use crate::cargo;
 
-/// Counting of branches and comparisons, as libFuzzer wants them; checks of arithmetic and of invariants stay on. Without
-/// the address sanitizer: our code has no `unsafe`, and runs are twice as many.
+/// Counts branches and comparisons for libFuzzer, and keeps overflow checks and debug assertions. Without the address
+/// sanitizer there are twice as many runs, and our code has no `unsafe`.
 const FLAGS: &str = "-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
      -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table \
      -Cllvm-args=-sanitizer-coverage-trace-compares -Ccodegen-units=1 -Cdebug-assertions --cfg fuzzing";
 
-/// Runs each target for `minutes`, one after the other, and tells what was found.
+/// Runs each target for `minutes`, one after the other, and reports the findings.
 pub(crate) fn run(minutes: u64, only: &[String]) -> anyhow::Result<()> {
     let folder = cargo::workspace().join("fuzz");
     let targets = targets(&folder)?;
@@ -25,24 +25,24 @@ pub(crate) fn run(minutes: u64, only: &[String]) -> anyhow::Result<()> {
     }
     build(&folder)?;
     let chosen = if only.is_empty() { &targets } else { only };
-    let mut broken = Vec::new();
+    let mut failed = Vec::new();
     for name in chosen {
         println!("\n{name}: {minutes} min");
         match fuzz(&folder, name, minutes)? {
-            None => broken.push(name.as_str()),
-            Some(told) => println!("{name}: {told}"),
+            None => failed.push(name.as_str()),
+            Some(summary) => println!("{name}: {summary}"),
         }
     }
     ensure!(
-        broken.is_empty(),
-        "a law was broken by {}: put the input of fuzz/artifacts/TARGET into fuzz/corpus/TARGET, where \
+        failed.is_empty(),
+        "a property failed in {}: move the input from fuzz/artifacts/TARGET to fuzz/corpus/TARGET, where \
          `cargo test -p hostile` replays it",
-        broken.join(", ")
+        failed.join(", ")
     );
     Ok(())
 }
 
-/// Each has a file.
+/// The targets: each has a file.
 fn targets(folder: &Path) -> anyhow::Result<Vec<String>> {
     let files = folder.join("fuzz_targets").read_dir().context("fuzz/fuzz_targets cannot be read")?;
     let names = files.filter_map(|file| Some(file.ok()?.path().file_stem()?.to_str()?.to_owned()));
@@ -56,12 +56,12 @@ fn build(folder: &Path) -> anyhow::Result<()> {
     let has_nightly = Command::new("cargo").args(["+nightly", "--version"]).stderr(Stdio::null()).output();
     if has_nightly.is_ok_and(|output| output.status.success()) {
         command.arg("+nightly").env_remove("CARGO").env_remove("RUSTC").env_remove("RUSTUP_TOOLCHAIN");
-        println!("built by the nightly compiler");
+        println!("built with the nightly compiler");
     } else {
         command.env("RUSTC_BOOTSTRAP", "1");
-        println!("there is no nightly compiler: built by this one");
+        println!("there is no nightly compiler: built with this one");
     }
-    // Flags for the target only, so that build scripts and macros are left alone.
+    // With `--target` the flags do not apply to build scripts and macros.
     let host = host()?;
     command.args(["build", "--release", "--quiet", "--target", &host]).env("RUSTFLAGS", FLAGS);
     cargo::finish(command.current_dir(folder))
@@ -69,14 +69,14 @@ fn build(folder: &Path) -> anyhow::Result<()> {
 
 /// The triple of this machine.
 fn host() -> anyhow::Result<String> {
-    let told = Command::new("rustc").arg("-vV").output().context("rustc cannot be asked for its host")?;
-    let told = String::from_utf8_lossy(&told.stdout).into_owned();
-    let host = told.lines().find_map(|line| line.strip_prefix("host: "));
-    host.map(str::to_owned).context("rustc does not tell its host")
+    let version = Command::new("rustc").arg("-vV").output().context("cannot run rustc to read its host")?;
+    let version = String::from_utf8_lossy(&version.stdout).into_owned();
+    let host = version.lines().find_map(|line| line.strip_prefix("host: "));
+    host.map(str::to_owned).context("rustc prints no host")
 }
 
-/// What libFuzzer told at the end; nothing where a law was broken. New inputs that reach something are kept beside the
-/// saved ones, in `fuzz/found`, which is not versioned.
+/// The last line of libFuzzer, or `None` if a property failed. New inputs that reach more code are kept in `fuzz/found`, which
+/// is not versioned.
 fn fuzz(folder: &Path, name: &str, minutes: u64) -> anyhow::Result<Option<String>> {
     let found = folder.join("found").join(name);
     let artifacts = folder.join("artifacts").join(name);
@@ -101,9 +101,9 @@ fn fuzz(folder: &Path, name: &str, minutes: u64) -> anyhow::Result<Option<String
         println!("{}", last.into_iter().rev().collect::<Vec<_>>().join("\n"));
         return Ok(None);
     }
-    let told = text.lines().rfind(|line| line.starts_with("Done "));
+    let summary = text.lines().rfind(|line| line.starts_with("Done "));
     let covered = text.lines().filter_map(|line| line.split_once(" cov: ")?.1.split(' ').next()).next_back();
-    Ok(Some(format!("{}, {} branches", told.unwrap_or("done"), covered.unwrap_or("?"))))
+    Ok(Some(format!("{}, {} branches", summary.unwrap_or("done"), covered.unwrap_or("?"))))
 }
 
 fn program(folder: &Path, name: &str) -> anyhow::Result<PathBuf> {

@@ -1,4 +1,4 @@
-//! The table of list keys: read from the API server's own OpenAPI documents, written as Rust.
+//! Generates the table of list keys from the API server's OpenAPI documents, as Rust.
 
 mod openapi;
 mod rust;
@@ -15,7 +15,7 @@ use types::Types;
 
 const TABLE: &str = "crates/admission/src/keys/table.rs";
 
-/// Writes the table anew, from the documents in `folder` or else those of the real API server.
+/// Writes the table again, from the documents in `folder` or else those of the real API server.
 pub(crate) fn write(folder: Option<&Path>) -> anyhow::Result<()> {
     let table = Table::generate(folder)?;
     std::fs::write(&table.path, &table.text)
@@ -24,16 +24,16 @@ pub(crate) fn write(folder: Option<&Path>) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Fails when the table differs from what the documents say now.
+/// Fails when the table differs from the documents.
 pub(crate) fn compare(folder: Option<&Path>) -> anyhow::Result<()> {
     let table = Table::generate(folder)?;
     let present = std::fs::read_to_string(&table.path).with_context(|| format!("cannot read {TABLE}"))?;
     if present != table.text {
         bail!(
-            "{TABLE} is not what the API server says: `cargo xtask keys` writes it anew, `git diff` shows what changed"
+            "{TABLE} differs from the API server's documents: `cargo xtask keys` writes it again, `git diff` shows what changed"
         );
     }
-    println!("keys: {TABLE} is what the API server says");
+    println!("keys: {TABLE} agrees with the API server's documents");
     Ok(())
 }
 
@@ -47,14 +47,14 @@ impl Table {
         let metadata = Metadata::of_workspace()?;
         let documents = match folder {
             Some(folder) => Documents::read(folder)?,
-            None => Documents::read(&ask_the_server(&metadata.target_directory)?)?,
+            None => Documents::read(&read_from_the_server(&metadata.target_directory)?)?,
         };
         let text = rust::render(&documents.version, &Types::reachable(&documents)?);
         Ok(Self { path: metadata.workspace_root.join(TABLE), text })
     }
 }
 
-fn ask_the_server(target: &Path) -> anyhow::Result<PathBuf> {
+fn read_from_the_server(target: &Path) -> anyhow::Result<PathBuf> {
     let folder = target.join("openapi");
     if folder.exists() {
         std::fs::remove_dir_all(&folder).with_context(|| format!("cannot empty {}", folder.display()))?;

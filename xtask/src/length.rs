@@ -1,4 +1,4 @@
-//! No source file longer than one can hold in the head.
+//! Checks that no source file is longer than 500 lines.
 
 use std::path::{Path, PathBuf};
 
@@ -24,7 +24,7 @@ pub(crate) fn run() -> anyhow::Result<()> {
         }
     }
     if !long.is_empty() {
-        bail!("longer than {MOST_LINES} lines, divide by idea:\n  {}", long.join("\n  "));
+        bail!("longer than {MOST_LINES} lines, divide them by topic:\n  {}", long.join("\n  "));
     }
     println!("length: {} files, none above {MOST_LINES} lines", files.len());
     Ok(())

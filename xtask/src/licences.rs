@@ -1,10 +1,10 @@
-//! Every crate we ship or build with comes under a licence we can keep.
+//! Checks that the licence of every dependency is allowed.
 
 use anyhow::bail;
 
 use crate::metadata::Metadata;
 
-/// Licences of the crates that are really there; a new one is a decision, not a detail.
+/// The licences of the present dependencies; a new one needs a decision.
 const ALLOWED: &[&str] = &[
     "0BSD",
     "Apache-2.0",
@@ -42,7 +42,7 @@ pub(crate) fn run() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Whether an SPDX expression, or the older `MIT/Apache-2.0`, leaves a way we can take.
+/// Whether an SPDX expression, or the older `MIT/Apache-2.0`, can be met with allowed licences.
 fn allowed(expression: &str) -> bool {
     let spaced = expression.replace('(', " ( ").replace(')', " ) ").replace('/', " OR ");
     let words: Vec<_> = spaced.split_whitespace().collect();
@@ -88,7 +88,7 @@ mod tests {
     use super::allowed;
 
     #[test]
-    fn one_allowed_way_is_enough() {
+    fn one_allowed_alternative_is_enough() {
         for expression in [
             "MIT",
             "MIT/Apache-2.0",

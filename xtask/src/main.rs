@@ -1,6 +1,9 @@
-//! The project's task runner: what one line of shell cannot do. `cargo xtask` prints the list.
+//! The task runner of the project: tests, checks, generated files, load tests.
+//!
+//! Contributors and CI call it as `cargo xtask TASK`; `cargo xtask` prints the list. It depends on no crate of the workspace, so
+//! that it builds in seconds. Each task is a module of that name; start reading at [`Task`] below, then at `test.rs` and `check.rs`.
 
-// A binary that talks to the terminal.
+// A command-line tool prints.
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
 mod alerts;
@@ -16,6 +19,7 @@ mod licences;
 mod metadata;
 mod model;
 mod mutants;
+mod outcome;
 mod soak;
 mod test;
 mod walls;
@@ -46,7 +50,7 @@ fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         Some(Task::Soak { arguments }) => soak::run(arguments),
         Some(Task::Reload { release, arguments }) => soak::reload(*release, arguments),
         Some(Task::Fire { arguments }) => return fire::run(arguments),
-        Some(Task::Mutants { room, arguments }) => return mutants::run(*room, arguments),
+        Some(Task::Mutants { krate, arguments }) => return mutants::run(*krate, arguments),
         Some(Task::Fuzz { minutes, targets }) => fuzz::run(*minutes, targets),
         Some(Task::Keys { check: false, from }) => keys::write(from.as_deref()),
         Some(Task::Keys { check: true, from }) => keys::compare(from.as_deref()),
@@ -64,7 +68,7 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Task {
-    /// Run the tests, those on a real API server included if one can be found or built
+    /// Run the tests; tests on a real API server run if one can be found or built
     Test {
         /// Only these packages, by folder: `patch`, `rules`, `cluster`, ...
         #[arg(value_name = "PART")]
@@ -79,13 +83,13 @@ enum Task {
         #[arg(value_enum, value_name = "CHECK")]
         only: Vec<check::Check>,
     },
-    /// Which room knows which, which foreign crates it names, and what it never reaches
+    /// Check that each crate depends only on the crates that it may use
     Walls,
     /// Find the real etcd and kube-apiserver, kubectl and helm, or build them into the cache (needs Go)
     Controlplane,
-    /// Walk every order of events around the CA ring, and find the damage when a rule is off
+    /// Check the model of the CA ring for every order of events, and for each rule that is turned off
     Model {
-        /// Walk larger clusters instead, and print what was walked: some minutes, little memory
+        /// Check larger clusters instead, and print their sizes: some minutes, little memory
         #[arg(long, conflicts_with_all = ["traces", "write"])]
         larger: bool,
         /// Print each counterexample step by step instead of the page
@@ -95,42 +99,42 @@ enum Task {
         #[arg(long)]
         write: bool,
     },
-    /// Rotate certificates under load on real API servers, and count the calls that fail; `soak --help` tells its options
+    /// Rotate certificates under load on real API servers, and count the calls that fail; options: `soak --help`
     #[command(disable_help_flag = true)]
     Soak {
-        /// What the soak is told: `--rotations N --replicas R --lag SECONDS ...`
+        /// Options of the soak: `--rotations N --replicas R --lag SECONDS ...`
         #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "OPTION")]
         arguments: Vec<String>,
     },
-    /// Change rules, good and bad, while pods are created on a real API server, and judge every pod; `reload --help`
+    /// Change rules, good and bad, while pods are created on a real API server, and check every pod; options: `reload --help`
     #[command(disable_help_flag = true)]
     Reload {
-        /// Measure a release build; said first
+        /// Measure a release build; has to come first
         #[arg(long)]
         release: bool,
-        /// What the run is told: `--versions N --rate CREATES --replicas R ...`
+        /// Options of the run: `--versions N --rate CREATES --replicas R ...`
         #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "OPTION")]
         arguments: Vec<String>,
     },
-    /// Roll-outs, overload, abuse and faults against real processes of a webhook, one table in the end; `fire --help`
+    /// Roll-outs, overload, abuse and faults against real processes of a webhook, with a table at the end; options: `fire --help`
     #[command(disable_help_flag = true)]
     Fire {
-        /// What it is told: `[CASE...] [--long]`
+        /// Options: `[CASE...] [--long]`
         #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "OPTION")]
         arguments: Vec<String>,
     },
-    /// Change the code of a pure room in one place after the other, and tell which changes no test notices (needs cargo-mutants)
+    /// Change the code of a pure crate in one place after the other, and list the changes that no test detects (needs cargo-mutants)
     Mutants {
-        /// Which
-        #[arg(value_enum)]
-        room: mutants::Room,
-        /// What cargo-mutants is told besides: `--shard 0/8`, `--file FILE`, `--jobs 2`, ...
+        /// The crate
+        #[arg(value_enum, value_name = "CRATE")]
+        krate: mutants::PureCrate,
+        /// Options for cargo-mutants: `--shard 0/8`, `--file FILE`, `--jobs 2`, ...
         #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "OPTION")]
         arguments: Vec<String>,
     },
-    /// Run libFuzzer on the laws that hold for any bytes, one target after the other, and say what it found
+    /// Run libFuzzer on the properties that hold for any bytes, one target after the other, and report its findings
     Fuzz {
-        /// How long each target runs
+        /// The duration of each target
         #[arg(long, value_name = "N", default_value_t = 20)]
         minutes: u64,
         /// Run only these: apply, diff, http, pointer, review, rules, secret, selector, yaml
@@ -139,7 +143,7 @@ enum Task {
     },
     /// Write the table of list keys from the real API server's OpenAPI documents
     Keys {
-        /// Only compare the table with what the API server says now
+        /// Only compare the table with the API server's documents
         #[arg(long)]
         check: bool,
         /// Read OpenAPI documents from this folder instead of a running API server
@@ -157,7 +161,7 @@ mod tests {
         super::Arguments::command().debug_assert();
     }
 
-    /// Arguments of `fire`, `soak` and `reload` are looked at by those.
+    /// The arguments of `fire`, `soak` and `reload` are parsed by these programs, not here.
     #[test]
     fn every_task_that_a_page_names_can_be_typed() {
         let workspace = crate::cargo::workspace();
@@ -169,7 +173,7 @@ mod tests {
         for page in pages {
             let text = std::fs::read_to_string(&page).unwrap();
             for command in text.split(['`', '\n']).filter(|text| text.starts_with("cargo xtask")) {
-                // What may be left out stands in brackets.
+                // Optional words are in brackets.
                 let words = command.split_whitespace().skip(1).take_while(|word| !word.starts_with('['));
                 let parsed = super::Arguments::try_parse_from(words);
                 assert!(parsed.is_ok(), "{}: {command}: {}", page.display(), parsed.err().unwrap());

@@ -1,4 +1,4 @@
-//! What `cargo metadata` says of the workspace, as far as the checks read it.
+//! The parts of `cargo metadata` that the checks read.
 
 use std::path::{Path, PathBuf};
 
@@ -45,12 +45,12 @@ pub(crate) enum Kind {
 }
 
 impl Metadata {
-    /// The members of the workspace alone.
+    /// Only the members of the workspace.
     pub(crate) fn of_workspace() -> anyhow::Result<Self> {
         Self::read(&["metadata", "--format-version=1", "--no-deps"])
     }
 
-    /// Members and everything they bring, for all platforms.
+    /// The members and all their dependencies, for all platforms.
     pub(crate) fn of_everything() -> anyhow::Result<Self> {
         Self::read(&["metadata", "--format-version=1"])
     }

@@ -1,4 +1,4 @@
-//! What the model checker shows, printed or written down.
+//! Runs the model checker of `tests/model`, and prints or writes its page.
 
 use anyhow::Context;
 
@@ -7,7 +7,7 @@ use crate::metadata::Metadata;
 
 const PAGE: &str = "docs/explanation/model.md";
 
-/// Runs the checker, and prints its page or every counterexample; `write` puts the page where people read it.
+/// Runs the checker, and prints its page or every counterexample; `write` writes the page into docs.
 pub(crate) fn run(larger: bool, traces: bool, write: bool) -> anyhow::Result<()> {
     let options = [(larger, "--larger"), (traces, "--traces")];
     let options = options.into_iter().filter_map(|(wanted, option)| wanted.then_some(option));

@@ -1,5 +1,5 @@
-//! cargo-mutants over the pure rooms: it changes the code in one place after the other, and a change that no test notices is
-//! a line that no test holds.
+//! cargo-mutants over the pure crates: it changes the code in one place after the other. A change that fails no test shows an
+//! untested line.
 
 use std::process::{Command, ExitCode, Stdio};
 
@@ -9,9 +9,9 @@ use clap::ValueEnum;
 use crate::cargo;
 use crate::metadata::Metadata;
 
-/// A package, and its files where not all of them are meant.
+/// A crate whose code is mutated.
 #[derive(Clone, Copy, ValueEnum)]
-pub(crate) enum Room {
+pub(crate) enum PureCrate {
     Patch,
     Admission,
     Pki,
@@ -19,7 +19,7 @@ pub(crate) enum Room {
     Rules,
 }
 
-impl Room {
+impl PureCrate {
     fn package(self) -> &'static str {
         match self {
             Self::Patch => "vestibule-patch",
@@ -44,19 +44,19 @@ impl Room {
     }
 }
 
-/// Mutates the room in a copy of the workspace, with `more` said to cargo-mutants; ends as it does: 0 where every mutant was
-/// caught, 2 where some survived. Examples in the documentation are left out: each is linked anew, for every mutant.
-pub(crate) fn run(room: Room, more: &[String]) -> anyhow::Result<ExitCode> {
-    let asked =
+/// Mutates `krate` in a copy of the workspace, with the arguments `more` for cargo-mutants, and returns its exit code: 0 if every
+/// mutant was caught, 2 if some survived. Examples in the documentation do not run, because linking them for every mutant is slow.
+pub(crate) fn run(krate: PureCrate, more: &[String]) -> anyhow::Result<ExitCode> {
+    let version =
         cargo::command(&["mutants", "--version"]).stdout(Stdio::null()).stderr(Stdio::null()).status();
-    if !asked.context("cannot start cargo")?.success() {
+    if !version.context("cannot start cargo")?.success() {
         bail!(
             "cargo-mutants is not installed; install it with `cargo install cargo-mutants --locked`, and run this again"
         );
     }
-    let output = Metadata::of_workspace()?.target_directory.join("mutants").join(room.package());
+    let output = Metadata::of_workspace()?.target_directory.join("mutants").join(krate.package());
     std::fs::create_dir_all(&output).with_context(|| format!("cannot make {}", output.display()))?;
-    let status = command(room, more).arg("--output").arg(&output).args(["--", "--lib", "--tests"]).status();
+    let status = command(krate, more).arg("--output").arg(&output).args(["--", "--lib", "--tests"]).status();
     println!(
         "mutants: lists of caught, missed and unviable mutants are in {}",
         output.join("mutants.out").display()
@@ -65,14 +65,14 @@ pub(crate) fn run(room: Room, more: &[String]) -> anyhow::Result<ExitCode> {
     Ok(code.map_or(ExitCode::FAILURE, ExitCode::from))
 }
 
-fn command(room: Room, more: &[String]) -> Command {
-    let mut command = cargo::command(&["mutants", "--package", room.package()]);
+fn command(krate: PureCrate, more: &[String]) -> Command {
+    let mut command = cargo::command(&["mutants", "--package", krate.package()]);
     command.args(["--timeout", "60", "--no-shuffle", "--colors", "never"]);
-    // Debug info is not needed, and the tests are linked a thousand times.
+    // The tests are linked a thousand times, which is faster without debug info.
     command.env("CARGO_PROFILE_DEV_DEBUG", "0");
-    // Fewer cases for each law: with 10,000 of them a mutant of `patch` takes 20 s, and there are a thousand.
+    // Fewer cases for each property: with 10,000 cases each of the thousand mutants of `patch` takes 20 s.
     command.env("VESTIBULE_CASES", "60");
-    command.args(room.files().iter().flat_map(|file| ["--file", file])).args(more);
+    command.args(krate.files().iter().flat_map(|file| ["--file", file])).args(more);
     command
 }
 
@@ -81,14 +81,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn of_the_rules_only_three_modules_are_mutated_and_they_exist() {
-        for room in Room::value_variants() {
-            let package = room.package().replace("vestibule-", "crates/");
+    fn the_mutated_packages_and_modules_exist() {
+        for krate in PureCrate::value_variants() {
+            let package = krate.package().replace("vestibule-", "crates/");
             assert!(cargo::workspace().join(&package).join("src/lib.rs").is_file(), "{package}");
-            let command = command(*room, &["--shard".to_owned(), "0/4".to_owned()]);
+            let command = command(*krate, &["--shard".to_owned(), "0/4".to_owned()]);
             let words: Vec<_> = command.get_args().map(|word| word.to_string_lossy().into_owned()).collect();
             assert!(words.ends_with(&["--shard".to_owned(), "0/4".to_owned()]), "{words:?}");
-            assert_eq!(words.iter().filter(|word| *word == "--file").count(), room.files().len());
+            assert_eq!(words.iter().filter(|word| *word == "--file").count(), krate.files().len());
         }
         for module in ["select", "merge", "evaluate"] {
             let source = cargo::workspace().join(format!("crates/rules/src/{module}.rs"));

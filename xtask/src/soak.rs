@@ -1,15 +1,15 @@
-//! The soak: certificates that rotate under load on real API servers. The programs are `tests/fire`'s.
+//! The soak and reload tests under load on real API servers. The programs are in `tests/fire`.
 
 use crate::cargo;
 
-/// Builds the programs, and runs the soak with these arguments before the user's eyes.
+/// Builds the programs and runs the soak, which rotates certificates, with these arguments.
 pub(crate) fn run(arguments: &[String]) -> anyhow::Result<()> {
     cargo::run(&["build", "--quiet", "-p", "fire", "--bins"])?;
     let mut command = cargo::command(&["run", "--quiet", "-p", "fire", "--bin", "soak", "--"]);
     cargo::finish(command.args(arguments))
 }
 
-/// The same with rules that change: the injector is the shipped program.
+/// Builds the programs and runs the reload test, which changes rules of the real injector binary.
 pub(crate) fn reload(release: bool, arguments: &[String]) -> anyhow::Result<()> {
     let profile: &[_] = if release { &["--release"] } else { &[] };
     let build = ["build", "--quiet", "-p", "vestibule-cli", "-p", "fire", "--bins"];

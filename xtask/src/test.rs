@@ -30,7 +30,7 @@ pub(crate) fn run(parts: &[String], require_apiserver: bool) -> anyhow::Result<(
     println!("\n== control plane");
     if let Err(error) = controlplane::find_or_build() {
         if require_apiserver {
-            return Err(error.context("no real API server, but --require-apiserver asks for one"));
+            return Err(error.context("no real API server, but --require-apiserver requires one"));
         }
         println!("no real API server ({error:#}); the tests that need one will be skipped");
     }
@@ -55,11 +55,11 @@ pub(crate) fn run(parts: &[String], require_apiserver: bool) -> anyhow::Result<(
     let report = Report::read(&text);
     println!("\n== summary");
     print!("{}", report.text(&tally, require_apiserver));
-    let is_whole = parts.is_empty();
-    if require_apiserver && (is_whole && report.ran == 0 || !report.skipped.is_empty()) {
-        bail!("--require-apiserver asks that every test on the real API server runs");
+    let all_parts = parts.is_empty();
+    if require_apiserver && (all_parts && report.ran == 0 || !report.skipped.is_empty()) {
+        bail!("--require-apiserver requires that every test on the real API server runs");
     }
-    if !tally.is_well() {
+    if !tally.is_success() {
         bail!("tests failed or did not compile");
     }
     Ok(())

@@ -1,8 +1,8 @@
-//! Finds the control plane of the tests, kubectl and helm, or builds them, with its progress on standard error.
+//! Finds or builds the control plane of the tests, kubectl and helm, with progress on standard error.
 //!
 //! `cargo run -p vestibule-testenv --example controlplane` prints where the programs are;
 //! `... -- openapi FOLDER` starts them and writes the OpenAPI v3 documents into the folder;
-//! `... -- run` starts them for as long as nobody presses Ctrl-C, to play with.
+//! `... -- run` starts them until Ctrl-C, to experiment with.
 
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
@@ -43,7 +43,7 @@ fn find() -> Outcome {
                 println!("{name:15} {}", path.display());
             }
         }
-        // Few tests need them.
+        // Optional, because few tests need them.
         Err(error) => eprintln!("{error}"),
     }
     Ok(())
@@ -65,6 +65,6 @@ async fn openapi(folder: &Path) -> Outcome {
 async fn run() -> Outcome {
     let environment = Environment::start().await?;
     println!("export KUBECONFIG={}", environment.kubeconfig().display());
-    // With this process, all of it goes.
+    // All processes and files are removed when this process ends.
     std::future::pending().await
 }

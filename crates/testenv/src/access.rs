@@ -1,4 +1,4 @@
-//! Ways into the API server.
+//! The address, CA and user of a connection to an API server.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -10,9 +10,9 @@ use rustls_pki_types::CertificateDer;
 use rustls_pki_types::pem::PemObject;
 use serde_json::{Value, json};
 
-use crate::Error;
+use crate::error::Error;
 
-/// Where the API server is, and as whom to speak to it.
+/// An API server's address and CA, and the user for requests.
 #[derive(Clone)]
 pub(crate) struct Access {
     address: SocketAddr,
@@ -35,12 +35,12 @@ impl Access {
         &self.url
     }
 
-    /// As the same user to `address`, where the same certificate is shown.
+    /// The same user and CA at `address`.
     pub(crate) fn at(&self, address: SocketAddr) -> Self {
         Self { address, url: url(address), ..self.clone() }
     }
 
-    /// Where another certificate is shown.
+    /// The same with another CA.
     pub(crate) fn with_authority(self, authority: &str) -> Self {
         Self { authority: authority.into(), ..self }
     }
@@ -49,17 +49,17 @@ impl Access {
         &self.authority
     }
 
-    /// The same server, with another token.
+    /// The same server with another token.
     pub(crate) fn with_token(&self, token: String) -> Self {
         Self { token, ..self.clone() }
     }
 
-    /// An ordinary user, of no group but `system:authenticated`.
+    /// The same server as an ordinary user, whose only group is `system:authenticated`.
     pub(crate) fn as_user(&self, user: &str) -> Self {
         Self { impersonate: Some(user.to_owned()), ..self.clone() }
     }
 
-    /// A client that lives in the runtime of the caller.
+    /// A client that runs in the runtime of the caller.
     pub(crate) fn client(&self) -> Result<Client, Error> {
         let unusable = |problem: String| Error::Object(format!("the address {}: {problem}", self.url));
         let url: Uri = self.url.parse().map_err(|error| unusable(format!("{error}")))?;
@@ -69,12 +69,12 @@ impl Access {
         config.root_cert = Some(vec![authority.to_vec()]);
         config.auth_info.token = Some(self.token.clone().into());
         config.auth_info.impersonate = self.impersonate.clone();
-        // A test asks what the server answers, not what it answers in the end.
+        // A test needs each answer, not the one after retries.
         config.default_retry = false;
         Client::try_from(config).map_err(Error::api("make a client"))
     }
 
-    /// The same as a kubeconfig, in JSON, which is YAML.
+    /// A kubeconfig in JSON, which is YAML.
     pub(crate) fn kubeconfig(&self) -> Value {
         let authority = ByteString(self.authority.as_bytes().to_vec());
         let mut user = json!({ "token": self.token });

@@ -1,4 +1,4 @@
-//! One API server, and the clients and files that lead to it.
+//! One API server, with clients and kubeconfigs for it.
 
 use std::path::{Path, PathBuf};
 
@@ -8,121 +8,124 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::api::PostParams;
 use kube::{Api, Client};
 
-use crate::Error;
 use crate::access::Access;
 use crate::clock::Clock;
+use crate::error::Error;
 use crate::proxy::Proxy;
 
-/// A way to an API server of an environment: to the [first](crate::Environment::api_server), to the
-/// [second](crate::Environment::second), or to one of them with something in between.
+/// The address of an API server of an environment: the [first](crate::Environment::api_server), the
+/// [second](crate::Environment::second), or one of them through a [`Proxy`] or a [`Clock`].
 ///
-/// All of them know the same users, and a token for one is good for each.
+/// All of them know the same users, and accept each other's tokens.
 #[derive(Clone)]
 pub struct ApiServer {
-    way: Access,
-    /// Tokens are asked for by the plain way, so that they can be had whatever is in between.
-    plain: Access,
+    access: Access,
+    /// Leads past any proxy: tokens can be requested while the proxy is cut.
+    direct: Access,
     folder: PathBuf,
     name: String,
 }
 
 impl ApiServer {
     pub(crate) fn new(name: &str, folder: &Path, access: Access) -> Self {
-        Self { way: access.clone(), plain: access, folder: folder.to_owned(), name: name.to_owned() }
+        Self { access: access.clone(), direct: access, folder: folder.to_owned(), name: name.to_owned() }
     }
 
-    /// The same server by another way.
-    pub(crate) fn by(&self, name: &str, way: Access) -> Self {
-        Self { way, name: format!("{}-{name}", self.name), ..self.clone() }
+    /// The same server through `access`.
+    pub(crate) fn through(&self, name: &str, access: Access) -> Self {
+        Self { access, name: format!("{}-{name}", self.name), ..self.clone() }
     }
 
-    /// A proxy before this server, and the way through it: for a replica that is to lose the API.
+    /// Starts a proxy before this server and returns it with the server's address through it: for a replica that is to
+    /// lose its connection to the API server.
     ///
     /// # Errors
-    /// [`Error::Listen`] when there is no port left.
+    /// [`Error::Listen`] when no port is free.
     pub fn proxied(&self) -> Result<(Proxy, Self), Error> {
-        let proxy = Proxy::before(self.way.address())?;
-        let way = self.by(&format!("proxied-{}", proxy.address().port()), self.way.at(proxy.address()));
-        Ok((proxy, way))
+        let proxy = Proxy::before(self.access.address())?;
+        let through =
+            self.through(&format!("proxied-{}", proxy.address().port()), self.access.at(proxy.address()));
+        Ok((proxy, through))
     }
 
-    /// A clock before this server, and the way past it: for a replica that is told another time.
+    /// Starts a clock before this server and returns it with the server's address through it: for a replica that gets
+    /// another time from the API server.
     ///
     /// # Errors
-    /// [`Error::Listen`] when there is no port left.
+    /// [`Error::Listen`] when no port is free.
     pub fn with_clock(&self) -> Result<(Clock, Self), Error> {
-        let (clock, way) = Clock::before(&self.way)?;
-        Ok((clock, self.by(&format!("clock-{}", way.address().port()), way)))
+        let (clock, access) = Clock::before(&self.access)?;
+        Ok((clock, self.through(&format!("clock-{}", access.address().port()), access)))
     }
 
     pub(crate) fn access(&self) -> &Access {
-        &self.way
+        &self.access
     }
 
-    /// Where it is: `https://ADDRESS:PORT`.
+    /// The URL: `https://ADDRESS:PORT`.
     pub fn url(&self) -> &str {
-        self.way.url()
+        self.access.url()
     }
 
-    /// A client of group `system:masters`, which may do everything and is never held back.
+    /// A client of group `system:masters`, which has every right and is not rate limited.
     ///
-    /// It does not try again by itself, so that a test sees each answer.
+    /// It does not retry by itself, so that a test sees each answer.
     ///
     /// # Errors
-    /// [`Error::Api`] when there is no runtime to live in.
+    /// [`Error::Api`] when the caller runs outside of a tokio runtime.
     pub fn admin(&self) -> Result<Client, Error> {
-        self.way.client()
+        self.access.client()
     }
 
-    /// A client of the ordinary user `name`, who may do what RBAC objects grant, and nothing else.
+    /// A client of the ordinary user `name`, which has only the rights that RBAC objects grant.
     ///
     /// # Errors
     /// As [`ApiServer::admin`].
     pub fn user(&self, name: &str) -> Result<Client, Error> {
-        self.way.as_user(name).client()
+        self.access.as_user(name).client()
     }
 
-    /// A client of a ServiceAccount, which is made when there is none, by a token of one hour.
+    /// A client of a ServiceAccount, with a token for one hour. The ServiceAccount is created when it is missing.
     ///
     /// # Errors
     /// [`Error::Api`] when the API server gives no token.
     pub async fn service_account(&self, namespace: &str, name: &str) -> Result<Client, Error> {
-        self.way.with_token(self.token(namespace, name, None).await?).client()
+        self.access.with_token(self.token(namespace, name, None).await?).client()
     }
 
-    /// A file that any other program can use as its kubeconfig; admin's.
+    /// Writes a kubeconfig of the administrator, for other programs.
     ///
     /// # Errors
-    /// [`Error::File`] when it cannot be written.
+    /// [`Error::File`] when the file cannot be written.
     pub fn kubeconfig(&self) -> Result<PathBuf, Error> {
-        self.write_kubeconfig("admin", &self.way)
+        self.write_kubeconfig("admin", &self.access)
     }
 
-    /// The same for the ordinary user `name`.
+    /// Writes a kubeconfig of the ordinary user `name`.
     ///
     /// # Errors
-    /// [`Error::File`] when it cannot be written.
+    /// [`Error::File`] when the file cannot be written.
     pub fn user_kubeconfig(&self, name: &str) -> Result<PathBuf, Error> {
-        self.write_kubeconfig(&format!("user-{name}"), &self.way.as_user(name))
+        self.write_kubeconfig(&format!("user-{name}"), &self.access.as_user(name))
     }
 
-    /// The same for a ServiceAccount, as in [`ApiServer::service_account`].
+    /// Writes a kubeconfig of a ServiceAccount, as in [`ApiServer::service_account`].
     ///
     /// # Errors
     /// [`Error::Api`] when the API server gives no token, [`Error::File`] when the file cannot be written.
     pub async fn service_account_kubeconfig(&self, namespace: &str, name: &str) -> Result<PathBuf, Error> {
         let token = self.token(namespace, name, None).await?;
-        self.write_kubeconfig(&format!("{namespace}-{name}"), &self.way.with_token(token))
+        self.write_kubeconfig(&format!("{namespace}-{name}"), &self.access.with_token(token))
     }
 
-    /// For the API server itself, unless it is for another audience.
+    /// A token for `audience`, else for the API server itself.
     pub(crate) async fn token(
         &self,
         namespace: &str,
         name: &str,
         audience: Option<&str>,
     ) -> Result<String, Error> {
-        let accounts = make_service_account(&self.plain.client()?, namespace, name).await?;
+        let accounts = make_service_account(&self.direct.client()?, namespace, name).await?;
         let audiences = audience.map(|audience| vec![audience.to_owned()]);
         let request = TokenRequest {
             spec: Some(TokenRequestSpec {
@@ -139,15 +142,15 @@ impl ApiServer {
         Ok(answer.status.and_then(|status| status.token).unwrap_or_default())
     }
 
-    fn write_kubeconfig(&self, whose: &str, access: &Access) -> Result<PathBuf, Error> {
-        let path = self.folder.join(format!("kubeconfig-{}-{}", self.name, whose.replace('/', "-")));
+    fn write_kubeconfig(&self, owner: &str, access: &Access) -> Result<PathBuf, Error> {
+        let path = self.folder.join(format!("kubeconfig-{}-{}", self.name, owner.replace('/', "-")));
         std::fs::write(&path, access.kubeconfig().to_string())
             .map_err(|source| Error::file("write", &path, source))?;
         Ok(path)
     }
 }
 
-/// Makes a ServiceAccount when there is none yet.
+/// Creates a ServiceAccount unless it exists.
 pub(crate) async fn make_service_account(
     client: &Client,
     namespace: &str,

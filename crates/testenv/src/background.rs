@@ -1,13 +1,13 @@
-//! A runtime that outlives each test's own.
+//! The runtime of balancers, proxies and recorders, which outlives the runtimes of tests.
 
 use std::sync::{Mutex, PoisonError};
 
 use tokio::runtime::{Builder, Handle};
 
-use crate::Error;
+use crate::error::Error;
 
-/// The runtime of one thread that carries balancers and recorders until the process
-/// ends: a test has its own runtime, and what tests share must not end with it.
+/// A runtime with one thread that runs until the process ends. Each test has a runtime of its own, and
+/// servers that several tests share must not end with it.
 pub(crate) fn background() -> Result<Handle, Error> {
     static HANDLE: Mutex<Option<Handle>> = Mutex::new(None);
     let mut handle = HANDLE.lock().unwrap_or_else(PoisonError::into_inner);

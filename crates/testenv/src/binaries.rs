@@ -1,4 +1,4 @@
-//! Where etcd, kube-apiserver and the programs that people change clusters with come from.
+//! Finds or builds etcd, kube-apiserver, kubectl and helm.
 
 mod build;
 mod cache;
@@ -7,12 +7,12 @@ mod module;
 use std::path::{Path, PathBuf};
 
 use self::module::{CONTROLPLANE, TOOLS};
-use crate::Error;
+use crate::error::Error;
 
 /// The programs of a control plane.
 ///
-/// Each is looked for by itself: in the folder named by `KUBEBUILDER_ASSETS`, then in
-/// the cache, and last it is built with `go` into the cache, once for all processes.
+/// Each program is looked up by itself: in the folder named by `KUBEBUILDER_ASSETS`, then in
+/// the cache. If it is in neither, it is built with `go` into the cache, once for all processes.
 /// The cache is `$VESTIBULE_CACHE`, else `$XDG_CACHE_HOME/vestibule`, else `~/.cache/vestibule`.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
@@ -29,7 +29,7 @@ impl Binaries {
     /// Blocks the thread.
     ///
     /// # Errors
-    /// [`Error::Unavailable`] says why neither a folder, nor the cache, nor a build gave them.
+    /// [`Error::Unavailable`] when the programs are neither in the folder nor in the cache and cannot be built.
     pub fn find() -> Result<Self, Error> {
         let assets = std::env::var_os("KUBEBUILDER_ASSETS").filter(|folder| !folder.is_empty());
         let assets = assets.map(PathBuf::from);
@@ -37,7 +37,8 @@ impl Binaries {
         Ok(Self { etcd: find("etcd")?, kube_apiserver: find("kube-apiserver")? })
     }
 
-    /// The program `kube-controller-manager`, which few tests need and which folders of assets seldom have. Blocks the thread.
+    /// The program `kube-controller-manager`, which is searched for only on demand: few tests need it, and most assets
+    /// folders lack it. Blocks the thread.
     pub(crate) fn kube_controller_manager(&self) -> Result<PathBuf, Error> {
         let beside = self.kube_apiserver.with_file_name("kube-controller-manager");
         if beside.is_file() { Ok(beside) } else { find("kube-controller-manager", None) }
@@ -46,7 +47,7 @@ impl Binaries {
 
 fn find(program: &str, assets: Option<&Path>) -> Result<PathBuf, Error> {
     match assets.map(|folder| folder.join(program)) {
-        // It is started from another folder.
+        // Absolute, because it is started from another folder.
         Some(path) if path.is_file() => {
             std::path::absolute(&path).map_err(|source| Error::file("find", &path, source))
         }
@@ -54,10 +55,10 @@ fn find(program: &str, assets: Option<&Path>) -> Result<PathBuf, Error> {
     }
 }
 
-/// The programs that people change clusters with, each as it is shipped.
+/// kubectl and helm, built from the released sources.
 ///
-/// They come from the cache, or are built with `go` into it. What is in `PATH` is of no
-/// known version, and is not asked. [`Environment::command`](crate::Environment::command) lets them run.
+/// They come from the cache, or are built with `go` into it. Programs in `PATH` are not used, because their version is
+/// unknown. [`Environment::command`](crate::Environment::command) runs them.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Tools {
@@ -65,7 +66,7 @@ pub struct Tools {
     pub kubectl: PathBuf,
     /// `helm`, version 3.
     pub helm3: PathBuf,
-    /// `helm`, version 4, which applies on the server's side.
+    /// `helm`, version 4, which uses server-side apply.
     pub helm4: PathBuf,
 }
 
@@ -75,7 +76,7 @@ impl Tools {
     /// Blocks the thread.
     ///
     /// # Errors
-    /// [`Error::Unavailable`] says why neither the cache nor a build gave them.
+    /// [`Error::Unavailable`] when the programs are not in the cache and cannot be built.
     pub fn find() -> Result<Self, Error> {
         let folder = cache::folder(&TOOLS)?;
         let program = |name| folder.join(name);
@@ -88,7 +89,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_folder_of_assets_comes_first() {
+    fn the_assets_folder_comes_first() {
         let assets = tempfile::tempdir().unwrap();
         let etcd = assets.path().join("etcd");
         std::fs::write(&etcd, "").unwrap();

@@ -1,13 +1,13 @@
-//! Certificates of the API server and of recorders, good for the length of a test.
+//! Certificates of the API server and of recorders.
 
 use rcgen::{
     BasicConstraints, CertificateParams, CertifiedIssuer, DnType, ExtendedKeyUsagePurpose, IsCa, KeyPair,
     KeyUsagePurpose,
 };
 
-use crate::Error;
+use crate::error::Error;
 
-/// A serving certificate and the one that vouches for it, as PEM.
+/// A serving certificate and its CA, as PEM.
 pub(crate) struct Certificate {
     pub(crate) authority: String,
     pub(crate) leaf: String,
@@ -15,7 +15,7 @@ pub(crate) struct Certificate {
 }
 
 impl Certificate {
-    /// For a server known by `names`, DNS names and addresses.
+    /// For a server with `names`: DNS names and IP addresses.
     pub(crate) fn for_names(names: &[String]) -> Result<Self, Error> {
         let authority = authority()?;
         let key = KeyPair::generate()?;
@@ -24,7 +24,7 @@ impl Certificate {
     }
 }
 
-/// A client certificate, and the one that vouches for it, as PEM.
+/// A client certificate and its CA, as PEM.
 pub(crate) struct ClientCertificate {
     pub(crate) authority: String,
     pub(crate) leaf: String,
@@ -44,7 +44,7 @@ impl ClientCertificate {
     }
 }
 
-/// Which key signs tokens, as the PEM files that the API server reads.
+/// The key pair that signs ServiceAccount tokens, as PEM.
 pub(crate) struct TokenKey {
     pub(crate) private: String,
     pub(crate) public: String,

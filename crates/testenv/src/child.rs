@@ -1,23 +1,24 @@
-//! Replicas as processes of their own.
+//! Child processes of a test: replicas that it can stop, signal and kill.
 
 use std::path::PathBuf;
 use std::process::Command;
 
+use crate::environment::Environment;
+use crate::error::Error;
 use crate::log::tail;
 use crate::watchdog::Program;
-use crate::{Environment, Error};
 
-/// A program that a test lets run, hang and die. It never outlives the environment or the test process.
+/// A child process that a test can pause, signal and kill.
 ///
-/// It is killed when this is dropped.
+/// It is killed when this is dropped, and never outlives the environment or the test process.
 pub struct Child {
     program: Program,
 }
 
 impl Environment {
-    /// Starts `command` with its arguments, environment (the test's own too) and folder;
-    /// its standard input is empty, and what it writes is [`Child::log`]. `name` is for
-    /// the person who reads about it; several may have the same.
+    /// Starts `command` with its arguments, its working directory, and the environment of the test
+    /// process with the command's own variables. Standard input is empty; both outputs go to
+    /// [`Child::log`]. `name` appears in messages, and several children may have the same name.
     ///
     /// ```no_run
     /// # use std::process::Command;
@@ -31,24 +32,24 @@ impl Environment {
     /// ```
     ///
     /// # Errors
-    /// [`Error::File`] when the environment can start nothing. A program that is not there
-    /// is one that has [exited](Child::exited).
+    /// [`Error::File`] when the watchdog cannot be reached. If the program does not exist,
+    /// the child has [exited](Child::exited) with 127.
     pub fn spawn(&self, name: &str, command: &Command) -> Result<Child, Error> {
-        let name = format!("{name}-{}", self.number());
+        let name = format!("{name}-{}", self.next_number());
         Ok(Child { program: self.watchdog.start_command(&name, command)? })
     }
 }
 
 impl Child {
-    /// Stops it (SIGSTOP): its connections stay open, and nobody answers.
+    /// Stops the process (SIGSTOP): its connections stay open and get no answers.
     ///
     /// # Errors
-    /// [`Error::Child`] when there is no such process any longer.
+    /// [`Error::Child`] when the process has ended.
     pub fn pause(&self) -> Result<(), Error> {
         self.signal("STOP")
     }
 
-    /// Lets it go on (SIGCONT).
+    /// Continues the process (SIGCONT).
     ///
     /// # Errors
     /// As [`Child::pause`].
@@ -56,7 +57,7 @@ impl Child {
         self.signal("CONT")
     }
 
-    /// Asks it to end (SIGTERM), as the kubelet does.
+    /// Asks the process to end (SIGTERM), as the kubelet does.
     ///
     /// # Errors
     /// As [`Child::pause`].
@@ -64,7 +65,7 @@ impl Child {
         self.signal("TERM")
     }
 
-    /// Ends it (SIGKILL), also while it is paused.
+    /// Ends the process (SIGKILL), also while it is paused.
     ///
     /// # Errors
     /// As [`Child::pause`].
@@ -72,32 +73,32 @@ impl Child {
         self.signal("KILL")
     }
 
-    /// The status with which it has ended, as a shell tells it: 137 is SIGKILL's. None while it runs.
+    /// The exit status as a shell reports it: 137 after SIGKILL. `None` while the process runs.
     pub fn exited(&self) -> Option<i32> {
         self.program.exited()
     }
 
-    /// Waits until it has ended.
+    /// Waits until the process has ended, and returns its exit status.
     ///
     /// # Errors
-    /// [`Error::Late`] after two minutes, more than a drain takes.
+    /// [`Error::Late`] after two minutes; a drain is shorter.
     pub async fn wait(&self) -> Result<i32, Error> {
         const SECONDS: u64 = 120;
         let what = format!("the end of {}", self.program.name());
         crate::poll::retry(&what, SECONDS, async || Ok(self.exited())).await
     }
 
-    /// What it has written so far, to standard output and to standard error.
+    /// The standard output and standard error of the process so far.
     pub fn log(&self) -> String {
         self.program.log()
     }
 
-    /// The file with its log.
+    /// The file that holds the log.
     pub fn log_file(&self) -> PathBuf {
         self.program.log_file()
     }
 
-    /// Waits until it has written a line that contains `text`, and returns that line.
+    /// Waits until the log has a line that contains `text`, and returns that line.
     ///
     /// # Errors
     /// As [`Child::wait_for_line`].
@@ -105,10 +106,10 @@ impl Child {
         self.wait_for(&format!("writing {text:?}"), |line| line.contains(text).then(|| line.to_owned())).await
     }
 
-    /// Waits until it has written a line in which `find` finds something: an address, for instance.
+    /// Waits until `find` returns something for a line of the log: an address, for instance.
     ///
     /// # Errors
-    /// [`Error::Start`] with the end of its log, when it ends before, or has not done so after a minute.
+    /// [`Error::Start`] with the end of the log, when the process ends before, or after a minute.
     pub async fn wait_for_line<T>(&self, find: impl FnMut(&str) -> Option<T>) -> Result<T, Error> {
         self.wait_for("writing the line that is waited for", find).await
     }
@@ -117,7 +118,7 @@ impl Child {
         const SECONDS: u64 = 60;
         let what = format!("{} {what}", self.program.name());
         let found = crate::poll::retry(&what, SECONDS, async || {
-            // In this order: what it writes last is read too.
+            // In this order, so that the last lines of an ended process are read too.
             let exited = self.exited();
             let log = self.log();
             match (whole_lines(&log).find_map(&mut find), exited) {
@@ -145,13 +146,13 @@ impl Child {
 impl Drop for Child {
     fn drop(&mut self) {
         if self.exited().is_none() {
-            // Gone already, or the environment is, which has ended it.
+            // An error means that the process has ended already.
             let _ = self.kill();
         }
     }
 }
 
-/// The lines that are complete: the rest may be half an address.
+/// The complete lines: an incomplete one may hold half an address.
 fn whole_lines(log: &str) -> impl Iterator<Item = &str> {
     log.split_inclusive('\n').filter_map(|line| line.strip_suffix('\n'))
 }

@@ -1,4 +1,4 @@
-//! An API server that is wrong about the time.
+//! A proxy that shifts the time that an API server reports.
 
 use std::io;
 use std::net::{SocketAddr, TcpListener};
@@ -21,33 +21,34 @@ use tokio_rustls::{TlsAcceptor, TlsConnector};
 use crate::access::Access;
 use crate::background::background;
 use crate::certificate::Certificate;
+use crate::error::Error;
 use crate::network::{listen, local_address};
-use crate::{Error, tls};
+use crate::tls;
 
-/// Shifts the header `Date` of all that an API server answers, by which clients correct
-/// their clocks. Nothing else changes: tokens go through, and watches flow.
+/// Shifts the header `Date` of every response of an API server; clients correct their clocks by it. Nothing else
+/// changes: tokens and watches pass through.
 ///
-/// It works in a thread of its own until it is dropped, whatever becomes of the runtime of the test.
+/// It runs in a thread of its own until it is dropped, independent of the runtime of the test.
 pub struct Clock {
     ahead: Arc<AtomicI64>,
     acceptor: AbortHandle,
 }
 
 impl Clock {
-    /// A clock before the server of `access`, and the way through it.
+    /// Starts a clock before the server of `access`, and returns it with the access through it.
     pub(crate) fn before(access: &Access) -> Result<(Self, Access), Error> {
         let upstream = access.address();
         let certificate = Certificate::for_names(&[upstream.ip().to_string()])?;
         let (acceptor, connector) = (tls::acceptor(&certificate)?, tls::connector(access.authority())?);
         let listener = listen(SocketAddr::new(upstream.ip(), 0))?;
-        let way = access.at(local_address(&listener)?).with_authority(&certificate.authority);
+        let through = access.at(local_address(&listener)?).with_authority(&certificate.authority);
         let ahead = Arc::new(AtomicI64::new(0));
         let hop = Arc::new(Hop { acceptor, connector, upstream, ahead: ahead.clone() });
         let acceptor = background()?.spawn(accept(listener, hop)).abort_handle();
-        Ok((Self { ahead, acceptor }, way))
+        Ok((Self { ahead, acceptor }, through))
     }
 
-    /// From now on, tells a time that many seconds ahead, or behind when negative. Zero at first.
+    /// From now on, `Date` is so many seconds ahead, or behind when negative. Zero at first.
     pub fn ahead_by(&self, seconds: i64) {
         self.ahead.store(seconds, Ordering::SeqCst);
     }
@@ -73,15 +74,15 @@ async fn accept(listener: TcpListener, hop: Arc<Hop>) {
     let mut connections = JoinSet::new();
     while let Ok((client, _)) = listener.accept().await {
         let hop = hop.clone();
-        // What is wrong with a connection is for its ends to see.
-        connections.spawn(async move { hop.carry(client).await.map_or_else(drop, drop) });
+        // The client and the server see the errors of their connection.
+        connections.spawn(async move { hop.forward(client).await.map_or_else(drop, drop) });
         while connections.try_join_next().is_some() {}
     }
 }
 
 impl Hop {
-    /// One connection upstream for each connection of a client.
-    async fn carry(&self, client: TcpStream) -> io::Result<()> {
+    /// Forwards the requests of one client connection over one upstream connection.
+    async fn forward(&self, client: TcpStream) -> io::Result<()> {
         let client = self.acceptor.accept(client).await?;
         let server = TcpStream::connect(self.upstream).await?;
         let name = ServerName::IpAddress(self.upstream.ip().into());
@@ -121,7 +122,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_date_is_shifted_as_http_writes_it() {
+    fn a_shifted_date_is_in_the_format_of_http() {
         let headers =
             HeaderMap::from_iter([(DATE, HeaderValue::from_static("Sat, 28 Feb 2026 23:59:59 GMT"))]);
         assert_eq!(shifted(&headers, 1).unwrap(), "Sun, 01 Mar 2026 00:00:00 GMT");

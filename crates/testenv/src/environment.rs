@@ -1,7 +1,8 @@
-//! The control plane and what a test does with it.
+//! The control plane, its options, and its logs.
 
 mod audit;
 mod clients;
+mod credentials;
 mod start;
 
 pub use self::clients::Namespace;
@@ -15,16 +16,20 @@ use crate::network::Network;
 use crate::proxy::Proxy;
 use crate::watchdog::Watchdog;
 
-/// A running etcd and kube-apiserver of one's own; both end with it, or with the process.
+const API_SERVER: &str = "kube-apiserver";
+const SECOND_API_SERVER: &str = "kube-apiserver-2";
+const CONTROLLER_MANAGER: &str = "kube-controller-manager";
+
+/// A running etcd and kube-apiserver. Both end when this is dropped, or with the process.
 ///
-/// It holds addresses, tokens and paths, and nothing of a runtime: each
+/// It holds addresses, tokens and paths, and nothing that is bound to a tokio runtime: each
 /// `#[tokio::test]` makes its own clients.
 ///
-/// Unless [asked for](Options::controller_manager) there are no controllers: a Deployment makes no
-/// pods. A namespace that is deleted always stays `Terminating`, owned objects are not collected,
+/// Without [`Options::controller_manager`] there are no controllers: a Deployment makes no
+/// pods. A deleted namespace always stays `Terminating`, owned objects are not garbage collected,
 /// and no pod ever runs.
 pub struct Environment {
-    // Declared first: the processes end before anything else goes.
+    // Declared first: the processes end before the other fields are dropped.
     pub(crate) watchdog: Watchdog,
     folder: PathBuf,
     first: ApiServer,
@@ -58,21 +63,21 @@ pub struct Options {
 }
 
 impl Options {
-    /// One more flag of kube-apiserver, `--name=value`.
+    /// Adds a flag of kube-apiserver, `--name=value`.
     #[must_use]
     pub fn api_server_flag(mut self, flag: impl Into<String>) -> Self {
         self.api_server_flags.push(flag.into());
         self
     }
 
-    /// Makes Services of type ExternalName even where ClusterIPs can be listened on; elsewhere they always are.
+    /// Makes Services of type ExternalName also on systems where a process can listen on a ClusterIP.
     #[must_use]
     pub fn external_names(mut self) -> Self {
         self.external_names = true;
         self
     }
 
-    /// Starts two API servers on one etcd, the second of which can lag:
+    /// Starts two API servers on one etcd. The second one can lag:
     /// [`Environment::second`], [`Environment::second_watches`].
     #[must_use]
     pub fn second_api_server(mut self) -> Self {
@@ -80,7 +85,7 @@ impl Options {
         self
     }
 
-    /// Has API servers show a client certificate and a bearer token to every webhook: [`Environment::client_authority`],
+    /// Makes API servers present a client certificate and a bearer token to every webhook: [`Environment::client_authority`],
     /// [`Environment::show_token`].
     #[must_use]
     pub fn shows_credentials(mut self) -> Self {
@@ -95,8 +100,8 @@ impl Options {
         self
     }
 
-    /// Starts kube-controller-manager too, with the controllers that make pods: of Deployments, ReplicaSets and Jobs.
-    /// It begins in its own time, a second or two after the environment is there: a test waits for what it makes.
+    /// Starts kube-controller-manager too, with the controllers of Deployments, ReplicaSets and Jobs. It begins a second or
+    /// two after the environment has started, so a test has to wait for the objects that it makes.
     #[must_use]
     pub fn controller_manager(mut self) -> Self {
         self.controller_manager = true;
@@ -105,12 +110,12 @@ impl Options {
 }
 
 impl Environment {
-    /// Where the API server listens: `https://127.x.y.1:PORT`.
+    /// The URL of the first API server: `https://127.x.y.1:PORT`.
     pub fn url(&self) -> &str {
         self.first.url()
     }
 
-    /// The first API server, which all else here speaks to.
+    /// The first API server, which the other methods of this type use.
     pub fn api_server(&self) -> &ApiServer {
         &self.first
     }
@@ -120,49 +125,49 @@ impl Environment {
         self.second.as_ref().map(|second| &second.server)
     }
 
-    /// How the second API server learns of webhook configurations, CustomResourceDefinitions and APIServices.
+    /// The watches by which the second API server learns of webhook configurations, CustomResourceDefinitions and
+    /// APIServices. No other traffic passes through this proxy.
     ///
-    /// A [delay](Proxy::delay) lets it act upon what was written that long ago, as API
-    /// servers in trouble do; what it reads from etcd it still reads at once. The watches
-    /// that are [cut](Proxy::cut) are taken up where they ended after [`Proxy::resume`].
-    /// Nothing else meets this proxy.
+    /// With a [delay](Proxy::delay) it acts upon the objects as they were that long ago, as an overloaded API server
+    /// does; direct reads from etcd are not delayed. Watches that are [cut](Proxy::cut) continue where they ended
+    /// after [`Proxy::resume`].
     ///
-    /// While it lags, a list of such objects by the second API server takes three seconds:
-    /// that long it waits to catch up before it asks etcd. Reading one takes no longer than usual.
+    /// While it lags, a list of such objects by the second API server takes three seconds, because it waits that
+    /// long to catch up before it asks etcd. Reading one object takes no longer than usual.
     ///
-    /// Into one delay go 64 KiB of changes for each resource, where each counts with what was
-    /// there before it: etcd sends no more to who does not take it, and the rest is later than the delay.
+    /// One delay holds 64 KiB of changes for each resource; each change counts with the previous object. etcd sends no
+    /// more to a client that does not read, so further changes arrive later than the delay.
     pub fn second_watches(&self) -> Option<&Proxy> {
         self.second.as_ref().map(|second| &second.watches)
     }
 
-    /// Its folder: programs may write here, and it goes when the environment goes.
+    /// The folder of the environment. Programs may write here; it is removed with the environment.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// What the API server has written so far.
+    /// The log of the API server so far.
     pub fn api_server_log(&self) -> String {
-        self.watchdog.program(start::API_SERVER).log()
+        self.watchdog.program(API_SERVER).log()
     }
 
-    /// What the second API server has written so far; nothing where there is none.
+    /// The log of the second API server so far; empty without one.
     pub fn second_api_server_log(&self) -> String {
-        self.watchdog.program(start::SECOND_API_SERVER).log()
+        self.watchdog.program(SECOND_API_SERVER).log()
     }
 
-    /// What the controller manager has written so far; nothing where there is none.
+    /// The log of the controller manager so far; empty without one.
     pub fn controller_manager_log(&self) -> String {
-        self.watchdog.program(start::CONTROLLER_MANAGER).log()
+        self.watchdog.program(CONTROLLER_MANAGER).log()
     }
 
-    /// Every API server, the first first.
+    /// Every API server, in order.
     pub(crate) fn api_servers(&self) -> impl Iterator<Item = &ApiServer> {
         std::iter::once(&self.first).chain(self.second())
     }
 
-    /// A number that this environment gave to nobody before.
-    pub(crate) fn number(&self) -> usize {
+    /// A number that this environment has not returned before.
+    pub(crate) fn next_number(&self) -> usize {
         self.numbers.fetch_add(1, Ordering::Relaxed)
     }
 }

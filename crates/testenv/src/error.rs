@@ -1,23 +1,23 @@
-//! What can go wrong.
+//! The errors of this crate.
 
 use std::io;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
-/// Why an environment, or something in it, could not be had.
+/// An environment, or a part of it, could not be started or used.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// This machine lacks programs, and cannot build them.
+    /// The programs are missing on this machine, and cannot be built.
     #[error("no programs to run: {reason}")]
     Unavailable {
-        /// What was looked for, and what would help.
+        /// The programs, and the ways to get them.
         reason: String,
     },
     /// A program ended, or did not become ready.
     #[error("{what}; the end of its log:\n{log}")]
     Start {
-        /// Which program, and what it did.
+        /// The program, and its failure.
         what: String,
         /// The last lines of its log.
         log: String,
@@ -29,17 +29,17 @@ pub enum Error {
         name: String,
         /// The signal, without `SIG`.
         signal: String,
-        /// Why not.
+        /// The reason.
         reason: String,
     },
     /// A file or folder could not be used.
     #[error("cannot {action} {}: {source}", path.display())]
     File {
-        /// What was tried.
+        /// The attempted action.
         action: &'static str,
         /// The file or folder.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
     /// A local address could not be used.
@@ -47,10 +47,10 @@ pub enum Error {
     Listen {
         /// The address.
         address: SocketAddr,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
-    /// The thread that carries balancers and recorders could not be started.
+    /// The thread of balancers and recorders could not be started.
     #[error("cannot start the background thread: {0}")]
     Background(#[source] io::Error),
     /// A certificate could not be made.
@@ -59,15 +59,15 @@ pub enum Error {
     /// A certificate could not be served.
     #[error("cannot serve a certificate: {0}")]
     Tls(#[from] rustls::Error),
-    /// The API server refused, or could not be asked.
+    /// The API server refused a request, or could not be reached.
     #[error("cannot {action}: {source}")]
     Api {
-        /// What was asked for.
+        /// The attempted action.
         action: String,
         /// The answer.
         source: Box<kube::Error>,
     },
-    /// An object lacks what every object has.
+    /// An object lacks a required field.
     #[error("not a Kubernetes object: {0}")]
     Object(String),
     /// An event did not happen in time.

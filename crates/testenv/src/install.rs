@@ -1,4 +1,4 @@
-//! Installing objects, webhook configurations above all.
+//! Installing objects, and waiting until the API servers act on them.
 
 mod adopt;
 
@@ -14,7 +14,9 @@ use serde_json::Value;
 
 use crate::api_server::ApiServer;
 use crate::background::background;
-use crate::{Environment, Error, marker, poll};
+use crate::environment::Environment;
+use crate::error::Error;
+use crate::{marker, poll};
 
 /// Webhook configurations that are live, until this is dropped or [uninstalled](Installed::uninstall).
 #[must_use = "the configurations are removed when this is dropped"]
@@ -31,36 +33,36 @@ struct Configuration {
 }
 
 impl Environment {
-    /// Applies `objects` in their order, and returns when every API server acts on each of
-    /// them: calls every hook of every webhook configuration, serves every custom resource, passes on every
+    /// Applies `objects` in order, and returns when every API server acts on each of them: it calls
+    /// every hook of every webhook configuration, serves every custom resource, and proxies every
     /// aggregated API.
     ///
-    /// Each configuration gets one more hook, `is-ready.testenv.vestibule.dev`, which
-    /// denies marker objects in a namespace of testenv's; nothing else ever meets it. A
-    /// hook that fails or denies *every* ConfigMap of every namespace is in its way.
+    /// Each configuration gets one more hook, `is-ready.testenv.vestibule.dev`, which denies marker
+    /// objects in a namespace that only testenv uses. The wait times out if another hook fails or
+    /// denies *every* ConfigMap of every namespace.
     ///
-    /// Webhook configurations go when the returned value is dropped, all else stays.
+    /// Webhook configurations are deleted when the returned value is dropped; other objects stay.
     ///
     /// # Errors
-    /// [`Error::Api`] for an object that the API server refuses, [`Error::Late`] when it does not act on one.
+    /// [`Error::Api`] for an object that the API server refuses, [`Error::Late`] when it does not act on one in time.
     pub async fn install(&self, objects: impl IntoIterator<Item = Value>) -> Result<Installed, Error> {
         let client = self.admin()?;
-        let mut installed = Installed::nothing_on(self);
+        let mut installed = Installed::empty(self);
         for mut object in objects {
             let identity = Identity::of(&object)?;
             if !identity.is_webhook_configuration() {
                 apply(&client, &identity, &object).await?;
                 match identity.kind.kind.as_str() {
                     "CustomResourceDefinition" => wait_until_served(&installed.servers, &object).await?,
-                    "APIService" => wait_until_asked(&installed.servers, &object).await?,
+                    "APIService" => wait_until_proxied(&installed.servers, &object).await?,
                     _ => {}
                 }
                 continue;
             }
-            let marker = format!("m{}", self.number());
+            let marker = format!("m{}", self.next_number());
             add_hook(&mut object, self.markers.hook(&marker))?;
             let resource = apply(&client, &identity, &object).await?;
-            // Known before it is waited for: it goes also when the wait fails.
+            // Noted before the wait, so that it is deleted also when the wait fails.
             installed.configurations.push(Configuration { name: identity.name, resource, marker });
         }
         wait(&installed.servers, &installed.configurations, true).await?;
@@ -69,14 +71,14 @@ impl Environment {
 }
 
 impl Installed {
-    fn nothing_on(environment: &Environment) -> Self {
+    fn empty(environment: &Environment) -> Self {
         Self { servers: environment.api_servers().cloned().collect(), configurations: Vec::new() }
     }
 
     /// Removes the configurations, and returns when no API server acts on them any longer.
     ///
     /// # Errors
-    /// [`Error::Api`] when it cannot be asked, [`Error::Late`] when it goes on.
+    /// [`Error::Api`] when a deletion fails, [`Error::Late`] when a server still acts on one after a minute.
     pub async fn uninstall(mut self) -> Result<(), Error> {
         let configurations = std::mem::take(&mut self.configurations);
         delete(&self.servers, &configurations).await?;
@@ -86,7 +88,7 @@ impl Installed {
 
 impl Drop for Installed {
     fn drop(&mut self) {
-        const PATIENCE: Duration = Duration::from_secs(5);
+        const TIMEOUT: Duration = Duration::from_secs(5);
         let configurations = std::mem::take(&mut self.configurations);
         let Ok(runtime) = background() else { return };
         if configurations.is_empty() {
@@ -98,12 +100,12 @@ impl Drop for Installed {
             let _ = delete(&servers, &configurations).await;
             let _ = done.send(());
         });
-        // The environment may be gone already, and the configurations with it.
-        let _ = wait.recv_timeout(PATIENCE);
+        // The environment may have ended already; then the deletion never finishes.
+        let _ = wait.recv_timeout(TIMEOUT);
     }
 }
 
-/// Waits until each configuration is `live` on each server, or is not.
+/// Waits until each configuration is live on each server, or, unless `live`, no longer is.
 async fn wait(servers: &[ApiServer], configurations: &[Configuration], live: bool) -> Result<(), Error> {
     for server in servers {
         let client = server.admin()?;
@@ -127,7 +129,7 @@ async fn delete(servers: &[ApiServer], configurations: &[Configuration]) -> Resu
     Ok(())
 }
 
-/// What says which object it is.
+/// The type, namespace and name of an object.
 struct Identity {
     kind: GroupVersionKind,
     namespace: Option<String>,
@@ -164,7 +166,7 @@ async fn apply(client: &Client, identity: &Identity, object: &Value) -> Result<A
     };
     let mut object = object.clone();
     if let (Scope::Cluster, Some(metadata)) = (capabilities.scope, object["metadata"].as_object_mut()) {
-        // As kubectl does with `--namespace`.
+        // A cluster-scoped object in a manifest may carry a namespace, which kubectl ignores too.
         metadata.remove("namespace");
     }
     let parameters = PatchParams::apply("testenv").force();
@@ -172,7 +174,7 @@ async fn apply(client: &Client, identity: &Identity, object: &Value) -> Result<A
     Ok(resource)
 }
 
-/// First in the list: no other hook of the configuration keeps a marker from it.
+/// Puts the hook first, so that no other hook of the configuration can deny a marker before it.
 fn add_hook(configuration: &mut Value, hook: Value) -> Result<(), Error> {
     let hooks = configuration.get_mut("webhooks").and_then(Value::as_array_mut);
     hooks
@@ -194,7 +196,7 @@ async fn wait_until_served(servers: &[ApiServer], definition: &Value) -> Result<
             let client = server.admin()?;
             poll::retry(&format!("{} {} being served", kind.api_version(), kind.kind), 60, async || {
                 let Ok((resource, _)) = pinned_kind(&client, &kind).await else { return Ok(None) };
-                // The answer stays text: a stored object may nest deeper than a client reads.
+                // The answer is not parsed: a stored object may nest deeper than the JSON parser allows.
                 let list = kube::core::Request::new(DynamicObject::url_path(&resource, None));
                 let list = list
                     .list(&ListParams::default().limit(1))
@@ -207,8 +209,8 @@ async fn wait_until_served(servers: &[ApiServer], definition: &Value) -> Result<
     Ok(())
 }
 
-/// Waits until each server passes on what is asked of an APIService.
-async fn wait_until_asked(servers: &[ApiServer], object: &Value) -> Result<(), Error> {
+/// Waits until each server proxies requests for the API of an APIService.
+async fn wait_until_proxied(servers: &[ApiServer], object: &Value) -> Result<(), Error> {
     let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
     let path = format!("/apis/{}/{}", text("/spec/group"), text("/spec/version"));
     for server in servers {

@@ -1,10 +1,13 @@
-//! A real etcd and kube-apiserver for anyone's tests.
+//! A real etcd and kube-apiserver for the tests of a webhook.
 //!
-//! A webhook is done when a real API server is content with it. This crate starts one,
-//! in three seconds and without containers, and gives a test what it needs around it:
-//! namespaces, clients with and without rights, Services that resolve the way they do in
-//! production, a second webhook server that records, and webhook configurations that are
+//! The crate starts a control plane in about three seconds, without containers. Around it, a
+//! test gets namespaces, clients with and without rights, Services that resolve as in
+//! production, a webhook server that records requests, and webhook configurations that are
 //! live when [`install`](Environment::install) returns.
+//!
+//! The tests of this workspace call it, and so can the tests of any operator. Start reading at
+//! [`shared_or_skip`] (`session.rs`), then [`Environment`] (`environment.rs`), then
+//! [`Environment::install`] (`install.rs`).
 //!
 //! ```no_run
 //! use serde_json::json;
@@ -32,22 +35,22 @@
 //!         "admissionReviewVersions": ["v1"],
 //!     }],
 //! })]).await?;
-//! // From here on every pod of the namespace goes past the recorder.
+//! // From here on the API server calls the recorder for every new pod of the namespace.
 //! # Ok(())
 //! # }
 //! ```
 //!
-//! Where things go wrong in production, a test can let them: two API servers on one etcd
+//! A test can also cause the failures of production: two API servers on one etcd
 //! ([`Options::second_api_server`]), of which one [lags](Environment::second_watches); a
-//! [`Proxy`] or a [`Clock`] between a replica and the API; replicas as processes that
+//! [`Proxy`] or a [`Clock`] between a replica and the API server; replicas as processes that
 //! hang and die ([`Environment::spawn`]).
 //!
 //! The programs come from `KUBEBUILDER_ASSETS`, from a cache, or from a build with `go`:
-//! see [`Binaries`]; kubectl and helm, for tests of what people do with them, from the
-//! cache or a build: [`Tools`]. Nothing stays behind, also when the test process is killed.
+//! see [`Binaries`]. kubectl and helm come from the cache or a build: see [`Tools`]. All
+//! processes and files are removed with the test process, also when it is killed.
 //!
-//! For Linux, and for other Unix systems where `go` builds a control plane; there only
-//! 127.0.0.1 is local, and Services are of type ExternalName.
+//! The crate works on Linux, and on other Unix systems where `go` builds a control plane. On these
+//! only 127.0.0.1 is local, so Services are of type ExternalName.
 
 mod access;
 mod api_server;
@@ -56,7 +59,6 @@ mod binaries;
 mod certificate;
 mod child;
 mod clock;
-mod credentials;
 mod environment;
 mod error;
 mod install;

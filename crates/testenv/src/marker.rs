@@ -1,8 +1,8 @@
-//! How to know that the API server acts on a configuration.
+//! Finds out when the API server acts on a webhook configuration.
 //!
-//! It learns of webhook configurations by a watch, some milliseconds after they were
-//! written, and tells nobody. So each configuration gets one more hook that denies
-//! marker objects of its own: once a marker is denied, the whole object is live.
+//! The API server learns of webhook configurations by a watch, some milliseconds after they were
+//! written, and does not report it. So each configuration gets one more hook, which denies
+//! marker objects of its own: once a marker is denied, the whole configuration is live.
 
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
@@ -10,8 +10,9 @@ use kube::api::PostParams;
 use kube::{Api, Client};
 use serde_json::{Value, json};
 
+use crate::error::Error;
+use crate::poll;
 use crate::recorder::{Answer, Recorder};
-use crate::{Error, poll};
 
 /// The server that denies markers.
 pub(crate) struct Markers {
@@ -27,7 +28,7 @@ impl Markers {
         Ok(Self { denier })
     }
 
-    /// Makes the namespace that markers are in; nobody else's objects are.
+    /// Creates the namespace for markers, which holds no other objects.
     pub(crate) async fn prepare(&self, client: &Client) -> Result<(), Error> {
         let metadata = ObjectMeta { name: Some(NAMESPACE.to_owned()), ..ObjectMeta::default() };
         let namespace = Namespace { metadata, ..Namespace::default() };
@@ -51,8 +52,7 @@ impl Markers {
     }
 }
 
-/// Waits until `marker` is denied, so that its configuration is `live`; or no longer, so
-/// that it is not.
+/// Waits until `marker` is denied, which means that its configuration is live; or, unless `live`, until it is no longer denied.
 pub(crate) async fn wait(client: &Client, marker: &str, live: bool) -> Result<(), Error> {
     let markers: Api<ConfigMap> = Api::namespaced(client.clone(), NAMESPACE);
     let object = ConfigMap {
@@ -65,21 +65,21 @@ pub(crate) async fn wait(client: &Client, marker: &str, live: bool) -> Result<()
     };
     let dry_run = PostParams { dry_run: true, ..PostParams::default() };
     let what = if live { "the configuration being live" } else { "the configuration being gone" };
-    let mut instead = String::new();
-    let waited = poll::retry(what, PATIENCE, async || {
+    let mut last_answer = String::new();
+    let waited = poll::retry(what, TIMEOUT_SECONDS, async || {
         let denied = match markers.create(&dry_run, &object).await {
             Ok(_) => false,
             Err(kube::Error::Api(status)) if status.message.contains(&denial(marker)) => true,
-            // Says nothing about ours: another hook is in the way, or the API server does not answer.
+            // Proves nothing: another hook denied the marker, or the API server does not answer.
             Err(other) => {
-                instead = format!(" (the last answer: {other})");
+                last_answer = format!(" (the last answer: {other})");
                 return Ok(None);
             }
         };
         Ok((denied == live).then_some(()))
     });
     waited.await.map_err(|error| match error {
-        Error::Late { what, seconds } => Error::Late { what: what + &instead, seconds },
+        Error::Late { what, seconds } => Error::Late { what: what + &last_answer, seconds },
         other => other,
     })
 }
@@ -88,8 +88,8 @@ fn denial(marker: &str) -> String {
     format!("marker {marker} is seen")
 }
 
-/// In seconds, and more than a test lets an API server lag.
-const PATIENCE: u64 = 60;
+/// Longer than any test lets an API server lag.
+const TIMEOUT_SECONDS: u64 = 60;
 
 const NAMESPACE: &str = "testenv-markers";
 const LABEL: &str = "testenv.vestibule.dev/marker";

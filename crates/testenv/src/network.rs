@@ -1,10 +1,10 @@
-//! A piece of the loopback network for one environment.
+//! The loopback addresses and ports of one environment.
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::os::fd::OwnedFd;
 
-use crate::Error;
+use crate::error::Error;
 
 /// Addresses and ports that no other environment uses.
 ///
@@ -15,42 +15,42 @@ pub(crate) struct Network {
     cluster_ips: bool,
 }
 
-/// Holds the network for its environment. A listening socket ends with the processes
-/// that hold it and leaves nothing behind, whatever becomes of them.
+/// Reserves the network for its environment: a listening socket, which the system closes when the processes that hold it
+/// end, also when they are killed.
 pub(crate) type Claim = Option<OwnedFd>;
 
 impl Network {
     /// Takes a free /24.
     pub(crate) fn claim() -> (Self, Claim) {
-        // Neighbours start at different places: less to try, and a network is not reused at once.
+        // Each process starts at another network, so that few attempts fail and a network is not reused at once.
         let start = std::process::id() as usize;
         let networks = (0..COUNT).map(|step| (start + step) % COUNT);
         networks
-            .filter_map(|number| take(first_address(number)))
+            .filter_map(|number| claim_at(first_address(number)))
             .next()
             .unwrap_or_else(Self::without_cluster_ips)
     }
 
-    /// For machines where 127.0.0.1 is the only loopback address: ports are merely free.
+    /// For machines where 127.0.0.1 is the only loopback address: only the ports are exclusive.
     pub(crate) fn without_cluster_ips() -> (Self, Claim) {
         (Self { address: Ipv4Addr::LOCALHOST, cluster_ips: false }, None)
     }
 
-    /// Where etcd and the API server listen.
+    /// The address on which etcd and the API server listen.
     pub(crate) fn address(&self) -> Ipv4Addr {
         self.address
     }
 
-    /// What the API server takes ClusterIPs from.
+    /// The range from which the API server allocates ClusterIPs.
     pub(crate) fn service_range(&self) -> String {
         let [a, b, c, _] = if self.cluster_ips { self.address.octets() } else { [10, 96, 0, 0] };
         format!("{a}.{b}.{c}.0/24")
     }
 
-    /// The addresses that Services may have; none where the system has none to give.
+    /// The addresses that Services may use; empty without local ClusterIPs.
     pub(crate) fn cluster_ips(&self) -> impl Iterator<Item = Ipv4Addr> + use<> {
         let [a, b, c, _] = self.address.octets();
-        // The first one is the Service `kubernetes`.
+        // The first address belongs to the Service `kubernetes`.
         let hosts = if self.cluster_ips { 2..255 } else { 0..0 };
         hosts.map(move |host| Ipv4Addr::new(a, b, c, host))
     }
@@ -58,11 +58,11 @@ impl Network {
     /// Different ports that are free now.
     pub(crate) fn free_ports<const N: usize>(&self) -> Result<[u16; N], Error> {
         let mut ports = [0; N];
-        let mut held = Vec::new();
+        let mut listeners = Vec::new();
         for port in &mut ports {
             let listener = listen(SocketAddr::from((self.address, 0)))?;
             *port = local_address(&listener)?.port();
-            held.push(listener);
+            listeners.push(listener);
         }
         Ok(ports)
     }
@@ -73,13 +73,13 @@ pub(crate) fn listen(address: SocketAddr) -> Result<TcpListener, Error> {
     TcpListener::bind(address).map_err(|source| Error::Listen { address, source })
 }
 
-/// Where `listener` listens.
+/// The address of `listener`.
 pub(crate) fn local_address(listener: &TcpListener) -> Result<SocketAddr, Error> {
     let unknown = SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0));
     listener.local_addr().map_err(|source: io::Error| Error::Listen { address: unknown, source })
 }
 
-fn take(address: Ipv4Addr) -> Option<(Network, Claim)> {
+fn claim_at(address: Ipv4Addr) -> Option<(Network, Claim)> {
     let claim = TcpListener::bind((address, CLAIM_PORT)).ok()?;
     Some((Network { address, cluster_ips: true }, Some(claim.into())))
 }
@@ -92,7 +92,7 @@ fn first_address(number: usize) -> Ipv4Addr {
 
 const COUNT: usize = 16 * 256;
 
-/// Below the ports that systems hand out by themselves, above those that need rights.
+/// Below the ephemeral ports, above the privileged ones.
 const CLAIM_PORT: u16 = 9701;
 
 #[cfg(test)]
@@ -110,10 +110,10 @@ mod tests {
     #[test]
     fn a_dropped_claim_is_free_again() {
         let address = first_address(77);
-        let (_, claim) = take(address).unwrap();
-        assert!(take(address).is_none());
+        let (_, claim) = claim_at(address).unwrap();
+        assert!(claim_at(address).is_none());
         drop(claim);
-        assert!(take(address).is_some());
+        assert!(claim_at(address).is_some());
     }
 
     #[test]

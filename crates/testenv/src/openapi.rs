@@ -1,14 +1,15 @@
-//! What the API server says about its types.
+//! The OpenAPI documents of the API server.
 
 use std::collections::BTreeMap;
 
 use hyper::{Request, Uri};
 use serde_json::Value;
 
-use crate::{Environment, Error};
+use crate::environment::Environment;
+use crate::error::Error;
 
 impl Environment {
-    /// The OpenAPI v3 documents, by the path of what they describe: `api/v1`, `apis/apps/v1`, ...
+    /// The OpenAPI v3 documents, by the path of the API group and version that they describe: `api/v1`, `apis/apps/v1`, ...
     ///
     /// # Errors
     /// [`Error::Api`] when one cannot be read.

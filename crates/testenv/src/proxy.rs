@@ -1,9 +1,9 @@
-//! A network that can be made slow, silent or broken.
+//! A TCP proxy that can delay, hold and cut connections.
 
 mod allowance;
-mod carry;
 mod delivery;
 mod filter;
+mod forward;
 mod frames;
 
 use std::net::{SocketAddr, TcpListener};
@@ -17,15 +17,15 @@ use tokio::task::{AbortHandle, JoinSet};
 
 use self::allowance::Allowance;
 use self::filter::Filter;
-use crate::Error;
 use crate::background::background;
+use crate::error::Error;
 use crate::network::{listen, local_address};
 
-/// Carries TCP connections to an address, as well or as badly as a test wants.
+/// Forwards TCP connections to an address, and can delay, hold or cut them.
 ///
-/// It works in a thread of its own until it is dropped, whatever becomes of the runtime
-/// of the test; its connections end with it. What is set takes effect at once, also upon
-/// open connections and upon what is on its way already.
+/// It runs in a thread of its own until it is dropped, independent of the runtime of the test; open
+/// connections end with it. A setting takes effect at once, also for open connections and for bytes
+/// that are already in the proxy.
 ///
 /// ```
 /// use std::time::Duration;
@@ -45,19 +45,19 @@ pub struct Proxy {
 }
 
 impl Proxy {
-    /// Listens on a free port of the address that `upstream` has, whose certificate so fits both.
+    /// Listens on a free port of the IP address of `upstream`, so that the certificate of `upstream` is valid for both.
     ///
     /// # Errors
-    /// [`Error::Listen`] when the address is not of this machine.
+    /// [`Error::Listen`] when the address does not belong to this machine.
     pub fn before(upstream: SocketAddr) -> Result<Self, Error> {
         Self::filtering(upstream, Filter::everything)
     }
 
-    /// Before an etcd: carries all but answers to watches of keys below `prefixes` as if it were not there.
+    /// A proxy before an etcd that affects only the answers to watches of keys below `prefixes`, and forwards all else
+    /// at once.
     ///
-    /// What is done to this proxy is done to these answers alone, also where they share a
-    /// connection with others; [`Proxy::cut`] ends their connections, and holds back such
-    /// answers in later ones.
+    /// A delay or a hold affects only these answers, also when they share a connection with others. [`Proxy::cut`]
+    /// closes the connections of these watches, and withholds such answers on later connections.
     pub(crate) fn before_etcd(
         upstream: SocketAddr,
         prefixes: &'static [&'static str],
@@ -73,51 +73,51 @@ impl Proxy {
         Ok(Self { address, shared, acceptor: acceptor.abort_handle() })
     }
 
-    /// Where it listens.
+    /// The address on which the proxy listens.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// From now on, what comes from upstream arrives `delay` later, in its order. Zero at first.
+    /// From now on, bytes from upstream arrive `delay` later, in order. Zero at first.
     pub fn delay(&self, delay: Duration) {
-        self.shared.weather.send_modify(|weather| weather.delay = delay);
+        self.shared.conditions.send_modify(|conditions| conditions.delay = delay);
     }
 
-    /// Carries nothing, in either direction, until [`Proxy::resume`]; connections are still accepted, and stay open.
+    /// Forwards nothing, in either direction, until [`Proxy::resume`]. Connections are still accepted, and stay open.
     pub fn hold(&self) {
-        self.shared.weather.send_modify(|weather| weather.state = State::Holding);
+        self.shared.conditions.send_modify(|conditions| conditions.state = State::Holding);
     }
 
-    /// Closes all connections, and each new one at once, until [`Proxy::resume`]. What was on its way is lost.
+    /// Closes all connections, and each new one at once, until [`Proxy::resume`]. Bytes in the proxy are lost.
     pub fn cut(&self) {
-        self.shared.weather.send_modify(|weather| {
-            weather.state = State::Cut;
-            weather.cuts += 1;
+        self.shared.conditions.send_modify(|conditions| {
+            conditions.state = State::Cut;
+            conditions.cuts += 1;
         });
     }
 
-    /// Once `bytes` more have come from upstream, on whatever connections, closes the one on which there is another, and
-    /// that one alone: in the midst of what is being said.
+    /// Forwards `bytes` more bytes from upstream, over all connections together, and closes the connection on which the
+    /// next byte arrives; other connections stay open.
     pub fn cut_after(&self, bytes: usize) {
         self.shared.allowance.set(bytes);
     }
 
     /// Ends [`Proxy::hold`] and [`Proxy::cut`]; the delay stays.
     pub fn resume(&self) {
-        self.shared.weather.send_modify(|weather| weather.state = State::Carrying);
+        self.shared.conditions.send_modify(|conditions| conditions.state = State::Forwarding);
     }
 
-    /// How many connections are open now.
+    /// The number of open connections.
     pub fn connections(&self) -> usize {
         self.shared.open.load(Ordering::SeqCst)
     }
 
-    /// How many connections there were so far, without those that were closed at once.
+    /// The number of connections so far, without the [refused](Proxy::refused) ones.
     pub fn accepted(&self) -> usize {
         self.shared.accepted.load(Ordering::SeqCst)
     }
 
-    /// How many connections were closed at once so far, because they came while it was [cut](Proxy::cut).
+    /// The number of connections that were closed at once because they came while the proxy was [cut](Proxy::cut).
     pub fn refused(&self) -> usize {
         self.shared.refused.load(Ordering::SeqCst)
     }
@@ -131,26 +131,26 @@ impl Drop for Proxy {
 
 #[derive(Default)]
 struct Shared {
-    weather: watch::Sender<Weather>,
+    conditions: watch::Sender<Conditions>,
     allowance: Allowance,
     open: AtomicUsize,
     accepted: AtomicUsize,
     refused: AtomicUsize,
 }
 
-/// What becomes of what is to be carried.
+/// The current settings.
 #[derive(Clone, Copy, Default)]
-struct Weather {
+struct Conditions {
     delay: Duration,
     state: State,
-    /// A cut that is over at once is still one.
+    /// The number of cuts, so that a cut that ends at once is noticed too.
     cuts: usize,
 }
 
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 enum State {
     #[default]
-    Carrying,
+    Forwarding,
     Holding,
     Cut,
 }
@@ -166,12 +166,12 @@ async fn accept(
     let Ok(listener) = tokio_listener else { return };
     let mut connections = JoinSet::new();
     while let Ok((client, _)) = listener.accept().await {
-        let (filter, weather) = (filter(), shared.weather.subscribe());
-        let Weather { state, cuts, .. } = *weather.borrow();
+        let (filter, conditions) = (filter(), shared.conditions.subscribe());
+        let Conditions { state, cuts, .. } = *conditions.borrow();
         if state == State::Cut && filter.affects_all() {
             shared.refused.fetch_add(1, Ordering::SeqCst);
         } else {
-            connections.spawn(counted((client, upstream), filter, (weather, cuts), shared.clone()));
+            connections.spawn(counted((client, upstream), filter, (conditions, cuts), shared.clone()));
         }
         while connections.try_join_next().is_some() {}
     }
@@ -180,17 +180,17 @@ async fn accept(
 async fn counted(
     (client, upstream): (TcpStream, SocketAddr),
     filter: Filter,
-    (weather, cuts): (watch::Receiver<Weather>, usize),
+    (conditions, cuts): (watch::Receiver<Conditions>, usize),
     shared: Arc<Shared>,
 ) {
     let _open = Open::new(&shared);
     if let Ok(server) = TcpStream::connect(upstream).await {
-        // What is wrong with a connection is for its ends to see.
-        let _ = carry::carry(client, server, filter, &shared.allowance, (weather, cuts)).await;
+        // The client and the server see the errors of their connection.
+        let _ = forward::forward(client, server, filter, &shared.allowance, (conditions, cuts)).await;
     }
 }
 
-/// Counts a connection while it lasts, however it ends.
+/// Counts a connection as open until it is dropped.
 struct Open<'a>(&'a Shared);
 
 impl<'a> Open<'a> {

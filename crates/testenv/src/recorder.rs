@@ -1,4 +1,4 @@
-//! A webhook server that keeps what it is sent.
+//! A webhook server that records the requests it receives.
 
 mod answer;
 mod serve;
@@ -14,15 +14,15 @@ use tokio::task::AbortHandle;
 
 pub use self::answer::Answer;
 use self::answer::Sent;
-use crate::Error;
 use crate::background::background;
 use crate::certificate::Certificate;
+use crate::error::Error;
 use crate::network::{listen, local_address};
 use crate::tls;
 
-/// An HTTPS server that records each AdmissionReview and answers as it is told; any path is a hook.
+/// An HTTPS server that records each AdmissionReview and answers with the result of a function; any path is a hook.
 ///
-/// It works in a thread of its own until it is dropped, whatever becomes of the runtime of the test.
+/// It runs in a thread of its own until it is dropped, independent of the runtime of the test.
 ///
 /// ```
 /// use vestibule_testenv::{Answer, Recorder};
@@ -43,7 +43,7 @@ pub struct Recorder {
     server: AbortHandle,
 }
 
-/// A request as it arrived. Without `Debug`: objects belong into no log.
+/// A request as it arrived. It has no `Debug`, because objects must not reach a log.
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct Recorded {
@@ -51,9 +51,9 @@ pub struct Recorded {
     pub method: String,
     /// The path of the hook.
     pub path: String,
-    /// What follows `?`: `timeout=10s`.
+    /// The part after `?`: `timeout=10s`.
     pub query: String,
-    /// The name that the client asked for in its TLS greeting (SNI).
+    /// The server name in the TLS handshake (SNI).
     pub server_name: Option<String>,
     /// The version of HTTP: `HTTP/1.1`.
     pub protocol: String,
@@ -92,7 +92,7 @@ impl Recorder {
         Self::start(names, |_| Answer::Allow)
     }
 
-    /// Where it listens.
+    /// The address on which the server listens.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
@@ -102,17 +102,17 @@ impl Recorder {
         format!("https://{}{path}", self.address)
     }
 
-    /// What belongs into `clientConfig.caBundle`: the certificate of its authority, base64 in JSON.
+    /// The `clientConfig.caBundle`: the CA of the serving certificate, base64 in JSON.
     pub fn ca_bundle(&self) -> ByteString {
         ByteString(self.authority.as_bytes().to_vec())
     }
 
-    /// What has arrived so far, in order.
+    /// The requests so far, in order.
     pub fn recorded(&self) -> Vec<Recorded> {
         self.records.seen().clone()
     }
 
-    /// Gives away what has arrived so far and starts anew.
+    /// Returns the requests so far and forgets them.
     pub fn take(&self) -> Vec<Recorded> {
         std::mem::take(&mut *self.records.seen())
     }
@@ -125,12 +125,12 @@ impl Drop for Recorder {
 }
 
 impl Recorded {
-    /// A header, where there is one and it is text.
+    /// The value of a header, if it is there and is text.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.get(name)?.to_str().ok()
     }
 
-    /// The AdmissionReview; null when it is no JSON.
+    /// The AdmissionReview; null when the body is not JSON.
     pub fn review(&self) -> Value {
         serde_json::from_slice(&self.body).unwrap_or_default()
     }
@@ -146,7 +146,7 @@ impl Records {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Keeps a request and says how to answer it.
+    /// Records a request and returns the answer to it.
     fn keep(&self, recorded: Recorded) -> Sent {
         let answer = (self.answer)(&recorded).sent(&recorded);
         self.seen().push(recorded);

@@ -1,17 +1,17 @@
-//! What the tests tell the person and the runner.
+//! Reports of tests that ran, were skipped or were left out: on standard error, and to a file for the test runner.
 
 use std::collections::BTreeSet;
 use std::fs::OpenOptions;
 use std::io::Write;
 use std::sync::{Mutex, PoisonError};
 
-/// A line on standard error that the test harness does not hold back.
+/// Prints a line on standard error that the test harness does not capture.
 pub(crate) fn say(line: &str) {
-    // Nothing is lost with a closed standard error.
+    // A closed standard error is no reason to fail.
     let _ = writeln!(std::io::stderr(), "testenv: {line}");
 }
 
-/// Notes that the present test meets a real API server.
+/// Reports that the current test runs against a real API server.
 pub(crate) fn ran() {
     let name = test_name();
     if first_time(&name) {
@@ -19,19 +19,19 @@ pub(crate) fn ran() {
     }
 }
 
-/// Notes that the present test could not run.
+/// Reports that the current test was skipped.
 pub(crate) fn skipped(reason: &str) {
     note("skipped", "skipped", reason);
 }
 
-/// Notes that the present test was left out, for a reason that is no matter of the API server: it does not count as one that passed.
+/// Reports that the current test was left out for a reason other than a missing API server; it does not count as passed.
 ///
-/// `VESTIBULE_REQUIRE_APISERVER` asks for nothing of this kind.
+/// It is no failure with `VESTIBULE_REQUIRE_APISERVER` either.
 pub fn leave_out(reason: &str) {
     note("left-out", "left out", reason);
 }
 
-/// Notes that a part of the present test was left out; the rest of it ran.
+/// Reports that a part of the current test was left out, and the rest of it ran.
 pub fn leave_out_part(reason: &str) {
     note("shortened", "left out in part", reason);
 }
@@ -42,8 +42,8 @@ fn note(what: &str, words: &str, reason: &str) {
     append(&format!("{what} {name} {}\n", reason.replace('\n', " ")));
 }
 
-/// A test that starts several environments is still one test. A harness with one
-/// thread runs all of them on `main`, where each call counts.
+/// Whether this test was not reported before: a test may start several environments. A harness with one
+/// thread runs all tests on `main`, where each call counts.
 fn first_time(name: &str) -> bool {
     static SEEN: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
     let mut seen = SEEN.lock().unwrap_or_else(PoisonError::into_inner);

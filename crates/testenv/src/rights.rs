@@ -1,18 +1,20 @@
-//! Waiting for what RBAC objects grant.
+//! Waiting until the API server grants the rights of RBAC objects.
 
 use k8s_openapi::api::authorization::v1::{ResourceAttributes, SubjectAccessReview, SubjectAccessReviewSpec};
 use kube::Api;
 use kube::api::PostParams;
 use serde_json::Value;
 
-use crate::{Environment, Error, poll};
+use crate::environment::Environment;
+use crate::error::Error;
+use crate::poll;
 
 impl Environment {
-    /// Returns when the first API server grants ServiceAccount `namespace/name` what the Roles and ClusterRoles among
-    /// `objects` say. It learns of them by a watch, some milliseconds after they were written: who asks before is refused.
+    /// Returns when the first API server grants ServiceAccount `namespace/name` the rights of the Roles and ClusterRoles
+    /// among `objects`. It learns of them by a watch, and refuses requests in the milliseconds before.
     ///
     /// # Errors
-    /// [`Error::Late`] for what is not granted, as when a role is not bound to the account.
+    /// [`Error::Late`] for a right that is not granted, for example when a role is not bound to the account.
     pub async fn wait_until_granted(
         &self,
         namespace: &str,
@@ -46,7 +48,7 @@ impl Environment {
     }
 }
 
-/// One of what each rule of a role grants: a role is granted as a whole.
+/// One right of each rule of a role: a role takes effect as a whole, so one stands for all.
 fn attributes(object: &Value) -> Vec<ResourceAttributes> {
     if !matches!(object["kind"].as_str(), Some("Role" | "ClusterRole")) {
         return Vec::new();

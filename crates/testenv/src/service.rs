@@ -1,4 +1,4 @@
-//! A Service that resolves, without kube-proxy.
+//! A Service that the API server can reach, without kube-proxy.
 
 mod balancer;
 mod readiness;
@@ -18,16 +18,17 @@ use tokio::task::AbortHandle;
 
 use self::balancer::{Replica, Replicas};
 use crate::background::background;
+use crate::environment::Environment;
+use crate::error::Error;
 use crate::network::{listen, local_address};
-use crate::{Environment, Error};
 
-/// A Service of the environment, and the balancer that stands behind its address.
+/// A Service of the environment, and the balancer that listens on its address.
 ///
 /// The API server reaches it as in production: by a Service reference, with the name
-/// `NAME.NAMESPACE.svc`, over HTTP/1.1. Each connection goes to the next replica that is
-/// ready, and to none when none is.
+/// `NAME.NAMESPACE.svc`, over HTTP/1.1. Connections go to the ready replicas in turn, and are closed
+/// when no replica is ready.
 ///
-/// It works in a thread of its own until it is dropped, whatever becomes of the runtime of the test.
+/// It runs in a thread of its own until it is dropped, independent of the runtime of the test.
 pub struct Service {
     namespace: String,
     name: String,
@@ -37,11 +38,11 @@ pub struct Service {
     balancers: Vec<AbortHandle>,
 }
 
-/// Of the first port, and of the second.
+/// The listeners of the first and of the second port.
 type Listeners = (TcpListener, Option<TcpListener>);
 
 impl Environment {
-    /// Makes the Service `name`; nothing answers there until it is given a replica.
+    /// Creates the Service `name`. Connections get no answer until a replica is added.
     ///
     /// # Errors
     /// [`Error::Api`] when the API server refuses it.
@@ -49,7 +50,7 @@ impl Environment {
         self.make_service(namespace, name, false).await
     }
 
-    /// The same with two ports, for [`Service::add_two_port_replica`].
+    /// Creates a Service with two ports, for [`Service::add_two_port_replica`].
     ///
     /// # Errors
     /// [`Error::Api`] when the API server refuses it.
@@ -65,13 +66,13 @@ impl Environment {
             Ok((listen(any)?, two.then(|| listen(any)).transpose()?))
         };
         for address in self.network.cluster_ips() {
-            // The ports first: an address where they can be had is nobody else's.
+            // Listen first: an address with a free port may be used by this Service.
             let Ok(listeners) = listeners(address) else { continue };
             let spec = Some(cluster_ip(address, service_ports(&listeners)?));
             let object = ServiceObject { metadata: metadata.clone(), spec, ..ServiceObject::default() };
             match services.create(&PostParams::default(), &object).await {
                 Ok(_) => {
-                    self.pretend_endpoints(namespace, name).await?;
+                    self.create_placeholder_endpoints(namespace, name).await?;
                     return Service::balance(namespace, name, listeners);
                 }
                 Err(kube::Error::Api(status)) if status.message.contains("already allocated") => {}
@@ -88,10 +89,10 @@ impl Environment {
 }
 
 impl Environment {
-    /// An APIService whose Service has no endpoints is never asked. Nobody looks at where they are.
-    async fn pretend_endpoints(&self, namespace: &str, name: &str) -> Result<(), Error> {
-        // For documentation (RFC 5737): addresses of this machine are refused.
-        const NOWHERE: &str = "192.0.2.1";
+    /// The API server proxies an APIService only if its Service has endpoints; it does not use their addresses.
+    async fn create_placeholder_endpoints(&self, namespace: &str, name: &str) -> Result<(), Error> {
+        // For documentation (RFC 5737): the API server refuses loopback addresses in endpoints.
+        const PLACEHOLDER: &str = "192.0.2.1";
         let slice = EndpointSlice {
             metadata: ObjectMeta {
                 name: Some(name.to_owned()),
@@ -99,7 +100,10 @@ impl Environment {
                 ..ObjectMeta::default()
             },
             address_type: "IPv4".to_owned(),
-            endpoints: Some(vec![Endpoint { addresses: vec![NOWHERE.to_owned()], ..Endpoint::default() }]),
+            endpoints: Some(vec![Endpoint {
+                addresses: vec![PLACEHOLDER.to_owned()],
+                ..Endpoint::default()
+            }]),
             ports: Some(vec![EndpointPort {
                 port: Some(1),
                 name: Some(String::new()),
@@ -136,42 +140,42 @@ impl Service {
         self.address.port()
     }
 
-    /// Where the API server finds it, for others who want to connect to it.
+    /// The address to which the API server connects; other clients may connect to it too.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// What belongs into `clientConfig.service` of the hook at `path` (`/mutate`), also of
-    /// a CustomResourceDefinition's conversion.
+    /// The `clientConfig.service` of the hook at `path` (`/mutate`), also for the conversion webhook of
+    /// a CustomResourceDefinition.
     pub fn reference(&self, path: &str) -> Value {
         json!({ "namespace": self.namespace, "name": self.name, "port": self.port(), "path": path })
     }
 
-    /// The same at the second port, with [`Environment::two_port_service`].
+    /// The same for the second port, with [`Environment::two_port_service`].
     pub fn second_reference(&self, path: &str) -> Option<Value> {
         let port = self.second?.port();
         Some(json!({ "namespace": self.namespace, "name": self.name, "port": port, "path": path }))
     }
 
-    /// What belongs into `spec.service` of an APIService, which knows no path.
+    /// The `spec.service` of an APIService, which has no path.
     pub fn api_service_reference(&self) -> Value {
         json!({ "namespace": self.namespace, "name": self.name, "port": self.port() })
     }
 
-    /// Sends connections to `address` too. With `readiness`, the address of a plain HTTP
-    /// server, only while its `/readyz` answers 200; without, until it is removed.
+    /// Adds a replica at `address`. With `readiness`, the address of a plain HTTP server, it gets
+    /// connections only while `/readyz` there answers 200; without, until it is removed.
     ///
     /// # Errors
-    /// [`Error::Background`] when the thread that looks after it cannot be started.
+    /// [`Error::Background`] when the background thread cannot be started.
     pub fn add_replica(&self, address: SocketAddr, readiness: Option<SocketAddr>) -> Result<(), Error> {
         self.add(&Replica::from([address]), readiness)
     }
 
-    /// The same for a replica that has an address for each port; [`remove_replica`](Self::remove_replica) and
-    /// [`routed`](Self::routed) know it by the first.
+    /// Adds a replica with one address for each port; [`remove_replica`](Self::remove_replica) and
+    /// [`routed`](Self::routed) identify it by the first.
     ///
     /// # Errors
-    /// [`Error::Background`] when the thread that looks after it cannot be started.
+    /// [`Error::Background`] when the background thread cannot be started.
     pub fn add_two_port_replica(
         &self,
         addresses: [SocketAddr; 2],
@@ -191,20 +195,20 @@ impl Service {
         Ok(())
     }
 
-    /// Sends no more new connections to `address`; those that are open stay open.
+    /// Sends no new connections to `address`; open connections stay open.
     pub fn remove_replica(&self, address: SocketAddr) {
         let replica = Replica::from([address]);
         self.replicas.unwatched(&replica);
         self.replicas.route(&replica, false);
     }
 
-    /// Cuts every connection that is open now, in whatever it carries; new ones are let through.
+    /// Closes every connection that is open now, also in the middle of a message; new connections are accepted.
     pub fn cut_connections(&self) {
         self.replicas.cut();
     }
 
-    /// From now on, lets what becomes of replicas take effect only after `delay`, as it
-    /// takes a while in a cluster until every node knows. Zero at first.
+    /// From now on, changes of replicas and of their readiness take effect after `delay`, as in a cluster,
+    /// where every node has to learn of them. Zero at first.
     pub fn set_propagation_delay(&self, delay: Duration) {
         self.replicas.set_delay(delay);
     }
@@ -239,7 +243,7 @@ fn cluster_ip(address: Ipv4Addr, ports: Vec<ServicePort>) -> ServiceSpec {
     ServiceSpec { cluster_ip: Some(address.to_string()), ports: Some(ports), ..ServiceSpec::default() }
 }
 
-/// Where only 127.0.0.1 is local: the API server dials `localhost` at the port that the hook names.
+/// For systems where only 127.0.0.1 is local: the API server dials `localhost` at the port that the hook names.
 fn external_name(ports: Vec<ServicePort>) -> ServiceSpec {
     ServiceSpec {
         type_: Some("ExternalName".to_owned()),

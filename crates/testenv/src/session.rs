@@ -1,27 +1,31 @@
-//! An environment for one test, or a skip that is heard.
+//! An environment for one test, or a reported skip of that test.
 
 use std::borrow::Borrow;
 use std::ops::Deref;
 
 use tokio::sync::OnceCell;
 
+use crate::binaries::Tools;
+use crate::environment::{Environment, Options};
+use crate::error::Error;
 use crate::log::tail;
-use crate::{Environment, Error, Options, Tools, report};
+use crate::report;
 
-/// An environment in the hands of a test. When the test panics, it shows the end of the API server's log.
+/// The environment of one test. When the test panics, the end of the API server's log is printed.
 ///
-/// Ends the environment when it is the test's own; what is shared goes with the process.
+/// A drop ends an environment of the test's own; the shared one ends with the process.
 pub struct Session {
-    held: Held,
+    environment: Source,
     log_start: usize,
 }
 
-enum Held {
+enum Source {
     Own(Box<Environment>),
     Shared(&'static Environment),
 }
 
-/// The environment that all tests of this process share, with an [audit log](Options::audit), or `None` where there can be none: the test is skipped.
+/// The environment that all tests of this process share, with an [audit log](Options::audit); `None` if this machine cannot
+/// start one, in which case the test is skipped.
 ///
 /// ```no_run
 /// # use vestibule_testenv as testenv;
@@ -32,47 +36,47 @@ enum Held {
 /// # }
 /// ```
 ///
-/// A skip is told on standard error with its reason. With `VESTIBULE_REQUIRE_APISERVER`
-/// set it is a failure. When `VESTIBULE_TEST_REPORT` names a file, a line `ran NAME` or
+/// A skip is reported on standard error with its reason. With `VESTIBULE_REQUIRE_APISERVER`
+/// set, a skip is a failure. When `VESTIBULE_TEST_REPORT` names a file, a line `ran NAME` or
 /// `skipped NAME REASON` is appended to it.
 ///
 /// # Panics
-/// When a control plane is there but does not start, and where a skip is a failure.
+/// When the control plane does not start, or when a skip is a failure.
 pub async fn shared_or_skip() -> Option<Session> {
-    // A failure is kept too: what took minutes to fail would fail again in each test.
+    // A failure is kept too: a second attempt could take minutes in each test and would fail again.
     static SHARED: OnceCell<Result<Environment, Error>> = OnceCell::const_new();
     let options = Options::default().audit();
-    session(SHARED.get_or_init(|| Environment::start_with(&options)).await.as_ref().map(Held::Shared))
+    session(SHARED.get_or_init(|| Environment::start_with(&options)).await.as_ref().map(Source::Shared))
 }
 
-/// As [`shared_or_skip`], with an environment of the test's own, started as `options` say.
+/// As [`shared_or_skip`], with an environment of the test's own, started with `options`.
 ///
 /// # Panics
 /// As [`shared_or_skip`].
 pub async fn start_or_skip(options: &Options) -> Option<Session> {
     match Environment::start_with(options).await {
-        Ok(own) => session(Ok(Held::Own(Box::new(own)))),
+        Ok(own) => session(Ok(Source::Own(Box::new(own)))),
         Err(error) => session(Err(&error)),
     }
 }
 
-/// kubectl and helm, or `None` where they cannot be had: the test is skipped, told as by [`shared_or_skip`], which
-/// a test asks afterwards.
+/// kubectl and helm; `None` if they can be neither found nor built, in which case the test is skipped and reported as by
+/// [`shared_or_skip`]. A test calls this first.
 ///
 /// # Panics
-/// Where a skip is a failure.
+/// When a skip is a failure.
 pub async fn tools_or_skip() -> Option<Tools> {
-    // Minutes, when they are built.
+    // A build takes minutes and blocks.
     let tools = tokio::task::spawn_blocking(Tools::find).await;
     or_skip(tools.unwrap_or_else(|error| {
         Err(Error::Unavailable { reason: format!("the search for programs ended: {error}") })
     }))
 }
 
-fn session(started: Result<Held, &Error>) -> Option<Session> {
-    let held = or_skip(started)?;
+fn session(started: Result<Source, &Error>) -> Option<Session> {
+    let environment = or_skip(started)?;
     report::ran();
-    let mut session = Session { held, log_start: 0 };
+    let mut session = Session { environment, log_start: 0 };
     session.log_start = session.api_server_log().len();
     Some(session)
 }
@@ -93,9 +97,9 @@ impl Deref for Session {
     type Target = Environment;
 
     fn deref(&self) -> &Environment {
-        match &self.held {
-            Held::Own(environment) => environment,
-            Held::Shared(environment) => environment,
+        match &self.environment {
+            Source::Own(environment) => environment,
+            Source::Shared(environment) => environment,
         }
     }
 }

@@ -1,4 +1,4 @@
-//! TLS, for HTTP/1.1, from both sides.
+//! TLS servers and clients for HTTP/1.1.
 
 use std::sync::Arc;
 
@@ -8,10 +8,10 @@ use rustls_pki_types::pem::PemObject;
 use rustls_pki_types::{CertificateDer, PrivateKeyDer};
 use tokio_rustls::{TlsAcceptor, TlsConnector};
 
-use crate::Error;
 use crate::certificate::Certificate;
+use crate::error::Error;
 
-/// For a server that shows `certificate`.
+/// For a server that presents `certificate`.
 pub(crate) fn acceptor(certificate: &Certificate) -> Result<TlsAcceptor, Error> {
     let key = PrivateKeyDer::Pkcs8(certificate.key.serialize_der().into());
     let mut config = ServerConfig::builder_with_provider(provider())
@@ -22,7 +22,7 @@ pub(crate) fn acceptor(certificate: &Certificate) -> Result<TlsAcceptor, Error> 
     Ok(TlsAcceptor::from(Arc::new(config)))
 }
 
-/// For a client of servers that the PEM `authority` vouches for.
+/// For a client that trusts the CA `authority` (PEM).
 pub(crate) fn connector(authority: &str) -> Result<TlsConnector, Error> {
     let mut roots = RootCertStore::empty();
     roots.add(read(authority)?)?;

@@ -10,11 +10,11 @@ use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::{Mutex, PoisonError};
 
 pub(crate) use self::program::Program;
-use crate::Error;
+use crate::error::Error;
 use crate::network::Claim;
 
-/// A folder and the processes that work in it. A shell holds them by a pipe from this
-/// process: when that closes, by a drop or by a kill, it ends them and removes the folder.
+/// A folder and the processes that work in it. A shell starts the processes and reads a pipe from this process. When
+/// the pipe closes, by a drop or because this process was killed, the shell kills them and removes the folder.
 pub(crate) struct Watchdog {
     folder: PathBuf,
     shell: Child,
@@ -22,15 +22,15 @@ pub(crate) struct Watchdog {
 }
 
 impl Watchdog {
-    /// Watches over `folder` from now on. The watchdog keeps `claim` until everything is gone.
+    /// Starts the watchdog of `folder`. It holds `claim` until all processes have ended.
     pub(crate) fn over(folder: PathBuf, claim: Claim) -> Result<Self, Error> {
         let mut shell = Command::new("/bin/sh")
             .args(["-c", include_str!("watchdog.sh"), "watchdog"])
             .arg(&folder)
-            // A proxy or a feature gate of this shell would change what the API server does.
+            // Variables such as `HTTPS_PROXY` would change what the API server does.
             .env_clear()
             .env("PATH", "/usr/local/bin:/usr/bin:/bin")
-            // Ctrl-C goes to the test process, and reaches the others by the pipe.
+            // Ctrl-C reaches the test process only; the closed pipe ends the others.
             .process_group(0)
             .stdin(Stdio::piped())
             .stdout(claim.map_or_else(Stdio::null, Stdio::from))
@@ -41,12 +41,12 @@ impl Watchdog {
         Ok(Self { folder, shell, pipe })
     }
 
-    /// Starts `program` under the name `name`, with nothing of this process's environment.
+    /// Starts `program` as `name`, without this process's environment.
     pub(crate) fn start(&self, name: &str, program: &Path, flags: &[String]) -> Result<Program, Error> {
         self.run(name, program::script(program, flags))
     }
 
-    /// Starts `command` under the name `name`, as if this process did it.
+    /// Starts `command` as `name`, with this process's environment and the command's own variables.
     pub(crate) fn start_command(&self, name: &str, command: &Command) -> Result<Program, Error> {
         let script =
             program::script_of(command).map_err(|source| Error::file("start", &self.folder, source))?;
@@ -71,7 +71,7 @@ impl Watchdog {
 impl Drop for Watchdog {
     fn drop(&mut self) {
         drop(self.pipe.get_mut().unwrap_or_else(PoisonError::into_inner).take());
-        // It ends by itself now; without waiting it would stay as a zombie.
+        // The shell ends by itself now; without the wait it would stay a zombie.
         let _ = self.shell.wait();
     }
 }

@@ -1,10 +1,8 @@
-# Runs the programs whose names arrive on standard input, each a script in the
-# folder $1. When standard input ends, the process that asked for them is gone:
-# ends them and removes the folder.
+# Runs programs: each line of standard input names a script in the folder $1. The end of
+# standard input means that the test process has ended: kill the programs and remove the folder.
 cd "$1" || exit 1
-# A process group that loses its parent while a member is stopped is sent a hangup, and
-# a child may be paused when the test process dies. A handler, as children would inherit
-# a signal that is ignored.
+# The kernel sends SIGHUP to an orphaned process group with a stopped member, and a child may be
+# paused when the test process dies. A handler, because children would inherit an ignored signal.
 trap : HUP
 programs=
 while read -r program; do
@@ -18,11 +16,11 @@ while read -r program; do
 done
 for program in $programs; do
     tries=0
-    # It is there in a moment, unless this one was hung up in just that moment.
+    # The pid file appears within milliseconds, unless a SIGHUP interrupted the subshell before it wrote it.
     until read -r process <"$program.pid" || [ $((tries += 1)) -gt 500 ]; do sleep 0.01; done
-    # Nothing of value is in there: no need to be gentle.
+    # SIGKILL, because no data has to be saved.
     [ -e "$program.exit" ] || kill -9 "$process"
 done
-# Twice when the hangup comes in between.
+# A second time if SIGHUP interrupted the first wait.
 wait || wait
 cd / && rm -rf "$1"

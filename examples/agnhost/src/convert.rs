@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::value::{RawValue, to_raw_value};
 use vestibule::Unconvertible;
 
-/// An object's members; none but the three is looked at.
+/// The members of an object; only three of them are read.
 type Members = BTreeMap<String, Box<RawValue>>;
 
 pub(crate) fn convert(object: &RawValue, desired: &str) -> Result<Box<RawValue>, Unconvertible> {

@@ -1,4 +1,4 @@
-//! The paths about objects with `data`: config maps, and custom resources of the tests.
+//! The paths for objects with `data`: config maps, and custom resources of the tests.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ pub(crate) struct WithData {
     data: BTreeMap<String, String>,
 }
 
-/// Why such data may not be written, and why it may not be deleted: reasons, without a message.
+/// The reasons of denied writes and of denied deletions; the denials have no message.
 pub(crate) struct Unwanted(&'static str, &'static str);
 
 pub(crate) const CONFIG_MAPS: Unwanted = Unwanted(
@@ -43,7 +43,7 @@ impl Validate<WithData> for Unwanted {
     }
 }
 
-/// One stage at a time: two hooks in a row do both.
+/// Sets one stage at a time: two hooks in a row set both.
 pub(crate) async fn mutate(mut object: WithData, _: Context) -> Result<WithData, Reject> {
     let stage = match (object.is("mutation-start", "yes"), object.is("mutation-stage-1", "yes")) {
         (_, true) => "mutation-stage-2",

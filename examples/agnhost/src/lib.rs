@@ -1,4 +1,4 @@
-//! Every path of `agnhost webhook`, and what it answers.
+//! A webhook with every path of `agnhost webhook` and the same answers; start at [`app`].
 
 mod convert;
 mod data;
@@ -41,7 +41,7 @@ pub fn app(sidecar_image: Option<String>) -> App {
         )
 }
 
-/// What every path has in common.
+/// The settings of every path.
 fn all<T>(on: On<T>) -> On<T> {
     let on = on.review_versions([ReviewVersion::V1, ReviewVersion::V1beta1]);
     on.timeout_seconds(30).failure_policy(FailurePolicy::Fail)
@@ -51,7 +51,7 @@ fn rules<T>(api_version: &str, resource: &str) -> On<T> {
     all(on_rules([Rule::new(api_version, resource, [Create, Update, Delete, Connect])]))
 }
 
-/// Any object, as far as its labels go.
+/// The metadata of any object.
 #[derive(Deserialize, Serialize)]
 struct Labelled {
     #[serde(default)]

@@ -10,10 +10,10 @@ use vestibule::identity::{Mounted, MountedFiles, Settings};
 /// The webhook of Kubernetes' own end-to-end tests.
 #[derive(Parser)]
 struct Arguments {
-    /// As the original is called; it has no other command here.
+    /// The only command, named as in the original.
     #[arg(value_parser = ["webhook"])]
     command: Option<String>,
-    /// The certificate in PEM, and behind it whoever signed it.
+    /// The certificate in PEM, followed by its issuers.
     #[arg(long, value_name = "FILE")]
     tls_cert_file: PathBuf,
     /// The certificate's key in PEM.

@@ -1,10 +1,10 @@
-//! The paths about pods.
+//! The paths for pods.
 
 use k8s_openapi::api::core::v1::{Container, Pod};
 use serde::Deserialize;
 use vestibule::{Change, Context, Mutate, Mutation, Reject, deny};
 
-/// What `kubectl attach` asks for.
+/// The options of `kubectl attach`.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct AttachOptions {

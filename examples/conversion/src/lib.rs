@@ -18,7 +18,7 @@ pub mod v1 {
     }
 }
 
-/// Host and port. Whether there is TLS stands in an annotation.
+/// Host and port. An annotation says whether TLS is used.
 pub mod v2 {
     use super::derives::*;
 
@@ -33,7 +33,7 @@ pub mod v2 {
     }
 }
 
-/// Everything in a field of its own.
+/// Host, port and TLS as separate fields.
 pub mod v3 {
     use super::derives::*;
 
@@ -45,7 +45,7 @@ pub mod v3 {
         pub host: String,
         /// A TCP port.
         pub port: u16,
-        /// Whether it is asked over TLS.
+        /// Whether TLS is used.
         #[serde(default)]
         pub tls: bool,
     }

@@ -1,4 +1,4 @@
-//! First what is named, then who names it: a Deployment waits for its ConfigMaps and Secrets, a [`Site`] for more.
+//! Objects are denied until the objects they refer to exist: a Deployment waits for its ConfigMaps and Secrets, a [`Site`] for more.
 
 mod site;
 
@@ -13,7 +13,7 @@ use vestibule::{App, Change, Context, FailurePolicy, Reject, Rule, deny, on, on_
 
 pub use site::{Site, SiteSpec};
 
-/// Two hooks. Of Secrets only metadata is read, and nothing is cached: what was deleted a moment ago is missing.
+/// Two hooks. Of Secrets only metadata is read, without a cache: a Secret that was just deleted is missing.
 pub fn app() -> App {
     let deployments = on_rules([Rule::new("apps/v1", "deployments", [Create, Update])]);
     App::new("dependencies")
@@ -29,7 +29,7 @@ pub fn app() -> App {
 async fn deployment(change: Change<Value>, context: Context) -> Result<(), Reject> {
     let (named, before) = match change {
         Change::Create { new } => (references(&new), References::new()),
-        // What it named before may be gone: else nobody could touch a Deployment whose Secret was deleted.
+        // Earlier references are not checked: otherwise a Deployment could not be updated after its Secret was deleted.
         Change::Update { old, new } => (references(&new), references(&old)),
         _ => return Ok(()),
     };
@@ -46,7 +46,7 @@ async fn deployment(change: Change<Value>, context: Context) -> Result<(), Rejec
     all_there(missing)
 }
 
-/// Denies with everything that is missing: each field, and what is wrong with the object that it names.
+/// Denies with all missing objects: the field of each reference, and the problem with the object.
 fn all_there(missing: Vec<(String, String)>) -> Result<(), Reject> {
     let mut words: Vec<_> = missing.iter().map(|(_, what)| what.as_str()).collect();
     words.dedup();
@@ -64,7 +64,7 @@ fn references(deployment: &Value) -> References {
     found
 }
 
-/// In a pod's spec a member says the kind of what is named right below it. What is optional is not waited for.
+/// In a pod's spec the name of a member tells the kind of the object named below it. Optional references are skipped.
 fn collect(value: &Value, kind: &'static str, path: &str, found: &mut References) {
     for (index, item) in value.as_array().into_iter().flatten().enumerate() {
         collect(item, kind, &format!("{path}[{index}]"), found);

@@ -1,12 +1,12 @@
 use k8s_openapi::api::core::v1::{PersistentVolumeClaim, Service};
 use vestibule::{Change, Context, Reject};
 
-/// A web site: pages on a claim, behind a Service. What it names never changes.
+/// A web site: pages on a claim, behind a Service. Its references never change.
 #[derive(kube::CustomResource, Clone, Debug, serde::Deserialize, serde::Serialize, schemars::JsonSchema)]
 #[kube(group = "example.dev", version = "v1", kind = "Site", namespaced)]
 #[schemars(extend("x-kubernetes-validations" = [{ "rule": "self == oldSelf" }]))]
 pub struct SiteSpec {
-    /// The PersistentVolumeClaim with the pages: bound, and there to stay.
+    /// The PersistentVolumeClaim with the pages: bound, and not being deleted.
     pub claim: String,
     /// The Service in front of it, with a port 80.
     pub service: String,

@@ -1,4 +1,4 @@
-//! TARGET into deployments of helloworld-go.
+//! Adds the environment variable TARGET to deployments of helloworld-go; start at [`app`].
 
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::EnvVar;

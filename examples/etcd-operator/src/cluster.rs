@@ -18,7 +18,7 @@ pub struct EtcdClusterSpec {
     pub storage: Storage,
 }
 
-/// What each member asks for.
+/// The storage of one member.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Storage {

@@ -1,4 +1,4 @@
-//! An operator and its webhook in one process: the webhook keeps what the operator must never meet away from it.
+//! An operator and its webhook in one process: the webhook refuses clusters that the operator cannot handle. Start at [`app`].
 
 mod cluster;
 mod operator;
@@ -13,7 +13,7 @@ use vestibule::{App, on};
 
 pub use cluster::{EtcdCluster, EtcdClusterSpec, Storage};
 
-/// The definition, a hook that fills in, a hook that judges, and the operator, which starts when the hooks are called.
+/// The definition, a defaulting hook, a validating hook, and the operator, which starts when the hooks are called.
 pub fn app() -> App {
     App::new("etcd-operator")
         .definition(EtcdCluster::crd())

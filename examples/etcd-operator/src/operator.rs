@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use crate::cluster::{EtcdCluster, EtcdClusterSpec, Storage};
 
-/// Keeps a StatefulSet for every cluster. Replicas of the operator write the same, so they need no leader.
+/// Reconciles a StatefulSet for every cluster. All replicas of the operator write the same, so they need no leader.
 pub(crate) async fn run(client: Client) {
     let clusters = Api::<EtcdCluster>::all(client.clone());
     Controller::new(clusters, watcher::Config::default())
@@ -28,7 +28,7 @@ async fn reconcile(cluster: Arc<EtcdCluster>, client: Arc<Client>) -> Result<Act
     let (namespace, name) = (cluster.namespace().unwrap_or_default(), cluster.name_any());
     let by = PatchParams::apply("etcd-operator").force();
     let claims = Api::<PersistentVolumeClaim>::namespaced((*client).clone(), &namespace);
-    // Under the names that the set gives them: its own template can never change, and storage grows.
+    // Claims have the names that the set gives them. Its claim template is immutable, so growth is written to the claims.
     for member in 0..cluster.spec.members {
         let (name, storage) = (format!("data-{name}-{member}"), &cluster.spec.storage);
         claims.patch(&name, &by, &Patch::Apply(claim(&name, storage, &storage.size))).await?;

@@ -6,19 +6,19 @@ use crate::cluster::EtcdCluster;
 
 const IS_DEFAULT: &str = "storageclass.kubernetes.io/is-default-class";
 
-/// Writes down the class that a claim would get today, so that all members have the same for ever.
+/// Sets the current default class, so that all members keep the same class.
 pub(crate) async fn default(mut cluster: EtcdCluster, context: Context) -> Result<EtcdCluster, Reject> {
     if cluster.spec.storage.class_name.is_none() {
         let mut classes = context.lookup::<StorageClass>().list()?;
         classes.retain(|class| class.annotations().get(IS_DEFAULT).is_some_and(|value| value == "true"));
-        // The newest, and of two of a second the first by name: as Kubernetes chooses.
+        // The newest one, and among equally new ones the first by name, as Kubernetes chooses.
         let newest = classes.iter().rev().max_by_key(|class| class.creation_timestamp());
         cluster.spec.storage.class_name = newest.map(|class| class.name_any());
     }
     Ok(cluster)
 }
 
-/// What a schema cannot say: odd numbers, amounts, what was before, and what else the API server holds.
+/// Checks that a schema cannot express: odd numbers, quantities, changes, and other objects.
 pub(crate) async fn validate(change: Change<EtcdCluster>, context: Context) -> Result<(), Reject> {
     let (old, new) = match change {
         Change::Create { new } => (None, new.spec),

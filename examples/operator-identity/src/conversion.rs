@@ -18,9 +18,9 @@ use vestibule_identity::Identity;
 
 use crate::widget;
 
-/// An API server waits no longer for anything.
-const PATIENCE: Duration = Duration::from_secs(30);
-/// Whole lists are converted at once.
+/// The longest timeout of an API server.
+const TIMEOUT: Duration = Duration::from_secs(30);
+/// A list is converted in one request.
 const LARGEST: usize = 64 * 1024 * 1024;
 
 /// Answers on `listener` for ever. `/readyz` is 200 once the identity is ready; before there is a certificate no
@@ -31,7 +31,7 @@ pub async fn serve(listener: TcpListener, tls: TlsAcceptor, identity: Arc<dyn Id
             Ok((stream, _)) => drop(tokio::spawn(connection(stream, tls.clone(), identity.clone()))),
             Err(error) => {
                 tracing::warn!(%error, "a connection could not be accepted");
-                // Most often there are too many; some will have ended by then.
+                // Usually too many files are open; some connections will have ended after the pause.
                 tokio::time::sleep(Duration::from_millis(100)).await;
             }
         }
@@ -39,14 +39,14 @@ pub async fn serve(listener: TcpListener, tls: TlsAcceptor, identity: Arc<dyn Id
 }
 
 async fn connection(stream: TcpStream, tls: TlsAcceptor, identity: Arc<dyn Identity>) {
-    let stream = match tokio::time::timeout(PATIENCE, tls.accept(stream)).await {
+    let stream = match tokio::time::timeout(TIMEOUT, tls.accept(stream)).await {
         Ok(Ok(stream)) => TokioIo::new(stream),
-        // The client knows why and does not say: the one alert stands for everything.
+        // The client knows the reason and does not send it, so it is not logged.
         Ok(Err(error)) => return tracing::debug!(%error, "a handshake failed"),
         Err(_) => return tracing::debug!("a client began a handshake and went on waiting"),
     };
     let service = service_fn(|request| answer(request, identity.clone()));
-    // One request each: what is wrong with trust then shows at once, and not when a connection happens to be renewed.
+    // One request for each connection: a trust problem shows at once, not at the next reconnect.
     if let Err(error) = http1::Builder::new().keep_alive(false).serve_connection(stream, service).await {
         tracing::debug!(%error, "a connection broke");
     }

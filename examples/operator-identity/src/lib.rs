@@ -1,7 +1,7 @@
-//! A small operator of somebody who uses `vestibule-identity` and nothing else of ours.
+//! A small operator that uses `vestibule-identity` and no other crate of Vestibule.
 //!
 //! Its custom resource has two versions, so the API server calls it at every read of the older one, and must trust its
-//! certificate at every moment. [`run`] is all that this takes.
+//! certificate at every moment. Start reading at [`run`].
 
 pub mod conversion;
 pub mod manifests;
@@ -15,10 +15,10 @@ use tokio::net::TcpListener;
 use tokio_rustls::TlsAcceptor;
 use vestibule_identity::{Identity, NamespacedName, Settings, server_config};
 
-/// What an identity is told: the Service that the API server calls, and the object that holds its `caBundle`.
+/// The settings of the identity: the Service that the API server calls, and the object that holds its `caBundle`.
 ///
 /// # Errors
-/// A registration's name that is none.
+/// The name of the registration is invalid.
 pub fn settings(service: NamespacedName) -> anyhow::Result<Settings> {
     let mut settings = Settings::for_service(service);
     settings.registrations = vec![format!("crd/{}", widget::CRD).parse()?];
@@ -29,7 +29,7 @@ pub fn settings(service: NamespacedName) -> anyhow::Result<Settings> {
 /// the widgets of `namespace` once it is ready. Without a listener nothing is served.
 ///
 /// # Errors
-/// The cryptographic library cannot be used as it was built.
+/// The cryptographic library lacks a required algorithm.
 pub async fn run(
     client: Client,
     identity: Arc<dyn Identity>,

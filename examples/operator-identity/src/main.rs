@@ -9,7 +9,7 @@ use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 use vestibule_identity::{NamespacedName, Source, own_namespace};
 
-/// A small operator whose conversion webhook looks after its own certificate.
+/// A small operator whose conversion webhook maintains its own certificate.
 #[derive(Parser)]
 struct Arguments {
     /// Where the certificate comes from.

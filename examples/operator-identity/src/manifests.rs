@@ -1,4 +1,4 @@
-//! What a cluster must have for the operator, and no right more.
+//! The manifests of the operator, with only the required rights.
 
 use serde_json::{Value, json};
 use vestibule_identity::{NamespacedName, Source};
@@ -30,7 +30,7 @@ pub fn manifests(source: &Source, service: &NamespacedName, port: u16) -> Vec<Va
     objects
 }
 
-/// The same as one object, for `kubectl apply -f -`.
+/// The objects as one `List`, for `kubectl apply -f -`.
 #[must_use]
 pub fn list(objects: &[Value]) -> Value {
     json!({ "apiVersion": "v1", "kind": "List", "items": objects })

@@ -12,10 +12,10 @@ use kube::{Api, Client, Resource, ResourceExt};
 
 use crate::widget::{self, Widget};
 
-/// Why a widget has no ConfigMap yet.
+/// The reconciliation of a widget failed.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The API server refuses it.
+    /// The API server refused a request.
     #[error("the ConfigMap cannot be written: {0}")]
     Api(#[from] kube::Error),
 }
@@ -24,7 +24,7 @@ struct Context {
     client: Client,
 }
 
-/// Keeps the ConfigMaps of a namespace for as long as it is polled; nothing is half done when it is dropped.
+/// Reconciles the ConfigMaps of a namespace until it is dropped; it may be dropped at any time.
 pub async fn run(client: Client, namespace: &str) {
     let widgets: Api<Widget> = Api::namespaced_with(client.clone(), namespace, &widget::resource("v2"));
     let config_maps: Api<ConfigMap> = Api::namespaced(client.clone(), namespace);

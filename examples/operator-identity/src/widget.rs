@@ -1,4 +1,4 @@
-//! The custom resource: where something is to be reached. `v1` has one field for it, `v2` has two.
+//! The custom resource: the address of a server. `v1` has one field for it, `v2` has two.
 
 use kube::api::ApiResource;
 use kube::core::object::{NotUsed, Object};
@@ -13,7 +13,7 @@ pub const CRD: &str = "widgets.example.dev";
 /// A widget as `v2` has it, the version that is stored and that the operator works with.
 pub type Widget = Object<WidgetSpec, NotUsed>;
 
-/// Where it is to be reached.
+/// The address of the server.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 pub struct WidgetSpec {
     /// A DNS name or an address.
@@ -22,7 +22,7 @@ pub struct WidgetSpec {
     pub port: u16,
 }
 
-/// What the API server calls it in this version.
+/// The API resource in this version.
 #[must_use]
 pub fn resource(version: &str) -> ApiResource {
     ApiResource {
@@ -34,10 +34,10 @@ pub fn resource(version: &str) -> ApiResource {
     }
 }
 
-/// The same object in another version; of what is not ours, nothing changes.
+/// Converts the object to another version; other fields do not change.
 ///
 /// # Errors
-/// A version or a spec that is none of ours, in words.
+/// A message about an unknown version or spec.
 pub fn convert(mut object: Value, desired: &str) -> Result<Value, String> {
     let current = object["apiVersion"].as_str().unwrap_or_default().to_owned();
     let spec = &object["spec"];
@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn there_and_back_is_where_it_was() {
+    fn converting_there_and_back_gives_the_same_object() {
         let v1 = json!({
             "apiVersion": "example.dev/v1", "kind": "Widget", "metadata": { "name": "a" },
             "spec": { "address": "example.org:8080" },
@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_converted_says_why() {
+    fn the_error_of_a_conversion_gives_the_reason() {
         for (spec, to, part) in [
             (json!({ "address": "example.org" }), "example.dev/v2", "HOST:PORT"),
             (json!({ "address": "example.org:x" }), "example.dev/v2", "port"),

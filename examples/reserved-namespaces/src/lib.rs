@@ -3,7 +3,7 @@
 use vestibule::Operation::{Create, Delete, Update};
 use vestibule::{App, Change, Context, FailurePolicy, RawObject, Reject, Rule, Scope, deny, on_rules};
 
-/// What is reserved, and for whom.
+/// The reserved namespaces, and the exempt users and groups.
 pub struct Reservation {
     /// Names of namespaces. One that ends in `*` stands for all that begin so.
     pub namespaces: Vec<String>,
@@ -13,7 +13,7 @@ pub struct Reservation {
     pub groups: Vec<String>,
 }
 
-/// One hook, called for namespaces with a reserved name and for what lives in them, and for nothing else.
+/// One hook, called only for reserved namespaces and for objects in them.
 pub fn app(reservation: Reservation) -> App {
     let on = on_rules([
         Rule::new("v1", "namespaces", [Create, Update, Delete]),

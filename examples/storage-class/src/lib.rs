@@ -1,4 +1,4 @@
-//! Claims that name no class get the one that their namespace names.
+//! Claims without a class get the class in the label of their namespace. Start at [`app`].
 
 use k8s_openapi::api::core::v1::{Namespace, PersistentVolumeClaim};
 use kube::ResourceExt;
@@ -9,10 +9,10 @@ use vestibule::{App, Context, FailurePolicy, Reject, on};
 /// The label of a namespace whose value is the class.
 pub const LABEL: &str = "example.com/storage-class";
 
-/// What named a claim's class before there was a field for it.
+/// The annotation for a claim's class that the field has replaced.
 const OLD_ANNOTATION: &str = "volume.beta.kubernetes.io/storage-class";
 
-/// One hook, called for new claims. Of namespaces it knows the metadata alone.
+/// One hook, called for new claims. It watches only the metadata of namespaces.
 pub fn app() -> App {
     App::new("storage-class")
         .mutate(
@@ -29,7 +29,7 @@ async fn by_namespace(
 ) -> Result<PersistentVolumeClaim, Reject> {
     let has_old_name = claim.annotations().contains_key(OLD_ANNOTATION);
     let class = &mut claim.spec.get_or_insert_default().storage_class_name;
-    // An empty name is one, too: it asks for a volume without a class.
+    // An empty name counts too: it requests a volume without a class.
     if class.is_none() && !has_old_name {
         let name = context.namespace().unwrap_or_default();
         let namespace = context.lookup::<PartialObjectMeta<Namespace>>().get(name).await?;

@@ -1,5 +1,5 @@
-//! What the pending claims of a pod ask of TopoLVM, as a resource of its first container: so the scheduler takes a node
-//! with enough room for them.
+//! Adds the storage that a pod's pending claims request from TopoLVM as a resource of its first container, so that the
+//! scheduler chooses a node with enough free storage. Start at [`app`].
 
 use std::collections::BTreeMap;
 
@@ -9,16 +9,16 @@ use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use vestibule::Operation::Create;
 use vestibule::{Amount, App, Context, FailurePolicy, Reject, Watch, on};
 
-/// The resource that nodes have so much of as their volume groups have room, in bytes.
+/// The node resource for the free storage of volume groups, in bytes.
 pub const CAPACITY: &str = "topolvm.cybozu.com/capacity";
 
 const PROVISIONER: &str = "topolvm.cybozu.com";
-/// Volumes are made of whole ones, and of one at least.
+/// The size of a volume is a multiple of this, and at least one.
 const GIBIBYTE: i128 = 1 << 30;
 
 /// One hook, called for new pods.
 pub fn app() -> App {
-    // Nobody asks who wrote what; a claim's own words and its state are enough.
+    // `managedFields` are not read; the spec and the status of a claim are enough.
     let claims = Watch::<PersistentVolumeClaim>::new().slim(|claim| claim.metadata.annotations = None);
     App::new("topolvm")
         .mutate("capacity", on::<Pod>([Create]).failure_policy(FailurePolicy::Fail), ask_for_capacity)
@@ -34,13 +34,13 @@ async fn ask_for_capacity(mut pod: Pod, context: Context) -> Result<Option<Pod>,
     Ok(Some(pod))
 }
 
-/// What the pod's claims ask for together, in bytes; nothing where one of them has its volume already, because the pod
-/// goes to that volume's node.
+/// The sum of the requests of the pod's claims, in bytes; 0 if one of them has a volume already, because then the pod
+/// goes to the node of that volume.
 async fn capacity(pod: &Pod, context: &Context) -> Result<i128, Reject> {
     let mut sum = 0;
     for name in claim_names(pod) {
-        // Looked up where the request goes: the pod itself may not name its namespace yet. One made a moment ago is
-        // found as well. A pod may be made before its claims, and is then none of ours.
+        // The namespace is the request's, because the pod may not have it yet. A new claim is found too. A pod that is
+        // created before its claims is not changed.
         let Some(claim) = context.lookup::<PersistentVolumeClaim>().get(name).await? else { continue };
         let Some(spec) = &claim.spec else { continue };
         if !is_ours(spec, context).await? {

@@ -1,1 +1,2 @@
-//! Tests on a real kube-apiserver, which finds each webhook by a Service. They live in `tests/it`, one module a theme.
+//! Tests on a real kube-apiserver, which reaches each webhook by a Service. They are in `tests/it`, one module for each topic; start at
+//! `tests/it/main.rs`.

@@ -1,4 +1,4 @@
-//! Gadgets in two versions: by types, and as JSON.
+//! Conversions of gadgets between two versions: by types, and as JSON.
 
 use kube::CustomResource;
 use schemars::JsonSchema;
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use vestibule::{App, Conversion, Unconvertible};
 
-/// The size is a text.
+/// `size` is a string.
 mod v1 {
     use super::{CustomResource, Deserialize, JsonSchema, Serialize};
 
@@ -17,7 +17,7 @@ mod v1 {
     }
 }
 
-/// The size is a number.
+/// `size` is a number.
 mod v2 {
     use super::{CustomResource, Deserialize, JsonSchema, Serialize};
 
@@ -58,7 +58,7 @@ fn raw(object: &RawValue, desired: &str) -> Result<Box<RawValue>, Unconvertible>
             size.parse::<u32>().map_err(|_| Unconvertible::new("spec.size is no number"))?.into()
         }
         (serde_json::Value::Number(size), "contract.example/v1") => size.to_string().into(),
-        _ => return Err(Unconvertible::new("it is of no version that is known")),
+        _ => return Err(Unconvertible::new("its version is unknown")),
     };
     object["apiVersion"] = desired.into();
     serde_json::value::to_raw_value(&object).map_err(Unconvertible::new)

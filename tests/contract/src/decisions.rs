@@ -1,4 +1,4 @@
-//! Hooks that say yes, no, or fail.
+//! Hooks that allow, deny or fail.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -6,11 +6,11 @@ use k8s_openapi::api::core::v1::Pod;
 use vestibule::Operation::{Create, Delete, Update};
 use vestibule::{App, Change, Context, FailurePolicy, OnFault, Reject, deny, on, too_many_requests};
 
-/// How often `effects` did something that outlives its call.
+/// The number of side effects of `effects`.
 static EFFECTS: AtomicUsize = AtomicUsize::new(0);
 
 pub(crate) fn hooks(app: App) -> App {
-    // Three hundred handshakes of an unoptimized build take theirs on a busy machine.
+    // Three hundred handshakes of an unoptimized build take seconds on a busy machine.
     let pods = || on::<Pod>([Create, Update]).failure_policy(FailurePolicy::Fail).timeout_seconds(30);
     app.mutate("same", pods(), same)
         .mutate("refuse", pods(), refuse)
@@ -24,13 +24,13 @@ pub(crate) fn hooks(app: App) -> App {
         .validate("notes", pods(), notes)
 }
 
-/// With a span and a line of its own.
+/// Changes nothing; opens a span and writes a log line.
 async fn same(pod: Pod, _: Context) -> Result<Pod, Reject> {
     tracing::info_span!("price").in_scope(|| tracing::info!("priced"));
     Ok(pod)
 }
 
-/// Whatever it did to the object before.
+/// Denies after it has changed the object.
 async fn refuse(mut pod: Pod, _: Context) -> Result<Pod, Reject> {
     pod.metadata.labels = None;
     Err(deny("no pods today"))
@@ -41,7 +41,7 @@ async fn fail(_: Pod, _: Context) -> Result<Pod, Reject> {
     lookup()?
 }
 
-/// Its message quotes the object, as messages of panics do.
+/// Panics with a message that quotes the object.
 async fn panics(pod: Pod, _: Context) -> Result<Pod, Reject> {
     panic!("cannot handle {}", serde_json::to_string(&pod).unwrap_or_default())
 }

@@ -1,4 +1,4 @@
-//! Hooks that look objects up, on a cluster.
+//! Hooks that look up objects on a cluster.
 
 use std::collections::BTreeMap;
 
@@ -9,13 +9,13 @@ use serde::Deserialize;
 use vestibule::Operation::Create;
 use vestibule::{App, Context, FailurePolicy, Reject, deny, on};
 
-/// The objects that they look for, in the namespace of the pod.
+/// The name of the objects that they look up, in the namespace of the pod.
 const NAME: &str = "credentials";
 
-/// A ConfigMap as it is not.
+/// A type that no ConfigMap can be read as.
 #[derive(Clone, Resource, Deserialize)]
 #[resource(inherit = ConfigMap)]
-struct Odd {
+struct Undecodable {
     metadata: ObjectMeta,
     data: BTreeMap<String, u8>,
 }
@@ -23,10 +23,10 @@ struct Odd {
 pub(crate) fn hooks(app: App) -> App {
     let pods = || on::<Pod>([Create]).failure_policy(FailurePolicy::Fail).timeout_seconds(30);
     app.watch::<Secret>()
-        .watch::<Odd>()
+        .watch::<Undecodable>()
         .mutate("lookup", pods(), looks)
-        .mutate("lookup-odd", pods(), looks_odd)
-        .mutate("lookup-odd-fresh", pods(), looks_odd_fresh)
+        .mutate("lookup-odd", pods(), look_up_undecodable)
+        .mutate("lookup-odd-fresh", pods(), look_up_undecodable_live)
 }
 
 async fn looks(mut pod: Pod, context: Context) -> Result<Pod, Reject> {
@@ -39,12 +39,12 @@ async fn looks(mut pod: Pod, context: Context) -> Result<Pod, Reject> {
     Ok(pod)
 }
 
-async fn looks_odd(_: Pod, context: Context) -> Result<Pod, Reject> {
-    let found = context.lookup::<Odd>().get(NAME).await?;
+async fn look_up_undecodable(_: Pod, context: Context) -> Result<Pod, Reject> {
+    let found = context.lookup::<Undecodable>().get(NAME).await?;
     Err(deny(format!("found with {} fields", found.map_or(0, |odd| odd.data.len()))))
 }
 
-async fn looks_odd_fresh(_: Pod, context: Context) -> Result<Pod, Reject> {
-    let found = context.lookup::<Odd>().fresh(NAME).await?;
+async fn look_up_undecodable_live(_: Pod, context: Context) -> Result<Pod, Reject> {
+    let found = context.lookup::<Undecodable>().fresh(NAME).await?;
     Err(deny(format!("found with {} fields", found.map_or(0, |odd| odd.data.len()))))
 }

@@ -1,6 +1,9 @@
-//! A webhook with one hook for each thing that a webhook may do, well or badly: `contract serve`.
+//! The webhook under test: one hook for each behaviour, correct or faulty. `contract serve` runs it.
+//!
+//! The tests in `tests/it` start it as a process (`process.rs`) and call it as kube-apiserver does. Each module below adds its hooks
+//! to the app.
 
-// It panics on purpose.
+// One hook panics on purpose.
 #![allow(clippy::panic)]
 
 mod conversion;
@@ -17,10 +20,10 @@ use std::process::ExitCode;
 
 use vestibule::App;
 
-/// The file without which the webhook is not ready, where it is named.
+/// Names a file; the webhook is not ready before the file exists.
 const READY_WHEN: &str = "CONTRACT_READY_WHEN";
 
-/// Set, there are hooks that look objects up, on the cluster of `--kubeconfig`.
+/// If set, there are hooks that look up objects on the cluster of `--kubeconfig`.
 const LOOKS_UP: &str = "CONTRACT_LOOKS_UP";
 
 #[tokio::main]
@@ -38,11 +41,11 @@ async fn main() -> ExitCode {
     }
 }
 
-/// Whoever started it holds the other end: it ends with them, even where they are killed.
+/// Ends the process when standard input closes, so that it ends with the test process, also when that is killed.
 fn end_with_stdin() {
     std::thread::spawn(|| {
         let _end = std::io::stdin().read_to_end(&mut Vec::new());
-        #[expect(clippy::disallowed_methods, reason = "nobody is left to hear of an end")]
+        #[expect(clippy::disallowed_methods, reason = "the test process has ended, so no drain is needed")]
         std::process::exit(0);
     });
 }

@@ -5,7 +5,7 @@ use vestibule::Operation::{Create, Update};
 use vestibule::{App, Context, FailurePolicy, Reject, on};
 
 pub(crate) fn hooks(app: App) -> App {
-    // An unoptimized build on a busy machine takes its time over a megabyte.
+    // An unoptimized build on a busy machine needs seconds for a megabyte.
     let pods = || on::<Pod>([Create, Update]).failure_policy(FailurePolicy::Fail).timeout_seconds(30);
     app.mutate("label", pods(), label)
         .mutate("annotate", pods(), annotate)
@@ -49,13 +49,13 @@ async fn lists(mut pod: Pod, _: Context) -> Result<Pod, Reject> {
     Ok(pod)
 }
 
-/// What no mutation may do.
+/// Changes the namespace, which no mutation may do.
 async fn moves(mut pod: Pod, _: Context) -> Result<Pod, Reject> {
     pod.metadata.namespace = Some("elsewhere".to_owned());
     Ok(pod)
 }
 
-/// What no mutation may do either.
+/// Changes the uid, which no mutation may do.
 async fn renames(mut pod: Pod, _: Context) -> Result<Pod, Reject> {
     pod.metadata.uid = Some("00000000-0000-0000-0000-000000000000".to_owned());
     Ok(pod)

@@ -1,4 +1,4 @@
-//! Hooks that read the request as it came.
+//! Hooks that read the raw request.
 
 use std::time::Instant;
 
@@ -19,7 +19,7 @@ pub(crate) fn hooks(app: App) -> App {
     app.validate_raw("see", everything(), See).mutate_raw("patch", everything(), Patch)
 }
 
-/// Says in warnings what it was asked.
+/// Repeats the fields of the request in warnings.
 struct See;
 
 impl Handler for See {
@@ -45,16 +45,16 @@ impl Handler for See {
     }
 }
 
-/// Sends the patch that stands in the object's annotation `patch`, or in that of the old one.
+/// Sends the patch in the annotation `patch` of the object or of the old object.
 struct Patch;
 
 impl Handler for Patch {
     fn handle<'a>(&'a self, request: &'a Request<'a>, _deadline: Instant) -> HandlerFuture<'a> {
-        Box::pin(async move { wished(request).unwrap_or_else(Outcome::Fault).into() })
+        Box::pin(async move { requested_patch(request).unwrap_or_else(Outcome::Fault).into() })
     }
 }
 
-fn wished(request: &Request<'_>) -> Result<Outcome, Fault> {
+fn requested_patch(request: &Request<'_>) -> Result<Outcome, Fault> {
     let object = request.object.or(request.old_object).map(View::of);
     let annotations = object.and_then(|object| object.get("metadata")?.get("annotations"));
     let Some(wish) = annotations.and_then(|annotations| annotations.get("patch")?.as_str()) else {

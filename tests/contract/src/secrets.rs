@@ -1,4 +1,4 @@
-//! Hooks of every kind of handler, about Secrets. What they do stands in the object's annotation `do`.
+//! Hooks for Secrets, with every kind of handler. The annotation `do` of the object selects the behaviour.
 
 use std::future::pending;
 use std::time::Instant;
@@ -16,14 +16,14 @@ use vestibule::{
     Rule, Validate, Verdict, deny, on_raw, on_rules,
 };
 
-/// Words that only the user may read, and nobody else.
+/// Texts that only the user may see.
 const DENIAL: &str = "canary-denial";
 const WARNING: &str = "canary-warning";
 const AUDIT: &str = "canary-audit";
-/// What mutations add.
+/// The text that mutations add.
 const PATCH: &str = "canary-patch";
 
-/// A type of the author's own.
+/// A type defined by the author of a webhook.
 #[derive(Clone, Serialize, Deserialize)]
 struct Own {
     metadata: Value,
@@ -101,7 +101,7 @@ async fn decide(words: String, context: &Context) -> Result<(), Reject> {
     let wish = context.raw().or(context.old_raw()).map(RawObject::view).and_then(wish).unwrap_or_default();
     match &*wish {
         "deny" => Err(deny(DENIAL).field(DENIAL, DENIAL)),
-        // What serde says quotes the text.
+        // The error of serde quotes the text.
         "fail" => Ok(serde_json::from_value(Value::String(words))?),
         "panic" => panic!("cannot handle {words}"),
         "wait" => pending().await,

@@ -1,11 +1,11 @@
-//! Hooks that take their time.
+//! A hook that waits, and a hook that releases it.
 
 use k8s_openapi::api::core::v1::Pod;
 use tokio::sync::Semaphore;
 use vestibule::Operation::Create;
 use vestibule::{App, Context, FailurePolicy, Reject, on};
 
-/// One permit for each call of `slow` that may go on.
+/// One permit for each call of `slow` that may continue.
 static GO_ON: Semaphore = Semaphore::const_new(0);
 
 pub(crate) fn hooks(app: App) -> App {
@@ -13,7 +13,7 @@ pub(crate) fn hooks(app: App) -> App {
     app.mutate("slow", pods(), slow).mutate("release", pods(), release)
 }
 
-/// Waits until somebody calls `release`.
+/// Waits for a call of `release`.
 async fn slow(pod: Pod, _: Context) -> Result<Pod, Reject> {
     tracing::info!("slow begins");
     let call = Call { done: false };
@@ -27,7 +27,7 @@ async fn release(pod: Pod, _: Context) -> Result<Pod, Reject> {
     Ok(pod)
 }
 
-/// Tells of a call that is dropped before its end.
+/// Logs a call that is dropped before its end.
 struct Call {
     done: bool,
 }

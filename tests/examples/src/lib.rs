@@ -1,6 +1,7 @@
-//! Every example on a real kube-apiserver, and how long it is. The tests live in `tests/it`, one module an example.
+//! Tests of every example on a real kube-apiserver, and of its length. They are in `tests/it`, one module for each example; start at
+//! `tests/it/main.rs`.
 
-/// The page beside its peers compiles and runs.
+/// The code on the page of comparisons compiles and runs.
 #[cfg(doctest)]
 #[doc = include_str!("../../../COMPARE.md")]
 struct Compare;

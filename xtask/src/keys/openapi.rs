@@ -1,4 +1,4 @@
-//! `/openapi/v3` as far as the table needs it.
+//! The parts of `/openapi/v3` that the table needs.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -10,7 +10,7 @@ use serde_json::Value;
 /// The schemas of all groups in one map.
 #[derive(Default)]
 pub(super) struct Documents {
-    /// What the server calls itself: `v1.36.2`.
+    /// The version of the server: `v1.36.2`.
     pub(super) version: String,
     pub(super) schemas: BTreeMap<String, Schema>,
 }
@@ -26,7 +26,7 @@ pub(super) struct Schema {
     pub(super) kinds: Vec<Kind>,
 }
 
-/// What an object of a type calls itself.
+/// The group, version and kind of a type.
 #[derive(Clone, Deserialize, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Kind {
     pub(super) group: String,
@@ -57,7 +57,7 @@ impl Documents {
             let path = entry?.path();
             let text =
                 std::fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
-            documents.add(&text).with_context(|| format!("{} is no OpenAPI document", path.display()))?;
+            documents.add(&text).with_context(|| format!("{} is not an OpenAPI document", path.display()))?;
         }
         if documents.schemas.is_empty() {
             bail!("the control plane wrote no OpenAPI document into {}", folder.display());
@@ -65,7 +65,7 @@ impl Documents {
         Ok(documents)
     }
 
-    /// A type that several groups describe is the same in all of them, as far as it is read here.
+    /// Adds a document. A type in the documents of several groups is equal in all of them in the fields that are read here.
     pub(super) fn add(&mut self, text: &str) -> anyhow::Result<()> {
         let file: File = serde_json::from_str(text)?;
         if let Some(components) = file.components {

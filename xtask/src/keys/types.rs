@@ -1,4 +1,4 @@
-//! From schemas to the numbered types that the table holds.
+//! Turns schemas into the numbered types of the table.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,8 +8,8 @@ use super::openapi::{Documents, Kind, Property, Schema};
 
 const METADATA: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta";
 
-/// Machinery of the API server that webhooks leave alone. With it the table would be longer than any file here may be, and objects
-/// that the table does not know are still patched, by their content.
+/// Groups of the API server that webhooks rarely change. With them the table would exceed the limit of lines; objects that the
+/// table does not know are still patched, with lists compared by content.
 const LEFT_OUT: &[&str] = &[
     "admissionregistration.k8s.io",
     "apiextensions.k8s.io",
@@ -25,9 +25,9 @@ pub(super) struct Types {
     pub(super) types: Vec<Type>,
 }
 
-/// One type; its index is its place.
+/// One type; its index is its position in the table.
 pub(super) struct Type {
-    /// Short, for people: `core.v1.PodSpec`.
+    /// The short name, for readers: `core.v1.PodSpec`.
     pub(super) name: String,
     pub(super) fields: Vec<Field>,
 }
@@ -40,7 +40,7 @@ pub(super) struct Field {
     pub(super) of: Option<usize>,
 }
 
-/// How items of a list are told apart.
+/// The identity of the items of a list.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum List {
     Unknown,
@@ -51,18 +51,18 @@ pub(super) enum List {
 }
 
 impl Types {
-    /// What is reachable from kinds that have metadata: lists of objects and options never come in a review.
+    /// The types that are reachable from kinds with metadata: lists of objects and options are never in a review.
     pub(super) fn reachable(documents: &Documents) -> anyhow::Result<Self> {
         let roots: BTreeMap<&Kind, &str> = documents.schemas.iter().filter_map(root).collect();
         let mut reached = BTreeSet::new();
-        let mut open: Vec<&str> = roots.values().copied().collect();
-        while let Some(name) = open.pop() {
+        let mut pending: Vec<&str> = roots.values().copied().collect();
+        while let Some(name) = pending.pop() {
             let Some(schema) = documents.schemas.get(name).filter(|schema| !schema.properties.is_empty())
             else {
                 continue;
             };
             if reached.insert(name) {
-                open.extend(schema.properties.values().filter_map(type_of));
+                pending.extend(schema.properties.values().filter_map(type_of));
             }
         }
         let index: BTreeMap<&str, usize> =
@@ -82,7 +82,7 @@ fn root<'d>((name, schema): (&'d String, &'d Schema)) -> Option<(&'d Kind, &'d s
     wanted.then_some((kind, name.as_str()))
 }
 
-/// The type of a member, or of its items; maps have none, for their keys are data.
+/// The type of a member, or of its items; maps have none, because their keys are data.
 fn type_of(property: &Property) -> Option<&str> {
     property.items.as_deref().unwrap_or(property).refers_to()
 }
@@ -110,7 +110,7 @@ fn list(property: &Property, documents: &Documents) -> anyhow::Result<List> {
     })
 }
 
-/// The default of a key that may be left out; what is written for required members is only their zero value.
+/// The default of an optional key; the default of a required member is only its zero value.
 fn default(key: &str, items: Option<&Schema>) -> Option<String> {
     let items = items.filter(|items| !items.required.iter().any(|required| required == key))?;
     items.properties.get(key)?.default.as_ref().map(ToString::to_string)
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_come_with_the_defaults_of_what_may_be_left_out() {
+    fn optional_keys_have_their_defaults() {
         let pod = &types().types[0];
         let ports = pod.fields.iter().find(|field| field.name == "ports").unwrap();
         let keys = vec![("number".to_owned(), None), ("protocol".to_owned(), Some(r#""TCP""#.to_owned()))];

@@ -1,4 +1,4 @@
-//! Runs test programs in two lanes, because many of them wait: for certificates, watches and deadlines.
+//! Runs test programs in two lanes, because many tests wait: for certificates, watches and deadlines.
 
 use std::collections::VecDeque;
 use std::ffi::OsString;

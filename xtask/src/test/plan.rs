@@ -14,9 +14,9 @@ use crate::metadata::{Metadata, Package};
 /// Seconds and name of each program of earlier runs, one a line.
 const DURATIONS: &str = "test-durations.txt";
 /// Measured on two cores, with nothing to build.
-const WHOLE: &str = "about 10 minutes on two cores when everything is built, 30 when nothing is";
+const TOTAL: &str = "about 10 minutes on two cores when everything is built, 30 when nothing is";
 
-/// Packages and what is known of their programs.
+/// The selected packages and the known durations of their programs.
 pub(super) struct Plan {
     /// Cargo's arguments that select the packages.
     pub(super) selection: Vec<String>,
@@ -83,7 +83,7 @@ impl Plan {
         let times: Vec<Duration> = self.packages.iter().map(known).collect();
         let longest = self.durations.values().max().copied().unwrap_or_default();
         let expected = if self.durations.is_empty() {
-            format!("no earlier run is known; all parts take {WHOLE}")
+            format!("no earlier run is known; all parts take {TOTAL}")
         } else {
             let halved = times.iter().sum::<Duration>() / 2;
             format!(

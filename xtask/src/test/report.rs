@@ -40,13 +40,13 @@ impl Tally {
     }
 
     /// A program ended. One that crashed prints no summary, so its exit code counts too.
-    pub(super) fn ended(&mut self, program: &str, well: bool) {
-        if !well {
+    pub(super) fn ended(&mut self, program: &str, success: bool) {
+        if !success {
             self.broken.push(program.to_owned());
         }
     }
 
-    pub(super) fn is_well(&self) -> bool {
+    pub(super) fn is_success(&self) -> bool {
         self.failed == 0 && self.broken.is_empty()
     }
 
@@ -137,16 +137,16 @@ mod tests {
         }
         assert_eq!((tally.passed, tally.failed, tally.ignored().as_str()), (15, 2, ", 1 ignored"));
         assert_eq!(tally.failures, ["a::c"]);
-        assert!(!tally.is_well());
+        assert!(!tally.is_success());
     }
 
     #[test]
-    fn a_program_that_crashes_is_no_success() {
+    fn a_program_that_crashes_is_a_failure() {
         let mut tally = Tally::default();
         tally.ended("patch it", true);
-        assert!(tally.is_well());
+        assert!(tally.is_success());
         tally.ended("rules it", false);
-        assert!(!tally.is_well());
+        assert!(!tally.is_success());
         assert!(Report::read("").text(&tally, false).contains("ENDED WITH AN ERROR rules it"));
     }
 

@@ -1,159 +1,165 @@
 use super::*;
 
-const GROUND: Room = Room {
+const GROUND: Crate = Crate {
     name: "ground",
-    package: "house-ground",
-    knows: &[],
-    knows_behind_a_feature: &[],
+    package: "demo-ground",
+    uses: &[],
+    uses_behind_a_feature: &[],
     tests_with: &[],
-    names: &["serde"],
-    names_behind_a_feature: &[],
+    external: &["serde"],
+    external_behind_a_feature: &[],
     never_reaches: &[&["tokio"]],
     because: "it is pure",
 };
-const KIT: Room = Room { name: "kit", package: "house-kit", names: &["tokio"], never_reaches: &[], ..GROUND };
-const UPPER: Room = Room {
+const KIT: Crate =
+    Crate { name: "kit", package: "demo-kit", external: &["tokio"], never_reaches: &[], ..GROUND };
+const UPPER: Crate = Crate {
     name: "upper",
-    package: "house-upper",
-    knows: &["ground"],
-    knows_behind_a_feature: &["kit"],
+    package: "demo-upper",
+    uses: &["ground"],
+    uses_behind_a_feature: &["kit"],
     tests_with: &["kit"],
-    names_behind_a_feature: &["clap"],
+    external_behind_a_feature: &["clap"],
     ..GROUND
 };
-const HOUSE: &[Room] = &[GROUND, KIT, UPPER];
+const WORKSPACE: &[Crate] = &[GROUND, KIT, UPPER];
 
 #[test]
-fn a_house_in_order_has_no_breach() {
+fn allowed_dependencies_are_no_breach() {
     let upper = [
-        normal("serde"),
-        Dependency { optional: true, ..normal("clap") },
-        room("house-ground"),
-        Dependency { optional: true, ..room("house-kit") },
-        Dependency { kind: Some(Kind::Dev), ..room("house-kit") },
-        Dependency { kind: Some(Kind::Dev), ..normal("proptest") },
+        external("serde"),
+        Dependency { optional: true, ..external("clap") },
+        member("demo-ground"),
+        Dependency { optional: true, ..member("demo-kit") },
+        Dependency { kind: Some(Kind::Dev), ..member("demo-kit") },
+        Dependency { kind: Some(Kind::Dev), ..external("proptest") },
     ];
-    assert_eq!(breaches("house-upper", "crates/upper", upper), [""; 0]);
+    assert_eq!(breaches("demo-upper", "crates/upper", upper), [""; 0]);
 }
 
 #[test]
-fn a_forbidden_crate_is_told_with_room_wall_reason_and_home() {
-    let [breach] = &breaches("house-ground", "crates/ground", [normal("tokio")])[..] else {
+fn a_forbidden_external_crate_is_reported_with_the_reason_and_an_alternative() {
+    let [breach] = &breaches("demo-ground", "crates/ground", [external("tokio")])[..] else {
         panic!("one breach")
     };
     for part in [
-        "`ground` names the crate `tokio`",
+        "`ground` uses the external crate `tokio`",
         "crates/ground/Cargo.toml",
-        "may name serde",
+        "may use serde",
         "it is pure",
-        "at home: kit",
+        "may use `tokio`: kit",
     ] {
         assert!(breach.contains(part), "{part:?} is missing in: {breach}");
     }
 }
 
 #[test]
-fn a_build_dependency_is_named_too() {
-    let build = Dependency { kind: Some(Kind::Build), ..normal("cc") };
-    assert!(breaches("house-ground", "crates/ground", [build])[0].contains("`ground` names the crate `cc`"));
-}
-
-#[test]
-fn nothing_points_up_not_even_in_tests() {
-    let up = breaches("house-ground", "crates/ground", [room("house-upper")]);
-    assert!(up[0].contains("`ground` knows the room `upper`"), "{up:?}");
-    let in_tests = Dependency { kind: Some(Kind::Dev), ..room("house-upper") };
+fn a_build_dependency_is_checked_too() {
+    let build = Dependency { kind: Some(Kind::Build), ..external("cc") };
     assert!(
-        breaches("house-ground", "crates/ground", [in_tests])[0]
-            .contains("uses, in its tests, the room `upper`")
+        breaches("demo-ground", "crates/ground", [build])[0]
+            .contains("`ground` uses the external crate `cc`")
     );
 }
 
 #[test]
-fn the_test_kit_stays_behind_its_feature() {
+fn a_dependency_on_a_higher_crate_is_a_breach_also_in_tests() {
+    let up = breaches("demo-ground", "crates/ground", [member("demo-upper")]);
+    assert!(up[0].contains("`ground` uses the crate `upper`"), "{up:?}");
+    let in_tests = Dependency { kind: Some(Kind::Dev), ..member("demo-upper") };
     assert!(
-        breaches("house-upper", "crates/upper", [room("house-kit")])[0]
+        breaches("demo-ground", "crates/ground", [in_tests])[0]
+            .contains("uses, in its tests, the crate `upper`")
+    );
+}
+
+#[test]
+fn an_optional_crate_of_the_workspace_must_stay_optional() {
+    assert!(
+        breaches("demo-upper", "crates/upper", [member("demo-kit")])[0]
             .contains("make the dependency optional")
     );
 }
 
 #[test]
-fn a_crate_behind_a_feature_stays_there() {
+fn an_optional_external_crate_must_stay_optional() {
     assert!(
-        breaches("house-upper", "crates/upper", [normal("clap")])[0]
+        breaches("demo-upper", "crates/upper", [external("clap")])[0]
             .contains("may come with a feature, never without")
     );
 }
 
 #[test]
-fn a_room_without_walls_is_a_breach() {
+fn a_crate_without_a_row_is_a_breach() {
     assert!(
-        breaches("house-attic", "crates/attic", [])[0]
-            .contains("`house-attic` lies in crates/ but has no walls")
+        breaches("demo-attic", "crates/attic", [])[0].contains("`demo-attic` is in crates/ but has no row")
     );
-    assert_eq!(breaches("fire", "tests/fire", [room("house-upper"), normal("anything")]), [""; 0]);
+    assert_eq!(breaches("fire", "tests/fire", [member("demo-upper"), external("anything")]), [""; 0]);
 }
 
 #[test]
-fn xtask_links_no_room() {
-    assert!(breaches("xtask", "xtask", [room("house-ground")])[0].contains("xtask links the room `ground`"));
-    assert_eq!(breaches("xtask", "xtask", [normal("clap")]), [""; 0]);
+fn xtask_depends_on_no_crate() {
+    assert!(
+        breaches("xtask", "xtask", [member("demo-ground")])[0]
+            .contains("xtask depends on the crate `ground`")
+    );
+    assert_eq!(breaches("xtask", "xtask", [external("clap")]), [""; 0]);
 }
 
 #[test]
-fn reaching_shows_the_way() {
-    let tree =
-        "0house-ground v0.1.0 (/house)\n1serde v1.0.0\n2serde_core v1.0.0\n1futures v0.3.0\n2tokio v1.50.0\n";
+fn an_indirect_dependency_is_reported_with_its_path() {
+    let tree = "0demo-ground v0.1.0 (/workspace)\n1serde v1.0.0\n2serde_core v1.0.0\n1futures v0.3.0\n2tokio v1.50.0\n";
     let [breach] = &reached(&GROUND, tree)[..] else { panic!("one breach") };
-    assert!(breach.contains("house-ground -> futures -> tokio"), "{breach}");
-    assert_eq!(reached(&GROUND, "0house-ground v0.1.0\n1tokio-util v0.7.0\n"), [""; 0]);
+    assert!(breach.contains("demo-ground -> futures -> tokio"), "{breach}");
+    assert_eq!(reached(&GROUND, "0demo-ground v0.1.0\n1tokio-util v0.7.0\n"), [""; 0]);
 }
 
 #[test]
-fn a_door_that_nobody_uses_is_told() {
-    let [told] = &unused(HOUSE, &package("house-upper", "crates/upper", [normal("serde")]))[..] else {
-        panic!("one door")
+fn an_unused_allowance_is_reported() {
+    let [report] = &unused(WORKSPACE, &package("demo-upper", "crates/upper", [external("serde")]))[..] else {
+        panic!("one report")
     };
-    assert!(told.contains("`upper` may name the crate `clap` and does not"), "{told}");
-    let in_tests = Dependency { kind: Some(Kind::Dev), ..normal("serde") };
-    assert_eq!(unused(HOUSE, &package("house-ground", "crates/ground", [in_tests])).len(), 1);
+    assert!(report.contains("`upper` may use `clap` and does not"), "{report}");
+    let in_tests = Dependency { kind: Some(Kind::Dev), ..external("serde") };
+    assert_eq!(unused(WORKSPACE, &package("demo-ground", "crates/ground", [in_tests])).len(), 1);
 }
 
 #[test]
-fn the_table_speaks_of_rooms_that_exist() {
-    let exists = |name: &&str| ROOMS.iter().any(|room| room.name == *name);
-    for room in ROOMS {
-        let mentioned = room.knows.iter().chain(room.knows_behind_a_feature).chain(room.tests_with);
-        assert_eq!(mentioned.copied().find(|name| !exists(name)), None, "in the row of `{}`", room.name);
+fn the_table_names_crates_that_exist_and_is_sorted() {
+    let exists = |name: &&str| CRATES.iter().any(|krate| krate.name == *name);
+    for krate in CRATES {
+        let mentioned = krate.uses.iter().chain(krate.uses_behind_a_feature).chain(krate.tests_with);
+        assert_eq!(mentioned.copied().find(|name| !exists(name)), None, "in the row of `{}`", krate.name);
         assert!(
-            room.names_behind_a_feature.is_sorted(),
+            krate.external_behind_a_feature.is_sorted(),
             "the optional crates of `{}` are not sorted",
-            room.name
+            krate.name
         );
-        assert!(room.names.is_sorted(), "the crates of `{}` are not sorted", room.name);
+        assert!(krate.external.is_sorted(), "the crates of `{}` are not sorted", krate.name);
     }
 }
 
 #[test]
-fn no_circle_of_rooms() {
+fn the_crates_form_no_circle() {
     fn depth(name: &str, left: usize) -> Option<usize> {
-        let room = ROOMS.iter().find(|room| room.name == name)?;
-        room.knows
+        let krate = CRATES.iter().find(|krate| krate.name == name)?;
+        krate
+            .uses
             .iter()
             .try_fold(left.checked_sub(1)?, |least, known| Some(least.min(depth(known, left - 1)?)))
     }
-    for room in ROOMS {
-        assert!(depth(room.name, ROOMS.len()).is_some(), "`{}` leads back to itself", room.name);
+    for krate in CRATES {
+        assert!(depth(krate.name, CRATES.len()).is_some(), "`{}` depends on itself", krate.name);
     }
 }
 
 fn breaches<const N: usize>(name: &str, folder: &str, dependencies: [Dependency; N]) -> Vec<String> {
     let metadata = Metadata {
         packages: vec![package(name, folder, dependencies)],
-        workspace_root: "/house".into(),
-        target_directory: "/house/target".into(),
+        workspace_root: "/workspace".into(),
+        target_directory: "/workspace/target".into(),
     };
-    named(HOUSE, &metadata)
+    named(WORKSPACE, &metadata)
 }
 
 fn package<const N: usize>(name: &str, folder: &str, dependencies: [Dependency; N]) -> Package {
@@ -161,15 +167,15 @@ fn package<const N: usize>(name: &str, folder: &str, dependencies: [Dependency; 
         name: name.into(),
         version: "0.1.0".into(),
         license: None,
-        manifest_path: format!("/house/{folder}/Cargo.toml").into(),
+        manifest_path: format!("/workspace/{folder}/Cargo.toml").into(),
         dependencies: dependencies.into(),
     }
 }
 
-fn normal(name: &str) -> Dependency {
+fn external(name: &str) -> Dependency {
     Dependency { name: name.into(), kind: None, optional: false, path: None }
 }
 
-fn room(name: &str) -> Dependency {
-    Dependency { path: Some(format!("/house/{name}").into()), ..normal(name) }
+fn member(name: &str) -> Dependency {
+    Dependency { path: Some(format!("/workspace/{name}").into()), ..external(name) }
 }

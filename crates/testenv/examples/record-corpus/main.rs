@@ -1,13 +1,15 @@
-//! Records the AdmissionReviews that a real kube-apiserver sends, for tests that have none.
+//! Records the AdmissionReviews that a real kube-apiserver sends, for tests without an API server.
 //!
-//! `cargo run -p vestibule-testenv --example record-corpus [FOLDER]`; the folder is `tests/corpus` when none is named.
+//! `cargo run -p vestibule-testenv --example record-corpus [FOLDER]`; the default folder is `tests/corpus`.
+//!
+//! `calls.rs` lists the calls, `record.rs` makes them and writes the reviews, `normalize.rs` removes what differs from run to run.
 
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
+mod calls;
+mod normalize;
 mod pods;
 mod record;
-mod scenes;
-mod tidy;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -34,6 +36,6 @@ async fn main() -> ExitCode {
 async fn record(folder: &Path) -> Result<usize, Failure> {
     let environment = Environment::start().await?;
     let mut corpus = Corpus::start(&environment, folder).await?;
-    scenes::play(&mut corpus).await?;
+    calls::make(&mut corpus).await?;
     corpus.finish().await
 }

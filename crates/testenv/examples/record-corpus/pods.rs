@@ -1,8 +1,8 @@
-//! Pods as people write them.
+//! The pods of the corpus.
 
 use serde_json::{Value, json};
 
-/// A pod with a bit of everything that injectors meet.
+/// A pod with many of the fields that injectors read or change.
 pub(crate) fn rich(name: &str) -> Value {
     json!({
         "apiVersion": "v1",
@@ -57,7 +57,7 @@ pub(crate) fn rich(name: &str) -> Value {
     })
 }
 
-/// A pod template that is good enough for any workload.
+/// A pod template for any workload.
 pub(crate) fn template(restart_policy: &str) -> Value {
     json!({
         "metadata": { "labels": { "app": "web" } },
@@ -68,9 +68,9 @@ pub(crate) fn template(restart_policy: &str) -> Value {
     })
 }
 
-/// What looks like a pod, with members that no version of the type has: a custom
-/// resource, because the API server drops such members of its own kinds.
-pub(crate) fn unknown_to_all_types() -> Value {
+/// A custom resource that looks like a pod, with members that no version of the type has. It is a custom
+/// resource because the API server drops unknown members of built-in kinds.
+pub(crate) fn with_unknown_members() -> Value {
     json!({
         "apiVersion": "corpus.example.dev/v1",
         "kind": "Pod",

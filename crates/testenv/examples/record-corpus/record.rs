@@ -1,4 +1,4 @@
-//! From a request to the files of the reviews that it caused.
+//! Makes calls to the API server and writes the reviews that they cause.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -8,11 +8,11 @@ use kube::Client;
 use serde_json::{Value, json};
 use vestibule_testenv::{Environment, Installed, Recorded, Recorder};
 
-use crate::tidy;
+use crate::normalize;
 
 pub(crate) type Failure = Box<dyn std::error::Error>;
 
-/// The folder, and the hooks that fill it.
+/// The folder of reviews, and the recorder that receives them.
 pub(crate) struct Corpus<'e> {
     environment: &'e Environment,
     client: Client,
@@ -31,7 +31,7 @@ pub(crate) struct Call {
 }
 
 impl<'e> Corpus<'e> {
-    /// Hooks for everything that happens in namespace `corpus` and outside of namespaces.
+    /// Installs hooks for every operation in namespace `corpus` and on cluster-scoped objects.
     pub(crate) async fn start(environment: &'e Environment, folder: &Path) -> Result<Self, Failure> {
         std::fs::create_dir_all(folder)?;
         for entry in std::fs::read_dir(folder)? {
@@ -82,24 +82,24 @@ impl<'e> Corpus<'e> {
         Ok(())
     }
 
-    /// Makes a call whose reviews nobody needs.
+    /// Makes a call and discards its reviews.
     pub(crate) async fn prepare(&self, call: Call) -> Result<(), Failure> {
         self.client.request::<Value>(call.into_request()?).await?;
         Ok(())
     }
 
-    /// Waits until objects of a custom resource can be made.
+    /// Installs a CustomResourceDefinition and waits until it is served.
     pub(crate) async fn wait_until_served(&self, definition: Value) -> Result<(), Failure> {
         drop(self.environment.install([definition]).await?);
         Ok(())
     }
 
-    /// Keeps the review that `call` causes as `NAME.json`.
+    /// Writes the review that `call` causes as `NAME.json`.
     pub(crate) async fn record(&mut self, name: &str, about: &str, call: Call) -> Result<(), Failure> {
         self.record_from("/everything", name, about, call).await
     }
 
-    /// As [`Corpus::record`], as the hook at `path` sees it.
+    /// As [`Corpus::record`], for the review that the hook at `path` receives.
     pub(crate) async fn record_from(
         &mut self,
         path: &str,
@@ -108,10 +108,10 @@ impl<'e> Corpus<'e> {
         call: Call,
     ) -> Result<(), Failure> {
         self.recorder.take();
-        // A pod runs nowhere here, so some calls fail after admission.
+        // Pods do not run here, so some calls fail after admission.
         let answer = self.client.request::<Value>(call.into_request()?).await;
         let ours = self.recorder.take().into_iter().filter(|one| one.path == path && !of_the_server(one));
-        // The API server asks again when it first went by an older state of the object.
+        // The API server calls again if its first call was based on an older state of the object.
         match (ours.last(), answer) {
             (Some(review), _) => self.keep(name, about, &review),
             (None, Err(error)) => Err(format!("{name}: no review, and {error}").into()),
@@ -121,12 +121,12 @@ impl<'e> Corpus<'e> {
 
     fn keep(&mut self, name: &str, about: &str, review: &Recorded) -> Result<(), Failure> {
         let file = format!("{name}.json");
-        std::fs::write(self.folder.join(&file), tidy::tidy(std::str::from_utf8(&review.body)?))?;
+        std::fs::write(self.folder.join(&file), normalize::normalize(std::str::from_utf8(&review.body)?))?;
         self.files.push((file, about.to_owned()));
         Ok(())
     }
 
-    /// Writes the page that explains the folder.
+    /// Writes the `README.md` of the folder.
     pub(crate) async fn finish(self) -> Result<usize, Failure> {
         let version =
             self.client.request::<Value>(call(Method::GET, "/version", Value::Null).into_request()?).await?;
@@ -166,7 +166,7 @@ impl Call {
     }
 }
 
-/// The API server's own doings go past the hooks too, whenever they happen.
+/// The API server's own requests cause reviews too, at any time.
 fn of_the_server(recorded: &Recorded) -> bool {
     recorded.review()["request"]["userInfo"]["username"] == "system:apiserver"
 }

@@ -8,43 +8,43 @@ use std::process::{ChildStderr, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use super::module::Module;
-use crate::Error;
+use crate::error::Error;
 use crate::report::say;
 
-/// The version of `go`, when there is one.
+/// The version of the `go` in PATH.
 pub(super) fn go_version() -> Option<String> {
     let output = Command::new("go").args(["env", "GOVERSION"]).stderr(Stdio::null()).output().ok()?;
     let version = String::from_utf8(output.stdout).ok()?.trim().to_owned();
     (output.status.success() && !version.is_empty()).then_some(version)
 }
 
-/// Builds in a temporary folder below `cache`, and moves what came out to `folder` as the last step.
+/// Builds in a temporary folder below `cache`, and moves the programs to `folder` as the last step.
 pub(super) fn into(cache: &Path, folder: &Path, module: &Module) -> Result<(), Error> {
-    let workshop = tempfile::Builder::new()
-        .prefix(&module.workshop())
+    let build_folder = tempfile::Builder::new()
+        .prefix(&module.build_prefix())
         .tempdir_in(cache)
         .map_err(|source| Error::file("create a folder in", cache, source))?;
     for (name, text) in module.sources {
-        let path = workshop.path().join(name);
+        let path = build_folder.path().join(name);
         let parent = path.parent().unwrap_or(&path);
         fs::create_dir_all(parent).map_err(|source| Error::file("create", parent, source))?;
         fs::write(&path, text).map_err(|source| Error::file("write", &path, source))?;
     }
-    let product = workshop.path().join("product");
-    fs::create_dir(&product).map_err(|source| Error::file("create", &product, source))?;
-    say(&format!("building {}, once; about {} minutes on 2 cores", module.what, module.minutes));
+    let output = build_folder.path().join("output");
+    fs::create_dir(&output).map_err(|source| Error::file("create", &output, source))?;
+    say(&format!("building {}, once; about {} minutes on 2 cores", module.description, module.minutes));
     for (package, programs) in module.programs {
         let Some((program, aliases)) = programs.split_first() else { continue };
-        let program = product.join(program);
-        go_build(workshop.path(), package, &program, &module.version())?;
+        let program = output.join(program);
+        go_build(build_folder.path(), package, &program, &module.version())?;
         for alias in aliases {
-            let path = product.join(alias);
+            let path = output.join(alias);
             fs::hard_link(&program, &path).map_err(|source| Error::file("link", &path, source))?;
         }
     }
-    // A remainder without all programs would be in the way of the rename.
+    // An incomplete folder would make the rename fail.
     let _ = fs::remove_dir_all(folder);
-    fs::rename(&product, folder).map_err(|source| Error::file("move the build to", folder, source))
+    fs::rename(&output, folder).map_err(|source| Error::file("move the build to", folder, source))
 }
 
 fn go_build(module: &Path, package: &str, output: &Path, version: &str) -> Result<(), Error> {
@@ -59,14 +59,14 @@ fn go_build(module: &Path, package: &str, output: &Path, version: &str) -> Resul
         .stderr(Stdio::piped())
         .spawn()
         .map_err(|source| Error::Unavailable { reason: format!("`go build` does not start: {source}") })?;
-    let last_words = build.stderr.take().map(follow).unwrap_or_default();
+    let last_lines = build.stderr.take().map(follow).unwrap_or_default();
     match build.wait() {
         Ok(status) if status.success() => Ok(()),
-        _ => Err(Error::Unavailable { reason: format!("`go build {package}` failed: {last_words}") }),
+        _ => Err(Error::Unavailable { reason: format!("`go build {package}` failed: {last_lines}") }),
     }
 }
 
-/// Shows how far the build is, and returns the last lines that it wrote.
+/// Prints the progress of the build every 10 s, and returns its last lines.
 fn follow(output: ChildStderr) -> String {
     const STEP: Duration = Duration::from_secs(10);
     const KEPT: usize = 5;

@@ -1,14 +1,14 @@
-//! The folder that keeps what was built, named after everything that decides the outcome.
+//! The cache of built programs. A folder is named after the sources and the version of `go`.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
 use super::build;
 use super::module::Module;
-use crate::Error;
+use crate::error::Error;
 use crate::report::say;
 
-/// The folder that holds the programs of the module; builds them into it when it is not there yet.
+/// The folder with the programs of `module`; builds them first when it is missing or incomplete.
 pub(super) fn folder(module: &Module) -> Result<PathBuf, Error> {
     let cache = root()?;
     let Some(go) = build::go_version() else {
@@ -19,15 +19,15 @@ pub(super) fn folder(module: &Module) -> Result<PathBuf, Error> {
         return Ok(folder);
     }
     fs::create_dir_all(&cache).map_err(|source| Error::file("create", &cache, source))?;
-    let _only_builder = lock(&cache.join(format!("{}.lock", module.name)), module)?;
-    sweep(&cache, module);
+    let _build_lock = lock(&cache.join(format!("{}.lock", module.name)), module)?;
+    remove_abandoned_builds(&cache, module);
     if !is_complete(&folder, module) {
         build::into(&cache, &folder, module)?;
     }
     Ok(folder)
 }
 
-/// Programs in the cache serve a machine without `go` too, whichever `go` made them.
+/// A machine without `go` uses programs in the cache that any version of `go` built.
 fn without_go(cache: &Path, module: &Module) -> Result<PathBuf, Error> {
     let prefix = module.folder_prefix();
     let cached = fs::read_dir(cache).into_iter().flatten().flatten();
@@ -39,8 +39,8 @@ fn without_go(cache: &Path, module: &Module) -> Result<PathBuf, Error> {
             reason: format!(
                 "{} holds no {}, and there is no `go` in PATH to build them{}",
                 cache.display(),
-                module.what,
-                module.instead
+                module.description,
+                module.alternative
             ),
         })
 }
@@ -49,21 +49,21 @@ fn is_complete(folder: &Path, module: &Module) -> bool {
     module.all_programs().all(|program| folder.join(program).is_file())
 }
 
-/// Waits until no other process builds; the lock goes with the file.
+/// Waits until no other process builds. The lock is released when the returned file is dropped.
 fn lock(path: &Path, module: &Module) -> Result<File, Error> {
     let file = File::create(path).map_err(|source| Error::file("create", path, source))?;
     if file.try_lock().is_err() {
-        say(&format!("another process builds {}, waiting for it", module.what));
+        say(&format!("another process builds {}, waiting for it", module.description));
         file.lock().map_err(|source| Error::file("lock", path, source))?;
     }
     Ok(file)
 }
 
-/// Removes what builds left that were killed; nobody else builds now.
-fn sweep(cache: &Path, module: &Module) {
+/// Removes the folders of killed builds. The caller holds the lock, so no other process builds now.
+fn remove_abandoned_builds(cache: &Path, module: &Module) {
     for entry in fs::read_dir(cache).into_iter().flatten().flatten() {
-        if entry.file_name().to_string_lossy().starts_with(&module.workshop()) {
-            // What cannot be removed is in nobody's way.
+        if entry.file_name().to_string_lossy().starts_with(&module.build_prefix()) {
+            // A folder that cannot be removed does no harm.
             let _ = fs::remove_dir_all(entry.path());
         }
     }
@@ -85,12 +85,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_killed_build_left_is_removed_and_nothing_else() {
+    fn only_the_folders_of_killed_builds_of_the_same_module_are_removed() {
         let cache = tempfile::tempdir().unwrap();
-        for folder in ["build-controlplane-x/product", "build-tools-x", "controlplane-0-go1"] {
+        for folder in ["build-controlplane-x/output", "build-tools-x", "controlplane-0-go1"] {
             fs::create_dir_all(cache.path().join(folder)).unwrap();
         }
-        sweep(cache.path(), &CONTROLPLANE);
+        remove_abandoned_builds(cache.path(), &CONTROLPLANE);
         let left = fs::read_dir(cache.path()).unwrap().map(|entry| entry.unwrap().file_name());
         let mut left: Vec<_> = left.collect();
         left.sort();
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_folder_with_every_program_counts() {
+    fn a_folder_is_complete_when_it_has_every_program() {
         let folder = tempfile::tempdir().unwrap();
         for program in TOOLS.all_programs() {
             assert!(!is_complete(folder.path(), &TOOLS), "without {program}");

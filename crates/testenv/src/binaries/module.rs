@@ -1,25 +1,25 @@
-//! The Go modules that programs are built from.
+//! The Go modules from which programs are built.
 
-/// A Go module, carried along so that it is there wherever this crate is a dependency.
+/// A Go module. Its sources are compiled into this crate, so that a dependent crate can build it.
 pub(super) struct Module {
-    /// Its name in the cache.
+    /// The name in the cache.
     pub(super) name: &'static str,
-    /// What comes out, for people.
-    pub(super) what: &'static str,
-    /// What else would do, for people.
-    pub(super) instead: &'static str,
-    /// How long it takes from an empty cache.
+    /// The programs, for messages.
+    pub(super) description: &'static str,
+    /// Another way to get the programs, for messages.
+    pub(super) alternative: &'static str,
+    /// The duration of a build with an empty cache.
     pub(super) minutes: u8,
-    /// Its files: paths and texts, `go.mod` first.
+    /// The files: paths and texts, `go.mod` first.
     pub(super) sources: &'static [(&'static str, &'static str)],
-    /// Packages, and the programs that each gives: one binary, which acts as what it is called.
+    /// Packages, and the programs of each: one binary under several names, which acts according to its name.
     pub(super) programs: &'static [(&'static str, &'static [&'static str])],
 }
 
 pub(super) const CONTROLPLANE: Module = Module {
     name: "controlplane",
-    what: "kube-apiserver and etcd",
-    instead: "; or let KUBEBUILDER_ASSETS name a folder that has them",
+    description: "kube-apiserver and etcd",
+    alternative: "; or let KUBEBUILDER_ASSETS name a folder that has them",
     minutes: 5,
     sources: &[
         ("go.mod", include_str!("../../controlplane/go.mod")),
@@ -31,8 +31,8 @@ pub(super) const CONTROLPLANE: Module = Module {
 
 pub(super) const TOOLS: Module = Module {
     name: "tools",
-    what: "kubectl, helm 3 and helm 4",
-    instead: "",
+    description: "kubectl, helm 3 and helm 4",
+    alternative: "",
     minutes: 3,
     sources: &[
         ("go.mod", include_str!("../../tools/go.mod")),
@@ -47,12 +47,12 @@ pub(super) const TOOLS: Module = Module {
 };
 
 impl Module {
-    /// How the temporary folders of its builds are called in the cache.
-    pub(super) fn workshop(&self) -> String {
+    /// The prefix of the temporary folders of builds in the cache.
+    pub(super) fn build_prefix(&self) -> String {
         format!("build-{}-", self.name)
     }
 
-    /// How its folders in the cache are called, but for the version of `go`: after everything that decides the outcome.
+    /// The name of the folder in the cache, without the version of `go`: it contains a hash of the sources.
     pub(super) fn folder_prefix(&self) -> String {
         let hash = self
             .sources
@@ -68,7 +68,7 @@ impl Module {
         self.programs.iter().flat_map(|(_, programs)| *programs).copied()
     }
 
-    /// The version of Kubernetes that its programs are to say they are of: `v1.36.2` with modules of `v0.36.2`.
+    /// The version of Kubernetes that the programs report: `v1.36.2` for modules of `v0.36.2`.
     pub(super) fn version(&self) -> String {
         let lines = self.sources.first().into_iter().flat_map(|(_, text)| text.lines());
         let version = lines.map(str::trim).find_map(|line| line.strip_prefix("k8s.io/component-base v0."));
@@ -76,7 +76,7 @@ impl Module {
     }
 }
 
-// FNV-1a: the name must stay the same from one toolchain to the next, which std's hasher does not promise.
+// FNV-1a: std's hasher may change with the toolchain, and the name of the folder must not.
 const FNV_OFFSET: u64 = 0xcbf2_9ce4_8422_2325;
 const FNV_PRIME: u64 = 0x0000_0100_0000_01b3;
 
@@ -85,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn everything_is_of_one_version_of_kubernetes() {
+    fn all_modules_are_of_one_version_of_kubernetes() {
         assert_eq!(CONTROLPLANE.version(), "v1.36.2");
         assert_eq!(TOOLS.version(), CONTROLPLANE.version());
     }

@@ -1,4 +1,4 @@
-//! The API server's audit log: what webhooks left in it, and whom the API server refused.
+//! The audit log of the API server: the annotations of webhooks, and refused requests.
 
 use std::fs;
 use std::path::Path;
@@ -6,18 +6,18 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use super::Environment;
-use crate::Error;
+use crate::error::Error;
 
 pub(super) const POLICY: &str = "audit-policy.json";
 const LOG: &str = "audit.log";
 
 impl Environment {
-    /// What the first API server has written into its audit log so far (`audit.k8s.io/v1 Event`), with
-    /// [`Options::audit`](super::Options::audit): every write, and whatever service accounts ask for, at level Metadata.
-    /// Nothing where no log is kept.
+    /// The audit log of the first API server so far (`audit.k8s.io/v1 Event`), with
+    /// [`Options::audit`](super::Options::audit): every write, and every request of a service account, at level Metadata.
+    /// Empty without that option.
     ///
-    /// A request that was answered before this call is in it: an event is written (`--audit-log-mode=blocking`) before its
-    /// answer is whole.
+    /// A request that was answered before this call is in it: the event is written (`--audit-log-mode=blocking`) before
+    /// the answer is complete.
     ///
     /// # Errors
     /// [`Error::File`] for a log that cannot be read.
@@ -29,7 +29,7 @@ impl Environment {
 
 fn read(path: &Path) -> Result<Vec<Value>, Error> {
     let text = fs::read_to_string(path).map_err(|source| Error::file("read", path, source))?;
-    // The last line may not be whole yet.
+    // The last line may be incomplete.
     Ok(text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect())
 }
 
@@ -42,7 +42,7 @@ pub(super) fn flags(folder: &Path) -> [String; 3] {
     ]
 }
 
-/// JSON is YAML.
+/// The policy in JSON, which is YAML.
 pub(super) fn policy() -> Value {
     json!({
         "apiVersion": "audit.k8s.io/v1",

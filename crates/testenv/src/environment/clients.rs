@@ -1,4 +1,4 @@
-//! Clients and namespaces.
+//! Clients, kubeconfigs and namespaces of the first API server.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -10,14 +10,14 @@ use kube::api::PostParams;
 use kube::{Api, Client};
 
 use super::Environment;
-use crate::Error;
 use crate::api_server::make_service_account;
+use crate::error::Error;
 
 impl Environment {
     /// [`ApiServer::admin`](crate::ApiServer::admin) of the first API server.
     ///
     /// # Errors
-    /// [`Error::Api`] when there is no runtime to live in.
+    /// [`Error::Api`] when the caller runs outside of a tokio runtime.
     pub fn admin(&self) -> Result<Client, Error> {
         self.first.admin()
     }
@@ -38,7 +38,7 @@ impl Environment {
         self.first.service_account(namespace, name).await
     }
 
-    /// A token of a ServiceAccount, which is made when there is none, for one hour and one audience.
+    /// A token of a ServiceAccount for one hour and one audience. The ServiceAccount is created when it is missing.
     ///
     /// # Errors
     /// [`Error::Api`] when the API server gives no token.
@@ -46,7 +46,7 @@ impl Environment {
         self.first.token(namespace, name, Some(audience)).await
     }
 
-    /// A file that any other program can use as its kubeconfig; admin's, of the first API server.
+    /// The kubeconfig of the administrator of the first API server, for other programs.
     pub fn kubeconfig(&self) -> PathBuf {
         self.folder.join("kubeconfig")
     }
@@ -54,7 +54,7 @@ impl Environment {
     /// [`ApiServer::user_kubeconfig`](crate::ApiServer::user_kubeconfig) of the first API server.
     ///
     /// # Errors
-    /// [`Error::File`] when it cannot be written.
+    /// [`Error::File`] when the file cannot be written.
     pub fn user_kubeconfig(&self, name: &str) -> Result<PathBuf, Error> {
         self.first.user_kubeconfig(name)
     }
@@ -67,8 +67,9 @@ impl Environment {
         self.first.service_account_kubeconfig(namespace, name).await
     }
 
-    /// What runs `program` on the first API server as admin, in [`folder`](Self::folder), with no configuration of the
-    /// user who runs the test; kubectl's cache and helm's folders are in the environment's too.
+    /// A command that runs `program` against the first API server as the administrator, in [`folder`](Self::folder). It does
+    /// not see the configuration of the user that runs the test: `HOME`, with kubectl's cache and helm's folders, is
+    /// below the environment's folder.
     ///
     /// ```no_run
     /// # async fn a_test() -> Result<(), Box<dyn std::error::Error>> {
@@ -88,16 +89,16 @@ impl Environment {
         command
     }
 
-    /// A new namespace with `labels` and, as ServiceAccount admission asks for it, the ServiceAccount `default`.
+    /// Creates a namespace with `labels`, and in it the ServiceAccount `default`, which ServiceAccount admission requires.
     ///
     /// # Errors
-    /// [`Error::Api`] when it cannot be made.
+    /// [`Error::Api`] when it cannot be created.
     pub async fn namespace(&self, labels: &[(&str, &str)]) -> Result<Namespace, Error> {
         let client = self.admin()?;
         let labels = labels.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
         let object = NamespaceObject {
             metadata: ObjectMeta {
-                name: Some(format!("test-{}", self.number())),
+                name: Some(format!("test-{}", self.next_number())),
                 labels: Some(labels),
                 ..ObjectMeta::default()
             },
@@ -111,14 +112,14 @@ impl Environment {
     }
 }
 
-/// A namespace of a test's own, where no other test looks.
+/// A namespace that no other test uses.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Namespace {
     name: String,
 }
 
 impl Namespace {
-    /// Its name.
+    /// The name of the namespace.
     pub fn name(&self) -> &str {
         &self.name
     }

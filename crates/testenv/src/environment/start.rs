@@ -9,13 +9,14 @@ use hyper::Request;
 use k8s_openapi::api::core::v1::Namespace;
 use kube::Api;
 
-use super::{Environment, Options, Second, audit};
-use crate::Error;
+use super::{
+    API_SERVER, CONTROLLER_MANAGER, Environment, Options, SECOND_API_SERVER, Second, audit, credentials,
+};
 use crate::access::Access;
 use crate::api_server::ApiServer;
 use crate::binaries::Binaries;
 use crate::certificate::{Certificate, TokenKey};
-use crate::credentials;
+use crate::error::Error;
 use crate::log::tail;
 use crate::marker::Markers;
 use crate::network::Network;
@@ -23,43 +24,40 @@ use crate::poll;
 use crate::proxy::Proxy;
 use crate::watchdog::Watchdog;
 
-pub(super) const API_SERVER: &str = "kube-apiserver";
-pub(super) const SECOND_API_SERVER: &str = "kube-apiserver-2";
-pub(super) const CONTROLLER_MANAGER: &str = "kube-controller-manager";
 const ETCD: &str = "etcd";
 
-/// Those that make pods. The others would need nodes, or do what tests do themselves.
+/// The controllers that make pods. Other controllers need nodes, or would interfere with the objects of tests.
 const CONTROLLERS: &str = "deployment-controller,replicaset-controller,job-controller";
 
-/// Of what an API server calls others by, and learns by a watch.
-const CALLED_BY_WATCH: [&str; 4] = [
+/// etcd keys of the objects that tell an API server which servers to call, and that it learns by a watch.
+const LAGGING_KEYS: [&str; 4] = [
     "/registry/mutatingwebhookconfigurations/",
     "/registry/validatingwebhookconfigurations/",
     "/registry/apiextensions.k8s.io/customresourcedefinitions/",
     "/registry/apiregistration.k8s.io/apiservices/",
 ];
 
-/// Known only to this machine: the token opens a server on a loopback address.
+/// A fixed token is safe here, because the API server listens on a loopback address only.
 const ADMIN_TOKEN: &str = "testenv-admin";
 
 impl Environment {
-    /// Starts a control plane and waits until it answers, about three seconds.
+    /// Starts a control plane with the default [`Options`] and waits until it answers, about three seconds.
     ///
     /// # Errors
-    /// [`Error::Unavailable`] where there are no programs to start; others say what went wrong with them.
+    /// [`Error::Unavailable`] when the programs are not found and cannot be built, [`Error::Start`] when one fails.
     pub async fn start() -> Result<Self, Error> {
         Self::start_with(&Options::default()).await
     }
 
-    /// As [`Environment::start`], but not as usual.
+    /// As [`Environment::start`], with `options`.
     ///
     /// # Errors
     /// As [`Environment::start`].
     pub async fn start_with(options: &Options) -> Result<Self, Error> {
-        let controlled = options.controller_manager;
+        let with_controllers = options.controller_manager;
         let find = move || {
             let binaries = Binaries::find()?;
-            let controllers = controlled.then(|| binaries.kube_controller_manager()).transpose()?;
+            let controllers = with_controllers.then(|| binaries.kube_controller_manager()).transpose()?;
             Ok::<_, Error>((binaries, controllers))
         };
         let (binaries, controllers) = tokio::task::spawn_blocking(find).await.map_err(|error| {
@@ -84,7 +82,8 @@ impl Environment {
         if options.audit {
             write(&folder.join(audit::POLICY), &audit::policy().to_string())?;
         }
-        let shown = if options.shows_credentials { credentials::flags(&folder)? } else { Vec::new() };
+        let credential_flags =
+            if options.shows_credentials { credentials::flags(&folder)? } else { Vec::new() };
         let server = |name: &str, port: u16| {
             let address = SocketAddr::from((address, port));
             ApiServer::new(
@@ -96,7 +95,7 @@ impl Environment {
         let start = |program: &str, etcd_url: &str, port: u16| {
             let mut flags = api_server_flags(&folder, etcd_url, &network, port);
             flags.extend_from_slice(&options.api_server_flags);
-            flags.extend_from_slice(&shown);
+            flags.extend_from_slice(&credential_flags);
             if options.audit && program == API_SERVER {
                 flags.extend(audit::flags(&folder));
             }
@@ -105,7 +104,7 @@ impl Environment {
         start(API_SERVER, &etcd_url, api_port)?;
         let first = server("first", api_port);
         let second = if options.second_api_server {
-            let watches = Proxy::before_etcd(SocketAddr::from((address, etcd_port)), &CALLED_BY_WATCH)?;
+            let watches = Proxy::before_etcd(SocketAddr::from((address, etcd_port)), &LAGGING_KEYS)?;
             start(SECOND_API_SERVER, &format!("http://{}", watches.address()), second_port)?;
             Some(Second { server: server("second", second_port), watches })
         } else {
@@ -158,7 +157,7 @@ fn readiness() -> Request<Vec<u8>> {
     request
 }
 
-/// From here on the folder belongs to the watchdog.
+/// The watchdog removes this folder.
 fn new_folder() -> Result<std::path::PathBuf, Error> {
     let folder = tempfile::Builder::new().prefix("vestibule-testenv-").tempdir();
     folder
@@ -174,7 +173,7 @@ fn etcd_flags(folder: &Path, url: &str, peer_url: &str) -> Vec<String> {
         format!("--listen-peer-urls={peer_url}"),
         format!("--initial-advertise-peer-urls={peer_url}"),
         format!("--initial-cluster=default={peer_url}"),
-        // What a power cut would lose is thrown away anyway.
+        // The data is thrown away after the test, so it need not survive a power cut.
         "--unsafe-no-fsync".to_owned(),
     ]
 }
@@ -203,7 +202,7 @@ fn controller_manager_flags(kubeconfig: &Path) -> Vec<String> {
         format!("--kubeconfig={}", kubeconfig.display()),
         format!("--controllers={CONTROLLERS}"),
         "--leader-elect=false".to_owned(),
-        // Nobody asks how it is.
+        // No test reads its metrics or health.
         "--secure-port=0".to_owned(),
         "--profiling=false".to_owned(),
     ]

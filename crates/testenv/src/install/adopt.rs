@@ -1,15 +1,19 @@
-//! Waiting for objects that others keep.
+//! Waiting for objects that another program maintains.
 
 use kube::Api;
 use kube::api::{DynamicObject, PostParams};
 use kube::discovery::pinned_kind;
 use serde_json::Value;
 
-use super::{Configuration, Identity, Installed, add_hook, apply, wait, wait_until_asked, wait_until_served};
-use crate::{Environment, Error, poll};
+use super::{
+    Configuration, Identity, Installed, add_hook, apply, wait, wait_until_proxied, wait_until_served,
+};
+use crate::environment::Environment;
+use crate::error::Error;
+use crate::poll;
 
 impl Environment {
-    /// Applies `objects` in their order, and waits for nothing: somebody else is to make them work.
+    /// Applies `objects` in order, and does not wait until they take effect.
     ///
     /// # Errors
     /// [`Error::Api`] for an object that the API server refuses.
@@ -21,20 +25,20 @@ impl Environment {
         Ok(())
     }
 
-    /// As [`Environment::install`], of objects that are there already and that somebody else keeps: returns when every
-    /// hook of every webhook configuration among them has a `caBundle`, and every API server acts on them.
+    /// As [`Environment::install`], for existing objects that another program maintains: returns when every hook of
+    /// every webhook configuration among them has a `caBundle`, and every API server acts on them.
     ///
     /// # Errors
-    /// [`Error::Api`] for an object that is not there, [`Error::Late`] when nobody makes it work.
+    /// [`Error::Api`] for a missing object, [`Error::Late`] when an object does not take effect in time.
     pub async fn adopt(&self, objects: &[Value]) -> Result<Installed, Error> {
         let client = self.admin()?;
-        let mut installed = Installed::nothing_on(self);
+        let mut installed = Installed::empty(self);
         for object in objects {
             let identity = Identity::of(object)?;
             if !identity.is_webhook_configuration() {
                 match identity.kind.kind.as_str() {
                     "CustomResourceDefinition" => wait_until_served(&installed.servers, object).await?,
-                    "APIService" => wait_until_asked(&installed.servers, object).await?,
+                    "APIService" => wait_until_proxied(&installed.servers, object).await?,
                     _ => {}
                 }
                 continue;
@@ -43,8 +47,8 @@ impl Environment {
             let action = || format!("add a hook to {} {name}", kind.kind);
             let (resource, _) = pinned_kind(&client, &kind).await.map_err(Error::api(action()))?;
             let api: Api<DynamicObject> = Api::all_with(client.clone(), &resource);
-            let marker = format!("m{}", self.number());
-            // Known before it is waited for: it goes also when the wait fails.
+            let marker = format!("m{}", self.next_number());
+            // Noted before the wait, so that it is deleted also when the wait fails.
             installed.configurations.push(Configuration {
                 name: name.clone(),
                 resource: resource.clone(),
@@ -53,10 +57,10 @@ impl Environment {
             let what = format!("every hook of {} {name} having a caBundle", kind.kind);
             poll::retry(&what, 60, async || {
                 let mut found = api.get(&name).await.map_err(Error::api(action()))?;
-                if !trusts(&found.data) {
+                if !has_ca_bundles(&found.data) {
                     return Ok(None);
                 }
-                // Whoever sees this hook sees everything that was written before it.
+                // An API server that sees this hook also sees every earlier change of the object.
                 add_hook(&mut found.data, self.markers.hook(&marker))?;
                 match api.replace(&name, &PostParams::default(), &found).await {
                     Err(kube::Error::Api(status)) if status.is_conflict() => Ok(None),
@@ -70,8 +74,8 @@ impl Environment {
     }
 }
 
-/// Whether every hook of a configuration has a bundle, and it has hooks.
-fn trusts(configuration: &Value) -> bool {
+/// Whether a configuration has hooks and each of them has a `caBundle`.
+fn has_ca_bundles(configuration: &Value) -> bool {
     let hooks = configuration["webhooks"].as_array().map_or(&[][..], Vec::as_slice);
     let bundle = |hook: &Value| hook["clientConfig"]["caBundle"].as_str().is_some_and(|it| !it.is_empty());
     !hooks.is_empty() && hooks.iter().all(bundle)

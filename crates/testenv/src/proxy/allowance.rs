@@ -1,8 +1,8 @@
-//! What may come before a connection is cut.
+//! The number of bytes that may pass before a connection is cut.
 
 use std::sync::{Mutex, PoisonError};
 
-/// How many bytes; any number at first.
+/// The remaining bytes; unlimited at first.
 #[derive(Default)]
 pub(super) struct Allowance(Mutex<Option<usize>>);
 
@@ -11,7 +11,7 @@ impl Allowance {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(bytes);
     }
 
-    /// How many of so many `bytes` may pass. Once that is not all of them, any number may again.
+    /// How many of `bytes` may pass. Once fewer than all pass, the allowance is unlimited again.
     pub(super) fn take(&self, bytes: usize) -> usize {
         let mut left = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let passing = left.map_or(bytes, |left| left.min(bytes));
@@ -25,7 +25,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_too_much_is_so_once() {
+    fn the_limit_applies_once() {
         let allowance = Allowance::default();
         assert_eq!(allowance.take(9), 9);
         allowance.set(9);

@@ -1,4 +1,4 @@
-//! What waits to be delivered.
+//! Bytes that wait for the delay to pass.
 
 use std::collections::VecDeque;
 
@@ -6,25 +6,25 @@ use bytes::Bytes;
 use tokio::sync::watch;
 use tokio::time::{Instant, timeout_at};
 
-use super::{State, Weather};
+use super::{Conditions, State};
 
-/// Pieces in their order, each of which is due when the delay has passed since it arrived.
+/// A queue of pieces; each is due when the delay has passed since its arrival.
 pub(super) struct Delivery {
     waiting: VecDeque<(Instant, Bytes)>,
     bytes: usize,
-    weather: watch::Receiver<Weather>,
+    conditions: watch::Receiver<Conditions>,
 }
 
 impl Delivery {
-    pub(super) fn new(weather: watch::Receiver<Weather>) -> Self {
-        Self { waiting: VecDeque::new(), bytes: 0, weather }
+    pub(super) fn new(conditions: watch::Receiver<Conditions>) -> Self {
+        Self { waiting: VecDeque::new(), bytes: 0, conditions }
     }
 
     pub(super) fn is_empty(&self) -> bool {
         self.waiting.is_empty()
     }
 
-    /// Whether the sender has to wait, as it has to with a real network.
+    /// Whether reading has to pause, as with a full network buffer.
     pub(super) fn is_full(&self) -> bool {
         const LIMIT: usize = 64 << 20;
         self.bytes > LIMIT
@@ -41,13 +41,13 @@ impl Delivery {
         Some(piece)
     }
 
-    /// Waits until the first piece is due; without one, for ever. May be given up at any time.
+    /// Waits until the first piece is due, or for ever if there is none. The future may be dropped at any time.
     pub(super) async fn due(&mut self) {
         let Some(&(arrived, _)) = self.waiting.front() else { return std::future::pending().await };
         loop {
-            let Weather { delay, state, .. } = *self.weather.borrow_and_update();
-            let changed = self.weather.changed();
-            let changed = if state == State::Carrying {
+            let Conditions { delay, state, .. } = *self.conditions.borrow_and_update();
+            let changed = self.conditions.changed();
+            let changed = if state == State::Forwarding {
                 let Ok(changed) = timeout_at(arrived + delay, changed).await else { return };
                 changed
             } else {

@@ -1,4 +1,4 @@
-//! What of a connection the weather affects.
+//! Decides which parts of a connection the proxy delays, holds and cuts.
 
 use std::collections::HashSet;
 
@@ -7,21 +7,21 @@ use bytes::{Bytes, BytesMut};
 use super::frames::{Frame, Frames, Kind};
 
 pub(super) enum Filter {
-    /// All bytes.
+    /// All bytes are affected.
     Everything,
-    /// The answers to some watches of etcd: gRPC in HTTP/2 in plain text.
+    /// Only the answers to some watches of etcd are affected: gRPC over HTTP/2 in plain text.
     Watches(Watches),
 }
 
-/// How a piece gets to the other side.
+/// How a piece is forwarded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Passage {
     /// At once.
-    Free,
-    /// At once, and all that waits before it.
-    AfterAll,
-    /// When the weather allows.
-    Weather,
+    Immediate,
+    /// At once, after all queued pieces.
+    Flush,
+    /// Through the queue, after the delay.
+    Queued,
 }
 
 /// The streams of one connection whose answers are affected.
@@ -46,12 +46,12 @@ impl Filter {
         })
     }
 
-    /// Whether every connection is affected, whatever it carries.
+    /// Whether every connection is affected, independent of its content.
     pub(super) fn affects_all(&self) -> bool {
         matches!(self, Self::Everything)
     }
 
-    /// Whether this connection carries something that is affected.
+    /// Whether this connection is affected.
     pub(super) fn affects_any(&self) -> bool {
         match self {
             Self::Everything => true,
@@ -59,20 +59,20 @@ impl Filter {
         }
     }
 
-    /// The next whole piece of what the client has said.
-    pub(super) fn upward(&mut self, buffer: &mut BytesMut) -> Option<(Bytes, Passage)> {
+    /// The next complete piece from the client.
+    pub(super) fn client_to_server(&mut self, buffer: &mut BytesMut) -> Option<(Bytes, Passage)> {
         match self {
             Self::Everything => all(buffer),
             Self::Watches(watches) => {
                 let frame = watches.from_client.next(buffer)?;
                 watches.note(&frame);
-                Some((frame.bytes, Passage::Free))
+                Some((frame.bytes, Passage::Immediate))
             }
         }
     }
 
-    /// The next whole piece of what the server has said.
-    pub(super) fn downward(&mut self, buffer: &mut BytesMut) -> Option<(Bytes, Passage)> {
+    /// The next complete piece from the server.
+    pub(super) fn server_to_client(&mut self, buffer: &mut BytesMut) -> Option<(Bytes, Passage)> {
         match self {
             Self::Everything => all(buffer),
             Self::Watches(watches) => {
@@ -85,8 +85,8 @@ impl Filter {
 }
 
 impl Watches {
-    /// A call that asks for something below a prefix and goes on asking is a watch: a
-    /// reading call has ended its side when it is answered.
+    /// Notes a watch: a call for a key below a prefix whose client side stays open. A read has ended its client side
+    /// before it is answered.
     fn note(&mut self, frame: &Frame) {
         if frame.ends_stream || frame.kind == Kind::Reset {
             self.streams.remove(&frame.stream);
@@ -95,26 +95,26 @@ impl Watches {
         }
     }
 
-    /// Headers may not overtake one another (RFC 7541, 2.2: both sides keep one table for
-    /// all streams of the connection), so those that end a stream take the rest with them.
+    /// Headers must stay in order (RFC 7541, 2.2: all streams of a connection share one compression table), so headers
+    /// that end a stream flush the queue.
     fn passage(&mut self, frame: &Frame) -> Passage {
         if !self.streams.contains(&frame.stream) {
-            return Passage::Free;
+            return Passage::Immediate;
         }
         match frame.kind {
-            Kind::Data => Passage::Weather,
-            Kind::Headers if !frame.ends_stream => Passage::Free,
+            Kind::Data => Passage::Queued,
+            Kind::Headers if !frame.ends_stream => Passage::Immediate,
             Kind::Headers | Kind::Reset => {
                 self.streams.remove(&frame.stream);
-                Passage::AfterAll
+                Passage::Flush
             }
-            Kind::Other => Passage::Free,
+            Kind::Other => Passage::Immediate,
         }
     }
 }
 
 fn all(buffer: &mut BytesMut) -> Option<(Bytes, Passage)> {
-    (!buffer.is_empty()).then(|| (buffer.split().freeze(), Passage::Weather))
+    (!buffer.is_empty()).then(|| (buffer.split().freeze(), Passage::Queued))
 }
 
 #[cfg(test)]
@@ -130,17 +130,17 @@ mod tests {
     fn filter() -> Filter {
         let mut filter = Filter::watches(&["/registry/doors/"]);
         let mut preface = BytesMut::from(&b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"[..]);
-        assert_eq!(filter.upward(&mut preface).unwrap().1, Passage::Free);
+        assert_eq!(filter.client_to_server(&mut preface).unwrap().1, Passage::Immediate);
         filter
     }
 
     fn ask(filter: &mut Filter, flags: u8, stream: u32, payload: &[u8]) {
         let mut buffer = frame(DATA, flags, stream, payload);
-        assert_eq!(filter.upward(&mut buffer).unwrap().1, Passage::Free);
+        assert_eq!(filter.client_to_server(&mut buffer).unwrap().1, Passage::Immediate);
     }
 
     fn answer(filter: &mut Filter, kind: u8, flags: u8, stream: u32) -> Passage {
-        filter.downward(&mut frame(kind, flags, stream, b"/registry/doors/front")).unwrap().1
+        filter.server_to_client(&mut frame(kind, flags, stream, b"/registry/doors/front")).unwrap().1
     }
 
     #[test]
@@ -152,14 +152,17 @@ mod tests {
         assert!(filter.affects_any());
         let passages = [(DATA, 1), (DATA, 3), (DATA, 5), (HEADERS, 3), (PING, 0)];
         let passages = passages.map(|(kind, stream)| answer(&mut filter, kind, 0, stream));
-        assert_eq!(passages, [Passage::Free, Passage::Weather, Passage::Free, Passage::Free, Passage::Free]);
+        assert_eq!(
+            passages,
+            [Passage::Immediate, Passage::Queued, Passage::Immediate, Passage::Immediate, Passage::Immediate]
+        );
     }
 
     #[test]
-    fn the_end_of_a_watch_takes_along_what_waits() {
+    fn the_end_of_a_watch_flushes_the_queue() {
         let mut filter = filter();
         ask(&mut filter, 0, 3, b"/registry/doors/");
-        assert_eq!(answer(&mut filter, HEADERS, END_STREAM, 3), Passage::AfterAll);
+        assert_eq!(answer(&mut filter, HEADERS, END_STREAM, 3), Passage::Flush);
         assert!(!filter.affects_any());
     }
 }

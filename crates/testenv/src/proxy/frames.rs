@@ -1,13 +1,13 @@
-//! Frames of HTTP/2 (RFC 9113, 4.1), as far as one has to see them.
+//! Splits an HTTP/2 connection (RFC 9113, 4.1) into frames.
 
 use bytes::{Bytes, BytesMut};
 
-/// Cuts one direction of a connection into frames.
+/// Splits one direction of a connection into frames.
 pub(super) struct Frames {
     preface: usize,
 }
 
-/// A frame, and where it belongs. What the client says before its first frame is one of kind `Other`.
+/// A frame and its stream. The client's connection preface is a frame of kind `Other`.
 pub(super) struct Frame {
     pub(super) bytes: Bytes,
     pub(super) kind: Kind,
@@ -33,7 +33,7 @@ impl Frames {
         Self { preface: 0 }
     }
 
-    /// Takes the next frame, once all of it is there.
+    /// Takes the next frame, once it is complete.
     pub(super) fn next(&mut self, buffer: &mut BytesMut) -> Option<Frame> {
         const END_STREAM: u8 = 1;
         if self.preface > 0 {

@@ -1,4 +1,4 @@
-//! What a recorder says.
+//! The answers of a recorder.
 
 use hyper::StatusCode;
 use k8s_openapi::ByteString;
@@ -16,7 +16,7 @@ pub enum Answer {
     Deny(String),
     /// Allowed, changed by a JSON Patch (RFC 6902).
     Patch(Value),
-    /// Whatever a broken server might say: an HTTP status and a body.
+    /// An HTTP status and a body, as a broken server might send.
     Raw(u16, Vec<u8>),
     /// The same with headers of its own, `Content-Type` included.
     Http {
@@ -27,13 +27,13 @@ pub enum Answer {
         /// The body.
         body: Vec<u8>,
     },
-    /// Nothing, ever.
+    /// No answer; the connection stays open.
     Silence,
-    /// The end of the connection.
+    /// The connection is closed without an answer.
     HangUp,
 }
 
-/// What is sent, or is not.
+/// The answer in terms of HTTP.
 pub(super) enum Sent {
     Response { status: StatusCode, headers: Vec<(String, String)>, body: Vec<u8> },
     Silence,

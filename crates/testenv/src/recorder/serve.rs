@@ -18,7 +18,7 @@ use tokio_rustls::TlsAcceptor;
 use super::answer::Sent;
 use super::{Recorded, Records};
 
-/// Serves until the task is ended; its connections end with it.
+/// Serves until the task is aborted; open connections end with it.
 pub(super) async fn accept(listener: TcpListener, tls: TlsAcceptor, records: Arc<Records>) {
     let tokio_listener =
         listener.set_nonblocking(true).and_then(|()| tokio::net::TcpListener::from_std(listener));
@@ -30,7 +30,7 @@ pub(super) async fn accept(listener: TcpListener, tls: TlsAcceptor, records: Arc
     }
 }
 
-/// A connection that fails is its client's to report.
+/// Serves one connection. Errors are ignored: the client sees them.
 async fn serve(stream: TcpStream, tls: TlsAcceptor, records: Arc<Records>) {
     let Ok(stream) = tls.accept(stream).await else { return };
     let server_name = stream.get_ref().1.server_name().map(str::to_owned);

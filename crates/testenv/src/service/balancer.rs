@@ -12,11 +12,11 @@ use tokio::task::{AbortHandle, JoinSet};
 
 use crate::background::background;
 
-/// The address of a replica for each port of its Service; the first one tells it from others.
+/// The address of a replica for each port of its Service. The first address identifies the replica.
 #[derive(Clone)]
 pub(super) struct Replica(Arc<[SocketAddr]>);
 
-/// The replicas of a Service, and which of them get connections.
+/// The replicas of a Service that get connections, and the tasks that probe their readiness.
 #[derive(Default)]
 pub(super) struct Replicas {
     routed: Arc<watch::Sender<Vec<Replica>>>,
@@ -25,7 +25,7 @@ pub(super) struct Replicas {
     cuts: Arc<Notify>,
 }
 
-/// Carries connections to that port until the task is ended; they end with it.
+/// Forwards the connections of one port until the task is aborted; open connections end with it.
 pub(super) async fn run(listener: TcpListener, port: usize, replicas: Arc<Replicas>) {
     let tokio_listener =
         listener.set_nonblocking(true).and_then(|()| tokio::net::TcpListener::from_std(listener));
@@ -34,13 +34,13 @@ pub(super) async fn run(listener: TcpListener, port: usize, replicas: Arc<Replic
     let mut turn = 0_usize;
     while let Ok((client, _)) = listener.accept().await {
         turn = turn.wrapping_add(1);
-        // As kube-proxy does, the choice is made once: what is wrong with it is the client's to see.
+        // As with kube-proxy, the choice is made once: the client sees a failed connection.
         if let Some(replica) = replicas.choose(port, turn) {
             let cuts = replicas.cuts.clone();
             connections.spawn(async move {
                 let cut = cuts.notified();
                 tokio::select! {
-                    () = carry(client, replica) => {}
+                    () = forward(client, replica) => {}
                     () = cut => {}
                 }
             });
@@ -49,7 +49,7 @@ pub(super) async fn run(listener: TcpListener, port: usize, replicas: Arc<Replic
     }
 }
 
-async fn carry(mut client: TcpStream, replica: SocketAddr) {
+async fn forward(mut client: TcpStream, replica: SocketAddr) {
     let Ok(mut server) = TcpStream::connect(replica).await else { return };
     let _ = client.set_nodelay(true);
     let _ = server.set_nodelay(true);
@@ -57,7 +57,7 @@ async fn carry(mut client: TcpStream, replica: SocketAddr) {
 }
 
 impl Replicas {
-    /// Sends connections to `replica`, or no longer, after the delay.
+    /// Adds `replica` to the routed ones if it is `ready`, else removes it, after the delay.
     pub(super) fn route(&self, replica: &Replica, ready: bool) {
         let (routed, replica) = (self.routed.clone(), replica.clone());
         let change = move || {
@@ -83,7 +83,7 @@ impl Replicas {
     }
 
     pub(super) async fn wait_for(&self, count: usize) {
-        // The sender is ours, so the wait cannot fail.
+        // `self` owns the sender, so the wait cannot fail.
         let _ = self.routed.subscribe().wait_for(|all| all.len() == count).await;
     }
 
@@ -95,7 +95,7 @@ impl Replicas {
         *lock(&self.delay) = delay;
     }
 
-    /// Keeps the task that watches `replica`, in place of any earlier one.
+    /// Keeps the task that probes `replica`, and aborts an earlier one.
     pub(super) fn watched(&self, replica: &Replica, watch: AbortHandle) {
         if let Some(earlier) = lock(&self.watched).insert(replica.name(), watch) {
             earlier.abort();

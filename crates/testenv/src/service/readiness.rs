@@ -1,4 +1,4 @@
-//! Readiness as the kubelet asks for it.
+//! Readiness probes, as the kubelet does them.
 
 use std::io;
 use std::net::SocketAddr;
@@ -11,14 +11,14 @@ use tokio::time::{sleep, timeout};
 
 use super::balancer::{Replica, Replicas};
 
-/// Asks `readiness` again and again, and lets `replicas` know what becomes of `replica`.
+/// Probes `readiness` every 50 ms and updates `replica` in `replicas` when the result changes.
 pub(super) async fn watch(readiness: SocketAddr, replica: Replica, replicas: Arc<Replicas>) {
     const PERIOD: Duration = Duration::from_millis(50);
-    const PATIENCE: Duration = Duration::from_secs(1);
+    const TIMEOUT: Duration = Duration::from_secs(1);
     let mut known = false;
     loop {
-        // No answer is no news: on a busy machine a healthy replica may take its time.
-        if let Ok(asked) = timeout(PATIENCE, is_ready(readiness)).await {
+        // A timeout changes nothing: on a busy machine a healthy replica may be slow.
+        if let Ok(asked) = timeout(TIMEOUT, is_ready(readiness)).await {
             let ready = asked.unwrap_or(false);
             if ready != known {
                 known = ready;

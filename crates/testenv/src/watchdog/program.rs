@@ -1,4 +1,4 @@
-//! A program under the watchdog's care, known by the files that the watchdog keeps about it.
+//! A program that the watchdog runs. Its state is in the files that the watchdog writes: log, pid, exit status.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 use std::{fs, io, thread};
 
-use crate::Error;
+use crate::error::Error;
 
 pub(crate) struct Program {
     folder: PathBuf,
@@ -27,12 +27,12 @@ impl Program {
         self.file("log")
     }
 
-    /// What it has written so far.
+    /// The output so far.
     pub(crate) fn log(&self) -> String {
         fs::read(self.log_file()).map(|log| String::from_utf8_lossy(&log).into_owned()).unwrap_or_default()
     }
 
-    /// Its exit status, once it has ended.
+    /// The exit status, once the program has ended.
     pub(crate) fn exited(&self) -> Option<i32> {
         fs::read_to_string(self.file("exit")).ok()?.trim().parse().ok()
     }
@@ -45,7 +45,7 @@ impl Program {
             return Err(failed(format!("it has ended with {status}")));
         }
         let process = self.process().ok_or_else(|| failed("it was not started".to_owned()))?;
-        // The shell's own `kill`: the program of that name is not everywhere.
+        // The shell's builtin `kill`: the program is not installed everywhere.
         let sent = Command::new("/bin/sh")
             .args(["-c", r#"kill -s "$1" "$2""#, "kill", signal, &process])
             .stdin(Stdio::null())
@@ -58,15 +58,15 @@ impl Program {
         }
     }
 
-    /// The number of its process; the watchdog notes it a moment after the start.
+    /// The process ID; the watchdog writes it a moment after the start.
     fn process(&self) -> Option<String> {
-        const PATIENCE: Duration = Duration::from_secs(5);
+        const TIMEOUT: Duration = Duration::from_secs(5);
         const PAUSE: Duration = Duration::from_millis(2);
         let start = Instant::now();
-        while start.elapsed() < PATIENCE {
-            let noted = fs::read_to_string(self.file("pid")).ok();
-            if let Some(noted) = noted.filter(|noted| noted.ends_with('\n')) {
-                return Some(noted.trim().to_owned());
+        while start.elapsed() < TIMEOUT {
+            let pid = fs::read_to_string(self.file("pid")).ok();
+            if let Some(pid) = pid.filter(|pid| pid.ends_with('\n')) {
+                return Some(pid.trim().to_owned());
             }
             thread::sleep(PAUSE);
         }
@@ -78,20 +78,20 @@ impl Program {
     }
 }
 
-/// What a shell runs to become `program`.
+/// The script by which a shell becomes `program`.
 pub(super) fn script(program: &Path, flags: &[String]) -> Vec<u8> {
     let words = std::iter::once(program.as_os_str()).chain(flags.iter().map(OsStr::new));
     line("exec", words)
 }
 
-/// What a shell runs to become what `command` would.
+/// The script by which a shell becomes the process of `command`.
 pub(super) fn script_of(command: &Command) -> io::Result<Vec<u8>> {
     let folder = match command.get_current_dir() {
         Some(folder) => std::path::absolute(folder)?,
         None => std::env::current_dir()?,
     };
     let program = Path::new(command.get_program());
-    // What has no folder in its name is looked for in PATH.
+    // A name without a folder is looked up in PATH.
     let found =
         if program.components().count() > 1 { std::path::absolute(program)? } else { program.to_owned() };
     let variables = variables(command);
@@ -100,11 +100,13 @@ pub(super) fn script_of(command: &Command) -> io::Result<Vec<u8>> {
     Ok([line("cd", [folder.as_os_str()]), line("exec env -i", words)].concat())
 }
 
-/// The environment as `NAME=VALUE`: ours, and what the command says otherwise.
+/// The environment as `NAME=VALUE`: this process's, with the command's changes.
 fn variables(command: &Command) -> Vec<OsString> {
-    let ours = std::env::vars_os().filter(|(name, _)| command.get_envs().all(|(other, _)| other != name));
-    let its = command.get_envs().filter_map(|(name, value)| Some((name.to_owned(), value?.to_owned())));
-    ours.chain(its)
+    let inherited =
+        std::env::vars_os().filter(|(name, _)| command.get_envs().all(|(other, _)| other != name));
+    let added = command.get_envs().filter_map(|(name, value)| Some((name.to_owned(), value?.to_owned())));
+    inherited
+        .chain(added)
         .map(|(mut variable, value)| {
             variable.push("=");
             variable.push(value);
@@ -134,7 +136,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_command_means_to_the_shell_what_it_means_to_us() {
+    fn a_script_runs_a_command_as_the_standard_library_does() {
         let mut command = Command::new("/bin/sh");
         command.args([
             "-c",

@@ -7,7 +7,7 @@ use vestibule_testenv::{Answer, Recorder, shared_or_skip};
 use crate::objects::{configuration, create};
 
 #[tokio::test]
-async fn the_audit_log_tells_what_hooks_left_and_who_was_refused() {
+async fn the_audit_log_has_the_annotations_of_hooks_and_refused_requests() {
     let Some(env) = shared_or_skip().await else { return };
     let namespace = env.namespace(&[]).await.unwrap();
     let annotated = |uid: &Value| {
@@ -41,7 +41,7 @@ async fn the_audit_log_tells_what_hooks_left_and_who_was_refused() {
     let [refused] = refused[..] else { panic!("{refused:?}") };
     assert_eq!(refused["user"]["username"], format!("system:serviceaccount:{namespace}:stranger"));
     assert_eq!((&refused["verb"], &refused["objectRef"]["resource"]), (&json!("list"), &json!("secrets")));
-    // What others than service accounts read is not kept.
+    // Reads are logged for service accounts only.
     let is_list = |event: &&Value| event["verb"] == "list" && event["objectRef"]["resource"] == "configmaps";
     assert_eq!(log.iter().filter(ours).find(is_list), None);
 }

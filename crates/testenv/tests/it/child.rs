@@ -10,7 +10,7 @@ const TICKS: &str = r#"
 "#;
 
 #[tokio::test]
-async fn a_child_runs_hangs_and_ends_as_it_is_told() {
+async fn a_child_is_paused_resumed_and_ended_by_signals() {
     let Some(env) = shared_or_skip().await else { return };
     let child = env.spawn("replica", &shell(TICKS)).unwrap();
     let port = child.wait_for_line(|line| line.strip_prefix("address 127.0.0.1:")?.parse::<u16>().ok()).await;
@@ -18,7 +18,7 @@ async fn a_child_runs_hangs_and_ends_as_it_is_told() {
     assert_eq!(child.wait_for_log("tic").await.unwrap(), "tick");
 
     child.pause().unwrap();
-    let silent = silence(&child).await;
+    let silent = final_log(&child).await;
     assert_eq!(child.exited(), None);
     child.resume().unwrap();
     let start = Instant::now();
@@ -35,7 +35,7 @@ async fn a_child_runs_hangs_and_ends_as_it_is_told() {
 }
 
 #[tokio::test]
-async fn a_paused_child_can_be_killed_and_one_like_it_started() {
+async fn a_paused_child_can_be_killed_and_replaced() {
     let Some(env) = shared_or_skip().await else { return };
     let child = env.spawn("replica", &shell(TICKS)).unwrap();
     child.wait_for_log("tick").await.unwrap();
@@ -56,16 +56,16 @@ async fn a_paused_child_can_be_killed_and_one_like_it_started() {
 }
 
 #[tokio::test]
-async fn a_child_that_ends_too_early_says_why() {
+async fn the_error_for_a_child_that_ends_early_contains_its_log() {
     let Some(env) = shared_or_skip().await else { return };
-    let nobody = env.spawn("nobody", &Command::new("no-such-program")).unwrap();
-    let Err(error @ Error::Start { .. }) = nobody.wait_for_log("anything").await else { panic!("it runs") };
+    let missing = env.spawn("missing", &Command::new("no-such-program")).unwrap();
+    let Err(error @ Error::Start { .. }) = missing.wait_for_log("anything").await else { panic!("it runs") };
     assert!(error.to_string().contains("no-such-program"), "{error}");
-    assert_eq!(nobody.wait().await.unwrap(), 127);
+    assert_eq!(missing.wait().await.unwrap(), 127);
 }
 
-/// What it has written once it writes no more.
-async fn silence(child: &Child) -> String {
+/// The log of `child`, once it has stopped growing.
+async fn final_log(child: &Child) -> String {
     let mut before = child.log();
     for _ in 0..50 {
         tokio::time::sleep(Duration::from_millis(200)).await;

@@ -12,7 +12,7 @@ use vestibule_testenv::shared_or_skip;
 use crate::objects::{client_of, create, who_am_i};
 
 #[tokio::test]
-async fn an_api_server_tells_another_time() {
+async fn a_clock_shifts_the_date_of_an_api_server() {
     let Some(env) = shared_or_skip().await else { return };
     let namespace = env.namespace(&[]).await.unwrap();
     let (clock, server) = env.api_server().with_clock().unwrap();
@@ -29,7 +29,7 @@ async fn an_api_server_tells_another_time() {
         assert!(error.abs() <= 10, "{told} is {error} s off");
     }
 
-    // A watch goes through, event by event.
+    // A watch passes through, event by event.
     let maps: Api<ConfigMap> = Api::namespaced(client.clone(), namespace.name());
     let events = maps.watch(&WatchParams::default().disable_bookmarks(), "0").await.unwrap();
     let mut events = std::pin::pin!(events);

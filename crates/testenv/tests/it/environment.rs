@@ -43,7 +43,7 @@ async fn ordinary_users_and_service_accounts_have_no_rights() {
 }
 
 #[tokio::test]
-async fn kubeconfigs_serve_other_programs() {
+async fn other_programs_can_use_the_kubeconfigs() {
     let Some(env) = shared_or_skip().await else { return };
     let namespace = env.namespace(&[]).await.unwrap();
     let account = env.service_account_kubeconfig(namespace.name(), "robot").await.unwrap();
@@ -57,7 +57,7 @@ async fn kubeconfigs_serve_other_programs() {
 }
 
 #[tokio::test]
-async fn two_environments_run_side_by_side_and_end_without_a_trace() {
+async fn two_environments_run_side_by_side_and_leave_nothing_behind() {
     let Some(env) = shared_or_skip().await else { return };
     let Some(other) = start_or_skip(&Options::default().controller_manager()).await else { return };
     assert_ne!(env.url(), other.url());
@@ -75,7 +75,7 @@ async fn two_environments_run_side_by_side_and_end_without_a_trace() {
 }
 
 #[tokio::test]
-async fn a_control_plane_that_does_not_start_says_why() {
+async fn the_error_for_a_control_plane_that_does_not_start_gives_the_reason() {
     if shared_or_skip().await.is_none() {
         return;
     }
@@ -94,7 +94,7 @@ async fn the_openapi_documents_name_list_keys() {
     assert!(documents.contains_key("apis/apps/v1"));
 }
 
-/// The pods that the controllers of `env` make of a Job of two.
+/// The number of pods that the controllers of `env` make for a Job with two.
 async fn pods_of_a_job(env: &Environment) -> usize {
     let namespace = env.namespace(&[]).await.unwrap();
     let job = json!({

@@ -7,7 +7,7 @@ use vestibule_testenv::{Answer, Recorder, shared_or_skip};
 use crate::objects::{configuration, create, doors};
 
 #[tokio::test]
-async fn an_installed_hook_is_called_for_the_very_next_object() {
+async fn an_installed_hook_is_called_for_the_next_object() {
     let Some(env) = shared_or_skip().await else { return };
     let namespace = env.namespace(&[]).await.unwrap();
     let recorder = Recorder::start(&[], |_| Answer::Deny("not here".to_owned())).unwrap();
@@ -46,7 +46,7 @@ async fn a_dropped_installation_is_removed() {
 }
 
 #[tokio::test]
-async fn custom_resources_can_be_used_at_once() {
+async fn custom_resources_can_be_used_after_installation() {
     let Some(env) = shared_or_skip().await else { return };
     let definition = doors("testenv.example.dev");
     let door = json!({ "apiVersion": "testenv.example.dev/v1", "kind": "Door", "metadata": { "name": "front" }, "open": true });
@@ -78,7 +78,7 @@ async fn a_recorder_changes_objects_and_keeps_the_reviews() {
 }
 
 #[tokio::test]
-async fn what_others_make_work_is_waited_for() {
+async fn adopt_waits_for_objects_that_another_program_completes() {
     let Some(env) = shared_or_skip().await else { return };
     let namespace = env.namespace(&[]).await.unwrap();
     let recorder = Recorder::start(&[], |_| Answer::Deny("not here".to_owned())).unwrap();
@@ -91,7 +91,7 @@ async fn what_others_make_work_is_waited_for() {
     env.apply([object.clone()]).await.unwrap();
 
     let keeper = async {
-        // Whoever keeps the bundle comes late.
+        // The other program writes the bundle late.
         tokio::time::sleep(std::time::Duration::from_millis(200)).await;
         let mut found = api.get(&name).await.unwrap();
         found.data["webhooks"][0]["clientConfig"]["caBundle"] = json!(recorder.ca_bundle());

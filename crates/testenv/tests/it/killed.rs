@@ -5,14 +5,14 @@ use std::time::{Duration, Instant};
 
 use vestibule_testenv::{Environment, Options, shared_or_skip};
 
-/// Set for the process that is to be killed: this test, run by itself.
+/// Set for the process to be killed, which is this test run by itself.
 const VICTIM: &str = "TESTENV_VICTIM";
 
 #[tokio::test]
 async fn a_killed_process_leaves_nothing_behind() {
     if std::env::var_os(VICTIM).is_some() {
         let env = Environment::start_with(&Options::default().second_api_server()).await.unwrap();
-        // They are found by the folder in their arguments, and write a line when they have begun.
+        // The processes have the folder in their arguments, and write a line when they have started.
         let watched = env.folder().join("tokens.csv");
         let [running, paused] = ["running", "paused"]
             .map(|name| env.spawn(name, Command::new("tail").arg("-f").arg(&watched)).unwrap());
@@ -60,6 +60,6 @@ fn processes_in(folder: &Path) -> Vec<String> {
     assert!(!processes.is_empty());
     let processes = String::from_utf8_lossy(&processes).into_owned();
     let folder = folder.to_str().unwrap();
-    // The watchdog and its shells name it too, and are no programs of ours.
+    // Without the watchdog and its shells, which name the folder too.
     processes.lines().filter(|process| process.contains(folder)).map(str::to_owned).collect()
 }

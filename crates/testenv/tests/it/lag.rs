@@ -1,4 +1,4 @@
-//! An API server that acts upon what was.
+//! An API server whose watches lag.
 
 use std::time::{Duration, Instant};
 
@@ -37,12 +37,12 @@ async fn the_second_api_server_calls_with_the_old_bundle_while_it_lags() {
     };
     assert!(reached(second).await);
 
-    // Each server acts upon a change at once.
+    // Without a lag, each server acts on a change at once.
     write(stranger.ca_bundle()).await;
     until(first, false).await;
     until(second, false).await;
 
-    // The second one, later.
+    // With a lag, the second server acts later.
     watches.delay(LAG);
     let written = Instant::now();
     write(recorder.ca_bundle()).await;
@@ -54,18 +54,18 @@ async fn the_second_api_server_calls_with_the_old_bundle_while_it_lags() {
     println!("second API server acted after {lag:?}");
     assert!(lag >= LAG && lag < LAG * 2, "{lag:?}");
 
-    // What it reads, it reads at once, also of the same objects.
+    // Reads are not delayed, also of the same objects.
     write(stranger.ca_bundle()).await;
     let asked = Instant::now();
     let read = configurations(second).get(&name).await.unwrap();
     assert_eq!(read.data["webhooks"][1]["clientConfig"]["caBundle"], json!(stranger.ca_bundle()));
     assert!(asked.elapsed() < LAG / 2, "{:?}", asked.elapsed());
 
-    // No lag any longer: also for what is on its way.
+    // The lag ends, also for changes that are already in the proxy.
     watches.delay(Duration::ZERO);
     until(second, false).await;
 
-    // Without its watch it acts upon what it knows, and learns the rest afterwards.
+    // With cut watches it acts on the last known state, and catches up afterwards.
     watches.cut();
     write(recorder.ca_bundle()).await;
     until(first, true).await;

@@ -1,4 +1,4 @@
-//! The environment, tried on a real API server.
+//! Tests of the environment on a real API server.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 
 mod audit;

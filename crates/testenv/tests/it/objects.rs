@@ -1,4 +1,4 @@
-//! Objects that several tests need.
+//! Objects and clients for several tests.
 
 use std::path::Path;
 
@@ -47,7 +47,7 @@ pub(crate) fn doors(group: &str) -> Value {
     })
 }
 
-/// A client of what a kubeconfig names, and where that is.
+/// The URL in a kubeconfig, and a client for it.
 pub(crate) async fn client_of(kubeconfig: &Path) -> (String, Client) {
     let kubeconfig = Kubeconfig::read_from(kubeconfig).unwrap();
     let mut config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await.unwrap();
@@ -55,7 +55,7 @@ pub(crate) async fn client_of(kubeconfig: &Path) -> (String, Client) {
     (config.cluster_url.to_string(), Client::try_from(config).unwrap())
 }
 
-/// Where a kubeconfig leads, and as whom.
+/// The URL in a kubeconfig, and the name of its user.
 pub(crate) async fn who_am_i(kubeconfig: &Path) -> (String, String) {
     let (url, client) = client_of(kubeconfig).await;
     let review: SelfSubjectReview =

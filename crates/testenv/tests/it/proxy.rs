@@ -11,10 +11,10 @@ use crate::objects::{client_of, create, who_am_i};
 const PATIENCE: Duration = Duration::from_millis(300);
 
 #[tokio::test]
-async fn what_comes_back_comes_later_and_in_order() {
+async fn delayed_bytes_arrive_later_and_in_order() {
     let proxy = Proxy::before(echo().await).unwrap();
     let mut stream = TcpStream::connect(proxy.address()).await.unwrap();
-    assert_eq!(say(&mut stream, b"at once").await.unwrap(), b"at once");
+    assert_eq!(exchange(&mut stream, b"at once").await.unwrap(), b"at once");
 
     proxy.delay(PATIENCE);
     let start = Instant::now();
@@ -25,14 +25,14 @@ async fn what_comes_back_comes_later_and_in_order() {
     assert_eq!(&heard, b"one, two");
     assert!(start.elapsed() >= PATIENCE, "{:?}", start.elapsed());
 
-    // Also for what is on its way already.
+    // The change applies to bytes in the proxy too.
     proxy.delay(Duration::from_secs(3600));
     stream.write_all(b"x").await.unwrap();
     assert!(timeout(PATIENCE, stream.read_u8()).await.is_err());
     proxy.delay(Duration::ZERO);
     assert_eq!(stream.read_u8().await.unwrap(), b'x');
 
-    // The end comes after all that was said.
+    // The connection is closed after all bytes have arrived.
     proxy.delay(PATIENCE);
     stream.write_all(b"last").await.unwrap();
     stream.shutdown().await.unwrap();
@@ -43,55 +43,55 @@ async fn what_comes_back_comes_later_and_in_order() {
 }
 
 #[tokio::test]
-async fn a_held_connection_stays_and_a_cut_one_does_not() {
+async fn a_held_connection_stays_open_and_a_cut_one_is_closed() {
     let proxy = Proxy::before(echo().await).unwrap();
     let mut stream = TcpStream::connect(proxy.address()).await.unwrap();
-    say(&mut stream, b"hello").await.unwrap();
+    exchange(&mut stream, b"hello").await.unwrap();
     assert_eq!(proxy.connections(), 1);
 
     proxy.hold();
-    assert!(timeout(PATIENCE, say(&mut stream, b"held")).await.is_err());
+    assert!(timeout(PATIENCE, exchange(&mut stream, b"held")).await.is_err());
     let mut other = TcpStream::connect(proxy.address()).await.unwrap();
-    assert!(timeout(PATIENCE, say(&mut other, b"held")).await.is_err());
+    assert!(timeout(PATIENCE, exchange(&mut other, b"held")).await.is_err());
     proxy.resume();
     let mut heard = [0; 4];
     stream.read_exact(&mut heard).await.unwrap();
     assert_eq!(&heard, b"held");
 
-    // A cut is one even when it is over before anybody looks.
+    // A cut that ends at once closes the connections too.
     proxy.cut();
     proxy.resume();
-    assert!(say(&mut stream, b"gone").await.is_err());
+    assert!(exchange(&mut stream, b"gone").await.is_err());
     proxy.cut();
     let mut refused = TcpStream::connect(proxy.address()).await.unwrap();
-    assert!(say(&mut refused, b"gone").await.is_err());
+    assert!(exchange(&mut refused, b"gone").await.is_err());
     assert_eq!((proxy.accepted(), proxy.refused()), (2, 1));
     proxy.resume();
     let mut stream = TcpStream::connect(proxy.address()).await.unwrap();
-    say(&mut stream, b"hello").await.unwrap();
+    exchange(&mut stream, b"hello").await.unwrap();
 
     let address = proxy.address();
     drop(proxy);
-    assert!(say(&mut stream, b"gone").await.is_err());
+    assert!(exchange(&mut stream, b"gone").await.is_err());
     assert!(TcpStream::connect(address).await.is_err());
 }
 
 #[tokio::test]
-async fn a_connection_is_cut_in_the_midst_of_a_word_and_others_are_not() {
+async fn one_connection_is_cut_in_the_middle_of_a_message_and_others_are_not() {
     let proxy = Proxy::before(echo().await).unwrap();
     let mut stream = TcpStream::connect(proxy.address()).await.unwrap();
     let mut other = TcpStream::connect(proxy.address()).await.unwrap();
     proxy.cut_after(9);
-    assert_eq!(say(&mut other, b"hello").await.unwrap(), b"hello");
+    assert_eq!(exchange(&mut other, b"hello").await.unwrap(), b"hello");
     stream.write_all(b"cut off").await.unwrap();
     let mut heard = Vec::new();
     stream.read_to_end(&mut heard).await.unwrap();
     assert_eq!(heard, b"cut ");
-    assert_eq!(say(&mut other, b"hello").await.unwrap(), b"hello");
+    assert_eq!(exchange(&mut other, b"hello").await.unwrap(), b"hello");
 }
 
 #[tokio::test]
-async fn a_replica_loses_the_api_and_gets_it_back() {
+async fn a_replica_loses_the_api_server_and_reconnects() {
     let Some(env) = shared_or_skip().await else { return };
     let namespace = env.namespace(&[]).await.unwrap();
     let (proxy, server) = env.api_server().proxied().unwrap();
@@ -108,20 +108,20 @@ async fn a_replica_loses_the_api_and_gets_it_back() {
     server
         .service_account_kubeconfig(namespace.name(), "other")
         .await
-        .expect("a token is not asked for there");
+        .expect("a token is requested past the proxy");
     proxy.resume();
     create(client, namespace.name()).await.unwrap();
 }
 
-/// Says something, and hears as much.
-async fn say(stream: &mut TcpStream, word: &[u8]) -> std::io::Result<Vec<u8>> {
+/// Sends `word`, and returns the same number of bytes of the answer.
+async fn exchange(stream: &mut TcpStream, word: &[u8]) -> std::io::Result<Vec<u8>> {
     stream.write_all(word).await?;
     let mut heard = vec![0; word.len()];
     stream.read_exact(&mut heard).await?;
     Ok(heard)
 }
 
-/// A server that says what it is told.
+/// A server that echoes.
 async fn echo() -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();

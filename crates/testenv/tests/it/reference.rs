@@ -1,4 +1,4 @@
-//! Services that others than webhook configurations refer to.
+//! Service references in CustomResourceDefinitions and APIServices.
 
 use kube::Api;
 use kube::api::{DeleteParams, DynamicObject, PostParams};
@@ -102,7 +102,7 @@ async fn an_aggregated_api_goes_through_a_service() {
     assert_eq!(answer["kind"], "APIResourceList");
     assert_eq!(recorder.recorded()[0].server_name.as_deref(), Some(service.host().as_str()));
 
-    // Others share this environment, and an API that nobody answers for is in their way.
+    // Other tests share this environment, and an API without a server breaks their discovery.
     let kind = GroupVersionKind::gvk("apiregistration.k8s.io", "v1", "APIService");
     let apis: Api<DynamicObject> = Api::all_with(env.admin().unwrap(), &ApiResource::from_gvk(&kind));
     apis.delete("v1.windows.example.dev", &DeleteParams::default()).await.unwrap();

@@ -10,11 +10,11 @@ use crate::objects::{configuration, create, doors, who_am_i};
 async fn two_api_servers_on_one_etcd() {
     let Some(env) = start_or_skip(&Options::default().second_api_server()).await else { return };
     assert_ne!(env.url(), env.second().unwrap().url());
-    what_is_installed_is_live_on_both(&env).await;
+    installed_configurations_are_live_on_both(&env).await;
     both_know_the_same_users(&env).await;
 }
 
-async fn what_is_installed_is_live_on_both(env: &Environment) {
+async fn installed_configurations_are_live_on_both(env: &Environment) {
     let namespace = env.namespace(&[]).await.unwrap();
     let recorder = Recorder::start(&[], |_| Answer::Deny("not here".to_owned())).unwrap();
     let client_config = json!({ "url": recorder.url("/"), "caBundle": recorder.ca_bundle() });

@@ -22,7 +22,7 @@ async fn a_service_reference_is_called_by_name_over_http_1_1() {
 }
 
 #[tokio::test]
-async fn so_it_is_where_only_one_loopback_address_is_local() {
+async fn a_service_reference_is_called_by_name_with_one_loopback_address() {
     let Some(env) = start_or_skip(&Options::default().external_names()).await else { return };
     assert!(env.url().starts_with("https://127.0.0.1:"));
     expect_call_by_name(&env).await;
@@ -75,7 +75,7 @@ async fn connections_are_spread_over_the_replicas_that_are_ready() {
 }
 
 #[tokio::test]
-async fn a_replica_of_two_ports_comes_and_goes_as_one() {
+async fn both_ports_of_a_replica_are_added_and_removed_together() {
     let Some(env) = shared_or_skip().await else { return };
     let service = env.two_port_service("default", "twice").await.unwrap();
     let (one, other) = (Replica::start(b'1').await, Replica::start(b'2').await);
@@ -90,7 +90,7 @@ async fn a_replica_of_two_ports_comes_and_goes_as_one() {
 }
 
 #[tokio::test]
-async fn what_becomes_of_a_replica_takes_effect_after_the_delay() {
+async fn changes_of_a_replica_take_effect_after_the_delay() {
     const DELAY: Duration = Duration::from_secs(3);
     let Some(env) = shared_or_skip().await else { return };
     let service = env.service("default", "slow").await.unwrap();
@@ -106,7 +106,7 @@ async fn what_becomes_of_a_replica_takes_effect_after_the_delay() {
     assert!(start.elapsed() >= DELAY);
 }
 
-/// A server that says who it is, and one that says whether it is ready.
+/// A server that answers with a letter, and one that reports its readiness.
 struct Replica {
     address: SocketAddr,
     readiness: SocketAddr,
@@ -138,7 +138,7 @@ async fn serve(answer: impl Fn() -> Vec<u8> + Send + 'static) -> SocketAddr {
     address
 }
 
-/// Who answers on `count` new connections.
+/// The letters of the replicas that answer `count` new connections.
 async fn answers(address: SocketAddr, count: usize) -> BTreeSet<Option<u8>> {
     let mut all = BTreeSet::new();
     for _ in 0..count {

@@ -1,15 +1,15 @@
-//! What a test tells, tried on a test run of its own: this one, with a part to play.
+//! The reports of tests, checked by running one test of this binary in a role.
 
 use std::process::{Command, Output};
 
 use vestibule_testenv::{leave_out, leave_out_part, shared_or_skip};
 
-/// Says which part the test plays.
-const PART: &str = "TESTENV_PART";
+/// Names the role of the test in the child process.
+const ROLE: &str = "TESTENV_ROLE";
 
 #[tokio::test]
-async fn a_test_tells_whether_it_ran() {
-    match std::env::var(PART).as_deref() {
+async fn a_test_reports_whether_it_ran() {
+    match std::env::var(ROLE).as_deref() {
         Ok("to fail") => {
             let _env = shared_or_skip().await;
             panic!("as it should");
@@ -17,17 +17,17 @@ async fn a_test_tells_whether_it_ran() {
         Ok("to be left out") => leave_out("there is no curl"),
         Ok("to be shortened") => leave_out_part("there is\nno promtool"),
         Ok(_) => drop(shared_or_skip().await),
-        Err(_) => expect_the_parts_to_tell().await,
+        Err(_) => expect_a_report_of_each_role().await,
     }
 }
 
-async fn expect_the_parts_to_tell() {
-    const NAME: &str = "session::a_test_tells_whether_it_ran";
+async fn expect_a_report_of_each_role() {
+    const NAME: &str = "session::a_test_reports_whether_it_ran";
     let folder = tempfile::tempdir().unwrap();
     let report = folder.path().join("report");
     let play = |part: &str, variables: &[(&str, &str)]| -> Output {
         let mut command = Command::new(std::env::current_exe().unwrap());
-        command.args(["--exact", NAME]).env("VESTIBULE_TEST_REPORT", &report).env(PART, part);
+        command.args(["--exact", NAME]).env("VESTIBULE_TEST_REPORT", &report).env(ROLE, part);
         command.env_remove("VESTIBULE_REQUIRE_APISERVER").envs(variables.iter().copied()).output().unwrap()
     };
     let nothing = folder.path().join("nothing").display().to_string();

@@ -1,4 +1,4 @@
-//! What each path answers, row by row.
+//! The answers of each path, in a table.
 
 use std::time::{Duration, Instant};
 
@@ -10,13 +10,13 @@ use crate::process::Process;
 const VERSIONS: [ReviewVersion; 2] = [ReviewVersion::V1, ReviewVersion::V1Beta1];
 const DISALLOW: &str = "webhook-disallow";
 
-/// What kube-apiserver makes of an answer.
+/// The result of an answer in kube-apiserver.
 enum Expected {
     /// Nothing changes.
     Allowed,
-    /// What is at this pointer afterwards.
+    /// The value at this pointer afterwards.
     Changed(&'static str, Value),
-    /// This code, and the words behind `denied the request: `.
+    /// A denial with this code and this text after `denied the request: `.
     Denied(i32, &'static str),
 }
 
@@ -185,7 +185,7 @@ async fn every_path_answers_in_both_versions() {
 }
 
 #[tokio::test]
-async fn a_pod_that_waits_for_ever_meets_the_deadline_and_a_delay_is_sat_out() {
+async fn a_pod_that_waits_for_ever_times_out_and_a_delay_is_waited_for() {
     let process = Process::start(&[]);
     for version in VERSIONS {
         let review = Review::create(labelled("wait-forever")).version(version).build().unwrap();

@@ -17,7 +17,7 @@ use vestibule_caller::{Caller, Hook, Outcome, Review, judge};
 
 const NAME: &str = "e2e-test-webhook.demo.svc";
 
-/// Ended when it is dropped.
+/// A process of the binary, which ends when this is dropped.
 pub(crate) struct Process {
     child: Child,
     address: SocketAddr,
@@ -44,7 +44,7 @@ impl Process {
         let mut child = command.env("NO_COLOR", "1").stderr(Stdio::piped()).spawn().unwrap();
         let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map(Result::unwrap);
         let serving = lines.find(|line| line.contains("0.0.0.0:")).expect("it serves");
-        // Nobody who logs may be held up.
+        // The process must not block on a full pipe.
         std::thread::spawn(move || lines.for_each(drop));
         let port = serving.split("0.0.0.0:").nth(1).unwrap();
         let port: String = port.chars().take_while(char::is_ascii_digit).collect();
@@ -52,7 +52,7 @@ impl Process {
         Self { child, address, authority: authority.pem(), _folder: folder }
     }
 
-    /// What kube-apiserver makes of the answer.
+    /// The result of the answer in kube-apiserver.
     pub(crate) async fn outcome(&self, review: &Review, hook: &Hook) -> Outcome {
         let caller = Caller::new(self.address, NAME, self.authority.as_bytes()).unwrap();
         judge(review, hook, &caller.call(review, hook).await.unwrap())

@@ -1,4 +1,4 @@
-//! What is waited for, with objects that stand in for a cluster's.
+//! The required dependencies, with a simulated cluster.
 
 use dependencies::app;
 use serde_json::{Value, json};
@@ -13,7 +13,7 @@ fn with(objects: &[(&str, &str)]) -> App {
     app().lookups_from(objects.iter().fold(Objects::new(), named))
 }
 
-/// Names a thing in every way there is.
+/// A deployment with every kind of reference.
 fn deployment() -> Value {
     let env = json!([
         { "name": "A", "valueFrom": { "configMapKeyRef": { "name": "settings", "key": "a" } } },
@@ -52,7 +52,7 @@ fn deployment() -> Value {
 }
 
 #[tokio::test]
-async fn everything_that_is_missing_is_said_at_once_and_where_it_is_named() {
+async fn all_missing_objects_are_reported_at_once_with_their_fields() {
     let outcome = call(&with(&[]), "deployments").create(deployment()).await;
     outcome.assert_denied(
         "ConfigMap more does not exist, ConfigMap pages does not exist, ConfigMap projected does not exist, \
@@ -74,7 +74,7 @@ async fn everything_that_is_missing_is_said_at_once_and_where_it_is_named() {
 }
 
 #[tokio::test]
-async fn what_is_there_or_optional_is_not_waited_for() {
+async fn existing_and_optional_objects_are_not_waited_for() {
     let (config_maps, secrets) =
         (["more", "pages", "projected", "settings"], ["key", "projected", "publish", "token"]);
     let there =
@@ -89,7 +89,7 @@ async fn what_is_there_or_optional_is_not_waited_for() {
 }
 
 #[tokio::test]
-async fn an_update_may_name_what_was_named_before() {
+async fn an_update_may_keep_an_earlier_reference() {
     let app = with(&[]);
     let mut new = deployment();
     new["spec"]["replicas"] = json!(3);

@@ -1,4 +1,4 @@
-//! What the webhook makes of clusters, with StorageClasses that stand in for an API server's.
+//! Defaulting and validation of clusters, with simulated StorageClasses.
 
 use etcd_operator::EtcdCluster;
 use serde_json::{Value, json};
@@ -47,7 +47,7 @@ async fn a_cluster_without_a_class_gets_the_newest_default_one_for_ever() {
 }
 
 #[tokio::test]
-async fn everything_that_is_wrong_is_said_at_once() {
+async fn all_errors_are_reported_at_once() {
     let outcome = call(&app(), "valid").create(cluster(4, "0", Some("none"))).await;
     outcome.assert_denied("the EtcdCluster is invalid").assert_code(422);
     outcome.assert_cause("spec.members", "an even number");
@@ -64,7 +64,7 @@ async fn storage_grows_by_value_and_its_class_stays() {
             call(&app, "valid").update(cluster(3, "1Gi", Some("fast")), cluster(3, size, Some(class))).await
         }
     };
-    // The same amount, more, and less, although it looks like more.
+    // The same quantity, a larger one, and a smaller one with a larger number.
     update("1024Mi", "fast").await.assert_allowed();
     update("1.5Gi", "fast").await.assert_allowed();
     update("1000M", "fast").await.assert_cause("spec.storage.size", "storage never shrinks");
@@ -72,10 +72,10 @@ async fn storage_grows_by_value_and_its_class_stays() {
 }
 
 #[tokio::test]
-async fn who_comes_before_the_classes_are_known_is_told_to_come_again() {
+async fn a_request_before_the_classes_are_known_is_to_be_retried() {
     let early = etcd_operator::app()
         .lookups_from(Objects::new().unsynced::<k8s_openapi::api::storage::v1::StorageClass>());
     call(&early, "default").create(cluster(3, "1Gi", None)).await.assert_not_ready();
-    // It needs no lookup.
+    // This request needs no lookup.
     call(&early, "default").create(cluster(3, "1Gi", Some("fast"))).await.assert_unchanged();
 }

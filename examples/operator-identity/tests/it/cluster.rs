@@ -1,4 +1,4 @@
-//! One test's cluster, and the operator in it.
+//! The cluster of one test, and the operator in it.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -23,7 +23,7 @@ pub(crate) struct Cluster<'a> {
     service: Service,
 }
 
-/// Ends when it is dropped.
+/// A running operator, which ends when this is dropped.
 pub(crate) struct Operator {
     pub(crate) identity: Arc<dyn Identity>,
     running: AbortHandle,
@@ -36,7 +36,7 @@ impl<'a> Cluster<'a> {
         Self { env, admin: env.admin().unwrap(), namespace, service }
     }
 
-    /// The operator, ready, with the rights that its manifests give it and no others.
+    /// Starts the operator with only the rights of its manifests, and waits until it is ready.
     pub(crate) async fn operator(&self, source: &Source, policy: Policy) -> Operator {
         let service = NamespacedName { namespace: self.namespace.clone(), name: NAME.to_owned() };
         let objects = manifests::manifests(source, &service, self.service.port());
@@ -72,7 +72,7 @@ impl<'a> Cluster<'a> {
         self.widgets(version).get(name).await.map(|mut object| object.data["spec"].take())
     }
 
-    /// What the operator wrote for this widget.
+    /// The URL that the operator wrote for this widget.
     pub(crate) async fn url(&self, name: &str) -> Option<String> {
         let config_maps: Api<ConfigMap> = Api::namespaced(self.admin.clone(), &self.namespace);
         config_maps.get_opt(name).await.unwrap()?.data?.remove("url")
@@ -83,13 +83,13 @@ impl<'a> Cluster<'a> {
         secrets.list(&ListParams::default()).await.unwrap().items.len()
     }
 
-    /// Counts what changed the definition's spec, `caBundle` included.
+    /// The generation of the definition, which counts changes of its spec with the `caBundle`.
     pub(crate) async fn definition_generation(&self) -> i64 {
         let definitions: Api<CustomResourceDefinition> = Api::all(self.admin.clone());
         definitions.get(widget::CRD).await.unwrap().metadata.generation.unwrap()
     }
 
-    /// Asks for a rotation as `kubectl annotate` would.
+    /// Requests a rotation as `kubectl annotate` would.
     pub(crate) async fn rotate(&self, wish: &str) {
         let secrets: Api<Secret> = Api::namespaced(self.admin.clone(), &self.namespace);
         let patch = json!({ "metadata": { "annotations": { "vestibule.dev/rotate": wish } } });
@@ -99,7 +99,7 @@ impl<'a> Cluster<'a> {
 }
 
 impl Operator {
-    /// How many CAs its bundle has.
+    /// The number of CAs in the bundle.
     pub(crate) fn certificates(&self) -> usize {
         self.identity.ca_bundle().map_or(0, |bundle| bundle.matches("BEGIN CERTIFICATE").count())
     }
@@ -111,7 +111,7 @@ impl Drop for Operator {
     }
 }
 
-/// Asks until it is so.
+/// Polls until `is_so`.
 pub(crate) async fn until(what: &str, mut is_so: impl AsyncFnMut() -> bool) {
     let began = Instant::now();
     while !is_so().await {

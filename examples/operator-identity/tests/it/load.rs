@@ -1,4 +1,4 @@
-//! Reads that the API server can only answer by asking the operator.
+//! Reads that the API server can only answer by calling the operator.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,8 +11,8 @@ use tokio::task::JoinSet;
 
 use crate::cluster::Cluster;
 
-/// How long the API server may take to fill a cache.
-const PATIENCE: Duration = Duration::from_secs(30);
+/// The time within which the API server has to fill a cache.
+const TIMEOUT: Duration = Duration::from_secs(30);
 
 pub(crate) struct Load {
     over: Arc<AtomicBool>,
@@ -30,7 +30,7 @@ impl Load {
         Self { over, readers }
     }
 
-    /// How many reads there were, and what was said to those that failed.
+    /// The number of reads, and the messages of failed ones.
     pub(crate) async fn end(self) -> (usize, Vec<String>) {
         self.over.store(true, Ordering::Relaxed);
         let all = self.readers.join_all().await;
@@ -54,17 +54,17 @@ async fn read(widgets: Api<DynamicObject>, by_name: bool, over: Arc<AtomicBool>)
                 well = Instant::now();
             }
             Ok(_) => failures.push("an object that is not converted".to_owned()),
-            Err(kube::Error::Api(status)) if is_filling(&status) && well.elapsed() < PATIENCE => {}
+            Err(kube::Error::Api(status)) if is_filling(&status) && well.elapsed() < TIMEOUT => {}
             Err(error) => failures.push(error.to_string()),
         }
-        // Load, and still a machine for the others.
+        // A pause, so that the load leaves CPU time for other processes.
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
     (reads, failures)
 }
 
-/// Whatever changes a definition, the API server fills its cache for lists anew, and tells clients to come back, as they
-/// do. It converts for that: without trust it would never end.
+/// Whether the API server fills its cache for lists again, which follows each change of a definition; clients have to retry. It
+/// converts objects for that, so without trust it would never finish.
 fn is_filling(status: &Status) -> bool {
     status.code == 429 && status.message == "storage is (re)initializing"
 }

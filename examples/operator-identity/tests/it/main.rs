@@ -1,4 +1,4 @@
-//! The operator as a user runs it, on a real kube-apiserver.
+//! Tests of the operator on a real kube-apiserver.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -16,7 +16,7 @@ use vestibule_testenv::{self as testenv, Options};
 use crate::cluster::{Cluster, until};
 use crate::load::Load;
 
-/// Lives of seconds.
+/// Lifetimes of a few seconds.
 fn policy() -> Policy {
     let seconds = Duration::from_secs;
     let mut policy = Policy::default();
@@ -79,7 +79,7 @@ async fn with_off_there_is_no_webhook_no_secret_and_no_right_for_one() {
 }
 
 #[test]
-fn rights_are_on_named_objects_and_go_with_the_certificate() {
+fn rights_are_on_named_objects_and_only_with_a_certificate() {
     let service = NamespacedName { namespace: "demo".to_owned(), name: "widgets".to_owned() };
     let kinds = |source: &Source| -> Vec<String> {
         let objects = manifests::manifests(source, &service, 443);

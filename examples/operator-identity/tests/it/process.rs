@@ -1,17 +1,17 @@
-//! The operator as a process of its own.
+//! The operator as a process.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 
-/// Nobody listens there.
-const NOWHERE: &str = "{apiVersion: v1, kind: Config, current-context: a, contexts: [{name: a, context: {cluster: a, \
+/// A kubeconfig for an address without a server.
+const UNREACHABLE: &str = "{apiVersion: v1, kind: Config, current-context: a, contexts: [{name: a, context: {cluster: a, \
                        user: a, namespace: demo}}], clusters: [{name: a, cluster: {server: 'http://127.0.0.1:1'}}], \
                        users: [{name: a, user: {}}]}";
 
 #[test]
-fn a_signal_ends_it_though_it_cannot_do_its_work() {
+fn a_signal_ends_the_operator_without_an_api_server() {
     let kubeconfig = std::env::temp_dir().join(format!("operator-identity-{}", std::process::id()));
-    std::fs::write(&kubeconfig, NOWHERE).unwrap();
+    std::fs::write(&kubeconfig, UNREACHABLE).unwrap();
     let mut operator = Command::new(env!("CARGO_BIN_EXE_operator-identity"))
         .args(["run", "--identity", "off"])
         .env("KUBECONFIG", &kubeconfig)

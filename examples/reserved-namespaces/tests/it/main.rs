@@ -1,4 +1,4 @@
-//! Who is exempt. Which namespaces are reserved is the API server's to say, and a test on a real one.
+//! The exempt users. A test on a real API server checks the selection of namespaces.
 #![allow(clippy::unwrap_used)]
 
 mod review;
@@ -32,7 +32,7 @@ async fn by_name_or_by_a_group() {
 }
 
 #[test]
-fn the_api_server_asks_for_reserved_namespaces_only() {
+fn the_hook_is_registered_for_reserved_namespaces_only() {
     let target = vestibule::Target::service("platform/reserved").unwrap();
     let configuration = reserved().registration(&target, "").unwrap().validating.unwrap();
     let hook = &configuration.webhooks.unwrap()[0];

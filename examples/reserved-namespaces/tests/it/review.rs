@@ -1,4 +1,4 @@
-//! `reserved-namespaces review < review.json`, as a script calls it.
+//! `reserved-namespaces review < review.json`, called as by a script.
 
 use std::io::Write;
 use std::process::{Command, Output, Stdio};
@@ -38,7 +38,7 @@ fn text(bytes: &[u8]) -> &str {
 }
 
 #[test]
-fn the_exit_code_is_the_verdict_and_data_goes_to_stdout_and_talk_to_stderr() {
+fn the_exit_code_is_the_verdict_with_data_on_stdout_and_messages_on_stderr() {
     for (user, code, words) in [
         ("operator", 0, "\nallowed in "),
         ("mallory", 1, "kube-dns is reserved, and mallory is not exempt\n"),
@@ -53,7 +53,7 @@ fn the_exit_code_is_the_verdict_and_data_goes_to_stdout_and_talk_to_stderr() {
     let report: Value = serde_json::from_slice(&done.stdout).unwrap();
     assert_eq!((done.status.code(), &report["decision"]), (Some(1), &json!("denied")));
     assert_eq!(report["review"]["response"]["status"]["code"], 403);
-    // Neither a denial nor a yes.
+    // A fault is neither allowed nor denied.
     for (input, words) in [("", "ends too early"), ("{}", "not an AdmissionReview"), ("deny", "not JSON")] {
         let done = review(&[], input);
         assert_eq!((done.status.code(), text(&done.stdout)), (Some(2), ""));

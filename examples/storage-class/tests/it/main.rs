@@ -1,4 +1,4 @@
-//! Which claims get a class. That an API server does the same with it, a test on a real one shows.
+//! The claims that get a class. `tests/examples` checks the same on a real API server.
 
 use serde_json::{Value, json};
 use storage_class::{LABEL, app};
@@ -34,7 +34,7 @@ async fn a_claim_that_names_no_class_gets_that_of_its_namespace() {
 }
 
 #[tokio::test]
-async fn any_other_stays_as_it_is() {
+async fn other_claims_are_unchanged() {
     for class in ["", "slow"] {
         made(claim("shop", &json!({ "storageClassName": class }))).await.assert_unchanged();
     }

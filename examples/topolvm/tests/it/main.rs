@@ -1,4 +1,4 @@
-//! What which claims ask for. That an API server does the same with it, a test on a real one shows.
+//! The requests of claims. `tests/examples` checks the same on a real API server.
 
 use k8s_openapi::api::core::v1::Pod;
 use serde_json::{Value, json};
@@ -54,7 +54,7 @@ async fn made(objects: Objects, claims: &[&str]) -> Outcome {
 }
 
 #[tokio::test]
-async fn the_first_container_asks_for_what_pending_claims_ask_for() {
+async fn the_first_container_gets_the_requests_of_pending_claims() {
     for (claims, expected) in [
         (&["pvc1"][..], GIBIBYTE),
         (&["pvc1", "odd"], 3 * GIBIBYTE),
@@ -76,14 +76,14 @@ async fn the_first_container_asks_for_what_pending_claims_ask_for() {
 }
 
 #[tokio::test]
-async fn other_pods_stay_as_they_are() {
+async fn other_pods_are_unchanged() {
     for claims in [&[][..], &["nfs"], &["pvc1", "bound"], &["not-there"]] {
         made(cluster(), claims).await.assert_unchanged();
     }
 }
 
 #[tokio::test]
-async fn a_claim_and_a_class_made_a_moment_ago_are_found() {
+async fn a_new_claim_and_a_new_class_are_found() {
     let cluster = Objects::new()
         .with_unseen(class("topolvm", "topolvm.cybozu.com"))
         .with_unseen(claim("pvc1", "topolvm", "Pending", "1Gi"));
@@ -94,7 +94,7 @@ async fn a_claim_and_a_class_made_a_moment_ago_are_found() {
 }
 
 #[tokio::test]
-async fn claims_that_cannot_be_counted_are_no_reason_to_guess() {
+async fn claims_with_invalid_sizes_are_faults() {
     let cluster = cluster().with(claim("nonsense", "topolvm", "Pending", "a lot"));
     made(cluster, &["nonsense"]).await.assert_fault_says("not a quantity");
     let unsynced = self::cluster().unsynced::<k8s_openapi::api::storage::v1::StorageClass>();

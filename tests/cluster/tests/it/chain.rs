@@ -1,4 +1,4 @@
-//! Several hooks of one app, and requests that are none of a hook's business.
+//! Several hooks of one app, and requests for which no hook is registered.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -44,7 +44,7 @@ async fn a_validator_sees_what_the_mutator_of_the_same_app_made() {
     let hooks: Vec<_> = webhook.decisions.made().into_iter().map(|made| (made.hook, made.decision)).collect();
     let expected = [("stamp", Decision::Mutated(1)), ("stamped", Decision::Allowed)];
     assert_eq!(hooks, expected.map(|(hook, decision)| (hook.to_owned(), decision)));
-    // The mutator is not asked about updates, so here the validator has something to refuse.
+    // The mutator is not called for updates, so the validator has something to refuse.
     let unstamped = namespace.merge(&config_map("plain"), &json!({ "data": { "stamp": null } })).await;
     assert!(unstamped.refusal(403).ends_with("denied the request: not stamped"));
 }
@@ -104,7 +104,7 @@ async fn a_validator_of_deletions_sees_the_old_object() {
 }
 
 #[tokio::test]
-async fn a_mutator_that_is_asked_about_deletions_leaves_them_alone() {
+async fn a_mutator_that_is_called_for_deletions_changes_nothing() {
     let Some(cluster) = Cluster::shared().await else { return };
     let namespace = cluster.namespace(&[]).await;
     let object = config_map("unstamped");
@@ -146,7 +146,7 @@ async fn subresources_are_untouched_even_where_the_registration_was_widened() {
     assert_eq!(calls.load(Ordering::Relaxed), 1, "only the creation is the handler's business");
     let decisions = webhook.decisions.take();
     assert_eq!(decisions[0], Decision::Mutated(1));
-    // Where what it has of the object is late, the API server makes its change once more, and asks again.
+    // If its copy of the object is outdated, the API server repeats the change and the call.
     assert!(decisions.len() >= 3, "{decisions:?}");
     assert!(decisions[1..].iter().all(|decision| *decision == Decision::Allowed), "{decisions:?}");
 }

@@ -1,4 +1,4 @@
-//! The API server, as one test sees it.
+//! The shared API server for one test.
 
 mod namespace;
 mod reply;
@@ -9,24 +9,24 @@ use vestibule_testenv::{self as testenv, Session};
 pub(crate) use self::namespace::Namespace;
 pub(crate) use self::reply::Reply;
 
-/// The label that every namespace of a test carries, and that its webhooks ask for.
+/// The label of the namespaces of a test, which its webhooks select.
 pub(crate) const TEST: &str = "test";
 
 /// One test's part of the shared API server.
 pub(crate) struct Cluster {
     pub(crate) environment: Session,
-    /// Where the webhook's own Service is; its name is the test's own label value.
+    /// The namespace of the webhook's Service; its name is also the value of the test's label.
     pub(crate) home: Namespace,
     client: Client,
 }
 
 impl Cluster {
-    /// `None` where there is no API server to be had: the test is skipped, and says so.
+    /// `None` if there is no API server; the test is then skipped and reported.
     pub(crate) async fn shared() -> Option<Self> {
         Some(Self::of(testenv::shared_or_skip().await?).await)
     }
 
-    /// All of an API server of the test's own.
+    /// An API server of the test's own.
     pub(crate) async fn of(environment: Session) -> Self {
         let client = environment.admin().unwrap();
         let name = environment.namespace(&[]).await.unwrap().name().to_owned();
@@ -35,7 +35,7 @@ impl Cluster {
         Self { environment, home, client }
     }
 
-    /// A namespace whose objects go past the test's webhooks.
+    /// A namespace for whose objects the test's webhooks are called.
     pub(crate) async fn namespace(&self, labels: &[(&str, &str)]) -> Namespace {
         let mut all = vec![(TEST, self.home.name())];
         all.extend_from_slice(labels);
@@ -43,7 +43,7 @@ impl Cluster {
         Namespace::new(self.client.clone(), namespace.name().to_owned())
     }
 
-    /// The API server in the eyes of an administrator.
+    /// A client of the administrator.
     pub(crate) fn client(&self) -> Client {
         self.client.clone()
     }

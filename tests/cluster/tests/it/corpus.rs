@@ -1,5 +1,5 @@
 //! The recorded reviews of `tests/corpus`, without a server: each is read, decided and answered, and the answer is
-//! judged as the API server would judge it.
+//! checked as the API server would check it.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -86,7 +86,7 @@ async fn a_label_is_put_on_every_object_that_can_have_one() {
 }
 
 #[tokio::test]
-async fn a_denial_is_a_denial_and_a_fault_is_none() {
+async fn a_denial_and_a_fault_are_different_outcomes() {
     for recorded in Recorded::all() {
         let denied =
             recorded.outcome(&Hook::validating("corpus", Always(|| Denial::new("not today").into()))).await;
@@ -119,7 +119,7 @@ impl Recorded {
         self.review().request.object.map(|object| serde_json::from_str(object.get()).unwrap())
     }
 
-    /// What the API server makes of the answer of `hook`.
+    /// The result of the answer of `hook` in the API server.
     async fn outcome(&self, hook: &Hook) -> Outcome {
         let review = self.review();
         let verdict = hook.decide(&review.request, Instant::now() + Duration::from_secs(1)).await;
@@ -136,7 +136,7 @@ impl Recorded {
         judge(&self.asked(), &asking, &answer)
     }
 
-    /// The review on the API server's side, as far as judging an answer needs it.
+    /// The fields of the review that are needed to check an answer.
     fn asked(&self) -> caller::Review {
         let Review { version, request, .. } = self.review();
         let old = request.old_object.map(|old| serde_json::from_str::<Value>(old.get()).unwrap());
@@ -169,7 +169,7 @@ impl Recorded {
     }
 }
 
-/// One verdict about everything.
+/// Returns the same verdict for every request.
 struct Always(fn() -> Verdict);
 
 impl Handler for Always {
@@ -182,7 +182,7 @@ fn fault() -> Verdict {
     Fault::new(FaultKind::Error, "the corpus is out of order").into()
 }
 
-/// Puts a label on whatever has metadata and may be changed; its parent is made where there is none.
+/// Puts a label on every object that has metadata and may be changed, and adds `labels` if it is missing.
 struct Label;
 
 impl Handler for Label {

@@ -1,4 +1,4 @@
-//! What a webhook decided, call by call.
+//! The decisions of a webhook, call by call.
 
 use std::sync::Arc;
 
@@ -8,11 +8,11 @@ use vestibule_server::{Decided, Observer};
 
 /// Keeps the decisions of a webhook, of all its replicas.
 #[derive(Clone, Default)]
-pub(crate) struct Decisions(Arc<watch::Sender<Vec<Made>>>);
+pub(crate) struct Decisions(Arc<watch::Sender<Vec<CallDecision>>>);
 
 /// One decision about one call.
 #[derive(Clone)]
-pub(crate) struct Made {
+pub(crate) struct CallDecision {
     pub(crate) hook: String,
     pub(crate) uid: String,
     pub(crate) decision: Decision,
@@ -20,18 +20,18 @@ pub(crate) struct Made {
 
 impl Decisions {
     /// All calls so far, in order.
-    pub(crate) fn made(&self) -> Vec<Made> {
+    pub(crate) fn made(&self) -> Vec<CallDecision> {
         self.0.borrow().clone()
     }
 
-    /// What was decided since the last time.
+    /// The decisions since the last call of this function.
     pub(crate) fn take(&self) -> Vec<Decision> {
         let made = self.0.send_replace(Vec::new());
         made.into_iter().map(|made| made.decision).collect()
     }
 
-    /// What was decided since the last time about an update or a deletion. Where what it has of the object is late, the API
-    /// server makes the change once more and asks again, which is no other decision.
+    /// The decisions since the last call, without repetitions. If its copy of the object is outdated, the API server repeats an
+    /// update or a deletion and the call, which must give the same decision.
     pub(crate) fn take_distinct(&self) -> Vec<Decision> {
         let mut decisions = self.take();
         decisions.dedup();
@@ -46,7 +46,7 @@ impl Decisions {
 
 impl Observer for Decisions {
     fn decided(&self, decided: &Decided<'_>) {
-        let made = Made {
+        let made = CallDecision {
             hook: decided.hook.to_owned(),
             uid: decided.request.uid.to_string(),
             decision: decided.decision,

@@ -10,9 +10,9 @@ use vestibule_admission::Decision;
 use crate::cluster::{Cluster, Reply};
 use crate::widget::Widget;
 
-/// kube-apiserver takes 10,000 levels where a definition preserves unknown fields, and repeats them in `managedFields`.
+/// kube-apiserver accepts 10,000 levels if a definition preserves unknown fields, and repeats them in `managedFields`.
 #[tokio::test]
-async fn an_object_of_600_levels_that_nobody_declared_is_changed_and_judged() {
+async fn an_undeclared_object_of_600_levels_is_changed_and_validated() {
     async fn grow(mut widget: Widget, _: Context) -> Result<Widget, Reject> {
         widget.spec.size = 7;
         Ok(widget)

@@ -34,7 +34,7 @@ async fn every_container_gets_target() {
 }
 
 #[tokio::test]
-async fn an_existing_target_is_replaced_and_its_neighbours_stay() {
+async fn an_existing_target_is_replaced_and_other_variables_stay() {
     let Some(cluster) = Cluster::shared().await else { return };
     let _webhook = cluster.serve(env_injector::app()).await;
     let namespace = cluster.namespace(&[]).await;
@@ -69,7 +69,7 @@ async fn an_update_that_changes_nothing_sends_no_patch() {
 }
 
 #[tokio::test]
-async fn an_update_that_takes_target_away_gets_it_back() {
+async fn an_update_without_target_gets_it_again() {
     let Some(cluster) = Cluster::shared().await else { return };
     let webhook = cluster.serve(env_injector::app()).await;
     let namespace = cluster.namespace(&[]).await;
@@ -84,7 +84,7 @@ async fn an_update_that_takes_target_away_gets_it_back() {
 }
 
 #[tokio::test]
-async fn other_deployments_are_not_even_asked_about() {
+async fn no_call_is_made_for_other_deployments() {
     let Some(cluster) = Cluster::shared().await else { return };
     let webhook = cluster.serve(env_injector::app()).await;
     let namespace = cluster.namespace(&[]).await;
@@ -99,7 +99,7 @@ async fn the_namespace_of_the_webhook_itself_is_left_out() {
     let Some(cluster) = Cluster::shared().await else { return };
     let webhook = cluster.serve(env_injector::app()).await;
 
-    // It carries the label that the test's other namespaces are chosen by.
+    // It has the label by which the test's other namespaces are selected.
     let created = cluster.home.create(&helloworld()).await.object();
     assert!(created["spec"]["template"]["spec"]["containers"][0].get("env").is_none());
     assert!(webhook.decisions.take().is_empty());

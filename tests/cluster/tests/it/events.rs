@@ -38,7 +38,7 @@ async fn told(events: &Api<Event>, expected: impl Fn(&Event) -> bool) -> Vec<Eve
 }
 
 #[tokio::test]
-async fn the_owner_of_a_pod_without_its_sidecar_is_told() {
+async fn the_owner_of_a_pod_without_its_sidecar_gets_an_event() {
     let Some(cluster) = Cluster::shared().await else { return };
     let rules = compile([("rules.yaml", RULES)]).ok().unwrap();
     let app = app(rules, Namespaces::watched(as_printed(&cluster).await)).unwrap();
@@ -71,13 +71,13 @@ async fn the_owner_of_a_pod_without_its_sidecar_is_told() {
     let note = event.note.as_deref().unwrap();
     assert!(note.starts_with("rule data left Pod web-5d4f-x as it is: volume `data`"), "{note}");
     assert!(!note.contains("s3cret"), "{note}");
-    // The second call of one creation and the dry run before it told nothing more.
+    // The second call of one creation and the dry run before it caused no further Event.
     assert!(event.series.is_none());
 }
 
-/// Told three times, as often as its pace allows, it is one Event that counts.
+/// Three occurrences, within the rate limit, are one Event with a count.
 #[tokio::test]
-async fn what_is_told_again_is_counted_in_the_event_that_is_there() {
+async fn a_repeated_event_increments_the_count_of_the_existing_one() {
     let Some(cluster) = Cluster::shared().await else { return };
     let namespace = cluster.namespace(&[]).await;
 

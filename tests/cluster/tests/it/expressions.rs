@@ -12,7 +12,7 @@ use crate::cluster::Cluster;
 
 const REFERENCE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/expressions.md");
 
-/// Edge cases besides the examples of the reference.
+/// Edge cases that are not examples of the reference.
 const EDGES: &[&str] = &[
     // Numbers.
     "7 / -2 == -3 && -7 % 3 == -1 && dyn(1.0) == 1 && dyn(1u) == 1",
@@ -32,7 +32,7 @@ const EDGES: &[&str] = &[
     "double('inf') > 1.0",
     "bool('yes')",
     "bool('TRUE') && bool('t') && !bool('0')",
-    // Texts of numbers.
+    // Numbers as strings.
     "string(1.0) == '1'",
     "string(0.1) == '0.1'",
     "string(100000.0) == '100000'",
@@ -48,7 +48,7 @@ const EDGES: &[&str] = &[
     "string(duration('90s')) == '90s'",
     "string(duration('1500ms')) == '1.5s'",
     "string(b'abc') == 'abc'",
-    // Texts.
+    // Strings.
     "'äöü'.charAt(1) == 'ö' && 'abc'.charAt(3) == ''",
     "'abc'.charAt(4) == ''",
     "'abc'.charAt(-1) == ''",
@@ -84,7 +84,7 @@ const EDGES: &[&str] = &[
     "'aXbX'.find('[A-Z].') == 'Xb' && 'abc'.findAll('x') == [] && 'aaa'.findAll('a', -1) == ['a', 'a', 'a']",
     "'aaa'.findAll('a', 0) == []",
     "'ab'.findAll('') == ['', '', '']",
-    // Forms.
+    // Formats.
     "'%d %d'.format([1, 2u]) == '1 2' && '%%'.format([]) == '%'",
     "'%s'.format([1.5]) == '1.5' && '%s'.format([true]) == 'true' && '%s'.format([null]) == 'null'",
     "'%s'.format([duration('90s')]) == '90s'",
@@ -190,7 +190,7 @@ const EDGES: &[&str] = &[
     "cidr('10.0.0.0/8').containsIP('::1')",
     "cidr('2001:db8::/32').ip().family() == 6 && cidr('192.168.1.5/24').masked().ip() == ip('192.168.1.0')",
     "cidr('10.1.0.0/8') == cidr('10.0.0.0/8')",
-    // Addresses of the web.
+    // URLs.
     "isURL('https://x.y') && isURL('/a/b') && !isURL('x.y/z') && isURL('mailto:a@b.c')",
     "url('https://u:p@x.y:8/a?k=1&k=2#f').getHost() == 'x.y:8'",
     "url('https://x.y/?k=1&k=2&e').getQuery() == {'k': ['1', '2'], 'e': ['']}",
@@ -246,7 +246,7 @@ enum Result {
 }
 
 #[tokio::test]
-async fn the_api_server_answers_as_we_do() {
+async fn the_api_server_gives_the_same_results() {
     let Some(cluster) = Cluster::shared().await else { return };
     let examples = examples();
     assert!(examples.len() > 90, "{examples:?}");
@@ -254,7 +254,7 @@ async fn the_api_server_answers_as_we_do() {
     let theirs = policy::answers(&cluster, &all).await;
     let mut differences = Vec::new();
     for (expression, theirs) in all.iter().zip(theirs) {
-        let ours = ours(expression);
+        let ours = evaluate(expression);
         if ours != theirs {
             differences.push(Difference { expression, ours, theirs });
         }
@@ -275,15 +275,14 @@ impl fmt::Debug for Difference<'_> {
     }
 }
 
-/// The examples of the reference that the API server should know as well: of the language, and of the functions that are not
-/// ours alone.
+/// The examples of the reference that the API server supports too, which excludes Vestibule's own functions.
 fn examples() -> Vec<String> {
     let reference = std::fs::read_to_string(REFERENCE).unwrap();
     let (_, language) = reference.split_once("\n## The language\n").unwrap();
     let (language, _) = language.split_once("\n### What is left out\n").unwrap();
     let rows = language.lines().filter(|line| line.starts_with("| `") && !line.contains("Ours."));
     let examples = rows.map(|row| row.split(" | ").nth(1).unwrap().trim_matches('`').to_owned());
-    // A function of ours, and the order of a map, which the API server does not define.
+    // Without one of our functions, and without the order of a map, which the API server does not define.
     let apart = ["sum([quantity", "labels.map(k, k)"];
     examples.filter(|example| !apart.iter().any(|part| example.contains(part))).collect()
 }
@@ -297,7 +296,7 @@ fn pod() -> Value {
     })
 }
 
-fn ours(expression: &str) -> Result {
+fn evaluate(expression: &str) -> Result {
     let rule = json!({"apiVersion": "vestibule.dev/v1alpha1", "kind": "Injection", "metadata": {"name": "r"},
         "spec": {"match": {"namespaces": {"names": ["a"]}}, "when": [expression], "pod": {"labels": {"met": "x"}}}});
     let Ok(rules) = compile([("rule.json", rule.to_string().as_str())]) else { return Result::Error };

@@ -1,4 +1,4 @@
-//! Denials, which always hold, and faults, about which the registration's `failurePolicy` decides.
+//! Denials, which are always enforced, and faults, which `failurePolicy` handles.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
@@ -21,8 +21,8 @@ use crate::widget::Widget;
 
 const TROUBLESHOOTING: &str = include_str!("../../../../docs/troubleshooting.md");
 
-/// An app of one hook that is called for new ConfigMaps. Half a second before the API server gives up, a hook that has not
-/// decided is told of: with a shorter time to answer in, it would be less.
+/// An app with one hook for new ConfigMaps. A hook that has not decided is reported half a second before the API server's
+/// timeout; the margin is smaller for a shorter timeout.
 fn app(policy: FailurePolicy, handler: impl Mutate<ConfigMap>) -> App {
     App::new("failures").mutate("fails", on([Create]).timeout_seconds(5).failure_policy(policy), handler)
 }
@@ -48,7 +48,7 @@ async fn never(_: ConfigMap, _: Context) -> Result<ConfigMap, Reject> {
     std::future::pending().await
 }
 
-/// The whole story of a denial, as a client gets it.
+/// Checks the status, causes and warnings of a denial.
 #[track_caller]
 fn assert_denied(reply: &crate::cluster::Reply) {
     let message = reply.refusal(403);
@@ -74,7 +74,7 @@ async fn a_denial_is_shown_with_message_causes_and_warnings() {
 }
 
 #[tokio::test]
-async fn a_denial_holds_under_ignore_too() {
+async fn a_denial_is_enforced_under_ignore_too() {
     let Some(cluster) = Cluster::shared().await else { return };
     let _webhook = cluster.serve(app(FailurePolicy::Ignore, no_such_class)).await;
     let namespace = cluster.namespace(&[]).await;
@@ -94,9 +94,9 @@ async fn a_fault_under_ignore_admits_the_object_as_it_was() {
     assert_eq!(webhook.decisions.take(), [Decision::Fault(FaultKind::Error)]);
 }
 
-/// Alerts and the dashboard ask for these.
+/// The alerts and the dashboard use these metrics.
 #[tokio::test]
-async fn the_api_servers_metrics_are_as_the_page_says() {
+async fn the_metrics_of_the_api_server_are_as_documented() {
     const PAGE: &str = include_str!("../../../../docs/apiserver.md");
     async fn one_of_each(object: ConfigMap, context: Context) -> Result<ConfigMap, Reject> {
         if context.name() == Some("a") {
@@ -130,7 +130,7 @@ async fn the_api_servers_metrics_are_as_the_page_says() {
 }
 
 #[tokio::test]
-async fn a_fault_under_fail_refuses_with_its_own_words() {
+async fn a_fault_under_fail_refuses_with_its_own_message() {
     let Some(cluster) = Cluster::shared().await else { return };
     let _webhook = cluster.serve(app(FailurePolicy::Fail, out_of_order)).await;
     let namespace = cluster.namespace(&[]).await;
@@ -144,7 +144,7 @@ async fn a_fault_under_fail_refuses_with_its_own_words() {
 }
 
 #[tokio::test]
-async fn a_panic_is_a_fault_and_the_server_lives_on() {
+async fn a_panic_is_a_fault_and_the_server_continues() {
     async fn explosive(object: ConfigMap, context: Context) -> Result<ConfigMap, Reject> {
         assert_ne!(context.name(), Some("bomb"), "secret {:?}", object.data);
         Ok(object)
@@ -184,12 +184,12 @@ async fn a_slow_handler_under_ignore_admits() {
 }
 
 #[tokio::test]
-async fn a_slow_handler_under_fail_is_told_of_before_the_api_server_gives_up() {
+async fn a_slow_handler_under_fail_is_reported_before_the_api_server_times_out() {
     let Some(cluster) = Cluster::shared().await else { return };
     let webhook = cluster.serve(app(FailurePolicy::Fail, never)).await;
     let namespace = cluster.namespace(&[]).await;
 
-    // The API server's own words would be `context deadline exceeded` too, but would not name the hook.
+    // The API server's own message has `context deadline exceeded` too, but does not name the hook.
     let message = namespace.create(&config_map("a")).await.refusal(500);
     assert!(message.contains("timeout: hook fails gave no verdict within "), "{message}");
     assert!(message.contains("context deadline exceeded"), "{message}");
@@ -204,7 +204,7 @@ fn widgets(policy: FailurePolicy) -> App {
     App::new("failures").mutate("fails", on([Create]).failure_policy(policy), grow)
 }
 
-/// The API server takes any text for a size; the handler's type does not.
+/// A widget whose size the API server accepts and the handler's type does not.
 fn undecodable() -> Value {
     json!({
         "apiVersion": "cluster.test/v1",
@@ -248,18 +248,18 @@ impl Handler for Inapplicable {
 }
 
 #[tokio::test]
-async fn a_patch_that_does_not_apply_is_held_back_and_ignore_admits() {
+async fn a_patch_that_does_not_apply_is_not_sent_and_ignore_admits() {
     let Some(cluster) = Cluster::shared().await else { return };
     let webhook = cluster.serve(raw(FailurePolicy::Ignore, Inapplicable)).await;
     let namespace = cluster.namespace(&[]).await;
 
-    // Had the patch left, the API server would refuse the object under Ignore as well.
+    // If the patch were sent, the API server would refuse the object under Ignore too.
     namespace.create(&config_map("a")).await.object();
     assert_eq!(webhook.decisions.take(), [Decision::Fault(FaultKind::Patch)]);
 }
 
 #[tokio::test]
-async fn a_patch_that_does_not_apply_is_held_back_and_fail_refuses() {
+async fn a_patch_that_does_not_apply_is_not_sent_and_fail_refuses() {
     let Some(cluster) = Cluster::shared().await else { return };
     let _webhook = cluster.serve(raw(FailurePolicy::Fail, Inapplicable)).await;
     let namespace = cluster.namespace(&[]).await;
@@ -268,7 +268,7 @@ async fn a_patch_that_does_not_apply_is_held_back_and_fail_refuses() {
     assert!(message.contains("invalid JSON patch, not sent"), "{message}");
 }
 
-/// Asks the first caller to come again.
+/// Refuses the first call as not ready.
 #[derive(Default)]
 struct NotYet(AtomicBool);
 
@@ -280,7 +280,7 @@ impl Handler for NotYet {
 }
 
 #[tokio::test]
-async fn the_api_server_comes_again_where_the_webhook_is_not_ready_yet() {
+async fn the_api_server_retries_while_the_webhook_is_not_ready() {
     let Some(cluster) = Cluster::shared().await else { return };
     let webhook = cluster.serve(raw(FailurePolicy::Fail, NotYet::default())).await;
     let namespace = cluster.namespace(&[]).await;
@@ -290,7 +290,7 @@ async fn the_api_server_comes_again_where_the_webhook_is_not_ready_yet() {
 }
 
 #[tokio::test]
-async fn the_words_for_a_wrong_ca_are_in_the_troubleshooting_table() {
+async fn the_message_for_a_wrong_ca_is_in_the_troubleshooting_table() {
     let Some(cluster) = Cluster::shared().await else { return };
     let stranger = Recorder::allowing(&[]).unwrap().ca_bundle();
     let wrong_ca =
@@ -305,7 +305,7 @@ async fn the_words_for_a_wrong_ca_are_in_the_troubleshooting_table() {
 }
 
 #[tokio::test]
-async fn the_words_for_no_replica_are_in_the_troubleshooting_table() {
+async fn the_message_for_no_replica_is_in_the_troubleshooting_table() {
     let Some(cluster) = Cluster::shared().await else { return };
     let mut webhook = cluster.webhook().await;
     let app = app(FailurePolicy::Fail, out_of_order);
@@ -316,7 +316,7 @@ async fn the_words_for_no_replica_are_in_the_troubleshooting_table() {
     assert!(has_row_for(&message), "docs/troubleshooting.md lacks: {message}");
 }
 
-/// Whether a row of the table begins with words of `message`.
+/// Whether a row of the table begins with a part of `message`.
 fn has_row_for(message: &str) -> bool {
     let rows = TROUBLESHOOTING.lines().filter_map(|line| line.strip_prefix("| `"));
     let words = rows.filter_map(|row| row.split(" | ").next()).flat_map(|cell| cell.split("`, `"));

@@ -1,4 +1,4 @@
-//! What our types do not know, and what is not ours, stays as it was.
+//! Unknown fields, and fields of other writers, are unchanged.
 
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::ConfigMap;
@@ -58,7 +58,7 @@ async fn fields_that_no_type_knows_survive_in_objects_and_in_list_items() {
     expected["parts"][1]["colour"] = json!("red");
     expected["parts"].as_array_mut().unwrap().insert(0, json!({ "name": "bow" }));
     assert_eq!(created["spec"], expected);
-    // A label's parent, the label, the size, the colour and the part: nothing is written that was there before.
+    // The patch has the labels, the size, the colour and the part, and rewrites no existing value.
     assert!(matches!(webhook.decisions.take()[..], [Decision::Mutated(4)]));
 }
 
@@ -70,7 +70,7 @@ async fn integers_beyond_double_precision_pass_exactly() {
     let namespace = cluster.namespace(&[]).await;
 
     namespace.create(&widget()).await.object();
-    // The text, since a JSON reader of the test's own might round as well.
+    // Compared as text, because a JSON parser in the test might round too.
     let stored = namespace.read(&widget()).await.text;
     for exact in
         [r#""size":9007199254740994"#, r#""bolts":9007199254740993"#, r#""tons":9223372036854775807"#]
@@ -79,9 +79,9 @@ async fn integers_beyond_double_precision_pass_exactly() {
     }
 }
 
-/// The largest that an API server can store, twice in one review: etcd takes 1.5 MiB.
+/// The largest object that an API server can store, twice in one review: etcd accepts 1.5 MiB.
 #[tokio::test]
-async fn an_update_of_what_is_nearly_too_large_for_etcd_is_served() {
+async fn an_update_of_an_object_at_the_limit_of_etcd_is_served() {
     const LARGE: usize = 1_450_000;
     let Some(cluster) = Cluster::shared().await else { return };
     Widget::define(&cluster).await;
@@ -106,7 +106,7 @@ async fn managed_fields_of_others_are_intact() {
     let namespace = cluster.namespace(&[]).await;
 
     let before = namespace.apply(&helloworld(), "alice").await.object();
-    // Without TARGET, so that the hook has something to do when somebody else makes a change.
+    // Without TARGET, so that the hook has something to add when another writer changes the object.
     let without = json!([{ "name": "user-container", "image": "gcr.io/knative-samples/helloworld-go" }]);
     let by_bob = json!({
         "metadata": { "annotations": { "bob": "was here" } },
@@ -134,7 +134,7 @@ async fn server_side_apply_again_is_no_conflict_and_changes_nothing() {
 }
 
 #[tokio::test]
-async fn one_applier_owns_what_it_applied_beside_what_we_added() {
+async fn an_applier_owns_its_fields_beside_the_injected_ones() {
     let Some(cluster) = Cluster::shared().await else { return };
     let _webhook = cluster.serve(env_injector::app()).await;
     let namespace = cluster.namespace(&[]).await;
@@ -142,14 +142,14 @@ async fn one_applier_owns_what_it_applied_beside_what_we_added() {
     let mut object = helloworld();
     object["spec"]["template"]["spec"]["containers"][0]["env"] = json!([{ "name": "MINE", "value": "1" }]);
     namespace.apply(&object, "alice").await.object();
-    // Alice gives MINE up: it goes, because it was hers, and TARGET stays, because it was not.
+    // Alice no longer applies MINE: it is removed, because she owned it, and TARGET stays.
     let given_up = namespace.apply(&helloworld(), "alice").await.object();
     let env = &given_up["spec"]["template"]["spec"]["containers"][0]["env"];
     assert_eq!(env, &json!([{ "name": "TARGET", "value": "Sample Injector v1" }]));
 }
 
 #[tokio::test]
-async fn an_object_whose_name_is_yet_to_be_made_is_known_by_its_prefix() {
+async fn an_object_without_a_generated_name_is_known_by_its_prefix() {
     async fn label(mut object: ConfigMap, context: Context) -> Result<ConfigMap, Reject> {
         let (Some(prefix), None) = (context.generate_name(), context.name()) else {
             return Err(deny("a prefix and no name is what a new object has"));
@@ -218,7 +218,7 @@ async fn a_typed_handler_of_pods_changes_one_field_of_a_full_pod() {
     assert_eq!(without_token(&with["spec"]), without_token(&without["spec"]));
 }
 
-/// Deployments of two writers: what a webhook must not do is give one writer's fields to another.
+/// A webhook must not move the fields of one writer to another.
 #[tokio::test]
 async fn another_applier_conflicts_with_the_first_and_not_with_us() {
     async fn pause(mut deployment: Deployment, _: Context) -> Result<Deployment, Reject> {
@@ -243,7 +243,7 @@ async fn another_applier_conflicts_with_the_first_and_not_with_us() {
     assert!(conflict.contains(".spec.replicas"), "{conflict}");
 }
 
-/// The API server's own library has to read our `move` as we do.
+/// The API server's patch library applies our `move` as we do.
 #[tokio::test]
 async fn reordered_containers_are_moved_as_a_whole() {
     async fn turn(mut deployment: Deployment, _: Context) -> Result<Deployment, Reject> {

@@ -1,4 +1,4 @@
-//! What rules make of pods that the API server takes, it takes too, and keeps: tried on generated pods and rules.
+//! The API server accepts and stores injected pods: checked with generated pods and rules.
 
 #[path = "../../../../crates/rules/tests/it/laws/distinct_ports.rs"]
 mod distinct_ports;
@@ -17,7 +17,7 @@ use vestibule_injector::compile;
 use crate::cluster::Cluster;
 use requests::Request;
 
-/// The object as rules of these specs leave it; `None` where they change nothing, or deny it.
+/// The object after these rules; `None` if they change nothing or deny it.
 fn injected(request: &Request, pod: &Value, specs: &[String]) -> Option<Value> {
     let head = |name: usize| {
         format!(
@@ -36,7 +36,7 @@ fn injected(request: &Request, pod: &Value, specs: &[String]) -> Option<Value> {
     (!decision.changes().is_empty()).then(|| serde_json::from_str(&document.to_json()).unwrap())
 }
 
-/// A generated pod, whose name the API server makes: all of them are there at once.
+/// The pod without a name: the API server generates one, so that many pods can exist at once.
 fn unnamed(mut pod: Value) -> Value {
     let metadata = pod["metadata"].as_object_mut().unwrap();
     metadata.remove("name").unwrap();
@@ -45,7 +45,7 @@ fn unnamed(mut pod: Value) -> Value {
 }
 
 #[tokio::test]
-async fn two_hundred_generated_results_are_pods_to_the_api_server() {
+async fn the_api_server_accepts_two_hundred_injected_generated_pods() {
     let Some(cluster) = Cluster::shared().await else { return };
     let namespace = cluster.namespace(&[]).await;
     let mut runner = TestRunner::deterministic();
@@ -62,7 +62,7 @@ async fn two_hundred_generated_results_are_pods_to_the_api_server() {
             taken += 1;
             continue;
         }
-        // Not every pod that is generated is one.
+        // The API server refuses some generated pods even without rules.
         let before = namespace.create_dry_run(&pod).await;
         assert!(before.status >= 300, "{}\n{pod}\n{specs:#?}\n{result}", reply.json()["message"]);
         refused += 1;

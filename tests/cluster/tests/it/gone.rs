@@ -1,6 +1,6 @@
-//! Watches that go on from what a real API server has forgotten: it answers 410, and all is listed anew.
+//! Watches from a resource version that a real API server has compacted: it answers 410, and a new list follows.
 
-mod stage;
+mod fixture;
 
 use std::time::Duration;
 
@@ -14,29 +14,29 @@ use tokio::time::timeout;
 use vestibule::identity::{Identity, SelfManaged, Settings};
 use vestibule_injector::Configuration;
 
-use self::stage::Stage;
-use crate::reload::{PATIENCE, cache, config_map, in_force};
+use self::fixture::Fixture;
+use crate::reload::{TIMEOUT, cache, config_map, in_force};
 
 #[tokio::test]
-async fn rules_whose_watch_is_answered_410_are_listed_anew() {
-    let Some(mut stage) = Stage::new().await else { return };
-    let home = stage.cluster.home.clone();
+async fn rules_are_listed_again_after_a_watch_is_answered_410() {
+    let Some(mut fixture) = Fixture::new().await else { return };
+    let home = fixture.cluster.home.clone();
     home.create(&config_map("cache", &cache("redis:8.2"))).await.object();
-    let configuration = Configuration::from_config_maps(stage.client.clone(), home.name());
+    let configuration = Configuration::from_config_maps(fixture.client.clone(), home.name());
     in_force(&configuration, "redis:8.2").await;
 
     let unheard = async || drop(home.replace(&config_map("cache", &cache("redis:8.3"))).await.object());
-    stage.forgets(&["configmaps"], unheard).await;
+    fixture.forgets(&["configmaps"], unheard).await;
     in_force(&configuration, "redis:8.3").await;
     home.replace(&config_map("cache", &cache("redis:8.4"))).await.object();
     in_force(&configuration, "redis:8.4").await;
 }
 
 #[tokio::test]
-async fn a_ring_and_a_configuration_whose_watches_are_answered_410_are_listed_anew() {
+async fn a_ring_and_a_configuration_are_listed_again_after_their_watches_are_answered_410() {
     const WATCHED: [&str; 2] = ["secrets", "mutatingwebhookconfigurations"];
-    let Some(mut stage) = Stage::new().await else { return };
-    let (home, client) = (stage.cluster.home.name().to_owned(), stage.cluster.client());
+    let Some(mut fixture) = Fixture::new().await else { return };
+    let (home, client) = (fixture.cluster.home.name().to_owned(), fixture.cluster.client());
     let (secrets, configurations) = (Api::<Secret>::namespaced(client.clone(), &home), Api::all(client));
     let hook = json!({ "name": "hook.example.dev", "sideEffects": "None", "admissionReviewVersions": ["v1"],
                        "clientConfig": { "service": { "namespace": home, "name": "hooks" } } });
@@ -44,12 +44,12 @@ async fn a_ring_and_a_configuration_whose_watches_are_answered_410_are_listed_an
     let object: MutatingWebhookConfiguration = serde_json::from_value(object).unwrap();
     configurations.create(&Default::default(), &object).await.unwrap();
 
-    // Nobody reads the ring for ten minutes, unless a watch tells of it.
+    // Without a watch event, the ring is read every ten minutes only.
     let mut settings = Settings::for_service(format!("{home}/hooks").parse().unwrap());
     settings.registrations = vec!["mutating/hooks".parse().unwrap()];
     (settings.policy.hold_cold, settings.policy.recheck) = (Duration::from_secs(2), Duration::from_secs(1));
-    let identity = SelfManaged::start(stage.client.clone(), settings).unwrap();
-    timeout(PATIENCE, identity.ready()).await.expect("it is not ready");
+    let identity = SelfManaged::start(fixture.client.clone(), settings).unwrap();
+    timeout(TIMEOUT, identity.ready()).await.expect("it is not ready");
 
     let spoil_secret = async || {
         let spoilt = Patch::Merge(json!({ "stringData": { "ca.crt": "spoilt" } }));
@@ -76,12 +76,12 @@ async fn a_ring_and_a_configuration_whose_watches_are_answered_410_are_listed_an
                 tokio::time::sleep(Duration::from_millis(20)).await;
             }
         };
-        timeout(PATIENCE, repaired).await.expect("nobody repairs it");
+        timeout(TIMEOUT, repaired).await.expect("nobody repairs it");
     };
     both_repaired().await;
-    stage.forgets(&WATCHED, &spoil_secret).await;
+    fixture.forgets(&WATCHED, &spoil_secret).await;
     both_repaired().await;
-    stage.forgets(&WATCHED, &spoil_configuration).await;
+    fixture.forgets(&WATCHED, &spoil_configuration).await;
     both_repaired().await;
     spoil_secret().await;
     both_repaired().await;

@@ -40,9 +40,9 @@ fn app() -> App {
         .validate("look", on([Create, Update]).timeout_seconds(30).failure_policy(FailurePolicy::Fail), look)
 }
 
-/// A review of 8.8 MB, and one of 17.6 MB: 1.4 MiB is nearly what etcd stores.
+/// A review of 8.8 MB, and one of 17.6 MB: the object has 1.4 MiB, near the limit of etcd.
 #[tokio::test]
-async fn an_object_of_html_is_created_and_updated() {
+async fn an_object_with_html_is_created_and_updated() {
     let Some(cluster) = Cluster::shared().await else { return };
     let webhook = cluster.serve(app()).await;
     let namespace = cluster.namespace(&[]).await;
@@ -60,7 +60,7 @@ async fn an_object_of_html_is_created_and_updated() {
 }
 
 #[tokio::test]
-async fn a_config_map_of_html_is_created_and_updated_and_its_size_is_for_the_api_server_to_judge() {
+async fn a_config_map_with_html_is_created_and_updated_and_the_api_server_limits_its_size() {
     let Some(cluster) = Cluster::shared().await else { return };
     let webhook = cluster.serve(app()).await;
     let namespace = cluster.namespace(&[]).await;
@@ -74,7 +74,7 @@ async fn a_config_map_of_html_is_created_and_updated_and_its_size_is_for_the_api
     assert_eq!(updated["metadata"]["annotations"]["last"], "UPDATE");
     assert_eq!(webhook.decisions.take_distinct(), [Decision::Mutated(1)]);
 
-    // No ConfigMap holds more than 1 MiB. The API server says so itself, after the webhook.
+    // The API server enforces the limit of 1 MiB for ConfigMaps itself, after the webhook.
     let mut larger = config_map("larger");
     larger["data"] = json!({ "index.html": "<".repeat(14 * MIB / 10) });
     let message = namespace.create(&larger).await.refusal(422);

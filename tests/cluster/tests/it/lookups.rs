@@ -1,4 +1,4 @@
-//! What handlers find on a real API server, with the rights that the app's own manifests grant and no others.
+//! Lookups of handlers on a real API server, with only the rights that the app's manifests grant.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -17,11 +17,11 @@ use crate::cluster::Cluster;
 use crate::samples::config_map;
 use vestibule_manifests::Installation;
 
-/// Far longer than anything here takes, on a crowded machine too.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// Longer than any wait takes on a busy machine.
+const TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Two hooks: `look` leaves in the object's data what it finds, `free` looks nothing up. `refused` is told when `look`
-/// cannot answer yet.
+/// Two hooks: `look` writes the results of lookups into the object's data, `free` looks up nothing. `refused` is notified when
+/// `look` cannot answer yet.
 fn app(refused: Arc<Notify>) -> App {
     let look = move |mut object: ConfigMap, context: Context| {
         let refused = Arc::clone(&refused);
@@ -89,7 +89,7 @@ fn looking_for(secret: &str) -> Value {
 }
 
 #[tokio::test]
-async fn handlers_find_what_there_is_as_soon_as_they_may() {
+async fn lookups_find_objects_as_soon_as_rights_are_granted() {
     let Some(cluster) = Cluster::shared().await else { return };
     let refused = Arc::new(Notify::new());
     let app = app(Arc::clone(&refused));
@@ -104,11 +104,11 @@ async fn handlers_find_what_there_is_as_soon_as_they_may() {
         namespace.create(&secret(name, kept, of_type)).await.object();
     }
     elsewhere.create(&secret("z", "yes", "example.com/token")).await.object();
-    // The longer it has no right, the longer it waits before it asks again: from here on there is no time to lose.
+    // The backoff grows while rights are missing, so the following steps must be quick.
     let replica = webhook.replica_beside(app.clone(), client).await;
     webhook.register(&cluster, &webhook.registration(&app), |_| {}).await;
 
-    // Without any right: who looks nothing up is served, and readiness names the right.
+    // Without any right: the hook without lookups is served, and readiness names the missing right.
     namespace.create(&config_map("free")).await.object();
     let right = r#"cannot list resource "secrets" in API group "" at the cluster scope"#;
     let told = async {
@@ -116,9 +116,9 @@ async fn handlers_find_what_there_is_as_soon_as_they_may() {
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
     };
-    timeout(PATIENCE, told).await.unwrap();
+    timeout(TIMEOUT, told).await.unwrap();
 
-    // The rights come while the API server calls, and calls again.
+    // The rights are granted while the API server calls and retries.
     let object = looking_for("a");
     let (first, ()) = tokio::join!(namespace.create(&object), async {
         refused.notified().await;
@@ -140,9 +140,9 @@ async fn handlers_find_what_there_is_as_soon_as_they_may() {
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
     };
-    timeout(PATIENCE, ready).await.unwrap();
+    timeout(TIMEOUT, ready).await.unwrap();
 
-    // What the watch never sees, what it may have yet to see, and what is not there.
+    // An object outside of the watch, a new one that the watch may not have yet, and a missing one.
     for (name, kept) in [("late", "no"), ("new-1", "yes"), ("new-2", "yes"), ("new-3", "yes")] {
         let created = namespace.create(&secret(name, kept, "Opaque")).await.object();
         let found = namespace.create(&looking_for(name)).await.object()["data"].clone();
@@ -151,7 +151,7 @@ async fn handlers_find_what_there_is_as_soon_as_they_may() {
     let found = namespace.create(&looking_for("z")).await.object()["data"].clone();
     assert_eq!(found["wanted"], "", "it is in another namespace");
 
-    // What is gone is gone from memory as well.
+    // Deleted objects are removed from memory too.
     namespace.delete(&secret("b", "", "")).await.object();
     let gone = async {
         let mut object = looking_for("none");
@@ -159,5 +159,5 @@ async fn handlers_find_what_there_is_as_soon_as_they_may() {
         object["metadata"]["generateName"] = json!("for-none-");
         while namespace.create(&object).await.object()["data"]["listed"] != "a,new-1,new-2,new-3 true" {}
     };
-    timeout(PATIENCE, gone).await.unwrap();
+    timeout(TIMEOUT, gone).await.unwrap();
 }

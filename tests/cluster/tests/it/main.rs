@@ -1,11 +1,12 @@
-//! What a user of a cluster sees of our webhooks, asked of a real kube-apiserver.
+//! Webhooks called by a real kube-apiserver, as a user of the cluster sees them.
 //!
-//! All tests share one API server. Each has namespaces of its own, and its webhooks are called for nothing else; they
-//! are always reached by a Service: SNI, HTTP/1.1 and all.
+//! All tests share one API server. Each test has namespaces of its own, and its webhooks are called only for these. The API server
+//! reaches webhooks by a Service, as in production. Start at `cluster.rs` (namespaces and requests) and `webhook.rs` (a served app).
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod chain;
+mod client_authentication;
 mod cluster;
 mod corpus;
 mod decisions;
@@ -30,5 +31,4 @@ mod samples;
 mod second_call;
 mod streams;
 mod webhook;
-mod who_is_calling;
 mod widget;

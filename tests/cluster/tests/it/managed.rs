@@ -1,4 +1,4 @@
-//! Webhooks that register themselves: from an empty cluster to the next version, and no create fails.
+//! Webhooks that register themselves, from an empty cluster to the next version, without a failed create.
 
 mod outside;
 
@@ -27,8 +27,7 @@ use crate::cluster::{Cluster, Namespace, Reply, TEST};
 use crate::samples::config_map;
 use crate::webhook::{DRAIN_DELAY, DRAIN_TIMEOUT};
 
-/// A webhook whose hooks each leave their name in the object. They fail closed: a call that does not work is a create that
-/// fails.
+/// A webhook whose hooks each write their name into the object. They fail closed, so a failed call is a failed create.
 fn app(home: &str, hooks: &[&str]) -> App {
     let namespaces = format!("{TEST}={home}");
     hooks.iter().fold(App::new(format!("managed-{home}")), |app, hook| {
@@ -44,11 +43,11 @@ fn app(home: &str, hooks: &[&str]) -> App {
     })
 }
 
-struct Stage {
+struct Fixture {
     cluster: Cluster,
     service: Service,
     target: Target,
-    /// Of the ServiceAccount that the manifests give rights to.
+    /// The client of the ServiceAccount to which the manifests grant rights.
     account: Client,
 }
 
@@ -60,21 +59,21 @@ struct Replica {
     ended: JoinHandle<Result<usize, vestibule::ServeError>>,
 }
 
-/// Creates that never pause, as the API server answers them.
+/// Continuous creates, and the API server's answers.
 #[derive(Clone, Default)]
 struct Load {
-    made: Arc<Mutex<Made>>,
+    made: Arc<Mutex<Progress>>,
 }
 
 #[derive(Default)]
-struct Made {
+struct Progress {
     count: usize,
     failures: Vec<String>,
     /// The hooks that were called for the last one.
     called: Vec<String>,
 }
 
-impl Stage {
+impl Fixture {
     async fn new() -> Option<Self> {
         let cluster = Cluster::shared().await?;
         let home = cluster.home.name().to_owned();
@@ -88,7 +87,7 @@ impl Stage {
         app(self.cluster.home.name(), hooks)
     }
 
-    /// All manifests at once, as a GitOps tool applies them: by server-side apply, with force.
+    /// Applies all manifests as a GitOps tool does: by server-side apply, with force.
     async fn apply(&self, app: &App) {
         let mut installation = Installation::of(app, self.target.clone());
         installation.account = Some(format!("{}/webhook", self.cluster.home.name()).parse().unwrap());
@@ -112,7 +111,7 @@ impl Stage {
         self.replica_by(self.account.clone(), app, settle).await
     }
 
-    /// A replica with this way to the API server.
+    /// A replica with this client.
     async fn replica_by(&self, client: Client, app: App, settle: Duration) -> Replica {
         let settings = app.managed(app.identity_settings(self.name()), &self.target).unwrap();
         let replica = self.unrouted(client, app, settings, settle, |_| {}).await;
@@ -124,7 +123,7 @@ impl Stage {
         format!("{}/webhook", self.cluster.home.name()).parse().unwrap()
     }
 
-    /// To which the Service does not lead yet.
+    /// A replica that is not yet behind the Service.
     async fn unrouted(
         &self,
         client: Client,
@@ -148,7 +147,7 @@ impl Stage {
         Replica { address, probes, shutdown, is_ready, ended: tokio::spawn(bound.serve()) }
     }
 
-    /// Ends a replica as a roll-out does.
+    /// Drains a replica as a roll-out does.
     async fn drain(&self, replica: Replica) {
         replica.shutdown.drain();
         replica.ended.await.unwrap().unwrap();
@@ -180,7 +179,7 @@ impl Load {
         let load = Self::default();
         let made = Arc::clone(&load.made);
         tokio::spawn(async move {
-            // Until the test is over, and its runtime with it.
+            // Ends with the runtime of the test.
             loop {
                 let reply = namespace.create_dry_run(&config_map("load")).await;
                 let mut made = made.lock().unwrap();
@@ -201,18 +200,18 @@ impl Load {
         load
     }
 
-    /// Waits for `count` more of them.
+    /// Waits for `count` more creates.
     async fn more(&self, count: usize) {
         let now = self.made.lock().unwrap().count;
         self.until(&format!("{count} more creates"), |made| made.count >= now + count).await;
     }
 
-    /// Waits until these hooks are called, and no others.
+    /// Waits until exactly these hooks are called.
     async fn until_called(&self, hooks: &[&str]) {
         self.until(&format!("{hooks:?} to be called"), |made| made.called == hooks).await;
     }
 
-    async fn until(&self, what: &str, is_so: impl Fn(&Made) -> bool) {
+    async fn until(&self, what: &str, is_so: impl Fn(&Progress) -> bool) {
         let start = Instant::now();
         while !is_so(&self.made.lock().unwrap()) {
             assert!(start.elapsed() < Duration::from_secs(60), "waited for {what}");
@@ -228,26 +227,26 @@ impl Load {
     }
 }
 
-/// SIGTERM came while the entries settled, and they were written seven seconds later; `failurePolicy: Fail` then refused what
-/// they match, as nobody was left.
+/// Regression: SIGTERM arrived during the settling time, and the entries were written seven seconds later. With `failurePolicy: Fail`
+/// and no replica left, every matching create was refused.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_replica_that_drains_registers_nothing() {
-    let Some(stage) = Stage::new().await else { return };
-    let load = Load::begin(stage.cluster.namespace(&[]).await);
-    stage.apply(&stage.app(&["first"])).await;
-    // Once it is ready the settling time runs; the drain takes three times as long.
-    let replica = stage.settling(stage.app(&["first"]), Duration::from_secs(1)).await;
+    let Some(fixture) = Fixture::new().await else { return };
+    let load = Load::begin(fixture.cluster.namespace(&[]).await);
+    fixture.apply(&fixture.app(&["first"])).await;
+    // The settling time begins when the replica is ready; the drain takes three times as long.
+    let replica = fixture.settling(fixture.app(&["first"]), Duration::from_secs(1)).await;
     replica.is_ready.await;
-    let marked = stage.configuration().await;
+    let marked = fixture.configuration().await;
     assert!(marked["metadata"]["annotations"]["vestibule.dev/ca-generation"].is_string(), "{marked}");
     assert!(marked["webhooks"].is_null(), "{marked}");
     replica.shutdown.drain();
-    // The API server keeps no connection to it, so it ends after its delay.
+    // The API server has no open connection to it, so it ends after its drain delay.
     let ended = Instant::now();
     replica.ended.await.unwrap().unwrap();
     assert!(ended.elapsed() >= DRAIN_DELAY);
-    stage.service.remove_replica(replica.address);
-    let left = stage.configuration().await;
+    fixture.service.remove_replica(replica.address);
+    let left = fixture.configuration().await;
     assert_eq!(left["metadata"]["resourceVersion"], marked["metadata"]["resourceVersion"], "{left}");
     load.more(50).await;
     load.assert_none_failed("the end");
@@ -255,34 +254,34 @@ async fn a_replica_that_drains_registers_nothing() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn from_an_empty_cluster_to_the_next_version_no_create_fails() {
-    let Some(stage) = Stage::new().await else { return };
+    let Some(fixture) = Fixture::new().await else { return };
     let (first, second) = (["first"], ["first", "second"]);
-    let load = Load::begin(stage.cluster.namespace(&[]).await);
+    let load = Load::begin(fixture.cluster.namespace(&[]).await);
 
-    // Everything at once, and replicas that start late.
-    stage.apply(&stage.app(&first)).await;
+    // All manifests are applied at once, and replicas start later.
+    fixture.apply(&fixture.app(&first)).await;
     load.more(50).await;
-    let old = stage.replica(stage.app(&first)).await;
-    let other = stage.replica(stage.app(&first)).await;
+    let old = fixture.replica(fixture.app(&first)).await;
+    let other = fixture.replica(fixture.app(&first)).await;
     load.until_called(&first).await;
 
-    // Who applies the same again changes nothing.
-    let version = async || stage.configuration().await["metadata"]["resourceVersion"].clone();
+    // Applying the same manifests again changes nothing.
+    let version = async || fixture.configuration().await["metadata"]["resourceVersion"].clone();
     let before = version().await;
-    stage.apply(&stage.app(&first)).await;
+    fixture.apply(&fixture.app(&first)).await;
     assert_eq!(version().await, before);
-    // A replica that starts again writes nothing either.
-    stage.drain(other).await;
-    let other = stage.replica(stage.app(&first)).await;
-    stage.service.wait_for_replicas(2).await.unwrap();
+    // A restarted replica writes nothing either.
+    fixture.drain(other).await;
+    let other = fixture.replica(fixture.app(&first)).await;
+    fixture.service.wait_for_replicas(2).await.unwrap();
     load.more(50).await;
     assert_eq!(version().await, before);
 
-    // Entries that are taken away come back.
-    stage.patch(&json!([{ "op": "remove", "path": "/webhooks" }])).await;
-    // Whether a create falls into the gap is chance.
+    // Removed entries are restored.
+    fixture.patch(&json!([{ "op": "remove", "path": "/webhooks" }])).await;
+    // A create may or may not fall into the gap.
     let back = async {
-        while stage.configuration().await["webhooks"].as_array().is_none_or(Vec::is_empty) {
+        while fixture.configuration().await["webhooks"].as_array().is_none_or(Vec::is_empty) {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     };
@@ -290,38 +289,38 @@ async fn from_an_empty_cluster_to_the_next_version_no_create_fails() {
     load.until_called(&first).await;
     load.more(50).await;
 
-    // The next version has one more hook, which old replicas do not answer: it is called when they are gone.
-    stage.apply(&stage.app(&second)).await;
-    let new = stage.replica(stage.app(&second)).await;
-    stage.drain(other).await;
-    stage.service.wait_for_replicas(2).await.unwrap();
+    // The next version has one more hook, which old replicas do not serve: it is called after they have ended.
+    fixture.apply(&fixture.app(&second)).await;
+    let new = fixture.replica(fixture.app(&second)).await;
+    fixture.drain(other).await;
+    fixture.service.wait_for_replicas(2).await.unwrap();
     load.more(100).await;
-    assert_eq!(stage.configuration().await["webhooks"].as_array().unwrap().len(), 1);
-    let _another = stage.replica(stage.app(&second)).await;
-    stage.service.wait_for_replicas(3).await.unwrap();
-    stage.drain(old).await;
+    assert_eq!(fixture.configuration().await["webhooks"].as_array().unwrap().len(), 1);
+    let _another = fixture.replica(fixture.app(&second)).await;
+    fixture.service.wait_for_replicas(3).await.unwrap();
+    fixture.drain(old).await;
     load.until_called(&second).await;
     load.more(50).await;
     drop(new);
 }
 
-/// One of two registrations is deleted, as whoever switches a webhook off does it.
+/// One of two webhook configurations is deleted, as a user does to switch a webhook off.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_deleted_configuration_stops_no_new_replica() {
-    let Some(stage) = Stage::new().await else { return };
-    let namespaces = format!("{TEST}={}", stage.cluster.home.name());
+    let Some(fixture) = Fixture::new().await else { return };
+    let namespaces = format!("{TEST}={}", fixture.cluster.home.name());
     let app = || {
         let creations = on::<ConfigMap>([Create]).failure_policy(FailurePolicy::Fail).namespaces(&namespaces);
-        stage
+        fixture
             .app(&["first"])
             .validate("checked", creations, async |_: Change<ConfigMap>, _| Ok::<_, Reject>(()))
     };
-    let load = Load::begin(stage.cluster.namespace(&[]).await);
-    stage.apply(&app()).await;
-    let old = stage.replica(app()).await;
+    let load = Load::begin(fixture.cluster.namespace(&[]).await);
+    fixture.apply(&app()).await;
+    let old = fixture.replica(app()).await;
     load.until_called(&["first"]).await;
-    let path = stage.path().replace("mutating", "validating");
-    let read = async || stage.send(Method::GET, &path, "application/json", &Value::Null).await;
+    let path = fixture.path().replace("mutating", "validating");
+    let read = async || fixture.send(Method::GET, &path, "application/json", &Value::Null).await;
     let registered = async || {
         let is_filled = |object: &Value| object["webhooks"][0]["clientConfig"]["caBundle"].is_string();
         while !is_filled(&read().await.object()) {
@@ -330,59 +329,59 @@ async fn a_deleted_configuration_stops_no_new_replica() {
     };
     tokio::time::timeout(Duration::from_secs(60), registered()).await.unwrap();
 
-    stage.send(Method::DELETE, &path, "application/json", &Value::Null).await.object();
-    let new = stage.replica(app()).await;
-    stage.service.wait_for_replicas(2).await.unwrap();
-    stage.drain(old).await;
+    fixture.send(Method::DELETE, &path, "application/json", &Value::Null).await.object();
+    let new = fixture.replica(app()).await;
+    fixture.service.wait_for_replicas(2).await.unwrap();
+    fixture.drain(old).await;
     load.more(100).await;
     assert_eq!(read().await.status, 404, "nobody makes what somebody deleted");
 
-    // It comes back, and is filled like the first time.
-    stage.apply(&app()).await;
+    // It is applied again, and filled as the first time.
+    fixture.apply(&app()).await;
     tokio::time::timeout(Duration::from_secs(60), registered()).await.unwrap();
     load.more(50).await;
     drop(new);
 }
 
-/// A replica of the old version is cut off from the API and still called: it cannot object to the entries of the next version.
+/// A replica of the old version is cut off from the API server and still called, so it cannot delay the entries of the next version.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_hook_that_a_replica_which_is_cut_off_does_not_know_is_asked_elsewhere() {
-    let Some(stage) = Stage::new().await else { return };
+async fn a_hook_that_a_disconnected_old_replica_does_not_know_is_retried_on_another_replica() {
+    let Some(fixture) = Fixture::new().await else { return };
     let (first, second) = (["first"], ["first", "second"]);
-    // One that waits for the other needs one connection, and may never meet the old replica.
+    // Sequential calls use one connection, which may never lead to the old replica.
     let mut loads = Vec::new();
     for _ in 0..16 {
-        loads.push(Load::begin(stage.cluster.namespace(&[]).await));
+        loads.push(Load::begin(fixture.cluster.namespace(&[]).await));
     }
     let all_call = async |hooks: &[&str]| {
         for load in &loads {
             load.until_called(hooks).await;
         }
     };
-    stage.apply(&stage.app(&first)).await;
+    fixture.apply(&fixture.app(&first)).await;
     let cut = watch::Sender::new(false);
-    let client = severed(&stage.account, &cut);
-    let old = stage.replica_by(client, stage.app(&first), Duration::from_millis(500)).await;
+    let client = severed(&fixture.account, &cut);
+    let old = fixture.replica_by(client, fixture.app(&first), Duration::from_millis(500)).await;
     all_call(&first).await;
 
     cut.send_replace(true);
-    stage.apply(&stage.app(&second)).await;
-    let _new = (stage.replica(stage.app(&second)).await, stage.replica(stage.app(&second)).await);
+    fixture.apply(&fixture.app(&second)).await;
+    let _new = (fixture.replica(fixture.app(&second)).await, fixture.replica(fixture.app(&second)).await);
     all_call(&second).await;
-    stage.service.wait_for_replicas(3).await.unwrap();
+    fixture.service.wait_for_replicas(3).await.unwrap();
     for load in &loads {
         load.more(20).await;
     }
     drop(old);
 }
 
-/// A client that hears nothing any more once it is cut off.
+/// A client that receives no more answers once `cut` is set.
 fn severed(inner: &Client, cut: &watch::Sender<bool>) -> Client {
     let (inner, cut) = (inner.clone(), cut.subscribe());
     let service = tower::service_fn(move |request: Request<Body>| {
         let (inner, mut cut) = (inner.clone(), cut.clone());
         async move {
-            // The sender lives as long as the test.
+            // The sender lives until the end of the test.
             let _ = cut.wait_for(|cut| !*cut).await;
             let response = inner.send(request).await?;
             Ok::<_, kube::Error>(response.map(|body| {

@@ -1,4 +1,4 @@
-//! Everything an app prints for its installation, as a strict API server sees it.
+//! The printed manifests of an app, checked by an API server with strict validation.
 
 use http::Request;
 use k8s_openapi::api::core::v1::{ConfigMap, PersistentVolumeClaim, Pod};
@@ -23,7 +23,7 @@ async fn guard(_: Change<Value>, _: Context) -> Result<(), Reject> {
     Ok(())
 }
 
-/// With every field that a registration has, and every right that an app can need.
+/// An app with every field of a registration and every right that an app can need.
 fn rich() -> App {
     let pods = on::<Pod>([Create, Update])
         .namespaces("injection=enabled,team in (a,b),!frozen")
@@ -76,7 +76,7 @@ fn installation(home: &str) -> Installation {
 }
 
 #[tokio::test]
-async fn a_strict_api_server_takes_every_printed_object() {
+async fn a_strict_api_server_accepts_every_printed_object() {
     let Some(cluster) = Cluster::shared().await else { return };
     let mut plain = installation(cluster.home.name());
     let mut everything = Vec::new();
@@ -108,7 +108,7 @@ async fn a_strict_api_server_takes_every_printed_object() {
     }
 }
 
-/// Where pods must pass the `restricted` Pod Security Standard, those of a Deployment are made.
+/// In a namespace with the `restricted` Pod Security Standard, the pods of the Deployment are created.
 #[tokio::test]
 async fn the_pods_pass_the_restricted_standard() {
     let Some(cluster) = Cluster::shared().await else { return };

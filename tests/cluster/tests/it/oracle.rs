@@ -1,8 +1,8 @@
-//! The judge of the tests and a real API server are given the same answers, and have to make the same of each.
+//! Compares the simulated API server of the tests (`vestibule-caller`) with a real one: each answer must have the same result.
 
+mod answer;
 mod page;
 mod rows;
-mod says;
 mod server;
 
 use std::collections::BTreeMap;
@@ -17,7 +17,7 @@ use crate::cluster::{Cluster, TEST};
 const POLICIES: [FailurePolicy; 2] = [FailurePolicy::Fail, FailurePolicy::Ignore];
 
 #[tokio::test]
-async fn the_judge_and_a_real_api_server_agree() {
+async fn the_simulated_and_a_real_api_server_agree() {
     let Some(cluster) = Cluster::shared().await else { return };
     let service = cluster.environment.service(cluster.home.name(), "oracle").await.unwrap();
     let server = Server::start(&service.host(), service.address());
@@ -59,9 +59,9 @@ async fn the_judge_and_a_real_api_server_agree() {
     assert!(server.rows.len() > 200, "{}", server.rows.len());
 }
 
-/// What the schema says about the object is beyond the judge: it has none.
+/// The simulation has no schema, so it cannot check types of fields.
 #[tokio::test]
-async fn what_the_judge_cannot_know_is_what_the_type_of_the_object_says() {
+async fn only_checks_of_the_object_type_are_not_simulated() {
     use vestibule_testenv::{Answer, Recorder};
 
     let Some(cluster) = Cluster::shared().await else { return };
@@ -101,7 +101,7 @@ async fn what_the_judge_cannot_know_is_what_the_type_of_the_object_says() {
     assert!(message.contains("json: cannot unmarshal number into Go struct field"), "{message}");
     let message = create("replace", "/kind", json!("Pod")).await.refusal(500);
     assert_eq!(message, "converting (v1.Pod) to (core.ConfigMap): unknown conversion");
-    // The names in the words show what became of the escapes.
+    // The names in the message show the result of the escapes.
     for (path, name) in [("a~0b", "\"a~b\""), ("a~1b~2", "\"a/b~2\""), ("a b", "\"a b\"")] {
         let message = create("add", &format!("/data/{path}"), json!("x")).await.refusal(422);
         assert!(message.contains(name), "{message}");
@@ -114,7 +114,7 @@ fn name(number: usize, policy: FailurePolicy) -> String {
     format!("asked-{number}-{policy:?}").to_lowercase()
 }
 
-/// What the row's hook left in the audit log.
+/// The annotations of the row's hook in the audit log.
 fn annotations(log: &[Value], namespace: &str, name: &str, row: &Row) -> BTreeMap<String, String> {
     let of_row = |event: &&Value| {
         let verb = if row.asked == Asked::Deleting { "delete" } else { "create" };
@@ -128,8 +128,7 @@ fn annotations(log: &[Value], namespace: &str, name: &str, row: &Row) -> BTreeMa
 }
 
 impl Seen {
-    /// What one saw and the other did not. What Go's decoder says about JSON that is none is its own affair, and so is
-    /// in which line it was built.
+    /// The difference between both, without the messages of Go's decoder about invalid JSON and without line numbers.
     fn differs(&self, real: &Self) -> Option<String> {
         let mut real = real.clone();
         if let Some((words, _)) = real.message.split_once(" in scheme \"") {

@@ -1,4 +1,4 @@
-//! Entries made from rules, as the API server takes them and acts on them.
+//! Webhook entries made from rules, on a real API server.
 
 use std::fmt::Write as _;
 
@@ -11,7 +11,7 @@ use vestibule_injector::{Namespaces, app, compile};
 use crate::cluster::{Cluster, Namespace, Reply};
 use crate::samples::pod;
 
-/// So many rules, few of which are for pods of the application `web`.
+/// `count` rules, of which a few match pods of the application `web`.
 fn rules(count: usize, namespace: &str, required: bool) -> App {
     let mut text = String::from(
         "{apiVersion: vestibule.dev/v1alpha1, kind: InjectorSettings, metadata: {name: s}, spec: {exemptions: \
@@ -52,9 +52,9 @@ async fn a_thousand_rules_are_registered_and_inject() {
     assert_eq!(webhook.decisions.take(), [], "who declines is not asked about");
 }
 
-/// Rules by their names, as many as are named, and keys that are compared with every one of them.
+/// A pod with many annotation keys, each of which is compared with the names of all rules.
 #[tokio::test]
-async fn who_asks_under_many_keys_is_heard() {
+async fn a_pod_with_many_keys_is_injected() {
     let Some(cluster) = Cluster::shared().await else { return };
     let namespace = cluster.namespace(&[]).await;
     let webhook = cluster.serve(rules(120, namespace.name(), false)).await;
@@ -67,10 +67,10 @@ async fn who_asks_under_many_keys_is_heard() {
     assert_eq!(created["metadata"]["annotations"]["example.com/added-2"], "x");
 }
 
-/// While nobody answers, whoever is called for is refused; and nobody is refused because a condition has cost too much.
+/// Without a replica, a matched object is refused; no object is refused because a match condition exceeds its cost limit.
 #[tokio::test]
-async fn conditions_answer_whatever_an_object_holds() {
-    // Rules by their names, and so many that nobody names them.
+async fn match_conditions_evaluate_for_every_object() {
+    // So many rules that the condition does not list their names.
     for count in [3, 1_000] {
         let Some(cluster) = Cluster::shared().await else { return };
         let namespace = cluster.namespace(&[]).await;
@@ -110,17 +110,17 @@ async fn conditions_answer_whatever_an_object_holds() {
     }
 }
 
-/// As many labels or annotations, none of which settles anything before the last was looked at.
+/// Sets `keys` labels or annotations, of which only the last one decides the condition.
 fn set(object: &mut Value, map: &str, keys: usize, length: usize) {
     let value = if length < 8 { "" } else { "false" };
     for number in 0..keys {
         object["metadata"][map][key(number, length)] = json!(value);
     }
-    // One of them may be this.
+    // One key may be this.
     object["metadata"]["labels"]["app"] = json!("web");
 }
 
-/// Our own keys are the most expensive: they are compared with all names.
+/// Vestibule's own keys are the most expensive, because they are compared with all names.
 fn key(number: usize, length: usize) -> String {
     match length {
         3 => {
@@ -148,7 +148,7 @@ async fn assert_left_alone(namespace: &Namespace, object: &Value) {
     namespace.create_dry_run(object).await.object();
 }
 
-/// The limit that we stay far below.
+/// Checks the API server's limit, which our conditions stay far below.
 #[tokio::test]
 async fn the_longest_condition_has_a_hundred_thousand_characters() {
     let Some(cluster) = Cluster::shared().await else { return };

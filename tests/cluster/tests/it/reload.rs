@@ -1,4 +1,4 @@
-//! Rules in ConfigMaps: followed, judged at apply, and the last good ones kept, under the printed rights.
+//! Rules in ConfigMaps: watched, validated at apply, with the last good rules kept, under the printed rights.
 
 mod watches;
 
@@ -17,8 +17,8 @@ use crate::cluster::{Cluster, Namespace};
 use crate::samples::pod;
 use vestibule_manifests::Installation;
 
-/// Far longer than anything here takes, on a crowded machine too.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+/// Longer than any wait takes on a busy machine.
+pub(crate) const TIMEOUT: Duration = Duration::from_secs(60);
 const HOW_TO: &str = include_str!("../../../../docs/how-to/change-rules.md");
 
 /// The rule of the page.
@@ -26,7 +26,7 @@ pub(crate) fn cache(version: &str) -> String {
     block("rules.yaml").replace("redis:8.2", version)
 }
 
-/// The block of the page that is `file`.
+/// The block with the title `file` on the page.
 fn block(file: &str) -> String {
     let (_, rest) = HOW_TO.split_once(&format!("```yaml {file}\n")).unwrap();
     rest.split_once("```").unwrap().0.to_owned()
@@ -38,7 +38,7 @@ pub(crate) fn config_map(name: &str, text: &str) -> Value {
            "data": {"rules.yaml": text}})
 }
 
-/// A client with the rights that the manifests of the injector print, and nothing more.
+/// A client with only the rights of the injector's printed manifests.
 pub(crate) async fn as_printed(cluster: &Cluster) -> Client {
     let (home, environment) = (cluster.home.name(), &cluster.environment);
     let installed = Configuration::installed(compile([]).ok().unwrap(), home);
@@ -63,7 +63,7 @@ async fn becomes(configuration: &Configuration, expected: impl Fn(&Snapshot) -> 
         }
         snapshot
     };
-    tokio::time::timeout(PATIENCE, told).await.expect("the rules never became so")
+    tokio::time::timeout(TIMEOUT, told).await.expect("the rules never became so")
 }
 
 /// Returns when just the rule with this image is in force.
@@ -81,7 +81,7 @@ async fn sidecar(namespace: &Namespace) -> Option<String> {
 }
 
 #[tokio::test]
-async fn rules_in_config_maps_are_followed_and_judged_and_the_last_good_ones_stay() {
+async fn rules_in_config_maps_are_watched_and_validated_and_the_last_good_ones_stay() {
     let Some(cluster) = Cluster::shared().await else { return };
     let (home, client) = (cluster.home.clone(), as_printed(&cluster).await);
     let namespace = cluster.namespace(&[("cache", "enabled")]).await;
@@ -110,7 +110,7 @@ async fn rules_in_config_maps_are_followed_and_judged_and_the_last_good_ones_sta
     refusals(&home).await;
     assert_eq!(sidecar(&namespace).await.as_deref(), Some("redis:8.3"));
 
-    // A switch, at once.
+    // A rule is switched off without delay.
     let settings = |mode: &str| {
         format!(
             "apiVersion: vestibule.dev/v1alpha1\nkind: InjectorSettings\nmetadata: {{name: all}}\nspec: {{mode: {mode}}}\n"
@@ -126,7 +126,7 @@ async fn rules_in_config_maps_are_followed_and_judged_and_the_last_good_ones_sta
     home.delete(&config_map("settings", "")).await.object();
     becomes(&configuration, in_force("redis:8.3", SnapshotState::Current)).await;
 
-    // A second replica finds stored what it would store.
+    // A second replica finds the stored rules unchanged.
     let stored = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "injector-last-good"}});
     let stored_holds = async |image: &str| {
         let image = format!("image: {image}");
@@ -139,13 +139,13 @@ async fn rules_in_config_maps_are_followed_and_judged_and_the_last_good_ones_sta
                 }
             }
         };
-        tokio::time::timeout(PATIENCE, told).await.expect("it is not stored")
+        tokio::time::timeout(TIMEOUT, told).await.expect("it is not stored")
     };
     let before = stored_holds("redis:8.3").await;
     let second = start();
     becomes(&second, in_force("redis:8.3", SnapshotState::Current)).await;
 
-    // While nobody judges, a broken ConfigMap gets in: the last good rules stay, over restarts too.
+    // Without the validating hook a broken ConfigMap is stored: the last good rules stay, also after restarts.
     drop(webhook);
     let broken = cache("redis:8.4").replace("volumeMounts", "volumeMount");
     home.replace(&config_map("cache", &broken)).await.object();
@@ -160,20 +160,20 @@ async fn rules_in_config_maps_are_followed_and_judged_and_the_last_good_ones_sta
     becomes(&restarted, in_force("redis:8.3", SnapshotState::LastGood)).await;
     assert_eq!(restarted.ready(), Ok(()));
 
-    // What is deleted is gone, whatever is stored.
+    // Deleted rules are removed, also from the stored ones.
     home.delete(&config_map("cache", "")).await.object();
     let gone = becomes(&restarted, |snapshot| snapshot.rules().rules().is_empty()).await;
     assert_eq!(gone.state(), SnapshotState::Current);
-    // Whoever still stores it has done so before that is taken away.
+    // The replica has stored the rules before the right to do so is removed.
     let emptied = async { while home.read(&stored).await.text.contains("cache") {} };
-    tokio::time::timeout(PATIENCE, emptied).await.expect("the rules are still stored");
+    tokio::time::timeout(TIMEOUT, emptied).await.expect("the rules are still stored");
     drop(restarted);
     let restarted = start();
     let gone = becomes(&restarted, |snapshot| snapshot.state() == SnapshotState::Current).await;
     assert_eq!((gone.rules().rules().len(), restarted.ready()), (0, Ok(())));
     drop(restarted);
 
-    // Without anything good, it is not ready, and says why.
+    // Without valid rules the injector is not ready, and gives the reason.
     home.create(&config_map("cache", &broken)).await.object();
     home.delete(&stored).await;
     let first = start();
@@ -183,7 +183,7 @@ async fn rules_in_config_maps_are_followed_and_judged_and_the_last_good_ones_sta
     assert!(why.contains("key rules.yaml:") && why.contains("VST0110"), "{why}");
 }
 
-/// Whoever describes the ConfigMap reads what is wrong with it, where, and nothing that it holds.
+/// `kubectl describe` of the ConfigMap shows the error and its location, without the content.
 async fn told_on_the_config_map(cluster: &Cluster) {
     let home = cluster.home.name();
     let config_maps = Api::<ConfigMap>::namespaced(cluster.client(), home);
@@ -198,7 +198,7 @@ async fn told_on_the_config_map(cluster: &Cluster) {
             }
         }
     };
-    let event = tokio::time::timeout(PATIENCE, told).await.expect("nobody was told");
+    let event = tokio::time::timeout(TIMEOUT, told).await.expect("nobody was told");
     assert_eq!(event.type_.as_deref(), Some("Warning"));
     let regarding = event.regarding.unwrap();
     assert_eq!((regarding.kind.as_deref(), regarding.name.as_deref()), (Some("ConfigMap"), Some("cache")));
@@ -208,9 +208,9 @@ async fn told_on_the_config_map(cluster: &Cluster) {
     assert!(!note.contains("redis:8.4"), "{note}");
 }
 
-/// What is refused at apply, and what must not be.
+/// Changes that are refused at apply, and changes that must not be.
 async fn refusals(home: &Namespace) {
-    // Row 35 of the table of cases: line and column inside the value, and what was meant.
+    // Row 35 of the table of cases: line and column inside the value, and a suggestion.
     let typo = cache("redis:8.3").replace("volumeMounts", "volumeMount");
     let refused = home.replace(&config_map("cache", &typo)).await;
     let message = refused.refusal(403).replace(home.name(), "webhooks");
@@ -221,7 +221,7 @@ async fn refusals(home: &Namespace) {
     assert_eq!(cause["field"], "data[rules.yaml]");
     assert!(cause["message"].as_str().unwrap().contains("VST0110"), "{cause}");
 
-    // Many, and the mistake in the last of them: the API server waits ten seconds, and would store them unjudged.
+    // Many rules with an error in the last one: after ten seconds the API server would store them without validation.
     let one = |n| {
         format!(
             "---\napiVersion: vestibule.dev/v1alpha1\nkind: Injection\nmetadata: {{name: many-{n}}}\nspec:\n  optIn: pod\n  \
@@ -235,11 +235,11 @@ async fn refusals(home: &Namespace) {
         "{refused}"
     );
 
-    // Together with all the others.
+    // An error that only exists together with the other ConfigMaps.
     let twice = home.create(&config_map("another", &cache("redis:8.3"))).await.refusal(403);
     assert!(twice.contains("error[VST0116]") && twice.contains("another, key rules.yaml:"), "{twice}");
 
-    // Neither what leaves the rules as they are, nor what takes them away.
+    // Changes without an effect on rules, and deletions, are not refused.
     let plain = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "draft"},
                        "data": {"rules.yaml": typo}});
     home.create(&plain).await.object();

@@ -1,4 +1,4 @@
-//! Replicas come and go, and no call is lost.
+//! Roll-outs of replicas without a lost call.
 
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
@@ -19,12 +19,12 @@ const PER_SECOND: usize = 200;
 
 fn stamps() -> App {
     async fn stamp(mut object: ConfigMap, _: Context) -> Result<ConfigMap, Reject> {
-        // As if it looked something up, almost until the next calls come: at any moment there are some to be lost.
+        // As slow as a lookup, so that calls are in flight at every moment.
         sleep(Duration::from_millis(90)).await;
         object.data.get_or_insert_default().insert("stamp".to_owned(), "ours".to_owned());
         Ok(object)
     }
-    // A lost call would be admitted unstamped under Ignore, and is refused under Fail. A slow machine loses none.
+    // A lost call is refused under Fail, and would be admitted without a stamp under Ignore.
     let creations = on::<ConfigMap>([Create]).failure_policy(FailurePolicy::Fail).timeout_seconds(30);
     App::new("stamps").mutate("stamp", creations, stamp)
 }
@@ -42,7 +42,7 @@ async fn a_restart_of_one_of_two_replicas_loses_no_call() {
     let (end, ended) = oneshot::channel();
     let load = tokio::spawn(load(namespace, ended));
     webhook.decisions.wait_for(PER_SECOND).await;
-    // A client that never says anything and never leaves.
+    // A client that never sends a request and never disconnects.
     let _held = TcpStream::connect(old.address()).unwrap();
     let began = Instant::now();
     webhook.drain(old).await;
@@ -60,8 +60,8 @@ async fn a_restart_of_one_of_two_replicas_loses_no_call() {
     assert_eq!(webhook.decisions.made().len(), replies.len(), "each call is answered once");
 }
 
-/// Creates on a schedule, whether or not earlier ones have been answered, until told to end. Fewer at a time than the
-/// API server keeps connections for (25), so that it takes the same ones again and again, until it is told not to.
+/// Creates objects at a fixed rate, independent of earlier answers, until `ended` is set. At most 20 at a time, fewer than the
+/// API server's idle connections (25), so that connections are reused.
 async fn load(namespace: Namespace, mut ended: oneshot::Receiver<()>) -> Vec<Reply> {
     const AT_A_TIME: usize = 20;
     let mut ticks = interval(Duration::from_secs(1) * AT_A_TIME as u32 / PER_SECOND as u32);

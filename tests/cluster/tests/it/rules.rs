@@ -1,4 +1,4 @@
-//! The ready injector: the shipped rules, and what the articles they are taken from show.
+//! The injector with the shipped example rules.
 
 use std::path::Path;
 
@@ -54,7 +54,7 @@ async fn env_target_in_two_containers_of_a_pod() {
 }
 
 #[tokio::test]
-async fn env_target_over_an_existing_target_keeps_its_place() {
+async fn env_target_replaces_an_existing_target_at_its_position() {
     let Some(cluster) = Cluster::shared().await else { return };
     let webhook = inject(&cluster, "env-target.yaml").await;
     let namespace = cluster.namespace(&[]).await;
@@ -69,7 +69,7 @@ async fn env_target_over_an_existing_target_keeps_its_place() {
 }
 
 #[tokio::test]
-async fn env_target_leaves_other_pods_alone() {
+async fn env_target_does_not_change_other_pods() {
     let Some(cluster) = Cluster::shared().await else { return };
     let webhook = inject(&cluster, "env-target.yaml").await;
     let namespace = cluster.namespace(&[]).await;
@@ -79,7 +79,7 @@ async fn env_target_leaves_other_pods_alone() {
     assert!(webhook.decisions.take().iter().all(|decision| *decision == Decision::Allowed));
 }
 
-/// A shipped rule in the other form that its comment names.
+/// A shipped rule with the variation that its comment describes.
 async fn inject_changed(
     cluster: &Cluster,
     shipped: &str,
@@ -131,7 +131,7 @@ async fn env_target_on_a_deployment_that_is_updated() {
 }
 
 #[tokio::test]
-async fn env_target_on_a_deployment_leaves_others_alone() {
+async fn env_target_on_a_deployment_does_not_change_others() {
     let Some(cluster) = Cluster::shared().await else { return };
     let _webhook = inject_into_deployments(&cluster).await;
     let namespace = cluster.namespace(&[]).await;
@@ -147,7 +147,7 @@ fn annotated(value: &str) -> Value {
 }
 
 #[tokio::test]
-async fn nginx_comes_with_its_volume_where_namespace_and_pod_ask_for_it() {
+async fn nginx_is_injected_with_its_volume_if_namespace_and_pod_request_it() {
     let Some(cluster) = Cluster::shared().await else { return };
     let webhook = inject(&cluster, "nginx.yaml").await;
     let namespace = cluster.namespace(&[("sidecar-injector", "enabled")]).await;
@@ -161,12 +161,12 @@ async fn nginx_comes_with_its_volume_where_namespace_and_pod_ask_for_it() {
     let volumes = created["spec"]["volumes"].as_array().unwrap();
     let volume = volumes.iter().find(|volume| volume["name"] == "nginx-conf").unwrap();
     assert_eq!(volume["configMap"]["name"], "nginx-configmap");
-    // ServiceAccount admission mounts its token into our sidecar, and so we are called again.
+    // ServiceAccount admission mounts its token into our sidecar, so the hook is called again.
     assert!(matches!(webhook.decisions.take()[..], [Decision::Mutated(_), Decision::Allowed]));
 }
 
 #[tokio::test]
-async fn nginx_stays_out_of_namespaces_that_do_not_ask() {
+async fn nginx_is_not_injected_in_other_namespaces() {
     let Some(cluster) = Cluster::shared().await else { return };
     let _webhook = inject(&cluster, "nginx.yaml").await;
     let namespace = cluster.namespace(&[]).await;
@@ -174,7 +174,7 @@ async fn nginx_stays_out_of_namespaces_that_do_not_ask() {
 }
 
 #[tokio::test]
-async fn nginx_stays_out_of_pods_that_do_not_ask() {
+async fn nginx_is_not_injected_into_other_pods() {
     let Some(cluster) = Cluster::shared().await else { return };
     let _webhook = inject(&cluster, "nginx.yaml").await;
     let namespace = cluster.namespace(&[("sidecar-injector", "enabled")]).await;
@@ -182,7 +182,7 @@ async fn nginx_stays_out_of_pods_that_do_not_ask() {
 }
 
 #[tokio::test]
-async fn nginx_stays_out_without_a_warning_where_the_annotation_says_no() {
+async fn nginx_is_not_injected_and_no_warning_is_sent_if_the_annotation_is_no() {
     let Some(cluster) = Cluster::shared().await else { return };
     let webhook = inject(&cluster, "nginx.yaml").await;
     let namespace = cluster.namespace(&[("sidecar-injector", "enabled")]).await;
@@ -191,7 +191,7 @@ async fn nginx_stays_out_without_a_warning_where_the_annotation_says_no() {
 }
 
 #[tokio::test]
-async fn a_namespace_that_begins_to_ask_is_heard() {
+async fn a_namespace_that_is_labelled_later_is_injected() {
     let Some(cluster) = Cluster::shared().await else { return };
     let _webhook = inject(&cluster, "nginx.yaml").await;
     let namespace = cluster.namespace(&[]).await;
@@ -200,7 +200,7 @@ async fn a_namespace_that_begins_to_ask_is_heard() {
     namespace.label("sidecar-injector", "enabled").await;
     let mut another = annotated("true");
     another["metadata"]["name"] = json!("another");
-    // The injector learns of it by a watch, in its own time.
+    // The injector learns of it by a watch, some milliseconds later.
     for attempt in 0.. {
         let tried = namespace.create_dry_run(&another).await.object();
         if names(&tried["spec"]["containers"]) == ["sleep", "sidecar-nginx"] {
@@ -211,7 +211,7 @@ async fn a_namespace_that_begins_to_ask_is_heard() {
 }
 
 #[tokio::test]
-async fn envoy_stands_behind_http_echo_and_nothing_else_does() {
+async fn envoy_is_injected_beside_http_echo_only() {
     let Some(cluster) = Cluster::shared().await else { return };
     let shipped = include_str!("../../../../examples/rules/envoy.yaml");
     let namespaces = Namespaces::watched(cluster.client());
@@ -247,7 +247,7 @@ async fn envoy_in_its_native_form_is_an_init_container_that_stays() {
 }
 
 #[tokio::test]
-async fn envoy_stays_out_of_namespaces_that_do_not_ask() {
+async fn envoy_is_not_injected_in_other_namespaces() {
     let Some(cluster) = Cluster::shared().await else { return };
     let _webhook = inject(&cluster, "envoy.yaml").await;
     let namespace = cluster.namespace(&[("injection", "disabled")]).await;
@@ -255,7 +255,7 @@ async fn envoy_stays_out_of_namespaces_that_do_not_ask() {
 }
 
 #[tokio::test]
-async fn a_pod_with_a_made_name_is_injected_too() {
+async fn a_pod_with_a_generated_name_is_injected_too() {
     let Some(cluster) = Cluster::shared().await else { return };
     let _webhook = inject(&cluster, "envoy.yaml").await;
     let namespace = cluster.namespace(&[("injection", "enabled")]).await;
@@ -276,7 +276,7 @@ async fn assert_untouched(namespace: &Namespace, object: &Value) {
     assert_eq!(reply.warnings, Vec::<String>::new());
 }
 
-/// What users may set is a value, whatever is in it.
+/// The value of a parameter is never interpreted as YAML or as an expression.
 #[tokio::test]
 async fn a18_a_parameter_is_stored_as_it_is_or_not_at_all() {
     let Some(cluster) = Cluster::shared().await else { return };

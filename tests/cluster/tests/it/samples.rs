@@ -1,4 +1,4 @@
-//! Objects as users write them.
+//! Sample objects of users.
 
 use serde_json::{Value, json};
 

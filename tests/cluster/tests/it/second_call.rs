@@ -31,7 +31,7 @@ async fn the_token_that_service_account_admission_mounts_into_our_sidecar_stays(
     let created = namespace.create(&pod("web", &[("app", "app:1")])).await.object();
     let containers = &created["spec"]["containers"];
     assert_eq!(names(containers), ["app", "sidecar"]);
-    // Without a second call nobody would have looked at the sidecar again.
+    // Without a second call the token of the sidecar would not have been seen.
     for container in containers.as_array().unwrap() {
         assert_eq!(
             container["volumeMounts"][0]["mountPath"],
@@ -44,7 +44,7 @@ async fn the_token_that_service_account_admission_mounts_into_our_sidecar_stays(
 }
 
 #[tokio::test]
-async fn where_nobody_changes_anything_there_is_one_call() {
+async fn without_a_later_change_there_is_one_call() {
     let Some(cluster) = Cluster::shared().await else { return };
     let webhook = cluster.serve(with_sidecar()).await;
     let namespace = cluster.namespace(&[]).await;
@@ -56,7 +56,7 @@ async fn where_nobody_changes_anything_there_is_one_call() {
 }
 
 #[tokio::test]
-async fn a_second_webhook_after_ours_brings_a_second_call_without_a_patch() {
+async fn a_second_webhook_after_ours_causes_a_second_call_without_a_patch() {
     let Some(cluster) = Cluster::shared().await else { return };
     let webhook = cluster.serve(env_injector::app()).await;
     let namespace = cluster.namespace(&[]).await;

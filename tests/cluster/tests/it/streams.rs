@@ -1,4 +1,4 @@
-//! Streams into pods, whose options a hook changes before kube-apiserver connects with them.
+//! Streams into pods: a hook changes their options before kube-apiserver connects.
 
 use std::time::Instant;
 
@@ -20,7 +20,7 @@ use vestibule_testenv::{Answer, Recorder};
 use crate::cluster::{Cluster, Namespace, Reply};
 use crate::samples::pod;
 
-/// What this webhook knows of `PodExecOptions`.
+/// The fields of `PodExecOptions` that this webhook uses.
 #[derive(Deserialize, Serialize)]
 struct ExecOptions {
     #[serde(default)]
@@ -45,7 +45,7 @@ impl Handler for AppendArgument {
 }
 
 #[tokio::test]
-async fn connect_options_changed_by_a_typed_handler_are_what_the_api_server_connects_with() {
+async fn the_api_server_connects_with_options_changed_by_a_typed_handler() {
     async fn into_debug(mut options: ExecOptions, _: Context) -> Result<ExecOptions, Reject> {
         options.container = "debug".to_owned();
         options.command = vec!["sh".to_owned(), "-r".to_owned()];
@@ -75,7 +75,7 @@ async fn connect_options_changed_by_a_typed_handler_are_what_the_api_server_conn
 }
 
 #[tokio::test]
-async fn connect_options_changed_by_a_raw_handler_are_what_the_api_server_connects_with() {
+async fn the_api_server_connects_with_options_changed_by_a_raw_handler() {
     let Some(cluster) = Cluster::shared().await else { return };
     let app = App::new("exec-argument").mutate_raw(
         "append",
@@ -95,7 +95,7 @@ async fn connect_options_changed_by_a_raw_handler_are_what_the_api_server_connec
     assert_eq!(kubelet.asked(), [expected]);
 }
 
-/// A node whose kubelet notes what it is asked for, and refuses it.
+/// A node whose kubelet records requests and refuses them.
 struct Kubelet {
     node: String,
     recorder: Recorder,
@@ -130,7 +130,7 @@ impl Kubelet {
     }
 }
 
-/// `kubectl exec`, without what follows the upgrade of the connection.
+/// `kubectl exec` up to the upgrade of the connection.
 async fn exec_into(cluster: &Cluster, namespace: &Namespace, query: &str) -> Reply {
     let uri = format!("/api/v1/namespaces/{}/pods/web/exec?{query}", namespace.name());
     let request = HttpRequest::builder().method(Method::POST).uri(uri);

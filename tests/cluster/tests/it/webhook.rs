@@ -1,4 +1,4 @@
-//! A webhook of a test's own: an app, served by replicas behind a Service, and registered.
+//! A webhook for one test: an app, served by replicas behind a Service, and registered.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
@@ -22,7 +22,7 @@ use crate::decisions::Decisions;
 pub(crate) const DRAIN_DELAY: Duration = Duration::from_secs(3);
 /// Long enough for connections in use. The API server keeps idle ones for 90 s; a test does not wait for them.
 pub(crate) const DRAIN_TIMEOUT: Duration = Duration::from_secs(4);
-/// Longer than any drain, so that only the drain's own limit ends a connection that says nothing.
+/// Longer than any drain, so that only the drain's limit ends a silent connection.
 const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// A webhook that the API server calls for objects in the test's namespaces, until it is dropped.
@@ -34,7 +34,7 @@ pub(crate) struct Webhook {
     installed: Option<Installed>,
 }
 
-/// One process of a webhook, as it were.
+/// One replica of a webhook, in the process of the test.
 pub(crate) struct Replica {
     address: SocketAddr,
     probes: SocketAddr,
@@ -58,12 +58,12 @@ impl Cluster {
         webhook
     }
 
-    /// A webhook that nobody serves yet, and that nobody calls.
+    /// A webhook without replicas and without a registration.
     pub(crate) async fn webhook(&self) -> Webhook {
         self.webhook_behind("webhook").await
     }
 
-    /// One behind a Service of this name.
+    /// The same behind a Service of this name.
     pub(crate) async fn webhook_behind(&self, name: &str) -> Webhook {
         let service = self.environment.service(self.home.name(), name).await.unwrap();
         let target = format!("{}/{name}:{}", self.home.name(), service.port());
@@ -78,26 +78,26 @@ impl Cluster {
 }
 
 impl Webhook {
-    /// One more replica, with the CA that all share and a certificate of its own.
+    /// Adds a replica, with the shared CA and a certificate of its own.
     pub(crate) async fn replica(&self, app: App) -> Replica {
         self.replica_with(app, self.options(), true).await
     }
 
-    /// One that looks things up as `client`, and is called before it says that it is ready.
+    /// Adds a replica that looks up objects as `client`, and does not wait until it is ready.
     pub(crate) async fn replica_beside(&self, app: App, client: Client) -> Replica {
         let mut options = self.options();
         options.client = Some(client);
         self.replica_with(app, options, false).await
     }
 
-    /// One that knows its callers.
+    /// Adds a replica that authenticates its callers.
     pub(crate) async fn replica_for(&self, app: App, clients: ClientSettings, client: Client) -> Replica {
         let mut options = self.options();
         (options.clients, options.client) = (clients, Some(client));
         self.replica_with(app, options, true).await
     }
 
-    /// The name by which it is called.
+    /// The DNS name of its Service.
     pub(crate) fn host(&self) -> String {
         self.service.host()
     }
@@ -126,7 +126,7 @@ impl Webhook {
         Replica { address, probes, shutdown, ended: tokio::spawn(async { _ = bound.serve().await }) }
     }
 
-    /// Ends a replica as a roll-out does, and returns when it is gone.
+    /// Drains a replica as a roll-out does, and returns when it has ended.
     pub(crate) async fn drain(&self, replica: Replica) {
         replica.shutdown.drain();
         replica.ended.await.unwrap();
@@ -141,7 +141,7 @@ impl Webhook {
         app.registration(&self.target, &self.identity().ca_bundle().unwrap()).unwrap()
     }
 
-    /// Returns when the API server calls the hooks, for objects in the test's namespaces only.
+    /// Registers the hooks for objects in the test's namespaces, and returns when the API server calls them.
     pub(crate) async fn register(
         &mut self,
         cluster: &Cluster,
@@ -151,7 +151,7 @@ impl Webhook {
         let home = cluster.home.name();
         let mut objects = registration.objects();
         for object in &mut objects {
-            // An app may be registered by several tests at a time.
+            // Several tests may register the same app at a time.
             object["metadata"]["name"] =
                 json!(format!("{home}-{}", object["metadata"]["name"].as_str().unwrap()));
             for hook in object["webhooks"].as_array_mut().unwrap() {
@@ -176,7 +176,7 @@ impl Replica {
         self.address
     }
 
-    /// What `/readyz` says.
+    /// The body of `/readyz`.
     pub(crate) async fn readiness(&self) -> String {
         self.ask("/readyz").await
     }

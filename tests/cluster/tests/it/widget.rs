@@ -1,4 +1,4 @@
-//! A custom resource of which our type knows less than the API server stores.
+//! A custom resource with more fields than our type has.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use k8s_openapi::{Metadata, NamespaceResourceScope, Resource};
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::cluster::Cluster;
 
-/// What a handler sees of it.
+/// The fields that a handler uses.
 #[derive(Clone, Deserialize, Serialize)]
 pub(crate) struct Widget {
     #[serde(rename = "apiVersion")]
@@ -32,9 +32,9 @@ pub(crate) struct Part {
 }
 
 impl Widget {
-    /// Makes the API server serve widgets, however many tests ask.
+    /// Installs the definition of widgets; several tests may call it.
     pub(crate) async fn define(cluster: &Cluster) {
-        // Only what is custom is installed: there is no webhook configuration to keep.
+        // Only a CustomResourceDefinition is installed, which stays after the returned value is dropped.
         drop(cluster.environment.install([definition()]).await.unwrap());
     }
 }

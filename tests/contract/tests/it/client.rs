@@ -1,4 +1,4 @@
-//! A client of its own: one connection, and every byte of what comes back.
+//! An HTTP client with one connection that shows the whole response.
 
 use std::sync::Arc;
 
@@ -29,18 +29,18 @@ pub(crate) struct Reply {
 
 /// Why a call failed.
 pub(crate) enum Broken {
-    /// The connection was closed before a byte went out: Go tries another one.
+    /// The connection was closed before a byte was sent: Go retries on another one.
     Unsent,
     /// The user's request fails.
     Lost(hyper::Error),
 }
 
-/// What trusts the process.
+/// A TLS configuration that trusts the process.
 pub(crate) fn trust(process: &Process) -> Arc<ClientConfig> {
     trust_by(process, rustls::crypto::aws_lc_rs::default_provider())
 }
 
-/// The same, with what the provider offers.
+/// The same with another cryptographic provider.
 pub(crate) fn trust_by(process: &Process, provider: CryptoProvider) -> Arc<ClientConfig> {
     let mut roots = RootCertStore::empty();
     roots.add(CertificateDer::from_pem_slice(&process.ca()).unwrap()).unwrap();
@@ -53,7 +53,7 @@ pub(crate) fn trust_by(process: &Process, provider: CryptoProvider) -> Arc<Clien
     Arc::new(config)
 }
 
-/// A connection to write bytes on.
+/// A TLS connection for raw bytes.
 pub(crate) async fn secured(process: &Process, config: &Arc<ClientConfig>) -> TlsStream<TcpStream> {
     let stream = TcpStream::connect(process.address).await.unwrap();
     stream.set_nodelay(true).unwrap();
@@ -122,7 +122,7 @@ impl Reply {
         self.headers.get(name).map_or("", |value| value.to_str().unwrap())
     }
 
-    /// Status 4xx or 5xx, and one short line for people.
+    /// Whether the response is a 4xx or 5xx with one short line of text.
     pub(crate) fn is_short_text(&self) -> bool {
         self.header("content-type").starts_with("text/plain")
             && !self.body.is_empty()

@@ -1,4 +1,4 @@
-//! A collector of OpenTelemetry, as small as tests need it: what is posted to it is kept.
+//! A minimal OpenTelemetry collector that keeps the requests it receives.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
@@ -9,8 +9,8 @@ use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
 use opentelemetry_proto::tonic::trace::v1::Span;
 use prost::Message;
 
-/// Far longer than anything here takes, on a crowded machine too.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// Longer than any wait takes on a busy machine.
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 pub(crate) struct Collector {
     pub(crate) address: String,
@@ -18,7 +18,7 @@ pub(crate) struct Collector {
 }
 
 impl Collector {
-    /// Ends with this process.
+    /// Starts a collector that runs until this process ends.
     pub(crate) fn start() -> Self {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let address = format!("http://{}", listener.local_addr().unwrap());
@@ -45,24 +45,24 @@ impl Collector {
             .collect()
     }
 
-    /// What is said of who speaks.
+    /// The `service.name` of the exporter.
     pub(crate) fn service_name(&self) -> String {
         let resource = self.exports().into_iter().find_map(|export| export.resource).unwrap();
         let name = resource.attributes.into_iter().find(|attribute| attribute.key == "service.name").unwrap();
         format!("{:?}", name.value)
     }
 
-    /// Whether these words are anywhere in what was posted.
+    /// Whether a request contains these words.
     pub(crate) fn holds(&self, words: &str) -> bool {
         let bodies = self.bodies.lock().unwrap();
         bodies.iter().any(|body| body.windows(words.len()).any(|window| window == words.as_bytes()))
     }
 
-    /// Waits until it is so.
+    /// Waits until `is_it` holds for the received spans.
     pub(crate) async fn taken(&self, is_it: impl Fn(&[Span]) -> bool) {
         let began = Instant::now();
         while !is_it(&self.spans()) {
-            assert!(began.elapsed() < PATIENCE, "{:?}", self.spans());
+            assert!(began.elapsed() < TIMEOUT, "{:?}", self.spans());
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
     }
@@ -74,7 +74,7 @@ impl Collector {
     }
 }
 
-/// The body of the next request, answered. None: the connection has ended.
+/// Reads and answers the next request, and returns its body; `None` if the connection has ended.
 fn take(mut stream: &TcpStream) -> Option<Vec<u8>> {
     let mut reader = BufReader::new(stream);
     let (mut first, mut length) = (String::new(), 0);

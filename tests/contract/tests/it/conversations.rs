@@ -1,11 +1,11 @@
-//! What the tests ask about.
+//! The objects and reviews of the tests.
 
 use serde_json::{Value, json};
 use vestibule_caller::{Allowed, Denied, Failed, Outcome, Review, ReviewBuilder, ReviewVersion};
 
 pub(crate) const VERSIONS: [ReviewVersion; 2] = [ReviewVersion::V1, ReviewVersion::V1Beta1];
 
-/// A pod with members that no type knows, with empty ones and with `null`.
+/// A pod with unknown, empty and `null` members.
 pub(crate) fn pod() -> Value {
     json!({
         "apiVersion": "v1", "kind": "Pod",
@@ -17,7 +17,7 @@ pub(crate) fn pod() -> Value {
     })
 }
 
-/// The same with these annotations.
+/// The pod with these annotations.
 pub(crate) fn annotated(annotations: Value) -> Value {
     let mut pod = pod();
     pod["metadata"]["annotations"] = annotations;

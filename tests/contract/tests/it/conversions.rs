@@ -1,4 +1,4 @@
-//! Rows 82 to 84: custom resources in another version.
+//! Rows 82 to 84: conversions of custom resources.
 
 use http::StatusCode;
 use serde_json::{Value, json};
@@ -8,7 +8,7 @@ use crate::process::shared;
 
 const PATHS: [&str; 2] = ["/convert/gadgets", "/convert/raw-gadgets"];
 
-/// In both versions of the review: what the answer says, version and uid checked.
+/// Sends the objects in both versions of the review, checks version and uid of the answers, and returns the response.
 async fn converted(path: &str, desired: &str, objects: &[Value]) -> Value {
     let mut first: Option<Value> = None;
     for version in ["apiextensions.k8s.io/v1", "apiextensions.k8s.io/v1beta1"] {
@@ -52,7 +52,7 @@ async fn row_82_order_count_and_metadata_are_kept() {
 }
 
 #[tokio::test]
-async fn row_83_an_object_that_cannot_be_converted_is_named_and_why() {
+async fn row_83_an_object_that_cannot_be_converted_is_named_with_the_reason() {
     let given = [gadget("v1", "a", "1"), gadget("v1", "b", "secret")];
     for path in PATHS {
         let response = converted(path, "contract.example/v2", &given).await;
@@ -67,7 +67,7 @@ async fn row_83_an_object_that_cannot_be_converted_is_named_and_why() {
 }
 
 #[tokio::test]
-async fn row_84_a_version_that_nobody_knows_is_a_failure_of_all() {
+async fn row_84_an_unknown_version_fails_the_whole_review() {
     let given = [gadget("v1", "a", "1"), gadget("v2", "b", 2)];
     for path in PATHS {
         for desired in ["contract.example/v9", "other.example/v2", ""] {
@@ -78,7 +78,7 @@ async fn row_84_a_version_that_nobody_knows_is_a_failure_of_all() {
     }
 }
 
-/// No partial list.
+/// Whether the response has no objects.
 fn none(response: &Value) -> bool {
     response["convertedObjects"].as_array().is_none_or(Vec::is_empty)
 }

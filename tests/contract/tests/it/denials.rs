@@ -1,4 +1,4 @@
-//! Rows 51, 56 to 61: saying no, and saying something beside it.
+//! Rows 51, 56 to 61: denials, warnings and audit annotations.
 
 use serde_json::json;
 use vestibule_caller::{Hook, Review};
@@ -39,7 +39,7 @@ async fn row_56_causes_pass_through() {
 }
 
 #[tokio::test]
-async fn row_57_a_handler_may_ask_the_user_to_come_again() {
+async fn row_57_a_handler_may_ask_the_user_to_retry() {
     for version in VERSIONS {
         let review = review(pod()).version(version).build().unwrap();
         let said = denied(shared().outcome(&review, &Hook::validating("later", "/validate/later")).await);
@@ -48,7 +48,7 @@ async fn row_57_a_handler_may_ask_the_user_to_come_again() {
 }
 
 #[tokio::test]
-async fn row_59_whatever_is_noted_reaches_the_user_and_the_audit_log() {
+async fn row_59_warnings_reach_the_user_and_annotations_the_audit_log() {
     for version in VERSIONS {
         let review = review(pod()).version(version).build().unwrap();
         let said = allowed(shared().outcome(&review, &Hook::validating("notes", "/validate/notes")).await);
@@ -63,7 +63,7 @@ async fn row_59_whatever_is_noted_reaches_the_user_and_the_audit_log() {
 }
 
 #[tokio::test]
-async fn row_60_a_validating_hook_sends_no_patch_whatever_it_says() {
+async fn row_60_a_validating_hook_never_sends_a_patch() {
     let mut client = Client::connect(shared()).await;
     let mut labelled = pod();
     labelled["metadata"]["labels"] = json!({"forbidden": "yes"});
@@ -86,7 +86,7 @@ async fn row_60_a_validating_hook_sends_no_patch_whatever_it_says() {
 }
 
 #[tokio::test]
-async fn row_61_a_mutating_hook_that_says_no_sends_no_patch() {
+async fn row_61_a_mutating_hook_that_denies_sends_no_patch() {
     let mut client = Client::connect(shared()).await;
     for version in VERSIONS {
         let review = review(pod()).version(version).build().unwrap();

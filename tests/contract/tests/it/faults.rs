@@ -1,4 +1,4 @@
-//! Rows 53, 54 and 71: accidents are no decisions.
+//! Rows 53, 54 and 71: errors and panics are no decisions.
 
 use http::StatusCode;
 use serde_json::{Value, json};
@@ -23,14 +23,14 @@ async fn row_53_an_error_is_500_and_the_failure_policy_decides() {
             }
             _ => panic!("an error is no denial"),
         }
-        // Unless the hook says that its accidents are denials.
+        // Unless the hook turns its faults into denials.
         let denies = Hook::mutating("fail-denies", "/mutate/fail-denies");
         assert_eq!(denied(shared().outcome(&review, &denies).await).code, 500);
     }
 }
 
 #[tokio::test]
-async fn row_54_a_panic_is_500_and_everything_else_survives() {
+async fn row_54_a_panic_is_500_and_other_calls_continue() {
     let server = Process::start(&[], &[]);
     let mut client = Client::connect(&server).await;
     for (version, panics) in VERSIONS.into_iter().zip([1.0, 2.0]) {
@@ -45,7 +45,7 @@ async fn row_54_a_panic_is_500_and_everything_else_survives() {
 }
 
 #[tokio::test]
-async fn row_71_what_the_api_server_would_not_take_never_leaves() {
+async fn row_71_a_patch_that_the_api_server_would_refuse_is_not_sent() {
     let wish = |operations: Value| annotated(json!({"patch": operations.to_string()}));
     let replace = |path: &str| wish(json!([{"op": "replace", "path": path, "value": "other"}]));
     let elsewhere = Review::create;
@@ -69,7 +69,7 @@ async fn row_71_what_the_api_server_would_not_take_never_leaves() {
             let review = review.clone().namespace("demo").version(version).build().unwrap();
             let hook = Hook::mutating("hook", path);
             let said = failed(shared().outcome(&review, &hook).await);
-            // Only what never reached the API server can be ignored there.
+            // The API server can only ignore a response without a patch.
             assert!(said.ignorable, "{path}: {}", said.message);
             assert!(
                 said.message.contains(names) && said.message.contains("invalid JSON patch, not sent"),

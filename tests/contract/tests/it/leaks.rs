@@ -1,4 +1,4 @@
-//! Whatever happens to an object: nothing of it is in logs, metrics or the words of accidents.
+//! The content of objects is never in logs, metrics or the messages of faults.
 
 use std::process::Command;
 use std::sync::Arc;
@@ -28,20 +28,20 @@ use crate::process::{NAME, Process};
 const OBJECT: &str = "canary-object";
 const OLD: &str = "canary-old-object";
 const USER: &str = "canary-authorization";
-/// A token of the key below, as far as its head says.
+/// A token whose header names the key below.
 const TOKEN: &str = "eyJhbGciOiJFUzI1NiIsImtpZCI6Im9uZSJ9.canary-authorization.AAAA";
 /// RFC 7517 A.1.
 const KEYS: &str = r#"{"keys":[{"kty":"EC","crv":"P-256","kid":"one",
     "x":"MKBCTNIcKUSDii11ySs3526iDZ8AiTo7Tu6KPAqv7D4","y":"4Etl6SRW2YiLUrN5vfvVHuhp7x8PxltmWWlbbM4IFyM"}]}"#;
 /// The text before `.data` is encoded.
 const DATA: &str = "canary-secret-data";
-/// What the hooks say and add.
+/// The texts that the hooks send and add.
 const WORDS: [&str; 4] = ["canary-denial", "canary-warning", "canary-audit", "canary-patch"];
 
 const KINDS: [&str; 8] = ["secret", "dynamic", "meta", "value", "raw-object", "own", "chain", "raw"];
 
 #[tokio::test]
-async fn nothing_of_an_object_is_in_logs_metrics_or_faults() {
+async fn no_content_of_an_object_is_in_logs_metrics_or_faults() {
     let collector = Collector::start();
     let spans = [("VESTIBULE_OTLP_ENDPOINT", &*collector.address), ("VESTIBULE_TRACE_RATIO", "1")];
     let variables = spans.into_iter().chain([("RUST_LOG", "trace"), ("OTEL_BSP_SCHEDULE_DELAY", "20")]);
@@ -58,9 +58,9 @@ async fn nothing_of_an_object_is_in_logs_metrics_or_faults() {
     }
 }
 
-/// With everything on that looks at who calls, and spans besides.
+/// With every check of callers, and with spans.
 #[tokio::test]
-async fn nothing_of_who_calls_is_in_logs_metrics_spans_or_faults() {
+async fn no_credential_of_a_caller_is_in_logs_metrics_spans_or_faults() {
     let folder = tempfile::tempdir().unwrap();
     let file = |name: &str, text: &str| {
         std::fs::write(folder.path().join(name), text).unwrap();
@@ -93,7 +93,7 @@ async fn nothing_of_who_calls_is_in_logs_metrics_spans_or_faults() {
             let body = create.build().unwrap().body().to_vec();
             let reply = post_as(&mut client, "/mutate/secret", body, &authorization).await;
             assert_eq!(reply.status, status, "{}", reply.body);
-            assert_nothing_of_the_object(&reply);
+            assert_no_content_of_the_object(&reply);
         }
         let (_, metrics) = server.probe("/metrics");
         for told in ["signature", "unreadable", "name", "unknown_authority"] {
@@ -124,7 +124,7 @@ fn authority(name: &str) -> CertifiedIssuer<'static, KeyPair> {
     CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap()
 }
 
-/// The same with a certificate of a name that nobody has asked for.
+/// The same with a client certificate of an unexpected name.
 fn showing(config: &ClientConfig, authority: &CertifiedIssuer<'static, KeyPair>) -> Arc<ClientConfig> {
     let key = KeyPair::generate().unwrap();
     let mut params = CertificateParams::new([format!("{USER}.example")]).unwrap();
@@ -138,11 +138,11 @@ fn showing(config: &ClientConfig, authority: &CertifiedIssuer<'static, KeyPair>)
     Arc::new(config)
 }
 
-/// On a terminal, as a person reads it.
+/// With the log format for terminals.
 #[tokio::test]
-async fn nothing_of_an_object_is_in_the_lines_for_people() {
+async fn no_content_of_an_object_is_in_the_log_on_a_terminal() {
     if Command::new("script").arg("--version").output().is_err() {
-        return vestibule_testenv::leave_out("there is no `script` in PATH to play the terminal");
+        return vestibule_testenv::leave_out("there is no `script` in PATH to provide a terminal");
     }
     let server = Process::on_a_terminal(&[("RUST_LOG", "trace"), ("NO_COLOR", "1")]);
     call_everything(&server).await;
@@ -150,7 +150,7 @@ async fn nothing_of_an_object_is_in_the_lines_for_people() {
 }
 
 #[tokio::test]
-async fn nothing_that_is_looked_up_is_in_logs_metrics_or_faults() {
+async fn no_content_of_looked_up_objects_is_in_logs_metrics_or_faults() {
     let Some(environment) = vestibule_testenv::shared_or_skip().await else { return };
     let namespace = environment.namespace(&[]).await.unwrap().name().to_owned();
     let admin = environment.admin().unwrap();
@@ -196,7 +196,7 @@ async fn nothing_that_is_looked_up_is_in_logs_metrics_or_faults() {
 }
 
 #[tokio::test]
-async fn a_first_start_logs_no_error_whoever_keeps_the_certificate() {
+async fn a_first_start_logs_no_error_for_any_certificate_source() {
     let folder = tempfile::tempdir().unwrap();
     let key = KeyPair::generate().unwrap();
     let certificate = CertificateParams::new([NAME.to_owned()]).unwrap().self_signed(&key).unwrap();
@@ -214,31 +214,31 @@ async fn a_first_start_logs_no_error_whoever_keeps_the_certificate() {
     }
 }
 
-/// Every kind of handler, every way it can end, every operation; and bodies that are no review.
+/// Calls every kind of handler with every behaviour and operation, and sends bodies that are not reviews.
 async fn call_everything(server: &Process) {
     let config = trust(server);
     let mut client = Client::trusting(server, &config).await;
     let mut waiting = Vec::new();
     for path in KINDS.iter().flat_map(|kind| [format!("/mutate/{kind}"), format!("/validate/{kind}-guard")]) {
-        for wish in ["change", "deny", "fail", "panic"] {
-            for review in reviews(&secret(wish)) {
+        for behaviour in ["change", "deny", "fail", "panic"] {
+            for review in reviews(&secret(behaviour)) {
                 let reply = send(&mut client, &path, review).await;
-                assert!([200, 500].contains(&reply.status.as_u16()), "{path} {wish}: {}", reply.body);
-                assert_nothing_of_the_object(&reply);
+                assert!([200, 500].contains(&reply.status.as_u16()), "{path} {behaviour}: {}", reply.body);
+                assert_no_content_of_the_object(&reply);
             }
         }
         let mut undecodable = secret("change");
         undecodable["data"] = json!(OBJECT);
         undecodable["metadata"]["annotations"] = json!([OBJECT]);
         let [create, ..] = reviews(&undecodable);
-        assert_nothing_of_the_object(&send(&mut client, &path, create).await);
+        assert_no_content_of_the_object(&send(&mut client, &path, create).await);
         let config = &config;
         waiting.push(async move {
             let [create, ..] = reviews(&secret("wait"));
             let mut client = Client::trusting(server, config).await;
             let reply = send(&mut client, &format!("{path}?timeout=5s"), create).await;
             assert!(reply.body.contains("no verdict"), "{}", reply.body);
-            assert_nothing_of_the_object(&reply);
+            assert_no_content_of_the_object(&reply);
         });
     }
     join_all(waiting).await;
@@ -249,23 +249,23 @@ async fn call_everything(server: &Process) {
             let failed = reply.response()["result"]["status"] == "Failure";
             assert_eq!(failed, size != json!("1"));
             if failed {
-                assert_nothing_of_the_object(&reply);
+                assert_no_content_of_the_object(&reply);
             }
         }
     }
     for body in
         [format!(r#"{{"request":{{"object":"{OBJECT}""#), format!(r#"["{OBJECT}"]"#), OBJECT.to_owned()]
     {
-        assert_nothing_of_the_object(&post(&mut client, "/mutate/secret", body).await);
+        assert_no_content_of_the_object(&post(&mut client, "/mutate/secret", body).await);
     }
     let mut stranger = Client::trusting(server, &config).await;
     assert_eq!(post(&mut stranger, &format!("/{OBJECT}?{OLD}"), OBJECT).await.status, 404);
 }
 
-fn secret(wish: &str) -> Value {
+fn secret(behaviour: &str) -> Value {
     json!({
         "apiVersion": "v1", "kind": "Secret",
-        "metadata": {"name": "web", "namespace": "demo", "labels": {"x": OBJECT}, "annotations": {"do": wish, "x": OBJECT}},
+        "metadata": {"name": "web", "namespace": "demo", "labels": {"x": OBJECT}, "annotations": {"do": behaviour, "x": OBJECT}},
         "data": {"password": base64(DATA), OBJECT: base64(OBJECT)},
         "stringData": {"x": DATA},
         OBJECT: {"x": [OBJECT]},
@@ -307,8 +307,8 @@ async fn post_as(client: &mut Client, path: &str, body: impl Into<Bytes>, author
     client.send(request.body(Full::new(body.into())).unwrap()).await
 }
 
-/// An accident's words go to the user, and into the API server's log.
-fn assert_nothing_of_the_object(reply: &Reply) {
+/// The message of a fault goes to the user and into the API server's log.
+fn assert_no_content_of_the_object(reply: &Reply) {
     for canary in [OBJECT, OLD, USER, DATA] {
         assert!(!reply.body.contains(canary), "{canary} in {}", reply.body);
     }
@@ -329,7 +329,7 @@ fn assert_silent(server: &Process, heard: &str) -> String {
     log
 }
 
-/// Neither as they are, nor as base64 or as bytes.
+/// Looks for the canaries as text, as base64 and as lists of bytes.
 fn assert_none<'c>(log: &str, metrics: &str, canaries: impl IntoIterator<Item = &'c str>) {
     for canary in canaries {
         let bytes = format!("{:?}", canary.as_bytes());

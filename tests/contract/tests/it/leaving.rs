@@ -1,4 +1,4 @@
-//! Rows 74 to 78: how it ends.
+//! Rows 74 to 78: the drain and the end of the process.
 
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -13,15 +13,15 @@ use crate::client::{Broken, Client, secured, trust};
 use crate::conversations::{pod, review};
 use crate::process::Process;
 
-/// Far below what a kubelet waits, far above what it takes.
+/// Below the 30 s of the kubelet, above the duration on a busy machine.
 const BOUND: Duration = Duration::from_secs(20);
 
-/// A Service's endpoints, as new connections are led to them.
+/// The endpoints of a Service, among which new connections are distributed.
 type Endpoints = Arc<Mutex<Vec<Arc<Process>>>>;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn row_74_replicas_that_leave_under_dense_load_lose_no_call() {
-    // Whoever chose an endpoint before it left must reach it within that time, also on a machine that stalls.
+async fn row_74_replicas_that_drain_under_load_lose_no_call() {
+    // A client that chose an endpoint before its removal has to connect within that time, also on a busy machine.
     const DELAY: Duration = Duration::from_secs(10);
     let start = || Arc::new(Process::start(&["--drain-delay", "10s"], &[]));
     let endpoints: Endpoints = Arc::new(Mutex::new(vec![start(), start()]));
@@ -36,7 +36,7 @@ async fn row_74_replicas_that_leave_under_dense_load_lose_no_call() {
         leaving.signal("-TERM");
         leaving.said("draining: SIGTERM");
         let began = Instant::now();
-        // What a balancer does when it hears of `/readyz`: later than the signal, earlier than the end of the delay.
+        // A balancer removes the endpoint after `/readyz` has failed, before the end of the delay.
         assert!(leaving.probe("/readyz").1.contains("draining"));
         endpoints.lock().unwrap().remove(0);
         let next = start();
@@ -49,10 +49,10 @@ async fn row_74_replicas_that_leave_under_dense_load_lose_no_call() {
     left.join_all().await;
     end.send(true).unwrap();
     let calls: usize = callers.join_all().await.iter().sum();
-    assert!(calls > 240, "{calls} calls are no load");
+    assert!(calls > 240, "{calls} calls are too few");
 }
 
-/// Calls as kube-apiserver does: on the connection it has, until that is closed, then on a new one.
+/// Calls as kube-apiserver does: reuses its connection until it is closed, then opens a new one.
 async fn call(endpoints: Endpoints, ended: tokio::sync::watch::Receiver<bool>) -> usize {
     let mut calls = 0;
     while !*ended.borrow() {
@@ -64,7 +64,7 @@ async fn call(endpoints: Endpoints, ended: tokio::sync::watch::Receiver<bool>) -
         while !*ended.borrow() {
             let body = Full::new(Bytes::copy_from_slice(review(pod()).build().unwrap().body()));
             match client.try_send(Request::post("/mutate/label").body(body).unwrap()).await {
-                // Where handlers are slow, as on a busy machine, fewer may wait than call: who is told so comes again.
+                // On a busy machine the admission queue may be full: the call is retried.
                 Ok(reply) if reply.status == StatusCode::TOO_MANY_REQUESTS => continue,
                 Ok(reply) => assert_eq!(reply.status, StatusCode::OK, "{}", reply.body),
                 Err(Broken::Unsent) => break,
@@ -77,7 +77,7 @@ async fn call(endpoints: Endpoints, ended: tokio::sync::watch::Receiver<bool>) -
 }
 
 #[tokio::test]
-async fn rows_76_and_77_a_draining_server_answers_and_says_good_bye() {
+async fn rows_76_and_77_a_draining_server_answers_and_closes_connections() {
     let server = Arc::new(Process::start(&["--drain-delay", "30s"], &[]));
     let small = review(pod()).build().unwrap();
     let mut resting = Client::connect(&server).await;

@@ -1,4 +1,4 @@
-//! Levels of log on a real cluster: raised by the command, followed by the process, and back by themselves.
+//! Log levels on a real cluster: raised by the command, applied by the process, and reset after the time.
 
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use crate::process::Process;
 
 const CONFIG_MAP: &str = "contract-logging";
-/// Somebody else's key.
+/// A value of a key that Vestibule does not use.
 const CANARY: &str = "canary-config-map";
 
 #[tokio::test]
@@ -25,7 +25,7 @@ async fn a_level_is_raised_for_a_while_and_a_bad_one_changes_nothing() {
         let mut command = Command::new(env!("CARGO_BIN_EXE_contract"));
         command.args(words).args(place).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
-        // It ends with whoever holds the other end.
+        // It ends when this process closes the pipe.
         let held = child.stdin.take();
         let done = child.wait_with_output().unwrap();
         drop(held);
@@ -53,7 +53,7 @@ async fn a_level_is_raised_for_a_while_and_a_bad_one_changes_nothing() {
     assert!(in_force().contains("log level: debug, over info (RUST_LOG)"), "{}", in_force());
     assert!(stdout(&["loglevel"]).contains("raised, until"), "{}", stdout(&["loglevel"]));
 
-    // One value is bad, another is not, and both wait for the raise to end.
+    // One value is invalid and one is valid; both apply after the raise has ended.
     patch(json!({"loglevel.server": "loud", "loglevel.identity": "warn", "other": CANARY})).await;
     server.said("nothing useful");
     assert!(in_force().contains("log level: debug, over info (RUST_LOG)"), "{}", in_force());
@@ -68,7 +68,7 @@ async fn a_level_is_raised_for_a_while_and_a_bad_one_changes_nothing() {
     assert_eq!(run(&["loglevel", "loud"]).status.code(), Some(2));
     assert_eq!(run(&["loglevel", "debug", "--for", "48h"]).status.code(), Some(2));
 
-    // Nobody has to take it back, and what was said for good counts again.
+    // The raise ends by itself, and the permanent level applies again.
     stdout(&["loglevel", "trace", "--for", "1h"]);
     server.said(r#""level":"trace, over info (RUST_LOG)""#);
     stdout(&["loglevel", "trace", "--for", "2s"]);
@@ -81,7 +81,7 @@ async fn a_level_is_raised_for_a_while_and_a_bad_one_changes_nothing() {
     assert_eq!(keys, ["loglevel.identity", "loglevel.server", "other"]);
     assert!(!server.whole_log().contains(CANARY));
 
-    // The printed rights are enough for it, and for no other ConfigMap.
+    // The printed rights allow this ConfigMap and no other.
     let name = format!("{namespace}-contract");
     let printed = stdout(&[
         "manifests",
@@ -108,7 +108,7 @@ async fn a_level_is_raised_for_a_while_and_a_bad_one_changes_nothing() {
     assert!(config_maps.list(&ListParams::default()).await.is_err());
 }
 
-/// The one about the bad level, which is written beside all other work.
+/// The Event about the invalid level, which is written asynchronously.
 async fn bad_level_event(admin: Client, namespace: &str) -> Event {
     let events = Api::<Event>::namespaced(admin, namespace);
     let ours = ListParams::default().fields("reason=LogLevelNotUnderstood");

@@ -1,4 +1,4 @@
-//! Rows 11, 15 and 80: many callers, and callers that leave.
+//! Rows 11, 15 and 80: many callers, and callers that disconnect.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -13,7 +13,7 @@ use crate::client::{Client, secured, trust};
 use crate::conversations::{allowed, annotated, pod, review};
 use crate::process::{Process, shared};
 
-/// The goal is 3 s on two free cores; others use them too.
+/// The goal is 3 s on two free cores; other tests use them too.
 const SOON: Duration = Duration::from_secs(30);
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -26,7 +26,7 @@ async fn row_11_three_hundred_new_connections_at_once_are_all_served() {
         calls.spawn(async move {
             let mut client = Client::trusting(server, &config).await;
             loop {
-                // Whoever is asked to come again does: handlers may be slow, on a busy machine.
+                // A refused call is retried: handlers may be slow on a busy machine.
                 let status = client.review("/mutate/same", &review).await.status;
                 if status != StatusCode::TOO_MANY_REQUESTS {
                     break status;
@@ -38,7 +38,8 @@ async fn row_11_three_hundred_new_connections_at_once_are_all_served() {
     assert!(began.elapsed() < SOON, "{:?}", began.elapsed());
 }
 
-/// As large as objects may become, twice. Of a server of its own: where one handler computes at a time, all others wait for it.
+/// Object and old object at the size limit of etcd. On a server of its own, because handlers compute one at a time and
+/// other tests would wait.
 #[tokio::test]
 async fn an_update_of_three_mebibytes_by_three_is_served() {
     let object = |filler: &str| annotated(json!({ "fill": filler.repeat(3 << 20) }));
@@ -49,7 +50,7 @@ async fn an_update_of_three_mebibytes_by_three_is_served() {
 }
 
 #[tokio::test]
-async fn row_15_a_caller_that_leaves_cancels_its_handler() {
+async fn row_15_a_caller_that_disconnects_cancels_its_handler() {
     let server = Process::start(&[], &[]);
     let mut stream = secured(&server, &trust(&server)).await;
     let review = review(pod()).build().unwrap();
@@ -62,7 +63,7 @@ async fn row_15_a_caller_that_leaves_cancels_its_handler() {
     drop(stream);
     server.said("slow is cancelled");
     server.said("the caller went away");
-    // It is counted after it is told.
+    // The metric is updated after the log line.
     server.counted(r#"vestibule_admission_undecided_total{webhook="slow",reason="abandoned"}"#, 1.0).await;
     assert_eq!(server.metric(r#"vestibule_admission_requests_total{webhook="slow""#), 0.0);
     let reply = Client::connect(&server).await.review("/mutate/same", &review).await;
@@ -70,14 +71,14 @@ async fn row_15_a_caller_that_leaves_cancels_its_handler() {
     assert!(!server.log().contains(r#""message":"panic""#), "{}", server.log());
 }
 
-/// 512 run, 512 wait, and whoever comes then is told so at once.
+/// 512 calls run, 512 wait, and further calls are refused at once.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn row_80_what_neither_runs_nor_may_wait_is_turned_away_at_once() {
+async fn row_80_calls_beyond_the_admission_queue_are_refused_at_once() {
     const PLACES: usize = 512 + 512;
     let server: &'static Process = Box::leak(Box::new(Process::start(&[], &[])));
     let config = trust(server);
     let mut clients = Vec::new();
-    // In portions, too: of more than 1024 handshakes the oldest goes, and all have ten seconds.
+    // In batches: beyond 1024 pending handshakes the oldest is closed, and each has ten seconds.
     while clients.len() < PLACES + 20 {
         let mut connecting = JoinSet::new();
         for _ in 0..(PLACES + 20) / 9 {
@@ -89,7 +90,7 @@ async fn row_80_what_neither_runs_nor_may_wait_is_turned_away_at_once() {
 
     let review = review(pod()).build().unwrap();
     let mut calls = JoinSet::new();
-    // In portions: until it has had its first turn to compute, a handler waits in the queue too.
+    // In batches: a handler waits in the queue until it gets its first CPU permit.
     for (what, held) in [("running", 256.0), ("running", 512.0), ("waiting", 256.0), ("waiting", 512.0)] {
         for mut client in clients.drain(..256) {
             let review = review.clone();
@@ -97,7 +98,7 @@ async fn row_80_what_neither_runs_nor_may_wait_is_turned_away_at_once() {
         }
         server.counted(&format!(r#"vestibule_server_held{{what="{what}"}}"#), held).await;
     }
-    // With every place taken and nothing else going on, it takes no time.
+    // With a full queue and no other work, the refusal is immediate.
     let mut quickest = Duration::MAX;
     for client in &mut clients {
         let began = Instant::now();

@@ -1,4 +1,7 @@
-//! What a webhook promises kube-apiserver, asked of a real process over TLS. The table is docs/reference/contract.md.
+//! The contract of a webhook with kube-apiserver, tested on a real process over TLS.
+//!
+//! The table is docs/reference/contract.md; a test `row_N_...` belongs to row N. Start at `process.rs`, the process under test, and
+//! `client.rs`, its client.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod client;

@@ -1,4 +1,4 @@
-//! Reviews with names as no API server sends them.
+//! Reviews with names that no API server sends.
 
 use serde_json::{Value, json};
 

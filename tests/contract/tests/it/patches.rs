@@ -1,4 +1,4 @@
-//! Rows 63 to 69: patches that both libraries understand alike.
+//! Rows 63 to 69: patches that mean the same to both patch libraries.
 
 use std::time::Duration;
 
@@ -13,7 +13,8 @@ struct Patched {
     patch: Value,
 }
 
-/// By kube-apiserver's rules, as the caller plays them, and strictly by RFC 6902; both must come to the same.
+/// Applies the patch by kube-apiserver's rules, as the caller implements them, and strictly by RFC 6902; the results must be
+/// equal.
 async fn patched(path: &str, object: &Value) -> Patched {
     let hook = Hook::mutating("hook", path).timeout(Duration::from_secs(30));
     let mut made = None;
@@ -74,7 +75,7 @@ async fn row_65_lists_grow_and_shrink_at_the_right_place() {
 }
 
 #[tokio::test]
-async fn row_67_empty_and_null_members_are_left_alone() {
+async fn row_67_empty_and_null_members_are_unchanged() {
     let made = patched("/mutate/label", &pod()).await;
     let mut expected = pod();
     expected["metadata"]["labels"] = json!({"seen": "true"});
@@ -91,7 +92,7 @@ async fn row_68_one_label_on_a_large_object_is_a_small_patch() {
 }
 
 #[tokio::test]
-async fn row_69_what_was_changed_is_not_changed_again() {
+async fn row_69_an_object_that_is_already_changed_gets_no_patch() {
     for (path, object) in
         [("/mutate/label", pod()), ("/mutate/annotate", annotated(json!({"example.com/old~": "x"})))]
     {

@@ -1,4 +1,4 @@
-//! The binary under test as a process of its own.
+//! The process under test: its addresses, log and metrics.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -11,10 +11,10 @@ use vestibule_caller::{Caller, Hook, Outcome, Review, judge};
 
 /// The name that the certificate is for.
 pub(crate) const NAME: &str = "contract.demo.svc";
-/// Far longer than anything here takes, on a crowded machine too.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// Longer than any wait takes on a busy machine.
+const TIMEOUT: Duration = Duration::from_secs(60);
 
-/// A webhook that serves.
+/// A running webhook.
 pub(crate) struct Process {
     child: Mutex<Child>,
     log: Arc<Log>,
@@ -23,14 +23,14 @@ pub(crate) struct Process {
     pub(crate) probes: SocketAddr,
 }
 
-/// The one that most tests share: started once, and gone with this process.
+/// The process that most tests share: started once, ends with this process.
 pub(crate) fn shared() -> &'static Process {
     static SHARED: LazyLock<Process> = LazyLock::new(|| Process::start(&[], &[]));
     &SHARED
 }
 
 impl Process {
-    /// With these flags and variables besides.
+    /// Starts a webhook with additional flags and variables.
     pub(crate) fn start(flags: &[&str], variables: &[(&str, &str)]) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let mut arguments = arguments(&folder);
@@ -44,7 +44,7 @@ impl Process {
         Self::of(child, stderr, folder)
     }
 
-    /// Before a terminal, which `script` plays.
+    /// Starts a webhook on a terminal, which `script` provides.
     pub(crate) fn on_a_terminal(variables: &[(&str, &str)]) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let mut command = Command::new("script");
@@ -63,17 +63,17 @@ impl Process {
         Self { child: Mutex::new(child), log, folder, address, probes }
     }
 
-    /// What its callers trust, as PEM.
+    /// The CA of its certificate, as PEM.
     pub(crate) fn ca(&self) -> Vec<u8> {
         std::fs::read(self.folder.path().join("identity/ca.crt")).unwrap()
     }
 
-    /// kube-apiserver's side.
+    /// A caller that behaves as kube-apiserver.
     pub(crate) fn caller(&self) -> Caller {
         Caller::new(self.address, NAME, &self.ca()).unwrap()
     }
 
-    /// What kube-apiserver makes of the answer.
+    /// The result of the answer in kube-apiserver.
     pub(crate) async fn outcome(&self, review: &Review, hook: &Hook) -> Outcome {
         judge(review, hook, &self.caller().call(review, hook).await.unwrap())
     }
@@ -88,7 +88,7 @@ impl Process {
         (head.lines().next().unwrap().to_owned(), body.to_owned())
     }
 
-    /// The sum of the samples whose line begins so.
+    /// The sum of the samples whose line begins with `begins`.
     pub(crate) fn metric(&self, begins: &str) -> f64 {
         let (_, metrics) = self.probe("/metrics");
         let samples = metrics.lines().filter(|line| line.starts_with(begins));
@@ -100,12 +100,12 @@ impl Process {
         self.log.line(|line| line.contains(words))
     }
 
-    /// Everything it has logged so far.
+    /// The log so far.
     pub(crate) fn log(&self) -> String {
         self.log.all()
     }
 
-    /// Ends it, and everything it has ever logged.
+    /// Ends the process and returns its whole log.
     pub(crate) fn whole_log(&self) -> String {
         drop(self.child().stdin.take());
         self.log.whole()
@@ -115,14 +115,14 @@ impl Process {
         assert!(Command::new("kill").args([name, &self.id()]).status().unwrap().success());
     }
 
-    /// The largest part of its memory that was ever resident, in KiB.
+    /// The peak of its resident memory in KiB.
     pub(crate) fn peak_memory(&self) -> u64 {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.id())).unwrap();
         let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
         line.trim().trim_end_matches(" kB").parse().unwrap()
     }
 
-    /// Waits until that sum has come so far.
+    /// Waits until the sum has reached `count`.
     pub(crate) async fn counted(&self, begins: &str, count: f64) {
         until(begins, || (self.metric(begins) >= count).then_some(())).await;
     }
@@ -159,26 +159,26 @@ fn spawn(mut command: Command, variables: &[(&str, &str)]) -> Child {
     command.env("RUST_LOG", "info").envs(variables.iter().copied()).stdin(Stdio::piped()).spawn().unwrap()
 }
 
-/// Asks again and again, without holding up the runtime.
+/// Polls without blocking the runtime.
 async fn until<T>(what: &str, mut ask: impl FnMut() -> Option<T>) -> T {
     let began = Instant::now();
     loop {
         if let Some(found) = ask() {
             return found;
         }
-        assert!(began.elapsed() < PATIENCE, "nobody has seen {what}");
+        assert!(began.elapsed() < TIMEOUT, "nobody has seen {what}");
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
 }
 
-/// An address of the first line, for machines or for people.
+/// An address in the first log line, in JSON or in the text format.
 fn field(line: &str, name: &str) -> SocketAddr {
     let (_, after) = line.split_once(name).unwrap();
     let address = after.trim_start_matches(|character: char| !character.is_ascii_digit());
     address.split(['"', ' ']).next().unwrap().parse().unwrap()
 }
 
-/// Lines as they come.
+/// The lines of the log as they arrive.
 #[derive(Default)]
 struct Log {
     lines: Mutex<(Vec<String>, bool)>,
@@ -190,7 +190,7 @@ impl Log {
         let log = Arc::new(Self::default());
         let kept = Arc::clone(&log);
         std::thread::spawn(move || {
-            // A terminal that is gone is an error, and an end.
+            // Reading from a closed terminal is an error, which ends the log.
             for line in BufReader::new(output).lines().map_while(Result::ok) {
                 kept.lines.lock().unwrap().0.push(line);
                 kept.more.notify_all();
@@ -206,7 +206,7 @@ impl Log {
         let lines = self.lines.lock().unwrap();
         let (lines, _) = self
             .more
-            .wait_timeout_while(lines, PATIENCE, |(lines, ended)| !*ended && find(lines).is_none())
+            .wait_timeout_while(lines, TIMEOUT, |(lines, ended)| !*ended && find(lines).is_none())
             .unwrap();
         find(&lines.0).unwrap_or_else(|| panic!("nobody said it:\n{}", lines.0.join("\n")))
     }
@@ -215,10 +215,10 @@ impl Log {
         self.lines.lock().unwrap().0.join("\n")
     }
 
-    /// Once it has ended.
+    /// The whole log, once the process has ended.
     fn whole(&self) -> String {
         let lines = self.lines.lock().unwrap();
-        let (lines, _) = self.more.wait_timeout_while(lines, PATIENCE, |(_, ended)| !*ended).unwrap();
+        let (lines, _) = self.more.wait_timeout_while(lines, TIMEOUT, |(_, ended)| !*ended).unwrap();
         assert!(lines.1, "it does not end");
         lines.0.join("\n")
     }

@@ -1,4 +1,4 @@
-//! Rows 72 and 73: before everything is there.
+//! Rows 72 and 73: before the webhook is ready.
 
 use http::StatusCode;
 use vestibule_caller::Hook;
@@ -8,7 +8,7 @@ use crate::conversations::{VERSIONS, allowed, pod, review};
 use crate::process::Process;
 
 #[tokio::test]
-async fn rows_72_and_73_until_it_is_ready_callers_are_asked_to_come_again() {
+async fn rows_72_and_73_callers_are_asked_to_retry_until_it_is_ready() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("ready");
     let server = Process::start(&[], &[("CONTRACT_READY_WHEN", file.to_str().unwrap())]);
@@ -21,11 +21,11 @@ async fn rows_72_and_73_until_it_is_ready_callers_are_asked_to_come_again() {
         let reply = client.review("/mutate/label", &review(pod()).version(version).build().unwrap()).await;
         assert_eq!((reply.status, reply.header("retry-after")), (StatusCode::SERVICE_UNAVAILABLE, "1"));
         assert!(reply.is_short_text() && reply.body.contains("the file is there"), "{}", reply.body);
-        // The API server asks again on the connection it has; on a new one it may find a replica that is ready.
+        // The API server would retry on the same connection; a new one may lead to a ready replica.
         assert_eq!(reply.header("connection"), "close");
     }
 
-    // It comes to be ready once the call has been sent away: the same call succeeds.
+    // The webhook becomes ready after the refusal, and the same call succeeds.
     let review = review(pod()).build().unwrap();
     let label = Hook::mutating("label", "/mutate/label");
     let (outcome, ()) = tokio::join!(server.outcome(&review, &label), async {

@@ -32,7 +32,7 @@ async fn row_1_a_review_is_answered_with_a_review() {
 
 #[tokio::test]
 async fn row_3_other_methods_never_reach_the_handler() {
-    // Its handler panics whenever it runs, and that would be a 500.
+    // The handler panics, so a 500 would show that it ran.
     for method in [Method::GET, Method::PUT, Method::HEAD, Method::DELETE, Method::PATCH, Method::OPTIONS] {
         let body = Full::new(Bytes::copy_from_slice(review(pod()).build().unwrap().body()));
         let request = Request::builder().method(method).uri("/mutate/panic").body(body).unwrap();
@@ -42,7 +42,7 @@ async fn row_3_other_methods_never_reach_the_handler() {
 }
 
 #[tokio::test]
-async fn row_4_an_unknown_path_is_told_in_a_line_and_never_redirected() {
+async fn row_4_an_unknown_path_gets_404_in_one_line_and_no_redirect() {
     for path in ["/", "/mutate/", "/mutate/same/", "//mutate/same", "/mutate/nobody", "/mutate/Same"] {
         let reply = Client::connect(shared()).await.review(path, &review(pod()).build().unwrap()).await;
         assert_eq!((reply.status, reply.header("location")), (StatusCode::NOT_FOUND, ""), "{path}");
@@ -51,7 +51,7 @@ async fn row_4_an_unknown_path_is_told_in_a_line_and_never_redirected() {
 }
 
 #[tokio::test]
-async fn a_hook_is_served_where_the_installation_has_it() {
+async fn a_hook_is_served_at_the_configured_path() {
     let server = Process::start(&[], &[("VESTIBULE_PATH", "same=/mutate,patch=/x/patch")]);
     let review = review(pod()).build().unwrap();
     for (path, status) in [
@@ -66,7 +66,7 @@ async fn a_hook_is_served_where_the_installation_has_it() {
 }
 
 #[tokio::test]
-async fn row_6_only_json_is_taken() {
+async fn row_6_only_json_is_accepted() {
     for (media_type, status) in [
         ("application/json", StatusCode::OK),
         ("application/json; charset=utf-8", StatusCode::OK),
@@ -80,7 +80,7 @@ async fn row_6_only_json_is_taken() {
 }
 
 #[tokio::test]
-async fn row_7_what_is_no_review_gets_400_and_the_connection_stays() {
+async fn row_7_a_body_that_is_not_a_review_gets_400_and_the_connection_stays() {
     let mut client = Client::connect(shared()).await;
     let whole = review(pod()).build().unwrap();
     let half = &whole.body()[..whole.body().len() / 2];
@@ -95,7 +95,7 @@ async fn row_7_what_is_no_review_gets_400_and_the_connection_stays() {
 #[tokio::test]
 async fn row_9_a_body_over_the_limit_is_refused_before_it_is_read() {
     const LIMIT: u64 = 28 << 20;
-    // One that no other test uses: its memory is this test's.
+    // A process of its own, because its memory is measured.
     let server = &Process::start(&[], &[]);
     let config = trust(server);
     let mut client = Client::trusting(server, &config).await;
@@ -103,14 +103,14 @@ async fn row_9_a_body_over_the_limit_is_refused_before_it_is_read() {
     let before = server.peak_memory();
 
     for _ in 0..20 {
-        // Nothing of the body is ever sent.
+        // The body is never sent.
         let mut stream = secured(server, &config).await;
         stream.write_all(format!("{HEAD}content-length: {}\r\n\r\n", 1_u64 << 40).as_bytes()).await.unwrap();
         let mut said = String::new();
         stream.read_to_string(&mut said).await.unwrap();
         assert!(said.starts_with("HTTP/1.1 413 "), "{said}");
     }
-    // In chunks no length is declared.
+    // A chunked body declares no length.
     let mut stream = secured(server, &config).await;
     stream.write_all(format!("{HEAD}transfer-encoding: chunked\r\n\r\n").as_bytes()).await.unwrap();
     let chunk = format!("{:x}\r\n{}\r\n", 1 << 20, " ".repeat(1 << 20));
@@ -132,7 +132,7 @@ async fn row_9_a_body_over_the_limit_is_refused_before_it_is_read() {
         () = tokio::time::sleep(Duration::from_secs(60)) => panic!("no answer"),
     }
     let grown = server.peak_memory().saturating_sub(before);
-    // Of 64 MiB, what is read before the limit is met, and what a buffer holds that grows by doubling.
+    // The bytes up to the limit, in a buffer that grows by doubling.
     assert!(grown < 3 * LIMIT / 1024, "the process grew by {grown} KiB");
 }
 
@@ -148,7 +148,7 @@ async fn row_10_a_thousand_requests_fit_on_one_connection() {
 /// 95 s: `cargo test -p contract -- --ignored`.
 #[tokio::test]
 #[ignore = "it waits for 95 s"]
-async fn row_12_a_connection_that_rested_for_95_s_is_still_good() {
+async fn row_12_a_connection_that_was_idle_for_95_s_is_still_open() {
     let mut client = Client::connect(shared()).await;
     for rest in [Duration::from_secs(95), Duration::ZERO] {
         client.review("/mutate/same", &review(pod()).build().unwrap()).await.response();
@@ -157,9 +157,9 @@ async fn row_12_a_connection_that_rested_for_95_s_is_still_good() {
 }
 
 #[tokio::test]
-async fn row_22_a_post_quantum_hello_is_answered_without_another() {
+async fn row_22_a_post_quantum_hello_is_answered_without_a_retry() {
     use rustls::crypto::aws_lc_rs::kx_group::{SECP256R1, X25519, X25519MLKEM768};
-    // As Go's: both shares are in it, and the curves that there is none of.
+    // As Go's: with both key shares, and curves without a share.
     let provider = CryptoProvider {
         kx_groups: vec![X25519MLKEM768, X25519, SECP256R1],
         ..rustls::crypto::aws_lc_rs::default_provider()
@@ -172,7 +172,7 @@ async fn row_22_a_post_quantum_hello_is_answered_without_another() {
 }
 
 #[tokio::test]
-async fn row_16_a_chunked_body_and_one_that_is_asked_for_first_are_served() {
+async fn row_16_a_chunked_body_and_one_after_100_continue_are_served() {
     let config = trust(shared());
     for version in VERSIONS {
         let review = review(pod()).version(version).build().unwrap();
@@ -188,16 +188,16 @@ async fn row_16_a_chunked_body_and_one_that_is_asked_for_first_are_served() {
     }
 }
 
-/// Says each part once the one before has been answered; the last answer.
+/// Sends each part after the answer to the one before, and returns the last answer.
 async fn exchange(config: &std::sync::Arc<rustls::ClientConfig>, parts: &[&str]) -> String {
-    const GO_ON: &str = "HTTP/1.1 100 Continue\r\n\r\n";
+    const CONTINUE: &str = "HTTP/1.1 100 Continue\r\n\r\n";
     let mut stream = secured(shared(), config).await;
     let mut parts = parts.iter();
     stream.write_all(parts.next().unwrap().as_bytes()).await.unwrap();
     for part in parts {
-        let mut said = vec![0; GO_ON.len()];
+        let mut said = vec![0; CONTINUE.len()];
         stream.read_exact(&mut said).await.unwrap();
-        assert_eq!(said, GO_ON.as_bytes());
+        assert_eq!(said, CONTINUE.as_bytes());
         stream.write_all(part.as_bytes()).await.unwrap();
     }
     let mut said = String::new();

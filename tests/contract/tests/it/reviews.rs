@@ -1,4 +1,4 @@
-//! Rows 34 to 50: what is in a review, and what may be.
+//! Rows 34 to 50: the fields of reviews.
 
 use std::fs;
 use std::path::Path;
@@ -12,8 +12,8 @@ use crate::conversations::{VERSIONS, allowed, annotated, pod, review};
 use crate::names::with_name;
 use crate::process::{Process, shared};
 
-/// What is wrong, and how it comes to be.
-type Damage = (&'static str, fn(&mut Value));
+/// A description of a defect, and the function that makes it.
+type Defect = (&'static str, fn(&mut Value));
 
 const SEE: &str = "/validate/see";
 
@@ -50,7 +50,7 @@ async fn row_34_each_operation_comes_with_its_own_nulls() {
     }
 }
 
-/// What the API server really sent, all of it: no answer is an accident.
+/// Every recorded review of a real API server gets a decision.
 #[tokio::test]
 async fn row_34_every_recorded_review_is_answered() {
     let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../corpus");
@@ -74,7 +74,7 @@ async fn row_34_every_recorded_review_is_answered() {
 }
 
 #[tokio::test]
-async fn row_36_an_object_without_a_name_is_told_of_by_its_prefix() {
+async fn row_36_an_object_without_a_name_is_logged_by_its_prefix() {
     for version in VERSIONS {
         let mut object = pod();
         object["metadata"] = json!({"generateName": "prefix-", "namespace": "demo"});
@@ -88,12 +88,12 @@ async fn row_36_an_object_without_a_name_is_told_of_by_its_prefix() {
 }
 
 #[tokio::test]
-async fn row_38_subresources_are_untouched_where_the_handler_is_for_the_resource() {
+async fn row_38_subresources_are_untouched_by_a_handler_for_the_resource() {
     let built_in = |version, kind| ApiResource::built_in(version, kind).unwrap();
     let scale = json!({"apiVersion": "autoscaling/v1", "kind": "Scale", "metadata": {"name": "web"}, "spec": {"replicas": 1}});
     let eviction = json!({"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": "web"}});
     let token = json!({"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "metadata": {"name": "web"}});
-    // Its handler panics whenever it runs.
+    // The handler panics if it runs.
     let panics = Hook::mutating("panic", "/mutate/panic");
     for version in VERSIONS {
         for review in [
@@ -107,7 +107,7 @@ async fn row_38_subresources_are_untouched_where_the_handler_is_for_the_resource
             let review = review.namespace("demo").version(version).build().unwrap();
             assert!(allowed(shared().outcome(&review, &panics).await).patch.is_none());
         }
-        // Another resource altogether was registered by mistake: that is said, and still nothing runs.
+        // A wrong resource was registered by mistake: the answer says so, and the handler does not run.
         let service = json!({"apiVersion": "v1", "kind": "Service", "metadata": {"name": "web"}});
         let service = review(service).version(version).build().unwrap();
         let reply = Client::connect(shared()).await.review("/mutate/panic", &service).await;
@@ -139,7 +139,7 @@ async fn row_40_nothing_is_allowed_by_accident() {
     let whole = VERSIONS.map(|version| -> Value {
         serde_json::from_slice(review(pod()).version(version).build().unwrap().body()).unwrap()
     });
-    let damage: [Damage; 8] = [
+    let damage: [Defect; 8] = [
         ("an unknown operation", |body| body["request"]["operation"] = json!("PATCH")),
         ("an operation in small letters", |body| body["request"]["operation"] = json!("create")),
         ("no user", |body| drop(body["request"].as_object_mut().unwrap().remove("userInfo"))),
@@ -162,7 +162,7 @@ async fn row_40_nothing_is_allowed_by_accident() {
 }
 
 #[tokio::test]
-async fn row_41_the_kind_that_the_user_sent_is_known_beside_the_one_it_was_converted_to() {
+async fn row_41_the_handler_sees_the_requested_kind_and_the_converted_one() {
     for version in VERSIONS {
         let deployment = json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web"}});
         let older = ApiResource::namespaced("extensions/v1beta1", "Deployment", "deployments");
@@ -174,7 +174,7 @@ async fn row_41_the_kind_that_the_user_sent_is_known_beside_the_one_it_was_conve
 }
 
 #[tokio::test]
-async fn row_42_the_answer_has_the_version_of_the_question() {
+async fn row_42_the_answer_has_the_version_of_the_request() {
     let mut client = Client::connect(shared()).await;
     for path in ["/mutate/same", "/mutate/label", "/mutate/refuse", "/validate/guard", SEE] {
         for version in VERSIONS {
@@ -199,7 +199,7 @@ async fn row_46_a_dry_run_has_no_side_effect() {
 }
 
 #[tokio::test]
-async fn row_48_the_same_object_again_is_decided_alike_under_its_own_uid() {
+async fn row_48_a_repeated_object_gets_the_same_decision_under_its_own_uid() {
     let mut client = Client::connect(shared()).await;
     for path in ["/mutate/label", "/mutate/refuse", "/validate/guard", "/validate/causes"] {
         let mut decisions = Vec::new();
@@ -214,7 +214,7 @@ async fn row_48_the_same_object_again_is_decided_alike_under_its_own_uid() {
 }
 
 #[tokio::test]
-async fn row_49_without_a_change_there_is_neither_patch_nor_type() {
+async fn row_49_without_a_change_there_is_neither_patch_nor_patch_type() {
     let mut client = Client::connect(shared()).await;
     for (path, object) in [("/mutate/same", pod()), ("/mutate/patch", annotated(json!({"patch": "[]"})))] {
         for version in VERSIONS {
@@ -235,7 +235,7 @@ async fn row_50_a_uid_comes_back_byte_by_byte() {
                 assert_eq!(client.review(path, &review).await.response()["uid"], uid);
             }
         }
-        // There is nothing to answer to.
+        // Without a uid there can be no answer.
         let none =
             client.review("/mutate/same", &review(pod()).version(version).uid("").build().unwrap()).await;
         assert_eq!(none.status, StatusCode::BAD_REQUEST);
@@ -243,9 +243,9 @@ async fn row_50_a_uid_comes_back_byte_by_byte() {
     }
 }
 
-/// A mebibyte each of everything that a log may name.
+/// Every name that may be in a log, with a length of one MiB.
 #[tokio::test]
-async fn row_50_no_name_makes_a_long_line_of_the_log() {
+async fn row_50_no_name_makes_a_log_line_long() {
     const LONGEST: usize = 8 << 10;
     let server = Process::start(&[], &[("RUST_LOG", "debug")]);
     let mut client = Client::connect(&server).await;
@@ -274,7 +274,7 @@ async fn row_50_no_name_makes_a_long_line_of_the_log() {
         }
     }
     let log = server.whole_log();
-    assert!(log.matches("decided").count() >= places.len(), "the log is heard: {log:.1000}");
+    assert!(log.matches("decided").count() >= places.len(), "the log has the decisions: {log:.1000}");
     let longest = log.lines().max_by_key(|line| line.len()).unwrap();
     assert!(longest.len() <= LONGEST, "{} bytes: {longest:.1000}", longest.len());
 }

@@ -1,29 +1,28 @@
-//! The tables of the contract and of the injector's cases have every row; they, the promises and the table of faults name tests
-//! that exist and run.
+//! Checks the tables of docs/reference: each has all rows, and names tests that exist and run.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Rows of the list this project was designed from: those about certificates have a table of their own.
+/// The rows of the contract; rows about certificates are in another table.
 const ROWS: &[u8] = &[
     1, 3, 4, 6, 7, 9, 10, 11, 12, 15, 16, 20, 21, 22, 33, 34, 36, 38, 39, 40, 41, 42, 46, 48, 49, 50, 51, 53,
     54, 56, 57, 59, 60, 61, 63, 64, 65, 67, 68, 69, 71, 72, 73, 74, 76, 77, 78, 79, 80, 82, 83, 84,
 ];
 
-/// Rows of the table that the injector was designed by; what is missing was withdrawn, or is an example of its own.
+/// The rows of the injector's table; missing numbers were withdrawn or are examples.
 const CASES: &[u8] =
     &[1, 2, 3, 5, 6, 9, 11, 12, 14, 16, 17, 19, 21, 22, 24, 25, 26, 27, 28, 30, 31, 33, 35, 36];
 
 #[test]
-fn the_table_of_the_contract_is_whole_and_names_tests_that_exist() {
+fn the_table_of_the_contract_is_complete_and_names_tests_that_exist() {
     let rows = rows(&page("contract.md"), &Tests::of_the_workspace());
     let numbers: BTreeSet<u8> = rows.iter().filter_map(|(row, _)| row.parse().ok()).collect();
-    assert_eq!(numbers, ROWS.iter().copied().collect(), "rows that are missing, or that nobody asked for");
+    assert_eq!(numbers, ROWS.iter().copied().collect(), "missing or unknown rows");
 }
 
 #[test]
-fn the_tables_of_injection_are_whole_and_name_tests_of_their_numbers() {
+fn the_tables_of_injection_are_complete_and_name_tests_of_their_numbers() {
     let rows = rows(&page("injection-cases.md"), &Tests::of_the_workspace());
     let cases = CASES.iter().map(|row| (row.to_string(), format!("row_{row:02}_")));
     let defects = (1..=18).map(|defect| (format!("D{defect}"), format!("d{defect:02}_")));
@@ -32,12 +31,12 @@ fn the_tables_of_injection_are_whole_and_name_tests_of_their_numbers() {
         assert!(names.into_iter().any(|name| name.starts_with(&prefix)), "row {row} names no {prefix}...");
     }
     let numbered = rows.iter().filter(|(row, _)| row != "–").count();
-    assert_eq!(numbered, CASES.len() + 18, "rows that nobody asked for");
+    assert_eq!(numbered, CASES.len() + 18, "unknown rows");
 }
 
-/// Cases of the front door that need no second machine.
+/// The fire cases that need no second machine.
 #[test]
-fn the_tables_of_fire_are_whole_and_name_tests_and_cases_that_exist() {
+fn the_tables_of_fire_are_complete_and_name_tests_and_cases_that_exist() {
     let (page, tests, commands) = (page("fire.md"), Tests::of_the_workspace(), Commands::of_the_workspace());
     let cells: Vec<_> = page.lines().filter_map(|line| line.strip_prefix("| ")?.split_once(" | ")).collect();
     let faults = (1..=21).chain([26]).map(|number| format!("F{number:02}"));
@@ -84,7 +83,7 @@ fn every_test_in_the_table_of_faults_exists() {
     assert!(missing.is_empty(), "no such commands: {missing:?}");
 }
 
-/// What stands behind `cargo xtask`, by name.
+/// The subcommands of `cargo xtask`, and the cases of `fire` and `soak`.
 struct Commands {
     tasks: BTreeSet<String>,
     /// Of `fire`.
@@ -105,7 +104,7 @@ impl Commands {
         }
     }
 
-    /// Whether the command, without `cargo xtask `, begins something that there is.
+    /// Whether the command, without `cargo xtask `, exists.
     fn know(&self, command: &str) -> bool {
         let words: Vec<_> = command.split_whitespace().filter(|word| *word != "--long").collect();
         match words[..] {
@@ -120,7 +119,7 @@ impl Commands {
     }
 }
 
-/// The variants of an enum, as clap spells them: what stands alone at the first indentation of its block.
+/// The variants of an enum, as clap spells them: the single words at the first indentation of its block.
 fn variants(code: &str, name: &str) -> BTreeSet<String> {
     let (_, block) = code
         .split_once(&format!("\nenum {name} {{\n"))
@@ -133,7 +132,7 @@ fn variants(code: &str, name: &str) -> BTreeSet<String> {
 }
 
 #[test]
-fn a_command_that_does_not_exist_holds_nothing() {
+fn a_command_that_does_not_exist_does_not_count() {
     let known = Commands::of_the_workspace();
     for command in
         ["fire F01", "fire --long A03 A04 steady", "soak --case rows2", "soak --help", "model", "fuzz"]
@@ -162,7 +161,7 @@ impl Tests {
         Self::of(&code())
     }
 
-    /// Functions whose attributes say so, line by line above them. What is called the same is ignored where all are.
+    /// Functions with a test attribute in the lines above. Of tests with the same name, all have to be ignored to count as ignored.
     fn of(code: &str) -> Self {
         let (mut tests, mut attributes) = (BTreeMap::new(), Vec::new());
         for line in code.lines().map(str::trim) {
@@ -182,14 +181,14 @@ impl Tests {
         Self(tests)
     }
 
-    /// Whether there is such a test, and it runs: with all others, or by a command that the row tells.
+    /// Whether the test exists and runs: by default, or by a command in the row.
     fn hold(&self, name: &str, row: &str) -> bool {
         self.0.get(name).is_some_and(|ignored| !ignored || row.contains("-- --ignored"))
     }
 }
 
 #[test]
-fn a_test_that_is_ignored_holds_nothing_unless_the_row_says_how_to_run_it() {
+fn an_ignored_test_counts_only_if_the_row_has_the_command_to_run_it() {
     let tests = Tests::of(
         "#[test]\nfn runs() {\n#[tokio::test(flavor = \"multi_thread\")]\n#[ignore = \"slow\"]\n/// Why.\nasync fn waits() {\nfn helps() {\n",
     );
@@ -198,7 +197,7 @@ fn a_test_that_is_ignored_holds_nothing_unless_the_row_says_how_to_run_it() {
     assert!(tests.hold("waits", "| 1 | by hand: `cargo test -p contract -- --ignored` |"));
 }
 
-/// The rows of all tables of a page, each with the tests that its last cell names; all of them exist and run.
+/// The rows of all tables of a page, each with the tests in its last cell. Panics unless all of them exist and run.
 fn rows(page: &str, tests: &Tests) -> Vec<(String, Vec<String>)> {
     let mut rows = Vec::new();
     for line in page.lines() {

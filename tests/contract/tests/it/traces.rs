@@ -1,4 +1,4 @@
-//! One call is one trace, from the API server's span to the handler's own.
+//! A call is part of one trace, from the API server's span to the handler's spans.
 
 use std::net::{Ipv4Addr, TcpListener};
 
@@ -17,7 +17,7 @@ use crate::process::Process;
 const TRACE: &str = "4bf92f3577b34da6a3ce929d0e0e4736";
 const PARENT: &str = "00f067aa0ba902b7";
 
-/// A call as an API server makes it whose own caller is traced, or is not.
+/// Makes a call, with or without a `traceparent`.
 async fn call(client: &mut Client, path: &str, traceparent: Option<&str>) -> Reply {
     let pod = json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "web", "namespace": "demo"}});
     let review = Review::create(pod).namespace("demo").build().unwrap();
@@ -39,19 +39,19 @@ fn names(spans: &[&Span]) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn the_api_servers_trace_goes_on_in_spans_and_lines() {
+async fn the_trace_of_the_api_server_continues_in_spans_and_log_lines() {
     let collector = Collector::start();
     let variables = [("OTEL_EXPORTER_OTLP_ENDPOINT", &*collector.address), ("VESTIBULE_TRACE_RATIO", "0")];
     let server = Process::start(&["--drain-delay", "0s"], &variables);
     let mut client = Client::connect(&server).await;
     let traceparent = |flags: &str| format!("00-{TRACE}-{PARENT}-{flags}");
-    // Nobody keeps these.
+    // These traces are not sampled.
     assert_eq!(call(&mut client, "/mutate/fail", None).await.status, 500);
     assert_eq!(call(&mut client, "/mutate/fail", Some(&traceparent("00"))).await.status, 500);
     assert_eq!(call(&mut client, "/mutate/same", Some(&traceparent("01"))).await.status, 200);
     assert_eq!(call(&mut client, "/mutate/panic", Some(&traceparent("01"))).await.status, 500);
 
-    // What was not taken yet is, at the end.
+    // The remaining spans are exported at the end.
     drop(client);
     server.signal("-TERM");
     server.ended().await;
@@ -73,7 +73,7 @@ async fn the_api_servers_trace_goes_on_in_spans_and_lines() {
     for (part, whole) in
         stages.iter().map(|stage| (*stage, same)).chain(parts.iter().map(|part| (*part, *decide)))
     {
-        // Two clocks that are read a moment apart, on a machine that may be busy.
+        // Two clocks are read one after the other, on a machine that may be busy.
         let slack = 1_000_000_000;
         assert!(part.start_time_unix_nano + slack >= whole.start_time_unix_nano, "{part:?} {whole:?}");
         assert!(part.end_time_unix_nano <= whole.end_time_unix_nano + slack, "{part:?} {whole:?}");
@@ -105,9 +105,9 @@ async fn the_api_servers_trace_goes_on_in_spans_and_lines() {
     assert_eq!(ids("priced", |line| &line["spans"][0]["trace_id"]), [json!(TRACE)], "an author's own line");
 }
 
-/// What a collector has is found by the line, though no caller knows of it.
+/// A sampled trace that no caller started can be found by its log line.
 #[tokio::test]
-async fn a_trace_that_begins_here_and_is_kept_is_named_in_the_line() {
+async fn a_sampled_trace_that_begins_in_the_webhook_is_named_in_the_log_line() {
     let collector = Collector::start();
     let variables = [("OTEL_EXPORTER_OTLP_ENDPOINT", &*collector.address)];
     let server = Process::start(&["--drain-delay", "0s", "--trace-ratio", "1"], &variables);
@@ -124,7 +124,7 @@ async fn a_trace_that_begins_here_and_is_kept_is_named_in_the_line() {
     assert_eq!(decided["trace_id"], json!(kept));
 }
 
-/// Nobody waits for a collector that takes connections and never answers, nor for one that is not there.
+/// Calls do not wait for a collector that never answers or that is missing.
 #[tokio::test]
 async fn a_collector_that_fails_fails_no_call() {
     let silent = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();

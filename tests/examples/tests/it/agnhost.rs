@@ -1,4 +1,4 @@
-//! `agnhost`: the main cases of Kubernetes' own end-to-end tests, with their words.
+//! `agnhost`: the main cases of Kubernetes' own end-to-end tests, with their messages.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
@@ -18,8 +18,8 @@ use crate::cluster::{api, object, refusal};
 
 const GROUP: &str = "stable.example.com";
 
-/// What the end-to-end tests register, for a test's own objects: not what is for every object there is, and the stages
-/// of config maps one after the other.
+/// The registration of the end-to-end tests, without the hooks for all objects, and with the stages of config maps one after
+/// the other.
 fn as_registered(hooks: &mut Vec<Value>) {
     let named = |hook: &Value, name: &str| hook["name"].as_str().unwrap().starts_with(&format!("{name}."));
     let everything = ["always-deny", "always-allow-delay-5s", "add-label"];
@@ -43,7 +43,7 @@ fn as_registered(hooks: &mut Vec<Value>) {
     }
 }
 
-/// The app, as the API server calls it until this is dropped.
+/// The served app, registered until this is dropped.
 struct Webhook {
     registration: Registration,
     _installed: Installed,
@@ -57,11 +57,11 @@ impl Drop for Webhook {
     }
 }
 
-/// Not by its manifests, which register everything: serves it for the objects in `namespace`.
+/// Serves the app for the objects in `namespace`; its manifests would register it for all namespaces.
 async fn serve(cluster: &Cluster, namespace: &str) -> Webhook {
     let environment = cluster.environment();
     let app = agnhost::app(Some("example.org/sidecar".to_owned()));
-    // Elsewhere: no hook is called in the namespace of its Service.
+    // The Service is in another namespace, because no hook is called in the namespace of its Service.
     let home = cluster.namespace(&[]).await;
     let service = environment.service(&home, "webhook").await.unwrap();
     let target = Target::service(&format!("{home}/webhook:{}", service.port())).unwrap();
@@ -124,7 +124,7 @@ async fn the_main_cases_of_the_end_to_end_tests_hold() {
     let names: Vec<_> = spec.containers.iter().map(|container| &*container.name).collect();
     assert_eq!(names, ["app", "webhook-added-sidecar"]);
 
-    // Attaching is refused before any kubelet is looked for.
+    // Attaching is refused before the API server connects to a kubelet.
     let attached = pods.create(&<_>::default(), &pod("to-be-attached-pod", "", "container1")).await.unwrap();
     let attach = |query: &str| {
         let pod = attached.metadata.name.as_deref().unwrap();
@@ -204,7 +204,7 @@ async fn the_main_cases_of_the_end_to_end_tests_hold() {
     assert!(words.ends_with("invalid hostPort value: it is not HOST:PORT"), "{words}");
 }
 
-/// Of custom resources with `v1` and `v2`, in which everything is allowed.
+/// A definition of custom resources in `v1` and `v2`, without a schema.
 fn definition(singular: &str, plural: &str, conversion: &Value) -> Value {
     let kind = if plural == "crds" { "Crd" } else { "Bad" };
     let schema = json!({ "type": "object", "x-kubernetes-preserve-unknown-fields": true });

@@ -1,4 +1,4 @@
-//! What the examples' tests say to the API server, and hear from it.
+//! Requests of the tests to the API server, and its replies.
 
 use k8s_openapi::NamespaceResourceScope;
 use kube::{Api, Error, Resource};
@@ -20,7 +20,7 @@ pub(crate) fn object<T: DeserializeOwned>(text: Value) -> T {
     serde_json::from_value(text).unwrap()
 }
 
-/// What the API server says to a request that it refuses with `code`.
+/// The message of a request that the API server refused with `code`.
 #[track_caller]
 pub(crate) fn refusal<T>(outcome: Result<T, Error>, code: u16) -> String {
     match outcome {

@@ -1,4 +1,4 @@
-//! The pages that compare: the examples with what they were written after, and Vestibule with its peers.
+//! Checks the pages of comparisons: the examples with their originals, and Vestibule with other frameworks.
 
 use std::fs;
 use std::path::Path;
@@ -24,21 +24,21 @@ fn every_figure_of_ours_is_counted_and_every_test_exists() {
         told.push(name);
     }
     told.sort_unstable();
-    // The tutorial's webhook is after nobody's.
+    // The tutorial's webhook has no original.
     let examples: Vec<_> =
         MOST_LINES.iter().map(|(name, _)| *name).filter(|name| *name != "tidy-pods").collect();
     assert_eq!(told, examples);
 }
 
 #[test]
-fn what_is_said_beside_peers_is_short_and_names_tests_that_exist() {
+fn the_page_of_comparisons_is_short_and_names_tests_that_exist() {
     assert!(PEERS.lines().count() <= 120);
     let mut code = String::new();
     for folder in ["crates", "tests", "examples"] {
         read(&examples().join("..").join(folder), &mut code);
     }
     for (page, least) in [(PEERS, 20), (INJECTORS, 10)] {
-        // Outside of blocks of code, what has three words or more in the manner of Rust.
+        // Outside of blocks of code, identifiers with three words or more.
         let prose = page.split("```").step_by(2).flat_map(|text| text.split('`').skip(1).step_by(2));
         let named = prose.filter(|word| word.matches('_').count() > 1);
         let (there, missing): (Vec<_>, Vec<_>) =

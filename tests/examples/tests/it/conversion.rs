@@ -25,7 +25,7 @@ fn spec<T: serde::Serialize>(object: &T) -> Value {
     serde_json::to_value(object).unwrap()["spec"].clone()
 }
 
-/// What must be the same in all versions.
+/// The fields that must be equal in all versions.
 fn identity<T: Resource<DynamicType = ()>>(object: &T) -> Value {
     let metadata = object.meta();
     json!([
@@ -56,12 +56,12 @@ async fn mirrors_are_written_and_read_in_every_version() {
     let in_v3 = third.get("a").await.unwrap();
     assert_eq!(spec(&in_v3), json!({ "host": "example.org", "port": 443, "tls": true }));
     assert_eq!([identity(&in_v2), identity(&in_v3)], [identity(&created), identity(&created)]);
-    // What the converter does to annotations is kept, in the one version it is for.
+    // The annotation of the converter is in the one version that needs it.
     assert_eq!(in_v2.annotations().get(TLS).map(String::as_str), Some("true"));
     assert_eq!(in_v2.annotations().get("note").map(String::as_str), Some("mine"));
     assert!(!in_v3.annotations().contains_key(TLS) && !created.annotations().contains_key(TLS));
 
-    // Changed in one version, seen in the others; the annotation means something.
+    // A change in one version is visible in the others, also by the annotation.
     let patch = Patch::Merge(json!({ "metadata": { "annotations": { TLS: null } }, "spec": { "port": 80 } }));
     second.patch("a", &PatchParams::default(), &patch).await.unwrap();
     assert_eq!(spec(&first.get("a").await.unwrap()), json!({ "url": "http://example.org:80" }));
@@ -80,8 +80,8 @@ async fn mirrors_are_written_and_read_in_every_version() {
     assert!(words.contains("conversion webhook for") && words.ends_with(&reason), "{words}");
 }
 
-/// Meddles with everything it can reach.
-fn meddle(object: &RawValue, desired: &str) -> Result<Box<RawValue>, Unconvertible> {
+/// Changes every field of the object.
+fn change_everything(object: &RawValue, desired: &str) -> Result<Box<RawValue>, Unconvertible> {
     let mut object: Value = serde_json::from_str(object.get()).map_err(Unconvertible::new)?;
     assert_ne!(object["spec"]["wish"], "panic", "s3cret");
     if object["spec"]["wish"] == "rename" {
@@ -96,7 +96,7 @@ fn meddle(object: &RawValue, desired: &str) -> Result<Box<RawValue>, Unconvertib
 }
 
 #[tokio::test]
-async fn a_converter_that_meddles_changes_labels_and_annotations_and_no_more() {
+async fn a_converter_can_change_only_labels_and_annotations_of_metadata() {
     let Some(cluster) = Cluster::shared_or_skip().await else { return };
     let schema = json!({ "type": "object", "x-kubernetes-preserve-unknown-fields": true });
     let version = |name: &str| json!({ "name": name, "served": true, "storage": name == "v1", "schema": { "openAPIV3Schema": schema } });
@@ -109,7 +109,7 @@ async fn a_converter_that_meddles_changes_labels_and_annotations_and_no_more() {
             "names": { "plural": "gadgets", "singular": "gadget", "kind": "Gadget" },
         },
     }));
-    let gadgets = Conversion::raw("gadgets.example.dev", meddle).definition(definition);
+    let gadgets = Conversion::raw("gadgets.example.dev", change_everything).definition(definition);
     let _installed = cluster.install(App::new("gadgets").convert("gadgets", gadgets)).await;
     let namespace = cluster.namespace(&[]).await;
     let api = |version: &str| -> Api<DynamicObject> {

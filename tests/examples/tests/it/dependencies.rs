@@ -1,4 +1,4 @@
-//! `dependencies`: what is refused passes once everything is there.
+//! `dependencies`: refused objects are accepted once their dependencies exist.
 
 use dependencies::Site;
 use k8s_openapi::api::apps::v1::Deployment;
@@ -60,7 +60,7 @@ async fn a_deployment_waits_for_its_config_maps_and_secrets() {
     secrets.create(NOW, &key).await.unwrap();
     deployments.create(NOW, &web).await.unwrap();
 
-    // It is not held up by what went away later.
+    // A dependency that is deleted later does not block updates.
     secrets.delete("key", &DeleteParams::default()).await.unwrap();
     let labelled = Patch::Merge(json!({ "metadata": { "labels": { "team": "shop" } } }));
     deployments.patch("web", &<_>::default(), &labelled).await.unwrap();
@@ -88,7 +88,7 @@ async fn a_site_waits_for_a_bound_claim_and_a_service_with_its_port() {
         "spec": { "accessModes": ["ReadWriteOnce"], "resources": { "requests": { "storage": "1Gi" } } },
     }));
     claims.create(NOW, &claim).await.unwrap();
-    // There, but not to be used yet.
+    // The claim exists, but is not bound yet.
     assert_eq!(fields(sites.create(NOW, &site).await), ["spec.claim"]);
     let bound = Patch::Merge(json!({ "status": { "phase": "Bound" } }));
     claims.patch_status("pages", &<_>::default(), &bound).await.unwrap();
@@ -96,7 +96,7 @@ async fn a_site_waits_for_a_bound_claim_and_a_service_with_its_port() {
 
     let other = Patch::Merge(json!({ "spec": { "claim": "other" } }));
     refusal(sites.patch("shop", &<_>::default(), &other).await, 422);
-    // A claim on its way out is no claim.
+    // A claim that is being deleted does not count.
     claims.delete("pages", &DeleteParams::default()).await.unwrap();
     sites.delete("shop", &DeleteParams::default()).await.unwrap();
     assert_eq!(fields(sites.create(NOW, &site).await), ["spec.claim"]);

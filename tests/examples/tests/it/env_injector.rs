@@ -1,4 +1,4 @@
-//! `env-injector`: TARGET into deployments of helloworld-go, and into no others.
+//! `env-injector`: TARGET is added to deployments of helloworld-go and to no others.
 
 use k8s_openapi::api::apps::v1::Deployment;
 use kube::Api;

@@ -1,4 +1,4 @@
-//! `etcd-operator`: installed by its own manifests, it looks after clusters that its webhook let pass.
+//! `etcd-operator`: installed by its own manifests, it reconciles clusters that its webhook accepted.
 
 use std::time::Duration;
 
@@ -14,13 +14,13 @@ use vestibule_test::Cluster;
 
 use crate::cluster::{object, refusal};
 
-/// Longer than the operator takes to try again.
+/// Waits longer than the operator's retry interval.
 async fn wait<T, E: std::fmt::Debug>(for_it: impl Future<Output = Result<T, E>>) {
     tokio::time::timeout(Duration::from_secs(60), for_it).await.expect("the operator acts").unwrap();
 }
 
 #[tokio::test]
-async fn clusters_are_filled_in_judged_and_made() {
+async fn clusters_are_defaulted_validated_and_created() {
     let Some(cluster) = Cluster::shared_or_skip().await else { return };
     let installed = cluster.install(etcd_operator::app()).await;
     let namespace = cluster.namespace(&[]).await;
@@ -42,7 +42,7 @@ async fn clusters_are_filled_in_judged_and_made() {
 
     let wrong = store(json!({ "size": "1Gi", "className": "no-such-class" }));
     refusal(clusters.create(&PostParams::default(), &wrong).await, 422);
-    // The members come from the schema, the class from the webhook.
+    // The default of members is in the schema, the class comes from the webhook.
     let created = clusters.create(&PostParams::default(), &store(json!({ "size": "1Gi" }))).await.unwrap();
     assert_eq!(created.spec.members, 3);
     assert_eq!(created.spec.storage.class_name.as_deref(), Some(class));
@@ -64,7 +64,7 @@ async fn clusters_are_filled_in_judged_and_made() {
     refusal(change(json!({ "members": 9 })).await, 422);
     refusal(change(json!({ "storage": { "size": "1000Mi" } })).await, 422);
     refusal(change(json!({ "storage": { "className": "other" } })).await, 422);
-    // Claims grow once they are bound, which nobody does here.
+    // Claims can grow once they are bound, and nothing binds them here.
     let claims: Api<PersistentVolumeClaim> = Api::namespaced(cluster.client(), &namespace);
     for member in 0..3 {
         let bound = Patch::Merge(json!({ "status": { "phase": "Bound" } }));

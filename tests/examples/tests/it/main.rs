@@ -1,4 +1,4 @@
-//! Each example, as a user of a cluster meets it.
+//! Each example, as a user of a cluster sees it.
 //!
 //! All tests share one API server. Each has a [`Cluster`](vestibule_test::Cluster) of its own, on which the example's own
 //! manifests are installed, and called for objects of its namespaces only.

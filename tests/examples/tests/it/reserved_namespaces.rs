@@ -1,4 +1,4 @@
-//! `reserved-namespaces`: what others may not do in them, and with their names.
+//! `reserved-namespaces`: only exempt users may change reserved namespaces and objects in them.
 
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Pod};
@@ -26,7 +26,7 @@ async fn only_the_exempt_touch_reserved_namespaces_and_their_names() {
             groups: vec!["system:masters".to_owned()],
         }))
         .await;
-    // They may do everything, as far as RBAC goes.
+    // RBAC grants all rights to both users.
     let subjects = ["mallory", "operator"].map(|name| json!({ "kind": "User", "name": name }));
     let binding: ClusterRoleBinding = object(json!({
         "metadata": { "name": installed.namespace() },
@@ -49,10 +49,10 @@ async fn only_the_exempt_touch_reserved_namespaces_and_their_names() {
     refusal(hers.delete("a", &<_>::default()).await, 403);
     refusal(hers.delete_collection(&<_>::default(), &<_>::default()).await, 403);
     hers.get("a").await.unwrap();
-    // Beside it.
+    // In another namespace.
     config_maps(mallory.clone(), &free).create(&<_>::default(), &config_map("a")).await.unwrap();
 
-    // By a subresource.
+    // Through a subresource.
     let deployment: Deployment = object(json!({
         "metadata": { "name": "web" },
         "spec": {
@@ -74,7 +74,7 @@ async fn only_the_exempt_touch_reserved_namespaces_and_their_names() {
     let pods = Api::<Pod>::namespaced(mallory.clone(), &reserved);
     refusal(pods.evict("web", &EvictParams::default()).await, 403);
 
-    // Their names. By its label the hooks of this test are called for a namespace, and those of others are not.
+    // Namespaces with reserved names. The label selects the hooks of this test.
     let mut labels =
         Api::<Namespace>::all(cluster.client()).get(&free).await.unwrap().metadata.labels.unwrap();
     labels.remove("kubernetes.io/metadata.name");

@@ -1,4 +1,4 @@
-//! What is said of the examples' sizes.
+//! The limits of the examples' lengths.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -17,7 +17,7 @@ pub(crate) const MOST_LINES: &[(&str, usize)] = &[
     ("topolvm", 120),
 ];
 
-/// Shows something else than how short a webhook is.
+/// Examples whose length is not limited, because they show more than a webhook.
 const NOT_COUNTED: &[&str] = &["operator-identity"];
 
 pub(crate) fn examples() -> PathBuf {

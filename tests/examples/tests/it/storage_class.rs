@@ -1,4 +1,4 @@
-//! `storage-class`: a namespace's label is the default of its claims.
+//! `storage-class`: the label of a namespace is the default class of its claims.
 
 use k8s_openapi::api::core::v1::PersistentVolumeClaim;
 use serde_json::{Value, json};
@@ -20,7 +20,7 @@ fn claim(name: &str, class: &Value) -> PersistentVolumeClaim {
 async fn a_claim_without_a_class_gets_that_of_its_namespace() {
     let Some(cluster) = Cluster::shared_or_skip().await else { return };
     let _installed = cluster.install(storage_class::app()).await;
-    // Made while the webhook runs: its watch may have yet to see them.
+    // Created while the webhook runs, so its watch may not have them yet.
     let labelled = cluster.namespace(&[(storage_class::LABEL, "fast")]).await;
     let bare = cluster.namespace(&[]).await;
     for (namespace, name, named, expected) in [

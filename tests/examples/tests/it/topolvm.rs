@@ -1,4 +1,4 @@
-//! `topolvm`: what a pod's claims ask for is what its first container asks of the scheduler.
+//! `topolvm`: the first container of a pod requests the storage of the pod's claims.
 
 use k8s_openapi::api::core::v1::{PersistentVolumeClaim, Pod};
 use k8s_openapi::api::storage::v1::StorageClass;
@@ -31,7 +31,7 @@ async fn a_claim_of_one_gibibyte_is_a_request_and_a_limit_of_as_many_bytes() {
         object(json!({ "metadata": { "name": class }, "provisioner": "topolvm.cybozu.com" }));
     Api::all(cluster.client()).create(&<_>::default(), &ours).await.unwrap();
 
-    // Each a moment before it is asked for: whatever the watch has seen of it by then.
+    // Each object is created just before the lookup, so the watch may not have it yet.
     for name in ["pvc1", "pvc2", "pvc3"] {
         let claim = object(json!({
             "metadata": { "name": name },
@@ -45,7 +45,7 @@ async fn a_claim_of_one_gibibyte_is_a_request_and_a_limit_of_as_many_bytes() {
         let resources = made.spec.unwrap().containers.remove(0).resources.unwrap();
         for asked in [resources.requests, resources.limits] {
             let asked = &asked.unwrap()[CAPACITY].0;
-            // The API server writes quantities its own way.
+            // The API server may write quantities in another notation.
             assert_eq!(asked.parse::<vestibule::Amount>().unwrap().whole(), 1 << 30, "{asked}");
         }
     }

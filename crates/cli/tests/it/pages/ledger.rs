@@ -138,7 +138,7 @@ pub(super) const ROWS: &[Row] = &[
     row(
         OPERATOR,
         "operator-identity run --namespace",
-        Held::By("a_signal_ends_it_though_it_cannot_do_its_work"),
+        Held::By("a_signal_ends_the_operator_without_an_api_server"),
     ),
     row(
         "docs/explanation/reload.md",

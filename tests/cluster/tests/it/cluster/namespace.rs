@@ -1,4 +1,4 @@
-//! A namespace and what a user does in it.
+//! A namespace, and the requests of a user in it.
 
 use http::{Method, Request};
 use kube::Client;
@@ -87,7 +87,7 @@ impl Namespace {
         format!("{}/{name}", self.collection(object))
     }
 
-    /// Good for the kinds in use here, whose plurals are regular.
+    /// The path of a kind; all kinds in use here have regular plurals.
     fn collection(&self, object: &Value) -> String {
         let text = |member: &str| object[member].as_str().unwrap();
         let version = text("apiVersion");

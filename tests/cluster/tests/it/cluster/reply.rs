@@ -1,4 +1,4 @@
-//! What the API server said.
+//! Replies of the API server.
 
 use http::Response;
 use kube::client::Body;
@@ -21,14 +21,14 @@ impl Reply {
         Self { status, warnings, text: String::from_utf8(body.to_vec()).unwrap() }
     }
 
-    /// The object, of a request that went well.
+    /// The object in a successful reply.
     #[track_caller]
     pub(crate) fn object(&self) -> Value {
         assert!((200..300).contains(&self.status), "{}: {}", self.status, self.text);
         self.json()
     }
 
-    /// The message, of a request that was refused with `status`.
+    /// The message of a request that was refused with `status`.
     #[track_caller]
     pub(crate) fn refusal(&self, status: u16) -> String {
         assert_eq!(self.status, status, "{}", self.text);

@@ -46,7 +46,7 @@ pub(super) async fn answers(cluster: &Cluster, expressions: &[&str]) -> Vec<Resu
 }
 
 impl Policy<'_> {
-    /// Creates the policy of all expressions that compile, and returns the indexes of the others.
+    /// Creates a policy of all expressions that compile, and returns the indexes of the others.
     async fn create(&self) -> Vec<usize> {
         let mut unreadable = Vec::new();
         loop {
@@ -95,7 +95,7 @@ impl Policy<'_> {
         })
     }
 
-    /// The pod is a variable of the policy, since a pod that is sent would have to be valid and would get a name.
+    /// The pod is a variable of the policy, because a pod in a request has to be valid and gets a name.
     fn written(&self, index: usize) -> String {
         self.expressions[index].replace("object.", "variables.object.")
     }

@@ -1,4 +1,4 @@
-//! A webhook on a laptop: the Service is registered when it leads here, and not before.
+//! A webhook outside of the cluster: it is registered only when its Service leads to this process.
 
 use std::time::{Duration, Instant};
 
@@ -6,56 +6,56 @@ use http::Method;
 use kube::Client;
 use serde_json::Value;
 
-use super::{Load, Replica, Stage};
+use super::{Fixture, Load, Replica};
 
 const SETTLE: Duration = Duration::from_millis(500);
 
-/// The line of certificates.md, typed on a laptop, wrote a live entry with `failurePolicy: Fail` to a Service without pods.
+/// Regression: a command of certificates.md, run on a laptop, wrote an entry with `failurePolicy: Fail` for a Service without pods.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_service_is_registered_from_outside_when_calls_to_it_arrive_in_this_process() {
-    let Some(stage) = Stage::new().await else { return };
-    let load = Load::begin(stage.cluster.namespace(&[]).await);
-    stage.apply(&stage.app(&["first"])).await;
-    let laptop = stage.laptop().await;
+    let Some(fixture) = Fixture::new().await else { return };
+    let load = Load::begin(fixture.cluster.namespace(&[]).await);
+    fixture.apply(&fixture.app(&["first"])).await;
+    let laptop = fixture.laptop().await;
     // No pod is behind the Service.
-    stage.until_asked().await;
-    stage.assert_not_registered().await;
+    fixture.until_asked().await;
+    fixture.assert_not_registered().await;
 
-    // Another process is, with a certificate of the same CA: a replica of the same webhook in the cluster.
-    let app = stage.app(&["first"]);
-    let settings = app.identity_settings(stage.name());
-    let pod = stage.unrouted(stage.account.clone(), app, settings, SETTLE, |_| {}).await;
+    // Another process is behind it, with a certificate of the same CA: a replica in the cluster.
+    let app = fixture.app(&["first"]);
+    let settings = app.identity_settings(fixture.name());
+    let pod = fixture.unrouted(fixture.account.clone(), app, settings, SETTLE, |_| {}).await;
     pod.is_ready.await;
-    stage.service.add_replica(pod.address, None).unwrap();
-    stage.until_asked().await;
-    stage.until_asked().await;
-    stage.assert_not_registered().await;
+    fixture.service.add_replica(pod.address, None).unwrap();
+    fixture.until_asked().await;
+    fixture.until_asked().await;
+    fixture.assert_not_registered().await;
 
-    stage.service.remove_replica(pod.address);
-    stage.service.cut_connections();
-    stage.service.add_replica(laptop.address, laptop.probes).unwrap();
+    fixture.service.remove_replica(pod.address);
+    fixture.service.cut_connections();
+    fixture.service.add_replica(laptop.address, laptop.probes).unwrap();
     load.until_called(&["first"]).await;
     load.more(50).await;
     load.assert_none_failed("the end");
-    assert_eq!(stage.question().await, None, "what it asked with is gone");
-    let lasting = stage.configuration().await;
+    assert_eq!(fixture.question().await, None, "what it asked with is gone");
+    let lasting = fixture.configuration().await;
     assert_eq!(lasting["webhooks"].as_array().unwrap().len(), 1, "{lasting}");
 }
 
-/// It is ended before anything ever arrived.
+/// The process ends before any call has arrived.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_process_outside_leaves_nothing_behind() {
-    let Some(stage) = Stage::new().await else { return };
-    stage.apply(&stage.app(&["first"])).await;
-    let laptop = stage.laptop().await;
-    stage.until("it asks", async || stage.question().await.is_some()).await;
+    let Some(fixture) = Fixture::new().await else { return };
+    fixture.apply(&fixture.app(&["first"])).await;
+    let laptop = fixture.laptop().await;
+    fixture.until("it asks", async || fixture.question().await.is_some()).await;
     laptop.shutdown.stop();
     laptop.ended.await.unwrap().unwrap();
-    assert_eq!(stage.question().await, None);
-    stage.assert_not_registered().await;
+    assert_eq!(fixture.question().await, None);
+    fixture.assert_not_registered().await;
 }
 
-impl Stage {
+impl Fixture {
     async fn laptop(&self) -> Replica {
         let app = self.app(&["first"]);
         let settings = app.managed(app.identity_settings(self.name()), &self.target).unwrap();
@@ -67,7 +67,7 @@ impl Stage {
         .await
     }
 
-    /// What the API server is asked with, while it is.
+    /// The name of the probe object, while there is one.
     async fn question(&self) -> Option<String> {
         let name = format!("managed-{}-reach", self.cluster.home.name());
         let uri = format!("/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations/{name}");
@@ -75,7 +75,7 @@ impl Stage {
         (reply.status == 200).then(|| reply.object()["metadata"]["uid"].to_string())
     }
 
-    /// Until one question more was asked and answered.
+    /// Waits until one more probe was sent and answered.
     async fn until_asked(&self) {
         self.until("it asks", async || self.question().await.is_some()).await;
         let before = self.question().await;

@@ -1,4 +1,4 @@
-//! The table: what a server says.
+//! The table of answers.
 
 mod patches;
 mod verdicts;
@@ -7,16 +7,16 @@ use serde_json::{Value, json};
 
 use self::patches::{patches, rules};
 use self::verdicts::{deletions, denials, notes, v1beta1};
-use super::says::{Says, UID, allowed, denied, json, raw, response, review, text};
+use super::answer::{ServerAnswer, UID, allowed, denied, json, raw, response, review, text};
 
-/// What a server says, one request after the other; the last again and again.
+/// The answers of a server to successive requests; the last one is repeated.
 pub(crate) struct Row {
     pub(crate) what: &'static str,
     pub(crate) asked: Asked,
-    pub(crate) answers: Vec<Says>,
+    pub(crate) answers: Vec<ServerAnswer>,
 }
 
-/// As what the webhook is registered.
+/// The registration of the webhook.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Asked {
     Mutating,
@@ -72,15 +72,15 @@ pub(crate) fn table() -> Vec<(&'static str, Vec<Row>)> {
     ]
 }
 
-fn m(what: &'static str, says: Says) -> Row {
+fn m(what: &'static str, says: ServerAnswer) -> Row {
     Row { what, asked: Asked::Mutating, answers: vec![says] }
 }
 
-fn v(what: &'static str, says: Says) -> Row {
+fn v(what: &'static str, says: ServerAnswer) -> Row {
     Row { what, asked: Asked::Validating, answers: vec![says] }
 }
 
-fn series(what: &'static str, answers: impl IntoIterator<Item = Says>) -> Row {
+fn series(what: &'static str, answers: impl IntoIterator<Item = ServerAnswer>) -> Row {
     Row { what, asked: Asked::Mutating, answers: answers.into_iter().collect() }
 }
 
@@ -223,8 +223,8 @@ fn roads() -> Vec<Row> {
         series("429 with `Retry-After: 0`, always", [busy(429, "0")]),
         series("503 with `Retry-After: 0`, then no", [busy(503, "0"), denied(&json!({ "code": 403 }))]),
         hurried("503 with `Retry-After: 30`, within a timeout of one second", busy(503, "30")),
-        hurried("no answer, within a timeout of one second", Says::Silence),
-        m("the end of the connection", Says::HangUp),
+        hurried("no answer, within a timeout of one second", ServerAnswer::Silence),
+        m("the end of the connection", ServerAnswer::HangUp),
         series("307 to another path, then allowed", [to(307, "/elsewhere"), yes()]),
         series("308 to another path, then allowed", [to(308, "/elsewhere"), yes()]),
         series("301 to another path, then allowed", [to(301, "/elsewhere"), yes()]),

@@ -1,4 +1,4 @@
-//! A server that answers by the table, asked by the judge's client and by a real API server.
+//! A server that answers by the table, called by the simulation and by a real API server.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -20,14 +20,14 @@ pub(crate) struct Server {
     current: Arc<Current>,
 }
 
-/// The row that is asked for, and how often it was.
+/// The current row, and the number of its requests.
 #[derive(Default)]
 struct Current {
     row: AtomicUsize,
     requests: AtomicUsize,
 }
 
-/// What a user sees, and what the server saw of it.
+/// The result for the user, and the requests that the server received.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Seen {
     pub(crate) code: i32,
@@ -42,7 +42,7 @@ pub(crate) struct Seen {
 }
 
 impl Server {
-    /// Known as `host`, and reached by the judge's client at `address`, or directly where that is no Service.
+    /// Starts a server named `host`, which the simulation reaches at `address`.
     pub(crate) fn start(host: &str, address: SocketAddr) -> Self {
         let rows: Arc<Vec<Row>> = Arc::new(table().into_iter().flat_map(|(_, rows)| rows).collect());
         let current = Arc::new(Current::default());
@@ -87,7 +87,7 @@ impl Server {
         })
     }
 
-    /// What the judge makes of a row.
+    /// The result of a row in the simulation.
     pub(crate) async fn judged(&self, number: usize, policy: FailurePolicy, namespace: &str) -> Seen {
         let asked = self.begin(number);
         let object = object(number, asked, policy);
@@ -112,7 +112,7 @@ impl Server {
         seen
     }
 
-    /// What a real API server makes of it; the audit annotations are still to be read.
+    /// The result of a row in a real API server, without the audit annotations, which are read later.
     pub(crate) async fn real(&self, number: usize, policy: FailurePolicy, namespace: &Namespace) -> Seen {
         let asked = self.rows[number].asked;
         let object = object(number, asked, policy);
@@ -129,7 +129,7 @@ impl Server {
         seen
     }
 
-    /// Counts the requests, and takes the uid out of what a user reads.
+    /// Counts the requests, and removes the uid from the message.
     fn settle(&self, seen: &mut Seen) {
         let requests = self.recorder.take();
         seen.requests = requests.len();
@@ -229,7 +229,7 @@ fn of_reply(reply: &Reply, asked: Asked) -> Seen {
     seen
 }
 
-/// Without what the API server adds, and as the object's type writes it: text is never null, and no map is empty.
+/// The object without the fields that the API server adds, in its own notation: no null strings and no empty maps.
 fn own(object: &Value) -> Value {
     let mut object = object.clone();
     if let Some(metadata) = object["metadata"].as_object_mut() {

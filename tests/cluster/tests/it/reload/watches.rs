@@ -1,4 +1,4 @@
-//! Watches of rules that lose what the API server said.
+//! Watches of rules that lose events.
 
 use http::Request;
 use http_body_util::BodyExt;
@@ -9,7 +9,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio::time::timeout;
 use vestibule_injector::Configuration;
 
-use super::{PATIENCE, cache, config_map, in_force};
+use super::{TIMEOUT, cache, config_map, in_force};
 use crate::cluster::Cluster;
 
 #[tokio::test]
@@ -21,7 +21,7 @@ async fn rules_whose_watch_is_cut_within_an_object_are_followed_to_the_newest() 
     let configuration = Configuration::from_config_maps(way.admin().unwrap(), namespace.name());
     in_force(&configuration, "redis:8.2").await;
 
-    // Nothing else that is said is as large.
+    // No other message of the watch is as large.
     proxy.cut_after(100_000);
     let mut large = config_map("cache", &cache("redis:8.3"));
     large["metadata"]["annotations"] = json!({"large": "x".repeat(200_000)});
@@ -40,7 +40,7 @@ async fn rules_whose_watch_gets_no_bookmarks_are_followed_to_the_newest() {
     let configuration = Configuration::from_config_maps(client, namespace.name());
     in_force(&configuration, "redis:8.2").await;
 
-    let mut next = async || timeout(PATIENCE, noted.recv()).await.expect("nothing happens").unwrap();
+    let mut next = async || timeout(TIMEOUT, noted.recv()).await.expect("nothing happens").unwrap();
     let begun = next().await;
     // On a crowded machine, a watch may end before its bookmark.
     while !next().await.starts_with(BOOKMARK) {}
@@ -55,8 +55,8 @@ async fn rules_whose_watch_gets_no_bookmarks_are_followed_to_the_newest() {
 
 const BOOKMARK: &str = r#"{"type":"BOOKMARK""#;
 
-/// Past something that keeps all bookmarks to itself; and every watch, as it is asked for, and every bookmark. The API
-/// server sends one two seconds before the end of a watch, which is soon here.
+/// A client that drops all bookmarks, and a list of the requested watches and dropped bookmarks. The API server sends a
+/// bookmark two seconds before the end of a watch, and watches are short here.
 fn without_bookmarks(client: Client) -> (Client, UnboundedReceiver<String>) {
     let (note, noted) = unbounded_channel();
     let between = tower::service_fn(move |mut request: Request<Body>| {

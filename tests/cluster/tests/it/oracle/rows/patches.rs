@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::super::says::{allowed, base64, patched, step};
+use super::super::answer::{allowed, base64, patched, step};
 use super::{Row, m, none, v};
 
 pub(super) fn rules() -> Vec<Row> {

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::super::says::{UID, allowed, base64, denied, json, patched, response, step, text};
+use super::super::answer::{UID, allowed, base64, denied, json, patched, response, step, text};
 use super::{Asked, Row, m, none, v};
 
 pub(super) fn denials() -> Vec<Row> {

@@ -1,4 +1,4 @@
-//! What an API server shows to webhooks, so that they know who calls.
+//! Credentials that an API server presents to webhooks, so that they can authenticate it.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 use k8s_openapi::ByteString;
 use serde_json::{Value, json};
 
+use super::Environment;
 use crate::certificate::ClientCertificate;
-use crate::{Environment, Error};
+use crate::error::Error;
 
 /// The common name of the certificate.
 const NAME: &str = "testenv-api-server";
@@ -17,8 +18,8 @@ const KUBECONFIG: &str = "webhook-kubeconfig";
 const ADMISSION: &str = "admission.json";
 
 impl Environment {
-    /// The certificate, in PEM, of the CA behind the client certificate that API servers show to every webhook, with
-    /// [`Options::shows_credentials`](crate::Options::shows_credentials).
+    /// The file with the CA (PEM) of the client certificate that API servers present to every webhook, with
+    /// [`Options::shows_credentials`](super::Options::shows_credentials).
     pub fn client_authority(&self) -> PathBuf {
         self.folder().join(AUTHORITY)
     }
@@ -28,21 +29,21 @@ impl Environment {
         NAME
     }
 
-    /// Has API servers show `token` to every webhook that they have not called yet, as a bearer token. It can only be had
-    /// of a cluster that runs, so there is none at first.
+    /// Makes API servers present `token` as a bearer token to every webhook that they have not called yet. At first they
+    /// present a placeholder, because only a running cluster can issue a token.
     ///
     /// # Errors
-    /// [`Error::File`] when it cannot be written.
+    /// [`Error::File`] when the file cannot be written.
     pub fn show_token(&self, token: &str) -> Result<(), Error> {
         write(&self.folder().join(TOKEN), token)
     }
 }
 
-/// The flags of an API server that shows its credentials to every webhook. Its files come into `folder`.
-pub(crate) fn flags(folder: &Path) -> Result<Vec<String>, Error> {
+/// The flags of an API server that presents credentials to every webhook. Writes the files they name into `folder`.
+pub(super) fn flags(folder: &Path) -> Result<Vec<String>, Error> {
     let certificate = ClientCertificate::generate(NAME)?;
     write(&folder.join(AUTHORITY), &certificate.authority)?;
-    // Without any, no webhook would be called.
+    // With an empty token file the API server calls no webhook.
     write(&folder.join(TOKEN), "none-yet")?;
     write(&folder.join(KUBECONFIG), &kubeconfig(&certificate, &folder.join(TOKEN)).to_string())?;
     let configuration = json!({
@@ -60,7 +61,7 @@ pub(crate) fn flags(folder: &Path) -> Result<Vec<String>, Error> {
     Ok(vec![format!("--admission-control-config-file={}", folder.join(ADMISSION).display())])
 }
 
-/// Its users are named after the webhooks that they are shown to.
+/// Each user is named after a webhook; `*` stands for every webhook.
 fn kubeconfig(certificate: &ClientCertificate, token: &Path) -> Value {
     let data = |pem: &str| ByteString(pem.as_bytes().to_vec());
     json!({

@@ -10,7 +10,7 @@ const APPLY: &str = "application/apply-patch+yaml";
 const MERGE: &str = "application/merge-patch+json";
 const STRATEGIC: &str = "application/strategic-merge-patch+json";
 
-pub(crate) async fn play(corpus: &mut Corpus<'_>) -> Result<(), Failure> {
+pub(crate) async fn make(corpus: &mut Corpus<'_>) -> Result<(), Failure> {
     pods(corpus).await?;
     pod_subresources(corpus).await?;
     deletions(corpus).await?;
@@ -177,7 +177,7 @@ async fn custom_resources(corpus: &mut Corpus<'_>) -> Result<(), Failure> {
     let path = "/apis/corpus.example.dev/v1/namespaces/corpus/pods";
     let about = "shaped like a pod, with members at every depth that no type knows";
     corpus
-        .record("custom-resource-create", about, call(Method::POST, path, pods::unknown_to_all_types()))
+        .record("custom-resource-create", about, call(Method::POST, path, pods::with_unknown_members()))
         .await?;
     let path = "/apis/corpus.example.dev/v1/namespaces/corpus/pods/from-tomorrow";
     let change = json!({ "spec": { "gravity": 1.62, "replicas": 1 } });
@@ -197,7 +197,7 @@ async fn custom_resources(corpus: &mut Corpus<'_>) -> Result<(), Failure> {
 }
 
 async fn outside_namespaces(corpus: &mut Corpus<'_>) -> Result<(), Failure> {
-    // The submitted labels are what the selector of the hook meets.
+    // The selector of the hook is matched against the submitted labels.
     let namespace = json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": {
         "name": "corpus", "labels": { "sidecar-injector": "enabled" },
     } });

@@ -1,11 +1,11 @@
-//! Making two recordings alike, without touching what the API server decided: the
-//! order of members and the way that numbers and strings are written.
+//! Makes two recordings equal, and keeps the order of members and the spelling of numbers and strings, which the API
+//! server decides.
 
 use std::collections::HashMap;
 
-/// Lays out one JSON document and replaces what differs from run to run.
-pub(crate) fn tidy(document: &str) -> String {
-    let mut tidied = String::with_capacity(document.len() * 2);
+/// Indents one JSON document and replaces the values that differ from run to run.
+pub(crate) fn normalize(document: &str) -> String {
+    let mut normalized = String::with_capacity(document.len() * 2);
     let mut depth = 0;
     let mut uuids = Uuids::default();
     let mut key = String::new();
@@ -19,37 +19,38 @@ pub(crate) fn tidy(document: &str) -> String {
                 if after.starts_with(':') {
                     string.clone_into(&mut key);
                 }
-                tidied += &if key == "\"resourceVersion\"" && !after.starts_with(':') && string != "\"\"" {
+                normalized += &if key == "\"resourceVersion\"" && !after.starts_with(':') && string != "\"\""
+                {
                     "\"100\"".to_owned()
                 } else {
-                    same_in_each_run(string, &mut uuids)
+                    replace_variable(string, &mut uuids)
                 };
             }
             '{' | '[' if rest[1..].starts_with(['}', ']']) => {
                 length = 2;
-                tidied += &rest[..2];
+                normalized += &rest[..2];
             }
             '{' | '[' => {
                 depth += 1;
-                tidied.push(first);
-                new_line(&mut tidied, depth);
+                normalized.push(first);
+                new_line(&mut normalized, depth);
             }
             '}' | ']' => {
                 depth -= 1;
-                new_line(&mut tidied, depth);
-                tidied.push(first);
+                new_line(&mut normalized, depth);
+                normalized.push(first);
             }
             ',' => {
-                tidied.push(',');
-                new_line(&mut tidied, depth);
+                normalized.push(',');
+                new_line(&mut normalized, depth);
             }
-            ':' => tidied += ": ",
-            other => tidied.push(other),
+            ':' => normalized += ": ",
+            other => normalized.push(other),
         }
         rest = &rest[length..];
     }
-    tidied.push('\n');
-    tidied
+    normalized.push('\n');
+    normalized
 }
 
 fn new_line(text: &mut String, depth: usize) {
@@ -57,7 +58,7 @@ fn new_line(text: &mut String, depth: usize) {
     text.extend(std::iter::repeat_n("  ", depth));
 }
 
-/// The bytes of the JSON string that `text` starts with, quotes included.
+/// The length in bytes of the JSON string at the start of `text`, with its quotes.
 fn string_length(text: &str) -> usize {
     let mut escaped = false;
     for (at, byte) in text.bytes().enumerate().skip(1) {
@@ -71,7 +72,7 @@ fn string_length(text: &str) -> usize {
     text.len()
 }
 
-fn same_in_each_run(string: &str, uuids: &mut Uuids) -> String {
+fn replace_variable(string: &str, uuids: &mut Uuids) -> String {
     const TOKEN_VOLUME: &str = "\"kube-api-access-";
     if is_time(string) {
         return "\"2026-01-01T00:00:00Z\"".to_owned();
@@ -111,25 +112,25 @@ fn is_uuid(text: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::tidy;
+    use super::normalize;
 
     #[test]
-    fn numbers_and_order_stay() {
+    fn numbers_and_order_are_kept() {
         let document = r#"{"b":1.0,"a":[12345678901234567890,{}],"text":"a, \"b\": {\u003c}"}"#;
-        let tidied = tidy(document);
+        let normalized = normalize(document);
         assert!(
-            tidied.starts_with("{\n  \"b\": 1.0,\n  \"a\": [\n    12345678901234567890,\n    {}\n  ],\n")
+            normalized.starts_with("{\n  \"b\": 1.0,\n  \"a\": [\n    12345678901234567890,\n    {}\n  ],\n")
         );
-        assert!(tidied.contains(r#""text": "a, \"b\": {\u003c}""#));
+        assert!(normalized.contains(r#""text": "a, \"b\": {\u003c}""#));
     }
 
     #[test]
-    fn what_differs_from_run_to_run_is_replaced() {
+    fn values_that_differ_from_run_to_run_are_replaced() {
         let document = concat!(
             r#"{"uid":"8f3e1c44-6dd1-4d7a-9a52-3f1f0a5bb1f5","again":"JTI=8f3e1c44-6dd1-4d7a-9a52-3f1f0a5bb1f5","#,
             r#""time":"2026-11-21T11:05:00Z","resourceVersion":"231","name":"kube-api-access-x7x9z"}"#
         );
-        let tidied: serde_json::Value = serde_json::from_str(&tidy(document)).unwrap();
+        let normalized: serde_json::Value = serde_json::from_str(&normalize(document)).unwrap();
         let expected = serde_json::json!({
             "uid": "00000000-0000-4000-8000-000000000001",
             "again": "JTI=00000000-0000-4000-8000-000000000001",
@@ -137,6 +138,6 @@ mod tests {
             "resourceVersion": "100",
             "name": "kube-api-access-abcde",
         });
-        assert_eq!(tidied, expected);
+        assert_eq!(normalized, expected);
     }
 }

@@ -1,4 +1,4 @@
-//! An API server that forgets, and a client that lost the way to it for a while.
+//! An API server that compacts its history, and a client whose connection can be cut.
 
 use http::Request;
 use http_body_util::BodyExt;
@@ -10,25 +10,25 @@ use tokio::time::timeout;
 use vestibule_testenv::{Options, Proxy, start_or_skip};
 
 use crate::cluster::{Cluster, Reply};
-use crate::reload::PATIENCE;
+use crate::reload::TIMEOUT;
 
-/// An API server that forgets what was some seconds ago, and a way to it that can be cut.
-pub(super) struct Stage {
+/// An API server that compacts its history after some seconds, and a proxy before it that can be cut.
+pub(super) struct Fixture {
     pub(super) cluster: Cluster,
     proxy: Proxy,
-    /// By this way, and noting what happens to lists and watches.
+    /// Connects through the proxy, and notes lists and watches.
     pub(super) client: Client,
     notes: watch::Receiver<Vec<Note>>,
 }
 
-/// A list or a watch that is asked for; or the error that the watch is answered with.
+/// A requested list or watch, or the error in the answer to a watch.
 #[derive(Clone, Debug)]
 struct Note {
     uri: String,
     error: Option<u64>,
 }
 
-impl Stage {
+impl Fixture {
     pub(super) async fn new() -> Option<Self> {
         let flags = ["--watch-cache=false", "--etcd-compaction-interval=2s"];
         let options = flags.into_iter().fold(Options::default(), Options::api_server_flag);
@@ -38,8 +38,8 @@ impl Stage {
         Some(Self { cluster, proxy, client, notes })
     }
 
-    /// Cuts the way while something `happens`, until what the watches would go on from is forgotten. Returns when each
-    /// was told so, and began anew.
+    /// Cuts the proxy during `happens`, until the resource versions of the watches are compacted. Returns when each watch was
+    /// answered 410 and a new list followed.
     pub(super) async fn forgets(&mut self, resources: &[&str], happens: impl AsyncFn()) {
         let before = self.notes.borrow().len();
         self.proxy.cut();
@@ -50,7 +50,7 @@ impl Stage {
             let notes = self.noted(|notes| notes[before..].iter().any(|note| of_it(&note))).await;
             let asked = notes[before..].iter().find(of_it).cloned().unwrap();
             let forgotten = async { while self.answer(&asked).await != Some(410) {} };
-            timeout(PATIENCE, forgotten).await.expect("nothing is forgotten");
+            timeout(TIMEOUT, forgotten).await.expect("nothing is forgotten");
             refused.push(asked);
         }
         self.proxy.resume();
@@ -71,10 +71,10 @@ impl Stage {
 
     async fn noted(&mut self, is_so: impl Fn(&[Note]) -> bool) -> Vec<Note> {
         let noted = self.notes.wait_for(|notes| is_so(notes));
-        timeout(PATIENCE, noted).await.expect("nothing happens").unwrap().clone()
+        timeout(TIMEOUT, noted).await.expect("nothing happens").unwrap().clone()
     }
 
-    /// The code of the error that the same watch is answered with by the plain way.
+    /// The error code in the answer to the same watch without the proxy.
     async fn answer(&self, asked: &Note) -> Option<u64> {
         let briefly = asked.uri.replace("timeoutSeconds=55", "timeoutSeconds=1");
         let request = Request::get(briefly).body(Body::empty()).unwrap();
@@ -89,20 +89,20 @@ impl Note {
         self.uri.split('?').next().unwrap()
     }
 
-    /// From which a watch goes on.
+    /// The resource version from which a watch continues.
     fn version(&self) -> Option<u64> {
         let version = self.uri.split('&').find_map(|pair| pair.strip_prefix("resourceVersion="));
         version.map(|version| version.parse().unwrap())
     }
 }
 
-/// The code in an event of a watch, when that is an error.
+/// The code of an error event of a watch.
 fn error(event: &[u8]) -> Option<u64> {
     let event: Value = serde_json::from_slice(event).unwrap();
     (event["type"] == "ERROR").then(|| event["object"]["code"].as_u64().unwrap())
 }
 
-/// The same client, and what it notes.
+/// The same client, and the notes that it takes.
 fn noting(client: Client) -> (Client, watch::Receiver<Vec<Note>>) {
     let (notes, noted) = watch::channel(Vec::new());
     let between = tower::service_fn(move |request: Request<Body>| {
@@ -110,7 +110,7 @@ fn noting(client: Client) -> (Client, watch::Receiver<Vec<Note>>) {
         let note = move |error| notes.send_modify(|notes| notes.push(Note { uri: uri.clone(), error }));
         let query = request.uri().query().unwrap_or_default();
         let is_watch = query.contains("watch=true");
-        // Lists and watches have one here, and nothing else has.
+        // Only lists and watches have a query.
         if query.contains("Selector=") {
             note(None);
         }

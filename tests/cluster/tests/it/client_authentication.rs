@@ -1,6 +1,6 @@
-//! A webhook that knows its callers, and a kube-apiserver that shows who it is: by AdmissionConfiguration, with a client
-//! certificate and a token of a ServiceAccount. The token is what comes nearest to KEP-6060 before API servers send those
-//! that they make for themselves.
+//! A webhook that authenticates its callers, and a kube-apiserver that presents credentials by AdmissionConfiguration: a client
+//! certificate, and a token of a ServiceAccount. The token stands in for the tokens of KEP-6060, which API servers do not issue
+//! yet.
 
 use std::time::Duration;
 
@@ -32,7 +32,7 @@ fn app() -> App {
     )
 }
 
-/// One replica for `clients`, called for what is made in the namespace.
+/// Starts one replica that accepts `clients`, and registers it for the namespace.
 async fn serve(cluster: &Cluster, webhook: &mut Webhook, clients: ClientSettings) -> Replica {
     let replica = webhook.replica_for(app(), clients, cluster.client()).await;
     webhook.wait_for_replicas(1).await;
@@ -46,8 +46,8 @@ async fn assert_marked(namespace: &Namespace, name: &str) {
     assert_eq!(made["metadata"]["labels"]["seen"], "true", "{made}");
 }
 
-/// Whoever reaches the port, and shows nothing.
-async fn assert_strangers_are_refused(webhook: &Webhook, replica: &Replica) {
+/// Calls without credentials are refused.
+async fn assert_unauthenticated_calls_are_refused(webhook: &Webhook, replica: &Replica) {
     let caller = Caller::new(replica.address(), &webhook.host(), webhook.ca_bundle().as_bytes()).unwrap();
     let review = Review::create(config_map("strange")).namespace("default").build().unwrap();
     let hook = Hook::mutating("marks.guarded.vestibule.dev", "/mutate/marks").timeout(Duration::from_secs(5));
@@ -58,7 +58,7 @@ async fn assert_strangers_are_refused(webhook: &Webhook, replica: &Replica) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_api_server_that_shows_who_it_is_is_let_in_and_strangers_are_not() {
+async fn an_authenticated_api_server_is_accepted_and_other_clients_are_refused() {
     let Some(environment) = start_or_skip(&Options::default().shows_credentials()).await else { return };
     let cluster = Cluster::of(environment).await;
     by_certificate(&cluster).await;
@@ -73,7 +73,7 @@ async fn by_certificate(cluster: &Cluster) {
     let mut webhook = cluster.webhook().await;
     let replica = serve(cluster, &mut webhook, clients.clone()).await;
     assert_marked(&namespace, "by-certificate").await;
-    assert_strangers_are_refused(&webhook, &replica).await;
+    assert_unauthenticated_calls_are_refused(&webhook, &replica).await;
     assert!(
         replica
             .metrics()
@@ -82,12 +82,12 @@ async fn by_certificate(cluster: &Cluster) {
     );
     webhook.drain(replica).await;
 
-    // Another name is required: the API server's own is not enough.
+    // With another required name, the API server's certificate is refused.
     clients.names = vec!["somebody-else".to_owned()];
     let replica = webhook.replica_for(app(), clients.clone(), cluster.client()).await;
     webhook.wait_for_replicas(1).await;
     let message = namespace.create(&config_map("refused")).await.refusal(500);
-    // All that a user sees of a 401.
+    // The message of a 401 for the user.
     assert_eq!(
         message,
         "Internal error occurred: failed calling webhook \"marks.guarded.vestibule.dev\": failed to call webhook: the server \
@@ -95,7 +95,7 @@ async fn by_certificate(cluster: &Cluster) {
     );
     webhook.drain(replica).await;
 
-    // Observed, it is served all the same.
+    // In observe mode the call is served.
     clients.authentication = Observe;
     let replica = webhook.replica_for(app(), clients, cluster.client()).await;
     webhook.wait_for_replicas(1).await;
@@ -116,14 +116,14 @@ async fn by_token(cluster: &Cluster) {
     let mut clients = ClientSettings::new(Require);
     clients.names = vec![format!("system:serviceaccount:{}:{account}", cluster.home.name())];
     clients.tokens = Some(TokenSettings::new(ISSUER, vec![audience]));
-    // The keys are asked for by somebody without any rights but those that everybody has.
+    // The keys are read by a user with only the rights of every authenticated user.
     let asks: Client = cluster.environment.service_account(cluster.home.name(), "webhook").await.unwrap();
     let replica = webhook.replica_for(app(), clients, asks).await;
     webhook.wait_for_replicas(1).await;
     let registration = webhook.registration(&app());
     webhook.register(cluster, &registration, |_| {}).await;
     assert_marked(&namespace, "by-token").await;
-    assert_strangers_are_refused(&webhook, &replica).await;
+    assert_unauthenticated_calls_are_refused(&webhook, &replica).await;
     assert!(replica.metrics().await.contains("vestibule_client_identity_total{kind=\"token\",reason=\"\"} "));
     webhook.drain(replica).await;
 }

@@ -1,62 +1,62 @@
-//! The table of walls. ARCHITECTURE.md says the same in words; when the two differ, this one is what is checked.
+//! The table of crate boundaries. ARCHITECTURE.md explains the boundaries; this table is what is checked.
 
-/// One room: a crate with one idea.
-pub(super) struct Room {
-    /// The folder below `crates/`, and how people call it.
+/// One crate of the workspace and its allowed dependencies.
+pub(super) struct Crate {
+    /// The folder below `crates/`, which is also the short name.
     pub(super) name: &'static str,
     pub(super) package: &'static str,
-    /// Rooms it builds upon.
-    pub(super) knows: &'static [&'static str],
-    /// Rooms it may build upon behind a feature that is off by default.
-    pub(super) knows_behind_a_feature: &'static [&'static str],
-    /// Rooms that its tests may use besides.
+    /// Crates of the workspace that it may depend on.
+    pub(super) uses: &'static [&'static str],
+    /// Crates of the workspace that it may depend on behind a feature that is off by default.
+    pub(super) uses_behind_a_feature: &'static [&'static str],
+    /// Crates of the workspace that only its tests may use.
     pub(super) tests_with: &'static [&'static str],
-    /// Foreign crates in `[dependencies]` and `[build-dependencies]`.
-    pub(super) names: &'static [&'static str],
-    /// Foreign crates it may name as optional dependencies only.
-    pub(super) names_behind_a_feature: &'static [&'static str],
-    /// Foreign crates that must not come in by any way, not even through others.
+    /// External crates in `[dependencies]` and `[build-dependencies]`.
+    pub(super) external: &'static [&'static str],
+    /// External crates that it may use as optional dependencies only.
+    pub(super) external_behind_a_feature: &'static [&'static str],
+    /// External crates that it must not depend on, also not through other crates.
     pub(super) never_reaches: &'static [&'static [&'static str]],
-    /// Why the wall stands: ends the sentence "This wall stands because ...".
+    /// The reason of the boundary: ends the sentence "This boundary exists because ...".
     pub(super) because: &'static str,
 }
 
 const SERVING: &[&str] = &["tokio", "hyper", "hyper-util", "rustls", "tokio-rustls"];
 const CLIENT: &[&str] = &["kube", "kube-client", "kube-core", "kube-runtime"];
-/// Objects of Kubernetes as plain types, without a client for them.
+/// The types of Kubernetes objects, without a client.
 const TYPES: &[&str] = &["k8s-openapi"];
 
-/// All rooms, from the ground up.
-pub(super) const ROOMS: &[Room] = &[
-    Room {
+/// All crates, each below the crates that depend on it.
+pub(super) const CRATES: &[Crate] = &[
+    Crate {
         name: "patch",
         package: "vestibule-patch",
-        knows: &[],
-        knows_behind_a_feature: &[],
+        uses: &[],
+        uses_behind_a_feature: &[],
         tests_with: &[],
-        names: &["serde", "serde_json", "thiserror", "wide"],
-        names_behind_a_feature: &[],
+        external: &["serde", "serde_json", "thiserror", "wide"],
+        external_behind_a_feature: &[],
         never_reaches: &[SERVING, CLIENT, TYPES],
-        because: "patch compares JSON documents and nothing else: anyone can use it, and its laws are tested in milliseconds",
+        because: "patch only compares JSON documents: any program can use it, and its properties are tested in milliseconds",
     },
-    Room {
+    Crate {
         name: "admission",
         package: "vestibule-admission",
-        knows: &["patch"],
-        knows_behind_a_feature: &[],
+        uses: &["patch"],
+        uses_behind_a_feature: &[],
         tests_with: &[],
-        names: &["base64", "futures-util", "serde", "serde_json", "thiserror"],
-        names_behind_a_feature: &[],
+        external: &["base64", "futures-util", "serde", "serde_json", "thiserror"],
+        external_behind_a_feature: &[],
         never_reaches: &[SERVING, CLIENT, TYPES],
-        because: "admission is a conversation in bytes: no sockets, no clock, no client, so every verdict can be tested as a value",
+        because: "admission turns bytes into bytes, without sockets, clock or client, so every verdict can be tested as a value",
     },
-    Room {
+    Crate {
         name: "pki",
         package: "vestibule-pki",
-        knows: &[],
-        knows_behind_a_feature: &[],
+        uses: &[],
+        uses_behind_a_feature: &[],
         tests_with: &[],
-        names: &[
+        external: &[
             "aws-lc-rs",
             "rcgen",
             "rustls-pki-types",
@@ -68,17 +68,17 @@ pub(super) const ROOMS: &[Room] = &[
             "x509-cert",
             "zeroize",
         ],
-        names_behind_a_feature: &[],
+        external_behind_a_feature: &[],
         never_reaches: &[SERVING, CLIENT, TYPES],
-        because: "pki decides about certificates as a pure function of facts and a given time; carrying that out is identity's work",
+        because: "pki decides about certificates as a pure function of facts and a given time; identity executes the decisions",
     },
-    Room {
+    Crate {
         name: "identity",
         package: "vestibule-identity",
-        knows: &["pki"],
-        knows_behind_a_feature: &[],
+        uses: &["pki"],
+        uses_behind_a_feature: &[],
         tests_with: &["testenv"],
-        names: &[
+        external: &[
             "arc-swap",
             "futures-util",
             "http",
@@ -93,17 +93,17 @@ pub(super) const ROOMS: &[Room] = &[
             "tracing",
             "zeroize",
         ],
-        names_behind_a_feature: &["rustls"],
+        external_behind_a_feature: &["rustls"],
         never_reaches: &[],
-        because: "identity keeps certificates for anyone's webhook, with or without our server, so it must not know how requests are served",
+        because: "identity maintains certificates for any webhook, also without our server, so it must not know how requests are served",
     },
-    Room {
+    Crate {
         name: "server",
         package: "vestibule-server",
-        knows: &["admission"],
-        knows_behind_a_feature: &[],
+        uses: &["admission"],
+        uses_behind_a_feature: &[],
         tests_with: &["patch"],
-        names: &[
+        external: &[
             "arc-swap",
             "bytes",
             "http",
@@ -117,17 +117,17 @@ pub(super) const ROOMS: &[Room] = &[
             "tokio-rustls",
             "x509-cert",
         ],
-        names_behind_a_feature: &[],
+        external_behind_a_feature: &[],
         never_reaches: &[CLIENT, TYPES],
-        because: "server is a front door: how a certificate comes to be and what a cluster looks like are handed to it",
+        because: "server only serves requests: certificates and facts about the cluster are passed to it",
     },
-    Room {
+    Crate {
         name: "vestibule",
         package: "vestibule",
-        knows: &["admission", "identity", "patch", "server"],
-        knows_behind_a_feature: &[],
+        uses: &["admission", "identity", "patch", "server"],
+        uses_behind_a_feature: &[],
         tests_with: &["caller"],
-        names: &[
+        external: &[
             "anyhow",
             "arc-swap",
             "futures-util",
@@ -144,30 +144,30 @@ pub(super) const ROOMS: &[Room] = &[
             "tower",
             "tracing",
         ],
-        names_behind_a_feature: &[],
+        external_behind_a_feature: &[],
         never_reaches: &[&["clap", "opentelemetry", "tracing-subscriber"]],
-        because: "vestibule joins the rooms below for authors of webhooks: X.509, TLS and HTTP stay behind identity and server, \
-                  flags and logs above it",
+        because: "vestibule joins the lower crates for authors of webhooks: X.509, TLS and HTTP stay in identity and server, \
+                  flags and logs in command",
     },
-    Room {
+    Crate {
         name: "manifests",
         package: "vestibule-manifests",
-        knows: &["vestibule"],
-        knows_behind_a_feature: &[],
+        uses: &["vestibule"],
+        uses_behind_a_feature: &[],
         tests_with: &[],
-        names: &["k8s-openapi", "serde_json"],
-        names_behind_a_feature: &[],
+        external: &["k8s-openapi", "serde_json"],
+        external_behind_a_feature: &[],
         never_reaches: &[&["clap"]],
-        because: "manifests is a function of an app and the place where it runs: no flags, no files, no cluster, so that anyone's \
-                  test can install them",
+        because: "manifests is a function of an app and its installation: no flags, files or cluster, so that any test can \
+                  install its result",
     },
-    Room {
+    Crate {
         name: "command",
         package: "vestibule-command",
-        knows: &["admission", "identity", "manifests", "patch", "server", "vestibule"],
-        knows_behind_a_feature: &[],
+        uses: &["admission", "identity", "manifests", "patch", "server", "vestibule"],
+        uses_behind_a_feature: &[],
         tests_with: &[],
-        names: &[
+        external: &[
             "anstream",
             "anstyle",
             "clap",
@@ -186,7 +186,7 @@ pub(super) const ROOMS: &[Room] = &[
             "tracing",
             "tracing-subscriber",
         ],
-        names_behind_a_feature: &[
+        external_behind_a_feature: &[
             "bytes",
             "http-body-util",
             "hyper-rustls",
@@ -201,24 +201,24 @@ pub(super) const ROOMS: &[Room] = &[
         never_reaches: &[],
         because: "command is the process of a webhook: flags, log, spans and exit codes, for any app",
     },
-    Room {
+    Crate {
         name: "test",
         package: "vestibule-test",
-        knows: &["admission", "caller", "command", "manifests", "server", "testenv", "vestibule"],
-        knows_behind_a_feature: &[],
+        uses: &["admission", "caller", "command", "manifests", "server", "testenv", "vestibule"],
+        uses_behind_a_feature: &[],
         tests_with: &[],
-        names: &["clap", "k8s-openapi", "kube", "serde", "serde-saphyr", "serde_json", "tokio"],
-        names_behind_a_feature: &[],
+        external: &["clap", "k8s-openapi", "kube", "serde", "serde-saphyr", "serde_json", "tokio"],
+        external_behind_a_feature: &[],
         never_reaches: &[],
-        because: "test is for the tests of authors: it installs an app by its own manifests and calls it as the API server does",
+        because: "test is for the tests of webhook authors: it installs an app by its manifests and calls it as the API server does",
     },
-    Room {
+    Crate {
         name: "rules",
         package: "vestibule-rules",
-        knows: &["patch"],
-        knows_behind_a_feature: &[],
+        uses: &["patch"],
+        uses_behind_a_feature: &[],
         tests_with: &["admission"],
-        names: &[
+        external: &[
             "form_urlencoded",
             "granit-parser",
             "k8s-openapi",
@@ -231,17 +231,17 @@ pub(super) const ROOMS: &[Room] = &[
             "sha2",
             "strsim",
         ],
-        names_behind_a_feature: &[],
+        external_behind_a_feature: &[],
         never_reaches: &[SERVING, CLIENT],
-        because: "rules turns documents and a pod into a decision, with no input or output of its own: the same on a laptop and in a cluster",
+        because: "rules turns rule documents and a pod into a decision without any I/O, so the result is the same on a laptop and in a cluster",
     },
-    Room {
+    Crate {
         name: "injector",
         package: "vestibule-injector",
-        knows: &["rules", "vestibule"],
-        knows_behind_a_feature: &[],
+        uses: &["rules", "vestibule"],
+        uses_behind_a_feature: &[],
         tests_with: &["caller", "manifests", "testenv"],
-        names: &[
+        external: &[
             "futures-util",
             "k8s-openapi",
             "kube",
@@ -251,17 +251,17 @@ pub(super) const ROOMS: &[Room] = &[
             "tokio",
             "tracing",
         ],
-        names_behind_a_feature: &[],
+        external_behind_a_feature: &[],
         never_reaches: &[&["clap"]],
-        because: "injector carries rules on a cluster as a user of the framework: flags belong to cli, merging to rules, TLS to server",
+        because: "injector applies rules on a cluster as a user of the framework: flags belong to cli, merging to rules, TLS to server",
     },
-    Room {
+    Crate {
         name: "cli",
         package: "vestibule-cli",
-        knows: &["caller", "command", "injector", "rules", "vestibule"],
-        knows_behind_a_feature: &[],
+        uses: &["caller", "command", "injector", "rules", "vestibule"],
+        uses_behind_a_feature: &[],
         tests_with: &["testenv"],
-        names: &[
+        external: &[
             "anyhow",
             "clap",
             "clap_complete",
@@ -273,17 +273,17 @@ pub(super) const ROOMS: &[Room] = &[
             "tokio",
             "tracing",
         ],
-        names_behind_a_feature: &[],
+        external_behind_a_feature: &[],
         never_reaches: &[],
-        because: "cli is flags, printing and exit codes; whatever decides something lives in the room that owns the question",
+        because: "cli is flags, output and exit codes; decisions belong to the other crates",
     },
-    Room {
+    Crate {
         name: "caller",
         package: "vestibule-caller",
-        knows: &[],
-        knows_behind_a_feature: &[],
+        uses: &[],
+        uses_behind_a_feature: &[],
         tests_with: &[],
-        names: &[
+        external: &[
             "base64",
             "bytes",
             "hdrhistogram",
@@ -301,17 +301,17 @@ pub(super) const ROOMS: &[Room] = &[
             "tokio",
             "tokio-rustls",
         ],
-        names_behind_a_feature: &[],
+        external_behind_a_feature: &[],
         never_reaches: &[CLIENT, TYPES],
-        because: "caller judges our answers as the API server would; sharing code with the judged would make it blind to our mistakes",
+        because: "caller checks our answers as the API server would; code shared with the checked crates would hide their mistakes",
     },
-    Room {
+    Crate {
         name: "testenv",
         package: "vestibule-testenv",
-        knows: &[],
-        knows_behind_a_feature: &[],
+        uses: &[],
+        uses_behind_a_feature: &[],
         tests_with: &[],
-        names: &[
+        external: &[
             "bytes",
             "http-body-util",
             "hyper",
@@ -327,8 +327,8 @@ pub(super) const ROOMS: &[Room] = &[
             "tokio",
             "tokio-rustls",
         ],
-        names_behind_a_feature: &[],
+        external_behind_a_feature: &[],
         never_reaches: &[],
-        because: "testenv serves anyone's tests, also of webhooks that never heard of Vestibule",
+        because: "testenv serves the tests of any webhook, also without Vestibule",
     },
 ];

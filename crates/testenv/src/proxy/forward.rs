@@ -1,4 +1,4 @@
-//! One connection.
+//! Forwarding one connection in both directions.
 
 use std::io;
 use std::sync::{Mutex, PoisonError};
@@ -13,16 +13,16 @@ use tokio::time::Instant;
 use super::allowance::Allowance;
 use super::delivery::Delivery;
 use super::filter::{Filter, Passage};
-use super::{State, Weather};
+use super::{Conditions, State};
 
-/// Carries what `client` and `server` say, until both have ended or the connection is cut: once more than the `cuts`
-/// that there were when the client came, or where the `allowance` ends.
-pub(super) async fn carry(
+/// Forwards bytes between `client` and `server` until both have closed their side, or until the connection is cut: by a
+/// cut beyond the `cuts` that were counted when the client connected, or at the end of the `allowance`.
+pub(super) async fn forward(
     client: TcpStream,
     server: TcpStream,
     filter: Filter,
     allowance: &Allowance,
-    (weather, cuts): (watch::Receiver<Weather>, usize),
+    (conditions, cuts): (watch::Receiver<Conditions>, usize),
 ) -> io::Result<()> {
     client.set_nodelay(true)?;
     server.set_nodelay(true)?;
@@ -30,30 +30,31 @@ pub(super) async fn carry(
     let (from_server, to_server) = server.into_split();
     let filter = Mutex::new(filter);
     tokio::select! {
-        // First, and in this order: what arrives together with a cut is lost.
+        // The cut is checked first: bytes that arrive together with it are lost.
         biased;
-        () = cut(&filter, weather.clone(), cuts) => Ok(()),
+        () = cut(&filter, conditions.clone(), cuts) => Ok(()),
         ends = async {
             tokio::try_join!(
-                upward(from_client, to_server, &filter, weather.clone()),
-                downward(from_server, to_client, &filter, (allowance, weather.clone())),
+                client_to_server(from_client, to_server, &filter, conditions.clone()),
+                server_to_client(from_server, to_client, &filter, (allowance, conditions.clone())),
             )
         } => ends.map(drop),
     }
 }
 
-async fn upward(
+async fn client_to_server(
     mut client: OwnedReadHalf,
     mut server: OwnedWriteHalf,
     filter: &Mutex<Filter>,
-    mut weather: watch::Receiver<Weather>,
+    mut conditions: watch::Receiver<Conditions>,
 ) -> io::Result<()> {
     let mut buffer = BytesMut::new();
     while client.read_buf(&mut buffer).await? > 0 {
-        while let Some((piece, passage)) = with(filter, |filter| filter.upward(&mut buffer)) {
-            if passage == Passage::Weather {
-                let carrying = weather.wait_for(|weather| weather.state == State::Carrying).await;
-                carrying.map_err(io::Error::other)?;
+        while let Some((piece, passage)) = locked(filter, |filter| filter.client_to_server(&mut buffer)) {
+            if passage == Passage::Queued {
+                let forwarding =
+                    conditions.wait_for(|conditions| conditions.state == State::Forwarding).await;
+                forwarding.map_err(io::Error::other)?;
             }
             server.write_all(&piece).await?;
         }
@@ -61,14 +62,14 @@ async fn upward(
     server.shutdown().await
 }
 
-async fn downward(
+async fn server_to_client(
     mut server: OwnedReadHalf,
     mut client: OwnedWriteHalf,
     filter: &Mutex<Filter>,
-    (allowance, weather): (&Allowance, watch::Receiver<Weather>),
+    (allowance, conditions): (&Allowance, watch::Receiver<Conditions>),
 ) -> io::Result<()> {
     let mut buffer = BytesMut::new();
-    let mut delivery = Delivery::new(weather);
+    let mut delivery = Delivery::new(conditions);
     let mut ended = false;
     while !ended || !delivery.is_empty() {
         tokio::select! {
@@ -83,11 +84,11 @@ async fn downward(
                 }
             }
         }
-        while let Some((piece, passage)) = with(filter, |filter| filter.downward(&mut buffer)) {
+        while let Some((piece, passage)) = locked(filter, |filter| filter.server_to_client(&mut buffer)) {
             match passage {
-                Passage::Weather => delivery.add(Instant::now(), piece),
-                Passage::Free => client.write_all(&piece).await?,
-                Passage::AfterAll => {
+                Passage::Queued => delivery.add(Instant::now(), piece),
+                Passage::Immediate => client.write_all(&piece).await?,
+                Passage::Flush => {
                     while let Some(earlier) = delivery.take() {
                         client.write_all(&earlier).await?;
                     }
@@ -99,17 +100,19 @@ async fn downward(
     client.shutdown().await
 }
 
-/// Waits for a cut that concerns this connection.
-async fn cut(filter: &Mutex<Filter>, mut weather: watch::Receiver<Weather>, mut seen: usize) {
-    while let Ok(now) = weather.wait_for(|weather| weather.cuts > seen).await.map(|weather| weather.cuts) {
-        if with(filter, |filter| filter.affects_any()) {
+/// Waits for a cut that affects this connection.
+async fn cut(filter: &Mutex<Filter>, mut conditions: watch::Receiver<Conditions>, mut seen: usize) {
+    while let Ok(now) =
+        conditions.wait_for(|conditions| conditions.cuts > seen).await.map(|conditions| conditions.cuts)
+    {
+        if locked(filter, |filter| filter.affects_any()) {
             return;
         }
         seen = now;
     }
 }
 
-fn with<T>(filter: &Mutex<Filter>, act: impl FnOnce(&mut Filter) -> T) -> T {
+fn locked<T>(filter: &Mutex<Filter>, act: impl FnOnce(&mut Filter) -> T) -> T {
     act(&mut filter.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
@@ -118,14 +121,14 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_cut_while_the_server_is_dialled_ends_the_connection() {
+    async fn a_cut_during_the_connect_to_the_server_ends_the_connection() {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let [client, server] = [(); 2].map(|()| TcpStream::connect(address));
         let (client, server) = (client.await.unwrap(), server.await.unwrap());
-        let over = watch::Sender::new(Weather { cuts: 1, ..Weather::default() });
-        // Both ends stay open: without the cut, it would go on for ever.
-        carry(client, server, Filter::everything(), &Allowance::default(), (over.subscribe(), 0))
+        let conditions = watch::Sender::new(Conditions { cuts: 1, ..Conditions::default() });
+        // Both ends stay open, so only the cut ends the call.
+        forward(client, server, Filter::everything(), &Allowance::default(), (conditions.subscribe(), 0))
             .await
             .unwrap();
     }

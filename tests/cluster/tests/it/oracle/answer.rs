@@ -1,4 +1,4 @@
-//! What a server may say, as the rows of the table write it.
+//! The answers of a webhook server in the rows of the table.
 
 use k8s_openapi::ByteString;
 use serde_json::{Value, json};
@@ -9,50 +9,55 @@ pub(crate) const UID: &str = "UID";
 
 /// One answer.
 #[derive(Clone)]
-pub(crate) enum Says {
+pub(crate) enum ServerAnswer {
     Http { status: u16, headers: Vec<(&'static str, &'static str)>, body: Vec<u8>, compressed: bool },
     Silence,
     HangUp,
 }
 
 /// A body of JSON.
-pub(crate) fn json(status: u16, body: &Value) -> Says {
+pub(crate) fn json(status: u16, body: &Value) -> ServerAnswer {
     raw(status, body.to_string())
 }
 
 /// A body that is called JSON.
-pub(crate) fn raw(status: u16, body: impl AsRef<[u8]>) -> Says {
+pub(crate) fn raw(status: u16, body: impl AsRef<[u8]>) -> ServerAnswer {
     let body = body.as_ref().to_vec();
-    Says::Http { status, headers: vec![("content-type", "application/json")], body, compressed: false }
+    ServerAnswer::Http {
+        status,
+        headers: vec![("content-type", "application/json")],
+        body,
+        compressed: false,
+    }
 }
 
 /// A body of text.
-pub(crate) fn text(status: u16, body: &str) -> Says {
+pub(crate) fn text(status: u16, body: &str) -> ServerAnswer {
     raw(status, body).typed("text/plain; charset=utf-8")
 }
 
 /// 200 and a v1 review around a response.
-pub(crate) fn response(response: &Value) -> Says {
+pub(crate) fn response(response: &Value) -> ServerAnswer {
     json(200, &review(response))
 }
 
 /// 200, allowed, and these members beside it.
-pub(crate) fn allowed(members: &Value) -> Says {
+pub(crate) fn allowed(members: &Value) -> ServerAnswer {
     response(&with(json!({ "uid": UID, "allowed": true }), members))
 }
 
 /// 200, not allowed, with this status.
-pub(crate) fn denied(status: &Value) -> Says {
+pub(crate) fn denied(status: &Value) -> ServerAnswer {
     response(&json!({ "uid": UID, "allowed": false, "status": status }))
 }
 
-/// 200, allowed, changed by a patch of whatever JSON.
-pub(crate) fn patched(patch: &Value) -> Says {
+/// 200, allowed, with any JSON as the patch.
+pub(crate) fn patched(patch: &Value) -> ServerAnswer {
     allowed(&json!({ "patchType": "JSONPatch", "patch": base64(&patch.to_string()) }))
 }
 
 /// An operation on the object.
-pub(crate) fn step(op: &str, path: &str, value: &Value) -> Says {
+pub(crate) fn step(op: &str, path: &str, value: &Value) -> ServerAnswer {
     patched(&json!([{ "op": op, "path": path, "value": value }]))
 }
 
@@ -69,7 +74,7 @@ fn with(mut value: Value, members: &Value) -> Value {
     value
 }
 
-impl Says {
+impl ServerAnswer {
     pub(crate) fn header(mut self, name: &'static str, value: &'static str) -> Self {
         if let Self::Http { headers, .. } = &mut self {
             headers.retain(|(known, _)| *known != name);
