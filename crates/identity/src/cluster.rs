@@ -80,7 +80,7 @@ pub enum ClusterConfigError {
 
 /// The configuration of the cluster around this pod.
 enum PodConfig {
-    Found(Config),
+    Found(Box<Config>),
     /// The process runs in no pod, with the reason.
     NotInPod(String),
 }
@@ -99,7 +99,7 @@ fn pod_config(
     if !service_account.join("token").exists() {
         return Ok(PodConfig::NotInPod(format!("no file {}", file("token"))));
     }
-    load().map(PodConfig::Found).map_err(|source| {
+    load().map(|config| PodConfig::Found(Box::new(config))).map_err(|source| {
         let place = match &source {
             InClusterError::ReadDefaultNamespace(_) => file("namespace"),
             InClusterError::ReadCertificateBundle(_) | InClusterError::ParseCertificates(_) => file("ca.crt"),
@@ -133,7 +133,7 @@ impl<P: FnOnce() -> Result<PodConfig, ClusterConfigError>> Places<'_, P> {
         }
         let pod = match context {
             None => match (self.pod)()? {
-                PodConfig::Found(config) => return Ok(config),
+                PodConfig::Found(config) => return Ok(*config),
                 PodConfig::NotInPod(why) => why,
             },
             Some(_) => "it has no contexts".to_owned(),
@@ -224,7 +224,7 @@ mod tests {
                 flag: says[0].then_some(&*flag),
                 variable: says[1].then(|| std::env::join_paths([Path::new(""), &variable]).unwrap()),
                 pod: || match says[2] {
-                    true => Ok(PodConfig::Found(Config::new("http://pod:1".parse().unwrap()))),
+                    true => Ok(PodConfig::Found(Box::new(Config::new("http://pod:1".parse().unwrap())))),
                     false => Ok(PodConfig::NotInPod("no token".to_owned())),
                 },
                 home: Some(if says[3] { home.clone() } else { folder.path().join("absent") }),
@@ -253,7 +253,7 @@ mod tests {
         for (flag, variable, named) in
             [(Some(&*absent), None, "absent"), (None, Some(absent.clone().into_os_string()), "of KUBECONFIG")]
         {
-            let pod = || Ok(PodConfig::Found(Config::new("http://pod:1".parse().unwrap())));
+            let pod = || Ok(PodConfig::Found(Box::new(Config::new("http://pod:1".parse().unwrap()))));
             let places = Places { flag, variable, pod, home: Some(home.clone()) };
             let error = places.config(None).await.err().unwrap().to_string();
             assert!(error.contains(named) && error.contains("cannot be used"), "{error}");

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use fire::reload::{Course, Scene};
+use fire::reload::{InjectorFixture, RuleChanges};
 use http::{Method, Request, StatusCode};
 use kube::Client;
 use kube::client::Body;
@@ -252,26 +252,27 @@ async fn the_own_namespace_is_injected_where_the_settings_say_so(
 
 /// `cargo xtask reload` in short: good and broken versions in turn, refused at apply or stored without validation, and each mode.
 async fn versions_change_under_load(rules: &Rules, shop: &str, manifests: &[Value], server: &Server) {
-    let scene = Scene {
+    let fixture = InjectorFixture {
         admin: rules.admin.clone(),
         home: rules.home.clone(),
-        shop: shop.to_owned(),
+        pod_namespace: shop.to_owned(),
         config_map: "injector-rules".to_owned(),
         replicas: vec![server.address("probes")],
         manifests: manifests.to_vec(),
     };
-    let mut course = Course::begin(&scene, vec![rules.admin.clone(), rules.admin.clone()], 50).await.unwrap();
+    let mut changes =
+        RuleChanges::begin(&fixture, vec![rules.admin.clone(), rules.admin.clone()], 50).await.unwrap();
     for _ in 0..2 {
-        course.refused().await.unwrap();
-        course.good().await.unwrap();
+        changes.write_refused().await.unwrap();
+        changes.write_good().await.unwrap();
     }
-    course.stop_judging().await.unwrap();
+    changes.stop_validation().await.unwrap();
     for _ in 0..2 {
-        course.stored().await.unwrap();
-        course.good().await.unwrap();
+        changes.write_stored().await.unwrap();
+        changes.write_good().await.unwrap();
     }
-    course.switches(Duration::from_secs(1)).await.unwrap();
-    let figures = course.end().await;
+    changes.switch_modes(Duration::from_secs(1)).await.unwrap();
+    let figures = changes.end().await;
     assert!(figures.is_good(), "{figures}");
     apply_all(&rules.admin, manifests).await;
     rules.registered(&rules.text, &["required", "best-effort"]).await;

@@ -40,7 +40,7 @@ fn tokens_are_unescaped_and_items_are_numbers() {
 }
 
 fn pointer_tokens(text: &str) -> Vec<String> {
-    pointer(text).tokens().map(|token| token.into_owned()).collect()
+    pointer(text).tokens().map(std::borrow::Cow::into_owned).collect()
 }
 
 #[test]
