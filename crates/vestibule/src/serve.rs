@@ -48,7 +48,7 @@ pub enum ServeError {
     /// The identity has no certificate and does not wait for one.
     #[error("the identity has no certificate and never will: with `off` there is nothing to serve")]
     NoCertificate,
-    /// [`Settings::idle_timeout`] is below 91 s.
+    /// [`idle_timeout`](vestibule_server::Settings::idle_timeout) is below 91 s.
     #[error(
         "the API server keeps idle connections for 90 s, and a server that closes them earlier fails the call that is just being \
          sent: set `idle_timeout` to 91 s or more"
