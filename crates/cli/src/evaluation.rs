@@ -45,7 +45,7 @@ pub(crate) struct Evaluation<'o, T> {
     pub(crate) namespace: &'o str,
     /// The object after all operations, JSON.
     pub(crate) after: String,
-    /// Operations on the object. Those on its pod are moved to its template.
+    /// Operations on the object. Paths of operations on its pod begin at its template.
     pub(crate) operations: Vec<Operation>,
     pub(crate) steps: Vec<Step<T>>,
 }

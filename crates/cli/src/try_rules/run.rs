@@ -26,7 +26,7 @@ pub(super) struct TryResult<'o> {
 pub(super) struct Pass {
     /// The object after the calls, JSON.
     pub(super) after: String,
-    /// Operations on the object. Those on its pod are moved to its template.
+    /// Operations on the object. Paths of operations on its pod begin at its template.
     pub(super) operations: Vec<Operation>,
     pub(super) reasons: Vec<ExplainedChange>,
     /// Rules that changed nothing.

@@ -1,4 +1,4 @@
-//! What a process does with its log and its signals, seen from outside of it.
+//! The log and the signals of a process, tested from outside.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod logs;

@@ -83,8 +83,8 @@ fn converse(connection: &mut ClientConnection, wire: &mut Wire) -> Result<(), Ha
         receive(connection, wire)?;
         flush(connection, wire)?;
     }
-    // TLS 1.3: that a certificate is missing is said when the handshake is over for us. Whoever does not mind answers
-    // our farewell with its own.
+    // TLS 1.3: a server reports a missing client certificate after our handshake has ended. A server that does not require
+    // one answers our close_notify with its own.
     connection.send_close_notify();
     flush(connection, wire)?;
     wire.deadline = wire.deadline.min(Instant::now() + SECOND_THOUGHTS);

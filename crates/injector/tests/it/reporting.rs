@@ -1,4 +1,4 @@
-//! What Events, metrics, warnings and audit annotations say of a decision. `tests/log` checks what they must not say.
+//! The content of Events, metrics, warnings and audit annotations. `tests/log` checks that they hold no secrets.
 
 mod fixture;
 

@@ -1,4 +1,4 @@
-//! What a document knows about its text, and how deep a difference is followed.
+//! A document and its text, and the depth to which a difference is followed.
 
 use vestibule_patch::{Document, Edit, Operation, Pointer, Schema, diff, lay, to_json};
 

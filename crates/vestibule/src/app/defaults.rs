@@ -7,7 +7,7 @@ use k8s_openapi::api::rbac::v1::PolicyRule;
 use crate::app::App;
 use crate::registration::target::Target;
 
-/// What flags and variables fall back to.
+/// The values of flags and environment variables that are not given.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Defaults {

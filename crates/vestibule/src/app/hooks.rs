@@ -20,7 +20,7 @@ use crate::registration::rule::Rule;
 /// A hook of an app that is not yet bound: its handler still lacks the environment.
 #[derive(Clone)]
 pub struct Registered {
-    /// What the API server is told of it.
+    /// Its entry in the webhook configuration.
     pub entry: Entry,
     pub(super) make: Arc<dyn Fn(&Environment) -> Hook + Send + Sync>,
 }

@@ -44,7 +44,7 @@ impl Handler for Traced {
     }
 }
 
-/// The id of a trace that the caller began, or whose spans are exported. Nobody could look up any other trace.
+/// The id of a trace that the caller began, or whose spans are exported. Any other trace is stored nowhere.
 pub(crate) fn trace_id(trace: Option<Trace>, traces: Option<&dyn CallTraces>) -> Option<String> {
     let is_kept = |trace: &Trace| traces.is_some_and(|traces| traces.keeps(trace));
     trace.filter(|trace| trace.parent.is_some() || is_kept(trace)).map(|trace| trace.id())

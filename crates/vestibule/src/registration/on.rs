@@ -236,14 +236,14 @@ impl<T> On<T> {
         self
     }
 
-    /// What the API server does when a call fails: [`FailurePolicy::Ignore`] lets the request pass untouched,
-    /// [`FailurePolicy::Fail`] refuses it. Every hook has to say which.
+    /// The API server's reaction to a failed call: [`FailurePolicy::Ignore`] lets the request pass untouched,
+    /// [`FailurePolicy::Fail`] refuses it. Every hook must set it.
     pub fn failure_policy(mut self, policy: FailurePolicy) -> Self {
         self.failure_policy = Some(policy);
         self
     }
 
-    /// What a fault of the handler becomes; the failure policy decides, unless set.
+    /// The answer for a fault of the handler. Unless set, the failure policy decides.
     pub fn on_fault(mut self, on_fault: OnFault) -> Self {
         self.on_fault = on_fault;
         self

@@ -40,7 +40,7 @@ pub struct Options {
     pub observer: Option<Arc<dyn Observer>>,
     /// Continues the traces of callers; `None` where no spans are exported.
     pub traces: Option<Arc<dyn CallTraces>>,
-    /// What the identity counts, for the metrics; a clone of it is the identity's own observer.
+    /// The counters of the identity, for the metrics; a clone must be the identity's observer.
     pub certificates: CertificateCounters,
     /// The clients that may call. All, unless set.
     pub clients: ClientSettings,

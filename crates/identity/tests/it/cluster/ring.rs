@@ -98,12 +98,12 @@ async fn rubbish_is_repaired() {
     until("the bundle follows", 20, async || before.is_subset(&trusted(&fixture.bundles().await[1]))).await;
     assert_accepted(&replica, &fixture.bundles().await[1], &fixture.namespace);
 
-    // What was restored is replaced as soon as the next one is held: the last write is that of the one after it.
+    // The restored CA is replaced as soon as the next one is held; the last write adds the CA after that.
     fixture.until_held(3).await;
-    // What others read is mended, too, and no more than that.
+    // The copy in the Secret that other programs read is repaired too, and nothing else.
     let keys_and_bundle = async || {
         let mut data = fixture.secret().await.data.unwrap();
-        // What was noted about them meanwhile is no matter.
+        // The state of the CAs may change meanwhile.
         data.remove("ring.json");
         data
     };

@@ -1,6 +1,6 @@
 //! The options of a hook, with the values of the Kubernetes API.
 
-/// What the API server does when a call fails: no answer, a fault of the handler, a missed deadline.
+/// The API server's reaction to a failed call: no answer, a fault of the handler, a missed deadline.
 ///
 /// There is no default. `Ignore` lets objects pass untouched; `Fail` stops writes of the whole cluster while the webhook is
 /// down. Only the author knows which is worse.

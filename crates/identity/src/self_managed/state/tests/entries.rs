@@ -289,7 +289,7 @@ fn a_replica_that_learns_of_it_later_takes_nothing_back() {
     assert_eq!((hooks(&bench), annotation(&bench, CLAIM)), (vec!["b".to_owned()], None));
 }
 
-/// It steps aside and back before it writes anything, and sees that nobody else has: whoever goes there later is ahead of it.
+/// It steps aside and back before it writes anything, and sees that no other replica has: a replica that does so later is ahead of it.
 #[test]
 fn a_replica_that_had_nothing_to_write_takes_nothing_back() {
     let mut bench = ready(&["a"]);
