@@ -76,20 +76,16 @@ impl Plan {
     /// What will run, and how long it takes.
     pub(super) fn text(&self) -> String {
         let names: Vec<_> = self.packages.iter().map(|package| &*package.name).collect();
-        let known = |package: &Selected| {
-            let prefix = format!("{} ", package.name);
-            self.durations.iter().filter(|(name, _)| name.starts_with(&prefix)).map(|(_, time)| *time).sum()
-        };
-        let times: Vec<Duration> = self.packages.iter().map(known).collect();
-        let longest = self.durations.values().max().copied().unwrap_or_default();
-        let expected = if self.durations.is_empty() {
+        let is_selected = |program: &str| names.iter().any(|name| program.split(' ').next() == Some(*name));
+        let times: Vec<Duration> =
+            self.durations.iter().filter(|(name, _)| is_selected(name)).map(|(_, time)| *time).collect();
+        let expected = if times.is_empty() {
             format!("no earlier run is known; all parts take {TOTAL}")
         } else {
+            // Two programs run at a time.
             let halved = times.iter().sum::<Duration>() / 2;
-            format!(
-                "by the last run about {} s, plus building",
-                halved.max(longest.min(halved * 2)).as_secs()
-            )
+            let longest = times.iter().max().copied().unwrap_or_default();
+            format!("by the last run about {} s, plus building", halved.max(longest).as_secs())
         };
         format!(
             "parts: {}\ntime: {expected}\none part alone: `cargo xtask test {}`",
@@ -98,7 +94,7 @@ impl Plan {
         )
     }
 
-    /// Builds the test programs, those that are expected to take longest first.
+    /// Builds the test programs, in the order of their expected time, the longest first.
     ///
     /// # Errors
     /// They do not compile.
