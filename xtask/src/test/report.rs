@@ -13,7 +13,14 @@ pub(super) struct Tally {
     failures: Vec<String>,
     /// The names of programs that ended with an error.
     broken: Vec<String>,
+    /// The panic messages of failed tests, without backtraces and logs.
+    messages: BTreeMap<String, Vec<String>>,
+    /// The test whose panic message the next lines continue.
+    panicked: Option<String>,
 }
+
+/// The longest panic message that the summary repeats, in lines.
+const MESSAGE_LINES: usize = 8;
 
 impl Tally {
     /// Adds a line such as `test result: ok. 12 passed; 0 failed; 1 ignored; ...` or `test NAME ... FAILED`; any other
@@ -25,6 +32,26 @@ impl Tally {
             line.strip_prefix("test ").and_then(|rest| rest.strip_suffix(" ... FAILED"))
         {
             self.failures.push(name.to_owned());
+        } else {
+            self.add_message(line);
+        }
+    }
+
+    /// Keeps the lines of a message from `thread 'NAME' (12) panicked at FILE:` to the backtrace or an empty line.
+    fn add_message(&mut self, line: &str) {
+        let panicked = line
+            .strip_prefix("thread '")
+            .filter(|line| line.contains("' ") && line.contains(" panicked at "));
+        if let Some((name, _)) = panicked.and_then(|rest| rest.split_once('\'')) {
+            self.panicked = Some(name.to_owned());
+        } else if line.is_empty() || line == "stack backtrace:" || line.starts_with("note: ") {
+            self.panicked = None;
+        }
+        if let Some(name) = &self.panicked {
+            let lines = self.messages.entry(name.clone()).or_default();
+            if lines.len() < MESSAGE_LINES {
+                lines.push(line.to_owned());
+            }
         }
     }
 
@@ -103,6 +130,9 @@ impl<'r> Report<'r> {
         }
         for name in &tally.failures {
             let _infallible = writeln!(text, "FAILED {name}");
+            for line in tally.messages.get(name).into_iter().flatten() {
+                let _infallible = writeln!(text, "  {line}");
+            }
         }
         for name in &tally.broken {
             let _infallible = writeln!(text, "ENDED WITH AN ERROR {name}");
@@ -138,6 +168,28 @@ mod tests {
         assert_eq!((tally.passed, tally.failed, tally.ignored().as_str()), (15, 2, ", 1 ignored"));
         assert_eq!(tally.failures, ["a::c"]);
         assert!(!tally.is_success());
+    }
+
+    #[test]
+    fn the_summary_repeats_the_message_of_a_failed_test() {
+        let mut tally = Tally::default();
+        for line in [
+            "test pods::inject ... FAILED",
+            "---- pods::inject stdout ----",
+            "",
+            "thread 'pods::inject' (4711) panicked at tests/it/pods.rs:12:9:",
+            "assertion `left == right` failed: two containers",
+            "  left: 1",
+            "stack backtrace:",
+            "   0: __rustc::rust_begin_unwind",
+        ] {
+            tally.add(line);
+        }
+        let text = Report::read("").text(&tally, false);
+        let message = "FAILED pods::inject\n  thread 'pods::inject' (4711) panicked at tests/it/pods.rs:12:9:\n  \
+                       assertion `left == right` failed: two containers\n    left: 1\n";
+        assert!(text.starts_with(message), "{text}");
+        assert!(!text.contains("rust_begin_unwind"), "{text}");
     }
 
     #[test]

@@ -42,7 +42,8 @@ async fn a_rotation_completes_after_a_replica_is_killed_in_it() {
         soak.replicas.push(next);
         soak.cluster.service().wait_for_replicas(2).await.unwrap();
         answered = until_answered(&soak.cluster, fixture.rate() as usize).await.calls;
-        assert_eq!(soak.cluster.counters().read().failed(), lost, "lost after its endpoint has gone");
+        let counts = soak.cluster.counters().read();
+        assert_eq!(counts.failed(), lost, "lost after its endpoint has gone: {:#?}", counts.failures);
     }
     soak.rotations.settle(PATIENCE).await.unwrap();
     let report = soak.finish().await;
