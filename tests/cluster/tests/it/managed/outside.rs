@@ -68,7 +68,7 @@ async fn a_url_is_registered_when_calls_to_it_arrive_in_this_process() {
     assert_eq!(fixture.question().await, None, "the probe object is deleted");
     let lasting = fixture.configuration().await;
     let client = &lasting["webhooks"][0]["clientConfig"];
-    assert_eq!(client["url"], format!("https://{address}/first"), "{lasting}");
+    assert_eq!(client["url"], format!("https://{address}/mutate/first"), "{lasting}");
     assert!(client["caBundle"].is_string() && client["service"].is_null(), "{lasting}");
 }
 
