@@ -80,29 +80,28 @@ pub struct Installation {
 }
 
 impl Installation {
-    /// An installation with every default, named as its Service.
+    /// An installation behind `target`, with the app's own defaults. The ring's Secret is in the Service's namespace
+    /// unless the app names another.
     #[must_use]
-    pub fn new(target: Target) -> Self {
-        let name = match &target {
-            Target::Service { name, .. } => name.clone(),
-            Target::Url(_) => String::new(),
-        };
+    pub fn of(app: &App, target: Target) -> Self {
+        let defaults = app.defaults();
         let server = vestibule::Settings::default();
+        let secret = defaults.secret.as_deref().zip(target.own_namespace());
         Self {
-            name,
-            target,
+            name: app.name().to_owned(),
             identity: Source::SelfManaged,
             ca_bundle: String::new(),
-            secret: None,
+            secret: secret.and_then(|(text, own)| NamespacedName::parse_in(text, Some(own)).ok()),
+            target,
             registrations: None,
             registration_mode: None,
             account: None,
-            image: None,
+            image: defaults.image.clone(),
             log_config_map: None,
-            replicas: 2,
-            host_network: false,
-            port: None,
-            plain_port: None,
+            replicas: defaults.replicas.unwrap_or(2),
+            host_network: defaults.host_network,
+            port: defaults.port,
+            plain_port: defaults.metrics_listen.flatten().map(|address| address.port()),
             mounted_secret: None,
             cluster_domain: Settings::default().cluster_domain,
             drain_delay: server.drain_delay,
@@ -141,12 +140,7 @@ impl Installation {
     /// The Service, where there is one.
     #[must_use]
     pub fn service(&self) -> Option<NamespacedName> {
-        match &self.target {
-            Target::Service { namespace, name, .. } => {
-                Some(NamespacedName { namespace: namespace.clone(), name: name.clone() })
-            }
-            Target::Url(_) => None,
-        }
+        self.target.service_name()
     }
 
     /// Whether the webhook writes the entries of configurations, or the manifests hold them.
