@@ -7,6 +7,7 @@ use clap::Args;
 use serde_json::Value;
 
 use super::CommandError;
+use super::cluster::{refuse_given, without_an_image};
 use vestibule::{App, ClientAuthentication, ClientSettings, Target, TokenSettings};
 use vestibule_manifests::{Files, Installation};
 
@@ -51,12 +52,12 @@ impl ClientArguments {
     ) -> Result<ClientSettings, CommandError> {
         let mut settings = ClientSettings::new(self.client_auth.unwrap_or_default());
         if settings.authentication == ClientAuthentication::Off {
-            return match self.given().into_iter().find(|(_, given)| *given) {
-                Some((flag, _)) => Err(CommandError::input(format_args!(
+            refuse_given(&self.given(), |flag| {
+                CommandError::input(format_args!(
                     "{flag} says who may call, and with `--client-auth off` nobody is asked: take observe or require"
-                ))),
-                None => Ok(settings),
-            };
+                ))
+            })?;
+            return Ok(settings);
         }
         if self.any_client && !self.client_name.is_empty() {
             return Err(CommandError::input(
@@ -119,13 +120,8 @@ impl ClientArguments {
 
     /// Refuses these flags if no pods are printed.
     pub(super) fn refuse_without_an_image(&self) -> Result<(), CommandError> {
-        let clients = ("--client-auth", self.client_auth.is_some());
-        match self.given().into_iter().chain([clients]).find(|(_, given)| *given) {
-            Some((flag, _)) => Err(CommandError::input(format_args!(
-                "{flag} is about pods, and there are none without --image: name the image that they run"
-            ))),
-            None => Ok(()),
-        }
+        refuse_given(&self.given(), without_an_image)?;
+        refuse_given(&[("--client-auth", self.client_auth.is_some())], without_an_image)
     }
 
     fn tokens(&self, app: &App, service: Option<&Target>) -> Result<Option<TokenSettings>, CommandError> {
@@ -134,12 +130,10 @@ impl ClientArguments {
                 ("--token-audience", !self.token_audience.is_empty()),
                 ("--token-keys", self.token_keys.is_some()),
             ];
-            return match lost.into_iter().find(|(_, given)| *given) {
-                Some((flag, _)) => Err(CommandError::input(format_args!(
-                    "{flag} is about tokens: give --token-issuer URL too"
-                ))),
-                None => Ok(None),
-            };
+            refuse_given(&lost, |flag| {
+                CommandError::input(format_args!("{flag} is about tokens: give --token-issuer URL too"))
+            })?;
+            return Ok(None);
         };
         let audiences = match (&self.token_audience[..], service) {
             ([], Some(service)) => audiences(app, service),

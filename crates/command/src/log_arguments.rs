@@ -11,7 +11,7 @@ use kube::Api;
 use vestibule_identity::events::{Events, Report};
 
 use super::CommandError;
-use super::cluster::{ClusterArguments, namespaced_name};
+use super::cluster::ClusterArguments;
 use crate::logs::{Base, ExtraLayers, Format, Levels, Logs, config_map, follow};
 use vestibule::{App, Target};
 
@@ -64,10 +64,10 @@ impl ClusterArguments {
         keeps_a_ring: bool,
     ) -> Infallible {
         let usual = (keeps_a_ring || app.reads_the_cluster()).then(|| config_map(app.name()));
-        let name = self.log_config_map().map(str::to_owned).or(usual).filter(|name| name != "off");
+        let name = self.log_config_map.clone().or(usual).filter(|name| name != "off");
         let (Some(name), Some(logs)) = (name, Logs::of_this_process()) else { return pending().await };
         let connection = async {
-            let namespace = self.own_namespace(target.and_then(namespaced_name).as_ref())?;
+            let namespace = self.own_namespace(target.and_then(Target::service_name).as_ref())?;
             Ok::<_, CommandError>((self.client().await?, namespace))
         };
         match connection.await {

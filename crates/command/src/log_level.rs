@@ -61,10 +61,10 @@ struct Place<'a> {
 }
 
 impl LogLevelArguments {
-    /// Shows or changes the level of `app` as the command line says; data goes to stdout, talk to stderr.
+    /// Shows or changes the level of `app` as the command line says; data goes to stdout, messages to stderr.
     ///
     /// # Errors
-    /// InvalidValue input (exit code 2), a cluster that cannot be connection (3).
+    /// Bad input (exit code 2), or a cluster that cannot be reached (3).
     pub async fn run(&self, app: &str) -> Result<ExitCode, CommandError> {
         if self.span > MAX_RAISE || self.span.is_zero() {
             return Err(CommandError::input(
@@ -105,9 +105,9 @@ impl LogLevelArguments {
 
     /// As keys of the ConfigMap.
     fn raised(&self, raised: Raised) -> BTreeMap<String, Value> {
-        let components = self.component.iter().map(|component| Key::RaisedComponent(*component));
-        let keys = if self.component.is_empty() { vec![Key::Raised] } else { components.collect() };
-        keys.into_iter().map(|key| (key.to_string(), json!(raised.to_string()))).collect()
+        let components = self.component.iter().copied().map(Some);
+        let keys = components.chain(self.component.is_empty().then_some(None)).map(Key::Raised);
+        keys.map(|key| (key.to_string(), json!(raised.to_string()))).collect()
     }
 }
 
@@ -148,8 +148,7 @@ impl Place<'_> {
 
     /// The patch that removes every temporary level.
     fn raises(&self, data: &BTreeMap<String, String>) -> BTreeMap<String, Value> {
-        let is_raise =
-            |key: &&String| matches!(Key::named(key, self.app), Some(Key::Raised | Key::RaisedComponent(_)));
+        let is_raise = |key: &&String| matches!(Key::named(key, self.app), Some(Key::Raised(_)));
         data.keys().filter(is_raise).map(|key| (key.clone(), Value::Null)).collect()
     }
 
@@ -176,11 +175,8 @@ impl Place<'_> {
             }
         }
         line(format_args!("\nfrom the ConfigMap {namespace}/{name}; where none is said, {started}"));
-        for bad in bad {
-            line(format_args!(
-                "not understood: `{}`: {}; replicas keep what it said before",
-                bad.key, bad.why
-            ));
+        for (key, why) in bad {
+            line(format_args!("not understood: `{key}`: {why}; replicas keep what it said before"));
         }
         text
     }

@@ -8,7 +8,6 @@ mod lines;
 mod redaction;
 mod stderr;
 
-use std::fmt;
 use std::io::{IsTerminal, Stderr};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -50,10 +49,8 @@ pub(crate) enum Format {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Base {
     directives: String,
-    /// The level as it was given.
-    said: String,
-    /// The flag or variable that it comes from.
-    pub(crate) origin: &'static str,
+    /// The level as it was given, and the flag or variable that it comes from.
+    description: String,
 }
 
 /// The log of this process. Clones are the same one.
@@ -81,22 +78,16 @@ impl Base {
             let usual = levels.of_all().filter(|level| *level < LevelFilter::INFO);
             let directives =
                 levels.directives(&beside(&usual.map_or(USUAL.to_owned(), |level| level.to_string())));
-            return (Self { directives, said: levels.to_string(), origin: "--log-level" }, None);
+            return (Self { directives, description: format!("{levels} (--log-level)") }, None);
         }
-        let usual = || Self { directives: beside(USUAL), said: USUAL.to_owned(), origin: "the default" };
+        let usual = || Self { directives: beside(USUAL), description: format!("{USUAL} (the default)") };
         match variable.map(|text| (text, EnvFilter::builder().parse(text))) {
             Some((text, Ok(_))) if !text.trim().is_empty() => {
-                (Self { directives: text.to_owned(), said: text.to_owned(), origin: "RUST_LOG" }, None)
+                (Self { directives: text.to_owned(), description: format!("{text} (RUST_LOG)") }, None)
             }
             Some((_, Err(error))) => (usual(), Some(error.to_string())),
             _ => (usual(), None),
         }
-    }
-}
-
-impl fmt::Display for Base {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{} ({})", self.said, self.origin)
     }
 }
 
@@ -165,7 +156,8 @@ impl Logs {
     }
 
     fn words(&self, over: &Levels) -> String {
-        if over.is_empty() { self.base.to_string() } else { format!("{over}, over {}", self.base) }
+        let base = &self.base.description;
+        if over.is_empty() { base.clone() } else { format!("{over}, over {base}") }
     }
 }
 

@@ -14,7 +14,7 @@ use vestibule_identity::{Settings, Source};
 use self::drift::Folder;
 use self::workload::WorkloadArguments;
 use super::clients::ClientArguments;
-use super::cluster::{ClusterArguments, namespaced_name, only_with_a_ring};
+use super::cluster::{ClusterArguments, only_with_a_ring};
 use super::{CommandError, colour, print, say, yaml};
 use vestibule::{App, RegistrationMode, Target};
 use vestibule_manifests::Installation;
@@ -131,7 +131,7 @@ impl ManifestsArguments {
     /// Neither a flag nor the app names the address of the webhook.
     pub fn namespace(&self, app: &App) -> Result<Option<String>, CommandError> {
         let elsewhere = matches!(self.identity, Source::Local(_) | Source::Off);
-        let service = namespaced_name(&self.target(app)?).filter(|_| !elsewhere);
+        let service = self.target(app)?.service_name().filter(|_| !elsewhere);
         Ok(service.map(|service| service.namespace))
     }
 
@@ -172,7 +172,7 @@ impl ManifestsArguments {
     fn installation(&self, app: &App) -> Result<Installation, CommandError> {
         let mut installation = Installation::of(app, self.target(app)?);
         installation.identity = self.identity.clone();
-        let service = namespaced_name(&installation.target);
+        let service = installation.target.service_name();
         if self.identity == Source::SelfManaged {
             // Replicas get a flag only for a value other than the default.
             let settings = self.cluster.settings(app, Some(&installation.target))?;
@@ -181,8 +181,8 @@ impl ManifestsArguments {
             let usual = app.registration_names(app.name());
             installation.registrations = Some(settings.registrations).filter(|names| *names != usual);
         }
-        installation.registration_mode = self.cluster.registration_mode();
-        installation.log_config_map = self.cluster.log_config_map().map(str::to_owned);
+        installation.registration_mode = self.cluster.registration_mode;
+        installation.log_config_map = self.cluster.log_config_map.clone();
         installation.account = match &self.service_account {
             Some(account) => Some(self.cluster.named(account, service.as_ref())?),
             None if service.is_none() => self.cluster.named(app.name(), None).ok(),
@@ -192,7 +192,7 @@ impl ManifestsArguments {
             // The app's own image is for pods, and there are none.
             installation.image = None;
         }
-        installation.arguments.extend(self.cluster.path_arguments());
+        installation.arguments.extend(self.cluster.path.iter().map(|path| format!("--path={path}")));
         self.workload.apply(&mut installation);
         self.clients.apply(app, &mut installation)?;
         Ok(installation)
@@ -200,7 +200,7 @@ impl ManifestsArguments {
 
     fn target(&self, app: &App) -> Result<Target, CommandError> {
         let usual = || {
-            let in_its_own = self.cluster.namespace().map(|_| app.name());
+            let in_its_own = self.cluster.namespace.as_ref().map(|_| app.name());
             app.defaults().service.as_deref().or(in_its_own)
         };
         match (&self.url, self.service.as_deref().or_else(usual)) {

@@ -24,11 +24,6 @@ pub(crate) enum Component {
     Dependencies,
 }
 
-/// The name of an unknown component.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is no component: those are {all}", all = names().join(", "))]
-pub(crate) struct UnknownComponent(String);
-
 impl Component {
     pub(crate) const ALL: [Self; 8] = [
         Self::Server,
@@ -41,60 +36,54 @@ impl Component {
         Self::Dependencies,
     ];
 
-    pub(crate) fn as_str(self) -> &'static str {
-        match self {
-            Self::Server => "server",
-            Self::Identity => "identity",
-            Self::Lookups => "lookups",
-            Self::Admission => "admission",
-            Self::Rules => "rules",
-            Self::Injector => "injector",
-            Self::App => "app",
-            Self::Dependencies => "dependencies",
-        }
-    }
-
     /// The prefixes of the targets of its lines. Empty: every other target.
     pub(crate) fn targets(self) -> &'static [&'static str] {
+        self.name_and_targets().1
+    }
+
+    fn name_and_targets(self) -> (&'static str, &'static [&'static str]) {
         match self {
-            Self::Server => &["vestibule_server", "vestibule::server", "vestibule::serve"],
-            Self::Identity => &["vestibule_identity", "vestibule_pki", "vestibule::presented"],
-            Self::Lookups => &["vestibule::lookup"],
-            Self::Admission => &["vestibule_admission", "vestibule::admission"],
-            Self::Rules => {
-                &["vestibule_rules", "vestibule_injector::configuration", "vestibule_injector::sources"]
-            }
-            Self::Injector => &["vestibule_injector"],
-            Self::App => &[],
-            Self::Dependencies => &[
-                "kube_client",
-                "kube_client::client::builder",
-                "kube_runtime",
-                "hyper",
-                "tower",
-                "rustls",
-                "h2",
-                "opentelemetry",
-            ],
+            Self::Server => ("server", &["vestibule_server", "vestibule::server", "vestibule::serve"]),
+            Self::Identity => ("identity", &["vestibule_identity", "vestibule_pki", "vestibule::presented"]),
+            Self::Lookups => ("lookups", &["vestibule::lookup"]),
+            Self::Admission => ("admission", &["vestibule_admission", "vestibule::admission"]),
+            Self::Rules => (
+                "rules",
+                &["vestibule_rules", "vestibule_injector::configuration", "vestibule_injector::sources"],
+            ),
+            Self::Injector => ("injector", &["vestibule_injector"]),
+            Self::App => ("app", &[]),
+            Self::Dependencies => (
+                "dependencies",
+                &[
+                    "kube_client",
+                    "kube_client::client::builder",
+                    "kube_runtime",
+                    "hyper",
+                    "tower",
+                    "rustls",
+                    "h2",
+                    "opentelemetry",
+                ],
+            ),
         }
     }
-}
-
-fn names() -> [&'static str; 8] {
-    Component::ALL.map(Component::as_str)
 }
 
 impl fmt::Display for Component {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.pad(self.as_str())
+        formatter.pad(self.name_and_targets().0)
     }
 }
 
 impl FromStr for Component {
-    type Err = UnknownComponent;
+    type Err = String;
 
-    fn from_str(text: &str) -> Result<Self, UnknownComponent> {
-        let named = |component: &Self| component.as_str() == text;
-        Self::ALL.into_iter().find(named).ok_or_else(|| UnknownComponent(text.to_owned()))
+    fn from_str(text: &str) -> Result<Self, String> {
+        let names = Self::ALL.map(|component| component.name_and_targets().0);
+        let named = Self::ALL.into_iter().zip(names).find(|(_, name)| *name == text);
+        named
+            .map(|(component, _)| component)
+            .ok_or_else(|| format!("`{text}` is no component: those are {}", names.join(", ")))
     }
 }

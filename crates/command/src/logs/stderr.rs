@@ -56,13 +56,6 @@ struct State {
     is_cut_off: bool,
 }
 
-/// The result of one write.
-enum Attempt {
-    Written(usize),
-    WouldBlock,
-    Failed,
-}
-
 impl<O: Output> NonBlockingWriter<O> {
     pub(super) fn new(output: O, missing_line: fn(u64) -> String) -> Self {
         let (state, drained) = (Mutex::default(), Condvar::new());
@@ -86,9 +79,9 @@ impl<O: Output> NonBlockingWriter<O> {
         let mut rest = &*text;
         while !rest.is_empty() {
             match self.0.attempt(rest, false) {
-                Attempt::Written(count) => rest = state.advance(rest, count),
-                Attempt::WouldBlock => break,
-                Attempt::Failed => return false,
+                Ok(0) => break,
+                Ok(count) => rest = state.advance(rest, count),
+                Err(_) => return false,
             }
         }
         // The end of a line whose beginning is written is kept, however long it is.
@@ -139,9 +132,9 @@ impl<O: Output> Shared<O> {
             let mut rest = &*part;
             while !rest.is_empty() {
                 match self.attempt(rest, true) {
-                    Attempt::Written(count) => rest = self.state().advance(rest, count),
-                    Attempt::WouldBlock => {}
-                    Attempt::Failed => return self.drop_kept(rest),
+                    Ok(0) => {}
+                    Ok(count) => rest = self.state().advance(rest, count),
+                    Err(_) => return self.drop_kept(rest),
                 }
             }
         }
@@ -177,14 +170,15 @@ impl<O: Output> Shared<O> {
         self.drained.notify_all();
     }
 
-    fn attempt(&self, bytes: &[u8], wait: bool) -> Attempt {
+    /// Writes a part of `bytes`, and returns its length; 0 if the write would block. An error is for good.
+    fn attempt(&self, bytes: &[u8], wait: bool) -> rustix::io::Result<usize> {
         if !self.output.is_writable(wait) {
-            return if wait { Attempt::Failed } else { Attempt::WouldBlock };
+            return if wait { Err(Errno::IO) } else { Ok(0) };
         }
         match self.output.write(&bytes[..bytes.len().min(MAX_WRITE)]) {
-            Ok(count) if count > 0 => Attempt::Written(count),
-            Err(Errno::INTR | Errno::AGAIN) => Attempt::WouldBlock,
-            Ok(_) | Err(_) => Attempt::Failed,
+            Ok(0) => Err(Errno::IO),
+            Err(Errno::INTR | Errno::AGAIN) => Ok(0),
+            written => written,
         }
     }
 

@@ -9,9 +9,9 @@ fn base(flag: Option<&str>, variable: Option<&str>) -> Base {
 
 #[test]
 fn the_flag_counts_before_the_variable_and_the_variable_before_the_default() {
-    assert_eq!(base(Some("warn"), Some("debug")).to_string(), "warn (--log-level)");
-    assert_eq!(base(None, Some("debug,hyper=off")).to_string(), "debug,hyper=off (RUST_LOG)");
-    assert_eq!(base(None, None).to_string(), "info (the default)");
+    assert_eq!(base(Some("warn"), Some("debug")).description, "warn (--log-level)");
+    assert_eq!(base(None, Some("debug,hyper=off")).description, "debug,hyper=off (RUST_LOG)");
+    assert_eq!(base(None, None).description, "info (the default)");
     assert_eq!(base(None, Some(" ")), base(None, None));
     let (usual, trouble) = Base::new(None, Some("a=loud"));
     assert_eq!(usual, base(None, None));
@@ -62,7 +62,7 @@ fn who_wants_to_hear_more_of_an_app_does_not_mean_the_libraries_below_it() {
 #[test]
 fn the_flag_knows_components_and_leaves_the_rest_as_it_is() {
     let flag = |text| base(Some(text), None);
-    assert_eq!(flag("identity=debug").to_string(), "identity=debug (--log-level)");
+    assert_eq!(flag("identity=debug").description, "identity=debug (--log-level)");
     assert_eq!(heard(&flag("identity=debug"), ""), ["identity"]);
     assert_eq!(heard(&flag("app=debug"), ""), ["app"]);
     assert_eq!(heard(&flag("debug,identity=warn"), ""), ["admission", "app"]);
