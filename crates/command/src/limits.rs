@@ -108,27 +108,21 @@ fn bytes(text: &str) -> Result<usize, String> {
 
 fn head(text: &str) -> Result<usize, String> {
     const LEAST: usize = 8 << 10;
-    bytes(text).and_then(|bytes| {
-        if bytes < LEAST {
-            Err("an API server that traces sends heads of up to 8Ki".to_owned())
-        } else {
-            Ok(bytes)
-        }
-    })
+    match bytes(text)? {
+        bytes if bytes < LEAST => Err("an API server that traces sends heads of up to 8Ki".to_owned()),
+        bytes => Ok(bytes),
+    }
 }
 
 /// No more than serde_json reads.
 fn depth(text: &str) -> Result<usize, String> {
     const DEEPEST: usize = 127;
-    number(text).and_then(|levels| {
-        if levels > DEEPEST {
-            Err(format!(
-                "an object of more than {DEEPEST} levels is never decoded: write a number from 1 to {DEEPEST}"
-            ))
-        } else {
-            Ok(levels)
-        }
-    })
+    match number(text)? {
+        levels if levels > DEEPEST => Err(format!(
+            "an object of more than {DEEPEST} levels is never decoded: write a number from 1 to {DEEPEST}"
+        )),
+        levels => Ok(levels),
+    }
 }
 
 fn time_or_off(text: &str) -> Result<OrOff<Duration>, String> {
@@ -137,11 +131,12 @@ fn time_or_off(text: &str) -> Result<OrOff<Duration>, String> {
 
 /// A timeout of zero would refuse every call.
 fn some_time(text: &str) -> Result<Duration, String> {
-    let time = duration(text)?;
-    if time.is_zero() {
-        return Err("a timeout of zero would refuse every call: write a duration such as `10s`".to_owned());
+    match duration(text)? {
+        Duration::ZERO => {
+            Err("a timeout of zero would refuse every call: write a duration such as `10s`".to_owned())
+        }
+        time => Ok(time),
     }
-    Ok(time)
 }
 
 fn idle(text: &str) -> Result<Duration, String> {

@@ -12,10 +12,11 @@ use std::io::{IsTerminal, Stderr};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use clap::ValueEnum;
 use jiff::Timestamp;
 use tracing::{Subscriber, dispatcher};
 use tracing_subscriber::filter::LevelFilter;
-use tracing_subscriber::layer::{Filter, SubscriberExt};
+use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 use tracing_subscriber::{EnvFilter, Layer, Registry, reload};
 
@@ -36,7 +37,7 @@ const BESIDE: &str = "kube_client::client::builder=off";
 const LINES_ARE_MISSING: &str = "lines are missing here: nobody read the log";
 
 /// How lines look.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
     /// For people on a terminal, as JSON elsewhere.
     #[default]
@@ -67,7 +68,9 @@ pub(crate) fn config_map(app: &str) -> String {
 }
 
 /// Layers of the subscriber besides the layer of the log.
-pub(crate) type ExtraLayers = Vec<Box<dyn Layer<Registry> + Send + Sync>>;
+pub(crate) type ExtraLayers = Vec<ExtraLayer>;
+
+type ExtraLayer = Box<dyn Layer<Registry> + Send + Sync>;
 
 impl Base {
     /// The flag's, else `RUST_LOG`'s, else `info`. A `RUST_LOG` that cannot be read counts for nothing, and is told of.
@@ -106,13 +109,11 @@ impl Logs {
             if human { told_as_text } else { told_as_json },
         ));
         beside.push(attached(Arc::clone(&writer)));
-        let lines = |filter| {
-            if human {
-                let colour = terminal && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
-                lines::human(colour, writer).with_filter(filter).boxed()
-            } else {
-                lines::json(writer).with_filter(filter).boxed()
-            }
+        let lines = if human {
+            let colour = terminal && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
+            lines::human(colour, writer).boxed()
+        } else {
+            lines::json(writer).boxed()
         };
         let _already_set = subscriber(base, beside, lines).try_init();
     }
@@ -161,19 +162,13 @@ impl Logs {
     }
 }
 
-/// The subscriber: the layer that `lines` makes with a changeable filter, and further layers.
-fn subscriber(
-    base: Base,
-    mut beside: ExtraLayers,
-    lines: impl FnOnce(LinesFilter) -> Box<dyn Layer<Registry> + Send + Sync>,
-) -> impl Subscriber + Send + Sync {
+/// The subscriber: the layer that writes lines, with a changeable filter, and further layers.
+fn subscriber(base: Base, mut beside: ExtraLayers, lines: ExtraLayer) -> impl Subscriber + Send + Sync {
     let (filter, handle) = reload::Layer::new(parsed(&base.directives));
-    beside.push(lines(Box::new(redacted(filter))));
+    beside.push(lines.with_filter(redacted(filter)).boxed());
     beside.push(attached(Logs { filter: handle, base, over: Arc::default() }));
     tracing_subscriber::registry().with(beside)
 }
-
-type LinesFilter = Box<dyn Filter<Registry> + Send + Sync>;
 
 fn parsed(directives: &str) -> EnvFilter {
     // Every part of it has been parsed before.
@@ -198,7 +193,7 @@ fn now() -> String {
 
 /// A layer that only holds `what`, so that [`find`] finds it again through the subscriber, without a global of this
 /// crate.
-pub(crate) fn attached<T: Send + Sync + 'static>(what: T) -> Box<dyn Layer<Registry> + Send + Sync> {
+pub(crate) fn attached<T: Send + Sync + 'static>(what: T) -> ExtraLayer {
     Attached(what).with_filter(LevelFilter::OFF).boxed()
 }
 

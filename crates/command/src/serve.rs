@@ -115,7 +115,10 @@ impl ServeArguments {
     }
 
     /// Binds the addresses, after changes to the settings that flags make: a test kit needs shorter times than flags
-    /// allow.  # Errors The app or the identity is not in order, or an address cannot be bound.
+    /// allow.
+    ///
+    /// # Errors
+    /// The app or the identity is not in order, or an address cannot be bound.
     pub async fn bind(
         &self,
         app: App,
@@ -130,9 +133,10 @@ impl ServeArguments {
         app.check().map_err(CommandError::input)?;
         let certificates = CertificateCounters::default();
         let mut settings = self.settings(&app)?;
-        let must_reach = match self.target(&app)? {
+        let target = self.target(&app)?;
+        let must_reach = match &target {
             Some(target) if !settings.desired.is_empty() => {
-                self.cluster.must_reach(&target, self.register_outside_cluster).await?
+                self.cluster.must_reach(target, self.register_outside_cluster).await?
             }
             _ => None,
         };
@@ -142,7 +146,7 @@ impl ServeArguments {
         let identity = self.identity.open(&settings, self.cluster.kubeconfig.as_deref()).await;
         let mut options = Options::new(self.listen(&app), identity.map_err(CommandError::input)?);
         options.certificates = certificates;
-        options.clients = self.clients.settings(&app, self.target(&app)?.as_ref())?;
+        options.clients = self.clients.settings(&app, target.as_ref())?;
         options.must_reach = must_reach;
         if app.needs_client() || options.clients.needs_client() || options.must_reach.is_some() {
             options.client = Some(self.cluster.client().await?);

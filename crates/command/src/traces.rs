@@ -17,6 +17,7 @@ use opentelemetry::{Context, InstrumentationScope, KeyValue};
 use opentelemetry_otlp::{ExporterBuildError, SpanExporter, WithExportConfig, WithHttpConfig};
 use opentelemetry_sdk::Resource;
 use opentelemetry_sdk::error::OTelSdkResult;
+use opentelemetry_sdk::resource::{EnvResourceDetector, TelemetryResourceDetector};
 use opentelemetry_sdk::trace::{
     BatchSpanProcessor, Sampler, SdkTracerProvider, Span, SpanData, SpanProcessor,
 };
@@ -158,18 +159,14 @@ impl SpanProcessor for Spans {
 /// The attributes of this process; `OTEL_SERVICE_NAME` and `OTEL_RESOURCE_ATTRIBUTES` override them.
 fn resource(app: &str) -> Resource {
     let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
-    let mut ours = vec![KeyValue::new("service.version", env!("CARGO_PKG_VERSION"))];
-    for (key, name) in [("k8s.namespace.name", "POD_NAMESPACE"), ("k8s.pod.name", "HOSTNAME")] {
-        ours.extend(variable(name).map(|value| KeyValue::new(key, value)));
-    }
-    let said = Resource::builder().build();
-    let named = variable("OTEL_SERVICE_NAME").is_some()
-        || variable("OTEL_RESOURCE_ATTRIBUTES").is_some_and(|said| said.contains("service.name="));
-    if !named {
-        ours.push(KeyValue::new("service.name", app.to_owned()));
-    }
-    ours.retain(|ours| ours.key.as_str() == "service.name" || said.get(&ours.key).is_none());
-    Resource::builder().with_attributes(ours).build()
+    let of_the_pod = [("k8s.namespace.name", "POD_NAMESPACE"), ("k8s.pod.name", "HOSTNAME")];
+    let of_the_pod = of_the_pod.map(|(key, name)| Some(KeyValue::new(key, variable(name)?)));
+    Resource::builder_empty()
+        .with_service_name(variable("OTEL_SERVICE_NAME").unwrap_or_else(|| app.to_owned()))
+        .with_attribute(KeyValue::new("service.version", env!("CARGO_PKG_VERSION")))
+        .with_attributes(of_the_pod.into_iter().flatten())
+        .with_detectors(&[Box::new(TelemetryResourceDetector), Box::new(EnvResourceDetector::new())])
+        .build()
 }
 
 /// Exports the calls that a server with these options answers, if spans are exported.

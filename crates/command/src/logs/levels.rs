@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 
+use clap::ValueEnum;
 use tracing_subscriber::filter::LevelFilter;
 
 use super::Component;
@@ -75,7 +76,7 @@ impl Levels {
         let mut directives: Vec<_> = kept.map(str::to_owned).collect();
         if let Some(rest) = self.components.get(&Component::App).or(self.all.as_ref()) {
             // The level of all other targets would change those of these components.
-            for component in Component::ALL {
+            for &component in Component::value_variants() {
                 let of_all = self.all.filter(|_| component != Component::Dependencies);
                 for target in component.targets() {
                     match of_all {

@@ -43,7 +43,7 @@ fn heard(base: &Base, over: &str) -> Vec<&'static str> {
 }
 
 #[test]
-fn who_wants_to_hear_more_of_an_app_does_not_mean_the_libraries_below_it() {
+fn a_level_for_everything_leaves_libraries_as_they_are() {
     let usual = base(None, None);
     assert_eq!(heard(&usual, ""), Vec::<&str>::new());
     assert_eq!(heard(&usual, "identity=debug"), ["identity"]);
@@ -83,7 +83,7 @@ fn the_flag_knows_components_and_leaves_the_rest_as_it_is() {
 
 /// Runs `run` with a log that is written to nowhere.
 fn with_logs<T>(base: Base, run: impl FnOnce(&Logs) -> T) -> T {
-    let lines = |filter| lines::json(std::io::sink).with_filter(filter).boxed();
+    let lines = lines::json(std::io::sink).boxed();
     let _guard = subscriber(base, ExtraLayers::new(), lines).set_default();
     run(&Logs::of_this_process().expect("the log is found again"))
 }
@@ -114,7 +114,7 @@ fn the_level_changes_while_the_process_runs_and_falls_back_by_itself() {
 }
 
 #[test]
-fn what_nobody_hears_costs_nothing() {
+fn a_disabled_level_is_disabled_at_its_call_site() {
     with_logs(base(None, None), |_| {
         assert!(!tracing::enabled!(target: "hyper_util", tracing::Level::TRACE));
         assert!(!tracing::enabled!(target: "vestibule", tracing::Level::DEBUG));
