@@ -5,8 +5,9 @@ use std::future::pending;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use k8s_openapi::api::core::v1::ObjectReference;
-use kube::Api;
+use k8s_openapi::api::core::v1::ConfigMap;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use kube::{Api, Resource};
 use vestibule_identity::events::{Events, Report};
 
 use super::CommandError;
@@ -69,7 +70,12 @@ impl ClusterArguments {
             let namespace = self.own_namespace(target.and_then(Target::service_name).as_ref())?;
             let client = self.client().await?;
             let (events, waiting) = Events::queue(AGAIN);
-            let about = config_map_reference(&namespace, &name);
+            let metadata = ObjectMeta {
+                name: Some(name.clone()),
+                namespace: Some(namespace.clone()),
+                ..ObjectMeta::default()
+            };
+            let about = ConfigMap { metadata, ..ConfigMap::default() }.object_ref(&());
             let tell = |text: &str| {
                 let (reason, action) = ("LogLevelNotUnderstood", "Reload".to_owned());
                 let (about, note) = (about.clone(), text.to_owned());
@@ -87,14 +93,4 @@ impl ClusterArguments {
 
 fn format(text: &str) -> Result<Format, &'static str> {
     Format::from_str(text, false).map_err(|_| "write auto, human or json")
-}
-
-fn config_map_reference(namespace: &str, name: &str) -> ObjectReference {
-    ObjectReference {
-        api_version: Some("v1".to_owned()),
-        kind: Some("ConfigMap".to_owned()),
-        namespace: Some(namespace.to_owned()),
-        name: Some(name.to_owned()),
-        ..ObjectReference::default()
-    }
 }

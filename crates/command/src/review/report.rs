@@ -127,14 +127,10 @@ impl Report<'_> {
     /// Before and after the patch.
     fn objects(&self) -> Result<(Value, Value), CommandError> {
         let json = self.request.object.map_or("null", |object| object.get());
-        let apply = || {
-            let mut document = Document::parse(json).map_err(|error| error.to_string())?;
-            document.apply_all(self.operations()).map_err(|error| error.to_string())?;
-            let after = serde_json::from_str(&document.to_json()).map_err(|error| error.to_string())?;
-            let before = serde_json::from_str(json).map_err(|error| error.to_string())?;
-            Ok::<_, String>((before, after))
-        };
-        apply().map_err(CommandError::running)
+        let parsed = |json: &str| serde_json::from_str(json).map_err(CommandError::running);
+        let mut document = Document::parse(json).map_err(CommandError::running)?;
+        document.apply_all(self.operations()).map_err(CommandError::running)?;
+        Ok((parsed(json)?, parsed(&document.to_json())?))
     }
 
     fn response(&self) -> Value {

@@ -161,8 +161,8 @@ async fn a_hook_is_not_called_in_an_excluded_namespace() {
         on_rules::<Value>([Rule::new("v1", "*", [Create])]).failure_policy(FailurePolicy::Fail),
         fine,
     );
-    call(&namespaces, "all").create(namespace("kube-system")).await.assert_not_called();
-    call(&namespaces, "all").create(namespace("shop")).await.assert_allowed();
+    vestibule_test::call(&namespaces, "all").create(namespace("kube-system")).await.assert_not_called();
+    vestibule_test::call(&namespaces, "all").create(namespace("shop")).await.assert_allowed();
 }
 
 /// The kit called the hook although no entry names it.
