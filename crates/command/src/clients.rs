@@ -7,7 +7,7 @@ use clap::Args;
 use serde_json::Value;
 
 use super::CommandError;
-use super::cluster::{refuse_given, without_an_image};
+use super::conflicts::{refuse_given, without_an_image};
 use vestibule::{App, ClientAuthentication, ClientSettings, Target, TokenSettings};
 use vestibule_manifests::{Files, Installation};
 

@@ -7,6 +7,7 @@ use clap::Args;
 use kube::Client;
 use vestibule_identity::{NamespacedName, RegistrationName, Settings, Source, cluster_config, own_namespace};
 
+use super::conflicts::{only_with_a_ring, refuse_given};
 use super::{CommandError, kubeconfig_help, namespace};
 use vestibule::{App, RegistrationMode, Target};
 
@@ -42,7 +43,7 @@ pub(super) struct ClusterArguments {
 }
 
 impl ClusterArguments {
-    /// The app, with its hooks where they are to be called.
+    /// The app with its hooks at the paths of `--path`.
     pub(super) fn at_paths(&self, app: App) -> Result<App, CommandError> {
         self.path.iter().try_fold(app, |app, text| {
             let (hook, path) = text.split_once('=').ok_or_else(|| {
@@ -52,7 +53,7 @@ impl ClusterArguments {
         })
     }
 
-    /// For what the app asks the cluster while it decides. A cluster that is not there yet is no error.
+    /// The client for lookups of the app. A cluster that does not answer yet is no error.
     pub(super) async fn client(&self) -> Result<Client, CommandError> {
         client(self.kubeconfig.as_deref()).await
     }
@@ -102,7 +103,7 @@ impl ClusterArguments {
         NamespacedName::parse_in(text, own.as_deref()).map_err(CommandError::input)
     }
 
-    /// Refuses flags that only `--identity self` uses: ignoring them would hide a mistake.
+    /// Refuses flags that only `--identity self` uses.
     pub(super) fn refuse_without_a_ring(&self, source: &Source) -> Result<(), CommandError> {
         let managed = self.registration_mode == Some(RegistrationMode::Managed);
         let given = [
@@ -153,28 +154,6 @@ pub(super) async fn client(kubeconfig: Option<&Path>) -> Result<Client, CommandE
     };
     let config = cluster_config(kubeconfig, None).await.map_err(|error| unusable(&error))?;
     vestibule_identity::client(config).map_err(|error| unusable(&error))
-}
-
-/// Refuses the first of these flags that was given: ignoring it would hide a mistake.
-pub(super) fn refuse_given(
-    flags: &[(&str, bool)],
-    refuse: impl FnOnce(&str) -> CommandError,
-) -> Result<(), CommandError> {
-    flags.iter().find(|(_, is_given)| *is_given).map_or(Ok(()), |(flag, _)| Err(refuse(flag)))
-}
-
-pub(super) fn without_an_image(flag: &str) -> CommandError {
-    CommandError::input(format_args!(
-        "{flag} is about pods, and there are none without --image: name the image that they run"
-    ))
-}
-
-pub(super) fn only_with_a_ring(flag: &str, source: &Source) -> CommandError {
-    only_with("self", flag, source)
-}
-
-pub(super) fn only_with(which: &str, flag: &str, source: &Source) -> CommandError {
-    CommandError::input(format_args!("{flag} is for `--identity {which}`, and the identity is `{source}`"))
 }
 
 #[cfg(test)]

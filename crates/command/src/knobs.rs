@@ -6,7 +6,7 @@ use clap::Args;
 use vestibule_identity::{Algorithm, MountedFiles, RingOptions, Settings, Source, UnknownAuthorities};
 
 use super::CommandError;
-use super::cluster::{only_with, only_with_a_ring, refuse_given};
+use super::conflicts::{only_with, only_with_a_ring, refuse_given};
 use super::duration::duration;
 
 /// All are optional; the defaults are those of [`RingOptions`].

@@ -8,6 +8,7 @@ mod certs;
 mod clients;
 mod cluster;
 pub mod colour;
+mod conflicts;
 mod connection;
 pub mod diff;
 mod duration;

@@ -67,10 +67,11 @@ pub(crate) fn config_map(app: &str) -> String {
     format!("{app}-logging")
 }
 
-/// Layers of the subscriber besides the layer of the log.
-pub(crate) type ExtraLayers = Vec<ExtraLayer>;
+/// A layer of the subscriber.
+pub(crate) type BoxedLayer = Box<dyn Layer<Registry> + Send + Sync>;
 
-type ExtraLayer = Box<dyn Layer<Registry> + Send + Sync>;
+/// Layers of the subscriber besides the layer of the log.
+pub(crate) type ExtraLayers = Vec<BoxedLayer>;
 
 impl Base {
     /// The flag's, else `RUST_LOG`'s, else `info`. A `RUST_LOG` that cannot be read counts for nothing, and is told of.
@@ -106,14 +107,14 @@ impl Logs {
         };
         let writer = Arc::new(NonBlockingWriter::new(
             std::io::stderr(),
-            if human { told_as_text } else { told_as_json },
+            if human { missing_lines_as_text } else { missing_lines_as_json },
         ));
         beside.push(attached(Arc::clone(&writer)));
         let lines = if human {
             let colour = terminal && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
-            lines::human(colour, writer).boxed()
+            lines::human(colour, writer)
         } else {
-            lines::json(writer).boxed()
+            lines::json(writer)
         };
         let _already_set = subscriber(base, beside, lines).try_init();
     }
@@ -163,7 +164,7 @@ impl Logs {
 }
 
 /// The subscriber: the layer that writes lines, with a changeable filter, and further layers.
-fn subscriber(base: Base, mut beside: ExtraLayers, lines: ExtraLayer) -> impl Subscriber + Send + Sync {
+fn subscriber(base: Base, mut beside: ExtraLayers, lines: BoxedLayer) -> impl Subscriber + Send + Sync {
     let (filter, handle) = reload::Layer::new(parsed(&base.directives));
     beside.push(lines.with_filter(redacted(filter)).boxed());
     beside.push(attached(Logs { filter: handle, base, over: Arc::default() }));
@@ -175,11 +176,11 @@ fn parsed(directives: &str) -> EnvFilter {
     EnvFilter::builder().parse(directives).unwrap_or_else(|_| EnvFilter::new(USUAL))
 }
 
-fn told_as_text(missing: u64) -> String {
+fn missing_lines_as_text(missing: u64) -> String {
     format!("{}  WARN {LINES_ARE_MISSING} lines={missing}\n", now())
 }
 
-fn told_as_json(missing: u64) -> String {
+fn missing_lines_as_json(missing: u64) -> String {
     let line = serde_json::json!({
         "timestamp": now(), "level": "WARN", "message": LINES_ARE_MISSING, "lines": missing, "target": module_path!(),
     });
@@ -193,7 +194,7 @@ fn now() -> String {
 
 /// A layer that only holds `what`, so that [`find`] finds it again through the subscriber, without a global of this
 /// crate.
-pub(crate) fn attached<T: Send + Sync + 'static>(what: T) -> ExtraLayer {
+pub(crate) fn attached<T: Send + Sync + 'static>(what: T) -> BoxedLayer {
     Attached(what).with_filter(LevelFilter::OFF).boxed()
 }
 

@@ -14,7 +14,8 @@ use vestibule_identity::{Settings, Source};
 use self::drift::Folder;
 use self::workload::WorkloadArguments;
 use super::clients::ClientArguments;
-use super::cluster::{ClusterArguments, only_with_a_ring};
+use super::cluster::ClusterArguments;
+use super::conflicts::{only_with_a_ring, refuse_given};
 use super::{CommandError, colour, print, say, yaml};
 use vestibule::{App, RegistrationMode, Target};
 use vestibule_manifests::Installation;
@@ -106,18 +107,19 @@ impl ManifestsArguments {
         let objects = self.objects(app, &installation)?;
         let Some(folder) = &self.check else {
             let text = match self.output {
-                Format::Yaml => documents(&objects)?,
+                Format::Yaml => {
+                    let documents = objects.iter().map(|object| Ok("---\n".to_owned() + &yaml(object)?));
+                    documents.collect::<Result<String, CommandError>>()?
+                }
                 Format::Json => {
                     format!("{:#}\n", json!({"apiVersion": "v1", "kind": "List", "items": objects}))
                 }
             };
             return print(&text).map(|()| ExitCode::SUCCESS);
         };
-        let wanted = |object: &Value| match Part::of(object) {
-            Some(part) => self.only.is_none_or(|only| only == part),
-            // A Namespace or a ServiceMonitor with the app's label: `manifests` never prints one.
-            None => false,
-        };
+        // A Namespace or a ServiceMonitor with the app's label is no part: `manifests` never prints one.
+        let wanted =
+            |object: &Value| Part::of(object).is_some_and(|part| self.only.is_none_or(|only| only == part));
         let folder = Folder::read(folder)?;
         let drift = folder.compare(&objects, &installation.name, wanted);
         print(&drift.text(self.color.palette())?)?;
@@ -139,13 +141,14 @@ impl ManifestsArguments {
         if self.identity != Source::SelfManaged {
             self.cluster.refuse_without_a_ring(&self.identity)?;
         }
-        // Before a CA is made for it.
+        // No CA is made for an app that is not in order.
         app.check().map_err(CommandError::input)?;
         let roles = installation.roles(app).map_err(CommandError::input)?;
-        if roles.is_empty()
-            && let Some(flag) = self.flag_about_rights()
-        {
-            return Err(only_with_a_ring(flag, &self.identity));
+        if roles.is_empty() {
+            let about_an_account = self.service_account.is_some() && self.workload.image.is_none();
+            let about_rights =
+                [("--service-account", about_an_account), ("--only rbac", self.only == Some(Part::Rbac))];
+            refuse_given(&about_rights, |flag| only_with_a_ring(flag, &self.identity))?;
         }
         if self.only == Some(Part::Rbac) {
             return Ok(roles);
@@ -212,12 +215,6 @@ impl ManifestsArguments {
         }
     }
 
-    fn flag_about_rights(&self) -> Option<&'static str> {
-        let account = self.service_account.is_some() && self.workload.image.is_none();
-        let account = account.then_some("--service-account");
-        account.or((self.only == Some(Part::Rbac)).then_some("--only rbac"))
-    }
-
     /// Empty if the replicas or another tool keep it: applying the manifests again must not overwrite it.
     fn ca_bundle(&self, target: &Target) -> Result<String, CommandError> {
         match &self.identity {
@@ -273,15 +270,6 @@ fn tell_of_definitions_elsewhere(app: &App, installation: &Installation) -> Resu
         ));
     }
     Ok(())
-}
-
-fn documents(objects: &[Value]) -> Result<String, CommandError> {
-    let mut text = String::new();
-    for object in objects {
-        text.push_str("---\n");
-        text.push_str(&yaml(object)?);
-    }
-    Ok(text)
 }
 
 #[cfg(test)]

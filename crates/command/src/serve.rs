@@ -129,7 +129,7 @@ impl ServeArguments {
         if let Some(logs) = Logs::of_this_process() {
             app = app.reports("log level", move || logs.in_force());
         }
-        // Before a CA is made for it.
+        // No CA is made for an app that is not in order.
         app.check().map_err(CommandError::input)?;
         let certificates = CertificateCounters::default();
         let mut settings = self.settings(&app)?;

@@ -1,7 +1,7 @@
 //! Spans of calls, for a collector of OpenTelemetry.
 //!
-//! The span of a call has the API server's as its parent, and its own id from the start: what a handler does in it, and
-//! the stages that the server tells of afterwards, are its children.
+//! The parent of a call's span is the API server's span. Its id is known from the start of the call, so that the spans of
+//! the handler's code and those of the server's stages become its children.
 
 mod arguments;
 mod collector;
@@ -21,22 +21,20 @@ use opentelemetry_sdk::resource::{EnvResourceDetector, TelemetryResourceDetector
 use opentelemetry_sdk::trace::{
     BatchSpanProcessor, Sampler, SdkTracerProvider, Span, SpanData, SpanProcessor,
 };
-use tracing::Subscriber;
 use tracing_opentelemetry::OpenTelemetrySpanExt;
 use tracing_subscriber::Layer;
 use tracing_subscriber::filter::filter_fn;
-use tracing_subscriber::registry::LookupSpan;
 use vestibule::Options;
 use vestibule::tooling::CallTraces;
 use vestibule_admission::Trace;
 use vestibule_server::{Converted, Decided, Observer};
 
-use crate::logs::{self, ExtraLayers};
+use crate::logs::{self, BoxedLayer, ExtraLayers};
 pub(crate) use arguments::TraceArguments;
 use collector::Collector;
 
 /// The time that the end of a process waits for its last spans.
-const LAST_WORDS: Duration = Duration::from_secs(5);
+const FINISH_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The spans of this process. Clones are the same ones.
 #[derive(Clone)]
@@ -84,10 +82,7 @@ impl Traces {
         vec![self.layer(), logs::attached(self)]
     }
 
-    fn layer<S>(&self) -> Box<dyn Layer<S> + Send + Sync>
-    where
-        S: Subscriber + for<'span> LookupSpan<'span> + Send + Sync,
-    {
+    fn layer(&self) -> BoxedLayer {
         tracing_opentelemetry::layer()
             .with_tracer(self.provider.tracer_with_scope(self.scope.clone()))
             .with_location(false)
@@ -180,7 +175,7 @@ pub(crate) fn observe(options: &mut Options) {
 /// Sends the last spans of this process for 5 s at most, without blocking the runtime.
 pub(crate) async fn finish() {
     if let Some(traces) = logs::find::<Traces>() {
-        let finish = move || traces.spans.0.shutdown_with_timeout(LAST_WORDS);
+        let finish = move || traces.spans.0.shutdown_with_timeout(FINISH_TIMEOUT);
         let finished = tokio::task::spawn_blocking(finish).await;
         if let Ok(Err(error)) = finished {
             tracing::warn!(target: "vestibule::server", %error, "the last spans were not taken");

@@ -4,7 +4,7 @@
 use clap::Args;
 
 use super::CommandError;
-use super::cluster::refuse_given;
+use super::conflicts::refuse_given;
 use crate::logs::ExtraLayers;
 use vestibule::Options;
 

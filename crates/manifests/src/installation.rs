@@ -133,14 +133,10 @@ impl Installation {
     /// The ServiceAccount that the webhook runs as.
     #[must_use]
     pub fn service_account(&self) -> Option<NamespacedName> {
-        let own = || self.service().map(|service| NamespacedName { name: self.name.clone(), ..service });
+        let own = || {
+            self.target.service_name().map(|service| NamespacedName { name: self.name.clone(), ..service })
+        };
         self.account.clone().or_else(own)
-    }
-
-    /// The Service, where there is one.
-    #[must_use]
-    pub fn service(&self) -> Option<NamespacedName> {
-        self.target.service_name()
     }
 
     /// Whether the webhook writes the entries of configurations, or the manifests hold them.
@@ -154,7 +150,7 @@ impl Installation {
         if self.identity != Source::SelfManaged {
             return Ok(None);
         }
-        let of_the_service = || Settings::for_service(self.service()?).secret;
+        let of_the_service = || Settings::for_service(self.target.service_name()?).secret;
         let secret = self.secret.clone().or_else(of_the_service);
         let secret = secret.ok_or("behind a URL, the Secret of the CA ring must be named")?;
         let printed = || app.registration_names(&self.name);
@@ -216,12 +212,11 @@ impl Installation {
                 "pods cannot have the identity `{other}`: take `self`, or `mounted:DIR` with the files of a Secret"
             )),
         }
-        if let (Some(account), Some(service)) = (&self.account, self.service())
-            && account.namespace != service.namespace
+        if let (Some(account), Some(namespace)) = (&self.account, self.target.own_namespace())
+            && account.namespace != namespace
         {
             problems.push(format!(
-                "pods in {} cannot run as {account}: name a ServiceAccount beside them",
-                service.namespace
+                "pods in {namespace} cannot run as {account}: name a ServiceAccount beside them"
             ));
         }
         if self.pod_port() == self.pod_plain_port() {

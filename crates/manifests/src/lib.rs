@@ -48,13 +48,13 @@ impl Installation {
     /// The app is not in order, or the installation is not; every problem is named.
     pub fn manifests(&self, app: &App) -> Result<Vec<Value>, AppError> {
         let mut objects = self.roles(app)?;
-        if self.image.is_some() {
-            let pods = Pods { app, installation: self };
+        if let (Some(image), Some(namespace)) = (&self.image, self.target.own_namespace()) {
+            let pods = Pods { app, installation: self, image, namespace };
             objects.splice(..0, pods.service_account());
             objects.extend(network::objects(&pods));
             objects.extend(pods.files());
             objects.extend(self.objects.iter().cloned());
-            objects.extend(pods.deployment());
+            objects.push(pods.deployment());
         }
         objects.extend(self.configurations(app)?);
         // A definition comes before objects of its kind.

@@ -88,16 +88,13 @@ async fn run(app: &App, hook: &str, case: &Path, update: bool) -> Result<(), Str
 
 /// The request that the files of a case describe.
 fn request_of(call: Call, case: &Path) -> Result<Request, String> {
-    let object = |file: &str| read(&case.join(file))?.map(|text| yaml::<Value>(file, &text)).transpose();
-    let request = match (object("old.yaml")?, object("given.yaml")?) {
+    let request = match (yaml::<Value>(case, "old.yaml")?, yaml::<Value>(case, "given.yaml")?) {
         (None, Some(new)) => call.create(new),
         (Some(old), Some(new)) => call.update(old, new),
         (Some(old), None) => call.delete(old),
         (None, None) => return Err("there is no given.yaml".to_owned()),
     };
-    let file = "request.yaml";
-    let parts = read(&case.join(file))?.map(|text| yaml(file, &text)).transpose()?;
-    Ok(request.with_parts(parts.unwrap_or_default()))
+    Ok(request.with_parts(yaml(case, "request.yaml")?.unwrap_or_default()))
 }
 
 /// The results that are compared with the expected files.
@@ -131,11 +128,8 @@ impl Actual {
 
     fn compare(&self, case: &Path) -> Result<(), String> {
         let mut problems = String::new();
-        match (read(&case.join("expect.yaml"))?, &self.object) {
-            (Some(expected), Some(object)) => {
-                let expected: Value = yaml("expect.yaml", &expected)?;
-                problems.push_str(&diff::lines(&expected, object));
-            }
+        match (yaml(case, "expect.yaml")?, &self.object) {
+            (Some(expected), Some(object)) => problems.push_str(&diff::lines(&expected, object)),
             (None, Some(_)) => problems.push_str("  it was allowed, and there is no expect.yaml\n"),
             (Some(_), None) => problems.push_str("  it was not allowed, and there is an expect.yaml\n"),
             (None, None) => {}
@@ -155,15 +149,14 @@ impl Actual {
 
     fn write(&self, case: &Path) -> Result<(), String> {
         let file = case.join("expect.yaml");
-        match (&self.object, read(&file)?) {
+        match &self.object {
             // A file with the same value stays as it is, with its comments.
-            (Some(object), Some(text))
-                if yaml::<Value>("expect.yaml", &text).is_ok_and(|it| it == *object) => {}
-            (Some(object), _) => {
+            Some(object) if yaml(case, "expect.yaml").is_ok_and(|found| found.as_ref() == Some(object)) => {}
+            Some(object) => {
                 let text = serde_saphyr::to_string(object).map_err(|error| error.to_string())?;
                 write(&file, Some(&text))?;
             }
-            (None, _) => write(&file, None)?,
+            None => write(&file, None)?,
         }
         self.texts.iter().try_for_each(|(file, text)| write(&case.join(file), text.as_ref()))
     }
@@ -187,8 +180,10 @@ fn read(file: &Path) -> Result<Option<String>, String> {
     }
 }
 
-fn yaml<T: for<'de> Deserialize<'de>>(file: &str, text: &str) -> Result<T, String> {
-    serde_saphyr::from_str(text).map_err(|error| format!("{file}: {error}"))
+/// `None` where there is no such file.
+fn yaml<T: for<'de> Deserialize<'de>>(case: &Path, file: &str) -> Result<Option<T>, String> {
+    let text = read(&case.join(file))?;
+    text.map(|text| serde_saphyr::from_str(&text).map_err(|error| format!("{file}: {error}"))).transpose()
 }
 
 fn folders(folder: &Path) -> Vec<PathBuf> {

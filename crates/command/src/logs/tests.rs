@@ -50,6 +50,8 @@ fn a_level_for_everything_leaves_libraries_as_they_are() {
     assert_eq!(heard(&usual, "app=debug"), ["app"]);
     assert_eq!(heard(&usual, "debug"), ["admission", "app", "identity"]);
     assert_eq!(heard(&usual, "debug,identity=warn"), ["admission", "app"]);
+    assert_eq!(heard(&usual, "identity=warn,vestibule_identity=debug"), ["identity"]);
+    assert_eq!(heard(&usual, "vestibule_identity=debug,identity=warn"), [""; 0]);
     assert_eq!(heard(&base(Some("identity=warn"), None), "debug"), ["admission", "app", "identity"]);
     assert_eq!(heard(&usual, "dependencies=debug"), ["client", "hyper"]);
     let loud = base(None, Some("debug"));
@@ -83,7 +85,7 @@ fn the_flag_knows_components_and_leaves_the_rest_as_it_is() {
 
 /// Runs `run` with a log that is written to nowhere.
 fn with_logs<T>(base: Base, run: impl FnOnce(&Logs) -> T) -> T {
-    let lines = lines::json(std::io::sink).boxed();
+    let lines = lines::json(std::io::sink);
     let _guard = subscriber(base, ExtraLayers::new(), lines).set_default();
     run(&Logs::of_this_process().expect("the log is found again"))
 }

@@ -7,7 +7,7 @@ use clap::builder::BoolishValueParser;
 use clap::{Args, value_parser};
 
 use crate::CommandError;
-use crate::cluster::{refuse_given, without_an_image};
+use crate::conflicts::{refuse_given, without_an_image};
 use crate::duration::duration;
 use crate::image;
 use vestibule_manifests::Installation;
