@@ -7,6 +7,7 @@ use clap::Args;
 use serde_json::Value;
 
 use super::CommandError;
+use super::conflicts::{refuse_given, without_an_image};
 use vestibule::{App, ClientAuthentication, ClientSettings, Target, TokenSettings};
 use vestibule_manifests::{Files, Installation};
 
@@ -51,12 +52,12 @@ impl ClientArguments {
     ) -> Result<ClientSettings, CommandError> {
         let mut settings = ClientSettings::new(self.client_auth.unwrap_or_default());
         if settings.authentication == ClientAuthentication::Off {
-            return match self.given().into_iter().find(|(_, given)| *given) {
-                Some((flag, _)) => Err(CommandError::input(format_args!(
+            refuse_given(&self.given(), |flag| {
+                CommandError::input(format_args!(
                     "{flag} says who may call, and with `--client-auth off` nobody is asked: take observe or require"
-                ))),
-                None => Ok(settings),
-            };
+                ))
+            })?;
+            return Ok(settings);
         }
         if self.any_client && !self.client_name.is_empty() {
             return Err(CommandError::input(
@@ -119,13 +120,8 @@ impl ClientArguments {
 
     /// Refuses these flags if no pods are printed.
     pub(super) fn refuse_without_an_image(&self) -> Result<(), CommandError> {
-        let clients = ("--client-auth", self.client_auth.is_some());
-        match self.given().into_iter().chain([clients]).find(|(_, given)| *given) {
-            Some((flag, _)) => Err(CommandError::input(format_args!(
-                "{flag} is about pods, and there are none without --image: name the image that they run"
-            ))),
-            None => Ok(()),
-        }
+        refuse_given(&self.given(), without_an_image)?;
+        refuse_given(&[("--client-auth", self.client_auth.is_some())], without_an_image)
     }
 
     fn tokens(&self, app: &App, service: Option<&Target>) -> Result<Option<TokenSettings>, CommandError> {
@@ -134,12 +130,10 @@ impl ClientArguments {
                 ("--token-audience", !self.token_audience.is_empty()),
                 ("--token-keys", self.token_keys.is_some()),
             ];
-            return match lost.into_iter().find(|(_, given)| *given) {
-                Some((flag, _)) => Err(CommandError::input(format_args!(
-                    "{flag} is about tokens: give --token-issuer URL too"
-                ))),
-                None => Ok(None),
-            };
+            refuse_given(&lost, |flag| {
+                CommandError::input(format_args!("{flag} is about tokens: give --token-issuer URL too"))
+            })?;
+            return Ok(None);
         };
         let audiences = match (&self.token_audience[..], service) {
             ([], Some(service)) => audiences(app, service),
@@ -247,45 +241,54 @@ mod tests {
     }
 
     #[test]
-    fn nobody_is_asked_unless_somebody_says_so() {
-        assert_eq!(settings("").unwrap().authentication, ClientAuthentication::Off);
-        assert!(!settings("").unwrap().needs_client());
-        assert!(settings("--client-ca ca.crt").unwrap_err().starts_with("--client-ca says who may call"));
+    fn flags_that_do_not_fit_are_refused() {
+        const ALONE: &str = "--client-ca alone would let every client of that CA call: name the API server's \
+                             certificate with --client-name NAME, or give --any-client if the CA signs for nobody else";
+        const BOTH: &str = "--any-client and --client-name contradict each other: give one of them";
+        for (flags, expected) in [
+            (
+                "--client-ca ca.crt",
+                "--client-ca says who may call, and with `--client-auth off` nobody is asked: take observe or require",
+            ),
+            (
+                "--any-client",
+                "--any-client says who may call, and with `--client-auth off` nobody is asked: take observe or require",
+            ),
+            (
+                "--client-auth require",
+                "`--client-auth require` must know clients by something: give --client-ca FILE or --token-issuer URL",
+            ),
+            (
+                "--client-auth observe --client-ca ca.crt --any-client --token-keys keys.json",
+                "--token-keys is about tokens: give --token-issuer URL too",
+            ),
+            ("--client-auth observe --client-ca ca.crt", ALONE),
+            ("--client-auth require --client-ca ca.crt", ALONE),
+            ("--client-auth observe --client-ca ca.crt --any-client --client-name a", BOTH),
+            ("--client-auth require --client-ca ca.crt --any-client --client-name a", BOTH),
+        ] {
+            assert_eq!(settings(flags).unwrap_err(), expected, "{flags}");
+        }
         assert!(settings("--client-auth maybe").unwrap_err().contains("write off, observe or require"));
+        let unnamed = settings("--client-auth require --token-issuer https://issuer").unwrap_err();
+        assert!(unnamed.contains("--client-name says whose may call"), "{unnamed}");
     }
 
     #[test]
-    fn whoever_is_asked_is_known_by_something() {
-        assert!(
-            settings("--client-auth require")
-                .unwrap_err()
-                .contains("give --client-ca FILE or --token-issuer URL")
-        );
+    fn clients_are_known_by_certificates_or_not_at_all() {
+        let off = settings("").unwrap();
+        assert!(off.authentication == ClientAuthentication::Off && !off.needs_client());
         let known = settings("--client-auth require --client-ca ca.crt --client-name a").unwrap();
         assert_eq!(known.authorities, Some("ca.crt".into()));
         assert!(known.tokens.is_none() && !known.needs_client());
-        let lost = settings("--client-auth observe --client-ca ca.crt --any-client --token-keys keys.json")
-            .unwrap_err();
-        assert_eq!(lost, "--token-keys is about tokens: give --token-issuer URL too");
-    }
-
-    #[test]
-    fn a_client_ca_without_a_name_admits_nobody_unless_any_client_is_given() {
         for auth in ["observe", "require"] {
-            let flags = format!("--client-auth {auth} --client-ca ca.crt");
-            let refused = settings(&flags).unwrap_err();
-            assert!(refused.contains("--client-name NAME") && refused.contains("--any-client"), "{refused}");
-            assert_eq!(settings(&format!("{flags} --any-client")).unwrap().names, [""; 0]);
-            let both = settings(&format!("{flags} --any-client --client-name a")).unwrap_err();
-            assert!(both.contains("contradict each other"), "{both}");
+            let any = settings(&format!("--client-auth {auth} --client-ca ca.crt --any-client"));
+            assert_eq!(any.unwrap().names, [""; 0]);
         }
-        assert!(settings("--any-client").unwrap_err().starts_with("--any-client says who may call"));
     }
 
     #[test]
-    fn tokens_are_for_the_service_and_of_somebody() {
-        let nobody = settings("--client-auth require --token-issuer https://issuer").unwrap_err();
-        assert!(nobody.contains("--client-name says whose may call"), "{nobody}");
+    fn tokens_are_for_the_service_and_of_named_clients() {
         let known = "--client-auth require --token-issuer https://issuer --client-name a,b";
         let settings = |more: &str| settings(&format!("{known} {more}")).unwrap();
         let tokens = settings("").tokens.unwrap();

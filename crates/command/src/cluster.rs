@@ -4,11 +4,10 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use kube::{Client, Config};
-use vestibule_identity::{
-    ClusterConfigError, NamespacedName, RegistrationName, Settings, Source, cluster_config, own_namespace,
-};
+use kube::Client;
+use vestibule_identity::{NamespacedName, RegistrationName, Settings, Source, cluster_config, own_namespace};
 
+use super::conflicts::{only_with_a_ring, refuse_given};
 use super::{CommandError, kubeconfig_help, namespace};
 use vestibule::{App, RegistrationMode, Target};
 
@@ -18,9 +17,9 @@ pub(super) struct ClusterArguments {
     /// The own namespace, for names without one. Unless given, the Service's, else the ServiceAccount's, else the
     /// kubeconfig context's.
     #[arg(long, short, env = "POD_NAMESPACE", value_name = "NS", value_parser = namespace_or_nothing)]
-    namespace: Option<String>,
+    pub(super) namespace: Option<String>,
     #[arg(long, env = "VESTIBULE_KUBECONFIG", value_name = "FILE", help = kubeconfig_help())]
-    kubeconfig: Option<PathBuf>,
+    pub(super) kubeconfig: Option<PathBuf>,
     /// With `--identity self`: the Secret that holds the CA ring [default: NAME-ring beside the Service]
     #[arg(long, env = "VESTIBULE_SECRET", value_name = "[NS/]NAME")]
     secret: Option<String>,
@@ -32,32 +31,19 @@ pub(super) struct ClusterArguments {
     /// The writer of the entries of webhook configurations: `managed`, the webhook itself once it answers, or `static`,
     /// the person or tool that applies the manifests. Default: managed with `--identity self` and a Service.
     #[arg(long, env = "VESTIBULE_REGISTRATION_MODE", value_name = "managed|static")]
-    registration_mode: Option<RegistrationMode>,
+    pub(super) registration_mode: Option<RegistrationMode>,
     /// The path of a hook; may be given several times. Default: the path in the code, else /mutate/HOOK or
     /// /validate/HOOK.
     #[arg(long, env = "VESTIBULE_PATH", value_delimiter = ',', value_name = "HOOK=/PATH")]
-    path: Vec<String>,
+    pub(super) path: Vec<String>,
     /// The ConfigMap in the own namespace that changes levels of log while this runs, or `off`. Unless given, APP-logging
     /// where the cluster is spoken to anyway.
     #[arg(long, env = "VESTIBULE_LOG_CONFIG_MAP", value_name = "NAME|off")]
-    log_config_map: Option<String>,
+    pub(super) log_config_map: Option<String>,
 }
 
 impl ClusterArguments {
-    /// As it was given, if it was.
-    pub(super) fn log_config_map(&self) -> Option<&str> {
-        self.log_config_map.as_deref()
-    }
-
-    pub(super) fn namespace(&self) -> Option<&str> {
-        self.namespace.as_deref()
-    }
-
-    pub(super) fn kubeconfig(&self) -> Option<&Path> {
-        self.kubeconfig.as_deref()
-    }
-
-    /// The app, with its hooks where they are to be called.
+    /// The app with its hooks at the paths of `--path`.
     pub(super) fn at_paths(&self, app: App) -> Result<App, CommandError> {
         self.path.iter().try_fold(app, |app, text| {
             let (hook, path) = text.split_once('=').ok_or_else(|| {
@@ -67,18 +53,9 @@ impl ClusterArguments {
         })
     }
 
-    /// The same, for the pods.
-    pub(super) fn path_arguments(&self) -> impl Iterator<Item = String> {
-        self.path.iter().map(|path| format!("--path={path}"))
-    }
-
-    /// For what the app asks the cluster while it decides. A cluster that is not there yet is no error.
+    /// The client for lookups of the app. A cluster that does not answer yet is no error.
     pub(super) async fn client(&self) -> Result<Client, CommandError> {
-        client(self.kubeconfig()).await
-    }
-
-    pub(super) async fn config(&self) -> Result<Config, ClusterConfigError> {
-        cluster_config(self.kubeconfig(), None).await
+        client(self.kubeconfig.as_deref()).await
     }
 
     /// `NS/NAME` or `NAME`, with `:PORT` or without.
@@ -89,7 +66,7 @@ impl ClusterArguments {
 
     /// The settings of `--identity self`. `service` is the Service in front of the app, if there is one.
     pub(super) fn settings(&self, app: &App, service: Option<&Target>) -> Result<Settings, CommandError> {
-        let (target, service) = (service, service.and_then(namespaced_name));
+        let (target, service) = (service, service.and_then(Target::service_name));
         let secret = self.secret.as_deref().or(app.defaults().secret.as_deref());
         let named = secret.map(|secret| self.named(secret, service.as_ref())).transpose()?;
         let mut settings = match service {
@@ -116,11 +93,6 @@ impl ClusterArguments {
         }
     }
 
-    /// As it was given, if it was.
-    pub(super) fn registration_mode(&self) -> Option<RegistrationMode> {
-        self.registration_mode
-    }
-
     /// `NS/NAME`, or a `NAME` in the own namespace.
     pub(super) fn named(
         &self,
@@ -131,22 +103,24 @@ impl ClusterArguments {
         NamespacedName::parse_in(text, own.as_deref()).map_err(CommandError::input)
     }
 
-    /// Refuses flags that only `--identity self` uses: ignoring them would hide a mistake.
+    /// Refuses flags that only `--identity self` uses.
     pub(super) fn refuse_without_a_ring(&self, source: &Source) -> Result<(), CommandError> {
-        let secret = self.secret.is_some().then_some("--secret");
         let managed = self.registration_mode == Some(RegistrationMode::Managed);
-        let secret = secret.or(managed.then_some("--registration-mode managed"));
-        match secret.or((!self.registration.is_empty()).then_some("--registration")) {
-            Some(flag) => Err(only_with_a_ring(flag, source)),
-            None => Ok(()),
-        }
+        let given = [
+            ("--secret", self.secret.is_some()),
+            ("--registration-mode managed", managed),
+            ("--registration", !self.registration.is_empty()),
+        ];
+        refuse_given(&given, |flag| only_with_a_ring(flag, source))
     }
 
     /// Without a flag it is the namespace of the Service, because a Service only selects pods of its own namespace.
     pub(super) fn own_namespace(&self, service: Option<&NamespacedName>) -> Result<String, CommandError> {
         match (&self.namespace, service) {
             (None, Some(service)) => Ok(service.namespace.clone()),
-            (flag, _) => own_namespace::find(flag.as_deref(), self.kubeconfig()).map_err(CommandError::input),
+            (flag, _) => {
+                own_namespace::find(flag.as_deref(), self.kubeconfig.as_deref()).map_err(CommandError::input)
+            }
         }
     }
 
@@ -180,23 +154,6 @@ pub(super) async fn client(kubeconfig: Option<&Path>) -> Result<Client, CommandE
     };
     let config = cluster_config(kubeconfig, None).await.map_err(|error| unusable(&error))?;
     vestibule_identity::client(config).map_err(|error| unusable(&error))
-}
-
-pub(super) fn only_with_a_ring(flag: &str, source: &Source) -> CommandError {
-    only_with("self", flag, source)
-}
-
-pub(super) fn only_with(which: &str, flag: &str, source: &Source) -> CommandError {
-    CommandError::input(format_args!("{flag} is for `--identity {which}`, and the identity is `{source}`"))
-}
-
-pub(super) fn namespaced_name(target: &Target) -> Option<NamespacedName> {
-    match target {
-        Target::Service { namespace, name, .. } => {
-            Some(NamespacedName { namespace: namespace.clone(), name: name.clone() })
-        }
-        Target::Url(_) => None,
-    }
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use clap::Args;
 use vestibule_identity::{Algorithm, MountedFiles, RingOptions, Settings, Source, UnknownAuthorities};
 
 use super::CommandError;
-use super::cluster::{only_with, only_with_a_ring};
+use super::conflicts::{only_with, only_with_a_ring, refuse_given};
 use super::duration::duration;
 
 /// All are optional; the defaults are those of [`RingOptions`].
@@ -60,15 +60,10 @@ impl KnobArguments {
     pub(super) fn apply(&self, settings: Settings) -> Result<Settings, CommandError> {
         let mut knobs = RingOptions::default();
         knobs.cluster_domain.clone_from(&settings.cluster_domain);
-        let spans = [
-            (&mut knobs.leaf_life, self.leaf_life),
-            (&mut knobs.ca_life, self.ca_life),
-            (&mut knobs.hold, self.hold),
-            (&mut knobs.hold_cold, self.hold_cold),
-        ];
-        for (span, given) in spans {
-            *span = given.unwrap_or(*span);
-        }
+        knobs.leaf_life = self.leaf_life.unwrap_or(knobs.leaf_life);
+        knobs.ca_life = self.ca_life.unwrap_or(knobs.ca_life);
+        knobs.hold = self.hold.unwrap_or(knobs.hold);
+        knobs.hold_cold = self.hold_cold.unwrap_or(knobs.hold_cold);
         knobs.algorithm = self.key_algorithm.unwrap_or(knobs.algorithm);
         knobs.quarantine = self.quarantine.or(knobs.quarantine);
         knobs.unknown_ca = self.unknown_ca.unwrap_or(knobs.unknown_ca);
@@ -89,26 +84,21 @@ impl KnobArguments {
             ("--unknown-ca", self.unknown_ca.is_some()),
             ("--ca-organisation", self.ca_organisation.is_some()),
         ];
-        match given.into_iter().find(|(_, given)| *given) {
-            Some((flag, _)) => Err(only_with_a_ring(flag, source)),
-            None => Ok(()),
-        }
+        refuse_given(&given, |flag| only_with_a_ring(flag, source))
     }
 }
 
 impl MountedArguments {
     pub(super) fn refuse_without_files(&self, source: &Source) -> Result<(), CommandError> {
+        if matches!(source, Source::Mounted(_)) {
+            return Ok(());
+        }
         let given = [
             ("--mounted-certificate", self.mounted_certificate.is_some()),
             ("--mounted-key", self.mounted_key.is_some()),
             ("--mounted-ca", self.mounted_ca.is_some()),
         ];
-        match given.into_iter().find(|(_, given)| *given) {
-            Some((flag, _)) if !matches!(source, Source::Mounted(_)) => {
-                Err(only_with("mounted:DIR", flag, source))
-            }
-            _ => Ok(()),
-        }
+        refuse_given(&given, |flag| only_with("mounted:DIR", flag, source))
     }
 
     pub(super) fn files(&self) -> MountedFiles {
@@ -128,6 +118,7 @@ mod tests {
     use clap::{CommandFactory, Parser};
 
     use super::*;
+    use crate::tests::defaults_in_the_help;
 
     #[derive(Parser)]
     struct Command {
@@ -137,20 +128,9 @@ mod tests {
         mounted: MountedArguments,
     }
 
-    /// Every flag that has one, with its default as `--help` tells it.
-    fn told() -> Vec<String> {
-        let command = Command::command();
-        let told = command.get_arguments().filter_map(|argument| {
-            let help = argument.get_help()?.to_string();
-            let (_, default) = help.rsplit_once("[default: ")?;
-            Some([format!("--{}", argument.get_long()?), default.trim_end_matches(']').to_owned()])
-        });
-        told.filter(|[_, default]| !default.starts_with("--")).flatten().collect()
-    }
-
     #[test]
     fn the_defaults_in_the_help_are_the_defaults() {
-        let told = told();
+        let told = defaults_in_the_help(&Command::command());
         assert_eq!(told.len(), 2 * 10, "{told:?}");
         let given = Command::parse_from(std::iter::once("serve".to_owned()).chain(told));
         let settings = |knobs: &KnobArguments| knobs.apply(Settings::default()).unwrap();

@@ -8,6 +8,7 @@ mod certs;
 mod clients;
 mod cluster;
 pub mod colour;
+mod conflicts;
 mod connection;
 pub mod diff;
 mod duration;
@@ -19,18 +20,14 @@ mod logs;
 mod manifests;
 mod or_off;
 mod outside_cluster;
-#[cfg(test)]
-mod reference;
 mod review;
 mod runtime;
 mod serve;
 mod terminal_escape;
 #[cfg(feature = "otel")]
-mod trace_arguments;
-#[cfg(not(feature = "otel"))]
-mod trace_arguments_without_exporter;
-#[cfg(feature = "otel")]
 mod traces;
+#[cfg(not(feature = "otel"))]
+mod traces_without_exporter;
 mod value_parsers;
 
 use std::fmt;
@@ -50,6 +47,8 @@ use value_parsers::image;
 pub use value_parsers::{kubeconfig_help, namespace};
 
 use terminal_escape::escape_lines;
+#[cfg(not(feature = "otel"))]
+use traces_without_exporter as traces;
 use vestibule::App;
 
 /// The error of a command. Its exit code is 1 for an error while running, 2 for bad input, 3 for a cluster or server
@@ -134,7 +133,7 @@ pub async fn run(app: App) -> ExitCode {
 }
 
 impl CommandError {
-    /// InvalidValue input: exit code 2.
+    /// Bad input: exit code 2.
     pub fn input(why: impl fmt::Display) -> Self {
         Self { message: why.to_string(), code: 2 }
     }
@@ -181,3 +180,6 @@ pub(crate) fn yaml(object: &serde_json::Value) -> Result<String, CommandError> {
     options.folded_wrap_chars = usize::MAX;
     serde_saphyr::to_string_with_options(object, options).map_err(CommandError::running)
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,8 +1,5 @@
 //! The limits of the server, as flags.
 
-#[cfg(test)]
-mod page;
-
 use std::time::Duration;
 
 use clap::Args;
@@ -74,30 +71,20 @@ pub(super) struct LimitArguments {
 
 impl LimitArguments {
     pub(super) fn apply(&self, settings: &mut Settings) {
-        let times = [
-            (&mut settings.handshake_timeout, self.handshake_timeout),
-            (&mut settings.head_timeout, self.head_timeout),
-            (&mut settings.body_timeout, self.body_timeout),
-            (&mut settings.idle_timeout, self.idle_timeout),
-            (&mut settings.latency_budget, self.latency_budget),
-        ];
-        for (time, given) in times {
-            *time = given.unwrap_or(*time);
-        }
-        let numbers = [
-            (&mut settings.max_connections, self.max_connections),
-            (&mut settings.max_handshakes, self.max_handshakes),
-            (&mut settings.max_head, self.max_head),
-            (&mut settings.max_headers, self.max_headers),
-            (&mut settings.max_body, self.max_body),
-            (&mut settings.max_conversion_body, self.max_conversion_body),
-            (&mut settings.max_bodies, self.max_bodies),
-            (&mut settings.max_running, self.max_running),
-            (&mut settings.max_waiting, self.max_waiting),
-        ];
-        for (number, given) in numbers {
-            *number = given.unwrap_or(*number);
-        }
+        settings.handshake_timeout = self.handshake_timeout.unwrap_or(settings.handshake_timeout);
+        settings.head_timeout = self.head_timeout.unwrap_or(settings.head_timeout);
+        settings.body_timeout = self.body_timeout.unwrap_or(settings.body_timeout);
+        settings.idle_timeout = self.idle_timeout.unwrap_or(settings.idle_timeout);
+        settings.latency_budget = self.latency_budget.unwrap_or(settings.latency_budget);
+        settings.max_connections = self.max_connections.unwrap_or(settings.max_connections);
+        settings.max_handshakes = self.max_handshakes.unwrap_or(settings.max_handshakes);
+        settings.max_head = self.max_head.unwrap_or(settings.max_head);
+        settings.max_headers = self.max_headers.unwrap_or(settings.max_headers);
+        settings.max_body = self.max_body.unwrap_or(settings.max_body);
+        settings.max_conversion_body = self.max_conversion_body.unwrap_or(settings.max_conversion_body);
+        settings.max_bodies = self.max_bodies.unwrap_or(settings.max_bodies);
+        settings.max_running = self.max_running.unwrap_or(settings.max_running);
+        settings.max_waiting = self.max_waiting.unwrap_or(settings.max_waiting);
         settings.connection_age = self.connection_age.map_or(settings.connection_age, |given| given.0);
         settings.max_depth = self.max_depth.or(settings.max_depth);
         settings.max_computing = self.max_computing.or(settings.max_computing);
@@ -121,27 +108,21 @@ fn bytes(text: &str) -> Result<usize, String> {
 
 fn head(text: &str) -> Result<usize, String> {
     const LEAST: usize = 8 << 10;
-    bytes(text).and_then(|bytes| {
-        if bytes < LEAST {
-            Err("an API server that traces sends heads of up to 8Ki".to_owned())
-        } else {
-            Ok(bytes)
-        }
-    })
+    match bytes(text)? {
+        bytes if bytes < LEAST => Err("an API server that traces sends heads of up to 8Ki".to_owned()),
+        bytes => Ok(bytes),
+    }
 }
 
 /// No more than serde_json reads.
 fn depth(text: &str) -> Result<usize, String> {
     const DEEPEST: usize = 127;
-    number(text).and_then(|levels| {
-        if levels > DEEPEST {
-            Err(format!(
-                "an object of more than {DEEPEST} levels is never decoded: write a number from 1 to {DEEPEST}"
-            ))
-        } else {
-            Ok(levels)
-        }
-    })
+    match number(text)? {
+        levels if levels > DEEPEST => Err(format!(
+            "an object of more than {DEEPEST} levels is never decoded: write a number from 1 to {DEEPEST}"
+        )),
+        levels => Ok(levels),
+    }
 }
 
 fn time_or_off(text: &str) -> Result<OrOff<Duration>, String> {
@@ -150,11 +131,12 @@ fn time_or_off(text: &str) -> Result<OrOff<Duration>, String> {
 
 /// A timeout of zero would refuse every call.
 fn some_time(text: &str) -> Result<Duration, String> {
-    let time = duration(text)?;
-    if time.is_zero() {
-        return Err("a timeout of zero would refuse every call: write a duration such as `10s`".to_owned());
+    match duration(text)? {
+        Duration::ZERO => {
+            Err("a timeout of zero would refuse every call: write a duration such as `10s`".to_owned())
+        }
+        time => Ok(time),
     }
-    Ok(time)
 }
 
 fn idle(text: &str) -> Result<Duration, String> {

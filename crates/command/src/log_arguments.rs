@@ -2,16 +2,16 @@
 
 use std::convert::Infallible;
 use std::future::pending;
-use std::str::FromStr;
 use std::time::Duration;
 
-use clap::Args;
-use k8s_openapi::api::core::v1::ObjectReference;
-use kube::Api;
+use clap::{Args, ValueEnum};
+use k8s_openapi::api::core::v1::ConfigMap;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use kube::{Api, Resource};
 use vestibule_identity::events::{Events, Report};
 
 use super::CommandError;
-use super::cluster::{ClusterArguments, namespaced_name};
+use super::cluster::ClusterArguments;
 use crate::logs::{Base, ExtraLayers, Format, Levels, Logs, config_map, follow};
 use vestibule::{App, Target};
 
@@ -23,7 +23,7 @@ const AGAIN: Duration = Duration::from_secs(300);
 #[command(next_help_heading = "Log")]
 pub(super) struct LogArguments {
     /// How lines look: for people (human), as JSON, or whichever fits where they go [default: auto]
-    #[arg(long, env = "VESTIBULE_LOG_FORMAT", value_name = "auto|human|json")]
+    #[arg(long, env = "VESTIBULE_LOG_FORMAT", value_name = "auto|human|json", value_parser = format)]
     log_format: Option<Format>,
     /// How much is logged: LEVEL, COMPONENT=LEVEL, TARGET=LEVEL. Unless given, what RUST_LOG says [default: info]
     #[arg(long, env = "VESTIBULE_LOG_LEVEL", value_name = "LEVEL,...")]
@@ -64,53 +64,33 @@ impl ClusterArguments {
         keeps_a_ring: bool,
     ) -> Infallible {
         let usual = (keeps_a_ring || app.reads_the_cluster()).then(|| config_map(app.name()));
-        let name = self.log_config_map().map(str::to_owned).or(usual).filter(|name| name != "off");
+        let name = self.log_config_map.clone().or(usual).filter(|name| name != "off");
         let (Some(name), Some(logs)) = (name, Logs::of_this_process()) else { return pending().await };
-        let connection = async {
-            let namespace = self.own_namespace(target.and_then(namespaced_name).as_ref())?;
-            Ok::<_, CommandError>((self.client().await?, namespace))
+        let following = async {
+            let namespace = self.own_namespace(target.and_then(Target::service_name).as_ref())?;
+            let client = self.client().await?;
+            let (events, waiting) = Events::queue(AGAIN);
+            let metadata = ObjectMeta {
+                name: Some(name.clone()),
+                namespace: Some(namespace.clone()),
+                ..ObjectMeta::default()
+            };
+            let about = ConfigMap { metadata, ..ConfigMap::default() }.object_ref(&());
+            let tell = |text: &str| {
+                let (reason, action) = ("LogLevelNotUnderstood", "Reload".to_owned());
+                let (about, note) = (about.clone(), text.to_owned());
+                events.tell(Report { about, is_warning: true, reason, action, note });
+            };
+            let config_maps = Api::namespaced(client.clone(), &namespace);
+            let followed = follow(&logs, config_maps, &name, app.name(), tell);
+            Ok::<_, CommandError>(tokio::join!(waiting.write(client, "vestibule"), followed).1)
         };
-        match connection.await {
-            Ok((client, namespace)) => {
-                let (events, waiting) = Events::queue(AGAIN);
-                let about = config_map_reference(&namespace, &name);
-                let tell = |text: &str| {
-                    let (reason, action) = ("LogLevelNotUnderstood", "Reload".to_owned());
-                    let (about, note) = (about.clone(), text.to_owned());
-                    events.tell(Report { about, is_warning: true, reason, action, note });
-                };
-                let config_maps = Api::namespaced(client.clone(), &namespace);
-                let followed = follow(&logs, config_maps, &name, app.name(), tell);
-                let ((), never) = tokio::join!(waiting.write(client, "vestibule"), followed);
-                never
-            }
-            Err(why) => {
-                tracing::warn!(%why, "the ConfigMap {name} is not followed: levels of log stay as they are");
-                pending().await
-            }
-        }
+        let Err(why) = following.await;
+        tracing::warn!(%why, "the ConfigMap {name} is not followed: levels of log stay as they are");
+        pending().await
     }
 }
 
-fn config_map_reference(namespace: &str, name: &str) -> ObjectReference {
-    ObjectReference {
-        api_version: Some("v1".to_owned()),
-        kind: Some("ConfigMap".to_owned()),
-        namespace: Some(namespace.to_owned()),
-        name: Some(name.to_owned()),
-        ..ObjectReference::default()
-    }
-}
-
-impl FromStr for Format {
-    type Err = &'static str;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        match text {
-            "auto" => Ok(Self::Auto),
-            "human" => Ok(Self::Human),
-            "json" => Ok(Self::Json),
-            _ => Err("write auto, human or json"),
-        }
-    }
+fn format(text: &str) -> Result<Format, &'static str> {
+    Format::from_str(text, false).map_err(|_| "write auto, human or json")
 }

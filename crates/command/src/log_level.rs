@@ -5,7 +5,7 @@ use std::fmt::Write;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use jiff::{SignedDuration, Timestamp, Unit};
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::Api;
@@ -40,7 +40,7 @@ pub struct LogLevelArguments {
     span: Duration,
     /// A part of the webhook: server, identity, lookups, admission, rules, injector, app or dependencies; may be given
     /// several times. Default: everything but dependencies.
-    #[arg(long, value_name = "COMPONENT", requires = "level")]
+    #[arg(long, value_name = "COMPONENT", requires = "level", value_parser = str::parse::<Component>)]
     component: Vec<Component>,
     /// Ends all temporary levels.
     #[arg(long, conflicts_with = "level")]
@@ -58,13 +58,15 @@ struct Place<'a> {
     name: String,
     connection: Connection,
     config_maps: Api<ConfigMap>,
+    /// Of the ConfigMap, if there is one.
+    data: Option<BTreeMap<String, String>>,
 }
 
 impl LogLevelArguments {
-    /// Shows or changes the level of `app` as the command line says; data goes to stdout, talk to stderr.
+    /// Shows or changes the level of `app` as the command line says; data goes to stdout, messages to stderr.
     ///
     /// # Errors
-    /// InvalidValue input (exit code 2), a cluster that cannot be connection (3).
+    /// Bad input (exit code 2), or a cluster that cannot be reached (3).
     pub async fn run(&self, app: &str) -> Result<ExitCode, CommandError> {
         if self.span > MAX_RAISE || self.span.is_zero() {
             return Err(CommandError::input(
@@ -75,23 +77,22 @@ impl LogLevelArguments {
         let connection = self.connection.connect().await?;
         let config_maps = Api::namespaced(connection.client.clone(), &connection.namespace);
         let name = self.log_config_map.clone().unwrap_or_else(|| logs::config_map(app));
-        let place = Place { app, name, connection, config_maps };
-        let found = place.read().await?;
+        let mut place = Place { app, name, connection, config_maps, data: None };
+        place.read().await?;
         let now = Timestamp::now();
         match self.level {
             Some(level) => {
                 let until = self.until(now)?;
-                place.write(found.as_ref(), &self.raised(Raised { level, until })).await?;
+                place.write(self.raised(Raised { level, until })).await?;
                 say(format_args!(
                     "{level} until {until}, when it falls back by itself; replicas follow at once"
                 ));
             }
             None if self.reset => {
-                let data = found.clone().unwrap_or_default();
-                place.write(found.as_ref(), &place.raises(&data)).await?;
+                place.write(place.raises()).await?;
                 say(format_args!("nothing is asked for a while any more"));
             }
-            None => print(&place.shown(found.as_ref(), now))?,
+            None => print(&place.shown(now))?,
         }
         Ok(ExitCode::SUCCESS)
     }
@@ -105,58 +106,55 @@ impl LogLevelArguments {
 
     /// As keys of the ConfigMap.
     fn raised(&self, raised: Raised) -> BTreeMap<String, Value> {
-        let components = self.component.iter().map(|component| Key::RaisedComponent(*component));
-        let keys = if self.component.is_empty() { vec![Key::Raised] } else { components.collect() };
-        keys.into_iter().map(|key| (key.to_string(), json!(raised.to_string()))).collect()
+        let components = self.component.iter().copied().map(Some);
+        let keys = components.chain(self.component.is_empty().then_some(None)).map(Key::Raised);
+        keys.map(|key| (key.to_string(), json!(raised.to_string()))).collect()
     }
 }
 
 impl Place<'_> {
-    async fn read(&self) -> Result<Option<BTreeMap<String, String>>, CommandError> {
+    async fn read(&mut self) -> Result<(), CommandError> {
         let found = self.config_maps.get_opt(&self.name).await.map_err(|error| self.failed(error))?;
-        Ok(found.map(|map| map.data.unwrap_or_default()))
+        self.data = found.map(|map| map.data.unwrap_or_default());
+        Ok(())
     }
 
     /// Changes only these keys, and removes temporary levels that have ended.
-    async fn write(
-        &self,
-        found: Option<&BTreeMap<String, String>>,
-        keys: &BTreeMap<String, Value>,
-    ) -> Result<(), CommandError> {
-        let Some(found) = found else {
-            if keys.values().all(Value::is_null) {
-                return Ok(());
+    async fn write(&self, keys: BTreeMap<String, Value>) -> Result<(), CommandError> {
+        let written = match &self.data {
+            None if keys.is_empty() => return Ok(()),
+            None => {
+                let map = json!({"metadata": {"name": self.name}, "data": keys});
+                let map = serde_json::from_value(map).map_err(CommandError::running)?;
+                let parameters =
+                    PostParams { field_manager: Some(MANAGER.to_owned()), ..PostParams::default() };
+                self.config_maps.create(&parameters, &map).await
             }
-            let map = json!({"metadata": {"name": self.name}, "data": keys});
-            let map = serde_json::from_value(map).map_err(CommandError::running)?;
-            let parameters = PostParams { field_manager: Some(MANAGER.to_owned()), ..PostParams::default() };
-            return self
-                .config_maps
-                .create(&parameters, &map)
-                .await
-                .map(drop)
-                .map_err(|error| self.failed(error));
+            Some(data) => {
+                let is_over = |text: &String| {
+                    text.parse::<Raised>().is_ok_and(|raised| raised.until <= Timestamp::now())
+                };
+                let mut changes = self.raises();
+                changes.retain(|key, _| data.get(key).is_some_and(is_over));
+                changes.extend(keys);
+                let patch = Patch::Merge(json!({"data": changes}));
+                self.config_maps.patch(&self.name, &PatchParams::apply(MANAGER), &patch).await
+            }
         };
-        let over = |text: &str| text.parse::<Raised>().is_ok_and(|raised| raised.until <= Timestamp::now());
-        let mut data = self.raises(found);
-        data.retain(|key, _| found.get(key).is_some_and(|text| over(text)));
-        data.extend(keys.clone());
-        let patch = Patch::Merge(json!({"data": data}));
-        let written = self.config_maps.patch(&self.name, &PatchParams::apply(MANAGER), &patch).await;
         written.map(drop).map_err(|error| self.failed(error))
     }
 
     /// The patch that removes every temporary level.
-    fn raises(&self, data: &BTreeMap<String, String>) -> BTreeMap<String, Value> {
-        let is_raise =
-            |key: &&String| matches!(Key::named(key, self.app), Some(Key::Raised | Key::RaisedComponent(_)));
-        data.keys().filter(is_raise).map(|key| (key.clone(), Value::Null)).collect()
+    fn raises(&self) -> BTreeMap<String, Value> {
+        let is_raise = |key: &&String| matches!(Key::named(key, self.app), Some(Key::Raised(_)));
+        let keys = self.data.iter().flat_map(BTreeMap::keys);
+        keys.filter(is_raise).map(|key| (key.clone(), Value::Null)).collect()
     }
 
-    fn shown(&self, found: Option<&BTreeMap<String, String>>, now: Timestamp) -> String {
+    fn shown(&self, now: Timestamp) -> String {
         let (name, namespace) = (&self.name, &self.connection.namespace);
         let started = "what each replica was started with counts: --log-level, else RUST_LOG, else info";
-        let Some(data) = found else {
+        let Some(data) = &self.data else {
             return format!("there is no ConfigMap {name} in {namespace}: {started}\n");
         };
         let (wanted, bad) = LevelConfig::read(&LevelConfig::default(), self.app, data, now);
@@ -165,7 +163,7 @@ impl Place<'_> {
             let _infallible = writeln!(text, "{words}");
         };
         line(format_args!("{:13} {:6} {}", "COMPONENT", "LEVEL", "SAID BY"));
-        for component in Component::ALL {
+        for &component in Component::value_variants() {
             match wanted.of(component, now) {
                 Some((level, key, None)) => line(format_args!("{component:13} {level:6} {key}")),
                 Some((level, key, Some(until))) => {
@@ -176,11 +174,8 @@ impl Place<'_> {
             }
         }
         line(format_args!("\nfrom the ConfigMap {namespace}/{name}; where none is said, {started}"));
-        for bad in bad {
-            line(format_args!(
-                "not understood: `{}`: {}; replicas keep what it said before",
-                bad.key, bad.why
-            ));
+        for (key, why) in bad {
+            line(format_args!("not understood: `{key}`: {why}; replicas keep what it said before"));
         }
         text
     }

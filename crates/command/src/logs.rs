@@ -8,15 +8,15 @@ mod lines;
 mod redaction;
 mod stderr;
 
-use std::fmt;
 use std::io::{IsTerminal, Stderr};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use clap::ValueEnum;
 use jiff::Timestamp;
 use tracing::{Subscriber, dispatcher};
 use tracing_subscriber::filter::LevelFilter;
-use tracing_subscriber::layer::{Filter, SubscriberExt};
+use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 use tracing_subscriber::{EnvFilter, Layer, Registry, reload};
 
@@ -37,7 +37,7 @@ const BESIDE: &str = "kube_client::client::builder=off";
 const LINES_ARE_MISSING: &str = "lines are missing here: nobody read the log";
 
 /// How lines look.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
     /// For people on a terminal, as JSON elsewhere.
     #[default]
@@ -50,10 +50,8 @@ pub(crate) enum Format {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Base {
     directives: String,
-    /// The level as it was given.
-    said: String,
-    /// The flag or variable that it comes from.
-    pub(crate) origin: &'static str,
+    /// The level as it was given, and the flag or variable that it comes from.
+    description: String,
 }
 
 /// The log of this process. Clones are the same one.
@@ -69,8 +67,11 @@ pub(crate) fn config_map(app: &str) -> String {
     format!("{app}-logging")
 }
 
+/// A layer of the subscriber.
+pub(crate) type BoxedLayer = Box<dyn Layer<Registry> + Send + Sync>;
+
 /// Layers of the subscriber besides the layer of the log.
-pub(crate) type ExtraLayers = Vec<Box<dyn Layer<Registry> + Send + Sync>>;
+pub(crate) type ExtraLayers = Vec<BoxedLayer>;
 
 impl Base {
     /// The flag's, else `RUST_LOG`'s, else `info`. A `RUST_LOG` that cannot be read counts for nothing, and is told of.
@@ -81,22 +82,16 @@ impl Base {
             let usual = levels.of_all().filter(|level| *level < LevelFilter::INFO);
             let directives =
                 levels.directives(&beside(&usual.map_or(USUAL.to_owned(), |level| level.to_string())));
-            return (Self { directives, said: levels.to_string(), origin: "--log-level" }, None);
+            return (Self { directives, description: format!("{levels} (--log-level)") }, None);
         }
-        let usual = || Self { directives: beside(USUAL), said: USUAL.to_owned(), origin: "the default" };
+        let usual = || Self { directives: beside(USUAL), description: format!("{USUAL} (the default)") };
         match variable.map(|text| (text, EnvFilter::builder().parse(text))) {
             Some((text, Ok(_))) if !text.trim().is_empty() => {
-                (Self { directives: text.to_owned(), said: text.to_owned(), origin: "RUST_LOG" }, None)
+                (Self { directives: text.to_owned(), description: format!("{text} (RUST_LOG)") }, None)
             }
             Some((_, Err(error))) => (usual(), Some(error.to_string())),
             _ => (usual(), None),
         }
-    }
-}
-
-impl fmt::Display for Base {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{} ({})", self.said, self.origin)
     }
 }
 
@@ -112,16 +107,14 @@ impl Logs {
         };
         let writer = Arc::new(NonBlockingWriter::new(
             std::io::stderr(),
-            if human { told_as_text } else { told_as_json },
+            if human { missing_lines_as_text } else { missing_lines_as_json },
         ));
         beside.push(attached(Arc::clone(&writer)));
-        let lines = |filter| {
-            if human {
-                let colour = terminal && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
-                lines::human(colour, writer).with_filter(filter).boxed()
-            } else {
-                lines::json(writer).with_filter(filter).boxed()
-            }
+        let lines = if human {
+            let colour = terminal && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
+            lines::human(colour, writer)
+        } else {
+            lines::json(writer)
         };
         let _already_set = subscriber(base, beside, lines).try_init();
     }
@@ -165,34 +158,29 @@ impl Logs {
     }
 
     fn words(&self, over: &Levels) -> String {
-        if over.is_empty() { self.base.to_string() } else { format!("{over}, over {}", self.base) }
+        let base = &self.base.description;
+        if over.is_empty() { base.clone() } else { format!("{over}, over {base}") }
     }
 }
 
-/// The subscriber: the layer that `lines` makes with a changeable filter, and further layers.
-fn subscriber(
-    base: Base,
-    mut beside: ExtraLayers,
-    lines: impl FnOnce(LinesFilter) -> Box<dyn Layer<Registry> + Send + Sync>,
-) -> impl Subscriber + Send + Sync {
+/// The subscriber: the layer that writes lines, with a changeable filter, and further layers.
+fn subscriber(base: Base, mut beside: ExtraLayers, lines: BoxedLayer) -> impl Subscriber + Send + Sync {
     let (filter, handle) = reload::Layer::new(parsed(&base.directives));
-    beside.push(lines(Box::new(redacted(filter))));
+    beside.push(lines.with_filter(redacted(filter)).boxed());
     beside.push(attached(Logs { filter: handle, base, over: Arc::default() }));
     tracing_subscriber::registry().with(beside)
 }
-
-type LinesFilter = Box<dyn Filter<Registry> + Send + Sync>;
 
 fn parsed(directives: &str) -> EnvFilter {
     // Every part of it has been parsed before.
     EnvFilter::builder().parse(directives).unwrap_or_else(|_| EnvFilter::new(USUAL))
 }
 
-fn told_as_text(missing: u64) -> String {
+fn missing_lines_as_text(missing: u64) -> String {
     format!("{}  WARN {LINES_ARE_MISSING} lines={missing}\n", now())
 }
 
-fn told_as_json(missing: u64) -> String {
+fn missing_lines_as_json(missing: u64) -> String {
     let line = serde_json::json!({
         "timestamp": now(), "level": "WARN", "message": LINES_ARE_MISSING, "lines": missing, "target": module_path!(),
     });
@@ -206,7 +194,7 @@ fn now() -> String {
 
 /// A layer that only holds `what`, so that [`find`] finds it again through the subscriber, without a global of this
 /// crate.
-pub(crate) fn attached<T: Send + Sync + 'static>(what: T) -> Box<dyn Layer<Registry> + Send + Sync> {
+pub(crate) fn attached<T: Send + Sync + 'static>(what: T) -> BoxedLayer {
     Attached(what).with_filter(LevelFilter::OFF).boxed()
 }
 

@@ -14,7 +14,8 @@ use vestibule_identity::{Settings, Source};
 use self::drift::Folder;
 use self::workload::WorkloadArguments;
 use super::clients::ClientArguments;
-use super::cluster::{ClusterArguments, namespaced_name, only_with_a_ring};
+use super::cluster::ClusterArguments;
+use super::conflicts::{only_with_a_ring, refuse_given};
 use super::{CommandError, colour, print, say, yaml};
 use vestibule::{App, RegistrationMode, Target};
 use vestibule_manifests::Installation;
@@ -106,18 +107,19 @@ impl ManifestsArguments {
         let objects = self.objects(app, &installation)?;
         let Some(folder) = &self.check else {
             let text = match self.output {
-                Format::Yaml => documents(&objects)?,
+                Format::Yaml => {
+                    let documents = objects.iter().map(|object| Ok("---\n".to_owned() + &yaml(object)?));
+                    documents.collect::<Result<String, CommandError>>()?
+                }
                 Format::Json => {
                     format!("{:#}\n", json!({"apiVersion": "v1", "kind": "List", "items": objects}))
                 }
             };
             return print(&text).map(|()| ExitCode::SUCCESS);
         };
-        let wanted = |object: &Value| match Part::of(object) {
-            Some(part) => self.only.is_none_or(|only| only == part),
-            // A Namespace or a ServiceMonitor with the app's label: `manifests` never prints one.
-            None => false,
-        };
+        // A Namespace or a ServiceMonitor with the app's label is no part: `manifests` never prints one.
+        let wanted =
+            |object: &Value| Part::of(object).is_some_and(|part| self.only.is_none_or(|only| only == part));
         let folder = Folder::read(folder)?;
         let drift = folder.compare(&objects, &installation.name, wanted);
         print(&drift.text(self.color.palette())?)?;
@@ -131,7 +133,7 @@ impl ManifestsArguments {
     /// Neither a flag nor the app names the address of the webhook.
     pub fn namespace(&self, app: &App) -> Result<Option<String>, CommandError> {
         let elsewhere = matches!(self.identity, Source::Local(_) | Source::Off);
-        let service = namespaced_name(&self.target(app)?).filter(|_| !elsewhere);
+        let service = self.target(app)?.service_name().filter(|_| !elsewhere);
         Ok(service.map(|service| service.namespace))
     }
 
@@ -139,13 +141,14 @@ impl ManifestsArguments {
         if self.identity != Source::SelfManaged {
             self.cluster.refuse_without_a_ring(&self.identity)?;
         }
-        // Before a CA is made for it.
+        // No CA is made for an app that is not in order.
         app.check().map_err(CommandError::input)?;
         let roles = installation.roles(app).map_err(CommandError::input)?;
-        if roles.is_empty()
-            && let Some(flag) = self.flag_about_rights()
-        {
-            return Err(only_with_a_ring(flag, &self.identity));
+        if roles.is_empty() {
+            let about_an_account = self.service_account.is_some() && self.workload.image.is_none();
+            let about_rights =
+                [("--service-account", about_an_account), ("--only rbac", self.only == Some(Part::Rbac))];
+            refuse_given(&about_rights, |flag| only_with_a_ring(flag, &self.identity))?;
         }
         if self.only == Some(Part::Rbac) {
             return Ok(roles);
@@ -172,7 +175,7 @@ impl ManifestsArguments {
     fn installation(&self, app: &App) -> Result<Installation, CommandError> {
         let mut installation = Installation::of(app, self.target(app)?);
         installation.identity = self.identity.clone();
-        let service = namespaced_name(&installation.target);
+        let service = installation.target.service_name();
         if self.identity == Source::SelfManaged {
             // Replicas get a flag only for a value other than the default.
             let settings = self.cluster.settings(app, Some(&installation.target))?;
@@ -181,8 +184,8 @@ impl ManifestsArguments {
             let usual = app.registration_names(app.name());
             installation.registrations = Some(settings.registrations).filter(|names| *names != usual);
         }
-        installation.registration_mode = self.cluster.registration_mode();
-        installation.log_config_map = self.cluster.log_config_map().map(str::to_owned);
+        installation.registration_mode = self.cluster.registration_mode;
+        installation.log_config_map = self.cluster.log_config_map.clone();
         installation.account = match &self.service_account {
             Some(account) => Some(self.cluster.named(account, service.as_ref())?),
             None if service.is_none() => self.cluster.named(app.name(), None).ok(),
@@ -192,7 +195,7 @@ impl ManifestsArguments {
             // The app's own image is for pods, and there are none.
             installation.image = None;
         }
-        installation.arguments.extend(self.cluster.path_arguments());
+        installation.arguments.extend(self.cluster.path.iter().map(|path| format!("--path={path}")));
         self.workload.apply(&mut installation);
         self.clients.apply(app, &mut installation)?;
         Ok(installation)
@@ -200,7 +203,7 @@ impl ManifestsArguments {
 
     fn target(&self, app: &App) -> Result<Target, CommandError> {
         let usual = || {
-            let in_its_own = self.cluster.namespace().map(|_| app.name());
+            let in_its_own = self.cluster.namespace.as_ref().map(|_| app.name());
             app.defaults().service.as_deref().or(in_its_own)
         };
         match (&self.url, self.service.as_deref().or_else(usual)) {
@@ -210,12 +213,6 @@ impl ManifestsArguments {
                 "say where the webhook is: --namespace NS, --service NS/NAME, or --url https://HOST:PORT",
             )),
         }
-    }
-
-    fn flag_about_rights(&self) -> Option<&'static str> {
-        let account = self.service_account.is_some() && self.workload.image.is_none();
-        let account = account.then_some("--service-account");
-        account.or((self.only == Some(Part::Rbac)).then_some("--only rbac"))
     }
 
     /// Empty if the replicas or another tool keep it: applying the manifests again must not overwrite it.
@@ -273,15 +270,6 @@ fn tell_of_definitions_elsewhere(app: &App, installation: &Installation) -> Resu
         ));
     }
     Ok(())
-}
-
-fn documents(objects: &[Value]) -> Result<String, CommandError> {
-    let mut text = String::new();
-    for object in objects {
-        text.push_str("---\n");
-        text.push_str(&yaml(object)?);
-    }
-    Ok(text)
 }
 
 #[cfg(test)]

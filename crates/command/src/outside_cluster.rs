@@ -1,6 +1,7 @@
 //! Whether this process runs in the cluster that it registers in.
 
 use http::Uri;
+use vestibule_identity::cluster_config;
 
 use super::CommandError;
 use super::cluster::ClusterArguments;
@@ -23,7 +24,7 @@ impl ClusterArguments {
     ) -> Result<Option<Target>, CommandError> {
         let variable = |name| std::env::var(name).ok();
         // The identity reports a configuration that cannot be used.
-        let Ok(config) = self.config().await else { return Ok(None) };
+        let Ok(config) = cluster_config(self.kubeconfig.as_deref(), None).await else { return Ok(None) };
         if is_around(&config.cluster_url, variable(HOST).as_deref(), variable(PORT).as_deref()) {
             return Ok(None);
         }

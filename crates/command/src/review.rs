@@ -2,7 +2,6 @@
 
 mod report;
 
-use std::fmt;
 use std::io::Read;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -10,7 +9,7 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use tokio::time::Instant;
-use vestibule_admission::{Decision, Outcome, Request, Review};
+use vestibule_admission::{Decision, Request, Review};
 
 use self::report::Report;
 use super::{CommandError, cluster, colour, kubeconfig_help, print};
@@ -74,21 +73,9 @@ impl ReviewArguments {
         let verdict = tokio::time::timeout_at(deadline, decision).await;
         let verdict = verdict.unwrap_or_else(|_| hook.out_of_time(budget, timeout));
         let verdict = hook.check(&review, verdict);
-        let operations = match &verdict.outcome {
-            Outcome::Mutated(patch) => patch.to_vec(),
-            _ => Vec::new(),
-        };
         let answer = hook.encode(&review, &verdict);
         let took = began.elapsed();
-        let report = Report {
-            entry,
-            request: &review.request,
-            // If the check of the answer refuses the patch, no patch is sent.
-            operations: if let Decision::Mutated(_) = answer.decision { operations } else { Vec::new() },
-            verdict: &verdict,
-            answer: &answer,
-            took,
-        };
+        let report = Report { entry, request: &review.request, verdict: &verdict, answer: &answer, took };
         let text = match self.output {
             Format::Text => report.text(self.color.palette())?,
             Format::Json => report.json()?,
@@ -120,25 +107,21 @@ impl ReviewArguments {
     }
 
     fn read(&self) -> Result<Vec<u8>, CommandError> {
-        let unreadable = |what: &dyn fmt::Display, why: &dyn fmt::Display| {
-            CommandError::input(format_args!("cannot read {what}: {why}"))
-        };
-        match &self.file {
-            Some(file) if file.as_os_str() != "-" => {
-                std::fs::read(file).map_err(|error| unreadable(&file.display(), &error))
-            }
-            _ => {
+        let path = self.file.as_deref().filter(|file| file.as_os_str() != "-");
+        let (what, read) = match path {
+            Some(file) => (file.display().to_string(), std::fs::read(file)),
+            None => {
                 let mut body = Vec::new();
-                let read = std::io::stdin().read_to_end(&mut body);
-                read.map_err(|error| unreadable(&"stdin", &error)).map(|_| body)
+                ("stdin".to_owned(), std::io::stdin().read_to_end(&mut body).map(|_| body))
             }
-        }
+        };
+        read.map_err(|error| CommandError::input(format_args!("cannot read {what}: {error}")))
     }
 
     fn choose<'a>(&self, app: &'a App, request: &Request<'_>) -> Result<&'a RegisteredHook, CommandError> {
         let hooks = app.hooks();
         let names = |hooks: &[&RegisteredHook]| {
-            hooks.iter().map(|hook| hook.entry.name.clone()).collect::<Vec<_>>().join(", ")
+            hooks.iter().map(|hook| &*hook.entry.name).collect::<Vec<_>>().join(", ")
         };
         if let Some(name) = &self.hook {
             let named = hooks.iter().find(|registered| registered.entry.name == *name);

@@ -10,19 +10,14 @@ use vestibule_identity::{Settings, Source};
 
 use super::CommandError;
 use super::clients::ClientArguments;
-use super::cluster::{ClusterArguments, namespaced_name};
+use super::cluster::ClusterArguments;
 use super::duration::duration;
 use super::knobs::{KnobArguments, MountedArguments};
 use super::limits::LimitArguments;
 use super::or_off::{OrOff, or_off};
-#[cfg(feature = "otel")]
-use super::trace_arguments::TraceArguments;
-#[cfg(not(feature = "otel"))]
-use super::trace_arguments_without_exporter::TraceArguments;
 use crate::log_arguments::LogArguments;
-#[cfg(not(feature = "otel"))]
-use crate::logs::ExtraLayers;
 use crate::logs::Logs;
+use crate::traces::{self, TraceArguments};
 use vestibule::tooling::{https_port, plain_port, registers};
 use vestibule::{App, Bound, CertificateCounters, Options, ServeError, Target, TlsVersion};
 
@@ -103,8 +98,7 @@ impl ServeArguments {
             served = bound.serve_until_signalled() => served.map_err(CommandError::running),
             never = following => match never {},
         };
-        #[cfg(feature = "otel")]
-        crate::traces::finish().await;
+        traces::finish().await;
         Logs::finish();
         served
     }
@@ -115,20 +109,16 @@ impl ServeArguments {
     ///
     /// # Errors
     /// Spans cannot be sent there, or the build has no feature `otel`.
-    #[cfg_attr(not(feature = "otel"), expect(unused_variables, reason = "the name is for spans"))]
     pub fn init_logs(&self, app: &str) -> Result<(), CommandError> {
-        #[cfg(feature = "otel")]
-        let beside = self.traces.layers(app)?;
-        #[cfg(not(feature = "otel"))]
-        self.traces.refuse()?;
-        #[cfg(not(feature = "otel"))]
-        let beside = ExtraLayers::new();
-        self.logs.init(beside);
+        self.logs.init(self.traces.layers(app)?);
         Ok(())
     }
 
     /// Binds the addresses, after changes to the settings that flags make: a test kit needs shorter times than flags
-    /// allow.  # Errors The app or the identity is not in order, or an address cannot be bound.
+    /// allow.
+    ///
+    /// # Errors
+    /// The app or the identity is not in order, or an address cannot be bound.
     pub async fn bind(
         &self,
         app: App,
@@ -139,23 +129,24 @@ impl ServeArguments {
         if let Some(logs) = Logs::of_this_process() {
             app = app.reports("log level", move || logs.in_force());
         }
-        // Before a CA is made for it.
+        // No CA is made for an app that is not in order.
         app.check().map_err(CommandError::input)?;
         let certificates = CertificateCounters::default();
         let mut settings = self.settings(&app)?;
-        let must_reach = match self.target(&app)? {
+        let target = self.target(&app)?;
+        let must_reach = match &target {
             Some(target) if !settings.desired.is_empty() => {
-                self.cluster.must_reach(&target, self.register_outside_cluster).await?
+                self.cluster.must_reach(target, self.register_outside_cluster).await?
             }
             _ => None,
         };
         settings.observer = Some(Arc::new(certificates.clone()));
         change_settings(&mut settings);
         let registers = registers(&settings);
-        let identity = self.identity.open(&settings, self.cluster.kubeconfig()).await;
+        let identity = self.identity.open(&settings, self.cluster.kubeconfig.as_deref()).await;
         let mut options = Options::new(self.listen(&app), identity.map_err(CommandError::input)?);
         options.certificates = certificates;
-        options.clients = self.clients.settings(&app, self.target(&app)?.as_ref())?;
+        options.clients = self.clients.settings(&app, target.as_ref())?;
         options.must_reach = must_reach;
         if app.needs_client() || options.clients.needs_client() || options.must_reach.is_some() {
             options.client = Some(self.cluster.client().await?);
@@ -166,11 +157,7 @@ impl ServeArguments {
         options.settings.drain_delay = self.drain_delay;
         options.settings.drain_timeout = self.drain_timeout;
         self.limits.apply(&mut options.settings);
-        #[cfg(feature = "otel")]
-        if let Some(traces) = crate::traces::Traces::of_this_process() {
-            options.observer = Some(Arc::new(traces.clone()));
-            options.traces = Some(Arc::new(traces));
-        }
+        traces::observe(&mut options);
         change_options(&mut options);
         app.bind(options).await.map_err(|error| match error {
             ServeError::Clients(error) => CommandError::input(error),
@@ -184,12 +171,12 @@ impl ServeArguments {
     /// The own namespace, as far as flags or the environment say: the Service leads to pods of its own only.
     pub fn namespace(&self) -> Option<&str> {
         let service = self.service.as_deref().and_then(|service| service.split_once('/'));
-        self.cluster.namespace().or(service.map(|(namespace, _)| namespace))
+        self.cluster.namespace.as_deref().or(service.map(|(namespace, _)| namespace))
     }
 
     /// The kubeconfig of the cluster to speak to, where that is not the one around this process.
     pub fn kubeconfig(&self) -> Option<&Path> {
-        self.cluster.kubeconfig()
+        self.cluster.kubeconfig.as_deref()
     }
 
     /// Whether the certificate is of a CA ring, for which the cluster is spoken to.
@@ -227,7 +214,7 @@ impl ServeArguments {
     pub(super) fn settings(&self, app: &App) -> Result<Settings, CommandError> {
         self.mounted.refuse_without_files(&self.identity)?;
         let service = self.target(app)?;
-        if service.as_ref().and_then(namespaced_name).is_none() && self.cluster_domain.is_some() {
+        if service.as_ref().and_then(Target::service_name).is_none() && self.cluster_domain.is_some() {
             return Err(CommandError::input(
                 "--cluster-domain is for the names of a --service, and there is none",
             ));
@@ -250,7 +237,7 @@ impl ServeArguments {
                 self.cluster.refuse_without_a_ring(&self.identity)?;
                 self.knobs.refuse_without_a_ring(&self.identity)?;
                 let mut settings = Settings::default();
-                settings.service = service.as_ref().and_then(namespaced_name);
+                settings.service = service.as_ref().and_then(Target::service_name);
                 settings.names = self.url.iter().flat_map(Target::dns_names).collect();
                 settings
             }

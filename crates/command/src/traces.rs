@@ -1,8 +1,9 @@
 //! Spans of calls, for a collector of OpenTelemetry.
 //!
-//! The span of a call has the API server's as its parent, and its own id from the start: what a handler does in it, and
-//! the stages that the server tells of afterwards, are its children.
+//! The parent of a call's span is the API server's span. Its id is known from the start of the call, so that the spans of
+//! the handler's code and those of the server's stages become its children.
 
+mod arguments;
 mod collector;
 mod spans;
 
@@ -16,23 +17,24 @@ use opentelemetry::{Context, InstrumentationScope, KeyValue};
 use opentelemetry_otlp::{ExporterBuildError, SpanExporter, WithExportConfig, WithHttpConfig};
 use opentelemetry_sdk::Resource;
 use opentelemetry_sdk::error::OTelSdkResult;
+use opentelemetry_sdk::resource::{EnvResourceDetector, TelemetryResourceDetector};
 use opentelemetry_sdk::trace::{
     BatchSpanProcessor, Sampler, SdkTracerProvider, Span, SpanData, SpanProcessor,
 };
-use tracing::Subscriber;
 use tracing_opentelemetry::OpenTelemetrySpanExt;
 use tracing_subscriber::Layer;
 use tracing_subscriber::filter::filter_fn;
-use tracing_subscriber::registry::LookupSpan;
+use vestibule::Options;
 use vestibule::tooling::CallTraces;
 use vestibule_admission::Trace;
 use vestibule_server::{Converted, Decided, Observer};
 
-use crate::logs::{self, ExtraLayers};
+use crate::logs::{self, BoxedLayer, ExtraLayers};
+pub(crate) use arguments::TraceArguments;
 use collector::Collector;
 
 /// The time that the end of a process waits for its last spans.
-const LAST_WORDS: Duration = Duration::from_secs(5);
+const FINISH_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The spans of this process. Clones are the same ones.
 #[derive(Clone)]
@@ -40,16 +42,8 @@ pub(crate) struct Traces {
     spans: Spans,
     provider: SdkTracerProvider,
     scope: InstrumentationScope,
+    /// The part of the calls without a trace that begins one: from 0 to 1.
     ratio: f64,
-}
-
-/// The collector, and the ratio of calls.
-#[derive(Clone, Debug)]
-pub(crate) struct Destination {
-    /// The collector; spans are posted to `/v1/traces` of it. Unless given, `OTEL_EXPORTER_OTLP_ENDPOINT` and its kin say.
-    pub(crate) endpoint: Option<String>,
-    /// Of the calls that come without a trace, how many begin one: from 0 to 1.
-    pub(crate) ratio: f64,
 }
 
 /// The queue of spans for the collector. When it is full, spans are dropped.
@@ -57,13 +51,14 @@ pub(crate) struct Destination {
 struct Spans(Arc<BatchSpanProcessor>);
 
 impl Traces {
-    /// Needs a Tokio runtime, on which the collector is spoken to.
+    /// Spans are posted to `/v1/traces` of `endpoint`; without one, to the address in `OTEL_EXPORTER_OTLP_ENDPOINT` or its
+    /// kin. Needs a Tokio runtime, on which the connections to the collector run.
     ///
     /// # Errors
-    /// The collector's address, or what the `OTEL_` variables say, cannot be used.
-    pub(crate) fn to(destination: &Destination, app: &str) -> Result<Self, ExporterBuildError> {
+    /// The collector's address, or a value of an `OTEL_` variable, cannot be used.
+    fn new(endpoint: Option<&str>, ratio: f64, app: &str) -> Result<Self, ExporterBuildError> {
         let mut exporter = SpanExporter::builder().with_http().with_http_client(Collector::new());
-        if let Some(endpoint) = &destination.endpoint {
+        if let Some(endpoint) = endpoint {
             exporter = exporter.with_endpoint(format!("{}/v1/traces", endpoint.trim_end_matches('/')));
         }
         let resource = resource(app);
@@ -79,23 +74,15 @@ impl Traces {
             .build();
         let version = env!("CARGO_PKG_VERSION");
         let scope = InstrumentationScope::builder("vestibule").with_version(version).build();
-        Ok(Self { spans, provider, scope, ratio: destination.ratio })
-    }
-
-    /// The exporter of this process, if there is one.
-    pub(crate) fn of_this_process() -> Option<Self> {
-        logs::find()
+        Ok(Self { spans, provider, scope, ratio })
     }
 
     /// The layers that export spans of `tracing`, the author's among them.
-    pub(crate) fn beside(self) -> ExtraLayers {
+    fn into_layers(self) -> ExtraLayers {
         vec![self.layer(), logs::attached(self)]
     }
 
-    fn layer<S>(&self) -> Box<dyn Layer<S> + Send + Sync>
-    where
-        S: Subscriber + for<'span> LookupSpan<'span> + Send + Sync,
-    {
+    fn layer(&self) -> BoxedLayer {
         tracing_opentelemetry::layer()
             .with_tracer(self.provider.tracer_with_scope(self.scope.clone()))
             .with_location(false)
@@ -103,7 +90,7 @@ impl Traces {
             .with_tracked_inactivity(false)
             .with_target(false)
             // Events are not exported: their fields are for readers of the log.
-            .with_filter(logs::redacted(filter_fn(is_span)))
+            .with_filter(logs::redacted(filter_fn(|metadata| metadata.is_span())))
             .boxed()
     }
 
@@ -111,11 +98,6 @@ impl Traces {
         let flags = if self.keeps(trace) { TraceFlags::SAMPLED } else { TraceFlags::NOT_SAMPLED };
         let (trace, span) = (TraceId::from(trace.trace), SpanId::from(span));
         SpanContext::new(trace, span, flags, is_remote, TraceState::NONE)
-    }
-
-    /// Sends the remaining spans, for 5 s at most. Blocks.
-    pub(crate) fn finish(&self) -> OTelSdkResult {
-        self.spans.0.shutdown_with_timeout(LAST_WORDS)
     }
 }
 
@@ -169,31 +151,32 @@ impl SpanProcessor for Spans {
     }
 }
 
-fn is_span(metadata: &tracing::Metadata<'_>) -> bool {
-    metadata.is_span()
-}
-
 /// The attributes of this process; `OTEL_SERVICE_NAME` and `OTEL_RESOURCE_ATTRIBUTES` override them.
 fn resource(app: &str) -> Resource {
     let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
-    let mut ours = vec![KeyValue::new("service.version", env!("CARGO_PKG_VERSION"))];
-    for (key, name) in [("k8s.namespace.name", "POD_NAMESPACE"), ("k8s.pod.name", "HOSTNAME")] {
-        ours.extend(variable(name).map(|value| KeyValue::new(key, value)));
-    }
-    let said = Resource::builder().build();
-    let named = variable("OTEL_SERVICE_NAME").is_some()
-        || variable("OTEL_RESOURCE_ATTRIBUTES").is_some_and(|said| said.contains("service.name="));
-    if !named {
-        ours.push(KeyValue::new("service.name", app.to_owned()));
-    }
-    ours.retain(|ours| ours.key.as_str() == "service.name" || said.get(&ours.key).is_none());
-    Resource::builder().with_attributes(ours).build()
+    let of_the_pod = [("k8s.namespace.name", "POD_NAMESPACE"), ("k8s.pod.name", "HOSTNAME")];
+    let of_the_pod = of_the_pod.map(|(key, name)| Some(KeyValue::new(key, variable(name)?)));
+    Resource::builder_empty()
+        .with_service_name(variable("OTEL_SERVICE_NAME").unwrap_or_else(|| app.to_owned()))
+        .with_attribute(KeyValue::new("service.version", env!("CARGO_PKG_VERSION")))
+        .with_attributes(of_the_pod.into_iter().flatten())
+        .with_detectors(&[Box::new(TelemetryResourceDetector), Box::new(EnvResourceDetector::new())])
+        .build()
 }
 
-/// Sends the last spans of this process, without blocking the runtime.
+/// Exports the calls that a server with these options answers, if spans are exported.
+pub(crate) fn observe(options: &mut Options) {
+    if let Some(traces) = logs::find::<Traces>() {
+        options.observer = Some(Arc::new(traces.clone()));
+        options.traces = Some(Arc::new(traces));
+    }
+}
+
+/// Sends the last spans of this process for 5 s at most, without blocking the runtime.
 pub(crate) async fn finish() {
-    if let Some(traces) = Traces::of_this_process() {
-        let finished = tokio::task::spawn_blocking(move || traces.finish()).await;
+    if let Some(traces) = logs::find::<Traces>() {
+        let finish = move || traces.spans.0.shutdown_with_timeout(FINISH_TIMEOUT);
+        let finished = tokio::task::spawn_blocking(finish).await;
         if let Ok(Err(error)) = finished {
             tracing::warn!(target: "vestibule::server", %error, "the last spans were not taken");
         }
@@ -205,8 +188,7 @@ mod tests {
     use super::*;
 
     fn traces(ratio: f64) -> Traces {
-        let endpoint = Some("http://127.0.0.1:9".to_owned());
-        Traces::to(&Destination { endpoint, ratio }, "demo").unwrap()
+        Traces::new(Some("http://127.0.0.1:9"), ratio, "demo").unwrap()
     }
 
     #[tokio::test]
@@ -227,7 +209,6 @@ mod tests {
 
     #[tokio::test]
     async fn an_address_that_is_none_is_refused() {
-        let destination = Destination { endpoint: Some("http://a b".to_owned()), ratio: 1.0 };
-        assert!(Traces::to(&destination, "demo").is_err());
+        assert!(Traces::new(Some("http://a b"), 1.0, "demo").is_err());
     }
 }

@@ -17,7 +17,7 @@ pub fn kubeconfig_help() -> String {
 /// use vestibule_command::namespace;
 ///
 /// assert_eq!(namespace("shop").as_deref(), Ok("shop"));
-/// assert!(namespace("InvalidValue NS").is_err());
+/// assert!(namespace("Invalid NS").is_err());
 /// ```
 pub fn namespace(text: &str) -> Result<String, String> {
     match is_dns_label(text) {
@@ -53,7 +53,7 @@ mod tests {
         for text in ["a", "kube-system", "0", &"a".repeat(63)] {
             assert!(namespace(text).is_ok(), "{text}");
         }
-        for text in ["", "InvalidValue NS", "a_b", "a.b", "-a", "a-", &"a".repeat(64)] {
+        for text in ["", "Invalid NS", "a_b", "a.b", "-a", "a-", &"a".repeat(64)] {
             assert!(namespace(text).is_err(), "{text}");
         }
     }

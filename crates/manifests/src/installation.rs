@@ -80,29 +80,28 @@ pub struct Installation {
 }
 
 impl Installation {
-    /// An installation with every default, named as its Service.
+    /// An installation behind `target`, with the app's own defaults. The ring's Secret is in the Service's namespace
+    /// unless the app names another.
     #[must_use]
-    pub fn new(target: Target) -> Self {
-        let name = match &target {
-            Target::Service { name, .. } => name.clone(),
-            Target::Url(_) => String::new(),
-        };
+    pub fn of(app: &App, target: Target) -> Self {
+        let defaults = app.defaults();
         let server = vestibule::Settings::default();
+        let secret = defaults.secret.as_deref().zip(target.own_namespace());
         Self {
-            name,
-            target,
+            name: app.name().to_owned(),
             identity: Source::SelfManaged,
             ca_bundle: String::new(),
-            secret: None,
+            secret: secret.and_then(|(text, own)| NamespacedName::parse_in(text, Some(own)).ok()),
+            target,
             registrations: None,
             registration_mode: None,
             account: None,
-            image: None,
+            image: defaults.image.clone(),
             log_config_map: None,
-            replicas: 2,
-            host_network: false,
-            port: None,
-            plain_port: None,
+            replicas: defaults.replicas.unwrap_or(2),
+            host_network: defaults.host_network,
+            port: defaults.port,
+            plain_port: defaults.metrics_listen.flatten().map(|address| address.port()),
             mounted_secret: None,
             cluster_domain: Settings::default().cluster_domain,
             drain_delay: server.drain_delay,
@@ -134,19 +133,10 @@ impl Installation {
     /// The ServiceAccount that the webhook runs as.
     #[must_use]
     pub fn service_account(&self) -> Option<NamespacedName> {
-        let own = || self.service().map(|service| NamespacedName { name: self.name.clone(), ..service });
+        let own = || {
+            self.target.service_name().map(|service| NamespacedName { name: self.name.clone(), ..service })
+        };
         self.account.clone().or_else(own)
-    }
-
-    /// The Service, where there is one.
-    #[must_use]
-    pub fn service(&self) -> Option<NamespacedName> {
-        match &self.target {
-            Target::Service { namespace, name, .. } => {
-                Some(NamespacedName { namespace: namespace.clone(), name: name.clone() })
-            }
-            Target::Url(_) => None,
-        }
     }
 
     /// Whether the webhook writes the entries of configurations, or the manifests hold them.
@@ -160,7 +150,7 @@ impl Installation {
         if self.identity != Source::SelfManaged {
             return Ok(None);
         }
-        let of_the_service = || Settings::for_service(self.service()?).secret;
+        let of_the_service = || Settings::for_service(self.target.service_name()?).secret;
         let secret = self.secret.clone().or_else(of_the_service);
         let secret = secret.ok_or("behind a URL, the Secret of the CA ring must be named")?;
         let printed = || app.registration_names(&self.name);
@@ -222,12 +212,11 @@ impl Installation {
                 "pods cannot have the identity `{other}`: take `self`, or `mounted:DIR` with the files of a Secret"
             )),
         }
-        if let (Some(account), Some(service)) = (&self.account, self.service())
-            && account.namespace != service.namespace
+        if let (Some(account), Some(namespace)) = (&self.account, self.target.own_namespace())
+            && account.namespace != namespace
         {
             problems.push(format!(
-                "pods in {} cannot run as {account}: name a ServiceAccount beside them",
-                service.namespace
+                "pods in {namespace} cannot run as {account}: name a ServiceAccount beside them"
             ));
         }
         if self.pod_port() == self.pod_plain_port() {

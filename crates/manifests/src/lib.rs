@@ -15,12 +15,11 @@ mod rbac;
 mod workload;
 
 use serde_json::{Value, json};
-use vestibule::identity::{NamespacedName, Source};
-use vestibule::{App, AppError, RegistrationMode, Target};
+use vestibule::identity::Source;
+use vestibule::{App, AppError, RegistrationMode};
 
 pub use self::files::Files;
 pub use self::installation::Installation;
-use self::rbac::Right;
 use self::workload::Pods;
 
 impl Installation {
@@ -49,37 +48,18 @@ impl Installation {
     /// The app is not in order, or the installation is not; every problem is named.
     pub fn manifests(&self, app: &App) -> Result<Vec<Value>, AppError> {
         let mut objects = self.roles(app)?;
-        if self.image.is_some() {
-            let pods = Pods { app, installation: self };
+        if let (Some(image), Some(namespace)) = (&self.image, self.target.own_namespace()) {
+            let pods = Pods { app, installation: self, image, namespace };
             objects.splice(..0, pods.service_account());
             objects.extend(network::objects(&pods));
             objects.extend(pods.files());
             objects.extend(self.objects.iter().cloned());
-            objects.extend(pods.deployment());
+            objects.push(pods.deployment());
         }
         objects.extend(self.configurations(app)?);
         // A definition comes before objects of its kind.
         objects.sort_by_key(|object| !is_definition(object));
         Ok(labelled(objects, &self.name))
-    }
-
-    /// An installation behind `target`, with the app's own defaults. The ring's Secret is in the Service's namespace
-    /// unless the app names another.
-    #[must_use]
-    pub fn of(app: &App, target: Target) -> Self {
-        let defaults = app.defaults();
-        let mut installation = Self { name: app.name().to_owned(), ..Self::new(target) };
-        installation.port = defaults.port;
-        installation.plain_port = defaults.metrics_listen.flatten().map(|address| address.port());
-        installation.host_network = defaults.host_network;
-        installation.image.clone_from(&defaults.image);
-        let secret = defaults.secret.as_deref().zip(installation.service());
-        let named = |(text, service): (&str, NamespacedName)| {
-            NamespacedName::parse_in(text, Some(&service.namespace)).ok()
-        };
-        installation.secret = secret.and_then(named);
-        installation.replicas = defaults.replicas.unwrap_or(installation.replicas);
-        installation
     }
 
     /// Roles and their bindings: for the CA ring, for lookups, for the log level, and those of [`App::rights`].
@@ -88,37 +68,29 @@ impl Installation {
     /// As [`Installation::manifests`].
     pub fn roles(&self, app: &App) -> Result<Vec<Value>, AppError> {
         app.check()?;
-        reject(app, self.problems())?;
-        let ring = self.ring(app).or_else(|problem| reject(app, vec![problem]).map(|()| None))?;
+        let refuse = |problems| AppError::new(app.name(), problems);
+        let problems = self.problems();
+        if !problems.is_empty() {
+            return Err(refuse(problems));
+        }
+        let ring = self.ring(app).map_err(|problem| refuse(vec![problem]))?;
         let mut rights = ring.map_or_else(Vec::new, |(secret, names)| rbac::of_a_ring(&secret, &names));
         // With `local:DIR` the process runs on a laptop, under the user's own rights.
         if matches!(self.identity, Source::SelfManaged | Source::Mounted(_)) {
-            let to_read = app.read_rights();
-            rights.extend(to_read.iter().map(|(namespace, rule)| Right::of_rule(namespace.as_deref(), rule)));
+            rights.extend(app.read_rights());
             let levels = self.followed_log_config_map(app).zip(self.service_account());
             rights.extend(
                 levels.into_iter().flat_map(|(name, account)| rbac::of_log_levels(&account.namespace, &name)),
             );
-            rights.extend(
-                app.defaults()
-                    .rights
-                    .iter()
-                    .map(|(namespace, rule)| Right::of_rule(namespace.as_deref(), rule)),
-            );
+            rights.extend(app.defaults().rights.iter().cloned());
         }
         if rights.is_empty() {
             return Ok(Vec::new());
         }
-        match self.service_account() {
-            Some(account) => {
-                let roles = rbac::objects(&self.name, &account, rights);
-                Ok(labelled(roles, &self.name))
-            }
-            None => {
-                let problem = "behind a URL, the ServiceAccount that the webhook runs as must be named";
-                reject(app, vec![problem.to_owned()]).map(|()| Vec::new())
-            }
-        }
+        let account = self.service_account().ok_or_else(|| {
+            refuse(vec!["behind a URL, the ServiceAccount that the webhook runs as must be named".to_owned()])
+        })?;
+        Ok(labelled(rbac::objects(&self.name, &account, rights), &self.name))
     }
 
     fn configurations(&self, app: &App) -> Result<Vec<Value>, AppError> {
@@ -131,12 +103,8 @@ impl Installation {
         for object in objects.iter_mut().filter(|object| !is_definition(object)) {
             object["metadata"]["name"] = json!(self.name);
         }
-        Ok(labelled(objects, &self.name))
+        Ok(objects)
     }
-}
-
-fn reject(app: &App, problems: Vec<String>) -> Result<(), AppError> {
-    if problems.is_empty() { Ok(()) } else { Err(AppError::new(app.name(), problems)) }
 }
 
 fn is_definition(object: &Value) -> bool {

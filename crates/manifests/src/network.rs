@@ -8,11 +8,11 @@ use vestibule::Target;
 /// Service, NetworkPolicy and PodDisruptionBudget.
 pub(super) fn objects(pods: &Pods<'_>) -> Vec<Value> {
     let installation = pods.installation;
-    let Target::Service { namespace, name, port } = &installation.target else { return Vec::new() };
+    let Target::Service { name, port, .. } = &installation.target else { return Vec::new() };
     let mut objects = vec![json!({
         "apiVersion": "v1",
         "kind": "Service",
-        "metadata": {"name": name, "namespace": namespace},
+        "metadata": {"name": name, "namespace": pods.namespace},
         "spec": {
             "selector": pods.labels(),
             "ports": [{"name": "https", "port": port, "targetPort": "https", "protocol": "TCP"}],
@@ -20,12 +20,12 @@ pub(super) fn objects(pods: &Pods<'_>) -> Vec<Value> {
     })];
     // A policy selects pods by their addresses; a pod on the host's network has the address of its node.
     if !installation.host_network {
-        objects.push(policy(pods, namespace));
+        objects.push(policy(pods));
     }
     objects.push(json!({
         "apiVersion": "policy/v1",
         "kind": "PodDisruptionBudget",
-        "metadata": {"name": installation.name, "namespace": namespace},
+        "metadata": {"name": installation.name, "namespace": pods.namespace},
         "spec": {
             "maxUnavailable": 1,
             "selector": {"matchLabels": pods.labels()},
@@ -36,7 +36,7 @@ pub(super) fn objects(pods: &Pods<'_>) -> Vec<Value> {
     objects
 }
 
-fn policy(pods: &Pods<'_>, namespace: &str) -> Value {
+fn policy(pods: &Pods<'_>) -> Value {
     let installation = pods.installation;
     let tcp = |port: u16| json!({"port": port, "protocol": "TCP"});
     // A policy sees packets after the Service has translated them: the pod's port counts.
@@ -60,7 +60,7 @@ fn policy(pods: &Pods<'_>, namespace: &str) -> Value {
     json!({
         "apiVersion": "networking.k8s.io/v1",
         "kind": "NetworkPolicy",
-        "metadata": {"name": installation.name, "namespace": namespace},
+        "metadata": {"name": installation.name, "namespace": pods.namespace},
         "spec": {
             "podSelector": {"matchLabels": pods.labels()},
             "policyTypes": ["Ingress", "Egress"],

@@ -6,57 +6,35 @@ use std::collections::BTreeMap;
 use k8s_openapi::api::rbac::v1::PolicyRule;
 use serde_json::{Value, json};
 use vestibule::identity::{NamespacedName, RegistrationKind, RegistrationName};
+use vestibule::tooling::policy_rule;
 
 const API_GROUP: &str = "rbac.authorization.k8s.io";
 /// The namespace of Events about objects outside namespaces.
 const EVENTS_OF_THE_CLUSTER: &str = "default";
 
-/// A rule of a role, and the namespace that it is for.
-pub(super) struct Right {
-    /// `None` is every namespace.
-    namespace: Option<String>,
-    rule: Value,
-}
-
-impl Right {
-    pub(super) fn new(namespace: Option<&str>, group: &str, resource: &str, verbs: &[&str]) -> Self {
-        let rule = json!({"apiGroups": [group], "resources": [resource], "verbs": verbs});
-        Self { namespace: namespace.map(str::to_owned), rule }
-    }
-
-    pub(super) fn of_rule(namespace: Option<&str>, rule: &PolicyRule) -> Self {
-        Self { namespace: namespace.map(str::to_owned), rule: json!(rule) }
-    }
-
-    /// Restricts the rule to objects of these names. It must not have the verb `create`: RBAC does not know the name
-    /// then.
-    fn named(mut self, names: &[&str]) -> Self {
-        if let Some(rule) = self.rule.as_object_mut() {
-            rule.insert("resourceNames".to_owned(), json!(names));
-        }
-        self
-    }
-}
+/// A rule of a role, and the namespace that it is for; `None` is every namespace.
+type Right = (Option<String>, PolicyRule);
 
 /// The rights to keep a CA ring in `secret`, and its bundle in `registrations`.
 pub(super) fn of_a_ring(secret: &NamespacedName, registrations: &[RegistrationName]) -> Vec<Right> {
-    let home = Some(&*secret.namespace);
-    let events = |namespace| Right::new(namespace, "events.k8s.io", "events", &["create", "patch"]);
+    let home = || Some(secret.namespace.clone());
+    let verbs = ["get", "list", "watch", "update", "patch"];
     let mut rights = vec![
-        Right::new(home, "", "secrets", &["get", "list", "watch", "update", "patch"]).named(&[&secret.name]),
-        Right::new(home, "", "secrets", &["create"]),
-        events(home),
+        (home(), named(policy_rule("", "secrets", &verbs), vec![secret.name.clone()])),
+        // RBAC does not know the name of an object that is created.
+        (home(), policy_rule("", "secrets", &["create"])),
+        (home(), event_rule()),
     ];
     if secret.namespace != EVENTS_OF_THE_CLUSTER {
-        rights.push(events(Some(EVENTS_OF_THE_CLUSTER)));
+        rights.push((Some(EVENTS_OF_THE_CLUSTER.to_owned()), event_rule()));
     }
     let mut kinds = BTreeMap::<_, Vec<_>>::new();
     for registration in registrations {
-        kinds.entry(registration.kind).or_default().push(&*registration.name);
+        kinds.entry(registration.kind).or_default().push(registration.name.clone());
     }
     rights.extend(kinds.into_iter().filter_map(|(kind, names)| {
         let (group, resource) = resource(kind)?;
-        Some(Right::new(None, group, resource, &["get", "list", "watch", "patch"]).named(&names))
+        Some((None, named(policy_rule(group, resource, &["get", "list", "watch", "patch"]), names)))
     }));
     rights
 }
@@ -64,16 +42,14 @@ pub(super) fn of_a_ring(secret: &NamespacedName, registrations: &[RegistrationNa
 /// The rights to follow the ConfigMap `name`, which changes log levels, and to write Events about values that cannot be
 /// parsed.
 pub(super) fn of_log_levels(namespace: &str, name: &str) -> [Right; 2] {
-    [
-        Right::new(Some(namespace), "", "configmaps", &["get", "list", "watch"]).named(&[name]),
-        Right::new(Some(namespace), "events.k8s.io", "events", &["create", "patch"]),
-    ]
+    let map = named(policy_rule("", "configmaps", &["get", "list", "watch"]), vec![name.to_owned()]);
+    [map, event_rule()].map(|rule| (Some(namespace.to_owned()), rule))
 }
 
 /// Roles with these rights, each bound to `account`; none without rights.
 pub(super) fn objects(name: &str, account: &NamespacedName, rights: Vec<Right>) -> Vec<Value> {
     let mut roles = BTreeMap::<_, Vec<_>>::new();
-    for Right { namespace, rule } in rights {
+    for (namespace, rule) in rights {
         let rules = roles.entry(namespace).or_default();
         if !rules.contains(&rule) {
             rules.push(rule);
@@ -85,7 +61,7 @@ pub(super) fn objects(name: &str, account: &NamespacedName, rights: Vec<Right>) 
     roles.iter().flat_map(|(namespace, rules)| role(name, namespace.as_deref(), account, rules)).collect()
 }
 
-fn role(name: &str, namespace: Option<&str>, account: &NamespacedName, rules: &[Value]) -> [Value; 2] {
+fn role(name: &str, namespace: Option<&str>, account: &NamespacedName, rules: &[PolicyRule]) -> [Value; 2] {
     let (kind, metadata) = match namespace {
         Some(namespace) => ("Role", json!({"name": name, "namespace": namespace})),
         None => ("ClusterRole", json!({"name": name})),
@@ -105,6 +81,15 @@ fn role(name: &str, namespace: Option<&str>, account: &NamespacedName, rules: &[
             "subjects": [{"kind": "ServiceAccount", "name": account.name, "namespace": account.namespace}],
         }),
     ]
+}
+
+fn event_rule() -> PolicyRule {
+    policy_rule("events.k8s.io", "events", &["create", "patch"])
+}
+
+/// `rule`, restricted to objects of these names.
+fn named(rule: PolicyRule, names: Vec<String>) -> PolicyRule {
+    PolicyRule { resource_names: Some(names), ..rule }
 }
 
 fn resource(kind: RegistrationKind) -> Option<(&'static str, &'static str)> {

@@ -5,7 +5,7 @@ use k8s_openapi::api::rbac::v1::PolicyRule;
 
 use super::*;
 use vestibule::Operation::Create;
-use vestibule::{Change, Context, FailurePolicy, Reject, Watch, on};
+use vestibule::{Change, Context, FailurePolicy, Reject, Target, Watch, on};
 
 async fn label(pod: Pod, _: Context) -> Result<Pod, Reject> {
     Ok(pod)

@@ -17,6 +17,8 @@ const AFTER_THE_DRAIN: Duration = Duration::from_secs(25);
 pub(super) struct Pods<'i> {
     pub(super) app: &'i App,
     pub(super) installation: &'i Installation,
+    pub(super) image: &'i str,
+    pub(super) namespace: &'i str,
 }
 
 impl Pods<'_> {
@@ -34,27 +36,25 @@ impl Pods<'_> {
         }))
     }
 
-    pub(super) fn deployment(&self) -> Option<Value> {
+    pub(super) fn deployment(&self) -> Value {
         let installation = self.installation;
-        let (service, image) = (installation.service()?, installation.image.as_deref()?);
-        Some(json!({
+        json!({
             "apiVersion": "apps/v1",
             "kind": "Deployment",
-            "metadata": {"name": installation.name, "namespace": service.namespace},
+            "metadata": {"name": installation.name, "namespace": self.namespace},
             "spec": {
                 "replicas": installation.replicas,
                 "selector": {"matchLabels": self.labels()},
                 // An old pod stays until a new one is ready, so that the API server always reaches a replica.
                 "strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": 0, "maxSurge": 1}},
-                "template": {"metadata": self.pod_metadata(), "spec": self.pod(image)},
+                "template": {"metadata": self.pod_metadata(), "spec": self.pod()},
             },
-        }))
+        })
     }
 
     pub(super) fn files(&self) -> Vec<Value> {
-        let Some(service) = self.installation.service() else { return Vec::new() };
         let files = self.installation.files.iter();
-        files.map(|files| files.config_map(self.installation, &service.namespace)).collect()
+        files.map(|files| files.config_map(self.installation, self.namespace)).collect()
     }
 
     /// The labels by which Service, NetworkPolicy and Deployment select the pods.
@@ -77,7 +77,7 @@ impl Pods<'_> {
         metadata
     }
 
-    fn pod(&self, image: &str) -> Value {
+    fn pod(&self) -> Value {
         let installation = self.installation;
         let spread = |topology: &str| {
             json!({
@@ -101,7 +101,7 @@ impl Pods<'_> {
                 "seccompProfile": {"type": "RuntimeDefault"},
             },
             "topologySpreadConstraints": [spread("kubernetes.io/hostname"), spread("topology.kubernetes.io/zone")],
-            "containers": [self.container(image)],
+            "containers": [self.container()],
         });
         if let Some(class) = &installation.priority_class {
             pod["priorityClassName"] = json!(class);
@@ -123,7 +123,7 @@ impl Pods<'_> {
         pod
     }
 
-    fn container(&self, image: &str) -> Value {
+    fn container(&self) -> Value {
         let installation = self.installation;
         let probe = |path: &str, period: u8| json!({"httpGet": {"path": path, "port": "plain"}, "periodSeconds": period, "timeoutSeconds": 5});
         let namespace =
@@ -132,7 +132,7 @@ impl Pods<'_> {
         let env: Vec<_> = std::iter::once(namespace).chain(env).collect();
         let mut container = json!({
             "name": "webhook",
-            "image": image,
+            "image": self.image,
             "args": self.arguments(),
             "env": env,
             "ports": [
@@ -198,11 +198,10 @@ impl Pods<'_> {
         if installation.cluster_domain != identity.cluster_domain {
             flag("cluster-domain", installation.cluster_domain.clone());
         }
-        let spans = [
+        for (name, span, default) in [
             ("drain-delay", installation.drain_delay, server.drain_delay),
             ("drain-timeout", installation.drain_timeout, server.drain_timeout),
-        ];
-        for (name, span, default) in spans {
+        ] {
             if span != default {
                 flag(name, format!("{}ms", span.as_millis()));
             }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::future::{Future, IntoFuture};
 use std::pin::Pin;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use vestibule_caller::{ApiResource, Review, ReviewBuilder, ReviewVersion, User};
 
@@ -68,14 +68,26 @@ pub struct Request {
     review: ReviewBuilder,
     /// The object, else the old one.
     subject: Value,
-    labels: Vec<Value>,
-    user: User,
+    /// `metadata` of the new object and of the stored one.
+    metadata: Vec<Value>,
+    parts: RequestParts,
+}
+
+/// The parts of a request besides its objects and options; `request.yaml` of a golden case.
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub(super) struct RequestParts {
+    user: Option<String>,
     /// Besides the user's.
     groups: Vec<String>,
-    subresource: Option<String>,
-    plural: Option<String>,
-    cluster_scoped: bool,
+    namespace: Option<String>,
     namespace_labels: Option<BTreeMap<String, String>>,
+    name: Option<String>,
+    subresource: Option<String>,
+    /// In plural.
+    resource: Option<String>,
+    cluster_scoped: bool,
+    dry_run: bool,
 }
 
 impl Call {
@@ -119,38 +131,36 @@ impl Request {
             hook,
             review,
             subject: objects.first().cloned().unwrap_or_default(),
-            labels: objects.iter().filter_map(|object| object.get("metadata").cloned()).collect(),
-            user: User::default(),
-            groups: Vec::new(),
-            subresource: None,
-            plural: None,
-            cluster_scoped: false,
-            namespace_labels: None,
+            metadata: objects.iter().filter_map(|object| object.get("metadata").cloned()).collect(),
+            parts: RequestParts::default(),
         }
+    }
+
+    pub(super) fn with_parts(self, parts: RequestParts) -> Self {
+        Self { parts, ..self }
     }
 
     /// This user asks, in the groups of any authenticated one: `alice`, `system:serviceaccount:NAMESPACE:NAME`.
     pub fn by(mut self, user: &str) -> Self {
-        let groups = vec!["system:authenticated".to_owned()];
-        self.user = User { username: user.to_owned(), groups, ..User::default() };
+        self.parts.user = Some(user.to_owned());
         self
     }
 
     /// The user is in this group too.
     pub fn in_group(mut self, group: &str) -> Self {
-        self.groups.push(group.to_owned());
+        self.parts.groups.push(group.to_owned());
         self
     }
 
     /// Nothing will be stored (`kubectl --dry-run=server`).
     pub fn dry_run(mut self) -> Self {
-        self.review = self.review.dry_run();
+        self.parts.dry_run = true;
         self
     }
 
     /// The namespace of the request.
     pub fn namespace(mut self, namespace: &str) -> Self {
-        self.review = self.review.namespace(namespace);
+        self.parts.namespace = Some(namespace.to_owned());
         self
     }
 
@@ -159,7 +169,7 @@ impl Request {
     /// that [`App::service`] names, a hook is called only if it is registered there.
     pub fn namespace_labels<'l>(mut self, labels: impl IntoIterator<Item = (&'l str, &'l str)>) -> Self {
         let owned = |(key, value): (&str, &str)| (key.to_owned(), value.to_owned());
-        self.namespace_labels = Some(labels.into_iter().map(owned).collect());
+        self.parts.namespace_labels = Some(labels.into_iter().map(owned).collect());
         self
     }
 
@@ -171,26 +181,26 @@ impl Request {
 
     /// The name in the request, where the object does not carry it.
     pub fn named(mut self, name: &str) -> Self {
-        self.review = self.review.name(name);
+        self.parts.name = Some(name.to_owned());
         self
     }
 
     /// `status`, `scale` and so on. Unless given, the one that all of the hook's rules name, if there is one.
     pub fn subresource(mut self, subresource: &str) -> Self {
-        self.subresource = Some(subresource.to_owned());
+        self.parts.subresource = Some(subresource.to_owned());
         self
     }
 
     /// The resource, in plural: `widgets`. Needed where neither Kubernetes nor the hook's rules say how the object's kind
     /// is served.
     pub fn resource(mut self, plural: &str) -> Self {
-        self.plural = Some(plural.to_owned());
+        self.parts.resource = Some(plural.to_owned());
         self
     }
 
     /// The object's kind lives outside namespaces. The kinds of Kubernetes itself are known.
     pub fn cluster_scoped(mut self) -> Self {
-        self.cluster_scoped = true;
+        self.parts.cluster_scoped = true;
         self
     }
 
@@ -208,36 +218,52 @@ impl Request {
         self
     }
 
-    async fn send(mut self) -> Outcome {
-        self.user.groups.append(&mut self.groups);
-        let entry = &self.app.hooks()[self.hook].entry;
-        let subresource = self.subresource.clone().or_else(|| matching::subresource(entry));
-        let subresource = subresource.filter(|subresource| !subresource.is_empty());
-        let plural = self.plural.as_deref();
-        let resource =
-            matching::resource(entry, &self.subject, plural, subresource.as_deref(), self.cluster_scoped);
+    async fn send(self) -> Outcome {
+        let Self { app, hook, review, subject, metadata, parts } = self;
+        let entry = &app.hooks()[hook].entry;
+        let subresource = parts.subresource.or_else(|| matching::subresource(entry)).unwrap_or_default();
+        let resource = matching::resource(
+            entry,
+            &subject,
+            parts.resource.as_deref(),
+            Some(&*subresource).filter(|subresource| !subresource.is_empty()),
+            parts.cluster_scoped,
+        );
         let resource = resource.unwrap_or_else(|why| panic!("hook `{}`: {why}", entry.name));
-        let review = self.review.resource(resource.clone()).user(self.user);
-        let review = review.subresource(subresource.as_deref().unwrap_or_default()).build();
-        let review = review.unwrap_or_else(|error| panic!("hook `{}`: {error}", entry.name));
-        let entries = self.app.entries_calling(entry);
-        let service = self.app.defaults().service.as_deref().and_then(|name| Target::service(name).ok());
+        let mut user = parts.user.map_or_else(User::default, |username| {
+            let groups = vec!["system:authenticated".to_owned()];
+            User { username, groups, ..User::default() }
+        });
+        user.groups.extend(parts.groups);
+        let mut review = review.resource(resource.clone()).user(user).subresource(&subresource);
+        if let Some(namespace) = &parts.namespace {
+            review = review.namespace(namespace);
+        }
+        if let Some(name) = &parts.name {
+            review = review.name(name);
+        }
+        if parts.dry_run {
+            review = review.dry_run();
+        }
+        let review = review.build().unwrap_or_else(|error| panic!("hook `{}`: {error}", entry.name));
+        let entries = app.entries_calling(entry);
+        let service = app.defaults().service.as_deref().and_then(|name| Target::service(name).ok());
         let called_by = {
             let asked = RequestFacts {
                 request: &parse(&review).request,
                 resource: &resource,
-                metadata: &self.labels,
-                namespace_labels: self.namespace_labels.as_ref(),
+                metadata: &metadata,
+                namespace_labels: parts.namespace_labels.as_ref(),
                 own_namespace: service.as_ref().and_then(Target::own_namespace),
             };
             matching::called_by(&entries, &asked)
         };
-        let pipeline = Pipeline::of(&self.app, self.hook, called_by.as_ref().map_or(entry, |entry| entry));
+        let pipeline = Pipeline::of(&app, hook, called_by.as_ref().map_or(entry, |entry| entry));
         let reply = match called_by {
             Err(why) => Err(why),
             Ok(_) => Ok(pipeline.run(&review).await),
         };
-        Outcome::new(pipeline, review, reply)
+        Outcome { pipeline, review, reply }
     }
 }
 

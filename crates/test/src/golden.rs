@@ -88,64 +88,20 @@ async fn run(app: &App, hook: &str, case: &Path, update: bool) -> Result<(), Str
 
 /// The request that the files of a case describe.
 fn request_of(call: Call, case: &Path) -> Result<Request, String> {
-    let object = |file: &str| read(&case.join(file))?.map(|text| yaml::<Value>(file, &text)).transpose();
-    let mut request = match (object("old.yaml")?, object("given.yaml")?) {
+    let request = match (yaml::<Value>(case, "old.yaml")?, yaml::<Value>(case, "given.yaml")?) {
         (None, Some(new)) => call.create(new),
         (Some(old), Some(new)) => call.update(old, new),
         (Some(old), None) => call.delete(old),
         (None, None) => return Err("there is no given.yaml".to_owned()),
     };
-    let file = "request.yaml";
-    let file_request: RequestFile =
-        read(&case.join(file))?.map(|text| yaml(file, &text)).transpose()?.unwrap_or_default();
-    if let Some(user) = &file_request.user {
-        request = request.by(user);
-    }
-    for group in &file_request.groups {
-        request = request.in_group(group);
-    }
-    if let Some(namespace) = &file_request.namespace {
-        request = request.namespace(namespace);
-    }
-    if let Some(labels) = &file_request.namespace_labels {
-        request = request.namespace_labels(labels.iter().map(|(key, value)| (&**key, &**value)));
-    }
-    if let Some(name) = &file_request.name {
-        request = request.named(name);
-    }
-    if let Some(subresource) = &file_request.subresource {
-        request = request.subresource(subresource);
-    }
-    if let Some(plural) = &file_request.resource {
-        request = request.resource(plural);
-    }
-    if file_request.cluster_scoped {
-        request = request.cluster_scoped();
-    }
-    Ok(if file_request.dry_run { request.dry_run() } else { request })
-}
-
-/// `request.yaml`.
-#[derive(Default, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
-struct RequestFile {
-    user: Option<String>,
-    groups: Vec<String>,
-    namespace: Option<String>,
-    namespace_labels: Option<std::collections::BTreeMap<String, String>>,
-    name: Option<String>,
-    subresource: Option<String>,
-    resource: Option<String>,
-    cluster_scoped: bool,
-    dry_run: bool,
+    Ok(request.with_parts(yaml(case, "request.yaml")?.unwrap_or_default()))
 }
 
 /// The results that are compared with the expected files.
 struct Actual {
     object: Option<Value>,
-    denied: Option<String>,
-    fault: Option<String>,
-    warnings: Option<String>,
+    /// By the names of their files.
+    texts: [(&'static str, Option<String>); 3],
 }
 
 impl Actual {
@@ -166,30 +122,23 @@ impl Actual {
             caller::Outcome::Failed(_) => (None, None, Some(outcome.text().to_owned() + "\n"), &[][..]),
         };
         let warnings = (!warnings.is_empty()).then(|| warnings.join("\n") + "\n");
-        Ok(Self { object, denied, fault, warnings })
-    }
-
-    fn texts(&self) -> [(&'static str, Option<&String>); 3] {
-        let Self { denied, fault, warnings, .. } = self;
-        [("denied.txt", denied.as_ref()), ("fault.txt", fault.as_ref()), ("warnings.txt", warnings.as_ref())]
+        let texts = [("denied.txt", denied), ("fault.txt", fault), ("warnings.txt", warnings)];
+        Ok(Self { object, texts })
     }
 
     fn compare(&self, case: &Path) -> Result<(), String> {
         let mut problems = String::new();
-        match (read(&case.join("expect.yaml"))?, &self.object) {
-            (Some(expected), Some(object)) => {
-                let expected: Value = yaml("expect.yaml", &expected)?;
-                problems.push_str(&diff::lines(&expected, object));
-            }
+        match (yaml(case, "expect.yaml")?, &self.object) {
+            (Some(expected), Some(object)) => problems.push_str(&diff::lines(&expected, object)),
             (None, Some(_)) => problems.push_str("  it was allowed, and there is no expect.yaml\n"),
             (Some(_), None) => problems.push_str("  it was not allowed, and there is an expect.yaml\n"),
             (None, None) => {}
         }
-        for (file, found) in self.texts() {
+        for (file, found) in &self.texts {
             let expected = read(&case.join(file))?;
-            if expected.as_deref().map(str::trim) != found.map(|text| text.trim()) {
-                for (sign, text) in [('-', expected.as_ref()), ('+', found)] {
-                    for line in text.into_iter().flat_map(|text| text.lines()) {
+            if expected.as_deref().map(str::trim) != found.as_deref().map(str::trim) {
+                for (sign, text) in [('-', &expected), ('+', found)] {
+                    for line in text.iter().flat_map(|text| text.lines()) {
                         problems.push_str(&format!("  {sign} {file}: {line}\n"));
                     }
                 }
@@ -200,17 +149,16 @@ impl Actual {
 
     fn write(&self, case: &Path) -> Result<(), String> {
         let file = case.join("expect.yaml");
-        match (&self.object, read(&file)?) {
+        match &self.object {
             // A file with the same value stays as it is, with its comments.
-            (Some(object), Some(text))
-                if yaml::<Value>("expect.yaml", &text).is_ok_and(|it| it == *object) => {}
-            (Some(object), _) => {
+            Some(object) if yaml(case, "expect.yaml").is_ok_and(|found| found.as_ref() == Some(object)) => {}
+            Some(object) => {
                 let text = serde_saphyr::to_string(object).map_err(|error| error.to_string())?;
                 write(&file, Some(&text))?;
             }
-            (None, _) => write(&file, None)?,
+            None => write(&file, None)?,
         }
-        self.texts().into_iter().try_for_each(|(file, text)| write(&case.join(file), text))
+        self.texts.iter().try_for_each(|(file, text)| write(&case.join(file), text.as_ref()))
     }
 }
 
@@ -232,8 +180,10 @@ fn read(file: &Path) -> Result<Option<String>, String> {
     }
 }
 
-fn yaml<T: for<'de> Deserialize<'de>>(file: &str, text: &str) -> Result<T, String> {
-    serde_saphyr::from_str(text).map_err(|error| format!("{file}: {error}"))
+/// `None` where there is no such file.
+fn yaml<T: for<'de> Deserialize<'de>>(case: &Path, file: &str) -> Result<Option<T>, String> {
+    let text = read(&case.join(file))?;
+    text.map(|text| serde_saphyr::from_str(&text).map_err(|error| format!("{file}: {error}"))).transpose()
 }
 
 fn folders(folder: &Path) -> Vec<PathBuf> {

@@ -3,7 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, LabelSelectorRequirement};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
+use kube::core::{GroupVersion, Selector, SelectorExt};
 use serde_json::Value;
 use vestibule_caller::ApiResource;
 
@@ -76,7 +77,7 @@ pub(super) fn resource(
     if let Some(known) = ApiResource::built_in(api_version, kind) {
         return Ok(known);
     }
-    let group = group(api_version);
+    let group = api_version.parse::<GroupVersion>().map_or_else(|_| String::new(), |parsed| parsed.group);
     // A subresource may carry an object of another group: `deployments/scale` a Scale.
     let named = entry.rules.iter().find(|rule| {
         let (plural, of) = parts(rule);
@@ -86,7 +87,9 @@ pub(super) fn resource(
     });
     match named {
         Some(rule) if rule.group == group => Ok(resource(api_version, parts(rule).0)),
-        Some(rule) => Ok(resource(&joined(&rule.group, &rule.version), parts(rule).0)),
+        Some(rule) => {
+            Ok(resource(&GroupVersion::gv(&rule.group, &rule.version).api_version(), parts(rule).0))
+        }
         None if kind.is_empty() => {
             Err("the object does not say what it is; give it apiVersion and kind".to_owned())
         }
@@ -111,9 +114,8 @@ fn not_called(entry: &HookEntry, asked: &RequestFacts<'_>) -> Option<String> {
         let (operation, api_version, plural) = (request.operation, resource.api_version(), resource.plural());
         return Some(format!("none of its rules matches {operation} of {api_version} {plural}{what}"));
     }
-    if !is_empty(&entry.objects)
-        && !metadata.iter().any(|metadata| matches(&entry.objects, &labels(metadata), true))
-    {
+    let selects_all = Selector::try_from(entry.objects.clone()).is_ok_and(|selector| selector.selects_all());
+    if !selects_all && !metadata.iter().any(|metadata| matches(&entry.objects, &labels(metadata), true)) {
         return Some("its object selector does not match the object's labels".to_owned());
     }
     let (of_namespace, all_are_known) = namespace(asked)?;
@@ -148,30 +150,13 @@ fn labels(metadata: &Value) -> Labels {
     labels.filter_map(|(key, value)| Some((key.clone(), value.as_str()?.to_owned()))).collect()
 }
 
-fn is_empty(selector: &LabelSelector) -> bool {
-    selector.match_labels.as_ref().is_none_or(BTreeMap::is_empty)
-        && selector.match_expressions.as_ref().is_none_or(Vec::is_empty)
-}
-
 /// Whether `labels` match; a requirement on a label that is not known counts as met.
 fn matches(selector: &LabelSelector, labels: &Labels, all_are_known: bool) -> bool {
     let is_known = |key: &str| all_are_known || labels.contains_key(key);
-    let mut exact = selector.match_labels.iter().flatten();
-    let mut expressions = selector.match_expressions.iter().flatten();
-    exact.all(|(key, value)| !is_known(key) || labels.get(key) == Some(value))
-        && expressions.all(|it| !is_known(&it.key) || requirement_holds(it, labels))
-}
-
-fn requirement_holds(requirement: &LabelSelectorRequirement, labels: &Labels) -> bool {
-    let LabelSelectorRequirement { key, operator, values } = requirement;
-    let label = labels.get(key);
-    let among = || label.is_some_and(|label| values.iter().flatten().any(|value| value == label));
-    match operator.as_str() {
-        "In" => among(),
-        "NotIn" => !among(),
-        "Exists" => label.is_some(),
-        _ => label.is_none(),
-    }
+    let mut known = selector.clone();
+    known.match_labels.iter_mut().for_each(|exact| exact.retain(|key, _| is_known(key)));
+    known.match_expressions.iter_mut().for_each(|expressions| expressions.retain(|it| is_known(&it.key)));
+    Selector::try_from(known).is_ok_and(|known| known.matches(labels))
 }
 
 fn parts(rule: &Rule) -> (&str, Option<&str>) {
@@ -179,12 +164,4 @@ fn parts(rule: &Rule) -> (&str, Option<&str>) {
         Some((plural, subresource)) => (plural, Some(subresource)),
         None => (&rule.resource, None),
     }
-}
-
-fn group(api_version: &str) -> &str {
-    api_version.split_once('/').map_or("", |(group, _)| group)
-}
-
-fn joined(group: &str, version: &str) -> String {
-    if group.is_empty() { version.to_owned() } else { format!("{group}/{version}") }
 }

@@ -1,6 +1,7 @@
 //! The result of a call for kube-apiserver, and assertions about it.
 
 use std::collections::BTreeMap;
+use std::fmt::Display;
 
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -44,17 +45,13 @@ use super::{diff, unknown_fields};
 /// ```
 #[must_use = "assert something about it"]
 pub struct Outcome {
-    pipeline: Pipeline,
-    review: Review,
+    pub(super) pipeline: Pipeline,
+    pub(super) review: Review,
     /// `Err`: the reason why the API server does not call the hook.
-    reply: Result<Reply, String>,
+    pub(super) reply: Result<Reply, String>,
 }
 
 impl Outcome {
-    pub(super) fn new(pipeline: Pipeline, review: Review, reply: Result<Reply, String>) -> Self {
-        Self { pipeline, review, reply }
-    }
-
     /// The hook allows the request, with or without a patch.
     #[track_caller]
     pub fn assert_allowed(&self) -> &Self {
@@ -69,7 +66,7 @@ impl Outcome {
         let allowed = self.allowed();
         if allowed.patch.is_some() {
             let after = allowed.object.as_ref().unwrap_or(&Value::Null);
-            self.fail("the object to stay as it was", &format!("\n{}", diff::lines(before, after)));
+            self.fail("the object to stay as it was", format_args!("\n{}", diff::lines(before, after)));
         }
         self
     }
@@ -84,44 +81,34 @@ impl Outcome {
     /// The hook allows the request, and this is the patched object, member by member.
     #[track_caller]
     pub fn assert_json(&self, expected: &Value) -> &Self {
-        let object = self.object::<Value>();
-        let differences = diff::lines(expected, &object);
-        if !differences.is_empty() {
-            self.fail("this object (-) and no other (+)", &format!("\n{differences}"));
-        }
-        self
+        let differences = diff::lines(expected, &self.object());
+        let more = format_args!("\n{differences}");
+        self.require(differences.is_empty(), "this object (-) and no other (+)", more)
     }
 
     /// The hook denies the request, with a message that contains `text`. No failure policy changes that.
     #[track_caller]
     pub fn assert_denied(&self, text: &str) -> &Self {
-        let denied = self.denied();
-        if !denied.message.contains(text) {
-            self.fail(&format!("a denial with the words {text:?}"), "");
-        }
-        self
+        let is_said = self.denied().message.contains(text);
+        self.require(is_said, format_args!("a denial with the words {text:?}"), "")
     }
 
     /// The denial has this HTTP status.
     #[track_caller]
     pub fn assert_code(&self, code: u16) -> &Self {
-        if self.denied().code != i32::from(code) {
-            self.fail(&format!("a denial with code {code}"), "");
-        }
-        self
+        let has_code = self.denied().code == i32::from(code);
+        self.require(has_code, format_args!("a denial with code {code}"), "")
     }
 
     /// The denial has a cause for this field, with a message that contains `text`.
     #[track_caller]
     pub fn assert_cause(&self, field: &str, text: &str) -> &Self {
         let causes = &self.denied().causes;
-        if !causes.iter().any(|cause| cause.field == field && cause.message.contains(text)) {
-            self.fail(
-                &format!("a cause for {field} with the words {text:?}"),
-                &format!("; causes: {causes:?}"),
-            );
-        }
-        self
+        self.require(
+            causes.iter().any(|cause| cause.field == field && cause.message.contains(text)),
+            format_args!("a cause for {field} with the words {text:?}"),
+            format_args!("; causes: {causes:?}"),
+        )
     }
 
     /// There was no verdict: an error, a panic, a deadline, a patch that does not apply. `failurePolicy` decides.
@@ -134,60 +121,50 @@ impl Outcome {
     /// The message of the fault contains `text`.
     #[track_caller]
     pub fn assert_fault_says(&self, text: &str) -> &Self {
-        if !self.failed().message.contains(text) {
-            self.fail(&format!("a fault with the words {text:?}"), "");
-        }
-        self
+        let is_said = self.failed().message.contains(text);
+        self.require(is_said, format_args!("a fault with the words {text:?}"), "")
     }
 
     /// The hook is not ready: HTTP 503 with `Retry-After`. The API server retries within the timeout of the hook.
     #[track_caller]
     pub fn assert_not_ready(&self) -> &Self {
         let reply = self.reply();
-        if reply.status != 503 || reply.retry_after.is_none() {
-            self.fail("to be asked to come again", "");
-        }
-        self
+        self.require(reply.status == 503 && reply.retry_after.is_some(), "to be asked to come again", "")
     }
 
     /// A warning to the user contains `text`.
     #[track_caller]
     pub fn assert_warned(&self, text: &str) -> &Self {
         let warnings = self.warnings();
-        if !warnings.iter().any(|warning| warning.contains(text)) {
-            self.fail(&format!("a warning with the words {text:?}"), &format!("; warnings: {warnings:?}"));
-        }
-        self
+        self.require(
+            warnings.iter().any(|warning| warning.contains(text)),
+            format_args!("a warning with the words {text:?}"),
+            format_args!("; warnings: {warnings:?}"),
+        )
     }
 
     /// The audit log has this annotation. `key` is the handler's key, without the name of the hook.
     #[track_caller]
     pub fn assert_audited(&self, key: &str, value: &str) -> &Self {
         let annotations = self.audit_annotations();
-        if annotations.get(key).is_none_or(|found| found != value) {
-            self.fail(
-                &format!("the audit annotation {key}={value}"),
-                &format!("; annotations: {annotations:?}"),
-            );
-        }
-        self
+        self.require(
+            annotations.get(key).is_some_and(|found| found == value),
+            format_args!("the audit annotation {key}={value}"),
+            format_args!("; annotations: {annotations:?}"),
+        )
     }
 
     /// The API server does not call the hook: its rules or selectors do not match the request.
     #[track_caller]
     pub fn assert_not_called(&self) -> &Self {
-        if self.reply.is_ok() {
-            self.fail("no call", "");
-        }
-        self
+        self.require(self.reply.is_err(), "no call", "")
     }
 
     /// The patch applies by the letter of RFC 6902. It does not rely on the leniency of the API server's library, which
     /// accepts a `replace` of a missing member. The patch of a typed handler never does.
     #[track_caller]
     pub fn assert_applies(&self) -> &Self {
-        self.allowed();
-        self.law(self.standard())
+        self.law(Self::standard)
     }
 
     /// A second call, with the object that the first one made, changes nothing. `reinvocationPolicy` makes such calls
@@ -196,8 +173,7 @@ impl Outcome {
     /// The second call runs on a thread of its own before this returns.
     #[track_caller]
     pub fn assert_idempotent(&self) -> &Self {
-        self.allowed();
-        self.law(self.idempotence())
+        self.law(Self::idempotence)
     }
 
     /// Members that the handler's type does not know are kept, each in its own object and list item.
@@ -205,8 +181,7 @@ impl Outcome {
     /// A second call, on a thread of its own, has an unknown member in every object of the request.
     #[track_caller]
     pub fn assert_keeps_unknown_fields(&self) -> &Self {
-        self.allowed();
-        self.law(self.unknown_fields())
+        self.law(Self::unknown_fields)
     }
 
     /// The patched object, with the members that the handler's type does not know.
@@ -215,13 +190,12 @@ impl Outcome {
     /// The request was not allowed, or there is no object (DELETE), or it is no `T`.
     #[track_caller]
     pub fn object<T: DeserializeOwned>(&self) -> T {
-        let Some(object) = self.allowed().object.clone() else {
+        let Some(object) = &self.allowed().object else {
             self.fail("an object", ", but a DELETE leaves none");
         };
-        match serde_json::from_value(object) {
-            Ok(object) => object,
-            Err(error) => self.fail(&format!("a {}", std::any::type_name::<T>()), &format!(": {error}")),
-        }
+        T::deserialize(object).unwrap_or_else(|error| {
+            self.fail(format_args!("a {}", std::any::type_name::<T>()), format_args!(": {error}"))
+        })
     }
 
     /// The operations of the patch (RFC 6902); empty without a patch.
@@ -239,11 +213,7 @@ impl Outcome {
     /// There was no verdict.
     #[track_caller]
     pub fn warnings(&self) -> &[String] {
-        match &self.reply().judged {
-            caller::Outcome::Allowed(allowed) => &allowed.warnings.shown,
-            caller::Outcome::Denied(denied) => &denied.warnings.shown,
-            caller::Outcome::Failed(_) => self.fail("a verdict", ""),
-        }
+        &self.verdict().0.shown
     }
 
     /// The annotations for the audit log, by the handler's own keys.
@@ -252,16 +222,11 @@ impl Outcome {
     /// There was no verdict.
     #[track_caller]
     pub fn audit_annotations(&self) -> BTreeMap<String, String> {
-        let annotations = match &self.reply().judged {
-            caller::Outcome::Allowed(allowed) => &allowed.audit_annotations,
-            caller::Outcome::Denied(denied) => &denied.audit_annotations,
-            caller::Outcome::Failed(_) => self.fail("a verdict", ""),
-        };
         let prefix = format!("{}/", self.pipeline.qualified_name());
         let own = |(key, value): (&String, &String)| {
             (key.strip_prefix(&prefix).unwrap_or(key).to_owned(), value.clone())
         };
-        annotations.kept.iter().map(own).collect()
+        self.verdict().1.kept.iter().map(own).collect()
     }
 
     /// The message to the user: of a denial, or of a fault under `failurePolicy: Fail`.
@@ -305,9 +270,16 @@ impl Outcome {
         let Ok(caller::Outcome::Allowed(allowed)) = self.judged() else { return Ok(()) };
         let Some(object) = allowed.object.clone() else { return Ok(()) };
         let second = self.second_call(object)?;
-        second
-            .describe_change()
-            .map_or(Ok(()), |change| Err(format!("a second call changes it again: {change}")))
+        let change = match second.judged()? {
+            caller::Outcome::Allowed(allowed) => match (second.review.object(), &allowed.object) {
+                (Some(before), Some(after)) if allowed.patch.is_some() => {
+                    format!("\n{}", diff::lines(before, after))
+                }
+                _ => return Ok(()),
+            },
+            _ => String::new(),
+        };
+        Err(format!("a second call changes it again: {}{change}", second.describe()))
     }
 
     /// The law that [`Outcome::assert_keeps_unknown_fields`] asserts. It holds for every request that was not allowed.
@@ -326,8 +298,9 @@ impl Outcome {
     }
 
     #[track_caller]
-    fn law(&self, law: Result<(), String>) -> &Self {
-        if let Err(why) = law {
+    fn law(&self, law: impl FnOnce(&Self) -> Result<(), String>) -> &Self {
+        self.allowed();
+        if let Err(why) = law(self) {
             panic!("hook `{}`: {why}", self.pipeline.hook_name());
         }
         self
@@ -339,15 +312,13 @@ impl Outcome {
         Ok(Self { pipeline: self.pipeline.clone(), review, reply })
     }
 
-    /// The difference from a call that changes nothing; `None` if there is none.
-    fn describe_change(&self) -> Option<String> {
-        match &self.reply.as_ref().ok()?.judged {
-            caller::Outcome::Allowed(allowed) if allowed.patch.is_none() => None,
-            caller::Outcome::Allowed(allowed) => {
-                let (before, after) = (self.review.object()?, allowed.object.as_ref()?);
-                Some(format!("{}\n{}", self.describe(), diff::lines(before, after)))
-            }
-            _ => Some(self.describe()),
+    /// The warnings and the audit annotations that came with the verdict.
+    #[track_caller]
+    fn verdict(&self) -> (&caller::Warnings, &caller::AuditAnnotations) {
+        match &self.reply().judged {
+            caller::Outcome::Allowed(allowed) => (&allowed.warnings, &allowed.audit_annotations),
+            caller::Outcome::Denied(denied) => (&denied.warnings, &denied.audit_annotations),
+            caller::Outcome::Failed(_) => self.fail("a verdict", ""),
         }
     }
 
@@ -404,7 +375,15 @@ impl Outcome {
     }
 
     #[track_caller]
-    fn fail(&self, expected: &str, more: &str) -> ! {
+    fn require(&self, holds: bool, expected: impl Display, more: impl Display) -> &Self {
+        if !holds {
+            self.fail(expected, more);
+        }
+        self
+    }
+
+    #[track_caller]
+    fn fail(&self, expected: impl Display, more: impl Display) -> ! {
         let hook = self.pipeline.hook_name();
         panic!("hook `{hook}`: expected {expected}, but {}{more}", self.describe());
     }

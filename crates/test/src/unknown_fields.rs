@@ -31,117 +31,90 @@ pub(super) fn check(
     after: &Value,
     call: impl Fn(Value) -> Result<Value, String>,
 ) -> Result<(), String> {
-    let mut marked = before.clone();
-    mark(&mut marked, "", None);
+    let mut places = Vec::new();
+    objects("", before, &mut places);
+    let mut marked = mark(before, &places);
     let reached = match call(marked.clone()) {
         Ok(reached) => reached,
         Err(all) => {
-            marked = mark_accepted_objects(before, &call).ok_or_else(|| format!("with one in it, {all}"))?;
+            // A map from strings to structures refuses a string: such an object gets no mark.
+            places.retain(|place| call(mark(before, std::slice::from_ref(place))).is_ok());
+            // A type that refuses unknown members refuses them at its root too.
+            if places.first().is_none_or(|place| !place.is_empty()) {
+                return Err(format!("with one in it, {all}"));
+            }
+            marked = mark(before, &places);
             call(marked.clone())?
         }
     };
-    let mut bare = reached.clone();
-    unmark(&mut bare);
-    if bare != *after {
-        let differences = super::diff::lines(after, &bare);
+    let differences = super::diff::lines(after, &unmarked(&reached));
+    if !differences.is_empty() {
         return Err(format!("with them the handler does something else:\n{differences}"));
     }
-    compare("", &marked, after, &reached)
-}
-
-/// A map from strings to structures refuses a string: such an object gets no mark.
-fn mark_accepted_objects(before: &Value, call: impl Fn(Value) -> Result<Value, String>) -> Option<Value> {
-    let mut places = Vec::new();
-    objects("", before, &mut places);
-    let taken = |place: &&String| {
-        let mut alone = before.clone();
-        mark(&mut alone, "", Some(&[(*place).clone()]));
-        call(alone).is_ok()
-    };
-    let taken: Vec<String> = places.iter().filter(taken).cloned().collect();
-    // A type that refuses unknown members refuses them at its root too.
-    taken.first().filter(|place| place.is_empty())?;
-    let mut marked = before.clone();
-    mark(&mut marked, "", Some(&taken));
-    Some(marked)
+    compare("", &marked, &reached)
 }
 
 /// JSON Pointers of all objects that may be marked, the outer first.
 fn objects(path: &str, value: &Value, places: &mut Vec<String>) {
-    if let Value::Object(_) = value {
-        places.push(path.to_owned());
-    }
-    for (path, child) in children(path, value) {
-        objects(&path, child, places);
-    }
-}
-
-fn children<'v>(path: &str, value: &'v Value) -> Vec<(String, &'v Value)> {
     match value {
         Value::Object(members) => {
-            let open = members.iter().filter(|(name, _)| !MAPS.contains(&name.as_str()));
-            open.map(|(name, child)| (format!("{path}/{name}"), child)).collect()
-        }
-        Value::Array(items) => {
-            items.iter().enumerate().map(|(index, child)| (format!("{path}/{index}"), child)).collect()
-        }
-        _ => Vec::new(),
-    }
-}
-
-/// Every mark is different: it holds the place where it was put.
-fn mark(value: &mut Value, path: &str, only: Option<&[String]>) {
-    match value {
-        Value::Object(members) => {
-            for (name, child) in members.iter_mut().filter(|(name, _)| !MAPS.contains(&name.as_str())) {
-                mark(child, &format!("{path}/{name}"), only);
-            }
-            if only.is_none_or(|only| only.iter().any(|place| place == path)) {
-                members.insert(MEMBER.to_owned(), Value::from(format!("at {path}/")));
+            places.push(path.to_owned());
+            for (name, child) in members.iter().filter(|(name, _)| !MAPS.contains(&name.as_str())) {
+                let name = name.replace('~', "~0").replace('/', "~1");
+                objects(&format!("{path}/{name}"), child, places);
             }
         }
         Value::Array(items) => {
-            for (index, child) in items.iter_mut().enumerate() {
-                mark(child, &format!("{path}/{index}"), only);
+            for (index, child) in items.iter().enumerate() {
+                objects(&format!("{path}/{index}"), child, places);
             }
         }
         _ => {}
     }
 }
 
-fn unmark(value: &mut Value) {
+/// A copy of `before` with a mark in the object at each of `places`. Every mark is different: it holds its place.
+fn mark(before: &Value, places: &[String]) -> Value {
+    let mut marked = before.clone();
+    for place in places {
+        if let Some(Value::Object(members)) = marked.pointer_mut(place) {
+            members.insert(MEMBER.to_owned(), Value::from(format!("at {place}/")));
+        }
+    }
+    marked
+}
+
+fn unmarked(value: &Value) -> Value {
     match value {
         Value::Object(members) => {
-            members.remove(MEMBER);
-            members.values_mut().for_each(unmark);
+            let known = members.iter().filter(|(name, _)| *name != MEMBER);
+            known.map(|(name, child)| (name.clone(), unmarked(child))).collect()
         }
-        Value::Array(items) => items.iter_mut().for_each(unmark),
-        _ => {}
+        Value::Array(items) => items.iter().map(unmarked).collect(),
+        other => other.clone(),
     }
 }
 
-/// Compares each marked object with the object at its present place. An object that the handler removed, as `after`
-/// shows, has lost its mark with it.
-fn compare(path: &str, marked: &Value, after: &Value, reached: &Value) -> Result<(), String> {
-    match (marked, after, reached) {
-        (Value::Object(marked), Value::Object(after), Value::Object(reached)) => {
+/// Compares each marked object with the object at its present place. An object that the handler removed has lost its mark
+/// with it.
+fn compare(path: &str, marked: &Value, reached: &Value) -> Result<(), String> {
+    match (marked, reached) {
+        (Value::Object(marked), Value::Object(reached)) => {
             if marked.get(MEMBER) != reached.get(MEMBER) {
                 let now = reached.get(MEMBER).and_then(Value::as_str).unwrap_or("none");
                 let place = if path.is_empty() { "the object itself" } else { path };
                 return Err(format!("that of {place} is {now} afterwards"));
             }
             for (name, child) in marked {
-                if let (Some(after), Some(reached)) = (after.get(name), reached.get(name)) {
-                    compare(&format!("{path}/{name}"), child, after, reached)?;
+                if let Some(reached) = reached.get(name) {
+                    compare(&format!("{path}/{name}"), child, reached)?;
                 }
             }
         }
-        (Value::Array(marked), Value::Array(after), Value::Array(reached)) => {
+        (Value::Array(marked), Value::Array(reached)) => {
             for (index, item) in marked.iter().enumerate() {
-                if let Some(now) = position(item, marked, after)
-                    && let (Some(after), Some(reached)) = (after.get(now), reached.get(now))
-                {
-                    compare(&format!("{path}/{index}"), item, after, reached)?;
+                if let Some(now) = counterpart(item, marked, reached) {
+                    compare(&format!("{path}/{index}"), item, now)?;
                 }
             }
         }
@@ -150,17 +123,15 @@ fn compare(path: &str, marked: &Value, after: &Value, reached: &Value) -> Result
     Ok(())
 }
 
-/// The position in `after` of an item of `marked`: by its key, else by its value.
-fn position(item: &Value, marked: &[Value], after: &[Value]) -> Option<usize> {
-    let key = KEYS.iter().find(|key| has_distinct(key, marked) && has_distinct(key, after));
+/// The item of `reached` that `item` of `marked` has become: by its key, else by its value.
+fn counterpart<'r>(item: &Value, marked: &[Value], reached: &'r [Value]) -> Option<&'r Value> {
+    let key = KEYS.iter().find(|key| has_distinct(key, marked) && has_distinct(key, reached));
     if let Some(key) = key {
-        return after.iter().position(|other| other.get(key) == item.get(key));
+        return reached.iter().find(|other| other.get(key) == item.get(key));
     }
-    let mut bare = item.clone();
-    unmark(&mut bare);
-    let mut same = after.iter().enumerate().filter(|(_, other)| **other == bare);
-    let first = same.next()?;
-    same.next().is_none().then_some(first.0)
+    let item = unmarked(item);
+    let mut same = reached.iter().filter(|other| unmarked(other) == item);
+    same.next().filter(|_| same.next().is_none())
 }
 
 fn has_distinct(key: &str, items: &[Value]) -> bool {
@@ -180,9 +151,9 @@ mod tests {
     }
 
     fn marked() -> Value {
-        let mut marked = before();
-        mark(&mut marked, "", None);
-        marked
+        let mut places = Vec::new();
+        objects("", &before(), &mut places);
+        mark(&before(), &places)
     }
 
     #[test]
@@ -191,9 +162,7 @@ mod tests {
         assert_eq!(marked["spec"]["containers"][0]["env"][0][MEMBER], "at /spec/containers/0/env/0/");
         assert_eq!(marked[MEMBER], "at /");
         assert_eq!(marked["metadata"]["labels"], json!({ "a": "b" }));
-        let mut bare = marked.clone();
-        unmark(&mut bare);
-        assert_eq!(bare, before());
+        assert_eq!(unmarked(&marked), before());
     }
 
     #[test]

@@ -29,12 +29,12 @@ impl App {
     pub fn read_rights(&self) -> Vec<(Option<String>, PolicyRule)> {
         let mut rights = Vec::new();
         if self.needs_namespaces() {
-            rights.push((None, read_rule("", "namespaces", &["get", "list", "watch"])));
+            rights.push((None, policy_rule("", "namespaces", &["get", "list", "watch"])));
         }
         rights.extend(
             self.reads()
                 .into_iter()
-                .map(|read| (read.namespace, read_rule(&read.group, &read.resource, read.verbs))),
+                .map(|read| (read.namespace, policy_rule(&read.group, &read.resource, read.verbs))),
         );
         rights
     }
@@ -50,7 +50,8 @@ impl App {
     }
 }
 
-fn read_rule(group: &str, resource: &str, verbs: &[&str]) -> PolicyRule {
+/// A rule of a role: these verbs for all objects of one resource.
+pub fn policy_rule(group: &str, resource: &str, verbs: &[&str]) -> PolicyRule {
     PolicyRule {
         api_groups: Some(vec![group.to_owned()]),
         resources: Some(vec![resource.to_owned()]),

@@ -3,8 +3,10 @@
 use std::fmt;
 use std::str::FromStr;
 
+use clap::ValueEnum;
+
 /// A part of a webhook, by its name in flags and ConfigMaps.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
 pub(crate) enum Component {
     /// Connections, requests that reach no hook, start and end.
     Server,
@@ -24,36 +26,7 @@ pub(crate) enum Component {
     Dependencies,
 }
 
-/// The name of an unknown component.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is no component: those are {all}", all = names().join(", "))]
-pub(crate) struct UnknownComponent(String);
-
 impl Component {
-    pub(crate) const ALL: [Self; 8] = [
-        Self::Server,
-        Self::Identity,
-        Self::Lookups,
-        Self::Admission,
-        Self::Rules,
-        Self::Injector,
-        Self::App,
-        Self::Dependencies,
-    ];
-
-    pub(crate) fn as_str(self) -> &'static str {
-        match self {
-            Self::Server => "server",
-            Self::Identity => "identity",
-            Self::Lookups => "lookups",
-            Self::Admission => "admission",
-            Self::Rules => "rules",
-            Self::Injector => "injector",
-            Self::App => "app",
-            Self::Dependencies => "dependencies",
-        }
-    }
-
     /// The prefixes of the targets of its lines. Empty: every other target.
     pub(crate) fn targets(self) -> &'static [&'static str] {
         match self {
@@ -80,21 +53,19 @@ impl Component {
     }
 }
 
-fn names() -> [&'static str; 8] {
-    Component::ALL.map(Component::as_str)
-}
-
 impl fmt::Display for Component {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.pad(self.as_str())
+        self.to_possible_value().map_or(Ok(()), |value| formatter.pad(value.get_name()))
     }
 }
 
 impl FromStr for Component {
-    type Err = UnknownComponent;
+    type Err = String;
 
-    fn from_str(text: &str) -> Result<Self, UnknownComponent> {
-        let named = |component: &Self| component.as_str() == text;
-        Self::ALL.into_iter().find(named).ok_or_else(|| UnknownComponent(text.to_owned()))
+    fn from_str(text: &str) -> Result<Self, String> {
+        <Self as ValueEnum>::from_str(text, false).map_err(|_| {
+            let all: Vec<_> = Self::value_variants().iter().map(ToString::to_string).collect();
+            format!("`{text}` is no component: those are {}", all.join(", "))
+        })
     }
 }

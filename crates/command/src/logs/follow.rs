@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
-use std::future::ready;
+use std::future::{pending, ready};
 use std::pin::pin;
 use std::time::Duration;
 
@@ -12,11 +12,11 @@ use k8s_openapi::api::core::v1::ConfigMap;
 use kube::Api;
 use kube::runtime::WatchStreamExt;
 use kube::runtime::watcher::{self, Event};
-use tokio::time::sleep;
+use tokio::time::timeout;
 use vestibule_identity::short_watch;
 
 use super::Logs;
-use super::level_config::{InvalidValue, LevelConfig};
+use super::level_config::LevelConfig;
 use vestibule::tooling::why_not_watched;
 
 /// The end of a temporary level is checked this often against the wall clock, which may be set, or stop while a machine
@@ -32,9 +32,46 @@ pub(crate) async fn follow(
     app: &str,
     tell: impl Fn(&str),
 ) -> Infallible {
-    let seen = watch(config_maps, name);
-    let seen = seen.map(|seen| seen.map(|map| map.and_then(|map| map.data).unwrap_or_default()));
-    apply(logs, pin!(seen), name, app, tell).await
+    let mut versions = pin!(watch(config_maps, name));
+    let (mut wanted, mut data) = (LevelConfig::default(), BTreeMap::new());
+    let mut is_broken = false;
+    let mut next = None;
+    loop {
+        let limit = if next.is_some() { BETWEEN_LOOKS } else { Duration::MAX };
+        match timeout(limit, versions.next()).await {
+            Ok(Some(Ok(map))) => {
+                is_broken = false;
+                let now = map.and_then(|map| map.data).unwrap_or_default();
+                if now != data {
+                    data = now;
+                    let (read, bad) = LevelConfig::read(&wanted, app, &data, Timestamp::now());
+                    wanted = read;
+                    for (key, why) in bad {
+                        let text = format!(
+                            "the ConfigMap {name} says nothing useful about the log level in `{key}`, and what held \
+                             before holds on: {why}"
+                        );
+                        tracing::warn!("{text}");
+                        tell(&text);
+                    }
+                }
+            }
+            Ok(Some(Err(error))) => {
+                if !is_broken {
+                    let why = why_not_watched(error);
+                    tracing::warn!(
+                        why,
+                        "the ConfigMap {name} cannot be watched: the log level stays as it is"
+                    );
+                }
+                is_broken = true;
+            }
+            Ok(None) => return pending().await,
+            // A temporary level may have ended.
+            Err(_) => {}
+        }
+        next = logs.apply(&wanted, Timestamp::now());
+    }
 }
 
 /// As kube's `watch_object`, with a watch that is restarted after a minute without events.
@@ -60,50 +97,6 @@ fn watch(
     })
 }
 
-async fn apply<S>(logs: &Logs, mut seen: S, name: &str, app: &str, tell: impl Fn(&str)) -> Infallible
-where
-    S: Stream<Item = Result<BTreeMap<String, String>, watcher::Error>> + Unpin,
-{
-    let mut wanted = LevelConfig::default();
-    let mut data = BTreeMap::new();
-    let mut next = None;
-    let mut complained = false;
-    loop {
-        let look = async {
-            match next {
-                Some(_) => sleep(BETWEEN_LOOKS).await,
-                None => std::future::pending().await,
-            }
-        };
-        tokio::select! {
-            seen = seen.next() => match seen {
-                Some(Ok(now)) if now == data => complained = false,
-                Some(Ok(now)) => {
-                    complained = false;
-                    data = now;
-                    let (read, bad) = LevelConfig::read(&wanted, app, &data, Timestamp::now());
-                    wanted = read;
-                    for InvalidValue { key, why } in bad {
-                        let text = format!("the ConfigMap {name} says nothing useful about the log level in \
-                                            `{key}`, and what held before holds on: {why}");
-                        tracing::warn!("{text}");
-                        tell(&text);
-                    }
-                }
-                Some(Err(error)) if !complained => {
-                    complained = true;
-                    let why = why_not_watched(error);
-                    tracing::warn!(why, "the ConfigMap {name} cannot be watched: the log level stays as it is");
-                }
-                Some(Err(_)) => {}
-                None => return std::future::pending().await,
-            },
-            () = look => {}
-        }
-        next = logs.apply(&wanted, Timestamp::now());
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::io;
@@ -115,7 +108,6 @@ mod tests {
     use kube::Client;
     use kube::client::Body;
     use serde_json::json;
-    use tokio::time::timeout;
 
     use super::*;
 

@@ -26,14 +26,10 @@ pub(crate) enum Key {
     Zap,
     /// `loglevel`, in the syntax of `RUST_LOG`.
     Levels,
-    /// `loglevel.NAME` with the app's own name: everything.
-    Whole,
-    /// `loglevel.COMPONENT`
-    Component(Component),
-    /// `raised`: everything, for a while.
-    Raised,
-    /// `raised.COMPONENT`
-    RaisedComponent(Component),
+    /// `loglevel.COMPONENT`; without a component `loglevel.NAME` with the app's own name: everything.
+    Level(Option<Component>),
+    /// `raised.COMPONENT`; without a component `raised`: everything, for a while.
+    Raised(Option<Component>),
 }
 
 /// The levels of all valid values.
@@ -68,21 +64,15 @@ pub(crate) enum LevelConfigError {
     TooLong(Timestamp),
 }
 
-/// An invalid value, by its key.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct InvalidValue {
-    pub(crate) key: Key,
-    pub(crate) why: LevelConfigError,
-}
-
 impl LevelConfig {
-    /// Parses `data`. In place of an invalid value the one `before` it stays in force.
+    /// Parses `data`. In place of an invalid value the one `before` it stays in force; the keys of invalid values are
+    /// returned with the reasons.
     pub(crate) fn read(
         before: &Self,
         app: &str,
         data: &BTreeMap<String, String>,
         now: Timestamp,
-    ) -> (Self, Vec<InvalidValue>) {
+    ) -> (Self, Vec<(Key, LevelConfigError)>) {
         let (mut wanted, mut bad) = (Self::default(), Vec::new());
         for (name, text) in data {
             let Some(key) = Key::named(name, app) else { continue };
@@ -90,7 +80,7 @@ impl LevelConfig {
                 Ok(None) => {}
                 Ok(Some(setting)) => drop(wanted.0.insert(key, setting)),
                 Err(why) => {
-                    bad.push(InvalidValue { key, why });
+                    bad.push((key, why));
                     wanted.0.extend(before.0.get(&key).map(|setting| (key, setting.clone())));
                 }
             }
@@ -125,16 +115,16 @@ impl LevelConfig {
 impl Key {
     /// `None`: the key is not for this app. knative's ConfigMap holds levels of its own components too.
     pub(crate) fn named(name: &str, app: &str) -> Option<Self> {
-        match name {
-            ZAP => Some(Self::Zap),
-            LEVEL => Some(Self::Levels),
-            RAISED => Some(Self::Raised),
-            _ => match name.split_once('.')? {
-                (LEVEL, of) if of.parse::<Component>().is_err() => (of == app).then_some(Self::Whole),
-                (LEVEL, of) => of.parse().ok().map(Self::Component),
-                (RAISED, of) => of.parse().ok().map(Self::RaisedComponent),
-                _ => None,
+        match (name, name.split_once('.')) {
+            (ZAP, _) => Some(Self::Zap),
+            (LEVEL, _) => Some(Self::Levels),
+            (RAISED, _) => Some(Self::Raised(None)),
+            (_, Some((LEVEL, of))) => match of.parse() {
+                Ok(component) => Some(Self::Level(Some(component))),
+                Err(_) => (of == app).then_some(Self::Level(None)),
             },
+            (_, Some((RAISED, of))) => of.parse().ok().map(|component| Self::Raised(Some(component))),
+            _ => None,
         }
     }
 }
@@ -144,10 +134,10 @@ impl fmt::Display for Key {
         match self {
             Self::Zap => formatter.write_str(ZAP),
             Self::Levels => formatter.write_str(LEVEL),
-            Self::Whole => write!(formatter, "{LEVEL}.NAME"),
-            Self::Component(component) => write!(formatter, "{LEVEL}.{component}"),
-            Self::Raised => formatter.write_str(RAISED),
-            Self::RaisedComponent(component) => write!(formatter, "{RAISED}.{component}"),
+            Self::Level(None) => write!(formatter, "{LEVEL}.NAME"),
+            Self::Level(Some(component)) => write!(formatter, "{LEVEL}.{component}"),
+            Self::Raised(None) => formatter.write_str(RAISED),
+            Self::Raised(Some(component)) => write!(formatter, "{RAISED}.{component}"),
         }
     }
 }
@@ -156,23 +146,19 @@ impl Setting {
     /// `None`: the value sets no level.
     fn read(key: Key, text: &str, now: Timestamp) -> Result<Option<Self>, LevelConfigError> {
         let of_a_level = |text: &str| level(text).ok_or(LevelConfigError::Level);
-        let standing = |levels| Ok(Some(Self { levels, until: None }));
-        let raised = |text: &str| text.parse::<Raised>()?.within(now);
-        match key {
+        let lasting = |levels| Some(Self { levels, until: None });
+        Ok(match key {
             Key::Zap => match zap_level(text)? {
-                Some(text) => standing(Levels::of_everything(of_a_level(&text)?)),
-                None => Ok(None),
+                Some(text) => lasting(Levels::of(None, of_a_level(&text)?)),
+                None => None,
             },
-            Key::Levels => standing(text.parse().map_err(|_| LevelConfigError::Level)?),
-            Key::Whole => standing(Levels::of_everything(of_a_level(text)?)),
-            Key::Component(component) => standing(Levels::of(component, of_a_level(text)?)),
-            Key::Raised => raised(text)
-                .map(|it| Some(Self { levels: Levels::of_everything(it.level), until: Some(it.until) })),
-            Key::RaisedComponent(component) => {
-                let levels = |it: &Raised| Levels::of(component, it.level);
-                raised(text).map(|it| Some(Self { levels: levels(&it), until: Some(it.until) }))
+            Key::Levels => lasting(text.parse().map_err(|_| LevelConfigError::Level)?),
+            Key::Level(component) => lasting(Levels::of(component, of_a_level(text)?)),
+            Key::Raised(component) => {
+                let Raised { level, until } = text.parse::<Raised>()?.within(now)?;
+                Some(Self { levels: Levels::of(component, level), until: Some(until) })
             }
-        }
+        })
     }
 }
 
@@ -220,7 +206,7 @@ mod tests {
         text.parse().unwrap()
     }
 
-    fn read(before: &LevelConfig, data: &[(&str, &str)]) -> (LevelConfig, Vec<InvalidValue>) {
+    fn read(before: &LevelConfig, data: &[(&str, &str)]) -> (LevelConfig, Vec<(Key, LevelConfigError)>) {
         let data = data.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
         LevelConfig::read(before, "demo", &data, at(NOON))
     }
@@ -238,7 +224,7 @@ mod tests {
     #[test]
     fn knatives_shape_is_understood_and_the_rest_of_it_left_alone() {
         let zap = r#"{"level": "warn", "encoding": "json", "outputPaths": ["stdout"]}"#;
-        let everything = Levels::of_everything(LevelFilter::WARN);
+        let everything = Levels::of(None, LevelFilter::WARN);
         assert_eq!(levels(&[("zap-logger-config", zap)]), everything);
         assert_eq!(levels(&[("zap-logger-config", "{}")]), Levels::default());
         assert_eq!(levels(&[("loglevel.demo", "warn")]), everything);
@@ -260,7 +246,7 @@ mod tests {
             ("zap-logger-config", r#"{"level":"warn"}"#),
         ];
         let (wanted, _) = read(&LevelConfig::default(), &said);
-        let warn = Levels::of_everything(LevelFilter::WARN);
+        let warn = Levels::of(None, LevelFilter::WARN);
         let standing = warn.over(of("identity=info"));
         let (raised, next) = wanted.at(at(NOON));
         assert_eq!(raised, standing.clone().over(of("server=trace")));
@@ -275,7 +261,7 @@ mod tests {
         let (wanted, bad) = read(&before, &[("loglevel.server", "dbug"), ("loglevel.rules", "info")]);
         assert_eq!(wanted.at(at(NOON)).0, of("rules=info").over(of("server=debug")));
         assert_eq!(bad.len(), 1);
-        assert_eq!(bad[0].key.to_string(), "loglevel.server");
+        assert_eq!(bad[0].0.to_string(), "loglevel.server");
         let (gone, _) = read(&wanted, &[]);
         assert_eq!(gone, LevelConfig::default(), "what is taken away is gone");
     }
@@ -294,7 +280,7 @@ mod tests {
         ] {
             let (wanted, bad) = read(&LevelConfig::default(), &[(key, value)]);
             assert_eq!((wanted, bad.len()), (LevelConfig::default(), 1), "{key}: {value}");
-            let why = bad[0].why.to_string();
+            let why = bad[0].1.to_string();
             assert!(
                 !["dbug", "later", "loud", "level: info"].iter().any(|value| why.contains(value)),
                 "{why}"

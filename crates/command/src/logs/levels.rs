@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 
+use clap::ValueEnum;
 use tracing_subscriber::filter::LevelFilter;
 
 use super::Component;
@@ -13,42 +14,37 @@ use super::Component;
 pub(crate) struct Levels {
     /// The level of everything but libraries.
     all: Option<LevelFilter>,
-    /// By the prefixes of targets; `None` is for every other target.
-    of: BTreeMap<Option<String>, LevelFilter>,
-}
-
-/// A text that has no levels.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "`{0}` is no level: write off, error, warn, info, debug or trace, alone or after `COMPONENT=` or `TARGET=`"
-)]
-pub(crate) struct LevelsError(String);
-
-impl LevelsError {
-    /// The text is cut to the length of a line.
-    fn of(text: &str) -> Self {
-        Self(text.chars().take(100).collect())
-    }
+    components: BTreeMap<Component, LevelFilter>,
+    /// By the prefixes of targets.
+    targets: BTreeMap<String, LevelFilter>,
 }
 
 impl Levels {
-    /// Of everything but libraries below.
-    pub(crate) fn of_everything(level: LevelFilter) -> Self {
-        Self { all: Some(level), of: BTreeMap::new() }
-    }
-
-    pub(crate) fn of(component: Component, level: LevelFilter) -> Self {
-        Self { all: None, of: targets(component).map(|target| (target, level)).collect() }
+    /// The level of a component, or of everything but libraries.
+    pub(crate) fn of(component: Option<Component>, level: LevelFilter) -> Self {
+        let all = component.is_none().then_some(level);
+        let components = component.into_iter().map(|component| (component, level)).collect();
+        Self { all, components, targets: BTreeMap::new() }
     }
 
     /// These levels with the `other` ones; `other` wins.
     pub(crate) fn over(mut self, other: Self) -> Self {
         if other.all.is_some() {
             self.all = other.all;
-            self.of.retain(|target, _| is_below(target.as_deref()));
+            self.components.retain(|component, _| *component == Component::Dependencies);
+            self.targets.retain(|target, _| Component::Dependencies.targets().contains(&&**target));
         }
-        self.of.extend(other.of);
+        for (component, level) in other.components {
+            self.set(component, level);
+        }
+        self.targets.extend(other.targets);
         self
+    }
+
+    /// Levels of the component's own targets end.
+    fn set(&mut self, component: Component, level: LevelFilter) {
+        self.targets.retain(|target, _| !component.targets().contains(&&**target));
+        self.components.insert(component, level);
     }
 
     /// The level of everything but libraries, if there is one.
@@ -57,13 +53,15 @@ impl Levels {
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.all.is_none() && self.of.is_empty()
+        *self == Self::default()
     }
 
     /// The level of a whole component, if there is one.
     pub(crate) fn level_of(&self, component: Component) -> Option<LevelFilter> {
         let usual = self.all.filter(|_| component != Component::Dependencies);
-        targets(component).find_map(|target| self.of.get(&target)).copied().or(usual)
+        let whole = self.components.get(&component);
+        let of_targets = component.targets().iter().map(|target| self.targets.get(*target).or(whole));
+        of_targets.chain([whole]).flatten().next().copied().or(usual)
     }
 
     /// The directives of a filter, after those of `base`. The last directive for a target counts.
@@ -76,9 +74,9 @@ impl Levels {
         let ours = |part: &&str| part.starts_with("vestibule");
         let kept = parts().filter(|part| self.all.is_none() || !ours(part));
         let mut directives: Vec<_> = kept.map(str::to_owned).collect();
-        if let Some(rest) = self.of.get(&None).or(self.all.as_ref()) {
-            // Everybody who is not meant by it.
-            for component in Component::ALL {
+        if let Some(rest) = self.components.get(&Component::App).or(self.all.as_ref()) {
+            // The level of all other targets would change those of these components.
+            for &component in Component::value_variants() {
                 let of_all = self.all.filter(|_| component != Component::Dependencies);
                 for target in component.targets() {
                     match of_all {
@@ -90,20 +88,12 @@ impl Levels {
             }
             directives.push(rest.to_string());
         }
-        let named = self.of.iter().filter_map(|(target, level)| Some((target.as_ref()?, level)));
-        directives.extend(named.map(|(target, level)| format!("{target}={level}")));
+        for (component, level) in &self.components {
+            directives.extend(component.targets().iter().map(|target| format!("{target}={level}")));
+        }
+        directives.extend(self.targets.iter().map(|(target, level)| format!("{target}={level}")));
         directives.join(",")
     }
-}
-
-/// `None` is for every other target.
-fn targets(component: Component) -> impl Iterator<Item = Option<String>> {
-    let named = component.targets().iter().map(|target| Some((*target).to_owned()));
-    named.chain(component.targets().is_empty().then_some(None))
-}
-
-fn is_below(target: Option<&str>) -> bool {
-    target.is_some_and(|target| Component::Dependencies.targets().contains(&target))
 }
 
 /// The names of `RUST_LOG` and of zap, which distinguishes panics from errors. Numbers are refused: zap counts in the
@@ -121,19 +111,24 @@ pub(crate) fn level(text: &str) -> Option<LevelFilter> {
 }
 
 impl FromStr for Levels {
-    type Err = LevelsError;
+    type Err = String;
 
-    fn from_str(text: &str) -> Result<Self, LevelsError> {
-        let no_level = || LevelsError::of(text);
+    fn from_str(text: &str) -> Result<Self, String> {
+        let no_level = || {
+            let start: String = text.chars().take(100).collect();
+            format!(
+                "`{start}` is no level: write off, error, warn, info, debug or trace, alone or after `COMPONENT=` or `TARGET=`"
+            )
+        };
         let mut levels = Self::default();
         for part in text.split(',').map(str::trim) {
             let (target, said) = part.split_once('=').map_or((None, part), |(of, said)| (Some(of), said));
             let level = level(said).ok_or_else(no_level)?;
-            match target.map(|target| (target, target.parse())) {
+            match target.map(|target| (target, target.parse::<Component>())) {
                 None => levels.all = Some(level),
-                Some((_, Ok(component))) => levels.of.extend(Self::of(component, level).of),
+                Some((_, Ok(component))) => levels.set(component, level),
                 Some((target, Err(_))) if is_path(target) => {
-                    levels.of.insert(Some(target.to_owned()), level);
+                    levels.targets.insert(target.to_owned(), level);
                 }
                 Some(_) => return Err(no_level()),
             }
@@ -148,22 +143,12 @@ fn is_path(target: &str) -> bool {
     !target.is_empty() && target.chars().all(of_names)
 }
 
-/// Components by their names, where all of their targets have the same level.
 impl fmt::Display for Levels {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut left = self.of.clone();
-        let mut parts: Vec<_> = self.all.iter().map(ToString::to_string).collect();
-        for component in Component::ALL {
-            let whole = targets(component)
-                .map(|target| left.get(&target).copied())
-                .reduce(|one, other| one.filter(|_| one == other));
-            if let Some(level) = whole.flatten() {
-                left.retain(|target, _| targets(component).all(|of| of != *target));
-                parts.push(format!("{component}={level}"));
-            }
-        }
-        parts.extend(left.iter().filter_map(|(target, level)| Some(format!("{}={level}", target.as_ref()?))));
-        formatter.write_str(&parts.join(","))
+        let all = self.all.iter().map(ToString::to_string);
+        let components = self.components.iter().map(|(component, level)| format!("{component}={level}"));
+        let targets = self.targets.iter().map(|(target, level)| format!("{target}={level}"));
+        formatter.write_str(&all.chain(components).chain(targets).collect::<Vec<_>>().join(","))
     }
 }
 
@@ -194,7 +179,7 @@ mod tests {
         {
             assert!(text.parse::<Levels>().is_err(), "{text}");
         }
-        let long = "x".repeat(10_000).parse::<Levels>().unwrap_err().to_string();
+        let long = "x".repeat(10_000).parse::<Levels>().unwrap_err();
         assert!(long.len() < 300, "{long}");
     }
 }

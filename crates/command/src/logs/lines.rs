@@ -3,21 +3,16 @@
 use std::fmt::{self, Write as _};
 use std::io::{self, Write};
 
-use tracing::Subscriber;
 use tracing::field::Field;
 use tracing_subscriber::Layer;
 use tracing_subscriber::fmt::format::{Writer, debug_fn};
 use tracing_subscriber::fmt::{self as formats, MakeWriter};
-use tracing_subscriber::registry::LookupSpan;
 
+use super::BoxedLayer;
 use crate::terminal_escape::is_control;
 
 /// For people.
-pub(super) fn human<S, W>(colour: bool, writer: W) -> impl Layer<S> + Send + Sync
-where
-    S: Subscriber + for<'span> LookupSpan<'span>,
-    W: for<'w> MakeWriter<'w> + Send + Sync + 'static,
-{
+pub(super) fn human(colour: bool, writer: impl for<'w> MakeWriter<'w> + Send + Sync + 'static) -> BoxedLayer {
     let fields = debug_fn(|writer: &mut Writer<'_>, field: &Field, value: &dyn fmt::Debug| {
         if field.name() != "message" {
             let (dim, plain) = if writer.has_ansi_escapes() { ("\x1b[2m", "\x1b[0m") } else { ("", "") };
@@ -26,16 +21,12 @@ where
         write!(Plain(writer), "{value:?}")
     });
     let fields = tracing_subscriber::field::MakeExt::delimited(fields, " ");
-    formats::layer().fmt_fields(fields).with_target(false).with_ansi(colour).with_writer(writer)
+    formats::layer().fmt_fields(fields).with_target(false).with_ansi(colour).with_writer(writer).boxed()
 }
 
 /// For machines.
-pub(super) fn json<S, W>(writer: W) -> impl Layer<S> + Send + Sync
-where
-    S: Subscriber + for<'span> LookupSpan<'span>,
-    W: for<'w> MakeWriter<'w> + Send + Sync + 'static,
-{
-    formats::layer().json().flatten_event(true).with_writer(Json(writer))
+pub(super) fn json(writer: impl for<'w> MakeWriter<'w> + Send + Sync + 'static) -> BoxedLayer {
+    formats::layer().json().flatten_event(true).with_writer(Json(writer)).boxed()
 }
 
 /// Text with its control characters written out.
@@ -124,7 +115,7 @@ mod tests {
         }
     }
 
-    fn said(layer: impl Layer<tracing_subscriber::Registry> + Send + Sync, kept: &Kept) -> String {
+    fn said(layer: BoxedLayer, kept: &Kept) -> String {
         let _guard = tracing_subscriber::registry().with(layer).set_default();
         let span = tracing::info_span!("handle", hook = NASTY);
         let _entered = span.enter();

@@ -1,7 +1,7 @@
 //! Lines that no level lets pass, because they may hold an object, a key or a token.
 
 use tracing::Subscriber;
-use tracing_subscriber::filter::{FilterExt, FilterFn, filter_fn};
+use tracing_subscriber::filter::{FilterExt, filter_fn};
 use tracing_subscriber::layer::Filter;
 
 /// Modules of libraries whose lines quote received objects or values: the client logs the body of an answer that it
@@ -13,13 +13,10 @@ const SPELL_OUT: [&str; 4] = ["h2", "hyper", "rustls", "reqwest"];
 
 /// `filter` without the lines that may hold an object, a key or a token.
 pub(crate) fn redacted<S: Subscriber>(filter: impl Filter<S>) -> impl Filter<S> {
-    open().and(filter)
-}
-
-fn open() -> FilterFn {
-    filter_fn(|metadata| {
+    let open = filter_fn(|metadata| {
         !may_quote_secrets(metadata.module_path().unwrap_or(metadata.target()), *metadata.level())
-    })
+    });
+    open.and(filter)
 }
 
 fn may_quote_secrets(module: &str, level: tracing::Level) -> bool {

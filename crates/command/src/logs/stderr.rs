@@ -56,13 +56,6 @@ struct State {
     is_cut_off: bool,
 }
 
-/// The result of one write.
-enum Attempt {
-    Written(usize),
-    WouldBlock,
-    Failed,
-}
-
 impl<O: Output> NonBlockingWriter<O> {
     pub(super) fn new(output: O, missing_line: fn(u64) -> String) -> Self {
         let (state, drained) = (Mutex::default(), Condvar::new());
@@ -86,9 +79,9 @@ impl<O: Output> NonBlockingWriter<O> {
         let mut rest = &*text;
         while !rest.is_empty() {
             match self.0.attempt(rest, false) {
-                Attempt::Written(count) => rest = state.advance(rest, count),
-                Attempt::WouldBlock => break,
-                Attempt::Failed => return false,
+                Ok(0) => break,
+                Ok(count) => rest = state.advance(rest, count),
+                Err(_) => return false,
             }
         }
         // The end of a line whose beginning is written is kept, however long it is.
@@ -135,56 +128,33 @@ impl<O: Output> Shared<O> {
     /// Writes kept lines as fast as they are read, until none is left or the output fails.
     fn drain(&self) {
         let mut part = Vec::with_capacity(MAX_WRITE);
-        while self.take_part(&mut part) {
-            let mut rest = &*part;
-            while !rest.is_empty() {
-                match self.attempt(rest, true) {
-                    Attempt::Written(count) => rest = self.state().advance(rest, count),
-                    Attempt::WouldBlock => {}
-                    Attempt::Failed => return self.drop_kept(rest),
-                }
-            }
-        }
-    }
-
-    /// Moves the next kept bytes into `part`; `false` when there are none, and the draining ends.
-    fn take_part(&self, part: &mut Vec<u8>) -> bool {
         let mut state = self.state();
-        if state.kept.is_empty() && state.missing > 0 {
-            let missing_line = (self.missing_line)(state.missing);
-            state.kept.extend(missing_line.as_bytes());
-            state.missing = 0;
+        while state.next_part(self.missing_line, &mut part) {
+            // No thread that logs waits for this write.
+            drop(state);
+            let written = self.attempt(&part, true);
+            state = self.state();
+            let Ok(count) = written else {
+                let dropped = state.kept.iter().filter(|byte| **byte == b'\n').count();
+                state.missing += u64::try_from(dropped).unwrap_or(u64::MAX);
+                break;
+            };
+            state.advance(&part, count);
+            state.kept.drain(..count);
         }
-        let end = state.kept.len().min(MAX_WRITE);
-        part.clear();
-        part.extend(state.kept.drain(..end));
-        if part.is_empty() {
-            self.end_draining(&mut state);
-        }
-        !part.is_empty()
-    }
-
-    /// The output failed: `rest` and the kept lines are dropped, and counted.
-    fn drop_kept(&self, rest: &[u8]) {
-        let mut state = self.state();
-        let dropped = rest.iter().chain(&state.kept).filter(|byte| **byte == b'\n').count();
-        state.missing += u64::try_from(dropped).unwrap_or(u64::MAX);
-        self.end_draining(&mut state);
-    }
-
-    fn end_draining(&self, state: &mut State) {
         (state.kept, state.is_draining) = (VecDeque::new(), false);
         self.drained.notify_all();
     }
 
-    fn attempt(&self, bytes: &[u8], wait: bool) -> Attempt {
+    /// Writes a part of `bytes`, and returns its length; 0 if the write would block. An error is for good.
+    fn attempt(&self, bytes: &[u8], wait: bool) -> rustix::io::Result<usize> {
         if !self.output.is_writable(wait) {
-            return if wait { Attempt::Failed } else { Attempt::WouldBlock };
+            return if wait { Err(Errno::IO) } else { Ok(0) };
         }
         match self.output.write(&bytes[..bytes.len().min(MAX_WRITE)]) {
-            Ok(count) if count > 0 => Attempt::Written(count),
-            Err(Errno::INTR | Errno::AGAIN) => Attempt::WouldBlock,
-            Ok(_) | Err(_) => Attempt::Failed,
+            Ok(0) => Err(Errno::IO),
+            Err(Errno::INTR | Errno::AGAIN) => Ok(0),
+            written => written,
         }
     }
 
@@ -194,6 +164,17 @@ impl<O: Output> Shared<O> {
 }
 
 impl State {
+    /// Copies the next kept bytes into `part`; `false` if there are none.
+    fn next_part(&mut self, missing_line: fn(u64) -> String, part: &mut Vec<u8>) -> bool {
+        if self.kept.is_empty() && self.missing > 0 {
+            self.kept.extend(missing_line(self.missing).as_bytes());
+            self.missing = 0;
+        }
+        part.clear();
+        part.extend(self.kept.iter().take(MAX_WRITE));
+        !part.is_empty()
+    }
+
     /// Returns `bytes` without the first `count`, which are written now.
     fn advance<'b>(&mut self, bytes: &'b [u8], count: usize) -> &'b [u8] {
         let (written, rest) = bytes.split_at(count.min(bytes.len()));

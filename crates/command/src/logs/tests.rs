@@ -9,9 +9,9 @@ fn base(flag: Option<&str>, variable: Option<&str>) -> Base {
 
 #[test]
 fn the_flag_counts_before_the_variable_and_the_variable_before_the_default() {
-    assert_eq!(base(Some("warn"), Some("debug")).to_string(), "warn (--log-level)");
-    assert_eq!(base(None, Some("debug,hyper=off")).to_string(), "debug,hyper=off (RUST_LOG)");
-    assert_eq!(base(None, None).to_string(), "info (the default)");
+    assert_eq!(base(Some("warn"), Some("debug")).description, "warn (--log-level)");
+    assert_eq!(base(None, Some("debug,hyper=off")).description, "debug,hyper=off (RUST_LOG)");
+    assert_eq!(base(None, None).description, "info (the default)");
     assert_eq!(base(None, Some(" ")), base(None, None));
     let (usual, trouble) = Base::new(None, Some("a=loud"));
     assert_eq!(usual, base(None, None));
@@ -43,13 +43,15 @@ fn heard(base: &Base, over: &str) -> Vec<&'static str> {
 }
 
 #[test]
-fn who_wants_to_hear_more_of_an_app_does_not_mean_the_libraries_below_it() {
+fn a_level_for_everything_leaves_libraries_as_they_are() {
     let usual = base(None, None);
     assert_eq!(heard(&usual, ""), Vec::<&str>::new());
     assert_eq!(heard(&usual, "identity=debug"), ["identity"]);
     assert_eq!(heard(&usual, "app=debug"), ["app"]);
     assert_eq!(heard(&usual, "debug"), ["admission", "app", "identity"]);
     assert_eq!(heard(&usual, "debug,identity=warn"), ["admission", "app"]);
+    assert_eq!(heard(&usual, "identity=warn,vestibule_identity=debug"), ["identity"]);
+    assert_eq!(heard(&usual, "vestibule_identity=debug,identity=warn"), [""; 0]);
     assert_eq!(heard(&base(Some("identity=warn"), None), "debug"), ["admission", "app", "identity"]);
     assert_eq!(heard(&usual, "dependencies=debug"), ["client", "hyper"]);
     let loud = base(None, Some("debug"));
@@ -62,7 +64,7 @@ fn who_wants_to_hear_more_of_an_app_does_not_mean_the_libraries_below_it() {
 #[test]
 fn the_flag_knows_components_and_leaves_the_rest_as_it_is() {
     let flag = |text| base(Some(text), None);
-    assert_eq!(flag("identity=debug").to_string(), "identity=debug (--log-level)");
+    assert_eq!(flag("identity=debug").description, "identity=debug (--log-level)");
     assert_eq!(heard(&flag("identity=debug"), ""), ["identity"]);
     assert_eq!(heard(&flag("app=debug"), ""), ["app"]);
     assert_eq!(heard(&flag("debug,identity=warn"), ""), ["admission", "app"]);
@@ -83,7 +85,7 @@ fn the_flag_knows_components_and_leaves_the_rest_as_it_is() {
 
 /// Runs `run` with a log that is written to nowhere.
 fn with_logs<T>(base: Base, run: impl FnOnce(&Logs) -> T) -> T {
-    let lines = |filter| lines::json(std::io::sink).with_filter(filter).boxed();
+    let lines = lines::json(std::io::sink);
     let _guard = subscriber(base, ExtraLayers::new(), lines).set_default();
     run(&Logs::of_this_process().expect("the log is found again"))
 }
@@ -114,7 +116,7 @@ fn the_level_changes_while_the_process_runs_and_falls_back_by_itself() {
 }
 
 #[test]
-fn what_nobody_hears_costs_nothing() {
+fn a_disabled_level_is_disabled_at_its_call_site() {
     with_logs(base(None, None), |_| {
         assert!(!tracing::enabled!(target: "hyper_util", tracing::Level::TRACE));
         assert!(!tracing::enabled!(target: "vestibule", tracing::Level::DEBUG));

@@ -28,12 +28,18 @@ pub(super) struct Key {
 /// Everything that differs. Its text is a unified diff from the folder to what the app asks for.
 pub(super) struct Drift<'o> {
     folder: &'o Path,
-    different: Vec<(&'o Path, &'o Value, &'o Value)>,
-    missing: Vec<&'o Value>,
-    /// Of this app's label, and the app knows nothing of them.
-    extra: Vec<(&'o Path, &'o Value)>,
-    /// Of others: they are left alone.
+    differences: Vec<Difference<'o>>,
+    /// The number of objects of others: they are left alone.
     foreign: usize,
+}
+
+enum Difference<'o> {
+    /// File, object in it, printed object.
+    Changed(&'o Path, &'o Value, &'o Value),
+    /// Printed, and in no file.
+    Missing(&'o Value),
+    /// Of this app's label, and the app does not print it.
+    Extra(&'o Path, &'o Value),
 }
 
 impl Folder {
@@ -51,31 +57,27 @@ impl Folder {
         app: &str,
         wanted: impl Fn(&Value) -> bool,
     ) -> Drift<'o> {
-        let mut drift = Drift {
-            folder: &self.path,
-            different: Vec::new(),
-            missing: Vec::new(),
-            extra: Vec::new(),
-            foreign: 0,
-        };
+        let (mut differences, mut extra, mut foreign) = (Vec::new(), Vec::new(), 0);
         let asked: BTreeMap<Key, &Value> = printed.iter().map(|object| (Key::of(object), object)).collect();
         let mut seen = BTreeSet::new();
         for (path, found) in &self.objects {
             let key = Key::of(found);
             match asked.get(&key) {
                 // Of two objects with one name the last applied one wins: the order is unknown.
-                Some(_) if !seen.insert(key) => drift.extra.push((path, found)),
+                Some(_) if !seen.insert(key) => extra.push(Difference::Extra(path, found)),
                 Some(printed) if *printed == found => {}
-                Some(printed) => drift.different.push((path, found, printed)),
+                Some(printed) => differences.push(Difference::Changed(path, found, printed)),
                 // An object that an earlier version of the app printed.
                 None if found["metadata"]["labels"]["app.kubernetes.io/name"] == *app && wanted(found) => {
-                    drift.extra.push((path, found));
+                    extra.push(Difference::Extra(path, found));
                 }
-                None => drift.foreign += 1,
+                None => foreign += 1,
             }
         }
-        drift.missing.extend(printed.iter().filter(|object| !seen.contains(&Key::of(object))));
-        drift
+        let missing = printed.iter().filter(|object| !seen.contains(&Key::of(object)));
+        differences.extend(missing.map(Difference::Missing));
+        differences.append(&mut extra);
+        Drift { folder: &self.path, differences, foreign }
     }
 
     fn descend(&mut self, path: &Path) -> Result<(), CommandError> {
@@ -103,28 +105,27 @@ impl Folder {
 
 impl Drift<'_> {
     pub(super) fn is_none(&self) -> bool {
-        self.different.is_empty() && self.missing.is_empty() && self.extra.is_empty()
+        self.differences.is_empty()
     }
 
     pub(super) fn text(&self, palette: Palette) -> Result<String, CommandError> {
+        const NONE: &str = "/dev/null";
         let mut text = String::new();
-        let mut file = |before: &str, after: &str, one: Option<&Value>, other: Option<&Value>| {
-            let yaml = |object: Option<&Value>| object.map_or_else(|| Ok(String::new()), yaml);
-            for line in [format!("--- {before}\n"), format!("+++ {after}\n")] {
-                text.push_str(&palette.paint(Style::Heading, line.trim_end()));
+        for difference in &self.differences {
+            let (file, object, before, after) = match difference {
+                Difference::Changed(path, found, printed) => {
+                    (named(path), Key::of(printed).to_string(), yaml(found)?, yaml(printed)?)
+                }
+                Difference::Missing(printed) => {
+                    (NONE.to_owned(), Key::of(printed).to_string(), String::new(), yaml(printed)?)
+                }
+                Difference::Extra(path, found) => (named(path), NONE.to_owned(), yaml(found)?, String::new()),
+            };
+            for line in [format!("--- {file}"), format!("+++ {object}")] {
+                text.push_str(&palette.paint(Style::Heading, line));
                 text.push('\n');
             }
-            text.push_str(&diff::unified(&yaml(one)?, &yaml(other)?, palette));
-            Ok::<_, CommandError>(())
-        };
-        for (path, found, printed) in &self.different {
-            file(&named(path), &Key::of(printed).to_string(), Some(found), Some(printed))?;
-        }
-        for object in &self.missing {
-            file("/dev/null", &Key::of(object).to_string(), None, Some(object))?;
-        }
-        for (path, found) in &self.extra {
-            file(&named(path), "/dev/null", Some(found), None)?;
+            text.push_str(&diff::unified(&before, &after, palette));
         }
         Ok(text)
     }
@@ -132,14 +133,14 @@ impl Drift<'_> {
     /// A line for each object; one alone where nothing differs.
     pub(super) fn summary(&self) -> Vec<String> {
         let folder = named(self.folder);
-        let mut lines = Vec::new();
-        for (path, found, _) in &self.different {
-            lines.push(format!("{} differs: {}", Key::of(found), named(path)));
-        }
-        lines.extend(self.missing.iter().map(|object| format!("{} is missing in {folder}", Key::of(object))));
-        for (path, found) in &self.extra {
-            lines.push(format!("{} is not of this app any more, or twice: {}", Key::of(found), named(path)));
-        }
+        let line = |difference: &Difference<'_>| match difference {
+            Difference::Changed(path, found, _) => format!("{} differs: {}", Key::of(found), named(path)),
+            Difference::Missing(printed) => format!("{} is missing in {folder}", Key::of(printed)),
+            Difference::Extra(path, found) => {
+                format!("{} is not of this app any more, or twice: {}", Key::of(found), named(path))
+            }
+        };
+        let mut lines: Vec<_> = self.differences.iter().map(line).collect();
         let foreign = match self.foreign {
             0 => String::new(),
             count => format!("; {count} others there are left alone"),

@@ -22,6 +22,11 @@ fn parsed(arguments: &[&str]) -> Command {
         .command
 }
 
+fn installation(app: &App, arguments: &[&str]) -> Installation {
+    let Command::Manifests(manifests) = parsed(arguments) else { panic!("manifests") };
+    manifests.installation(app).unwrap_or_else(|error| panic!("{error}"))
+}
+
 fn objects(arguments: &[&str]) -> Result<Vec<Value>, CommandError> {
     let Command::Manifests(manifests) = parsed(arguments) else { panic!("manifests") };
     let app = manifests.cluster.at_paths(app())?;
@@ -98,33 +103,27 @@ fn hooks_are_registered_and_served_where_the_flags_have_them() {
 #[test]
 fn what_the_app_says_of_itself_needs_no_flag() {
     let app = app().service("shop/hook").image("demo:1").port(8443);
-    let Command::Manifests(manifests) = parsed(&["manifests"]) else { panic!("manifests") };
-    let installation = manifests.installation(&app).unwrap_or_else(|error| panic!("{error}"));
-    assert_eq!((installation.target.to_string().as_str(), installation.pod_port()), ("shop/hook:443", 8443));
-    assert_eq!(installation.registration_mode(), RegistrationMode::Managed);
-    assert_eq!(installation.drain_timeout, Duration::from_secs(95));
+    let defaults = installation(&app, &["manifests"]);
+    assert_eq!((defaults.target.to_string().as_str(), defaults.pod_port()), ("shop/hook:443", 8443));
+    assert_eq!(defaults.registration_mode(), RegistrationMode::Managed);
+    assert_eq!(defaults.drain_timeout, Duration::from_secs(95));
 
-    // Of two minds, the operator's counts.
+    // A flag overrides the app.
     let app = app.host_network();
     for (flag, expected) in [("--host-network", true), ("--host-network=false", false)] {
-        let Command::Manifests(manifests) = parsed(&["manifests", flag]) else { panic!("manifests") };
-        let installation = manifests.installation(&app).unwrap_or_else(|error| panic!("{error}"));
-        assert_eq!(installation.host_network, expected);
+        assert_eq!(installation(&app, &["manifests", flag]).host_network, expected);
     }
 
-    // A laptop is not what the app speaks of.
+    // The app's image is for pods, and on a laptop there are none.
     let flags = ["manifests", "--url", "https://127.0.0.1:8443", "--identity", "local:ca"];
-    let Command::Manifests(manifests) = parsed(&flags) else { panic!("manifests") };
-    assert!(manifests.installation(&app).unwrap_or_else(|error| panic!("{error}")).image.is_none());
+    assert!(installation(&app, &flags).image.is_none());
 }
 
 #[test]
 fn the_secret_of_a_ring_is_nothing_to_pods_with_mounted_files() {
     let app = app().secret("ring");
     let flags = ["manifests", "--namespace", "shop", "--image", "demo:1", "--identity", "mounted:/certs"];
-    let Command::Manifests(manifests) = parsed(&flags) else { panic!("manifests") };
-    let installation = manifests.installation(&app).unwrap_or_else(|error| panic!("{error}"));
-    let objects = installation.manifests(&app).unwrap();
+    let objects = installation(&app, &flags).manifests(&app).unwrap();
     let Command::Serve(serve) = parsed(&told(&objects)) else { panic!("serve") };
     assert!(serve.settings(&app).is_ok(), "{:?}", told(&objects));
 }

@@ -7,6 +7,7 @@ use clap::builder::BoolishValueParser;
 use clap::{Args, value_parser};
 
 use crate::CommandError;
+use crate::conflicts::{refuse_given, without_an_image};
 use crate::duration::duration;
 use crate::image;
 use vestibule_manifests::Installation;
@@ -93,7 +94,7 @@ impl WorkloadArguments {
         installation.arguments.extend(self.serve.iter().cloned());
     }
 
-    /// Refuses flags about pods if none are printed: ignoring them would hide a mistake.
+    /// Refuses flags about pods if none are printed.
     pub(super) fn refuse_without_an_image(&self, pods_are_asked_for: bool) -> Result<(), CommandError> {
         let given = [
             ("--only workload", pods_are_asked_for),
@@ -111,12 +112,7 @@ impl WorkloadArguments {
             ("--env", !self.env.is_empty()),
             ("--", !self.serve.is_empty()),
         ];
-        match given.into_iter().find(|(_, given)| *given) {
-            Some((flag, _)) => Err(CommandError::input(format_args!(
-                "{flag} is about pods, and there are none without --image: name the image that they run"
-            ))),
-            None => Ok(()),
-        }
+        refuse_given(&given, without_an_image)
     }
 }
 

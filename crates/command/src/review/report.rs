@@ -16,8 +16,6 @@ use vestibule::tooling::HookEntry;
 pub(super) struct Report<'r> {
     pub(super) entry: &'r HookEntry,
     pub(super) request: &'r Request<'r>,
-    /// The patch that is sent.
-    pub(super) operations: Vec<Operation>,
     /// As the handler gave it.
     pub(super) verdict: &'r Verdict,
     pub(super) answer: &'r Answer,
@@ -46,7 +44,7 @@ impl Report<'_> {
         } else if self.answer.status != 200 {
             line(format!("  {}", escape(&String::from_utf8_lossy(&self.answer.body))));
         }
-        if !self.operations.is_empty() {
+        if !self.operations().is_empty() {
             let (before, after) = self.objects()?;
             line(diff::unified(&yaml(&before)?, &yaml(&after)?, palette).trim_end().to_owned());
         }
@@ -73,13 +71,21 @@ impl Report<'_> {
             "decision": self.answer.decision.as_str(),
             "status": self.answer.status,
             "seconds": self.took.as_secs_f64(),
-            "patch": self.operations,
+            "patch": self.operations(),
         });
         match serde_json::from_slice::<Value>(&self.answer.body) {
             Ok(review) => report["review"] = review,
             Err(_) => report["message"] = json!(String::from_utf8_lossy(&self.answer.body)),
         }
         serde_json::to_string_pretty(&report).map(|text| text + "\n").map_err(CommandError::running)
+    }
+
+    /// The patch that is sent: none if the check of the answer refuses the handler's.
+    fn operations(&self) -> &[Operation] {
+        match (&self.verdict.outcome, self.answer.decision) {
+            (Outcome::Mutated(patch), Decision::Mutated(_)) => patch,
+            _ => &[],
+        }
     }
 
     /// `mutate label: CREATE of pods, shop/web`
@@ -121,14 +127,10 @@ impl Report<'_> {
     /// Before and after the patch.
     fn objects(&self) -> Result<(Value, Value), CommandError> {
         let json = self.request.object.map_or("null", |object| object.get());
-        let apply = || {
-            let mut document = Document::parse(json).map_err(|error| error.to_string())?;
-            document.apply_all(&self.operations).map_err(|error| error.to_string())?;
-            let after = serde_json::from_str(&document.to_json()).map_err(|error| error.to_string())?;
-            let before = serde_json::from_str(json).map_err(|error| error.to_string())?;
-            Ok::<_, String>((before, after))
-        };
-        apply().map_err(CommandError::running)
+        let parsed = |json: &str| serde_json::from_str(json).map_err(CommandError::running);
+        let mut document = Document::parse(json).map_err(CommandError::running)?;
+        document.apply_all(self.operations()).map_err(CommandError::running)?;
+        Ok((parsed(json)?, parsed(&document.to_json())?))
     }
 
     fn response(&self) -> Value {

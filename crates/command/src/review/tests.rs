@@ -75,25 +75,21 @@ async fn a_changed_object_is_a_diff_and_exit_code_0() {
 }
 
 #[tokio::test]
-async fn a_denial_is_exit_code_1_and_cannot_steer_the_terminal() {
+async fn a_denial_is_exit_code_1() {
     let (text, code) = asked("--hook guard", &review("bad")).await.unwrap();
     assert_eq!(code, 1);
     assert!(text.contains("denied with 403") && text.contains("metadata.name: is bad"), "{text}");
-    assert!(
-        !text.chars().any(|character| character != '\n' && crate::terminal_escape::is_control(character)),
-        "{text:?}"
-    );
 }
 
 #[tokio::test]
-async fn a_name_of_the_object_cannot_steer_the_terminal_either() {
+async fn neither_a_message_nor_a_name_can_steer_the_terminal() {
     let name = "a\u{1b}[2J\u{9b}2J\u{202e}\u{2028}b\u{7f}\nforged";
-    let (text, _) = asked("--hook label", &review(name)).await.unwrap();
-    assert!(
-        !text.chars().any(|character| character != '\n' && crate::terminal_escape::is_control(character)),
-        "{text:?}"
-    );
-    assert!(!text.lines().any(|line| line.starts_with("forged")), "{text}");
+    for (hook, name) in [("--hook guard", "bad"), ("--hook label", name)] {
+        let (text, _) = asked(hook, &review(name)).await.unwrap();
+        let moves = |character| character != '\n' && crate::terminal_escape::is_control(character);
+        assert!(!text.chars().any(moves), "{text:?}");
+        assert!(!text.lines().any(|line| line.starts_with("forged")), "{text}");
+    }
 }
 
 #[tokio::test]

@@ -21,11 +21,11 @@ use tokio::runtime::Handle;
 const LONGEST_ANSWER: usize = 64 << 10;
 /// Spans for a slower collector are dropped.
 const LONGEST_EXCHANGE: Duration = Duration::from_secs(10);
-/// A file of certificates, as every program that speaks OpenTelemetry knows it.
+/// The variable of OpenTelemetry that names a file with CA certificates.
 const CERTIFICATE: &str = "OTEL_EXPORTER_OTLP_CERTIFICATE";
 const BETWEEN_COMPLAINTS: Duration = Duration::from_secs(300);
 
-/// Speaks on the runtime that it was made on: exporters have a thread of their own, and no runtime.
+/// Requests run on the runtime that it was made on: the thread of the exporter has none.
 #[derive(Debug)]
 pub(super) struct Collector {
     client: Client<HttpsConnector<HttpConnector>, Full<Bytes>>,
@@ -64,7 +64,7 @@ impl HttpClient for Collector {
             match &answer {
                 Ok(answer) if answer.status().is_success() => {}
                 Ok(answer) => self.complain(answer.status().as_str()),
-                Err(error) => self.complain(&words(&**error)),
+                Err(error) => self.complain(&root_cause(&**error)),
             }
             answer
         })
@@ -83,8 +83,7 @@ async fn send(
     tokio::time::timeout(LONGEST_EXCHANGE, exchange).await?
 }
 
-/// The certificates of the file that is named as OpenTelemetry has it, else the system's. A collector behind `http` needs
-/// none.
+/// Trusts the CAs in the file that [`CERTIFICATE`] names, else the system's. A collector behind `http` needs none.
 fn trust() -> ClientConfig {
     let trusting = ClientConfig::builder();
     let of = |roots| ClientConfig::builder().with_root_certificates(roots).with_no_client_auth();
@@ -105,7 +104,7 @@ fn trust() -> ClientConfig {
 }
 
 /// The deepest reason: the outer ones say no more than that something failed.
-fn words(error: &(dyn std::error::Error + 'static)) -> String {
+fn root_cause(error: &(dyn std::error::Error + 'static)) -> String {
     let causes = std::iter::successors(Some(error), |error| error.source());
     causes.last().map(ToString::to_string).unwrap_or_default()
 }

@@ -14,9 +14,11 @@ use vestibule::{Fault, FaultKind, Verdict};
 /// use std::time::Duration;
 /// use vestibule_test::{Breakage, Installed};
 ///
-/// fn slow_then_well(installed: &Installed<'_>) { installed.break_with("inject",
-/// Breakage::Slow(Duration::from_secs(20))); // ... and the users of the webhook see the timeout.
-/// installed.mend("inject"); }
+/// fn slow_then_well(installed: &Installed<'_>) {
+///     installed.break_with("inject", Breakage::Slow(Duration::from_secs(20)));
+///     // ... and the users of the webhook see the timeout.
+///     installed.mend("inject");
+/// }
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]

@@ -16,6 +16,7 @@ use super::replica::Replica;
 use super::reviewed::{Reviewed, Reviews};
 use super::{Cluster, TEST, or_fail};
 use vestibule::identity::NamespacedName;
+use vestibule::tooling::HookEntry;
 use vestibule::{App, Target};
 use vestibule_manifests::Installation;
 
@@ -107,7 +108,7 @@ impl<'c> Installed<'c> {
     /// There is no such hook.
     #[track_caller]
     pub fn reviews(&self, hook: &str) -> Vec<Reviewed> {
-        self.assert_hook(hook);
+        self.entry(hook);
         self.reviews.of(hook)
     }
 
@@ -117,10 +118,7 @@ impl<'c> Installed<'c> {
     /// # Panics
     /// There is no such hook, or the log cannot be read.
     pub fn audit_annotations(&self, hook: &str) -> Vec<(String, String)> {
-        self.assert_hook(hook);
-        let entry =
-            self.app.hooks().iter().map(|registered| &registered.entry).find(|entry| entry.name == hook);
-        let prefix = entry.map_or_else(String::new, |entry| entry.qualified_name(self.app.name()) + "/");
+        let prefix = self.entry(hook).qualified_name(self.app.name()) + "/";
         // Another test may have installed an app of this name, in other namespaces.
         let asked = self.reviews.of(hook).into_iter().filter_map(|review| review.namespace);
         let ours: BTreeSet<String> = asked.collect();
@@ -158,7 +156,7 @@ impl<'c> Installed<'c> {
     /// There is no such hook.
     #[track_caller]
     pub fn break_with(&self, hook: &str, breakage: Breakage) {
-        self.assert_hook(hook);
+        self.entry(hook);
         self.breaker.set(hook, Some(breakage));
     }
 
@@ -168,7 +166,7 @@ impl<'c> Installed<'c> {
     /// There is no such hook.
     #[track_caller]
     pub fn mend(&self, hook: &str) {
-        self.assert_hook(hook);
+        self.entry(hook);
         self.breaker.set(hook, None);
     }
 
@@ -199,12 +197,12 @@ impl<'c> Installed<'c> {
     /// # Panics
     /// The audit log cannot be read.
     pub fn forbidden(&self) -> Vec<String> {
-        let log = or_fail(self.cluster.environment().audit_log());
-        self.refusals(&log)
+        or_fail(self.refusals())
     }
 
-    fn refusals(&self, log: &[Value]) -> Vec<String> {
-        missing_rights::of(log, &self.account)
+    fn refusals(&self) -> Result<Vec<String>, testenv::Error> {
+        let log = self.cluster.environment().audit_log()?;
+        Ok(missing_rights::of(&log, &self.account))
     }
 
     /// Panics with the error, the refused requests, and the readiness of each replica.
@@ -214,7 +212,7 @@ impl<'c> Installed<'c> {
             Err(error) => error,
         };
         let mut text = error.to_string();
-        for right in self.refusals(&self.cluster.environment().audit_log().unwrap_or_default()) {
+        for right in self.refusals().unwrap_or_default() {
             text.push_str(&format!(
                 "\n  the API server refused it to {right}: its manifests print no rule for that"
             ));
@@ -226,9 +224,12 @@ impl<'c> Installed<'c> {
     }
 
     #[track_caller]
-    fn assert_hook(&self, hook: &str) {
-        let names: Vec<_> = self.app.hooks().iter().map(|registered| &*registered.entry.name).collect();
-        assert!(names.contains(&hook), "there is no hook `{hook}`; there is {}", names.join(", "));
+    fn entry(&self, hook: &str) -> &HookEntry {
+        let entries = || self.app.hooks().iter().map(|registered| &registered.entry);
+        entries().find(|entry| entry.name == hook).unwrap_or_else(|| {
+            let names: Vec<_> = entries().map(|entry| &*entry.name).collect();
+            panic!("there is no hook `{hook}`; there is {}", names.join(", "))
+        })
     }
 }
 
@@ -240,7 +241,7 @@ impl Drop for Installed<'_> {
         if std::thread::panicking() {
             return;
         }
-        let refused = self.refusals(&self.cluster.environment().audit_log().unwrap_or_default());
+        let refused = self.refusals().unwrap_or_default();
         assert!(
             refused.is_empty(),
             "the API server refused {} to {}: its manifests print no rule for that",

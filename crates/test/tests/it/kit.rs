@@ -13,6 +13,7 @@ use vestibule::{
     App, Change, Context, Entries, Entry, FailurePolicy, Mutation, Objects, OnFault, Reject, Rule, Scope,
     deny, on, on_raw, on_rules,
 };
+use vestibule_test::call;
 
 fn pod() -> Value {
     json!({
@@ -70,7 +71,7 @@ fn said(check: impl FnOnce() + std::panic::UnwindSafe) -> String {
 
 #[tokio::test]
 async fn an_outcome_holds_the_patched_object() {
-    let outcome = vestibule_test::call(&app(), "sidecar").create(pod()).by("alice").dry_run().await;
+    let outcome = call(&app(), "sidecar").create(pod()).by("alice").dry_run().await;
     outcome
         .assert_allowed()
         .assert_object(|pod: &Pod| assert_eq!(pod.spec.as_ref().unwrap().containers[0].name, "sidecar"))
@@ -88,7 +89,7 @@ async fn an_outcome_holds_the_patched_object() {
 #[tokio::test]
 async fn the_parts_of_a_request_are_given_in_any_order() {
     let app = app();
-    let call = || vestibule_test::call(&app, "sidecar").create(pod());
+    let call = || call(&app, "sidecar").create(pod());
     for request in [call().by("alice").in_group("shop"), call().in_group("shop").by("alice")] {
         request.await.assert_audited("user", "alice").assert_audited("groups", "system:authenticated shop");
     }
@@ -97,34 +98,26 @@ async fn the_parts_of_a_request_are_given_in_any_order() {
 #[tokio::test]
 async fn denials_and_faults_are_told_apart() {
     let app = app();
-    let denied = vestibule_test::call(&app, "sidecar").create(pod()).namespace("forbidden").await;
+    let denied = call(&app, "sidecar").create(pod()).namespace("forbidden").await;
     denied.assert_denied("not here").assert_code(403).assert_cause("metadata.namespace", "forbidden");
     let message = r#"admission webhook "sidecar.kit.vestibule.dev" denied the request: not here"#;
     assert_eq!(denied.message(), Some(message));
 
-    vestibule_test::call(&app, "sidecar")
-        .create(pod())
-        .namespace("broken")
-        .await
-        .assert_fault_says("the disk is full");
-    vestibule_test::call(&app, "sidecar")
-        .create(pod())
-        .namespace("panic")
-        .await
-        .assert_fault_says("panicked");
+    call(&app, "sidecar").create(pod()).namespace("broken").await.assert_fault_says("the disk is full");
+    call(&app, "sidecar").create(pod()).namespace("panic").await.assert_fault_says("panicked");
     let began = std::time::Instant::now();
-    let late = vestibule_test::call(&app, "sidecar").create(pod()).namespace("slow").await;
+    let late = call(&app, "sidecar").create(pod()).namespace("slow").await;
     assert!(!late.assert_fault_says("gave no verdict within 750 ms").is_admitted());
     assert!(began.elapsed() < Duration::from_secs(5));
 
-    vestibule_test::call(&app, "stays").delete(pod()).await.assert_denied("it stays");
-    vestibule_test::call(&app, "stays").create(pod()).await.assert_unchanged().assert_idempotent();
+    call(&app, "stays").delete(pod()).await.assert_denied("it stays");
+    call(&app, "stays").create(pod()).await.assert_unchanged().assert_idempotent();
 }
 
 #[tokio::test]
 async fn a_request_that_no_rule_or_selector_matches_is_not_called() {
     let app = app();
-    let call = || vestibule_test::call(&app, "sidecar");
+    let call = || call(&app, "sidecar");
     call().delete(pod()).await.assert_not_called();
     call().create(pod()).subresource("status").await.assert_not_called();
     call().create(pod()).namespace_labels([("team", "other")]).await.assert_not_called();
@@ -148,7 +141,7 @@ async fn a_hook_is_not_called_in_an_excluded_namespace() {
         .validate("team", pods().namespaces("team=shop"), stays)
         .validate("home", pods().own_namespace(), stays)
         .validate("system", pods().system_namespaces(), stays);
-    let call = |hook, namespace| vestibule_test::call(&app, hook).create(pod()).namespace(namespace);
+    let call = |hook, namespace| call(&app, hook).create(pod()).namespace(namespace);
     for excluded in ["kube-system", "kube-public", "kube-node-lease", "home"] {
         call("usual", excluded).await.assert_not_called();
         call("team", excluded).await.assert_not_called();
@@ -178,9 +171,7 @@ async fn a_hook_with_entries_of_its_own_is_called_by_these_entries() {
     let pods = || on::<Pod>([Create]).failure_policy(FailurePolicy::Ignore);
     let entries = Entries::of(["counts"]);
     let app = App::new("kit").mutate("counts", pods(), counts).entries(&entries);
-    let call = |team: &'static str| {
-        vestibule_test::call(&app, "counts").create(pod()).namespace_labels([("team", team)])
-    };
+    let call = |team: &'static str| call(&app, "counts").create(pod()).namespace_labels([("team", team)]);
     call("blue").await.assert_not_called();
     let entry = |name: &str, team: &str| {
         let on = on_raw([Rule::new("v1", "pods", [Create])]).failure_policy(FailurePolicy::Ignore);
@@ -213,9 +204,9 @@ async fn warnings_before_a_timeout_or_a_panic_are_sent() {
         speaks,
     );
     for namespace in ["slow", "panic"] {
-        let warned = vestibule_test::call(&app, "warns").create(pod()).namespace(namespace).await;
+        let warned = call(&app, "warns").create(pod()).namespace(namespace).await;
         warned.assert_allowed().assert_warned("look out").assert_audited("seen", "yes");
-        let denied = vestibule_test::call(&app, "denies").create(pod()).namespace(namespace).await;
+        let denied = call(&app, "denies").create(pod()).namespace(namespace).await;
         denied.assert_code(500).assert_warned("look out").assert_audited("seen", "yes");
     }
 }
@@ -236,25 +227,25 @@ async fn rules_and_selectors_are_read_as_the_api_server_reads_them() {
         .validate("cluster", rules("*", Scope::Cluster), fine)
         .validate("teams", rules("*", Scope::Any).namespaces("team"), fine);
     // With or without a subresource.
-    vestibule_test::call(&app, "pods").create(pod()).await.assert_allowed();
-    vestibule_test::call(&app, "pods").create(pod()).subresource("status").await.assert_allowed();
+    call(&app, "pods").create(pod()).await.assert_allowed();
+    call(&app, "pods").create(pod()).subresource("status").await.assert_allowed();
     let namespace = |labels: Value| json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": "a", "labels": labels } });
     let (bare, team) = (namespace(json!({})), namespace(json!({ "team": "shop" })));
-    vestibule_test::call(&app, "namespaced").create(pod()).await.assert_allowed();
-    vestibule_test::call(&app, "namespaced").create(&bare).await.assert_not_called();
-    vestibule_test::call(&app, "cluster").create(pod()).await.assert_not_called();
-    vestibule_test::call(&app, "cluster").create(&bare).await.assert_allowed();
+    call(&app, "namespaced").create(pod()).await.assert_allowed();
+    call(&app, "namespaced").create(&bare).await.assert_not_called();
+    call(&app, "cluster").create(pod()).await.assert_not_called();
+    call(&app, "cluster").create(&bare).await.assert_allowed();
     // A namespace is selected by its own labels; a node by none.
-    vestibule_test::call(&app, "teams").create(bare).await.assert_not_called();
-    vestibule_test::call(&app, "teams").create(team).await.assert_allowed();
+    call(&app, "teams").create(bare).await.assert_not_called();
+    call(&app, "teams").create(team).await.assert_allowed();
     let node = json!({ "apiVersion": "v1", "kind": "Node", "metadata": { "name": "a" } });
-    vestibule_test::call(&app, "teams").create(node).namespace_labels([("a", "b")]).await.assert_allowed();
+    call(&app, "teams").create(node).namespace_labels([("a", "b")]).await.assert_allowed();
 }
 
 #[tokio::test]
 async fn a_failed_assertion_says_what_happened() {
     let app = app();
-    let counted = vestibule_test::call(&app, "counts").create(pod()).await;
+    let counted = call(&app, "counts").create(pod()).await;
     let counted = std::panic::AssertUnwindSafe(&counted);
     let text = said(|| _ = counted.assert_idempotent());
     assert!(
@@ -266,7 +257,7 @@ async fn a_failed_assertion_says_what_happened() {
     assert_eq!(text, expected);
     let text = said(|| _ = counted.assert_unchanged());
     assert!(text.contains("+ metadata.labels: {\"count\":\"1\"}"), "{text}");
-    let text = said(|| _ = vestibule_test::call(&super::kit::app(), "other"));
+    let text = said(|| _ = call(&super::kit::app(), "other"));
     assert_eq!(text, "the webhook `kit` has no hook `other`; it has sidecar, counts, stays");
 }
 
@@ -294,12 +285,8 @@ async fn lookups_find_the_objects_of_a_call() {
         let metadata = json!({ "name": "quota", "namespace": namespace });
         Objects::new().with(json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata }))
     };
-    vestibule_test::call(&app, "quota").create(pod()).with(quota("default")).await.assert_allowed();
-    vestibule_test::call(&app, "quota")
-        .create(pod())
-        .with(quota("other"))
-        .await
-        .assert_denied("no quota here");
+    call(&app, "quota").create(pod()).with(quota("default")).await.assert_allowed();
+    call(&app, "quota").create(pod()).with(quota("other")).await.assert_denied("no quota here");
 }
 
 async fn careless(_: Value, _: Context) -> Result<Mutation<Value>, Reject> {
@@ -311,10 +298,10 @@ async fn careless(_: Value, _: Context) -> Result<Mutation<Value>, Reject> {
 async fn a_patch_that_needs_the_leniency_of_the_api_server_is_a_fault() {
     let rules = on_rules::<Value>([Rule::new("v1", "pods", [Create])]).failure_policy(FailurePolicy::Ignore);
     let app = App::new("kit").mutate("careless", rules, careless);
-    vestibule_test::call(&app, "careless").create(pod()).await.assert_fault_says("/metadata/labels");
+    call(&app, "careless").create(pod()).await.assert_fault_says("/metadata/labels");
     let mut labelled = pod();
     labelled["metadata"]["labels"] = json!({ "a": "b" });
-    let outcome = vestibule_test::call(&app, "careless").create(labelled).await;
+    let outcome = call(&app, "careless").create(labelled).await;
     outcome.assert_applies().assert_json(&json!({
         "apiVersion": "v1", "kind": "Pod", "spec": pod()["spec"],
         "metadata": { "name": "web", "namespace": "default", "labels": {} },

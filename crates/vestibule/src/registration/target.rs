@@ -7,6 +7,7 @@ use http::Uri;
 use k8s_openapi::ByteString;
 use k8s_openapi::api::admissionregistration::v1::{ServiceReference, WebhookClientConfig};
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1 as extensions;
+use vestibule_identity::NamespacedName;
 
 use crate::registration::name::is_dns_label;
 
@@ -111,6 +112,16 @@ impl Target {
     pub fn own_namespace(&self) -> Option<&str> {
         match self {
             Self::Service { namespace, .. } => Some(namespace),
+            Self::Url(_) => None,
+        }
+    }
+
+    /// The Service, if the target is one.
+    pub fn service_name(&self) -> Option<NamespacedName> {
+        match self {
+            Self::Service { namespace, name, .. } => {
+                Some(NamespacedName { namespace: namespace.clone(), name: name.clone() })
+            }
             Self::Url(_) => None,
         }
     }

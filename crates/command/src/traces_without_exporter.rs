@@ -1,8 +1,12 @@
-//! The flags about spans, in a build that cannot make any: what is asked for is refused, not ignored.
+//! In place of [`traces`](crate::traces) in a build without the feature `otel`: it makes no spans, and refuses the flags
+//! that ask for them.
 
 use clap::Args;
 
 use super::CommandError;
+use super::conflicts::refuse_given;
+use crate::logs::ExtraLayers;
+use vestibule::Options;
 
 /// The flags of a build with the feature `otel`. They are in no help.
 #[derive(Args, Clone, Debug, Default)]
@@ -15,17 +19,25 @@ pub(super) struct TraceArguments {
 }
 
 impl TraceArguments {
-    pub(super) fn refuse(&self) -> Result<(), CommandError> {
-        let given = [("--otlp-endpoint", &self.otlp_endpoint), ("--trace-ratio", &self.trace_ratio)];
-        match given.into_iter().find(|(_, given)| given.is_some()) {
-            Some((flag, _)) => Err(CommandError::input(format_args!(
+    /// No layers.
+    pub(super) fn layers(&self, _: &str) -> Result<ExtraLayers, CommandError> {
+        let given = [
+            ("--otlp-endpoint", self.otlp_endpoint.is_some()),
+            ("--trace-ratio", self.trace_ratio.is_some()),
+        ];
+        refuse_given(&given, |flag| {
+            CommandError::input(format_args!(
                 "{flag} is about spans for OpenTelemetry, and this program was built without `otel`: build it with \
                  `--features otel`, or leave the flag and its variable out"
-            ))),
-            None => Ok(()),
-        }
+            ))
+        })?;
+        Ok(ExtraLayers::new())
     }
 }
+
+pub(super) fn observe(_: &mut Options) {}
+
+pub(super) async fn finish() {}
 
 #[cfg(test)]
 mod tests {
@@ -44,7 +56,7 @@ mod tests {
     fn a_build_without_otel_says_so() {
         let refused = |flags: &[&str]| {
             let given = Command::try_parse_from([&["serve"], flags].concat()).unwrap();
-            given.traces.refuse().map_err(|error| error.to_string())
+            given.traces.layers("demo").map(drop).map_err(|error| error.to_string())
         };
         assert_eq!(refused(&[]), Ok(()));
         for flags in [["--otlp-endpoint", "http://localhost:4318"], ["--trace-ratio", "1"]] {

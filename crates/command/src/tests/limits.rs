@@ -7,9 +7,9 @@ use clap::{CommandFactory, Parser};
 use vestibule_admission::FaultKind;
 use vestibule_server::{CloseReason, Load, Refusal, Settings};
 
-use super::LimitArguments;
+use super::{assert_page, defaults_in_the_help, help_and_default};
+use crate::limits::LimitArguments;
 
-const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/limits.md");
 const BEGIN: &str =
     "<!-- From here on: VESTIBULE_UPDATE_GOLDEN=1 cargo test -p vestibule-command --lib limits -->\n";
 const END: &str = "<!-- To here. -->\n";
@@ -127,11 +127,11 @@ fn tables() -> String {
     for (flag, seen, beyond) in BEYOND {
         let argument = command.get_arguments().find(|argument| argument.get_long() == Some(flag));
         let argument = argument.unwrap_or_else(|| panic!("no flag --{flag}"));
-        let help = argument.get_help().unwrap().to_string();
-        let default = help.split_once(" [default: ").or_else(|| help.split_once(". Default: "));
+        let (help, default) = help_and_default(argument);
+        let default = default.as_deref().map(|default| (&*help, default));
+        let default = default.or_else(|| help.trim_end_matches('.').split_once(". Default: "));
         let (about, default) = default.unwrap_or_else(|| panic!("--{flag} has no default"));
         let variable = argument.get_env().unwrap().to_string_lossy();
-        let default = default.trim_end_matches([']', '.']);
         let flag = format!("`--{flag}`, `{variable}`");
         writeln!(table, "| {about} | {flag} | {default} | {beyond} | {} |", metrics(seen)).unwrap();
     }
@@ -148,16 +148,7 @@ fn metrics(seen: &[Seen]) -> String {
 
 #[test]
 fn the_page_is_what_the_flags_are() {
-    let page = std::fs::read_to_string(PAGE).unwrap();
-    let (before, rest) = page.split_once(BEGIN).expect("the mark above the table");
-    let (found, after) = rest.split_once(END).expect("the mark below the table");
-    let tables = tables();
-    if std::env::var_os("VESTIBULE_UPDATE_GOLDEN").is_some() {
-        std::fs::write(PAGE, format!("{before}{BEGIN}{tables}{END}{after}")).unwrap();
-        return;
-    }
-    let palette = crate::colour::When::Never.palette();
-    assert!(found == tables, "{}", crate::diff::unified(found, &tables, palette));
+    assert_page("limits.md", (BEGIN, END), &tables());
 }
 
 #[test]
@@ -170,13 +161,7 @@ fn each_limit_is_on_the_page() {
 
 #[test]
 fn the_defaults_in_the_help_are_the_defaults() {
-    let command = Command::command();
-    let told = command.get_arguments().filter_map(|argument| {
-        let help = argument.get_help()?.to_string();
-        let (_, default) = help.rsplit_once("[default: ")?;
-        Some([format!("--{}", argument.get_long()?), default.trim_end_matches(']').to_owned()])
-    });
-    let told: Vec<_> = told.flatten().collect();
+    let told = defaults_in_the_help(&Command::command());
     // All but two have one.
     assert_eq!(told.len(), 2 * (BEYOND.len() - 2), "{told:?}");
     let given = Command::parse_from(std::iter::once("serve".to_owned()).chain(told));

@@ -2,14 +2,14 @@
 
 use clap::Args;
 
-use super::CommandError;
+use super::Traces;
+use crate::CommandError;
 use crate::logs::ExtraLayers;
-use crate::traces::{Destination, Traces};
 
 /// The collector of spans; without one, no spans are made.
 #[derive(Args, Clone, Debug)]
-#[command(next_help_heading = super::TRACES)]
-pub(super) struct TraceArguments {
+#[command(next_help_heading = crate::TRACES)]
+pub(crate) struct TraceArguments {
     /// The collector of OpenTelemetry that spans are posted to, by OTLP over HTTP. Unless given,
     /// OTEL_EXPORTER_OTLP_ENDPOINT; without either, none are made.
     #[arg(long, env = "VESTIBULE_OTLP_ENDPOINT", value_name = "URL")]
@@ -22,18 +22,17 @@ pub(super) struct TraceArguments {
 
 impl TraceArguments {
     /// Layers beside that of the log.
-    pub(super) fn layers(&self, app: &str) -> Result<ExtraLayers, CommandError> {
+    pub(crate) fn layers(&self, app: &str) -> Result<ExtraLayers, CommandError> {
         let said = ["OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"];
         let elsewhere = said.iter().any(|name| std::env::var_os(name).is_some_and(|value| !value.is_empty()));
         let off = std::env::var_os("OTEL_SDK_DISABLED").is_some_and(|value| value == "true");
         if off || !(elsewhere || self.otlp_endpoint.is_some()) {
             return Ok(ExtraLayers::new());
         }
-        let destination = Destination { endpoint: self.otlp_endpoint.clone(), ratio: self.trace_ratio };
-        let traces = Traces::to(&destination, app).map_err(|error| {
+        let traces = Traces::new(self.otlp_endpoint.as_deref(), self.trace_ratio, app).map_err(|error| {
             CommandError::input(format_args!("spans cannot be sent: {error}; see --otlp-endpoint"))
         })?;
-        Ok(traces.beside())
+        Ok(traces.into_layers())
     }
 }
 

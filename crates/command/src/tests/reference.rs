@@ -2,9 +2,8 @@
 
 use clap::{Arg, Command, CommandFactory};
 
-use super::Arguments;
-
-const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/command-line.md");
+use super::{assert_page, help_and_default};
+use crate::Arguments;
 
 /// Flags with an equivalent in code, by command.
 const IN_CODE: [(&str, &str, &str); 13] = [
@@ -30,7 +29,7 @@ const GENERATED: &str =
 fn tables() -> String {
     let mut command = Arguments::command();
     command.build();
-    let mut text = GENERATED.to_owned();
+    let mut text = String::new();
     for command in command.get_subcommands().filter(|command| command.get_name() != "help") {
         let below: Vec<_> = command.get_subcommands().filter(|below| below.get_name() != "help").collect();
         if below.is_empty() {
@@ -57,20 +56,18 @@ fn table(title: &str, command: &Command) -> String {
 
 /// The page is that of the usual build.
 fn of_a_feature(argument: &Arg) -> bool {
-    argument.get_help_heading() == Some(super::TRACES)
+    argument.get_help_heading() == Some(crate::TRACES)
 }
 
 fn row(command: &str, argument: &Arg) -> String {
-    let help = argument.get_help().map(ToString::to_string).unwrap_or_default();
-    // A default that depends on other flags is described in the help.
-    let (help, told) = match help.split_once(" [default: ") {
-        Some((help, told)) => (help.to_owned(), told.trim_end_matches(']').to_owned()),
-        None => (help, String::new()),
-    };
+    let (help, told) = help_and_default(argument);
     let default: Vec<_> =
         argument.get_default_values().iter().map(|value| value.to_string_lossy().into_owned()).collect();
-    let default =
-        if default.is_empty() || !argument.get_action().takes_values() { told } else { default.join(",") };
+    let default = if default.is_empty() || !argument.get_action().takes_values() {
+        told.unwrap_or_default()
+    } else {
+        default.join(",")
+    };
     let values = argument.get_value_names().unwrap_or_default().join(" ");
     let flag = match argument.get_long() {
         Some(long) if argument.get_action().takes_values() => format!("--{long} {values}"),
@@ -89,18 +86,7 @@ fn row(command: &str, argument: &Arg) -> String {
 
 #[test]
 fn the_page_is_what_the_command_line_is() {
-    let page = std::fs::read_to_string(PAGE).unwrap();
-    let (words, found) = page.split_at(page.find(GENERATED).expect("the mark above the tables"));
-    let tables = tables();
-    if std::env::var_os("VESTIBULE_UPDATE_GOLDEN").is_some() {
-        std::fs::write(PAGE, format!("{words}{tables}")).unwrap();
-        return;
-    }
-    assert!(
-        found == tables,
-        "{}",
-        super::diff::unified(found, &tables, super::colour::When::Never.palette())
-    );
+    assert_page("command-line.md", (GENERATED, ""), &tables());
 }
 
 #[test]

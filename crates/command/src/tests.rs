@@ -1,0 +1,38 @@
+//! The pages about flags, against the flags.
+
+mod limits;
+mod reference;
+
+use clap::{Arg, Command};
+
+/// Compares the generated part of a page in `docs/reference`, between `begin` and `end`, with `generated`, or writes it if
+/// `VESTIBULE_UPDATE_GOLDEN` is set.
+fn assert_page(page: &str, (begin, end): (&str, &str), generated: &str) {
+    let path = format!("{}/../../docs/reference/{page}", env!("CARGO_MANIFEST_DIR"));
+    let page = std::fs::read_to_string(&path).unwrap();
+    let (before, rest) = page.split_once(begin).expect("the mark above the tables");
+    let (found, after) = rest.split_at(rest.rfind(end).expect("the mark below the tables"));
+    if std::env::var_os("VESTIBULE_UPDATE_GOLDEN").is_some() {
+        return std::fs::write(path, format!("{before}{begin}{generated}{after}")).unwrap();
+    }
+    let palette = crate::colour::When::Never.palette();
+    assert!(found == generated, "{}", crate::diff::unified(found, generated, palette));
+}
+
+/// The help of a flag, and the default that ends it. A default that depends on other flags is described in the help.
+fn help_and_default(argument: &Arg) -> (String, Option<String>) {
+    let help = argument.get_help().map(ToString::to_string).unwrap_or_default();
+    match help.split_once(" [default: ") {
+        Some((help, default)) => (help.to_owned(), Some(default.trim_end_matches(']').to_owned())),
+        None => (help, None),
+    }
+}
+
+/// Every flag whose help ends with a value as its default, each with that value.
+pub(crate) fn defaults_in_the_help(command: &Command) -> Vec<String> {
+    let told = command.get_arguments().filter_map(|argument| {
+        let default = help_and_default(argument).1.filter(|default| !default.starts_with("--"))?;
+        Some([format!("--{}", argument.get_long()?), default])
+    });
+    told.flatten().collect()
+}
