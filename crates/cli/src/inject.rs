@@ -12,7 +12,7 @@ use vestibule_rules::diagnostic::printable;
 use vestibule_rules::yaml::pretty_json;
 use vestibule_rules::{Decision, RuleSet, Verb};
 
-use crate::evaluation::{Engine, Evaluation, Facts, Request};
+use crate::evaluation::{Evaluation, Facts, Request};
 use crate::objects::{self, Object, ObjectSource};
 use crate::rules::{self, Labels, RulesPath};
 use crate::{Failure, print, render, say, workload};
@@ -77,9 +77,14 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         .filter(|rule| rule.needs_owner_name())
         .map(|rule| rule.name().to_owned())
         .collect();
-    let engine = Engine::new(rules);
-    let request = Request { verb: Verb::Create, default_namespace: namespace, facts: &facts, user: None };
-    let evaluations: Vec<Evaluation<'_, Decision>> = engine.all(objects(), request)?;
+    let request = Request {
+        rules: &rules,
+        verb: Verb::Create,
+        default_namespace: namespace,
+        facts: &facts,
+        user: None,
+    };
+    let evaluations = request.all(objects(), RuleSet::evaluate)?;
     let several = evaluations.len() > 1;
     for evaluation in &evaluations {
         let prefix = if several { evaluation.line_prefix() } else { String::new() };
@@ -105,7 +110,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let data = match arguments.output {
         Format::Yaml => yaml(&sources, &evaluations),
         Format::Json => json(&sources, &evaluations),
-        Format::Patch => render::patch_of(&changed(&evaluations), several),
+        Format::Patch => render::patch_of(&evaluations.iter().collect::<Vec<_>>(), several),
     };
     print(&data?)?;
     Ok(ExitCode::SUCCESS)
@@ -124,16 +129,12 @@ fn refuse_unknown_namespaces<'o>(
     }
 }
 
-fn changed<'e>(evaluations: &'e [Evaluation<'_, Decision>]) -> Vec<render::Changed<'e>> {
-    evaluations.iter().map(Evaluation::changed).collect()
-}
-
 /// A single document stays one, even if it is a list: its other members are kept.
 fn json(sources: &[ObjectSource], evaluations: &[Evaluation<'_, Decision>]) -> anyhow::Result<String> {
     let mut sources = sources.iter().filter(|source| !source.objects.is_empty());
     let only = sources.next().filter(|_| sources.next().is_none());
     let Some(document) = only.and_then(|source| source.document.as_deref()) else {
-        return Ok(render::json_of(&changed(evaluations), evaluations.len() > 1));
+        return Ok(render::json_of(&evaluations.iter().collect::<Vec<_>>(), evaluations.len() > 1));
     };
     let mut operations = Vec::new();
     for evaluation in evaluations {

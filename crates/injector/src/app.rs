@@ -6,7 +6,8 @@ use k8s_openapi::api::rbac::v1::PolicyRule;
 use vestibule::{App, FailurePolicy, On, Operation, Raw, Rule, on_raw};
 use vestibule_rules::Resource;
 
-use crate::configuration::{CONFIG_LABEL, Configuration, LAST_GOOD};
+use crate::configuration::last_good::LAST_GOOD;
+use crate::configuration::{CONFIG_LABEL, Configuration};
 use crate::events::Events;
 use crate::handler::{HookKind, InjectHandler};
 use crate::namespaces::Namespaces;
@@ -58,18 +59,21 @@ pub fn observed_app(
     }
     let shown = configuration.clone();
     app = app.reports("configuration", move || shown.current().to_string());
-    if let Some(ready) = namespaces.ready() {
-        app = app.ready_when("namespaces", ready);
+    let mut client = None;
+    if let Some(watched) = namespaces.as_watched() {
+        let namespaces = watched.namespaces.clone();
+        app = app.watches("Namespace", namespaces.state());
+        app = app.ready_when("namespaces", move || namespaces.is_synced());
+        client = Some(&watched.client);
     }
-    for (kind, watch) in [("ConfigMap", configuration.watch()), ("Namespace", namespaces.watch())] {
-        if let Some(watch) = watch {
-            app = app.watches(kind, watch);
-        }
+    if let Some(watched) = configuration.watched() {
+        app = app.watches("ConfigMap", watched.state.clone());
+        client = Some(&watched.client);
     }
     let validator = RuleValidator::of(&configuration);
     let mut observers: Vec<Arc<dyn DecisionObserver>> = vec![Arc::new(metrics), observer];
-    if let Some(client) = configuration.client().or_else(|| namespaces.client()) {
-        observers.push(Arc::new(Events::new(client)));
+    if let Some(client) = client {
+        observers.push(Arc::new(Events::new(client.clone())));
     }
     let observers: Arc<[_]> = observers.into();
     // The calls of one create reach both hooks, which share the wait for rules.

@@ -9,18 +9,18 @@ use std::time::Duration;
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace};
 use kube::Client;
 use kube::api::{Api, GetParams, ListParams, Request};
-use vestibule::identity::cluster_config;
+use vestibule::identity::{cluster_config, with_causes};
 use vestibule_rules::{NamespaceFacts, RuleSet};
 
+use crate::configuration::CONFIG_LABEL;
 use crate::configuration::compiler::Compiler;
 use crate::configuration::config_maps::sources;
 use crate::configuration::finding::Finding;
-use crate::configuration::last_good::LastGood;
+use crate::configuration::last_good::{LAST_GOOD, LastGood};
 use crate::configuration::proof_deadline::ProofDeadline;
 use crate::configuration::resolve::{Resolution, resolve};
 use crate::configuration::rule_source::{RuleDocument, RuleSource};
-use crate::configuration::{CONFIG_LABEL, LAST_GOOD};
-use crate::namespaces::ConnectError;
+use crate::namespaces::{ConnectError, facts};
 use crate::sources::LoadError;
 
 /// The longest time that a cluster may take to answer.
@@ -125,10 +125,7 @@ impl ClusterReader {
         let namespaces = Api::<Namespace>::all(self.client.clone());
         let found = namespaces.get_metadata(namespace).await;
         let metadata = found.map_err(|error| failed(format!("namespace {namespace}"), error))?.metadata;
-        Ok(NamespaceFacts {
-            labels: metadata.labels.unwrap_or_default(),
-            annotations: metadata.annotations.unwrap_or_default(),
-        })
+        Ok(facts(&metadata))
     }
 
     /// The rules in labelled ConfigMaps of `namespace`, or of the one namespace that has any.
@@ -157,8 +154,7 @@ impl ClusterReader {
         let of_one = |config_map: &ConfigMap| {
             sources(&own, config_map.metadata.name.as_deref().unwrap_or_default(), config_map)
         };
-        let config_maps = Api::namespaced(self.client.clone(), &own);
-        let last_good = LastGood { config_maps, name: LAST_GOOD.to_owned() }.read().await;
+        let last_good = LastGood::new(self.client.clone(), &own).read().await;
         let last_good = last_good.map(Option::unwrap_or_default);
         Ok(StoredRules {
             sources: found.iter().flat_map(of_one).collect(),
@@ -204,18 +200,6 @@ impl StoredRules {
 fn failed(what: String, error: kube::Error) -> ClusterError {
     match error {
         kube::Error::Api(status) => ClusterError::Refused { what, message: status.message },
-        other => ClusterError::Unreachable(chain(&other)),
+        other => ClusterError::Unreachable(with_causes(&other)),
     }
-}
-
-/// The messages of an error and its causes: "connection refused" is the last of three.
-fn chain(error: &dyn std::error::Error) -> String {
-    let causes = std::iter::successors(Some(error), |error| error.source());
-    let mut words: Vec<String> = Vec::new();
-    for cause in causes.map(ToString::to_string) {
-        if !words.iter().any(|known| known.contains(&cause)) {
-            words.push(cause);
-        }
-    }
-    words.join(": ")
 }

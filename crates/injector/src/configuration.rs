@@ -16,9 +16,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use kube::{Api, Client};
+use kube::Client;
 use tokio::sync::watch;
-use vestibule::{Entries, WatchState};
+use tokio::task::JoinSet;
+use vestibule::{Entries, WatchState, Watched};
 pub use vestibule_rules::CONFIG_LABEL;
 use vestibule_rules::RuleSet;
 
@@ -30,10 +31,6 @@ use self::snapshot::{Snapshot, SnapshotState};
 use crate::events::Events;
 use crate::registration;
 use crate::sources::{LoadError, read};
-use crate::task::AbortOnDrop;
-
-/// The ConfigMap that stores the last good documents. It does not have the label of ConfigMaps with rules.
-pub(crate) const LAST_GOOD: &str = "injector-last-good";
 
 /// The rules that are in force: a sequence of immutable [`Snapshot`]s.
 ///
@@ -53,26 +50,22 @@ pub(crate) const LAST_GOOD: &str = "injector-last-good";
 #[derive(Clone)]
 pub struct Configuration {
     snapshots: watch::Receiver<Arc<Snapshot>>,
-    config_maps: Option<ConfigMaps>,
+    /// The namespace whose ConfigMaps hold the rules.
+    config_maps: Option<String>,
+    /// [`None`] for rules in files, and for rules that are only printed, without a cluster.
+    watched: Option<WatchedConfigMaps>,
     knows_namespaces: Arc<AtomicBool>,
     /// The webhook entries for the rules in force.
     entries: Entries,
-    _following: Option<Arc<AbortOnDrop>>,
+    _following: Option<Arc<JoinSet<()>>>,
 }
 
-/// The ConfigMaps that hold the rules.
+/// The ConfigMaps of a cluster that hold the rules.
 #[derive(Clone)]
-struct ConfigMaps {
-    namespace: String,
-    /// [`None`] for rules that are only printed, without a cluster.
-    watched: Option<Watched>,
-}
-
-#[derive(Clone)]
-struct Watched {
-    reloader: Arc<Reloader>,
-    client: Client,
-    watch: WatchState,
+pub(crate) struct WatchedConfigMaps {
+    pub(crate) reloader: Arc<Reloader>,
+    pub(crate) client: Client,
+    pub(crate) state: WatchState,
 }
 
 impl Configuration {
@@ -84,7 +77,7 @@ impl Configuration {
     /// Rules as if they came from ConfigMaps of `namespace`, without a cluster: for manifests of an injector that reads them
     /// there.
     pub fn installed(rules: RuleSet, namespace: &str) -> Self {
-        Self::unchanging(rules, Some(ConfigMaps { namespace: namespace.to_owned(), watched: None }))
+        Self::unchanging(rules, Some(namespace))
     }
 
     /// The rules of a file or folder, which is read again when its content changes. Objects in `own_namespace` are left alone
@@ -114,7 +107,7 @@ impl Configuration {
             return Err(LoadError::Empty(paths.first().cloned().unwrap_or_default()));
         }
         let following = folder::follow(paths.to_vec(), reloader);
-        Ok(Self::following(following, snapshots, None, knows_namespaces))
+        Ok(Self::following(following, snapshots, knows_namespaces))
     }
 
     /// The rules of the ConfigMaps in `namespace`, the injector's own, that are labelled [`CONFIG_LABEL`]`=true`, followed
@@ -124,16 +117,17 @@ impl Configuration {
         let knows_namespaces = Arc::new(AtomicBool::new(true));
         let compiler = Compiler::new(Some(namespace), &knows_namespaces);
         let (reloader, snapshots) = Reloader::new(compiler, "the ConfigMaps with rules are being read");
-        let config_maps = Api::namespaced(client.clone(), namespace);
-        let last_good = LastGood { config_maps, name: LAST_GOOD.to_owned() };
+        let last_good = LastGood::new(client.clone(), namespace);
         let events = Events::new(client.clone());
-        let (watch_client, watch) = WatchState::listening(&client);
-        let watched = (Api::namespaced(watch_client, namespace), watch.clone());
+        let config_maps = Watched::start(&client, config_maps::watch(namespace));
+        let state = config_maps.state();
         let following =
-            config_maps::follow(watched, namespace.to_owned(), last_good, Arc::clone(&reloader), events);
-        let watched = Some(Watched { reloader, client, watch });
-        let config_maps = ConfigMaps { namespace: namespace.to_owned(), watched };
-        Self::following(following, snapshots, Some(config_maps), knows_namespaces)
+            config_maps::follow(config_maps, namespace.to_owned(), last_good, Arc::clone(&reloader), events);
+        Self {
+            config_maps: Some(namespace.to_owned()),
+            watched: Some(WatchedConfigMaps { reloader, client, state }),
+            ..Self::following(following, snapshots, knows_namespaces)
+        }
     }
 
     /// The snapshot in force. A call reads it once and is decided by that snapshot alone.
@@ -171,26 +165,12 @@ impl Configuration {
 
     /// The namespace whose ConfigMaps hold the rules, if they come from ConfigMaps.
     pub fn config_maps(&self) -> Option<&str> {
-        self.config_maps.as_ref().map(|config_maps| &*config_maps.namespace)
+        self.config_maps.as_deref()
     }
 
-    /// The client of the cluster whose ConfigMaps are watched.
-    pub(crate) fn client(&self) -> Option<Client> {
-        self.watched().map(|watched| watched.client.clone())
-    }
-
-    /// The state of the watch on the ConfigMaps.
-    pub(crate) fn watch(&self) -> Option<WatchState> {
-        self.watched().map(|watched| watched.watch.clone())
-    }
-
-    /// The reloader of the rules in ConfigMaps.
-    pub(crate) fn reloader(&self) -> Option<Arc<Reloader>> {
-        self.watched().map(|watched| Arc::clone(&watched.reloader))
-    }
-
-    fn watched(&self) -> Option<&Watched> {
-        self.config_maps.as_ref()?.watched.as_ref()
+    /// The ConfigMaps of a cluster, if the rules come from there.
+    pub(crate) fn watched(&self) -> Option<&WatchedConfigMaps> {
+        self.watched.as_ref()
     }
 
     /// Sets whether rules may read labels of namespaces.
@@ -203,26 +183,28 @@ impl Configuration {
         &self.entries
     }
 
-    fn unchanging(rules: RuleSet, config_maps: Option<ConfigMaps>) -> Self {
-        let snapshot = Arc::new(Snapshot::new(rules));
-        let entries = registration::hook_entries();
-        registration::publish(&snapshot, &entries);
-        let (_, snapshots) = watch::channel(snapshot);
-        Self { snapshots, config_maps, knows_namespaces: Arc::default(), entries, _following: None }
+    fn unchanging(rules: RuleSet, config_maps: Option<&str>) -> Self {
+        let (_, snapshots) = watch::channel(Arc::new(Snapshot::new(rules)));
+        let config_maps = config_maps.map(str::to_owned);
+        Self { config_maps, ..Self::new(snapshots, Arc::default()) }
     }
 
     fn following(
         sources: impl Future<Output = ()> + Send + 'static,
         snapshots: watch::Receiver<Arc<Snapshot>>,
-        config_maps: Option<ConfigMaps>,
         knows_namespaces: Arc<AtomicBool>,
     ) -> Self {
+        let new = Self::new(snapshots, knows_namespaces);
+        let mut tasks = JoinSet::new();
+        tasks.spawn(sources);
+        tasks.spawn(registration::follow(new.snapshots.clone(), new.entries.clone()));
+        Self { _following: Some(Arc::new(tasks)), ..new }
+    }
+
+    fn new(snapshots: watch::Receiver<Arc<Snapshot>>, knows_namespaces: Arc<AtomicBool>) -> Self {
         let entries = registration::hook_entries();
         registration::publish(&snapshots.borrow(), &entries);
-        let registering = registration::follow(snapshots.clone(), entries.clone());
-        let tasks = AbortOnDrop::spawn(async move { tokio::join!(sources, registering) });
-        let following = Some(Arc::new(tasks));
-        Self { snapshots, config_maps, knows_namespaces, entries, _following: following }
+        Self { snapshots, config_maps: None, watched: None, knows_namespaces, entries, _following: None }
     }
 }
 

@@ -1,16 +1,14 @@
 //! The handler of the hooks that inject: from a request to rules, and from their decision to a verdict.
 
 use std::cell::Cell;
-use std::collections::BTreeMap;
 use std::sync::{Arc, Once};
 use std::time::Instant;
 
-use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use tokio::time::timeout_at;
 use tracing::debug_span;
-use vestibule::patch::{Document, DocumentError};
+use vestibule::patch::{Document, DocumentError, View};
 use vestibule::{Fault, FaultKind, Handler, HandlerFuture, Operation, Request, Verdict};
 use vestibule_rules::{
     Decision, Mode, NamespaceFacts, Outcome, Resource, RuleSet, STATUS_ANNOTATION, Subject, Verb,
@@ -74,7 +72,7 @@ impl Handler for InjectHandler {
                 return Verdict::allowed();
             }
             let namespace = request.namespace.as_deref().unwrap_or_default();
-            match self.namespaces.facts(namespace, until).await {
+            match self.namespaces.facts(namespace, deadline).await {
                 Ok(facts) => {
                     let Some(hash) = injected_by(request) else {
                         return self.decide(snapshot.rules(), request, facts.as_deref());
@@ -193,25 +191,14 @@ fn evaluate(
 /// The hash in the status annotation of an object that is being created: the rules by which an earlier call of the same
 /// create changed it. The hash only selects among known rules, which then decide anew what is missing.
 fn injected_by(request: &Request<'_>) -> Option<String> {
-    #[derive(Deserialize)]
-    struct Marked {
-        metadata: Metadata,
-    }
-    #[derive(Deserialize)]
-    struct Metadata {
-        annotations: BTreeMap<String, Value>,
-    }
-    #[derive(Deserialize)]
-    struct Status {
-        cfg: String,
-    }
-    let object = request.object?.get();
-    if request.operation != Operation::Create || !object.contains(STATUS_ANNOTATION) {
+    let object = request.object?;
+    if request.operation != Operation::Create || !object.get().contains(STATUS_ANNOTATION) {
         return None;
     }
-    let marked: Marked = serde_json::from_str(object).ok()?;
-    let status = marked.metadata.annotations.get(STATUS_ANNOTATION)?.as_str()?;
-    serde_json::from_str(status).ok().map(|status: Status| status.cfg)
+    let annotations = View::of(object).get("metadata")?.get("annotations")?;
+    let status = annotations.get(STATUS_ANNOTATION)?.as_str()?;
+    let status: Value = serde_json::from_str(&status).ok()?;
+    Some(status.get("cfg")?.as_str()?.to_owned())
 }
 
 /// Logs the outcome of each rule, with names and no values.

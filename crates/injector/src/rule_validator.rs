@@ -42,7 +42,8 @@ impl RuleValidator {
     /// The validator, if the rules come from ConfigMaps.
     pub(crate) fn of(configuration: &Configuration) -> Option<Self> {
         let namespace = configuration.config_maps()?.to_owned();
-        Some(Self { namespace, reloader: configuration.reloader() })
+        let reloader = configuration.watched().map(|watched| Arc::clone(&watched.reloader));
+        Some(Self { namespace, reloader })
     }
 
     async fn validate(&self, request: &Request<'_>, until: Instant) -> Verdict {

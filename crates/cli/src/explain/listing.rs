@@ -7,7 +7,7 @@ use vestibule_rules::diagnostic::printable;
 use vestibule_rules::{ClauseExplanation, Effect, Gate, Passage, RuleExplanation};
 use vestibule_rules::{Explanation, Outcome, Reason};
 
-use crate::changes::{self, ExplainedChange};
+use crate::changes::ExplainedChange;
 use crate::evaluation::{Evaluation, Step};
 
 const WIDTH: usize = 100;
@@ -37,10 +37,10 @@ impl Listing {
         if rules.is_empty() {
             writeln!(text, "\nno rule is for objects of this kind")?;
         }
-        let workload = evaluation.steps.iter().any(|step| !step.prefix.is_empty());
+        let workload = evaluation.steps.iter().any(|step| !step.submitted.prefix.is_empty());
         for (step, rule) in rules {
             text.push('\n');
-            let subject = match step.prefix {
+            let subject = match step.submitted.prefix {
                 "" if workload => " of the object itself",
                 _ => "",
             };
@@ -76,9 +76,7 @@ impl Listing {
         let place = format!("{}:{}", printable(&rule.source), rule.line);
         self.aligned(text, &title, plain, &place);
         self.gates(text, &rule.gates)?;
-        let changes =
-            changes::explain(step.answer.decision.changes(), &step.json, &changes::dotted(step.prefix))?;
-        self.clauses(text, &rule.clauses, &changes)?;
+        self.clauses(text, &rule.clauses, &step.explained()?)?;
         let is_explained = rule.gates.iter().any(|gate| gate.passage == Passage::Failed)
             || rule.clauses.iter().any(|clause| clause.effect == Effect::Failed);
         if let (Outcome::Denied { message, .. }, false) = (&rule.outcome, is_explained) {

@@ -11,9 +11,10 @@ use vestibule::{Options, Registration, Shutdown, Target};
 use vestibule_caller::{Caller, Hook, Outcome, Review, judge};
 use vestibule_command::CommandError;
 use vestibule_injector::Namespaces;
-use vestibule_rules::{Change, Resource, RuleSet};
+use vestibule_rules::{Change, RuleSet, Verdict};
 
-use super::recorder::{Recorded, Recorder, UnchangedRule};
+use super::recorder::{Recorded, Recorder};
+use crate::evaluation::{Answer, Submitted};
 
 const NAME: &str = "localhost";
 
@@ -32,20 +33,13 @@ struct Registered {
     resources: Vec<(String, String)>,
 }
 
-/// An object as the API server sends it.
-pub(super) struct Submitted {
-    /// JSON with a namespace.
-    pub(super) json: String,
-    pub(super) resource: Resource,
-}
-
 /// The result of the calls for one object.
 #[derive(Default)]
 pub(super) struct Admission {
-    /// In the order they apply.
+    /// In the order they apply; empty if the object was denied.
     pub(super) changes: Vec<Change>,
-    /// Rules that changed nothing.
-    pub(super) unchanged: Vec<UnchangedRule>,
+    /// The verdicts of rules that changed nothing.
+    pub(super) unchanged: Vec<Verdict>,
     pub(super) warnings: Vec<String>,
     pub(super) refusal: Option<Refusal>,
     /// Whether any hook is registered for it.
@@ -53,10 +47,23 @@ pub(super) struct Admission {
 }
 
 /// The message of the API server about a denied object.
-#[derive(Clone)]
 pub(super) struct Refusal {
     pub(super) reason: String,
     pub(super) message: String,
+}
+
+impl Answer for Admission {
+    fn changes(&self) -> &[Change] {
+        &self.changes
+    }
+
+    fn warnings(&self) -> &[String] {
+        &self.warnings
+    }
+
+    fn denial(&self) -> Option<String> {
+        self.refusal.as_ref().map(|refusal| refusal.message.clone())
+    }
 }
 
 impl LoopbackInjector {
@@ -94,6 +101,7 @@ impl LoopbackInjector {
                 Outcome::Denied(denied) => {
                     admission.warnings.extend(denied.warnings.shown);
                     admission.refusal = Some(Refusal { reason: denied.reason, message: denied.message });
+                    admission.changes.clear();
                     break;
                 }
                 Outcome::Failed(failed) => anyhow::bail!("{}", failed.message),

@@ -51,22 +51,15 @@ async fn a_pod_is_explained_by_the_rules_of_its_cluster() {
         format!("{key} binary.yaml: error: it is no text"),
         "note: a document with errors is not in force: its last good version is".to_owned(),
     ] {
-        assert!(told.err.contains(&said), "{said}: {}", told.err);
+        told.tells(&said);
     }
     assert_eq!(told.stdout(), out);
 
-    let named = explain("pod/web --rules rules.yaml").stdout();
-    assert!(named.contains("rules.yaml:4"), "{named}");
-    let absent = explain("pod/absent --rules rules.yaml");
-    assert_eq!(absent.code(), 2);
-    assert!(absent.err.contains(&format!("pod {shop}/absent: pods \"absent\" not found")), "{}", absent.err);
-    let none = explain(&format!("pod/web --injector-namespace {shop}"));
-    assert_eq!(none.code(), 2);
-    assert!(
-        none.err.contains("no ConfigMap labelled vestibule.dev/config=true in namespace"),
-        "{}",
-        none.err
-    );
+    explain("pod/web --rules rules.yaml").exits(0).shows("rules.yaml:4");
+    explain("pod/absent --rules rules.yaml")
+        .fails(2, format!("pod {shop}/absent: pods \"absent\" not found"));
+    explain(&format!("pod/web --injector-namespace {shop}"))
+        .fails(2, "no ConfigMap labelled vestibule.dev/config=true in namespace");
 }
 
 /// Issue 20, point 30: a second ConfigMap with a rule of the same name ended everything with VST0116.
@@ -98,7 +91,7 @@ async fn a_doubled_name_is_told_and_what_is_in_force_explained() {
     };
     // Without good rules an injector that starts is not ready; a note says so.
     let done = explain();
-    assert!(done.err.contains("VST0116") && done.err.contains("note: nothing is in force"), "{}", done.err);
+    done.tells("VST0116").tells("note: nothing is in force");
     let out = done.stdout();
     assert!(
         out.contains("rule target  applied") && out.contains("env[TARGET]") && !out.contains("OTHER"),
@@ -113,11 +106,7 @@ async fn a_doubled_name_is_told_and_what_is_in_force_explained() {
     let kept = json!({"metadata": {"name": "injector-last-good"}, "data": {"documents.json": documents.to_string()}});
     create(serde_json::from_value(kept).unwrap()).await;
     let done = explain();
-    assert!(
-        done.err.contains("VST0116") && done.err.contains("the last good version of every document is"),
-        "{}",
-        done.err
-    );
+    done.tells("VST0116").tells("the last good version of every document is");
     let out = done.stdout();
     assert!(out.contains("env[KEPT]") && !out.contains("env[TARGET]"), "{out}");
 }

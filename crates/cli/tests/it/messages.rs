@@ -20,22 +20,20 @@ fn an_unquoted_annotation_is_to_be_quoted() {
     let folder = Folder::with(&[("rules.yaml", ASKED), ("pod.yaml", pod), ("deployment.yaml", deployment)]);
     for command in ["try pod.yaml", "inject -f pod.yaml", "explain -f pod.yaml"] {
         let done = folder.run(&format!("{command} --rules rules.yaml"));
-        assert_eq!((done.code(), &*done.out), (2, ""), "{command}");
+        done.exits(2).prints("");
         for said in [
             "VST0180",
             "--> pod.yaml:6:33",
             "values of annotations are strings",
             r#"quote it: `inject.vestibule.dev/asked: "true"`"#,
         ] {
-            assert!(done.err.contains(said), "{said}: {}", done.err);
+            done.tells(said);
         }
     }
-    let done = folder.run("inject -f deployment.yaml --rules rules.yaml");
-    assert!(
-        done.err.contains("values of labels are strings") && done.err.contains(r#"`app: "1"`"#),
-        "{}",
-        done.err
-    );
+    folder
+        .run("inject -f deployment.yaml --rules rules.yaml")
+        .tells("values of labels are strings")
+        .tells(r#"`app: "1"`"#);
     // The place of the template in another kind is not known.
     let custom = deployment.replace("apps/v1", "example.com/v1");
     assert_eq!(folder.run_with_stdin("inject -f - --rules rules.yaml", &custom).code(), 0);
@@ -57,9 +55,7 @@ fn a_folder_of_folders_leads_to_one_of_them() {
         "lint all",
         "try --rules all",
     ] {
-        let done = folder.run(command);
-        assert_eq!(done.code(), 2, "{command}: {}", done.err);
-        assert!(done.err.contains("name them, as in all/shop"), "{command}: {}", done.err);
+        folder.run(command).fails(2, "name them, as in all/shop");
     }
 }
 
@@ -69,7 +65,7 @@ fn a_program_is_no_rule() {
     std::fs::write(folder.path().join("program"), b"\x7fELF\x02\x01\0\0\xff\xfe\xfa").unwrap();
     for command in ["lint program", "try --rules program"] {
         let done = folder.run(command);
-        assert_eq!(done.code(), 2, "{command}");
+        done.exits(2);
         assert!(
             done.err.starts_with(
                 "error: cannot read program: it is no UTF-8 text. Rules are files of YAML or JSON"
@@ -92,9 +88,9 @@ fn an_object_that_no_api_server_takes_is_named_with_its_size() {
     let folder =
         Folder::with(&[("rules.yaml", TARGET), ("pod.yaml", &pod(4 << 20)), ("fine.yaml", &pod(1 << 20))]);
     let done = folder.run("try pod.yaml --rules rules.yaml");
-    assert_eq!(done.code(), 2);
+    done.exits(2);
     assert!(done.err.starts_with("error: Pod default/web (pod.yaml:1) has 4194"), "{}", done.err);
-    assert!(done.err.contains("413 to more than 3145728 (request entity too large)"), "{}", done.err);
+    done.tells("413 to more than 3145728 (request entity too large)");
     assert_eq!(folder.run("try fine.yaml --rules rules.yaml -o patch").code(), 0);
 }
 
@@ -104,9 +100,7 @@ fn labels_that_no_namespace_has_are_refused() {
     for command in ["try pod.yaml", "inject -f pod.yaml", "explain -f pod.yaml", "serve"] {
         for labels in ["a b=c!", "a=c!"] {
             let mut typed = folder.command(&format!("{command} --rules rules.yaml --namespace-labels"));
-            let done = crate::fixture::finish(typed.arg(labels), "");
-            assert_eq!(done.code(), 2, "{command}");
-            assert!(done.err.contains("no label has it; wanted: "), "{command}: {}", done.err);
+            crate::fixture::finish(typed.arg(labels), "").fails(2, "no label has it; wanted: ");
         }
     }
 }
@@ -126,9 +120,10 @@ fn names_that_no_namespace_has_are_refused() {
         "loglevel",
     ] {
         let mut typed = folder.command(command);
-        let done = crate::fixture::finish(typed.args(["-n", "Bad NS"]), "");
-        assert_eq!((done.code(), &*done.out), (2, ""), "{command}");
-        assert!(done.err.contains("no namespace can have this name: "), "{command}: {}", done.err);
+        crate::fixture::finish(typed.args(["-n", "Bad NS"]), "")
+            .exits(2)
+            .prints("")
+            .tells("no namespace can have this name: ");
     }
 }
 
@@ -136,9 +131,10 @@ fn names_that_no_namespace_has_are_refused() {
 fn an_image_has_no_spaces() {
     let folder = Folder::with(&[("rules.yaml", TARGET)]);
     let mut typed = folder.command("manifests --rules rules.yaml --namespace webhooks --image");
-    let done = crate::fixture::finish(typed.arg("IMAGE NAME"), "");
-    assert_eq!((done.code(), &*done.out), (2, ""));
-    assert!(done.err.contains("this is no image: write REGISTRY/NAME:TAG"), "{}", done.err);
+    crate::fixture::finish(typed.arg("IMAGE NAME"), "")
+        .exits(2)
+        .prints("")
+        .tells("this is no image: write REGISTRY/NAME:TAG");
 }
 
 /// The message recommended `off`, which `serve` refuses as well.
@@ -147,8 +143,7 @@ fn an_identity_that_is_none_leads_to_one_that_can_be_served() {
     let folder = Folder::with(&[("rules.yaml", TARGET)]);
     for command in ["serve", "manifests"] {
         let done = folder.run(&format!("{command} --rules rules.yaml --identity seld"));
-        assert_eq!(done.code(), 2);
-        assert!(done.err.contains("use `self`, `mounted:DIR` or `local:DIR`"), "{}", done.err);
+        done.fails(2, "use `self`, `mounted:DIR` or `local:DIR`");
         assert!(!done.err.contains("`off`"), "{}", done.err);
     }
 }
@@ -168,7 +163,7 @@ fn where_no_rule_acts_the_next_command_says_why() {
                 .args(more.split_whitespace()),
             &other,
         );
-        assert_eq!(done.code(), 0, "{}", done.err);
+        done.exits(0);
         done.err.lines().find_map(|line| line.strip_prefix("next: ")).unwrap().to_owned()
     };
     assert!(next("pod.yaml", "").contains(" serve --rules rules.yaml "));

@@ -4,7 +4,7 @@ use k8s_openapi::api::core::v1::ObjectReference;
 use vestibule::identity::events::Report;
 use vestibule_rules::{Decision, Mode, Outcome, Reason, Verdict};
 
-use crate::observer::{DecisionContext, Owner};
+use crate::observer::DecisionContext;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Occasion {
@@ -27,19 +27,10 @@ pub(super) fn of(decision: &Decision, context: &DecisionContext<'_>) -> Vec<Repo
         return Vec::new();
     }
     // The owner is read from the object only now, since most decisions make no Event.
-    let Some(owner) = context.owner().filter(Owner::is_plausible) else { return Vec::new() };
+    let Some(about) = context.owner().filter(is_plausible) else { return Vec::new() };
     let object = match context.name() {
         Some(name) => format!("{} {name}", context.resource().kind()),
         None => format!("a {}", context.resource().kind()),
-    };
-    let Owner { api_version, kind, name, uid } = owner;
-    let about = ObjectReference {
-        api_version: Some(api_version),
-        kind: Some(kind),
-        name: Some(name),
-        uid: Some(uid),
-        namespace: Some(context.namespace().to_owned()),
-        ..ObjectReference::default()
     };
     let report = |verdict: &Verdict| {
         let occasion = occasion(verdict)?;
@@ -65,18 +56,18 @@ impl Occasion {
     }
 }
 
-impl Owner {
-    /// Whether an API server could have an object of this name: a user who creates a pod may write any owner into it.
-    fn is_plausible(&self) -> bool {
-        let plain = |text: &str, more: &[char]| {
+/// Whether an API server could have an object of this name: a user who creates a pod may write any owner into it.
+fn is_plausible(owner: &ObjectReference) -> bool {
+    let plain = |text: &Option<String>, more: &[char]| {
+        text.as_ref().is_some_and(|text| {
             (1..=253).contains(&text.len())
                 && text.chars().all(|c| c.is_ascii_alphanumeric() || more.contains(&c))
-        };
-        plain(&self.kind, &[])
-            && plain(&self.name, &['-', '.'])
-            && plain(&self.uid, &['-'])
-            && plain(&self.api_version, &['-', '.', '/'])
-    }
+        })
+    };
+    plain(&owner.kind, &[])
+        && plain(&owner.name, &['-', '.'])
+        && plain(&owner.uid, &['-'])
+        && plain(&owner.api_version, &['-', '.', '/'])
 }
 
 /// The occasion for an Event: a rule was applied, or its owner wanted it and did not get it. A denial makes no Event, since
