@@ -203,8 +203,8 @@ impl<T: Answer> Evaluation<'_, T> {
 }
 
 impl Evaluation<'_, Decision> {
-    /// The rules among `by_name`, which read the name of a pod's owner, that were decided by a placeholder for that name.
-    pub(crate) fn presuming(&self, by_name: &[String]) -> Vec<&str> {
+    /// The rules that read the name of a pod's owner and were decided by a placeholder for that name.
+    pub(crate) fn presuming(&self, rules: &RuleSet) -> Vec<&str> {
         let decided = |outcome: &Outcome| match outcome {
             Outcome::Skipped { reason, .. } => matches!(reason, Reason::NotRolledOut | Reason::WhenFalse),
             _ => true,
@@ -213,7 +213,9 @@ impl Evaluation<'_, Decision> {
         let pods = self.steps.iter().filter(|step| presumed && !step.submitted.prefix.is_empty());
         let verdicts = pods.flat_map(|step| &step.answer.verdicts);
         let names = verdicts.filter(|verdict| decided(&verdict.outcome)).map(|verdict| &*verdict.rule);
-        names.filter(|name| by_name.iter().any(|one| one == name)).collect()
+        let reads_name =
+            |name: &&str| rules.rules().iter().any(|rule| rule.name() == *name && rule.needs_owner_name());
+        names.filter(reads_name).collect()
     }
 
     /// Whether some rule is for the object, even if it changed nothing.

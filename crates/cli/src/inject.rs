@@ -13,7 +13,7 @@ use vestibule_rules::yaml::pretty_json;
 use vestibule_rules::{Decision, RuleSet, Verb};
 
 use crate::evaluation::{Evaluation, Facts, Request};
-use crate::objects::{self, Object, ObjectSource};
+use crate::objects::{self, ObjectSource};
 use crate::rules::{self, Labels, RulesPath};
 use crate::{Failure, print, render, say, workload};
 
@@ -70,13 +70,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let sources = objects::read(files)?;
     let objects = || sources.iter().flat_map(|source| &source.objects);
     let facts = Facts::new(namespace_labels.as_ref(), objects());
-    refuse_unknown_namespaces(&rules, &facts, objects(), namespace)?;
-    let by_name: Vec<String> = rules
-        .rules()
-        .iter()
-        .filter(|rule| rule.needs_owner_name())
-        .map(|rule| rule.name().to_owned())
-        .collect();
+    if let Some(error) = StartError::of_rules(&rules)
+        && facts.unknown(objects(), namespace).is_some()
+    {
+        return Err(CommandError::input(error).into());
+    }
     let request = Request {
         rules: &rules,
         verb: Verb::Create,
@@ -92,7 +90,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         if let Some(denial) = evaluation.denial() {
             say(format_args!("{prefix}denied: {denial}"));
         }
-        let presuming = evaluation.presuming(&by_name);
+        let presuming = evaluation.presuming(&rules);
         if !presuming.is_empty() {
             let (rules, kind) = (presuming.join(", "), printable(&evaluation.object.kind));
             say(format_args!(
@@ -114,19 +112,6 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     };
     print(&data?)?;
     Ok(ExitCode::SUCCESS)
-}
-
-/// Refuses rules that read labels of namespaces which are not known.
-fn refuse_unknown_namespaces<'o>(
-    rules: &RuleSet,
-    facts: &Facts,
-    objects: impl Iterator<Item = &'o Object>,
-    default_namespace: &'o str,
-) -> Result<(), CommandError> {
-    match StartError::of_rules(rules) {
-        Some(error) if facts.unknown(objects, default_namespace).is_some() => Err(CommandError::input(error)),
-        _ => Ok(()),
-    }
 }
 
 /// A single document stays one, even if it is a list: its other members are kept.

@@ -9,7 +9,7 @@ use vestibule_rules::Resource;
 use crate::configuration::last_good::LAST_GOOD;
 use crate::configuration::{CONFIG_LABEL, Configuration};
 use crate::events::Events;
-use crate::handler::{HookKind, InjectHandler};
+use crate::handler::InjectHandler;
 use crate::namespaces::Namespaces;
 use crate::observer::DecisionObserver;
 use crate::outcome_metrics::OutcomeMetrics;
@@ -43,7 +43,6 @@ pub fn observed_app(
     let snapshot = configuration.current();
     let unknown = StartError::of_rules(snapshot.rules());
     configuration.set_knows_namespaces(namespaces.are_known());
-    let entries = configuration.entries().clone();
     let mut app = App::new(NAME);
     match unknown {
         Some(error) if !namespaces.are_known() => return Err(error),
@@ -78,19 +77,15 @@ pub fn observed_app(
     let observers: Arc<[_]> = observers.into();
     // The calls of one create reach both hooks, which share the wait for rules.
     let pending = Arc::new(PendingRules::default());
-    let required = InjectHandler::new(
-        configuration.clone(),
-        HookKind::Required,
-        namespaces.clone(),
-        Arc::clone(&pending),
-        Arc::clone(&observers),
-    );
-    let best_effort = InjectHandler::new(configuration, HookKind::BestEffort, namespaces, pending, observers);
+    let handler = |is_required| {
+        let (pending, observers) = (Arc::clone(&pending), Arc::clone(&observers));
+        InjectHandler::new(configuration.clone(), is_required, namespaces.clone(), pending, observers)
+    };
     // The API server calls the hooks of one configuration in this order.
-    let app = app.mutate_raw(REQUIRED, on().failure_policy(FailurePolicy::Fail), required);
+    let app = app.mutate_raw(REQUIRED, on().failure_policy(FailurePolicy::Fail), handler(true));
     let app = app
-        .mutate_raw(BEST_EFFORT, on().failure_policy(FailurePolicy::Ignore), best_effort)
-        .entries(&entries);
+        .mutate_raw(BEST_EFFORT, on().failure_policy(FailurePolicy::Ignore), handler(false))
+        .entries(configuration.entries());
     Ok(match validator {
         // Rules in ConfigMaps imply a cluster, where Events on the owners of pods are written.
         Some(validator) => with_validator(app, validator).rights([Events::right()]),

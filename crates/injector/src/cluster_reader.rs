@@ -190,8 +190,7 @@ impl StoredRules {
         }
         let mut seen = HashSet::new();
         let documents = self.sources.iter().flat_map(RuleSource::documents);
-        let first: Vec<_> =
-            documents.filter(|document| seen.insert(document.key().map(str::to_owned))).collect();
+        let first: Vec<_> = documents.filter(|document| seen.insert(document.key.clone())).collect();
         let rules = of(&first).ok_or_else(|| LoadError::of(&wrong))?;
         Ok(RulesInForce { rules, wrong, status: RulesStatus::NotInForce })
     }

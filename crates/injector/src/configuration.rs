@@ -80,19 +80,11 @@ impl Configuration {
         Self::unchanging(rules, Some(namespace))
     }
 
-    /// The rules of a file or folder, which is read again when its content changes. Objects in `own_namespace` are left alone
-    /// unless the InjectorSettings say otherwise. Needs a Tokio runtime.
+    /// The rules of files and folders, which are in force together, and are read again when their content changes. Objects in
+    /// `own_namespace` are left alone unless the InjectorSettings say otherwise. Needs a Tokio runtime.
     ///
     /// # Errors
     /// A file cannot be read, or documents are wrong: the error lists all findings.
-    pub fn from_path(path: &Path, own_namespace: Option<&str>) -> Result<Self, LoadError> {
-        Self::from_paths(&[path.to_owned()], own_namespace)
-    }
-
-    /// [`Configuration::from_path`] for several files and folders, whose rules are in force together.
-    ///
-    /// # Errors
-    /// See [`Configuration::from_path`].
     pub fn from_paths(paths: &[PathBuf], own_namespace: Option<&str>) -> Result<Self, LoadError> {
         let found = read(paths)?;
         let knows_namespaces = Arc::new(AtomicBool::new(true));

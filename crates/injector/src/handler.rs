@@ -26,35 +26,14 @@ use crate::verdict::verdict;
 /// Applies the rules in force to the object of a request.
 pub(crate) struct InjectHandler {
     configuration: Configuration,
-    hook: HookKind,
+    /// Whether the hook has the entries of required rules, and reports their outcomes, or those of all other rules. It applies
+    /// all rules: the hook that is called first makes all changes, and the other finds them made.
+    is_required: bool,
     namespaces: Namespaces,
     pending: Arc<PendingRules>,
     observers: Arc<[Arc<dyn DecisionObserver>]>,
     /// Logs once that the labels of namespaces are not known.
     warning: Once,
-}
-
-/// The rules for which a hook has entries and reports outcomes. It applies all rules: the hook that is called first makes
-/// all changes, and the other finds them made.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum HookKind {
-    Required,
-    BestEffort,
-}
-
-impl HookKind {
-    /// Keeps the verdicts that this hook reports, so that each is reported once: those on its own rules, and changes and
-    /// denials by rules of the other hook, which finds nothing left to do.
-    fn retain_reported(self, decision: &mut Decision, rules: &RuleSet) {
-        let acts = rules.settings().mode() == Mode::On;
-        // Verdicts are in the order of the rules.
-        let mut own = rules.rules().iter().map(|rule| rule.required() == (self == Self::Required));
-        decision.verdicts.retain(|verdict| {
-            own.next().is_none_or(|own| {
-                own || acts && matches!(verdict.outcome, Outcome::Applied | Outcome::Denied { .. })
-            })
-        });
-    }
 }
 
 impl Handler for InjectHandler {
@@ -92,12 +71,12 @@ impl Handler for InjectHandler {
 impl InjectHandler {
     pub(crate) fn new(
         configuration: Configuration,
-        hook: HookKind,
+        is_required: bool,
         namespaces: Namespaces,
         pending: Arc<PendingRules>,
         observers: Arc<[Arc<dyn DecisionObserver>]>,
     ) -> Self {
-        Self { configuration, hook, namespaces, pending, observers, warning: Once::new() }
+        Self { configuration, is_required, namespaces, pending, observers, warning: Once::new() }
     }
 
     /// The snapshot to decide by for an object that the rules of `hash` have changed. A create is several calls, and another
@@ -147,7 +126,7 @@ impl InjectHandler {
         }
         match evaluate(rules, request, (object, resource), facts) {
             Ok(mut decision) => {
-                self.hook.retain_reported(&mut decision, rules);
+                self.retain_reported(&mut decision, rules);
                 let context = DecisionContext::new(request, resource, rules.settings());
                 log(request, &decision, rules.settings().mode());
                 self.observers.iter().for_each(|observer| observer.decided(&decision, &context));
@@ -155,6 +134,19 @@ impl InjectHandler {
             }
             Err(error) => Fault::new(FaultKind::Undecodable, error).into(),
         }
+    }
+
+    /// Keeps the verdicts that this hook reports, so that each is reported once: those on its own rules, and changes and
+    /// denials by rules of the other hook, which finds nothing left to do.
+    fn retain_reported(&self, decision: &mut Decision, rules: &RuleSet) {
+        let acts = rules.settings().mode() == Mode::On;
+        // Verdicts are in the order of the rules.
+        let mut own = rules.rules().iter().map(|rule| rule.required() == self.is_required);
+        decision.verdicts.retain(|verdict| {
+            own.next().is_none_or(|own| {
+                own || acts && matches!(verdict.outcome, Outcome::Applied | Outcome::Denied { .. })
+            })
+        });
     }
 }
 

@@ -4,6 +4,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
+use k8s_openapi::api::admissionregistration::v1::RuleWithOperations;
 use serde_json::{Value, json};
 use vestibule::identity::{Identity, Local};
 use vestibule::patch::{Document, Operation};
@@ -29,8 +30,7 @@ pub(super) struct LoopbackInjector {
 /// An entry of the registration.
 struct Registered {
     hook: Hook,
-    /// Group and resource, for CREATE.
-    resources: Vec<(String, String)>,
+    rules: Vec<RuleWithOperations>,
 }
 
 /// The result of the calls for one object.
@@ -132,8 +132,9 @@ impl Drop for LoopbackInjector {
 
 impl Registered {
     fn accepts(&self, submitted: &Submitted) -> bool {
-        let wanted = (submitted.resource.group(), submitted.resource.as_str());
-        self.resources.iter().any(|(group, resource)| (group.as_str(), resource.as_str()) == wanted)
+        let names = |list: &Option<Vec<String>>, name: &str| list.iter().flatten().any(|one| one == name);
+        let (group, resource) = (submitted.resource.group(), submitted.resource.as_str());
+        self.rules.iter().any(|rule| names(&rule.api_groups, group) && names(&rule.resources, resource))
     }
 }
 
@@ -143,18 +144,10 @@ fn hooks(registration: Registration) -> Vec<Registered> {
     let registered = webhooks.into_iter().map(|webhook| {
         let url = webhook.client_config.url.unwrap_or_default();
         let path = url.split_once(NAME).map_or("/", |(_, path)| path);
-        let rules = webhook.rules.into_iter().flatten();
-        let resources = rules.flat_map(|rule| {
-            let groups = rule.api_groups.unwrap_or_default();
-            let resources = rule.resources.unwrap_or_default();
-            groups.into_iter().flat_map(move |group| {
-                resources.clone().into_iter().map(move |resource| (group.clone(), resource))
-            })
-        });
         Registered {
             hook: Hook::mutating(&webhook.name, path)
                 .timeout(Duration::from_secs(webhook.timeout_seconds.unwrap_or(10).unsigned_abs().into())),
-            resources: resources.collect(),
+            rules: webhook.rules.unwrap_or_default(),
         }
     });
     registered.collect()
