@@ -100,7 +100,7 @@ impl Check<'_> {
                 self.fail(format_args!("denied, but not with `{expected}`: {found}"));
             }
             (Some(_), None) => self.fail("expected to be denied, and is not"),
-            (None, Some(found)) if !self.case.expect.rules.iter().any(|(_, word)| word == "denied") => {
+            (None, Some(found)) if !self.case.expect.rules.values().any(|word| word == "denied") => {
                 self.fail(format_args!("denied: {found}"));
             }
             _ => {}

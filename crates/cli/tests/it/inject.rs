@@ -209,7 +209,7 @@ fn numbers_of_yaml_keep_their_digits() {
 }
 
 #[test]
-fn every_builtin_workload_is_changed() {
+fn every_builtin_workload_is_changed_and_tried() {
     for (api_version, kind, template) in [
         ("v1", "PodTemplate", "/template"),
         ("v1", "ReplicationController", "/spec/template"),
@@ -233,6 +233,12 @@ fn every_builtin_workload_is_changed() {
         let done = folder.run_with_stdin("inject -f - --rules rules.yaml --require", &text);
         let env = format!("{indent}    env:\n{indent}    - name: TARGET\n{indent}      value: hall\n");
         assert_eq!(done.stdout(), format!("{text}{env}"), "{kind}");
+        let patch = folder.run_with_stdin("try - --rules rules.yaml -o patch", &text).json();
+        let path = format!("{template}/spec/containers/0/env");
+        let added = json!([{"op": "add", "path": path, "value": [{"name": "TARGET", "value": "hall"}]}]);
+        assert_eq!(patch, added, "{kind}");
+        let place = format!("+ {}.spec.containers[app].env[TARGET]", template[1..].replace('/', "."));
+        folder.run_with_stdin("try - --rules rules.yaml", &text).shows(place).shows("second pass: no change");
     }
 }
 

@@ -68,7 +68,7 @@ impl<T: LookedUp> Watched<T> {
     pub async fn changed(&mut self) {
         // The sender is in the store that `kept` holds.
         if self.changes.changed().await.is_err() {
-            std::future::pending().await
+            std::future::pending::<()>().await;
         }
     }
 }
@@ -76,5 +76,49 @@ impl<T: LookedUp> Watched<T> {
 impl<T: LookedUp> Clone for Watched<T> {
     fn clone(&self) -> Self {
         Self { kept: Arc::clone(&self.kept), state: self.state.clone(), changes: self.changes.clone() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::convert::Infallible;
+
+    use bytes::Bytes;
+    use futures_util::{StreamExt, stream};
+    use http::{Request, Response};
+    use http_body_util::StreamBody;
+    use hyper::body::Frame;
+    use k8s_openapi::api::core::v1::Pod;
+    use kube::client::Body;
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn code_without_a_context_looks_objects_up_and_hears_of_changes() {
+        const LIST: &str = r#"{"kind":"PodList","metadata":{"resourceVersion":"7"},"items":[{"metadata":{"namespace":"shop","name":"web"}}]}"#;
+        const GONE: &str = "{\"type\":\"DELETED\",\"object\":{\"kind\":\"Pod\",\"apiVersion\":\"v1\",\
+                            \"metadata\":{\"namespace\":\"shop\",\"name\":\"web\",\"resourceVersion\":\"8\"}}}\n";
+        let answer = tower::service_fn(|request: Request<Body>| async move {
+            let whole = |text: &'static str| {
+                stream::iter([Ok::<_, Infallible>(Frame::data(Bytes::from_static(text.as_bytes())))])
+            };
+            let body = match request.uri().query().unwrap_or_default().contains("watch=true") {
+                false => whole(LIST).boxed(),
+                true => {
+                    tokio::time::sleep(std::time::Duration::from_secs(1)).await;
+                    whole(GONE).chain(stream::pending()).boxed()
+                }
+            };
+            Ok::<_, Infallible>(Response::new(StreamBody::new(body)))
+        });
+        let mut pods = Watched::start(&Client::new(answer, "shop"), Watch::<Pod>::new());
+        let number =
+            |pods: &Watched<Pod>| pods.lookup(Instant::now()).everywhere().list().map(|all| all.len()).ok();
+        assert_eq!((pods.is_synced(), number(&pods)), (false, None));
+        for expected in [1, 0] {
+            pods.changed().await;
+            assert_eq!((pods.is_synced(), number(&pods)), (true, Some(expected)));
+        }
+        assert_eq!(pods.state().broken(), None);
     }
 }
