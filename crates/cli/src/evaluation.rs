@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use vestibule::patch::Operation;
+use vestibule::patch::{DocumentError, Operation};
 use vestibule_command::CommandError;
 use vestibule_rules::{
     Change, Decision, Explanation, NamespaceFacts, Outcome, Reason, Resource, RuleSet, Subject, Verb,
@@ -122,14 +122,11 @@ pub(crate) fn evaluate<'o, T: Answer>(
 
 impl Request<'_> {
     /// Evaluates one object after the other by `ask`, which is [`RuleSet::evaluate`] or [`RuleSet::explain`].
-    pub(crate) fn all<'o, T: Answer, E>(
+    pub(crate) fn all<'o, T: Answer>(
         &'o self,
         objects: impl IntoIterator<Item = &'o Object>,
-        ask: impl Fn(&RuleSet, &Subject<'_>) -> Result<T, E> + Copy,
-    ) -> Result<Vec<Evaluation<'o, T>>, CommandError>
-    where
-        anyhow::Error: From<E>,
-    {
+        ask: impl Fn(&RuleSet, &Subject<'_>) -> Result<T, DocumentError> + Copy,
+    ) -> Result<Vec<Evaluation<'o, T>>, CommandError> {
         let evaluated = objects.into_iter().map(|object| {
             self.evaluate(object, &object.json, ask).map_err(|error| {
                 let title = object.title(self.default_namespace);
@@ -140,15 +137,12 @@ impl Request<'_> {
     }
 
     /// Evaluates `json`, a version of the object, and then the pod that it will make.
-    pub(crate) fn evaluate<'o, T: Answer, E>(
+    pub(crate) fn evaluate<'o, T: Answer>(
         &'o self,
         object: &'o Object,
         json: &str,
-        ask: impl Fn(&RuleSet, &Subject<'_>) -> Result<T, E>,
-    ) -> anyhow::Result<Evaluation<'o, T>>
-    where
-        anyhow::Error: From<E>,
-    {
+        ask: impl Fn(&RuleSet, &Subject<'_>) -> Result<T, DocumentError>,
+    ) -> anyhow::Result<Evaluation<'o, T>> {
         evaluate(object, json, self.default_namespace, |Submitted { json, resource, prefix }| {
             let namespace = object.namespace.as_deref().unwrap_or(self.default_namespace);
             let subject = match *prefix {

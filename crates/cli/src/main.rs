@@ -6,7 +6,7 @@
 //! in `vestibule-injector`, `serve` and `manifests` of any webhook in `vestibule-command`.
 //!
 //! - `objects` reads the user's objects, `rules` the flags for rules, `workload` derives the pod of a workload.
-//! - `evaluation` asks the rules about objects, for `inject`, `explain` and `test`; `try_rules` calls a real server.
+//! - `evaluation` asks about objects and the pods that they will make: the rules, or a real server in `try_rules`.
 //! - `changes` and `render` turn the results into text.
 
 mod changes;

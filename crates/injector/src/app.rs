@@ -59,15 +59,15 @@ pub fn observed_app(
     let shown = configuration.clone();
     app = app.reports("configuration", move || shown.current().to_string());
     let mut client = None;
+    if let Some(watched) = configuration.watched() {
+        app = app.watches("ConfigMap", watched.state.clone());
+        client = Some(&watched.client);
+    }
     if let Some(watched) = namespaces.as_watched() {
         let namespaces = watched.namespaces.clone();
         app = app.watches("Namespace", namespaces.state());
         app = app.ready_when("namespaces", move || namespaces.is_synced());
-        client = Some(&watched.client);
-    }
-    if let Some(watched) = configuration.watched() {
-        app = app.watches("ConfigMap", watched.state.clone());
-        client = Some(&watched.client);
+        client = client.or(Some(&watched.client));
     }
     let validator = RuleValidator::of(&configuration);
     let mut observers: Vec<Arc<dyn DecisionObserver>> = vec![Arc::new(metrics), observer];
@@ -77,7 +77,8 @@ pub fn observed_app(
     let observers: Arc<[_]> = observers.into();
     // The calls of one create reach both hooks, which share the wait for rules.
     let pending = Arc::new(PendingRules::default());
-    let handler = |is_required| {
+    let entries = configuration.entries().clone();
+    let handler = move |is_required| {
         let (pending, observers) = (Arc::clone(&pending), Arc::clone(&observers));
         InjectHandler::new(configuration.clone(), is_required, namespaces.clone(), pending, observers)
     };
@@ -85,7 +86,7 @@ pub fn observed_app(
     let app = app.mutate_raw(REQUIRED, on().failure_policy(FailurePolicy::Fail), handler(true));
     let app = app
         .mutate_raw(BEST_EFFORT, on().failure_policy(FailurePolicy::Ignore), handler(false))
-        .entries(configuration.entries());
+        .entries(&entries);
     Ok(match validator {
         // Rules in ConfigMaps imply a cluster, where Events on the owners of pods are written.
         Some(validator) => with_validator(app, validator).rights([Events::right()]),

@@ -7,14 +7,14 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace};
-use kube::Client;
 use kube::api::{Api, GetParams, ListParams, Request};
+use kube::{Client, ResourceExt};
 use vestibule::identity::{cluster_config, with_causes};
 use vestibule_rules::{NamespaceFacts, RuleSet};
 
 use crate::configuration::CONFIG_LABEL;
 use crate::configuration::compiler::Compiler;
-use crate::configuration::config_maps::sources;
+use crate::configuration::config_maps::all_sources;
 use crate::configuration::finding::Finding;
 use crate::configuration::last_good::{LAST_GOOD, LastGood};
 use crate::configuration::proof_deadline::ProofDeadline;
@@ -140,24 +140,20 @@ impl ClusterReader {
         let labelled = ListParams::default().labels(&format!("{CONFIG_LABEL}=true"));
         let found = config_maps.list(&labelled).await;
         let found = found.map_err(|error| failed("ConfigMaps with rules".to_owned(), error))?.items;
-        let namespace_of = |config_map: &ConfigMap| config_map.metadata.namespace.clone().unwrap_or_default();
-        let namespaces: BTreeSet<String> = found.iter().map(namespace_of).collect();
-        let mut namespaces: Vec<String> = namespaces.into_iter().collect();
-        let Some(own) = namespaces.pop() else {
-            let place = namespace.map_or("any namespace".to_owned(), |own| format!("namespace {own}"));
-            return Err(ClusterError::NoRules(place));
-        };
-        if !namespaces.is_empty() {
-            namespaces.push(own);
-            return Err(ClusterError::SeveralInjectors(namespaces));
-        }
-        let of_one = |config_map: &ConfigMap| {
-            sources(&own, config_map.metadata.name.as_deref().unwrap_or_default(), config_map)
+        let namespaces: BTreeSet<String> = found.iter().filter_map(ResourceExt::namespace).collect();
+        let namespaces: Vec<String> = namespaces.into_iter().collect();
+        let own = match namespaces.as_slice() {
+            [own] => own.clone(),
+            [] => {
+                let place = namespace.map_or("any namespace".to_owned(), |own| format!("namespace {own}"));
+                return Err(ClusterError::NoRules(place));
+            }
+            _ => return Err(ClusterError::SeveralInjectors(namespaces)),
         };
         let last_good = LastGood::new(self.client.clone(), &own).read().await;
         let last_good = last_good.map(Option::unwrap_or_default);
         Ok(StoredRules {
-            sources: found.iter().flat_map(of_one).collect(),
+            sources: all_sources(&own, &found),
             last_good: last_good.map_err(|error| failed(format!("the ConfigMap {own}/{LAST_GOOD}"), error)),
             namespace: own,
         })

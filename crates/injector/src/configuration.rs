@@ -12,7 +12,7 @@ pub(crate) mod resolve;
 pub(crate) mod rule_source;
 pub(crate) mod snapshot;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 

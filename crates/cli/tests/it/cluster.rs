@@ -96,12 +96,7 @@ impl InstalledInjector {
         command.envs(pod_environment(&kubeconfig)).arg("--kubeconfig").arg(kubeconfig).current_dir("/");
         change(&mut command);
         let server = environment.spawn("injector", &command).unwrap();
-        let addresses = server.wait_for_line(|line| {
-            let line: Value = serde_json::from_str(line).ok()?;
-            let address = |which: &str| line[which].as_str()?.parse::<SocketAddr>().ok();
-            (line["message"] == "serving").then(|| Some((address("address")?, address("probes")?)))?
-        });
-        let (address, probes) = addresses.await.unwrap();
+        let (address, probes) = addresses(&server).await;
         service.add_replica(address, Some(probes)).unwrap();
         service.wait_for_replicas(1).await.unwrap();
         let injector = Self { environment, service, server, address, probes };
@@ -209,6 +204,16 @@ impl Reply {
         assert!(self.status.is_success(), "{}", self.body);
         self.body
     }
+}
+
+/// The addresses of a server and of its probes, once it serves.
+pub(crate) async fn addresses(server: &Child) -> (SocketAddr, SocketAddr) {
+    let addresses = server.wait_for_line(|line| {
+        let line: Value = serde_json::from_str(line).ok()?;
+        let address = |which: &str| line[which].as_str()?.parse::<SocketAddr>().ok();
+        (line["message"] == "serving").then(|| Some((address("address")?, address("probes")?)))?
+    });
+    addresses.await.unwrap()
 }
 
 /// A bare pod of one container, `app`.

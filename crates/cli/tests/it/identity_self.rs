@@ -47,8 +47,9 @@ async fn the_printed_manifests_are_all_it_takes() {
     apply_all(&admin, &manifests).await;
 
     let kubeconfig = environment.service_account_kubeconfig(&home, "injector").await.unwrap();
-    let server = Server::start(&folder, &kubeconfig, &format!("{home}/injector:{}", service.port()));
-    service.add_replica(server.address("address"), Some(server.address("probes"))).unwrap();
+    let at = format!("{home}/injector:{}", service.port());
+    let server = Server::start(&environment, &folder, &kubeconfig, &at).await;
+    service.add_replica(server.address, Some(server.probes)).unwrap();
     let not_ready = server.get("/readyz").await;
     assert!(not_ready.contains("not ready: ") && not_ready.contains("certificate waits for "), "{not_ready}");
     service.wait_for_replicas(1).await.unwrap();
@@ -92,15 +93,15 @@ async fn the_printed_manifests_are_all_it_takes() {
     assert_injected(&admin, &shop).await;
     until(async || read(&admin, CONFIGURATION).await["webhooks"] != before["webhooks"]).await;
 
-    service.remove_replica(server.address("address"));
+    service.remove_replica(server.address);
     drop(server);
     a_pod_that_opted_out_starts_while_the_injector_is_down(&admin, &shop).await;
 
     // Without the validating hook broken rules are stored. A replica that starts now serves the last good rules.
     let (status, answer) = rules.write(&rules.text.replace("  containers:\n", "  continers:\n")).await;
     assert!(status.is_success(), "{answer}");
-    let server = Server::start(&folder, &kubeconfig, &format!("{home}/injector:{}", service.port()));
-    service.add_replica(server.address("address"), Some(server.address("probes"))).unwrap();
+    let server = Server::start(&environment, &folder, &kubeconfig, &at).await;
+    service.add_replica(server.address, Some(server.probes)).unwrap();
     service.wait_for_replicas(1).await.unwrap();
     assert_injected(&admin, &shop).await;
     let log = server.log();
@@ -256,7 +257,7 @@ async fn versions_change_under_load(rules: &Rules, shop: &str, manifests: &[Valu
         home: rules.home.clone(),
         pod_namespace: shop.to_owned(),
         config_map: "injector-rules".to_owned(),
-        replicas: vec![server.address("probes")],
+        replicas: vec![server.probes],
         manifests: manifests.to_vec(),
     };
     let mut changes =

@@ -1,5 +1,6 @@
 //! Rules in ConfigMaps of the injector's own namespace, by their label.
 
+use std::borrow::Borrow;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -76,9 +77,10 @@ pub(crate) async fn follow(
     }
 }
 
-fn all_sources(namespace: &str, config_maps: &[Arc<ConfigMap>]) -> Vec<RuleSource> {
-    let sources = |config_map: &Arc<ConfigMap>| sources(namespace, &config_map.name_any(), config_map);
-    config_maps.iter().flat_map(sources).collect()
+/// The texts of all ConfigMaps.
+pub(crate) fn all_sources<C: Borrow<ConfigMap>>(namespace: &str, config_maps: &[C]) -> Vec<RuleSource> {
+    let config_maps = config_maps.iter().map(Borrow::borrow);
+    config_maps.flat_map(|one: &ConfigMap| sources(namespace, &one.name_any(), one)).collect()
 }
 
 /// Reads the documents that were good before a restart. Without them, broken rules would leave no rules in force.

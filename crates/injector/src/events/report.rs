@@ -6,12 +6,8 @@ use vestibule_rules::{Decision, Mode, Outcome, Reason, Verdict};
 
 use crate::observer::DecisionContext;
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Occasion {
-    Injected,
-    Skipped,
-    Conflict,
-}
+/// The reason of an Event about a rule that was applied.
+const INJECTED: &str = "Injected";
 
 /// The Events about `decision`. There are none about a dry run, and none in the modes `observe` and `off`.
 pub(super) fn of(decision: &Decision, context: &DecisionContext<'_>) -> Vec<Report> {
@@ -20,7 +16,7 @@ pub(super) fn of(decision: &Decision, context: &DecisionContext<'_>) -> Vec<Repo
         return Vec::new();
     }
     let is_reported = |verdict: &&Verdict| {
-        occasion(verdict).is_some_and(|occasion| occasion != Occasion::Injected || settings.success_events())
+        reason(verdict).is_some_and(|reason| reason != INJECTED || settings.success_events())
     };
     let verdicts: Vec<&Verdict> = decision.verdicts.iter().filter(is_reported).collect();
     if verdicts.is_empty() || context.namespace().is_empty() {
@@ -33,27 +29,17 @@ pub(super) fn of(decision: &Decision, context: &DecisionContext<'_>) -> Vec<Repo
         None => format!("a {}", context.resource().kind()),
     };
     let report = |verdict: &Verdict| {
-        let occasion = occasion(verdict)?;
+        let reason = reason(verdict)?;
         Some(Report {
             about: about.clone(),
-            is_warning: occasion != Occasion::Injected,
-            reason: occasion.reason(),
+            is_warning: reason != INJECTED,
+            reason,
             // The action tells the Events of two rules apart.
             action: format!("Inject {}", verdict.rule),
             note: note(verdict, &object),
         })
     };
     verdicts.into_iter().filter_map(report).collect()
-}
-
-impl Occasion {
-    fn reason(self) -> &'static str {
-        match self {
-            Self::Injected => "Injected",
-            Self::Skipped => "InjectionSkipped",
-            Self::Conflict => "InjectionConflict",
-        }
-    }
 }
 
 /// Whether an API server could have an object of this name: a user who creates a pod may write any owner into it.
@@ -70,13 +56,13 @@ fn is_plausible(owner: &ObjectReference) -> bool {
         && plain(&owner.api_version, &['-', '.', '/'])
 }
 
-/// The occasion for an Event: a rule was applied, or its owner wanted it and did not get it. A denial makes no Event, since
-/// the user sees its message.
-fn occasion(verdict: &Verdict) -> Option<Occasion> {
+/// The reason of an Event: a rule was applied, or its owner wanted it and did not get it. A denial makes no Event, since the
+/// user sees its message.
+fn reason(verdict: &Verdict) -> Option<&'static str> {
     match &verdict.outcome {
-        Outcome::Applied => Some(Occasion::Injected),
-        Outcome::Skipped { reason: Reason::Conflict, .. } => Some(Occasion::Conflict),
-        Outcome::Skipped { reason, .. } if reason.is_unexpected() => Some(Occasion::Skipped),
+        Outcome::Applied => Some(INJECTED),
+        Outcome::Skipped { reason: Reason::Conflict, .. } => Some("InjectionConflict"),
+        Outcome::Skipped { reason, .. } if reason.is_unexpected() => Some("InjectionSkipped"),
         _ => None,
     }
 }
