@@ -111,7 +111,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     };
     let evaluations = request.all(&objects, RuleSet::explain)?;
     let data = match arguments.output {
-        Format::Text => listing::Listing { palette: arguments.color.palette() }.of(&evaluations),
+        Format::Text => listing::text(&evaluations, arguments.color.palette()),
         Format::Json => machine::json(mode, &evaluations).map(|json| format!("{json:#}\n")),
         Format::Yaml => {
             machine::json(mode, &evaluations).and_then(|json| crate::render::yaml(&json.to_string()))

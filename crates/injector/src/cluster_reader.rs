@@ -2,8 +2,6 @@
 
 use std::collections::{BTreeSet, HashSet};
 use std::path::Path;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace};
@@ -167,7 +165,7 @@ impl StoredRules {
     /// # Errors
     /// All findings, if no document is good by itself.
     pub fn in_force(&self) -> Result<RulesInForce, LoadError> {
-        let compiler = Compiler::new(Some(&self.namespace), &Arc::new(AtomicBool::new(true)));
+        let compiler = Compiler::new(Some(&self.namespace));
         let last_good = self.last_good.as_deref().unwrap_or_default();
         let Resolution { in_force, errors: mut wrong } =
             resolve(&self.sources, last_good, &compiler, &ProofDeadline::none());

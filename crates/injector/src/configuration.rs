@@ -14,7 +14,7 @@ pub(crate) mod snapshot;
 
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 
 use kube::Client;
 use tokio::sync::watch;
@@ -54,7 +54,8 @@ pub struct Configuration {
     config_maps: Option<String>,
     /// [`None`] for rules in files, and for rules that are only printed, without a cluster.
     watched: Option<WatchedConfigMaps>,
-    knows_namespaces: Arc<AtomicBool>,
+    /// [`None`] for rules that never change.
+    reloader: Option<Arc<Reloader>>,
     /// The webhook entries for the rules in force.
     entries: Entries,
     _following: Option<Arc<JoinSet<()>>>,
@@ -63,7 +64,6 @@ pub struct Configuration {
 /// The ConfigMaps of a cluster that hold the rules.
 #[derive(Clone)]
 pub(crate) struct WatchedConfigMaps {
-    pub(crate) reloader: Arc<Reloader>,
     pub(crate) client: Client,
     pub(crate) state: WatchState,
 }
@@ -87,9 +87,7 @@ impl Configuration {
     /// A file cannot be read, or documents are wrong: the error lists all findings.
     pub fn from_paths(paths: &[PathBuf], own_namespace: Option<&str>) -> Result<Self, LoadError> {
         let found = read(paths)?;
-        let knows_namespaces = Arc::new(AtomicBool::new(true));
-        let compiler = Compiler::new(own_namespace, &knows_namespaces);
-        let (reloader, mut snapshots) = Reloader::new(compiler, "the first rules");
+        let (reloader, mut snapshots) = Reloader::new(Compiler::new(own_namespace), "the first rules");
         reloader.reload(found);
         let first = Arc::clone(&snapshots.borrow_and_update());
         if first.state() == SnapshotState::Waiting {
@@ -98,16 +96,15 @@ impl Configuration {
         if first.rules().rules().is_empty() {
             return Err(LoadError::Empty(paths.first().cloned().unwrap_or_default()));
         }
-        let following = folder::follow(paths.to_vec(), reloader);
-        Ok(Self::following(following, snapshots, knows_namespaces))
+        let following = folder::follow(paths.to_vec(), Arc::clone(&reloader));
+        Ok(Self::following(following, snapshots, reloader))
     }
 
     /// The rules of the ConfigMaps in `namespace`, the injector's own, that are labelled [`CONFIG_LABEL`]`=true`, followed
     /// by a watch. The last good documents are stored in the ConfigMap `injector-last-good`, for a restart while a document is
     /// broken. Needs a Tokio runtime.
     pub fn from_config_maps(client: Client, namespace: &str) -> Self {
-        let knows_namespaces = Arc::new(AtomicBool::new(true));
-        let compiler = Compiler::new(Some(namespace), &knows_namespaces);
+        let compiler = Compiler::new(Some(namespace));
         let (reloader, snapshots) = Reloader::new(compiler, "the ConfigMaps with rules are being read");
         let last_good = LastGood::new(client.clone(), namespace);
         let events = Events::new(client.clone());
@@ -117,8 +114,8 @@ impl Configuration {
             config_maps::follow(config_maps, namespace.to_owned(), last_good, Arc::clone(&reloader), events);
         Self {
             config_maps: Some(namespace.to_owned()),
-            watched: Some(WatchedConfigMaps { reloader, client, state }),
-            ..Self::following(following, snapshots, knows_namespaces)
+            watched: Some(WatchedConfigMaps { client, state }),
+            ..Self::following(following, snapshots, reloader)
         }
     }
 
@@ -165,9 +162,16 @@ impl Configuration {
         self.watched.as_ref()
     }
 
+    /// The reloader of rules that change.
+    pub(crate) fn reloader(&self) -> Option<&Arc<Reloader>> {
+        self.reloader.as_ref()
+    }
+
     /// Sets whether rules may read labels of namespaces.
     pub(crate) fn set_knows_namespaces(&self, known: bool) {
-        self.knows_namespaces.store(known, Ordering::Relaxed);
+        if let Some(reloader) = &self.reloader {
+            reloader.compiler.knows_namespaces.store(known, Ordering::Relaxed);
+        }
     }
 
     /// The webhook entries for the rules in force. They are set after the snapshot that they belong to.
@@ -178,25 +182,25 @@ impl Configuration {
     fn unchanging(rules: RuleSet, config_maps: Option<&str>) -> Self {
         let (_, snapshots) = watch::channel(Arc::new(Snapshot::new(rules)));
         let config_maps = config_maps.map(str::to_owned);
-        Self { config_maps, ..Self::new(snapshots, Arc::default()) }
+        Self { config_maps, ..Self::new(snapshots) }
     }
 
     fn following(
         sources: impl Future<Output = ()> + Send + 'static,
         snapshots: watch::Receiver<Arc<Snapshot>>,
-        knows_namespaces: Arc<AtomicBool>,
+        reloader: Arc<Reloader>,
     ) -> Self {
-        let new = Self::new(snapshots, knows_namespaces);
+        let new = Self::new(snapshots);
         let mut tasks = JoinSet::new();
         tasks.spawn(sources);
         tasks.spawn(registration::follow(new.snapshots.clone(), new.entries.clone()));
-        Self { _following: Some(Arc::new(tasks)), ..new }
+        Self { reloader: Some(reloader), _following: Some(Arc::new(tasks)), ..new }
     }
 
-    fn new(snapshots: watch::Receiver<Arc<Snapshot>>, knows_namespaces: Arc<AtomicBool>) -> Self {
+    fn new(snapshots: watch::Receiver<Arc<Snapshot>>) -> Self {
         let entries = registration::hook_entries();
         registration::publish(&snapshots.borrow(), &entries);
-        Self { snapshots, config_maps: None, watched: None, knows_namespaces, entries, _following: None }
+        Self { snapshots, config_maps: None, watched: None, reloader: None, entries, _following: None }
     }
 }
 

@@ -35,7 +35,11 @@ fn what_new_makes_a_server_can_present_and_check_accepts() {
         .shows("ECDSA P-256")
         .shows("364 d left");
 
-    check("certs/ca.crt", "other.demo.svc").exits(1).shows("the Service demo/hooks, and the API server calls the Service demo/other").shows("x509: certificate is valid for hooks.demo.svc, hooks.demo.svc.cluster.local, not other.demo.svc\n");
+    let valid_for = "hooks.demo.svc, hooks.demo.svc.cluster.local, not other.demo.svc\n";
+    check("certs/ca.crt", "other.demo.svc")
+        .exits(1)
+        .shows("the Service demo/hooks, and the API server calls the Service demo/other")
+        .shows(format!("x509: certificate is valid for {valid_for}"));
 
     folder.run("certs new --dns stranger.example.com --out stranger").stdout();
     check("stranger/ca.crt", "hooks.demo.svc")

@@ -24,9 +24,7 @@ fn rules() -> RuleSet {
 }
 
 fn handler(namespaces: Namespaces) -> InjectHandler {
-    let configuration = Configuration::fixed(rules());
-    configuration.set_knows_namespaces(true);
-    InjectHandler::new(configuration, false, namespaces, Arc::default(), Arc::new([]))
+    InjectHandler::new(Configuration::fixed(rules()), false, namespaces, Arc::default(), Arc::new([]))
 }
 
 /// A request to create a pod with the status annotation of rules of this hash.

@@ -1,5 +1,5 @@
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use cpu_time::ThreadTime;
@@ -25,8 +25,8 @@ struct Fixture {
 
 impl Fixture {
     fn new() -> Self {
-        let compiler = Compiler::new(Some("injector"), &Arc::new(AtomicBool::new(false)));
-        let (reloader, snapshots) = Reloader::new(compiler, "the first rules");
+        let (reloader, snapshots) = Reloader::new(Compiler::new(Some("injector")), "the first rules");
+        reloader.compiler.knows_namespaces.store(false, Ordering::Relaxed);
         Self { reloader, snapshots }
     }
 
