@@ -1,7 +1,5 @@
 //! The output of `try`.
 
-use std::fmt::Write as _;
-
 use vestibule_command::colour::{Palette, Style};
 use vestibule_command::diff;
 use vestibule_rules::diagnostic::printable;
@@ -45,48 +43,39 @@ impl Report<'_> {
     }
 
     fn diff(&self) -> anyhow::Result<String> {
-        let mut text = String::new();
-        for (index, result) in self.results.iter().enumerate() {
-            text.push_str(if index > 0 { "\n" } else { "" });
-            let Evaluation { object, namespace, .. } = &result.first;
+        let texts = self.results.iter().map(|result| {
+            let Evaluation { object, namespace, after, .. } = &result.first;
             let title = self.palette.paint(Style::Heading, object.title(namespace));
-            writeln!(text, "{title}  {}", self.palette.paint(Style::Faint, object.place()))?;
+            let mut text = format!("{title}  {}\n", self.palette.paint(Style::Faint, object.place()));
             if !result.first.is_denied() {
-                let (before, after) = (render::yaml(&object.json)?, render::yaml(&result.first.after)?);
+                let (before, after) = (render::yaml(&object.json)?, render::yaml(after)?);
                 text.push_str(&diff::unified(&before, &after, self.palette));
             }
-            self.reasons(&mut text, &result.first)?;
-            writeln!(text, "{}", self.ending(result))?;
-        }
-        Ok(text)
+            text.extend(self.reasons(&result.first)?.iter().map(|line| format!("{line}\n")));
+            Ok(format!("{text}{}\n", self.ending(result)))
+        });
+        Ok(texts.collect::<anyhow::Result<Vec<_>>>()?.join("\n"))
     }
 
-    fn reasons(&self, text: &mut String, pass: &Evaluation<'_, Admission>) -> anyhow::Result<()> {
-        let reasons = pass.steps.iter().map(Step::explained).collect::<anyhow::Result<Vec<_>>>()?.concat();
-        let texts = reasons.iter().map(|change| change.text.chars().count()).max().unwrap_or_default();
-        let origins = reasons.iter().map(|change| change.origin.chars().count());
-        let origins = origins.max().unwrap_or_default();
-        if !reasons.is_empty() {
-            writeln!(text, "{}", self.palette.paint(Style::Heading, "why"))?;
-        }
-        for change in &reasons {
+    /// Why rules changed something, and why the others did not, line by line.
+    fn reasons(&self, pass: &Evaluation<'_, Admission>) -> anyhow::Result<Vec<String>> {
+        let changes = pass.steps.iter().map(Step::explained).collect::<anyhow::Result<Vec<_>>>()?.concat();
+        let texts = changes.iter().map(|change| change.text.chars().count()).max().unwrap_or_default();
+        let origins = changes.iter().map(|change| change.origin.chars().count()).max().unwrap_or_default();
+        let (unchanged, mut lines) = (unchanged(pass), Vec::new());
+        let heading = |words: &str| self.palette.paint(Style::Heading, words);
+        lines.extend((!changes.is_empty()).then(|| heading("why")));
+        lines.extend(changes.iter().map(|change| {
             let place = self.palette.paint(Style::Faint, &change.place);
-            writeln!(
-                text,
-                "{}",
-                format!("  {:texts$}  {:origins$}  {place}", change.text, change.origin).trim_end()
-            )?;
-        }
-        let unchanged = unchanged(pass);
-        if !unchanged.is_empty() {
-            let heading = if reasons.is_empty() { "why not" } else { "the other rules" };
-            writeln!(text, "{}", self.palette.paint(Style::Heading, heading))?;
-        }
-        for (verdict, why) in unchanged {
+            format!("  {:texts$}  {:origins$}  {place}", change.text, change.origin).trim_end().to_owned()
+        }));
+        let others = if changes.is_empty() { "why not" } else { "the other rules" };
+        lines.extend((!unchanged.is_empty()).then(|| heading(others)));
+        lines.extend(unchanged.iter().map(|(verdict, why)| {
             let place = format_args!("{}:{}", printable(&verdict.source), verdict.line);
-            writeln!(text, "  {}, {why}  {}", verdict.rule, self.palette.paint(Style::Faint, place))?;
-        }
-        Ok(())
+            format!("  {}, {why}  {}", verdict.rule, self.palette.paint(Style::Faint, place))
+        }));
+        Ok(lines)
     }
 
     fn ending(&self, TryResult { first, second }: &TryResult<'_>) -> String {

@@ -1,6 +1,6 @@
 //! Messages about mistakes. Issue 20, point 31.
 
-use crate::fixture::{Folder, POD, TARGET};
+use crate::fixture::{Folder, POD, TARGET, finish};
 
 /// A rule that pods opt in to by an annotation.
 const ASKED: &str = "\
@@ -95,20 +95,11 @@ fn an_object_that_no_api_server_takes_is_named_with_its_size() {
 }
 
 #[test]
-fn labels_that_no_namespace_has_are_refused() {
+fn values_that_no_object_has_are_refused() {
     let folder = Folder::with(&[("rules.yaml", TARGET), ("pod.yaml", POD)]);
-    for command in ["try pod.yaml", "inject -f pod.yaml", "explain -f pod.yaml", "serve"] {
-        for labels in ["a b=c!", "a=c!"] {
-            let mut typed = folder.command(&format!("{command} --rules rules.yaml --namespace-labels"));
-            crate::fixture::finish(typed.arg(labels), "").fails(2, "no label has it; wanted: ");
-        }
-    }
-}
-
-#[test]
-fn names_that_no_namespace_has_are_refused() {
-    let folder = Folder::with(&[("rules.yaml", TARGET), ("pod.yaml", POD)]);
-    for command in [
+    let with_labels = ["try pod.yaml", "inject -f pod.yaml", "explain -f pod.yaml", "serve"];
+    let with_labels = with_labels.map(|command| format!("{command} --rules rules.yaml --namespace-labels"));
+    let with_namespace = [
         "try pod.yaml --rules rules.yaml",
         "inject -f pod.yaml --rules rules.yaml",
         "explain -f pod.yaml --rules rules.yaml",
@@ -118,23 +109,19 @@ fn names_that_no_namespace_has_are_refused() {
         "manifests --rules rules.yaml",
         "certs show --service hook",
         "loglevel",
+    ];
+    let with_namespace = with_namespace.map(|command| format!("{command} -n"));
+    let with_image = ["manifests --rules rules.yaml --namespace webhooks --image".to_owned()];
+    for (commands, value, words) in [
+        (&with_labels[..], "a b=c!", "no label has it; wanted: "),
+        (&with_labels, "a=c!", "no label has it; wanted: "),
+        (&with_namespace, "Bad NS", "no namespace can have this name: "),
+        (&with_image, "IMAGE NAME", "this is no image: write REGISTRY/NAME:TAG"),
     ] {
-        let mut typed = folder.command(command);
-        crate::fixture::finish(typed.args(["-n", "Bad NS"]), "")
-            .exits(2)
-            .prints("")
-            .tells("no namespace can have this name: ");
+        for command in commands {
+            finish(folder.command(command).arg(value), "").fails(2, words).prints("");
+        }
     }
-}
-
-#[test]
-fn an_image_has_no_spaces() {
-    let folder = Folder::with(&[("rules.yaml", TARGET)]);
-    let mut typed = folder.command("manifests --rules rules.yaml --namespace webhooks --image");
-    crate::fixture::finish(typed.arg("IMAGE NAME"), "")
-        .exits(2)
-        .prints("")
-        .tells("this is no image: write REGISTRY/NAME:TAG");
 }
 
 /// The message recommended `off`, which `serve` refuses as well.
@@ -155,7 +142,7 @@ fn where_no_rule_acts_the_next_command_says_why() {
     let folder = Folder::with(&[("rules.yaml", TARGET), ("pod.yaml", POD), ("it's other.yaml", &other)]);
     let next = |file: &str, more: &str| {
         let mut typed = folder.command("try");
-        let done = crate::fixture::finish(
+        let done = finish(
             typed
                 .stdin(std::process::Stdio::piped())
                 .arg(file)
