@@ -8,6 +8,7 @@ use vestibule_rules::diagnostic::printable;
 use vestibule_rules::{Change, Origin};
 
 /// One change and the part of a rule that made it.
+#[derive(Clone)]
 pub(crate) struct ExplainedChange {
     /// `+ spec.containers[app].env[TARGET]`
     pub(crate) text: String,
@@ -17,10 +18,11 @@ pub(crate) struct ExplainedChange {
     pub(crate) place: String,
 }
 
-/// Explains `changes`, which apply to `json` one after the other; `prefix` is where it stands in the user's object.
+/// Explains `changes`, which apply to `json` one after the other; `prefix` is the pointer to it in the user's object.
 pub(crate) fn explain(changes: &[Change], json: &str, prefix: &str) -> anyhow::Result<Vec<ExplainedChange>> {
     let mut document = Document::parse(json)?;
     let mut reasons = Vec::with_capacity(changes.len());
+    let dotted = dotted(prefix);
     for Change { operation, origin } in changes {
         if !prefix.is_empty() && is_status(origin) {
             continue;
@@ -32,7 +34,7 @@ pub(crate) fn explain(changes: &[Change], json: &str, prefix: &str) -> anyhow::R
             Operation::Replace { .. } | Operation::Move { .. } | Operation::Test { .. } => "~",
         };
         reasons.push(ExplainedChange {
-            text: printable(&format!("{sign} {prefix}{place}")),
+            text: printable(&format!("{sign} {dotted}{place}")),
             origin: match is_status(origin) {
                 true => "the injector, so that people see it".to_owned(),
                 false => format!("rule {}, {}", origin.rule, origin.clause),
@@ -86,7 +88,7 @@ fn is_status(origin: &Origin) -> bool {
 }
 
 /// `/spec/template` as the prefix of a place: `spec.template.`
-pub(crate) fn dotted(prefix: &str) -> String {
+fn dotted(prefix: &str) -> String {
     let words = prefix.trim_start_matches('/').replace('/', ".");
     if words.is_empty() { words } else { format!("{words}.") }
 }

@@ -1,23 +1,17 @@
-//! Evaluates rules on objects and on the pods that they will make, without a server.
+//! Evaluates rules on objects and on the pods that they will make.
 
 use std::collections::BTreeMap;
 
-use vestibule::patch::Operation;
+use vestibule::patch::{DocumentError, Operation};
 use vestibule_command::CommandError;
 use vestibule_rules::{
-    Decision, Explanation, NamespaceFacts, Outcome, Reason, Resource, RuleSet, Subject, Verb,
+    Change, Decision, Explanation, NamespaceFacts, Outcome, Reason, Resource, RuleSet, Subject, Verb,
 };
 
-use crate::changes;
+use crate::changes::{self, ExplainedChange};
 use crate::objects::Object;
-use crate::render::Changed;
 use crate::rules::Labels;
 use crate::workload;
-
-/// Evaluates all rules, as each hook of an injector does.
-pub(crate) struct Engine {
-    rules: RuleSet,
-}
 
 /// Labels and annotations of namespaces.
 #[derive(Default)]
@@ -28,9 +22,10 @@ pub(crate) struct Facts {
     named: BTreeMap<String, NamespaceFacts>,
 }
 
-/// The parts of a request that are not in the object.
+/// The rules, and the parts of a request that are not in the object.
 #[derive(Clone, Copy)]
 pub(crate) struct Request<'r> {
+    pub(crate) rules: &'r RuleSet,
     pub(crate) verb: Verb,
     /// The namespace of objects without one.
     pub(crate) default_namespace: &'r str,
@@ -52,122 +47,128 @@ pub(crate) struct Evaluation<'o, T> {
 
 /// One evaluation of the rules.
 pub(crate) struct Step<T> {
-    /// The pointer to the pod template in the object; empty for the object itself.
-    pub(crate) prefix: &'static str,
-    /// The evaluated object or pod, JSON.
-    pub(crate) json: String,
+    pub(crate) submitted: Submitted,
     pub(crate) answer: T,
 }
 
-/// The result of an evaluation: a decision, or an explanation with the decision in it.
-pub(crate) trait Answer: Sized {
-    fn ask(rules: &RuleSet, subject: &Subject<'_>) -> anyhow::Result<Self>;
-    fn decision(&self) -> &Decision;
+/// An object or a pod, as the API server sends it.
+pub(crate) struct Submitted {
+    /// JSON with a namespace.
+    pub(crate) json: String,
+    pub(crate) resource: Resource,
+    /// The pointer to the pod template in the object; empty for the object itself.
+    pub(crate) prefix: &'static str,
+}
+
+/// The answer about an object or a pod.
+pub(crate) trait Answer {
+    /// In the order they apply; empty if the object is denied.
+    fn changes(&self) -> &[Change];
+    fn warnings(&self) -> &[String];
+    fn denial(&self) -> Option<String>;
 }
 
 impl Answer for Decision {
-    fn ask(rules: &RuleSet, subject: &Subject<'_>) -> anyhow::Result<Self> {
-        Ok(rules.evaluate(subject)?)
+    fn changes(&self) -> &[Change] {
+        self.changes()
     }
 
-    fn decision(&self) -> &Decision {
-        self
+    fn warnings(&self) -> &[String] {
+        &self.warnings
+    }
+
+    fn denial(&self) -> Option<String> {
+        self.denial()
     }
 }
 
 impl Answer for Explanation {
-    fn ask(rules: &RuleSet, subject: &Subject<'_>) -> anyhow::Result<Self> {
-        Ok(rules.explain(subject)?)
+    fn changes(&self) -> &[Change] {
+        self.decision.changes()
     }
 
-    fn decision(&self) -> &Decision {
-        &self.decision
+    fn warnings(&self) -> &[String] {
+        &self.decision.warnings
+    }
+
+    fn denial(&self) -> Option<String> {
+        self.decision.denial()
     }
 }
 
-impl Engine {
-    pub(crate) fn new(rules: RuleSet) -> Self {
-        Self { rules }
+/// Asks about `json`, a version of the object, if rules may be about its kind, and then about the pod that it will make.
+pub(crate) fn evaluate<'o, T: Answer>(
+    object: &'o Object,
+    json: &str,
+    default_namespace: &'o str,
+    ask: impl Fn(&Submitted) -> anyhow::Result<T>,
+) -> anyhow::Result<Evaluation<'o, T>> {
+    let namespace = object.namespace.as_deref().unwrap_or(default_namespace);
+    let (operations, steps) = (Vec::new(), Vec::new());
+    let mut evaluation = Evaluation { object, namespace, after: json.to_owned(), operations, steps };
+    if let Some(resource) = Resource::of_kind(&object.api_version, &object.kind) {
+        let json = workload::in_namespace(json, namespace)?;
+        evaluation.add(Submitted { json, resource, prefix: "" }, &ask)?;
     }
+    if !evaluation.is_denied()
+        && let Some(workload) = object.workload()
+        && let Some(pod) = workload.pod(&evaluation.after, &object.name)?
+    {
+        let json = workload::in_namespace(&pod, namespace)?;
+        evaluation.add(Submitted { json, resource: Resource::Pods, prefix: workload.template }, &ask)?;
+    }
+    Ok(evaluation)
+}
 
-    /// Evaluates one object after the other.
+impl Request<'_> {
+    /// Evaluates one object after the other by `ask`, which is [`RuleSet::evaluate`] or [`RuleSet::explain`].
     pub(crate) fn all<'o, T: Answer>(
-        &self,
+        &'o self,
         objects: impl IntoIterator<Item = &'o Object>,
-        request: Request<'o>,
+        ask: impl Fn(&RuleSet, &Subject<'_>) -> Result<T, DocumentError> + Copy,
     ) -> Result<Vec<Evaluation<'o, T>>, CommandError> {
         let evaluated = objects.into_iter().map(|object| {
-            self.evaluate(object, request).map_err(|error| {
-                let title = object.title(request.default_namespace);
+            self.evaluate(object, &object.json, ask).map_err(|error| {
+                let title = object.title(self.default_namespace);
                 CommandError::running(format_args!("{title} ({}): {error:#}", object.place()))
             })
         });
         evaluated.collect()
     }
 
-    /// Evaluates the object itself, if rules may be about its kind, and then the pod that it will make.
+    /// Evaluates `json`, a version of the object, and then the pod that it will make.
     pub(crate) fn evaluate<'o, T: Answer>(
-        &self,
+        &'o self,
         object: &'o Object,
-        Request { verb, default_namespace, facts, user }: Request<'o>,
+        json: &str,
+        ask: impl Fn(&RuleSet, &Subject<'_>) -> Result<T, DocumentError>,
     ) -> anyhow::Result<Evaluation<'o, T>> {
-        let namespace = object.namespace.as_deref().unwrap_or(default_namespace);
-        let after = object.json.clone();
-        let mut evaluation =
-            Evaluation { object, namespace, after, operations: Vec::new(), steps: Vec::new() };
-        let facts = facts.of(namespace);
-        if let Some(resource) = Resource::of_kind(&object.api_version, &object.kind) {
-            let json = workload::in_namespace(&evaluation.after, namespace)?;
-            let subject =
-                Subject::new(&json, resource, verb, namespace).name(object.given_name()).facts(facts);
-            self.ask(&mut evaluation, &subject, "")?;
-        }
-        if !evaluation.is_denied()
-            && let Some(workload) = object.workload()
-            && let Some(pod) = workload.pod(&evaluation.after, &object.name)?
-        {
-            let json = workload::in_namespace(&pod, namespace)?;
-            let subject = Subject::new(&json, Resource::Pods, Verb::Create, namespace);
-            let subject = subject.facts(facts).user(user).presumed_owner(object.has_presumed_owner());
-            self.ask(&mut evaluation, &subject, workload.template)?;
-        }
-        Ok(evaluation)
-    }
-
-    fn ask<T: Answer>(
-        &self,
-        evaluation: &mut Evaluation<'_, T>,
-        subject: &Subject<'_>,
-        prefix: &'static str,
-    ) -> anyhow::Result<()> {
-        let answer = T::ask(&self.rules, subject)?;
-        let operations = changes::lasting(answer.decision().changes(), prefix);
-        let operations = workload::graft(&operations, prefix, &evaluation.after)?;
-        evaluation.after = workload::applied(&operations, &evaluation.after)?;
-        evaluation.operations.extend(operations);
-        evaluation.steps.push(Step { prefix, json: subject.object.to_owned(), answer });
-        Ok(())
+        evaluate(object, json, self.default_namespace, |Submitted { json, resource, prefix }| {
+            let namespace = object.namespace.as_deref().unwrap_or(self.default_namespace);
+            let subject = match *prefix {
+                "" => Subject::new(json, *resource, self.verb, namespace).name(object.given_name()),
+                _ => Subject::new(json, *resource, Verb::Create, namespace)
+                    .user(self.user)
+                    .presumed_owner(object.has_presumed_owner()),
+            };
+            Ok(ask(self.rules, &subject.facts(self.facts.of(namespace)))?)
+        })
     }
 }
 
 impl<T: Answer> Evaluation<'_, T> {
-    /// The rules among `by_name`, which read the name of a pod's owner, that were decided by a placeholder for that name.
-    pub(crate) fn presuming(&self, by_name: &[String]) -> Vec<&str> {
-        let decided = |outcome: &Outcome| match outcome {
-            Outcome::Skipped { reason, .. } => matches!(reason, Reason::NotRolledOut | Reason::WhenFalse),
-            _ => true,
-        };
-        let presumed = self.object.has_presumed_owner();
-        let pods = self.steps.iter().filter(|step| presumed && !step.prefix.is_empty());
-        let verdicts = pods.flat_map(|step| &step.answer.decision().verdicts);
-        let names = verdicts.filter(|verdict| decided(&verdict.outcome)).map(|verdict| &*verdict.rule);
-        names.filter(|name| by_name.iter().any(|one| one == name)).collect()
-    }
-
-    /// Whether some rule is for the object, even if it changed nothing.
-    pub(crate) fn is_matched(&self) -> bool {
-        let mut verdicts = self.steps.iter().flat_map(|step| &step.answer.decision().verdicts);
-        verdicts.any(|verdict| matches!(verdict.outcome, Outcome::Applied | Outcome::Unchanged))
+    fn add(
+        &mut self,
+        submitted: Submitted,
+        ask: impl Fn(&Submitted) -> anyhow::Result<T>,
+    ) -> anyhow::Result<()> {
+        let (answer, prefix) = (ask(&submitted)?, submitted.prefix);
+        let operations = changes::lasting(answer.changes(), prefix);
+        let operations = workload::graft(&operations, prefix, &self.after)?;
+        self.after = workload::applied(&operations, &self.after)?;
+        self.operations.extend(operations);
+        self.steps.push(Step { submitted, answer });
+        Ok(())
     }
 
     /// The object as the start of a line on stderr.
@@ -178,7 +179,7 @@ impl<T: Answer> Evaluation<'_, T> {
     /// Warnings without repetitions.
     pub(crate) fn warnings(&self) -> Vec<&str> {
         let mut warnings: Vec<&str> = Vec::new();
-        for warning in self.steps.iter().flat_map(|step| &step.answer.decision().warnings) {
+        for warning in self.steps.iter().flat_map(|step| step.answer.warnings()) {
             if !warnings.contains(&warning.as_str()) {
                 warnings.push(warning);
             }
@@ -187,16 +188,41 @@ impl<T: Answer> Evaluation<'_, T> {
     }
 
     pub(crate) fn denial(&self) -> Option<String> {
-        self.steps.iter().find_map(|step| step.answer.decision().denial())
+        self.steps.iter().find_map(|step| step.answer.denial())
     }
 
     pub(crate) fn is_denied(&self) -> bool {
         self.denial().is_some()
     }
+}
 
-    pub(crate) fn changed(&self) -> Changed<'_> {
-        let Self { object, namespace, after, operations, .. } = self;
-        Changed { object, namespace, after, operations }
+impl Evaluation<'_, Decision> {
+    /// The rules that read the name of a pod's owner and were decided by a placeholder for that name.
+    pub(crate) fn presuming(&self, rules: &RuleSet) -> Vec<&str> {
+        let decided = |outcome: &Outcome| match outcome {
+            Outcome::Skipped { reason, .. } => matches!(reason, Reason::NotRolledOut | Reason::WhenFalse),
+            _ => true,
+        };
+        let presumed = self.object.has_presumed_owner();
+        let pods = self.steps.iter().filter(|step| presumed && !step.submitted.prefix.is_empty());
+        let verdicts = pods.flat_map(|step| &step.answer.verdicts);
+        let names = verdicts.filter(|verdict| decided(&verdict.outcome)).map(|verdict| &*verdict.rule);
+        let reads_name =
+            |name: &&str| rules.rules().iter().any(|rule| rule.name() == *name && rule.needs_owner_name());
+        names.filter(reads_name).collect()
+    }
+
+    /// Whether some rule is for the object, even if it changed nothing.
+    pub(crate) fn is_matched(&self) -> bool {
+        let mut verdicts = self.steps.iter().flat_map(|step| &step.answer.verdicts);
+        verdicts.any(|verdict| matches!(verdict.outcome, Outcome::Applied | Outcome::Unchanged))
+    }
+}
+
+impl<T: Answer> Step<T> {
+    /// The changes, with the parts of rules that made them.
+    pub(crate) fn explained(&self) -> anyhow::Result<Vec<ExplainedChange>> {
+        changes::explain(self.answer.changes(), &self.submitted.json, self.submitted.prefix)
     }
 }
 

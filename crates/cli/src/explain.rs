@@ -9,10 +9,10 @@ use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
 use vestibule_command::{CommandError, colour, kubeconfig_help, namespace};
-use vestibule_injector::{ClusterError, ClusterReader, LoadError, RulesInForce, RulesStatus};
-use vestibule_rules::{Explanation, RuleSet, Verb};
+use vestibule_injector::{ClusterError, ClusterReader, RulesInForce, RulesStatus};
+use vestibule_rules::{RuleSet, Verb};
 
-use crate::evaluation::{Engine, Evaluation, Facts, Request};
+use crate::evaluation::{Facts, Request};
 use crate::objects::{self, Object};
 use crate::rules::{self, Labels};
 use crate::{Failure, print, say};
@@ -102,11 +102,16 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     case.notes();
     let Case { rules, objects, facts, namespace } = case;
     let mode = rules.settings().mode();
-    let engine = Engine::new(rules);
-    let request = Request { verb: Verb::Create, default_namespace: &namespace, facts: &facts, user: None };
-    let evaluations: Vec<Evaluation<'_, Explanation>> = engine.all(&objects, request)?;
+    let request = Request {
+        rules: &rules,
+        verb: Verb::Create,
+        default_namespace: &namespace,
+        facts: &facts,
+        user: None,
+    };
+    let evaluations = request.all(&objects, RuleSet::explain)?;
     let data = match arguments.output {
-        Format::Text => listing::Listing { palette: arguments.color.palette() }.of(&evaluations),
+        Format::Text => listing::text(&evaluations, arguments.color.palette()),
         Format::Json => machine::json(mode, &evaluations).map(|json| format!("{json:#}\n")),
         Format::Yaml => {
             machine::json(mode, &evaluations).and_then(|json| crate::render::yaml(&json.to_string()))
@@ -148,10 +153,7 @@ impl Arguments {
 
     async fn stored(&self, cluster: &ClusterReader) -> Result<RuleSet, Failure> {
         let stored = cluster.rules(self.injector_namespace.as_deref()).await.map_err(failure)?;
-        let in_force = stored.in_force().map_err(|error| match error {
-            LoadError::Rules(findings) => Failure::Findings(findings),
-            other => CommandError::input(other).into(),
-        })?;
+        let in_force = stored.in_force().map_err(rules::unusable)?;
         in_force.wrong.iter().for_each(say);
         if let Some(note) = status_note(&in_force) {
             say(format_args!("note: {note}"));

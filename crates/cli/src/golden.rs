@@ -15,7 +15,6 @@ use vestibule_command::{CommandError, colour};
 use vestibule_injector::files::yaml_files;
 use vestibule_rules::{Diagnostic, yaml};
 
-use crate::evaluation::Engine;
 use crate::{Failure, files, print, rules};
 use case::Suite;
 
@@ -71,17 +70,15 @@ enum Format {
 
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let suites = suites(&arguments.paths)?;
-    let mut engines = BTreeMap::new();
+    let mut rule_sets = BTreeMap::new();
     let mut outcomes = Vec::new();
     for suite in &suites {
-        let engine = match engines.entry(suite.rules.clone()) {
+        let rules = match rule_sets.entry(suite.rules.clone()) {
             Entry::Occupied(known) => known.into_mut(),
-            Entry::Vacant(place) => {
-                place.insert(Engine::new(rules::load(std::slice::from_ref(&suite.rules))?))
-            }
+            Entry::Vacant(place) => place.insert(rules::load(std::slice::from_ref(&suite.rules))?),
         };
         for case in &suite.cases {
-            outcomes.push(check::check(engine, suite, case, arguments.update)?);
+            outcomes.push(check::check(rules, suite, case, arguments.update)?);
         }
     }
     let report = report::Report { outcomes: &outcomes, palette: arguments.color.palette() };

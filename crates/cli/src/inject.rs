@@ -12,8 +12,8 @@ use vestibule_rules::diagnostic::printable;
 use vestibule_rules::yaml::pretty_json;
 use vestibule_rules::{Decision, RuleSet, Verb};
 
-use crate::evaluation::{Engine, Evaluation, Facts, Request};
-use crate::objects::{self, Object, ObjectSource};
+use crate::evaluation::{Evaluation, Facts, Request};
+use crate::objects::{self, ObjectSource};
 use crate::rules::{self, Labels, RulesPath};
 use crate::{Failure, print, render, say, workload};
 
@@ -70,16 +70,19 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let sources = objects::read(files)?;
     let objects = || sources.iter().flat_map(|source| &source.objects);
     let facts = Facts::new(namespace_labels.as_ref(), objects());
-    refuse_unknown_namespaces(&rules, &facts, objects(), namespace)?;
-    let by_name: Vec<String> = rules
-        .rules()
-        .iter()
-        .filter(|rule| rule.needs_owner_name())
-        .map(|rule| rule.name().to_owned())
-        .collect();
-    let engine = Engine::new(rules);
-    let request = Request { verb: Verb::Create, default_namespace: namespace, facts: &facts, user: None };
-    let evaluations: Vec<Evaluation<'_, Decision>> = engine.all(objects(), request)?;
+    if let Some(error) = StartError::of_rules(&rules)
+        && facts.unknown(objects(), namespace).is_some()
+    {
+        return Err(CommandError::input(error).into());
+    }
+    let request = Request {
+        rules: &rules,
+        verb: Verb::Create,
+        default_namespace: namespace,
+        facts: &facts,
+        user: None,
+    };
+    let evaluations = request.all(objects(), RuleSet::evaluate)?;
     let several = evaluations.len() > 1;
     for evaluation in &evaluations {
         let prefix = if several { evaluation.line_prefix() } else { String::new() };
@@ -87,7 +90,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         if let Some(denial) = evaluation.denial() {
             say(format_args!("{prefix}denied: {denial}"));
         }
-        let presuming = evaluation.presuming(&by_name);
+        let presuming = evaluation.presuming(&rules);
         if !presuming.is_empty() {
             let (rules, kind) = (presuming.join(", "), printable(&evaluation.object.kind));
             say(format_args!(
@@ -105,27 +108,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let data = match arguments.output {
         Format::Yaml => yaml(&sources, &evaluations),
         Format::Json => json(&sources, &evaluations),
-        Format::Patch => render::patch_of(&changed(&evaluations), several),
+        Format::Patch => render::patch_of(&evaluations.iter().collect::<Vec<_>>(), several),
     };
     print(&data?)?;
     Ok(ExitCode::SUCCESS)
-}
-
-/// Refuses rules that read labels of namespaces which are not known.
-fn refuse_unknown_namespaces<'o>(
-    rules: &RuleSet,
-    facts: &Facts,
-    objects: impl Iterator<Item = &'o Object>,
-    default_namespace: &'o str,
-) -> Result<(), CommandError> {
-    match StartError::of_rules(rules) {
-        Some(error) if facts.unknown(objects, default_namespace).is_some() => Err(CommandError::input(error)),
-        _ => Ok(()),
-    }
-}
-
-fn changed<'e>(evaluations: &'e [Evaluation<'_, Decision>]) -> Vec<render::Changed<'e>> {
-    evaluations.iter().map(Evaluation::changed).collect()
 }
 
 /// A single document stays one, even if it is a list: its other members are kept.
@@ -133,7 +119,7 @@ fn json(sources: &[ObjectSource], evaluations: &[Evaluation<'_, Decision>]) -> a
     let mut sources = sources.iter().filter(|source| !source.objects.is_empty());
     let only = sources.next().filter(|_| sources.next().is_none());
     let Some(document) = only.and_then(|source| source.document.as_deref()) else {
-        return Ok(render::json_of(&changed(evaluations), evaluations.len() > 1));
+        return Ok(render::json_of(&evaluations.iter().collect::<Vec<_>>(), evaluations.len() > 1));
     };
     let mut operations = Vec::new();
     for evaluation in evaluations {

@@ -2,14 +2,13 @@
 //!
 //! This crate parses flags, prints, and chooses exit codes: 0 for success, 1 for a negative result, 2 for bad input. Each
 //! command has a module of its name (`try` is `try_rules`, `test` is `golden`, `schema`, `completions` and `man` are in
-//! `shell`). The decisions are elsewhere: rules in `vestibule-rules`, the injector in `vestibule-injector`, `serve`, `manifests`
-//! and `certs` of any webhook in `vestibule`.
+//! `shell`; `certs` and `loglevel` are in `vestibule-command`). The decisions are elsewhere: rules in `vestibule-rules`, the injector
+//! in `vestibule-injector`, `serve` and `manifests` of any webhook in `vestibule-command`.
 //!
 //! - `objects` reads the user's objects, `rules` the flags for rules, `workload` derives the pod of a workload.
-//! - `evaluation` asks the rules about objects, for `inject`, `explain` and `test`; `try_rules` calls a real server.
+//! - `evaluation` asks about objects and the pods that they will make: the rules, or a real server in `try_rules`.
 //! - `changes` and `render` turn the results into text.
 
-mod certs;
 mod changes;
 mod evaluation;
 mod explain;
@@ -17,15 +16,14 @@ mod files;
 mod golden;
 mod inject;
 mod lint;
-mod log_level;
 mod manifests;
 mod objects;
-#[cfg(test)]
-mod reference;
 mod render;
 mod rules;
 mod serve;
 mod shell;
+#[cfg(test)]
+mod tests;
 mod try_rules;
 mod workload;
 
@@ -81,8 +79,8 @@ fn main() -> ExitCode {
         Command::Test(arguments) => golden::run(&arguments),
         Command::Serve(arguments) => serve::run(&arguments),
         Command::Manifests(arguments) => manifests::run(&arguments),
-        Command::Certs(arguments) => certs::run(&arguments),
-        Command::Loglevel(arguments) => log_level::run(&arguments),
+        Command::Certs(arguments) => block_on(arguments.run()),
+        Command::Loglevel(arguments) => block_on(arguments.run(vestibule_injector::NAME)),
         Command::Schema(_) => shell::schema(),
         Command::Completions(arguments) => shell::completions(&arguments, Arguments::command()),
         Command::Man(arguments) => shell::man(&arguments, Arguments::command()),
@@ -94,6 +92,12 @@ fn main() -> ExitCode {
             ExitCode::from(2)
         }
     })
+}
+
+/// Runs a command that every webhook's binary has.
+fn block_on(command: impl Future<Output = Result<ExitCode, CommandError>>) -> Result<ExitCode, Failure> {
+    let runtime = tokio::runtime::Runtime::new().map_err(CommandError::running)?;
+    Ok(runtime.block_on(command)?)
 }
 
 /// Writes data to stdout. A reader that closes the pipe early, as `head` does, is no error.

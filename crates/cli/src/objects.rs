@@ -1,10 +1,9 @@
 //! Objects in files, folders and stdin. Each item of a list is an object.
 
-use std::collections::BTreeMap;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use serde::Deserialize;
+use k8s_openapi::api::core::v1::Namespace;
 use serde_json::json;
 use vestibule::patch::{self, Pointer};
 use vestibule_command::CommandError;
@@ -17,7 +16,6 @@ use crate::workload::Workload;
 use crate::{Failure, files};
 
 /// An object and its place.
-#[derive(Clone)]
 pub(crate) struct Object {
     /// JSON with members in their order; the bytes of the file, if that is JSON.
     pub(crate) json: String,
@@ -146,11 +144,6 @@ impl Object {
         })
     }
 
-    /// The same object with other content.
-    pub(crate) fn with_json(&self, json: String) -> Self {
-        Self { json, ..self.clone() }
-    }
-
     /// Its kind among those that hold a pod template.
     pub(crate) fn workload(&self) -> Option<&'static Workload> {
         Workload::of(&self.api_version, &self.kind)
@@ -168,21 +161,15 @@ impl Object {
 
     /// Labels and annotations, if the object is a namespace.
     pub(crate) fn facts(&self) -> Option<NamespaceFacts> {
-        #[derive(Deserialize)]
-        struct Namespace {
-            metadata: Metadata,
-        }
-        #[derive(Deserialize)]
-        struct Metadata {
-            labels: Option<BTreeMap<String, String>>,
-            annotations: Option<BTreeMap<String, String>>,
-        }
         if !self.is_namespace() {
             return None;
         }
-        let Metadata { labels, annotations } = serde_json::from_str::<Namespace>(&self.json).ok()?.metadata;
-        let (labels, annotations) = (labels.unwrap_or_default(), annotations.unwrap_or_default());
-        Some(NamespaceFacts { labels, annotations })
+        let Namespace { metadata, .. } = serde_json::from_str(&self.json).ok()?;
+        let (labels, annotations) = (metadata.labels, metadata.annotations);
+        Some(NamespaceFacts {
+            labels: labels.unwrap_or_default(),
+            annotations: annotations.unwrap_or_default(),
+        })
     }
 
     fn is_namespace(&self) -> bool {

@@ -1,6 +1,6 @@
 //! `schema`, `completions` and `man`: files for editors and shells.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Args, Command};
@@ -63,13 +63,6 @@ pub(crate) fn man(arguments: &ManArguments, command: Command) -> Result<ExitCode
         CommandError::running(format_args!("cannot write the manual pages to {dir}: {error}"))
     };
     std::fs::create_dir_all(&arguments.dir).map_err(failed)?;
-    let mut command = command.disable_help_subcommand(true);
-    command.build();
-    pages(&arguments.dir, &command).map_err(failed)?;
+    clap_mangen::generate_to(command, &arguments.dir).map_err(failed)?;
     Ok(ExitCode::SUCCESS)
-}
-
-fn pages(dir: &Path, command: &Command) -> std::io::Result<()> {
-    clap_mangen::Man::new(command.clone()).generate_to(dir)?;
-    command.get_subcommands().try_for_each(|below| pages(dir, below))
 }

@@ -16,6 +16,7 @@ use vestibule_injector::Namespaces;
 use vestibule_rules::diagnostic::printable;
 use vestibule_rules::{Mode, RuleSet};
 
+use crate::evaluation::Submitted;
 use crate::objects::{self, Object};
 use crate::rules::{self, Labels};
 use crate::{Failure, files, say};
@@ -87,10 +88,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     // One thread serves one caller and starts faster.
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(CommandError::running)?;
-    let results = runtime.block_on(async {
-        let injector = LoopbackInjector::build(rules, arguments.namespaces()).await?;
-        run::all(&injector, &objects, &arguments.namespace).await
-    })?;
+    let injector = runtime.block_on(LoopbackInjector::build(rules, arguments.namespaces()))?;
+    let admit = |submitted: &Submitted| runtime.block_on(injector.admit(submitted));
+    let results = run::all(&objects, &arguments.namespace, admit)?;
     let report = report::Report { results: &results, is_off, palette: arguments.color.palette() };
     report.print(arguments.output)?;
     if arguments.output == Format::Diff {
@@ -100,7 +100,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         }
         say(arguments.next(results.iter().any(run::TryResult::is_matched)));
     }
-    let refused = results.iter().any(|result| result.first.refusal.is_some());
+    let refused = results.iter().any(|result| result.first.is_denied());
     Ok(ExitCode::from(u8::from(refused)))
 }
 

@@ -69,6 +69,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+pub use causes::with_causes;
 pub use cluster::{CLUSTER_ORDER, ClusterConfigError, client, cluster_config, short_watch};
 pub use desired::{Desired, DesiredError, DesiredUpdates};
 pub use error::{IdentityError, SourceError};

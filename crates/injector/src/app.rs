@@ -6,9 +6,10 @@ use k8s_openapi::api::rbac::v1::PolicyRule;
 use vestibule::{App, FailurePolicy, On, Operation, Raw, Rule, on_raw};
 use vestibule_rules::Resource;
 
-use crate::configuration::{CONFIG_LABEL, Configuration, LAST_GOOD};
+use crate::configuration::last_good::LAST_GOOD;
+use crate::configuration::{CONFIG_LABEL, Configuration};
 use crate::events::Events;
-use crate::handler::{HookKind, InjectHandler};
+use crate::handler::InjectHandler;
 use crate::namespaces::Namespaces;
 use crate::observer::DecisionObserver;
 use crate::outcome_metrics::OutcomeMetrics;
@@ -42,7 +43,6 @@ pub fn observed_app(
     let snapshot = configuration.current();
     let unknown = StartError::of_rules(snapshot.rules());
     configuration.set_knows_namespaces(namespaces.are_known());
-    let entries = configuration.entries().clone();
     let mut app = App::new(NAME);
     match unknown {
         Some(error) if !namespaces.are_known() => return Err(error),
@@ -58,34 +58,34 @@ pub fn observed_app(
     }
     let shown = configuration.clone();
     app = app.reports("configuration", move || shown.current().to_string());
-    if let Some(ready) = namespaces.ready() {
-        app = app.ready_when("namespaces", ready);
+    let mut client = None;
+    if let Some(watched) = configuration.watched() {
+        app = app.watches("ConfigMap", watched.state.clone());
+        client = Some(&watched.client);
     }
-    for (kind, watch) in [("ConfigMap", configuration.watch()), ("Namespace", namespaces.watch())] {
-        if let Some(watch) = watch {
-            app = app.watches(kind, watch);
-        }
+    if let Some(watched) = namespaces.as_watched() {
+        let namespaces = watched.namespaces.clone();
+        app = app.watches("Namespace", namespaces.state());
+        app = app.ready_when("namespaces", move || namespaces.is_synced());
+        client = client.or(Some(&watched.client));
     }
     let validator = RuleValidator::of(&configuration);
     let mut observers: Vec<Arc<dyn DecisionObserver>> = vec![Arc::new(metrics), observer];
-    if let Some(client) = configuration.client().or_else(|| namespaces.client()) {
-        observers.push(Arc::new(Events::new(client)));
+    if let Some(client) = client {
+        observers.push(Arc::new(Events::new(client.clone())));
     }
     let observers: Arc<[_]> = observers.into();
     // The calls of one create reach both hooks, which share the wait for rules.
     let pending = Arc::new(PendingRules::default());
-    let required = InjectHandler::new(
-        configuration.clone(),
-        HookKind::Required,
-        namespaces.clone(),
-        Arc::clone(&pending),
-        Arc::clone(&observers),
-    );
-    let best_effort = InjectHandler::new(configuration, HookKind::BestEffort, namespaces, pending, observers);
+    let entries = configuration.entries().clone();
+    let handler = move |is_required| {
+        let (pending, observers) = (Arc::clone(&pending), Arc::clone(&observers));
+        InjectHandler::new(configuration.clone(), is_required, namespaces.clone(), pending, observers)
+    };
     // The API server calls the hooks of one configuration in this order.
-    let app = app.mutate_raw(REQUIRED, on().failure_policy(FailurePolicy::Fail), required);
+    let app = app.mutate_raw(REQUIRED, on().failure_policy(FailurePolicy::Fail), handler(true));
     let app = app
-        .mutate_raw(BEST_EFFORT, on().failure_policy(FailurePolicy::Ignore), best_effort)
+        .mutate_raw(BEST_EFFORT, on().failure_policy(FailurePolicy::Ignore), handler(false))
         .entries(&entries);
     Ok(match validator {
         // Rules in ConfigMaps imply a cluster, where Events on the owners of pods are written.

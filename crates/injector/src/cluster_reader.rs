@@ -2,25 +2,23 @@
 
 use std::collections::{BTreeSet, HashSet};
 use std::path::Path;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace};
-use kube::Client;
 use kube::api::{Api, GetParams, ListParams, Request};
-use vestibule::identity::cluster_config;
+use kube::{Client, ResourceExt};
+use vestibule::identity::{cluster_config, with_causes};
 use vestibule_rules::{NamespaceFacts, RuleSet};
 
+use crate::configuration::CONFIG_LABEL;
 use crate::configuration::compiler::Compiler;
-use crate::configuration::config_maps::sources;
+use crate::configuration::config_maps::all_sources;
 use crate::configuration::finding::Finding;
-use crate::configuration::last_good::LastGood;
+use crate::configuration::last_good::{LAST_GOOD, LastGood};
 use crate::configuration::proof_deadline::ProofDeadline;
 use crate::configuration::resolve::{Resolution, resolve};
 use crate::configuration::rule_source::{RuleDocument, RuleSource};
-use crate::configuration::{CONFIG_LABEL, LAST_GOOD};
-use crate::namespaces::ConnectError;
+use crate::namespaces::{ConnectError, facts};
 use crate::sources::LoadError;
 
 /// The longest time that a cluster may take to answer.
@@ -125,10 +123,7 @@ impl ClusterReader {
         let namespaces = Api::<Namespace>::all(self.client.clone());
         let found = namespaces.get_metadata(namespace).await;
         let metadata = found.map_err(|error| failed(format!("namespace {namespace}"), error))?.metadata;
-        Ok(NamespaceFacts {
-            labels: metadata.labels.unwrap_or_default(),
-            annotations: metadata.annotations.unwrap_or_default(),
-        })
+        Ok(facts(&metadata))
     }
 
     /// The rules in labelled ConfigMaps of `namespace`, or of the one namespace that has any.
@@ -143,25 +138,20 @@ impl ClusterReader {
         let labelled = ListParams::default().labels(&format!("{CONFIG_LABEL}=true"));
         let found = config_maps.list(&labelled).await;
         let found = found.map_err(|error| failed("ConfigMaps with rules".to_owned(), error))?.items;
-        let namespace_of = |config_map: &ConfigMap| config_map.metadata.namespace.clone().unwrap_or_default();
-        let namespaces: BTreeSet<String> = found.iter().map(namespace_of).collect();
-        let mut namespaces: Vec<String> = namespaces.into_iter().collect();
-        let Some(own) = namespaces.pop() else {
-            let place = namespace.map_or("any namespace".to_owned(), |own| format!("namespace {own}"));
-            return Err(ClusterError::NoRules(place));
+        let namespaces: BTreeSet<String> = found.iter().filter_map(ResourceExt::namespace).collect();
+        let namespaces: Vec<String> = namespaces.into_iter().collect();
+        let own = match namespaces.as_slice() {
+            [own] => own.clone(),
+            [] => {
+                let place = namespace.map_or("any namespace".to_owned(), |own| format!("namespace {own}"));
+                return Err(ClusterError::NoRules(place));
+            }
+            _ => return Err(ClusterError::SeveralInjectors(namespaces)),
         };
-        if !namespaces.is_empty() {
-            namespaces.push(own);
-            return Err(ClusterError::SeveralInjectors(namespaces));
-        }
-        let of_one = |config_map: &ConfigMap| {
-            sources(&own, config_map.metadata.name.as_deref().unwrap_or_default(), config_map)
-        };
-        let config_maps = Api::namespaced(self.client.clone(), &own);
-        let last_good = LastGood { config_maps, name: LAST_GOOD.to_owned() }.read().await;
+        let last_good = LastGood::new(self.client.clone(), &own).read().await;
         let last_good = last_good.map(Option::unwrap_or_default);
         Ok(StoredRules {
-            sources: found.iter().flat_map(of_one).collect(),
+            sources: all_sources(&own, &found),
             last_good: last_good.map_err(|error| failed(format!("the ConfigMap {own}/{LAST_GOOD}"), error)),
             namespace: own,
         })
@@ -175,7 +165,7 @@ impl StoredRules {
     /// # Errors
     /// All findings, if no document is good by itself.
     pub fn in_force(&self) -> Result<RulesInForce, LoadError> {
-        let compiler = Compiler::new(Some(&self.namespace), &Arc::new(AtomicBool::new(true)));
+        let compiler = Compiler::new(Some(&self.namespace));
         let last_good = self.last_good.as_deref().unwrap_or_default();
         let Resolution { in_force, errors: mut wrong } =
             resolve(&self.sources, last_good, &compiler, &ProofDeadline::none());
@@ -194,8 +184,7 @@ impl StoredRules {
         }
         let mut seen = HashSet::new();
         let documents = self.sources.iter().flat_map(RuleSource::documents);
-        let first: Vec<_> =
-            documents.filter(|document| seen.insert(document.key().map(str::to_owned))).collect();
+        let first: Vec<_> = documents.filter(|document| seen.insert(document.key.clone())).collect();
         let rules = of(&first).ok_or_else(|| LoadError::of(&wrong))?;
         Ok(RulesInForce { rules, wrong, status: RulesStatus::NotInForce })
     }
@@ -204,18 +193,6 @@ impl StoredRules {
 fn failed(what: String, error: kube::Error) -> ClusterError {
     match error {
         kube::Error::Api(status) => ClusterError::Refused { what, message: status.message },
-        other => ClusterError::Unreachable(chain(&other)),
+        other => ClusterError::Unreachable(with_causes(&other)),
     }
-}
-
-/// The messages of an error and its causes: "connection refused" is the last of three.
-fn chain(error: &dyn std::error::Error) -> String {
-    let causes = std::iter::successors(Some(error), |error| error.source());
-    let mut words: Vec<String> = Vec::new();
-    for cause in causes.map(ToString::to_string) {
-        if !words.iter().any(|known| known.contains(&cause)) {
-            words.push(cause);
-        }
-    }
-    words.join(": ")
 }

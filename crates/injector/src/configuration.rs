@@ -12,13 +12,14 @@ pub(crate) mod resolve;
 pub(crate) mod rule_source;
 pub(crate) mod snapshot;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 
-use kube::{Api, Client};
+use kube::Client;
 use tokio::sync::watch;
-use vestibule::{Entries, WatchState};
+use tokio::task::JoinSet;
+use vestibule::{Entries, WatchState, Watched};
 pub use vestibule_rules::CONFIG_LABEL;
 use vestibule_rules::RuleSet;
 
@@ -30,10 +31,6 @@ use self::snapshot::{Snapshot, SnapshotState};
 use crate::events::Events;
 use crate::registration;
 use crate::sources::{LoadError, read};
-use crate::task::AbortOnDrop;
-
-/// The ConfigMap that stores the last good documents. It does not have the label of ConfigMaps with rules.
-pub(crate) const LAST_GOOD: &str = "injector-last-good";
 
 /// The rules that are in force: a sequence of immutable [`Snapshot`]s.
 ///
@@ -53,26 +50,22 @@ pub(crate) const LAST_GOOD: &str = "injector-last-good";
 #[derive(Clone)]
 pub struct Configuration {
     snapshots: watch::Receiver<Arc<Snapshot>>,
-    config_maps: Option<ConfigMaps>,
-    knows_namespaces: Arc<AtomicBool>,
+    /// The namespace whose ConfigMaps hold the rules.
+    config_maps: Option<String>,
+    /// [`None`] for rules in files, and for rules that are only printed, without a cluster.
+    watched: Option<WatchedConfigMaps>,
+    /// [`None`] for rules that never change.
+    reloader: Option<Arc<Reloader>>,
     /// The webhook entries for the rules in force.
     entries: Entries,
-    _following: Option<Arc<AbortOnDrop>>,
+    _following: Option<Arc<JoinSet<()>>>,
 }
 
-/// The ConfigMaps that hold the rules.
+/// The ConfigMaps of a cluster that hold the rules.
 #[derive(Clone)]
-struct ConfigMaps {
-    namespace: String,
-    /// [`None`] for rules that are only printed, without a cluster.
-    watched: Option<Watched>,
-}
-
-#[derive(Clone)]
-struct Watched {
-    reloader: Arc<Reloader>,
-    client: Client,
-    watch: WatchState,
+pub(crate) struct WatchedConfigMaps {
+    pub(crate) client: Client,
+    pub(crate) state: WatchState,
 }
 
 impl Configuration {
@@ -84,27 +77,17 @@ impl Configuration {
     /// Rules as if they came from ConfigMaps of `namespace`, without a cluster: for manifests of an injector that reads them
     /// there.
     pub fn installed(rules: RuleSet, namespace: &str) -> Self {
-        Self::unchanging(rules, Some(ConfigMaps { namespace: namespace.to_owned(), watched: None }))
+        Self::unchanging(rules, Some(namespace))
     }
 
-    /// The rules of a file or folder, which is read again when its content changes. Objects in `own_namespace` are left alone
-    /// unless the InjectorSettings say otherwise. Needs a Tokio runtime.
+    /// The rules of files and folders, which are in force together, and are read again when their content changes. Objects in
+    /// `own_namespace` are left alone unless the InjectorSettings say otherwise. Needs a Tokio runtime.
     ///
     /// # Errors
     /// A file cannot be read, or documents are wrong: the error lists all findings.
-    pub fn from_path(path: &Path, own_namespace: Option<&str>) -> Result<Self, LoadError> {
-        Self::from_paths(&[path.to_owned()], own_namespace)
-    }
-
-    /// [`Configuration::from_path`] for several files and folders, whose rules are in force together.
-    ///
-    /// # Errors
-    /// See [`Configuration::from_path`].
     pub fn from_paths(paths: &[PathBuf], own_namespace: Option<&str>) -> Result<Self, LoadError> {
         let found = read(paths)?;
-        let knows_namespaces = Arc::new(AtomicBool::new(true));
-        let compiler = Compiler::new(own_namespace, &knows_namespaces);
-        let (reloader, mut snapshots) = Reloader::new(compiler, "the first rules");
+        let (reloader, mut snapshots) = Reloader::new(Compiler::new(own_namespace), "the first rules");
         reloader.reload(found);
         let first = Arc::clone(&snapshots.borrow_and_update());
         if first.state() == SnapshotState::Waiting {
@@ -113,27 +96,27 @@ impl Configuration {
         if first.rules().rules().is_empty() {
             return Err(LoadError::Empty(paths.first().cloned().unwrap_or_default()));
         }
-        let following = folder::follow(paths.to_vec(), reloader);
-        Ok(Self::following(following, snapshots, None, knows_namespaces))
+        let following = folder::follow(paths.to_vec(), Arc::clone(&reloader));
+        Ok(Self::following(following, snapshots, reloader))
     }
 
     /// The rules of the ConfigMaps in `namespace`, the injector's own, that are labelled [`CONFIG_LABEL`]`=true`, followed
     /// by a watch. The last good documents are stored in the ConfigMap `injector-last-good`, for a restart while a document is
     /// broken. Needs a Tokio runtime.
     pub fn from_config_maps(client: Client, namespace: &str) -> Self {
-        let knows_namespaces = Arc::new(AtomicBool::new(true));
-        let compiler = Compiler::new(Some(namespace), &knows_namespaces);
+        let compiler = Compiler::new(Some(namespace));
         let (reloader, snapshots) = Reloader::new(compiler, "the ConfigMaps with rules are being read");
-        let config_maps = Api::namespaced(client.clone(), namespace);
-        let last_good = LastGood { config_maps, name: LAST_GOOD.to_owned() };
+        let last_good = LastGood::new(client.clone(), namespace);
         let events = Events::new(client.clone());
-        let (watch_client, watch) = WatchState::listening(&client);
-        let watched = (Api::namespaced(watch_client, namespace), watch.clone());
+        let config_maps = Watched::start(&client, config_maps::watch(namespace));
+        let state = config_maps.state();
         let following =
-            config_maps::follow(watched, namespace.to_owned(), last_good, Arc::clone(&reloader), events);
-        let watched = Some(Watched { reloader, client, watch });
-        let config_maps = ConfigMaps { namespace: namespace.to_owned(), watched };
-        Self::following(following, snapshots, Some(config_maps), knows_namespaces)
+            config_maps::follow(config_maps, namespace.to_owned(), last_good, Arc::clone(&reloader), events);
+        Self {
+            config_maps: Some(namespace.to_owned()),
+            watched: Some(WatchedConfigMaps { client, state }),
+            ..Self::following(following, snapshots, reloader)
+        }
     }
 
     /// The snapshot in force. A call reads it once and is decided by that snapshot alone.
@@ -171,31 +154,24 @@ impl Configuration {
 
     /// The namespace whose ConfigMaps hold the rules, if they come from ConfigMaps.
     pub fn config_maps(&self) -> Option<&str> {
-        self.config_maps.as_ref().map(|config_maps| &*config_maps.namespace)
+        self.config_maps.as_deref()
     }
 
-    /// The client of the cluster whose ConfigMaps are watched.
-    pub(crate) fn client(&self) -> Option<Client> {
-        self.watched().map(|watched| watched.client.clone())
+    /// The ConfigMaps of a cluster, if the rules come from there.
+    pub(crate) fn watched(&self) -> Option<&WatchedConfigMaps> {
+        self.watched.as_ref()
     }
 
-    /// The state of the watch on the ConfigMaps.
-    pub(crate) fn watch(&self) -> Option<WatchState> {
-        self.watched().map(|watched| watched.watch.clone())
-    }
-
-    /// The reloader of the rules in ConfigMaps.
-    pub(crate) fn reloader(&self) -> Option<Arc<Reloader>> {
-        self.watched().map(|watched| Arc::clone(&watched.reloader))
-    }
-
-    fn watched(&self) -> Option<&Watched> {
-        self.config_maps.as_ref()?.watched.as_ref()
+    /// The reloader of rules that change.
+    pub(crate) fn reloader(&self) -> Option<&Arc<Reloader>> {
+        self.reloader.as_ref()
     }
 
     /// Sets whether rules may read labels of namespaces.
     pub(crate) fn set_knows_namespaces(&self, known: bool) {
-        self.knows_namespaces.store(known, Ordering::Relaxed);
+        if let Some(reloader) = &self.reloader {
+            reloader.compiler.knows_namespaces.store(known, Ordering::Relaxed);
+        }
     }
 
     /// The webhook entries for the rules in force. They are set after the snapshot that they belong to.
@@ -203,26 +179,28 @@ impl Configuration {
         &self.entries
     }
 
-    fn unchanging(rules: RuleSet, config_maps: Option<ConfigMaps>) -> Self {
-        let snapshot = Arc::new(Snapshot::new(rules));
-        let entries = registration::hook_entries();
-        registration::publish(&snapshot, &entries);
-        let (_, snapshots) = watch::channel(snapshot);
-        Self { snapshots, config_maps, knows_namespaces: Arc::default(), entries, _following: None }
+    fn unchanging(rules: RuleSet, config_maps: Option<&str>) -> Self {
+        let (_, snapshots) = watch::channel(Arc::new(Snapshot::new(rules)));
+        let config_maps = config_maps.map(str::to_owned);
+        Self { config_maps, ..Self::new(snapshots) }
     }
 
     fn following(
         sources: impl Future<Output = ()> + Send + 'static,
         snapshots: watch::Receiver<Arc<Snapshot>>,
-        config_maps: Option<ConfigMaps>,
-        knows_namespaces: Arc<AtomicBool>,
+        reloader: Arc<Reloader>,
     ) -> Self {
+        let new = Self::new(snapshots);
+        let mut tasks = JoinSet::new();
+        tasks.spawn(sources);
+        tasks.spawn(registration::follow(new.snapshots.clone(), new.entries.clone()));
+        Self { reloader: Some(reloader), _following: Some(Arc::new(tasks)), ..new }
+    }
+
+    fn new(snapshots: watch::Receiver<Arc<Snapshot>>) -> Self {
         let entries = registration::hook_entries();
         registration::publish(&snapshots.borrow(), &entries);
-        let registering = registration::follow(snapshots.clone(), entries.clone());
-        let tasks = AbortOnDrop::spawn(async move { tokio::join!(sources, registering) });
-        let following = Some(Arc::new(tasks));
-        Self { snapshots, config_maps, knows_namespaces, entries, _following: following }
+        Self { snapshots, config_maps: None, watched: None, reloader: None, entries, _following: None }
     }
 }
 

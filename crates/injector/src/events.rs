@@ -7,12 +7,12 @@ use std::time::Duration;
 use k8s_openapi::api::core::v1::ObjectReference;
 use k8s_openapi::api::rbac::v1::PolicyRule;
 use kube::Client;
+use tokio::task::JoinSet;
 use vestibule::identity::events::{self, Report};
 use vestibule_rules::{CONTROLLER, Decision};
 
 use crate::configuration::finding::Finding;
 use crate::observer::{DecisionContext, DecisionObserver};
-use crate::task::AbortOnDrop;
 
 /// The shortest time between two equal Events about one object.
 const REPEAT_INTERVAL: Duration = Duration::from_secs(300);
@@ -20,14 +20,16 @@ const REPEAT_INTERVAL: Duration = Duration::from_secs(300);
 /// Queues Events, which a background task writes. The task ends when this is dropped.
 pub(crate) struct Events {
     queue: events::Events,
-    _writer: AbortOnDrop,
+    _writer: JoinSet<()>,
 }
 
 impl Events {
     /// Events on the cluster of `client`. Needs a Tokio runtime.
     pub(crate) fn new(client: Client) -> Self {
         let (queue, waiting) = events::Events::queue(REPEAT_INTERVAL);
-        Self { queue, _writer: AbortOnDrop::spawn(waiting.write(client, CONTROLLER)) }
+        let mut writer = JoinSet::new();
+        writer.spawn(waiting.write(client, CONTROLLER));
+        Self { queue, _writer: writer }
     }
 
     /// The right to write Events. It is for all namespaces: an owner may be in any.

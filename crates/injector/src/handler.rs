@@ -1,16 +1,14 @@
 //! The handler of the hooks that inject: from a request to rules, and from their decision to a verdict.
 
 use std::cell::Cell;
-use std::collections::BTreeMap;
 use std::sync::{Arc, Once};
 use std::time::Instant;
 
-use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use tokio::time::timeout_at;
 use tracing::debug_span;
-use vestibule::patch::{Document, DocumentError};
+use vestibule::patch::{Document, DocumentError, View};
 use vestibule::{Fault, FaultKind, Handler, HandlerFuture, Operation, Request, Verdict};
 use vestibule_rules::{
     Decision, Mode, NamespaceFacts, Outcome, Resource, RuleSet, STATUS_ANNOTATION, Subject, Verb,
@@ -28,35 +26,14 @@ use crate::verdict::verdict;
 /// Applies the rules in force to the object of a request.
 pub(crate) struct InjectHandler {
     configuration: Configuration,
-    hook: HookKind,
+    /// Whether the hook has the entries of required rules, and reports their outcomes, or those of all other rules. It applies
+    /// all rules: the hook that is called first makes all changes, and the other finds them made.
+    is_required: bool,
     namespaces: Namespaces,
     pending: Arc<PendingRules>,
     observers: Arc<[Arc<dyn DecisionObserver>]>,
     /// Logs once that the labels of namespaces are not known.
     warning: Once,
-}
-
-/// The rules for which a hook has entries and reports outcomes. It applies all rules: the hook that is called first makes
-/// all changes, and the other finds them made.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum HookKind {
-    Required,
-    BestEffort,
-}
-
-impl HookKind {
-    /// Keeps the verdicts that this hook reports, so that each is reported once: those on its own rules, and changes and
-    /// denials by rules of the other hook, which finds nothing left to do.
-    fn retain_reported(self, decision: &mut Decision, rules: &RuleSet) {
-        let acts = rules.settings().mode() == Mode::On;
-        // Verdicts are in the order of the rules.
-        let mut own = rules.rules().iter().map(|rule| rule.required() == (self == Self::Required));
-        decision.verdicts.retain(|verdict| {
-            own.next().is_none_or(|own| {
-                own || acts && matches!(verdict.outcome, Outcome::Applied | Outcome::Denied { .. })
-            })
-        });
-    }
 }
 
 impl Handler for InjectHandler {
@@ -74,7 +51,7 @@ impl Handler for InjectHandler {
                 return Verdict::allowed();
             }
             let namespace = request.namespace.as_deref().unwrap_or_default();
-            match self.namespaces.facts(namespace, until).await {
+            match self.namespaces.facts(namespace, deadline).await {
                 Ok(facts) => {
                     let Some(hash) = injected_by(request) else {
                         return self.decide(snapshot.rules(), request, facts.as_deref());
@@ -94,12 +71,12 @@ impl Handler for InjectHandler {
 impl InjectHandler {
     pub(crate) fn new(
         configuration: Configuration,
-        hook: HookKind,
+        is_required: bool,
         namespaces: Namespaces,
         pending: Arc<PendingRules>,
         observers: Arc<[Arc<dyn DecisionObserver>]>,
     ) -> Self {
-        Self { configuration, hook, namespaces, pending, observers, warning: Once::new() }
+        Self { configuration, is_required, namespaces, pending, observers, warning: Once::new() }
     }
 
     /// The snapshot to decide by for an object that the rules of `hash` have changed. A create is several calls, and another
@@ -149,7 +126,7 @@ impl InjectHandler {
         }
         match evaluate(rules, request, (object, resource), facts) {
             Ok(mut decision) => {
-                self.hook.retain_reported(&mut decision, rules);
+                self.retain_reported(&mut decision, rules);
                 let context = DecisionContext::new(request, resource, rules.settings());
                 log(request, &decision, rules.settings().mode());
                 self.observers.iter().for_each(|observer| observer.decided(&decision, &context));
@@ -157,6 +134,19 @@ impl InjectHandler {
             }
             Err(error) => Fault::new(FaultKind::Undecodable, error).into(),
         }
+    }
+
+    /// Keeps the verdicts that this hook reports, so that each is reported once: those on its own rules, and changes and
+    /// denials by rules of the other hook, which finds nothing left to do.
+    fn retain_reported(&self, decision: &mut Decision, rules: &RuleSet) {
+        let acts = rules.settings().mode() == Mode::On;
+        // Verdicts are in the order of the rules.
+        let mut own = rules.rules().iter().map(|rule| rule.required() == self.is_required);
+        decision.verdicts.retain(|verdict| {
+            own.next().is_none_or(|own| {
+                own || acts && matches!(verdict.outcome, Outcome::Applied | Outcome::Denied { .. })
+            })
+        });
     }
 }
 
@@ -193,25 +183,14 @@ fn evaluate(
 /// The hash in the status annotation of an object that is being created: the rules by which an earlier call of the same
 /// create changed it. The hash only selects among known rules, which then decide anew what is missing.
 fn injected_by(request: &Request<'_>) -> Option<String> {
-    #[derive(Deserialize)]
-    struct Marked {
-        metadata: Metadata,
-    }
-    #[derive(Deserialize)]
-    struct Metadata {
-        annotations: BTreeMap<String, Value>,
-    }
-    #[derive(Deserialize)]
-    struct Status {
-        cfg: String,
-    }
-    let object = request.object?.get();
-    if request.operation != Operation::Create || !object.contains(STATUS_ANNOTATION) {
+    let object = request.object?;
+    if request.operation != Operation::Create || !object.get().contains(STATUS_ANNOTATION) {
         return None;
     }
-    let marked: Marked = serde_json::from_str(object).ok()?;
-    let status = marked.metadata.annotations.get(STATUS_ANNOTATION)?.as_str()?;
-    serde_json::from_str(status).ok().map(|status: Status| status.cfg)
+    let annotations = View::of(object).get("metadata")?.get("annotations")?;
+    let status = annotations.get(STATUS_ANNOTATION)?.as_str()?;
+    let status: Value = serde_json::from_str(&status).ok()?;
+    Some(status.get("cfg")?.as_str()?.to_owned())
 }
 
 /// Logs the outcome of each rule, with names and no values.

@@ -45,7 +45,6 @@ pub mod registration;
 mod rule_validator;
 mod sources;
 mod start_error;
-mod task;
 mod verdict;
 
 pub use app::{NAME, app, observed_app};
@@ -54,6 +53,6 @@ pub use configuration::finding::Finding;
 pub use configuration::snapshot::{Snapshot, SnapshotState};
 pub use configuration::{CONFIG_LABEL, Configuration};
 pub use namespaces::{ConnectError, Namespaces, connect};
-pub use observer::{DecisionContext, DecisionObserver, Owner};
+pub use observer::{DecisionContext, DecisionObserver};
 pub use sources::{LoadError, compile, config_map_data, load, load_all};
 pub use start_error::StartError;

@@ -1,17 +1,16 @@
 //! Labels and annotations of namespaces.
 
-mod watched;
-
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
+use k8s_openapi::api::core::v1::Namespace;
 use kube::Client;
-use vestibule::WatchState;
+use kube::api::{ObjectMeta, PartialObjectMeta};
 use vestibule::identity::{ClusterConfigError, cluster_config};
+use vestibule::tooling::is_dns_label;
+use vestibule::{Watch, Watched};
 use vestibule_rules::NamespaceFacts;
-
-use watched::Watched;
 
 /// The source of the labels and annotations of namespaces, which a review does not carry.
 #[derive(Clone, Default)]
@@ -22,7 +21,14 @@ enum NamespaceSource {
     #[default]
     Unknown,
     Fixed(Arc<NamespaceFacts>),
-    Watched(Arc<Watched>),
+    Watched(WatchedNamespaces),
+}
+
+/// The namespaces of a cluster, by a watch of their metadata.
+#[derive(Clone)]
+pub(crate) struct WatchedNamespaces {
+    pub(crate) client: Client,
+    pub(crate) namespaces: Watched<PartialObjectMeta<Namespace>>,
 }
 
 /// Why a client for a cluster cannot be made.
@@ -64,7 +70,8 @@ impl Namespaces {
     /// The namespaces of a cluster, watched (their metadata only). Needs a Tokio runtime; the watch ends when the last
     /// clone is dropped.
     pub fn watched(client: Client) -> Self {
-        Self(NamespaceSource::Watched(Arc::new(Watched::start(client))))
+        let namespaces = Watched::start(&client, Watch::new());
+        Self(NamespaceSource::Watched(WatchedNamespaces { client, namespaces }))
     }
 
     /// The namespaces of the cluster that [`cluster_config`] finds. A cluster that does not answer yet is no error: the
@@ -76,44 +83,51 @@ impl Namespaces {
         Ok(Self::watched(connect(kubeconfig).await?))
     }
 
-    /// The client of the cluster that is watched.
-    pub(crate) fn client(&self) -> Option<Client> {
-        self.as_watched().map(|watched| watched.client())
-    }
-
-    /// The state of the watch, if there is one.
-    pub(crate) fn watch(&self) -> Option<WatchState> {
-        self.as_watched().map(|watched| watched.state())
-    }
-
     pub(crate) fn are_known(&self) -> bool {
         !matches!(self.0, NamespaceSource::Unknown)
     }
 
-    /// The readiness for [`App::ready_when`](vestibule::App::ready_when), if namespaces are watched.
-    pub(crate) fn ready(&self) -> Option<impl Fn() -> bool + Send + Sync + 'static> {
-        let watched = Arc::clone(self.as_watched()?);
-        Some(move || watched.is_ready())
-    }
-
-    /// Labels and annotations of `namespace`. A namespace that the watch has not reported yet is read from the API server,
-    /// which may take `until` then.
-    pub(crate) async fn facts(
-        &self,
-        namespace: &str,
-        until: Instant,
-    ) -> Result<Option<Arc<NamespaceFacts>>, NotReady> {
-        match &self.0 {
-            NamespaceSource::Unknown => Ok(None),
-            NamespaceSource::Fixed(facts) => Ok(Some(Arc::clone(facts))),
-            NamespaceSource::Watched(watched) => Ok(watched.facts(namespace, until).await?.map(Arc::new)),
-        }
-    }
-
-    fn as_watched(&self) -> Option<&Arc<Watched>> {
+    /// The namespaces of a cluster, if they are watched.
+    pub(crate) fn as_watched(&self) -> Option<&WatchedNamespaces> {
         match &self.0 {
             NamespaceSource::Watched(watched) => Some(watched),
             NamespaceSource::Unknown | NamespaceSource::Fixed(_) => None,
         }
+    }
+
+    /// Labels and annotations of `namespace`; [`None`] if they are unknown, or there is no such namespace. A namespace that the
+    /// watch has not reported yet is read from the API server, which may take 80 % of the time until `deadline`.
+    pub(crate) async fn facts(
+        &self,
+        namespace: &str,
+        deadline: Instant,
+    ) -> Result<Option<Arc<NamespaceFacts>>, NotReady> {
+        let watched = match &self.0 {
+            NamespaceSource::Unknown => return Ok(None),
+            NamespaceSource::Fixed(facts) => return Ok(Some(Arc::clone(facts))),
+            NamespaceSource::Watched(watched) => &watched.namespaces,
+        };
+        if !watched.is_synced() {
+            return Err(NotReady("namespaces are being read".to_owned()));
+        }
+        // No namespace has another name.
+        if !is_dns_label(namespace) {
+            return Ok(None);
+        }
+        match watched.lookup(deadline).get(namespace).await {
+            Ok(found) => Ok(found.map(|found| Arc::new(facts(&found.metadata)))),
+            Err(error) => {
+                tracing::warn!(namespace, %error, "a namespace that the watch has not seen cannot be read");
+                Err(NotReady(format!("namespace {namespace} cannot be read")))
+            }
+        }
+    }
+}
+
+/// The labels and annotations of a namespace with this metadata.
+pub(crate) fn facts(metadata: &ObjectMeta) -> NamespaceFacts {
+    NamespaceFacts {
+        labels: metadata.labels.clone().unwrap_or_default(),
+        annotations: metadata.annotations.clone().unwrap_or_default(),
     }
 }

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use k8s_openapi::api::core::v1::ObjectReference;
 use vestibule::Request;
 use vestibule::patch::View;
 use vestibule_rules::{Decision, Resource, Settings};
@@ -26,19 +27,6 @@ pub struct DecisionContext<'a> {
     request: &'a Request<'a>,
     resource: Resource,
     settings: &'a Settings,
-}
-
-/// A workload, as the objects it owns name it.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Owner {
-    /// `apps/v1`
-    pub api_version: String,
-    /// `ReplicaSet`
-    pub kind: String,
-    /// Its name.
-    pub name: String,
-    /// Its uid.
-    pub uid: String,
 }
 
 impl<'a> DecisionContext<'a> {
@@ -72,18 +60,24 @@ impl<'a> DecisionContext<'a> {
     }
 
     /// The controller that the object names as its owner, else the object itself if it is stored already.
-    pub fn owner(&self) -> Option<Owner> {
+    pub fn owner(&self) -> Option<ObjectReference> {
         let metadata = View::of(self.request.object?).get("metadata")?;
         let owners = metadata.get("ownerReferences").map(View::items).unwrap_or_default();
         let controls = |owner: &View<'_>| owner.get("controller").and_then(View::as_bool) == Some(true);
-        if let Some(owner) = owners.into_iter().find(controls) {
-            let part = |name: &str| Some(owner.get(name)?.as_str()?.into_owned());
-            let (api_version, kind) = (part("apiVersion")?, part("kind")?);
-            return Some(Owner { api_version, kind, name: part("name")?, uid: part("uid")? });
-        }
-        let uid = metadata.get("uid")?.as_str()?.into_owned();
-        let name = metadata.get("name")?.as_str()?.into_owned();
-        let (api_version, kind) = (self.resource.api_version().to_owned(), self.resource.kind().to_owned());
-        Some(Owner { api_version, kind, name, uid })
+        let controller = owners.into_iter().find(controls);
+        let text = |view: View<'_>, key: &str| Some(view.get(key)?.as_str()?.into_owned());
+        let (api_version, kind) = match controller {
+            Some(owner) => (text(owner, "apiVersion")?, text(owner, "kind")?),
+            None => (self.resource.api_version().to_owned(), self.resource.kind().to_owned()),
+        };
+        let named = controller.unwrap_or(metadata);
+        Some(ObjectReference {
+            api_version: Some(api_version),
+            kind: Some(kind),
+            namespace: Some(self.namespace().to_owned()),
+            name: Some(text(named, "name")?),
+            uid: Some(text(named, "uid")?),
+            ..ObjectReference::default()
+        })
     }
 }

@@ -42,7 +42,7 @@ impl RuleValidator {
     /// The validator, if the rules come from ConfigMaps.
     pub(crate) fn of(configuration: &Configuration) -> Option<Self> {
         let namespace = configuration.config_maps()?.to_owned();
-        Some(Self { namespace, reloader: configuration.reloader() })
+        Some(Self { namespace, reloader: configuration.reloader().cloned() })
     }
 
     async fn validate(&self, request: &Request<'_>, until: Instant) -> Verdict {

@@ -89,6 +89,7 @@ pub use lookup::looked_up::LookedUp;
 pub use lookup::objects::Objects;
 pub use lookup::watch::Watch;
 pub use lookup::watch_state::WatchState;
+pub use lookup::watched::Watched;
 pub use registration::Registration;
 pub use registration::entries::{Entries, EntriesError, Entry};
 pub use registration::mode::{RegistrationMode, RegistrationModeError};

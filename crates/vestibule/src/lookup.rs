@@ -11,6 +11,7 @@ mod registered;
 mod store;
 pub(crate) mod watch;
 pub(crate) mod watch_state;
+pub(crate) mod watched;
 mod watched_object;
 
 use std::sync::Arc;

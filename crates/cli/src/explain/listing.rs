@@ -1,13 +1,13 @@
 //! An explanation for people, in 100 columns.
 
-use std::fmt::Write as _;
+use std::fmt;
 
 use vestibule_command::colour::{Palette, Style};
 use vestibule_rules::diagnostic::printable;
 use vestibule_rules::{ClauseExplanation, Effect, Gate, Passage, RuleExplanation};
 use vestibule_rules::{Explanation, Outcome, Reason};
 
-use crate::changes::{self, ExplainedChange};
+use crate::changes::ExplainedChange;
 use crate::evaluation::{Evaluation, Step};
 
 const WIDTH: usize = 100;
@@ -15,46 +15,47 @@ const NO_BREAK: &str = "\u{a0}";
 /// The width of the name column; sentences start after the answer, the name and the line.
 const NAME: usize = 30;
 
-pub(super) struct Listing {
-    pub(super) palette: Palette,
+/// The explanations of `evaluations`, one after the other.
+pub(super) fn text(evaluations: &[Evaluation<'_, Explanation>], palette: Palette) -> anyhow::Result<String> {
+    let mut listing = Listing { palette, text: String::new() };
+    for (index, evaluation) in evaluations.iter().enumerate() {
+        listing.text.push_str(if index > 0 { "\n" } else { "" });
+        listing.object(evaluation)?;
+    }
+    Ok(listing.text)
+}
+
+struct Listing {
+    palette: Palette,
+    text: String,
 }
 
 impl Listing {
-    pub(super) fn of(&self, evaluations: &[Evaluation<'_, Explanation>]) -> anyhow::Result<String> {
-        let mut text = String::new();
-        for (index, evaluation) in evaluations.iter().enumerate() {
-            text.push_str(if index > 0 { "\n" } else { "" });
-            let title = evaluation.object.title(evaluation.namespace);
-            let painted = self.palette.paint(Style::Heading, &title);
-            self.aligned(&mut text, &painted, title.chars().count(), &evaluation.object.place());
-            self.object(&mut text, evaluation)?;
-        }
-        Ok(text)
-    }
-
-    fn object(&self, text: &mut String, evaluation: &Evaluation<'_, Explanation>) -> anyhow::Result<()> {
+    fn object(&mut self, evaluation: &Evaluation<'_, Explanation>) -> anyhow::Result<()> {
+        let title = evaluation.object.title(evaluation.namespace);
+        let painted = self.palette.paint(Style::Heading, &title);
+        self.aligned(&painted, title.chars().count(), &evaluation.object.place());
         let rules = shown_rules(evaluation);
         if rules.is_empty() {
-            writeln!(text, "\nno rule is for objects of this kind")?;
+            self.push(format_args!("\nno rule is for objects of this kind"));
         }
-        let workload = evaluation.steps.iter().any(|step| !step.prefix.is_empty());
+        let workload = evaluation.steps.iter().any(|step| !step.submitted.prefix.is_empty());
         for (step, rule) in rules {
-            text.push('\n');
-            let subject = match step.prefix {
+            self.text.push('\n');
+            let subject = match step.submitted.prefix {
                 "" if workload => " of the object itself",
                 _ => "",
             };
-            self.rule(text, step, rule, subject)?;
+            self.rule(step, rule, subject)?;
         }
         for warning in evaluation.warnings() {
-            writeln!(text, "\nWarning: {warning}")?;
+            self.push(format_args!("\nWarning: {warning}"));
         }
         Ok(())
     }
 
     fn rule(
-        &self,
-        text: &mut String,
+        &mut self,
         step: &Step<Explanation>,
         rule: &RuleExplanation,
         subject: &str,
@@ -74,20 +75,18 @@ impl Listing {
         );
         let plain = format!("rule {}  {outcome}", rule.rule).chars().count();
         let place = format!("{}:{}", printable(&rule.source), rule.line);
-        self.aligned(text, &title, plain, &place);
-        self.gates(text, &rule.gates)?;
-        let changes =
-            changes::explain(step.answer.decision.changes(), &step.json, &changes::dotted(step.prefix))?;
-        self.clauses(text, &rule.clauses, &changes)?;
+        self.aligned(&title, plain, &place);
+        self.gates(&rule.gates);
+        self.clauses(&rule.clauses, &step.explained()?);
         let is_explained = rule.gates.iter().any(|gate| gate.passage == Passage::Failed)
             || rule.clauses.iter().any(|clause| clause.effect == Effect::Failed);
         if let (Outcome::Denied { message, .. }, false) = (&rule.outcome, is_explained) {
-            self.line(text, "", Style::Removed, "", None, message)?;
+            self.line("", Style::Removed, "", None, message);
         }
         Ok(())
     }
 
-    fn gates(&self, text: &mut String, gates: &[Gate]) -> anyhow::Result<()> {
+    fn gates(&mut self, gates: &[Gate]) {
         let idle = |gate: &Gate| gate.passage == Passage::NotReached;
         for run in gates.chunk_by(|one, other| idle(one) && idle(other) && one.sentence == other.sentence) {
             let Some(gate) = run.first() else { continue };
@@ -96,56 +95,38 @@ impl Listing {
                 Passage::Passed => ("true", Style::Added),
                 Passage::Failed => ("false", Style::Removed),
                 Passage::NotReached if run.len() > 1 => {
-                    self.idle(text, run.iter().map(|gate| &*gate.name), &gate.sentence)?;
+                    self.idle(run.iter().map(|gate| &*gate.name), &gate.sentence);
                     continue;
                 }
                 Passage::NotReached => ("-", Style::Faint),
             };
-            self.line(text, answer, style, &gate.name, gate.line, &gate.sentence)?;
+            self.line(answer, style, &gate.name, gate.line, &gate.sentence);
         }
-        Ok(())
     }
 
-    fn clauses(
-        &self,
-        text: &mut String,
-        clauses: &[ClauseExplanation],
-        changes: &[ExplainedChange],
-    ) -> anyhow::Result<()> {
+    fn clauses(&mut self, clauses: &[ClauseExplanation], changes: &[ExplainedChange]) {
         let idle = |clause: &ClauseExplanation| clause.effect == Effect::NotReached;
         for run in clauses.chunk_by(|one, other| idle(one) && idle(other)) {
             match run {
-                [clause] => self.clause(text, clause, changes)?,
+                [clause] => self.clause(clause, changes),
                 run => {
                     let sentence = run.first().map_or("", |clause| &*clause.sentence);
-                    self.idle(text, run.iter().map(|clause| &*clause.text), sentence)?;
+                    self.idle(run.iter().map(|clause| &*clause.text), sentence);
                 }
             }
         }
-        Ok(())
     }
 
     /// Checks and parts that were not reached share a line.
-    fn idle<'n>(
-        &self,
-        text: &mut String,
-        names: impl Iterator<Item = &'n str>,
-        sentence: &str,
-    ) -> anyhow::Result<()> {
+    fn idle<'n>(&mut self, names: impl Iterator<Item = &'n str>, sentence: &str) {
         let words = format!("{}: {sentence}", names.collect::<Vec<_>>().join(", "));
         for (index, line) in wrapped(&words, WIDTH - 9).iter().enumerate() {
             let sign = if index == 0 { "-" } else { "" };
-            writeln!(text, "{}", self.palette.paint(Style::Faint, format_args!("  {sign:5}  {line}")))?;
+            self.push(self.palette.paint(Style::Faint, format_args!("  {sign:5}  {line}")));
         }
-        Ok(())
     }
 
-    fn clause(
-        &self,
-        text: &mut String,
-        clause: &ClauseExplanation,
-        changes: &[ExplainedChange],
-    ) -> anyhow::Result<()> {
+    fn clause(&mut self, clause: &ClauseExplanation, changes: &[ExplainedChange]) {
         let (answer, style) = match clause.effect {
             Effect::Added => ("added", Style::Added),
             Effect::Removed => ("gone", Style::Removed),
@@ -159,24 +140,16 @@ impl Listing {
         // The sign and its place stay on one line.
         let made: Vec<String> = made.map(|change| change.text.replacen(' ', NO_BREAK, 1)).collect();
         match made.as_slice() {
-            [] => self.line(text, answer, style, &clause.text, Some(clause.line), &clause.sentence),
-            made => made.iter().enumerate().try_for_each(|(index, what)| match index {
-                0 => self.line(text, answer, style, &clause.text, Some(clause.line), what),
-                _ => self.line(text, "", style, "", None, what),
+            [] => self.line(answer, style, &clause.text, Some(clause.line), &clause.sentence),
+            made => made.iter().enumerate().for_each(|(index, what)| match index {
+                0 => self.line(answer, style, &clause.text, Some(clause.line), what),
+                _ => self.line("", style, "", None, what),
             }),
         }
     }
 
     /// `  false  opt.8                   11  the object does not ask for the rule`
-    fn line(
-        &self,
-        text: &mut String,
-        answer: &str,
-        style: Style,
-        name: &str,
-        line: Option<usize>,
-        sentence: &str,
-    ) -> anyhow::Result<()> {
+    fn line(&mut self, answer: &str, style: Style, name: &str, line: Option<usize>, sentence: &str) {
         let number = line.map(|line| line.to_string()).unwrap_or_default();
         let room = WIDTH - NAME - 16;
         let lines = wrapped(sentence, room);
@@ -185,17 +158,20 @@ impl Listing {
         let head = lines.first().map_or("", String::as_str);
         let answer = self.palette.paint(style, format_args!("{answer:5}"));
         let number = self.palette.paint(Style::Faint, format_args!("{number:>4}"));
-        writeln!(text, "{}", format!("  {answer}  {name} {number}  {head}").trim_end())?;
+        self.push(format!("  {answer}  {name} {number}  {head}").trim_end());
         for rest in lines.iter().skip(1) {
-            writeln!(text, "{:1$}{rest}", "", WIDTH - room)?;
+            self.push(format_args!("{:1$}{rest}", "", WIDTH - room));
         }
-        Ok(())
+    }
+
+    fn push(&mut self, line: impl fmt::Display) {
+        self.text.push_str(&format!("{line}\n"));
     }
 
     /// A line with coloured text of `plain` characters at the left, and a place at the right.
-    fn aligned(&self, text: &mut String, painted: &str, plain: usize, place: &str) {
+    fn aligned(&mut self, painted: &str, plain: usize, place: &str) {
         let gap = WIDTH.saturating_sub(plain + place.chars().count()).max(2);
-        text.push_str(&format!("{painted}{:gap$}{}\n", "", self.palette.paint(Style::Faint, place)));
+        self.push(format_args!("{painted}{:gap$}{}", "", self.palette.paint(Style::Faint, place)));
     }
 }
 

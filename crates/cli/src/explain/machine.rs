@@ -3,7 +3,6 @@
 use serde_json::{Value, json};
 use vestibule_rules::{Effect, Explanation, Mode, Outcome, Passage, RuleExplanation};
 
-use crate::changes;
 use crate::evaluation::{Evaluation, Step};
 
 /// A list with an entry for each object. It holds names and no values of the object.
@@ -45,8 +44,7 @@ fn rule_json(step: &Step<Explanation>, rule: &RuleExplanation) -> anyhow::Result
             "sentence": gate.sentence,
         })
     });
-    let changes =
-        changes::explain(step.answer.decision.changes(), &step.json, &changes::dotted(step.prefix))?;
+    let changes = step.explained()?;
     let clauses = rule.clauses.iter().map(|clause| {
         let effect = match clause.effect {
             Effect::Added => "added",
@@ -65,7 +63,7 @@ fn rule_json(step: &Step<Explanation>, rule: &RuleExplanation) -> anyhow::Result
     });
     Ok(json!({
         "rule": &*rule.rule, "source": &*rule.source, "line": rule.line,
-        "at": if step.prefix.is_empty() { "/" } else { step.prefix },
+        "at": if step.submitted.prefix.is_empty() { "/" } else { step.submitted.prefix },
         "outcome": outcome, "presumed": rule.is_presumed(), "reason": reason, "sentence": sentence,
         "gates": gates.collect::<Vec<_>>(), "clauses": clauses.collect::<Vec<_>>(),
     }))

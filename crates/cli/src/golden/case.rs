@@ -5,7 +5,7 @@ use std::path::{Component, Path, PathBuf};
 
 use serde_json::Value;
 use vestibule_rules::diagnostic::code;
-use vestibule_rules::yaml::{Document, Node};
+use vestibule_rules::yaml::{Document, Entry, Node};
 use vestibule_rules::{Code, Diagnostic, NamespaceFacts, Position, Verb};
 
 use crate::objects::{self, Object};
@@ -33,7 +33,7 @@ pub(super) struct Case {
 
 pub(super) struct Expect {
     /// The expected word for each rule.
-    pub(super) rules: Vec<(String, String)>,
+    pub(super) rules: BTreeMap<String, String>,
     pub(super) contains: Option<Value>,
     pub(super) result: Option<Expected>,
     pub(super) warnings: Option<Vec<String>>,
@@ -93,8 +93,8 @@ impl Reader<'_> {
         if let Some(node) = node.get("namespace") {
             self.fields(node, NAMESPACE);
             namespace = self.text(node, "name").unwrap_or(namespace);
-            facts.labels = self.texts_by_key(node, "labels").into_iter().collect();
-            facts.annotations = self.texts_by_key(node, "annotations").into_iter().collect();
+            facts.labels = self.texts_by_key(node, "labels");
+            facts.annotations = self.texts_by_key(node, "annotations");
         }
         let verb = self.word(node);
         let expect = self.required(node, "expect");
@@ -213,16 +213,14 @@ impl Reader<'_> {
             .unwrap_or_default()
     }
 
-    fn texts_by_key(&mut self, node: &Node, key: &str) -> Vec<(String, String)> {
-        let entries: BTreeMap<_, _> = match node.get(key).map(|map| (map, map.as_map())) {
-            None => BTreeMap::new(),
-            Some((_, Some(entries))) => entries.iter().map(|entry| (&entry.key, &entry.value)).collect(),
-            Some((map, None)) => {
-                let _ = self.error::<()>(&code::WRONG_TYPE, map.at(), format!("`{key}` is a map"));
-                BTreeMap::new()
-            }
-        };
-        entries.into_iter().filter_map(|(key, node)| Some((key.clone(), self.scalar(node, key)?))).collect()
+    fn texts_by_key(&mut self, node: &Node, key: &str) -> BTreeMap<String, String> {
+        let Some(map) = node.get(key) else { return BTreeMap::new() };
+        let entries = map
+            .as_map()
+            .or_else(|| self.error(&code::WRONG_TYPE, map.at(), format!("`{key}` is a map")))
+            .unwrap_or_default();
+        let text = |entry: &Entry| Some((entry.key.clone(), self.scalar(&entry.value, &entry.key)?));
+        entries.iter().filter_map(text).collect()
     }
 
     /// Adds a finding. There is no value then.

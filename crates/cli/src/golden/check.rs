@@ -8,12 +8,12 @@ use vestibule::patch::{Document, Operation};
 use vestibule_command::{CommandError, colour, diff};
 use vestibule_injector::files::printable_path;
 use vestibule_rules::diagnostic::printable;
-use vestibule_rules::{Decision, Outcome, Reason, STATUS_ANNOTATION};
+use vestibule_rules::{Decision, Outcome, Reason, RuleSet, STATUS_ANNOTATION};
 
 use super::case::{Case, Expected, Suite};
 use super::subset;
-use crate::evaluation::{Engine, Evaluation, Facts, Request};
-use crate::{changes, render, workload};
+use crate::evaluation::{Evaluation, Facts, Request};
+use crate::{render, workload};
 
 /// The result of a case.
 pub(super) struct Checked {
@@ -31,7 +31,7 @@ pub(super) struct Checked {
 
 /// Checks `case`; with `update` the file of its result is written instead.
 pub(super) fn check(
-    engine: &Engine,
+    rules: &RuleSet,
     suite: &Suite,
     case: &Case,
     update: bool,
@@ -42,12 +42,13 @@ pub(super) fn check(
     };
     let facts = Facts::everywhere(case.facts.clone());
     let request = Request {
+        rules,
         verb: case.verb,
         default_namespace: &case.namespace,
         facts: &facts,
         user: case.user.as_deref(),
     };
-    let evaluation: Evaluation<'_, Decision> = engine.evaluate(&case.object, request).map_err(running)?;
+    let evaluation = request.evaluate(&case.object, &case.object.json, RuleSet::evaluate).map_err(running)?;
     let mut check = Check { case, evaluation: &evaluation, failures: Vec::new(), updated: None };
     check.rules();
     check.denial();
@@ -56,7 +57,7 @@ pub(super) fn check(
         let whole = without_status(&evaluation.after).map_err(running)?;
         check.contains();
         check.result(&whole, update).map_err(running)?;
-        check.fixpoint(engine, request).map_err(running)?;
+        check.fixpoint(request).map_err(running)?;
     }
     let Check { failures, updated, .. } = check;
     let explanation =
@@ -99,7 +100,7 @@ impl Check<'_> {
                 self.fail(format_args!("denied, but not with `{expected}`: {found}"));
             }
             (Some(_), None) => self.fail("expected to be denied, and is not"),
-            (None, Some(found)) if !self.case.expect.rules.iter().any(|(_, word)| word == "denied") => {
+            (None, Some(found)) if !self.case.expect.rules.values().any(|word| word == "denied") => {
                 self.fail(format_args!("denied: {found}"));
             }
             _ => {}
@@ -157,9 +158,8 @@ impl Check<'_> {
         Ok(())
     }
 
-    fn fixpoint(&mut self, engine: &Engine, request: Request<'_>) -> anyhow::Result<()> {
-        let again = self.case.object.with_json(self.evaluation.after.clone());
-        let second: Evaluation<'_, Decision> = engine.evaluate(&again, request)?;
+    fn fixpoint(&mut self, request: Request<'_>) -> anyhow::Result<()> {
+        let second = request.evaluate(&self.case.object, &self.evaluation.after, RuleSet::evaluate)?;
         let operations = second.operations.iter().map(|operation| operation.path().to_string());
         let operations: Vec<String> = operations.collect();
         if let Some(denial) = second.denial() {
@@ -199,7 +199,7 @@ fn words(outcome: &Outcome) -> (&'static str, Option<&str>) {
 fn explanation_of(evaluation: &Evaluation<'_, Decision>) -> anyhow::Result<Vec<String>> {
     let mut lines = Vec::new();
     for step in &evaluation.steps {
-        for change in changes::explain(step.answer.changes(), &step.json, &changes::dotted(step.prefix))? {
+        for change in step.explained()? {
             lines.push(format!("{}  {}  {}", change.text, change.origin, change.place));
         }
         for verdict in &step.answer.verdicts {

@@ -1,7 +1,5 @@
 //! The output of `test`.
 
-use std::fmt::Write as _;
-
 use serde_json::json;
 use vestibule_command::colour::{Palette, Style};
 use vestibule_rules::diagnostic::printable;
@@ -15,23 +13,21 @@ pub(super) struct Report<'r> {
 
 impl Report<'_> {
     pub(super) fn text(&self) -> String {
-        let mut text = String::new();
-        let mut file = "";
+        let (mut lines, mut file) = (Vec::new(), "");
         for checked in self.outcomes {
             if file != checked.file {
                 file = &checked.file;
-                // Writing to a string cannot fail, here and below.
-                let _written = writeln!(text, "{}", self.palette.paint(Style::Heading, printable(file)));
+                lines.push(self.palette.paint(Style::Heading, printable(file)));
             }
-            self.case(&mut text, checked);
+            self.case(&mut lines, checked);
         }
         let failed = self.outcomes.iter().filter(|checked| !checked.failures.is_empty()).count();
         let count = |number: usize| if number == 1 { "1 case".to_owned() } else { format!("{number} cases") };
-        let _written = match failed {
-            0 => writeln!(text, "{}: all as expected", count(self.outcomes.len())),
-            failed => writeln!(text, "{}: {failed} not as expected", count(self.outcomes.len())),
-        };
-        text
+        lines.push(match failed {
+            0 => format!("{}: all as expected", count(self.outcomes.len())),
+            failed => format!("{}: {failed} not as expected", count(self.outcomes.len())),
+        });
+        lines.join("\n") + "\n"
     }
 
     pub(super) fn json(&self) -> String {
@@ -45,7 +41,7 @@ impl Report<'_> {
         format!("{:#}\n", json!(cases))
     }
 
-    fn case(&self, text: &mut String, checked: &Checked) {
+    fn case(&self, lines: &mut Vec<String>, checked: &Checked) {
         let (sign, style) = match (checked.failures.is_empty(), &checked.updated) {
             (true, None) => ("ok     ", Style::Added),
             (true, Some(_)) => ("written", Style::Place),
@@ -53,11 +49,9 @@ impl Report<'_> {
         };
         let place =
             self.palette.paint(Style::Faint, format_args!("{}:{}", printable(&checked.file), checked.line));
-        let _written =
-            writeln!(text, "  {}  {}  {place}", self.palette.paint(style, sign), printable(&checked.name));
-        if let Some(file) = &checked.updated {
-            let _written = writeln!(text, "           {}", printable(file));
-        }
+        let (sign, name) = (self.palette.paint(style, sign), printable(&checked.name));
+        lines.push(format!("  {sign}  {name}  {place}"));
+        lines.extend(checked.updated.iter().map(|file| format!("           {}", printable(file))));
         for failure in &checked.failures {
             for (index, line) in failure.lines().map(printable).enumerate() {
                 let line = match line.get(..1) {
@@ -66,15 +60,12 @@ impl Report<'_> {
                     Some("@") if index > 0 => self.palette.paint(Style::Place, &line),
                     _ => line,
                 };
-                let _written = writeln!(text, "           {line}");
+                lines.push(format!("           {line}"));
             }
         }
         if !checked.explanation.is_empty() {
-            let _written =
-                writeln!(text, "         {}", self.palette.paint(Style::Heading, "what the rules did"));
-            for line in &checked.explanation {
-                let _written = writeln!(text, "           {line}");
-            }
+            lines.push(format!("         {}", self.palette.paint(Style::Heading, "what the rules did")));
+            lines.extend(checked.explanation.iter().map(|line| format!("           {line}")));
         }
     }
 }

@@ -4,6 +4,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
+use k8s_openapi::api::admissionregistration::v1::RuleWithOperations;
 use serde_json::{Value, json};
 use vestibule::identity::{Identity, Local};
 use vestibule::patch::{Document, Operation};
@@ -11,9 +12,10 @@ use vestibule::{Options, Registration, Shutdown, Target};
 use vestibule_caller::{Caller, Hook, Outcome, Review, judge};
 use vestibule_command::CommandError;
 use vestibule_injector::Namespaces;
-use vestibule_rules::{Change, Resource, RuleSet};
+use vestibule_rules::{Change, RuleSet, Verdict};
 
-use super::recorder::{Recorded, Recorder, UnchangedRule};
+use super::recorder::{Recorded, Recorder};
+use crate::evaluation::{Answer, Submitted};
 
 const NAME: &str = "localhost";
 
@@ -28,24 +30,16 @@ pub(super) struct LoopbackInjector {
 /// An entry of the registration.
 struct Registered {
     hook: Hook,
-    /// Group and resource, for CREATE.
-    resources: Vec<(String, String)>,
-}
-
-/// An object as the API server sends it.
-pub(super) struct Submitted {
-    /// JSON with a namespace.
-    pub(super) json: String,
-    pub(super) resource: Resource,
+    rules: Vec<RuleWithOperations>,
 }
 
 /// The result of the calls for one object.
 #[derive(Default)]
 pub(super) struct Admission {
-    /// In the order they apply.
+    /// In the order they apply; empty if the object was denied.
     pub(super) changes: Vec<Change>,
-    /// Rules that changed nothing.
-    pub(super) unchanged: Vec<UnchangedRule>,
+    /// The verdicts of rules that changed nothing.
+    pub(super) unchanged: Vec<Verdict>,
     pub(super) warnings: Vec<String>,
     pub(super) refusal: Option<Refusal>,
     /// Whether any hook is registered for it.
@@ -53,10 +47,23 @@ pub(super) struct Admission {
 }
 
 /// The message of the API server about a denied object.
-#[derive(Clone)]
 pub(super) struct Refusal {
     pub(super) reason: String,
     pub(super) message: String,
+}
+
+impl Answer for Admission {
+    fn changes(&self) -> &[Change] {
+        &self.changes
+    }
+
+    fn warnings(&self) -> &[String] {
+        &self.warnings
+    }
+
+    fn denial(&self) -> Option<String> {
+        self.refusal.as_ref().map(|refusal| refusal.message.clone())
+    }
 }
 
 impl LoopbackInjector {
@@ -94,6 +101,7 @@ impl LoopbackInjector {
                 Outcome::Denied(denied) => {
                     admission.warnings.extend(denied.warnings.shown);
                     admission.refusal = Some(Refusal { reason: denied.reason, message: denied.message });
+                    admission.changes.clear();
                     break;
                 }
                 Outcome::Failed(failed) => anyhow::bail!("{}", failed.message),
@@ -124,8 +132,9 @@ impl Drop for LoopbackInjector {
 
 impl Registered {
     fn accepts(&self, submitted: &Submitted) -> bool {
-        let wanted = (submitted.resource.group(), submitted.resource.as_str());
-        self.resources.iter().any(|(group, resource)| (group.as_str(), resource.as_str()) == wanted)
+        let names = |list: &Option<Vec<String>>, name: &str| list.iter().flatten().any(|one| one == name);
+        let (group, resource) = (submitted.resource.group(), submitted.resource.as_str());
+        self.rules.iter().any(|rule| names(&rule.api_groups, group) && names(&rule.resources, resource))
     }
 }
 
@@ -135,18 +144,10 @@ fn hooks(registration: Registration) -> Vec<Registered> {
     let registered = webhooks.into_iter().map(|webhook| {
         let url = webhook.client_config.url.unwrap_or_default();
         let path = url.split_once(NAME).map_or("/", |(_, path)| path);
-        let rules = webhook.rules.into_iter().flatten();
-        let resources = rules.flat_map(|rule| {
-            let groups = rule.api_groups.unwrap_or_default();
-            let resources = rule.resources.unwrap_or_default();
-            groups.into_iter().flat_map(move |group| {
-                resources.clone().into_iter().map(move |resource| (group.clone(), resource))
-            })
-        });
         Registered {
             hook: Hook::mutating(&webhook.name, path)
                 .timeout(Duration::from_secs(webhook.timeout_seconds.unwrap_or(10).unsigned_abs().into())),
-            resources: resources.collect(),
+            rules: webhook.rules.unwrap_or_default(),
         }
     });
     registered.collect()

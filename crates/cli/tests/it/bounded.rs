@@ -114,8 +114,7 @@ fn values_written_by_expressions_are_bounded() {
     let pod = format!("{POD}spec:\n  containers: [{{name: app, image: i}}]\n");
     let folder = Folder::with(&[("pod.yaml", &pod), ("rules.yaml", &rules)]);
     // The reader of expressions runs on a stack of 64 MiB.
-    let done = run(&folder, MOST + 32, "inject -f pod.yaml --rules rules.yaml");
-    assert!(done.err.contains("more than 1048576 bytes"), "{:?} {}", done.status, done.err);
+    run(&folder, MOST + 32, "inject -f pod.yaml --rules rules.yaml").tells("more than 1048576 bytes");
 }
 
 /// The largest object that the API server stores.

@@ -1,45 +1,14 @@
 //! `vestibule certs new` and `certs check`.
 
-use std::io::{BufRead, BufReader};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::unix::fs::PermissionsExt;
-use std::process::{Child, Stdio};
 use std::time::Duration;
 
 use serde_json::Value;
 use tokio::net::TcpSocket;
 
 use crate::fixture::{Folder, TARGET};
-
-/// The injector, with the files of `certs new` in `certs`.
-struct Server {
-    child: Child,
-    address: String,
-}
-
-impl Server {
-    fn start(folder: &Folder) -> Self {
-        let mut command = folder.command(
-            "serve --rules rules.yaml --listen 127.0.0.1:0 --metrics-listen off --service demo/hooks \
-             --identity mounted:certs --mounted-certificate server.crt --mounted-key server.key",
-        );
-        let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
-        let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map_while(Result::ok);
-        let address = lines.find_map(|line| {
-            let line: Value = serde_json::from_str(&line).ok()?;
-            Some(line.get("address")?.as_str()?.to_owned())
-        });
-        // A process that logs to a closed pipe would be killed.
-        std::thread::spawn(move || lines.for_each(drop));
-        Self { child, address: address.expect("it says where it listens") }
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        let _ended = self.child.kill().and_then(|()| self.child.wait());
-    }
-}
+use crate::served::Server;
 
 #[test]
 fn what_new_makes_a_server_can_present_and_check_accepts() {
@@ -48,47 +17,43 @@ fn what_new_makes_a_server_can_present_and_check_accepts() {
     assert_eq!((made.code(), made.out.as_str()), (0, ""), "{}", made.err);
     for part in ["certs/ca.crt", "certs/server.key", "hooks.demo.svc, hooks.demo.svc.cluster.local", "next: "]
     {
-        assert!(made.err.contains(part), "{}", made.err);
+        made.tells(part);
     }
     let mode = |name: &str| folder.path().join(name).metadata().unwrap().permissions().mode() & 0o777;
     assert_eq!((mode("certs"), mode("certs/server.key")), (0o700, 0o600));
 
-    let server = Server::start(&folder);
-    let check =
-        |ca: &str, name: &str| folder.run(&format!("certs check {} --ca {ca} --dns {name}", server.address));
-    let done = check("certs/ca.crt", "hooks.demo.svc");
-    assert_eq!(done.code(), 0, "{}{}", done.out, done.err);
-    assert!(done.out.contains("accepted: kube-apiserver would accept it\n"), "{}", done.out);
-    assert!(done.out.contains("ECDSA P-256") && done.out.contains("364 d left"), "{}", done.out);
+    // The injector, with the files of `certs new` in `certs`.
+    let server = Server::spawn(&mut folder.command(
+        "serve --rules rules.yaml --listen 127.0.0.1:0 --metrics-listen off --service demo/hooks \
+         --identity mounted:certs --mounted-certificate server.crt --mounted-key server.key",
+    ));
+    let address = server.address("address");
+    let check = |ca: &str, name: &str| folder.run(&format!("certs check {address} --ca {ca} --dns {name}"));
+    check("certs/ca.crt", "hooks.demo.svc")
+        .exits(0)
+        .shows("accepted: kube-apiserver would accept it\n")
+        .shows("ECDSA P-256")
+        .shows("364 d left");
 
-    let done = check("certs/ca.crt", "other.demo.svc");
-    assert_eq!(done.code(), 1);
-    assert!(
-        done.out.contains("the Service demo/hooks, and the API server calls the Service demo/other"),
-        "{}",
-        done.out
-    );
-    assert!(
-        done.out.contains(
-            "x509: certificate is valid for hooks.demo.svc, hooks.demo.svc.cluster.local, not other.demo.svc\n"
-        ),
-        "{}",
-        done.out
-    );
+    let valid_for = "hooks.demo.svc, hooks.demo.svc.cluster.local, not other.demo.svc\n";
+    check("certs/ca.crt", "other.demo.svc")
+        .exits(1)
+        .shows("the Service demo/hooks, and the API server calls the Service demo/other")
+        .shows(format!("x509: certificate is valid for {valid_for}"));
 
     folder.run("certs new --dns stranger.example.com --out stranger").stdout();
-    let done = check("stranger/ca.crt", "hooks.demo.svc");
-    assert_eq!(done.code(), 1);
-    assert!(done.out.contains("x509: certificate signed by unknown authority\n"), "{}", done.out);
+    check("stranger/ca.crt", "hooks.demo.svc")
+        .exits(1)
+        .shows("x509: certificate signed by unknown authority\n");
 }
 
 #[test]
 fn bad_input_exits_with_2_and_an_unreachable_server_with_3() {
     let folder = Folder::with(&[("ca.crt", "")]);
     let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-    let done = folder.run(&format!("certs check 127.0.0.1:{port} --ca ca.crt --dns a.b.svc"));
-    assert_eq!(done.code(), 3, "{}", done.err);
-    assert!(done.err.contains("connect: connection refused"), "{}", done.err);
+    folder
+        .run(&format!("certs check 127.0.0.1:{port} --ca ca.crt --dns a.b.svc"))
+        .fails(3, "connect: connection refused");
     for arguments in [
         "127.0.0.1:1 --ca missing.crt --dns a.b.svc",
         "127.0.0.1 --ca ca.crt --dns a.b.svc",
@@ -108,10 +73,10 @@ async fn a_server_that_never_answers_is_not_waited_for() {
     let check = |address: SocketAddr| {
         folder.run(&format!("certs check {address} --ca ca.crt --dns a.b.svc --timeout 1s"))
     };
-    let done = check(silent.local_addr().unwrap());
-    assert_eq!(done.code(), 1, "{}{}", done.out, done.err);
-    assert!(done.out.contains("took the connection and then said nothing"), "{}", done.out);
-    assert!(done.out.contains("net/http: TLS handshake timeout"), "{}", done.out);
+    check(silent.local_addr().unwrap())
+        .exits(1)
+        .shows("took the connection and then said nothing")
+        .shows("net/http: TLS handshake timeout");
 
     // With a full queue the first packet of a connection is lost, as behind a firewall.
     let socket = TcpSocket::new_v4().unwrap();
@@ -121,9 +86,7 @@ async fn a_server_that_never_answers_is_not_waited_for() {
     let wait = Duration::from_millis(200);
     let _waiting: Vec<_> =
         std::iter::from_fn(|| TcpStream::connect_timeout(&address, wait).ok()).take(64).collect();
-    let done = check(address);
-    assert_eq!(done.code(), 3, "{}{}", done.out, done.err);
-    assert!(done.err.contains("i/o timeout"), "{}", done.err);
+    check(address).fails(3, "i/o timeout");
 }
 
 #[test]
@@ -142,16 +105,12 @@ fn new_says_what_it_needs_and_overwrites_nothing() {
         ("--dns a.b --out certs --secret a/b", "-o secret"),
         ("--dns a.b --out certs --registration mutating/x", "-o patch"),
     ] {
-        let done = folder.run(&format!("certs new {arguments}"));
-        assert_eq!(done.code(), 2, "{arguments}");
-        assert!(done.err.contains(word), "{arguments}: {}", done.err);
+        folder.run(&format!("certs new {arguments}")).fails(2, word);
         assert!(!folder.path().join("certs").exists(), "{arguments}");
     }
     folder.run("certs new --dns a.b --out certs").stdout();
     let before = std::fs::read(folder.path().join("certs/ca.crt")).unwrap();
-    let done = folder.run("certs new --dns a.b --out certs");
-    assert_eq!(done.code(), 2);
-    assert!(done.err.contains("--force"), "{}", done.err);
+    folder.run("certs new --dns a.b --out certs").fails(2, "--force");
     assert_eq!(std::fs::read(folder.path().join("certs/ca.crt")).unwrap(), before);
     folder.run("certs new --dns a.b --out certs --force").stdout();
     assert_ne!(std::fs::read(folder.path().join("certs/ca.crt")).unwrap(), before);
@@ -169,6 +128,6 @@ fn a_patch_puts_the_written_ca_into_every_hook() {
     assert_eq!(operations[1]["path"], "/webhooks/1/clientConfig/caBundle");
     assert_eq!(operations[1]["value"], serde_json::json!(k8s_openapi::ByteString(ca)));
     let done = folder.run("certs new --dns a.b --out other -o patch --registration crd/widgets.example.com");
-    assert!(done.err.contains("kubectl patch customresourcedefinition widgets.example.com"), "{}", done.err);
+    done.tells("kubectl patch customresourcedefinition widgets.example.com");
     assert!(done.stdout().contains("/spec/conversion/webhook/clientConfig/caBundle"));
 }

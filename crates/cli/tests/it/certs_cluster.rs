@@ -2,7 +2,6 @@
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
-use std::process::{Child, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -17,15 +16,7 @@ use vestibule_injector::Namespaces;
 use vestibule_testenv::shared_or_skip;
 
 use crate::fixture::{Done, Folder, TARGET};
-
-/// Ends with the test.
-struct Replica(Child);
-
-impl Drop for Replica {
-    fn drop(&mut self) {
-        let _ended = self.0.kill().and_then(|()| self.0.wait());
-    }
-}
+use crate::served::Server;
 
 fn run(folder: &Folder, arguments: &str, kubeconfig: &Path) -> Done {
     folder.run(&format!("certs {arguments} --kubeconfig {}", kubeconfig.display()))
@@ -36,9 +27,8 @@ async fn a_secret_of_new_is_taken_by_the_api_server() {
     let Some(env) = shared_or_skip().await else { return };
     let namespace = env.namespace(&[]).await.unwrap();
     let folder = Folder::with(&[]);
-    let yaml = folder.run(&format!("certs new --service {namespace}/hooks -o secret")).stdout();
-    let documents = vestibule_rules::yaml::read("stdout", &yaml).unwrap();
-    let secret: Secret = serde_json::from_str(&documents[0].to_json()).unwrap();
+    let printed = folder.run(&format!("certs new --service {namespace}/hooks -o secret")).objects();
+    let secret: Secret = serde_json::from_value(printed[0].clone()).unwrap();
     let secrets: Api<Secret> = Api::namespaced(env.admin().unwrap(), namespace.name());
     let stored = secrets.create(&PostParams::default(), &secret).await.unwrap();
     assert_eq!(stored.type_.as_deref(), Some("kubernetes.io/tls"));
@@ -54,17 +44,14 @@ async fn the_ring_of_a_replica_is_shown_and_asked_to_rotate() {
     let folder = Folder::with(&[("rules.yaml", TARGET)]);
     let show = format!("show --service {namespace}/hooks --registration mutating/{namespace}-none");
 
-    let done = run(&folder, &show, &admin);
-    assert_eq!(done.code(), 1, "{}", done.err);
-    assert!(done.out.contains(&format!("ring {namespace}/hooks-ring  there is none")), "{}", done.out);
+    run(&folder, &show, &admin).exits(1).shows(format!("ring {namespace}/hooks-ring  there is none"));
 
     let serve = format!(
         "serve --rules rules.yaml --listen 127.0.0.1:0 --metrics-listen off --namespace-labels a=b --identity self \
          --secret {namespace}/hooks-ring --service {namespace}/hooks --register-outside-cluster --registration mutating/{namespace}-none"
     );
     let mut serve = folder.command(&serve);
-    let serve = serve.env("KUBECONFIG", &admin).stderr(Stdio::null());
-    let _replica = Replica(serve.spawn().unwrap());
+    let _replica = Server::spawn(serve.env("KUBECONFIG", &admin));
     let secrets: Api<Secret> = Api::namespaced(env.admin().unwrap(), namespace.name());
     let patience = tokio::time::timeout(Duration::from_secs(30), async {
         while secrets.get_opt("hooks-ring").await.unwrap().is_none() {
@@ -75,8 +62,8 @@ async fn the_ring_of_a_replica_is_shown_and_asked_to_rotate() {
 
     let done = run(&folder, &format!("{show} -o json"), &admin);
     // The configuration does not exist yet.
-    assert_eq!(done.code(), 1, "{}", done.err);
-    let shown: Value = serde_json::from_str(&done.out).unwrap();
+    done.exits(1);
+    let shown = done.json();
     assert_eq!((&shown["state"], &shown["ring"]["rotationAsked"]), (&json!("known"), &json!(false)));
     let roles: Vec<_> =
         shown["ring"]["authorities"].as_array().unwrap().iter().map(|ca| &ca["role"]).collect();
@@ -84,17 +71,11 @@ async fn the_ring_of_a_replica_is_shown_and_asked_to_rotate() {
     assert_eq!(shown["registrations"][0]["differences"][0], "it does not exist");
     assert!(!done.out.contains("PRIVATE"));
 
-    let done = run(&folder, &format!("rotate --service {namespace}/hooks"), &admin);
-    assert_eq!(done.code(), 2);
-    assert!(done.err.contains("--yes"), "{}", done.err);
-    let done = run(&folder, &format!("rotate --service {namespace}/hooks --yes"), &admin);
-    assert_eq!(done.code(), 0, "{}", done.err);
-    assert!(done.err.contains("too young"), "{}", done.err);
-    let done = run(&folder, &show, &admin);
-    assert!(done.out.contains("a rotation was asked for, and has not come yet"), "{}", done.out);
-    let done = run(&folder, &format!("rotate --service {namespace}/hooks --yes --wait --timeout 1s"), &admin);
-    assert_eq!(done.code(), 1);
-    assert!(done.err.contains("The request stands"), "{}", done.err);
+    run(&folder, &format!("rotate --service {namespace}/hooks"), &admin).fails(2, "--yes");
+    run(&folder, &format!("rotate --service {namespace}/hooks --yes"), &admin).exits(0).tells("too young");
+    run(&folder, &show, &admin).shows("a rotation was asked for, and has not come yet");
+    run(&folder, &format!("rotate --service {namespace}/hooks --yes --wait --timeout 1s"), &admin)
+        .fails(1, "The request stands");
 }
 
 /// The identity runs in this process, since no flag sets lifetimes as short as these. The binary waits for each change.
@@ -122,13 +103,13 @@ async fn a_leaf_is_shown_and_a_rotation_and_a_revocation_are_waited_for() {
     let folder = Folder::with(&[]);
     let certs = |arguments: &str| run(&folder, &format!("{arguments} --service {namespace}/hooks"), &admin);
     let show = certs(&format!("show --address {address}"));
-    assert_eq!(show.code(), 0, "{}{}", show.out, show.err);
+    show.exits(0);
     for part in [
         format!("ring {namespace}/hooks-ring  generation 1, "),
         format!("mutating/{name}  in sync, generation 1, "),
         format!("leaf at {address}  accepted\n  hooks.{namespace}.svc, "),
     ] {
-        assert!(show.out.contains(&part), "{part} is not in {}", show.out);
+        show.shows(&part);
     }
     let json: Value =
         serde_json::from_str(&certs(&format!("show --address {address} -o json")).stdout()).unwrap();
@@ -137,16 +118,14 @@ async fn a_leaf_is_shown_and_a_rotation_and_a_revocation_are_waited_for() {
     // Without a server at the address, the rest is shown.
     let gone = certs("show --address 127.0.0.1:1");
     assert_eq!((gone.code(), gone.out.contains("in sync")), (3, true), "{}{}", gone.out, gone.err);
-    assert!(gone.err.contains("connection refused"), "{}", gone.err);
+    gone.tells("connection refused");
     assert_eq!(certs("show --address 127.0.0.1").code(), 2);
 
-    let rotated = certs("rotate --yes --wait --timeout 1m");
-    assert_eq!(rotated.code(), 0, "{}", rotated.err);
-    assert!(rotated.err.contains("done: another CA signs now"), "{}", rotated.err);
-    let revoked = certs("revoke --yes --wait --timeout 1m");
-    assert_eq!(revoked.code(), 0, "{}", revoked.err);
-    assert!(revoked.err.contains("done: none of the former CAs is trusted any more"), "{}", revoked.err);
-    let after: Value = serde_json::from_str(&certs("show -o json").out).unwrap();
+    certs("rotate --yes --wait --timeout 1m").exits(0).tells("done: another CA signs now");
+    certs("revoke --yes --wait --timeout 1m")
+        .exits(0)
+        .tells("done: none of the former CAs is trusted any more");
+    let after = certs("show -o json").json();
     let ids = |shown: &Value| -> Vec<String> {
         let authorities = shown["ring"]["authorities"].as_array().unwrap();
         authorities.iter().map(|ca| ca["id"].to_string()).collect()
@@ -176,20 +155,17 @@ async fn a_missing_right_is_named() {
     let folder = Folder::with(&[]);
     for command in ["show", "rotate --yes", "revoke --yes"] {
         let done = run(&folder, &format!("{command} --secret ring -n {namespace}"), &kubeconfig);
-        assert_eq!(done.code(), 2, "{command}: {}", done.err);
+        done.exits(2);
         let right = format!("get secrets/ring in namespace {namespace}");
-        assert!(done.err.contains(&right), "{command}: {}", done.err);
+        done.tells(&right);
     }
     let nowhere = env.kubeconfig();
     let text = std::fs::read_to_string(&nowhere).unwrap();
     let mut config: Value = serde_json::from_str(&text).unwrap();
     config["clusters"][0]["cluster"]["server"] = json!("https://127.0.0.1:1");
     std::fs::write(folder.path().join("nowhere"), config.to_string()).unwrap();
-    let done = run(&folder, "show --secret demo/ring", Path::new("nowhere"));
-    assert_eq!(done.code(), 3, "{}", done.err);
-    let done = run(&folder, "show --secret demo/ring", Path::new("missing"));
-    assert_eq!(done.code(), 2, "{}", done.err);
-    let done = run(&folder, "show --secret demo/Not_a_name", &nowhere);
-    assert_eq!(done.code(), 2, "{}", done.err);
-    assert!(done.err.contains("`Not_a_name` cannot be an object's name"), "{}", done.err);
+    run(&folder, "show --secret demo/ring", Path::new("nowhere")).exits(3);
+    run(&folder, "show --secret demo/ring", Path::new("missing")).exits(2);
+    run(&folder, "show --secret demo/Not_a_name", &nowhere)
+        .fails(2, "`Not_a_name` cannot be an object's name");
 }

@@ -77,7 +77,7 @@ fn the_floors_on_the_page_are_those_of_the_program() {
         let done = folder.run(&format!(
             "serve --rules rules.yaml --identity self --service demo/hooks --kubeconfig nowhere {flags}"
         ));
-        assert_eq!(done.code(), 2, "{flags}: {}", done.err);
+        done.exits(2);
         done.err
     };
     for (row, below, least) in [

@@ -9,7 +9,7 @@ mod silence;
 mod watched;
 
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -21,9 +21,10 @@ use serde_json::{Value, json};
 use tokio::sync::OnceCell;
 use vestibule_testenv::{Child, Options, Service, Session, start_or_skip};
 
+use crate::examples;
 use crate::fixture::{Folder, finish, pod_environment};
 
-const MERGE: &str = "application/merge-patch+json";
+pub(crate) const MERGE: &str = "application/merge-patch+json";
 pub(crate) const JSON: &str = "application/json";
 
 /// An API server with a running injector. Nearly all of these tests share one, which ends with the process.
@@ -45,11 +46,7 @@ struct Cluster {
 pub(crate) struct Reply {
     pub(crate) status: StatusCode,
     warnings: Vec<String>,
-    body: Value,
-}
-
-pub(crate) fn examples() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/rules").canonicalize().unwrap()
+    pub(crate) body: Value,
 }
 
 /// The arguments of the printed Deployment, with free ports and the shortest waits.
@@ -69,10 +66,7 @@ pub(crate) fn print_manifests(rules: &Path, home: &str, service: &Service) -> (V
         "manifests --rules {rules} --service {target} -n {home} --image registry.invalid/injector:test"
     ));
     let said = printed.err.clone();
-    let documents = vestibule_rules::yaml::read("stdout", &printed.stdout()).unwrap();
-    let manifests =
-        documents.iter().map(|document| serde_json::from_str(&document.to_json()).unwrap()).collect();
-    (manifests, said)
+    (printed.objects(), said)
 }
 
 impl InstalledInjector {
@@ -81,7 +75,7 @@ impl InstalledInjector {
         let environment = start_or_skip(&options).await?;
         let home = environment.namespace(&[]).await.unwrap();
         let service = environment.service(home.name(), "injector").await.unwrap();
-        let (manifests, _) = print_manifests(&examples(), home.name(), &service);
+        let (manifests, _) = print_manifests(&examples::rules(), home.name(), &service);
         Some(Self::install(environment, home.name(), service, manifests, |_| {}).await)
     }
 
@@ -102,12 +96,7 @@ impl InstalledInjector {
         command.envs(pod_environment(&kubeconfig)).arg("--kubeconfig").arg(kubeconfig).current_dir("/");
         change(&mut command);
         let server = environment.spawn("injector", &command).unwrap();
-        let addresses = server.wait_for_line(|line| {
-            let line: Value = serde_json::from_str(line).ok()?;
-            let address = |which: &str| line[which].as_str()?.parse::<SocketAddr>().ok();
-            (line["message"] == "serving").then(|| Some((address("address")?, address("probes")?)))?
-        });
-        let (address, probes) = addresses.await.unwrap();
+        let (address, probes) = addresses(&server).await;
         service.add_replica(address, Some(probes)).unwrap();
         service.wait_for_replicas(1).await.unwrap();
         let injector = Self { environment, service, server, address, probes };
@@ -215,6 +204,16 @@ impl Reply {
         assert!(self.status.is_success(), "{}", self.body);
         self.body
     }
+}
+
+/// The addresses of a server and of its probes, once it serves.
+pub(crate) async fn addresses(server: &Child) -> (SocketAddr, SocketAddr) {
+    let addresses = server.wait_for_line(|line| {
+        let line: Value = serde_json::from_str(line).ok()?;
+        let address = |which: &str| line[which].as_str()?.parse::<SocketAddr>().ok();
+        (line["message"] == "serving").then(|| Some((address("address")?, address("probes")?)))?
+    });
+    addresses.await.unwrap()
 }
 
 /// A bare pod of one container, `app`.

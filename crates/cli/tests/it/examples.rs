@@ -24,12 +24,10 @@ fn each_has_cases_and_all_of_them_hold() {
     with_cases.retain(|name| name != "together");
     assert_eq!(names(&rules()), with_cases);
     assert_eq!(with_cases.len(), 8);
-    let done = Folder::with(&[]).run(&format!("test {}", rules().join("tests").display()));
-    assert_eq!(done.code(), 0, "{}{}", done.out, done.err);
+    Folder::with(&[]).run(&format!("test {}", rules().join("tests").display())).exits(0);
 }
 
 #[test]
 fn nothing_is_to_be_said_against_them() {
-    let done = Folder::with(&[]).run(&format!("lint {}", rules().display()));
-    assert_eq!(done.code(), 0, "{}{}", done.out, done.err);
+    Folder::with(&[]).run(&format!("lint {}", rules().display())).exits(0);
 }

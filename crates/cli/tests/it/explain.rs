@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::fixture::{Folder, POD, REQUIRED, TARGET};
+use crate::fixture::{Done, Folder, POD, REQUIRED, TARGET, TEMPLATE, cron_job, job};
 
 #[test]
 fn each_question_is_told_with_its_answer_and_line() {
@@ -24,9 +24,11 @@ fn each_question_is_told_with_its_answer_and_line() {
     assert!(!out.contains('\x1b'));
 
     let asking = POD.replace("labels: {", "annotations: {vestibule.dev/inject: target}, labels: {");
-    let out = folder.run_with_stdin("explain -f - --rules rules.yaml --color always", &asking).stdout();
-    assert!(out.contains("\x1b[32mapplied\x1b[0m"), "{out}");
-    assert!(out.contains("+ spec.containers[app].env[TARGET]"), "{out}");
+    folder
+        .run_with_stdin("explain -f - --rules rules.yaml --color always", &asking)
+        .exits(0)
+        .shows("\x1b[32mapplied\x1b[0m")
+        .shows("+ spec.containers[app].env[TARGET]");
 }
 
 #[test]
@@ -61,84 +63,72 @@ fn workloads_are_explained_by_the_pods_they_make() {
     assert!(out.ends_with("\n\nno rule is for objects of this kind\n"), "{out}");
 }
 
+/// The output about `object` for [`TARGET`] with more in its spec.
+fn explained(spec: &str, object: &str, format: &str) -> Done {
+    let rule = TARGET.replace("spec:\n", &format!("spec:\n  {spec}\n"));
+    let folder = Folder::with(&[("rules.yaml", &rule)]);
+    let done = folder.run_with_stdin(&format!("explain -f - --rules rules.yaml -o {format}"), object);
+    done.exits(0);
+    done
+}
+
+/// The rule on the pod of `object`, and its gate of this name. Both are presumed, or none is.
+fn gate(spec: &str, object: &str, name: &str) -> (Value, bool) {
+    let told = explained(spec, object, "json").json();
+    let rule = told[0]["rules"].as_array().unwrap().iter().find(|rule| rule["at"] != "/").unwrap();
+    let gate = rule["gates"].as_array().unwrap().iter().find(|gate| gate["name"] == name).unwrap();
+    assert_eq!(gate["presumed"], rule["presumed"], "{spec} of {object}: {gate}");
+    (gate["passed"].clone(), gate["presumed"].as_bool().unwrap())
+}
+
 /// `rollout` decides by the name of each Job of a CronJob, which is not known yet.
 #[test]
 fn the_draw_of_a_name_to_come_is_no_fact() {
-    const TEMPLATE: &str = "template: {metadata: {labels: {app: web}}, spec: {containers: [{name: app}]}}";
-    let job =
-        |name: &str| format!("apiVersion: batch/v1\nkind: Job\nmetadata: {{{name}}}\nspec: {{{TEMPLATE}}}\n");
-    let cron_job = format!(
-        "apiVersion: batch/v1\nkind: CronJob\nmetadata: {{name: backup}}\nspec: {{jobTemplate: {{spec: {{{TEMPLATE}}}}}}}\n"
-    );
     let template = format!("apiVersion: v1\nkind: PodTemplate\nmetadata: {{name: any}}\n{TEMPLATE}\n");
-    let explained = |percent: u8, object: &str, format: &str| {
-        let rule = TARGET.replace("spec:\n", &format!("spec:\n  rollout: {{percent: {percent}}}\n"));
-        let folder = Folder::with(&[("rules.yaml", &rule)]);
-        folder.run_with_stdin(&format!("explain -f - --rules rules.yaml -o {format}"), object).stdout()
-    };
-    let text = explained(50, &cron_job, "text");
+    let rollout = |percent: u8| format!("rollout: {{percent: {percent}}}");
+    let text = explained(&rollout(50), &cron_job(), "text").out;
     assert!(text.contains(", presumably") && text.contains("  ?      rollout"), "{text}");
     let words = text.split_ascii_whitespace().collect::<Vec<_>>().join(" ");
     assert!(
         words.contains("decided by the name of each Job, of which 50 % are reached; one called backup is")
     );
     for (percent, object, presumed) in [
-        (50, &cron_job, true),
-        (1, &cron_job, true),
-        (0, &cron_job, false),
-        (100, &cron_job, false),
+        (50, &cron_job(), true),
+        (1, &cron_job(), true),
+        (0, &cron_job(), false),
+        (100, &cron_job(), false),
         (50, &job("name: backup"), false),
         (50, &job("generateName: backup-"), true),
         (50, &template, true),
         (100, &template, false),
     ] {
-        let told: Value = serde_json::from_str(&explained(percent, object, "json")).unwrap();
-        let rules = told[0]["rules"].as_array().unwrap();
-        let rule = rules.iter().find(|rule| rule["at"] != "/").unwrap();
-        let gate = rule["gates"].as_array().unwrap().iter().find(|gate| gate["name"] == "rollout").unwrap();
-        let marks = [&gate["presumed"], &rule["presumed"]];
-        assert_eq!(marks, [&Value::Bool(presumed); 2], "{percent} % of {object}: {gate}");
+        assert_eq!(gate(&rollout(percent), object, "rollout").1, presumed, "{percent} % of {object}");
     }
 }
 
 /// Every Job of a CronJob has a name of its own, which a condition may read.
 #[test]
 fn a_condition_on_a_generated_name_is_marked_as_presumed() {
-    const TEMPLATE: &str = "template: {metadata: {labels: {app: web}}, spec: {containers: [{name: app}]}}";
-    let cron_job = format!(
-        "apiVersion: batch/v1\nkind: CronJob\nmetadata: {{name: backup}}\nspec: {{jobTemplate: {{spec: {{{TEMPLATE}}}}}}}\n"
-    );
-    let job = format!("apiVersion: batch/v1\nkind: Job\nmetadata: {{name: backup}}\nspec: {{{TEMPLATE}}}\n");
-    let explained = |logic: &str, object: &str, format: &str| {
-        let folder =
-            Folder::with(&[("rules.yaml", &TARGET.replace("spec:\n", &format!("spec:\n  {logic}\n")))]);
-        folder.run_with_stdin(&format!("explain -f - --rules rules.yaml -o {format}"), object).stdout()
-    };
-    let text = explained("when: [\"owner.name == 'backup'\"]", &cron_job, "text");
-    assert!(text.contains("  applied, presumably") && text.contains("  ?      when[0]"), "{text}");
-    for (logic, object, passed, presumed) in [
-        ("when: [\"owner.name == 'backup'\"]", &cron_job, true, true),
-        ("when: [\"owner.name == 'other'\"]", &cron_job, false, true),
-        ("when: [\"owner['name'] == 'backup'\"]", &cron_job, true, true),
-        (
-            "variables: [{name: whose, expr: owner.name}]\n  when: [\"variables.whose == 'backup'\"]",
-            &cron_job,
-            true,
-            true,
-        ),
-        ("when: [\"object.metadata.ownerReferences[0].name == 'backup'\"]", &cron_job, true, true),
-        ("when: [\"object.metadata.generateName == 'backup-'\"]", &cron_job, true, true),
-        ("when: [\"owner.kind == 'Job'\"]", &cron_job, true, false),
-        ("when: [\"object.metadata.labels.app == 'web'\"]", &cron_job, true, false),
-        ("when: [\"request.namespace == 'default'\"]", &cron_job, true, false),
-        ("when: [\"owner.name == 'backup'\"]", &job, true, false),
+    let (cron_job, job) = (cron_job(), job("name: backup"));
+    explained("when: [\"owner.name == 'backup'\"]", &cron_job, "text")
+        .shows("  applied, presumably")
+        .shows("  ?      when[0]");
+    let variable = "variables: [{name: whose, expr: owner.name}]\n  when: [\"variables.whose == 'backup'\"]";
+    let passed = gate(variable, &cron_job, "when[0]");
+    assert_eq!(passed, (true.into(), true));
+    for (condition, object, passed, presumed) in [
+        ("owner.name == 'backup'", &cron_job, true, true),
+        ("owner.name == 'other'", &cron_job, false, true),
+        ("owner['name'] == 'backup'", &cron_job, true, true),
+        ("object.metadata.ownerReferences[0].name == 'backup'", &cron_job, true, true),
+        ("object.metadata.generateName == 'backup-'", &cron_job, true, true),
+        ("owner.kind == 'Job'", &cron_job, true, false),
+        ("object.metadata.labels.app == 'web'", &cron_job, true, false),
+        ("request.namespace == 'default'", &cron_job, true, false),
+        ("owner.name == 'backup'", &job, true, false),
     ] {
-        let told: Value = serde_json::from_str(&explained(logic, object, "json")).unwrap();
-        let rules = told[0]["rules"].as_array().unwrap();
-        let rule = rules.iter().find(|rule| rule["at"] != "/").unwrap();
-        let gate = rule["gates"].as_array().unwrap().iter().find(|gate| gate["name"] == "when[0]").unwrap();
-        assert_eq!(gate["passed"], passed, "{logic}: {gate}");
-        assert_eq!([&gate["presumed"], &rule["presumed"]], [&Value::Bool(presumed); 2], "{logic}: {gate}");
+        let found = gate(&format!("when: [\"{condition}\"]"), object, "when[0]");
+        assert_eq!(found, (passed.into(), presumed), "{condition}");
     }
 }
 
@@ -178,9 +168,7 @@ For example:
   error[VST0102]: `order` appears twice; first at 6:3
 ";
     assert!(out.starts_with(expected), "{out}");
-    let unknown = folder.run("explain VST0001");
-    assert_eq!(unknown.code(), 2);
-    assert!(unknown.err.contains("there is no code VST0001"), "{}", unknown.err);
+    folder.run("explain VST0001").fails(2, "there is no code VST0001");
 }
 
 #[test]
@@ -188,7 +176,7 @@ fn a_cluster_that_does_not_answer_ends_with_three() {
     let kubeconfig = "apiVersion: v1\nkind: Config\nclusters: [{name: a, cluster: {server: 'http://127.0.0.1:9'}}]\ncontexts: [{name: a, context: {cluster: a, user: a}}]\nusers: [{name: a, user: {}}]\ncurrent-context: a\n";
     let folder = Folder::with(&[("kubeconfig", kubeconfig), ("rules.yaml", TARGET), ("pod.yaml", POD)]);
     let done = folder.run("explain pod/web --kubeconfig kubeconfig");
-    assert_eq!((done.code(), &*done.out), (3, ""), "{}", done.err);
+    done.exits(3).prints("");
     assert!(done.err.starts_with("error: the cluster does not answer: "), "{}", done.err);
     for arguments in [
         "explain pod/web --kubeconfig absent",
@@ -206,22 +194,22 @@ fn lint_tells_people_and_machines() {
     let bad = TARGET.replace("env:", "enf:");
     let folder = Folder::with(&[("good.yaml", TARGET), ("bad.yaml", &bad)]);
     let done = folder.run("lint bad.yaml");
-    assert_eq!(done.code(), 1);
+    done.exits(1);
     assert!(
         done.out.starts_with("error[VST0110]: ") && done.out.contains("--> bad.yaml:9:5"),
         "{}",
         done.out
     );
-    assert!(done.out.contains("did you mean `env`?"), "{}", done.out);
+    done.shows("did you mean `env`?");
     assert!(done.out.ends_with("1 error\n"), "{}", done.out);
     assert_eq!(folder.run("lint good.yaml").code(), 0);
     assert_eq!(folder.run("lint absent.yaml").code(), 2);
 
-    let found: Value = serde_json::from_str(&folder.run("lint bad.yaml -o json").out).unwrap();
+    let found = folder.run("lint bad.yaml -o json").json();
     assert_eq!(found[0]["code"], "VST0110");
     let yaml = folder.run("lint bad.yaml good.yaml -o yaml").out;
     assert!(yaml.starts_with("- code: VST0110\n"), "{yaml}");
-    let sarif: Value = serde_json::from_str(&folder.run("lint bad.yaml good.yaml -o sarif").out).unwrap();
+    let sarif = folder.run("lint bad.yaml good.yaml -o sarif").json();
     assert_eq!(sarif["version"], "2.1.0");
     assert_eq!(sarif["runs"][0]["results"][0]["ruleId"], "VST0110");
 }
@@ -231,9 +219,7 @@ fn lint_tells_people_and_machines() {
 fn all_files_that_lint_is_given_are_for_one_injector() {
     let folder = Folder::with(&[("one.yaml", TARGET), ("two.yaml", TARGET)]);
     assert_eq!(folder.run("lint one.yaml").code(), 0);
-    let done = folder.run("lint one.yaml two.yaml");
-    assert_eq!(done.code(), 1);
-    assert!(done.out.contains("error[VST0116]") && done.out.contains("--> two.yaml:4:"), "{}", done.out);
+    folder.run("lint one.yaml two.yaml").exits(1).shows("error[VST0116]").shows("--> two.yaml:4:");
     assert_eq!(folder.run("lint one.yaml ./one.yaml").code(), 0);
     assert_eq!(folder.run_with_stdin("lint /dev/stdin", TARGET).code(), 0);
     std::fs::create_dir(folder.path().join("empty")).unwrap();
@@ -250,8 +236,7 @@ fn editors_get_the_schema() {
 fn completions_and_manual_pages_know_every_command() {
     let folder = Folder::with(&[]);
     for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
-        let script = folder.run(&format!("completions {shell}")).stdout();
-        assert!(script.contains("inject") && script.contains("namespace-labels"), "{shell}");
+        folder.run(&format!("completions {shell}")).exits(0).shows("inject").shows("namespace-labels");
     }
     assert_eq!(folder.run("man --dir man").stdout(), "");
     let page = std::fs::read_to_string(folder.path().join("man/vestibule-inject.1")).unwrap();
@@ -293,11 +278,11 @@ fn a_file_without_its_flag_is_an_error_that_names_the_flag() {
     let folder = Folder::with(&[("pod.yaml", POD)]);
     for subject in ["pod.yaml", "./pod.yaml", "deployment/web"] {
         let done = folder.run(&format!("explain {subject}"));
-        assert_eq!(done.code(), 2);
+        done.exits(2);
         let told = format!(
             "`{subject}` is neither a code, such as VST0121, nor pod/NAME; files are named with -f FILE"
         );
-        assert!(done.err.contains(&told), "{}", done.err);
+        done.tells(&told);
     }
 }
 
@@ -316,7 +301,7 @@ fn lint_finds_the_rules_that_a_cluster_refuses() {
         let done = folder.run(&format!("lint {arguments} -o json"));
         assert_eq!(done.code() == 0, found.is_empty(), "{arguments}");
         assert!(done.out.ends_with("]\n"), "{}", done.out);
-        let told: Value = serde_json::from_str(&done.out).unwrap();
+        let told = done.json();
         let codes: Vec<_> =
             told.as_array().unwrap().iter().map(|one| one["code"].as_str().unwrap()).collect();
         assert_eq!(codes, found, "{arguments}");

@@ -1,27 +1,45 @@
 //! `vestibule explain pod/NAME` on a real API server.
 
 use k8s_openapi::api::core::v1::{ConfigMap, Pod};
-use kube::Api;
 use kube::api::{Patch, PatchParams, PostParams};
-use serde_json::json;
+use kube::{Api, Client};
+use serde_json::{Value, json};
 use vestibule_testenv::shared_or_skip;
 
 use crate::fixture::{Folder, TARGET};
+
+async fn create(config_maps: &Api<ConfigMap>, config_map: Value) {
+    let config_map = serde_json::from_value(config_map).unwrap();
+    config_maps.create(&PostParams::default(), &config_map).await.unwrap();
+}
+
+/// Creates the pod `web` with this label.
+async fn create_pod(client: Client, namespace: &str, app: &str) {
+    let pod = json!({"metadata": {"name": "web", "labels": {"app": app}}, "spec": {"containers": [{"name": "app", "image": "app"}]}});
+    let pods: Api<Pod> = Api::namespaced(client, namespace);
+    pods.create(&PostParams::default(), &serde_json::from_value(pod).unwrap()).await.unwrap();
+}
+
+/// A ConfigMap with rules.
+fn with_rules(name: &str, key: &str, rules: &str) -> Value {
+    json!({"metadata": {"name": name, "labels": {"vestibule.dev/config": "true"}}, "data": {key: rules}})
+}
+
+/// The ConfigMap in which the injector stores the rule `target` of this source.
+fn last_good(source: &str, text: &str) -> Value {
+    let document = json!({"source": source, "document": "Injection/target", "linesBefore": 0, "text": text});
+    let documents = json!({"version": 1, "documents": [document]}).to_string();
+    json!({"metadata": {"name": "injector-last-good"}, "data": {"documents.json": documents}})
+}
 
 #[tokio::test]
 async fn a_pod_is_explained_by_the_rules_of_its_cluster() {
     let Some(env) = shared_or_skip().await else { return };
     let (home, shop) = (env.namespace(&[]).await.unwrap(), env.namespace(&[("team", "blue")]).await.unwrap());
     let rules = TARGET.replace("match: {", "match: {namespaces: {matchLabels: {team: blue}}, ");
-    let config_map = json!({
-        "metadata": {"name": "rules", "labels": {"vestibule.dev/config": "true"}}, "data": {"target.yaml": rules},
-    });
-    let pod = json!({"metadata": {"name": "web", "labels": {"app": "other"}}, "spec": {"containers": [{"name": "app", "image": "app"}]}});
-    let client = env.admin().unwrap();
-    let config_maps: Api<ConfigMap> = Api::namespaced(client.clone(), home.name());
-    config_maps.create(&PostParams::default(), &serde_json::from_value(config_map).unwrap()).await.unwrap();
-    let pods: Api<Pod> = Api::namespaced(client, shop.name());
-    pods.create(&PostParams::default(), &serde_json::from_value(pod).unwrap()).await.unwrap();
+    let config_maps: Api<ConfigMap> = Api::namespaced(env.admin().unwrap(), home.name());
+    create(&config_maps, with_rules("rules", "target.yaml", &rules)).await;
+    create_pod(env.admin().unwrap(), shop.name(), "other").await;
 
     let folder = Folder::with(&[("rules.yaml", TARGET)]);
     let explain = |arguments: &str| {
@@ -36,12 +54,7 @@ async fn a_pod_is_explained_by_the_rules_of_its_cluster() {
     assert!(out.contains("the object has no label app=web"), "{out}");
 
     // A broken document is explained by its last good version, and binary data is reported.
-    let last_good = json!({"version": 1, "documents": [{
-        "source": format!("ConfigMap {home}/rules, key target.yaml"), "document": "Injection/target", "linesBefore": 0,
-        "text": rules,
-    }]});
-    let last_good = json!({"metadata": {"name": "injector-last-good"}, "data": {"documents.json": last_good.to_string()}});
-    config_maps.create(&PostParams::default(), &serde_json::from_value(last_good).unwrap()).await.unwrap();
+    create(&config_maps, last_good(&format!("ConfigMap {home}/rules, key target.yaml"), &rules)).await;
     let broken = json!({"data": {"target.yaml": rules.replace("match:", "matches:")}, "binaryData": {"binary.yaml": "/w=="}});
     config_maps.patch("rules", &PatchParams::default(), &Patch::Merge(broken)).await.unwrap();
     let told = explain(&format!("pod/web --injector-namespace {home}"));
@@ -51,22 +64,15 @@ async fn a_pod_is_explained_by_the_rules_of_its_cluster() {
         format!("{key} binary.yaml: error: it is no text"),
         "note: a document with errors is not in force: its last good version is".to_owned(),
     ] {
-        assert!(told.err.contains(&said), "{said}: {}", told.err);
+        told.tells(&said);
     }
     assert_eq!(told.stdout(), out);
 
-    let named = explain("pod/web --rules rules.yaml").stdout();
-    assert!(named.contains("rules.yaml:4"), "{named}");
-    let absent = explain("pod/absent --rules rules.yaml");
-    assert_eq!(absent.code(), 2);
-    assert!(absent.err.contains(&format!("pod {shop}/absent: pods \"absent\" not found")), "{}", absent.err);
-    let none = explain(&format!("pod/web --injector-namespace {shop}"));
-    assert_eq!(none.code(), 2);
-    assert!(
-        none.err.contains("no ConfigMap labelled vestibule.dev/config=true in namespace"),
-        "{}",
-        none.err
-    );
+    explain("pod/web --rules rules.yaml").exits(0).shows("rules.yaml:4");
+    explain("pod/absent --rules rules.yaml")
+        .fails(2, format!("pod {shop}/absent: pods \"absent\" not found"));
+    explain(&format!("pod/web --injector-namespace {shop}"))
+        .fails(2, "no ConfigMap labelled vestibule.dev/config=true in namespace");
 }
 
 /// Issue 20, point 30: a second ConfigMap with a rule of the same name ended everything with VST0116.
@@ -74,19 +80,10 @@ async fn a_pod_is_explained_by_the_rules_of_its_cluster() {
 async fn a_doubled_name_is_told_and_what_is_in_force_explained() {
     let Some(env) = shared_or_skip().await else { return };
     let (home, shop) = (env.namespace(&[]).await.unwrap(), env.namespace(&[]).await.unwrap());
-    let client = env.admin().unwrap();
-    let config_maps: Api<ConfigMap> = Api::namespaced(client.clone(), home.name());
-    let config_map = |name: &str, key: &str, rules: &str| {
-        let map = json!({"metadata": {"name": name, "labels": {"vestibule.dev/config": "true"}}, "data": {key: rules}});
-        serde_json::from_value::<ConfigMap>(map).unwrap()
-    };
-    let other = TARGET.replace("TARGET", "OTHER");
-    let create = async |map: ConfigMap| drop(config_maps.create(&PostParams::default(), &map).await.unwrap());
-    create(config_map("first", "rules.yaml", TARGET)).await;
-    create(config_map("second", "rules.yaml", &other)).await;
-    let pods: Api<Pod> = Api::namespaced(client, shop.name());
-    let pod = json!({"metadata": {"name": "web", "labels": {"app": "web"}}, "spec": {"containers": [{"name": "app", "image": "app"}]}});
-    pods.create(&PostParams::default(), &serde_json::from_value(pod).unwrap()).await.unwrap();
+    let config_maps: Api<ConfigMap> = Api::namespaced(env.admin().unwrap(), home.name());
+    create(&config_maps, with_rules("first", "rules.yaml", TARGET)).await;
+    create(&config_maps, with_rules("second", "rules.yaml", &TARGET.replace("TARGET", "OTHER"))).await;
+    create_pod(env.admin().unwrap(), shop.name(), "web").await;
 
     let folder = Folder::with(&[]);
     let explain = || {
@@ -98,7 +95,7 @@ async fn a_doubled_name_is_told_and_what_is_in_force_explained() {
     };
     // Without good rules an injector that starts is not ready; a note says so.
     let done = explain();
-    assert!(done.err.contains("VST0116") && done.err.contains("note: nothing is in force"), "{}", done.err);
+    done.tells("VST0116").tells("note: nothing is in force");
     let out = done.stdout();
     assert!(
         out.contains("rule target  applied") && out.contains("env[TARGET]") && !out.contains("OTHER"),
@@ -107,17 +104,9 @@ async fn a_doubled_name_is_told_and_what_is_in_force_explained() {
 
     // The stored last good documents decide.
     let good = TARGET.replace("TARGET", "KEPT");
-    let documents = json!({"version": 1, "documents": [{
-        "source": format!("ConfigMap {home}/first, key rules.yaml"), "document": "Injection/target", "linesBefore": 0, "text": good,
-    }]});
-    let kept = json!({"metadata": {"name": "injector-last-good"}, "data": {"documents.json": documents.to_string()}});
-    create(serde_json::from_value(kept).unwrap()).await;
+    create(&config_maps, last_good(&format!("ConfigMap {home}/first, key rules.yaml"), &good)).await;
     let done = explain();
-    assert!(
-        done.err.contains("VST0116") && done.err.contains("the last good version of every document is"),
-        "{}",
-        done.err
-    );
+    done.tells("VST0116").tells("the last good version of every document is");
     let out = done.stdout();
     assert!(out.contains("env[KEPT]") && !out.contains("env[TARGET]"), "{out}");
 }

@@ -4,6 +4,7 @@ use std::io::Write;
 use std::path::Path;
 use std::process::{Command, ExitStatus, Stdio};
 
+use serde_json::Value;
 use tempfile::TempDir;
 use vestibule_testenv::{Environment, Tools};
 
@@ -46,9 +47,25 @@ spec:
   containers: [{name: app, image: nginx}]
 ";
 
+/// The pod template of a workload.
+pub(crate) const TEMPLATE: &str =
+    "template: {metadata: {labels: {app: web}}, spec: {containers: [{name: app}]}}";
+
+/// A Job with this `name` or `generateName`.
+pub(crate) fn job(named: &str) -> String {
+    format!("apiVersion: batch/v1\nkind: Job\nmetadata: {{{named}}}\nspec: {{{TEMPLATE}}}\n")
+}
+
+/// A CronJob. Each of its Jobs will have a name of its own.
+pub(crate) fn cron_job() -> String {
+    let spec = format!("{{jobTemplate: {{spec: {{{TEMPLATE}}}}}}}");
+    format!("apiVersion: batch/v1\nkind: CronJob\nmetadata: {{name: backup}}\nspec: {spec}\n")
+}
+
 pub(crate) struct Folder(TempDir);
 
 pub(crate) struct Done {
+    typed: String,
     pub(crate) status: ExitStatus,
     pub(crate) out: String,
     pub(crate) err: String,
@@ -100,10 +117,59 @@ impl Done {
         self.status.code().expect("ended by itself")
     }
 
+    /// Checks the exit code.
+    #[track_caller]
+    pub(crate) fn exits(&self, code: i32) -> &Self {
+        assert_eq!(self.code(), code, "{}:\n{}{}", self.typed, self.out, self.err);
+        self
+    }
+
+    /// Checks that stdout holds `words`.
+    #[track_caller]
+    pub(crate) fn shows(&self, words: impl AsRef<str>) -> &Self {
+        let words = words.as_ref();
+        assert!(self.out.contains(words), "{}: no `{words}` in\n{}", self.typed, self.out);
+        self
+    }
+
+    /// Checks all of stdout.
+    #[track_caller]
+    pub(crate) fn prints(&self, out: &str) -> &Self {
+        assert_eq!(self.out, out, "{}:\n{}", self.typed, self.err);
+        self
+    }
+
+    /// Checks that stderr holds `words`.
+    #[track_caller]
+    pub(crate) fn tells(&self, words: impl AsRef<str>) -> &Self {
+        let words = words.as_ref();
+        assert!(self.err.contains(words), "{}: no `{words}` in\n{}", self.typed, self.err);
+        self
+    }
+
     /// The output of a command that must have succeeded.
+    #[track_caller]
     pub(crate) fn stdout(self) -> String {
-        assert_eq!(self.code(), 0, "{}", self.err);
+        self.exits(0);
         self.out
+    }
+
+    /// Checks the exit code, and that stderr holds `words`.
+    #[track_caller]
+    pub(crate) fn fails(&self, code: i32, words: impl AsRef<str>) -> &Self {
+        self.exits(code).tells(words)
+    }
+
+    /// The documents of YAML that a command printed, which must have succeeded.
+    #[track_caller]
+    pub(crate) fn objects(self) -> Vec<Value> {
+        let documents = vestibule_rules::yaml::read("stdout", &self.stdout()).unwrap();
+        documents.iter().map(|document| serde_json::from_str(&document.to_json()).unwrap()).collect()
+    }
+
+    /// The output as JSON.
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_str(&self.out).unwrap()
     }
 }
 
@@ -114,6 +180,7 @@ pub(crate) fn finish(command: &mut Command, stdin: &str) -> Done {
     }
     let output = child.wait_with_output().unwrap();
     Done {
+        typed: format!("{command:?}"),
         status: output.status,
         out: String::from_utf8(output.stdout).unwrap(),
         err: String::from_utf8(output.stderr).unwrap(),

@@ -32,13 +32,10 @@ fn folder(cases: &str) -> Folder {
 #[test]
 fn cases_hold_once_their_results_are_written() {
     let folder = folder(CASES);
-    let missing = folder.run("test cases.yaml");
-    assert_eq!(missing.code(), 1);
-    assert!(
-        missing.out.contains("there is no web.golden.yaml; `vestibule test --update` writes it"),
-        "{}",
-        missing.out
-    );
+    folder
+        .run("test cases.yaml")
+        .exits(1)
+        .shows("there is no web.golden.yaml; `vestibule test --update` writes it");
 
     let written = folder.run("test cases.yaml --update").stdout();
     assert_eq!(
@@ -63,7 +60,7 @@ fn a_failed_case_shows_the_difference_and_the_outcomes_of_rules() {
         .replace("result: web.golden.yaml", "result: {kind: Pod}")
         .replace("warnings: []", "warnings: [odd]\n    denied: no");
     let done = folder(&wrong).run("test cases.yaml");
-    assert_eq!(done.code(), 1);
+    done.exits(1);
     for line in [
         "  FAILED   a pod of the application  cases.yaml:3",
         "           rule target: expected not_opted_in, found applied",
@@ -80,8 +77,8 @@ fn a_failed_case_shows_the_difference_and_the_outcomes_of_rules() {
         assert!(done.out.lines().any(|shown| shown == line), "{line}\nin\n{}", done.out);
     }
     let json = folder(&wrong).run("test cases.yaml -o json");
-    assert_eq!(json.code(), 1);
-    let cases: serde_json::Value = serde_json::from_str(&json.out).unwrap();
+    json.exits(1);
+    let cases = json.json();
     assert_eq!((&cases[0]["ok"], &cases[1]["ok"]), (&false.into(), &true.into()));
     assert_eq!(cases[0]["line"], 3);
     let yaml = folder(&wrong).run("test cases.yaml -o yaml").out;
@@ -103,10 +100,11 @@ cases:
   expect: {}
 ";
     let folder = Folder::with(&[("rules.yaml", REQUIRED), ("cases.yaml", cases)]);
-    let done = folder.run("test cases.yaml");
-    assert_eq!(done.code(), 1);
-    assert!(done.out.contains("  ok       a volume of this name"), "{}", done.out);
-    assert!(done.out.contains("           denied: rule data cannot be applied: "), "{}", done.out);
+    folder
+        .run("test cases.yaml")
+        .exits(1)
+        .shows("  ok       a volume of this name")
+        .shows("           denied: rule data cannot be applied: ");
 }
 
 #[test]
@@ -126,13 +124,7 @@ fn cases_that_cannot_be_read_are_shown_where_they_stand() {
         ),
         (CASES.replace("apiVersion: v1\n    kind: Pod\n", "kind: Pod\n"), "6:5", "VST0108"),
     ] {
-        let done = folder(&cases).run("test cases.yaml");
-        assert_eq!(done.code(), 2, "{}", done.out);
-        assert!(
-            done.err.contains(&format!("cases.yaml:{place}")) && done.err.contains(words),
-            "{words}: {}",
-            done.err
-        );
+        folder(&cases).run("test cases.yaml").fails(2, format!("cases.yaml:{place}")).tells(words);
     }
     for arguments in ["test absent", "test rules.yaml", "test nothing.yaml"] {
         let folder = folder(CASES);
@@ -146,7 +138,7 @@ fn cases_that_cannot_be_read_are_shown_where_they_stand() {
 #[test]
 fn rules_are_no_cases() {
     let done = Folder::with(&[("rules.yaml", TARGET)]).run("test rules.yaml");
-    assert_eq!(done.code(), 2);
+    done.exits(2);
     assert_eq!(done.err.matches("error[").count(), 1, "{}", done.err);
-    assert!(done.err.contains("rules.yaml:1:13"), "{}", done.err);
+    done.tells("rules.yaml:1:13");
 }

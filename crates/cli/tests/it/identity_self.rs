@@ -8,18 +8,18 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use fire::reload::{InjectorFixture, RuleChanges};
-use http::{Method, Request, StatusCode};
+use http::{Method, StatusCode};
 use kube::Client;
-use kube::client::Body;
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 use vestibule_testenv::{Environment, Options, Tools, start_or_skip, tools_or_skip};
 
+use crate::cluster::{self, JSON, MERGE};
+use crate::examples;
 use crate::fixture::{EVERYWHERE, Folder, REQUIRED, TARGET, with_kubectl};
 use server::Server;
 
 const APPLY: &str = "application/apply-patch+yaml";
-const MERGE: &str = "application/merge-patch+json";
 const SWITCH_OFF: &str = include_str!("../../../../docs/how-to/switch-off.md");
 const CONFIGURATION: &str = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations/injector";
 
@@ -47,8 +47,9 @@ async fn the_printed_manifests_are_all_it_takes() {
     apply_all(&admin, &manifests).await;
 
     let kubeconfig = environment.service_account_kubeconfig(&home, "injector").await.unwrap();
-    let server = Server::start(&folder, &kubeconfig, &format!("{home}/injector:{}", service.port()));
-    service.add_replica(server.address("address"), Some(server.address("probes"))).unwrap();
+    let at = format!("{home}/injector:{}", service.port());
+    let server = Server::start(&environment, &folder, &kubeconfig, &at).await;
+    service.add_replica(server.address, Some(server.probes)).unwrap();
     let not_ready = server.get("/readyz").await;
     assert!(not_ready.contains("not ready: ") && not_ready.contains("certificate waits for "), "{not_ready}");
     service.wait_for_replicas(1).await.unwrap();
@@ -92,15 +93,15 @@ async fn the_printed_manifests_are_all_it_takes() {
     assert_injected(&admin, &shop).await;
     until(async || read(&admin, CONFIGURATION).await["webhooks"] != before["webhooks"]).await;
 
-    service.remove_replica(server.address("address"));
+    service.remove_replica(server.address);
     drop(server);
     a_pod_that_opted_out_starts_while_the_injector_is_down(&admin, &shop).await;
 
     // Without the validating hook broken rules are stored. A replica that starts now serves the last good rules.
     let (status, answer) = rules.write(&rules.text.replace("  containers:\n", "  continers:\n")).await;
     assert!(status.is_success(), "{answer}");
-    let server = Server::start(&folder, &kubeconfig, &format!("{home}/injector:{}", service.port()));
-    service.add_replica(server.address("address"), Some(server.address("probes"))).unwrap();
+    let server = Server::start(&environment, &folder, &kubeconfig, &at).await;
+    service.add_replica(server.address, Some(server.probes)).unwrap();
     service.wait_for_replicas(1).await.unwrap();
     assert_injected(&admin, &shop).await;
     let log = server.log();
@@ -111,9 +112,8 @@ async fn the_printed_manifests_are_all_it_takes() {
 }
 
 async fn entries_of_the_samples_are_taken(folder: &Folder, admin: &Client) {
-    let samples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/rules");
-    let files = std::fs::read_dir(&samples).unwrap().map(|entry| entry.unwrap().path());
-    let files = files.filter(|path| path.extension().is_some_and(|ending| ending == "yaml"));
+    let samples = examples::rules();
+    let files = examples::names(&samples).into_iter().map(|name| samples.join(format!("{name}.yaml")));
     for rules in files.chain([samples.clone()]) {
         let command =
             "manifests --only registration --registration-mode static --namespace shop -o json --rules";
@@ -229,7 +229,7 @@ async fn the_own_namespace_is_injected_where_the_settings_say_so(
     let pod = json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "bare", "labels": {"app": "web"}},
                      "spec": {"containers": [{"name": "app", "image": "nginx"}]}});
     let pods = format!("/api/v1/namespaces/{home}/pods");
-    let (status, made) = send(admin, Method::POST, &pods, "application/json", &pod).await;
+    let (status, made) = send(admin, Method::POST, &pods, JSON, &pod).await;
     assert!(status.is_success() && made["spec"]["containers"][0].get("env").is_none(), "{made}");
     let told = explained();
     let remedy =
@@ -257,7 +257,7 @@ async fn versions_change_under_load(rules: &Rules, shop: &str, manifests: &[Valu
         home: rules.home.clone(),
         pod_namespace: shop.to_owned(),
         config_map: "injector-rules".to_owned(),
-        replicas: vec![server.address("probes")],
+        replicas: vec![server.probes],
         manifests: manifests.to_vec(),
     };
     let mut changes =
@@ -301,7 +301,7 @@ async fn switched_off_it_stays_off(rules: &Rules, shop: &str, manifests: &[Value
     until(async || in_force() > before).await;
     let (status, made) = create(admin, shop).await;
     assert!(status.is_success() && made["spec"]["containers"][0].get("env").is_none(), "{made}");
-    let (status, _) = send(admin, Method::GET, CONFIGURATION, "application/json", &Value::Null).await;
+    let (status, _) = send(admin, Method::GET, CONFIGURATION, JSON, &Value::Null).await;
     assert_eq!(status, StatusCode::NOT_FOUND);
 
     let before = in_force();
@@ -344,9 +344,7 @@ fn asking(namespace: &str) -> String {
 
 fn manifests(folder: &Folder, service: &str) -> Vec<Value> {
     let command = format!("manifests --rules rules.yaml --identity self --service {service} --image a");
-    let yaml = folder.run(&command).stdout();
-    let documents = vestibule_rules::yaml::read("stdout", &yaml).unwrap();
-    documents.iter().map(|document| serde_json::from_str(&document.to_json()).unwrap()).collect()
+    folder.run(&command).objects()
 }
 
 /// Applies as `kubectl apply --server-side` does, with strict validation.
@@ -372,7 +370,7 @@ async fn apply_all(client: &Client, manifests: &[Value]) {
 }
 
 async fn read(client: &Client, uri: &str) -> Value {
-    send(client, Method::GET, uri, "application/json", &Value::Null).await.1
+    send(client, Method::GET, uri, JSON, &Value::Null).await.1
 }
 
 async fn rotate(client: &Client, namespace: &str) {
@@ -436,14 +434,10 @@ async fn create_with(client: &Client, namespace: &str, more: &Value) -> (StatusC
         }
     }
     let uri = format!("/api/v1/namespaces/{namespace}/pods?dryRun=All");
-    send(client, Method::POST, &uri, "application/json", &pod).await
+    send(client, Method::POST, &uri, JSON, &pod).await
 }
 
 async fn send(client: &Client, method: Method, uri: &str, kind: &str, body: &Value) -> (StatusCode, Value) {
-    let body = if body.is_null() { Vec::new() } else { body.to_string().into_bytes() };
-    let request = Request::builder().method(method).uri(uri).header("content-type", kind);
-    let answer = client.send(request.body(Body::from(body)).unwrap()).await.unwrap();
-    let status = answer.status();
-    let body = answer.into_body().collect_bytes().await.unwrap();
-    (status, serde_json::from_slice(&body).unwrap())
+    let reply = cluster::send(client, method, uri, kind, body).await;
+    (reply.status, reply.body)
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::fixture::{Folder, POD, REQUIRED, TARGET};
+use crate::fixture::{Folder, POD, REQUIRED, TARGET, cron_job, job};
 
 const SHOP: &str = "\
 # The shop: what is written here stays.
@@ -198,14 +198,18 @@ fn values_added_to_json_hold_no_control_characters() {
 fn numbers_of_yaml_keep_their_digits() {
     let pod = POD.replace("ratio: 1.0,", "ratio: 1E+3, other: -2.50E-07,");
     let folder = Folder::with(&[("rules.yaml", TARGET)]);
-    let out = folder.run_with_stdin("inject -f - --rules rules.yaml", &pod).stdout();
-    assert!(out.contains("    ratio: 1E+3\n    other: -2.50E-07\n"), "{out}");
-    let out = folder.run_with_stdin("inject -f - --rules rules.yaml -o json", &pod).stdout();
-    assert!(out.contains("\"ratio\": 1E+3,\n      \"other\": -2.50E-07,\n"), "{out}");
+    folder
+        .run_with_stdin("inject -f - --rules rules.yaml", &pod)
+        .exits(0)
+        .shows("    ratio: 1E+3\n    other: -2.50E-07\n");
+    folder
+        .run_with_stdin("inject -f - --rules rules.yaml -o json", &pod)
+        .exits(0)
+        .shows("\"ratio\": 1E+3,\n      \"other\": -2.50E-07,\n");
 }
 
 #[test]
-fn every_builtin_workload_is_changed() {
+fn every_builtin_workload_is_changed_and_tried() {
     for (api_version, kind, template) in [
         ("v1", "PodTemplate", "/template"),
         ("v1", "ReplicationController", "/spec/template"),
@@ -229,6 +233,12 @@ fn every_builtin_workload_is_changed() {
         let done = folder.run_with_stdin("inject -f - --rules rules.yaml --require", &text);
         let env = format!("{indent}    env:\n{indent}    - name: TARGET\n{indent}      value: hall\n");
         assert_eq!(done.stdout(), format!("{text}{env}"), "{kind}");
+        let patch = folder.run_with_stdin("try - --rules rules.yaml -o patch", &text).json();
+        let path = format!("{template}/spec/containers/0/env");
+        let added = json!([{"op": "add", "path": path, "value": [{"name": "TARGET", "value": "hall"}]}]);
+        assert_eq!(patch, added, "{kind}");
+        let place = format!("+ {}.spec.containers[app].env[TARGET]", template[1..].replace('/', "."));
+        folder.run_with_stdin("try - --rules rules.yaml", &text).shows(place).shows("second pass: no change");
     }
 }
 
@@ -257,14 +267,9 @@ fn rules_that_ask_for_the_owner_know_it_before_there_is_a_pod() {
     }
 }
 
-/// Each Job of a CronJob will have a name of its own.
 #[test]
 fn changes_by_a_generated_name_are_noted() {
-    let template = "template: {metadata: {labels: {app: web}}, spec: {containers: [{name: app}]}}";
-    let cron_job = format!(
-        "apiVersion: batch/v1\nkind: CronJob\nmetadata: {{name: backup}}\nspec: {{jobTemplate: {{spec: {{{template}}}}}}}\n"
-    );
-    let job = format!("apiVersion: batch/v1\nkind: Job\nmetadata: {{name: backup}}\nspec: {{{template}}}\n");
+    let (cron_job, job) = (cron_job(), job("name: backup"));
     let note = "note: what target did goes by the name of the CronJob: what will own its pods has none yet\n";
     let when = |condition: &str| TARGET.replace("spec:\n", &format!("spec:\n  when: [\"{condition}\"]\n"));
     for (rules, object, told) in [
@@ -292,7 +297,7 @@ fn the_hash_of_a_template_is_not_written() {
     for command in ["inject -f web.yaml", "try web.yaml"] {
         let done = folder.run(&format!("{command} --rules rules.yaml"));
         assert!(done.code() != 0 && done.out.is_empty(), "{}", done.out);
-        assert!(done.err.contains("which is not known before there is a pod"), "{}", done.err);
+        done.tells("which is not known before there is a pod");
     }
 }
 
@@ -317,7 +322,7 @@ fn the_mode_that_an_injector_would_go_by_is_noted() {
         assert_eq!((done.err.contains("note: `mode"), done.err.contains(note)), (!note.is_empty(), true));
         assert!(done.stdout().contains("name: TARGET"), "{mode}");
         let done = folder.run("try pod.yaml --rules rules.yaml");
-        assert!(done.err.contains(note), "{}", done.err);
+        done.tells(note);
         assert_eq!(done.stdout().lines().last(), Some(ending));
     }
 }
@@ -367,7 +372,7 @@ fn a_document_that_cannot_be_changed_in_place_is_rewritten_with_a_note() {
         .replace("name: web,", "name: &name web,")
         .replace("[{name: app, image: nginx}]", "\n  - name: *name");
     let done = folder.run_with_stdin("inject -f - --rules rules.yaml", &anchors);
-    assert!(done.err.contains("is written anew, for line 3: an anchor"), "{}", done.err);
+    done.tells("is written anew, for line 3: an anchor");
     assert!(done.stdout().contains("- name: web\n    env:\n"));
 }
 
@@ -397,13 +402,11 @@ fn nothing_matched_is_a_failure_only_where_it_is_required() {
     let folder =
         Folder::with(&[("rules.yaml", &TARGET.replace("app: web", "app: other")), ("pod.yaml", POD)]);
     assert_eq!(folder.run("inject -f pod.yaml --rules rules.yaml").stdout(), POD);
-    let required = folder.run("inject -f pod.yaml --rules rules.yaml --require");
-    assert_eq!((required.code(), &*required.out), (1, ""));
-    assert!(
-        required.err.contains("no rule is for any of these objects; `vestibule explain`"),
-        "{}",
-        required.err
-    );
+    folder
+        .run("inject -f pod.yaml --rules rules.yaml --require")
+        .exits(1)
+        .prints("")
+        .tells("no rule is for any of these objects; `vestibule explain`");
 }
 
 #[test]
@@ -412,7 +415,7 @@ fn a_denial_prints_its_reason_and_nothing_else() {
     let folder = Folder::with(&[("rules.yaml", REQUIRED), ("pods.yaml", &format!("{POD}---\n{pod}"))]);
     for output in ["yaml", "json", "patch"] {
         let done = folder.run(&format!("inject -f pods.yaml --rules rules.yaml -o {output}"));
-        assert_eq!((done.code(), &*done.out), (1, ""));
+        done.exits(1).prints("");
         assert!(
             done.err.starts_with("Pod default/web (pods.yaml:8): denied: rule data cannot be applied: "),
             "{}",
@@ -438,7 +441,7 @@ fn unreadable_input_exits_with_2() {
         "inject --rules rules.yaml",
     ] {
         let done = folder.run(arguments);
-        assert_eq!((done.code(), &*done.out), (2, ""), "{arguments}");
+        done.exits(2).prints("");
         assert!(!done.err.is_empty());
     }
 }
@@ -453,13 +456,9 @@ fn labels_of_namespaces_come_from_the_flag_or_from_the_files() {
         ("pod.yaml", &pod),
         ("all.yaml", &format!("{namespace}---\n{pod}")),
     ]);
-    let unknown = folder.run("inject -f pod.yaml --rules rules.yaml");
-    assert_eq!(unknown.code(), 2);
-    assert!(unknown.err.contains("--namespace-labels k=v"), "{}", unknown.err);
+    folder.run("inject -f pod.yaml --rules rules.yaml").fails(2, "--namespace-labels k=v");
     for arguments in ["all.yaml", "pod.yaml --namespace-labels team=blue"] {
-        let out = folder.run(&format!("inject --rules rules.yaml --require -f {arguments}")).stdout();
-        assert!(out.contains("TARGET"), "{out}");
+        folder.run(&format!("inject --rules rules.yaml --require -f {arguments}")).exits(0).shows("TARGET");
     }
-    let red = folder.run("inject -f pod.yaml --rules rules.yaml --namespace-labels team=red --require");
-    assert_eq!(red.code(), 1);
+    folder.run("inject -f pod.yaml --rules rules.yaml --namespace-labels team=red --require").exits(1);
 }

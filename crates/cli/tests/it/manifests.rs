@@ -9,10 +9,9 @@ use crate::fixture::{EVERYWHERE, Folder, REQUIRED, TARGET};
 fn registration(folder: &Folder, arguments: &str) -> Value {
     let command =
         format!("manifests --only registration --rules rules.yaml --identity local:identity {arguments}");
-    let yaml = folder.run(&command).stdout();
-    let documents = vestibule_rules::yaml::read("stdout", &yaml).unwrap();
-    assert_eq!(documents.len(), 1, "{yaml}");
-    serde_json::from_str(&documents[0].to_json()).unwrap()
+    let mut objects = folder.run(&command).objects();
+    assert_eq!(objects.len(), 1, "{objects:?}");
+    objects.remove(0)
 }
 
 #[test]
@@ -62,14 +61,10 @@ fn required_rules_fail_closed_and_come_first() {
     let rules = format!("{deployments}---\n{everywhere}");
     let refused = Folder::with(&[("rules.yaml", &rules)]).run("manifests --rules rules.yaml --namespace a");
     assert_eq!(refused.status.code(), Some(2));
-    assert!(
-        refused.err.contains("error[VST0190]: rule `data` is required in every namespace"),
-        "{}",
-        refused.err
-    );
-    assert!(
-        refused.err.contains("--> rules.yaml:18:10") && refused.err.contains("requiredEverywhere: allow")
-    );
+    refused
+        .tells("error[VST0190]: rule `data` is required in every namespace")
+        .tells("--> rules.yaml:18:10")
+        .tells("requiredEverywhere: allow");
     let folder = Folder::with(&[("rules.yaml", &format!("{EVERYWHERE}---\n{rules}"))]);
     let registered = registration(&folder, "--url https://127.0.0.1:10250");
     let [required, best_effort] = registered["webhooks"].as_array().unwrap().as_slice() else {
@@ -103,10 +98,7 @@ fn a_ring_needs_rights_by_name_and_keeps_its_own_bundle() {
     let folder = Folder::with(&[("rules.yaml", TARGET)]);
     let printed = |flags: &str| {
         let command = format!("manifests --rules rules.yaml --identity self --service shop/injector {flags}");
-        let documents = vestibule_rules::yaml::read("stdout", &folder.run(&command).stdout()).unwrap();
-        let values =
-            documents.iter().map(|document| serde_json::from_str::<Value>(&document.to_json()).unwrap());
-        values.collect::<Vec<_>>()
+        folder.run(&command).objects()
     };
     let all = printed("");
     let kinds: Vec<_> = all.iter().map(|object| object["kind"].as_str().unwrap()).collect();
@@ -170,9 +162,7 @@ fn with_any_certificate_the_rights_are_for_rules_to_come() {
     let folder = Folder::with(&[("rules.yaml", TARGET)]);
     let printed = |identity: &str| {
         let command = format!("manifests --rules rules.yaml --service shop/injector --identity {identity}");
-        let documents = vestibule_rules::yaml::read("stdout", &folder.run(&command).stdout()).unwrap();
-        let values = documents.iter().map(|document| serde_json::from_str(&document.to_json()).unwrap());
-        values.collect::<Vec<Value>>()
+        folder.run(&command).objects()
     };
     let right = json!({"apiGroups": [""], "resources": ["namespaces"], "verbs": ["get", "list", "watch"]});
     let mounted = printed("mounted:certs");
@@ -193,11 +183,11 @@ fn flags_without_effect_are_refused_for_every_part() {
         ("--only registration --service-account a", "--service-account is for"),
         ("--only rbac", "--only rbac is for"),
     ] {
-        let done = folder.run(&format!(
-            "manifests --rules rules.yaml --service shop/injector --identity local:identity {flags}"
-        ));
-        assert_eq!(done.code(), 2, "{flags}");
-        assert!(done.err.contains(words), "{flags}: {}", done.err);
+        folder
+            .run(&format!(
+                "manifests --rules rules.yaml --service shop/injector --identity local:identity {flags}"
+            ))
+            .fails(2, words);
     }
     assert!(!folder.path().join("identity").exists());
 }
@@ -212,18 +202,14 @@ fn manifests_ask_no_cluster_about_namespaces() {
 fn without_a_place_there_is_nothing_to_register() {
     let done =
         Folder::with(&[("rules.yaml", TARGET)]).run("manifests --rules rules.yaml --identity local:identity");
-    assert_eq!(done.code(), 2);
-    assert!(done.err.contains("--service"), "{}", done.err);
+    done.fails(2, "--service");
 }
 
 #[test]
 fn with_an_image_the_pods_find_their_rules_and_a_folder_is_held_against_them() {
     let folder = Folder::with(&[("rules.yaml", TARGET)]);
     let command = "manifests --rules rules.yaml --namespace shop --image registry.example.com/vestibule:1";
-    let printed = folder.run(command).stdout();
-    let documents = vestibule_rules::yaml::read("stdout", &printed).unwrap();
-    let objects: Vec<Value> =
-        documents.iter().map(|document| serde_json::from_str(&document.to_json()).unwrap()).collect();
+    let objects = folder.run(command).objects();
     let find = |kind: &str| objects.iter().find(|object| object["kind"] == kind).unwrap();
     let rules = find("ConfigMap");
     assert_eq!(rules["data"], json!({"rules.yaml": TARGET}));
@@ -251,18 +237,10 @@ fn with_an_image_the_pods_find_their_rules_and_a_folder_is_held_against_them() {
     assert_eq!((same.code(), same.out.as_str()), (0, ""), "{}", same.err);
     assert_eq!(same.err.trim(), "deploy is what the app asks for");
 
-    let drifted = check("--replicas 3 --color always");
-    assert_eq!(drifted.code(), 1);
-    assert!(
-        drifted.out.contains("\u{1b}[31m-  replicas: 2\u{1b}[0m\n\u{1b}[32m+  replicas: 3"),
-        "{}",
-        drifted.out
-    );
-    assert!(
-        drifted.err.contains("Deployment shop/injector differs: deploy/rest/all.yaml"),
-        "{}",
-        drifted.err
-    );
+    check("--replicas 3 --color always")
+        .exits(1)
+        .shows("\u{1b}[31m-  replicas: 2\u{1b}[0m\n\u{1b}[32m+  replicas: 3")
+        .tells("Deployment shop/injector differs: deploy/rest/all.yaml");
     // The difference is not in the registration.
     assert_eq!(check("--replicas 3 --only registration").code(), 0);
 
@@ -273,11 +251,11 @@ fn with_an_image_the_pods_find_their_rules_and_a_folder_is_held_against_them() {
 
     std::fs::write(deploy.join("rest/all.yaml"), rest.replace("policy/v1", "policy/v1beta1")).unwrap();
     let other = check("");
-    assert_eq!(other.code(), 1);
+    other.exits(1);
     for words in
         ["PodDisruptionBudget shop/injector is missing in deploy", "PodDisruptionBudget shop/injector is not"]
     {
-        assert!(other.err.contains(words), "{}", other.err);
+        other.tells(words);
     }
 
     std::fs::write(deploy.join("broken.yaml"), "a: [").unwrap();

@@ -1,6 +1,6 @@
 //! Messages about mistakes. Issue 20, point 31.
 
-use crate::fixture::{Folder, POD, TARGET};
+use crate::fixture::{Folder, POD, TARGET, finish};
 
 /// A rule that pods opt in to by an annotation.
 const ASKED: &str = "\
@@ -20,22 +20,20 @@ fn an_unquoted_annotation_is_to_be_quoted() {
     let folder = Folder::with(&[("rules.yaml", ASKED), ("pod.yaml", pod), ("deployment.yaml", deployment)]);
     for command in ["try pod.yaml", "inject -f pod.yaml", "explain -f pod.yaml"] {
         let done = folder.run(&format!("{command} --rules rules.yaml"));
-        assert_eq!((done.code(), &*done.out), (2, ""), "{command}");
+        done.exits(2).prints("");
         for said in [
             "VST0180",
             "--> pod.yaml:6:33",
             "values of annotations are strings",
             r#"quote it: `inject.vestibule.dev/asked: "true"`"#,
         ] {
-            assert!(done.err.contains(said), "{said}: {}", done.err);
+            done.tells(said);
         }
     }
-    let done = folder.run("inject -f deployment.yaml --rules rules.yaml");
-    assert!(
-        done.err.contains("values of labels are strings") && done.err.contains(r#"`app: "1"`"#),
-        "{}",
-        done.err
-    );
+    folder
+        .run("inject -f deployment.yaml --rules rules.yaml")
+        .tells("values of labels are strings")
+        .tells(r#"`app: "1"`"#);
     // The place of the template in another kind is not known.
     let custom = deployment.replace("apps/v1", "example.com/v1");
     assert_eq!(folder.run_with_stdin("inject -f - --rules rules.yaml", &custom).code(), 0);
@@ -57,9 +55,7 @@ fn a_folder_of_folders_leads_to_one_of_them() {
         "lint all",
         "try --rules all",
     ] {
-        let done = folder.run(command);
-        assert_eq!(done.code(), 2, "{command}: {}", done.err);
-        assert!(done.err.contains("name them, as in all/shop"), "{command}: {}", done.err);
+        folder.run(command).fails(2, "name them, as in all/shop");
     }
 }
 
@@ -69,7 +65,7 @@ fn a_program_is_no_rule() {
     std::fs::write(folder.path().join("program"), b"\x7fELF\x02\x01\0\0\xff\xfe\xfa").unwrap();
     for command in ["lint program", "try --rules program"] {
         let done = folder.run(command);
-        assert_eq!(done.code(), 2, "{command}");
+        done.exits(2);
         assert!(
             done.err.starts_with(
                 "error: cannot read program: it is no UTF-8 text. Rules are files of YAML or JSON"
@@ -92,29 +88,18 @@ fn an_object_that_no_api_server_takes_is_named_with_its_size() {
     let folder =
         Folder::with(&[("rules.yaml", TARGET), ("pod.yaml", &pod(4 << 20)), ("fine.yaml", &pod(1 << 20))]);
     let done = folder.run("try pod.yaml --rules rules.yaml");
-    assert_eq!(done.code(), 2);
+    done.exits(2);
     assert!(done.err.starts_with("error: Pod default/web (pod.yaml:1) has 4194"), "{}", done.err);
-    assert!(done.err.contains("413 to more than 3145728 (request entity too large)"), "{}", done.err);
+    done.tells("413 to more than 3145728 (request entity too large)");
     assert_eq!(folder.run("try fine.yaml --rules rules.yaml -o patch").code(), 0);
 }
 
 #[test]
-fn labels_that_no_namespace_has_are_refused() {
+fn values_that_no_object_has_are_refused() {
     let folder = Folder::with(&[("rules.yaml", TARGET), ("pod.yaml", POD)]);
-    for command in ["try pod.yaml", "inject -f pod.yaml", "explain -f pod.yaml", "serve"] {
-        for labels in ["a b=c!", "a=c!"] {
-            let mut typed = folder.command(&format!("{command} --rules rules.yaml --namespace-labels"));
-            let done = crate::fixture::finish(typed.arg(labels), "");
-            assert_eq!(done.code(), 2, "{command}");
-            assert!(done.err.contains("no label has it; wanted: "), "{command}: {}", done.err);
-        }
-    }
-}
-
-#[test]
-fn names_that_no_namespace_has_are_refused() {
-    let folder = Folder::with(&[("rules.yaml", TARGET), ("pod.yaml", POD)]);
-    for command in [
+    let with_labels = ["try pod.yaml", "inject -f pod.yaml", "explain -f pod.yaml", "serve"];
+    let with_labels = with_labels.map(|command| format!("{command} --rules rules.yaml --namespace-labels"));
+    let with_namespace = [
         "try pod.yaml --rules rules.yaml",
         "inject -f pod.yaml --rules rules.yaml",
         "explain -f pod.yaml --rules rules.yaml",
@@ -124,21 +109,19 @@ fn names_that_no_namespace_has_are_refused() {
         "manifests --rules rules.yaml",
         "certs show --service hook",
         "loglevel",
+    ];
+    let with_namespace = with_namespace.map(|command| format!("{command} -n"));
+    let with_image = ["manifests --rules rules.yaml --namespace webhooks --image".to_owned()];
+    for (commands, value, words) in [
+        (&with_labels[..], "a b=c!", "no label has it; wanted: "),
+        (&with_labels, "a=c!", "no label has it; wanted: "),
+        (&with_namespace, "Bad NS", "no namespace can have this name: "),
+        (&with_image, "IMAGE NAME", "this is no image: write REGISTRY/NAME:TAG"),
     ] {
-        let mut typed = folder.command(command);
-        let done = crate::fixture::finish(typed.args(["-n", "Bad NS"]), "");
-        assert_eq!((done.code(), &*done.out), (2, ""), "{command}");
-        assert!(done.err.contains("no namespace can have this name: "), "{command}: {}", done.err);
+        for command in commands {
+            finish(folder.command(command).arg(value), "").fails(2, words).prints("");
+        }
     }
-}
-
-#[test]
-fn an_image_has_no_spaces() {
-    let folder = Folder::with(&[("rules.yaml", TARGET)]);
-    let mut typed = folder.command("manifests --rules rules.yaml --namespace webhooks --image");
-    let done = crate::fixture::finish(typed.arg("IMAGE NAME"), "");
-    assert_eq!((done.code(), &*done.out), (2, ""));
-    assert!(done.err.contains("this is no image: write REGISTRY/NAME:TAG"), "{}", done.err);
 }
 
 /// The message recommended `off`, which `serve` refuses as well.
@@ -147,8 +130,7 @@ fn an_identity_that_is_none_leads_to_one_that_can_be_served() {
     let folder = Folder::with(&[("rules.yaml", TARGET)]);
     for command in ["serve", "manifests"] {
         let done = folder.run(&format!("{command} --rules rules.yaml --identity seld"));
-        assert_eq!(done.code(), 2);
-        assert!(done.err.contains("use `self`, `mounted:DIR` or `local:DIR`"), "{}", done.err);
+        done.fails(2, "use `self`, `mounted:DIR` or `local:DIR`");
         assert!(!done.err.contains("`off`"), "{}", done.err);
     }
 }
@@ -160,7 +142,7 @@ fn where_no_rule_acts_the_next_command_says_why() {
     let folder = Folder::with(&[("rules.yaml", TARGET), ("pod.yaml", POD), ("it's other.yaml", &other)]);
     let next = |file: &str, more: &str| {
         let mut typed = folder.command("try");
-        let done = crate::fixture::finish(
+        let done = finish(
             typed
                 .stdin(std::process::Stdio::piped())
                 .arg(file)
@@ -168,7 +150,7 @@ fn where_no_rule_acts_the_next_command_says_why() {
                 .args(more.split_whitespace()),
             &other,
         );
-        assert_eq!(done.code(), 0, "{}", done.err);
+        done.exits(0);
         done.err.lines().find_map(|line| line.strip_prefix("next: ")).unwrap().to_owned()
     };
     assert!(next("pod.yaml", "").contains(" serve --rules rules.yaml "));

@@ -34,8 +34,8 @@ fn lint_reads_the_rules_of_config_map_manifests_at_their_lines() {
     let folder = Folder::with(&[("rules.yaml", &text)]);
     let line = 1 + text.lines().position(|line| line.contains("contaners")).unwrap();
     for done in [folder.run("lint rules.yaml -o json"), folder.run_with_stdin("lint - -o json", &text)] {
-        assert_eq!(done.code(), 1, "{}", done.err);
-        let findings: serde_json::Value = serde_json::from_str(&done.out).unwrap();
+        done.exits(1);
+        let findings = done.json();
         let unknown: Vec<_> =
             findings.as_array().unwrap().iter().filter(|finding| finding["code"] == "VST0110").collect();
         assert_eq!(unknown.len(), 1, "{findings}");
@@ -72,8 +72,7 @@ fn a_manifest_is_as_good_as_the_rules_in_it() {
             let out = folder.run(&format!("{command} --rules {rules} -o yaml")).stdout();
             assert_eq!(out.contains("name: TARGET"), plain.contains("name: TARGET"), "{command} {rules}");
         }
-        let told = folder.run(&format!("explain -f pod.yaml --rules {rules}")).stdout();
-        assert!(told.contains(place), "{place}: {told}");
+        folder.run(&format!("explain -f pod.yaml --rules {rules}")).exits(0).shows(place);
         let lint = folder.run(&format!("lint {rules}"));
         assert!(!lint.out.contains("error"), "{}", lint.out);
     }
@@ -97,8 +96,7 @@ fn other_config_maps_are_refused_as_before() {
         "other.yaml",
         "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {nginx.conf: 'a: ['}\n",
     )]);
-    let done = folder.run("lint other.yaml");
-    assert!(done.out.contains("VST0115") && done.out.contains("other.yaml:1:13"), "{}", done.out);
+    folder.run("lint other.yaml").shows("VST0115").shows("other.yaml:1:13");
 }
 
 #[test]
@@ -111,18 +109,19 @@ fn rules_may_come_from_several_places_and_from_stdin() {
         (TARGET, "--rules - --rules b.yaml"),
     ] {
         for command in ["try pod.yaml -o yaml", "inject -f pod.yaml", "explain -f pod.yaml"] {
-            let out = folder.run_with_stdin(&format!("{command} {rules}"), stdin).stdout();
-            assert!(out.contains("TARGET") && out.contains("SECOND"), "{command} {rules}: {out}");
+            folder
+                .run_with_stdin(&format!("{command} {rules}"), stdin)
+                .exits(0)
+                .shows("TARGET")
+                .shows("SECOND");
         }
     }
     let both =
         folder.run("manifests --namespace webhooks --image IMAGE --rules a.yaml --rules b.yaml").stdout();
     assert!(both.contains("a.yaml: |") && both.contains("b.yaml: |"), "{both}");
     // A finding in stdin names stdin.
-    let wrong = folder.run_with_stdin("lint -", &TARGET.replace("spec:", "spek:"));
-    assert!(wrong.out.contains("--> stdin:5:1"), "{}", wrong.out);
-    let doubled = folder.run_with_stdin("lint a.yaml -", TARGET);
-    assert!(doubled.out.contains("VST0116") && doubled.out.contains("a.yaml:4"), "{}", doubled.out);
+    folder.run_with_stdin("lint -", &TARGET.replace("spec:", "spek:")).shows("--> stdin:5:1");
+    folder.run_with_stdin("lint a.yaml -", TARGET).shows("VST0116").shows("a.yaml:4");
     // Stdin can be read once, so a second reader is refused.
     for command in [
         "try - --rules -",
@@ -131,17 +130,13 @@ fn rules_may_come_from_several_places_and_from_stdin() {
         "lint - -",
         "inject -f pod.yaml --rules - --rules -",
     ] {
-        let done = folder.run_with_stdin(command, POD);
-        assert_eq!(done.code(), 2, "{command}");
-        assert!(done.err.contains("stdin can be read once"), "{command}: {}", done.err);
+        folder.run_with_stdin(command, POD).fails(2, "stdin can be read once");
     }
     for (command, said) in [
         ("serve --rules - --identity local:identity", "stdin is read once"),
         ("manifests --rules - --namespace webhooks", "the rules of manifests are files"),
     ] {
-        let done = folder.run_with_stdin(command, TARGET);
-        assert_eq!(done.code(), 2, "{command}");
-        assert!(done.err.contains(said), "{}", done.err);
+        folder.run_with_stdin(command, TARGET).fails(2, said);
     }
 }
 
@@ -156,9 +151,9 @@ fn two_files_of_one_name_are_no_config_map() {
         )
         .unwrap();
     }
-    let done = folder.run("manifests --namespace webhooks --image IMAGE --rules one --rules two");
-    assert_eq!(done.code(), 2);
-    assert!(done.err.contains("two texts of rules are called r.yaml"), "{}", done.err);
+    folder
+        .run("manifests --namespace webhooks --image IMAGE --rules one --rules two")
+        .fails(2, "two texts of rules are called r.yaml");
 }
 
 /// `cat pod.yaml | vestibule try` showed the sample.
@@ -168,11 +163,9 @@ fn try_reads_what_is_piped_in() {
     for rules in ["", "--rules rules.yaml"] {
         let piped = folder.run_with_stdin(&format!("try {rules}"), POD);
         assert!(piped.out.starts_with("Pod default/web  stdin:1"), "{rules}: {}", piped.out);
-        assert_eq!(piped.code(), 0, "{}", piped.err);
+        piped.exits(0);
     }
-    let wrong = folder.run_with_stdin("try", "a: [");
-    assert_eq!(wrong.code(), 2);
-    assert!(wrong.err.contains("--> stdin:1"), "{}", wrong.err);
+    folder.run_with_stdin("try", "a: [").fails(2, "--> stdin:1");
     // A file on stdin is read like a pipe; an empty pipe and a device are not read.
     let file = std::fs::File::open(folder.path().join("pod.yaml")).unwrap();
     let from_file = finish(folder.command("try").stdin(file), "");

@@ -11,10 +11,15 @@ use vestibule_caller::{Admission, Caller, FailurePolicy, Hook, Review};
 use crate::fixture::{Folder, REQUIRED, TARGET};
 use crate::served::{Server, get};
 
-fn admit(server: &Server, folder: &Folder, pod: Value, hook: &str) -> Admission {
+/// The verdict of the hook `best-effort` on a pod in `default`.
+fn admit(server: &Server, folder: &Folder, pod: Value) -> Admission {
+    admit_in("default", server, folder, pod)
+}
+
+fn admit_in(namespace: &str, server: &Server, folder: &Folder, pod: Value) -> Admission {
     let ca = std::fs::read(folder.path().join("identity/ca.crt")).unwrap();
-    let review = Review::create(pod).build().unwrap();
-    let hook = Hook::mutating(hook, &format!("/mutate/{hook}"));
+    let review = Review::create(pod).namespace(namespace).build().unwrap();
+    let hook = Hook::mutating("best-effort", "/mutate/best-effort");
     tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
         let caller = Caller::new(server.address("address"), "localhost", &ca).unwrap();
         caller.admit(&review, &hook, FailurePolicy::Fail).await.unwrap()
@@ -40,8 +45,7 @@ fn the_first_line_has_address_names_and_hooks() {
 fn a_review_is_answered_and_leaves_one_line_without_values() {
     let folder = Folder::with(&[("rules.yaml", TARGET)]);
     let server = Server::start(&folder, "");
-    let Admission::Admitted { object: Some(object), .. } = admit(&server, &folder, pod(), "best-effort")
-    else {
+    let Admission::Admitted { object: Some(object), .. } = admit(&server, &folder, pod()) else {
         panic!("admitted")
     };
     assert_eq!(object["spec"]["containers"][0]["env"][0], json!({"name": "TARGET", "value": "hall"}));
@@ -82,7 +86,7 @@ spec:
     let mut crowded = pod();
     let variables = (0..200).map(|index| json!({"name": format!("SETTING_{index}")}));
     crowded["spec"]["containers"][0]["env"] = variables.collect();
-    let admission = admit(&server, &folder, crowded.clone(), "best-effort");
+    let admission = admit(&server, &folder, crowded.clone());
     let Admission::Admitted { object: Some(object), warnings, failed_open: None, .. } = admission else {
         panic!("another answer")
     };
@@ -93,7 +97,7 @@ spec:
 
     let strict = erring.replace("spec:\n", "spec:\n  onError: deny\n");
     std::fs::write(folder.path().join("rules.yaml"), format!("{strict}---\n{TARGET}")).unwrap();
-    let admission = admit(&Server::start(&folder, ""), &folder, crowded, "best-effort");
+    let admission = admit(&Server::start(&folder, ""), &folder, crowded);
     let Admission::Refused { code: 403, message, .. } = admission else { panic!("another answer") };
     assert!(message.contains("erring") && message.contains(words), "{message}");
 }
@@ -103,15 +107,8 @@ fn the_namespace_of_the_service_is_the_own_one() {
     let folder = Folder::with(&[("rules.yaml", TARGET)]);
     let injected = |flags: &str| {
         let server = Server::start(&folder, &format!("--dns localhost {flags}"));
-        let ca = std::fs::read(folder.path().join("identity/ca.crt")).unwrap();
-        let review = Review::create(pod()).namespace("shop").build().unwrap();
-        let hook = Hook::mutating("best-effort", "/mutate/best-effort");
-        tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
-            let caller = Caller::new(server.address("address"), "localhost", &ca).unwrap();
-            let admission = caller.admit(&review, &hook, FailurePolicy::Fail).await.unwrap();
-            matches!(admission, Admission::Admitted { object: Some(object), .. }
-                if object["spec"]["containers"][0]["env"][0]["name"] == "TARGET")
-        })
+        matches!(admit_in("shop", &server, &folder, pod()), Admission::Admitted { object: Some(object), .. }
+            if object["spec"]["containers"][0]["env"][0]["name"] == "TARGET")
     };
     assert!(injected("--service other/injector"));
     assert!(!injected("--service shop/injector"));
@@ -140,7 +137,7 @@ fn sigterm_drains() {
     server.said("draining: SIGTERM");
     while !get(&server, "/readyz").starts_with("HTTP/1.1 503") {}
     // While it drains, the Service sends no calls, and a call that arrives is answered.
-    assert!(matches!(admit(&server, &folder, pod(), "best-effort"), Admission::Admitted { .. }));
+    assert!(matches!(admit(&server, &folder, pod()), Admission::Admitted { .. }));
     server.signal("-TERM");
     server.said("ending at once: a second signal");
     assert!(server.child.wait().unwrap().success());
@@ -150,7 +147,7 @@ fn sigterm_drains() {
 fn after_the_drain_it_ends() {
     let folder = Folder::with(&[("rules.yaml", TARGET)]);
     let mut server = Server::start(&folder, "--drain-delay 0s");
-    assert!(matches!(admit(&server, &folder, pod(), "best-effort"), Admission::Admitted { .. }));
+    assert!(matches!(admit(&server, &folder, pod()), Admission::Admitted { .. }));
     server.signal("-TERM");
     server.said("stopped");
     assert!(server.child.wait().unwrap().success());
@@ -160,10 +157,10 @@ fn after_the_drain_it_ends() {
 fn rules_that_ask_for_namespaces_do_not_start_without() {
     let rules = TARGET.replace("objects: {labels: {app: web}}", "namespaces: {matchLabels: {team: blue}}");
     let folder = Folder::with(&[("rules.yaml", &rules)]);
-    let done = folder.run("serve --rules rules.yaml --listen 127.0.0.1:0 --identity local:identity");
-    assert_eq!(done.code(), 2);
-    assert!(done.err.contains("target; say them with --namespace-labels k=v,..."), "{}", done.err);
-    assert!(done.err.contains("--kubeconfig"), "{}", done.err);
+    folder
+        .run("serve --rules rules.yaml --listen 127.0.0.1:0 --identity local:identity")
+        .fails(2, "target; say them with --namespace-labels k=v,...")
+        .tells("--kubeconfig");
     Server::start(&folder, "--namespace-labels team=blue");
 }
 
@@ -190,9 +187,7 @@ fn flags_that_a_certificate_source_cannot_use_are_refused() {
         ("--identity self --service shop/a --registration pod/a", "mutating/NAME"),
         ("--identity self --service shop/a --kubeconfig absent", "absent"),
     ] {
-        let done = folder.run(&format!("serve --rules rules.yaml --listen 127.0.0.1:0 {flags}"));
-        assert_eq!(done.code(), 2, "{flags}: {}", done.err);
-        assert!(done.err.contains(words), "{flags}: {}", done.err);
+        folder.run(&format!("serve --rules rules.yaml --listen 127.0.0.1:0 {flags}")).fails(2, words);
     }
     assert!(!folder.path().join("identity").exists());
 }
@@ -241,8 +236,7 @@ fn outside_a_cluster_a_service_is_registered_only_with_a_flag() {
 #[test]
 fn a_bad_kubeconfig_is_named() {
     let folder = Folder::with(&[("rules.yaml", TARGET), ("config", "clusters: 3")]);
-    let done = folder
-        .run("serve --rules rules.yaml --listen 127.0.0.1:0 --identity local:identity --kubeconfig config");
-    assert_eq!(done.code(), 2);
-    assert!(done.err.contains("the kubeconfig config cannot be used"), "{}", done.err);
+    folder
+        .run("serve --rules rules.yaml --listen 127.0.0.1:0 --identity local:identity --kubeconfig config")
+        .fails(2, "the kubeconfig config cannot be used");
 }

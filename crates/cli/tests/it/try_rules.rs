@@ -111,9 +111,7 @@ fn a_bad_rule_is_shown_where_it_stands() {
     let rules = "apiVersion: vestibule.dev/v1alpha1\nkind: Injection\nmetadata: {name: x}\nspec:\n  optIn: pod\n  sidcars: []\n";
     let done =
         Folder::with(&[("rules.yaml", rules), ("pod.yaml", POD)]).run("try pod.yaml --rules rules.yaml");
-    assert_eq!(done.code(), 2);
-    assert!(done.err.contains("--> rules.yaml:6:3"), "{}", done.err);
-    assert!(done.err.contains("did you mean `sidecars`?"), "{}", done.err);
+    done.fails(2, "--> rules.yaml:6:3").tells("did you mean `sidecars`?");
     assert_eq!(done.out, "");
 }
 
@@ -125,9 +123,7 @@ fn a_bad_object_is_shown_where_it_stands() {
         ("a: 1\n", "pod.yaml:1:1"),
         ("apiVersion: v1\nkind: Pod\nmetadata: web\n", "pod.yaml:3:11"),
     ] {
-        let done = Folder::with(&[("pod.yaml", text)]).run("try pod.yaml");
-        assert_eq!(done.code(), 2, "{text}");
-        assert!(done.err.contains(place), "{place} in {}", done.err);
+        Folder::with(&[("pod.yaml", text)]).run("try pod.yaml").fails(2, place);
     }
 }
 
@@ -135,9 +131,7 @@ fn a_bad_object_is_shown_where_it_stands() {
 fn a_missing_file_is_named() {
     let folder = Folder::with(&[("pod.yaml", POD)]);
     for arguments in ["try absent.yaml", "try pod.yaml --rules absent.yaml"] {
-        let done = folder.run(arguments);
-        assert_eq!(done.code(), 2);
-        assert!(done.err.contains("cannot read absent.yaml"), "{}", done.err);
+        folder.run(arguments).fails(2, "cannot read absent.yaml");
     }
 }
 
@@ -145,17 +139,15 @@ fn a_missing_file_is_named() {
 fn rules_that_ask_for_namespaces_need_an_answer() {
     let rules = TARGET.replace("objects: {labels: {app: web}}", "namespaces: {matchLabels: {team: blue}}");
     let folder = Folder::with(&[("rules.yaml", &rules), ("pod.yaml", POD)]);
-    let unknown = folder.run("try pod.yaml --rules rules.yaml");
-    assert_eq!(unknown.code(), 2);
-    assert!(
-        unknown.err.contains("--namespace-labels k=v") && unknown.err.contains("--kubeconfig"),
-        "{}",
-        unknown.err
-    );
-    let blue = folder.run("try pod.yaml --rules rules.yaml --namespace-labels team=blue").stdout();
-    assert!(blue.contains("+ spec.containers[app].env[TARGET]"), "{blue}");
-    let red = folder.run("try pod.yaml --rules rules.yaml --namespace-labels team=red").stdout();
-    assert!(red.contains("target, namespace_not_matched: "), "{red}");
+    folder.run("try pod.yaml --rules rules.yaml").fails(2, "--namespace-labels k=v").tells("--kubeconfig");
+    folder
+        .run("try pod.yaml --rules rules.yaml --namespace-labels team=blue")
+        .exits(0)
+        .shows("+ spec.containers[app].env[TARGET]");
+    folder
+        .run("try pod.yaml --rules rules.yaml --namespace-labels team=red")
+        .exits(0)
+        .shows("target, namespace_not_matched: ");
 }
 
 #[test]
@@ -164,10 +156,10 @@ fn a_denial_is_told_and_ends_with_one() {
     let folder = Folder::with(&[("rules.yaml", REQUIRED), ("pod.yaml", &pod)]);
     for output in ["diff", "patch", "yaml", "json"] {
         let done = folder.run(&format!("try pod.yaml --rules rules.yaml -o {output}"));
-        assert_eq!(done.code(), 1);
+        done.exits(1);
         let words = r#"Error from server (Forbidden): admission webhook "required.injector.vestibule.dev" denied the request: "#;
         assert!(done.err.starts_with(words), "{}", done.err);
-        assert!(done.err.contains("(rules.yaml:8)"), "{}", done.err);
+        done.tells("(rules.yaml:8)");
         assert!(output == "diff" || done.out.is_empty(), "{}", done.out);
     }
 }
@@ -177,7 +169,7 @@ fn of_several_objects_the_refused_one_is_named() {
     let pod = POD.replace("spec:\n", "spec:\n  volumes: [{name: data, hostPath: {path: /data}}]\n");
     let folder = Folder::with(&[("rules.yaml", REQUIRED), ("pods.yaml", &format!("{POD}---\n{pod}"))]);
     let done = folder.run("try pods.yaml --rules rules.yaml");
-    assert_eq!(done.code(), 1);
+    done.exits(1);
     assert!(
         done.err.starts_with("Pod default/web (pods.yaml:8): Error from server (Forbidden): "),
         "{}",
@@ -209,7 +201,7 @@ fn existing_parts_stay() {
     let changed = folder.run("try pod.yaml --rules rules.yaml -o yaml").stdout();
     let again = folder.run_with_stdin("try - --rules rules.yaml", &changed);
     assert!(!again.out.contains("@@"), "{}", again.out);
-    assert!(again.out.contains("target, unchanged: "), "{}", again.out);
+    again.shows("target, unchanged: ");
     assert_eq!(folder.run_with_stdin("try - --rules rules.yaml -o yaml", &changed).stdout(), changed);
 }
 
@@ -227,7 +219,10 @@ fn required_rules_come_first_and_both_hooks_are_asked() {
 #[test]
 fn help_shows_examples() {
     for command in ["try", "inject", "explain", "lint", "test", "serve", "manifests", "completions", "man"] {
-        let help = Folder::with(&[]).run(&format!("{command} --help")).stdout();
-        assert!(help.contains(&format!("vestibule {command} ")) && help.contains("Example"), "{help}");
+        Folder::with(&[])
+            .run(&format!("{command} --help"))
+            .exits(0)
+            .shows(format!("vestibule {command} "))
+            .shows("Example");
     }
 }

@@ -1,6 +1,5 @@
 //! From texts to rules that can be served.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use vestibule::keys;
@@ -17,18 +16,15 @@ use crate::start_error::StartError;
 pub(crate) struct Compiler {
     own_namespace: Option<String>,
     /// Whether rules may read labels of namespaces.
-    knows_namespaces: Arc<AtomicBool>,
+    pub(super) knows_namespaces: AtomicBool,
     /// Finished proofs. Most documents do not change from one reload to the next.
     proofs: Proofs,
 }
 
 impl Compiler {
-    pub(crate) fn new(own_namespace: Option<&str>, knows_namespaces: &Arc<AtomicBool>) -> Self {
-        Self {
-            own_namespace: own_namespace.map(str::to_owned),
-            knows_namespaces: Arc::clone(knows_namespaces),
-            proofs: Proofs::default(),
-        }
+    pub(crate) fn new(own_namespace: Option<&str>) -> Self {
+        let own_namespace = own_namespace.map(str::to_owned);
+        Self { own_namespace, knows_namespaces: AtomicBool::new(true), proofs: Proofs::default() }
     }
 
     /// Checks one document by itself, under `settings` where those are in another document.

@@ -1,21 +1,17 @@
 //! Rules in ConfigMaps of the injector's own namespace, by their label.
 
-use std::collections::BTreeMap;
-use std::pin::pin;
+use std::borrow::Borrow;
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures_util::StreamExt;
 use k8s_openapi::api::core::v1::{ConfigMap, ObjectReference};
-use kube::api::Api;
-use kube::runtime::WatchStreamExt;
-use kube::runtime::watcher::{Event, watcher};
+use kube::{Resource, ResourceExt};
 use tokio::time::{Instant, sleep_until};
-use vestibule::WatchState;
+use vestibule::{Watch, Watched};
 use vestibule_rules::CONFIG_LABEL;
 
 use super::finding::Finding;
-use super::last_good::{LastGood, StoreError};
+use super::last_good::{LAST_GOOD, LastGood, StoreError};
 use super::reloader::Reloader;
 use super::rule_source::{RuleDocument, RuleSource};
 use crate::events::Events;
@@ -42,39 +38,35 @@ pub(crate) fn prefix(namespace: &str, name: &str) -> String {
     format!("ConfigMap {namespace}/{name}, key ")
 }
 
+/// The ConfigMaps with rules in `namespace`.
+pub(crate) fn watch(namespace: &str) -> Watch<ConfigMap> {
+    Watch::new().namespace(namespace).labels(format!("{CONFIG_LABEL}=true"))
+}
+
 /// Follows the ConfigMaps until it is dropped.
 pub(crate) async fn follow(
-    (config_maps, state): (Api<ConfigMap>, WatchState),
+    mut watched: Watched<ConfigMap>,
     namespace: String,
     last_good: LastGood,
     reloader: Arc<Reloader>,
     events: Events,
 ) {
     restore(&last_good, &reloader).await;
-    let labelled = vestibule::identity::short_watch().labels(&format!("{CONFIG_LABEL}=true"));
-    let mut changes = pin!(watcher(config_maps, labelled).default_backoff());
-    let mut seen = Seen { namespace, ..Seen::default() };
     // The time of the next reload, the documents to store, and the time to store them at.
     let (mut due, mut unstored, mut store_at) = (None, None, Instant::now());
     loop {
         tokio::select! {
-            event = changes.next() => match event {
-                Some(Ok(event)) => if seen.apply(event) {
-                    due.get_or_insert_with(|| Instant::now() + DEBOUNCE);
-                },
-                Some(Err(error)) => {
-                    state.failed(&error.to_string());
-                    tracing::warn!(%error, "the ConfigMaps with rules cannot be watched; trying again");
-                }
-                None => return,
-            },
+            () = watched.changed() => {
+                due.get_or_insert_with(|| Instant::now() + DEBOUNCE);
+            }
             () = sleep_until(due.unwrap_or_else(Instant::now)), if due.is_some() => {
                 due = None;
-                if let Some(sources) = seen.sources() {
-                    if let Some(good) = reload(&reloader, sources).await {
+                // Without the first list, rules that are in force elsewhere would be missing.
+                if let Ok(config_maps) = watched.lookup(Instant::now().into_std()).everywhere().list() {
+                    if let Some(good) = reload(&reloader, all_sources(&namespace, &config_maps)).await {
                         (unstored, store_at) = (Some(good), Instant::now());
                     }
-                    seen.report(reloader.current().findings(), &events);
+                    report(&namespace, &config_maps, reloader.current().findings(), &events);
                 }
             }
             () = sleep_until(store_at), if unstored.is_some() => {
@@ -85,6 +77,12 @@ pub(crate) async fn follow(
     }
 }
 
+/// The texts of all ConfigMaps.
+pub(crate) fn all_sources<C: Borrow<ConfigMap>>(namespace: &str, config_maps: &[C]) -> Vec<RuleSource> {
+    let config_maps = config_maps.iter().map(Borrow::borrow);
+    config_maps.flat_map(|one: &ConfigMap| sources(namespace, &one.name_any(), one)).collect()
+}
+
 /// Reads the documents that were good before a restart. Without them, broken rules would leave no rules in force.
 async fn restore(last_good: &LastGood, reloader: &Reloader) {
     loop {
@@ -92,8 +90,7 @@ async fn restore(last_good: &LastGood, reloader: &Reloader) {
             Ok(Some(documents)) => return reloader.restore(documents),
             Ok(None) => return,
             Err(error) => {
-                let name = &last_good.name;
-                tracing::warn!(%error, "the ConfigMap {name} cannot be read; trying again");
+                tracing::warn!(%error, "the ConfigMap {LAST_GOOD} cannot be read; trying again");
             }
         }
         tokio::time::sleep(PAUSE).await;
@@ -114,92 +111,22 @@ async fn reload(reloader: &Arc<Reloader>, sources: Vec<RuleSource>) -> Option<Ve
 async fn store(last_good: &LastGood, documents: Option<Vec<RuleDocument>>) -> Option<Vec<RuleDocument>> {
     let documents = documents?;
     let error = last_good.write(&documents).await.err()?;
-    tracing::warn!(%error, "the good rules are not stored in the ConfigMap {}", last_good.name);
+    tracing::warn!(%error, "the good rules are not stored in the ConfigMap {LAST_GOOD}");
     (!matches!(error, StoreError::TooLarge { .. })).then_some(documents)
 }
 
-/// The ConfigMaps that the watch has reported.
-#[derive(Default)]
-struct Seen {
-    namespace: String,
-    is_listed: bool,
-    /// By name: the uid and the texts.
-    config_maps: BTreeMap<String, (Option<String>, Vec<RuleSource>)>,
-}
-
-impl Seen {
-    /// Returns whether the ConfigMaps can be reloaded: not while they are being listed.
-    fn apply(&mut self, event: Event<ConfigMap>) -> bool {
-        match event {
-            Event::Init => {
-                self.is_listed = false;
-                self.config_maps.clear();
-            }
-            Event::InitApply(config_map) | Event::Apply(config_map) => {
-                let name = config_map.metadata.name.clone().unwrap_or_default();
-                let sources = sources(&self.namespace, &name, &config_map);
-                self.config_maps.insert(name, (config_map.metadata.uid, sources));
-            }
-            Event::Delete(config_map) => {
-                self.config_maps.remove(&config_map.metadata.name.unwrap_or_default());
-            }
-            Event::InitDone => self.is_listed = true,
-        }
-        self.is_listed
-    }
-
-    /// Writes an Event on every ConfigMap with errors.
-    fn report(&self, findings: &[Finding], events: &Events) {
-        for (name, (uid, _)) in &self.config_maps {
-            let prefix = prefix(&self.namespace, name);
-            let is_here = |finding: &&Finding| {
-                finding.is_error() && finding.source().is_some_and(|it| it.starts_with(&prefix))
-            };
-            let errors: Vec<_> = findings.iter().filter(is_here).collect();
-            if errors.is_empty() {
-                continue;
-            }
-            let about = ObjectReference {
-                api_version: Some("v1".to_owned()),
-                kind: Some("ConfigMap".to_owned()),
-                namespace: Some(self.namespace.clone()),
-                name: Some(name.clone()),
-                uid: uid.clone(),
-                ..ObjectReference::default()
-            };
+/// Writes an Event on every ConfigMap with errors.
+fn report(namespace: &str, config_maps: &[Arc<ConfigMap>], findings: &[Finding], events: &Events) {
+    for config_map in config_maps {
+        let prefix = prefix(namespace, &config_map.name_any());
+        let is_here = |finding: &&Finding| {
+            finding.is_error() && finding.source().is_some_and(|it| it.starts_with(&prefix))
+        };
+        let errors: Vec<_> = findings.iter().filter(is_here).collect();
+        if !errors.is_empty() {
+            let about =
+                ObjectReference { namespace: Some(namespace.to_owned()), ..config_map.object_ref(&()) };
             events.not_in_force(about, &errors);
         }
-    }
-
-    /// All texts; [`None`] while the ConfigMaps are being listed again, when one that is not listed yet is not gone.
-    fn sources(&self) -> Option<Vec<RuleSource>> {
-        self.is_listed.then(|| self.config_maps.values().flat_map(|(_, sources)| sources).cloned().collect())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn config_map(name: &str) -> ConfigMap {
-        let data = BTreeMap::from([("rules.yaml".to_owned(), String::new())]);
-        let mut config_map = ConfigMap { data: Some(data), ..ConfigMap::default() };
-        config_map.metadata.name = Some(name.to_owned());
-        config_map
-    }
-
-    #[test]
-    fn an_incomplete_list_removes_no_config_map() {
-        let mut seen = Seen { namespace: "home".to_owned(), ..Seen::default() };
-        let number = |seen: &Seen| seen.sources().map(|sources| sources.len());
-        assert!(!seen.apply(Event::Init) && !seen.apply(Event::InitApply(config_map("a"))));
-        assert_eq!(number(&seen), None);
-        assert!(seen.apply(Event::InitDone) && seen.apply(Event::Apply(config_map("b"))));
-        assert_eq!(number(&seen), Some(2));
-        // The watch ends, and the ConfigMaps are listed again.
-        assert!(!seen.apply(Event::Init) && !seen.apply(Event::InitApply(config_map("b"))));
-        assert_eq!(number(&seen), None);
-        assert!(seen.apply(Event::InitDone));
-        assert_eq!(number(&seen), Some(1));
     }
 }

@@ -4,11 +4,14 @@ use std::collections::BTreeMap;
 
 use k8s_openapi::api::core::v1::ConfigMap;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use kube::Client;
 use kube::api::{Api, PostParams};
 use serde::{Deserialize, Serialize};
 
 use super::rule_source::RuleDocument;
 
+/// The name of the ConfigMap. It does not have the label of ConfigMaps with rules.
+pub(crate) const LAST_GOOD: &str = "injector-last-good";
 /// The key of the documents, as JSON.
 const KEY: &str = "documents.json";
 /// The version of the stored format.
@@ -20,10 +23,7 @@ const ATTEMPTS: usize = 5;
 
 /// The ConfigMap. A replica writes it only when its own documents change, so replicas with different documents do not
 /// overwrite each other in turn.
-pub(crate) struct LastGood {
-    pub(crate) config_maps: Api<ConfigMap>,
-    pub(crate) name: String,
-}
+pub(crate) struct LastGood(Api<ConfigMap>);
 
 #[derive(Serialize, Deserialize)]
 struct Stored {
@@ -46,16 +46,20 @@ pub(crate) enum StoreError {
 }
 
 impl LastGood {
+    /// The ConfigMap in `namespace`.
+    pub(crate) fn new(client: Client, namespace: &str) -> Self {
+        Self(Api::namespaced(client, namespace))
+    }
+
     /// The stored documents; [`None`] where none are stored, or the format is not understood.
     pub(crate) async fn read(&self) -> Result<Option<Vec<RuleDocument>>, kube::Error> {
-        let Some(found) = self.config_maps.get_opt(&self.name).await? else { return Ok(None) };
+        let Some(found) = self.0.get_opt(LAST_GOOD).await? else { return Ok(None) };
         let stored: Option<Stored> =
             found.data.as_ref().and_then(|data| serde_json::from_str(data.get(KEY)?).ok());
         let stored = stored.filter(|stored| stored.version == VERSION);
         if stored.is_none() {
-            let name = &self.name;
             tracing::warn!(
-                "the ConfigMap {name} cannot be understood; it is written anew with the next good rules"
+                "the ConfigMap {LAST_GOOD} cannot be understood; it is written anew with the next good rules"
             );
         }
         Ok(stored.map(|stored| stored.documents))
@@ -80,7 +84,7 @@ impl LastGood {
 
     /// Writes on the condition that the ConfigMap has the resource version that was read.
     async fn write_once(&self, text: &str) -> Result<(), kube::Error> {
-        let found = self.config_maps.get_opt(&self.name).await?;
+        let found = self.0.get_opt(LAST_GOOD).await?;
         let known = found.as_ref().and_then(|found| found.data.as_ref()?.get(KEY));
         if known.is_some_and(|known| known == text) {
             return Ok(());
@@ -89,25 +93,24 @@ impl LastGood {
         let params = PostParams::default();
         if let Some(found) = found {
             let config_map = ConfigMap { data, ..found };
-            return self.config_maps.replace(&self.name, &params, &config_map).await.map(drop);
+            return self.0.replace(LAST_GOOD, &params, &config_map).await.map(drop);
         }
-        let metadata = ObjectMeta { name: Some(self.name.clone()), ..ObjectMeta::default() };
+        let metadata = ObjectMeta { name: Some(LAST_GOOD.to_owned()), ..ObjectMeta::default() };
         let config_map = ConfigMap { data, metadata, ..ConfigMap::default() };
-        self.config_maps.create(&params, &config_map).await.map(drop)
+        self.0.create(&params, &config_map).await.map(drop)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use kube::{Client, Config};
+    use kube::Config;
 
     use super::*;
 
     #[tokio::test]
     async fn documents_that_do_not_fit_are_refused_and_not_cut() {
         let nowhere = Config::new("http://127.0.0.1:1".parse().unwrap());
-        let config_maps = Api::namespaced(Client::try_from(nowhere).unwrap(), "injector");
-        let last_good = LastGood { config_maps, name: "injector-last-good".to_owned() };
+        let last_good = LastGood::new(Client::try_from(nowhere).unwrap(), "injector");
         let large = RuleDocument::of("x".repeat(MAX_BYTES));
         let error = last_good.write(&[large]).await.unwrap_err();
         assert!(matches!(error, StoreError::TooLarge { bytes } if bytes > MAX_BYTES), "{error}");

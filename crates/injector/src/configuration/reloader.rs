@@ -14,7 +14,7 @@ use super::snapshot::{Snapshot, SnapshotState};
 
 /// Brings the newest texts into force, and remembers the last good documents.
 pub(crate) struct Reloader {
-    compiler: Compiler,
+    pub(super) compiler: Compiler,
     /// Held for the whole of a reload. A validation does not take it, so it need not wait for the proofs of a reload.
     reloading: Mutex<()>,
     known: Mutex<Known>,

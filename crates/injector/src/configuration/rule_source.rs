@@ -17,9 +17,9 @@ pub(crate) struct RuleSource {
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct RuleDocument {
     pub(super) source: String,
-    /// Kind and name, which identify the document from one version to the next.
+    /// Kind and name, if both can be read, which identify the document from one version to the next.
     #[serde(rename = "document")]
-    pub(super) key: Option<String>,
+    pub(crate) key: Option<String>,
     /// The number of lines of the source before the document.
     #[serde(rename = "linesBefore")]
     lines_before: usize,
@@ -53,11 +53,6 @@ impl RuleDocument {
     #[cfg(test)]
     pub(crate) fn of(text: String) -> Self {
         Self { source: "test".to_owned(), key: None, lines_before: 0, text }
-    }
-
-    /// Kind and name, if both can be read.
-    pub(crate) fn key(&self) -> Option<&str> {
-        self.key.as_deref()
     }
 
     pub(super) fn is_settings(&self) -> bool {

@@ -4,14 +4,10 @@ use k8s_openapi::api::core::v1::ObjectReference;
 use vestibule::identity::events::Report;
 use vestibule_rules::{Decision, Mode, Outcome, Reason, Verdict};
 
-use crate::observer::{DecisionContext, Owner};
+use crate::observer::DecisionContext;
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Occasion {
-    Injected,
-    Skipped,
-    Conflict,
-}
+/// The reason of an Event about a rule that was applied.
+const INJECTED: &str = "Injected";
 
 /// The Events about `decision`. There are none about a dry run, and none in the modes `observe` and `off`.
 pub(super) fn of(decision: &Decision, context: &DecisionContext<'_>) -> Vec<Report> {
@@ -20,33 +16,24 @@ pub(super) fn of(decision: &Decision, context: &DecisionContext<'_>) -> Vec<Repo
         return Vec::new();
     }
     let is_reported = |verdict: &&Verdict| {
-        occasion(verdict).is_some_and(|occasion| occasion != Occasion::Injected || settings.success_events())
+        reason(verdict).is_some_and(|reason| reason != INJECTED || settings.success_events())
     };
     let verdicts: Vec<&Verdict> = decision.verdicts.iter().filter(is_reported).collect();
     if verdicts.is_empty() || context.namespace().is_empty() {
         return Vec::new();
     }
     // The owner is read from the object only now, since most decisions make no Event.
-    let Some(owner) = context.owner().filter(Owner::is_plausible) else { return Vec::new() };
+    let Some(about) = context.owner().filter(is_plausible) else { return Vec::new() };
     let object = match context.name() {
         Some(name) => format!("{} {name}", context.resource().kind()),
         None => format!("a {}", context.resource().kind()),
     };
-    let Owner { api_version, kind, name, uid } = owner;
-    let about = ObjectReference {
-        api_version: Some(api_version),
-        kind: Some(kind),
-        name: Some(name),
-        uid: Some(uid),
-        namespace: Some(context.namespace().to_owned()),
-        ..ObjectReference::default()
-    };
     let report = |verdict: &Verdict| {
-        let occasion = occasion(verdict)?;
+        let reason = reason(verdict)?;
         Some(Report {
             about: about.clone(),
-            is_warning: occasion != Occasion::Injected,
-            reason: occasion.reason(),
+            is_warning: reason != INJECTED,
+            reason,
             // The action tells the Events of two rules apart.
             action: format!("Inject {}", verdict.rule),
             note: note(verdict, &object),
@@ -55,37 +42,27 @@ pub(super) fn of(decision: &Decision, context: &DecisionContext<'_>) -> Vec<Repo
     verdicts.into_iter().filter_map(report).collect()
 }
 
-impl Occasion {
-    fn reason(self) -> &'static str {
-        match self {
-            Self::Injected => "Injected",
-            Self::Skipped => "InjectionSkipped",
-            Self::Conflict => "InjectionConflict",
-        }
-    }
-}
-
-impl Owner {
-    /// Whether an API server could have an object of this name: a user who creates a pod may write any owner into it.
-    fn is_plausible(&self) -> bool {
-        let plain = |text: &str, more: &[char]| {
+/// Whether an API server could have an object of this name: a user who creates a pod may write any owner into it.
+fn is_plausible(owner: &ObjectReference) -> bool {
+    let plain = |text: &Option<String>, more: &[char]| {
+        text.as_ref().is_some_and(|text| {
             (1..=253).contains(&text.len())
                 && text.chars().all(|c| c.is_ascii_alphanumeric() || more.contains(&c))
-        };
-        plain(&self.kind, &[])
-            && plain(&self.name, &['-', '.'])
-            && plain(&self.uid, &['-'])
-            && plain(&self.api_version, &['-', '.', '/'])
-    }
+        })
+    };
+    plain(&owner.kind, &[])
+        && plain(&owner.name, &['-', '.'])
+        && plain(&owner.uid, &['-'])
+        && plain(&owner.api_version, &['-', '.', '/'])
 }
 
-/// The occasion for an Event: a rule was applied, or its owner wanted it and did not get it. A denial makes no Event, since
-/// the user sees its message.
-fn occasion(verdict: &Verdict) -> Option<Occasion> {
+/// The reason of an Event: a rule was applied, or its owner wanted it and did not get it. A denial makes no Event, since the
+/// user sees its message.
+fn reason(verdict: &Verdict) -> Option<&'static str> {
     match &verdict.outcome {
-        Outcome::Applied => Some(Occasion::Injected),
-        Outcome::Skipped { reason: Reason::Conflict, .. } => Some(Occasion::Conflict),
-        Outcome::Skipped { reason, .. } if reason.is_unexpected() => Some(Occasion::Skipped),
+        Outcome::Applied => Some(INJECTED),
+        Outcome::Skipped { reason: Reason::Conflict, .. } => Some("InjectionConflict"),
+        Outcome::Skipped { reason, .. } if reason.is_unexpected() => Some("InjectionSkipped"),
         _ => None,
     }
 }

@@ -24,9 +24,7 @@ fn rules() -> RuleSet {
 }
 
 fn handler(namespaces: Namespaces) -> InjectHandler {
-    let configuration = Configuration::fixed(rules());
-    configuration.set_knows_namespaces(true);
-    InjectHandler::new(configuration, HookKind::BestEffort, namespaces, Arc::default(), Arc::new([]))
+    InjectHandler::new(Configuration::fixed(rules()), false, namespaces, Arc::default(), Arc::new([]))
 }
 
 /// A request to create a pod with the status annotation of rules of this hash.
@@ -64,8 +62,7 @@ async fn slow(delay: Duration) -> Namespaces {
         Ok::<_, Infallible>(Response::new(Body::from(body.to_string().into_bytes())))
     });
     let namespaces = Namespaces::watched(Client::new(answer, "default"));
-    let is_ready = namespaces.ready().unwrap();
-    while !is_ready() {
+    while !namespaces.as_watched().unwrap().namespaces.is_synced() {
         tokio::task::yield_now().await;
     }
     namespaces

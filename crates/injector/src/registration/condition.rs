@@ -11,7 +11,8 @@ use vestibule_rules::{
 };
 
 use super::cel::{annotation, label, quoted};
-use super::exemption::{self, SelectableExemption};
+use super::exemption::Exemptions;
+use super::selector;
 
 /// The limit of an expression in bytes. The API server compiles at most 100,000 characters (cel-go's
 /// `ExpressionSizeCodePointLimit`, which it does not change), and all entries together are one object.
@@ -82,10 +83,7 @@ fn environment(group: &[&Rule]) -> Vec<(&'static str, String)> {
 
 /// Leaves out objects that InjectorSettings exempt, with as many exemptions as fit.
 fn not_exempt(all: &RuleSet) -> Option<String> {
-    let said = exemption::all(all.settings()).filter_map(|exempt| match exempt {
-        SelectableExemption::Condition(holds) => Some(format!("!({holds})")),
-        _ => None,
-    });
+    let said = Exemptions::of(all.settings()).conditions.into_iter().map(|holds| format!("!({holds})"));
     said.reduce(
         |all, next| if all.len() + next.len() < MAX_LENGTH { format!("{all} && {next}") } else { all },
     )
@@ -105,14 +103,10 @@ fn not_opted_out_of_all(group: &[&Rule]) -> String {
         terms.push(format!("[{}].exists(other, {says})", others.join(", ")));
     }
     let told = all_ask && !group.iter().any(|rule| rule.required());
-    terms.push(any_key(&match told {
-        // Any key that may be a misspelling.
-        true => {
-            let known = [INJECT_KEY, STATUS_ANNOTATION].map(quoted).join(", ");
-            format!("key.contains({}) && !(key in [{known}])", quoted(domain()))
-        }
-        false => format!("key.startsWith({}) && keys[key] != 'false'", quoted(RULE_KEY_PREFIX)),
-    }));
+    terms.push(match told {
+        true => misspelt(Vec::new()),
+        false => any_key(&format!("key.startsWith({}) && keys[key] != 'false'", quoted(RULE_KEY_PREFIX))),
+    });
     terms.join(" || ")
 }
 
@@ -141,7 +135,7 @@ fn not_opted_out(group: &[&Rule], all: &RuleSet) -> String {
         }));
     }
     if group.iter().all(|rule| rule.requires_pod_opt_in() && !rule.required()) {
-        terms.push(misspelt(all));
+        terms.push(misspelt(all.rules().iter().map(own_key).collect()));
     }
     terms.join(" || ")
 }
@@ -155,12 +149,12 @@ fn not_declined(key: &str, others: &[&str], asked_for: bool) -> String {
     format!("{said}.orValue('{default}') != 'false'")
 }
 
-/// Whether an object has a key that is almost one of the injector's, so that the injector can warn about it. Not for required
-/// rules: a failed call would refuse an object because of a key that may belong to another program.
-fn misspelt(all: &RuleSet) -> String {
-    let known = all.rules().iter().map(own_key).chain([quoted(INJECT_KEY), quoted(STATUS_ANNOTATION)]);
-    let known = known.collect::<Vec<_>>().join(", ");
-    any_key(&format!("key.contains({}) && !(key in [{known}])", quoted(domain())))
+/// Whether an object has a key that is almost one of the injector's, or of the keys `known`, so that the injector can warn about
+/// it. Not for required rules: a failed call would refuse an object because of a key that may belong to another program.
+fn misspelt(mut known: Vec<String>) -> String {
+    known.extend([INJECT_KEY, STATUS_ANNOTATION].map(quoted));
+    let domain = RULE_KEY_PREFIX.trim_start_matches("inject.");
+    any_key(&format!("key.contains({}) && !(key in [{}])", quoted(domain), known.join(", ")))
 }
 
 /// Whether the expression `holds` is true for a `key` of the labels or the annotations (`keys`), or there are too many keys.
@@ -171,10 +165,7 @@ fn any_key(holds: &str) -> String {
     )
 }
 
-fn domain() -> &'static str {
-    RULE_KEY_PREFIX.trim_start_matches("inject.")
-}
-
+/// The key of a rule, in CEL.
 fn own_key(rule: &Rule) -> String {
-    quoted(&format!("{RULE_KEY_PREFIX}{}", rule.name()))
+    quoted(&selector::own_key(rule))
 }

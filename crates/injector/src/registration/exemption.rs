@@ -5,29 +5,36 @@ use vestibule_rules::{Exemption, Settings};
 
 use super::cel::{label, literal};
 
-/// An exemption as a part of a selector or as a condition.
-pub(super) enum SelectableExemption<'s> {
-    Namespaces(&'s [String]),
-    NamespaceLabel(&'s str, &'s str),
-    ObjectLabel(&'s str, &'s str),
-    /// The exemption in CEL: a selector cannot express "not both".
-    Condition(String),
+/// Every exemption that the API server can evaluate, in the forms of a selector or a condition. Conditions cannot read the labels
+/// of a namespace: the injector decides about an exemption that combines such a label with another requirement.
+#[derive(Default)]
+pub(super) struct Exemptions {
+    /// The names of exempt namespaces.
+    pub(super) namespaces: Vec<String>,
+    /// Requirements on the labels of a namespace.
+    pub(super) namespace_labels: Vec<String>,
+    /// Requirements on the labels of an object.
+    pub(super) object_labels: Vec<String>,
+    /// Exemptions in CEL: a selector cannot express "not both".
+    pub(super) conditions: Vec<String>,
 }
 
-/// Every exemption that the API server can evaluate. Conditions cannot read the labels of a namespace: the injector decides
-/// about an exemption that combines such a label with another requirement.
-pub(super) fn all(settings: &Settings) -> impl Iterator<Item = SelectableExemption<'_>> {
-    settings.exemptions().iter().filter_map(|exemption| {
-        let namespace_labels: Vec<_> = exemption.namespace_labels().collect();
-        let object_labels: Vec<_> = exemption.object_labels().collect();
-        match (exemption.namespaces(), &*namespace_labels, &*object_labels, exemption.users()) {
-            (names, [], [], []) => Some(SelectableExemption::Namespaces(names)),
-            ([], [(key, value)], [], []) => Some(SelectableExemption::NamespaceLabel(key, value)),
-            ([], [], [(key, value)], []) => Some(SelectableExemption::ObjectLabel(key, value)),
-            (_, [], ..) => Some(SelectableExemption::Condition(condition(exemption))),
-            _ => None,
+impl Exemptions {
+    pub(super) fn of(settings: &Settings) -> Self {
+        let mut exemptions = Self::default();
+        for exemption in settings.exemptions() {
+            let namespace_labels: Vec<_> = exemption.namespace_labels().collect();
+            let object_labels: Vec<_> = exemption.object_labels().collect();
+            match (exemption.namespaces(), &*namespace_labels, &*object_labels, exemption.users()) {
+                (names, [], [], []) => exemptions.namespaces.extend_from_slice(names),
+                ([], [(key, value)], [], []) => exemptions.namespace_labels.push(format!("{key}!={value}")),
+                ([], [], [(key, value)], []) => exemptions.object_labels.push(format!("{key}!={value}")),
+                (_, [], ..) => exemptions.conditions.push(condition(exemption)),
+                _ => {}
+            }
         }
-    })
+        exemptions
+    }
 }
 
 fn condition(exemption: &Exemption) -> String {

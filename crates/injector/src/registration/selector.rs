@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use vestibule_rules::{OWN_POD_LABEL, RULE_KEY_PREFIX, Rule, Settings};
 
-use super::exemption::{self, SelectableExemption};
+use super::exemption::Exemptions;
 
 /// The label that the API server gives every namespace.
 const NAMESPACE_NAME: &str = "kubernetes.io/metadata.name";
@@ -47,13 +47,9 @@ pub(super) fn of_namespaces(rules: &[&Rule], settings: &Settings) -> String {
     let mut terms = terms(shared(restrictions.iter().map(|one| &one.labels)));
     let excluded = restrictions.iter().map(|one| one.excluded.clone());
     let mut excluded = excluded.reduce(|all, next| &all & &next).unwrap_or_default();
-    for exempt in exemption::all(settings) {
-        match exempt {
-            SelectableExemption::Namespaces(names) => excluded.extend(names.iter().cloned()),
-            SelectableExemption::NamespaceLabel(key, value) => terms.push(format!("{key}!={value}")),
-            SelectableExemption::ObjectLabel(..) | SelectableExemption::Condition(_) => {}
-        }
-    }
+    let exempt = Exemptions::of(settings);
+    excluded.extend(exempt.namespaces);
+    terms.extend(exempt.namespace_labels);
     // With `optIn: namespace` no object overrules the namespace's label for the rule. A rule that is not required stops no pod,
     // and the injector warns about keys that it cannot read.
     if let [rule] = rules
@@ -75,10 +71,7 @@ pub(super) fn of_objects(rules: &[&Rule], settings: &Settings) -> String {
     let labels: Vec<_> = rules.iter().map(|rule| one_value_each(rule.object_labels())).collect();
     let mut terms = terms(shared(labels.iter()));
     terms.push(format!("{OWN_POD_LABEL}!=true"));
-    terms.extend(exemption::all(settings).filter_map(|exempt| match exempt {
-        SelectableExemption::ObjectLabel(key, value) => Some(format!("{key}!={value}")),
-        _ => None,
-    }));
+    terms.extend(Exemptions::of(settings).object_labels);
     // The rule's own label opts out, and nothing overrules it. A selector can express that for a single rule.
     if let [rule] = rules {
         terms.push(format!("{}!=false", own_key(rule)));
@@ -86,7 +79,8 @@ pub(super) fn of_objects(rules: &[&Rule], settings: &Settings) -> String {
     terms.join(",")
 }
 
-fn own_key(rule: &Rule) -> String {
+/// The label or annotation by which an object opts in to the rule or out of it.
+pub(super) fn own_key(rule: &Rule) -> String {
     format!("{RULE_KEY_PREFIX}{}", rule.name())
 }
 

@@ -26,7 +26,8 @@ fn config_map(rule: &str, version: u32) -> Value {
 }
 
 fn event(what: &str, object: &Value) -> String {
-    format!("{}\n", json!({"type": what, "object": object}))
+    // In the order of kube-apiserver.
+    format!("{{\"type\":\"{what}\",\"object\":{object}}}\n")
 }
 
 /// For each watch: the resource version that it must start from, its events, and whether it ends after them.

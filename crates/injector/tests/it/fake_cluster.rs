@@ -116,8 +116,11 @@ async fn serve(stream: TcpStream, state: Arc<State>) {
             stream.write_all(head.as_bytes()).await.unwrap();
             let mut events = state.events.lock().await;
             while let Some(event) = events.recv().await {
-                let mut line = format!("{event}\n");
-                if event["type"] == "CUT" {
+                let is_cut = event["type"] == "CUT";
+                let what = if is_cut { &json!("MODIFIED") } else { &event["type"] };
+                // In the order of kube-apiserver, on which a client may rely that decodes while it reads.
+                let mut line = format!("{{\"type\":{what},\"object\":{}}}\n", event["object"]);
+                if is_cut {
                     line.truncate(line.len() / 2);
                 }
                 stream.write_all(format!("{:x}\r\n{line}\r\n", line.len()).as_bytes()).await.unwrap();

@@ -1,6 +1,7 @@
 //! An injector on loopback that tests call as the API server does.
 
 use std::net::SocketAddr;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
@@ -9,8 +10,8 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use vestibule::identity::{Identity, Local};
 use vestibule::{App, Options, Shutdown};
-use vestibule_caller::{Caller, Hook, Outcome, Review, judge};
-use vestibule_injector::{Configuration, Namespaces, app, compile};
+use vestibule_caller::{Allowed, Caller, Hook, Outcome, Review, judge};
+use vestibule_injector::{Configuration, LoadError, Namespaces, app, compile};
 use vestibule_rules::RuleSet;
 
 pub(crate) struct TestInjector {
@@ -27,6 +28,11 @@ pub(crate) fn rules(text: &str) -> RuleSet {
 /// An injector with these rules, on a cluster of which it knows `namespaces`.
 pub(crate) async fn injector(rules: impl Into<Configuration>, namespaces: Namespaces) -> TestInjector {
     TestInjector::start(app(rules, namespaces).unwrap_or_else(|error| panic!("{error}"))).await
+}
+
+/// The rules in this folder.
+pub(crate) fn from_folder(folder: &Path) -> Result<Configuration, LoadError> {
+    Configuration::from_paths(&[folder.to_owned()], None)
 }
 
 impl TestInjector {
@@ -46,6 +52,14 @@ impl TestInjector {
         let hook = Hook::mutating(hook, &format!("/mutate/{hook}"));
         let answer = self.caller.call(review, &hook).await.unwrap();
         judge(review, &hook, &answer)
+    }
+
+    /// The answer of a hook that allows the object.
+    pub(crate) async fn allowed(&self, hook: &str, review: &Review) -> Allowed {
+        match self.admit(hook, review).await {
+            Outcome::Allowed(allowed) => allowed,
+            _ => panic!("{hook} allows it"),
+        }
     }
 
     /// Whether the injector answers within one second.

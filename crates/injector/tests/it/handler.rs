@@ -51,7 +51,7 @@ async fn the_hook_that_is_called_first_makes_all_changes() {
     let injector = injector().await;
     let review = Review::create(pod("shop")).build().unwrap();
     for (first, second) in [("required", "best-effort"), ("best-effort", "required")] {
-        let Outcome::Allowed(allowed) = injector.admit(first, &review).await else { panic!("allowed") };
+        let allowed = injector.allowed(first, &review).await;
         let made = allowed.object.unwrap();
         assert_eq!(made["spec"]["containers"][0]["env"], json!([{"name": "TARGET", "value": "hall"}]));
         assert_eq!(made["spec"]["volumes"], json!([{"name": "data", "emptyDir": {}}]));
@@ -64,7 +64,7 @@ async fn the_hook_that_is_called_first_makes_all_changes() {
         assert_eq!(told[0], "data,target", "{first}");
 
         let again = review.clone().with_object(made).unwrap();
-        let Outcome::Allowed(allowed) = injector.admit(second, &again).await else { panic!("allowed") };
+        let allowed = injector.allowed(second, &again).await;
         assert!(allowed.patch.is_none(), "{second}");
         // Exactly one hook reports the skipped rule.
         let skipped = [told[1].clone(), audit(second, &allowed.audit_annotations.kept)[1].clone()].concat();
@@ -77,7 +77,7 @@ async fn a_hook_without_rules_answers() {
     let injector = fixture::injector(rules(""), Namespaces::unknown()).await;
     let review = Review::create(pod("shop")).build().unwrap();
     for hook in ["required", "best-effort"] {
-        let Outcome::Allowed(allowed) = injector.admit(hook, &review).await else { panic!("allowed") };
+        let allowed = injector.allowed(hook, &review).await;
         assert!(allowed.patch.is_none());
     }
 }
@@ -86,7 +86,7 @@ async fn a_hook_without_rules_answers() {
 async fn audit_annotations_name_the_rules_that_were_applied_and_skipped() {
     let injector = injector().await;
     let review = Review::create(pod("shop")).build().unwrap();
-    let Outcome::Allowed(allowed) = injector.admit("best-effort", &review).await else { panic!("allowed") };
+    let allowed = injector.allowed("best-effort", &review).await;
     let kept: Vec<_> = allowed.audit_annotations.kept.into_iter().collect();
     let hash = rules(RULES).hash().to_owned();
     let expected = [("config", hash.as_str()), ("rules", "data,target"), ("skipped", "asked=not_opted_in")];
@@ -95,7 +95,7 @@ async fn audit_annotations_name_the_rules_that_were_applied_and_skipped() {
     assert!(allowed.audit_annotations.dropped.is_empty());
     // kube-apiserver refuses a second value for a key that has one already.
     let again = review.with_object(allowed.object.unwrap()).unwrap();
-    let Outcome::Allowed(allowed) = injector.admit("best-effort", &again).await else { panic!("allowed") };
+    let allowed = injector.allowed("best-effort", &again).await;
     let again: Vec<_> = allowed.audit_annotations.kept.into_iter().collect();
     assert_eq!(again, [kept[0].clone(), kept[2].clone()]);
 }
@@ -119,7 +119,7 @@ async fn a_value_that_cannot_be_read_is_a_warning() {
     let mut asked = pod("shop");
     asked["metadata"]["annotations"] = json!({"inject.vestibule.dev/asked": "maybe"});
     let review = Review::create(asked).build().unwrap();
-    let Outcome::Allowed(allowed) = injector.admit("best-effort", &review).await else { panic!("allowed") };
+    let allowed = injector.allowed("best-effort", &review).await;
     let said = "inject.vestibule.dev/asked of the object has a value that rule `asked` does not read: it reads `true`, `false`";
     assert!(allowed.warnings.shown[0].ends_with(said), "{:?}", allowed.warnings.shown);
 }
@@ -131,7 +131,7 @@ async fn deployments_are_changed_also_when_they_are_updated() {
         "metadata": {"name": "web", "labels": {"app": "web"}},
         "spec": {"template": {"spec": {"containers": [{"name": "app"}]}}}});
     let review = Review::update(deployment.clone(), deployment.clone()).build().unwrap();
-    let Outcome::Allowed(allowed) = injector.admit("best-effort", &review).await else { panic!("allowed") };
+    let allowed = injector.allowed("best-effort", &review).await;
     assert_eq!(allowed.patch.unwrap()[0]["path"], "/spec/template/spec/containers/0/env");
     for untouched in [
         Review::delete(deployment),
@@ -141,10 +141,7 @@ async fn deployments_are_changed_also_when_they_are_updated() {
         Review::update(pod("shop"), pod("shop")),
         Review::create(pod("kube-system")),
     ] {
-        let Outcome::Allowed(allowed) = injector.admit("best-effort", &untouched.build().unwrap()).await
-        else {
-            panic!("allowed")
-        };
+        let allowed = injector.allowed("best-effort", &untouched.build().unwrap()).await;
         assert!(allowed.patch.is_none());
     }
 }

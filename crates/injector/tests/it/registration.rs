@@ -198,15 +198,7 @@ fn pods_of_another_system_or_network_pass_unless_they_have_a_key_of_a_rule() {
     );
     let asked = |spec: Value, annotations: Value| {
         let object = json!({"metadata": {"annotations": annotations}, "spec": spec});
-        let namespace_labels = BTreeMap::from([("kubernetes.io/metadata.name", "blue")]);
-        let request = Request {
-            resource: "pods",
-            operation: "CREATE",
-            namespace_labels,
-            object: &object,
-            user: "somebody",
-        };
-        agent.calls("/mutate/required", &request)
+        agent.calls("/mutate/required", &create(&object, (NAME, "blue")))
     };
     assert!(asked(json!({}), json!({})));
     for elsewhere in [
@@ -229,16 +221,9 @@ fn pods_of_another_system_or_network_pass_unless_they_have_a_key_of_a_rule() {
              volumes: [{{name: a, emptyDir: {{}}}}]}}"
         ));
         let object = json!({"metadata": {}});
-        let mut request = Request {
-            resource: "pods",
-            operation: "CREATE",
-            namespace_labels: BTreeMap::new(),
-            object: &object,
-            user: "",
-        };
-        assert!(by_namespace.calls(path, &request));
-        request.namespace_labels.insert("inject.vestibule.dev/r0", "false");
-        assert_eq!(by_namespace.calls(path, &request), !required, "a rule that is not required warns");
+        assert!(by_namespace.calls(path, &create(&object, (NAME, "blue"))));
+        let declined = by_namespace.calls(path, &create(&object, ("inject.vestibule.dev/r0", "false")));
+        assert_eq!(declined, !required, "a rule that is not required warns");
     }
 }
 
@@ -259,15 +244,9 @@ fn many_restrictions_by_one_label_share_an_entry() {
     let many = by(&names, 33);
     assert_eq!(many.webhooks.len(), 1);
     let selected = |many: &ApiServer, key: &'static str, value: &'static str| {
-        let namespace_labels = BTreeMap::from([(key, value)]);
-        let object = json!({"metadata": {}, "spec": {}});
-        many.calls(
-            "/mutate/required",
-            &Request { resource: "pods", operation: "CREATE", namespace_labels, object: &object, user: "" },
-        )
+        many.calls("/mutate/required", &create(&json!({"metadata": {}, "spec": {}}), (key, value)))
     };
-    let name = "kubernetes.io/metadata.name";
-    assert!(selected(&many, name, "n0") && selected(&many, name, "n32") && !selected(&many, name, "n33"));
+    assert!(selected(&many, NAME, "n0") && selected(&many, NAME, "n32") && !selected(&many, NAME, "n33"));
     let labels = |index: usize| match index {
         0..=16 => format!("matchLabels: {{team: t{index}}}"),
         17..=33 => format!("matchLabels: {{tier: t{index}}}"),
@@ -278,20 +257,22 @@ fn many_restrictions_by_one_label_share_an_entry() {
     assert!(selected(&several, "team", "t16") && !selected(&several, "team", "t17"));
 }
 
+/// The label that the API server gives every namespace.
+const NAME: &str = "kubernetes.io/metadata.name";
+
+/// The create of a pod by `somebody` in a namespace with this label.
+fn create<'a>(object: &'a Value, label: (&'a str, &'a str)) -> Request<'a> {
+    let namespace_labels = BTreeMap::from([label]);
+    Request { resource: "pods", operation: "CREATE", namespace_labels, object, user: "somebody" }
+}
+
 fn one(spec: &str) -> ApiServer {
     api_server(rules(&[spec.to_owned()], "mode: on"))
 }
 
 fn is_called(api_server: &ApiServer, labels: &Value, annotations: &Value) -> bool {
     let object = json!({"metadata": {"labels": labels, "annotations": annotations}});
-    let namespace_labels = BTreeMap::from([("kubernetes.io/metadata.name", "blue")]);
-    let request = Request {
-        resource: "pods",
-        operation: "CREATE",
-        namespace_labels,
-        object: &object,
-        user: "somebody",
-    };
+    let request = create(&object, (NAME, "blue"));
     ["/mutate/required", "/mutate/best-effort"].iter().any(|path| api_server.calls(path, &request))
 }
 

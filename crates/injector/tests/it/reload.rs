@@ -3,10 +3,10 @@
 use std::path::Path;
 
 use serde_json::json;
-use vestibule_caller::{Outcome, Review};
+use vestibule_caller::Review;
 use vestibule_injector::{Configuration, LoadError, Namespaces, Snapshot, SnapshotState, app, compile};
 
-use crate::fixture::{self, pod, rules};
+use crate::fixture::{self, from_folder, pod, rules};
 
 fn rule(name: &str, value: &str) -> String {
     format!(
@@ -29,7 +29,7 @@ async fn a_folder_is_read_again_when_its_content_changes() {
     let folder = tempfile::tempdir().unwrap();
     write(folder.path(), "a.yaml", &rule("a", "one"));
     write(folder.path(), "b.yaml", &rule("b", "one"));
-    let mut configuration = Configuration::from_path(folder.path(), None).unwrap();
+    let mut configuration = from_folder(folder.path()).unwrap();
     let first = configuration.current();
     assert_eq!((names(&first), first.state()), (vec!["a", "b"], SnapshotState::Current));
 
@@ -58,12 +58,12 @@ async fn a_first_start_with_broken_files_fails() {
     let folder = tempfile::tempdir().unwrap();
     write(folder.path(), "a.yaml", &rule("a", "one"));
     write(folder.path(), "b.yaml", &rule("b", "one").replace("spec", "spek"));
-    let error = Configuration::from_path(folder.path(), None).err().unwrap();
+    let error = from_folder(folder.path()).err().unwrap();
     assert!(
         matches!(&error, LoadError::Rules(findings) if findings[0].source().ends_with("b.yaml")),
         "{error}"
     );
-    let absent = Configuration::from_path(&folder.path().join("absent"), None).err().unwrap();
+    let absent = from_folder(&folder.path().join("absent")).err().unwrap();
     assert!(matches!(absent, LoadError::File { .. }));
 }
 
@@ -91,7 +91,7 @@ async fn decided(settings: &str) -> (bool, Option<String>) {
         compile(texts.iter().map(|(name, text)| (*name, &**text))).unwrap_or_else(|it| panic!("{it:?}"));
     let injector = fixture::injector(rules, Namespaces::unknown()).await;
     let review = Review::create(pod("shop")).build().unwrap();
-    let Outcome::Allowed(allowed) = injector.admit("best-effort", &review).await else { panic!("allowed") };
+    let allowed = injector.allowed("best-effort", &review).await;
     let mode = allowed.audit_annotations.kept.into_iter().find(|(key, _)| key.ends_with("/mode"));
     (allowed.patch.is_some(), mode.map(|(_, mode)| mode))
 }

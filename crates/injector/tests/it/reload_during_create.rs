@@ -4,11 +4,11 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use vestibule_caller::{Outcome, Review};
+use vestibule_caller::Review;
 use vestibule_injector::{Configuration, Namespaces};
 use vestibule_rules::Mode;
 
-use crate::fixture::{self, TestInjector, pod};
+use crate::fixture::{self, TestInjector, from_folder, pod};
 
 fn write(folder: &Path, version: &str) {
     let text = format!(
@@ -37,8 +37,7 @@ fn replicas_with_different_rules() -> ([TempDir; 2], [Configuration; 2]) {
         write(folder.path(), version);
         folder
     });
-    let configurations =
-        folders.each_ref().map(|folder| Configuration::from_path(folder.path(), None).unwrap());
+    let configurations = folders.each_ref().map(|folder| from_folder(folder.path()).unwrap());
     (folders, configurations)
 }
 
@@ -50,13 +49,9 @@ fn switch(folder: &Path, mode: &str) {
 /// The object after a call of the hook, and whether it was changed.
 async fn call(injector: &TestInjector, hook: &str, object: &Value) -> (Value, bool) {
     let review = Review::create(pod("shop")).build().unwrap().with_object(object.clone()).unwrap();
-    match injector.admit(hook, &review).await {
-        Outcome::Allowed(allowed) => {
-            let changed = allowed.patch.is_some();
-            (allowed.object.unwrap_or_else(|| object.clone()), changed)
-        }
-        _ => panic!("a create was refused"),
-    }
+    let allowed = injector.allowed(hook, &review).await;
+    let changed = allowed.patch.is_some();
+    (allowed.object.unwrap_or_else(|| object.clone()), changed)
 }
 
 /// By the new rules the second call would find a volume of another version and refuse the pod.
@@ -64,7 +59,7 @@ async fn call(injector: &TestInjector, hook: &str, object: &Value) -> (Value, bo
 async fn a_create_ends_with_the_rules_that_it_started_with() {
     let folder = tempfile::tempdir().unwrap();
     write(folder.path(), "v1");
-    let mut configuration = Configuration::from_path(folder.path(), None).unwrap();
+    let mut configuration = from_folder(folder.path()).unwrap();
     let injector = injector(&configuration).await;
     let (made, _) = call(&injector, "required", &pod("shop")).await;
     assert_eq!(made["spec"]["volumes"], json!([{"name": "meter", "configMap": {"name": "meter-v1"}}]));
@@ -88,7 +83,7 @@ async fn a_create_ends_with_the_rules_that_it_started_with() {
 async fn the_mode_observe_switches_former_rules_off() {
     let folder = tempfile::tempdir().unwrap();
     write(folder.path(), "v1");
-    let mut configuration = Configuration::from_path(folder.path(), None).unwrap();
+    let mut configuration = from_folder(folder.path()).unwrap();
     let injector = injector(&configuration).await;
     let (mut made, _) = call(&injector, "required", &pod("shop")).await;
     made["spec"]["volumes"] = json!([]);

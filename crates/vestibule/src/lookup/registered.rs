@@ -84,18 +84,13 @@ enum Origin<T> {
 impl Declared {
     pub(crate) fn watch<T: LookedUp>(watch: Watch<T>) -> Self {
         let namespace = watch.namespace.clone();
-        Self::new::<T>(namespace, &["get", "list", "watch"], move |source, kind| {
-            let store = Arc::new(Store::new(watch.indices.clone()));
-            let (origin, feed) = match source {
-                Source::Cluster(client) => {
-                    let feed = reflector::start(client, kind.clone(), watch.clone(), Arc::clone(&store));
-                    (Origin::live(client, &kind, &watch.slim), Some(feed))
-                }
-                Source::Objects(objects) => {
-                    (Origin::fixed(objects, &kind, &watch.slim, Some(&*store))?, None)
-                }
-            };
-            Ok(Kept { kind, namespace: watch.namespace.clone(), store: Some(store), origin, feed })
+        Self::new::<T>(namespace, &["get", "list", "watch"], move |source, kind| match source {
+            Source::Cluster(client) => Ok(Kept::start(client, kind, watch.clone()).0),
+            Source::Objects(objects) => {
+                let store = Arc::new(Store::new(watch.indices.clone()));
+                let origin = Origin::fixed(objects, &kind, &watch.slim, Some(&*store))?;
+                Ok(Kept { kind, namespace: watch.namespace.clone(), store: Some(store), origin, feed: None })
+            }
         })
     }
 
@@ -154,6 +149,19 @@ impl Lookups {
 }
 
 impl<T: LookedUp> Kept<T> {
+    /// Starts a watch; returns its state and the receiver of its changes too.
+    pub(super) fn start(
+        client: &Client,
+        kind: Kind,
+        watch: Watch<T>,
+    ) -> (Self, WatchState, tokio::sync::watch::Receiver<()>) {
+        let store = Arc::new(Store::new(watch.indices.clone()));
+        let (namespace, origin) = (watch.namespace.clone(), Origin::live(client, &kind, &watch.slim));
+        let (task, state) = reflector::start(client, kind.clone(), watch, Arc::clone(&store));
+        let (changes, feed) = (store.changes(), Some((task, state.clone())));
+        (Self { kind, namespace, store: Some(store), origin, feed }, state, changes)
+    }
+
     pub(super) async fn live(&self, namespace: &str, name: &str, joins: Joins) -> Answer<T> {
         match &self.origin {
             Origin::Live(live) => live.get(namespace, name, joins).await,

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use kube::api::ObjectMeta;
+use tokio::sync::watch;
 
 use super::looked_up::LookedUp;
 
@@ -13,6 +14,7 @@ pub(super) type IndexKeys<T> = Arc<dyn Fn(&T) -> Vec<String> + Send + Sync>;
 /// Written by one watch and read by every request.
 pub(super) struct Store<T> {
     indices: BTreeMap<String, IndexKeys<T>>,
+    changes: watch::Sender<()>,
     state: RwLock<State<T>>,
 }
 
@@ -43,7 +45,7 @@ impl<T: LookedUp> Store<T> {
     pub(super) fn new(indices: BTreeMap<String, IndexKeys<T>>) -> Self {
         let state =
             State { synced: false, trouble: None, objects: Objects::default(), listed: Objects::default() };
-        Self { indices, state: RwLock::new(state) }
+        Self { indices, changes: watch::Sender::new(()), state: RwLock::new(state) }
     }
 
     /// Why the store cannot be used; the reason may be empty. [`None`] once the first list was read.
@@ -84,14 +86,21 @@ impl<T: LookedUp> Store<T> {
         Some(found.into_iter().flatten().filter_map(here).collect())
     }
 
+    /// Receives a message after each change of the objects.
+    pub(super) fn changes(&self) -> watch::Receiver<()> {
+        self.changes.subscribe()
+    }
+
     pub(super) fn put(&self, object: Arc<T>) {
         let keys = self.keys(&object);
         self.write().objects.put(object, keys);
+        self.changes.send_replace(());
     }
 
     pub(super) fn remove(&self, object: &ObjectMeta) {
         let name = object.name.as_deref().unwrap_or_default();
         self.write().objects.remove(object.namespace.as_deref().unwrap_or_default(), name);
+        self.changes.send_replace(());
     }
 
     /// Starts a list. The previous objects stay until it is complete.
@@ -114,6 +123,7 @@ impl<T: LookedUp> Store<T> {
         };
         // Dropped outside the lock: readers need not wait for it.
         drop(gone);
+        self.changes.send_replace(());
     }
 
     /// Stores why the first list is not read yet.

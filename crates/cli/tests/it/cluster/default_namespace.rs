@@ -6,7 +6,8 @@ use serde_json::{Value, json};
 use vestibule_testenv::{Options, start_or_skip};
 
 use super::articles::{annotated, echo, quotes};
-use super::{Cluster, InstalledInjector, examples, names, print_manifests};
+use super::{Cluster, InstalledInjector, names, print_manifests};
+use crate::examples;
 use crate::fixture::Folder;
 
 const HOME: &str = "default";
@@ -21,7 +22,7 @@ async fn the_articles_install_into_default_and_inject_there_once_the_settings_sa
     // On a cluster a controller makes the ServiceAccount that pods need; here no controller runs.
     let account = json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "default", "namespace": HOME}});
     environment.apply([account]).await.unwrap();
-    let rule = |file: &str| std::fs::read_to_string(examples().join(file)).unwrap();
+    let rule = |file: &str| std::fs::read_to_string(examples::rules().join(file)).unwrap();
     let folder = Folder::with(&[("nginx.yaml", &rule("nginx.yaml")), ("envoy.yaml", &rule("envoy.yaml"))]);
     let service = environment.service(HOME, "injector").await.unwrap();
     let (manifests, said) = print_manifests(folder.path(), HOME, &service);

@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::{Cluster, examples, names, pod};
+use super::{Cluster, names, pod};
+use crate::examples;
 use crate::fixture::Folder;
 
 const ALL: [(&str, &str); 6] = [
@@ -32,7 +33,7 @@ async fn all_eight_examples_at_once() {
     // The rest equals the output of `inject` for the same pod.
     let folder = Folder::with(&[("pod.json", &hello.to_string())]);
     let (rules, labels) = (
-        examples(),
+        examples::rules(),
         labels.iter().map(|(key, value)| format!("{key}={value}")).collect::<Vec<_>>().join(","),
     );
     let said = folder.run(&format!(

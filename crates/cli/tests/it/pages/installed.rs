@@ -8,7 +8,8 @@ use serde_json::json;
 use vestibule_testenv::{Options, start_or_skip, tools_or_skip};
 
 use super::ledger::{CHANGE_RULES, Held, ROWS};
-use crate::cluster::{InstalledInjector, JSON, examples, pod, print_manifests, send};
+use crate::cluster::{InstalledInjector, JSON, pod, print_manifests, send};
+use crate::examples;
 use crate::fixture::with_kubectl;
 use crate::how_to;
 
@@ -21,7 +22,7 @@ async fn commands_of_pages_work_with_an_installed_injector() {
     let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": HOME}});
     environment.apply([namespace]).await.unwrap();
     let service = environment.service(HOME, "injector").await.unwrap();
-    let (manifests, _) = print_manifests(&examples(), HOME, &service);
+    let (manifests, _) = print_manifests(&examples::rules(), HOME, &service);
     let injector = InstalledInjector::install(environment, HOME, service, manifests, |_| {}).await;
     wait_until_config_maps_are_validated(&injector).await;
     let address = injector.address.to_string();

@@ -1,5 +1,5 @@
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use cpu_time::ThreadTime;
@@ -25,8 +25,8 @@ struct Fixture {
 
 impl Fixture {
     fn new() -> Self {
-        let compiler = Compiler::new(Some("injector"), &Arc::new(AtomicBool::new(false)));
-        let (reloader, snapshots) = Reloader::new(compiler, "the first rules");
+        let (reloader, snapshots) = Reloader::new(Compiler::new(Some("injector")), "the first rules");
+        reloader.compiler.knows_namespaces.store(false, Ordering::Relaxed);
         Self { reloader, snapshots }
     }
 
@@ -54,6 +54,17 @@ impl Fixture {
         labels.collect()
     }
 
+    #[track_caller]
+    fn holds(&self, rules: &[&str], state: SnapshotState) {
+        assert_eq!((self.in_force(), self.state()), (owned(rules), state), "{:?}", self.codes());
+    }
+
+    /// Checks the rules in force, and the codes of all findings.
+    #[track_caller]
+    fn holds_with(&self, rules: &[&str], codes: &[&str]) {
+        assert_eq!((self.in_force(), self.codes()), (owned(rules), owned(codes)));
+    }
+
     fn state(&self) -> SnapshotState {
         self.snapshots.borrow().state()
     }
@@ -63,25 +74,30 @@ impl Fixture {
     }
 }
 
+fn owned(texts: &[&str]) -> Vec<String> {
+    texts.iter().map(|text| (*text).to_owned()).collect()
+}
+
+/// InjectorSettings with this spec.
+fn settings(spec: &str) -> String {
+    format!(
+        "apiVersion: vestibule.dev/v1alpha1\nkind: InjectorSettings\nmetadata: {{name: injector}}\nspec: {{{spec}}}\n"
+    )
+}
+
 #[test]
 fn row_36_a_broken_document_does_not_hold_up_others() {
     let fixture = Fixture::new();
     assert_eq!(fixture.state(), SnapshotState::Waiting);
     fixture.reload(&[("one", &rule("a", 1)), ("two", &rule("b", 1)), ("three", &rule("c", 1))]);
-    assert_eq!(
-        (fixture.in_force(), fixture.state()),
-        (vec!["a v1".into(), "b v1".into(), "c v1".into()], SnapshotState::Current)
-    );
+    fixture.holds(&["a v1", "b v1", "c v1"], SnapshotState::Current);
     // The first is broken, the second advances, the third is deleted.
     fixture.reload(&[("one", &broken("a")), ("two", &rule("b", 2))]);
-    assert_eq!(
-        (fixture.in_force(), fixture.state()),
-        (vec!["a v1".into(), "b v2".into()], SnapshotState::LastGood)
-    );
+    fixture.holds(&["a v1", "b v2"], SnapshotState::LastGood);
     assert_eq!(fixture.codes(), ["VST0110"]);
     // Deleted while it was broken.
     fixture.reload(&[("two", &rule("b", 3))]);
-    assert_eq!((fixture.in_force(), fixture.state()), (vec!["b v3".into()], SnapshotState::Current));
+    fixture.holds(&["b v3"], SnapshotState::Current);
     assert!(fixture.codes().is_empty());
 }
 
@@ -89,10 +105,7 @@ fn row_36_a_broken_document_does_not_hold_up_others() {
 #[test]
 fn each_document_is_checked_with_the_settings() {
     let settings = |version: u32| {
-        format!(
-            "apiVersion: vestibule.dev/v1alpha1\nkind: InjectorSettings\nmetadata: {{name: injector}}\n\
-             spec: {{nativeSidecars: false, exemptions: [{{namespaces: [n{version}], reason: x}}]}}\n"
-        )
+        settings(&format!("nativeSidecars: false, exemptions: [{{namespaces: [n{version}], reason: x}}]"))
     };
     let lasting =
         rule("a", 2).replace("pod:", "sidecars: [{name: s, image: s, restartPolicy: Always}], pod:");
@@ -111,11 +124,6 @@ fn each_document_is_checked_with_the_settings() {
 /// Documents in force were checked under other settings and may be wrong under the new ones.
 #[test]
 fn settings_that_contradict_a_rule_in_force_hold_up_no_other_document() {
-    let settings = |spec: &str| {
-        format!(
-            "apiVersion: vestibule.dev/v1alpha1\nkind: InjectorSettings\nmetadata: {{name: injector}}\nspec: {{{spec}}}\n"
-        )
-    };
     let (former, changed) = (settings("mode: on, nativeSidecars: true"), settings("nativeSidecars: false"));
     let lasting =
         rule("a", 1).replace("pod:", "sidecars: [{name: s, image: s, restartPolicy: Always}], pod:");
@@ -129,20 +137,14 @@ fn settings_that_contradict_a_rule_in_force_hold_up_no_other_document() {
         let first = rule("b", 1);
         before.push(("two", &first));
         fixture.reload(&before);
-        assert_eq!(
-            (fixture.in_force(), fixture.state()),
-            (vec!["a v1".into(), "b v1".into()], SnapshotState::Current)
-        );
+        fixture.holds(&["a v1", "b v1"], SnapshotState::Current);
         // The validation of the settings finds the contradiction.
         let told = validation_errors(&fixture, "settings", &changed);
         assert!(told.len() == 1 && told[0].starts_with("settings:4:7: error[VST0113]: "), "{told:?}");
         assert!(told[0].contains("the settings before these stay") && told[0].contains("one:4:"), "{told:?}");
         let good = fixture.reload(&[("one", &lasting), ("settings", &changed), ("two", &b)]);
         let expected = if codes.len() == 1 { "b v2" } else { "b v1" };
-        assert_eq!(
-            (fixture.in_force(), fixture.state()),
-            (vec!["a v1".into(), expected.into()], SnapshotState::LastGood)
-        );
+        fixture.holds(&["a v1", expected], SnapshotState::LastGood);
         assert_eq!(fixture.codes(), codes);
         // The same is in force after a restart.
         if let Some(good) = good {
@@ -152,15 +154,12 @@ fn settings_that_contradict_a_rule_in_force_hold_up_no_other_document() {
             assert_eq!(after.in_force(), ["a v1", "b v2"]);
         }
         fixture.reload(&[("one", &lasting), ("settings", &changed), ("two", &rule("b", 3))]);
-        assert_eq!(
-            (fixture.in_force(), fixture.codes()),
-            (vec!["a v1".into(), "b v3".into()], vec!["VST0113".into()])
-        );
+        fixture.holds_with(&["a v1", "b v3"], &["VST0113"]);
         // The validation of another document does not report it.
         assert!(validation_errors(&fixture, "two", &rule("b", 4)).is_empty());
         // The contradicted rule is deleted, and the settings come into force.
         fixture.reload(&[("settings", &changed), ("two", &rule("b", 4))]);
-        assert_eq!((fixture.in_force(), fixture.state()), (vec!["b v4".into()], SnapshotState::Current));
+        fixture.holds(&["b v4"], SnapshotState::Current);
         assert!(!validation_errors(&fixture, "one", &lasting).is_empty());
     }
     // A rule that only the settings allowed holds up no other document when they are deleted.
@@ -169,14 +168,9 @@ fn settings_that_contradict_a_rule_in_force_hold_up_no_other_document() {
         rule("a", 1).replace("optIn: pod,", "required: true, match: {objects: {labels: {a: b}}},");
     let allowing = settings("requiredEverywhere: allow");
     fixture.reload(&[("one", &everywhere), ("settings", &allowing), ("two", &rule("b", 1))]);
-    assert_eq!(
-        (fixture.in_force(), fixture.state()),
-        (vec!["b v1".into()], SnapshotState::Current),
-        "{:?}",
-        fixture.codes()
-    );
+    fixture.holds(&["b v1"], SnapshotState::Current);
     fixture.reload(&[("one", &everywhere), ("two", &rule("b", 2))]);
-    assert_eq!((fixture.in_force(), fixture.codes()), (vec!["b v2".into()], vec!["VST0190".into()]));
+    fixture.holds_with(&["b v2"], &["VST0190"]);
     assert_eq!(fixture.snapshots.borrow().rules().rules().len(), 2);
 }
 
@@ -210,16 +204,10 @@ fn documents_that_contradict_each_other_change_nothing() {
     let fixture = Fixture::new();
     fixture.reload(&[("one", &rule("a", 1)), ("two", &rule("b", 1))]);
     fixture.reload(&[("one", &rule("a", 2)), ("two", &rule("a", 3))]);
-    assert_eq!(
-        (fixture.in_force(), fixture.state()),
-        (vec!["a v1".into(), "b v1".into()], SnapshotState::LastGood)
-    );
+    fixture.holds(&["a v1", "b v1"], SnapshotState::LastGood);
     assert_eq!(fixture.codes(), ["VST0116"]);
     fixture.reload(&[("one", &rule("a", 2)), ("two", &rule("b", 1))]);
-    assert_eq!(
-        (fixture.in_force(), fixture.state()),
-        (vec!["a v2".into(), "b v1".into()], SnapshotState::Current)
-    );
+    fixture.holds(&["a v2", "b v1"], SnapshotState::Current);
 }
 
 #[test]
@@ -247,10 +235,7 @@ fn the_last_good_documents_are_in_force_after_a_restart() {
     let after = Fixture::new();
     after.reloader.restore(good.clone());
     after.reload(&[("one", &broken("a")), ("two", &rule("b", 2)), ("three", &broken("c"))]);
-    assert_eq!(
-        (after.in_force(), after.state()),
-        (vec!["a v1".into(), "b v2".into()], SnapshotState::LastGood)
-    );
+    after.holds(&["a v1", "b v2"], SnapshotState::LastGood);
 
     // A document that was deleted meanwhile is gone. With texts that contradict each other all last good ones return.
     let after = Fixture::new();
@@ -260,10 +245,7 @@ fn the_last_good_documents_are_in_force_after_a_restart() {
     let after = Fixture::new();
     after.reloader.restore(good);
     after.reload(&[("one", &rule("a", 2)), ("two", &rule("a", 3))]);
-    assert_eq!(
-        (after.in_force(), after.state()),
-        (vec!["a v1".into(), "b v1".into()], SnapshotState::LastGood)
-    );
+    after.holds(&["a v1", "b v1"], SnapshotState::LastGood);
 }
 
 #[test]
@@ -282,10 +264,7 @@ fn an_unreadable_source_keeps_its_documents() {
     fixture.reload(&[("one", &rule("a", 1)), ("two", &rule("b", 1))]);
     let unreadable = RuleSource { name: "one".into(), text: Err("it is no text".into()) };
     fixture.reloader.reload(vec![unreadable, RuleSource::new("two", rule("b", 2))]);
-    assert_eq!(
-        (fixture.in_force(), fixture.codes()),
-        (vec!["a v1".into(), "b v2".into()], vec!["unreadable".into()])
-    );
+    fixture.holds_with(&["a v1", "b v2"], &["unreadable"]);
 }
 
 #[test]
@@ -294,7 +273,7 @@ fn rules_that_need_unknown_namespaces_are_refused() {
     fixture.reload(&[("one", &rule("a", 1))]);
     let asking = rule("b", 1).replace("optIn: pod", "match: {namespaces: {matchLabels: {team: blue}}}");
     fixture.reload(&[("one", &rule("a", 2)), ("two", &asking)]);
-    assert_eq!((fixture.in_force(), fixture.codes()), (vec!["a v1".into()], vec!["refused".into()]));
+    fixture.holds_with(&["a v1"], &["refused"]);
 }
 
 /// The validation refuses such a rule, and a reload never brings it into force.
@@ -308,11 +287,11 @@ fn rules_that_change_their_own_result_are_refused_by_the_proof() {
     let refused = validation_errors(&fixture, "two", growing);
     assert!(refused.len() == 1 && refused[0].contains("error[VST0175]"), "{refused:?}");
     fixture.reload(&[("one", &rule("a", 2)), ("two", growing)]);
-    assert_eq!((fixture.in_force(), fixture.state()), (vec!["a v2".into()], SnapshotState::LastGood));
+    fixture.holds(&["a v2"], SnapshotState::LastGood);
     assert_eq!(fixture.codes(), ["VST0175"]);
     // The next version of a rule that was good.
     fixture.reload(&[("one", &growing.replace("name: growing", "name: a"))]);
-    assert_eq!((fixture.in_force(), fixture.codes()), (vec!["a v2".into()], vec!["VST0175".into()]));
+    fixture.holds_with(&["a v2"], &["VST0175"]);
 }
 
 fn validation_errors(fixture: &Fixture, name: &str, text: &str) -> Vec<String> {

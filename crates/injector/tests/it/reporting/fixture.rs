@@ -1,7 +1,7 @@
 //! Rules, a pod that conflicts with them, and an injector on a cluster that takes Events.
 
 use serde_json::{Value, json};
-use vestibule_caller::{Outcome, Review};
+use vestibule_caller::{Allowed, Review};
 use vestibule_injector::Namespaces;
 
 use crate::fake_cluster::FakeCluster;
@@ -52,8 +52,8 @@ pub(crate) fn conflicting(owner: &str) -> Value {
             "volumes": [{"name": "data", "hostPath": {"path": "/s3cret-of-the-pod"}}]}})
 }
 
-pub(crate) async fn call(injector: &TestInjector, object: Value, dry_run: bool) -> Outcome {
+pub(crate) async fn call(injector: &TestInjector, object: Value, dry_run: bool) -> Allowed {
     let review = Review::create(object);
     let review = if dry_run { review.dry_run() } else { review }.build().unwrap();
-    injector.admit("best-effort", &review).await
+    injector.allowed("best-effort", &review).await
 }

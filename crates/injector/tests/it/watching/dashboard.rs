@@ -1,5 +1,6 @@
-//! deploy/dashboard.json: one dashboard for Grafana, written from the table below.
+//! deploy/dashboard.json: one dashboard for Grafana, written from panels.yaml.
 
+use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{Known, path, read};
@@ -10,275 +11,40 @@ const FILE: &str = "deploy/dashboard.json";
 const WIDTH: usize = 24;
 const HEIGHT: usize = 8;
 
-/// A row of panels that share the width.
+/// A row of `panels.yaml`.
+#[derive(Deserialize)]
 struct Row {
-    title: &'static str,
-    panels: &'static [Panel],
+    title: String,
+    panels: Vec<Panel>,
 }
 
-/// A panel and its description.
+#[derive(Deserialize)]
 struct Panel {
-    title: &'static str,
-    description: &'static str,
+    title: String,
+    description: String,
     shape: Shape,
-    unit: &'static str,
-    /// Legend and query of each line.
-    queries: &'static [(&'static str, &'static str)],
+    unit: String,
+    queries: Vec<Query>,
 }
 
+#[derive(Deserialize)]
+#[serde(rename_all = "lowercase")]
 enum Shape {
-    /// One number, red below the first bound and green from there.
     Number(f64),
     Lines,
-    /// Stacked areas.
     Stack,
 }
 
-const ROWS: &[Row] = &[
-    Row {
-        title: "At a glance",
-        panels: &[
-            Panel {
-                title: "Ready replicas",
-                description: "With none, no call is answered.",
-                shape: Shape::Number(1.0),
-                unit: "short",
-                queries: &[("", "sum(vestibule_ready{job=~\"$job\"})")],
-            },
-            Panel {
-                title: "Calls with a verdict",
-                description: "The share of calls to a hook that got a verdict. failurePolicy decides the others.",
-                shape: Shape::Number(0.99),
-                unit: "percentunit",
-                queries: &[(
-                    "",
-                    "1 - sum(rate(vestibule_admission_undecided_total{job=~\"$job\"}[$__rate_interval])) \
-                     / sum(rate(vestibule_admission_duration_seconds_count{job=~\"$job\"}[$__rate_interval]))",
-                )],
-            },
-            Panel {
-                title: "Bundles in sync",
-                description: "The share of configurations of a ring with the right caBundle. Calls of the others fail.",
-                shape: Shape::Number(1.0),
-                unit: "percentunit",
-                queries: &[("", "avg(vestibule_cabundle_in_sync{job=~\"$job\"})")],
-            },
-            Panel {
-                title: "First certificate to end",
-                description: "Certificates renew themselves after two thirds of their life.",
-                shape: Shape::Number(86_400.0),
-                unit: "s",
-                queries: &[(
-                    "",
-                    "min(vestibule_certificate_not_after_seconds{job=~\"$job\",role=~\"leaf|active\"}) - time()",
-                )],
-            },
-            Panel {
-                title: "Newest rules in force",
-                description: "The replicas of an injector whose newest rules are all in force.",
-                shape: Shape::Number(1.0),
-                unit: "percentunit",
-                queries: &[("", "avg(vestibule_config_last_reload_success{job=~\"$job\"})")],
-            },
-            Panel {
-                title: "Objects passed unseen",
-                description: "Calls in an hour that failed under failurePolicy Ignore, counted by the API server.",
-                shape: Shape::Number(-1.0),
-                unit: "short",
-                queries: &[(
-                    "",
-                    "sum(increase(apiserver_admission_webhook_fail_open_count{name=~\".+[.]vestibule[.]dev\"}[1h]))",
-                )],
-            },
-        ],
-    },
-    Row {
-        title: "Calls",
-        panels: &[
-            Panel {
-                title: "Decisions",
-                description: "Calls per second, by verdict.",
-                shape: Shape::Stack,
-                unit: "reqps",
-                queries: &[(
-                    "{{webhook}} {{decision}}",
-                    "sum by (webhook, decision) (rate(vestibule_admission_requests_total{job=~\"$job\"}[$__rate_interval]))",
-                )],
-            },
-            Panel {
-                title: "Duration",
-                description: "From a request's head to its answer: half of the calls are faster than the first line, 99 of 100 than the second.",
-                shape: Shape::Lines,
-                unit: "s",
-                queries: &[
-                    (
-                        "{{webhook}} p50",
-                        "histogram_quantile(0.5, sum by (webhook, le) (rate(vestibule_admission_duration_seconds_bucket{job=~\"$job\"}[$__rate_interval])))",
-                    ),
-                    (
-                        "{{webhook}} p99",
-                        "histogram_quantile(0.99, sum by (webhook, le) (rate(vestibule_admission_duration_seconds_bucket{job=~\"$job\"}[$__rate_interval])))",
-                    ),
-                ],
-            },
-            Panel {
-                title: "No verdict",
-                description: "Calls per second that failurePolicy decided, by cause.",
-                shape: Shape::Stack,
-                unit: "reqps",
-                queries: &[(
-                    "{{webhook}} {{reason}}",
-                    "sum by (webhook, reason) (rate(vestibule_admission_undecided_total{job=~\"$job\"}[$__rate_interval]))",
-                )],
-            },
-        ],
-    },
-    Row {
-        title: "Front door",
-        panels: &[
-            Panel {
-                title: "Limits",
-                description: "The share of each limit in use, of the replica that uses most.",
-                shape: Shape::Lines,
-                unit: "percentunit",
-                queries: &[(
-                    "{{what}}",
-                    "max by (what) (vestibule_server_held{job=~\"$job\"} / on (job, instance, what) vestibule_server_limit)",
-                )],
-            },
-            Panel {
-                title: "Refused",
-                description: "Requests per second that were answered without a hook.",
-                shape: Shape::Stack,
-                unit: "reqps",
-                queries: &[(
-                    "{{reason}}",
-                    "sum by (reason) (rate(vestibule_admission_refused_total{job=~\"$job\"}[$__rate_interval]))",
-                )],
-            },
-            Panel {
-                title: "Connections that ended",
-                description: "Closed connections per second, by reason. Age and client are normal.",
-                shape: Shape::Stack,
-                unit: "cps",
-                queries: &[
-                    (
-                        "{{reason}}",
-                        "sum by (reason) (rate(vestibule_connections_closed_total{job=~\"$job\"}[$__rate_interval]))",
-                    ),
-                    (
-                        "handshakes that failed",
-                        "sum(rate(vestibule_handshakes_failed_total{job=~\"$job\"}[$__rate_interval]))",
-                    ),
-                ],
-            },
-        ],
-    },
-    Row {
-        title: "Certificates",
-        panels: &[
-            Panel {
-                title: "Time left",
-                description: "The time until the first certificate in each role expires.",
-                shape: Shape::Lines,
-                unit: "s",
-                queries: &[(
-                    "{{role}}",
-                    "min by (role) (vestibule_certificate_not_after_seconds{job=~\"$job\"}) - time()",
-                )],
-            },
-            Panel {
-                title: "Rotations and repairs",
-                description: "In an hour. A repair means that another writer changes a caBundle.",
-                shape: Shape::Lines,
-                unit: "short",
-                queries: &[
-                    (
-                        "{{result}}",
-                        "sum by (result) (increase(vestibule_certificate_rotations_total{job=~\"$job\"}[1h]))",
-                    ),
-                    (
-                        "repaired {{kind}}/{{name}}",
-                        "sum by (kind, name) (increase(vestibule_cabundle_repairs_total{job=~\"$job\"}[1h]))",
-                    ),
-                    (
-                        "ring discontinued",
-                        "sum(increase(vestibule_ring_discontinuities_total{job=~\"$job\"}[1h]))",
-                    ),
-                ],
-            },
-            Panel {
-                title: "Why a rotation waits",
-                description: "Empty while no rotation is due or held up.",
-                shape: Shape::Lines,
-                unit: "short",
-                queries: &[
-                    ("{{reason}}", "max by (reason) (vestibule_rotation_blocked{job=~\"$job\"}) > 0"),
-                    ("clock is off", "max(abs(vestibule_clock_skew_seconds{job=~\"$job\"})) > 300"),
-                    ("ring is not read", "max(vestibule_ring_read_age_seconds{job=~\"$job\"}) > 1800"),
-                ],
-            },
-        ],
-    },
-    Row {
-        title: "Injector",
-        panels: &[
-            Panel {
-                title: "Injections",
-                description: "Rules per second that were applied, or would have been applied in the mode observe.",
-                shape: Shape::Stack,
-                unit: "ops",
-                queries: &[(
-                    "{{rule}} {{result}}",
-                    "sum by (rule, result) (rate(vestibule_injections_total{job=~\"$job\",result=~\"applied|observed|denied\"}[$__rate_interval]))",
-                )],
-            },
-            Panel {
-                title: "Left alone",
-                description: "Rules per second that an object asked for and did not get.",
-                shape: Shape::Stack,
-                unit: "ops",
-                queries: &[(
-                    "{{rule}} {{reason}}",
-                    "sum by (rule, reason) (rate(vestibule_injections_total{job=~\"$job\",reason=~\"conflict|error|invalid_value|invalid_parameter|invalid_object|namespace_unknown|job_without_native_sidecar\"}[$__rate_interval]))",
-                )],
-            },
-        ],
-    },
-    Row {
-        title: "Process",
-        panels: &[
-            Panel {
-                title: "Memory",
-                description: "Resident memory, by replica.",
-                shape: Shape::Lines,
-                unit: "bytes",
-                queries: &[("{{instance}}", "process_resident_memory_bytes{job=~\"$job\"}")],
-            },
-            Panel {
-                title: "Processor",
-                description: "CPU cores in use, by replica, and the number of threads.",
-                shape: Shape::Lines,
-                unit: "short",
-                queries: &[
-                    ("{{instance}}", "rate(process_cpu_seconds_total{job=~\"$job\"}[$__rate_interval])"),
-                    ("{{instance}} threads", "vestibule_worker_threads{job=~\"$job\"}"),
-                ],
-            },
-            Panel {
-                title: "Objects in memory",
-                description: "Objects that watches keep in memory for lookups.",
-                shape: Shape::Lines,
-                unit: "short",
-                queries: &[("{{kind}}", "max by (kind) (vestibule_store_objects{job=~\"$job\"})")],
-            },
-        ],
-    },
-];
+#[derive(Deserialize)]
+struct Query {
+    legend: String,
+    query: String,
+}
 
 fn dashboard() -> Value {
     let (mut panels, mut down) = (Vec::new(), 0);
-    for Row { title, panels: of_row } in ROWS {
+    let rows: Vec<Row> = serde_saphyr::from_str(include_str!("panels.yaml")).unwrap();
+    for Row { title, panels: of_row } in rows {
         panels.push(json!({
             "id": panels.len() + 1, "type": "row", "title": title, "collapsed": false, "panels": [],
             "gridPos": {"x": 0, "y": down, "w": WIDTH, "h": 1},
@@ -315,7 +81,7 @@ fn dashboard() -> Value {
 }
 
 fn panel(Panel { title, description, shape, unit, queries }: &Panel, id: usize, place: &Value) -> Value {
-    let targets = queries.iter().zip('A'..).map(|((legend, query), letter)| {
+    let targets = queries.iter().zip('A'..).map(|(Query { legend, query }, letter)| {
         json!({"refId": letter, "expr": query, "legendFormat": legend, "datasource": source()})
     });
     let targets: Vec<_> = targets.collect();

@@ -62,7 +62,7 @@ fn row(argument: &Arg) -> String {
 }
 
 #[test]
-fn the_page_is_what_the_command_line_is() {
+fn the_reference_page_is_what_the_command_line_is() {
     let page = std::fs::read_to_string(PAGE).unwrap();
     let (words, found) = page.split_at(page.find(GENERATED).expect("the mark above the sections"));
     let sections = sections();

@@ -1,0 +1,124 @@
+//! Watched objects for code outside of handlers.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use kube::Client;
+use tokio::sync::watch;
+
+use super::kind::Kind;
+use super::looked_up::LookedUp;
+use super::registered::{Kept, StoreState};
+use super::watch::Watch;
+use super::watch_state::WatchState;
+use super::{Lookup, Place};
+
+/// The objects of a [`Watch`], for code that is no handler with a [`Context`](crate::Context): a [`Handler`](crate::Handler), or
+/// a task. Cheap to clone; the watch ends with the last clone.
+///
+/// The app does not know of it: [`App::watches`](crate::App::watches) reports its state, [`App::ready_when`](crate::App::ready_when)
+/// may wait for its first list, and [`App::rights`](crate::App::rights) declares its rights.
+///
+/// ```
+/// # use k8s_openapi::api::core::v1::ConfigMap;
+/// # use std::time::Instant;
+/// use vestibule::{Watch, Watched};
+///
+/// async fn follow(client: &kube::Client) {
+///     let mut prices = Watched::start(client, Watch::<ConfigMap>::new().namespace("shop"));
+///     loop {
+///         prices.changed().await;
+///         let all = prices.lookup(Instant::now()).everywhere().list();
+/// #       drop(all);
+///     }
+/// }
+/// ```
+pub struct Watched<T: LookedUp> {
+    kept: Arc<Kept<T>>,
+    state: WatchState,
+    changes: watch::Receiver<()>,
+}
+
+impl<T: LookedUp> Watched<T> {
+    /// Starts the watch. Needs a Tokio runtime.
+    #[must_use]
+    pub fn start(client: &Client, watch: Watch<T>) -> Self {
+        let (kept, state, changes) = Kept::start(client, Kind::of::<T>(), watch);
+        Self { kept: Arc::new(kept), state, changes }
+    }
+
+    /// A query. Reads from the API server are answered before `deadline`, or fail.
+    pub fn lookup(&self, deadline: Instant) -> Lookup<T> {
+        Lookup { kept: Some(Arc::clone(&self.kept)), place: Place::Namespace(None), deadline }
+    }
+
+    /// Whether the first list was read.
+    #[must_use]
+    pub fn is_synced(&self) -> bool {
+        self.kept.missing().is_none()
+    }
+
+    /// When the API server last answered the watch.
+    #[must_use]
+    pub fn state(&self) -> WatchState {
+        self.state.clone()
+    }
+
+    /// Waits until objects changed that this clone has not reported; not while a list is being read.
+    pub async fn changed(&mut self) {
+        // The sender is in the store that `kept` holds.
+        if self.changes.changed().await.is_err() {
+            std::future::pending::<()>().await;
+        }
+    }
+}
+
+impl<T: LookedUp> Clone for Watched<T> {
+    fn clone(&self) -> Self {
+        Self { kept: Arc::clone(&self.kept), state: self.state.clone(), changes: self.changes.clone() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::convert::Infallible;
+
+    use bytes::Bytes;
+    use futures_util::{StreamExt, stream};
+    use http::{Request, Response};
+    use http_body_util::StreamBody;
+    use hyper::body::Frame;
+    use k8s_openapi::api::core::v1::Pod;
+    use kube::client::Body;
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn code_without_a_context_looks_objects_up_and_hears_of_changes() {
+        const LIST: &str = r#"{"kind":"PodList","metadata":{"resourceVersion":"7"},"items":[{"metadata":{"namespace":"shop","name":"web"}}]}"#;
+        const GONE: &str = "{\"type\":\"DELETED\",\"object\":{\"kind\":\"Pod\",\"apiVersion\":\"v1\",\
+                            \"metadata\":{\"namespace\":\"shop\",\"name\":\"web\",\"resourceVersion\":\"8\"}}}\n";
+        let answer = tower::service_fn(|request: Request<Body>| async move {
+            let whole = |text: &'static str| {
+                stream::iter([Ok::<_, Infallible>(Frame::data(Bytes::from_static(text.as_bytes())))])
+            };
+            let body = match request.uri().query().unwrap_or_default().contains("watch=true") {
+                false => whole(LIST).boxed(),
+                true => {
+                    tokio::time::sleep(std::time::Duration::from_secs(1)).await;
+                    whole(GONE).chain(stream::pending()).boxed()
+                }
+            };
+            Ok::<_, Infallible>(Response::new(StreamBody::new(body)))
+        });
+        let mut pods = Watched::start(&Client::new(answer, "shop"), Watch::<Pod>::new());
+        let number =
+            |pods: &Watched<Pod>| pods.lookup(Instant::now()).everywhere().list().map(|all| all.len()).ok();
+        assert_eq!((pods.is_synced(), number(&pods)), (false, None));
+        for expected in [1, 0] {
+            pods.changed().await;
+            assert_eq!((pods.is_synced(), number(&pods)), (true, Some(expected)));
+        }
+        assert_eq!(pods.state().broken(), None);
+    }
+}
