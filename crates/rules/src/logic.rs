@@ -2,7 +2,7 @@
 //!
 //! `load` fills a [`Logic`] while it reads a rule; `evaluate` computes its values for each object.
 
-use crate::expression::{Expression, Variable};
+use crate::expression::{Expression, Reads, Variable};
 use crate::parameter::Parameter;
 
 /// The computed parts of a rule.
@@ -16,12 +16,8 @@ pub(crate) struct Logic {
     pub(crate) dynamic: bool,
     /// Whether any key of a list in the rule is an expression.
     pub(crate) computes_keys: bool,
-    /// Whether any expression reads the object with the changes of earlier rules.
-    pub(crate) reads_object: bool,
-    /// Whether any expression or parameter reads the labels or annotations of the namespace.
-    pub(crate) reads_namespace: bool,
-    /// Whether any expression may read the name of the owner.
-    pub(crate) reads_owner_name: bool,
+    /// What its expressions and parameters read.
+    pub(crate) reads: Reads,
 }
 
 impl Logic {

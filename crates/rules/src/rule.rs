@@ -147,7 +147,7 @@ impl Rule {
 
     /// Whether the result of the rule may depend on the name of a pod's owner.
     pub fn needs_owner_name(&self) -> bool {
-        self.logic.reads_owner_name
+        self.logic.reads.owner_name
             || self.rollout.as_ref().is_some_and(|rollout| (1..100).contains(&rollout.percent))
     }
 
@@ -155,7 +155,7 @@ impl Rule {
     pub fn needs_namespace_facts(&self) -> bool {
         !self.matching.namespace_labels.pairs.is_empty()
             || matches!(self.opt_in, OptIn::Namespace | OptIn::Either)
-            || self.logic.reads_namespace
+            || self.logic.reads.namespace
     }
 }
 

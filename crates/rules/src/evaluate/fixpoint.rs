@@ -120,7 +120,7 @@ impl<'t> Fixpoint<'t> {
             }
         }
         let rules = without(rules, &invalid);
-        let some_read = rules.iter().any(|rule| rule.logic.reads_object);
+        let some_read = rules.iter().any(|rule| rule.logic.reads.object);
         let allowance = BASE_ALLOWANCE + ALLOWANCE_PER_RULE * rules.len();
         self.allowance.set(allowance);
         let mut applied = if some_read {
@@ -184,7 +184,7 @@ impl<'t> Fixpoint<'t> {
         why: Unsettled,
     ) -> Application<'d, 'r> {
         let (readers, others): (Vec<&Rule>, Vec<&Rule>) =
-            rules.iter().partition(|rule| rule.logic.reads_object);
+            rules.iter().partition(|rule| rule.logic.reads.object);
         let mut applied = self.lasting_rules(&others, &self.evaluation(parameters, start), start);
         applied.not_applied.extend(unsettled(&readers, why));
         applied

@@ -67,7 +67,7 @@ pub(super) fn passed_gates(rule: &Rule, why: Option<&NotApplied>, presumed_owner
         let condition = index.checked_sub(first_condition).and_then(|index| rule.logic.when.get(index));
         let failure = failed.filter(|(name, _)| *name == gate.name);
         let passed = if condition.is_none() { "all of them have values" } else { "it holds" };
-        gate.presumed = presumed_owner && condition.is_some_and(|condition| condition.reads_owner_name);
+        gate.presumed = presumed_owner && condition.is_some_and(|condition| condition.reads.owner_name);
         let presumed = if gate.presumed { ", for a placeholder of the owner's name" } else { "" };
         gate.sentence = format!("{}{presumed}", failure.map_or(passed, |(_, sentence)| sentence));
         gate.passage = if failure.is_some() { Passage::Failed } else { Passage::Passed };

@@ -2,64 +2,57 @@
 
 use std::sync::Arc;
 
-use super::budget::SharedBudget;
+use super::check::{Checker, Declared, Finding};
 use super::compiled::Expression;
-use super::error::EvaluationError;
-use super::lint::{Declared, Finding, Lint};
-use super::types::Type;
+use super::types::{Mismatch, Type};
 use super::{locate, parse};
 use crate::diagnostic::{self, Diagnostic, MAX_FINDINGS, Position, Source};
 use crate::yaml::Node;
 
 impl Expression {
-    /// Compiles the text of `node` for the field `field` of a rule with the names `declared`. The first `places` findings get
-    /// their place within the text, which costs a search in the source.
+    /// Compiles the text of `node` for the field `field` of a rule with the names `declared`, and reports its first part with
+    /// a wrong type. The first `places` findings get their place within the text, which costs a search in the source.
     pub(crate) fn compile(
         source: &Arc<Source>,
         node: &Node,
         field: &str,
         declared: Declared<'_>,
         places: usize,
-    ) -> Result<Self, Vec<Diagnostic>> {
+    ) -> Result<(Self, Option<Mismatch>), Vec<Diagnostic>> {
         let text = node.as_text().unwrap_or_default();
-        let too_much = |error: EvaluationError| {
-            vec![source.error(&diagnostic::EXPRESSION_SIZE, node.at(), error.sentence())]
-        };
-        declared.total.spend(text.len()).map_err(too_much)?;
-        let tree = parse::parse(text).map_err(|error| match error.message {
-            Some(message) => {
-                let (code, help) = (&diagnostic::EXPRESSION_SYNTAX, String::new());
-                diagnostics(
-                    source,
-                    node,
-                    (places, declared.total),
-                    vec![Finding { code, at: error.at, message, help }],
-                )
+        declared
+            .total
+            .spend(text.len())
+            .map_err(|error| vec![source.error(&diagnostic::EXPRESSION_SIZE, node.at(), error.sentence())])?;
+        let mut checker = Checker::new(declared);
+        let parsed = parse::parse(text).map(|mut tree| {
+            let result = checker.of(&mut tree);
+            (tree, result)
+        });
+        let (depth, reads, mut findings) = (checker.deepest, checker.reads, checker.findings);
+        match parsed {
+            Ok((tree, result)) if findings.is_empty() && depth <= parse::MAX_DEPTH => {
+                let result = if checker.mismatch.is_some() { Type::Any } else { result };
+                let (at, field) = (node.at(), field.to_owned());
+                let expression = Self { tree, depth, at, field, result, is_key: false, reads };
+                return Ok((expression, checker.mismatch));
             }
-            None => vec![too_large(source, node)],
-        })?;
-        let mut lint = Lint::new(declared);
-        lint.visit(&tree);
-        let Lint { findings, reads_object, reads_namespace, reads_owner_name, deepest, .. } = lint;
-        if findings.is_empty() && deepest > parse::MAX_DEPTH {
-            return Err(vec![too_large(source, node)]);
+            Err(parse::SyntaxError { at, message: Some(message) }) => {
+                findings.push(Finding {
+                    code: &diagnostic::EXPRESSION_SYNTAX,
+                    at,
+                    message,
+                    help: String::new(),
+                });
+            }
+            Ok(_) | Err(_) => {}
         }
         if findings.is_empty() {
-            let (at, field) = (node.at(), field.to_owned());
-            let (depth, result, is_key) = (deepest, Type::Any, false);
-            return Ok(Self {
-                tree,
-                depth,
-                at,
-                field,
-                result,
-                is_key,
-                reads_object,
-                reads_namespace,
-                reads_owner_name,
-            });
+            return Err(vec![too_large(source, node)]);
         }
-        Err(diagnostics(source, node, (places, declared.total), findings))
+        Err(diagnostics(source, node, findings, |index| {
+            index < places && declared.total.look_through(source.text.len()).is_ok()
+        }))
     }
 }
 
@@ -73,25 +66,23 @@ fn too_large(source: &Arc<Source>, node: &Node) -> Diagnostic {
     finding.with_help("cut a long one into `variables`; of a deep one let fewer steps build on each other")
 }
 
-/// Diagnostics of `findings` in the text of `node`. The first `places` point to their place in the text, the others to its
-/// start.
+/// Diagnostics of `findings` in the text of `node`. Those for which `is_located` holds point to their place in the text, the
+/// others to its start.
 fn diagnostics(
     source: &Arc<Source>,
     node: &Node,
-    (places, total): (usize, &SharedBudget),
     findings: Vec<Finding>,
+    is_located: impl Fn(usize) -> bool,
 ) -> Vec<Diagnostic> {
     let start = Position { line: node.at().line.saturating_sub(source.lines_before), ..node.at() };
     let text = node.as_text().unwrap_or_default();
-    let place = |index: usize, offset: usize| {
-        if index >= places || total.look_through(source.text.len()).is_err() {
-            return node.at();
-        }
-        let place = locate::locate(&source.text, start, text, offset);
-        Position { line: place.line + source.lines_before, ..place }
-    };
     let diagnostics = findings.into_iter().take(MAX_FINDINGS).enumerate().map(|(index, finding)| {
-        let diagnostic = source.error(finding.code, place(index, finding.at), finding.message);
+        let mut at = node.at();
+        if is_located(index) {
+            at = locate::locate(&source.text, start, text, finding.at);
+            at.line += source.lines_before;
+        }
+        let diagnostic = source.error(finding.code, at, finding.message);
         if finding.help.is_empty() { diagnostic } else { diagnostic.with_help(finding.help) }
     });
     diagnostics.collect()

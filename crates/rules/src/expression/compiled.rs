@@ -1,12 +1,11 @@
-use kube_cel::cel::common::ast::IdedExpr;
-
+use super::tree::Node;
 use super::types::Type;
 use crate::diagnostic::Position;
 
 /// A compiled expression. It has no `Debug`, since the rule's author may have written a secret into it.
 #[derive(Clone)]
 pub(crate) struct Expression {
-    pub(super) tree: IdedExpr,
+    pub(super) tree: Node,
     /// Its depth in steps, with the steps of the variables that it names.
     pub(super) depth: usize,
     pub(crate) at: Position,
@@ -16,12 +15,26 @@ pub(crate) struct Expression {
     pub(super) result: Type,
     /// Whether its field is a key of a list.
     pub(crate) is_key: bool,
-    /// Whether it reads the object with the changes of earlier rules.
-    pub(crate) reads_object: bool,
-    /// Whether it reads the labels or annotations of the namespace.
-    pub(crate) reads_namespace: bool,
-    /// Whether it may read the name of the owner.
-    pub(crate) reads_owner_name: bool,
+    pub(crate) reads: Reads,
+}
+
+/// What expressions read.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Reads {
+    /// Whether they read the object with the changes of earlier rules.
+    pub(crate) object: bool,
+    /// Whether they read the labels or annotations of the namespace.
+    pub(crate) namespace: bool,
+    /// Whether they may read the name of the owner.
+    pub(crate) owner_name: bool,
+}
+
+impl Reads {
+    pub(crate) fn add(&mut self, other: Self) {
+        self.object |= other.object;
+        self.namespace |= other.namespace;
+        self.owner_name |= other.owner_name;
+    }
 }
 
 /// A named expression of a rule.

@@ -22,6 +22,11 @@ impl EvaluationError {
         Self::failed(format!("`{function}` wants {wanted}"))
     }
 
+    /// The error of a function that got arguments which it has no result for.
+    pub(super) fn refused(function: &str) -> Self {
+        Self::failed(format!("`{function}` cannot take what it is given"))
+    }
+
     /// The error of an expression that names `variable`, whose expression failed.
     pub(super) fn within(self, variable: &str) -> Self {
         match self {

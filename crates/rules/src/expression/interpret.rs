@@ -1,25 +1,23 @@
-//! Evaluates the syntax tree of the CEL library. Unlike the library's interpreter (docs/adr/0027), values share their parts,
-//! loops over maps follow the order of the keys, and every step is charged to the budget.
+//! Evaluates the syntax tree. Unlike the interpreter of the CEL library (docs/adr/0027), values share their parts, loops over
+//! maps follow the order of the keys, and every step is charged to the budget.
 
 mod operators;
 
 use kube_cel::cel::Value;
-use kube_cel::cel::common::ast::{
-    CallExpr, ComprehensionExpr, EntryExpr, Expr, IdedExpr, ListExpr, LiteralValue, MapExpr, SelectExpr,
-    operators as op,
-};
 use kube_cel::cel::objects::{Key, KeyRef};
 
 use super::error::EvaluationError;
-use super::functions;
+use super::functions::{self, Body};
 use super::scope::Scope;
-use super::values::{as_optional, kind, list, map, optional, text};
+use super::tree::{Access, Call, Entry, Gives, Item, Loop, Node, Operator, Part};
+use super::types::kind;
+use super::values::{as_optional, keys, list, map, optional};
 
 /// One evaluation of one expression.
 pub(super) struct Interpreter<'e> {
     scope: &'e Scope<'e>,
     /// The variables of loops, the innermost last.
-    locals: Vec<(&'e str, Result<Value>)>,
+    locals: Vec<(&'e str, Value)>,
 }
 
 type Result<T> = std::result::Result<T, EvaluationError>;
@@ -30,70 +28,66 @@ impl<'e> Interpreter<'e> {
     }
 
     // Recursion is bounded by MAX_DEPTH of the parser, which includes the depth of variables.
-    pub(super) fn value(&mut self, expression: &'e IdedExpr) -> Result<Value> {
+    pub(super) fn value(&mut self, node: &'e Node) -> Result<Value> {
         self.scope.budget.spend(1)?;
-        match &expression.expr {
-            Expr::Literal(literal) => self.literal(literal),
-            Expr::Ident(name) => self.variable(name),
-            Expr::Select(select) => self.select(select),
-            Expr::Call(call) => self.call(call),
-            Expr::List(items) => self.list(items),
-            Expr::Map(entries) => self.map(entries),
-            Expr::Comprehension(comprehension) => {
-                let depth = self.locals.len();
-                let value = self.comprehension(comprehension);
-                self.locals.truncate(depth);
-                value
+        match &node.part {
+            Part::Literal(value) => Ok(value.clone()),
+            Part::Name(name) => match self.local(name) {
+                Some(value) => Ok(value.clone()),
+                None => self.scope.variable(name),
+            },
+            Part::Field { of, name, access } => self.field(of, name, *access),
+            Part::Not(one) => Ok(Value::Bool(!self.truth(one)?)),
+            Part::Negate(one) => operators::negate(&self.value(one)?),
+            Part::Binary(operator, sides) => self.binary(*operator, sides),
+            Part::Logical { deciding, sides } => self.logical(*deciding, sides),
+            Part::Choice(parts) => {
+                let [condition, one, other] = parts.as_ref();
+                let chosen = if self.truth(condition)? { one } else { other };
+                self.value(chosen)
             }
-            Expr::Struct(_) | Expr::Unspecified => Err(EvaluationError::failed("this cannot be evaluated")),
+            Part::List(items) => self.list(items),
+            Part::Map(entries) => self.map(entries),
+            Part::Call(call) => self.call(call),
+            Part::Loop(written) => self.run(written),
         }
     }
 
-    fn literal(&self, literal: &LiteralValue) -> Result<Value> {
-        Ok(match literal {
-            LiteralValue::Boolean(truth) => Value::Bool(*truth.inner()),
-            LiteralValue::Int(number) => Value::Int(*number.inner()),
-            LiteralValue::UInt(number) => Value::UInt(*number.inner()),
-            LiteralValue::Double(number) => Value::Float(*number.inner()),
-            LiteralValue::Bytes(bytes) => Value::from(bytes.inner().to_vec()),
-            LiteralValue::String(written) => text(written.inner()),
-            LiteralValue::Null => Value::Null,
-        })
+    fn local(&self, name: &str) -> Option<&Value> {
+        self.locals.iter().rev().find(|(local, _)| *local == name).map(|(_, value)| value)
     }
 
-    fn local(&self, name: &str) -> Option<usize> {
-        self.locals.iter().rposition(|(local, _)| *local == name)
-    }
-
-    fn variable(&self, name: &str) -> Result<Value> {
-        match self.local(name).and_then(|index| self.locals.get(index)) {
-            Some((_, value)) => value.clone(),
-            None => self.scope.variable(name),
+    fn truth(&mut self, node: &'e Node) -> Result<bool> {
+        match self.value(node)? {
+            Value::Bool(truth) => Ok(truth),
+            other => Err(EvaluationError::failed(format!(
+                "a condition is true or false, and this is {}",
+                kind(&other)
+            ))),
         }
     }
 
-    fn select(&mut self, select: &'e SelectExpr) -> Result<Value> {
+    fn field(&mut self, of: &'e Node, name: &str, access: Access) -> Result<Value> {
         // `request.name` must not compute `request.object`.
-        if let Expr::Ident(name) = &select.operand.expr
-            && self.local(name).is_none()
-            && let Some(member) = self.member(name, &select.field)?
+        if let Part::Name(variable) = &of.part
+            && access != Access::Optional
+            && self.local(variable).is_none()
+            && let Some(member) = self.member(variable, name)?
         {
-            return if select.test { Ok(Value::Bool(true)) } else { Ok(member) };
+            return if access == Access::Test { Ok(Value::Bool(true)) } else { Ok(member) };
         }
-        let operand = self.value(&select.operand)?;
-        let found = field(&operand, &select.field)?;
-        if select.test {
-            return Ok(Value::Bool(found.is_some()));
+        let of = self.value(of)?;
+        let found = field(&of, name)?;
+        match access {
+            Access::Test => Ok(Value::Bool(found.is_some())),
+            Access::Optional => Ok(optional(found)),
+            Access::Required if as_optional(&of).is_some() => Ok(optional(found)),
+            Access::Required => found.ok_or_else(|| {
+                EvaluationError::failed(format!(
+                    "there is no field `{name}`; `.?{name}` asks for one that may be absent"
+                ))
+            }),
         }
-        if as_optional(&operand).is_some() {
-            return Ok(optional(found));
-        }
-        found.ok_or_else(|| {
-            let name = &select.field;
-            EvaluationError::failed(format!(
-                "there is no field `{name}`; `.?{name}` asks for one that may be absent"
-            ))
-        })
     }
 
     /// The member `field` of a variable whose members are computed one by one.
@@ -113,170 +107,20 @@ impl<'e> Interpreter<'e> {
         Ok(Some(value))
     }
 
-    fn list(&mut self, written: &'e ListExpr) -> Result<Value> {
-        let mut items = Vec::with_capacity(written.elements.len());
-        for (index, element) in written.elements.iter().enumerate() {
-            let value = self.value(element)?;
-            match as_optional(&value) {
-                Some(inner) if written.optional_indices.contains(&index) => items.extend(inner.cloned()),
-                _ => items.push(value),
+    fn binary(&mut self, operator: Operator, [one, other]: &'e [Node; 2]) -> Result<Value> {
+        let (one, other) = (self.value(one)?, self.value(other)?);
+        match operator {
+            Operator::Index if as_optional(&one).is_none() => {
+                let missing = "there is nothing under this key; `[?key]` asks for what may be absent";
+                self.at(&one, &other)?.ok_or_else(|| EvaluationError::failed(missing))
             }
+            Operator::Index | Operator::OptionalIndex => Ok(optional(self.at(&one, &other)?)),
+            _ => operators::binary(operator, one, other, &self.scope.budget),
         }
-        Ok(list(items))
-    }
-
-    fn map(&mut self, written: &'e MapExpr) -> Result<Value> {
-        let mut members = Vec::with_capacity(written.entries.len());
-        for entry in &written.entries {
-            let EntryExpr::MapEntry(entry) = &entry.expr else {
-                return Err(EvaluationError::failed("this cannot be evaluated"));
-            };
-            let Value::String(key) = self.value(&entry.key)? else {
-                return Err(EvaluationError::failed("the keys of a map are texts"));
-            };
-            self.scope.budget.text(key.len())?;
-            let value = self.value(&entry.value)?;
-            match as_optional(&value) {
-                Some(inner) if entry.optional => {
-                    members.extend(inner.cloned().map(|inner| (key.to_string(), inner)));
-                }
-                _ => members.push((key.to_string(), value)),
-            }
-        }
-        Ok(map(members))
-    }
-
-    fn comprehension(&mut self, written: &'e ComprehensionExpr) -> Result<Value> {
-        let items = match self.value(&written.iter_range)? {
-            Value::List(items) => items,
-            Value::Map(map) => {
-                self.scope.budget.spend(map.map.len())?;
-                functions::keys(&map).into()
-            }
-            other => {
-                return Err(EvaluationError::failed(format!(
-                    "a loop goes over a list or a map, and this is {}",
-                    kind(&other)
-                )));
-            }
-        };
-        let start = self.value(&written.accu_init)?;
-        let accumulator = self.locals.len();
-        self.locals.push((&written.accu_var, Ok(start)));
-        self.locals.push((&written.iter_var, Ok(Value::Null)));
-        for item in items.iter() {
-            self.scope.budget.turn()?;
-            self.set(accumulator + 1, Ok(item.clone()));
-            if !self.truth(&written.loop_cond)? {
-                break;
-            }
-            match self.value(&written.loop_step) {
-                Err(exhausted @ EvaluationError::BudgetExceeded { .. }) => return Err(exhausted),
-                // As with `||` and `&&`, a later item may decide although this item fails.
-                next => self.set(accumulator, next),
-            }
-        }
-        self.value(&written.result)
-    }
-
-    fn set(&mut self, index: usize, value: Result<Value>) {
-        if let Some((_, local)) = self.locals.get_mut(index) {
-            *local = value;
-        }
-    }
-
-    fn truth(&mut self, expression: &'e IdedExpr) -> Result<bool> {
-        match self.value(expression)? {
-            Value::Bool(truth) => Ok(truth),
-            other => Err(EvaluationError::failed(format!(
-                "a condition is true or false, and this is {}",
-                kind(&other)
-            ))),
-        }
-    }
-
-    fn call(&mut self, call: &'e CallExpr) -> Result<Value> {
-        let name = call.func_name.as_str();
-        match (name, call.args.as_slice(), &call.target) {
-            (op::CONDITIONAL, [condition, one, other], _) => {
-                let chosen = if self.truth(condition)? { one } else { other };
-                self.value(chosen)
-            }
-            (op::LOGICAL_OR, [one, other], _) => self.logical(one, other, true),
-            (op::LOGICAL_AND, [one, other], _) => self.logical(one, other, false),
-            (op::NOT_STRICTLY_FALSE, [one], _) => match self.truth(one) {
-                Err(EvaluationError::Failed(_)) => Ok(Value::Bool(true)),
-                other => other.map(Value::Bool),
-            },
-            (op::LOGICAL_NOT, [one], _) => Ok(Value::Bool(!self.truth(one)?)),
-            (op::ADD, [one, other], _) => self.add(one, other),
-            (op::INDEX, [one, key], _) => {
-                let (one, key) = (self.value(one)?, self.value(key)?);
-                let found = self.at(&one, &key)?;
-                if as_optional(&one).is_some() {
-                    return Ok(optional(found));
-                }
-                found.ok_or_else(|| {
-                    EvaluationError::failed(
-                        "there is nothing under this key; `[?key]` asks for what may be absent",
-                    )
-                })
-            }
-            (op::OPT_INDEX, [one, key], _) => {
-                let (one, key) = (self.value(one)?, self.value(key)?);
-                Ok(optional(self.at(&one, &key)?))
-            }
-            (op::OPT_SELECT, [one, name], _) => {
-                let one = self.value(one)?;
-                let Value::String(name) = self.value(name)? else {
-                    return Err(EvaluationError::failed("a field has a name"));
-                };
-                Ok(optional(field(&one, &name)?))
-            }
-            ("orValue" | "or", [other], Some(target)) => {
-                let value = self.value(target)?;
-                match as_optional(&value) {
-                    None => Err(EvaluationError::mistyped(name, "an optional before it")),
-                    Some(None) => self.value(other),
-                    Some(Some(inner)) => Ok(if name == "or" { value } else { inner.clone() }),
-                }
-            }
-            ("optMap" | "optFlatMap", [variable, body], Some(target)) => {
-                self.opt_map(name, variable, body, target)
-            }
-            (_, [one], None) if name == op::NEGATE => operators::negate(&self.value(one)?),
-            (_, [one, other], None) if !name.starts_with(|c: char| c.is_ascii_alphabetic()) => {
-                let (one, other) = (self.value(one)?, self.value(other)?);
-                operators::binary(name, &one, &other, &self.scope.budget)
-            }
-            _ => self.function(call),
-        }
-    }
-
-    fn function(&mut self, call: &'e CallExpr) -> Result<Value> {
-        let (name, target) = match &call.target {
-            Some(target) => match &target.expr {
-                Expr::Ident(space) if self.local(space).is_none() => {
-                    let qualified = format!("{space}.{}", call.func_name);
-                    match functions::find(&qualified) {
-                        Some(function) => (function.name, None),
-                        None => (call.func_name.as_str(), Some(target)),
-                    }
-                }
-                _ => (call.func_name.as_str(), Some(target)),
-            },
-            None => (call.func_name.as_str(), None),
-        };
-        if name == "pod.displayName" {
-            return Ok(self.scope.display_name());
-        }
-        let this = target.map(|target| self.value(target)).transpose()?;
-        let arguments = call.args.iter().map(|argument| self.value(argument)).collect::<Result<Vec<_>>>()?;
-        functions::call(name, this, arguments, &self.scope.budget)
     }
 
     /// `a || b` and `a && b`. A side with the value `deciding` decides, even where the other side fails.
-    fn logical(&mut self, one: &'e IdedExpr, other: &'e IdedExpr, deciding: bool) -> Result<Value> {
+    fn logical(&mut self, deciding: bool, [one, other]: &'e [Node; 2]) -> Result<Value> {
         let first = match self.truth(one) {
             Err(exhausted @ EvaluationError::BudgetExceeded { .. }) => return Err(exhausted),
             Ok(truth) if truth == deciding => return Ok(Value::Bool(deciding)),
@@ -286,35 +130,106 @@ impl<'e> Interpreter<'e> {
         if second == deciding { Ok(Value::Bool(deciding)) } else { first.map(|_| Value::Bool(second)) }
     }
 
-    fn add(&mut self, one: &'e IdedExpr, other: &'e IdedExpr) -> Result<Value> {
-        // The accumulator of a loop is moved out of its variable, so that it grows in place.
-        let accumulator = match &one.expr {
-            Expr::Ident(name) if name.starts_with('@') => self.local(name),
-            _ => None,
-        };
-        let first = match accumulator.and_then(|index| self.locals.get_mut(index)) {
-            Some((_, local)) => std::mem::replace(local, Ok(Value::Null))?,
-            None => self.value(one)?,
-        };
-        let second = self.value(other)?;
-        operators::add(first, second, &self.scope.budget)
+    fn list(&mut self, written: &'e [Item]) -> Result<Value> {
+        let mut items = Vec::with_capacity(written.len());
+        for item in written {
+            let value = self.value(&item.value)?;
+            items.extend(present(item.optional, value));
+        }
+        Ok(list(items))
     }
 
-    fn opt_map(
-        &mut self,
-        name: &str,
-        variable: &'e IdedExpr,
-        body: &'e IdedExpr,
-        target: &'e IdedExpr,
-    ) -> Result<Value> {
-        let value = self.value(target)?;
-        let inner =
-            as_optional(&value).ok_or_else(|| EvaluationError::mistyped(name, "an optional before it"))?;
-        let (Some(inner), Expr::Ident(variable)) = (inner, &variable.expr) else { return Ok(optional(None)) };
-        self.locals.push((variable, Ok(inner.clone())));
-        let made = self.value(body);
+    fn map(&mut self, written: &'e [Entry]) -> Result<Value> {
+        let mut members = Vec::with_capacity(written.len());
+        for entry in written {
+            let Value::String(key) = self.value(&entry.key)? else {
+                return Err(EvaluationError::failed("the keys of a map are texts"));
+            };
+            self.scope.budget.text(key.len())?;
+            let value = self.value(&entry.value)?;
+            members.extend(present(entry.optional, value).map(|value| (key.to_string(), value)));
+        }
+        Ok(map(members))
+    }
+
+    fn call(&mut self, call: &'e Call) -> Result<Value> {
+        let function = call.function.ok_or_else(|| EvaluationError::failed("this cannot be evaluated"))?;
+        match (function.body, call.arguments.as_slice()) {
+            (Body::Eager(body), arguments) => {
+                let values = arguments.iter().map(|one| self.value(one)).collect::<Result<Vec<_>>>()?;
+                functions::call(function, body, &values, &self.scope.budget)
+            }
+            (Body::DisplayName, _) => Ok(self.scope.display_name()),
+            (Body::Or { unwraps }, [target, other]) => {
+                let value = self.value(target)?;
+                match as_optional(&value) {
+                    None => Err(EvaluationError::mistyped(function.name, "an optional before it")),
+                    Some(None) => self.value(other),
+                    Some(Some(inner)) if unwraps => Ok(inner.clone()),
+                    Some(Some(_)) => Ok(value),
+                }
+            }
+            (Body::OptionalMap { wraps }, [target, Node { part: Part::Name(variable), .. }, body]) => {
+                let value = self.value(target)?;
+                let inner = as_optional(&value)
+                    .ok_or_else(|| EvaluationError::mistyped(function.name, "an optional before it"))?;
+                let Some(inner) = inner else { return Ok(optional(None)) };
+                self.locals.push((variable, inner.clone()));
+                let made = self.value(body);
+                self.locals.pop();
+                if wraps { made.map(|made| optional(Some(made))) } else { made }
+            }
+            (Body::Or { .. } | Body::OptionalMap { .. }, _) => {
+                Err(EvaluationError::failed("this cannot be evaluated"))
+            }
+        }
+    }
+
+    fn run(&mut self, written: &'e Loop) -> Result<Value> {
+        let items = match self.value(&written.range)? {
+            Value::List(items) => items,
+            Value::Map(map) => {
+                self.scope.budget.spend(map.map.len())?;
+                keys(&map).into()
+            }
+            other => {
+                return Err(EvaluationError::failed(format!(
+                    "a loop goes over a list or a map, and this is {}",
+                    kind(&other)
+                )));
+            }
+        };
+        self.locals.push((&written.item, Value::Null));
+        let result = self.turns(written, &items);
         self.locals.pop();
-        if name == "optMap" { made.map(|made| optional(Some(made))) } else { made }
+        result
+    }
+
+    fn turns(&mut self, written: &'e Loop, items: &[Value]) -> Result<Value> {
+        let (mut failure, mut fitting, mut made) = (None, 0, Vec::new());
+        for item in items {
+            self.scope.budget.turn()?;
+            if let Some((_, local)) = self.locals.last_mut() {
+                *local = item.clone();
+            }
+            match (&written.gives, self.truth(&written.condition)) {
+                (Gives::All, Ok(false)) => return Ok(Value::Bool(false)),
+                (Gives::Any, Ok(true)) => return Ok(Value::Bool(true)),
+                // As with `||` and `&&`, a later item may decide although this item fails.
+                (Gives::All | Gives::Any, Err(error @ EvaluationError::Failed(_))) => failure = Some(error),
+                (_, Err(error)) => return Err(error),
+                (Gives::One, Ok(holds)) => fitting += usize::from(holds),
+                (Gives::List(value), Ok(true)) => made.push(self.value(value)?),
+                (Gives::All | Gives::Any | Gives::List(_), Ok(_)) => {}
+            }
+        }
+        match (&written.gives, failure) {
+            (_, Some(error)) => Err(error),
+            (Gives::All, None) => Ok(Value::Bool(true)),
+            (Gives::Any, None) => Ok(Value::Bool(false)),
+            (Gives::One, None) => Ok(Value::Bool(fitting == 1)),
+            (Gives::List(_), None) => Ok(list(made)),
+        }
     }
 
     /// The value of `value[key]`; an optional stands for its content.
@@ -334,6 +249,14 @@ impl<'e> Interpreter<'e> {
             }
             (other, _) => Err(EvaluationError::failed(format!("{} has nothing under this key", kind(other)))),
         }
+    }
+}
+
+/// The value of an item or member, unless it is optional and none.
+fn present(optional: bool, value: Value) -> Option<Value> {
+    match as_optional(&value) {
+        Some(inner) if optional => inner.cloned(),
+        _ => Some(value),
     }
 }
 

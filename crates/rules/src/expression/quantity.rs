@@ -46,32 +46,41 @@ pub(super) fn parse(text: &str) -> Result<Value, EvaluationError> {
     made(written.nanos().map(|nanos| Quantity { nanos, short: Short::of(&written) }))
 }
 
-/// Calls the method `name` of a quantity; `None` where `this` is no quantity, or quantities have no such method.
-pub(super) fn call(name: &str, this: &Value, arguments: &[Value]) -> Option<Result<Value, EvaluationError>> {
-    let quantity = of(this)?;
-    let other = || match arguments {
-        [Value::Int(number)] => Ok(Quantity::from(*number)),
-        [other] => of(other).copied().ok_or_else(|| EvaluationError::mistyped(name, "a quantity")),
-        _ => Err(EvaluationError::mistyped(name, "a quantity")),
+/// Calls the function `name`, whose receiver is the first argument.
+pub(super) fn call(name: &str, arguments: &[Value]) -> Result<Value, EvaluationError> {
+    match (name, arguments) {
+        ("quantity", [Value::String(text)]) => return parse(text),
+        ("isQuantity", [Value::String(text)]) => return Ok(Value::Bool(is_written(text))),
+        _ => {}
+    }
+    let wanted = || EvaluationError::mistyped(name, "a quantity");
+    let Some((quantity, rest)) = arguments.split_first().and_then(|(one, rest)| Some((of(one)?, rest)))
+    else {
+        return Err(if name == "sign" { wanted() } else { EvaluationError::refused(name) });
     };
-    let order = || match arguments {
-        [Value::Int(_)] => Err(EvaluationError::mistyped(name, "a quantity")),
+    let other = || match rest {
+        [Value::Int(number)] => Ok(Quantity::from(*number)),
+        [other] => of(other).copied().ok_or_else(wanted),
+        _ => Err(wanted()),
+    };
+    let order = || match rest {
+        [Value::Int(_)] => Err(wanted()),
         _ => other().map(|other| quantity.nanos.cmp(&other.nanos)),
     };
-    Some(match name {
+    match name {
         "isInteger" => Ok(Value::Bool(quantity.integer().is_some())),
         "asInteger" => quantity.integer().map(Value::Int).ok_or_else(|| {
             EvaluationError::failed("`asInteger` wants a whole amount that fits 64 bits; `isInteger` tells")
         }),
         "asApproximateFloat" => Ok(Value::Float(quantity.float())),
         "sign" => Ok(Value::Int(quantity.nanos.signum() as i64)),
-        "add" => other().and_then(|other| made(quantity.plus(other))),
-        "sub" => other().and_then(|other| made(other.negated().and_then(|other| quantity.plus(other)))),
+        "add" => made(quantity.plus(other()?)),
+        "sub" => made(other()?.negated().and_then(|other| quantity.plus(other))),
         "compareTo" => order().map(|order| Value::Int(order as i64)),
         "isGreaterThan" => order().map(|order| Value::Bool(order.is_gt())),
         "isLessThan" => order().map(|order| Value::Bool(order.is_lt())),
-        _ => return None,
-    })
+        _ => Err(EvaluationError::refused(name)),
+    }
 }
 
 fn of(value: &Value) -> Option<&Quantity> {

@@ -1,8 +1,9 @@
 //! The fields and literal values that a condition compares, from which `proof` makes an object that meets the condition.
 
-use kube_cel::cel::common::ast::{CallExpr, Expr, IdedExpr, LiteralValue, operators as op};
+use kube_cel::cel::Value;
 
 use super::compiled::{Expression, Variable};
+use super::tree::{Access, Call, Node, Operator, Part};
 
 /// A field that a condition asks for.
 pub(crate) struct Requirement {
@@ -32,95 +33,85 @@ struct Search<'s> {
 
 impl Search<'_> {
     // Recursion is bounded by the depth of an expression with its variables, `MAX_DEPTH`.
-    fn collect(&self, tree: &IdedExpr, requirements: &mut Vec<Requirement>) {
-        match &tree.expr {
-            Expr::Select(select) if select.test => requirements.extend(present(self.path(tree))),
-            Expr::Call(call) => self.collect_call(call, requirements),
-            // `exists` and `all` ask for a field of an item.
-            Expr::Comprehension(written) => {
-                let Some(range) = self.path(&written.iter_range) else { return };
-                let mut loops = self.loops.clone();
-                loops.push((written.iter_var.clone(), [range, vec![ITEM.to_owned()]].concat()));
-                Search { variables: self.variables, loops }.collect(&written.loop_step, requirements);
+    fn collect(&self, node: &Node, requirements: &mut Vec<Requirement>) {
+        match &node.part {
+            Part::Field { access: Access::Test, .. } => requirements.extend(present(self.path(node))),
+            Part::Logical { sides, .. } => {
+                sides.iter().for_each(|side| self.collect(side, requirements));
             }
-            _ => {}
-        }
-    }
-
-    fn collect_call(&self, call: &CallExpr, requirements: &mut Vec<Requirement>) {
-        match (call.func_name.as_str(), call.args.as_slice(), &call.target) {
-            (op::LOGICAL_AND | op::LOGICAL_OR, both, _) => {
-                both.iter().for_each(|one| self.collect(one, requirements));
-            }
-            (op::CONDITIONAL, [condition, ..], _) => self.collect(condition, requirements),
-            (op::EQUALS, [one, other], _) => {
+            Part::Choice(parts) => self.collect(&parts[0], requirements),
+            Part::Binary(Operator::Equal, sides) => {
+                let [one, other] = sides.as_ref();
                 requirements.extend(self.equal(one, other).or_else(|| self.equal(other, one)));
             }
-            (op::IN, [one, other], _) => {
-                let first = match &other.expr {
-                    Expr::List(list) => list.elements.first().and_then(|first| self.equal(one, first)),
+            Part::Binary(Operator::In, sides) => {
+                let [one, other] = sides.as_ref();
+                let first = match &other.part {
+                    Part::List(items) => items.first().and_then(|first| self.equal(one, &first.value)),
                     _ => None,
                 };
-                let member = || Some([self.path(other)?, vec![literal(one)?]].concat());
+                let member = || Some([self.path(other)?, vec![one.as_text()?.to_owned()]].concat());
                 requirements.extend(first.or_else(|| present(member())));
             }
-            ("startsWith" | "endsWith" | "contains", [part], Some(target)) => {
-                requirements.extend(self.equal(target, part));
+            Part::Call(Call { name, arguments, is_method: true, .. }) => {
+                match (name.as_str(), arguments.as_slice()) {
+                    ("startsWith" | "endsWith" | "contains", [target, part]) => {
+                        requirements.extend(self.equal(target, part));
+                    }
+                    ("hasValue", [target]) => requirements.extend(present(self.path(target))),
+                    _ => {}
+                }
             }
-            ("hasValue", [], Some(target)) => requirements.extend(present(self.path(target))),
+            // A condition asks for a field of an item.
+            Part::Loop(written) => {
+                let Some(range) = self.path(&written.range) else { return };
+                let mut loops = self.loops.clone();
+                loops.push((written.item.clone(), [range, vec![ITEM.to_owned()]].concat()));
+                Search { variables: self.variables, loops }.collect(&written.condition, requirements);
+            }
             _ => {}
         }
     }
 
-    fn equal(&self, field: &IdedExpr, value: &IdedExpr) -> Option<Requirement> {
-        Some(Requirement { path: self.path(field)?, value: Some(literal(value)?) })
+    fn equal(&self, field: &Node, value: &Node) -> Option<Requirement> {
+        Some(Requirement { path: self.path(field)?, value: Some(value.as_text()?.to_owned()) })
     }
 
-    /// The path of `tree`, where it only selects fields, keys and first items. Variables are replaced by their paths.
-    fn path(&self, tree: &IdedExpr) -> Option<Vec<String>> {
-        let below = |tree, member: String| {
-            let path = [self.path(tree)?, vec![member]].concat();
-            let [first, name] = path.as_slice() else { return Some(path) };
-            let named = self.variables.iter().position(|one| first == "variables" && one.name == *name);
-            named.map_or(Some(path), |index| {
-                let (earlier, rest) = self.variables.split_at_checked(index)?;
-                let variable = rest.first()?;
-                Search { variables: earlier, loops: Vec::new() }.path(&variable.expression.tree)
-            })
-        };
-        match &tree.expr {
-            Expr::Ident(name) => {
+    /// The path of `node`, where it only selects fields, keys and first items. Variables are replaced by their paths.
+    fn path(&self, node: &Node) -> Option<Vec<String>> {
+        match &node.part {
+            Part::Name(name) => {
                 let over = self.loops.iter().rev().find(|(variable, _)| variable == name);
                 Some(over.map_or_else(|| vec![name.clone()], |(_, path)| path.clone()))
             }
-            Expr::Select(select) => below(&select.operand, select.field.clone()),
-            Expr::Call(call) => match (call.func_name.as_str(), call.args.as_slice(), &call.target) {
-                (op::INDEX | op::OPT_INDEX | op::OPT_SELECT, [one, key], _) => {
-                    below(one, literal(key).or_else(|| first_item(key))?)
-                }
-                ("orValue" | "value" | "lowerAscii" | "trim", _, Some(target)) => self.path(target),
-                _ => None,
-            },
+            Part::Field { of, name, .. } => self.below(of, name.clone()),
+            Part::Binary(Operator::Index | Operator::OptionalIndex, sides) => {
+                let [of, key] = sides.as_ref();
+                let member = match &key.part {
+                    Part::Literal(Value::Int(0)) => ITEM.to_owned(),
+                    _ => key.as_text()?.to_owned(),
+                };
+                self.below(of, member)
+            }
+            Part::Call(Call { name, arguments, is_method: true, .. })
+                if matches!(name.as_str(), "orValue" | "value" | "lowerAscii" | "trim") =>
+            {
+                self.path(arguments.first()?)
+            }
             _ => None,
         }
+    }
+
+    fn below(&self, node: &Node, member: String) -> Option<Vec<String>> {
+        let path = [self.path(node)?, vec![member]].concat();
+        let [first, name] = path.as_slice() else { return Some(path) };
+        let named = self.variables.iter().position(|one| first == "variables" && one.name == *name);
+        let Some(index) = named else { return Some(path) };
+        let (earlier, rest) = self.variables.split_at_checked(index)?;
+        Search { variables: earlier, loops: Vec::new() }.path(&rest.first()?.expression.tree)
     }
 }
 
 fn present(path: Option<Vec<String>>) -> Option<Requirement> {
     Some(Requirement { path: path?, value: None })
-}
-
-/// [`ITEM`], where `tree` is the index 0.
-fn first_item(tree: &IdedExpr) -> Option<String> {
-    match &tree.expr {
-        Expr::Literal(LiteralValue::Int(index)) if *index.inner() == 0 => Some(ITEM.to_owned()),
-        _ => None,
-    }
-}
-
-fn literal(tree: &IdedExpr) -> Option<String> {
-    match &tree.expr {
-        Expr::Literal(LiteralValue::String(text)) => Some(text.inner().to_owned()),
-        _ => None,
-    }
 }

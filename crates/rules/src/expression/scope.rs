@@ -10,29 +10,30 @@ use super::budget::{Budget, SharedBudget};
 use super::compiled::Variable;
 use super::error::EvaluationError;
 use super::object_value::{ObjectValue, object};
+use super::types::Type;
 use super::values::{map, text, value};
 use crate::rule::Verb;
 use crate::subject::{Ownership, Subject};
 
-/// The variables, and the members of each variable with fixed members. Such members are computed one by one.
-pub(super) const VARIABLES: &[(&str, &[&str])] = &[
-    ("namespaceObject", &["metadata"]),
+/// The variables, and the members of each variable with fixed members, with their types. Such members are computed one by one.
+pub(super) const VARIABLES: &[(&str, &[(&str, Type)])] = &[
+    ("namespaceObject", &[("metadata", Type::Any)]),
     ("object", &[]),
     ("oldObject", &[]),
-    ("owner", &["kind", "name"]),
+    ("owner", &[("kind", Type::Text), ("name", Type::Text)]),
     ("params", &[]),
     (
         "request",
         &[
-            "dryRun",
-            "name",
-            "namespace",
-            "object",
-            "oldObject",
-            "operation",
-            "resource",
-            "subResource",
-            "userInfo",
+            ("dryRun", Type::Bool),
+            ("name", Type::Text),
+            ("namespace", Type::Text),
+            ("object", Type::Any),
+            ("oldObject", Type::Any),
+            ("operation", Type::Text),
+            ("resource", Type::Map),
+            ("subResource", Type::Text),
+            ("userInfo", Type::Map),
         ],
     ),
     ("variables", &[]),

@@ -1,10 +1,6 @@
-//! Infers the types of expressions when rules are loaded. Parameters have declared types, variables the types of their
-//! expressions; a field of an object may have any type.
-//!
-//! Only a part that fails for every object is reported. It is reported even where `||` or `&&` would ignore the error.
+//! The types of expressions, which `check` infers when rules are loaded.
 
 mod checks;
-mod infer;
 mod signatures;
 
 use std::sync::Arc;
@@ -12,8 +8,7 @@ use std::sync::Arc;
 use kube_cel::cel::Value;
 
 use super::values;
-pub(crate) use infer::Mismatch;
-pub(super) use signatures::{Argument, ResultType};
+pub(crate) use signatures::{Argument, ResultType};
 
 /// How deep lists in lists keep the type of their items. Variables can nest lists without end.
 const MAX_DEPTH: usize = 4;
@@ -40,12 +35,35 @@ pub(crate) enum Type {
     Optional(Box<Type>),
 }
 
+/// A part of an expression that fails for every object.
+pub(crate) struct Mismatch {
+    pub(crate) message: String,
+    pub(crate) help: &'static str,
+}
+
 impl Type {
-    fn list(item: Self) -> Self {
+    pub(super) fn of(value: &Value) -> Self {
+        match value {
+            Value::Bool(_) => Self::Bool,
+            Value::Int(_) => Self::Int,
+            Value::UInt(_) => Self::Uint,
+            Value::Float(_) => Self::Double,
+            Value::String(_) => Self::Text,
+            Value::Bytes(_) => Self::Bytes,
+            Value::Duration(_) => Self::Duration,
+            Value::Null => Self::Null,
+            Value::Map(_) => Self::Map,
+            Value::List(_) => Self::list(Self::Any),
+            Value::Opaque(_) if values::as_optional(value).is_some() => Self::optional(Self::Any),
+            Value::Opaque(_) | Value::Timestamp(_) | Value::Function(..) => Self::Any,
+        }
+    }
+
+    pub(super) fn list(item: Self) -> Self {
         if item.depth() < MAX_DEPTH { Self::List(Box::new(item)) } else { Self::List(Box::new(Self::Any)) }
     }
 
-    fn optional(inner: Self) -> Self {
+    pub(super) fn optional(inner: Self) -> Self {
         if inner.depth() < MAX_DEPTH {
             Self::Optional(Box::new(inner))
         } else {
@@ -61,7 +79,7 @@ impl Type {
     }
 
     /// The type of a value that has either type.
-    fn or(self, other: Self) -> Self {
+    pub(super) fn or(self, other: Self) -> Self {
         match (self, other) {
             (Self::Never, known) | (known, Self::Never) => known,
             (Self::List(one), Self::List(other)) => Self::list(one.or(*other)),
@@ -105,5 +123,14 @@ impl Type {
             Self::List(_) => "a list",
             Self::Optional(_) => "optional",
         }
+    }
+}
+
+/// The type of `value` in messages.
+pub(super) fn kind(value: &Value) -> &'static str {
+    match Type::of(value) {
+        Type::Any if values::is_too_deep(value) => "a value that nests too deeply to be read",
+        Type::Any => "a value of its own kind",
+        known => known.words(),
     }
 }

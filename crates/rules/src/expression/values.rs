@@ -1,4 +1,4 @@
-//! CEL values: from JSON, and for messages.
+//! CEL values, from JSON and from parts.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -71,21 +71,9 @@ pub(super) fn as_optional(value: &Value) -> Option<Option<&Value>> {
     <&OptionalValue>::try_from(value).ok().map(OptionalValue::value)
 }
 
-/// The type of `value` in messages.
-pub(super) fn kind(value: &Value) -> &'static str {
-    match value {
-        Value::List(_) => "a list",
-        Value::Map(_) => "a map",
-        Value::Int(_) | Value::UInt(_) => "a whole number",
-        Value::Float(_) => "a number",
-        Value::String(_) => "text",
-        Value::Bytes(_) => "bytes",
-        Value::Bool(_) => "a truth value",
-        Value::Duration(_) => "a duration",
-        Value::Timestamp(_) => "a time",
-        Value::Null => "null",
-        Value::Opaque(_) if as_optional(value).is_some() => "optional",
-        value if is_too_deep(value) => "a value that nests too deeply to be read",
-        Value::Opaque(_) | Value::Function(..) => "a value of its own kind",
-    }
+/// The sorted keys of a map.
+pub(super) fn keys(map: &Map) -> Vec<Value> {
+    let mut keys: Vec<&Key> = map.map.keys().collect();
+    keys.sort_unstable();
+    keys.into_iter().map(Value::from).collect()
 }

@@ -133,7 +133,7 @@ impl Reader {
         for member in members.iter_mut().filter(|member| keys.iter().any(|key| key.name == member.name)) {
             let Overlay::Expression(expression) = &mut member.value else { continue };
             self.logic.computes_keys = true;
-            if expression.reads_object {
+            if expression.reads.object {
                 let name = &member.name;
                 let message = format!(
                     "`{name}` is a key of `{list}`, and this expression reads the object, which rules change"
@@ -170,13 +170,11 @@ impl Reader {
         let declared = Declared { parameters: &parameters, variables, total };
         let places = MAX_FINDINGS.saturating_sub(self.findings.len());
         match Expression::compile(&self.source, node, name, declared, places) {
-            Ok(mut expression) => {
-                if let Err(mismatch) = expression.check(declared) {
+            Ok((expression, mismatch)) => {
+                if let Some(mismatch) = mismatch {
                     self.report_mismatch(node, &mismatch);
                 }
-                self.logic.reads_object |= expression.reads_object;
-                self.logic.reads_namespace |= expression.reads_namespace;
-                self.logic.reads_owner_name |= expression.reads_owner_name;
+                self.logic.reads.add(expression.reads);
                 Some(expression)
             }
             Err(findings) => {

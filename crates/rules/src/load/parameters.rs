@@ -26,7 +26,7 @@ impl Reader {
                 self.error(&diagnostic::DUPLICATE_NAME, parameter.at, message);
             }
             let asks = parameter.from == AnnotationSource::Namespace && parameter.annotation.is_some();
-            self.logic.reads_namespace |= asks;
+            self.logic.reads.namespace |= asks;
             self.logic.parameters.push(parameter);
         }
     }

@@ -250,7 +250,7 @@ pub(super) fn without_rollout(rule: &Rule) -> Rule {
 /// none of either. A condition that reads the object may be the reason why the rule settles, and stays.
 pub(super) fn without_conditions(rule: &Rule) -> Option<Rule> {
     let mut logic = (*rule.logic).clone();
-    logic.when.retain(|condition| condition.reads_object);
+    logic.when.retain(|condition| condition.reads.object);
     let mut changed = logic.when.len() < rule.logic.when.len();
     let has_no_value =
         |parameter: &&mut Parameter| parameter.default.is_none() && parameter.example().is_none();

@@ -16,10 +16,13 @@ struct Clause {
     digits: Option<usize>,
 }
 
-/// Replaces each clause of `form` by the next one of `values`.
-pub(super) fn format(form: &str, values: &[Value], budget: &Budget) -> Result<Value, EvaluationError> {
+/// `form.format(values)`: replaces each clause of the form by the next one of the values.
+pub(super) fn call(name: &str, arguments: &[Value], budget: &Budget) -> Result<Value, EvaluationError> {
+    let [Value::String(form), Value::List(values)] = arguments else {
+        return Err(EvaluationError::refused(name));
+    };
     budget.text(form.len())?;
-    for value in values {
+    for value in values.iter() {
         budget.read(value)?;
     }
     let mut values = values.iter();

@@ -5,17 +5,14 @@ use kube_cel::cel::Value;
 use super::super::budget::Budget;
 use super::super::error::EvaluationError;
 use super::super::values::{list, text};
+use super::library;
 
 /// The longest value of a label.
 const LABEL: usize = 63;
 
-/// Calls the function `name`, whose receiver is the first argument; `None` where `name` is another function.
-pub(super) fn call(
-    name: &str,
-    arguments: &[Value],
-    budget: &Budget,
-) -> Option<Result<Value, EvaluationError>> {
-    Some(match (name, arguments) {
+/// Calls the function `name`, whose receiver is the first argument.
+pub(super) fn call(name: &str, arguments: &[Value], budget: &Budget) -> Result<Value, EvaluationError> {
+    match (name, arguments) {
         ("contains", [Value::String(this), Value::String(part)]) => {
             budget.text(this.len() + part.len()).map(|()| Value::Bool(this.contains(part.as_str())))
         }
@@ -38,17 +35,14 @@ pub(super) fn call(
         ("indexOf" | "lastIndexOf", [Value::String(this), Value::String(part), rest @ ..]) => {
             index(name == "lastIndexOf", this, part, rest, budget)
         }
-        ("join", [Value::List(items), rest @ ..]) => join(items, rest, budget),
+        ("indexOf" | "lastIndexOf", _) => library::method(name, arguments, budget),
         ("matches" | "find" | "findAll", [Value::String(this), Value::String(pattern), rest @ ..]) => {
             regular(name, this, pattern, rest, budget)
         }
-        ("contains" | "startsWith" | "endsWith" | "lowerAscii" | "upperAscii" | "trim", _)
-        | ("labelValue" | "replace" | "split" | "matches" | "find" | "findAll", _) => {
-            Err(EvaluationError::mistyped(name, "text"))
-        }
+        ("join", [Value::List(items), rest @ ..]) => join(items, rest, budget),
         ("join", _) => Err(EvaluationError::mistyped(name, "a list of texts")),
-        _ => return None,
-    })
+        _ => Err(EvaluationError::mistyped(name, "text")),
+    }
 }
 
 fn made(budget: &Budget, bytes: usize, make: impl FnOnce() -> String) -> Result<Value, EvaluationError> {

@@ -1,12 +1,18 @@
-//! The values of literals: numbers, texts and bytes.
+//! Literals: numbers, texts and bytes.
 
-use kube_cel::cel::common::ast::LiteralValue;
+use std::sync::Arc;
+
+use kube_cel::cel::Value;
 
 use super::quotes::{Opening, UNENDED};
 use super::tokens::Kind;
 
+const ESCAPE: &str = "`\\` begins no character that there is";
+
+const TOO_LONG: &str = "a whole number beyond 64 bits";
+
 /// The value of the literal `written` of this kind; `negative` where a `-` stands before the number.
-pub(super) fn value(kind: Kind, written: &str, negative: bool) -> Result<LiteralValue, &'static str> {
+pub(super) fn value(kind: Kind, written: &str, negative: bool) -> Result<Value, &'static str> {
     let sign = if negative { "-" } else { "" };
     match kind {
         Kind::Int => {
@@ -14,7 +20,7 @@ pub(super) fn value(kind: Kind, written: &str, negative: bool) -> Result<Literal
                 Some(digits) => i64::from_str_radix(&format!("{sign}{digits}"), 16),
                 None => format!("{sign}{written}").parse(),
             };
-            number.map(|number| LiteralValue::Int(number.into())).map_err(|_| "a whole number beyond 64 bits")
+            number.map(Value::Int).map_err(|_| TOO_LONG)
         }
         Kind::Uint => {
             let digits = written.trim_end_matches(['u', 'U']);
@@ -22,25 +28,19 @@ pub(super) fn value(kind: Kind, written: &str, negative: bool) -> Result<Literal
                 Some(digits) => u64::from_str_radix(digits, 16),
                 None => digits.parse(),
             };
-            number
-                .map(|number| LiteralValue::UInt(number.into()))
-                .map_err(|_| "a whole number beyond 64 bits")
+            number.map(Value::UInt).map_err(|_| TOO_LONG)
         }
         Kind::Double => {
             let number = format!("{sign}{written}").parse::<f64>().ok().filter(|number| number.is_finite());
-            number.map(|number| LiteralValue::Double(number.into())).ok_or("a number that is too large")
+            number.map(Value::Float).ok_or("a number that is too large")
         }
-        Kind::Text => {
-            let bytes = unescaped(written)?;
-            let text = String::from_utf8(bytes).map_err(|_| ESCAPE)?;
-            Ok(LiteralValue::String(text.into()))
-        }
-        Kind::Bytes => Ok(LiteralValue::Bytes(unescaped(written)?.into())),
+        Kind::Text => String::from_utf8(unescaped(written)?)
+            .map(|text| Value::String(Arc::new(text)))
+            .map_err(|_| ESCAPE),
+        Kind::Bytes => unescaped(written).map(Value::from),
         _ => Err("no value"),
     }
 }
-
-const ESCAPE: &str = "`\\` begins no character that there is";
 
 /// The bytes that a quoted literal stands for.
 fn unescaped(written: &str) -> Result<Vec<u8>, &'static str> {

@@ -1,8 +1,12 @@
-//! The tokens that are still to be read, and the brackets that are open.
+//! The tokens that are still to be read, the brackets that are open, and the errors of parsing.
 
 use super::error::SyntaxError;
 use super::quotes::UNENDED;
 use super::tokens::{Kind, Token, tokens};
+use crate::expression::tree::{Node, Part};
+
+/// The steps that may stand inside each other, with the steps of the variables that an expression names.
+pub(in crate::expression) const MAX_DEPTH: usize = 400;
 
 /// How deep brackets may stand inside each other. It bounds the recursion of the parser: everything else that can repeat
 /// is a loop.
@@ -10,6 +14,7 @@ pub(in crate::expression) const MAX_NESTING: usize = 32;
 
 pub(super) type Result<T, E = SyntaxError> = std::result::Result<T, E>;
 
+/// The tokens that are still to be read, and the brackets that are open.
 pub(super) struct Parser<'t> {
     text: &'t str,
     tokens: Vec<Token>,
@@ -72,6 +77,23 @@ impl<'t> Parser<'t> {
         signed.then_some(*number)
     }
 
+    /// What `read` reads, with commas between and behind, and the closing bracket.
+    pub(super) fn separated<T>(
+        &mut self,
+        close: &'static str,
+        read: impl Fn(&mut Self) -> Result<T>,
+    ) -> Result<Vec<T>> {
+        let mut all = Vec::new();
+        while self.token().kind != Kind::Symbol(close) {
+            all.push(read(self)?);
+            if self.take(",").is_none() {
+                break;
+            }
+        }
+        self.close(close)?;
+        Ok(all)
+    }
+
     /// The error about the next token. It does not quote texts, which may be secrets.
     pub(super) fn unexpected(&self) -> SyntaxError {
         let Token { kind, start, .. } = self.token();
@@ -84,4 +106,13 @@ impl<'t> Parser<'t> {
         };
         SyntaxError::new(start, message)
     }
+}
+
+/// The node of `part`, which is written at `at`.
+pub(super) fn node(at: usize, part: Part) -> Result<Node> {
+    let depth = 1 + part.parts().map(|below| below.depth).max().unwrap_or_default();
+    if depth > MAX_DEPTH {
+        return Err(SyntaxError::too_large(at));
+    }
+    Ok(Node { at, depth, part })
 }

@@ -1,19 +1,11 @@
 //! Checks the type of an expression against its place: a condition, or a field.
 
-use super::Type;
-use super::infer::{Checker, Mismatch};
+use super::{Mismatch, Type};
 use crate::expression::compiled::Expression;
-use crate::expression::lint::Declared;
 use crate::expression::result::overlay;
 use crate::overlay::Overlay;
 
 impl Expression {
-    /// Infers its type in a rule with the names `declared`.
-    pub(crate) fn check(&mut self, declared: Declared<'_>) -> Result<(), Mismatch> {
-        self.result = Checker::new(declared).check(&self.tree)?;
-        Ok(())
-    }
-
     /// An example of its values, where all of them have the same type. Of an optional it is the content.
     pub(crate) fn sample(&self) -> Option<Overlay> {
         // No check of a text's content applies to an example.

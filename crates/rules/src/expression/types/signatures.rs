@@ -39,10 +39,14 @@ pub(crate) enum ResultType {
     OptionalItem,
     /// The first argument as an optional.
     Optional,
+    /// The first argument, which is optional, or the second.
+    SameOr,
+    /// The content of the first argument, or the second.
+    ItemOr,
 }
 
 impl Argument {
-    pub(super) fn takes(self, given: &Type) -> bool {
+    pub(crate) fn takes(self, given: &Type) -> bool {
         match (self, given) {
             (Self::Anything, _) | (_, Type::Any | Type::Never) => true,
             (Self::Text, given) => *given == Type::Text,
@@ -55,7 +59,7 @@ impl Argument {
         }
     }
 
-    pub(super) fn words(self) -> &'static str {
+    pub(crate) fn words(self) -> &'static str {
         match self {
             Self::Anything => "anything",
             Self::Text => "text",
@@ -69,7 +73,7 @@ impl Argument {
     }
 
     /// How to convert a value of the type `given`.
-    pub(super) fn help(self, given: &Type) -> &'static str {
+    pub(crate) fn help(self, given: &Type) -> &'static str {
         match (self, given) {
             (_, Type::Optional(_)) => "`orValue()` says what counts where there is none",
             (Self::Text, Type::Int | Type::Uint | Type::Double | Type::Bool | Type::Opaque) => {

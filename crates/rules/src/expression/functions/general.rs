@@ -1,0 +1,234 @@
+//! Functions of numbers, texts, lists, optionals, durations and versions that are not the library's alone.
+
+use std::cmp::Ordering;
+use std::sync::Arc;
+
+use kube_cel::cel::Value;
+
+use super::super::budget::Budget;
+use super::super::error::EvaluationError;
+use super::super::quantity;
+use super::super::types::kind;
+use super::super::url;
+use super::super::values::{as_optional, list, optional, text};
+use super::{go_format, library, strings};
+use crate::duration::nanoseconds;
+
+/// Calls the function `name`, whose receiver is the first argument.
+pub(super) fn call(name: &str, arguments: &[Value], budget: &Budget) -> Result<Value, EvaluationError> {
+    match (name, arguments) {
+        ("size", [value]) => size(value),
+        ("int" | "uint" | "double" | "bool", [value]) => number(name, value),
+        ("string", [value]) => string(value, budget),
+        ("dyn", [value]) => Ok(value.clone()),
+        ("sum", [Value::List(items)]) => {
+            items.iter().try_for_each(|item| budget.read(item).map(drop))?;
+            sum(items)
+        }
+        ("sort", [Value::List(items)]) => sort(items, budget),
+        ("lists.range", [Value::Int(end)]) => {
+            let end = usize::try_from(*end).unwrap_or_default();
+            budget.spend(end)?;
+            Ok(list((0..).map(Value::Int).take(end).collect()))
+        }
+        ("optional.none", []) => Ok(optional(None)),
+        ("optional.of", [value]) => Ok(optional(Some(value.clone()))),
+        ("optional.ofNonZeroValue", [value]) => {
+            Ok(optional(Some(value.clone()).filter(|value| !value.is_zero())))
+        }
+        ("hasValue", [value]) => Ok(Value::Bool(inner(name, value)?.is_some())),
+        ("value", [value]) => {
+            let inner = inner(name, value)?.cloned();
+            inner.ok_or_else(|| EvaluationError::failed("`value()` of an optional that holds none"))
+        }
+        ("compareTo" | "isGreaterThan" | "isLessThan", [one, ..]) if quantity::is_quantity(one) => {
+            quantity::call(name, arguments)
+        }
+        ("compareTo" | "isGreaterThan" | "isLessThan", _) => library::method(name, arguments, budget),
+        ("duration", [Value::String(written)]) => {
+            budget.text(written.len())?;
+            // The library ignores text behind a duration; the API server refuses it, and durations beyond 64 bits of
+            // nanoseconds.
+            let fits = matches!(written.as_str(), "0" | "+0" | "-0") || nanoseconds(written).is_some();
+            fits.then_some(()).ok_or_else(|| {
+                EvaluationError::mistyped(name, "a duration such as `1m30s`, of 292 years at most")
+            })?;
+            let plain = text(&written.trim_start_matches('+').replace('\u{b5}', "u"));
+            library::function(name, &[plain], budget)
+        }
+        ("getHours" | "getMinutes" | "getSeconds" | "getMilliseconds", [Value::Duration(length)]) => {
+            Ok(Value::Int(match name {
+                "getHours" => length.num_hours(),
+                "getMinutes" => length.num_minutes(),
+                "getSeconds" => length.num_seconds(),
+                _ => length.num_milliseconds(),
+            }))
+        }
+        ("isURL", [Value::String(written)]) => {
+            budget.text(written.len())?;
+            Ok(Value::Bool(url::parse(written).is_some()))
+        }
+        ("url", [Value::String(written)]) => {
+            budget.text(written.len())?;
+            url::parse(written).ok_or_else(|| {
+                EvaluationError::mistyped(name, "an address with a scheme, or a path from the root")
+            })
+        }
+        ("getScheme" | "getHost" | "getHostname" | "getPort" | "getEscapedPath" | "getQuery", [address]) => {
+            let found =
+                url::call(name, address).ok_or_else(|| EvaluationError::mistyped(name, "an address"))?;
+            budget.read(&found)?;
+            Ok(found)
+        }
+        ("semver" | "isSemver", [Value::String(written)]) => version(name, written, budget),
+        ("semver" | "isSemver", [Value::String(written), Value::Bool(tolerant)]) => {
+            let whole = if *tolerant { strings::whole_version(written) } else { Some(written.to_string()) };
+            // The empty text is refused as a version.
+            version(name, &whole.unwrap_or_default(), budget)
+        }
+        _ => Err(EvaluationError::refused(name)),
+    }
+}
+
+/// `semver()` or `isSemver()`. Versions are compared without the build metadata behind `+`.
+fn version(function: &str, written: &str, budget: &Budget) -> Result<Value, EvaluationError> {
+    let strict = |version: &str| library::function(function, &[text(version)], budget);
+    let made = strict(written)?;
+    match written.split_once('+') {
+        Some((version, _)) if function == "semver" => strict(version),
+        _ => Ok(made),
+    }
+}
+
+/// The content of an optional.
+fn inner<'v>(function: &str, value: &'v Value) -> Result<Option<&'v Value>, EvaluationError> {
+    as_optional(value).ok_or_else(|| EvaluationError::mistyped(function, "an optional"))
+}
+
+fn size(value: &Value) -> Result<Value, EvaluationError> {
+    let size = match value {
+        Value::String(text) => text.chars().count(),
+        Value::Bytes(bytes) => bytes.len(),
+        Value::List(items) => items.len(),
+        Value::Map(map) => map.map.len(),
+        _ => return Err(EvaluationError::mistyped("size", "text, a list or a map")),
+    };
+    Ok(Value::Int(i64::try_from(size).unwrap_or(i64::MAX)))
+}
+
+#[expect(
+    clippy::cast_precision_loss,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "the range is checked, or the conversion is asked for"
+)]
+fn number(function: &str, value: &Value) -> Result<Value, EvaluationError> {
+    const EDGE: f64 = 9_223_372_036_854_775_808.0;
+    let made = match (function, value) {
+        ("int", Value::Int(_))
+        | ("uint", Value::UInt(_))
+        | ("double", Value::Float(_))
+        | ("bool", Value::Bool(_)) => Some(value.clone()),
+        ("int", Value::UInt(number)) => i64::try_from(*number).ok().map(Value::Int),
+        ("int", Value::Float(number)) => (number.abs() < EDGE).then_some(Value::Int(*number as i64)),
+        ("int", Value::String(text)) => text.parse().ok().map(Value::Int),
+        ("uint", Value::Int(number)) => u64::try_from(*number).ok().map(Value::UInt),
+        ("uint", Value::Float(number)) => {
+            (*number > -1.0 && *number < 2.0 * EDGE).then_some(Value::UInt(*number as u64))
+        }
+        ("uint", Value::String(text)) => text.parse().ok().map(Value::UInt),
+        ("double", Value::Int(number)) => Some(Value::Float(*number as f64)),
+        ("double", Value::UInt(number)) => Some(Value::Float(*number as f64)),
+        ("double", Value::String(text)) => text.parse().ok().map(Value::Float),
+        ("bool", Value::String(text)) => match text.as_str() {
+            "1" | "t" | "true" | "TRUE" | "True" => Some(Value::Bool(true)),
+            "0" | "f" | "false" | "FALSE" | "False" => Some(Value::Bool(false)),
+            _ => None,
+        },
+        _ => None,
+    };
+    made.ok_or_else(|| {
+        EvaluationError::mistyped(function, &format!("a value that is one; {} is none", kind(value)))
+    })
+}
+
+fn string(value: &Value, budget: &Budget) -> Result<Value, EvaluationError> {
+    match value {
+        Value::String(_) => Ok(value.clone()),
+        Value::Bool(truth) => Ok(text(if *truth { "true" } else { "false" })),
+        Value::Int(number) => Ok(text(&number.to_string())),
+        Value::UInt(number) => Ok(text(&number.to_string())),
+        Value::Float(number) => Ok(text(&go_format::double(*number))),
+        Value::Duration(duration) => Ok(text(&go_format::duration(duration.num_nanoseconds()))),
+        Value::Bytes(bytes) => {
+            let readable = std::str::from_utf8(bytes)
+                .map_err(|_| EvaluationError::mistyped("string", "bytes of UTF-8"))?;
+            budget.text(bytes.len())?;
+            Ok(text(readable))
+        }
+        Value::Opaque(_) if as_optional(value).is_none() && !quantity::is_quantity(value) => {
+            library::method("string", std::slice::from_ref(value), budget)
+        }
+        other => {
+            Err(EvaluationError::mistyped("string", &format!("a single value; this is {}", kind(other))))
+        }
+    }
+}
+
+fn sum(items: &[Value]) -> Result<Value, EvaluationError> {
+    let wrong = || EvaluationError::mistyped("sum", "numbers of one kind, durations or quantities");
+    let Some((first, rest)) = items.split_first() else { return Ok(Value::Int(0)) };
+    let mut sum = first.clone();
+    for item in rest {
+        sum = match (&sum, item) {
+            (Value::Int(one), Value::Int(other)) => one.checked_add(*other).map(Value::Int),
+            (Value::UInt(one), Value::UInt(other)) => one.checked_add(*other).map(Value::UInt),
+            (Value::Float(one), Value::Float(other)) => Some(Value::Float(one + other)),
+            (Value::Duration(one), Value::Duration(other)) => {
+                // As many nanoseconds as 64 bits hold: the API server has no longer ones.
+                let sum = one.checked_add(other).filter(|sum| sum.num_nanoseconds().is_some());
+                sum.map(Value::Duration)
+            }
+            (one, other) if quantity::is_quantity(one) => {
+                Some(quantity::call("add", &[one.clone(), other.clone()])?)
+            }
+            _ => None,
+        }
+        .ok_or_else(wrong)?;
+    }
+    let fits = matches!(sum, Value::Int(_) | Value::UInt(_) | Value::Float(_) | Value::Duration(_))
+        || quantity::is_quantity(&sum);
+    if fits { Ok(sum) } else { Err(wrong()) }
+}
+
+/// The library's `sort` panics for values without a total order.
+fn sort(items: &Arc<Vec<Value>>, budget: &Budget) -> Result<Value, EvaluationError> {
+    let mut steps = 0_usize;
+    for item in items.iter() {
+        steps += budget.read(item)?;
+    }
+    budget.spend(steps.saturating_mul(usize::try_from(items.len().max(2).ilog2()).unwrap_or_default()))?;
+    let Some(first) = items.first() else { return Ok(list(Vec::new())) };
+    if items.iter().any(|item| in_order(first, item).is_none()) {
+        return Err(EvaluationError::mistyped(
+            "sort",
+            "a list of texts, numbers of one kind, truth values or durations",
+        ));
+    }
+    let mut sorted = items.as_ref().clone();
+    sorted.sort_by(|one, other| in_order(one, other).unwrap_or(Ordering::Equal));
+    Ok(list(sorted))
+}
+
+/// The order of values of one type; it is total, with NaN at an end.
+fn in_order(one: &Value, other: &Value) -> Option<Ordering> {
+    Some(match (one, other) {
+        (Value::String(one), Value::String(other)) => one.cmp(other),
+        (Value::Int(one), Value::Int(other)) => one.cmp(other),
+        (Value::UInt(one), Value::UInt(other)) => one.cmp(other),
+        (Value::Float(one), Value::Float(other)) => one.total_cmp(other),
+        (Value::Bool(one), Value::Bool(other)) => one.cmp(other),
+        (Value::Duration(one), Value::Duration(other)) => one.cmp(other),
+        _ => return None,
+    })
+}
