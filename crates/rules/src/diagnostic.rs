@@ -109,10 +109,10 @@ impl Diagnostic {
         )
     }
 
-    /// The finding with a proposed solution.
+    /// The finding with a proposed solution; an empty text is none.
     #[must_use]
     pub fn with_help(mut self, help: impl Into<String>) -> Self {
-        self.help = Some(printable(&help.into()));
+        self.help = Some(printable(&help.into())).filter(|help| !help.is_empty());
         self
     }
 

@@ -114,7 +114,7 @@ pub fn split<'t>(name: &'t str, text: &'t str) -> Vec<SplitDocument<'t>> {
     let document = |text: Text<'t>| {
         let Documents { read, partial, .. } = parse::documents(text);
         let root = read.into_iter().next().map(|document| document.root).or(partial);
-        let word = |path: &[&str]| Some(root.as_ref()?.text(path)?.to_owned());
+        let word = |path: &[&str]| Some(root.as_ref()?.find(path)?.as_text()?.to_owned());
         SplitDocument { kind: word(&["kind"]), name: word(&["metadata", "name"]), text }
     };
     split::split((name, text).into()).into_iter().map(document).collect()

@@ -1,6 +1,7 @@
 //! Values of a document, each with the location where it starts.
 
 use std::ops::Range;
+use std::str::FromStr;
 
 use super::{Position, scalar};
 
@@ -73,14 +74,37 @@ impl Node {
         path.iter().try_fold(self, |node, key| node.get(key))
     }
 
-    /// The text at a path of members.
-    pub(crate) fn text(&self, path: &[&str]) -> Option<&str> {
-        self.find(path)?.as_text()
+    /// The text of the member `key`.
+    pub(crate) fn text(&self, key: &str) -> Option<&str> {
+        self.get(key).filter(|node| !node.is_null())?.as_text()
     }
 
-    /// The items of the list at a path of members; none if there is no list.
-    pub(crate) fn items(&self, path: &[&str]) -> &[Node] {
-        self.find(path).and_then(Self::as_list).unwrap_or_default()
+    /// The texts in the list `key`.
+    pub(crate) fn texts(&self, key: &str) -> Vec<String> {
+        self.items(key).iter().filter_map(Self::as_text).map(str::to_owned).collect()
+    }
+
+    /// The items of the list `key`.
+    pub(crate) fn items(&self, key: &str) -> &[Node] {
+        self.get(key).and_then(Self::as_list).unwrap_or_default()
+    }
+
+    /// The boolean `key`.
+    pub(crate) fn flag(&self, key: &str) -> Option<bool> {
+        self.get(key)?.parsed()
+    }
+
+    /// The whole number `key`.
+    pub(crate) fn integer(&self, key: &str) -> Option<i64> {
+        self.get(key)?.parsed()
+    }
+
+    /// A boolean or number; `None` if the scalar is in quotes or resolves to something else.
+    pub(crate) fn parsed<T: FromStr>(&self) -> Option<T> {
+        match &self.value {
+            Value::Scalar(scalar) => scalar.to_json().parse().ok(),
+            Value::List(_) | Value::Map(_) => None,
+        }
     }
 
     /// The unresolved text of a scalar.
@@ -109,7 +133,9 @@ impl Node {
 
     /// Whether this is `{}` or `[]`.
     pub(super) fn is_empty_flow(&self) -> bool {
-        self.flow && self.items(&[]).is_empty() && self.as_map().unwrap_or_default().is_empty()
+        self.flow
+            && self.as_list().unwrap_or_default().is_empty()
+            && self.as_map().unwrap_or_default().is_empty()
     }
 
     /// Whether this is a scalar that resolves to null.
