@@ -92,6 +92,11 @@ impl Diagnostic {
         self.help.as_deref()
     }
 
+    /// The line of the source that it is about.
+    pub(crate) fn line(&self) -> &str {
+        self.source.line(self.position.line)
+    }
+
     /// `rules.yaml:14:9: error[VST0121]: ...`, without the source line.
     pub fn headline(&self) -> String {
         format!(
@@ -104,10 +109,10 @@ impl Diagnostic {
         )
     }
 
-    /// The finding with a proposed solution.
+    /// The finding with a proposed solution; an empty text is none.
     #[must_use]
     pub fn with_help(mut self, help: impl Into<String>) -> Self {
-        self.help = Some(printable(&help.into()));
+        self.help = Some(printable(&help.into())).filter(|help| !help.is_empty());
         self
     }
 
@@ -121,7 +126,7 @@ impl Diagnostic {
 impl fmt::Display for Diagnostic {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Position { line, column } = self.position;
-        let (snippet, indent) = snippet_around(self.source.line(line), column);
+        let (snippet, indent) = snippet_around(self.line(), column);
         let gutter = line.to_string().len();
         writeln!(formatter, "{}[{}]: {}", self.severity.as_str(), self.code.id, self.message)?;
         writeln!(formatter, "{:gutter$} --> {}:{}", "", printable(self.source()), self.position)?;

@@ -19,6 +19,8 @@ pub(crate) use removal::*;
 pub(crate) use settings::*;
 pub(crate) use spec::*;
 
+use crate::yaml::Node;
+
 /// A map of the format. Other members than its fields are errors.
 pub(crate) struct Table {
     /// The name of the map in messages: `` `spec.match` ``.
@@ -31,6 +33,8 @@ pub(crate) struct Table {
 /// One member of a map.
 pub(crate) struct Field {
     pub(crate) name: &'static str,
+    /// Its name in messages, if that differs.
+    called: Option<&'static str>,
     pub(crate) kind: Kind,
     /// One sentence that editors show. It is also the help if a required field is missing.
     pub(crate) about: &'static str,
@@ -47,8 +51,11 @@ pub(crate) struct Field {
 #[derive(Clone, Copy)]
 pub(crate) enum Kind {
     Text,
+    /// Text in the expression language. Its reader checks it.
+    Expression,
     Boolean,
-    Integer,
+    /// A whole number between these two.
+    Integer(i64, i64),
     /// One of a few words.
     Word(&'static (dyn Keywords + Sync)),
     /// A map of the format.
@@ -81,11 +88,55 @@ impl Collection {
     }
 }
 
-impl Field {
-    const fn new(name: &'static str, kind: Kind, about: &'static str) -> Self {
-        Self { name, kind, about, required: false, default: None, example: None, refused: false }
-    }
+const fn field(name: &'static str, kind: Kind, about: &'static str) -> Field {
+    Field { name, called: None, kind, about, required: false, default: None, example: None, refused: false }
+}
 
+const fn text(name: &'static str, about: &'static str) -> Field {
+    field(name, Kind::Text, about)
+}
+
+const fn flag(name: &'static str, about: &'static str) -> Field {
+    field(name, Kind::Boolean, about)
+}
+
+const fn integer(name: &'static str, about: &'static str) -> Field {
+    field(name, Kind::Integer(i64::MIN, i64::MAX), about)
+}
+
+const fn word(name: &'static str, words: &'static (dyn Keywords + Sync), about: &'static str) -> Field {
+    field(name, Kind::Word(words), about)
+}
+
+const fn texts(name: &'static str, about: &'static str) -> Field {
+    field(name, Kind::List(&Kind::Text), about)
+}
+
+const fn text_map(name: &'static str, about: &'static str) -> Field {
+    field(name, Kind::Entries(&Kind::Text), about)
+}
+
+const fn map(name: &'static str, table: &'static Table, about: &'static str) -> Field {
+    field(name, Kind::Map(table), about)
+}
+
+const fn fragment(
+    name: &'static str,
+    path: &'static [&'static str],
+    ours: &'static Table,
+    about: &'static str,
+) -> Field {
+    field(name, Kind::Fragment(path, Some(ours)), about)
+}
+
+/// A reserved name, or the name of a field that belongs elsewhere; `about` names the alternative.
+const fn refused(name: &'static str, about: &'static str) -> Field {
+    let mut field = text(name, about);
+    field.refused = true;
+    field
+}
+
+impl Field {
     const fn required(mut self) -> Self {
         self.required = true;
         self
@@ -101,21 +152,28 @@ impl Field {
         self
     }
 
-    /// A reserved name, or the name of a field that belongs elsewhere; `about` names the alternative.
-    const fn refused(name: &'static str, about: &'static str) -> Self {
-        let mut field = Self::new(name, Kind::Text, about);
-        field.refused = true;
-        field
+    const fn called(mut self, name: &'static str) -> Self {
+        self.called = Some(name);
+        self
+    }
+
+    pub(crate) fn name_in_messages(&self) -> &'static str {
+        self.called.unwrap_or(self.name)
+    }
+
+    /// Whether it is a field of pods that is merged member by member.
+    pub(crate) fn is_merged(&self) -> bool {
+        matches!(self.kind, Kind::Fragment(_, None))
     }
 }
 
 impl Table {
     /// The sorted names of the supported fields.
-    pub(crate) fn names(&self) -> impl Iterator<Item = &'static str> {
+    pub(crate) fn names(&self) -> Vec<&'static str> {
         let mut names: Vec<_> =
             self.fields.iter().filter(|field| !field.refused).map(|field| field.name).collect();
         names.sort_unstable();
-        names.into_iter()
+        names
     }
 
     pub(crate) fn field(&self, name: &str) -> Option<&'static Field> {
@@ -125,6 +183,12 @@ impl Table {
 
 /// The possible words of a field with their values. The reader uses both, the schema only the words.
 pub(crate) type Choice<T, const N: usize> = [(&'static str, T); N];
+
+/// The value of the word that `field` of `map` holds.
+pub(crate) fn chosen<T: Copy>(map: &Node, field: &str, possible: &[(&'static str, T)]) -> Option<T> {
+    let text = map.text(field)?;
+    possible.iter().find(|(word, _)| *word == text).map(|(_, value)| *value)
+}
 
 /// A [`Choice`] with values of any type.
 pub(crate) trait Keywords {

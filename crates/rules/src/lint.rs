@@ -7,7 +7,6 @@ mod references;
 mod security;
 mod templates;
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::diagnostic::{Code, Diagnostic, Position};
@@ -44,17 +43,10 @@ impl RuleSet {
     /// ```
     pub fn lint(&self) -> Vec<Diagnostic> {
         let mut findings = Vec::new();
-        let mut read: Vec<(&Rule, yaml::Document)> = Vec::new();
-        let mut sources = HashMap::new();
-        for rule in self.rules() {
-            let source =
-                sources.entry(Arc::as_ptr(&rule.text)).or_insert_with(|| yaml::SplitSource::of(&rule.text));
-            if let Some(document) = document_of(rule, source) {
-                read.push((rule, document));
-            }
-        }
+        let documents = self.rules().iter().flat_map(|rule| Some((rule, document_of(rule)?)));
+        let documents: Vec<(&Rule, yaml::Document)> = documents.collect();
         let mut rules = Vec::new();
-        for (rule, document) in &read {
+        for (rule, document) in &documents {
             rules.extend(document.root().get("spec").map(|spec| LintedRule { rule, spec }));
         }
         for rule in &rules {
@@ -75,14 +67,11 @@ impl RuleSet {
     }
 }
 
-/// Reads the document of `rule` again, because a set of rules keeps no trees. Other documents of the source are not
-/// read.
-fn document_of(rule: &Rule, source: &yaml::SplitSource<'_>) -> Option<yaml::Document> {
-    let name = |document: &yaml::Document| {
-        let name = document.root().get("metadata").and_then(|metadata| metadata.get("name"));
-        name.map(Node::at)
-    };
-    source.documents_at(rule.at.line).into_iter().find(|document| name(document) == Some(rule.at))
+/// Reads the document of `rule` again, because a set of rules keeps no trees.
+fn document_of(rule: &Rule) -> Option<yaml::Document> {
+    let (documents, _) = yaml::read_all((&*rule.text).into());
+    let name = |document: &yaml::Document| document.root().find(&["metadata", "name"]).map(Node::at);
+    documents.into_iter().find(|document| name(document) == Some(rule.at))
 }
 
 impl LintedRule<'_> {

@@ -22,7 +22,9 @@ use std::sync::Arc;
 
 use vestibule_patch::Schema;
 
-use crate::diagnostic::{self, Diagnostic, MAX_FINDINGS, Position, Severity, Source};
+use crate::diagnostic::{
+    DUPLICATE_NAME, DUPLICATE_SETTINGS, Diagnostic, MAX_FINDINGS, Position, Severity, Source,
+};
 use crate::digest;
 use crate::expression::SharedBudget;
 use crate::rule::Rule;
@@ -125,11 +127,7 @@ fn settings_of<'d>(documents: impl Iterator<Item = &'d yaml::Document>) -> (Sett
         let settings = settings::settings(&mut reader, document.root());
         let at = document.root().at();
         if let Some((_, location)) = &first {
-            reader.error(
-                &diagnostic::DUPLICATE_SETTINGS,
-                at,
-                format!("settings exist already, at {location}"),
-            );
+            reader.error(&DUPLICATE_SETTINGS, at, format!("settings exist already, at {location}"), "");
         } else {
             first = Some((settings, format!("{}:{at}", document.source())));
         }
@@ -152,7 +150,7 @@ fn duplicate_names(loaded: &[LoadedRule]) -> Vec<Diagnostic> {
         if let Some(earlier) = first.get(rule.name()) {
             let message =
                 format!("rule `{}` exists already, at {}:{}", rule.name, earlier.source, earlier.at);
-            findings.push(source.error(&diagnostic::DUPLICATE_NAME, rule.at, message));
+            findings.push(source.error(&DUPLICATE_NAME, rule.at, message));
         } else {
             first.insert(rule.name(), rule);
         }

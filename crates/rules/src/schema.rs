@@ -100,9 +100,9 @@ impl<'t> Writer<'t> {
 
     fn kind(&mut self, kind: Kind) -> Value {
         match kind {
-            Kind::Text => text(),
+            Kind::Text | Kind::Expression => text(),
             Kind::Boolean => json!({"type": "boolean"}),
-            Kind::Integer => json!({"type": "integer"}),
+            Kind::Integer(..) => json!({"type": "integer"}),
             Kind::Word(words) => json!({"enum": words.keywords()}),
             Kind::Map(table) => self.table(table),
             Kind::List(item) => json!({"type": "array", "items": self.kind(*item)}),

@@ -53,42 +53,13 @@ pub fn read(name: &str, text: &str) -> Result<Vec<Document>, Vec<Diagnostic>> {
 
 /// The documents that could be read, and the errors of all documents.
 pub(crate) fn read_all(text: Text<'_>) -> (Vec<Document>, Vec<Diagnostic>) {
-    let source = Arc::new(Source::from(text));
-    let Documents { roots, mut problems, .. } = parse::documents(&source);
+    let Documents { read, mut problems, .. } = parse::documents(text);
     if let Some(first) = problems.first_mut()
-        && source.line(first.position().line).contains("{{")
+        && first.line().contains("{{")
     {
         *first = first.clone().with_help("is it a template? render it first, for example by `helm template`");
     }
-    let document =
-        |parse::ReadDocument { node, json }| Document { root: node, source: Arc::clone(&source), json };
-    let documents = roots.into_iter().map(document);
-    (documents.collect(), problems)
-}
-
-/// A source that is split into documents once, so that single documents can be read from it.
-pub(crate) struct SplitSource<'s> {
-    source: &'s Source,
-    texts: Vec<split::DocumentText<'s>>,
-}
-
-impl<'s> SplitSource<'s> {
-    pub(crate) fn of(source: &'s Source) -> Self {
-        Self { source, texts: split::split(&source.text) }
-    }
-
-    /// The document that contains the line.
-    pub(crate) fn documents_at(&self, line: usize) -> Vec<Document> {
-        let before = self.source.lines_before;
-        let end = self.texts.partition_point(|piece| before + piece.line < line);
-        let piece = end.checked_sub(1).and_then(|last| self.texts.get(last));
-        let text = piece.map(|piece| Text {
-            name: &self.source.name,
-            text: piece.text,
-            lines_before: before + piece.line,
-        });
-        text.map(|text| read_all(text).0).unwrap_or_default()
-    }
+    (read, problems)
 }
 
 /// A text to read and its origin. `(name, text)` converts into it.
@@ -105,6 +76,12 @@ pub struct Text<'t> {
 impl<'t> From<(&'t str, &'t str)> for Text<'t> {
     fn from((name, text): (&'t str, &'t str)) -> Self {
         Self { name, text, lines_before: 0 }
+    }
+}
+
+impl<'s> From<&'s Source> for Text<'s> {
+    fn from(Source { name, text, lines_before }: &'s Source) -> Self {
+        Self { name, text, lines_before: *lines_before }
     }
 }
 
@@ -134,20 +111,13 @@ pub struct SplitDocument<'t> {
 /// assert_eq!(parts[1].text.lines_before, 2);
 /// ```
 pub fn split<'t>(name: &'t str, text: &'t str) -> Vec<SplitDocument<'t>> {
-    let part = |piece: split::DocumentText<'t>| {
-        let text = Text { name, text: piece.text, lines_before: piece.line };
-        let Documents { roots, partial, .. } = parse::documents(&Arc::new(Source::from(text)));
-        let root = roots.into_iter().next().map(|root| root.node).or(partial);
-        let word = |node: Option<&Node>| node.and_then(Node::as_text).map(str::to_owned);
-        let root = root.as_ref();
-        let metadata = root.and_then(|root| root.get("metadata"));
-        SplitDocument {
-            kind: word(root.and_then(|root| root.get("kind"))),
-            name: word(metadata.and_then(|metadata| metadata.get("name"))),
-            text,
-        }
+    let document = |text: Text<'t>| {
+        let Documents { read, partial, .. } = parse::documents(text);
+        let root = read.into_iter().next().map(|document| document.root).or(partial);
+        let word = |path: &[&str]| Some(root.as_ref()?.find(path)?.as_text()?.to_owned());
+        SplitDocument { kind: word(&["kind"]), name: word(&["metadata", "name"]), text }
     };
-    split::split(text).into_iter().map(part).collect()
+    split::split((name, text).into()).into_iter().map(document).collect()
 }
 
 /// One document. It may contain secrets, so it has no `Debug`.

@@ -52,7 +52,7 @@ fn below(kind: Kind, each: &mut impl FnMut(&'static Table)) {
         Kind::Map(table) | Kind::Fragment(_, Some(table)) => each(table),
         Kind::List(item) | Kind::Entries(item) => below(*item, each),
         Kind::Either(kinds) => kinds.iter().for_each(|kind| below(*kind, each)),
-        Kind::Text | Kind::Boolean | Kind::Integer | Kind::Word(_) | Kind::Fragment(_, None) => {}
+        _ => {}
     }
 }
 
@@ -73,7 +73,12 @@ impl Kind {
             Self::List(item) => Some(format!("[{}]", item.example()?)),
             Self::Either(kinds) => kinds.iter().find_map(Self::example),
             Self::Word(words) => words.keywords().first().map(|word| (*word).to_owned()),
-            Self::Text | Self::Boolean | Self::Integer | Self::Entries(_) | Self::Fragment(..) => None,
+            Self::Text
+            | Self::Expression
+            | Self::Boolean
+            | Self::Integer(..)
+            | Self::Entries(_)
+            | Self::Fragment(..) => None,
         }
     }
 }
@@ -108,7 +113,7 @@ mod tests {
 
     fn conforms(kind: Kind, node: &Node) -> bool {
         match kind {
-            Kind::Text | Kind::Boolean | Kind::Integer => node.as_text().is_some(),
+            Kind::Text | Kind::Expression | Kind::Boolean | Kind::Integer(..) => node.as_text().is_some(),
             Kind::Word(words) => node.as_text().is_some_and(|text| words.keywords().contains(&text)),
             Kind::Map(table) => of_table(table, node),
             Kind::List(item) => {

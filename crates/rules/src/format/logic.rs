@@ -1,28 +1,27 @@
 //! `parameters` and `variables`.
 
-use super::{Choice, Field, Kind, Table};
+use super::{Choice, Kind, Table, field, text, word};
 use crate::parameter::{AnnotationSource, Type};
 
-const ANY: Kind = Kind::Either(&[Kind::Text, Kind::Integer, Kind::Boolean]);
+const ANY: Kind = Kind::Either(&[Kind::Text, Kind::Integer(i64::MIN, i64::MAX), Kind::Boolean]);
 
 pub(crate) static PARAMETER: Table = Table {
     what: "a parameter",
     example: "{name: port, type: int, default: 8080, annotation: example.com/port}",
     fields: &[
-        Field::new("name", Kind::Text, "The name in expressions: letters, digits and `_`.").required(),
-        Field::new("type", Kind::Word(&TYPES), "The type of its values.").required(),
-        Field::new("annotation", Kind::Text, "The annotation that gives the value."),
-        Field::new("from", Kind::Word(&ANNOTATION_SOURCES), "The object that has the annotation.")
-            .default("pod"),
-        Field::new(
+        text("name", "The name in expressions: letters, digits and `_`.").required(),
+        word("type", &TYPES, "The type of its values.").required(),
+        text("annotation", "The annotation that gives the value."),
+        word("from", &ANNOTATION_SOURCES, "The object that has the annotation.").default("pod"),
+        field(
             "default",
             ANY,
             "The value without the annotation. Without a default, a missing annotation is an error.",
         ),
-        Field::new("min", ANY, "The least number, quantity or duration, or the fewest characters."),
-        Field::new("max", ANY, "The greatest number, quantity or duration, or the most characters."),
-        Field::new("pattern", Kind::Text, "The regular expression that the whole text must match."),
-        Field::new("values", Kind::List(&ANY), "The possible values of an `enum`.").example("[debug, info]"),
+        field("min", ANY, "The least number, quantity or duration, or the fewest characters."),
+        field("max", ANY, "The greatest number, quantity or duration, or the most characters."),
+        text("pattern", "The regular expression that the whole text must match."),
+        field("values", Kind::List(&ANY), "The possible values of an `enum`.").example("[debug, info]"),
     ],
 };
 
@@ -30,8 +29,8 @@ pub(crate) static VARIABLE: Table = Table {
     what: "a variable",
     example: "{name: team, expr: namespaceObject.metadata.name}",
     fields: &[
-        Field::new("name", Kind::Text, "The name in expressions: letters, digits and `_`.").required(),
-        Field::new("expr", Kind::Text, "The expression; it is evaluated when it is used.").required(),
+        text("name", "The name in expressions: letters, digits and `_`.").required(),
+        field("expr", Kind::Expression, "The expression; it is evaluated when it is used.").required(),
     ],
 };
 

@@ -1,23 +1,23 @@
 //! `match`: the objects that a rule applies to.
 
-use super::{Choice, Field, Kind, Table};
+use super::{Choice, Table, map, refused, text_map, texts, word};
 
 pub(crate) static MATCH: Table = Table {
     what: "`spec.match`",
     example: "{namespaces: {matchLabels: {team: blue}}}",
     fields: &[
-        Field::new("namespaces", Kind::Map(&NAMESPACES), "Conditions on the namespace."),
-        Field::new("objects", Kind::Map(&OBJECTS), "Conditions on the object."),
-        Field::new("os", Kind::Word(&OS), "The operating system of the pod, if the pod names one.")
-            .default("linux"),
-        Field::new("hostNetwork", Kind::Word(&HOST_NETWORK), "Whether pods that use the network of their node are changed.")
+        map("namespaces", &NAMESPACES, "Conditions on the namespace."),
+        map("objects", &OBJECTS, "Conditions on the object."),
+        word("os", &OS, "The operating system of the pod, if the pod names one.").default("linux"),
+        word("hostNetwork", &HOST_NETWORK, "Whether pods that use the network of their node are changed.")
             .default("inject"),
-        Field::new(
+        texts(
             "ownerKinds",
-            Kind::List(&Kind::Text),
-            "Only objects whose controller is of one of these kinds; `Deployment` stands for its ReplicaSets, `none` for objects without one.",
-        ).example("[Deployment]"),
-        Field::refused("resources", "`targets` names what the rule changes"),
+            "Only objects whose controller is of one of these kinds; `Deployment` stands for its \
+             ReplicaSets, `none` for objects without one.",
+        )
+        .example("[Deployment]"),
+        refused("resources", "`targets` names what the rule changes"),
     ],
 };
 
@@ -25,10 +25,9 @@ pub(crate) static NAMESPACES: Table = Table {
     what: "`match.namespaces`",
     example: "{matchLabels: {team: blue}}",
     fields: &[
-        Field::new("names", Kind::List(&Kind::Text), "Only these namespaces.").example("[web]"),
-        Field::new("exclude", Kind::List(&Kind::Text), "Never these namespaces.").example("[web]"),
-        Field::new("matchLabels", Kind::Entries(&Kind::Text), "Only namespaces with all of these labels.")
-            .example("{team: blue}"),
+        texts("names", "Only these namespaces.").example("[web]"),
+        texts("exclude", "Never these namespaces.").example("[web]"),
+        text_map("matchLabels", "Only namespaces with all of these labels.").example("{team: blue}"),
     ],
 };
 
@@ -36,13 +35,13 @@ pub(crate) static OBJECTS: Table = Table {
     what: "`match.objects`",
     example: "{labels: {app: web}}",
     fields: &[
-        Field::new("labels", Kind::Entries(&Kind::Text), "Only objects with all of these labels.")
-            .example("{app: web}"),
-        Field::refused(
+        text_map("labels", "Only objects with all of these labels.").example("{app: web}"),
+        refused(
             "annotations",
-            "objects are matched by labels; for an annotation by which pods ask for the rule, set `optIn: pod` and, where \
-             its key is another injector's, `compatAnnotations`; for any other, write a condition: \
-             `when: [\"object.metadata.?annotations.?KEY.orValue('') == 'VALUE'\"]`",
+            "objects are matched by labels; for an annotation by which pods ask for the rule, set \
+             `optIn: pod` and, where its key is another injector's, `compatAnnotations`; for any \
+             other, write a condition: `when: [\"object.metadata.?annotations.?KEY.orValue('') == \
+             'VALUE'\"]`",
         ),
     ],
 };

@@ -1,17 +1,19 @@
 //! `pod`, and the fields that the format adds to items, containers and the pod's specification.
 
-use super::{Choice, Field, Kind, POLICIES, Table};
+use super::{
+    Choice, Field, Kind, POLICIES, Table, field, flag, fragment, map, refused, text, text_map, texts, word,
+};
 
 pub(crate) static POD: Table = Table {
     what: "`pod`",
     example: "{labels: {team: blue}}",
     fields: &[
-        Field::new("labels", Kind::Entries(&Kind::Text), "Labels of the pod.").example("{team: blue}"),
-        Field::new("annotations", Kind::Entries(&Kind::Text), "Annotations of the pod.")
-            .example("{example.com/team: blue}"),
-        Field::new(
+        text_map("labels", "Labels of the pod.").example("{team: blue}"),
+        text_map("annotations", "Annotations of the pod.").example("{example.com/team: blue}"),
+        fragment(
             "spec",
-            Kind::Fragment(&["spec"], Some(&POD_SPEC)),
+            &["spec"],
+            &POD_SPEC,
             "Fields of the pod's specification, except those that have their own field in `spec`.",
         )
         .example("{priorityClassName: high}"),
@@ -24,23 +26,18 @@ pub(crate) static POD_SPEC: Table = Table {
     example: "{priorityClassName: high}",
     fields: &[
         ON_CONFLICT,
-        Field::new("replace", Kind::List(&Kind::Text), "The fields beside it that replace existing values.")
-            .example("[image]"),
-        Field::refused("containers", "blocks for existing containers belong in `spec.containers`"),
-        Field::refused("ephemeralContainers", "they can only be added to running pods"),
-        Field::refused("imagePullSecrets", "they belong in `spec.imagePullSecrets`"),
-        Field::refused(
-            "initContainers",
-            "they belong in `spec.initContainers`, native sidecars in `spec.sidecars`",
-        ),
-        Field::refused("volumes", "they belong in `spec.volumes`"),
+        texts("replace", "The fields beside it that replace existing values.").example("[image]"),
+        refused("containers", "blocks for existing containers belong in `spec.containers`"),
+        refused("ephemeralContainers", "they can only be added to running pods"),
+        refused("imagePullSecrets", "they belong in `spec.imagePullSecrets`"),
+        refused("initContainers", "they belong in `spec.initContainers`, native sidecars in `spec.sidecars`"),
+        refused("volumes", "they belong in `spec.volumes`"),
     ],
 };
 
-const ON_CONFLICT: Field =
-    Field::new("onConflict", Kind::Word(&POLICIES), "What happens if the pod already has another one.");
+const ON_CONFLICT: Field = word("onConflict", &POLICIES, "What happens if the pod already has another one.");
 
-const PLACE: Field = Field::new("position", Kind::Map(&POSITION), "The position in its list.");
+const PLACE: Field = map("position", &POSITION, "The position in its list.");
 
 /// The fields that the format adds to an item of a pod's list.
 pub(crate) static ITEM: Table =
@@ -53,10 +50,11 @@ pub(crate) static CONTAINER: Table = Table {
     fields: &[
         ON_CONFLICT,
         PLACE,
-        Field::new(
+        word(
             "mode",
-            Kind::Word(&MODES),
-            "`native` starts before the application and ends after it, `regular` beside it; `auto` is native unless the settings say otherwise.",
+            &MODES,
+            "`native` starts before the application and ends after it, `regular` beside it; `auto` \
+             is native unless the settings say otherwise.",
         )
         .default("auto"),
     ],
@@ -73,14 +71,9 @@ pub(crate) static POSITION: Table = Table {
     what: "`position`",
     example: "{containers: first}",
     fields: &[
-        Field::new("containers", ANCHORED, "The position among the containers."),
-        Field::new("initContainers", ANCHORED, "The position among the init containers."),
-        Field::new(
-            "strict",
-            Kind::Boolean,
-            "Whether it is moved back when other webhooks insert containers.",
-        )
-        .default("false"),
+        field("containers", ANCHORED, "The position among the containers.").called("position"),
+        field("initContainers", ANCHORED, "The position among the init containers.").called("position"),
+        flag("strict", "Whether it is moved back when other webhooks insert containers.").default("false"),
     ],
 };
 
@@ -90,8 +83,8 @@ pub(crate) static ANCHOR: Table = Table {
     what: "a position",
     example: "{before: proxy}",
     fields: &[
-        Field::new("before", Kind::Text, "The container that it comes before."),
-        Field::new("after", Kind::Text, "The container that it comes after."),
+        text("before", "The container that it comes before."),
+        text("after", "The container that it comes after."),
     ],
 };
 

@@ -1,10 +1,10 @@
 //! `remove`: the entries that a rule removes.
 
-use super::{Field, Kind, Table};
+use super::{Field, Kind, Table, field, flag, map, text};
 
 const CONTAINERS_SELECTED: Kind = Kind::Either(&[Kind::Word(&EVERY), Kind::List(&Kind::Text)]);
 
-const CONTAINERS: Field = Field::new(
+const CONTAINERS: Field = field(
     "containers",
     CONTAINERS_SELECTED,
     "`all`, or the names of containers. Injected containers are never changed.",
@@ -12,12 +12,11 @@ const CONTAINERS: Field = Field::new(
 .required();
 
 const INIT: Field =
-    Field::new("init", Kind::Boolean, "Whether init containers and native sidecars are selected too.")
-        .default("false");
+    flag("init", "Whether init containers and native sidecars are selected too.").default("false");
 
-const NAME: Field = Field::new("name", Kind::Text, "Its name.").required();
+const NAME: Field = text("name", "Its name.").required();
 
-const KEY: Field = Field::new("key", Kind::Text, "Its key.").required();
+const KEY: Field = text("key", "Its key.").required();
 
 pub(crate) static EVERY: super::Choice<(), 1> = [("all", ())];
 
@@ -26,18 +25,18 @@ pub(crate) static REMOVAL: Table = Table {
     what: "an item of `remove`",
     example: "{env: {containers: all, name: TARGET}}",
     fields: &[
-        Field::new("annotations", Kind::Map(&ENTRY), "An annotation of the pod."),
-        Field::new("env", Kind::Map(&VARIABLE_REMOVAL), "A variable."),
-        Field::new("envFrom", Kind::Map(&SOURCE_REMOVAL), "A source of variables."),
-        Field::new("hostAliases", Kind::Map(&ALIAS_REMOVAL), "The names of an address."),
-        Field::new("imagePullSecrets", Kind::Map(&NAMED), "An image pull secret."),
-        Field::new("labels", Kind::Map(&ENTRY), "A label of the pod."),
-        Field::new("nodeSelector", Kind::Map(&ENTRY), "A label that the pod requires of nodes."),
-        Field::new("ports", Kind::Map(&PORT_REMOVAL), "A port."),
-        Field::new("tolerations", Kind::Map(&TOLERATION_REMOVAL), "A toleration."),
-        Field::new("volumeDevices", Kind::Map(&DEVICE_REMOVAL), "A block device."),
-        Field::new("volumeMounts", Kind::Map(&MOUNT_REMOVAL), "A mount."),
-        Field::new("volumes", Kind::Map(&NAMED), "A volume that nothing mounts any more."),
+        map("annotations", &ENTRY, "An annotation of the pod."),
+        map("env", &VARIABLE_REMOVAL, "A variable."),
+        map("envFrom", &SOURCE_REMOVAL, "A source of variables."),
+        map("hostAliases", &ALIAS_REMOVAL, "The names of an address."),
+        map("imagePullSecrets", &NAMED, "An image pull secret."),
+        map("labels", &ENTRY, "A label of the pod."),
+        map("nodeSelector", &ENTRY, "A label that the pod requires of nodes."),
+        map("ports", &PORT_REMOVAL, "A port."),
+        map("tolerations", &TOLERATION_REMOVAL, "A toleration."),
+        map("volumeDevices", &DEVICE_REMOVAL, "A block device."),
+        map("volumeMounts", &MOUNT_REMOVAL, "A mount."),
+        map("volumes", &NAMED, "A volume that nothing mounts any more."),
     ],
 };
 
@@ -45,20 +44,17 @@ static NAMED: Table = Table { what: "a removal", example: "{name: data}", fields
 
 static ENTRY: Table = Table { what: "a removal", example: "{key: team}", fields: &[KEY] };
 
-static ALIAS_REMOVAL: Table = Table {
-    what: "a removal",
-    example: "{ip: 10.0.0.1}",
-    fields: &[Field::new("ip", Kind::Text, "Its address.").required()],
-};
+static ALIAS_REMOVAL: Table =
+    Table { what: "a removal", example: "{ip: 10.0.0.1}", fields: &[text("ip", "Its address.").required()] };
 
 static TOLERATION_REMOVAL: Table = Table {
     what: "a removal",
     example: "{key: dedicated}",
     fields: &[
         KEY,
-        Field::new("effect", Kind::Text, "Its effect."),
-        Field::new("operator", Kind::Text, "Its operator."),
-        Field::new("value", Kind::Text, "Its value."),
+        text("effect", "Its effect."),
+        text("operator", "Its operator."),
+        text("value", "Its value."),
     ],
 };
 
@@ -74,8 +70,8 @@ static SOURCE_REMOVAL: Table = Table {
     fields: &[
         CONTAINERS,
         INIT,
-        Field::new("configMap", Kind::Text, "The name of the ConfigMap."),
-        Field::new("secret", Kind::Text, "The name of the Secret."),
+        text("configMap", "The name of the ConfigMap."),
+        text("secret", "The name of the Secret."),
     ],
 };
 
@@ -85,19 +81,19 @@ static PORT_REMOVAL: Table = Table {
     fields: &[
         CONTAINERS,
         INIT,
-        Field::new("containerPort", Kind::Integer, "Its number.").required(),
-        Field::new("protocol", Kind::Text, "Its protocol.").default("TCP"),
+        field("containerPort", Kind::Integer(0, 65_535), "Its number.").required(),
+        text("protocol", "Its protocol.").default("TCP"),
     ],
 };
 
 static MOUNT_REMOVAL: Table = Table {
     what: "a removal",
     example: "{containers: all, mountPath: /data}",
-    fields: &[CONTAINERS, INIT, Field::new("mountPath", Kind::Text, "Where it is mounted.").required()],
+    fields: &[CONTAINERS, INIT, text("mountPath", "Where it is mounted.").required()],
 };
 
 static DEVICE_REMOVAL: Table = Table {
     what: "a removal",
     example: "{containers: all, devicePath: /dev/xvda}",
-    fields: &[CONTAINERS, INIT, Field::new("devicePath", Kind::Text, "Where it is.").required()],
+    fields: &[CONTAINERS, INIT, text("devicePath", "Where it is.").required()],
 };

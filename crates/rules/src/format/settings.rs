@@ -1,6 +1,6 @@
 //! `InjectorSettings`.
 
-use super::{Choice, Field, Kind, METADATA, Table};
+use super::{Choice, Kind, METADATA, Table, field, flag, map, refused, text, text_map, texts, word};
 use crate::settings::Mode;
 
 pub(crate) static SETTINGS_DOCUMENT: Table = Table {
@@ -11,10 +11,10 @@ pub(crate) static SETTINGS_DOCUMENT: Table = Table {
         ", kind: InjectorSettings, metadata: {name: injector}, spec: {mode: observe}}"
     ),
     fields: &[
-        Field::new("apiVersion", Kind::Text, concat!("`", api_version!(), "`.")).required(),
-        Field::new("kind", Kind::Text, "`InjectorSettings`.").required(),
-        Field::new("metadata", Kind::Map(&METADATA), "The document's name.").required(),
-        Field::new("spec", Kind::Map(&SETTINGS), "The settings for all rules.").required(),
+        text("apiVersion", concat!("`", api_version!(), "`.")).required(),
+        text("kind", "`InjectorSettings`.").required(),
+        map("metadata", &METADATA, "The document's name.").required(),
+        map("spec", &SETTINGS, "The settings for all rules.").required(),
     ],
 };
 
@@ -22,34 +22,32 @@ pub(crate) static SETTINGS: Table = Table {
     what: "`spec` of the settings",
     example: "{mode: observe}",
     fields: &[
-        Field::new(
+        word(
             "mode",
-            Kind::Word(&INJECTOR_MODES),
+            &INJECTOR_MODES,
             "`off`: no rule is evaluated. `observe`: rules are evaluated and reported, but change nothing.",
         )
         .default("on"),
-        Field::new(
+        field(
             "exemptions",
             Kind::List(&Kind::Map(&EXEMPTION)),
             "The objects that no rule touches: every condition of an entry must hold.",
         ),
-        Field::new(
+        word(
             "ownNamespace",
-            Kind::Word(&OWN_NAMESPACE),
+            &OWN_NAMESPACE,
             "Whether rules apply to other pods in the injector's own namespace.",
         )
         .default("skip"),
-        Field::new("nativeSidecars", Kind::Boolean, "Whether `mode: auto` makes native sidecars.")
-            .default("true"),
-        Field::new(
+        flag("nativeSidecars", "Whether `mode: auto` makes native sidecars.").default("true"),
+        word(
             "requiredEverywhere",
-            Kind::Word(&REQUIRED_EVERYWHERE),
+            &REQUIRED_EVERYWHERE,
             "Whether a required rule needs no restriction to namespaces.",
         )
         .default("refuse"),
-        Field::new("successEvents", Kind::Boolean, "Whether successful injections are reported as Events.")
-            .default("false"),
-        Field::refused("tenantConfigs", "rules belong in the injector's own namespace"),
+        flag("successEvents", "Whether successful injections are reported as Events.").default("false"),
+        refused("tenantConfigs", "rules belong in the injector's own namespace"),
     ],
 };
 
@@ -57,14 +55,12 @@ pub(crate) static EXEMPTION: Table = Table {
     what: "an exemption",
     example: "{namespaces: [shop]}",
     fields: &[
-        Field::new("namespaces", Kind::List(&Kind::Text), "The names of namespaces.").example("[shop]"),
-        Field::new("namespaceLabels", Kind::Entries(&Kind::Text), "Labels that the namespace must have.")
-            .example("{team: blue}"),
-        Field::new("objectLabels", Kind::Entries(&Kind::Text), "Labels that the object must have.")
-            .example("{app: web}"),
-        Field::new("users", Kind::List(&Kind::Text), "The names of users; a final `*` matches any suffix.")
+        texts("namespaces", "The names of namespaces.").example("[shop]"),
+        text_map("namespaceLabels", "Labels that the namespace must have.").example("{team: blue}"),
+        text_map("objectLabels", "Labels that the object must have.").example("{app: web}"),
+        texts("users", "The names of users; a final `*` matches any suffix.")
             .example("['system:serviceaccount:ci:builder']"),
-        Field::new("reason", Kind::Text, "The reason, for people."),
+        text("reason", "The reason, for people."),
     ],
 };
 

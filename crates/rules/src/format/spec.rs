@@ -1,8 +1,8 @@
 //! The document, and the `spec` of a rule.
 
 use super::{
-    BLOCK, CONTAINER, Choice, Field, INIT_CONTAINER, ITEM, Kind, MATCH, PARAMETER, POD, REMOVAL, Table,
-    VARIABLE,
+    BLOCK, CONTAINER, Choice, INIT_CONTAINER, ITEM, Kind, MATCH, PARAMETER, POD, REMOVAL, Table, VARIABLE,
+    field, flag, fragment, integer, map, refused, text, text_map, word,
 };
 use crate::rule::{OnError, OptIn, Policy, Resource};
 
@@ -14,10 +14,10 @@ pub(crate) static INJECTION: Table = Table {
         ", kind: Injection, metadata: {name: team}, spec: {optIn: pod, pod: {labels: {team: blue}}}}"
     ),
     fields: &[
-        Field::new("apiVersion", Kind::Text, concat!("`", api_version!(), "`.")).required(),
-        Field::new("kind", Kind::Text, "`Injection`.").required(),
-        Field::new("metadata", Kind::Map(&METADATA), "The document's name.").required(),
-        Field::new("spec", Kind::Map(&SPEC), "The rule.").required(),
+        text("apiVersion", concat!("`", api_version!(), "`.")).required(),
+        text("kind", "`Injection`.").required(),
+        map("metadata", &METADATA, "The document's name.").required(),
+        map("spec", &SPEC, "The rule.").required(),
     ],
 };
 
@@ -25,10 +25,11 @@ pub(crate) static METADATA: Table = Table {
     what: "`metadata`",
     example: "{name: team}",
     fields: &[
-        Field::new("name", Kind::Text, "The name that messages, opt-in keys and metrics use.").required(),
-        Field::new("labels", Kind::Entries(&Kind::Text), "For people; the injector does not read them.")
-            .example("{team: blue}"),
-        Field::new("annotations", Kind::Entries(&Kind::Text), "For people; the injector does not read them.")
+        text("name", "The name that messages, opt-in keys and metrics use.")
+            .required()
+            .called("metadata.name"),
+        text_map("labels", "For people; the injector does not read them.").example("{team: blue}"),
+        text_map("annotations", "For people; the injector does not read them.")
             .example("{example.com/team: blue}"),
     ],
 };
@@ -37,80 +38,66 @@ pub(crate) static SPEC: Table = Table {
     what: "`spec`",
     example: "{optIn: pod, pod: {labels: {team: blue}}}",
     fields: &[
-        Field::new("targets", Kind::List(&Kind::Word(&RESOURCES)), "The resources that the rule changes.")
+        field("targets", Kind::List(&Kind::Word(&RESOURCES)), "The resources that the rule changes.")
             .default("[pods]"),
-        Field::new(
-            "match",
-            Kind::Map(&MATCH),
-            "The objects that the rule applies to: every condition must hold.",
-        ),
-        Field::new(
+        map("match", &MATCH, "The objects that the rule applies to: every condition must hold."),
+        word(
             "optIn",
-            Kind::Word(&OPT_IN),
-            "The opt-in that the rule needs: of the namespace, of the pod, of either of them, or none (`always`).",
+            &OPT_IN,
+            "The opt-in that the rule needs: of the namespace, of the pod, of either of them, or \
+             none (`always`).",
         )
         .default("always"),
-        Field::new(
+        field(
             "compatAnnotations",
             Kind::Entries(&Kind::List(&Kind::Text)),
             "Annotations of other injectors that opt in too, each with the values that opt in.",
         )
         .example("{sidecar.example.com/inject: ['yes']}"),
-        Field::new("required", Kind::Boolean, "Deny pods that the rule fails to change.").default("false"),
-        Field::new("order", Kind::Integer, "Rules act by rising order, then by name.").default("0"),
-        Field::new(
-            "onConflict",
-            Kind::Word(&POLICIES),
-            "What happens if the object already has another value.",
-        ),
-        Field::new("onError", Kind::Word(&ON_ERROR), "What happens when the rule itself fails."),
-        Field::new("pod", Kind::Map(&POD), "Labels, annotations and fields of the pod."),
-        Field::new("containers", Kind::List(&Kind::Map(&BLOCK)), "Fields and list items for existing containers."),
-        Field::new(
-            "sidecars",
-            Kind::Fragment(&["spec", "containers"], Some(&CONTAINER)),
-            "Containers that run beside the others.",
-        )
-        .example("[{name: proxy, image: 'proxy:1.2'}]"),
-        Field::new(
+        flag("required", "Deny pods that the rule fails to change.").default("false"),
+        integer("order", "Rules act by rising order, then by name.").default("0"),
+        word("onConflict", &POLICIES, "What happens if the object already has another value."),
+        word("onError", &ON_ERROR, "What happens when the rule itself fails."),
+        map("pod", &POD, "Labels, annotations and fields of the pod."),
+        field("containers", Kind::List(&Kind::Map(&BLOCK)), "Fields and list items for existing containers."),
+        fragment("sidecars", &["spec", "containers"], &CONTAINER, "Containers that run beside the others.")
+            .example("[{name: proxy, image: 'proxy:1.2'}]"),
+        fragment(
             "initContainers",
-            Kind::Fragment(&["spec", "initContainers"], Some(&INIT_CONTAINER)),
+            &["spec", "initContainers"],
+            &INIT_CONTAINER,
             "Containers that end before the others start.",
         )
         .example("[{name: setup, image: 'setup:1.2'}]"),
-        Field::new("volumes", Kind::Fragment(&["spec", "volumes"], Some(&ITEM)), "Volumes of the pod.")
+        fragment("volumes", &["spec", "volumes"], &ITEM, "Volumes of the pod.")
             .example("[{name: data, emptyDir: {}}]"),
-        Field::new(
-            "imagePullSecrets",
-            Kind::Fragment(&["spec", "imagePullSecrets"], Some(&ITEM)),
-            "Image pull secrets.",
-        )
-        .example("[{name: registry}]"),
-        Field::refused("lookups", "write a handler that looks things up: see the how-to on lookups"),
-        Field::new(
+        fragment("imagePullSecrets", &["spec", "imagePullSecrets"], &ITEM, "Image pull secrets.")
+            .example("[{name: registry}]"),
+        refused("lookups", "write a handler that looks things up: see the how-to on lookups"),
+        field(
             "parameters",
             Kind::List(&Kind::Map(&PARAMETER)),
             "What users may set by annotations: `params.NAME` in expressions.",
         ),
-        Field::new(
+        field(
             "remove",
             Kind::List(&Kind::Map(&REMOVAL)),
             "Entries that the rule removes, by names and keys.",
         ),
-        Field::refused("replace", "`replace` belongs beside the fields that it names"),
-        Field::new("rollout", Kind::Map(&ROLLOUT), "The share of the workloads that the rule applies to."),
-        Field::new(
+        refused("replace", "`replace` belongs beside the fields that it names"),
+        map("rollout", &ROLLOUT, "The share of the workloads that the rule applies to."),
+        word(
             "securityProfile",
-            Kind::Word(&SECURITY_PROFILES),
-            "Fills the `securityContext` of sidecars and init containers where the rule says nothing, so that namespaces \
-             under this Pod Security Standard admit them.",
+            &SECURITY_PROFILES,
+            "Fills the `securityContext` of sidecars and init containers where the rule says \
+             nothing, so that namespaces under this Pod Security Standard admit them.",
         ),
-        Field::new(
+        field(
             "variables",
             Kind::List(&Kind::Map(&VARIABLE)),
             "Named expressions: later expressions read `variables.NAME`.",
         ),
-        Field::new("when", Kind::List(&Kind::Text), "Expressions that must all hold for the rule to act.")
+        field("when", Kind::List(&Kind::Expression), "Expressions that must all hold for the rule to act.")
             .example("['namespaceObject.metadata.name != \"shop\"']"),
     ],
 };
@@ -128,10 +115,10 @@ pub(crate) static RESOURCES: Choice<Resource, 7> = [
 pub(crate) static ROLLOUT: Table = Table {
     what: "`rollout`",
     example: "{percent: 10}",
-    fields: &[Field::new(
+    fields: &[integer(
         "percent",
-        Kind::Integer,
-        "The share of workloads, 0 to 100; a higher share never leaves out a workload that a lower one had.",
+        "The share of workloads, 0 to 100; a higher share never leaves out a workload that a \
+             lower one had.",
     )
     .required()],
 };

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::LoadedRule;
-use crate::diagnostic::{self, Diagnostic};
+use crate::diagnostic::{ANCHOR_CYCLE, Diagnostic};
 use crate::rule::{ContainerPosition, Injected};
 
 /// The container `from` must come before `to`, because of the position of `by`.
@@ -80,5 +80,5 @@ fn finding(circle: &[&Step<'_>]) -> Option<Diagnostic> {
     let Step { loaded, by, .. } = circle.first()?;
     let at = by.position_at.unwrap_or(by.item.clause.at);
     let message = format!("no order of containers satisfies: {}", described.join(" and "));
-    Some(loaded.source.error(&diagnostic::ANCHOR_CYCLE, at, message))
+    Some(loaded.source.error(&ANCHOR_CYCLE, at, message))
 }

@@ -3,7 +3,7 @@
 use vestibule_patch::Schema;
 
 use super::reader::Reader;
-use crate::diagnostic;
+use crate::diagnostic::WRONG_VALUE;
 use crate::format;
 use crate::rule::{Block, BlockList, Policy, Select, SelectBy};
 use crate::yaml::Node;
@@ -19,10 +19,9 @@ const LISTS: &[(&str, Policy)] = &[
 
 impl Reader {
     pub(super) fn blocks(&mut self, spec: &Node, pod_spec: Schema<'_>) -> Vec<Block> {
-        let Some(node) = spec.get("containers") else { return Vec::new() };
         let container = pod_spec.field("containers").item();
         let mut blocks = Vec::new();
-        for (index, node) in self.list(node, "containers").iter().enumerate() {
+        for (index, node) in spec.items("containers").iter().enumerate() {
             self.fields(node, &format::BLOCK);
             let on_conflict = self.policy(node).or(self.on_conflict);
             let clause = format!("containers[{index}]");
@@ -48,26 +47,23 @@ impl Reader {
         let node = block.get("select")?;
         self.fields(node, &format::SELECT);
         let mut found = Vec::new();
-        if let Some(all) = node.get("all")
-            && self.boolean(all, "all")?
-        {
+        if node.get("all").is_some() && node.flag("all")? {
             found.push(SelectBy::All);
         }
-        if let Some(names) = node.get("names") {
-            found.push(SelectBy::Names(self.texts(names, "names")));
+        if node.get("names").is_some() {
+            found.push(SelectBy::Names(node.texts("names")));
         }
-        if let Some(images) = node.get("images") {
-            found.push(SelectBy::Images(self.texts(images, "images")));
+        if node.get("images").is_some() {
+            found.push(SelectBy::Images(node.texts("images")));
         }
-        if let Some(index) = node.get("index") {
-            found.push(SelectBy::Index(self.integer(index, "index")?));
+        if node.get("index").is_some() {
+            found.push(SelectBy::Index(node.integer("index").and_then(|index| index.try_into().ok())?));
         }
-        let exclude = node.get("exclude").map(|names| self.texts(names, "exclude")).unwrap_or_default();
-        let init = node.get("init").and_then(|init| self.boolean(init, "init")).unwrap_or_default();
+        let (exclude, init) = (node.texts("exclude"), node.flag("init").unwrap_or_default());
         match (found.pop(), found.is_empty()) {
             (Some(which), true) => Some(Select { which, exclude, init }),
             _ => {
-                self.error(&diagnostic::WRONG_VALUE, node.at(), ONE_OF);
+                self.error(&WRONG_VALUE, node.at(), ONE_OF, "");
                 None
             }
         }

@@ -5,7 +5,10 @@ use std::sync::Arc;
 use vestibule_patch::{List, Schema};
 
 use super::reader::Reader;
-use crate::diagnostic::{self, MAX_FINDINGS, Position, Severity};
+use crate::diagnostic::{
+    DUPLICATE_NAME, EXPRESSION_PLACE, EXPRESSION_SIZE, EXPRESSION_TYPE, MAX_FINDINGS, Position, Severity,
+    UNKNOWN_KEYWORD,
+};
 use crate::expression::{Declared, Expression, Mismatch, Variable};
 use crate::format;
 use crate::near::nearest;
@@ -28,25 +31,25 @@ impl Reader {
     /// `parameters`, `variables` and `when`.
     pub(super) fn declarations(&mut self, spec: &Node) {
         self.parameters(spec);
-        for node in spec.get("variables").map(|node| self.list(node, "variables")).unwrap_or_default() {
+        for node in spec.items("variables") {
             if self.logic.variables.len() >= MAX_NAMES {
                 let message = format!("a rule has at most {MAX_NAMES} variables");
-                self.error(&diagnostic::EXPRESSION_SIZE, node.at(), message);
+                self.error(&EXPRESSION_SIZE, node.at(), message, "");
                 break;
             }
             self.fields(node, &format::VARIABLE);
-            let name = node.get("name").and_then(|name| self.identifier(name));
+            let name = self.identifier(node);
             if let (Some(name), Some(node)) = (name, node.get("expr")) {
                 if self.logic.variables.iter().any(|variable| variable.name == name) {
                     let message = format!("variable `{name}` exists already");
-                    self.error(&diagnostic::DUPLICATE_NAME, node.at(), message);
+                    self.error(&DUPLICATE_NAME, node.at(), message, "");
                 }
                 if let Some(expression) = self.compiled(node, "expr") {
                     self.logic.variables.push(Variable { name, expression });
                 }
             }
         }
-        for node in spec.get("when").map(|node| self.list(node, "when")).unwrap_or_default() {
+        for node in spec.items("when") {
             let Some(condition) = self.compiled(node, "when") else { continue };
             if let Some(mismatch) = condition.condition_mismatch() {
                 self.report_mismatch(node, &mismatch);
@@ -55,9 +58,9 @@ impl Reader {
         }
     }
 
-    /// A name that can be used in expressions.
-    pub(super) fn identifier(&mut self, node: &Node) -> Option<String> {
-        let name = self.text(node, "name")?;
+    /// The `name` of a parameter or variable, if expressions can use it.
+    pub(super) fn identifier(&mut self, declared: &Node) -> Option<String> {
+        let (node, name) = (declared.get("name")?, declared.text("name")?);
         let fine = name.len() <= 63
             && name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
             && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
@@ -86,7 +89,7 @@ impl Reader {
         if structured {
             let message = format!("`{name}` has a structure of its own, which an expression cannot return");
             let help = "write expressions for single values within it";
-            self.error_with_help(&diagnostic::EXPRESSION_PLACE, node.at(), message, help);
+            self.error(&EXPRESSION_PLACE, node.at(), message, help);
             return None;
         }
         self.expression_value(value, name)
@@ -124,7 +127,7 @@ impl Reader {
         } else {
             format!("an expression is a map with the one key `{KEYWORD}`, in place of a value")
         };
-        self.error_with_help(&diagnostic::UNKNOWN_KEYWORD, entry.at, message, help);
+        self.error(&UNKNOWN_KEYWORD, entry.at, message, help);
     }
 
     /// Reports expressions in the keys of a list item that read values which rules may change.
@@ -139,7 +142,7 @@ impl Reader {
                     "`{name}` is a key of `{list}`, and this expression reads the object, which rules change"
                 );
                 let help = "the key must be known before rules change the object: it may read parameters, `owner`, `namespaceObject`, the other members of `request`, and variables that read only these";
-                self.error_with_help(&diagnostic::EXPRESSION_PLACE, expression.at, message, help);
+                self.error(&EXPRESSION_PLACE, expression.at, message, help);
             } else {
                 Arc::make_mut(expression).is_key = true;
             }
@@ -198,10 +201,7 @@ impl Reader {
             function if is_function => format!("write `{function}(...)` around it"),
             help => (*help).to_owned(),
         };
-        match help.as_str() {
-            "" => self.error(&diagnostic::EXPRESSION_TYPE, node.at(), message.as_str()),
-            _ => self.error_with_help(&diagnostic::EXPRESSION_TYPE, node.at(), message.as_str(), help),
-        }
+        self.error(&EXPRESSION_TYPE, node.at(), message.as_str(), help);
     }
 
     /// Reports an expression whose values never have the type that the API server expects.

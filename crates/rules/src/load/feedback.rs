@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 
 use super::LoadedRule;
-use crate::diagnostic::{self, Diagnostic};
+use crate::diagnostic::{Diagnostic, FEEDBACK, RESERVED};
 use crate::rule::{Resource, Rule};
 use crate::select::{MIRROR_ANNOTATION, OWN_POD_LABEL};
 use crate::settings::{Exemption, Settings};
@@ -21,11 +21,11 @@ pub(super) fn findings(loaded: &[LoadedRule], settings: &Settings) -> Vec<Diagno
         for (map, key, at) in writes {
             if map == "annotations" && key == STATUS_ANNOTATION {
                 let message = format!("the injector itself writes `{STATUS_ANNOTATION}`");
-                findings.push(source.error(&diagnostic::RESERVED, *at, message));
+                findings.push(source.error(&RESERVED, *at, message));
             }
             if let Some(reader) = readers.find(map, key).filter(|_| writes_pods(rule)) {
                 let message = format!("{} `{key}` is read by {reader}", map.trim_end_matches('s'));
-                findings.push(source.error(&diagnostic::FEEDBACK, *at, message));
+                findings.push(source.error(&FEEDBACK, *at, message));
             }
         }
     }

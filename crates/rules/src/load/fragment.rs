@@ -7,7 +7,10 @@ use vestibule_patch::{List, Schema};
 
 use super::expressions::is_expression;
 use super::reader::Reader;
-use crate::diagnostic::{self, Position};
+use crate::diagnostic::{
+    DUPLICATE_MOUNT, DUPLICATE_NAME, MISSING_FIELD, NOT_SUPPORTED, Position, UNKNOWN_FIELD,
+    UNKNOWN_POD_FIELD, WRONG_VALUE,
+};
 use crate::format::{self, Collection, Table};
 use crate::near::nearest;
 use crate::overlay::{Member, Overlay};
@@ -38,7 +41,7 @@ impl Reader {
         let names: Vec<&str> = members.iter().map(|member| member.name.as_str()).collect();
         if let Some((one, other)) = pod::excluding(&names) {
             let message = format!("`{one}` and `{other}` exclude each other");
-            self.error(&diagnostic::WRONG_VALUE, node.at(), message);
+            self.error(&WRONG_VALUE, node.at(), message, "");
         }
         let object = Overlay::Map(members);
         // The types of nested objects are checked together with the item around them.
@@ -58,13 +61,12 @@ impl Reader {
         let in_schema = fields.iter().any(|field| field.name == name);
         if !in_schema && RESERVED_WORDS.contains(&name) {
             let (code, message) = match format::SPEC.field(name) {
-                Some(field) if !field.refused => (
-                    &diagnostic::UNKNOWN_FIELD,
-                    format!("`{name}` belongs to the `spec` of a rule, not in `{what}`"),
-                ),
-                _ => (&diagnostic::NOT_SUPPORTED, format!("`{name}` in `{what}` is not supported yet")),
+                Some(field) if !field.refused => {
+                    (&UNKNOWN_FIELD, format!("`{name}` belongs to the `spec` of a rule, not in `{what}`"))
+                }
+                _ => (&NOT_SUPPORTED, format!("`{name}` in `{what}` is not supported yet")),
             };
-            self.error(code, entry.at, message);
+            self.error(code, entry.at, message, "");
             return None;
         }
         let known = in_schema || fields.is_empty();
@@ -73,13 +75,13 @@ impl Reader {
             match nearest(name, fields.iter().map(|field| field.name)) {
                 Some(near) => {
                     let help = format!("did you mean `{near}`?");
-                    self.error_with_help(&diagnostic::UNKNOWN_FIELD, entry.at, message, help);
+                    self.error(&UNKNOWN_FIELD, entry.at, message, help);
                 }
                 None if format::CONTAINER.field(name).is_some() => {
                     let help = format!("`{name}` belongs to the items of a rule that support it");
-                    self.error_with_help(&diagnostic::UNKNOWN_FIELD, entry.at, message, help);
+                    self.error(&UNKNOWN_FIELD, entry.at, message, help);
                 }
-                None => self.warning(&diagnostic::UNKNOWN_POD_FIELD, entry.at, message),
+                None => self.warning(&UNKNOWN_POD_FIELD, entry.at, message),
             }
         }
         let below = schema.field(name);
@@ -160,12 +162,12 @@ impl Reader {
             return;
         }
         match (name, item.text("name")) {
-            ("env", None) => self.error(&diagnostic::MISSING_FIELD, at, "a variable has no `name`"),
+            ("env", None) => self.error(&MISSING_FIELD, at, "a variable has no `name`", ""),
             ("env", Some(text)) => drop(self.check_pod_value(syntax::variable(text), "name", at)),
             ("ports", Some(text)) => drop(self.check_pod_value(syntax::port(text), "name", at)),
-            ("volumeMounts", None) => self.error(&diagnostic::MISSING_FIELD, at, "a mount has no `name`"),
+            ("volumeMounts", None) => self.error(&MISSING_FIELD, at, "a mount has no `name`", ""),
             ("volumeMounts", Some(_)) if item.get("mountPath").is_none() => {
-                self.error(&diagnostic::MISSING_FIELD, at, "a mount has no `mountPath`");
+                self.error(&MISSING_FIELD, at, "a mount has no `mountPath`", "");
             }
             _ => {}
         }
@@ -180,7 +182,7 @@ impl Reader {
     ) -> bool {
         if let Err(wanted) = check {
             let message = format!("the API server refuses this value of `{what}`");
-            self.error_with_help(&diagnostic::WRONG_VALUE, at, message, format!("wanted: {wanted}"));
+            self.error(&WRONG_VALUE, at, message, format!("wanted: {wanted}"));
         }
         check.is_ok()
     }
@@ -193,7 +195,7 @@ impl Reader {
         at: Position,
     ) -> bool {
         if let Err(wanted) = check {
-            self.error_with_help(&diagnostic::WRONG_VALUE, at, message, format!("wanted: {wanted}"));
+            self.error(&WRONG_VALUE, at, message, format!("wanted: {wanted}"));
         }
         check.is_ok()
     }
@@ -215,13 +217,13 @@ impl Reader {
             let (code, key) = match name {
                 "volumeMounts" => {
                     let path = parts.concat();
-                    (&diagnostic::DUPLICATE_MOUNT, path.trim_end_matches('/').to_owned())
+                    (&DUPLICATE_MOUNT, path.trim_end_matches('/').to_owned())
                 }
-                _ => (&diagnostic::DUPLICATE_NAME, parts.join("/")),
+                _ => (&DUPLICATE_NAME, parts.join("/")),
             };
             if let Some(first) = seen.get(&key) {
                 let message = format!("`{key}` appears twice in `{name}`; first at {first}");
-                self.error(code, item.at(), message);
+                self.error(code, item.at(), message, "");
             } else {
                 seen.insert(key, item.at());
             }

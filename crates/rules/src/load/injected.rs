@@ -7,12 +7,12 @@ use vestibule_patch::Schema;
 
 use super::reader::Reader;
 use super::security_profile;
-use crate::diagnostic;
-use crate::format::{self, Mode};
+use crate::diagnostic::{DUPLICATE_NAME, OTHER_LIST, UNKNOWN_FIELD, WRONG_VALUE};
+use crate::format::{self, Mode, chosen};
 use crate::merge::ONLY_LASTING;
 use crate::overlay::{Member, Overlay};
 use crate::rule::{ContainerPosition, Injected, Item, Policy};
-use crate::yaml::Node;
+use crate::yaml::{Entry, Node};
 
 impl Reader {
     pub(super) fn injected(&mut self, spec: &Node, pod_spec: Schema<'_>) -> Vec<Injected> {
@@ -36,7 +36,7 @@ impl Reader {
             // Duplicates in one list were reported with the list.
             if lists.entry(&one.item.key).or_insert_with(|| Arc::clone(&list)) != &list {
                 let message = format!("container `{}` appears twice in this rule", one.item.key);
-                self.error(&diagnostic::DUPLICATE_NAME, one.item.clause.at, message);
+                self.error(&DUPLICATE_NAME, one.item.clause.at, message, "");
             }
         }
         self.unique_ports(&injected);
@@ -68,28 +68,27 @@ impl Reader {
                     }
                 };
                 if *policy != Policy::Override {
-                    self.error(&diagnostic::DUPLICATE_NAME, clause.at, message);
+                    self.error(&DUPLICATE_NAME, clause.at, message, "");
                 }
             }
         }
     }
 
     fn injected_container(&mut self, node: &Node, mut item: Item, sidecar: bool) -> Injected {
-        let mode = node.get("mode").and_then(|mode| self.word(mode, "mode", &format::MODES));
         let auto = if self.native_sidecars { Mode::Native } else { Mode::Regular };
-        let mode = mode.flatten().unwrap_or(auto);
+        let mode = chosen(node, "mode", &format::MODES).flatten().unwrap_or(auto);
         let native = sidecar && mode == Mode::Native;
         let regular = sidecar && mode == Mode::Regular;
         let list = if regular { "containers" } else { "initContainers" };
         if !sidecar && let Some(mode) = node.get("mode") {
-            self.error(&diagnostic::UNKNOWN_FIELD, mode.at(), "an init container has no `mode`");
+            self.error(&UNKNOWN_FIELD, mode.at(), "an init container has no `mode`", "");
         }
         if let Some(policy) = node.get("restartPolicy")
             && !(native && policy.as_text() == Some("Always"))
         {
             let help = "a native sidecar gets `restartPolicy: Always` by itself";
             let message = "`restartPolicy` cannot be set here";
-            self.error_with_help(&diagnostic::WRONG_VALUE, policy.at(), message, help);
+            self.error(&WRONG_VALUE, policy.at(), message, help);
         }
         if native && item.overlay.get("restartPolicy").is_none() {
             let value = Overlay::Text("Always".to_owned());
@@ -102,13 +101,12 @@ impl Reader {
             for field in ONLY_LASTING {
                 if let Some(node) = node.get(field) {
                     let message = format!("an init container that ends cannot have `{field}`");
-                    self.error(&diagnostic::WRONG_VALUE, node.at(), message);
+                    self.error(&WRONG_VALUE, node.at(), message, "");
                 }
             }
         }
         let position_node = node.get("position");
-        let strict = position_node.and_then(|position| position.get("strict"));
-        let strict = strict.and_then(|strict| self.boolean(strict, "strict")).unwrap_or_default();
+        let strict = position_node.and_then(|position| position.flag("strict")).unwrap_or_default();
         // The settings decide the list of a sidecar with the mode `auto`, so that it may have positions for both
         // lists.
         let may_join_other =
@@ -126,7 +124,7 @@ impl Reader {
         let (mut position, mut named, mut elsewhere) = (None, false, None);
         let entries = self.fields(node, &format::POSITION);
         for entry in entries.iter().filter(|entry| matches!(&*entry.key, "containers" | "initContainers")) {
-            let read = self.anchor(&entry.value);
+            let read = self.anchor(node, entry);
             if entry.key == list {
                 (position, named) = (read, true);
             } else {
@@ -144,27 +142,27 @@ impl Reader {
                     "write `{list}: ...`; a sidecar joins `initContainers`, and with `mode: regular` `containers`"
                 ),
             };
-            self.error_with_help(&diagnostic::OTHER_LIST, entry.at, message, help);
+            self.error(&OTHER_LIST, entry.at, message, help);
         }
         position
     }
 
-    fn anchor(&mut self, node: &Node) -> Option<ContainerPosition> {
+    fn anchor(
+        &mut self,
+        position: &Node,
+        Entry { key, value: node, .. }: &Entry,
+    ) -> Option<ContainerPosition> {
         if node.as_map().is_none() {
-            let last = self.word(node, "position", &format::POSITIONS)?;
+            let last = chosen(position, key, &format::POSITIONS)?;
             return Some(if last { ContainerPosition::Last } else { ContainerPosition::First });
         }
         self.fields(node, &format::ANCHOR);
+        let name = |field: &str| node.text(field).map(str::to_owned);
         match (node.get("before"), node.get("after")) {
-            (Some(name), None) => {
-                self.text(name, "before").map(|name| ContainerPosition::Before(name.to_owned()))
-            }
-            (None, Some(name)) => {
-                self.text(name, "after").map(|name| ContainerPosition::After(name.to_owned()))
-            }
+            (Some(_), None) => name("before").map(ContainerPosition::Before),
+            (None, Some(_)) => name("after").map(ContainerPosition::After),
             _ => {
-                let message = "a position is either `before` or `after` one name";
-                self.error(&diagnostic::WRONG_VALUE, node.at(), message);
+                self.error(&WRONG_VALUE, node.at(), "a position is either `before` or `after` one name", "");
                 None
             }
         }

@@ -6,8 +6,8 @@ use vestibule_patch::Schema;
 
 use super::matching::{match_of, opt_in, rollout};
 use super::reader::Reader;
-use crate::diagnostic::{self, Position};
-use crate::format::{self, Collection};
+use crate::diagnostic::{EMPTY_RULE, NOT_SUPPORTED, Position, REQUIRED_SKIPS, WRONG_KIND, WRONG_VALUE};
+use crate::format::{self, Collection, chosen};
 use crate::near::nearest;
 use crate::rule::{CompatAnnotation, OnError, Policy, Resource, Rule};
 use crate::syntax;
@@ -41,13 +41,13 @@ pub(super) fn injection(reader: &mut Reader, root: &Node, pod: Schema<'_>) -> Op
         && rule.injected.is_empty()
         && rule.blocks.is_empty();
     if empty && reader.findings.is_empty() {
-        reader.error(&diagnostic::EMPTY_RULE, spec.at(), format!("rule `{known}` adds nothing"));
+        reader.error(&EMPTY_RULE, spec.at(), format!("rule `{known}` adds nothing"), "");
     }
     name.map(|_| rule)
 }
 
 fn rule(reader: &mut Reader, spec: &Node, name: &str, at: Position, pod: Schema<'_>) -> Rule {
-    let required = spec.get("required").and_then(|node| reader.boolean(node, "required")).unwrap_or_default();
+    let required = spec.flag("required").unwrap_or_default();
     reader.required = required;
     reader.on_conflict = reader.policy(spec);
     let matching = match_of(reader, spec);
@@ -63,7 +63,7 @@ fn rule(reader: &mut Reader, spec: &Node, name: &str, at: Position, pod: Schema<
         text: Arc::clone(&reader.source),
         at,
         targets: targets(reader, spec),
-        order: spec.get("order").and_then(|node| reader.integer(node, "order")).unwrap_or_default(),
+        order: spec.integer("order").unwrap_or_default(),
         required,
         on_error: on_error(reader, spec, required),
         matching,
@@ -102,25 +102,25 @@ fn is_injection(reader: &mut Reader, root: &Node) -> bool {
         (Some(API_VERSION), Some("Injection")) => return true,
         (Some(API_VERSION), Some(kind)) if KINDS_OF_THE_FORMAT.contains(&kind) => {
             let message = format!("kind `{kind}` is not supported yet");
-            reader.error(&diagnostic::NOT_SUPPORTED, at("kind"), message);
+            reader.error(&NOT_SUPPORTED, at("kind"), message, "");
         }
         (Some(API_VERSION), Some(kind)) => {
             let message = format!("`{kind}` is not a kind of {API_VERSION}");
             let meant = nearest(kind, ["Injection"]);
             let help = meant.map_or(help, |meant| format!("did you mean `{meant}`?"));
-            reader.error_with_help(&diagnostic::WRONG_KIND, at("kind"), message, help);
+            reader.error(&WRONG_KIND, at("kind"), message, help);
             // A misspelt kind does not hide the errors in `spec`.
             return meant.is_some();
         }
         (Some(version), Some(kind)) => {
             let message = format!("apiVersion `{version}` is not {API_VERSION}");
-            reader.error_with_help(&diagnostic::WRONG_KIND, at("apiVersion"), message, help);
+            reader.error(&WRONG_KIND, at("apiVersion"), message, help);
             return kind == "Injection";
         }
         (version, _) => {
             let missing = if version.is_none() { "apiVersion" } else { "kind" };
             let message = format!("`{missing}` is missing");
-            reader.error_with_help(&diagnostic::WRONG_KIND, root.at(), message, help);
+            reader.error(&WRONG_KIND, root.at(), message, help);
         }
     }
     false
@@ -129,8 +129,7 @@ fn is_injection(reader: &mut Reader, root: &Node) -> bool {
 pub(super) fn name(reader: &mut Reader, root: &Node) -> Option<(String, Position)> {
     let metadata = root.get("metadata")?;
     reader.fields(metadata, &format::METADATA);
-    let node = metadata.get("name")?;
-    let name = reader.text(node, "metadata.name")?;
+    let (node, name) = (metadata.get("name")?, metadata.text("name")?);
     let message =
         "keys of labels and annotations cannot end with this `metadata.name`, as the keys of a rule do";
     reader.check_format(syntax::name(name), message, node.at()).then(|| (name.to_owned(), node.at()))
@@ -138,26 +137,23 @@ pub(super) fn name(reader: &mut Reader, root: &Node) -> Option<(String, Position
 
 fn targets(reader: &mut Reader, spec: &Node) -> Vec<Resource> {
     let Some(node) = spec.get("targets") else { return vec![Resource::Pods] };
-    let items = reader.list(node, "targets");
-    let mut targets: Vec<Resource> =
-        items.iter().filter_map(|item| reader.word(item, "targets", &format::RESOURCES)).collect();
-    if items.is_empty() && node.as_list().is_some() {
-        reader.error(&diagnostic::WRONG_VALUE, node.at(), "`targets` is empty");
+    let words = spec.texts("targets");
+    let named = |resource: &&Resource| words.iter().any(|word| word == resource.as_str());
+    if node.as_list().is_some_and(<[Node]>::is_empty) {
+        reader.error(&WRONG_VALUE, node.at(), "`targets` is empty", "");
     }
-    targets.sort_unstable();
-    targets.dedup();
-    targets
+    Resource::ALL.iter().filter(named).copied().collect()
 }
 
 fn on_error(reader: &mut Reader, spec: &Node, required: bool) -> OnError {
     let default = if required { OnError::Deny } else { OnError::Skip };
     let Some(node) = spec.get("onError") else { return default };
-    let chosen = reader.word(node, "onError", &format::ON_ERROR).unwrap_or(default);
-    if required && chosen == OnError::Skip {
+    let on_error = chosen(spec, "onError", &format::ON_ERROR).unwrap_or(default);
+    if required && on_error == OnError::Skip {
         let message = "`required: true` and `onError: skip` contradict each other";
-        reader.error(&diagnostic::REQUIRED_SKIPS, node.at(), message);
+        reader.error(&REQUIRED_SKIPS, node.at(), message, "");
     }
-    chosen
+    on_error
 }
 
 fn compat_annotations(reader: &mut Reader, spec: &Node) -> Vec<CompatAnnotation> {
@@ -170,7 +166,8 @@ fn compat_annotations(reader: &mut Reader, spec: &Node) -> Vec<CompatAnnotation>
             "no object can have an annotation with this key",
             entry.at,
         );
-        let accepted = reader.texts(&entry.value, &entry.key);
+        let values = reader.list(&entry.value, &entry.key).iter();
+        let accepted = values.filter_map(|value| reader.text(value, &entry.key)).map(str::to_owned).collect();
         compat.push(CompatAnnotation { key: entry.key.clone(), accepted });
     }
     compat
@@ -179,11 +176,10 @@ fn compat_annotations(reader: &mut Reader, spec: &Node) -> Vec<CompatAnnotation>
 impl Reader {
     /// `onConflict` of a spec, a block or an item.
     pub(super) fn policy(&mut self, node: &Node) -> Option<Policy> {
-        let node = node.get("onConflict")?;
-        let policy = self.word(node, "onConflict", &format::POLICIES)?;
-        if self.required && policy == Policy::SkipRule {
+        let policy = chosen(node, "onConflict", &format::POLICIES)?;
+        if let Some(node) = node.get("onConflict").filter(|_| self.required && policy == Policy::SkipRule) {
             let message = "`required: true` and `onConflict: skipRule` contradict each other";
-            self.error(&diagnostic::REQUIRED_SKIPS, node.at(), message);
+            self.error(&REQUIRED_SKIPS, node.at(), message, "");
         }
         Some(policy)
     }

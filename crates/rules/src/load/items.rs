@@ -4,7 +4,7 @@ use vestibule_patch::{List, Schema};
 
 use super::expressions::is_expression;
 use super::reader::Reader;
-use crate::diagnostic;
+use crate::diagnostic::MISSING_FIELD;
 use crate::format;
 use crate::key;
 use crate::overlay::Overlay;
@@ -58,11 +58,7 @@ impl Reader {
                     }
                 }
                 None if item.as_map().is_some() => {
-                    self.error(
-                        &diagnostic::MISSING_FIELD,
-                        item.at(),
-                        format!("an item of `{field}` has no `name`"),
-                    );
+                    self.error(&MISSING_FIELD, item.at(), format!("an item of `{field}` has no `name`"), "");
                 }
                 None => {}
             }
@@ -82,11 +78,12 @@ impl Reader {
         self.unique(nodes, field, schema.list());
         let mut items = Vec::new();
         for (index, node) in nodes.iter().enumerate() {
-            let policy = self.policy(node).unwrap_or(policy);
             let ours = match field {
                 "sidecars" | "initContainers" => &format::CONTAINER,
                 _ => &format::ITEM,
             };
+            self.check_values(node, ours);
+            let policy = self.policy(node).unwrap_or(policy);
             let mut overlay = self.object(node, field, schema.item(), Some(ours));
             if let Some(overlay) = &mut overlay {
                 self.computed_keys(overlay, field, schema.list());

@@ -1,8 +1,8 @@
 //! Reads `match`, `optIn` and `rollout`: the objects that a rule applies to.
 
 use super::reader::Reader;
-use crate::diagnostic::{self, Position};
-use crate::format;
+use crate::diagnostic::{MATCHES_EVERY_POD, Position, UNSEEN_OWNER, WRONG_VALUE};
+use crate::format::{self, chosen};
 use crate::rule::{Label, Labels, Match, OptIn, Rollout};
 use crate::select::NO_OWNER;
 use crate::syntax;
@@ -23,24 +23,23 @@ pub(super) fn match_of(reader: &mut Reader, spec: &Node) -> Match {
     if let Some(objects) = objects {
         reader.fields(objects, &format::OBJECTS);
     }
-    let mut names = |field: &str| {
-        let list = namespaces.and_then(|namespaces| namespaces.get(field));
-        list.map(|list| reader.texts(list, field)).unwrap_or_default()
-    };
+    let names = |field: &str| namespaces.map(|node| node.texts(field)).unwrap_or_default();
+    let at_field = |field: &str| part(field).map_or(at, Node::at);
+    let skip_host_network = node.and_then(|node| chosen(node, "hostNetwork", &format::HOST_NETWORK));
     Match {
         at,
         namespaces: names("names"),
         excluded: names("exclude"),
         namespace_labels: labels(reader, namespaces, "matchLabels", at),
         labels: labels(reader, objects, "labels", at),
-        os: part("os").map_or(Some("linux"), |node| reader.word(node, "os", &format::OS).flatten()),
-        os_at: part("os").map_or(at, Node::at),
-        skip_host_network: part("hostNetwork").and_then(|node| {
-            let skip = reader.word(node, "hostNetwork", &format::HOST_NETWORK)?;
-            skip.then(|| node.at())
-        }),
-        owner_kinds: part("ownerKinds").map(|node| owner_kinds(reader, spec, node)).unwrap_or_default(),
-        owner_kinds_at: part("ownerKinds").map_or(at, Node::at),
+        os: match node.filter(|node| node.get("os").is_some()) {
+            Some(node) => chosen(node, "os", &format::OS).flatten(),
+            None => Some("linux"),
+        },
+        os_at: at_field("os"),
+        skip_host_network: skip_host_network.unwrap_or_default().then(|| at_field("hostNetwork")),
+        owner_kinds: node.map(|node| owner_kinds(reader, spec, node)).unwrap_or_default(),
+        owner_kinds_at: at_field("ownerKinds"),
     }
 }
 
@@ -48,31 +47,28 @@ pub(super) fn match_of(reader: &mut Reader, spec: &Node) -> Match {
 pub(super) fn rollout(reader: &mut Reader, spec: &Node) -> Option<Rollout> {
     let node = spec.get("rollout")?;
     reader.fields(node, &format::ROLLOUT);
-    let percent = node.get("percent")?;
-    let at = percent.at();
-    let found = reader.integer::<i64>(percent, "percent")?;
+    let (at, found) = (node.get("percent")?.at(), node.integer("percent")?);
     let share = u8::try_from(found).ok().filter(|share| *share <= 100);
     if share.is_none() {
-        let message = format!("`percent` cannot be {found}");
-        reader.error_with_help(&diagnostic::WRONG_VALUE, at, message, "0 to 100");
+        reader.error(&WRONG_VALUE, at, format!("`percent` cannot be {found}"), "0 to 100");
     }
     share.map(|percent| Rollout { percent, at })
 }
 
 fn owner_kinds(reader: &mut Reader, spec: &Node, node: &Node) -> Vec<String> {
-    let kinds = reader.texts(node, "ownerKinds");
+    let kinds = node.texts("ownerKinds");
+    let Some(node) = node.get("ownerKinds") else { return kinds };
     if kinds.is_empty() && node.as_list().is_some() {
-        reader.error(&diagnostic::WRONG_VALUE, node.at(), "`ownerKinds` is empty");
+        reader.error(&WRONG_VALUE, node.at(), "`ownerKinds` is empty", "");
     }
-    let targets = spec.get("targets").and_then(Node::as_list).unwrap_or_default();
-    let only_pods = targets.iter().all(|target| target.as_text() == Some("pods"));
+    let only_pods = spec.texts("targets").iter().all(|target| target == "pods");
     for kind in &kinds {
         let starts = kind.chars().next().is_some_and(|first| first.is_ascii_uppercase());
         let fine = starts && kind.len() <= 63 && kind.chars().all(|letter| letter.is_ascii_alphanumeric());
         match kind.as_str() {
             NO_OWNER => {}
-            "CronJob" if only_pods => reader.error_with_help(
-                &diagnostic::UNSEEN_OWNER,
+            "CronJob" if only_pods => reader.error(
+                &UNSEEN_OWNER,
                 node.at(),
                 "a pod never names a CronJob as its owner",
                 "`Job` is what a CronJob makes; to change the CronJob itself, set `targets: [cronjobs]`",
@@ -82,7 +78,7 @@ fn owner_kinds(reader: &mut Reader, spec: &Node, node: &Node) -> Vec<String> {
                 let message = format!("`ownerKinds` cannot be `{kind}`");
                 let help =
                     "a kind such as `Deployment`, `Job` or `Workflow`, or `none` for pods without an owner";
-                reader.error_with_help(&diagnostic::WRONG_VALUE, node.at(), message, help);
+                reader.error(&WRONG_VALUE, node.at(), message, help);
             }
         }
     }
@@ -92,15 +88,15 @@ fn owner_kinds(reader: &mut Reader, spec: &Node, node: &Node) -> Vec<String> {
 /// `optIn` and its location.
 pub(super) fn opt_in(reader: &mut Reader, spec: &Node, matching: &Match) -> (OptIn, Position) {
     let node = spec.get("optIn");
-    let opt_in = node.and_then(|node| reader.word(node, "optIn", &format::OPT_IN));
+    let opt_in = chosen(spec, "optIn", &format::OPT_IN);
     let at = node.map_or(matching.at, Node::at);
     let addressed = !matching.namespaces.is_empty()
         || !matching.namespace_labels.pairs.is_empty()
         || !matching.labels.pairs.is_empty();
     // An unknown word was reported already.
     if (node.is_none() || opt_in == Some(OptIn::Always)) && !addressed {
-        reader.error_with_help(
-            &diagnostic::MATCHES_EVERY_POD,
+        reader.error(
+            &MATCHES_EVERY_POD,
             at,
             "this rule matches every pod of the cluster",
             "name namespaces or labels under `match`, or set `optIn: pod`",

@@ -3,8 +3,8 @@
 use vestibule_patch::{List, Schema};
 
 use super::reader::Reader;
-use crate::diagnostic::{self, Position};
-use crate::format::{self, Collection, Table};
+use crate::diagnostic::{CLOSED_LIST, MISPLACED_FIELD, NOTHING_TO_REPLACE, Position};
+use crate::format::{self, Collection, Field, Table};
 use crate::key;
 use crate::merge::is_open;
 use crate::overlay::{Member, Overlay};
@@ -41,6 +41,7 @@ impl Reader {
     pub(super) fn pod_spec(&mut self, spec: &Node, schema: Schema<'_>) -> Vec<Part> {
         let mut parts = Vec::new();
         if let Some(node) = spec.get("pod").and_then(|pod| pod.get("spec")) {
+            self.check_values(node, &format::POD_SPEC);
             let policy = self.policy(node).or(self.on_conflict).unwrap_or(Policy::Keep);
             let whole = MergedMap { what: "pod.spec", clause: "pod.spec", schema, policy };
             parts = self.parts(node, &whole, &format::POD_SPEC, is_part_of_pod_spec);
@@ -67,7 +68,9 @@ impl Reader {
         policy: Policy,
     ) -> Vec<Part> {
         let whole = MergedMap { what: "containers", clause, schema, policy };
-        self.parts(block, &whole, &format::BLOCK, |name| format::PARTS_OF_CONTAINERS.contains(&name))
+        self.parts(block, &whole, &format::BLOCK, |name| {
+            format::BLOCK.field(name).is_some_and(Field::is_merged)
+        })
     }
 
     fn parts(
@@ -88,7 +91,7 @@ impl Reader {
             match table.field(&entry.key) {
                 Some(field) if field.refused => {
                     let message = format!("`{}` does not belong in `{}`", entry.key, whole.what);
-                    self.error_with_help(&diagnostic::MISPLACED_FIELD, entry.at, message, field.about);
+                    self.error(&MISPLACED_FIELD, entry.at, message, field.about);
                     continue;
                 }
                 _ => {}
@@ -115,12 +118,11 @@ impl Reader {
 
     /// The fields that `replace` names.
     fn replaced(&mut self, node: &Node, whole: &MergedMap<'_>, taken: impl Fn(&str) -> bool) -> Vec<String> {
-        let Some(list) = node.get("replace") else { return Vec::new() };
-        let names = self.texts(list, "replace");
-        for (name, at) in names.iter().zip(list.as_list().unwrap_or_default()) {
+        let names = node.texts("replace");
+        for (name, at) in names.iter().zip(node.items("replace")) {
             if !taken(name) || node.get(name).is_none() {
                 let message = format!("`{name}` is not beside `replace` in `{}`", whole.what);
-                self.error(&diagnostic::NOTHING_TO_REPLACE, at.at(), message);
+                self.error(&NOTHING_TO_REPLACE, at.at(), message, "");
             }
         }
         names
@@ -179,7 +181,7 @@ impl Reader {
                         "`{name}` is replaced as one value by the API server, so no item can be added to it"
                     );
                     let help = "name the field in `replace`, beside it, to replace the user's value";
-                    self.error_with_help(&diagnostic::CLOSED_LIST, at, message, help);
+                    self.error(&CLOSED_LIST, at, message, help);
                 }
                 let item = Item::new(Clause { text: clause.into(), at }, name, overlay, policy);
                 parts.push(Part { path, listed: false, item });

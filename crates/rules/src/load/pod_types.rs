@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use serde_path_to_error::{Path, Segment};
 
 use super::reader::Reader;
-use crate::diagnostic;
+use crate::diagnostic::{WRONG_TYPE, WRONG_VALUE};
 use crate::overlay::{Member, Overlay};
 use crate::pod_types::{TypeError, decoded, overlay_at, type_message};
 use crate::yaml::Node;
@@ -44,11 +44,8 @@ impl Reader {
     ) {
         let (at, value) = (node_at(node, path).at(), overlay_at(item, path));
         let message = type_message(field, path, expected, value);
-        let Some(expected) = expected else { return self.error(&diagnostic::WRONG_VALUE, at, message) };
-        match help(expected, value) {
-            Some(help) => self.error_with_help(&diagnostic::WRONG_TYPE, at, message, help),
-            None => self.error(&diagnostic::WRONG_TYPE, at, message),
-        }
+        let Some(expected) = expected else { return self.error(&WRONG_VALUE, at, message, "") };
+        self.error(&WRONG_TYPE, at, message, help(expected, value));
     }
 }
 
@@ -80,12 +77,12 @@ fn node_at<'n>(mut node: &'n Node, path: &Path) -> &'n Node {
     node
 }
 
-fn help(expected: &str, value: Option<&Overlay>) -> Option<&'static str> {
-    let unquoted = match (expected, value?) {
-        ("a string", Overlay::Literal(_)) => return Some("put it into quotes"),
-        ("i32" | "i64", Overlay::Text(text)) => text.parse::<i64>().is_ok(),
-        ("a boolean", Overlay::Text(text)) => text.parse::<bool>().is_ok(),
-        _ => false,
-    };
-    unquoted.then_some("write it without quotes")
+fn help(expected: &str, value: Option<&Overlay>) -> &'static str {
+    const UNQUOTED: &str = "write it without quotes";
+    match (expected, value) {
+        ("a string", Some(Overlay::Literal(_))) => "put it into quotes",
+        ("i32" | "i64", Some(Overlay::Text(text))) if text.parse::<i64>().is_ok() => UNQUOTED,
+        ("a boolean", Some(Overlay::Text(text))) if text.parse::<bool>().is_ok() => UNQUOTED,
+        _ => "",
+    }
 }

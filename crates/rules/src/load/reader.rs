@@ -3,9 +3,12 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use crate::diagnostic::{self, Code, Diagnostic, MAX_FINDINGS, Position, Source};
+use crate::diagnostic::{
+    Code, Diagnostic, MAX_FINDINGS, MISSING_FIELD, NOT_SUPPORTED, NULL, Position, Source, UNKNOWN_FIELD,
+    WRONG_TYPE, WRONG_VALUE,
+};
 use crate::expression::SharedBudget;
-use crate::format::{Collection, Field, Table, example};
+use crate::format::{Collection, Field, Kind, Table, example};
 use crate::logic::Logic;
 use crate::near::nearest;
 use crate::rule::Policy;
@@ -40,11 +43,8 @@ impl Reader {
         }
     }
 
-    pub(super) fn error(&mut self, code: &'static Code, at: Position, message: impl Into<String>) {
-        self.findings.push(self.source.error(code, at, message));
-    }
-
-    pub(super) fn error_with_help(
+    /// Records an error; an empty `help` is left out.
+    pub(super) fn error(
         &mut self,
         code: &'static Code,
         at: Position,
@@ -58,7 +58,8 @@ impl Reader {
         self.findings.push(self.source.warning(code, at, message));
     }
 
-    /// The members of a map. Unknown and missing fields are reported.
+    /// The members of a map. Unknown and missing fields are reported, and values that their fields cannot hold, except
+    /// maps and fragments of a pod, which have their own readers.
     pub(super) fn fields<'n>(&mut self, node: &'n Node, table: &Table) -> &'n [Entry] {
         let Some(entries) = node.as_map() else {
             self.wrong_collection(node, table.what, Collection::Map, Some(table.example.to_owned()));
@@ -68,7 +69,7 @@ impl Reader {
             match table.field(&entry.key) {
                 Some(Field { refused: true, about, .. }) => {
                     let message = format!("`{}` in {} is not supported yet", entry.key, table.what);
-                    self.report(&diagnostic::NOT_SUPPORTED, entry.at, message, about);
+                    self.error(&NOT_SUPPORTED, entry.at, message, *about);
                 }
                 Some(_) => {}
                 None => self.unknown_field(entry, table),
@@ -77,16 +78,55 @@ impl Reader {
         for Field { name, about, .. } in table.fields.iter().filter(|field| field.required) {
             if node.get(name).is_none() {
                 let message = format!("`{name}` is missing in {}", table.what);
-                self.report(&diagnostic::MISSING_FIELD, node.at(), message, about);
+                self.error(&MISSING_FIELD, node.at(), message, *about);
             }
         }
+        self.check_values(node, table);
         entries
+    }
+
+    /// Checks the values of the fields of `table` in a map that may have other members.
+    pub(super) fn check_values(&mut self, node: &Node, table: &Table) {
+        for field in table.fields.iter().filter(|field| !field.refused) {
+            if let Some(value) = node.get(field.name) {
+                self.check_value(value, field.name_in_messages(), field.kind);
+            }
+        }
+    }
+
+    fn check_value(&mut self, node: &Node, what: &str, kind: Kind) {
+        match kind {
+            Kind::Text => drop(self.text(node, what)),
+            Kind::Boolean if node.parsed::<bool>().is_none() => {
+                self.wrong_type(node, what, "`true` or `false`");
+            }
+            Kind::Integer(least, most)
+                if node.parsed().is_none_or(|number: i64| number < least || number > most) =>
+            {
+                self.wrong_type(node, what, "a whole number");
+            }
+            Kind::Word(words) => self.word(node, what, &words.keywords()),
+            Kind::List(item) => {
+                self.list(node, what).iter().for_each(|node| self.check_value(node, what, *item));
+            }
+            Kind::Either(kinds) => {
+                let fits = |kind: &&Kind| match kind {
+                    Kind::List(_) => node.as_list().is_some(),
+                    Kind::Map(_) => node.as_map().is_some(),
+                    _ => node.as_text().is_some(),
+                };
+                if let Some(kind) = kinds.iter().find(fits).or(kinds.first()) {
+                    self.check_value(node, what, *kind);
+                }
+            }
+            _ => {}
+        }
     }
 
     fn unknown_field(&mut self, entry: &Entry, table: &Table) {
         let message = format!("unknown field `{}` in {}", entry.key, table.what);
         if self.findings.len() > MAX_FINDINGS {
-            return self.error(&diagnostic::UNKNOWN_FIELD, entry.at, message);
+            return self.error(&UNKNOWN_FIELD, entry.at, message, "");
         }
         let near = nearest(&entry.key, table.fields.iter().map(|field| field.name));
         let help = match near.and_then(|near| table.field(near)) {
@@ -94,16 +134,9 @@ impl Reader {
                 format!("did you mean `{name}`? It is not supported yet")
             }
             Some(Field { name, .. }) => format!("did you mean `{name}`?"),
-            None => format!("known here: {}", words(table.names())),
+            None => format!("known here: {}", words(&table.names())),
         };
-        self.error_with_help(&diagnostic::UNKNOWN_FIELD, entry.at, message, help);
-    }
-
-    fn report(&mut self, code: &'static Code, at: Position, message: String, help: &str) {
-        match help {
-            "" => self.error(code, at, message),
-            help => self.error_with_help(code, at, message, help),
-        }
+        self.error(&UNKNOWN_FIELD, entry.at, message, help);
     }
 
     pub(super) fn map<'n>(&mut self, node: &'n Node, what: &str) -> &'n [Entry] {
@@ -122,20 +155,11 @@ impl Reader {
 
     /// The text of a scalar as written: `1.10` stays `1.10`.
     pub(super) fn text<'n>(&mut self, node: &'n Node, what: &str) -> Option<&'n str> {
-        if node.is_null() {
-            self.null(node, what);
-            return None;
-        }
-        let text = node.as_text();
+        let text = node.as_text().filter(|_| !node.is_null());
         if text.is_none() {
             self.wrong_type(node, what, "text");
         }
         text
-    }
-
-    pub(super) fn texts(&mut self, node: &Node, what: &str) -> Vec<String> {
-        let items = self.list(node, what);
-        items.iter().filter_map(|item| self.text(item, what)).map(str::to_owned).collect()
     }
 
     /// A map from text to text with the location of every key.
@@ -148,48 +172,24 @@ impl Reader {
         entries.iter().filter_map(pair).collect()
     }
 
-    pub(super) fn boolean(&mut self, node: &Node, what: &str) -> Option<bool> {
-        let value = match self.resolved(node).as_deref() {
-            Some("true") => Some(true),
-            Some("false") => Some(false),
-            _ => None,
-        };
-        if value.is_none() {
-            self.wrong_type(node, what, "`true` or `false`");
-        }
-        value
-    }
-
-    pub(super) fn integer<T: std::str::FromStr>(&mut self, node: &Node, what: &str) -> Option<T> {
-        let value = self.resolved(node).and_then(|json| json.parse().ok());
-        if value.is_none() {
-            self.wrong_type(node, what, "a whole number");
-        }
-        value
-    }
-
-    /// One of a few words.
-    pub(super) fn word<T: Copy>(&mut self, node: &Node, what: &str, possible: &[(&str, T)]) -> Option<T> {
-        let text = self.text(node, what)?;
-        let value = possible.iter().find(|(word, _)| *word == text).map(|(_, value)| *value);
-        if value.is_none() {
-            let known = possible.iter().map(|(word, _)| *word);
-            let message = format!("`{what}` cannot be `{text}`");
-            let help = match nearest(text, known.clone()) {
+    /// Checks one of a few words.
+    fn word(&mut self, node: &Node, what: &str, possible: &[&str]) {
+        let Some(text) = self.text(node, what) else { return };
+        if !possible.contains(&text) {
+            let help = match nearest(text, possible.iter().copied()) {
                 Some(near) => format!("did you mean `{near}`?"),
-                None => format!("possible: {}", words(known)),
+                None => format!("possible: {}", words(possible)),
             };
-            self.error_with_help(&diagnostic::WRONG_VALUE, node.at(), message, help);
+            self.error(&WRONG_VALUE, node.at(), format!("`{what}` cannot be `{text}`"), help);
         }
-        value
     }
 
     pub(super) fn null(&mut self, node: &Node, what: &str) {
         let help = "leave the field out, or write \"\" for an empty text";
-        self.error_with_help(&diagnostic::NULL, node.at(), format!("{} is null", quoted(what)), help);
+        self.error(&NULL, node.at(), format!("{} is null", quoted(what)), help);
     }
 
-    pub(super) fn wrong_type(&mut self, node: &Node, what: &str, wanted: &str) {
+    fn wrong_type(&mut self, node: &Node, what: &str, wanted: &str) {
         self.wrong_kind(node, what, wanted, None);
     }
 
@@ -215,11 +215,7 @@ impl Reader {
         };
         let message = format!("{} wants {wanted}, and this is {found}", quoted(what));
         let help = example.map(|example| format!("for example `{example}`")).unwrap_or_default();
-        self.report(&diagnostic::WRONG_TYPE, node.at(), message, &help);
-    }
-
-    fn resolved(&self, node: &Node) -> Option<String> {
-        matches!(node.value(), Value::Scalar(_)).then(|| node.to_json())
+        self.error(&WRONG_TYPE, node.at(), message, help);
     }
 }
 
@@ -230,6 +226,6 @@ fn quoted(what: &str) -> Cow<'_, str> {
 }
 
 /// "`a`, `b`".
-fn words<'w>(words: impl Iterator<Item = &'w str>) -> String {
-    words.map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ")
+fn words(words: &[&str]) -> String {
+    words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ")
 }

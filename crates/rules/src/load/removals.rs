@@ -4,8 +4,8 @@ use vestibule_patch::{List, Schema};
 
 use super::LoadedRule;
 use super::reader::Reader;
-use crate::diagnostic::{self, Diagnostic};
-use crate::format::{self, Kind};
+use crate::diagnostic::{Diagnostic, REMOVES_WRITTEN, WRONG_VALUE};
+use crate::format::{self, Kind, chosen};
 use crate::key::{self, COMPUTED};
 use crate::merge::DEFAULT_CONTAINER;
 use crate::overlay::Overlay;
@@ -14,13 +14,12 @@ use crate::yaml::{Entry, Node};
 
 impl Reader {
     pub(super) fn removals(&mut self, spec: &Node, pod_spec: Schema<'_>) -> Vec<Removal> {
-        let Some(node) = spec.get("remove") else { return Vec::new() };
         let mut removals = Vec::new();
-        for (index, node) in self.list(node, "remove").iter().enumerate() {
+        for (index, node) in spec.items("remove").iter().enumerate() {
             let kinds = self.fields(node, &format::REMOVAL);
             let [Entry { key, value, .. }] = kinds else {
                 let message = "an item of `remove` has exactly one member";
-                self.error(&diagnostic::WRONG_VALUE, node.at(), message);
+                self.error(&WRONG_VALUE, node.at(), message, "");
                 continue;
             };
             let Some(field) = format::REMOVAL.field(key) else { continue };
@@ -30,10 +29,10 @@ impl Reader {
             let in_containers = table.field("containers").is_some();
             let schema = if in_containers { pod_spec.field("containers").item() } else { pod_spec };
             let schema = schema.field(field.name);
-            let select = if in_containers { self.selected(value) } else { None };
-            let wanted = self.wanted(entries);
+            let select = if in_containers { selected(value) } else { None };
+            let wanted = wanted(entries);
             if wanted.members().is_empty() && self.findings.len() == before {
-                self.error(&diagnostic::WRONG_VALUE, value.at(), "this names no entry to remove");
+                self.error(&WRONG_VALUE, value.at(), "this names no entry to remove", "");
             }
             if in_containers && select.is_none() || wanted.members().is_empty() {
                 continue;
@@ -48,37 +47,33 @@ impl Reader {
         }
         removals
     }
+}
 
-    /// The members that an entry must have to be removed.
-    fn wanted(&mut self, entries: &[Entry]) -> Overlay {
-        let mut members = Vec::new();
-        for Entry { key, value, .. } in entries {
-            let name = |text: String| Overlay::map([("name".to_owned(), Overlay::Text(text))]);
-            let text = |reader: &mut Self| reader.text(value, key).map(str::to_owned);
-            members.extend(match key.as_str() {
-                "containers" | "init" => None,
-                "configMap" => text(self).map(|text| ("configMapRef".to_owned(), name(text))),
-                "secret" => text(self).map(|text| ("secretRef".to_owned(), name(text))),
-                "containerPort" => self
-                    .integer::<u16>(value, key)
-                    .map(|number| (key.clone(), Overlay::Literal(number.to_string()))),
-                _ => text(self).map(|text| (key.clone(), Overlay::Text(text))),
-            });
-        }
-        Overlay::map(members)
+/// The members that an entry must have to be removed.
+fn wanted(entries: &[Entry]) -> Overlay {
+    let mut members = Vec::new();
+    for Entry { key, value, .. } in entries {
+        let Some(text) = value.as_text().filter(|_| !value.is_null()).map(str::to_owned) else { continue };
+        let name = |text: String| Overlay::map([("name".to_owned(), Overlay::Text(text))]);
+        members.extend(match key.as_str() {
+            "containers" | "init" => None,
+            "configMap" => Some(("configMapRef".to_owned(), name(text))),
+            "secret" => Some(("secretRef".to_owned(), name(text))),
+            "containerPort" => {
+                value.parsed().map(|port: u16| (key.clone(), Overlay::Literal(port.to_string())))
+            }
+            _ => Some((key.clone(), Overlay::Text(text))),
+        });
     }
+    Overlay::map(members)
+}
 
-    fn selected(&mut self, node: &Node) -> Option<Select> {
-        let containers = node.get("containers")?;
-        let which = if containers.as_list().is_some() {
-            SelectBy::Names(self.texts(containers, "containers"))
-        } else {
-            self.word(containers, "containers", &format::EVERY)?;
-            SelectBy::All
-        };
-        let init = node.get("init").and_then(|init| self.boolean(init, "init")).unwrap_or_default();
-        Some(Select { which, exclude: Vec::new(), init })
-    }
+fn selected(node: &Node) -> Option<Select> {
+    let which = match node.get("containers")?.as_list() {
+        Some(_) => SelectBy::Names(node.texts("containers")),
+        None => chosen(node, "containers", &format::EVERY).map(|()| SelectBy::All)?,
+    };
+    Some(Select { which, exclude: Vec::new(), init: node.flag("init").unwrap_or_default() })
 }
 
 /// Reports removals of parts that a rule adds: the two would undo each other in every evaluation.
@@ -94,7 +89,7 @@ pub(super) fn findings(loaded: &[LoadedRule]) -> Vec<Diagnostic> {
                     "what is removed from `{}` here is written by rule `{}`",
                     removal.list, writer.name
                 );
-                findings.push(source.error(&diagnostic::REMOVES_WRITTEN, removal.clause.at, message));
+                findings.push(source.error(&REMOVES_WRITTEN, removal.clause.at, message));
             }
         }
     }

@@ -1,8 +1,8 @@
 //! `securityProfile`: fills the `securityContext` that the Pod Security Standard `restricted` demands.
 
 use super::reader::Reader;
-use crate::diagnostic;
-use crate::format;
+use crate::diagnostic::PROFILE;
+use crate::format::{self, chosen};
 use crate::overlay::{Member, Overlay};
 use crate::rule::Match;
 use crate::yaml::Node;
@@ -10,11 +10,11 @@ use crate::yaml::Node;
 impl Reader {
     pub(super) fn security_profile(&mut self, spec: &Node, matching: &Match) {
         let Some(node) = spec.get("securityProfile") else { return };
-        if self.word(node, "securityProfile", &format::SECURITY_PROFILES).is_some()
+        if chosen(spec, "securityProfile", &format::SECURITY_PROFILES).is_some()
             && matching.os != Some("linux")
         {
             let message = "the rule may act on pods for Windows, which cannot have this `securityContext`";
-            self.error(&diagnostic::PROFILE, node.at(), message);
+            self.error(&PROFILE, node.at(), message, "");
         }
     }
 }

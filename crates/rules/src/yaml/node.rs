@@ -1,11 +1,18 @@
 //! Values of a document, each with the location where it starts.
 
+use std::ops::Range;
+use std::str::FromStr;
+
 use super::{Position, scalar};
 
 /// A value and its location.
 #[derive(Clone)]
 pub struct Node {
     pub(super) at: Position,
+    /// Its bytes in the text, without the comments and blank lines after it; empty in JSON.
+    pub(super) range: Range<usize>,
+    /// Whether it is a list or map in brackets.
+    pub(super) flow: bool,
     pub(super) value: Value,
 }
 
@@ -34,6 +41,8 @@ pub struct Entry {
     pub key: String,
     /// The location of the key.
     pub at: Position,
+    /// The bytes of the key in the text.
+    pub(super) range: Range<usize>,
     /// The value.
     pub value: Node,
 }
@@ -51,8 +60,51 @@ impl Node {
 
     /// The value of the member `key`, if this is a map that has one.
     pub fn get(&self, key: &str) -> Option<&Node> {
-        let Value::Map(entries) = &self.value else { return None };
-        entries.iter().find(|entry| entry.key == key).map(|entry| &entry.value)
+        self.as_map()?.iter().find(|entry| entry.key == key).map(|entry| &entry.value)
+    }
+
+    /// The value at a path of members.
+    ///
+    /// ```
+    /// let documents = vestibule_rules::yaml::read("pod.yaml", "metadata: {name: web}\n").unwrap();
+    /// let name = documents[0].root().find(&["metadata", "name"]);
+    /// assert_eq!(name.and_then(|name| name.as_text()), Some("web"));
+    /// ```
+    pub fn find(&self, path: &[&str]) -> Option<&Node> {
+        path.iter().try_fold(self, |node, key| node.get(key))
+    }
+
+    /// The text of the member `key`.
+    pub(crate) fn text(&self, key: &str) -> Option<&str> {
+        self.get(key).filter(|node| !node.is_null())?.as_text()
+    }
+
+    /// The texts in the list `key`.
+    pub(crate) fn texts(&self, key: &str) -> Vec<String> {
+        self.items(key).iter().filter_map(Self::as_text).map(str::to_owned).collect()
+    }
+
+    /// The items of the list `key`.
+    pub(crate) fn items(&self, key: &str) -> &[Node] {
+        self.get(key).and_then(Self::as_list).unwrap_or_default()
+    }
+
+    /// The boolean `key`.
+    pub(crate) fn flag(&self, key: &str) -> Option<bool> {
+        self.get(key)?.parsed()
+    }
+
+    /// The whole number `key`.
+    pub(crate) fn integer(&self, key: &str) -> Option<i64> {
+        self.get(key)?.parsed()
+    }
+
+    /// A boolean or number; `None` if the scalar is in quotes or resolves to something else.
+    pub(crate) fn parsed<T: FromStr>(&self) -> Option<T> {
+        match &self.value {
+            Value::Scalar(scalar) => scalar.to_json().parse().ok(),
+            Value::List(_) | Value::Map(_) => None,
+        }
     }
 
     /// The unresolved text of a scalar.
@@ -77,6 +129,13 @@ impl Node {
             Value::Map(entries) => Some(entries),
             Value::Scalar(_) | Value::List(_) => None,
         }
+    }
+
+    /// Whether this is `{}` or `[]`.
+    pub(super) fn is_empty_flow(&self) -> bool {
+        self.flow
+            && self.as_list().unwrap_or_default().is_empty()
+            && self.as_map().unwrap_or_default().is_empty()
     }
 
     /// Whether this is a scalar that resolves to null.

@@ -1,344 +1,358 @@
-//! Builds trees from parser events, with an explicit stack instead of recursion.
+//! Builds trees from the events of a YAML or JSON text.
 
 mod json;
 
 use std::collections::HashMap;
+use std::ops::Range;
 use std::sync::Arc;
 
-use granit_parser::{ErrorKind, Event, Parser, ScalarStyle, Span, StrInput};
+use granit_parser::{ErrorKind, Event, Parser, ScalarStyle, StrInput, StructureStyle};
 pub(super) use json::{after_mark, is_json};
 
 use super::split::split;
-use super::{Entry, MAX_COPIES, MAX_DEPTH, MAX_NODES, Node, Position, Scalar, Value};
-use crate::diagnostic::{self, Diagnostic, MAX_FINDINGS, Source};
+use super::{Document, Entry, MAX_COPIES, MAX_DEPTH, MAX_NODES, Node, Position, Scalar, Text, Value};
+use crate::diagnostic::{self, Code, Diagnostic, MAX_FINDINGS, Source};
 
 /// The result of parsing a source.
+#[derive(Default)]
 pub(super) struct Documents {
     /// The documents that could be read, including those with problems.
-    pub(super) roots: Vec<ReadDocument>,
+    pub(super) read: Vec<Document>,
     pub(super) problems: Vec<Diagnostic>,
     /// The part that could be read of the last document with a syntax error.
     pub(super) partial: Option<Node>,
 }
 
-/// A document that could be read.
-pub(super) struct ReadDocument {
-    pub(super) node: Node,
-    /// Its text, if it is JSON.
-    pub(super) json: Option<Box<str>>,
-}
-
 /// Reads every document. Each is parsed by itself, so that an error in one does not hide the others.
-pub(super) fn documents(source: &Arc<Source>) -> Documents {
-    let mut builder = Builder::new(source);
-    let mut roots = Vec::new();
-    let mut partial = None;
-    for part in split(&source.text) {
-        builder.before = source.lines_before + part.line;
+pub(super) fn documents(text: Text<'_>) -> Documents {
+    let mut documents = Documents::default();
+    let mut progress = Progress::default();
+    for part in split(text) {
+        let source = Arc::new(Source::from(part));
         let (mark, body) = after_mark(part.text);
-        if is_json(body) {
-            match json::read(mark, body, &mut builder) {
-                Ok(node) => {
-                    roots.extend(node.map(|node| ReadDocument { node, json: Some(body.trim().into()) }));
-                }
-                Err(problem) => {
-                    builder.problems.push(problem);
-                    partial = builder.close_open_nodes();
-                }
-            }
-            builder.reset();
-            if builder.exhausted || builder.problems.len() > MAX_FINDINGS {
-                break;
-            }
-            continue;
+        let json = is_json(body);
+        let events = if json { Events::Json(json::Events::new(mark, body)) } else { Events::yaml(part.text) };
+        let mut builder = Builder::new(&source, events, &mut progress);
+        for root in builder.roots() {
+            let json = json.then(|| body.trim().into());
+            documents.read.push(Document { root, source: Arc::clone(&source), json });
         }
-        let mut parser = parser(part.text);
-        loop {
-            if builder.problems.len() > MAX_FINDINGS {
-                builder.exhausted = true;
-                break;
-            }
-            match next(&mut parser, &mut builder) {
-                Ok(Step::More) => {}
-                Ok(Step::Document(node)) => roots.extend(node.map(|node| ReadDocument { node, json: None })),
-                Ok(Step::End) => break,
-                Err(problem) => {
-                    builder.problems.push(problem);
-                    partial = builder.close_open_nodes();
-                    builder.reset();
-                    break;
-                }
-            }
-        }
-        if builder.exhausted {
+        documents.partial = builder.partial.or(documents.partial);
+        if progress.exhausted {
             break;
         }
     }
-    Documents { roots, problems: builder.problems, partial }
+    documents.problems = progress.problems;
+    documents
 }
 
-pub(super) fn parser(text: &str) -> Parser<'_, StrInput<'_>> {
-    let mut options =
-        granit_parser::options! { flow_nesting_limit: MAX_DEPTH, block_nesting_limit: MAX_DEPTH };
-    options.set_emit_comments(false);
-    Parser::new_from_str_with_options(text, options)
+/// The first document of a YAML text, with the byte range of every value, and the line of its first anchor or alias.
+pub(super) fn first_document(text: &str) -> Option<(Node, Option<usize>)> {
+    let source = Arc::new(Source::from(Text::from(("", text))));
+    let mut progress = Progress::default();
+    let mut builder = Builder::new(&source, Events::yaml(text), &mut progress);
+    let root = builder.roots().into_iter().next()?;
+    Some((root, builder.first_anchor)).filter(|_| progress.problems.is_empty())
 }
 
-enum Step {
-    More,
-    /// A document is complete; `None` where it is empty.
-    Document(Option<Node>),
-    End,
-}
-
-fn next<'t>(parser: &mut Parser<'t, StrInput<'t>>, builder: &mut Builder<'_>) -> Result<Step, Diagnostic> {
-    let Some(event) = parser.next_event() else { return Ok(Step::End) };
-    let (event, span) = event.map_err(|error| {
-        let at = builder.position(error.marker().line(), error.marker().col());
-        match error.kind() {
-            ErrorKind::RecursionLimitExceeded => builder.too_deep(at),
-            _ => builder.source.error(&diagnostic::SYNTAX, at, error.info()),
-        }
-    })?;
-    builder.handle(event, &span)
-}
-
-struct Builder<'s> {
-    source: &'s Arc<Source>,
+/// The findings and counts of all documents of a source.
+#[derive(Default)]
+struct Progress {
     problems: Vec<Diagnostic>,
-    /// The number of lines of the source before the current document.
-    before: usize,
-    open: Vec<OpenNode>,
-    root: Option<Node>,
-    anchors: HashMap<usize, (Node, usize, usize)>,
     nodes: usize,
     /// The number of copied values, including those that are kept for aliases.
     copies: usize,
+    /// Whether a limit is exceeded, so that no further document is read.
     exhausted: bool,
 }
 
-/// A list or map whose end event has not been read yet.
-struct OpenNode {
+enum Events<'t> {
+    Yaml(Box<Parser<'t, StrInput<'t>>>),
+    Json(json::Events<'t>),
+}
+
+impl<'t> Events<'t> {
+    fn yaml(text: &'t str) -> Self {
+        let mut options =
+            granit_parser::options! { flow_nesting_limit: MAX_DEPTH, block_nesting_limit: MAX_DEPTH };
+        options.set_emit_comments(false);
+        Self::Yaml(Box::new(Parser::new_from_str_with_options(text, options)))
+    }
+}
+
+/// An event with its location.
+struct Located<'t> {
+    event: Event<'t>,
     at: Position,
-    anchor: usize,
-    /// The value of `Builder::nodes` at its start.
-    since: usize,
-    /// The number of levels below it that have been read.
+    /// The bytes in the text; empty for JSON.
+    range: Range<usize>,
+}
+
+struct Builder<'s, 't> {
+    source: &'s Arc<Source>,
+    events: Events<'t>,
+    progress: &'s mut Progress,
+    anchors: HashMap<usize, Anchored>,
+    first_anchor: Option<usize>,
+    /// The number of lists and maps around the current value.
+    depth: usize,
+    /// Whether a problem ends the document at the current event.
+    stopped: bool,
+    /// The part that was read before such a problem.
+    partial: Option<Node>,
+}
+
+/// A value that aliases copy.
+#[derive(Clone)]
+struct Anchored {
+    node: Node,
+    /// The number of levels in it.
     height: usize,
-    content: Content,
+    /// The number of values in it.
+    size: usize,
 }
 
-enum Content {
-    List(Vec<Node>),
-    Map { entries: Vec<Entry>, seen: HashMap<String, Position>, key: Option<Key> },
-}
+impl<'s, 't> Builder<'s, 't> {
+    fn new(source: &'s Arc<Source>, events: Events<'t>, progress: &'s mut Progress) -> Self {
+        let (anchors, first_anchor, depth) = (HashMap::new(), None, 0);
+        Self { source, events, progress, anchors, first_anchor, depth, stopped: false, partial: None }
+    }
 
-/// A key whose value has not been read yet.
-struct Key {
-    /// `None` for a list or map, which cannot be a key.
-    text: Option<String>,
-    at: Position,
-}
-
-impl Content {
-    fn add(&mut self, node: Node) {
-        match self {
-            Self::List(items) => items.push(node),
-            Self::Map { entries, key, .. } => {
-                if let Some(Key { text: Some(key), at }) = key.take() {
-                    entries.push(Entry { key, at, value: node });
+    /// Reads all values up to the end of the text; empty documents are left out.
+    fn roots(&mut self) -> Vec<Node> {
+        let mut roots = Vec::new();
+        let mut open = None;
+        while let Some(located) = self.next() {
+            match located.event {
+                Event::StreamEnd => break,
+                Event::DocumentEnd => roots.extend(open.take().filter(|root: &Node| !root.is_null())),
+                event if event.is_node() => {
+                    self.anchors.clear();
+                    open = self.value(Located { event, ..located }).map(|(root, _)| root);
                 }
+                _ => {}
             }
+        }
+        if self.stopped {
+            self.partial = open;
+        } else {
+            // JSON has no event for the end of a document.
+            roots.extend(open);
+        }
+        roots
+    }
+
+    /// The next event; `None` after the last one, or when the document is stopped.
+    fn next(&mut self) -> Option<Located<'t>> {
+        if self.progress.problems.len() > MAX_FINDINGS {
+            self.progress.exhausted = true;
+            self.stopped = true;
+        }
+        if self.stopped {
+            return None;
+        }
+        match &mut self.events {
+            Events::Json(events) => {
+                let (event, line, column) = events.next()?;
+                Some(Located { event, at: self.position(line, column), range: 0..0 })
+            }
+            Events::Yaml(parser) => match parser.next_event()? {
+                Ok((event, span)) => {
+                    let (start, end) = (span.start.byte_offset(), span.end.byte_offset());
+                    let range = start.unwrap_or_default()..end.unwrap_or_default();
+                    Some(Located { event, at: self.position(span.start.line(), span.start.col()), range })
+                }
+                Err(error) => {
+                    let at = self.position(error.marker().line(), error.marker().col());
+                    match error.kind() {
+                        ErrorKind::RecursionLimitExceeded => self.stop_too_deep(at),
+                        _ => self.stop(&diagnostic::SYNTAX, at, error.info()),
+                    }
+                    None
+                }
+            },
         }
     }
 
-    fn into_value(self) -> Value {
-        match self {
-            Self::List(items) => Value::List(items),
-            Self::Map { entries, .. } => Value::Map(entries),
-        }
-    }
-}
-
-impl<'s> Builder<'s> {
-    fn new(source: &'s Arc<Source>) -> Self {
-        Self {
-            source,
-            problems: Vec::new(),
-            before: 0,
-            open: Vec::new(),
-            root: None,
-            anchors: HashMap::new(),
-            nodes: 0,
-            copies: 0,
-            exhausted: false,
-        }
-    }
-
-    fn reset(&mut self) {
-        self.open.clear();
-        self.root = None;
-        self.anchors.clear();
-    }
-
-    /// Closes all open lists and maps and returns the root.
-    fn close_open_nodes(&mut self) -> Option<Node> {
-        while let Some(OpenNode { at, content, .. }) = self.open.pop() {
-            let node = Node { at, value: content.into_value() };
-            match self.open.last_mut() {
-                Some(parent) => parent.content.add(node),
-                None => self.root = Some(node),
-            }
-        }
-        self.root.take()
-    }
-
-    fn position(&self, line: usize, column: usize) -> Position {
-        Position { line: self.before + line, column: column + 1 }
-    }
-
-    fn handle(&mut self, event: Event<'_>, span: &Span) -> Result<Step, Diagnostic> {
-        let at = self.position(span.start.line(), span.start.col());
-        match event {
-            Event::StreamEnd => return Ok(Step::End),
-            Event::DocumentEnd => {
-                let root = self.root.take().filter(|root| !root.is_null());
-                self.reset();
-                return Ok(Step::Document(root));
-            }
-            Event::Scalar(text, style, anchor, tag) => {
-                self.refuse_tag(tag.is_some(), at);
-                let quoted = !matches!(style, ScalarStyle::Plain);
-                self.scalar(text.into_owned(), quoted, at, anchor)?;
-            }
-            Event::SequenceStart(_, anchor, tag) => {
-                self.refuse_tag(tag.is_some(), at);
-                self.begin(at, anchor, Content::List(Vec::new()))?;
-            }
-            Event::MappingStart(_, anchor, tag) => {
-                self.refuse_tag(tag.is_some(), at);
-                let content = Content::Map { entries: Vec::new(), seen: HashMap::new(), key: None };
-                self.begin(at, anchor, content)?;
-            }
-            Event::SequenceEnd | Event::MappingEnd => self.end()?,
-            Event::Alias(anchor) => self.alias(anchor, at)?,
-            _ => {}
-        }
-        Ok(Step::More)
-    }
-
-    fn scalar(&mut self, text: String, quoted: bool, at: Position, anchor: usize) -> Result<(), Diagnostic> {
-        let merge_key = !quoted && text == "<<";
-        // A long text counts as several values, because aliases could exhaust memory with copies of it.
-        let size = 1 + text.len() / 100;
-        self.nodes += size - 1;
-        let value = Value::Scalar(Scalar { text, quoted });
-        self.finish(Node { at, value }, anchor, 0, size, merge_key)
-    }
-
-    fn refuse_tag(&mut self, tagged: bool, at: Position) {
-        if tagged {
+    /// The value that starts with this event, and the number of levels in it. If the document is stopped in it, the value
+    /// holds the part that could be read.
+    // Recursion is bounded by MAX_DEPTH.
+    fn value(&mut self, Located { event, at, mut range }: Located<'t>) -> Option<(Node, usize)> {
+        let since = self.progress.nodes;
+        if event.tag().is_some() {
             let problem = self.source.error(&diagnostic::TAG, at, "tags are not read here");
-            self.problems.push(problem.with_help("write the value itself; quote it if it must be text"));
+            let help = "write the value itself; quote it if it must be text";
+            self.progress.problems.push(problem.with_help(help));
         }
-    }
-
-    fn begin(&mut self, at: Position, anchor: usize, content: Content) -> Result<(), Diagnostic> {
-        if self.open.len() >= MAX_DEPTH {
-            return Err(self.too_deep(at));
+        let anchor = event.anchor_id();
+        if anchor.or(event.alias_id()).is_some() {
+            self.first_anchor.get_or_insert(at.line);
         }
-        self.open.push(OpenNode { at, anchor, since: self.nodes, height: 0, content });
-        Ok(())
-    }
-
-    fn end(&mut self) -> Result<(), Diagnostic> {
-        let Some(OpenNode { at, anchor, since, height, content }) = self.open.pop() else { return Ok(()) };
-        let size = self.nodes - since + 1;
-        self.finish(Node { at, value: content.into_value() }, anchor, height + 1, size, false)
-    }
-
-    fn alias(&mut self, anchor: usize, at: Position) -> Result<(), Diagnostic> {
-        let Some((node, height, size)) = self.anchors.get(&anchor).cloned() else {
-            return Err(self.source.error(&diagnostic::ALIAS, at, "this alias is inside its own anchor"));
+        let (value, flow, height) = match event {
+            Event::Alias(anchor) => return self.alias(anchor, at),
+            Event::Scalar(text, style, ..) => {
+                // A long text counts as several values, because aliases could exhaust memory with copies of it.
+                self.progress.nodes += text.len() / 100;
+                if matches!(style, ScalarStyle::Literal | ScalarStyle::Folded) {
+                    range.end = self.without_blank_lines(&range);
+                }
+                let quoted = style != ScalarStyle::Plain;
+                (Value::Scalar(Scalar { text: text.into_owned(), quoted }), false, 0)
+            }
+            _ if self.depth >= MAX_DEPTH => {
+                self.stop_too_deep(at);
+                return None;
+            }
+            Event::SequenceStart(style, ..) => {
+                let mut open = self.open(style, range.end);
+                let mut items = Vec::new();
+                while let Some(item) = self.inner(&mut open) {
+                    items.push(item);
+                }
+                range.end = open.end;
+                (Value::List(items), open.flow, open.height)
+            }
+            Event::MappingStart(style, ..) => {
+                let mut open = self.open(style, range.end);
+                let entries = self.entries(&mut open);
+                range.end = open.end;
+                (Value::Map(entries), open.flow, open.height)
+            }
+            _ => return None,
         };
-        self.count_copies(size, at)?;
-        if self.open.len() + height > MAX_DEPTH {
-            return Err(self.too_deep(at));
-        }
-        let node = Node { at, value: node.value };
-        // `finish` counts the node itself.
-        self.nodes += size - 1;
-        self.finish(node, 0, height, size, false)
+        self.depth -= usize::from(height > 0);
+        self.finish(Node { at, range, flow, value }, anchor, height, since)
     }
 
-    /// Adds a complete node to its parent as key, value or item, or makes it the root.
+    fn open(&mut self, style: StructureStyle, end: usize) -> OpenNode {
+        self.depth += 1;
+        OpenNode { flow: style == StructureStyle::Flow, height: 1, end }
+    }
+
+    /// The next value in an open list or map; `None` at its end.
+    fn inner(&mut self, open: &mut OpenNode) -> Option<Node> {
+        let located = self.next()?;
+        if matches!(located.event, Event::SequenceEnd | Event::MappingEnd) {
+            if open.flow {
+                open.end = located.range.end;
+            }
+            return None;
+        }
+        let (node, height) = self.value(located)?;
+        open.height = open.height.max(height + 1);
+        if !open.flow {
+            open.end = node.range.end;
+        }
+        Some(node)
+    }
+
+    fn entries(&mut self, open: &mut OpenNode) -> Vec<Entry> {
+        let mut entries = Vec::new();
+        let mut seen = HashMap::new();
+        while let Some(Node { at, range, value, .. }) = self.inner(open) {
+            let key = self.key(value, at, &mut seen);
+            let Some(value) = self.inner(open) else { break };
+            entries.extend(key.map(|key| Entry { key, at, range, value }));
+        }
+        entries
+    }
+
+    /// The text of a key, unless it cannot be one.
+    fn key(&mut self, key: Value, at: Position, seen: &mut HashMap<String, Position>) -> Option<String> {
+        let (text, problem) = match key {
+            Value::Scalar(Scalar { text, quoted: false }) if text == "<<" => {
+                let problem = self.source.error(&diagnostic::KEY_SHAPE, at, "merge keys are not read");
+                (None, problem.with_help("write the fields out"))
+            }
+            Value::Scalar(Scalar { text, .. }) => match seen.insert(text.clone(), at) {
+                Some(first) => {
+                    let message = format!("`{text}` appears twice; first at {first}");
+                    (Some(text), self.source.error(&diagnostic::DUPLICATE_KEY, at, message))
+                }
+                None => return Some(text),
+            },
+            Value::List(_) | Value::Map(_) => {
+                (None, self.source.error(&diagnostic::KEY_SHAPE, at, "a list or map cannot be a key"))
+            }
+        };
+        self.progress.problems.push(problem);
+        text
+    }
+
+    fn alias(&mut self, anchor: usize, at: Position) -> Option<(Node, usize)> {
+        let Some(Anchored { node, height, size }) = self.anchors.get(&anchor).cloned() else {
+            self.stop(&diagnostic::ALIAS, at, "this alias is inside its own anchor");
+            return None;
+        };
+        self.count_copies(size, at);
+        if self.depth + height > MAX_DEPTH {
+            self.stop_too_deep(at);
+        }
+        let since = self.progress.nodes;
+        // `finish` counts the node itself.
+        self.progress.nodes += size - 1;
+        self.finish(Node { at, ..node }, None, height, since)
+    }
+
+    /// Counts a complete value, and keeps it if aliases may copy it. `since` is the count before it.
     fn finish(
         &mut self,
         node: Node,
-        anchor: usize,
+        anchor: Option<usize>,
         height: usize,
-        size: usize,
-        merge_key: bool,
-    ) -> Result<(), Diagnostic> {
-        self.nodes += 1;
-        if self.nodes > MAX_NODES {
-            self.exhausted = true;
+        since: usize,
+    ) -> Option<(Node, usize)> {
+        self.progress.nodes += 1;
+        let size = self.progress.nodes - since;
+        if self.progress.nodes > MAX_NODES {
+            self.progress.exhausted = true;
             let message = format!("more than {MAX_NODES} values in one source");
-            return Err(self.source.error(&diagnostic::TOO_LARGE, node.at, message));
+            self.stop(&diagnostic::TOO_LARGE, node.at, message);
         }
-        if anchor != 0 {
+        if let Some(anchor) = anchor.filter(|_| !self.stopped) {
             // The copy that is kept for aliases counts too, because anchors may be nested.
-            self.count_copies(size, node.at)?;
-            self.anchors.insert(anchor, (node.clone(), height, size));
+            self.count_copies(size, node.at);
+            self.anchors.insert(anchor, Anchored { node: node.clone(), height, size });
         }
-        let Some(parent) = self.open.last_mut() else {
-            self.root = Some(node);
-            return Ok(());
-        };
-        parent.height = parent.height.max(height);
-        match &mut parent.content {
-            Content::Map { seen, key: key @ None, .. } => {
-                let Node { at, value } = node;
-                let (text, problem) = match value {
-                    Value::Scalar(Scalar { text, .. }) => {
-                        let problem = match seen.insert(text.clone(), at) {
-                            _ if merge_key => Some(
-                                self.source
-                                    .error(&diagnostic::KEY_SHAPE, at, "merge keys are not read")
-                                    .with_help("write the fields out"),
-                            ),
-                            Some(first) => {
-                                let message = format!("`{text}` appears twice; first at {first}");
-                                Some(self.source.error(&diagnostic::DUPLICATE_KEY, at, message))
-                            }
-                            None => None,
-                        };
-                        (Some(text).filter(|_| !merge_key), problem)
-                    }
-                    Value::List(_) | Value::Map(_) => {
-                        let message = "a list or map cannot be a key";
-                        (None, Some(self.source.error(&diagnostic::KEY_SHAPE, at, message)))
-                    }
-                };
-                self.problems.extend(problem);
-                *key = Some(Key { text, at });
-            }
-            content => content.add(node),
-        }
-        Ok(())
+        Some((node, height))
     }
 
-    fn count_copies(&mut self, count: usize, at: Position) -> Result<(), Diagnostic> {
-        self.copies += count;
-        if self.copies <= MAX_COPIES {
-            return Ok(());
+    fn count_copies(&mut self, count: usize, at: Position) {
+        self.progress.copies += count;
+        if self.progress.copies > MAX_COPIES {
+            self.progress.exhausted = true;
+            let message = format!("anchors and aliases make more than {MAX_COPIES} copies of values");
+            self.stop(&diagnostic::ALIAS, at, message);
         }
-        self.exhausted = true;
-        let message = format!("anchors and aliases make more than {MAX_COPIES} copies of values");
-        Err(self.source.error(&diagnostic::ALIAS, at, message))
     }
 
-    fn too_deep(&self, at: Position) -> Diagnostic {
-        self.source.error(&diagnostic::TOO_DEEP, at, format!("nested deeper than {MAX_DEPTH} levels"))
+    /// Reports a problem after which the rest of the document cannot be read. Only the first is reported.
+    fn stop(&mut self, code: &'static Code, at: Position, message: impl Into<String>) {
+        if !std::mem::replace(&mut self.stopped, true) {
+            self.progress.problems.push(self.source.error(code, at, message));
+        }
     }
+
+    fn stop_too_deep(&mut self, at: Position) {
+        self.stop(&diagnostic::TOO_DEEP, at, format!("nested deeper than {MAX_DEPTH} levels"));
+    }
+
+    /// The end of a block scalar: the parser's range includes the blank lines after it.
+    fn without_blank_lines(&self, range: &Range<usize>) -> usize {
+        let written = self.source.text.get(range.clone()).unwrap_or_default();
+        range.start + written.trim_end().len()
+    }
+
+    fn position(&self, line: usize, column: usize) -> Position {
+        Position { line: self.source.lines_before + line, column: column + 1 }
+    }
+}
+
+/// A list or map that is being read.
+struct OpenNode {
+    flow: bool,
+    /// The number of levels read so far.
+    height: usize,
+    /// The end of the last value, or of the closing bracket.
+    end: usize,
 }

@@ -2,7 +2,6 @@
 //! order, quotes, blank lines.
 
 mod editor;
-mod tree;
 
 use std::fmt;
 

@@ -1,30 +1,26 @@
 //! Splits a source into documents at the lines that cannot be part of one: `---` and `...`.
 
-/// The part of a source that holds one document.
-pub(super) struct DocumentText<'t> {
-    /// The number of lines before it.
-    pub(super) line: usize,
-    pub(super) text: &'t str,
-}
+use super::Text;
 
-/// The documents of `text` that hold more than comments.
-pub(super) fn split(text: &str) -> Vec<DocumentText<'_>> {
-    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+/// The documents of a source that hold more than comments.
+pub(super) fn split(source: Text<'_>) -> Vec<Text<'_>> {
+    let text = source.text.strip_prefix('\u{feff}').unwrap_or(source.text);
+    let source = Text { text, ..source };
     let mut documents = Vec::new();
-    let mut open = OpenDocument::new(0, 0);
+    let mut open = OpenDocument::default();
     let mut at = 0;
     for (number, line) in text.split_inclusive('\n').enumerate() {
         let end = at + line.len();
         if is_marker(line, "---") {
             if open.has_marker || open.has_content {
-                documents.extend(open.finish(text, at));
-                open = OpenDocument::new(at, number);
+                documents.extend(open.finish(source, at));
+                open = OpenDocument { start: at, line: number, ..OpenDocument::default() };
             }
             open.has_marker = true;
             open.has_content |= has_content(line.trim_start_matches("---"));
         } else if is_marker(line, "...") {
-            documents.extend(open.finish(text, end));
-            open = OpenDocument::new(end, number + 1);
+            documents.extend(open.finish(source, end));
+            open = OpenDocument { start: end, line: number + 1, ..OpenDocument::default() };
         } else if line.starts_with('%') && !open.has_marker && !open.has_content {
             open.has_directive = true;
         } else {
@@ -32,10 +28,11 @@ pub(super) fn split(text: &str) -> Vec<DocumentText<'_>> {
         }
         at = end;
     }
-    documents.extend(open.finish(text, text.len()));
+    documents.extend(open.finish(source, text.len()));
     documents
 }
 
+#[derive(Default)]
 struct OpenDocument {
     start: usize,
     line: usize,
@@ -47,14 +44,14 @@ struct OpenDocument {
 }
 
 impl OpenDocument {
-    fn new(start: usize, line: usize) -> Self {
-        Self { start, line, has_directive: false, has_marker: false, has_content: false }
-    }
-
-    fn finish<'t>(&self, text: &'t str, end: usize) -> Option<DocumentText<'t>> {
-        let text = text.get(self.start..end)?;
-        (self.has_content || self.has_directive && !self.has_marker)
-            .then_some(DocumentText { line: self.line, text })
+    /// The document, if it holds more than comments.
+    fn finish<'t>(&self, source: Text<'t>, end: usize) -> Option<Text<'t>> {
+        let text = source.text.get(self.start..end)?;
+        (self.has_content || self.has_directive && !self.has_marker).then_some(Text {
+            text,
+            lines_before: source.lines_before + self.line,
+            ..source
+        })
     }
 }
 
@@ -73,7 +70,8 @@ mod tests {
     use super::split;
 
     fn documents(text: &str) -> Vec<(usize, &str)> {
-        split(text).iter().map(|document| (document.line, document.text)).collect()
+        let documents = split(("", text).into());
+        documents.iter().map(|document| (document.lines_before, document.text)).collect()
     }
 
     #[test]

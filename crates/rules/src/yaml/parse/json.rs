@@ -1,9 +1,8 @@
 //! Reads JSON documents. The YAML parser would refuse some of them: YAML forbids characters in strings that JSON
 //! allows (U+007F), and limits the length of keys.
 
+use granit_parser::{Event, ScalarStyle, StructureStyle};
 use vestibule_patch::Document;
-
-use super::{Builder, Content, Diagnostic, HashMap, Node, Position};
 
 /// Whether `text` is one JSON object or array.
 pub(in crate::yaml) fn is_json(text: &str) -> bool {
@@ -18,64 +17,20 @@ pub(in crate::yaml) fn after_mark(text: &str) -> (&str, &str) {
     }
 }
 
-/// Reads `text`, which [`is_json`] has checked. `mark` is the text before it on its first line.
-pub(super) fn read(mark: &str, text: &str, builder: &mut Builder<'_>) -> Result<Option<Node>, Diagnostic> {
-    let mut cursor = Cursor { rest: text, line: 1, column: mark.len() };
-    while let Some(first) = cursor.skip_space() {
-        let at: Position = builder.position(cursor.line, cursor.column);
-        match first {
-            '{' => {
-                let content = Content::Map { entries: Vec::new(), seen: HashMap::new(), key: None };
-                builder.begin(at, 0, content)?;
-                cursor.take(1);
-            }
-            '[' => {
-                builder.begin(at, 0, Content::List(Vec::new()))?;
-                cursor.take(1);
-            }
-            '}' | ']' => {
-                builder.end()?;
-                cursor.take(1);
-            }
-            ',' | ':' => drop(cursor.take(1)),
-            '"' => {
-                let string = cursor.take(string_length(cursor.rest));
-                builder.scalar(unescaped(string), true, at, 0)?;
-            }
-            _ => {
-                let ends =
-                    |character: char| matches!(character, ',' | ']' | '}') || SPACE.contains(&character);
-                let word = cursor.take(cursor.rest.find(ends).unwrap_or(cursor.rest.len()));
-                builder.scalar(word.to_owned(), false, at, 0)?;
-            }
-        }
-    }
-    Ok(builder.root.take())
-}
-
 /// Whitespace (RFC 8259, section 2).
 const SPACE: [char; 4] = [' ', '\t', '\n', '\r'];
 
-/// The rest of a text and its location: lines count from 1, columns from 0.
-struct Cursor<'t> {
+/// The events of a text that [`is_json`] has checked, each with its line, from 1, and its column, from 0.
+pub(super) struct Events<'t> {
     rest: &'t str,
     line: usize,
     column: usize,
 }
 
-impl<'t> Cursor<'t> {
-    /// The next character that is not whitespace.
-    fn skip_space(&mut self) -> Option<char> {
-        loop {
-            let next = self.rest.chars().next()?;
-            if !SPACE.contains(&next) {
-                return Some(next);
-            }
-            self.take(1);
-            if next == '\n' {
-                (self.line, self.column) = (self.line + 1, 0);
-            }
-        }
+impl<'t> Events<'t> {
+    /// `mark` is the text before `text` on its first line.
+    pub(super) fn new(mark: &str, text: &'t str) -> Self {
+        Self { rest: text, line: 1, column: mark.len() }
     }
 
     fn take(&mut self, bytes: usize) -> &'t str {
@@ -83,6 +38,38 @@ impl<'t> Cursor<'t> {
         self.rest = rest;
         self.column += taken.chars().count();
         taken
+    }
+}
+
+impl<'t> Iterator for Events<'t> {
+    type Item = (Event<'t>, usize, usize);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            let (line, column) = (self.line, self.column);
+            let length = match self.rest.chars().next()? {
+                '"' => string_length(self.rest),
+                '{' | '[' | '}' | ']' | ',' | ':' | ' ' | '\t' | '\n' | '\r' => 1,
+                _ => self.rest.find([',', ']', '}', ' ', '\t', '\n', '\r']).unwrap_or(self.rest.len()),
+            };
+            let token = self.take(length);
+            let event = match token {
+                "{" => Event::MappingStart(StructureStyle::Flow, 0, None),
+                "[" => Event::SequenceStart(StructureStyle::Flow, 0, None),
+                "}" => Event::MappingEnd,
+                "]" => Event::SequenceEnd,
+                "," | ":" | " " | "\t" | "\r" => continue,
+                "\n" => {
+                    (self.line, self.column) = (line + 1, 0);
+                    continue;
+                }
+                string if string.starts_with('"') => {
+                    Event::Scalar(unescaped(string).into(), ScalarStyle::DoubleQuoted, 0, None)
+                }
+                word => Event::Scalar(word.into(), ScalarStyle::Plain, 0, None),
+            };
+            return Some((event, line, column));
+        }
     }
 }
 

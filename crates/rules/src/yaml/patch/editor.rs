@@ -4,9 +4,9 @@ use std::ops::Range;
 
 use vestibule_patch::{Pointer, View};
 
-use super::super::emit::Layout;
 use super::RewriteReason;
-use super::tree::{self, Content, Entry, Node};
+use crate::yaml::emit::Layout;
+use crate::yaml::{Entry, Node, Value, parse};
 
 /// A text and its tree. Each edit returns a new text.
 pub(super) struct Editor<'t> {
@@ -31,7 +31,10 @@ enum Holder<'n> {
 
 impl<'t> Editor<'t> {
     pub(super) fn new(text: &'t str) -> Result<Self, RewriteReason> {
-        let root = tree::read(text)?;
+        let (root, anchor) = parse::first_document(text).ok_or(RewriteReason::unusual(None))?;
+        if let Some(line) = anchor {
+            return Err(RewriteReason::anchor(line));
+        }
         let newline = if text.contains("\r\n") { "\r\n" } else { "\n" };
         let mut editor = Self { text, root, layout: Layout::default(), newline };
         editor.layout.lists_indented = editor.lists_are_indented(&editor.root).unwrap_or_default();
@@ -45,23 +48,23 @@ impl<'t> Editor<'t> {
             return self.fill_empty(&found, &token, value);
         }
         self.refuse_flow(found.node)?;
-        match &found.node.content {
-            Content::Map { entries, .. } => match entries.iter().find(|entry| entry.key == token) {
+        match &found.node.value {
+            Value::Map(entries) => match entries.iter().find(|entry| entry.key == token) {
                 Some(entry) => {
                     self.replace_value(&Found { node: &entry.value, holder: Holder::Key(entry) }, value)
                 }
                 None => {
                     let first = entries.first().ok_or(self.unusual(found.node))?;
                     let mut lines = Vec::new();
-                    self.layout.entry(&token, value, self.column(first.span.start)?, &mut lines);
-                    Ok(self.insert(found.node.span.end, &lines))
+                    self.layout.entry(&token, value, self.column(first.range.start)?, &mut lines);
+                    Ok(self.insert(found.node.range.end, &lines))
                 }
             },
-            Content::List { items, .. } => {
+            Value::List(items) => {
                 let index = if token == "-" { items.len() } else { position(&token)? };
                 self.add_item(&found, items, index, value)
             }
-            Content::Scalar => Err(self.unusual(found.node)),
+            Value::Scalar(_) => Err(self.unusual(found.node)),
         }
     }
 
@@ -74,25 +77,25 @@ impl<'t> Editor<'t> {
         let (parent, token) = path.split_last().ok_or(RewriteReason::unusual(None))?;
         let found = self.find(&parent)?;
         self.refuse_flow(found.node)?;
-        match &found.node.content {
-            Content::Map { entries, .. } => {
+        match &found.node.value {
+            Value::Map(entries) => {
                 let index = entries.iter().position(|entry| entry.key == token);
                 let index = index.ok_or(self.unusual(found.node))?;
                 let entry = entries.get(index).ok_or(self.unusual(found.node))?;
-                let next = entries.get(index + 1).map(|entry| entry.span.start);
+                let next = entries.get(index + 1).map(|entry| entry.range.start);
                 if entries.len() == 1 {
                     return self.replace_inline(&found, "{}");
                 }
-                self.delete(entry.span.start, entry.value.span.end.max(entry.span.end), next)
+                self.delete(entry.range.start, entry.value.range.end.max(entry.range.end), next)
             }
-            Content::List { items, .. } => {
+            Value::List(items) => {
                 let item = items.get(position(&token)?).ok_or(self.unusual(found.node))?;
                 if items.len() == 1 {
                     return self.replace_inline(&found, "[]");
                 }
-                self.delete(self.dash(item)?, item.span.end, None)
+                self.delete(self.dash(item)?, item.range.end, None)
             }
-            Content::Scalar => Err(self.unusual(found.node)),
+            Value::Scalar(_) => Err(self.unusual(found.node)),
         }
     }
 
@@ -102,16 +105,16 @@ impl<'t> Editor<'t> {
         for token in path.tokens() {
             let node = found.node;
             self.refuse_flow(node)?;
-            found = match &node.content {
-                Content::Map { entries, .. } => {
+            found = match &node.value {
+                Value::Map(entries) => {
                     let entry = entries.iter().find(|entry| entry.key == token).ok_or(self.unusual(node))?;
                     Found { node: &entry.value, holder: Holder::Key(entry) }
                 }
-                Content::List { items, .. } => {
+                Value::List(items) => {
                     let item = items.get(position(&token)?).ok_or(self.unusual(node))?;
                     Found { node: item, holder: Holder::Dash }
                 }
-                Content::Scalar => return Err(self.unusual(node)),
+                Value::Scalar(_) => return Err(self.unusual(node)),
             };
         }
         Ok(found)
@@ -120,10 +123,10 @@ impl<'t> Editor<'t> {
     /// Adds the first member or item to an empty map or list.
     fn fill_empty(&self, found: &Found<'_>, token: &str, value: View<'_>) -> Result<String, RewriteReason> {
         let Holder::Key(entry) = found.holder else { return Err(RewriteReason::flow(self.line(found.node))) };
-        let column = self.column(entry.span.start)?;
+        let column = self.column(entry.range.start)?;
         let mut lines = Vec::new();
-        match found.node.content {
-            Content::Map { .. } => self.layout.entry(token, value, column + 2, &mut lines),
+        match found.node.value {
+            Value::Map(_) => self.layout.entry(token, value, column + 2, &mut lines),
             _ => {
                 let column = if self.layout.lists_indented { column + 2 } else { column };
                 self.layout.item(value, column, &mut lines);
@@ -146,9 +149,9 @@ impl<'t> Editor<'t> {
         self.layout.item(value, self.column(dash)?, &mut lines);
         let before = index.checked_sub(1).and_then(|index| items.get(index));
         match (before, found.holder) {
-            (Some(item), _) => Ok(self.insert(item.span.end.max(self.dash(item)? + 1), &lines)),
+            (Some(item), _) => Ok(self.insert(item.range.end.max(self.dash(item)? + 1), &lines)),
             // The new first item goes above the comments of the previous one.
-            (None, Holder::Key(entry)) if self.starts_line(dash) => Ok(self.insert(entry.span.end, &lines)),
+            (None, Holder::Key(entry)) if self.starts_line(dash) => Ok(self.insert(entry.range.end, &lines)),
             (None, _) => Err(self.unusual(found.node)),
         }
     }
@@ -158,7 +161,7 @@ impl<'t> Editor<'t> {
         match found.holder {
             Holder::Root => Err(self.unusual(found.node)),
             Holder::Key(entry) => {
-                let (head, lines) = self.layout.member(value, self.column(entry.span.start)?);
+                let (head, lines) = self.layout.member(value, self.column(entry.range.start)?);
                 if lines.is_empty() {
                     return self.replace_inline(found, head.trim_start());
                 }
@@ -172,7 +175,7 @@ impl<'t> Editor<'t> {
                 let mut lines = Vec::new();
                 self.layout.item(value, self.column(dash)?, &mut lines);
                 let lines = lines.join(self.newline);
-                Ok(self.replaced(dash..found.node.span.end.max(dash + 1), lines.trim_start_matches(' ')))
+                Ok(self.replaced(dash..found.node.range.end.max(dash + 1), lines.trim_start_matches(' ')))
             }
         }
     }
@@ -184,7 +187,7 @@ impl<'t> Editor<'t> {
             Holder::Key(entry) => Ok(self.replaced(self.value_range(entry), &format!(" {words}"))),
             Holder::Dash => {
                 let dash = self.dash(found.node)?;
-                Ok(self.replaced(dash..found.node.span.end.max(dash + 1), &format!("- {words}")))
+                Ok(self.replaced(dash..found.node.range.end.max(dash + 1), &format!("- {words}")))
             }
         }
     }
@@ -197,9 +200,9 @@ impl<'t> Editor<'t> {
 
     /// The range from the end of the colon to the end of the value.
     fn value_range(&self, entry: &Entry) -> Range<usize> {
-        let rest = self.text.get(entry.span.end..).unwrap_or_default();
-        let colon = entry.span.end + rest.find(':').map_or(0, |distance| distance + 1);
-        colon..entry.value.span.end.max(colon)
+        let rest = self.text.get(entry.range.end..).unwrap_or_default();
+        let colon = entry.range.end + rest.find(':').map_or(0, |distance| distance + 1);
+        colon..entry.value.range.end.max(colon)
     }
 
     /// Deletes `start..end` with its line, or up to `next` if the line starts with something else.
@@ -248,7 +251,7 @@ impl<'t> Editor<'t> {
 
     /// The dash of an item of a block list, on the line of the item or above it.
     fn dash(&self, item: &Node) -> Result<usize, RewriteReason> {
-        let before = self.text.get(..item.span.start).unwrap_or_default().trim_end();
+        let before = self.text.get(..item.range.start).unwrap_or_default().trim_end();
         // The span of an empty item starts after its dash.
         before.ends_with('-').then(|| before.len() - 1).ok_or_else(|| self.unusual(item))
     }
@@ -279,11 +282,11 @@ impl<'t> Editor<'t> {
     }
 
     fn line(&self, node: &Node) -> usize {
-        self.line_of(node.span.start)
+        self.line_of(node.range.start)
     }
 
     fn refuse_flow(&self, node: &Node) -> Result<(), RewriteReason> {
-        if node.is_flow() { Err(RewriteReason::flow(self.line(node))) } else { Ok(()) }
+        if node.flow { Err(RewriteReason::flow(self.line(node))) } else { Ok(()) }
     }
 
     fn unusual(&self, node: &Node) -> RewriteReason {
@@ -292,16 +295,16 @@ impl<'t> Editor<'t> {
 
     /// Whether the first list below a key is indented further than the key.
     fn lists_are_indented(&self, node: &Node) -> Option<bool> {
-        match &node.content {
-            Content::Map { entries, .. } => entries.iter().find_map(|entry| match &entry.value.content {
-                Content::List { flow: false, items } => {
+        match &node.value {
+            Value::Map(entries) => entries.iter().find_map(|entry| match &entry.value.value {
+                Value::List(items) if !entry.value.flow => {
                     let dash = self.dash(items.first()?).ok()?;
-                    Some(self.column(dash).ok()? > self.column(entry.span.start).ok()?)
+                    Some(self.column(dash).ok()? > self.column(entry.range.start).ok()?)
                 }
                 _ => self.lists_are_indented(&entry.value),
             }),
-            Content::List { items, .. } => items.iter().find_map(|item| self.lists_are_indented(item)),
-            Content::Scalar => None,
+            Value::List(items) => items.iter().find_map(|item| self.lists_are_indented(item)),
+            Value::Scalar(_) => None,
         }
     }
 }
