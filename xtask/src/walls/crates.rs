@@ -286,7 +286,6 @@ pub(super) const CRATES: &[Crate] = &[
         external: &[
             "base64",
             "bytes",
-            "hdrhistogram",
             "http",
             "http-body-util",
             "hyper",

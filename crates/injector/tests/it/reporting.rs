@@ -3,7 +3,7 @@
 mod fixture;
 
 use serde_json::json;
-use vestibule_caller::openmetrics::Exposition;
+use openmetrics::Exposition;
 use vestibule_caller::{Outcome, Review, User};
 
 use fixture::{RULES, call, conflicting, injector_on_cluster};

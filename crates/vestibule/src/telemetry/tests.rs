@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::time::SystemTime;
 
 use vestibule_admission::{HookKind, Review};
-use vestibule_caller::openmetrics::{Exposition, Family as Read};
+use openmetrics::{Exposition, Family as Read};
 use vestibule_identity::{
     AuthorityStatus, IdentityEvent, Leaf, Local, Observer as _, RegistrationKind, RegistrationName,
     RegistrationStatus, Role, Status,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use vestibule_caller::load::{Failure, Report};
+use webhook_load::{Failure, Report};
 use vestibule_caller::{Hook, Review};
 
 use crate::rig::{Process, Program};
