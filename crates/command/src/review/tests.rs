@@ -86,7 +86,7 @@ async fn a_denial_is_exit_code_1_and_cannot_steer_the_terminal() {
 }
 
 #[tokio::test]
-async fn a_name_of_the_object_cannot_steer_the_terminal_either() {
+async fn an_object_name_does_not_move_the_cursor() {
     let name = "a\u{1b}[2J\u{9b}2J\u{202e}\u{2028}b\u{7f}\nforged";
     let (text, _) = asked("--hook label", &review(name)).await.unwrap();
     assert!(

@@ -2,8 +2,8 @@
 
 mod fixture;
 
-use serde_json::json;
 use openmetrics::Exposition;
+use serde_json::json;
 use vestibule_caller::{Outcome, Review, User};
 
 use fixture::{RULES, call, conflicting, injector_on_cluster};

@@ -3,6 +3,7 @@
 
 #[path = "../../../../crates/caller/tests/it/fixture.rs"]
 mod fixture;
+#[allow(dead_code, reason = "the tests of the caller read all fields")]
 #[path = "../../../../crates/caller/tests/it/server.rs"]
 mod server;
 
