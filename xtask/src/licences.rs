@@ -1,6 +1,7 @@
 //! Checks that the licence of every dependency is allowed.
 
 use anyhow::bail;
+use spdx::{Expression, ParseMode};
 
 use crate::metadata::Metadata;
 
@@ -44,43 +45,10 @@ pub(crate) fn run() -> anyhow::Result<()> {
 
 /// Whether an SPDX expression, or the older `MIT/Apache-2.0`, can be met with allowed licences.
 fn allowed(expression: &str) -> bool {
-    let spaced = expression.replace('(', " ( ").replace(')', " ) ").replace('/', " OR ");
-    let words: Vec<_> = spaced.split_whitespace().collect();
-    matches!(either(&words), Some((true, [])))
-}
-
-type Parsed<'w> = Option<(bool, &'w [&'w str])>;
-
-fn either<'w>(words: &'w [&'w str]) -> Parsed<'w> {
-    let (mut allowed, mut rest) = both(words)?;
-    while let ["OR", after @ ..] = rest {
-        let (other, left) = both(after)?;
-        (allowed, rest) = (allowed || other, left);
-    }
-    Some((allowed, rest))
-}
-
-fn both<'w>(words: &'w [&'w str]) -> Parsed<'w> {
-    let (mut allowed, mut rest) = one(words)?;
-    while let ["AND", after @ ..] = rest {
-        let (other, left) = one(after)?;
-        (allowed, rest) = (allowed && other, left);
-    }
-    Some((allowed, rest))
-}
-
-fn one<'w>(words: &'w [&'w str]) -> Parsed<'w> {
-    match words {
-        ["(", inner @ ..] => match either(inner)? {
-            (allowed, [")", rest @ ..]) => Some((allowed, rest)),
-            _ => None,
-        },
-        [licence, "WITH", exception, rest @ ..] => {
-            Some((ALLOWED.contains(&format!("{licence} WITH {exception}").as_str()), rest))
-        }
-        [licence, rest @ ..] => Some((ALLOWED.contains(licence), rest)),
-        [] => None,
-    }
+    let parsed = Expression::parse_mode(expression, ParseMode::LAX);
+    parsed.is_ok_and(|parsed| {
+        parsed.evaluate(|requirement| ALLOWED.contains(&requirement.to_string().as_str()))
+    })
 }
 
 #[cfg(test)]

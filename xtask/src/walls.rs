@@ -119,19 +119,13 @@ fn crate_of<'c>(crates: &'c [Crate], dependency: &Dependency) -> Option<&'c Crat
 
 fn breach_of_use(krate: &Crate, dependency: &Dependency, other: &str) -> Option<String> {
     let test = dependency.kind == Some(Kind::Dev);
-    let allowed = krate.uses.contains(&other)
-        || (dependency.optional && krate.uses_behind_a_feature.contains(&other))
-        || (test && krate.tests_with.contains(&other));
+    let allowed = krate.uses.contains(&other) || (test && krate.tests_with.contains(&other));
     if allowed {
         return None;
     }
     let Crate { name, because, .. } = krate;
     let how = if test { "uses, in its tests," } else { "uses" };
-    let instead = if krate.uses_behind_a_feature.contains(&other) {
-        format!(
-            "Instead, make the dependency optional, behind a feature that is off by default: `{other}` is for tests."
-        )
-    } else if krate.tests_with.contains(&other) {
+    let instead = if krate.tests_with.contains(&other) {
         format!("Instead, name it under [dev-dependencies]: `{name}` may use `{other}` in its tests only.")
     } else {
         format!(

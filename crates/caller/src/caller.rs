@@ -20,12 +20,12 @@ pub use self::pool::Pool;
 use self::redirect::Redirects;
 use self::retry::{MAX_RETRIES, Retries};
 use crate::answer::Answer;
-use crate::bundle::Bundle;
 use crate::conformance::judge;
 use crate::hook::Hook;
 use crate::outcome::{Admission, FailurePolicy};
 use crate::review::Review;
 use crate::setup_error::SetupError;
+use crate::tls::connector;
 
 /// The port in `NAME.NS.svc:PORT` of a registration without a port.
 const SERVICE_PORT: u16 = 443;
@@ -37,7 +37,7 @@ const SERVICE_PORT: u16 = 443;
 /// bundle does not mean the system's roots, there are no TCP keep-alive probes, connecting has no timeout of its own within the
 /// hook's, and no `baggage` is sent. It needs a tokio runtime with I/O and time.
 ///
-/// One caller stands for one API server, with a pool of its own. Several callers may share a [`Bundle`].
+/// One caller stands for one API server, with a pool of its own.
 ///
 /// ```no_run
 /// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
@@ -68,21 +68,14 @@ impl Caller {
     /// # Errors
     /// The bundle holds no certificate, or the name is no DNS name or IP address.
     pub fn new(address: SocketAddr, server_name: &str, ca_bundle: &[u8]) -> Result<Self, SetupError> {
-        Self::trusting(address, server_name, &Bundle::new(ca_bundle)?)
-    }
-
-    /// A caller with a bundle that may be swapped while it calls.
-    ///
-    /// # Errors
-    /// The name is no DNS name or IP address.
-    pub fn trusting(address: SocketAddr, server_name: &str, bundle: &Bundle) -> Result<Self, SetupError> {
+        let connector = connector(ca_bundle)?;
         let name = ServerName::try_from(server_name.to_owned())
             .map_err(|_| SetupError::ServerName { name: server_name.to_owned() })?;
         let authority = match &name {
             ServerName::IpAddress(ip) => SocketAddr::new((*ip).into(), address.port()).to_string(),
             _ => format!("{server_name}:{SERVICE_PORT}"),
         };
-        let connections = Connections::new(address, name, bundle.clone(), Pool::default());
+        let connections = Connections::new(address, name, connector, Pool::default());
         Ok(Self { connections, authority, retries: MAX_RETRIES, retried: AtomicU64::new(0) })
     }
 

@@ -65,7 +65,8 @@ impl Hook {
         format!("{}?timeout={seconds}s", self.path)
     }
 
-    pub(crate) fn budget(&self) -> Duration {
+    /// The longest time of one call, retries included.
+    pub fn budget(&self) -> Duration {
         self.timeout
     }
 

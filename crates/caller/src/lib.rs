@@ -3,8 +3,7 @@
 //!
 //! A [`Review`] is built from an object as kube-apiserver builds it, a [`Caller`] sends it over HTTPS to a [`Hook`], and [`judge`]
 //! turns the [`Answer`] into an [`Outcome`] as kube-apiserver does. A [`FailurePolicy`] turns the outcome into the result of the
-//! user's request, an [`Admission`]. [`load`] makes many calls and measures them; the feature `openmetrics` adds a strict reader of
-//! metrics.
+//! user's request, an [`Admission`].
 //!
 //! `vestibule try`, the test kit of `vestibule` and the tests of all crates use it. Start reading at `conformance.rs`; `review/`
 //! builds and encodes reviews, `caller/` is the HTTPS client.
@@ -33,20 +32,15 @@
 //! ```
 
 mod answer;
-mod bundle;
 mod caller;
 mod conformance;
 mod hook;
-pub mod load;
-#[cfg(any(test, feature = "openmetrics"))]
-pub mod openmetrics;
 mod outcome;
 mod review;
 mod setup_error;
 mod tls;
 
 pub use answer::Answer;
-pub use bundle::Bundle;
 pub use caller::{CallError, Caller, Pool};
 pub use conformance::judge;
 pub use hook::{Hook, HookKind};

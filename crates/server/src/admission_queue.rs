@@ -12,7 +12,6 @@ use tokio::task::yield_now;
 use tokio::time::{Instant, timeout_at};
 
 use self::throughput::{Measurement, Throughput};
-use crate::cpu_permits::CpuPermits;
 use crate::permits::{Gauge, GaugeGuard, Permits, all_but_one, worker_threads};
 use crate::settings::Settings;
 
@@ -24,7 +23,7 @@ pub(crate) struct AdmissionQueue {
     running_permits: Permits,
     pub(crate) running: Gauge,
     pub(crate) waiting: Gauge,
-    cpu: CpuPermits,
+    cpu: Permits,
     longest: u64,
     latency_budget: Duration,
     /// On a single thread, calls that arrived meanwhile are seen only after the current task yields.
@@ -63,7 +62,7 @@ impl AdmissionQueue {
             running_permits: Permits::new(settings.max_running),
             running: Gauge::default(),
             waiting: Gauge::default(),
-            cpu: CpuPermits::new(number),
+            cpu: Permits::new(number),
             longest: settings.max_waiting.try_into().unwrap_or(u64::MAX),
             latency_budget: settings.latency_budget,
             is_single_threaded: worker_threads() == 1,
@@ -84,7 +83,7 @@ impl AdmissionQueue {
     /// The most calls that may wait now: as many as handlers complete within the latency budget.
     pub(crate) fn max_waiting(&self) -> u64 {
         let running = self.running_permits.limit;
-        match self.throughput.completed_within(self.latency_budget, self.cpu.number(), running) {
+        match self.throughput.completed_within(self.latency_budget, self.cpu.limit, running) {
             Some(completed) => completed.max(MIN_QUEUE).min(self.longest),
             None => self.longest,
         }
@@ -94,7 +93,7 @@ impl AdmissionQueue {
     pub(crate) fn enter(&self) -> Result<QueuedCall<'_>, QueueFull> {
         let waits = self.waiting.increment();
         // Calls that begin at once do not count as waiting.
-        let free = self.cpu.free().min(self.running_permits.free.available_permits());
+        let free = self.cpu.free.available_permits().min(self.running_permits.free.available_permits());
         let most = self.max_waiting().saturating_add(u64::try_from(free).unwrap_or(u64::MAX));
         if self.waiting.value() > most { Err(QueueFull) } else { Ok(QueuedCall { queue: self, waits }) }
     }
@@ -123,7 +122,7 @@ impl QueuedCall<'_> {
         drop(waits);
         let work = work();
         let mut measurement = Measurement::begin(&queue.throughput);
-        let outcome = timeout_at(deadline, queue.cpu.run(work, cpu, &mut measurement)).await;
+        let outcome = timeout_at(deadline, queue.cpu.run(work, cpu, &mut measurement.times)).await;
         queue.cpu.yield_to_next().await;
         Ok(outcome.map_err(|_| TimedOut))
     }
@@ -143,7 +142,7 @@ mod tests {
         assert!(matches!(outcome, Err(NotStarted)));
         assert!(!begun);
         assert_eq!((queue.running.value(), queue.waiting.value()), (0, 0));
-        assert_eq!(queue.cpu.free(), all_but_one(worker_threads()));
+        assert_eq!(queue.cpu.free.available_permits(), all_but_one(worker_threads()));
     }
 
     #[tokio::test]

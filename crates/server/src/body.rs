@@ -25,9 +25,8 @@ const OWN_MAPPING: usize = 33 << 20;
 /// reserves twice as much, up to the limit.
 const FIRST_RESERVATION: usize = LARGE;
 
-/// Reads bodies of one limit; all readers of a server share its [`BodyMemory`].
+/// Reads bodies into the server's [`BodyMemory`].
 pub(crate) struct BodyReader {
-    limit: usize,
     time: Duration,
     limits: Arc<Limits>,
 }
@@ -39,26 +38,22 @@ pub(crate) struct ReceivedBody<'a> {
 }
 
 impl BodyReader {
-    pub(crate) fn new(limit: usize, time: Duration, limits: Arc<Limits>) -> Self {
-        Self { limit, time, limits }
+    pub(crate) fn new(time: Duration, limits: Arc<Limits>) -> Self {
+        Self { time, limits }
     }
 
-    /// A reader with the same memory and another limit.
-    pub(crate) fn with_limit(&self, limit: usize) -> Self {
-        Self { limit, time: self.time, limits: Arc::clone(&self.limits) }
-    }
-
-    /// Waits until `patience` for memory for the whole body, then reads it. Until then its bytes stay at the client. A body without
+    /// Waits until `patience` for memory for the whole body, then reads it; a body over `max` is refused. Until then its bytes stay at the client. A body without
     /// a declared length reserves memory step by step while it arrives.
     pub(crate) async fn receive(
         &self,
         body: impl Body<Data = Bytes> + Unpin,
+        max: usize,
         patience: Instant,
     ) -> Result<ReceivedBody<'_>, Refused> {
         let declared = body.size_hint().exact().map(|length| usize::try_from(length).unwrap_or(usize::MAX));
-        let limit = declared.unwrap_or(self.limit);
-        if limit > self.limit {
-            return Err(too_large(self.limit));
+        let limit = declared.unwrap_or(max);
+        if limit > max {
+            return Err(too_large(max));
         }
         let length = declared.unwrap_or(limit.min(FIRST_RESERVATION));
         let memory = timeout_at(patience, self.limits.body_memory.reserve(memory_for(length))).await;
@@ -189,8 +184,8 @@ mod tests {
     #[tokio::test]
     async fn a_body_without_a_declared_length_is_never_moved() {
         let limits = Arc::new(Limits::of(&Settings::default()));
-        let reader = BodyReader::new(8 << 20, Duration::MAX, limits);
-        let Ok(received) = reader.receive(undeclared(2), Instant::now() + PERIOD).await else {
+        let reader = BodyReader::new(Duration::MAX, limits);
+        let Ok(received) = reader.receive(undeclared(2), 8 << 20, Instant::now() + PERIOD).await else {
             panic!("refused")
         };
         assert!(received.bytes.len() == 2 && received.bytes.capacity() >= 8 << 20);
@@ -199,10 +194,10 @@ mod tests {
     #[tokio::test]
     async fn a_body_without_a_declared_length_reserves_memory_while_it_arrives() {
         let limits = Arc::new(Limits::of(&Settings::default()));
-        let reader = BodyReader::new(28 << 20, Duration::MAX, Arc::clone(&limits));
+        let reader = BodyReader::new(Duration::MAX, Arc::clone(&limits));
         let soon = || Instant::now() + PERIOD;
         for mebibytes in [12, 28] {
-            let Ok(received) = reader.receive(undeclared(mebibytes << 20), soon()).await else {
+            let Ok(received) = reader.receive(undeclared(mebibytes << 20), 28 << 20, soon()).await else {
                 panic!("{mebibytes} MiB refused")
             };
             assert_eq!(received.bytes.len(), mebibytes << 20);
@@ -211,11 +206,15 @@ mod tests {
             drop(received);
             assert_eq!(limits.body_memory.usage().0, 0);
         }
-        let Err(refused) = reader.receive(undeclared((28 << 20) + 1), soon()).await else { panic!("taken") };
+        let Err(refused) = reader.receive(undeclared((28 << 20) + 1), 28 << 20, soon()).await else {
+            panic!("taken")
+        };
         assert_eq!(refused.refusal, Refusal::TooLarge);
         assert_eq!(refused.text, "request body too large: the limit is 29360128 bytes");
         let Some(_most) = limits.body_memory.reserve(50 << 20).await else { panic!("no memory") };
-        let Err(refused) = reader.receive(undeclared(4 << 20), soon()).await else { panic!("taken") };
+        let Err(refused) = reader.receive(undeclared(4 << 20), 28 << 20, soon()).await else {
+            panic!("taken")
+        };
         assert_eq!(refused.refusal, Refusal::BytesInFlight);
         assert_eq!(limits.body_memory.usage().0, 50 << 20);
     }
@@ -245,7 +244,7 @@ mod tests {
     #[tokio::test]
     async fn a_frame_that_is_ready_is_taken_however_late_it_is_polled() {
         let limits = Arc::new(Limits::of(&Settings::default()));
-        let reader = BodyReader::new(1, Duration::MAX, Arc::clone(&limits));
+        let reader = BodyReader::new(Duration::MAX, Arc::clone(&limits));
         let body = SlowlyPolled(Some(Bytes::from_static(b"{")), &limits.body_memory);
         let Some(memory) = limits.body_memory.reserve(1).await else { panic!("no memory") };
         let mut reserved = Reserved { memory, length: 1, limit: 1, patience: Instant::now() };

@@ -1,24 +1,26 @@
 //! Authentication of clients: off, observed, or required.
 //!
 //! The handshake never fails because of a client's certificate, unless its chain is longer than 16 KiB: kubelet's probes have no
-//! certificate, and an operator who observes wants to see calls before any is refused. So each request is judged by the
+//! certificate, and with `observe` calls are counted before any is refused. So each request is judged by the
 //! certificate of its connection and by its bearer token.
 
 mod authorities;
 mod capture;
 mod peer;
 
-use std::fmt;
 use std::pin::Pin;
 use std::str::FromStr;
 use std::sync::Arc;
+
+use strum::{Display, IntoStaticStr, VariantArray};
 
 pub use authorities::{ClientAuthorities, ClientAuthoritiesError};
 pub(crate) use capture::{Capture, Possession};
 pub(crate) use peer::Peer;
 
 /// Whether clients are authenticated.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Display, IntoStaticStr, VariantArray)]
+#[strum(serialize_all = "snake_case")]
 pub enum ClientAuthentication {
     /// Clients are not asked for certificates, and `Authorization` headers are ignored.
     #[default]
@@ -54,7 +56,8 @@ pub trait VerifyToken: Send + Sync + 'static {
 }
 
 /// The result of authenticating a client. It has no names, since it becomes a label of metrics.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 pub enum ClientIdentity {
     /// The client has neither a certificate nor a token that this server verifies.
     None,
@@ -67,7 +70,8 @@ pub enum ClientIdentity {
 }
 
 /// Why a certificate or a token is not valid.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, IntoStaticStr, VariantArray)]
+#[strum(serialize_all = "snake_case")]
 #[non_exhaustive]
 pub enum Doubt {
     /// It cannot be parsed, or the JSON Web Token is not signed with a public key.
@@ -95,11 +99,7 @@ pub enum Doubt {
 impl ClientAuthentication {
     /// `off`, `observe` or `require`.
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Off => "off",
-            Self::Observe => "observe",
-            Self::Require => "require",
-        }
+        self.into()
     }
 }
 
@@ -107,15 +107,8 @@ impl FromStr for ClientAuthentication {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let all = [Self::Off, Self::Observe, Self::Require];
-        let found = all.into_iter().find(|one| one.as_str() == text);
+        let found = Self::VARIANTS.iter().copied().find(|one| one.as_str() == text);
         found.ok_or_else(|| "write off, observe or require".to_owned())
-    }
-}
-
-impl fmt::Display for ClientAuthentication {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(self.as_str())
     }
 }
 
@@ -146,12 +139,7 @@ impl Clients {
 impl ClientIdentity {
     /// `none`, `certificate`, `token` or `invalid`, for metrics.
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::None => "none",
-            Self::Certificate => "certificate",
-            Self::Token => "token",
-            Self::Invalid(_) => "invalid",
-        }
+        self.into()
     }
 
     /// Why the certificate or token is not valid.
@@ -180,33 +168,11 @@ impl ClientIdentity {
 
 impl Doubt {
     /// All of them.
-    pub const ALL: [Self; 10] = [
-        Self::Unreadable,
-        Self::Signature,
-        Self::UnknownAuthority,
-        Self::Purpose,
-        Self::Expired,
-        Self::NotYetValid,
-        Self::Name,
-        Self::UnknownKey,
-        Self::Issuer,
-        Self::Audience,
-    ];
+    pub const ALL: &[Self] = Self::VARIANTS;
 
     /// A lower-case word or a few, for logs and metrics.
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Unreadable => "unreadable",
-            Self::Signature => "signature",
-            Self::UnknownAuthority => "unknown_authority",
-            Self::Purpose => "purpose",
-            Self::Expired => "expired",
-            Self::NotYetValid => "not_yet_valid",
-            Self::Name => "name",
-            Self::UnknownKey => "unknown_key",
-            Self::Issuer => "issuer",
-            Self::Audience => "audience",
-        }
+        self.into()
     }
 
     fn explanation(self) -> &'static str {

@@ -1,7 +1,10 @@
 //! Why a connection ended.
 
+use strum::{IntoStaticStr, VariantArray};
+
 /// Why a connection ended. Each accepted connection ends for exactly one of these reasons.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, IntoStaticStr, VariantArray)]
+#[strum(serialize_all = "snake_case")]
 #[non_exhaustive]
 pub enum CloseReason {
     /// The client closed it, between requests or within one.
@@ -30,34 +33,10 @@ pub enum CloseReason {
 
 impl CloseReason {
     /// All of them.
-    pub const ALL: [Self; 11] = [
-        Self::Client,
-        Self::Age,
-        Self::Idle,
-        Self::SlowHandshake,
-        Self::Handshake,
-        Self::SlowHead,
-        Self::SlowBody,
-        Self::Refused,
-        Self::Malformed,
-        Self::Drain,
-        Self::Error,
-    ];
+    pub const ALL: &[Self] = Self::VARIANTS;
 
     /// One lower-case word, for metrics.
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Client => "client",
-            Self::Age => "age",
-            Self::Idle => "idle",
-            Self::SlowHandshake => "slow_handshake",
-            Self::Handshake => "handshake",
-            Self::SlowHead => "slow_head",
-            Self::SlowBody => "slow_body",
-            Self::Refused => "refused",
-            Self::Malformed => "malformed",
-            Self::Drain => "drain",
-            Self::Error => "error",
-        }
+        self.into()
     }
 }

@@ -11,11 +11,13 @@ use tokio_rustls::server::TlsStream;
 
 use crate::client::Peer;
 use crate::close_reason::CloseReason;
-use crate::connection::{self, Respond};
+use crate::connection;
+use crate::cpu_permits::Times;
 use crate::observer::Observer;
 use crate::pending_handshakes::PendingHandshakes;
 use crate::permits::Permits;
 use crate::pipeline::{ClientConnection, Pipeline};
+use crate::probes::Probes;
 use crate::settings::Settings;
 use crate::shutdown::{Phase, Phases};
 use crate::tls::Handshakes;
@@ -87,8 +89,8 @@ pub(crate) struct HttpsPort {
 }
 
 /// Probes and metrics without TLS.
-pub(crate) struct ProbePort<R> {
-    pub(crate) responder: Arc<R>,
+pub(crate) struct ProbePort {
+    pub(crate) responder: Arc<Probes>,
     pub(crate) connections: PendingHandshakes,
     pub(crate) settings: Arc<Settings>,
     pub(crate) lingering: Semaphore,
@@ -137,7 +139,7 @@ impl HttpsPort {
             let permit = limits.handshake_permits.acquire().await;
             // Boxed, so that its memory is freed after the handshake and not with the connection.
             let accepted = Box::pin(self.handshakes.accept(stream));
-            let accepted = limits.handshake_permits.run(accepted, permit, &mut ()).await;
+            let accepted = limits.handshake_permits.run(accepted, permit, &mut Times::default()).await;
             accepted.map_err(|error| (CloseReason::Handshake, error.to_string()))
         };
         tokio::select! {
@@ -161,7 +163,7 @@ impl Drop for Ending<'_> {
     }
 }
 
-impl<R: Respond> Port for ProbePort<R> {
+impl Port for ProbePort {
     async fn serve(&self, stream: TcpStream, _peer: SocketAddr, phases: Phases) {
         let pending = self.connections.register();
         let served = async {

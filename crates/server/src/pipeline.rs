@@ -34,8 +34,7 @@ const PROBES: [&str; 3] = ["/livez", "/readyz", "/startupz"];
 /// Everything that requests on the HTTPS port share.
 pub(crate) struct Pipeline {
     pub(crate) routes: BTreeMap<String, Route>,
-    pub(crate) review_bodies: BodyReader,
-    pub(crate) conversion_bodies: BodyReader,
+    pub(crate) bodies: BodyReader,
     pub(crate) limits: Arc<Limits>,
     pub(crate) readiness: Arc<Readiness>,
     /// The probes, if they are answered on this port too.
@@ -107,11 +106,7 @@ impl Pipeline {
 
     /// Reads the body. It waits for memory until half of the time is over; the rest is the handler's.
     async fn receive(&self, route: &Route, body: Incoming, call: &Call) -> Result<ReceivedBody<'_>, Refused> {
-        let reader = match route.target {
-            Target::Review(_) => &self.review_bodies,
-            Target::Conversion(_) => &self.conversion_bodies,
-        };
-        reader.receive(body, after(call.began, call.budget / 2)).await
+        self.bodies.receive(body, route.max_body, after(call.began, call.budget / 2)).await
     }
 
     fn check_readiness(&self) -> Result<(), Refused> {

@@ -1,13 +1,11 @@
 //! The conditions of readiness: whether each holds, since when, and why not.
 
-mod timestamp;
-
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::SystemTime;
 
-use self::timestamp::rfc3339;
+use jiff::Timestamp;
+
 use crate::certificate::PresentCertificate;
 use crate::shutdown::Phases;
 
@@ -37,7 +35,7 @@ pub(crate) type WhyNot = Arc<dyn Fn() -> Option<String> + Send + Sync>;
 #[derive(Clone, Copy)]
 struct Seen {
     holds: bool,
-    since: SystemTime,
+    since: Timestamp,
 }
 
 /// The result of one check of all conditions.
@@ -124,13 +122,14 @@ impl Condition {
     /// The short text if it does not hold, and its line.
     fn check(&self) -> (Option<String>, String) {
         let why = self.why_not();
-        let now = Seen { holds: why.is_none(), since: SystemTime::now() };
+        let now = Seen { holds: why.is_none(), since: Timestamp::now() };
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         let Seen { since, .. } = *match &mut *seen {
             Some(seen) if seen.holds == now.holds => seen,
             changed => changed.insert(now),
         };
-        let (name, since) = (&self.name, rfc3339(since));
+        // To the second.
+        let (name, since) = (&self.name, format!("{since:.0}"));
         let line = match why.as_deref() {
             None => format!("[+]{name} ok since {since}"),
             Some("") => format!("[-]{name} since {since}"),
@@ -193,7 +192,7 @@ mod tests {
     fn since_is_the_time_of_the_change_and_not_of_the_check() {
         let condition = Condition::new("cache".to_owned(), || None);
         let first = condition.check();
-        let long_ago = SystemTime::UNIX_EPOCH;
+        let long_ago = Timestamp::UNIX_EPOCH;
         *condition.seen.lock().unwrap() = Some(Seen { holds: true, since: long_ago });
         assert_eq!(condition.check().1, "[+]cache ok since 1970-01-01T00:00:00Z");
         *condition.seen.lock().unwrap() = Some(Seen { holds: false, since: long_ago });

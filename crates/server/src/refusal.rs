@@ -6,12 +6,14 @@ use bytes::Bytes;
 use http::header::{ALLOW, CONNECTION, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
 use http::{HeaderValue, Response, StatusCode};
 use http_body_util::Full;
+use strum::{IntoStaticStr, VariantArray};
 
 use crate::close_reason::CloseReason;
 use crate::connection::BodyLeft;
 
 /// Why a request was answered without calling a handler. The body of the answer is one line of text.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, IntoStaticStr, VariantArray)]
+#[strum(serialize_all = "snake_case")]
 #[non_exhaustive]
 pub enum Refusal {
     /// 401: the client is not authenticated, and must be ([`ClientAuthentication::Require`](crate::ClientAuthentication::Require)).
@@ -51,19 +53,7 @@ pub(crate) struct Refused {
 
 impl Refusal {
     /// All of them.
-    pub const ALL: [Self; 11] = [
-        Self::Unauthenticated,
-        Self::UnknownPath,
-        Self::Method,
-        Self::MediaType,
-        Self::TooLarge,
-        Self::SlowBody,
-        Self::Unreadable,
-        Self::QueueFull,
-        Self::DeadlinePassed,
-        Self::BytesInFlight,
-        Self::NotReady,
-    ];
+    pub const ALL: &[Self] = Self::VARIANTS;
 
     /// The HTTP status sent.
     pub fn status(self) -> StatusCode {
@@ -82,19 +72,7 @@ impl Refusal {
 
     /// One lower-case word, for metrics.
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Unauthenticated => "unauthenticated",
-            Self::UnknownPath => "unknown_path",
-            Self::Method => "method",
-            Self::MediaType => "media_type",
-            Self::TooLarge => "too_large",
-            Self::SlowBody => "slow_body",
-            Self::Unreadable => "unreadable",
-            Self::QueueFull => "queue_full",
-            Self::DeadlinePassed => "deadline_passed",
-            Self::BytesInFlight => "bytes_in_flight",
-            Self::NotReady => "not_ready",
-        }
+        self.into()
     }
 
     pub(crate) fn because(self, text: impl Into<Cow<'static, str>>) -> Refused {

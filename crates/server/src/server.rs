@@ -64,14 +64,16 @@ impl Server {
             Some(levels) => hook.max_depth(levels),
             None => hook,
         };
-        self.add(path.into(), Route { target: Target::Review(hook), timeout })
+        let max_body = self.settings.max_body;
+        self.add(path.into(), Route { target: Target::Review(hook), max_body, timeout })
     }
 
     /// Serves the conversion of a custom resource at exactly `path`, within the same limits. The API server waits 30 s for every
     /// conversion.
     #[must_use]
     pub fn route_conversion(self, path: impl Into<String>, hook: ConversionHook) -> Self {
-        self.add(path.into(), Route { target: Target::Conversion(hook), timeout: CONVERSION_TIMEOUT })
+        let (target, max_body) = (Target::Conversion(hook), self.settings.max_conversion_body);
+        self.add(path.into(), Route { target, max_body, timeout: CONVERSION_TIMEOUT })
     }
 
     /// Adds a condition, beside the serving certificate, without which no hook is called. `why_not` returns [`None`] while it holds,
@@ -167,11 +169,9 @@ impl Server {
             None => None,
         };
         let limits = Arc::clone(self.load.limits());
-        let bodies = BodyReader::new(settings.max_body, settings.body_timeout, Arc::clone(&limits));
         let pipeline = Arc::new(Pipeline {
             routes: self.routes,
-            conversion_bodies: bodies.with_limit(settings.max_conversion_body),
-            review_bodies: bodies,
+            bodies: BodyReader::new(settings.body_timeout, Arc::clone(&limits)),
             limits,
             readiness,
             probes: over_https,

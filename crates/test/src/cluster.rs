@@ -96,7 +96,7 @@ impl Cluster {
 
     /// A client of an ordinary user, with the rights that RBAC objects grant.
     pub fn user(&self, name: &str) -> Client {
-        or_fail(self.session.user(name))
+        or_fail(self.session.api_server().user(name))
     }
 
     /// A new namespace with these labels, where the hooks of the test's apps are called.

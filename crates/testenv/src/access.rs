@@ -15,11 +15,13 @@ use crate::error::Error;
 /// An API server's address and CA, and the user for requests.
 #[derive(Clone)]
 pub(crate) struct Access {
-    address: SocketAddr,
-    url: String,
-    authority: Arc<str>,
-    token: String,
-    impersonate: Option<String>,
+    pub(crate) address: SocketAddr,
+    pub(crate) url: String,
+    /// The CA, as PEM.
+    pub(crate) authority: Arc<str>,
+    pub(crate) token: String,
+    /// An ordinary user to act as, whose only group is `system:authenticated`.
+    pub(crate) impersonate: Option<String>,
 }
 
 impl Access {
@@ -27,36 +29,9 @@ impl Access {
         Self { address, url: url(address), authority: authority.into(), token, impersonate: None }
     }
 
-    pub(crate) fn address(&self) -> SocketAddr {
-        self.address
-    }
-
-    pub(crate) fn url(&self) -> &str {
-        &self.url
-    }
-
     /// The same user and CA at `address`.
     pub(crate) fn at(&self, address: SocketAddr) -> Self {
         Self { address, url: url(address), ..self.clone() }
-    }
-
-    /// The same with another CA.
-    pub(crate) fn with_authority(self, authority: &str) -> Self {
-        Self { authority: authority.into(), ..self }
-    }
-
-    pub(crate) fn authority(&self) -> &str {
-        &self.authority
-    }
-
-    /// The same server with another token.
-    pub(crate) fn with_token(&self, token: String) -> Self {
-        Self { token, ..self.clone() }
-    }
-
-    /// The same server as an ordinary user, whose only group is `system:authenticated`.
-    pub(crate) fn as_user(&self, user: &str) -> Self {
-        Self { impersonate: Some(user.to_owned()), ..self.clone() }
     }
 
     /// A client that runs in the runtime of the caller.

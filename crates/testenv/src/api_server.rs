@@ -42,7 +42,7 @@ impl ApiServer {
     /// # Errors
     /// [`Error::Listen`] when no port is free.
     pub fn proxied(&self) -> Result<(Proxy, Self), Error> {
-        let proxy = Proxy::before(self.access.address())?;
+        let proxy = Proxy::before(self.access.address)?;
         let through =
             self.through(&format!("proxied-{}", proxy.address().port()), self.access.at(proxy.address()));
         Ok((proxy, through))
@@ -55,7 +55,7 @@ impl ApiServer {
     /// [`Error::Listen`] when no port is free.
     pub fn with_clock(&self) -> Result<(Clock, Self), Error> {
         let (clock, access) = Clock::before(&self.access)?;
-        Ok((clock, self.through(&format!("clock-{}", access.address().port()), access)))
+        Ok((clock, self.through(&format!("clock-{}", access.address.port()), access)))
     }
 
     pub(crate) fn access(&self) -> &Access {
@@ -64,7 +64,7 @@ impl ApiServer {
 
     /// The URL: `https://ADDRESS:PORT`.
     pub fn url(&self) -> &str {
-        self.access.url()
+        &self.access.url
     }
 
     /// A client of group `system:masters`, which has every right and is not rate limited.
@@ -82,7 +82,7 @@ impl ApiServer {
     /// # Errors
     /// As [`ApiServer::admin`].
     pub fn user(&self, name: &str) -> Result<Client, Error> {
-        self.access.as_user(name).client()
+        self.as_user(name).client()
     }
 
     /// A client of a ServiceAccount, with a token for one hour. The ServiceAccount is created when it is missing.
@@ -90,7 +90,7 @@ impl ApiServer {
     /// # Errors
     /// [`Error::Api`] when the API server gives no token.
     pub async fn service_account(&self, namespace: &str, name: &str) -> Result<Client, Error> {
-        self.access.with_token(self.token(namespace, name, None).await?).client()
+        self.as_service_account(namespace, name).await?.client()
     }
 
     /// Writes a kubeconfig of the administrator, for other programs.
@@ -106,7 +106,7 @@ impl ApiServer {
     /// # Errors
     /// [`Error::File`] when the file cannot be written.
     pub fn user_kubeconfig(&self, name: &str) -> Result<PathBuf, Error> {
-        self.write_kubeconfig(&format!("user-{name}"), &self.access.as_user(name))
+        self.write_kubeconfig(&format!("user-{name}"), &self.as_user(name))
     }
 
     /// Writes a kubeconfig of a ServiceAccount, as in [`ApiServer::service_account`].
@@ -114,8 +114,8 @@ impl ApiServer {
     /// # Errors
     /// [`Error::Api`] when the API server gives no token, [`Error::File`] when the file cannot be written.
     pub async fn service_account_kubeconfig(&self, namespace: &str, name: &str) -> Result<PathBuf, Error> {
-        let token = self.token(namespace, name, None).await?;
-        self.write_kubeconfig(&format!("{namespace}-{name}"), &self.access.with_token(token))
+        let access = self.as_service_account(namespace, name).await?;
+        self.write_kubeconfig(&format!("{namespace}-{name}"), &access)
     }
 
     /// A token for `audience`, else for the API server itself.
@@ -140,6 +140,14 @@ impl ApiServer {
             .await
             .map_err(Error::api(format!("get a token for ServiceAccount {namespace}/{name}")))?;
         Ok(answer.status.and_then(|status| status.token).unwrap_or_default())
+    }
+
+    fn as_user(&self, name: &str) -> Access {
+        Access { impersonate: Some(name.to_owned()), ..self.access.clone() }
+    }
+
+    async fn as_service_account(&self, namespace: &str, name: &str) -> Result<Access, Error> {
+        Ok(Access { token: self.token(namespace, name, None).await?, ..self.access.clone() })
     }
 
     fn write_kubeconfig(&self, owner: &str, access: &Access) -> Result<PathBuf, Error> {

@@ -1,8 +1,11 @@
 //! The runtime of balancers, proxies and recorders, which outlives the runtimes of tests.
 
+use std::net::TcpListener;
 use std::sync::{Mutex, PoisonError};
 
+use tokio::net::TcpStream;
 use tokio::runtime::{Builder, Handle};
+use tokio::task::{AbortHandle, JoinSet};
 
 use crate::error::Error;
 
@@ -22,4 +25,36 @@ pub(crate) fn background() -> Result<Handle, Error> {
         .map_err(Error::Background)?;
     *handle = Some(started.clone());
     Ok(started)
+}
+
+/// A server in the background. It ends when this is dropped, and its open connections with it.
+pub(crate) struct Serving(AbortHandle);
+
+/// Serves each connection with the future that `connection` returns; without one, the connection is closed.
+pub(crate) fn serve<F>(
+    listener: TcpListener,
+    mut connection: impl FnMut(TcpStream) -> Option<F> + Send + 'static,
+) -> Result<Serving, Error>
+where
+    F: Future<Output = ()> + Send + 'static,
+{
+    let accept = async move {
+        let tokio_listener =
+            listener.set_nonblocking(true).and_then(|()| tokio::net::TcpListener::from_std(listener));
+        let Ok(listener) = tokio_listener else { return };
+        let mut connections = JoinSet::new();
+        while let Ok((client, _)) = listener.accept().await {
+            if let Some(served) = connection(client) {
+                connections.spawn(served);
+            }
+            while connections.try_join_next().is_some() {}
+        }
+    };
+    Ok(Serving(background()?.spawn(accept).abort_handle()))
+}
+
+impl Drop for Serving {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
 }

@@ -7,7 +7,7 @@ use rcgen::{
 
 use crate::error::Error;
 
-/// A serving certificate and its CA, as PEM.
+/// A certificate and its CA, as PEM.
 pub(crate) struct Certificate {
     pub(crate) authority: String,
     pub(crate) leaf: String,
@@ -17,43 +17,21 @@ pub(crate) struct Certificate {
 impl Certificate {
     /// For a server with `names`: DNS names and IP addresses.
     pub(crate) fn for_names(names: &[String]) -> Result<Self, Error> {
-        let authority = authority()?;
-        let key = KeyPair::generate()?;
-        let leaf = leaf(names)?.signed_by(&key, &authority)?.pem();
-        Ok(Self { authority: authority.pem(), leaf, key })
+        Self::sign(&leaf(names)?)
     }
-}
 
-/// A client certificate and its CA, as PEM.
-pub(crate) struct ClientCertificate {
-    pub(crate) authority: String,
-    pub(crate) leaf: String,
-    pub(crate) key: String,
-}
-
-impl ClientCertificate {
     /// For the client `name`.
-    pub(crate) fn generate(name: &str) -> Result<Self, Error> {
-        let authority = authority()?;
-        let key = KeyPair::generate()?;
+    pub(crate) fn for_client(name: &str) -> Result<Self, Error> {
         let mut params = leaf(&[])?;
         params.distinguished_name.push(DnType::CommonName, name);
         params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
-        let leaf = params.signed_by(&key, &authority)?.pem();
-        Ok(Self { authority: authority.pem(), leaf, key: key.serialize_pem() })
+        Self::sign(&params)
     }
-}
 
-/// The key pair that signs ServiceAccount tokens, as PEM.
-pub(crate) struct TokenKey {
-    pub(crate) private: String,
-    pub(crate) public: String,
-}
-
-impl TokenKey {
-    pub(crate) fn generate() -> Result<Self, Error> {
-        let key = KeyPair::generate()?;
-        Ok(Self { private: key.serialize_pem(), public: key.public_key_pem() })
+    fn sign(params: &CertificateParams) -> Result<Self, Error> {
+        let (authority, key) = (authority()?, KeyPair::generate()?);
+        let leaf = params.clone().signed_by(&key, &authority)?.pem();
+        Ok(Self { authority: authority.pem(), leaf, key })
     }
 }
 

@@ -1,7 +1,7 @@
 //! A proxy that shifts the time that an API server reports.
 
 use std::io;
-use std::net::{SocketAddr, TcpListener};
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
@@ -15,11 +15,10 @@ use k8s_openapi::jiff::fmt::rfc2822::{DateTimeParser, DateTimePrinter};
 use rustls_pki_types::ServerName;
 use tokio::net::TcpStream;
 use tokio::sync::Mutex;
-use tokio::task::{AbortHandle, JoinSet};
 use tokio_rustls::{TlsAcceptor, TlsConnector};
 
 use crate::access::Access;
-use crate::background::background;
+use crate::background::{Serving, serve};
 use crate::certificate::Certificate;
 use crate::error::Error;
 use crate::network::{listen, local_address};
@@ -31,21 +30,26 @@ use crate::tls;
 /// It runs in a thread of its own until it is dropped, independent of the runtime of the test.
 pub struct Clock {
     ahead: Arc<AtomicI64>,
-    acceptor: AbortHandle,
+    _server: Serving,
 }
 
 impl Clock {
     /// Starts a clock before the server of `access`, and returns it with the access through it.
     pub(crate) fn before(access: &Access) -> Result<(Self, Access), Error> {
-        let upstream = access.address();
+        let upstream = access.address;
         let certificate = Certificate::for_names(&[upstream.ip().to_string()])?;
-        let (acceptor, connector) = (tls::acceptor(&certificate)?, tls::connector(access.authority())?);
+        let (acceptor, connector) = (tls::acceptor(&certificate)?, tls::connector(&access.authority)?);
         let listener = listen(SocketAddr::new(upstream.ip(), 0))?;
-        let through = access.at(local_address(&listener)?).with_authority(&certificate.authority);
+        let authority = certificate.authority.as_str().into();
+        let through = Access { authority, ..access.at(local_address(&listener)?) };
         let ahead = Arc::new(AtomicI64::new(0));
         let hop = Arc::new(Hop { acceptor, connector, upstream, ahead: ahead.clone() });
-        let acceptor = background()?.spawn(accept(listener, hop)).abort_handle();
-        Ok((Self { ahead, acceptor }, through))
+        let server = serve(listener, move |client| {
+            let hop = hop.clone();
+            // The client and the server see the errors of their connection.
+            Some(async move { hop.forward(client).await.map_or_else(drop, drop) })
+        })?;
+        Ok((Self { ahead, _server: server }, through))
     }
 
     /// From now on, `Date` is so many seconds ahead, or behind when negative. Zero at first.
@@ -54,30 +58,11 @@ impl Clock {
     }
 }
 
-impl Drop for Clock {
-    fn drop(&mut self) {
-        self.acceptor.abort();
-    }
-}
-
 struct Hop {
     acceptor: TlsAcceptor,
     connector: TlsConnector,
     upstream: SocketAddr,
     ahead: Arc<AtomicI64>,
-}
-
-async fn accept(listener: TcpListener, hop: Arc<Hop>) {
-    let tokio_listener =
-        listener.set_nonblocking(true).and_then(|()| tokio::net::TcpListener::from_std(listener));
-    let Ok(listener) = tokio_listener else { return };
-    let mut connections = JoinSet::new();
-    while let Ok((client, _)) = listener.accept().await {
-        let hop = hop.clone();
-        // The client and the server see the errors of their connection.
-        connections.spawn(async move { hop.forward(client).await.map_or_else(drop, drop) });
-        while connections.try_join_next().is_some() {}
-    }
 }
 
 impl Hop {

@@ -5,7 +5,6 @@ mod adopt;
 use std::sync::mpsc;
 use std::time::Duration;
 
-use hyper::{Request, Uri};
 use kube::api::{ApiResource, DeleteParams, DynamicObject, ListParams, Patch, PatchParams};
 use kube::core::GroupVersionKind;
 use kube::discovery::{Scope, pinned_kind};
@@ -16,6 +15,7 @@ use crate::api_server::ApiServer;
 use crate::background::background;
 use crate::environment::Environment;
 use crate::error::Error;
+use crate::openapi::get;
 use crate::{marker, poll};
 
 /// Webhook configurations that are live, until this is dropped or [uninstalled](Installed::uninstall).
@@ -52,11 +52,7 @@ impl Environment {
             let identity = Identity::of(&object)?;
             if !identity.is_webhook_configuration() {
                 apply(&client, &identity, &object).await?;
-                match identity.kind.kind.as_str() {
-                    "CustomResourceDefinition" => wait_until_served(&installed.servers, &object).await?,
-                    "APIService" => wait_until_proxied(&installed.servers, &object).await?,
-                    _ => {}
-                }
+                wait_until_effective(&installed.servers, &identity, &object).await?;
                 continue;
             }
             let marker = format!("m{}", self.next_number());
@@ -183,6 +179,19 @@ fn add_hook(configuration: &mut Value, hook: Value) -> Result<(), Error> {
     Ok(())
 }
 
+/// Waits until each server acts on an object that is no webhook configuration.
+async fn wait_until_effective(
+    servers: &[ApiServer],
+    identity: &Identity,
+    object: &Value,
+) -> Result<(), Error> {
+    match identity.kind.kind.as_str() {
+        "CustomResourceDefinition" => wait_until_served(servers, object).await,
+        "APIService" => wait_until_proxied(servers, object).await,
+        _ => Ok(()),
+    }
+}
+
 async fn wait_until_served(servers: &[ApiServer], definition: &Value) -> Result<(), Error> {
     let text = |pointer: &str| definition.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
     let versions = definition.pointer("/spec/versions").and_then(Value::as_array);
@@ -216,10 +225,7 @@ async fn wait_until_proxied(servers: &[ApiServer], object: &Value) -> Result<(),
     for server in servers {
         let client = server.admin()?;
         poll::retry(&format!("{path} being answered"), 60, async || {
-            let mut request = Request::new(Vec::new());
-            *request.uri_mut() =
-                path.parse::<Uri>().map_err(|error| Error::Object(format!("{path}: {error}")))?;
-            Ok(client.request_text(request).await.is_ok().then_some(()))
+            Ok(client.request_text(get(&path)?).await.is_ok().then_some(()))
         })
         .await?;
     }

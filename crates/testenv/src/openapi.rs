@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use hyper::{Request, Uri};
+use hyper::Request;
 use serde_json::Value;
 
 use crate::environment::Environment;
@@ -16,10 +16,7 @@ impl Environment {
     pub async fn openapi(&self) -> Result<BTreeMap<String, Value>, Error> {
         let client = self.admin()?;
         let read = async |path: &str| {
-            let mut request = Request::new(Vec::new());
-            *request.uri_mut() =
-                path.parse::<Uri>().map_err(|error| Error::Object(format!("{path}: {error}")))?;
-            client.request::<Value>(request).await.map_err(Error::api(format!("read {path}")))
+            client.request::<Value>(get(path)?).await.map_err(Error::api(format!("read {path}")))
         };
         let index = read("/openapi/v3").await?;
         let mut documents = BTreeMap::new();
@@ -29,4 +26,9 @@ impl Environment {
         }
         Ok(documents)
     }
+}
+
+/// A request to read `path`.
+pub(crate) fn get(path: &str) -> Result<Request<Vec<u8>>, Error> {
+    Request::get(path).body(Vec::new()).map_err(|error| Error::Object(format!("{path}: {error}")))
 }

@@ -6,18 +6,17 @@ mod filter;
 mod forward;
 mod frames;
 
-use std::net::{SocketAddr, TcpListener};
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use tokio::net::TcpStream;
 use tokio::sync::watch;
-use tokio::task::{AbortHandle, JoinSet};
 
 use self::allowance::Allowance;
 use self::filter::Filter;
-use crate::background::background;
+use crate::background::{Serving, serve};
 use crate::error::Error;
 use crate::network::{listen, local_address};
 
@@ -41,7 +40,7 @@ use crate::network::{listen, local_address};
 pub struct Proxy {
     address: SocketAddr,
     shared: Arc<Shared>,
-    acceptor: AbortHandle,
+    _server: Serving,
 }
 
 impl Proxy {
@@ -69,8 +68,17 @@ impl Proxy {
         let listener = listen(SocketAddr::new(upstream.ip(), 0))?;
         let address = local_address(&listener)?;
         let shared = Arc::<Shared>::default();
-        let acceptor = background()?.spawn(accept(listener, upstream, filter, shared.clone()));
-        Ok(Self { address, shared, acceptor: acceptor.abort_handle() })
+        let for_connections = shared.clone();
+        let server = serve(listener, move |client| {
+            let (filter, conditions) = (filter(), for_connections.conditions.subscribe());
+            let Conditions { state, cuts, .. } = *conditions.borrow();
+            if state == State::Cut && filter.affects_all() {
+                for_connections.refused.fetch_add(1, Ordering::SeqCst);
+                return None;
+            }
+            Some(counted((client, upstream), filter, (conditions, cuts), for_connections.clone()))
+        })?;
+        Ok(Self { address, shared, _server: server })
     }
 
     /// The address on which the proxy listens.
@@ -123,12 +131,6 @@ impl Proxy {
     }
 }
 
-impl Drop for Proxy {
-    fn drop(&mut self) {
-        self.acceptor.abort();
-    }
-}
-
 #[derive(Default)]
 struct Shared {
     conditions: watch::Sender<Conditions>,
@@ -153,28 +155,6 @@ enum State {
     Forwarding,
     Holding,
     Cut,
-}
-
-async fn accept(
-    listener: TcpListener,
-    upstream: SocketAddr,
-    filter: impl Fn() -> Filter,
-    shared: Arc<Shared>,
-) {
-    let tokio_listener =
-        listener.set_nonblocking(true).and_then(|()| tokio::net::TcpListener::from_std(listener));
-    let Ok(listener) = tokio_listener else { return };
-    let mut connections = JoinSet::new();
-    while let Ok((client, _)) = listener.accept().await {
-        let (filter, conditions) = (filter(), shared.conditions.subscribe());
-        let Conditions { state, cuts, .. } = *conditions.borrow();
-        if state == State::Cut && filter.affects_all() {
-            shared.refused.fetch_add(1, Ordering::SeqCst);
-        } else {
-            connections.spawn(counted((client, upstream), filter, (conditions, cuts), shared.clone()));
-        }
-        while connections.try_join_next().is_some() {}
-    }
 }
 
 async fn counted(

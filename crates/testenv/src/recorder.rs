@@ -10,11 +10,9 @@ use bytes::Bytes;
 use hyper::HeaderMap;
 use k8s_openapi::ByteString;
 use serde_json::Value;
-use tokio::task::AbortHandle;
 
 pub use self::answer::Answer;
-use self::answer::Sent;
-use crate::background::background;
+use crate::background::{self, Serving};
 use crate::certificate::Certificate;
 use crate::error::Error;
 use crate::network::{listen, local_address};
@@ -40,7 +38,7 @@ pub struct Recorder {
     address: SocketAddr,
     authority: String,
     records: Arc<Records>,
-    server: AbortHandle,
+    _server: Serving,
 }
 
 /// A request as it arrived. It has no `Debug`, because objects must not reach a log.
@@ -80,8 +78,11 @@ impl Recorder {
         let listener = listen(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)))?;
         let address = local_address(&listener)?;
         let records = Arc::new(Records { seen: Mutex::default(), answer: Box::new(answer) });
-        let server = background()?.spawn(serve::accept(listener, tls, records.clone())).abort_handle();
-        Ok(Self { address, authority: certificate.authority, records, server })
+        let for_connections = records.clone();
+        let server = background::serve(listener, move |stream| {
+            Some(serve::serve(stream, tls.clone(), for_connections.clone()))
+        })?;
+        Ok(Self { address, authority: certificate.authority, records, _server: server })
     }
 
     /// A server that allows everything.
@@ -118,12 +119,6 @@ impl Recorder {
     }
 }
 
-impl Drop for Recorder {
-    fn drop(&mut self) {
-        self.server.abort();
-    }
-}
-
 impl Recorded {
     /// The value of a header, if it is there and is text.
     pub fn header(&self, name: &str) -> Option<&str> {
@@ -147,8 +142,8 @@ impl Records {
     }
 
     /// Records a request and returns the answer to it.
-    fn keep(&self, recorded: Recorded) -> Sent {
-        let answer = (self.answer)(&recorded).sent(&recorded);
+    fn keep(&self, recorded: Recorded) -> Answer {
+        let answer = (self.answer)(&recorded).http(&recorded);
         self.seen().push(recorded);
         answer
     }

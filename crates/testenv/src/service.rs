@@ -3,21 +3,18 @@
 mod balancer;
 mod readiness;
 
-use std::iter;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::time::Duration;
 
 use k8s_openapi::api::core::v1::{Service as ServiceObject, ServicePort, ServiceSpec};
-use k8s_openapi::api::discovery::v1::{Endpoint, EndpointPort, EndpointSlice};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::Api;
 use kube::api::PostParams;
 use serde_json::{Value, json};
-use tokio::task::AbortHandle;
 
 use self::balancer::{Replica, Replicas};
-use crate::background::background;
+use crate::background::{Serving, background};
 use crate::environment::Environment;
 use crate::error::Error;
 use crate::network::{listen, local_address};
@@ -32,14 +29,11 @@ use crate::network::{listen, local_address};
 pub struct Service {
     namespace: String,
     name: String,
-    address: SocketAddr,
-    second: Option<SocketAddr>,
+    /// One for each port.
+    addresses: Vec<SocketAddr>,
     replicas: Arc<Replicas>,
-    balancers: Vec<AbortHandle>,
+    _balancers: Vec<Serving>,
 }
-
-/// The listeners of the first and of the second port.
-type Listeners = (TcpListener, Option<TcpListener>);
 
 impl Environment {
     /// Creates the Service `name`. Connections get no answer until a replica is added.
@@ -47,7 +41,7 @@ impl Environment {
     /// # Errors
     /// [`Error::Api`] when the API server refuses it.
     pub async fn service(&self, namespace: &str, name: &str) -> Result<Service, Error> {
-        self.make_service(namespace, name, false).await
+        self.make_service(namespace, name, 1).await
     }
 
     /// Creates a Service with two ports, for [`Service::add_two_port_replica`].
@@ -55,15 +49,14 @@ impl Environment {
     /// # Errors
     /// [`Error::Api`] when the API server refuses it.
     pub async fn two_port_service(&self, namespace: &str, name: &str) -> Result<Service, Error> {
-        self.make_service(namespace, name, true).await
+        self.make_service(namespace, name, 2).await
     }
 
-    async fn make_service(&self, namespace: &str, name: &str, two: bool) -> Result<Service, Error> {
+    async fn make_service(&self, namespace: &str, name: &str, ports: usize) -> Result<Service, Error> {
         let services: Api<ServiceObject> = Api::namespaced(self.admin()?, namespace);
         let metadata = ObjectMeta { name: Some(name.to_owned()), ..ObjectMeta::default() };
-        let listeners = |address: Ipv4Addr| -> Result<Listeners, Error> {
-            let any = SocketAddr::from((address, 0));
-            Ok((listen(any)?, two.then(|| listen(any)).transpose()?))
+        let listeners = |address: Ipv4Addr| {
+            (0..ports).map(|_| listen(SocketAddr::from((address, 0)))).collect::<Result<Vec<_>, _>>()
         };
         for address in self.network.cluster_ips() {
             // Listen first: an address with a free port may be used by this Service.
@@ -93,41 +86,29 @@ impl Environment {
     async fn create_placeholder_endpoints(&self, namespace: &str, name: &str) -> Result<(), Error> {
         // For documentation (RFC 5737): the API server refuses loopback addresses in endpoints.
         const PLACEHOLDER: &str = "192.0.2.1";
-        let slice = EndpointSlice {
-            metadata: ObjectMeta {
-                name: Some(name.to_owned()),
-                labels: Some([("kubernetes.io/service-name".to_owned(), name.to_owned())].into()),
-                ..ObjectMeta::default()
+        self.apply([json!({
+            "apiVersion": "discovery.k8s.io/v1",
+            "kind": "EndpointSlice",
+            "metadata": {
+                "name": name, "namespace": namespace, "labels": { "kubernetes.io/service-name": name },
             },
-            address_type: "IPv4".to_owned(),
-            endpoints: Some(vec![Endpoint {
-                addresses: vec![PLACEHOLDER.to_owned()],
-                ..Endpoint::default()
-            }]),
-            ports: Some(vec![EndpointPort {
-                port: Some(1),
-                name: Some(String::new()),
-                ..EndpointPort::default()
-            }]),
-        };
-        let slices: Api<EndpointSlice> = Api::namespaced(self.admin()?, namespace);
-        let made = slices.create(&PostParams::default(), &slice).await;
-        made.map(drop).map_err(Error::api(format!("create EndpointSlice {namespace}/{name}")))
+            "addressType": "IPv4",
+            "endpoints": [{ "addresses": [PLACEHOLDER] }],
+            "ports": [{ "name": "", "port": 1 }],
+        })])
+        .await
     }
 }
 
 impl Service {
-    fn balance(namespace: &str, name: &str, (first, second): Listeners) -> Result<Self, Error> {
-        let address = local_address(&first)?;
-        let second_address = second.as_ref().map(local_address).transpose()?;
+    fn balance(namespace: &str, name: &str, listeners: Vec<TcpListener>) -> Result<Self, Error> {
+        let addresses = listeners.iter().map(local_address).collect::<Result<_, _>>()?;
         let replicas = Arc::new(Replicas::default());
-        let runtime = background()?;
-        let balancers = iter::once(first).chain(second).enumerate().map(|(port, listener)| {
-            runtime.spawn(balancer::run(listener, port, replicas.clone())).abort_handle()
-        });
-        let balancers = balancers.collect();
+        let balancers = listeners.into_iter().enumerate();
+        let balancers = balancers.map(|(port, listener)| balancer::run(listener, port, replicas.clone()));
+        let balancers = balancers.collect::<Result<_, _>>()?;
         let (namespace, name) = (namespace.to_owned(), name.to_owned());
-        Ok(Self { namespace, name, address, second: second_address, replicas, balancers })
+        Ok(Self { namespace, name, addresses, replicas, _balancers: balancers })
     }
 
     /// The name that a server behind it needs in its certificate: `NAME.NAMESPACE.svc`.
@@ -137,12 +118,12 @@ impl Service {
 
     /// The port of the Service, 1024 or more.
     pub fn port(&self) -> u16 {
-        self.address.port()
+        self.address().port()
     }
 
     /// The address to which the API server connects; other clients may connect to it too.
     pub fn address(&self) -> SocketAddr {
-        self.address
+        self.addresses.first().copied().unwrap_or_else(|| SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0)))
     }
 
     /// The `clientConfig.service` of the hook at `path` (`/mutate`), also for the conversion webhook of
@@ -153,7 +134,7 @@ impl Service {
 
     /// The same for the second port, with [`Environment::two_port_service`].
     pub fn second_reference(&self, path: &str) -> Option<Value> {
-        let port = self.second?.port();
+        let port = self.addresses.get(1)?.port();
         Some(json!({ "namespace": self.namespace, "name": self.name, "port": port, "path": path }))
     }
 
@@ -235,7 +216,6 @@ impl Service {
 impl Drop for Service {
     fn drop(&mut self) {
         self.replicas.unwatch_all();
-        self.balancers.iter().for_each(AbortHandle::abort);
     }
 }
 
@@ -254,9 +234,9 @@ fn external_name(ports: Vec<ServicePort>) -> ServiceSpec {
 }
 
 /// The API server wants names where there are several.
-fn service_ports((first, second): &Listeners) -> Result<Vec<ServicePort>, Error> {
-    let ports = iter::once(first).chain(second).enumerate().map(|(number, listener)| {
-        let name = second.is_some().then(|| format!("port-{number}"));
+fn service_ports(listeners: &[TcpListener]) -> Result<Vec<ServicePort>, Error> {
+    let ports = listeners.iter().enumerate().map(|(number, listener)| {
+        let name = (listeners.len() > 1).then(|| format!("port-{number}"));
         Ok(ServicePort { port: local_address(listener)?.port().into(), name, ..ServicePort::default() })
     });
     ports.collect()

@@ -1,5 +1,5 @@
 //! Building blocks of the cases: webhook processes, a balancer in front of them, and hostile clients. Clients that call
-//! like kube-apiserver are in `vestibule_caller`.
+//! like kube-apiserver are in `vestibule_caller`, and many of their calls in `webhook_load`.
 
 mod background_load;
 mod balancer;

@@ -7,8 +7,6 @@ pub(super) struct Crate {
     pub(super) package: &'static str,
     /// Crates of the workspace that it may depend on.
     pub(super) uses: &'static [&'static str],
-    /// Crates of the workspace that it may depend on behind a feature that is off by default.
-    pub(super) uses_behind_a_feature: &'static [&'static str],
     /// Crates of the workspace that only its tests may use.
     pub(super) tests_with: &'static [&'static str],
     /// External crates in `[dependencies]` and `[build-dependencies]`.
@@ -32,7 +30,6 @@ pub(super) const CRATES: &[Crate] = &[
         name: "patch",
         package: "vestibule-patch",
         uses: &[],
-        uses_behind_a_feature: &[],
         tests_with: &[],
         external: &["serde", "serde_json", "thiserror", "wide"],
         external_behind_a_feature: &[],
@@ -43,7 +40,6 @@ pub(super) const CRATES: &[Crate] = &[
         name: "admission",
         package: "vestibule-admission",
         uses: &["patch"],
-        uses_behind_a_feature: &[],
         tests_with: &[],
         external: &["base64", "futures-util", "serde", "serde_json", "thiserror"],
         external_behind_a_feature: &[],
@@ -54,7 +50,6 @@ pub(super) const CRATES: &[Crate] = &[
         name: "pki",
         package: "vestibule-pki",
         uses: &[],
-        uses_behind_a_feature: &[],
         tests_with: &[],
         external: &[
             "aws-lc-rs",
@@ -76,7 +71,6 @@ pub(super) const CRATES: &[Crate] = &[
         name: "identity",
         package: "vestibule-identity",
         uses: &["pki"],
-        uses_behind_a_feature: &[],
         tests_with: &["testenv"],
         external: &[
             "arc-swap",
@@ -101,7 +95,6 @@ pub(super) const CRATES: &[Crate] = &[
         name: "server",
         package: "vestibule-server",
         uses: &["admission"],
-        uses_behind_a_feature: &[],
         tests_with: &["patch"],
         external: &[
             "arc-swap",
@@ -110,8 +103,10 @@ pub(super) const CRATES: &[Crate] = &[
             "http-body-util",
             "hyper",
             "hyper-util",
+            "jiff",
             "rustls",
             "rustls-pki-types",
+            "strum",
             "thiserror",
             "tokio",
             "tokio-rustls",
@@ -125,7 +120,6 @@ pub(super) const CRATES: &[Crate] = &[
         name: "vestibule",
         package: "vestibule",
         uses: &["admission", "identity", "patch", "server"],
-        uses_behind_a_feature: &[],
         tests_with: &["caller"],
         external: &[
             "anyhow",
@@ -153,7 +147,6 @@ pub(super) const CRATES: &[Crate] = &[
         name: "manifests",
         package: "vestibule-manifests",
         uses: &["vestibule"],
-        uses_behind_a_feature: &[],
         tests_with: &[],
         external: &["k8s-openapi", "serde_json"],
         external_behind_a_feature: &[],
@@ -165,7 +158,6 @@ pub(super) const CRATES: &[Crate] = &[
         name: "command",
         package: "vestibule-command",
         uses: &["admission", "identity", "manifests", "patch", "server", "vestibule"],
-        uses_behind_a_feature: &[],
         tests_with: &[],
         external: &[
             "anstream",
@@ -205,7 +197,6 @@ pub(super) const CRATES: &[Crate] = &[
         name: "test",
         package: "vestibule-test",
         uses: &["admission", "caller", "command", "manifests", "server", "testenv", "vestibule"],
-        uses_behind_a_feature: &[],
         tests_with: &[],
         external: &["clap", "k8s-openapi", "kube", "serde", "serde-saphyr", "serde_json", "tokio"],
         external_behind_a_feature: &[],
@@ -216,7 +207,6 @@ pub(super) const CRATES: &[Crate] = &[
         name: "rules",
         package: "vestibule-rules",
         uses: &["patch"],
-        uses_behind_a_feature: &[],
         tests_with: &["admission"],
         external: &[
             "form_urlencoded",
@@ -239,7 +229,6 @@ pub(super) const CRATES: &[Crate] = &[
         name: "injector",
         package: "vestibule-injector",
         uses: &["rules", "vestibule"],
-        uses_behind_a_feature: &[],
         tests_with: &["caller", "manifests", "testenv"],
         external: &["k8s-openapi", "kube", "serde", "serde_json", "thiserror", "tokio", "tracing"],
         external_behind_a_feature: &[],
@@ -250,7 +239,6 @@ pub(super) const CRATES: &[Crate] = &[
         name: "cli",
         package: "vestibule-cli",
         uses: &["caller", "command", "injector", "rules", "vestibule"],
-        uses_behind_a_feature: &[],
         tests_with: &["testenv"],
         external: &[
             "anyhow",
@@ -271,12 +259,10 @@ pub(super) const CRATES: &[Crate] = &[
         name: "caller",
         package: "vestibule-caller",
         uses: &[],
-        uses_behind_a_feature: &[],
         tests_with: &[],
         external: &[
             "base64",
             "bytes",
-            "hdrhistogram",
             "http",
             "http-body-util",
             "hyper",
@@ -299,7 +285,6 @@ pub(super) const CRATES: &[Crate] = &[
         name: "testenv",
         package: "vestibule-testenv",
         uses: &[],
-        uses_behind_a_feature: &[],
         tests_with: &[],
         external: &[
             "bytes",

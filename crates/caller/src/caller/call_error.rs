@@ -67,11 +67,6 @@ impl CallError {
         Outcome::Failed(Failed::calling(hook, &format!("failed to call webhook: Post {url:?}: {why}")))
     }
 
-    /// The outcome of a call that was never sent.
-    pub(crate) fn unsent(hook: &Hook) -> Outcome {
-        Outcome::Failed(Failed::calling(hook, "this client had no place for the call in time"))
-    }
-
     pub(super) fn broken(url: String, source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         Self::Broken { url, source: source.into() }
     }

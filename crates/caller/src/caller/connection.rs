@@ -19,8 +19,7 @@ use tokio::time::timeout;
 use tokio_rustls::TlsConnector;
 
 use super::call_error::CallError;
-use super::pool::{Connection, IdleConnections, Lease, Pool};
-use crate::bundle::{Bundle, EffectiveBundle};
+use super::pool::{Connection, IdleConnections, Pool};
 
 /// The longest time of a TLS handshake, as in Go's client.
 const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
@@ -28,7 +27,7 @@ const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
 pub(super) struct Connections {
     address: SocketAddr,
     server_name: ServerName<'static>,
-    bundle: Bundle,
+    connector: TlsConnector,
     idle: Arc<IdleConnections>,
     opened: Arc<AtomicU64>,
 }
@@ -37,10 +36,10 @@ impl Connections {
     pub(super) fn new(
         address: SocketAddr,
         server_name: ServerName<'static>,
-        bundle: Bundle,
+        connector: TlsConnector,
         pool: Pool,
     ) -> Self {
-        Self { address, server_name, bundle, idle: IdleConnections::new(pool), opened: Arc::default() }
+        Self { address, server_name, connector, idle: IdleConnections::new(pool), opened: Arc::default() }
     }
 
     /// The same with another pool, in which no connection is open.
@@ -57,8 +56,8 @@ impl Connections {
     }
 
     /// Keeps a connection for the next call.
-    pub(super) fn keep(&self, lease: Lease) {
-        self.idle.keep(lease);
+    pub(super) fn keep(&self, connection: Connection) {
+        self.idle.keep(connection);
     }
 
     /// Sends on an idle connection, else on a new one. As in Go, another connection is tried only if a used one was closed before a
@@ -67,18 +66,17 @@ impl Connections {
         &self,
         mut request: Request<Full<Bytes>>,
         url: impl Fn() -> String,
-    ) -> Result<(Response<Incoming>, Lease), CallError> {
-        let bundle = self.bundle.current();
+    ) -> Result<(Response<Incoming>, Connection), CallError> {
         loop {
-            let (mut lease, used) = match self.idle.take(bundle.generation) {
-                Some(lease) => (lease, true),
-                None => self.next(&bundle, &url).await?,
+            let (mut connection, used) = match self.idle.take() {
+                Some(connection) => (connection, true),
+                None => self.next(&url).await?,
             };
-            if used && lease.connection.ready().await.is_err() {
+            if used && connection.ready().await.is_err() {
                 continue;
             }
-            match lease.connection.try_send_request(request).await {
-                Ok(response) => return Ok((response, lease)),
+            match connection.try_send_request(request).await {
+                Ok(response) => return Ok((response, connection)),
                 Err(mut error) => match error.take_message() {
                     Some(unsent) if used => request = unsent,
                     _ => return Err(CallError::broken(url(), error.into_error())),
@@ -89,35 +87,30 @@ impl Connections {
 
     /// A new connection, or one that another call gives back meanwhile, whichever comes first; the other one is kept for a later
     /// call. Returns whether the connection was used before.
-    async fn next(
-        &self,
-        bundle: &EffectiveBundle,
-        url: &impl Fn() -> String,
-    ) -> Result<(Lease, bool), CallError> {
-        let mut free = self.idle.wait(bundle.generation);
-        let new = self.open(bundle, url());
+    async fn next(&self, url: &impl Fn() -> String) -> Result<(Connection, bool), CallError> {
+        let mut free = self.idle.wait();
         let opened = tokio::select! {
             biased;
-            Ok(lease) = &mut free => return Ok((lease, true)),
-            opened = new => opened,
+            Ok(connection) = &mut free => return Ok((connection, true)),
+            opened = self.open(url()) => opened,
         };
         free.close();
-        if let Ok(lease) = free.try_recv() {
-            self.keep(lease);
+        if let Ok(connection) = free.try_recv() {
+            self.keep(connection);
         }
         let opened = opened.unwrap_or_else(|ended| Err(CallError::broken(url(), ended)));
-        opened.map(|lease| (lease, false))
+        opened.map(|connection| (connection, false))
     }
 
     /// Opens a connection, even if the call is cancelled meanwhile.
-    fn open(&self, bundle: &EffectiveBundle, url: String) -> oneshot::Receiver<Result<Lease, CallError>> {
+    fn open(&self, url: String) -> oneshot::Receiver<Result<Connection, CallError>> {
         let (done, opened) = oneshot::channel();
-        let dial = dial(self.address, self.server_name.clone(), bundle.connector.clone(), url);
-        let (idle, count, generation) = (Arc::clone(&self.idle), Arc::clone(&self.opened), bundle.generation);
+        let dial = dial(self.address, self.server_name.clone(), self.connector.clone(), url);
+        let (idle, count) = (Arc::clone(&self.idle), Arc::clone(&self.opened));
         tokio::spawn(async move {
-            let lease = dial.await.map(|connection| Lease { connection, generation });
-            count.fetch_add(u64::from(lease.is_ok()), Ordering::Relaxed);
-            if let Err(Ok(unwanted)) = done.send(lease) {
+            let connection = dial.await;
+            count.fetch_add(u64::from(connection.is_ok()), Ordering::Relaxed);
+            if let Err(Ok(unwanted)) = done.send(connection) {
                 idle.keep(unwanted);
             }
         });

@@ -29,12 +29,6 @@ impl Default for Pool {
 /// An open connection.
 pub(super) type Connection = SendRequest<Full<Bytes>>;
 
-/// A connection, and the generation of the bundle under which it was opened. Only calls of the same generation may use it.
-pub(super) struct Lease {
-    pub(super) connection: Connection,
-    pub(super) generation: usize,
-}
-
 /// The idle connections, and the calls that wait for one.
 pub(super) struct IdleConnections {
     limits: Pool,
@@ -43,8 +37,8 @@ pub(super) struct IdleConnections {
 
 #[derive(Default)]
 struct State {
-    idle: Vec<(Lease, Instant)>,
-    calls: VecDeque<(usize, oneshot::Sender<Lease>)>,
+    idle: Vec<(Connection, Instant)>,
+    calls: VecDeque<oneshot::Sender<Connection>>,
     is_swept: bool,
 }
 
@@ -55,42 +49,38 @@ impl IdleConnections {
 
     /// The number of idle connections.
     pub(super) fn len(&self) -> usize {
-        self.state().idle.iter().filter(|(lease, _)| !lease.connection.is_closed()).count()
+        self.state().idle.iter().filter(|(connection, _)| !connection.is_closed()).count()
     }
 
     /// The connection that was used last.
-    pub(super) fn take(&self, generation: usize) -> Option<Lease> {
+    pub(super) fn take(&self) -> Option<Connection> {
         let mut state = self.state();
         state.sweep(self.limits.idle_time);
-        let last = state.idle.iter().rposition(|(lease, _)| lease.generation == generation)?;
-        Some(state.idle.remove(last).0)
+        state.idle.pop().map(|(connection, _)| connection)
     }
 
     /// Receives the next connection that a call gives back.
-    pub(super) fn wait(&self, generation: usize) -> oneshot::Receiver<Lease> {
+    pub(super) fn wait(&self) -> oneshot::Receiver<Connection> {
         let (call, waits) = oneshot::channel();
-        self.state().calls.push_back((generation, call));
+        self.state().calls.push_back(call);
         waits
     }
 
     /// Gives a connection to the call that has waited longest, else keeps it; beyond the limit it is closed.
-    pub(super) fn keep(self: &Arc<Self>, mut lease: Lease) {
-        if lease.connection.is_closed() {
+    pub(super) fn keep(self: &Arc<Self>, mut connection: Connection) {
+        if connection.is_closed() {
             return;
         }
         let mut state = self.state();
-        state.calls.retain(|(_, call)| !call.is_closed());
-        while let Some(at) = state.calls.iter().position(|(wanted, _)| *wanted == lease.generation) {
-            let Some((_, call)) = state.calls.remove(at) else { break };
-            match call.send(lease) {
+        while let Some(call) = state.calls.pop_front() {
+            match call.send(connection) {
                 Ok(()) => return,
-                Err(refused) => lease = refused,
+                Err(refused) => connection = refused,
             }
         }
         state.sweep(self.limits.idle_time);
-        let alike = state.idle.iter().filter(|(idle, _)| idle.generation == lease.generation).count();
-        if alike < self.limits.idle {
-            state.idle.push((lease, Instant::now()));
+        if state.idle.len() < self.limits.idle {
+            state.idle.push((connection, Instant::now()));
             if !std::mem::replace(&mut state.is_swept, true) {
                 tokio::spawn(sweep(Arc::downgrade(self)));
             }
@@ -113,7 +103,7 @@ impl IdleConnections {
 
 impl State {
     fn sweep(&mut self, idle_time: Duration) {
-        self.idle.retain(|(lease, since)| !lease.connection.is_closed() && since.elapsed() < idle_time);
+        self.idle.retain(|(connection, since)| !connection.is_closed() && since.elapsed() < idle_time);
     }
 }
 

@@ -4,7 +4,7 @@ use serde_json::json;
 use tokio::time::Instant;
 use vestibule_caller::{Admission, CallError, Caller, FailurePolicy, Hook, Outcome, Review, SetupError};
 
-use super::server::{Authority, NAME, Scripted, Server};
+use super::server::{Authority, NAME, Server, busy, ok, served};
 use super::{UID, allowed, mutating, pod, review};
 
 #[tokio::test]
@@ -137,21 +137,6 @@ fn a_caller_needs_a_bundle_and_a_name() {
         assert!(matches!(error(NAME, bundle), SetupError::Bundle), "{bundle:?}");
     }
     assert!(matches!(error("no name!", &Authority::new().bundle()), SetupError::ServerName { .. }));
-}
-
-pub(crate) async fn served(answers: Vec<Scripted>) -> (Server, Caller) {
-    let authority = Authority::new();
-    let server = Server::start(&authority, NAME, answers).await;
-    let caller = Caller::new(server.address, NAME, authority.bundle().as_bytes()).unwrap();
-    (server, caller)
-}
-
-pub(crate) fn ok() -> Scripted {
-    Some((200, vec![], allowed(json!({})).to_string()))
-}
-
-pub(crate) fn busy(seconds: &'static str) -> Scripted {
-    Some((503, vec![("retry-after", seconds)], String::new()))
 }
 
 /// kube-apiserver's text of the error, behind the prefix of every failed call.

@@ -5,10 +5,9 @@ use std::time::Duration;
 
 use serde_json::json;
 use tokio::task::JoinSet;
-use vestibule_caller::{Bundle, CallError, Caller, Pool};
+use vestibule_caller::Pool;
 
-use super::calling::{ok, served};
-use super::server::{Authority, NAME, Server};
+use super::server::{ok, served};
 use super::{allowed, mutating, review};
 
 #[tokio::test]
@@ -41,34 +40,6 @@ async fn a_connection_that_waited_for_long_enough_is_closed_without_another_call
         server.until(|state| state.open == 0).await;
         assert_eq!((caller.idle(), caller.opened()), (0, opened));
     }
-}
-
-#[tokio::test]
-async fn a_new_bundle_is_used_by_new_connections_only() {
-    let (one, two) = (Authority::named("one"), Authority::named("two"));
-    let server = Server::start(&one, NAME, vec![ok()]).await;
-    let bundle = Bundle::new(one.bundle().as_bytes()).unwrap();
-    let caller = Caller::trusting(server.address, NAME, &bundle).unwrap();
-    let call = async || caller.call(&review(), &mutating()).await;
-    call().await.unwrap();
-
-    bundle.swap_after(two.bundle().as_bytes(), Duration::from_millis(100)).unwrap();
-    // Whether the lag is over or not: one call or many are served by the connection that there is, and then none is.
-    let error = loop {
-        if let Err(error) = call().await {
-            break error;
-        }
-    };
-    assert!(matches!(error, CallError::Tls { .. }), "{error}");
-    assert!(server.seen().iter().all(|seen| seen.connection == 0));
-    assert_eq!(caller.idle(), 1, "what a swap leaves behind is not closed");
-
-    bundle.swap((one.bundle() + &two.bundle()).as_bytes()).unwrap();
-    call().await.unwrap();
-    assert_eq!(caller.opened(), 2);
-    assert!(bundle.swap(b"garbage").is_err());
-    call().await.unwrap();
-    assert_eq!(caller.opened(), 2);
 }
 
 #[tokio::test]

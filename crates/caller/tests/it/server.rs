@@ -16,13 +16,32 @@ use hyper_util::rt::TokioIo;
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair};
 use rustls::ServerConfig;
 use rustls_pki_types::PrivateKeyDer;
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::time::timeout;
 use tokio_rustls::TlsAcceptor;
+use vestibule_caller::Caller;
+
+use super::fixture::{UID, allowed};
 
 pub(crate) const NAME: &str = "hook.shop.svc";
+
+/// A server with these answers, and a caller that trusts it.
+pub(crate) async fn served(answers: Vec<Scripted>) -> (Server, Caller) {
+    let authority = Authority::new();
+    let server = Server::start(&authority, NAME, answers).await;
+    let caller = Caller::new(server.address, NAME, authority.bundle().as_bytes()).unwrap();
+    (server, caller)
+}
+
+pub(crate) fn ok() -> Scripted {
+    Some((200, vec![], allowed(json!({})).to_string()))
+}
+
+pub(crate) fn busy(seconds: &'static str) -> Scripted {
+    Some((503, vec![("retry-after", seconds)], String::new()))
+}
 
 /// A certificate authority that lives as long as its test.
 pub(crate) struct Authority(CertifiedIssuer<'static, KeyPair>);
@@ -181,5 +200,5 @@ async fn answer(
     for (name, value) in headers {
         response = response.header(name, value);
     }
-    Ok(response.body(Full::from(body.replace(super::UID, &uid))).unwrap())
+    Ok(response.body(Full::from(body.replace(UID, &uid))).unwrap())
 }

@@ -151,7 +151,7 @@ async fn register(client: &Client, name: &str, namespace: &str) {
 async fn a_missing_right_is_named() {
     let Some(env) = shared_or_skip().await else { return };
     let namespace = env.namespace(&[]).await.unwrap();
-    let kubeconfig = env.user_kubeconfig(&format!("{namespace}-nobody")).unwrap();
+    let kubeconfig = env.api_server().user_kubeconfig(&format!("{namespace}-nobody")).unwrap();
     let folder = Folder::with(&[]);
     for command in ["show", "rotate --yes", "revoke --yes"] {
         let done = run(&folder, &format!("{command} --secret ring -n {namespace}"), &kubeconfig);

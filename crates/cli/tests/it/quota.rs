@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use vestibule_caller::openmetrics::Exposition;
+use openmetrics::Exposition;
 use vestibule_testenv::leave_out_part;
 
 use crate::fixture::{Folder, TARGET};

@@ -113,7 +113,7 @@ mod tests {
 
     /// The connection is open, and nothing comes: no event, no bookmark, no end.
     #[tokio::test(start_paused = true)]
-    async fn a_watch_of_levels_that_says_nothing_is_taken_up_again_within_a_minute() {
+    async fn a_silent_watch_of_levels_is_restarted_within_a_minute() {
         let watched = AtomicUsize::new(0);
         let service = tower::service_fn(move |request: Request<Body>| {
             let is_watch = request.uri().query().is_some_and(|query| query.contains("watch=true"));

@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn for_people_controls_are_written_out() {
+    fn text_logs_escape_control_characters() {
         let kept = Kept::default();
         let said = said(human(false, kept.clone()), &kept);
         assert_one_line(&said);
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn as_json_every_field_is_what_it_was() {
+    fn json_logs_keep_every_field_unchanged() {
         let kept = Kept::default();
         let said = said(json(kept.clone()), &kept);
         assert_one_line(&said);

@@ -82,7 +82,7 @@ async fn a_denial_is_exit_code_1() {
 }
 
 #[tokio::test]
-async fn neither_a_message_nor_a_name_can_steer_the_terminal() {
+async fn neither_a_message_nor_an_object_name_moves_the_cursor() {
     let name = "a\u{1b}[2J\u{9b}2J\u{202e}\u{2028}b\u{7f}\nforged";
     for (hook, name) in [("--hook guard", "bad"), ("--hook label", name)] {
         let (text, _) = asked(hook, &review(name)).await.unwrap();

@@ -159,7 +159,7 @@ mod tests {
 
     /// The connection is open, and nothing comes: no event, no bookmark, no end.
     #[tokio::test(start_paused = true)]
-    async fn a_watch_that_says_nothing_is_taken_up_again_within_a_minute() {
+    async fn a_silent_watch_is_restarted_within_a_minute() {
         let watched = Arc::new(AtomicUsize::new(0));
         let count = Arc::clone(&watched);
         let silent = tower::service_fn(move |request: http::Request<Body>| {
@@ -181,7 +181,7 @@ mod tests {
 
     /// The first watch ends within an object, the second goes on from where the first was.
     #[tokio::test(start_paused = true)]
-    async fn a_watch_that_is_cut_within_an_object_is_taken_up_again() {
+    async fn a_watch_that_is_cut_within_an_object_is_restarted() {
         let watched = Arc::new(AtomicUsize::new(0));
         let count = Arc::clone(&watched);
         let cutting = tower::service_fn(move |request: http::Request<Body>| {

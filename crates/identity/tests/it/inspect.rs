@@ -143,7 +143,7 @@ async fn a_ring_and_its_bundles_are_shown_to_whoever_may_get_them() {
     let Some(env) = shared_or_skip().await else { return };
     let stage = Stage::new(&env).await;
     let user = format!("{}-viewer", stage.secret.namespace);
-    let client = env.user(&user).unwrap();
+    let client = env.api_server().user(&user).unwrap();
 
     let error = stage.look(client.clone(), true).await.unwrap_err();
     let InspectError::Forbidden { right, .. } = &error else { panic!("{error}") };
@@ -206,7 +206,7 @@ async fn wishes_are_written_with_two_rights_and_seen_done() {
     let Some(env) = shared_or_skip().await else { return };
     let mut stage = Stage::new(&env).await;
     let user = format!("{}-operator", stage.secret.namespace);
-    let client = env.user(&user).unwrap();
+    let client = env.api_server().user(&user).unwrap();
     stage.grant(&user, &["get"]).await;
     eventually(async || stage.look(client.clone(), true).await.is_ok()).await;
     let error = RingCommand::Rotate.write(client, &stage.secret, SystemTime::now()).await.unwrap_err();

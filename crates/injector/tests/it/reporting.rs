@@ -2,8 +2,8 @@
 
 mod fixture;
 
+use openmetrics::Exposition;
 use serde_json::json;
-use vestibule_caller::openmetrics::Exposition;
 use vestibule_caller::{Review, User};
 
 use fixture::{RULES, call, conflicting, injector_on_cluster};

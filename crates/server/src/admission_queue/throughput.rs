@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use crate::cpu_permits::Measure;
+use crate::cpu_permits::Times;
 
 /// Each measurement replaces one part in this many of the mean.
 const MEMORY: u64 = 16;
@@ -23,8 +23,7 @@ pub(super) struct Throughput {
 pub(super) struct Measurement<'a> {
     throughput: &'a Throughput,
     began: Instant,
-    waited: Duration,
-    computed: Duration,
+    pub(super) times: Times,
 }
 
 impl Throughput {
@@ -45,24 +44,14 @@ impl Throughput {
 
 impl<'a> Measurement<'a> {
     pub(super) fn begin(throughput: &'a Throughput) -> Self {
-        Self { throughput, began: Instant::now(), waited: Duration::ZERO, computed: Duration::ZERO }
-    }
-}
-
-impl Measure for Measurement<'_> {
-    fn waited(&mut self, time: Duration) {
-        self.waited += time;
-    }
-
-    fn computed(&mut self, time: Duration) {
-        self.computed += time;
+        Self { throughput, began: Instant::now(), times: Times::default() }
     }
 }
 
 impl Drop for Measurement<'_> {
     fn drop(&mut self) {
-        update(&self.throughput.computing, self.computed);
-        update(&self.throughput.running, self.began.elapsed().saturating_sub(self.waited));
+        update(&self.throughput.computing, self.times.computed);
+        update(&self.throughput.running, self.began.elapsed().saturating_sub(self.times.waited));
     }
 }
 

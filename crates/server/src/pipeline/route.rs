@@ -10,9 +10,10 @@ use vestibule_admission::{ConversionHook, Hook};
 use super::Pipeline;
 use crate::refusal::{Refusal, Refused};
 
-/// The target of a path, and the longest time that its answer may take.
+/// The target of a path, the longest time that its answer may take, and its largest request body.
 pub(crate) struct Route {
     pub(crate) target: Target,
+    pub(crate) max_body: usize,
     pub(crate) timeout: Duration,
 }
 

@@ -30,7 +30,7 @@ async fn exchange(server: &Running, bytes: &str) -> String {
 }
 
 #[tokio::test]
-async fn a_declared_length_over_the_limit_is_refused_before_a_byte_of_it_comes() {
+async fn a_declared_length_over_the_limit_is_refused_before_the_body_arrives() {
     let mut server = limited(|settings| settings.max_body = 1000).await;
     let said = exchange(&server, &format!("{HEAD}content-length: 1001\r\n\r\n")).await;
     assert!(said.starts_with("HTTP/1.1 413 "), "{said}");

@@ -33,7 +33,7 @@ fn certificates(authentication: ClientAuthentication, issuer: &Issuer, names: &[
 
 /// All credentials of clients, with their judgements.
 fn everything(issuer: &Issuer) -> Vec<(Shown, &'static str)> {
-    let stranger = Issuer::new();
+    let unknown = Issuer::new();
     let mut garbage = issuer.client(API_SERVER);
     garbage.chain = vec![vec![0x30, 0x03, 0x01, 0x02].into()];
     let mut empty = issuer.client(API_SERVER);
@@ -41,14 +41,14 @@ fn everything(issuer: &Issuer) -> Vec<(Shown, &'static str)> {
     let mut stolen = issuer.client(API_SERVER);
     stolen.key = Issuer::new().client(API_SERVER).key;
     let mut long = issuer.client(API_SERVER);
-    long.chain.extend(vec![stranger.certificate(); 10]);
+    long.chain.extend(vec![unknown.certificate(); 10]);
     vec![
         (Shown::default(), "none "),
         (issuer.client(API_SERVER), "certificate "),
         (issuer.client_by_alternative(API_SERVER), "certificate "),
         (long, "certificate "),
         (issuer.client("kubelet"), "invalid name"),
-        (stranger.client(API_SERVER), "invalid unknown_authority"),
+        (unknown.client(API_SERVER), "invalid unknown_authority"),
         (issuer.server(API_SERVER), "invalid purpose"),
         (issuer.client_until(API_SERVER, 2001), "invalid expired"),
         (issuer.client_from(API_SERVER, 2101), "invalid not_yet_valid"),
@@ -211,7 +211,7 @@ async fn a_valid_token_suffices_with_an_invalid_certificate() {
 }
 
 #[tokio::test]
-async fn no_body_of_an_unknown_client_is_read_and_no_path_is_told() {
+async fn no_body_of_an_unknown_client_is_read_and_no_path_is_revealed() {
     let server = serve(Clients::new(Require).with_tokens(Arc::new(Tokens))).await;
     for path in [HOOK, "/unknown"] {
         let mut stream = server.tls().await;

@@ -76,8 +76,8 @@ async fn a_connection_closed_by_an_answer_has_a_reason() {
 #[tokio::test]
 async fn failed_and_slow_handshakes_have_different_close_reasons() {
     let mut server = serve(allow()).await;
-    let stranger = client_config(Authority::new().roots());
-    assert!(handshake(server.address, stranger, NAME).await.is_err());
+    let unknown_ca = client_config(Authority::new().roots());
+    assert!(handshake(server.address, unknown_ca, NAME).await.is_err());
     assert_eq!(server.closed().await, CloseReason::Handshake);
 }
 

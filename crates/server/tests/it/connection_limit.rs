@@ -46,12 +46,12 @@ async fn a_connection_beyond_the_limit_is_served_when_one_closes() {
 #[tokio::test]
 async fn unused_connections_are_evicted_when_the_limit_is_reached() {
     let mut server = with_two_places().await;
-    let mut strangers = vec![server.tls().await, server.tls().await];
-    let mut known = timeout(SOON, asked(&server)).await.expect("a stranger made room");
+    let mut unused = vec![server.tls().await, server.tls().await];
+    let mut known = timeout(SOON, asked(&server)).await.expect("an unused connection was evicted");
     assert_eq!(server.closed().await, CloseReason::Idle);
-    strangers.push(timeout(SOON, server.tls()).await.expect("the oldest stranger made room"));
+    unused.push(timeout(SOON, server.tls()).await.expect("the oldest unused connection was evicted"));
     assert_eq!(server.closed().await, CloseReason::Idle);
-    assert_eq!(known.review().await.status, StatusCode::OK, "who has asked something stays");
+    assert_eq!(known.review().await.status, StatusCode::OK, "a connection with a request is not evicted");
 }
 
 #[tokio::test]

@@ -39,7 +39,7 @@ fn review(objects: usize, spec: &str) -> String {
 }
 
 #[tokio::test]
-async fn a_conversion_is_served_and_told() {
+async fn a_conversion_is_served_and_reported() {
     let mut server = serve(to_v2).await;
     let mut client = server.connect().await;
     let reply = client.post(&format!("{CONVERT}?timeout=30s"), review(3, "")).await;

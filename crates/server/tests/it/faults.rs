@@ -22,7 +22,7 @@ async fn f02_idle_connections_are_answered_whenever_they_are_used_again() {
     }
     server.shutdown.drain();
     for mut client in idle {
-        assert!(client.is_usable().await, "nobody closes it first");
+        assert!(client.is_usable().await, "the server does not close it first");
         let reply = client.review().await;
         assert_eq!((reply.status, reply.header("connection")), (StatusCode::OK, "close"));
         assert!(!client.is_usable().await);
@@ -38,7 +38,7 @@ fn f04_connections_rest_longer_than_the_api_server_keeps_them() {
 }
 
 #[tokio::test]
-async fn f07_panics_among_calls_cost_nothing_but_themselves() {
+async fn f07_a_panic_fails_only_its_own_call() {
     let calls = Arc::new(AtomicUsize::new(0));
     let handler = Do(move || {
         let call = calls.fetch_add(1, Ordering::Relaxed);
@@ -62,7 +62,7 @@ async fn f07_panics_among_calls_cost_nothing_but_themselves() {
 }
 
 #[tokio::test]
-async fn f08_a_handler_that_never_returns_is_answered_for_and_freed() {
+async fn f08_a_handler_that_never_returns_is_dropped_and_its_call_answered() {
     let server = serve(Do(|| async { std::future::pending().await })).await;
     let mut client = server.connect().await;
     let (all_of_its_time, in_time) = (Duration::from_millis(1750), Duration::from_millis(1800));

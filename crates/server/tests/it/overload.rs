@@ -125,7 +125,7 @@ async fn the_queue_is_as_long_as_the_latency_budget_allows() {
         )
         .await;
         let mut client = server.connect().await;
-        assert_eq!(server.held("waiting").1, 512, "nobody knows yet how long they take");
+        assert_eq!(server.held("waiting").1, 512, "no handler has been measured yet");
         for _ in 0..50 {
             assert_eq!(client.review().await.status, StatusCode::OK);
         }

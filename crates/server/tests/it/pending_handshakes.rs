@@ -12,7 +12,7 @@ use crate::harness::{HOOK, TIMEOUT, allow, serve_with, until};
 
 /// A06, in the small: `cargo xtask fire A06` has 5,000 of them.
 #[tokio::test]
-async fn a06_silent_strangers_make_room_for_whoever_speaks() {
+async fn a06_silent_connections_are_evicted_for_clients_that_send_bytes() {
     let mut server = serve_with(
         |settings| settings.max_handshakes = 10,
         |server| server.route(HOOK, Hook::mutating("hook", allow()), TIMEOUT),
@@ -27,8 +27,8 @@ async fn a06_silent_strangers_make_room_for_whoever_speaks() {
     let mut client = server.connect().await;
     assert_eq!(client.review().await.status, StatusCode::OK);
     // The oldest ones were evicted.
-    for stranger in &mut silent[..20] {
-        assert_eq!(stranger.read(&mut [0]).await.unwrap(), 0);
+    for connection in &mut silent[..20] {
+        assert_eq!(connection.read(&mut [0]).await.unwrap(), 0);
         assert_eq!(server.closed().await, CloseReason::SlowHandshake);
     }
 }
@@ -43,10 +43,10 @@ async fn connections_that_stop_after_one_byte_are_evicted_too() {
     .await;
     let mut begun = Vec::new();
     for _ in 0..30 {
-        let mut stranger = TcpStream::connect(server.address).await.unwrap();
+        let mut connection = TcpStream::connect(server.address).await.unwrap();
         // How a record of a handshake begins (RFC 8446, 5.1).
-        stranger.write_all(&[22]).await.unwrap();
-        begun.push(stranger);
+        connection.write_all(&[22]).await.unwrap();
+        begun.push(connection);
         let held = server.held("handshakes");
         assert!(held.0 <= 10, "{held:?}");
     }

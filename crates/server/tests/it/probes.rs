@@ -34,20 +34,20 @@ async fn idle_connections_to_the_probe_port_delay_no_probe() {
     let server = serve(allow()).await;
     let connect = || async { TcpStream::connect(server.probes.unwrap()).await.unwrap() };
     let come_and_ask = async {
-        let (mut strangers, mut resting) = (Vec::new(), Vec::new());
+        let (mut idle, mut resting) = (Vec::new(), Vec::new());
         for _ in 0..64 {
-            strangers.push(connect().await);
+            idle.push(connect().await);
             let mut slow = connect().await;
             slow.write_all(b"GET /livez HTTP/1.1\r\n").await.unwrap();
-            strangers.push(slow);
+            idle.push(slow);
             let mut probe = Client::over(connect().await).await;
             assert_eq!(probe.method(Method::GET, "/livez").await.status, StatusCode::OK);
             resting.push(probe);
         }
-        (strangers, resting)
+        (idle, resting)
     };
     let longest = Settings::default().idle_timeout / 2;
-    assert!(timeout(longest, come_and_ask).await.is_ok(), "a probe was not answered while strangers rested");
+    assert!(timeout(longest, come_and_ask).await.is_ok(), "a probe was not answered beside idle connections");
 }
 
 #[tokio::test]
@@ -167,7 +167,7 @@ async fn a_server_that_cannot_start_says_why() {
 }
 
 #[tokio::test]
-async fn probes_are_served_over_https_where_that_is_asked_for() {
+async fn probes_are_served_over_https_if_the_settings_say_so() {
     let allowing = |server: Server| server.route(HOOK, Hook::mutating("hook", allow()), TIMEOUT);
     let server = serve_with(|settings| settings.probes_over_https = true, allowing).await;
     let mut client = server.connect().await;

@@ -19,7 +19,7 @@ async fn a16_heads_that_can_be_read_in_two_ways_are_refused() {
         ("a negative length", "content-length: -5\r\n"),
         ("a folded field", "x: a\r\n b\r\ncontent-length: 0\r\n"),
         ("a space before the colon", "content-length : 5\r\n"),
-        ("an encoding nobody knows", "transfer-encoding: xchunked\r\n"),
+        ("an unknown encoding", "transfer-encoding: xchunked\r\n"),
         ("chunks that are not last", "transfer-encoding: chunked, identity\r\n"),
         ("a NUL", "x: \0\r\n"),
         ("a bare CR", "x: a\rcontent-length: 5\r\n"),
@@ -64,7 +64,7 @@ async fn a16_a_length_beside_chunks_ends_the_connection() {
 }
 
 #[tokio::test]
-async fn a16_heads_that_are_too_much_are_refused() {
+async fn a16_heads_over_the_limits_are_refused() {
     let mut server = serve(allow()).await;
     let long = format!("x: {}\r\n", "a".repeat(1 << 20));
     let many: String = (0..10_000).map(|number| format!("x-{number}: a\r\n")).collect();
@@ -94,7 +94,7 @@ async fn a16_the_absolute_form_leads_to_no_other_hook() {
 }
 
 #[tokio::test]
-async fn a16_http_2_is_not_spoken_and_nobody_is_upgraded() {
+async fn a16_http_2_and_upgrades_are_not_served() {
     let server = serve(allow()).await;
     let said = server.exchange("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n").await;
     assert!(!said.starts_with("HTTP/1.1 2"), "{said}");

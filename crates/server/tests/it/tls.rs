@@ -104,7 +104,7 @@ async fn a17_tls_1_0_and_1_1_are_refused() {
 }
 
 #[tokio::test]
-async fn a17_whoever_asks_for_another_name_gets_the_same_certificate() {
+async fn a17_every_server_name_gets_the_same_certificate() {
     let server = serve(allow()).await;
     // Which name it is for, the client judges.
     let asked = handshake(server.address, server.client_config(), "other.demo.svc").await;
@@ -113,7 +113,7 @@ async fn a17_whoever_asks_for_another_name_gets_the_same_certificate() {
 }
 
 #[tokio::test]
-async fn a17_whoever_speaks_http_2_alone_is_told_in_the_handshake() {
+async fn a17_a_client_of_http_2_only_is_refused_in_the_handshake() {
     let mut server = serve(allow()).await;
     let mut config = server.client_config();
     config.alpn_protocols = vec![b"h2".to_vec()];
@@ -123,7 +123,7 @@ async fn a17_whoever_speaks_http_2_alone_is_told_in_the_handshake() {
 }
 
 #[tokio::test]
-async fn a17_garbage_ends_a_handshake_and_nothing_else() {
+async fn a17_garbage_ends_its_own_handshake_only() {
     let mut server = serve(allow()).await;
     for garbage in [b"GET / HTTP/1.1\r\n\r\n".to_vec(), vec![0; 1000], vec![0xff; 70_000], {
         let mut begun = old_hello([3, 3]);
@@ -144,8 +144,8 @@ async fn a17_garbage_ends_a_handshake_and_nothing_else() {
 #[tokio::test]
 async fn a_client_that_distrusts_the_certificate_is_noted() {
     let mut server = serve(allow()).await;
-    let stranger = client_config(Authority::new().roots());
-    assert!(handshake(server.address, stranger, NAME).await.is_err());
+    let unknown_ca = client_config(Authority::new().roots());
+    assert!(handshake(server.address, unknown_ca, NAME).await.is_err());
     assert!(server.event().await.starts_with("handshake "));
 }
 

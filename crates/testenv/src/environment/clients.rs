@@ -22,14 +22,6 @@ impl Environment {
         self.first.admin()
     }
 
-    /// [`ApiServer::user`](crate::ApiServer::user) of the first API server.
-    ///
-    /// # Errors
-    /// As [`Environment::admin`].
-    pub fn user(&self, name: &str) -> Result<Client, Error> {
-        self.first.user(name)
-    }
-
     /// [`ApiServer::service_account`](crate::ApiServer::service_account) of the first API server.
     ///
     /// # Errors
@@ -49,14 +41,6 @@ impl Environment {
     /// The kubeconfig of the administrator of the first API server, for other programs.
     pub fn kubeconfig(&self) -> PathBuf {
         self.folder.join("kubeconfig")
-    }
-
-    /// [`ApiServer::user_kubeconfig`](crate::ApiServer::user_kubeconfig) of the first API server.
-    ///
-    /// # Errors
-    /// [`Error::File`] when the file cannot be written.
-    pub fn user_kubeconfig(&self, name: &str) -> Result<PathBuf, Error> {
-        self.first.user_kubeconfig(name)
     }
 
     /// [`ApiServer::service_account_kubeconfig`](crate::ApiServer::service_account_kubeconfig) of the first API server.

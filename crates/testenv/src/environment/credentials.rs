@@ -7,7 +7,7 @@ use k8s_openapi::ByteString;
 use serde_json::{Value, json};
 
 use super::Environment;
-use crate::certificate::ClientCertificate;
+use crate::certificate::Certificate;
 use crate::error::Error;
 
 /// The common name of the certificate.
@@ -41,7 +41,7 @@ impl Environment {
 
 /// The flags of an API server that presents credentials to every webhook. Writes the files they name into `folder`.
 pub(super) fn flags(folder: &Path) -> Result<Vec<String>, Error> {
-    let certificate = ClientCertificate::generate(NAME)?;
+    let certificate = Certificate::for_client(NAME)?;
     write(&folder.join(AUTHORITY), &certificate.authority)?;
     // With an empty token file the API server calls no webhook.
     write(&folder.join(TOKEN), "none-yet")?;
@@ -62,14 +62,14 @@ pub(super) fn flags(folder: &Path) -> Result<Vec<String>, Error> {
 }
 
 /// Each user is named after a webhook; `*` stands for every webhook.
-fn kubeconfig(certificate: &ClientCertificate, token: &Path) -> Value {
+fn kubeconfig(certificate: &Certificate, token: &Path) -> Value {
     let data = |pem: &str| ByteString(pem.as_bytes().to_vec());
     json!({
         "apiVersion": "v1",
         "kind": "Config",
         "users": [{"name": "*", "user": {
             "client-certificate-data": data(&certificate.leaf),
-            "client-key-data": data(&certificate.key),
+            "client-key-data": data(&certificate.key.serialize_pem()),
             "tokenFile": token,
         }}],
     })

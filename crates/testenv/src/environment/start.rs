@@ -5,9 +5,9 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::atomic::AtomicUsize;
 
-use hyper::Request;
 use k8s_openapi::api::core::v1::Namespace;
 use kube::Api;
+use rcgen::KeyPair;
 
 use super::{
     API_SERVER, CONTROLLER_MANAGER, Environment, Options, SECOND_API_SERVER, Second, audit, credentials,
@@ -15,11 +15,12 @@ use super::{
 use crate::access::Access;
 use crate::api_server::ApiServer;
 use crate::binaries::Binaries;
-use crate::certificate::{Certificate, TokenKey};
+use crate::certificate::Certificate;
 use crate::error::Error;
 use crate::log::tail;
 use crate::marker::Markers;
 use crate::network::Network;
+use crate::openapi::get;
 use crate::poll;
 use crate::proxy::Proxy;
 use crate::watchdog::Watchdog;
@@ -137,7 +138,7 @@ impl Environment {
             {
                 return Err(self.failed(program, format!("{program} ended at once")));
             }
-            let ready = client.request_text(readiness()).await.is_ok();
+            let ready = client.request_text(get("/readyz")?).await.is_ok();
             Ok((ready && namespaces.get("default").await.is_ok()).then_some(()))
         });
         ready.await.map_err(|error| match error {
@@ -149,12 +150,6 @@ impl Environment {
     fn failed(&self, program: &str, what: String) -> Error {
         Error::Start { what, log: tail(&self.watchdog.program(program).log()) }
     }
-}
-
-fn readiness() -> Request<Vec<u8>> {
-    let mut request = Request::new(Vec::new());
-    *request.uri_mut() = hyper::Uri::from_static("/readyz");
-    request
 }
 
 /// The watchdog removes this folder.
@@ -209,12 +204,12 @@ fn controller_manager_flags(kubeconfig: &Path) -> Vec<String> {
 }
 
 fn write_files(folder: &Path, certificate: &Certificate) -> Result<(), Error> {
-    let tokens = TokenKey::generate()?;
+    let tokens = KeyPair::generate()?;
     for (name, text) in [
         ("server.crt", &certificate.leaf),
         ("server.key", &certificate.key.serialize_pem()),
-        ("tokens.key", &tokens.private),
-        ("tokens.pub", &tokens.public),
+        ("tokens.key", &tokens.serialize_pem()),
+        ("tokens.pub", &tokens.public_key_pem()),
         ("tokens.csv", &format!("{ADMIN_TOKEN},admin,admin,\"system:masters\"\n")),
     ] {
         write(&folder.join(name), text)?;

@@ -5,9 +5,7 @@ use kube::api::{DynamicObject, PostParams};
 use kube::discovery::pinned_kind;
 use serde_json::Value;
 
-use super::{
-    Configuration, Identity, Installed, add_hook, apply, wait, wait_until_proxied, wait_until_served,
-};
+use super::{Configuration, Identity, Installed, add_hook, apply, wait, wait_until_effective};
 use crate::environment::Environment;
 use crate::error::Error;
 use crate::poll;
@@ -36,11 +34,7 @@ impl Environment {
         for object in objects {
             let identity = Identity::of(object)?;
             if !identity.is_webhook_configuration() {
-                match identity.kind.kind.as_str() {
-                    "CustomResourceDefinition" => wait_until_served(&installed.servers, object).await?,
-                    "APIService" => wait_until_proxied(&installed.servers, object).await?,
-                    _ => {}
-                }
+                wait_until_effective(&installed.servers, &identity, object).await?;
                 continue;
             }
             let Identity { kind, name, .. } = identity;

@@ -1,6 +1,5 @@
 //! The answers of a recorder.
 
-use hyper::StatusCode;
 use k8s_openapi::ByteString;
 use serde_json::{Value, json};
 
@@ -33,17 +32,10 @@ pub enum Answer {
     HangUp,
 }
 
-/// The answer in terms of HTTP.
-pub(super) enum Sent {
-    Response { status: StatusCode, headers: Vec<(String, String)>, body: Vec<u8> },
-    Silence,
-    HangUp,
-}
-
 impl Answer {
-    pub(super) fn sent(self, request: &Recorded) -> Sent {
-        let json = || vec![("content-type".to_owned(), "application/json".to_owned())];
-        let code = |status| StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    /// The same answer as [`Answer::Http`], unless the request gets none.
+    pub(super) fn http(self, request: &Recorded) -> Self {
+        let headers = vec![("content-type".to_owned(), "application/json".to_owned())];
         let outcome = match self {
             Self::Allow => json!({ "allowed": true }),
             Self::Deny(message) => json!({
@@ -55,15 +47,11 @@ impl Answer {
                 "patchType": "JSONPatch",
                 "patch": ByteString(patch.to_string().into_bytes()),
             }),
-            Self::Raw(status, body) => return Sent::Response { status: code(status), headers: json(), body },
-            Self::Http { status, headers, body } => {
-                return Sent::Response { status: code(status), headers, body };
-            }
-            Self::Silence => return Sent::Silence,
-            Self::HangUp => return Sent::HangUp,
+            Self::Raw(status, body) => return Self::Http { status, headers, body },
+            other => return other,
         };
         let body = review(&request.review(), outcome).to_string().into_bytes();
-        Sent::Response { status: StatusCode::OK, headers: json(), body }
+        Self::Http { status: 200, headers, body }
     }
 }
 

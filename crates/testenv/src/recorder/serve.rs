@@ -1,6 +1,5 @@
 //! The server of a recorder: TLS and HTTP/1.1, as a Service's backend has them.
 
-use std::net::TcpListener;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -8,30 +7,16 @@ use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
 use hyper::header::HOST;
 use hyper::service::service_fn;
-use hyper::{Request, Response};
+use hyper::{Request, Response, StatusCode};
 use hyper_util::rt::TokioIo;
 use thiserror::Error;
 use tokio::net::TcpStream;
-use tokio::task::JoinSet;
 use tokio_rustls::TlsAcceptor;
 
-use super::answer::Sent;
-use super::{Recorded, Records};
-
-/// Serves until the task is aborted; open connections end with it.
-pub(super) async fn accept(listener: TcpListener, tls: TlsAcceptor, records: Arc<Records>) {
-    let tokio_listener =
-        listener.set_nonblocking(true).and_then(|()| tokio::net::TcpListener::from_std(listener));
-    let Ok(listener) = tokio_listener else { return };
-    let mut connections = JoinSet::new();
-    while let Ok((stream, _)) = listener.accept().await {
-        connections.spawn(serve(stream, tls.clone(), records.clone()));
-        while connections.try_join_next().is_some() {}
-    }
-}
+use super::{Answer, Recorded, Records};
 
 /// Serves one connection. Errors are ignored: the client sees them.
-async fn serve(stream: TcpStream, tls: TlsAcceptor, records: Arc<Records>) {
+pub(super) async fn serve(stream: TcpStream, tls: TlsAcceptor, records: Arc<Records>) {
     let Ok(stream) = tls.accept(stream).await else { return };
     let server_name = stream.get_ref().1.server_name().map(str::to_owned);
     let service = service_fn(|request| record(request, server_name.clone(), &records));
@@ -46,7 +31,7 @@ async fn record(
     let (head, body) = request.into_parts();
     let Ok(body) = body.collect().await else { return Err(HungUp) };
     let host = head.headers.get(HOST).and_then(|host| host.to_str().ok());
-    let sent = records.keep(Recorded {
+    let answer = records.keep(Recorded {
         method: head.method.to_string(),
         path: head.uri.path().to_owned(),
         query: head.uri.query().unwrap_or_default().to_owned(),
@@ -56,16 +41,17 @@ async fn record(
         body: body.to_bytes(),
         headers: head.headers,
     });
-    match sent {
-        Sent::Response { status, headers, body } => {
+    match answer {
+        Answer::Http { status, headers, body } => {
+            let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
             let mut response = Response::builder().status(status);
             for (name, value) in headers {
                 response = response.header(name, value);
             }
             response.body(Full::from(body)).map_err(|_| HungUp)
         }
-        Sent::Silence => std::future::pending().await,
-        Sent::HangUp => Err(HungUp),
+        Answer::Silence => std::future::pending().await,
+        _ => Err(HungUp),
     }
 }
 

@@ -8,9 +8,10 @@ use std::time::Duration;
 use tokio::io::copy_bidirectional;
 use tokio::net::TcpStream;
 use tokio::sync::{Notify, watch};
-use tokio::task::{AbortHandle, JoinSet};
+use tokio::task::AbortHandle;
 
-use crate::background::background;
+use crate::background::{Serving, background, serve};
+use crate::error::Error;
 
 /// The address of a replica for each port of its Service. The first address identifies the replica.
 #[derive(Clone)]
@@ -25,28 +26,22 @@ pub(super) struct Replicas {
     cuts: Arc<Notify>,
 }
 
-/// Forwards the connections of one port until the task is aborted; open connections end with it.
-pub(super) async fn run(listener: TcpListener, port: usize, replicas: Arc<Replicas>) {
-    let tokio_listener =
-        listener.set_nonblocking(true).and_then(|()| tokio::net::TcpListener::from_std(listener));
-    let Ok(listener) = tokio_listener else { return };
-    let mut connections = JoinSet::new();
+/// Forwards the connections of one port.
+pub(super) fn run(listener: TcpListener, port: usize, replicas: Arc<Replicas>) -> Result<Serving, Error> {
     let mut turn = 0_usize;
-    while let Ok((client, _)) = listener.accept().await {
+    serve(listener, move |client| {
         turn = turn.wrapping_add(1);
         // As with kube-proxy, the choice is made once: the client sees a failed connection.
-        if let Some(replica) = replicas.choose(port, turn) {
-            let cuts = replicas.cuts.clone();
-            connections.spawn(async move {
-                let cut = cuts.notified();
-                tokio::select! {
-                    () = forward(client, replica) => {}
-                    () = cut => {}
-                }
-            });
-        }
-        while connections.try_join_next().is_some() {}
-    }
+        let replica = replicas.choose(port, turn)?;
+        let cuts = replicas.cuts.clone();
+        Some(async move {
+            let cut = cuts.notified();
+            tokio::select! {
+                () = forward(client, replica) => {}
+                () = cut => {}
+            }
+        })
+    })
 }
 
 async fn forward(mut client: TcpStream, replica: SocketAddr) {

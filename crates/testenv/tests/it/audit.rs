@@ -26,8 +26,8 @@ async fn the_audit_log_has_the_annotations_of_hooks_and_refused_requests() {
     let _installed = env.install([object]).await.unwrap();
     create(env.admin().unwrap(), namespace.name()).await.unwrap();
 
-    let stranger = env.service_account(namespace.name(), "stranger").await.unwrap();
-    let secrets: Api<Secret> = Api::namespaced(stranger, namespace.name());
+    let other = env.service_account(namespace.name(), "other").await.unwrap();
+    let secrets: Api<Secret> = Api::namespaced(other, namespace.name());
     secrets.list(&ListParams::default()).await.unwrap_err();
     let maps: Api<ConfigMap> = Api::namespaced(env.admin().unwrap(), namespace.name());
     maps.list(&ListParams::default()).await.unwrap();
@@ -39,7 +39,7 @@ async fn the_audit_log_has_the_annotations_of_hooks_and_refused_requests() {
     let refused: Vec<_> =
         log.iter().filter(ours).filter(|event| event["responseStatus"]["code"] == 403).collect();
     let [refused] = refused[..] else { panic!("{refused:?}") };
-    assert_eq!(refused["user"]["username"], format!("system:serviceaccount:{namespace}:stranger"));
+    assert_eq!(refused["user"]["username"], format!("system:serviceaccount:{namespace}:other"));
     assert_eq!((&refused["verb"], &refused["objectRef"]["resource"]), (&json!("list"), &json!("secrets")));
     // Reads are logged for service accounts only.
     let is_list = |event: &&Value| event["verb"] == "list" && event["objectRef"]["resource"] == "configmaps";

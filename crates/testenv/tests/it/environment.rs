@@ -28,7 +28,7 @@ async fn ordinary_users_and_service_accounts_have_no_rights() {
     let Some(env) = shared_or_skip().await else { return };
     let namespace = env.namespace(&[]).await.unwrap();
     let names = [
-        (env.user("alice").unwrap(), "User \"alice\"".to_owned()),
+        (env.api_server().user("alice").unwrap(), "User \"alice\"".to_owned()),
         (
             env.service_account(namespace.name(), "robot").await.unwrap(),
             format!("User \"system:serviceaccount:{namespace}:robot\""),
@@ -47,7 +47,7 @@ async fn other_programs_can_use_the_kubeconfigs() {
     let Some(env) = shared_or_skip().await else { return };
     let namespace = env.namespace(&[]).await.unwrap();
     let account = env.service_account_kubeconfig(namespace.name(), "robot").await.unwrap();
-    let user = env.user_kubeconfig("alice").unwrap();
+    let user = env.api_server().user_kubeconfig("alice").unwrap();
     for (path, allowed) in [(env.kubeconfig(), true), (account, false), (user, false)] {
         let kubeconfig = Kubeconfig::read_from(path).unwrap();
         let config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await.unwrap();

@@ -21,7 +21,7 @@ async fn the_second_api_server_calls_with_the_old_bundle_while_it_lags() {
     assert!(watches.connections() > 50, "each resource has a connection of its own");
     let namespace = env.namespace(&[]).await.unwrap();
     let recorder = Recorder::start(&[], |_| Answer::Deny("reached".to_owned())).unwrap();
-    let stranger = Recorder::allowing(&[]).unwrap();
+    let other = Recorder::allowing(&[]).unwrap();
     let client_config = json!({ "url": recorder.url("/"), "caBundle": recorder.ca_bundle() });
     let name = format!("{namespace}-lag");
     let kind = "ValidatingWebhookConfiguration";
@@ -38,7 +38,7 @@ async fn the_second_api_server_calls_with_the_old_bundle_while_it_lags() {
     assert!(reached(second).await);
 
     // Without a lag, each server acts on a change at once.
-    write(stranger.ca_bundle()).await;
+    write(other.ca_bundle()).await;
     until(first, false).await;
     until(second, false).await;
 
@@ -55,10 +55,10 @@ async fn the_second_api_server_calls_with_the_old_bundle_while_it_lags() {
     assert!(lag >= LAG && lag < LAG * 2, "{lag:?}");
 
     // Reads are not delayed, also of the same objects.
-    write(stranger.ca_bundle()).await;
+    write(other.ca_bundle()).await;
     let asked = Instant::now();
     let read = configurations(second).get(&name).await.unwrap();
-    assert_eq!(read.data["webhooks"][1]["clientConfig"]["caBundle"], json!(stranger.ca_bundle()));
+    assert_eq!(read.data["webhooks"][1]["clientConfig"]["caBundle"], json!(other.ca_bundle()));
     assert!(asked.elapsed() < LAG / 2, "{:?}", asked.elapsed());
 
     // The lag ends, also for changes that are already in the proxy.

@@ -104,7 +104,7 @@ async fn a_replica_loses_the_api_server_and_reconnects() {
     create(client.clone(), namespace.name()).await.unwrap();
     proxy.cut();
     create(client.clone(), namespace.name()).await.expect_err("the API is gone");
-    create(env.admin().unwrap(), namespace.name()).await.expect("for nobody else");
+    create(env.admin().unwrap(), namespace.name()).await.expect("other replicas are not affected");
     server
         .service_account_kubeconfig(namespace.name(), "other")
         .await

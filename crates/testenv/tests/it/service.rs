@@ -71,7 +71,7 @@ async fn connections_are_spread_over_the_replicas_that_are_ready() {
     service.remove_replica(other.address);
     assert_eq!(answers(service.address(), 10).await, BTreeSet::from([Some(b'1')]));
     service.remove_replica(one.address);
-    assert_eq!(answers(service.address(), 2).await, BTreeSet::from([None]), "nobody is there");
+    assert_eq!(answers(service.address(), 2).await, BTreeSet::from([None]), "there is no replica");
 }
 
 #[tokio::test]
@@ -86,7 +86,7 @@ async fn both_ports_of_a_replica_are_added_and_removed_together() {
     assert_eq!(answers(service.address(), 2).await, BTreeSet::from([Some(b'1')]));
     assert_eq!(answers(second, 2).await, BTreeSet::from([Some(b'2')]));
     service.remove_replica(one.address);
-    assert_eq!(answers(second, 2).await, BTreeSet::from([None]), "nobody is there");
+    assert_eq!(answers(second, 2).await, BTreeSet::from([None]), "there is no replica");
 }
 
 #[tokio::test]

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::time::SystemTime;
 
+use openmetrics::{Exposition, Family as Read};
 use vestibule_admission::{HookKind, Review};
-use vestibule_caller::openmetrics::{Exposition, Family as Read};
 use vestibule_identity::{
     AuthorityStatus, IdentityEvent, Leaf, Local, Observer as _, RegistrationKind, RegistrationName,
     RegistrationStatus, Role, Status,
@@ -71,12 +71,12 @@ fn everything_happens(telemetry: &Telemetry, counters: &CertificateCounters) {
     for decision in DECISIONS {
         telemetry.count("label", "CREATE", decision, Duration::from_millis(3));
     }
-    Refusal::ALL.into_iter().for_each(|refusal| telemetry.refused(refusal));
-    CloseReason::ALL.into_iter().for_each(|reason| telemetry.closed(reason));
+    Refusal::ALL.iter().copied().for_each(|refusal| telemetry.refused(refusal));
+    CloseReason::ALL.iter().copied().for_each(|reason| telemetry.closed(reason));
     telemetry.identified(ClientIdentity::None);
     telemetry.identified(ClientIdentity::Certificate);
     telemetry.identified(ClientIdentity::Token);
-    Doubt::ALL.into_iter().for_each(|doubt| telemetry.identified(ClientIdentity::Invalid(doubt)));
+    Doubt::ALL.iter().copied().for_each(|doubt| telemetry.identified(ClientIdentity::Invalid(doubt)));
     telemetry.abandoned("label");
     telemetry.handshake_failed(SocketAddr::from(([127, 0, 0, 1], 1)), "eof");
     let changes = ["created", "restored", "grafted", "held", "promoted", "removed", "revoked", "repaired"];
@@ -203,7 +203,8 @@ fn a_flood_of_refusals_is_no_flood_of_lines() {
     let lines = |at: Instant, times: u64| -> Vec<u64> {
         let admitted = |refusal: Refusal| telemetry.refusals[refusal.as_str()].admits(at);
         Refusal::ALL
-            .into_iter()
+            .iter()
+            .copied()
             .flat_map(|refusal| (0..times).filter_map(move |_| admitted(refusal)))
             .collect()
     };

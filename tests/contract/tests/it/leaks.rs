@@ -66,7 +66,7 @@ async fn no_credential_of_a_caller_is_in_logs_metrics_spans_or_faults() {
         std::fs::write(folder.path().join(name), text).unwrap();
         folder.path().join(name).display().to_string()
     };
-    let (known, stranger) = (authority(USER), authority(&format!("{USER} of another")));
+    let (known, unknown) = (authority(USER), authority(&format!("{USER} of another")));
     let flags = [
         format!("--token-keys={}", file("keys.json", KEYS)),
         format!("--client-ca={}", file("ca.crt", &known.pem())),
@@ -80,13 +80,13 @@ async fn no_credential_of_a_caller_is_in_logs_metrics_spans_or_faults() {
         let variables = spans.into_iter().chain([("RUST_LOG", "trace"), ("OTEL_BSP_SCHEDULE_DELAY", "20")]);
         let flags: Vec<&str> = flags.iter().map(String::as_str).chain([authentication]).collect();
         let server = Process::start(&flags, &variables.collect::<Vec<_>>());
-        let nobody = trust(&server);
+        let no_certificate = trust(&server);
         for (config, authorization) in [
-            (nobody.clone(), format!("Bearer {TOKEN}")),
-            (nobody.clone(), format!("Bearer {USER}")),
-            (nobody.clone(), format!("Basic {USER}")),
-            (showing(&nobody, &known), "none".to_owned()),
-            (showing(&nobody, &stranger), "none".to_owned()),
+            (no_certificate.clone(), format!("Bearer {TOKEN}")),
+            (no_certificate.clone(), format!("Bearer {USER}")),
+            (no_certificate.clone(), format!("Basic {USER}")),
+            (showing(&no_certificate, &known), "none".to_owned()),
+            (showing(&no_certificate, &unknown), "none".to_owned()),
         ] {
             let mut client = Client::trusting(&server, &config).await;
             let [create, ..] = reviews(&secret("change"));
@@ -258,8 +258,8 @@ async fn call_everything(server: &Process) {
     {
         assert_no_content_of_the_object(&post(&mut client, "/mutate/secret", body).await);
     }
-    let mut stranger = Client::trusting(server, &config).await;
-    assert_eq!(post(&mut stranger, &format!("/{OBJECT}?{OLD}"), OBJECT).await.status, 404);
+    let mut unknown = Client::trusting(server, &config).await;
+    assert_eq!(post(&mut unknown, &format!("/{OBJECT}?{OLD}"), OBJECT).await.status, 404);
 }
 
 fn secret(behaviour: &str) -> Value {

@@ -166,7 +166,7 @@ async fn until<T>(what: &str, mut ask: impl FnMut() -> Option<T>) -> T {
         if let Some(found) = ask() {
             return found;
         }
-        assert!(began.elapsed() < TIMEOUT, "nobody has seen {what}");
+        assert!(began.elapsed() < TIMEOUT, "{what} did not happen in time");
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
 }
@@ -208,7 +208,7 @@ impl Log {
             .more
             .wait_timeout_while(lines, TIMEOUT, |(lines, ended)| !*ended && find(lines).is_none())
             .unwrap();
-        find(&lines.0).unwrap_or_else(|| panic!("nobody said it:\n{}", lines.0.join("\n")))
+        find(&lines.0).unwrap_or_else(|| panic!("no such line in the log:\n{}", lines.0.join("\n")))
     }
 
     fn all(&self) -> String {

@@ -43,7 +43,7 @@ async fn row_3_other_methods_never_reach_the_handler() {
 
 #[tokio::test]
 async fn row_4_an_unknown_path_gets_404_in_one_line_and_no_redirect() {
-    for path in ["/", "/mutate/", "/mutate/same/", "//mutate/same", "/mutate/nobody", "/mutate/Same"] {
+    for path in ["/", "/mutate/", "/mutate/same/", "//mutate/same", "/mutate/unknown", "/mutate/Same"] {
         let reply = Client::connect(shared()).await.review(path, &review(pod()).build().unwrap()).await;
         assert_eq!((reply.status, reply.header("location")), (StatusCode::NOT_FOUND, ""), "{path}");
         assert!(reply.is_short_text(), "{}", reply.body);

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use vestibule_caller::load::{Failure, Report};
 use vestibule_caller::{Hook, Review};
+use webhook_load::{Failure, Report};
 
 use crate::rig::{Process, Program};
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tokio::time::sleep;
 use vestibule_caller::Pool;
-use vestibule_caller::load::Report;
+use webhook_load::Report;
 
 use super::fixture::{
     QUICK, all_admitted, answered_quickly, hook, mebibytes, millis, review, summary, webhook,

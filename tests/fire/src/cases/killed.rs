@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::sleep;
-use vestibule_caller::load::{Failure, Load};
+use webhook_load::{Failure, Load};
 
 use super::Row;
 use super::fixture::{hook, reached_rate, review, summary};

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use vestibule_caller::load::Report;
+use webhook_load::Report;
 
 use crate::rig::CpuTimes;
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use tokio::time::sleep;
-use vestibule_caller::load::Load;
+use webhook_load::Load;
 
 use super::Row;
 use super::fixture::{hook, mebibytes, review};

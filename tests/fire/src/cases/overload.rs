@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use vestibule_caller::Caller;
-use vestibule_caller::load::{Failure, Load, Report};
+use webhook_load::{Failure, Load, Report};
 
 use super::fixture::{hook, mebibytes, millis, rejected, review, summary, webhook};
 use super::{Lateness, Row};

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use tokio::task::JoinSet;
 use tokio::time::sleep;
-use vestibule_caller::load::{Load, Report};
+use webhook_load::{Load, Report};
 
 use super::Row;
 use super::fixture::{hook, reached_rate, review, summary};

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use vestibule_caller::load::{Load, Report};
+use webhook_load::{Load, Report};
 
 use super::Row;
 use super::fixture::{hook, mebibytes, reached_rate, review, summary, webhook};

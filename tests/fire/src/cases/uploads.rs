@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tokio::task::JoinSet;
 use tokio::time::sleep;
-use vestibule_caller::load::Failure;
+use webhook_load::Failure;
 
 use super::fixture::{
     QUICK, all_admitted, answered_quickly, hook, mebibytes, millis, review, review_of, summary,

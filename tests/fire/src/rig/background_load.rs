@@ -7,8 +7,8 @@ use std::time::Duration;
 use anyhow::anyhow;
 use tokio::runtime::Builder;
 use tokio::sync::oneshot;
-use vestibule_caller::load::{Load, Report};
 use vestibule_caller::{Caller, Hook, Review};
+use webhook_load::{Load, Report};
 
 /// Makes calls until it is stopped, on its own thread, so that thousands of client tasks in this process do not delay it.
 pub struct BackgroundLoad {

@@ -16,44 +16,51 @@ pub(super) fn apply(operations: &[Value], document: &Value) -> Result<Value, Str
     let mut document = document.clone();
     let mut copied = 0;
     for operation in operations {
-        let operation = Operation(operation.as_object());
-        match operation.member("op").and_then(Value::as_str).unwrap_or("unknown") {
-            "add" => operation.add(&mut document)?,
-            "remove" => operation.remove(&mut document)?,
-            "replace" => operation.replace(&mut document)?,
-            "move" => operation.move_value(&mut document)?,
-            "copy" => operation.copy(&mut document, &mut copied)?,
-            "test" => operation.test(&mut document)?,
-            other => return Err(format!("Unexpected kind: {other}")),
-        }
+        Operation::of(operation).apply(&mut document, &mut copied)?;
     }
     Ok(document)
 }
 
-/// One operation; [`None`] for `null`.
-struct Operation<'s>(Option<&'s Map<String, Value>>);
+/// One operation; `null` has no members.
+struct Operation<'s> {
+    name: &'s str,
+    members: Option<&'s Map<String, Value>>,
+}
 
-impl Operation<'_> {
+impl<'s> Operation<'s> {
+    fn of(operation: &'s Value) -> Self {
+        let name = operation.get("op").and_then(Value::as_str).unwrap_or("unknown");
+        Self { name, members: operation.as_object() }
+    }
+
+    fn apply(&self, document: &mut Value, copied: &mut usize) -> Result<(), String> {
+        match self.name {
+            "add" => self.add(document),
+            "remove" => self.remove(document),
+            "replace" => self.replace(document),
+            "move" => self.move_value(document),
+            "copy" => self.copy(document, copied),
+            "test" => self.test(document),
+            other => Err(format!("Unexpected kind: {other}")),
+        }
+    }
+
     fn add(&self, document: &mut Value) -> Result<(), String> {
-        let path = self.path().map_err(|_| "add operation failed to decode path: missing value")?;
-        let (parent, key) = find(document, path).ok_or_else(|| {
-            format!("add operation does not apply: doc is missing path: {path:?}: missing value")
-        })?;
+        let path = self.text("path", false)?;
+        let (parent, key) = self.find(document, &format!("doc is missing path: {path:?}"), path)?;
         let value = check_depth(path, self.value())?;
         insert(parent, key, value).map_err(|why| format!("error in add for path: '{path}': {why}"))
     }
 
     fn remove(&self, document: &mut Value) -> Result<(), String> {
-        let path = self.path().map_err(|_| "remove operation failed to decode path: missing value")?;
-        let (parent, key) = find(document, path).ok_or_else(|| {
-            format!("remove operation does not apply: doc is missing path: {path:?}: missing value")
-        })?;
+        let path = self.text("path", false)?;
+        let (parent, key) = self.find(document, &format!("doc is missing path: {path:?}"), path)?;
         let removed = take(parent, &key);
         removed.map(drop).map_err(|why| format!("error in remove for path: '{path}': {why}"))
     }
 
     fn replace(&self, document: &mut Value) -> Result<(), String> {
-        let path = self.path().map_err(|why| format!("replace operation failed to decode path: {why}"))?;
+        let path = self.text("path", true)?;
         let value = check_depth(path, self.value())?;
         if path.is_empty() {
             if !matches!(value, Value::Object(_) | Value::Array(_)) {
@@ -63,41 +70,33 @@ impl Operation<'_> {
             *document = value;
             return Ok(());
         }
-        let missing =
-            |what| format!("replace operation does not apply: doc is missing {what}: {path}: missing value");
-        let (parent, key) = find(document, path).ok_or_else(|| missing("path"))?;
-        match parent {
-            Value::Object(members) => drop(members.insert(key, value)),
-            list => *get(list, &key).ok().flatten().ok_or_else(|| missing("key"))? = value,
+        match self.find(document, &format!("doc is missing path: {path}"), path)? {
+            (Value::Object(members), key) => drop(members.insert(key, value)),
+            (list, key) => {
+                let item = get(list, &key).ok().flatten();
+                *item.ok_or_else(|| self.missing(&format!("doc is missing key: {path}")))? = value;
+            }
         }
         Ok(())
     }
 
     fn move_value(&self, document: &mut Value) -> Result<(), String> {
-        let from = self.from().map_err(|why| format!("move operation failed to decode from: {why}"))?;
-        let (parent, key) = find(document, from).ok_or_else(|| {
-            format!("move operation does not apply: doc is missing from path: {from}: missing value")
-        })?;
+        let from = self.text("from", true)?;
+        let (parent, key) = self.find(document, &format!("doc is missing from path: {from}"), from)?;
         let value = take(parent, &key).map_err(|why| format!("error in move for path: '{key}': {why}"))?;
-        let path = self.path().map_err(|why| format!("move operation failed to decode path: {why}"))?;
-        let (parent, key) = find(document, path).ok_or_else(|| {
-            format!("move operation does not apply: doc is missing destination path: {path}: missing value")
-        })?;
+        let path = self.text("path", true)?;
+        let (parent, key) = self.find(document, &format!("doc is missing destination path: {path}"), path)?;
         let value = check_depth(path, value)?;
         insert(parent, key, value).map_err(|why| format!("error in move for path: '{path}': {why}"))
     }
 
     fn copy(&self, document: &mut Value, copied: &mut usize) -> Result<(), String> {
-        let from = self.from().map_err(|why| format!("copy operation failed to decode from: {why}"))?;
-        let (parent, key) = find(document, from).ok_or_else(|| {
-            format!("copy operation does not apply: doc is missing from path: {from}: missing value")
-        })?;
+        let from = self.text("from", true)?;
+        let (parent, key) = self.find(document, &format!("doc is missing from path: {from}"), from)?;
         let value = get(parent, &key).map_err(|why| format!("error in copy for from: '{from}': {why}"))?;
         let value = value.cloned().unwrap_or_default();
-        let path = self.path().map_err(|_| "copy operation failed to decode path: missing value")?;
-        let (parent, key) = find(document, path).ok_or_else(|| {
-            format!("copy operation does not apply: doc is missing destination path: {path}: missing value")
-        })?;
+        let path = self.text("path", false)?;
+        let (parent, key) = self.find(document, &format!("doc is missing destination path: {path}"), path)?;
         *copied += if value.is_null() { 0 } else { value.to_string().len() };
         if *copied > COPY_LIMIT {
             return Err(format!(
@@ -109,33 +108,51 @@ impl Operation<'_> {
     }
 
     fn test(&self, document: &mut Value) -> Result<(), String> {
-        let path = self.path().map_err(|why| format!("test operation failed to decode path: {why}"))?;
+        let path = self.text("path", true)?;
         let found = if path.is_empty() {
             Some(document)
         } else {
-            let (parent, key) = find(document, path).ok_or_else(|| {
-                format!("test operation does not apply: is missing path: {path}: missing value")
-            })?;
+            let (parent, key) = self.find(document, &format!("is missing path: {path}"), path)?;
             get(parent, &key).map_err(|why| format!("error in test for path: '{path}': {why}"))?
         };
         let equal = found.map_or(&Value::Null, |found| found) == &self.value();
         if equal { Ok(()) } else { Err(format!("testing value {path} failed: test failed")) }
     }
 
-    fn member(&self, name: &str) -> Option<&Value> {
-        self.0?.get(name).filter(|value| !value.is_null())
+    fn member(&self, name: &str) -> Option<&'s Value> {
+        self.members?.get(name).filter(|value| !value.is_null())
     }
 
     fn value(&self) -> Value {
         self.member("value").cloned().unwrap_or_default()
     }
 
-    fn path(&self) -> Result<&str, String> {
-        text(self.member("path").ok_or("operation missing path field: missing value")?)
+    /// The member `path` or `from`. The library gives its reason for some operations only.
+    fn text(&self, member: &str, with_reason: bool) -> Result<&'s str, String> {
+        let reason = match self.member(member) {
+            Some(Value::String(text)) => return Ok(text),
+            _ if !with_reason => "missing value".to_owned(),
+            Some(other) => {
+                format!("json: cannot unmarshal {} into Go value of type string", type_name(other))
+            }
+            None if member == "from" => "operation, missing from field: missing value".to_owned(),
+            None => format!("operation missing {member} field: missing value"),
+        };
+        Err(format!("{} operation failed to decode {member}: {reason}", self.name))
     }
 
-    fn from(&self) -> Result<&str, String> {
-        text(self.member("from").ok_or("operation, missing from field: missing value")?)
+    /// The container at a path without its last token, and that token. Text before the first `/` is ignored.
+    fn find<'d>(
+        &self,
+        document: &'d mut Value,
+        missing: &str,
+        path: &str,
+    ) -> Result<(&'d mut Value, String), String> {
+        container(document, path).ok_or_else(|| self.missing(missing))
+    }
+
+    fn missing(&self, missing: &str) -> String {
+        format!("{} operation does not apply: {missing}: missing value", self.name)
     }
 }
 
@@ -158,13 +175,7 @@ fn check_depth(path: &str, value: Value) -> Result<Value, String> {
     Ok(value)
 }
 
-fn text(value: &Value) -> Result<&str, String> {
-    let mismatch = || format!("json: cannot unmarshal {} into Go value of type string", type_name(value));
-    value.as_str().ok_or_else(mismatch)
-}
-
-/// The container at a path without its last token, and that token. Text before the first `/` is ignored.
-fn find<'d>(document: &'d mut Value, path: &str) -> Option<(&'d mut Value, String)> {
+fn container<'d>(document: &'d mut Value, path: &str) -> Option<(&'d mut Value, String)> {
     let (_, tokens) = path.split_once('/')?;
     let mut tokens: Vec<String> = tokens.split('/').map(unescape).collect();
     let last = tokens.pop()?;

@@ -75,7 +75,7 @@ spec:
 ];
 
 #[tokio::test]
-async fn nothing_of_pods_rules_levels_or_callers_is_told_anywhere() {
+async fn contents_of_pods_rules_levels_and_callers_are_reported_nowhere() {
     let Some(environment) = start_or_skip(&Options::default().shows_credentials()).await else { return };
     let home = environment.namespace(&[]).await.unwrap().name().to_owned();
     let token = environment.token(&home, CALLER, "somebody-else").await.unwrap();

@@ -57,7 +57,7 @@ fn differences_are_a_diff_from_the_folder_to_the_app() {
 
 /// File names, and names in the files, may hold control characters.
 #[test]
-fn a13_names_of_the_folder_move_no_cursor() {
+fn a13_file_names_do_not_move_the_cursor() {
     const ODD: &str = "a\u{1b}[2J\u{202e}\u{200f}\nforged";
     let printed = [object("Service", "a", "new"), object("Service", "b", "1")];
     let mut folder = folder(&[(ODD, object("Service", "a", "old")), (ODD, object(ODD, ODD, ODD))]);

@@ -101,7 +101,7 @@ fn what_does_not_work_is_told_until_it_does() {
 
 /// Case F20: no timer has moved when the machine wakes. None is waited for that is longer than a second.
 #[test]
-fn after_a_sleep_of_the_machine_what_is_due_is_done_at_once() {
+fn after_the_machine_slept_overdue_work_is_done_at_once() {
     const HOUR: Duration = Duration::from_secs(60 * 60);
     let mut bench = Bench::new();
     let leaf = bench.run().unwrap();

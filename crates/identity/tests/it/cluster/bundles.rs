@@ -113,7 +113,7 @@ async fn the_owners_next_apply_meets_no_conflict_and_leaves_the_bundle() {
 
 /// F13: the connections of its watches stay open, and for a while nothing comes.
 #[tokio::test]
-async fn while_watches_stall_it_goes_by_what_it_reads_and_afterwards_by_them() {
+async fn while_watches_stall_objects_are_read_and_afterwards_watched() {
     let Some(env) = testenv::shared_or_skip().await else { return };
     let mut policy = fleeting();
     // The ring is read every two seconds.

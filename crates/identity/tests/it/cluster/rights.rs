@@ -114,7 +114,7 @@ async fn without_the_right_to_create_it_waits_for_the_secret_and_fills_it() {
 
 /// F11, later: a role is removed while the replica serves, and put back.
 #[tokio::test]
-async fn a_right_that_is_taken_away_is_told_of_and_used_again_once_it_is_back() {
+async fn a_right_that_is_taken_away_is_reported_and_used_again_when_it_is_back() {
     let Some(env) = testenv::shared_or_skip().await else { return };
     let mut policy = fleeting();
     // Read every two seconds; a replica with a leaf can wait.

@@ -62,7 +62,7 @@ async fn a_first_start_waits_for_a_slow_api_server_without_an_error() {
 }
 
 #[tokio::test]
-async fn five_that_start_at_once_end_with_one_ring() {
+async fn five_replicas_that_start_at_once_make_one_ring() {
     let Some(env) = testenv::shared_or_skip().await else { return };
     let fixture = Fixture::new(&env).await;
     let replicas: Vec<_> = (0..5).map(|_| fixture.replica()).collect();

@@ -19,7 +19,7 @@ fn name(alert: &Value) -> &str {
 }
 
 #[test]
-fn each_alert_asks_for_what_is_measured() {
+fn each_alert_uses_metrics_that_exist() {
     let known = Known::all();
     for alert in alerts() {
         let query = alert["expr"].as_str().unwrap();

@@ -132,7 +132,7 @@ fn the_dashboard_is_what_the_table_says() {
 
 /// Checks the file that Grafana reads, not the table.
 #[test]
-fn each_panel_asks_for_what_is_measured() {
+fn each_panel_uses_metrics_that_exist() {
     let known = Known::all();
     let file: Value = serde_json::from_str(&read(FILE)).unwrap();
     let mut asked = 0;
@@ -160,7 +160,7 @@ fn each_panel_asks_for_what_is_measured() {
 
 /// Every metric is in the dashboard, in an alert, or in the list of metrics for queries.
 #[test]
-fn every_metric_is_looked_at() {
+fn every_metric_is_in_a_panel_an_alert_or_the_list() {
     const FOR_QUERIES_ALONE: [&str; 8] = [
         "process_start_time_seconds",
         "process_open_fds",

@@ -129,7 +129,7 @@ fn a18_a_value_is_held_as_it_is_or_refused_with_a_reason() {
 
 /// The API server validates these fields.
 #[test]
-fn a18_a_value_is_no_label_amount_name_or_place_unless_it_fits() {
+fn a18_a_value_must_be_valid_for_the_field_that_uses_it() {
     let at = |place: &str| {
         let value = "\"object.metadata.annotations['example.com/any']\"";
         rule("r", &place.replace("VALUE", value))

@@ -41,7 +41,7 @@ impl Issuer {
     /// A client with `name` as a URI, beside an unknown common name.
     pub(super) fn client_by_alternative(&self, name: &str) -> Shown {
         let uri = rcgen::SanType::URI(name.try_into().unwrap());
-        self.issue("nobody", |params| params.subject_alt_names = vec![uri])
+        self.issue("no-name", |params| params.subject_alt_names = vec![uri])
     }
 
     pub(super) fn client_until(&self, name: &str, year: i32) -> Shown {

@@ -70,7 +70,7 @@ async fn a_clock_that_jumps_promotes_and_removes_nothing_before_it_is_right_agai
         })
         .await;
         assert_eq!(replica.recorded.count("promoted"), 1);
-        assert!(is_accepted(&fixture, &replica, shift).await, "by the clock of who asks");
+        assert!(is_accepted(&fixture, &replica, shift).await, "by the clock of the client");
 
         clock.ahead_by(0);
         until("what is presented is valid again", 10, async || is_accepted(&fixture, &replica, 0).await)

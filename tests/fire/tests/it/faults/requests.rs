@@ -45,7 +45,7 @@ async fn a_revoked_ring_is_trusted_no_longer_and_no_call_fails() {
     assert!(took < promised + Duration::from_secs(15), "{took:?}");
     let after = fixture.steady().await.trusted();
     assert!(after.is_disjoint(&before));
-    stays("nobody brings them back", 3, async || fixture.trusted().await == after).await;
+    stays("they stay removed", 3, async || fixture.trusted().await == after).await;
     let keys = fixture.secret().await.data.unwrap().into_keys().filter(|field| field.ends_with(".key"));
     assert_eq!(keys.count(), 2);
     fixture.nothing_failed(load).await;

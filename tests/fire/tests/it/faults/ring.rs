@@ -81,7 +81,7 @@ async fn a_secret_deleted_with_all_replicas_is_created_anew() {
     let ring = fixture.ring().await.unwrap();
     assert!(
         ring.trusted().is_disjoint(&before.trusted()),
-        "nobody is left who could say that these are ours"
+        "no record is left that these are our CAs"
     );
     assert!(before.authority(ring.active().unwrap().id).is_none(), "a new CA signs");
     until("the new ones are called", 20, async || counters.read().replicas.len() == 4).await;

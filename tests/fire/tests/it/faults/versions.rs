@@ -27,7 +27,7 @@ async fn a_newer_ring_is_served_and_not_changed() {
         description["authorities"][0]["shard"] = json!(1);
     })
     .await;
-    fixture.annotate(ROTATE, "by whoever understands it").await;
+    fixture.annotate(ROTATE, "by a replica of the new version").await;
     let version = async || fixture.secret().await.metadata.resource_version;
     let before = version().await;
     // Roll back: a replica of the old version starts with the newer ring.
@@ -37,7 +37,7 @@ async fn a_newer_ring_is_served_and_not_changed() {
     let counts = || fixture.cluster.counters().read();
     let leaves = counts().renewals();
     until("leaves are renewed", 40, async || counts().renewals() >= leaves + 6).await;
-    assert_eq!(version().await, before, "nobody wrote it");
+    assert_eq!(version().await, before, "no replica wrote it");
 
     // The newer version removes its fields.
     restore(&fixture, ours).await;
@@ -66,7 +66,7 @@ async fn a_ring_that_is_too_new_is_not_overwritten() {
     })
     .await;
     let newcomer = fixture.start().await;
-    stays("nobody writes it", 4, async || version().await == before).await;
+    stays("no replica writes it", 4, async || version().await == before).await;
     assert!(newcomer.identity.present().is_none(), "there is nothing to sign with");
 }
 

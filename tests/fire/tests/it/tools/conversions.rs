@@ -55,7 +55,7 @@ async fn a_crd_keeps_its_bundle_with_every_tool() {
         assert_eq!(
             live(name).await,
             (bundle.clone(), before.1 + 1),
-            "{owner} wrote once, and nobody after it"
+            "{owner} wrote once, and no other writer after it"
         );
     }
 }

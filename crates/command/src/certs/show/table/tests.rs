@@ -120,7 +120,7 @@ fn a_ring_that_no_configuration_bears_says_so() {
 
 /// Certificates and annotations may hold control characters.
 #[test]
-fn nothing_that_a_cluster_says_moves_the_cursor() {
+fn text_from_the_cluster_does_not_move_the_cursor() {
     const ODD: &str = "a\u{1b}[2J\u{9b}b\u{202e}\nforged";
     let mut odd = registration(&[ODD]);
     odd.written_by = Some(ODD.to_owned());

@@ -151,7 +151,7 @@ fn replace(data: &mut Data, from: &str, to: &str) {
 /// Replaces the active CA by a serving certificate (CA:FALSE) with its key, under its own name.
 fn no_authority(fields: &Fields, data: &mut Data) -> (Vec<String>, Problem) {
     let at = UnixTime::since_unix_epoch(Duration::from_secs(now().0));
-    let unknown_ca = Authority::new("stranger", at, Duration::from_secs(3600)).unwrap();
+    let unknown_ca = Authority::new("unknown", at, Duration::from_secs(3600)).unwrap();
     let others = [fields.next, fields.retired];
     let place = |id: CaId| others.map(|other| other < id);
     // The description is ordered by name.
@@ -171,7 +171,7 @@ fn no_authority(fields: &Fields, data: &mut Data) -> (Vec<String>, Problem) {
 
 /// Replaces the ring by one made at that time. Returns its active CA.
 fn other_ring(data: &mut Data, made: Moment) -> CaId {
-    let mut keys = KeySource::new("stranger", &["demo.svc"], Algorithm::default());
+    let mut keys = KeySource::new("unknown", &["demo.svc"], Algorithm::default());
     let create = Change::Create { trust: [].into(), imported: [].into() };
     let ring = carry_out(&create, None, &mut keys, made, &Policy::default()).unwrap();
     *data = ring.encode().into_iter().map(|(field, bytes)| (field, bytes.to_vec())).collect();

@@ -12,7 +12,7 @@ const DIGITS: u8 = 2;
 ///
 /// ```
 /// use std::time::Duration;
-/// use vestibule_caller::load::Histogram;
+/// use webhook_load::Histogram;
 ///
 /// let mut latency = Histogram::default();
 /// (1..=1000).for_each(|millis| latency.record(Duration::from_millis(millis)));

@@ -1,16 +1,22 @@
 //! Many calls at once.
+#![allow(clippy::unwrap_used, clippy::panic, clippy::needless_pass_by_value, missing_docs)]
+
+#[path = "../../../../crates/caller/tests/it/fixture.rs"]
+mod fixture;
+#[allow(dead_code, reason = "the tests of the caller read all fields")]
+#[path = "../../../../crates/caller/tests/it/server.rs"]
+mod server;
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::json;
 use tokio::time::{Instant, sleep_until};
-use vestibule_caller::load::{Failure, Load};
-use vestibule_caller::{Caller, FailurePolicy};
+use vestibule_caller::Caller;
+use webhook_load::{Failure, Load, Report};
 
-use super::calling::{busy, ok, served};
-use super::server::Scripted;
-use super::{UID, allowed, answered, mutating, review};
+use self::fixture::{UID, allowed, answered, mutating, review};
+use self::server::{Authority, NAME, Scripted, Seen, busy, ok, served};
 
 const HELD: Duration = Duration::from_millis(400);
 
@@ -96,26 +102,23 @@ async fn each_api_server_has_connections_of_its_own() {
 
 #[tokio::test]
 async fn a_server_that_asks_for_it_is_asked_again() {
-    let report = of(vec![busy("0"), busy("0"), ok()], FailurePolicy::Fail, 1).await;
+    let report = of(vec![busy("0"), busy("0"), ok()], 1).await;
     assert_eq!((report.called, report.admitted, report.retried), (1, 1, 2), "{report}");
-    let report = of(vec![busy("0")], FailurePolicy::Fail, 1).await;
-    assert_eq!((report.refused, report.retried), (1, 10), "{report}");
+    let report = of(vec![busy("0")], 1).await;
+    assert_eq!((report.admitted, report.retried), (0, 10), "{report}");
     assert_eq!(report.failed, [(Failure::Status(503), 1)].into());
 }
 
 #[tokio::test]
-async fn failures_are_told_apart_and_the_policy_decides_about_them() {
+async fn failures_are_counted_by_kind_and_a_denial_is_none() {
     let broken = (200, vec![], "no review".to_owned());
     let denied = (200, vec![], answered(json!({"uid": UID, "allowed": false})).to_string());
     let patch = "W3sib3AiOiJyZW1vdmUiLCJwYXRoIjoiL25vYm9keSJ9XQ==";
     let patched = (200, vec![], allowed(json!({"patch": patch, "patchType": "JSONPatch"})).to_string());
-    let script = || vec![Some(broken.clone()), Some(denied.clone()), Some(patched.clone()), ok()];
-    for (policy, admitted) in [(FailurePolicy::Fail, 1), (FailurePolicy::Ignore, 2)] {
-        let report = of(script(), policy, 4).await;
-        assert_eq!((report.admitted, report.refused, report.denied), (admitted, 4 - admitted, 1), "{report}");
-        assert_eq!(report.failed, [(Failure::Invalid, 1), (Failure::Patch, 1)].into());
-        assert!(report.words[&Failure::Patch].contains("nonexistent key"), "{report}");
-    }
+    let report = of(vec![Some(broken), Some(denied), Some(patched), ok()], 4).await;
+    assert_eq!((report.called, report.admitted), (4, 1), "{report}");
+    assert_eq!(report.failed, [(Failure::Invalid, 1), (Failure::Patch, 1)].into());
+    assert!(report.words[&Failure::Patch].contains("nonexistent key"), "{report}");
 }
 
 #[tokio::test]
@@ -130,9 +133,9 @@ async fn silence_and_absence_are_failures_too() {
     // Nothing listens at the port, and no other process gets it.
     let taken = tokio::net::TcpSocket::new_v4().unwrap();
     taken.bind("127.0.0.1:0".parse().unwrap()).unwrap();
-    let bundle = super::server::Authority::new().bundle();
-    let nobody = taken.local_addr().unwrap();
-    let caller = Caller::new(nobody, super::server::NAME, bundle.as_bytes()).unwrap();
+    let bundle = Authority::new().bundle();
+    let address = taken.local_addr().unwrap();
+    let caller = Caller::new(address, NAME, bundle.as_bytes()).unwrap();
     let report = Load::closed(1).calls(3).run(&[Arc::new(caller)], &mutating(), &[review()]).await;
     assert_eq!(report.failed, [(Failure::Connect, 3)].into(), "{report}");
 }
@@ -151,12 +154,12 @@ async fn a_load_ends_when_it_is_told_to_and_not_in_the_middle_of_a_call() {
     assert_eq!(none.called, 0);
 }
 
-async fn of(script: Vec<Scripted>, policy: FailurePolicy, calls: u64) -> vestibule_caller::load::Report {
+async fn of(script: Vec<Scripted>, calls: u64) -> Report {
     let (_server, caller) = served(script).await;
-    Load::closed(1).calls(calls).policy(policy).run(&[Arc::new(caller)], &mutating(), &[review()]).await
+    Load::closed(1).calls(calls).run(&[Arc::new(caller)], &mutating(), &[review()]).await
 }
 
-fn uid(seen: &super::server::Seen) -> String {
+fn uid(seen: &Seen) -> String {
     let review: serde_json::Value = serde_json::from_slice(&seen.body).unwrap();
     review["request"]["uid"].as_str().unwrap().to_owned()
 }

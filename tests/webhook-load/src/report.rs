@@ -4,21 +4,18 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::time::{Duration, Instant};
 
-use super::histogram::Histogram;
-use crate::caller::CallError;
+use vestibule_caller::CallError;
 
-/// The report of the calls of a [`Load`](super::Load).
+use super::histogram::Histogram;
+
+/// The report of the calls of a [`Load`](crate::Load).
 #[derive(Clone, Default)]
 #[non_exhaustive]
 pub struct Report {
-    /// Calls that ended: the sum of `admitted` and `refused`.
+    /// Calls that ended.
     pub called: u64,
-    /// Admitted requests of users; with [`FailurePolicy::Ignore`](crate::FailurePolicy::Ignore) also requests whose call failed.
+    /// Answers that allowed the request; the others denied it, or their call failed.
     pub admitted: u64,
-    /// Refused requests of users: denied, or because the call failed.
-    pub refused: u64,
-    /// Answers that denied the request.
-    pub denied: u64,
     /// Calls that failed.
     pub failed: BTreeMap<Failure, u64>,
     /// The message that a user would have read for the first failure of each kind.
@@ -29,7 +26,7 @@ pub struct Report {
     pub connections: u64,
     /// The latency of calls with an answer, from the moment at which they were due.
     pub latency: Histogram,
-    /// Calls with an answer that took longer than [`Load::noting`](super::Load::noting): when each was due, and its latency.
+    /// Calls with an answer that took longer than [`Load::noting`](crate::Load::noting): when each was due, and its latency.
     pub slow: Vec<(Instant, Duration)>,
     /// The latency of calls that failed, from the moment at which they were due.
     pub failing: Histogram,
@@ -57,7 +54,7 @@ pub enum Failure {
     Invalid,
     /// The patch could not be applied, so the request is refused under every failure policy.
     Patch,
-    /// The call was never sent: see [`Load::in_flight`](super::Load::in_flight).
+    /// The call was never sent: see [`Load::in_flight`](crate::Load::in_flight).
     Unsent,
 }
 
@@ -78,8 +75,8 @@ impl From<&CallError> for Failure {
         match error {
             CallError::Connect { .. } => Self::Connect,
             CallError::Tls { .. } => Self::Handshake,
-            CallError::Broken { .. } => Self::Broken,
             CallError::Deadline { .. } => Self::Deadline,
+            _ => Self::Broken,
         }
     }
 }
@@ -104,7 +101,13 @@ impl fmt::Display for Report {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let seconds = self.took.as_secs_f64();
         write!(out, "{} calls in {seconds:.1} s: {} admitted, ", self.called, self.admitted)?;
-        write!(out, "{} refused, {} failed, {} retried, ", self.refused, self.failures(), self.retried)?;
+        write!(
+            out,
+            "{} refused, {} failed, {} retried, ",
+            self.called - self.admitted,
+            self.failures(),
+            self.retried
+        )?;
         writeln!(out, "{} connections opened, {:.0} answers a second", self.connections, self.goodput())?;
         write!(out, "latency {}, late {}", Quantiles(&self.latency), Quantiles(&self.late))?;
         for (failure, count) in &self.failed {

@@ -3,20 +3,15 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use vestibule_caller::{Caller, Hook, Outcome, Review, judge};
+
 use super::report::{Failure, Report};
-use crate::answer::Answer;
-use crate::caller::{CallError, Caller};
-use crate::conformance::judge;
-use crate::hook::Hook;
-use crate::outcome::{Admission, FailurePolicy, Outcome};
-use crate::review::Review;
 
 /// The hook with its callers and reviews, and the report so far.
 pub(super) struct Recorder {
     callers: Vec<Arc<Caller>>,
     hook: Hook,
     reviews: Vec<Review>,
-    policy: FailurePolicy,
     noting: Duration,
     began: Instant,
     /// The connections opened and requests retried before the first call.
@@ -38,19 +33,12 @@ impl ScheduledCall {
 }
 
 impl Recorder {
-    pub(super) fn new(
-        callers: &[Arc<Caller>],
-        hook: &Hook,
-        reviews: &[Review],
-        policy: FailurePolicy,
-        noting: Duration,
-    ) -> Self {
+    pub(super) fn new(callers: &[Arc<Caller>], hook: &Hook, reviews: &[Review], noting: Duration) -> Self {
         let before = totals(callers);
         Self {
             callers: callers.to_vec(),
             hook: hook.clone(),
             reviews: reviews.to_vec(),
-            policy,
             noting,
             began: Instant::now(),
             before,
@@ -74,60 +62,50 @@ impl Recorder {
         let review =
             in_turn(&self.reviews, due.number / callers.max(1)).and_then(|review| review.again().ok());
         let (Some(caller), Some(review)) = (caller, review) else { return };
-        let answer = match late > self.hook.budget() {
-            true => None,
-            false => Some(caller.call(&review, &self.hook).await),
+        let outcome = if late > self.hook.budget() {
+            Err((Failure::Unsent, "this client had no place for the call in time".to_owned()))
+        } else {
+            self.admit(caller, &review).await
         };
         let took = due.at.elapsed();
-        let (outcome, failure) = self.evaluate(&review, answer);
-        let is_denied = matches!(outcome, Outcome::Denied(_));
-        let words = match &outcome {
-            Outcome::Failed(failed) => Some(failed.message.clone()),
-            _ => None,
-        };
-        let is_admitted = matches!(outcome.under(self.policy, &review), Admission::Admitted { .. });
 
         let mut report = self.report.lock().unwrap_or_else(PoisonError::into_inner);
         report.called += 1;
-        report.admitted += u64::from(is_admitted);
-        report.refused += u64::from(!is_admitted);
-        report.denied += u64::from(is_denied);
         report.late.record(late);
-        match failure {
-            None => {
+        match outcome {
+            Ok(is_admitted) => {
+                report.admitted += u64::from(is_admitted);
                 report.latency.record(took);
                 if took > self.noting {
                     report.slow.push((due.at, took));
                 }
             }
-            Some(failure) => {
+            Err((failure, words)) => {
                 report.failing.record(took);
                 *report.failed.entry(failure).or_default() += 1;
-                report.words.entry(failure).or_insert_with(|| words.unwrap_or_default());
+                report.words.entry(failure).or_insert(words);
             }
         }
         report.took = report.took.max(self.began.elapsed());
     }
 
-    /// The outcome at kube-apiserver, and the kind of failure if it is one.
-    fn evaluate(
-        &self,
-        review: &Review,
-        answer: Option<Result<Answer, CallError>>,
-    ) -> (Outcome, Option<Failure>) {
-        let answer = match answer {
-            Some(Ok(answer)) => answer,
-            Some(Err(error)) => return (error.outcome(&self.hook), Some(Failure::from(&error))),
-            None => return (CallError::unsent(&self.hook), Some(Failure::Unsent)),
+    /// Whether the answer allows the request; the error has the message that a user would read.
+    async fn admit(&self, caller: &Caller, review: &Review) -> Result<bool, (Failure, String)> {
+        let called = caller.call(review, &self.hook).await;
+        let (outcome, failure) = match &called {
+            Ok(answer) => {
+                let is_success = (200..=206).contains(&answer.status);
+                let failure = if is_success { Failure::Invalid } else { Failure::Status(answer.status) };
+                (judge(review, &self.hook, answer), failure)
+            }
+            Err(error) => (error.outcome(&self.hook), Failure::from(error)),
         };
-        let outcome = judge(review, &self.hook, &answer);
-        let failure = match &outcome {
-            Outcome::Failed(failed) if !failed.ignorable => Some(Failure::Patch),
-            Outcome::Failed(_) if (200..=206).contains(&answer.status) => Some(Failure::Invalid),
-            Outcome::Failed(_) => Some(Failure::Status(answer.status)),
-            _ => None,
-        };
-        (outcome, failure)
+        match outcome {
+            Outcome::Allowed(_) => Ok(true),
+            Outcome::Denied(_) => Ok(false),
+            Outcome::Failed(failed) if failed.ignorable => Err((failure, failed.message)),
+            Outcome::Failed(failed) => Err((Failure::Patch, failed.message)),
+        }
     }
 }
 

@@ -7,7 +7,7 @@
 //! # async fn example(callers: [std::sync::Arc<vestibule_caller::Caller>; 3], review: vestibule_caller::Review) {
 //! use std::time::Duration;
 //! use vestibule_caller::Hook;
-//! use vestibule_caller::load::Load;
+//! use webhook_load::Load;
 //!
 //! let hook = Hook::mutating("labels.example.com", "/labels");
 //! let report = Load::open(500.0).during(Duration::from_secs(60)).run(&callers, &hook, &[review]).await;
@@ -26,15 +26,12 @@ use std::time::Duration;
 
 use tokio::sync::{Semaphore, watch};
 use tokio::task::{JoinHandle, JoinSet};
+use vestibule_caller::{Caller, Hook, Review};
 
 use self::arrivals::{Arrivals, CallNumbers};
 pub use self::histogram::Histogram;
 use self::recorder::{Recorder, ScheduledCall};
 pub use self::report::{Failure, Report};
-use crate::caller::Caller;
-use crate::hook::Hook;
-use crate::outcome::FailurePolicy;
-use crate::review::Review;
 
 /// The calls to make.
 #[derive(Clone, Copy, Debug)]
@@ -42,7 +39,6 @@ pub struct Load {
     arrivals: Arrivals,
     calls: u64,
     during: Duration,
-    policy: FailurePolicy,
     in_flight: usize,
     noting: Duration,
 }
@@ -60,7 +56,7 @@ impl Load {
 
     fn new(arrivals: Arrivals) -> Self {
         let (calls, during) = (u64::MAX, Duration::MAX);
-        Self { arrivals, calls, during, policy: FailurePolicy::Fail, in_flight: 4096, noting: Duration::MAX }
+        Self { arrivals, calls, during, in_flight: 4096, noting: Duration::MAX }
     }
 
     /// Ends after this many calls.
@@ -73,12 +69,6 @@ impl Load {
     #[must_use]
     pub fn during(self, during: Duration) -> Self {
         Self { during, ..self }
-    }
-
-    /// The failure policy; [`FailurePolicy::Fail`] by default.
-    #[must_use]
-    pub fn policy(self, policy: FailurePolicy) -> Self {
-        Self { policy, ..self }
     }
 
     /// The most calls of an open loop in flight, 4,096 by default. kube-apiserver has no such limit, but a process has one of open files.
@@ -106,7 +96,7 @@ impl Load {
         if callers.is_empty() || reviews.is_empty() {
             self.calls = 0;
         }
-        let recorder = Arc::new(Recorder::new(callers, hook, reviews, self.policy, self.noting));
+        let recorder = Arc::new(Recorder::new(callers, hook, reviews, self.noting));
         let (stop, stopped) = watch::channel(false);
         let calls = match self.arrivals {
             Arrivals::Open { rate } => tokio::spawn(self.open_loop(rate, Arc::clone(&recorder), stopped)),

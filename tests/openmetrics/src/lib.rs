@@ -12,7 +12,7 @@ use self::line::Line;
 /// tolerates are errors here.
 ///
 /// ```
-/// use vestibule_caller::openmetrics::Exposition;
+/// use openmetrics::Exposition;
 ///
 /// let read = Exposition::read("# TYPE calls counter\n# HELP calls Calls.\ncalls_total{by=\"me\"} 2\n# EOF\n")?;
 /// assert_eq!(read.value("calls_total", &[("by", "me")]), Some(2.0));
