@@ -6,9 +6,10 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use kube::{Client, Config};
 use vestibule_identity::{
-    ClusterConfigError, NamespacedName, RegistrationName, Settings, Source, cluster_config, own_namespace,
+    ClusterConfigError, NamespacedName, RegistrationName, Settings, Source, cluster_config,
 };
 
+use super::own_namespace::own_namespace;
 use super::{CommandError, kubeconfig_help, namespace};
 use vestibule::{App, RegistrationMode, Target};
 
@@ -146,7 +147,7 @@ impl ClusterArguments {
     pub(super) fn own_namespace(&self, service: Option<&NamespacedName>) -> Result<String, CommandError> {
         match (&self.namespace, service) {
             (None, Some(service)) => Ok(service.namespace.clone()),
-            (flag, _) => own_namespace::find(flag.as_deref(), self.kubeconfig()).map_err(CommandError::input),
+            (flag, _) => own_namespace(flag.as_deref(), self.kubeconfig()),
         }
     }
 

@@ -19,6 +19,7 @@ mod logs;
 mod manifests;
 mod or_off;
 mod outside_cluster;
+mod own_namespace;
 #[cfg(test)]
 mod reference;
 mod review;
@@ -43,6 +44,7 @@ pub use certs::CertsArguments;
 pub use log_arguments::init_logs;
 pub use log_level::LogLevelArguments;
 pub use manifests::{ManifestsArguments, Part};
+pub use own_namespace::own_namespace;
 pub use review::ReviewArguments;
 pub use runtime::runtime;
 pub use serve::ServeArguments;

@@ -14,6 +14,7 @@ mod network;
 mod rbac;
 mod workload;
 
+use k8s_openapi::api::rbac::v1::PolicyRule;
 use serde_json::{Value, json};
 use vestibule::identity::{NamespacedName, Source};
 use vestibule::{App, AppError, RegistrationMode, Target};
@@ -90,21 +91,19 @@ impl Installation {
         app.check()?;
         reject(app, self.problems())?;
         let ring = self.ring(app).or_else(|problem| reject(app, vec![problem]).map(|()| None))?;
-        let mut rights = ring.map_or_else(Vec::new, |(secret, names)| rbac::of_a_ring(&secret, &names));
+        let of_the_ring = ring.map(|settings| settings.policy_rules()).unwrap_or_default();
+        let right =
+            |(namespace, rule): &(Option<String>, PolicyRule)| Right::of_rule(namespace.as_deref(), rule);
+        let mut rights: Vec<_> = of_the_ring.iter().map(right).collect();
         // With `local:DIR` the process runs on a laptop, under the user's own rights.
         if matches!(self.identity, Source::SelfManaged | Source::Mounted(_)) {
             let to_read = app.read_rights();
-            rights.extend(to_read.iter().map(|(namespace, rule)| Right::of_rule(namespace.as_deref(), rule)));
+            rights.extend(to_read.iter().map(right));
             let levels = self.followed_log_config_map(app).zip(self.service_account());
             rights.extend(
                 levels.into_iter().flat_map(|(name, account)| rbac::of_log_levels(&account.namespace, &name)),
             );
-            rights.extend(
-                app.defaults()
-                    .rights
-                    .iter()
-                    .map(|(namespace, rule)| Right::of_rule(namespace.as_deref(), rule)),
-            );
+            rights.extend(app.defaults().rights.iter().map(right));
         }
         if rights.is_empty() {
             return Ok(Vec::new());

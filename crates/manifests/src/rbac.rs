@@ -5,11 +5,9 @@ use std::collections::BTreeMap;
 
 use k8s_openapi::api::rbac::v1::PolicyRule;
 use serde_json::{Value, json};
-use vestibule::identity::{NamespacedName, RegistrationKind, RegistrationName};
+use vestibule::identity::NamespacedName;
 
 const API_GROUP: &str = "rbac.authorization.k8s.io";
-/// The namespace of Events about objects outside namespaces.
-const EVENTS_OF_THE_CLUSTER: &str = "default";
 
 /// A rule of a role, and the namespace that it is for.
 pub(super) struct Right {
@@ -36,29 +34,6 @@ impl Right {
         }
         self
     }
-}
-
-/// The rights to keep a CA ring in `secret`, and its bundle in `registrations`.
-pub(super) fn of_a_ring(secret: &NamespacedName, registrations: &[RegistrationName]) -> Vec<Right> {
-    let home = Some(&*secret.namespace);
-    let events = |namespace| Right::new(namespace, "events.k8s.io", "events", &["create", "patch"]);
-    let mut rights = vec![
-        Right::new(home, "", "secrets", &["get", "list", "watch", "update", "patch"]).named(&[&secret.name]),
-        Right::new(home, "", "secrets", &["create"]),
-        events(home),
-    ];
-    if secret.namespace != EVENTS_OF_THE_CLUSTER {
-        rights.push(events(Some(EVENTS_OF_THE_CLUSTER)));
-    }
-    let mut kinds = BTreeMap::<_, Vec<_>>::new();
-    for registration in registrations {
-        kinds.entry(registration.kind).or_default().push(&*registration.name);
-    }
-    rights.extend(kinds.into_iter().filter_map(|(kind, names)| {
-        let (group, resource) = resource(kind)?;
-        Some(Right::new(None, group, resource, &["get", "list", "watch", "patch"]).named(&names))
-    }));
-    rights
 }
 
 /// The rights to follow the ConfigMap `name`, which changes log levels, and to write Events about values that cannot be
@@ -105,16 +80,4 @@ fn role(name: &str, namespace: Option<&str>, account: &NamespacedName, rules: &[
             "subjects": [{"kind": "ServiceAccount", "name": account.name, "namespace": account.namespace}],
         }),
     ]
-}
-
-fn resource(kind: RegistrationKind) -> Option<(&'static str, &'static str)> {
-    match kind {
-        RegistrationKind::Mutating => Some(("admissionregistration.k8s.io", "mutatingwebhookconfigurations")),
-        RegistrationKind::Validating => {
-            Some(("admissionregistration.k8s.io", "validatingwebhookconfigurations"))
-        }
-        RegistrationKind::CustomResource => Some(("apiextensions.k8s.io", "customresourcedefinitions")),
-        RegistrationKind::ApiService => Some(("apiregistration.k8s.io", "apiservices")),
-        _ => None,
-    }
 }

@@ -164,9 +164,9 @@ pub(super) const CRATES: &[Crate] = &[
     Crate {
         name: "command",
         package: "vestibule-command",
-        uses: &["admission", "identity", "manifests", "patch", "server", "vestibule"],
+        uses: &["admission", "identity", "manifests", "patch", "pki", "server", "vestibule"],
         uses_behind_a_feature: &[],
-        tests_with: &[],
+        tests_with: &["testenv"],
         external: &[
             "anstream",
             "anstyle",
@@ -177,6 +177,7 @@ pub(super) const CRATES: &[Crate] = &[
             "k8s-openapi",
             "kube",
             "rustix",
+            "rustls",
             "rustls-pki-types",
             "serde-saphyr",
             "serde_json",
@@ -185,6 +186,7 @@ pub(super) const CRATES: &[Crate] = &[
             "tokio",
             "tracing",
             "tracing-subscriber",
+            "zeroize",
         ],
         external_behind_a_feature: &[
             "bytes",
@@ -195,7 +197,6 @@ pub(super) const CRATES: &[Crate] = &[
             "opentelemetry-http",
             "opentelemetry-otlp",
             "opentelemetry_sdk",
-            "rustls",
             "tracing-opentelemetry",
         ],
         never_reaches: &[],
