@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
-use vestibule::identity::{ClusterConfigError, own_namespace};
-use vestibule_command::{CommandError, ServeArguments, runtime};
+use vestibule::identity::ClusterConfigError;
+use vestibule_command::{CommandError, ServeArguments, own_namespace, runtime};
 use vestibule_injector::{CONFIG_LABEL, Configuration, ConnectError, NAME, Namespaces, connect};
 
 use crate::rules::{Labels, unusable};
@@ -76,7 +76,7 @@ impl Arguments {
         })?;
         let namespace = match self.serve.namespace() {
             Some(namespace) => namespace.to_owned(),
-            None => own_namespace::find(None, kubeconfig).map_err(CommandError::input)?,
+            None => own_namespace(None, kubeconfig)?,
         };
         self.serve.init_logs(NAME)?;
         let namespaces = match &self.namespace_labels {

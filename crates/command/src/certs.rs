@@ -3,8 +3,12 @@
 mod check;
 mod cluster;
 mod new;
+mod objects;
+mod pair;
+mod probe;
 mod report;
 mod request;
+mod ring_command;
 mod show;
 mod time;
 
@@ -69,18 +73,4 @@ fn unreachable(why: impl fmt::Display) -> CommandError {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::object_name;
-
-    #[test]
-    fn a_name_is_one_that_an_object_can_have() {
-        let named = |text| object_name(text, Some("demo")).map(|name| name.to_string());
-        assert_eq!(named("hooks").ok().as_deref(), Some("demo/hooks"));
-        assert_eq!(named("web/my-hooks.v1").ok().as_deref(), Some("web/my-hooks.v1"));
-        for text in ["In valid", "Hooks", "a_b", "-a", "a-", "a..b", "", "/a", "a/", "a/b/c", "hooks:443"] {
-            assert!(named(text).is_err(), "{text}");
-        }
-        assert!(object_name("hooks", None).is_err());
-        assert!(object_name(&"a".repeat(254), Some("demo")).is_err());
-    }
-}
+mod tests;

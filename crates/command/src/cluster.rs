@@ -5,9 +5,10 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use kube::Client;
-use vestibule_identity::{NamespacedName, RegistrationName, Settings, Source, cluster_config, own_namespace};
+use vestibule_identity::{NamespacedName, RegistrationName, Settings, Source, cluster_config};
 
 use super::conflicts::{only_with_a_ring, refuse_given};
+use super::own_namespace::own_namespace;
 use super::{CommandError, kubeconfig_help, namespace};
 use vestibule::{App, RegistrationMode, Target};
 
@@ -118,9 +119,7 @@ impl ClusterArguments {
     pub(super) fn own_namespace(&self, service: Option<&NamespacedName>) -> Result<String, CommandError> {
         match (&self.namespace, service) {
             (None, Some(service)) => Ok(service.namespace.clone()),
-            (flag, _) => {
-                own_namespace::find(flag.as_deref(), self.kubeconfig.as_deref()).map_err(CommandError::input)
-            }
+            (flag, _) => own_namespace(flag.as_deref(), self.kubeconfig.as_deref()),
         }
     }
 

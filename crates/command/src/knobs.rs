@@ -3,13 +3,15 @@
 use std::time::Duration;
 
 use clap::Args;
-use vestibule_identity::{Algorithm, MountedFiles, RingOptions, Settings, Source, UnknownAuthorities};
+use rustls_pki_types::DnsName;
+use vestibule_identity::{Algorithm, MountedFiles, Settings, Source, UnknownAuthorities};
+use vestibule_pki::ring::PolicyProblem;
 
 use super::CommandError;
 use super::conflicts::{only_with, only_with_a_ring, refuse_given};
 use super::duration::duration;
 
-/// All are optional; the defaults are those of [`RingOptions`].
+/// All are optional; the defaults are those of [`Settings`].
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "With --identity self")]
 pub(super) struct KnobArguments {
@@ -57,20 +59,26 @@ pub(super) struct MountedArguments {
 }
 
 impl KnobArguments {
-    pub(super) fn apply(&self, settings: Settings) -> Result<Settings, CommandError> {
-        let mut knobs = RingOptions::default();
-        knobs.cluster_domain.clone_from(&settings.cluster_domain);
-        knobs.leaf_life = self.leaf_life.unwrap_or(knobs.leaf_life);
-        knobs.ca_life = self.ca_life.unwrap_or(knobs.ca_life);
-        knobs.hold = self.hold.unwrap_or(knobs.hold);
-        knobs.hold_cold = self.hold_cold.unwrap_or(knobs.hold_cold);
-        knobs.algorithm = self.key_algorithm.unwrap_or(knobs.algorithm);
-        knobs.quarantine = self.quarantine.or(knobs.quarantine);
-        knobs.unknown_ca = self.unknown_ca.unwrap_or(knobs.unknown_ca);
-        if let Some(organisation) = &self.ca_organisation {
-            knobs.organisation.clone_from(organisation);
+    /// Every span below its floor, and every combination that breaks an invariant of the ring, is an error.
+    pub(super) fn apply(&self, mut settings: Settings) -> Result<Settings, CommandError> {
+        let policy = &mut settings.policy;
+        let spans = [
+            (&mut policy.leaf_life, self.leaf_life),
+            (&mut policy.authority_life, self.ca_life),
+            (&mut policy.hold, self.hold),
+            (&mut policy.hold_cold, self.hold_cold),
+        ];
+        for (span, given) in spans {
+            *span = given.unwrap_or(*span);
         }
-        knobs.apply(settings).map_err(CommandError::input)
+        policy.quarantine = self.quarantine.or(policy.quarantine);
+        policy.unknown_authorities = self.unknown_ca.unwrap_or(policy.unknown_authorities);
+        settings.algorithm = self.key_algorithm.unwrap_or(settings.algorithm);
+        if let Some(organisation) = &self.ca_organisation {
+            settings.organisation.clone_from(organisation);
+        }
+        let problems = problems(&settings);
+        if problems.is_empty() { Ok(settings) } else { Err(CommandError::input(problems.join("; "))) }
     }
 
     pub(super) fn refuse_without_a_ring(&self, source: &Source) -> Result<(), CommandError> {
@@ -113,30 +121,43 @@ impl MountedArguments {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use clap::{CommandFactory, Parser};
-
-    use super::*;
-    use crate::tests::defaults_in_the_help;
-
-    #[derive(Parser)]
-    struct Command {
-        #[command(flatten)]
-        knobs: KnobArguments,
-        #[command(flatten)]
-        mounted: MountedArguments,
+/// One sentence for each problem of the ring's settings, naming the flag.
+fn problems(settings: &Settings) -> Vec<String> {
+    let found =
+        [settings.policy.floors(), settings.policy.check()].into_iter().filter_map(Result::err).flatten();
+    let mut problems: Vec<_> = found.map(|problem| format!("{}: {problem}", flags(&problem))).collect();
+    // ` CA ` and twelve digits follow in a common name of 64 (RFC 5280, A.1: ub-common-name).
+    const LONGEST: usize = 48;
+    let organisation = &settings.organisation;
+    if organisation.trim().is_empty() {
+        problems.push("--ca-organisation is empty: every CA carries it in its name".to_owned());
+    } else if organisation.chars().any(char::is_control) {
+        problems.push("--ca-organisation holds control characters".to_owned());
+    } else if organisation.chars().count() > LONGEST {
+        problems.push(format!(
+            "--ca-organisation has more than {LONGEST} characters: the CA's name holds no more"
+        ));
     }
-
-    #[test]
-    fn the_defaults_in_the_help_are_the_defaults() {
-        let told = defaults_in_the_help(&Command::command());
-        assert_eq!(told.len(), 2 * 10, "{told:?}");
-        let given = Command::parse_from(std::iter::once("serve".to_owned()).chain(told));
-        let settings = |knobs: &KnobArguments| knobs.apply(Settings::default()).unwrap();
-        let (told, default) = (settings(&given.knobs), settings(&KnobArguments::default()));
-        assert_eq!(told.policy, default.policy);
-        assert_eq!((told.algorithm, told.organisation), (default.algorithm, default.organisation));
-        assert_eq!(given.mounted.files(), MountedFiles::default());
+    let domain = &settings.cluster_domain;
+    if DnsName::try_from(domain.as_str()).is_err() || domain.ends_with('.') {
+        problems.push(format!("--cluster-domain `{domain}` is no DNS domain such as cluster.local"));
     }
+    problems
 }
+
+/// The flags that a problem is about.
+fn flags(problem: &PolicyProblem) -> String {
+    let flag = |field: &&str| match *field {
+        "authority_life" => Some("--ca-life"),
+        "leaf_life" => Some("--leaf-life"),
+        "hold" => Some("--hold"),
+        "hold_cold" => Some("--hold-cold"),
+        "quarantine" => Some("--quarantine"),
+        _ => None,
+    };
+    let flags: Vec<_> = problem.fields.iter().filter_map(flag).collect();
+    if flags.is_empty() { "the policy".to_owned() } else { flags.join(", ") }
+}
+
+#[cfg(test)]
+mod tests;

@@ -196,6 +196,17 @@ pub fn short_watch() -> watcher::Config {
     watcher::Config::default().timeout(55)
 }
 
+/// The text of a client's error with the texts of its causes, unless it contains them already: a refused connection is named
+/// only by the last one.
+#[must_use]
+pub fn with_causes(error: &dyn std::error::Error) -> String {
+    let causes = std::iter::successors(error.source(), |error| error.source());
+    causes.fold(error.to_string(), |text, cause| {
+        let cause = cause.to_string();
+        if text.contains(&cause) { text } else { format!("{text}: {cause}") }
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use tokio::io::AsyncReadExt;

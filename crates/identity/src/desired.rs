@@ -89,37 +89,8 @@ impl DesiredUpdates {
 
 /// The reason why an object cannot hold these entries.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum DesiredError {
-    /// An entry without a name or a `clientConfig`, or with a `caBundle`.
-    #[error("entry {position} of {registration} needs `name` and `clientConfig`, without a `caBundle`")]
-    Entry {
-        /// Of which object.
-        registration: RegistrationName,
-        /// Counted from 0.
-        position: usize,
-    },
-    /// Two entries of one name.
-    #[error("{registration} would hold two entries with the name `{name}`")]
-    Twice {
-        /// Which object.
-        registration: RegistrationName,
-        /// The name.
-        name: String,
-    },
-    /// A CustomResourceDefinition has one `conversion`, with `webhook.clientConfig`.
-    #[error("{registration} takes one `conversion` with `webhook.clientConfig`, without a `caBundle`")]
-    Conversion {
-        /// Which object.
-        registration: RegistrationName,
-    },
-    /// Objects of this kind have no entries.
-    #[error("{registration} has no entries that could be written")]
-    Kind {
-        /// Which object.
-        registration: RegistrationName,
-    },
-}
+#[error("{0}")]
+pub struct DesiredError(String);
 
 impl Desired {
     /// For a webhook configuration: its `webhooks`, without `caBundle`. None at all takes away those that an earlier
@@ -133,10 +104,14 @@ impl Desired {
             RegistrationKind::CustomResource => {
                 let config = |entry: &Value| is_config(entry.pointer("/webhook/clientConfig"));
                 if entries.len() != 1 || !entries.iter().all(config) {
-                    return Err(DesiredError::Conversion { registration });
+                    return Err(DesiredError(format!(
+                        "{registration} takes one `conversion` with `webhook.clientConfig`, without a `caBundle`"
+                    )));
                 }
             }
-            RegistrationKind::ApiService => return Err(DesiredError::Kind { registration }),
+            RegistrationKind::ApiService => {
+                return Err(DesiredError(format!("{registration} has no entries that could be written")));
+            }
         }
         let text = Value::from(entries.clone()).to_string();
         let hash = format!("{:016x}", Request::digest(Some(&text)));
@@ -175,11 +150,14 @@ fn check_list(registration: &RegistrationName, entries: &[Value]) -> Result<(), 
     for (position, entry) in entries.iter().enumerate() {
         let name = name_of(entry).filter(|name| !name.is_empty() && !name.contains(char::is_whitespace));
         let Some(name) = name.filter(|_| is_config(entry.get("clientConfig"))) else {
-            return Err(DesiredError::Entry { registration: registration.clone(), position });
+            return Err(DesiredError(format!(
+                "entry {position} of {registration} needs `name` and `clientConfig`, without a `caBundle`"
+            )));
         };
         if !names.insert(name) {
-            let name = name.to_owned();
-            return Err(DesiredError::Twice { registration: registration.clone(), name });
+            return Err(DesiredError(format!(
+                "{registration} would hold two entries with the name `{name}`"
+            )));
         }
     }
     Ok(())

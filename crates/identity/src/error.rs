@@ -37,45 +37,13 @@ pub enum IdentityError {
         /// The error of the operating system.
         source: io::Error,
     },
-    /// Others than the owner may read the CA's key, and with it sign for anyone who trusts the CA.
-    #[error("{} can be read by others (mode {mode:03o}): chmod 600 {}", path.display(), path.display())]
-    KeyReadable {
-        /// The key file.
+    /// Other users may read or replace a file of the CA, or one file of the pair is missing.
+    #[error("{} {problem}", path.display())]
+    Folder {
+        /// The file or folder.
         path: PathBuf,
-        /// Its permission bits.
-        mode: u32,
-    },
-    /// Others than the owner may put another CA into the folder.
-    #[error("{} can be written by others (mode {mode:03o}): chmod 700 {}", path.display(), path.display())]
-    FolderWritable {
-        /// The folder.
-        path: PathBuf,
-        /// Its permission bits.
-        mode: u32,
-    },
-    /// Another user owns the folder or a file in it, and may replace it at any time.
-    #[error(
-        "{} belongs to user {owner}, and this process runs as user {process}: chown {process} {}, or name another folder",
-        path.display(), path.display()
-    )]
-    Owner {
-        /// The folder or file.
-        path: PathBuf,
-        /// Its owner.
-        owner: u32,
-        /// The user of this process.
-        process: u32,
-    },
-    /// One file of the pair is there without the other.
-    #[error(
-        "{} is there, but {} is missing: put it back, or delete the former to have a new CA made",
-        present.display(), missing.display()
-    )]
-    HalfPair {
-        /// The file that is there.
-        present: PathBuf,
-        /// The file that is not.
-        missing: PathBuf,
+        /// The problem, and the step that resolves it.
+        problem: String,
     },
     /// The pair can be read, but cannot sign what clients accept: expired, or not a pair.
     #[error(

@@ -34,7 +34,9 @@ impl Folder {
         check_owner(path, metadata.uid())?;
         let mode = metadata.mode() & 0o777;
         if mode & 0o022 != 0 {
-            return Err(IdentityError::FolderWritable { path: path.to_owned(), mode });
+            // Another user could put another CA into the folder.
+            let problem = format!("can be written by others (mode {mode:03o}): chmod 700 {}", path.display());
+            return Err(IdentityError::Folder { path: path.to_owned(), problem });
         }
         folder.lock().map_err(failed("lock", path))?;
         Ok(Self { path: path.to_owned(), folder })
@@ -80,7 +82,9 @@ impl Folder {
         let path = self.path.join(KEY);
         let mode = file.metadata().map_err(failed("read", &path))?.mode() & 0o777;
         if mode & 0o077 != 0 {
-            return Err(IdentityError::KeyReadable { path, mode });
+            // Another user could sign for every client that trusts the CA.
+            let problem = format!("can be read by others (mode {mode:03o}): chmod 600 {}", path.display());
+            return Err(IdentityError::Folder { path, problem });
         }
         text(file).map(Some).map_err(failed("read", &path))
     }
@@ -131,7 +135,11 @@ impl Folder {
     }
 
     fn half_pair(&self, present: &str, missing: &str) -> IdentityError {
-        IdentityError::HalfPair { present: self.path.join(present), missing: self.path.join(missing) }
+        let problem = format!(
+            "is there, but {} is missing: put it back, or delete the former to have a new CA made",
+            self.path.join(missing).display()
+        );
+        IdentityError::Folder { path: self.path.join(present), problem }
     }
 }
 
@@ -141,7 +149,11 @@ fn check_owner(path: &Path, owner: u32) -> Result<(), IdentityError> {
     if owner == process || owner == 0 {
         return Ok(());
     }
-    Err(IdentityError::Owner { path: path.to_owned(), owner, process })
+    let problem = format!(
+        "belongs to user {owner}, and this process runs as user {process}: chown {process} {}, or name another folder",
+        path.display()
+    );
+    Err(IdentityError::Folder { path: path.to_owned(), problem })
 }
 
 fn text(file: File) -> io::Result<Zeroizing<String>> {

@@ -21,7 +21,15 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! An operator with a webhook server of its own needs little more than this:
+//! An operator with a webhook server of its own needs six types and four calls:
+//!
+//! | Step | Call | Types |
+//! |---|---|---|
+//! | say what to keep | [`Settings::for_service`] | [`Settings`], [`NamespacedName`], [`RegistrationName`] |
+//! | print the rights | [`Settings::policy_rules`] | |
+//! | start | [`Source::open`] | [`Source`], [`Identity`] |
+//! | serve | `server_config`, with the feature `rustls` | |
+//! | be ready | [`Identity::ready`], or [`Status`] for a probe | [`Status`] |
 //!
 //! ```no_run
 //! use vestibule_identity::{Identity, Settings, Source};
@@ -29,6 +37,7 @@
 //! # async fn an_operator(source: Source) -> Result<(), Box<dyn std::error::Error>> {
 //! let mut settings = Settings::for_service("demo/widgets".parse()?);
 //! settings.registrations = vec!["crd/widgets.example.dev".parse()?];
+//! settings.manager = "widgets".to_owned(); // the field manager, the source of Events, the label of the Secret
 //! let identity = source.open(&settings, None).await?;
 //! // With the feature `rustls`: let tls = TlsAcceptor::from(server_config(identity.clone())?);
 //! identity.ready().await;
@@ -36,29 +45,20 @@
 //! # }
 //! ```
 
-mod causes;
 mod cluster;
 mod desired;
 mod error;
 pub mod events;
 mod folder;
-mod inspect;
 mod local;
 mod log_throttle;
 mod mounted;
 mod name;
+pub mod objects;
 mod observer;
 mod off;
-pub mod own_namespace;
-mod pair;
-#[cfg(feature = "probe")]
-mod probe;
-mod registration;
-mod request;
 #[cfg(feature = "rustls")]
 mod resolver;
-mod ring_annotations;
-mod ring_options;
 mod self_managed;
 mod settings;
 mod source;
@@ -69,33 +69,22 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-pub use causes::with_causes;
-pub use cluster::{CLUSTER_ORDER, ClusterConfigError, client, cluster_config, short_watch};
+pub use cluster::{CLUSTER_ORDER, ClusterConfigError, client, cluster_config, short_watch, with_causes};
 pub use desired::{Desired, DesiredError, DesiredUpdates};
 pub use error::{IdentityError, SourceError};
-pub use inspect::{
-    AuthorityReport, EntryReport, InspectError, InspectReport, Inspection, RegistrationReport, RingReport,
-    RingState,
-};
 pub use local::Local;
 pub use mounted::{Mounted, MountedFiles};
 pub use name::{NameError, NamespacedName, RegistrationKind, RegistrationName};
 pub use observer::{IdentityEvent, Observer};
 pub use off::Off;
-pub use own_namespace::OwnNamespaceError;
-pub use pair::{Pair, PairError};
-#[cfg(feature = "probe")]
-pub use probe::{Cause, Probe, ProbeError, Probed, Refusal};
-pub use request::{PendingCommand, RingCommand};
 #[cfg(feature = "rustls")]
 pub use resolver::{resolver, server_config};
-pub use ring_options::{RingOptions, RingOptionsError};
 pub use self_managed::SelfManaged;
 pub use settings::Settings;
 pub use source::Source;
-pub use status::{AuthorityStatus, RegistrationStatus, Role, Status};
-pub use vestibule_pki::ring::{Algorithm, Policy, UnknownAuthorities};
-pub use vestibule_pki::{AuthorityError, CertificateFacts, Leaf, VerifyError};
+pub use status::{AuthorityStatus, RegistrationStatus, Status};
+pub use vestibule_pki::ring::{Algorithm, Policy, Role, UnknownAuthorities};
+pub use vestibule_pki::{AuthorityError, Leaf, VerifyError};
 
 /// A serving certificate that is valid now, and the CAs that vouch for it.
 pub trait Identity: Send + Sync {

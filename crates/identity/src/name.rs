@@ -38,25 +38,18 @@ pub enum RegistrationKind {
 
 /// Why a text is no name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{given}` is no {expected}")]
 #[non_exhaustive]
-pub enum NameError {
-    /// No `NS/NAME`.
-    #[error("`{given}` is no object's name: write NAMESPACE/NAME")]
-    Namespaced {
-        /// As given.
-        given: String,
-    },
-    /// No `KIND/NAME`.
-    #[error(
-        "`{given}` is no registration: write mutating/NAME, validating/NAME, crd/NAME or apiservice/NAME"
-    )]
-    Registration {
-        /// As given.
-        given: String,
-    },
+pub struct NameError {
+    /// As given.
+    pub given: String,
+    expected: &'static str,
 }
 
 impl RegistrationKind {
+    /// Every kind.
+    pub const ALL: [Self; 4] = [Self::Mutating, Self::Validating, Self::CustomResource, Self::ApiService];
+
     /// The word before the slash.
     #[must_use]
     pub fn as_str(self) -> &'static str {
@@ -81,7 +74,8 @@ impl NamespacedName {
             (None, None) => ("", text),
         };
         if namespace.is_empty() || name.is_empty() || name.contains('/') {
-            return Err(NameError::Namespaced { given: text.to_owned() });
+            let expected = "object's name: write NAMESPACE/NAME";
+            return Err(NameError { given: text.to_owned(), expected });
         }
         Ok(Self { namespace: namespace.to_owned(), name: name.to_owned() })
     }
@@ -100,16 +94,12 @@ impl FromStr for RegistrationName {
 
     fn from_str(text: &str) -> Result<Self, NameError> {
         let (word, name) = text.split_once('/').unwrap_or(("mutating", text));
-        let kind = match word {
-            "mutating" => RegistrationKind::Mutating,
-            "validating" => RegistrationKind::Validating,
-            "crd" => RegistrationKind::CustomResource,
-            "apiservice" => RegistrationKind::ApiService,
-            _ => return Err(NameError::Registration { given: text.to_owned() }),
-        };
-        if name.is_empty() || name.contains('/') {
-            return Err(NameError::Registration { given: text.to_owned() });
-        }
+        let kind = RegistrationKind::ALL.into_iter().find(|kind| kind.as_str() == word);
+        let kind = kind.filter(|_| !name.is_empty() && !name.contains('/'));
+        let kind = kind.ok_or_else(|| NameError {
+            given: text.to_owned(),
+            expected: "registration: write mutating/NAME, validating/NAME, crd/NAME or apiservice/NAME",
+        })?;
         Ok(Self { kind, name: name.to_owned() })
     }
 }

@@ -15,13 +15,14 @@ mod watches;
 
 use std::pin::Pin;
 use std::sync::Arc;
+use std::time::Instant;
 
 use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
 use self::api_client::ApiClient;
-use self::keeper::{Keeper, Shared};
+use self::keeper::{Keeper, Shared, lock, now};
 use self::managed_fields::FieldManagers;
 use self::notices::Notifier;
 use self::state::State;
@@ -68,7 +69,8 @@ impl SelfManaged {
         let watched: Vec<_> = settings.watched().collect();
         let observer = settings.observer.clone();
         let manager = settings.manager.clone();
-        let api_client = ApiClient::new(client.clone(), FieldManagers::new(&manager));
+        let managers = FieldManagers::new(&manager);
+        let api_client = ApiClient::new(client.clone(), managers, &secret, &watched);
         let shared = Arc::new(Shared::new(State::new(settings, secret.clone()), notifier, observer));
         let keeper = Keeper::new(Arc::clone(&shared), api_client, inbox);
 
@@ -84,36 +86,45 @@ impl SelfManaged {
         tasks.spawn_on(keeper.keep(), &runtime);
         Ok(Arc::new(Self { shared, _tasks: tasks }))
     }
-
-    /// Resolves when there is a certificate that every API server accepts.
-    pub async fn ready(&self) {
-        self.shared.ready().await;
-    }
 }
 
 impl Identity for SelfManaged {
     fn present(&self) -> Option<Arc<Leaf>> {
-        self.shared.present()
+        let shared = &self.shared;
+        let presented = shared.presented.load_full()?;
+        if Instant::now() >= presented.overdue {
+            shared.with_state(|state, now, at| {
+                let renewed = state.renew_overdue(now, at);
+                renewed.map(|leaf| shared.put(&leaf, state, now, at))
+            });
+            return shared.presented.load_full().map(|presented| Arc::clone(&presented.leaf));
+        }
+        Some(Arc::clone(&presented.leaf))
     }
 
     fn ca_bundle(&self) -> Option<Arc<str>> {
-        self.shared.ca_bundle()
+        lock(&self.shared.state).ca_bundle()
     }
 
     fn status(&self) -> Status {
-        self.shared.status()
+        lock(&self.shared.state).status(now())
     }
 
     fn serving(&self) {
-        self.shared.serving();
+        lock(&self.shared.state).serving(Instant::now());
     }
 
+    /// After this returns no further write begins, and a write in progress is cancelled.
     fn draining(&self) {
-        self.shared.draining();
+        lock(&self.shared.state).draining();
+        self.shared.is_draining.send_replace(true);
     }
 
     fn ready(&self) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
-        Box::pin(self.shared.ready())
+        Box::pin(async {
+            // The sender lives as long as `self`.
+            let _ = self.shared.is_ready.subscribe().wait_for(|ready| *ready).await;
+        })
     }
 }
 

@@ -1,11 +1,17 @@
 //! The settings of an identity.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use k8s_openapi::api::rbac::v1::PolicyRule;
+use kube::api::ApiResource;
 use vestibule_pki::ring::{Algorithm, Policy};
 
 use crate::{Desired, DesiredUpdates, MountedFiles, NamespacedName, Observer, RegistrationName};
+
+/// The namespace of Events about objects outside namespaces.
+const EVENTS_OF_THE_CLUSTER: &str = "default";
 
 /// The settings of an identity. [`Settings::for_service`] and a few fields are enough for most.
 #[derive(Clone)]
@@ -83,6 +89,47 @@ impl Settings {
         self.registrations.iter().chain(others).cloned()
     }
 
+    /// The rights that [`SelfManaged`](crate::SelfManaged) needs with these settings, each with its namespace; [`None`] is
+    /// every namespace. No rule has a wildcard, and each is restricted to object names if the API server can check them.
+    ///
+    /// ```
+    /// use vestibule_identity::Settings;
+    ///
+    /// let mut settings = Settings::for_service("demo/widgets".parse()?);
+    /// settings.registrations = vec!["crd/widgets.example.dev".parse()?];
+    /// let rules = settings.policy_rules();
+    /// let (namespace, rule) = rules.last().ok_or("no rule")?;
+    /// assert_eq!((namespace, &rule.verbs[3]), (&None, &"patch".to_owned()));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn policy_rules(&self) -> Vec<(Option<String>, PolicyRule)> {
+        let Some(secret) = &self.secret else { return Vec::new() };
+        let home = Some(secret.namespace.clone());
+        let mut rules = vec![
+            (
+                home.clone(),
+                rule("", "secrets", &["get", "list", "watch", "update", "patch"], &[&secret.name]),
+            ),
+            // RBAC does not know the name of an object that is created.
+            (home.clone(), rule("", "secrets", &["create"], &[])),
+            (home.clone(), events()),
+        ];
+        if secret.namespace != EVENTS_OF_THE_CLUSTER {
+            rules.push((Some(EVENTS_OF_THE_CLUSTER.to_owned()), events()));
+        }
+        let mut kinds = BTreeMap::<_, Vec<_>>::new();
+        let watched: Vec<_> = self.watched().collect();
+        for RegistrationName { kind, name } in &watched {
+            kinds.entry(*kind).or_default().push(&**name);
+        }
+        rules.extend(kinds.into_iter().map(|(kind, names)| {
+            let ApiResource { group, plural, .. } = kind.resource();
+            (None, rule(&group, &plural, &["get", "list", "watch", "patch"], &names))
+        }));
+        rules
+    }
+
     /// Every name that the certificate is for, the Service's first.
     #[must_use]
     pub fn all_names(&self) -> Vec<String> {
@@ -92,5 +139,20 @@ impl Settings {
             [short, long]
         });
         service.chain(self.names.iter().cloned()).collect()
+    }
+}
+
+fn events() -> PolicyRule {
+    rule("events.k8s.io", "events", &["create", "patch"], &[])
+}
+
+fn rule(group: &str, resource: &str, verbs: &[&str], names: &[&str]) -> PolicyRule {
+    let list = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
+    PolicyRule {
+        api_groups: Some(list(&[group])),
+        resources: Some(list(&[resource])),
+        resource_names: (!names.is_empty()).then(|| list(names)),
+        verbs: list(verbs),
+        ..PolicyRule::default()
     }
 }

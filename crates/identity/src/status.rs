@@ -2,6 +2,8 @@
 
 use std::time::{Duration, SystemTime};
 
+use vestibule_pki::ring::Role;
+
 use crate::RegistrationName;
 
 /// The state of an identity at one moment, for readiness, metrics and messages, without keys and certificates.
@@ -36,20 +38,6 @@ pub struct AuthorityStatus {
     pub not_after: SystemTime,
 }
 
-/// The role of a CA in the ring.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[non_exhaustive]
-pub enum Role {
-    /// Signs.
-    Active,
-    /// Will sign.
-    Next,
-    /// Has signed.
-    Retired,
-    /// Trusted without a key: adopted or unknown.
-    Foreign,
-}
-
 /// One registered configuration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RegistrationStatus {
@@ -57,17 +45,4 @@ pub struct RegistrationStatus {
     pub registration: RegistrationName,
     /// Whether it was last seen with the ring's bundle.
     pub in_sync: bool,
-}
-
-impl Role {
-    /// As in metrics.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Active => "active",
-            Self::Next => "next",
-            Self::Retired => "retired",
-            Self::Foreign => "foreign",
-        }
-    }
 }

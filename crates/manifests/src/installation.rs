@@ -146,7 +146,7 @@ impl Installation {
     }
 
     /// The Secret of the CA ring and the configurations whose `caBundle` it keeps; `None` without a ring.
-    pub(super) fn ring(&self, app: &App) -> Result<Option<(NamespacedName, Vec<RegistrationName>)>, String> {
+    pub(super) fn ring(&self, app: &App) -> Result<Option<Settings>, String> {
         if self.identity != Source::SelfManaged {
             return Ok(None);
         }
@@ -158,7 +158,9 @@ impl Installation {
         if self.registration_mode() == RegistrationMode::Managed {
             registrations.extend(app.unused_kinds(&registrations));
         }
-        Ok(Some((secret, registrations)))
+        let mut settings = Settings::default();
+        (settings.secret, settings.registrations) = (Some(secret), registrations);
+        Ok(Some(settings))
     }
 
     /// Whether the pods speak to the API server for another reason than log levels.

@@ -14,6 +14,7 @@ mod network;
 mod rbac;
 mod workload;
 
+use k8s_openapi::api::rbac::v1::PolicyRule;
 use serde_json::{Value, json};
 use vestibule::identity::Source;
 use vestibule::{App, AppError, RegistrationMode};
@@ -74,7 +75,7 @@ impl Installation {
             return Err(refuse(problems));
         }
         let ring = self.ring(app).map_err(|problem| refuse(vec![problem]))?;
-        let mut rights = ring.map_or_else(Vec::new, |(secret, names)| rbac::of_a_ring(&secret, &names));
+        let mut rights = ring.map(|settings| settings.policy_rules()).unwrap_or_default();
         // With `local:DIR` the process runs on a laptop, under the user's own rights.
         if matches!(self.identity, Source::SelfManaged | Source::Mounted(_)) {
             rights.extend(app.read_rights());

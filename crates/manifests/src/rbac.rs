@@ -5,39 +5,13 @@ use std::collections::BTreeMap;
 
 use k8s_openapi::api::rbac::v1::PolicyRule;
 use serde_json::{Value, json};
-use vestibule::identity::{NamespacedName, RegistrationKind, RegistrationName};
+use vestibule::identity::NamespacedName;
 use vestibule::tooling::policy_rule;
 
 const API_GROUP: &str = "rbac.authorization.k8s.io";
-/// The namespace of Events about objects outside namespaces.
-const EVENTS_OF_THE_CLUSTER: &str = "default";
 
 /// A rule of a role, and the namespace that it is for; `None` is every namespace.
 type Right = (Option<String>, PolicyRule);
-
-/// The rights to keep a CA ring in `secret`, and its bundle in `registrations`.
-pub(super) fn of_a_ring(secret: &NamespacedName, registrations: &[RegistrationName]) -> Vec<Right> {
-    let home = || Some(secret.namespace.clone());
-    let verbs = ["get", "list", "watch", "update", "patch"];
-    let mut rights = vec![
-        (home(), named(policy_rule("", "secrets", &verbs), vec![secret.name.clone()])),
-        // RBAC does not know the name of an object that is created.
-        (home(), policy_rule("", "secrets", &["create"])),
-        (home(), event_rule()),
-    ];
-    if secret.namespace != EVENTS_OF_THE_CLUSTER {
-        rights.push((Some(EVENTS_OF_THE_CLUSTER.to_owned()), event_rule()));
-    }
-    let mut kinds = BTreeMap::<_, Vec<_>>::new();
-    for registration in registrations {
-        kinds.entry(registration.kind).or_default().push(registration.name.clone());
-    }
-    rights.extend(kinds.into_iter().filter_map(|(kind, names)| {
-        let (group, resource) = resource(kind)?;
-        Some((None, named(policy_rule(group, resource, &["get", "list", "watch", "patch"]), names)))
-    }));
-    rights
-}
 
 /// The rights to follow the ConfigMap `name`, which changes log levels, and to write Events about values that cannot be
 /// parsed.
@@ -90,16 +64,4 @@ fn event_rule() -> PolicyRule {
 /// `rule`, restricted to objects of these names.
 fn named(rule: PolicyRule, names: Vec<String>) -> PolicyRule {
     PolicyRule { resource_names: Some(names), ..rule }
-}
-
-fn resource(kind: RegistrationKind) -> Option<(&'static str, &'static str)> {
-    match kind {
-        RegistrationKind::Mutating => Some(("admissionregistration.k8s.io", "mutatingwebhookconfigurations")),
-        RegistrationKind::Validating => {
-            Some(("admissionregistration.k8s.io", "validatingwebhookconfigurations"))
-        }
-        RegistrationKind::CustomResource => Some(("apiextensions.k8s.io", "customresourcedefinitions")),
-        RegistrationKind::ApiService => Some(("apiregistration.k8s.io", "apiservices")),
-        _ => None,
-    }
 }

@@ -13,21 +13,23 @@ mod encoding;
 mod error;
 mod facts;
 mod key_source;
-#[cfg(test)]
-mod laws;
 mod moment;
 mod observations;
 mod policy;
 mod reading;
 mod step;
 mod stored;
+#[cfg(test)]
+mod tests;
 
 pub use crate::algorithm::{Algorithm, AlgorithmError};
 pub use action::{Action, Blocked};
 pub use carry_out::carry_out;
 pub use change::{CaFactory, Change};
 pub use error::{Problem, RingError};
-pub use facts::{AuthorityFacts, AuthorityState, CaId, CrossSignature, Facts, Lineage, Request, RingFacts};
+pub use facts::{
+    AuthorityFacts, AuthorityState, CaId, CrossSignature, Facts, Lineage, Request, RingFacts, Role,
+};
 pub use key_source::KeySource;
 pub use moment::Moment;
 pub use observations::{Configuration, LeafFacts, Mark, Observations, Seen};

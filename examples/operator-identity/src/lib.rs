@@ -13,16 +13,17 @@ use std::sync::Arc;
 use kube::Client;
 use tokio::net::TcpListener;
 use tokio_rustls::TlsAcceptor;
-use vestibule_identity::{Identity, NamespacedName, Settings, server_config};
+use vestibule_identity::{
+    Identity, NamespacedName, RegistrationKind, RegistrationName, Settings, server_config,
+};
 
 /// The settings of the identity: the Service that the API server calls, and the object that holds its `caBundle`.
-///
-/// # Errors
-/// The name of the registration is invalid.
-pub fn settings(service: NamespacedName) -> anyhow::Result<Settings> {
+#[must_use]
+pub fn settings(service: NamespacedName) -> Settings {
     let mut settings = Settings::for_service(service);
-    settings.registrations = vec![format!("crd/{}", widget::CRD).parse()?];
-    Ok(settings)
+    let (kind, name) = (RegistrationKind::CustomResource, widget::CRD.to_owned());
+    settings.registrations = vec![RegistrationName { kind, name }];
+    settings
 }
 
 /// Runs until it is dropped: serves conversions with the certificate that `identity` has at each handshake, and reconciles

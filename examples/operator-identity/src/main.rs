@@ -7,7 +7,7 @@ use kube::Client;
 use operator_identity::manifests;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
-use vestibule_identity::{NamespacedName, Source, own_namespace};
+use vestibule_identity::{NamespacedName, Source, cluster_config};
 
 /// A small operator whose conversion webhook maintains its own certificate.
 #[derive(Parser)]
@@ -21,8 +21,8 @@ struct Arguments {
         global = true
     )]
     identity: Source,
-    /// The namespace to work in. Unless given, POD_NAMESPACE's, else the ServiceAccount's, else the kubeconfig context's.
-    #[arg(long, value_name = "NAMESPACE", global = true)]
+    /// The namespace to work in. Unless given, the ServiceAccount's or the kubeconfig context's.
+    #[arg(long, env = "POD_NAMESPACE", value_name = "NAMESPACE", global = true)]
     namespace: Option<String>,
     /// The Service in front of the operator.
     #[arg(long, default_value = "widgets", value_name = "NAME", global = true)]
@@ -58,11 +58,14 @@ fn signalled() -> std::io::Result<impl Future<Output = ()>> {
 async fn main() -> anyhow::Result<()> {
     tracing_subscriber::fmt().with_writer(std::io::stderr).init();
     let Arguments { identity, namespace, service, command } = Arguments::parse();
-    let namespace = own_namespace::find(namespace.as_deref(), None)?;
+    let namespace = match namespace {
+        Some(namespace) => namespace,
+        None => cluster_config(None, None).await?.default_namespace,
+    };
     let service = NamespacedName { namespace: namespace.clone(), name: service };
     match command {
         Command::Run { listen } => {
-            let settings = operator_identity::settings(service)?;
+            let settings = operator_identity::settings(service);
             let listener =
                 if identity == Source::Off { None } else { Some(TcpListener::bind(listen).await?) };
             let identity = identity.open(&settings, None).await?;

@@ -1,5 +1,7 @@
 //! The manifests of the operator, with only the required rights.
 
+use std::collections::BTreeMap;
+
 use serde_json::{Value, json};
 use vestibule_identity::{NamespacedName, Source};
 
@@ -10,23 +12,14 @@ use crate::widget::{CRD, GROUP};
 #[must_use]
 pub fn manifests(source: &Source, service: &NamespacedName, port: u16) -> Vec<Value> {
     let mut objects = vec![definition(source, service, port)];
-    objects.extend(granted(service, &service.namespace, "", &own_work()));
+    let mut rules = BTreeMap::<_, Vec<_>>::new();
+    rules.insert(Some(service.namespace.clone()), own_work());
     if *source == Source::SelfManaged {
-        let ring = format!("{}-ring", service.name);
-        let secret = json!([
-            { "apiGroups": [""], "resources": ["secrets"], "resourceNames": [ring],
-              "verbs": ["get", "list", "watch", "update", "patch"] },
-            { "apiGroups": [""], "resources": ["secrets"], "verbs": ["create"] },
-            { "apiGroups": ["events.k8s.io"], "resources": ["events"], "verbs": ["create", "patch"] },
-        ]);
-        // Events about objects without a namespace are written to `default`.
-        let events = json!([
-            { "apiGroups": ["events.k8s.io"], "resources": ["events"], "verbs": ["create", "patch"] },
-        ]);
-        objects.extend(granted(service, &service.namespace, "-ring", &secret));
-        objects.extend(granted(service, "default", "-events", &events));
-        objects.extend(granted_everywhere(service));
+        for (namespace, rule) in crate::settings(service.clone()).policy_rules() {
+            rules.entry(namespace).or_default().push(json!(rule));
+        }
     }
+    objects.extend(rules.iter().flat_map(|(namespace, rules)| granted(service, namespace.as_deref(), rules)));
     objects
 }
 
@@ -80,41 +73,25 @@ fn definition(source: &Source, service: &NamespacedName, port: u16) -> Value {
     })
 }
 
-fn own_work() -> Value {
-    json!([
-        { "apiGroups": [GROUP], "resources": ["widgets"], "verbs": ["get", "list", "watch"] },
-        { "apiGroups": [""], "resources": ["configmaps"], "verbs": ["get", "list", "watch", "create", "patch"] },
-    ])
-}
-
-/// A Role and its binding.
-fn granted(account: &NamespacedName, namespace: &str, suffix: &str, rules: &Value) -> [Value; 2] {
-    const GROUP: &str = "rbac.authorization.k8s.io";
-    let metadata = json!({ "name": format!("{}{suffix}", account.name), "namespace": namespace });
-    [
-        json!({ "apiVersion": format!("{GROUP}/v1"), "kind": "Role", "metadata": metadata, "rules": rules }),
-        json!({
-            "apiVersion": format!("{GROUP}/v1"), "kind": "RoleBinding", "metadata": metadata,
-            "roleRef": { "apiGroup": GROUP, "kind": "Role", "name": metadata["name"] },
-            "subjects": [{ "kind": "ServiceAccount", "name": account.name, "namespace": account.namespace }],
-        }),
+fn own_work() -> Vec<Value> {
+    vec![
+        json!({ "apiGroups": [GROUP], "resources": ["widgets"], "verbs": ["get", "list", "watch"] }),
+        json!({ "apiGroups": [""], "resources": ["configmaps"], "verbs": ["get", "list", "watch", "create", "patch"] }),
     ]
 }
 
-fn granted_everywhere(account: &NamespacedName) -> [Value; 2] {
+/// A Role and its binding, or a ClusterRole and its binding without a namespace.
+fn granted(account: &NamespacedName, namespace: Option<&str>, rules: &[Value]) -> [Value; 2] {
     const GROUP: &str = "rbac.authorization.k8s.io";
-    let name = format!("{}-{}", account.namespace, account.name);
+    let (kind, metadata) = match namespace {
+        Some(namespace) => ("Role", json!({ "name": account.name, "namespace": namespace })),
+        None => ("ClusterRole", json!({ "name": format!("{}-{}", account.namespace, account.name) })),
+    };
     [
+        json!({ "apiVersion": format!("{GROUP}/v1"), "kind": kind, "metadata": metadata, "rules": rules }),
         json!({
-            "apiVersion": format!("{GROUP}/v1"), "kind": "ClusterRole", "metadata": { "name": name },
-            "rules": [{
-                "apiGroups": ["apiextensions.k8s.io"], "resources": ["customresourcedefinitions"],
-                "resourceNames": [CRD], "verbs": ["get", "list", "watch", "patch"],
-            }],
-        }),
-        json!({
-            "apiVersion": format!("{GROUP}/v1"), "kind": "ClusterRoleBinding", "metadata": { "name": name },
-            "roleRef": { "apiGroup": GROUP, "kind": "ClusterRole", "name": name },
+            "apiVersion": format!("{GROUP}/v1"), "kind": format!("{kind}Binding"), "metadata": metadata,
+            "roleRef": { "apiGroup": GROUP, "kind": kind, "name": metadata["name"] },
             "subjects": [{ "kind": "ServiceAccount", "name": account.name, "namespace": account.namespace }],
         }),
     ]

@@ -157,8 +157,8 @@ pub(super) const CRATES: &[Crate] = &[
     Crate {
         name: "command",
         package: "vestibule-command",
-        uses: &["admission", "identity", "manifests", "patch", "server", "vestibule"],
-        tests_with: &[],
+        uses: &["admission", "identity", "manifests", "patch", "pki", "server", "vestibule"],
+        tests_with: &["testenv"],
         external: &[
             "anstream",
             "anstyle",
@@ -169,6 +169,7 @@ pub(super) const CRATES: &[Crate] = &[
             "k8s-openapi",
             "kube",
             "rustix",
+            "rustls",
             "rustls-pki-types",
             "serde-saphyr",
             "serde_json",
@@ -177,6 +178,7 @@ pub(super) const CRATES: &[Crate] = &[
             "tokio",
             "tracing",
             "tracing-subscriber",
+            "zeroize",
         ],
         external_behind_a_feature: &[
             "bytes",
@@ -187,7 +189,6 @@ pub(super) const CRATES: &[Crate] = &[
             "opentelemetry-http",
             "opentelemetry-otlp",
             "opentelemetry_sdk",
-            "rustls",
             "tracing-opentelemetry",
         ],
         never_reaches: &[],

@@ -11,7 +11,7 @@ use kube::api::PostParams;
 use kube::{Api, Client};
 use serde_json::{Value, json};
 use vestibule::Options;
-use vestibule::identity::{NamespacedName, SelfManaged, Settings};
+use vestibule::identity::{Identity, NamespacedName, SelfManaged, Settings};
 use vestibule_injector::Namespaces;
 use vestibule_testenv::shared_or_skip;
 

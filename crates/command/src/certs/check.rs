@@ -5,8 +5,9 @@ use std::process::ExitCode;
 use std::time::{Duration, SystemTime};
 
 use clap::Args;
-use vestibule_identity::{CertificateFacts, Probe, ProbeError, Probed};
+use vestibule_pki::CertificateFacts;
 
+use super::probe::{Probe, ProbeError, Probed};
 use super::report::Report;
 use super::time::{date, left, system_time};
 use super::{print, unreachable};

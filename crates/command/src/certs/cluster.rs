@@ -1,10 +1,10 @@
 //! Which cluster, and which ring on it.
 
 use clap::Args;
-use kube::Client;
-use vestibule_identity::{InspectError, NamespacedName, Settings};
+use vestibule_identity::{NamespacedName, Settings};
 
 use super::object_name;
+use super::objects::{ObjectError, Objects};
 use crate::CommandError;
 use crate::connection::{Connection, ConnectionArguments};
 
@@ -56,19 +56,19 @@ impl RingArguments {
 }
 
 impl Place {
-    pub(super) fn client(&self) -> Client {
-        self.connection.client.clone()
+    pub(super) fn objects(&self) -> Objects {
+        Objects(self.connection.client.clone())
     }
 
     /// A missing object or right is bad input; a cluster that does not answer has an exit code of its own.
-    pub(super) fn failed(&self, error: InspectError) -> CommandError {
+    pub(super) fn failed(&self, error: ObjectError) -> CommandError {
         match error {
-            InspectError::Unreachable { .. } => self.connection.unreachable(error),
-            InspectError::NoRing(_) => CommandError::input(format_args!(
+            ObjectError::Unreachable(_) => self.connection.unreachable(error),
+            ObjectError::NoRing(_) => CommandError::input(format_args!(
                 "{error}; is it another one (--secret, --namespace), or has no replica run yet?"
             )),
-            InspectError::Forbidden { .. } => CommandError::input(error),
-            other => CommandError::running(other),
+            ObjectError::Forbidden(_) => CommandError::input(error),
+            ObjectError::Refused(_) => CommandError::running(error),
         }
     }
 }

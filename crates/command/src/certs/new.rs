@@ -10,8 +10,9 @@ use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::Secret;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde_json::json;
-use vestibule_identity::{NamespacedName, Pair, PairError, RegistrationKind, RegistrationName};
+use vestibule_identity::{NamespacedName, RegistrationKind, RegistrationName};
 
+use super::pair::Pair;
 use super::time::date;
 use super::{object_name, print};
 use crate::{CommandError, say};
@@ -88,7 +89,7 @@ impl Arguments {
         let printed = self.printed(service.as_ref())?;
         let pair = Pair::new(&names, SystemTime::now(), DAY * self.days).map_err(CommandError::input)?;
         if let Some(folder) = &self.out {
-            pair.write(folder, self.force).map_err(refused)?;
+            pair.write(folder, self.force)?;
             tell_of_files(folder, &names, &pair);
         }
         match printed {
@@ -183,14 +184,14 @@ fn print_secret(pair: &Pair, metadata: ObjectMeta, names: &[String]) -> Result<(
         metadata,
         type_: Some("kubernetes.io/tls".to_owned()),
         data: Some(BTreeMap::from([
-            field("tls.crt", pair.chain()),
-            field("tls.key", pair.key()),
-            field("ca.crt", pair.ca_bundle()),
+            field("tls.crt", &pair.chain),
+            field("tls.key", &pair.key),
+            field("ca.crt", &pair.ca_bundle),
         ])),
         ..Secret::default()
     };
     let yaml = serde_saphyr::to_string(&secret).map_err(CommandError::running)?;
-    say(format_args!("a certificate for {}, valid until {}", names.join(", "), date(pair.not_after())));
+    say(format_args!("a certificate for {}, valid until {}", names.join(", "), date(pair.not_after)));
     print(&yaml)
 }
 
@@ -200,13 +201,13 @@ fn tell_of_files(folder: &Path, names: &[String], pair: &Pair) {
     say(format_args!(
         "wrote {folder}/server.crt  for {}, valid until {}",
         names.join(", "),
-        date(pair.not_after())
+        date(pair.not_after)
     ));
     say(format_args!("wrote {folder}/server.key  readable by you only"));
 }
 
 fn print_patch(pair: &Pair, registration: &RegistrationName, hooks: u16) -> Result<(), CommandError> {
-    let bundle = ByteString(pair.ca_bundle().as_bytes().to_vec());
+    let bundle = ByteString(pair.ca_bundle.as_bytes().to_vec());
     let paths: Vec<String> = match registration.kind {
         RegistrationKind::CustomResource => vec!["/spec/conversion/webhook/clientConfig/caBundle".to_owned()],
         RegistrationKind::ApiService => vec!["/spec/caBundle".to_owned()],
@@ -223,13 +224,4 @@ fn print_patch(pair: &Pair, registration: &RegistrationName, hooks: u16) -> Resu
     let name = &registration.name;
     say(format_args!("apply it: kubectl patch {resource} {name} --type=json --patch-file=FILE"));
     print(&format!("{}\n", json!(operations)))
-}
-
-fn refused(error: PairError) -> CommandError {
-    match error {
-        PairError::Exists { .. } => {
-            CommandError::input(format_args!("{error}; --force replaces all three files"))
-        }
-        other => CommandError::input(other),
-    }
 }

@@ -2,12 +2,13 @@
 
 use std::io::{self, BufRead, IsTerminal, Write};
 use std::process::ExitCode;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use clap::Args;
-use vestibule_identity::{NamespacedName, PendingCommand, RingCommand};
+use vestibule_identity::NamespacedName;
 
 use super::cluster::RingArguments;
+use super::ring_command::{PendingCommand, RingCommand};
 use super::time::span;
 use crate::{CommandError, say};
 
@@ -72,7 +73,8 @@ impl Common {
             say(format_args!("nothing was changed"));
             return Ok(ExitCode::from(1));
         }
-        let written = wish.write(place.client(), &place.secret, SystemTime::now()).await;
+        let objects = place.objects();
+        let written = wish.write(&objects, &place.secret).await;
         let requested = written.map_err(|error| place.failed(error))?;
         say(format_args!("{}", told(&requested)));
         if !self.wait {
@@ -80,7 +82,7 @@ impl Common {
             return Ok(ExitCode::SUCCESS);
         }
         say(format_args!("waiting for it, {} at most", span(self.timeout)));
-        match tokio::time::timeout(self.timeout, requested.done(place.client())).await {
+        match tokio::time::timeout(self.timeout, requested.done(&objects)).await {
             Ok(done) => {
                 done.map_err(|error| place.failed(error))?;
                 say(format_args!("{}", done_words(wish)));
@@ -117,7 +119,7 @@ fn ask(
             "New CAs for the ring in Secret {secret}, and no more trust in the present ones: about three minutes, in which \
              API servers that learn late may refuse the webhook."
         ),
-        _ => format!(
+        RingCommand::Rotate => format!(
             "The next CA of the ring in Secret {secret} signs from now on, or as soon as every API server knows it. No \
              call fails."
         ),
@@ -137,12 +139,12 @@ fn told(requested: &PendingCommand) -> String {
         RingCommand::Revoke => format!(
             "asked the replicas of the ring in Secret {secret} for new CAs; the present ones go as soon as they are replaced"
         ),
-        _ if requested.next_is_held => {
+        RingCommand::Rotate if requested.next_is_held => {
             format!(
                 "asked the replicas of the ring in Secret {secret} for a rotation: the next CA is known everywhere, so within seconds"
             )
         }
-        _ => format!(
+        RingCommand::Rotate => format!(
             "asked the replicas of the ring in Secret {secret} for a rotation: the next CA is too young to be known \
              everywhere, so it begins to sign when it was published for `hold` (a day unless set otherwise)"
         ),
@@ -152,7 +154,7 @@ fn told(requested: &PendingCommand) -> String {
 fn done_words(wish: RingCommand) -> &'static str {
     match wish {
         RingCommand::Revoke => "done: none of the former CAs is trusted any more",
-        _ => {
+        RingCommand::Rotate => {
             "done: another CA signs now; the former one stays trusted until the last certificate that it signed has ended"
         }
     }

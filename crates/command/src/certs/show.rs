@@ -1,17 +1,20 @@
 //! `certs show`: the ring, and the bundles that it is in.
 
 mod json;
+pub(super) mod report;
 mod table;
 
 use std::process::ExitCode;
 use std::time::SystemTime;
 
 use clap::{Args, ValueEnum};
-use vestibule_identity::{InspectReport, Inspection, NamespacedName, Probe, Probed, RegistrationName};
+use vestibule_identity::{NamespacedName, RegistrationName};
 
+use self::report::{RingReport, Selection};
 use super::check::not_probed;
 use super::cluster::RingArguments;
 use super::print;
+use super::probe::{Probe, Probed};
 use crate::CommandError;
 use crate::colour::When;
 
@@ -52,10 +55,13 @@ impl Arguments {
     pub(super) async fn run(&self) -> Result<ExitCode, CommandError> {
         let place = self.ring.place().await?;
         let now = SystemTime::now();
-        let mut inspection = Inspection::new(place.secret.clone());
-        inspection.service = place.service.clone();
-        inspection.registrations = self.registration.clone();
-        let report = inspection.run(place.client(), now).await.map_err(|error| place.failed(error))?;
+        let selection = Selection {
+            secret: place.secret.clone(),
+            service: place.service.clone(),
+            registrations: self.registration.clone(),
+        };
+        let report = RingReport::read(&selection, &place.objects(), now).await;
+        let report = report.map_err(|error| place.failed(error))?;
         let asked = match (&self.address, &place.service) {
             (Some(address), Some(service)) => Some(ask(address, service, &report, now).await),
             _ => None,
@@ -82,7 +88,7 @@ impl Arguments {
 async fn ask(
     address: &str,
     service: &NamespacedName,
-    report: &InspectReport,
+    report: &RingReport,
     now: SystemTime,
 ) -> Result<Probed, CommandError> {
     let name = format!("{}.{}.svc", service.name, service.namespace);

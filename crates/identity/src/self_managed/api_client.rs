@@ -11,7 +11,8 @@ use vestibule_pki::ring::Moment;
 use zeroize::Zeroizing;
 
 use super::managed_fields::FieldManagers;
-use crate::causes::with_causes;
+use crate::cluster::with_causes;
+use crate::{NamespacedName, RegistrationName};
 
 const JSON: &str = "application/json";
 const JSON_PATCH: &str = "application/json-patch+json";
@@ -24,6 +25,11 @@ const PATIENCE: Duration = Duration::from_secs(10);
 pub(super) struct ApiClient {
     client: kube::Client,
     managers: FieldManagers,
+    /// The path of the ring's Secret, and of the Secrets of its namespace.
+    secret: String,
+    secrets: String,
+    /// The paths of the configurations.
+    configurations: Vec<String>,
 }
 
 /// The purpose of a patch of a configuration.
@@ -71,27 +77,49 @@ pub(super) enum ApiErrorKind {
 }
 
 impl ApiClient {
-    pub(super) fn new(client: kube::Client, managers: FieldManagers) -> Self {
-        Self { client, managers }
+    pub(super) fn new(
+        client: kube::Client,
+        managers: FieldManagers,
+        secret: &NamespacedName,
+        configurations: &[RegistrationName],
+    ) -> Self {
+        let secrets = format!("/api/v1/namespaces/{}/secrets", secret.namespace);
+        Self {
+            client,
+            managers,
+            secret: format!("{secrets}/{}", secret.name),
+            secrets,
+            configurations: configurations.iter().map(RegistrationName::path).collect(),
+        }
     }
 
     /// Reads at quorum: no `resourceVersion` asks for the newest.
-    pub(super) async fn get(&self, path: &str) -> Answer {
-        self.ask(Method::GET, path, None).await
+    pub(super) async fn read_ring(&self) -> Answer {
+        self.ask(Method::GET, &self.secret, None).await
     }
 
-    pub(super) async fn create(&self, path: &str, object: Vec<u8>) -> Answer {
-        self.ask(Method::POST, &written_by(&self.managers.bundles, path), Some((JSON, object))).await
+    pub(super) async fn write_ring(&self, object: Vec<u8>, creates: bool) -> Answer {
+        let (method, path) =
+            if creates { (Method::POST, &self.secrets) } else { (Method::PUT, &self.secret) };
+        self.ask(method, &written_by(&self.managers.bundles, path), Some((JSON, object))).await
     }
 
-    pub(super) async fn replace(&self, path: &str, object: Vec<u8>) -> Answer {
-        self.ask(Method::PUT, &written_by(&self.managers.bundles, path), Some((JSON, object))).await
+    pub(super) async fn read_configuration(&self, position: usize) -> Answer {
+        self.ask(Method::GET, self.path(position), None).await
     }
 
-    pub(super) async fn patch(&self, path: &str, patch: &Value, purpose: Purpose) -> Answer {
-        let patch = patch.to_string().into_bytes();
-        self.ask(Method::PATCH, &written_by(purpose.manager(&self.managers), path), Some((JSON_PATCH, patch)))
-            .await
+    pub(super) async fn patch_configuration(
+        &self,
+        position: usize,
+        patch: &Value,
+        purpose: Purpose,
+    ) -> Answer {
+        let path = written_by(purpose.manager(&self.managers), self.path(position));
+        self.ask(Method::PATCH, &path, Some((JSON_PATCH, patch.to_string().into_bytes()))).await
+    }
+
+    fn path(&self, position: usize) -> &str {
+        self.configurations.get(position).map_or("", String::as_str)
     }
 
     async fn ask(&self, method: Method, path: &str, body: Option<(&str, Vec<u8>)>) -> Answer {
@@ -209,12 +237,13 @@ mod tests {
             async { Ok::<_, std::io::Error>(http::Response::new(Body::empty())) }
         });
         let client = kube::Client::new(service, "default");
-        let api = ApiClient::new(client, FieldManagers::new("widgets"));
-        api.replace("/secret", Vec::new()).await;
+        let (secret, configuration) = ("demo/ring".parse().unwrap(), "mutating/hooks".parse().unwrap());
+        let api = ApiClient::new(client, FieldManagers::new("widgets"), &secret, &[configuration]);
+        api.write_ring(Vec::new(), false).await;
         for purpose in
             [Purpose::Bundle { is_repair: false }, Purpose::Entries { is_repair: false }, Purpose::Claim]
         {
-            api.patch("/object", &Value::Null, purpose).await;
+            api.patch_configuration(0, &Value::Null, purpose).await;
         }
         for manager in ["widgets", "widgets", "widgets-entries", "widgets-claim"] {
             let path = paths.recv().await.unwrap();

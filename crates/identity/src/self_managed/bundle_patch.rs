@@ -6,7 +6,7 @@ use vestibule_pki::ring::Mark;
 
 use super::entries::escape;
 use super::registration::ConfigSnapshot;
-use crate::registration::{GENERATION, LINEAGE};
+use crate::objects::{GENERATION, LINEAGE};
 
 /// A JSON Patch that writes the bundle and the mark into the version of the configuration that was read; on any other version
 /// it fails with 409. It writes only `caBundle` and two annotations, so a server-side apply of the entries by another field
@@ -36,7 +36,7 @@ pub(super) fn over(snapshot: &ConfigSnapshot, mut operations: Vec<Value>) -> Val
 }
 
 fn annotate(annotated: bool, mark: Mark) -> Vec<Value> {
-    let values = [(GENERATION, mark.generation.to_string()), (LINEAGE, format!("{:016x}", mark.lineage.0))];
+    let values = [(GENERATION, mark.generation.to_string()), (LINEAGE, mark.lineage.to_string())];
     if annotated {
         let add = |(key, value): (&str, String)| {
             let path = format!("/metadata/annotations/{}", escape(key));

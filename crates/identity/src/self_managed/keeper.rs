@@ -14,26 +14,26 @@ use super::api_client::{ApiClient, Purpose};
 use super::notices::Notifier;
 use super::state::{Operation, State};
 use super::watches::WatchEvent;
-use crate::{Observer, Status};
+use crate::Observer;
 
 /// The pause after a panic.
 const REST: Duration = Duration::from_secs(1);
 
 /// The state that the task and handshakes share. The lock is held for microseconds, never during I/O.
 pub(super) struct Shared {
-    state: Mutex<State>,
+    pub(super) state: Mutex<State>,
     notifier: Mutex<Notifier>,
     /// Called without the lock, because it may ask for the status.
     observer: Option<Arc<dyn Observer>>,
-    presented: ArcSwapOption<Presented>,
-    is_ready: watch::Sender<bool>,
-    is_draining: watch::Sender<bool>,
+    pub(super) presented: ArcSwapOption<Presented>,
+    pub(super) is_ready: watch::Sender<bool>,
+    pub(super) is_draining: watch::Sender<bool>,
 }
 
-struct Presented {
-    leaf: Arc<Leaf>,
+pub(super) struct Presented {
+    pub(super) leaf: Arc<Leaf>,
     /// From then on a handshake renews the leaf if the task did not.
-    overdue: Instant,
+    pub(super) overdue: Instant,
 }
 
 impl Shared {
@@ -48,53 +48,18 @@ impl Shared {
         }
     }
 
-    pub(super) fn present(&self) -> Option<Arc<Leaf>> {
-        let presented = self.presented.load_full()?;
-        if Instant::now() >= presented.overdue {
-            self.with_state(|state, now, at| {
-                let renewed = state.renew_overdue(now, at);
-                renewed.map(|leaf| self.put(&leaf, state, now, at))
-            });
-            return self.presented.load_full().map(|presented| Arc::clone(&presented.leaf));
-        }
-        Some(Arc::clone(&presented.leaf))
-    }
-
-    pub(super) fn ca_bundle(&self) -> Option<Arc<str>> {
-        lock(&self.state).ca_bundle()
-    }
-
-    pub(super) fn status(&self) -> Status {
-        lock(&self.state).status(now())
-    }
-
-    pub(super) fn serving(&self) {
-        lock(&self.state).serving(Instant::now());
-    }
-
-    /// After this returns no further write begins, and a write in progress is cancelled.
-    pub(super) fn draining(&self) {
-        lock(&self.state).draining();
-        self.is_draining.send_replace(true);
-    }
-
     async fn drained(&self) {
         // The sender lives as long as `self`.
         let _ = self.is_draining.subscribe().wait_for(|draining| *draining).await;
     }
 
-    pub(super) async fn ready(&self) {
-        // The sender lives as long as `self`.
-        let _ = self.is_ready.subscribe().wait_for(|ready| *ready).await;
-    }
-
-    fn put(&self, leaf: &Arc<Leaf>, state: &State, now: Moment, at: Instant) {
+    pub(super) fn put(&self, leaf: &Arc<Leaf>, state: &State, now: Moment, at: Instant) {
         let overdue = at + state.overdue_in(now);
         self.presented.store(Some(Arc::new(Presented { leaf: Arc::clone(leaf), overdue })));
     }
 
     /// Changes the state, then sends its notices without the lock.
-    fn with_state<T>(&self, change: impl FnOnce(&mut State, Moment, Instant) -> T) -> T {
+    pub(super) fn with_state<T>(&self, change: impl FnOnce(&mut State, Moment, Instant) -> T) -> T {
         let (outcome, notices) = {
             let (mut state, now) = (lock(&self.state), now());
             let outcome = change(&mut state, now, Instant::now());
@@ -154,36 +119,23 @@ impl Keeper {
         }
     }
 
-    fn path(&self, position: usize) -> Option<String> {
-        lock(&self.shared.state).registrations.get(position).map(|watched| watched.path.clone())
-    }
-
     async fn perform(&self, operation: Operation) {
         let (shared, api) = (&self.shared, &self.api_client);
         match operation {
             Operation::ReadRing => {
-                let path = lock(&shared.state).secret_path();
-                let answer = api.get(&path).await;
+                let answer = api.read_ring().await;
                 shared.with_state(|state, now, at| state.ring_answered(answer, now, at));
             }
             Operation::WriteRing(mut write) => {
                 let object = std::mem::take(&mut *write.object);
-                let answer = if write.creates {
-                    let path = lock(&shared.state).secrets_path();
-                    api.create(&path, object).await
-                } else {
-                    let path = lock(&shared.state).secret_path();
-                    api.replace(&path, object).await
-                };
+                let answer = api.write_ring(object, write.creates).await;
                 shared.with_state(|state, now, at| state.ring_write_answered(*write, answer, now, at));
             }
             Operation::ReadConfiguration(position) => {
-                let Some(path) = self.path(position) else { return };
-                let answer = api.get(&path).await;
+                let answer = api.read_configuration(position).await;
                 shared.with_state(|state, now, at| state.configuration_answered(position, answer, now, at));
             }
             Operation::Publish { position, patch, purpose } => {
-                let Some(path) = self.path(position) else { return };
                 // A drain cancels a patch that is not sent yet, for example while it waits for a connection.
                 let given_up = async {
                     match purpose {
@@ -194,7 +146,7 @@ impl Keeper {
                 tokio::select! {
                     biased;
                     () = given_up => shared.with_state(|state, _, _| state.patch_given_up(position)),
-                    answer = api.patch(&path, &patch, purpose) => shared.with_state(|state, now, at| {
+                    answer = api.patch_configuration(position, &patch, purpose) => shared.with_state(|state, now, at| {
                         state.patch_answered((position, purpose), answer, now, at);
                     }),
                 }
@@ -206,10 +158,10 @@ impl Keeper {
     }
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn now() -> Moment {
+pub(super) fn now() -> Moment {
     Moment(SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs())
 }

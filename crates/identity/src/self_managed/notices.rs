@@ -11,6 +11,15 @@ use crate::events::{Events, Report, Waiting};
 /// The same warning is sent again after this time.
 const AGAIN: Duration = Duration::from_secs(30);
 
+/// The object of a notice.
+#[derive(Clone, Copy)]
+pub(super) enum About {
+    /// The ring's Secret.
+    Ring,
+    /// The configuration at this position.
+    Configuration(usize),
+}
+
 /// A notice for the operator. It names fields and objects, never their content.
 pub(super) struct Notice {
     /// The object of the notice.

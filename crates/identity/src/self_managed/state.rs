@@ -22,7 +22,7 @@ use zeroize::Zeroizing;
 
 use super::api_client::Purpose;
 use super::backoff::{Backoff, RepairThrottle, random_below};
-use super::notices::Notice;
+use super::notices::{About, Notice};
 use super::registration::EntryMatcher;
 use super::ring_secret::RingSecret;
 use super::watched::Watched;
@@ -151,7 +151,7 @@ impl State {
         self.is_stale = true;
         self.registrations.iter_mut().for_each(|watched| watched.outdated = true);
         let text = "an error in this program interrupted the care for certificates: all is read again";
-        self.failed(None, text.to_owned());
+        self.failed(About::Ring, None, text.to_owned());
     }
 
     fn attempt(&mut self, action: Action, now: Moment, at: Instant) -> Option<Operation> {

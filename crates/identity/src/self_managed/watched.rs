@@ -17,7 +17,6 @@ const MOST_INHERITED: usize = 16;
 /// A registered configuration.
 pub(super) struct Watched {
     pub(super) name: RegistrationName,
-    pub(super) path: String,
     /// Its desired entries.
     pub(super) desired: Option<Desired>,
     /// The hashes of this process's earlier desired entries, the newest last; cleared when another version writes entries.
@@ -57,10 +56,8 @@ pub(super) enum SnapshotSource {
 
 impl Watched {
     pub(super) fn new(desired: Option<Desired>, name: RegistrationName) -> Self {
-        let path = name.path();
         Self {
             name,
-            path,
             desired,
             inherited: VecDeque::new(),
             unanswered: None,

@@ -1,12 +1,14 @@
 //! Watches the ring's Secret and each registered configuration, one watch for each object.
 
+use std::fmt;
 use std::time::Instant;
 
 use futures_util::StreamExt;
 use k8s_openapi::api::core::v1::Secret;
+use k8s_openapi::serde::de::DeserializeOwned;
 use kube::api::{DynamicObject, PartialObjectMeta};
 use kube::runtime::watcher::{self, Event};
-use kube::{Api, Client, ResourceExt};
+use kube::{Api, Client, Resource, ResourceExt};
 use tokio::sync::{mpsc, watch};
 
 use super::backoff::{Backoff, random_fraction};
@@ -22,7 +24,7 @@ pub(super) enum WatchEvent {
         position: usize,
         /// Whether events before this one may have been missed.
         listed: bool,
-        object: Change,
+        object: Change<DynamicObject>,
     },
     /// New desired entries.
     Desired(Vec<Desired>),
@@ -30,9 +32,9 @@ pub(super) enum WatchEvent {
     Unwatched { position: usize, why: String },
 }
 
-/// An object of a watch event.
-pub(super) enum Change {
-    Is(Box<DynamicObject>),
+/// A version of a watched object.
+pub(super) enum Change<K> {
+    Is(Box<K>),
     /// Deleted, at this version if it is known.
     Gone(Option<String>),
 }
@@ -40,32 +42,13 @@ pub(super) enum Change {
 /// Reports every version of the ring's Secret, by its metadata alone, until the receiver is gone.
 pub(super) async fn watch_ring(client: Client, name: NamespacedName, inbox: mpsc::Sender<WatchEvent>) {
     let api = Api::<PartialObjectMeta<Secret>>::namespaced(client, &name.namespace);
-    let mut events = std::pin::pin!(watcher::watcher(api, only(&name.name)));
-    let (mut backoff, mut listed) = (Backoff::default(), None);
-    while let Some(event) = events.next().await {
-        let version = match event {
-            Ok(Event::Init) => {
-                listed = None;
-                continue;
-            }
-            Ok(Event::InitApply(object)) => {
-                listed = object.resource_version();
-                continue;
-            }
-            Ok(Event::InitDone) => listed.take(),
-            Ok(Event::Apply(object)) => object.resource_version(),
-            Ok(Event::Delete(_)) => None,
-            // Periodic reads do not depend on the watch.
-            Err(_) => {
-                rest(&mut backoff).await;
-                continue;
-            }
-        };
-        backoff.clear();
-        if inbox.send(WatchEvent::Ring(version)).await.is_err() {
-            return;
-        }
-    }
+    let event = |seen: Result<Seen<PartialObjectMeta<Secret>>, watcher::Error>| match seen {
+        Ok((_, Change::Is(secret))) => Some(WatchEvent::Ring(secret.resource_version())),
+        Ok((_, Change::Gone(_))) => Some(WatchEvent::Ring(None)),
+        // Periodic reads do not depend on the watch.
+        Err(_) => None,
+    };
+    watch_object(api, &name.name, inbox, event).await;
 }
 
 /// Reports every version of a configuration until the receiver is gone.
@@ -75,10 +58,30 @@ pub(super) async fn watch_configuration(
     inbox: mpsc::Sender<WatchEvent>,
 ) {
     let api = Api::<DynamicObject>::all_with(client, &name.kind.resource());
-    let mut events = std::pin::pin!(watcher::watcher(api, only(&name.name)));
+    let event = |seen: Result<Seen<DynamicObject>, watcher::Error>| match seen {
+        Ok((listed, object)) => Some(WatchEvent::Configuration { position, listed, object }),
+        Err(error) => forbidden(&error).map(|why| WatchEvent::Unwatched { position, why }),
+    };
+    watch_object(api, &name.name, inbox, event).await;
+}
+
+/// A version of an object, and whether it was listed, so that events before it may have been missed.
+type Seen<K> = (bool, Change<K>);
+
+/// Watches one object until the receiver is gone. `event_of` makes the events of versions and errors.
+async fn watch_object<K>(
+    api: Api<K>,
+    name: &str,
+    inbox: mpsc::Sender<WatchEvent>,
+    event_of: impl Fn(Result<Seen<K>, watcher::Error>) -> Option<WatchEvent> + Send,
+) where
+    K: Resource + Clone + DeserializeOwned + fmt::Debug + Send + 'static,
+{
+    let selection = short_watch().fields(&format!("metadata.name={name}"));
+    let mut events = std::pin::pin!(watcher::watcher(api, selection));
     let (mut backoff, mut listed) = (Backoff::default(), Change::Gone(None));
     while let Some(event) = events.next().await {
-        let (is_listed, object) = match event {
+        let seen = match event {
             Ok(Event::Init) => {
                 listed = Change::Gone(None);
                 continue;
@@ -87,22 +90,21 @@ pub(super) async fn watch_configuration(
                 listed = Change::Is(Box::new(object));
                 continue;
             }
-            Ok(Event::InitDone) => (true, std::mem::replace(&mut listed, Change::Gone(None))),
-            Ok(Event::Apply(object)) => (false, Change::Is(Box::new(object))),
-            Ok(Event::Delete(object)) => (false, Change::Gone(object.resource_version())),
-            Err(error) => {
-                if let Some(why) = forbidden(&error)
-                    && inbox.send(WatchEvent::Unwatched { position, why }).await.is_err()
-                {
-                    return;
-                }
-                rest(&mut backoff).await;
-                continue;
-            }
+            Ok(Event::InitDone) => Ok((true, std::mem::replace(&mut listed, Change::Gone(None)))),
+            Ok(Event::Apply(object)) => Ok((false, Change::Is(Box::new(object)))),
+            Ok(Event::Delete(object)) => Ok((false, Change::Gone(object.meta().resource_version.clone()))),
+            Err(error) => Err(error),
         };
-        backoff.clear();
-        if inbox.send(WatchEvent::Configuration { position, listed: is_listed, object }).await.is_err() {
+        let is_error = seen.is_err();
+        if let Some(event) = event_of(seen)
+            && inbox.send(event).await.is_err()
+        {
             return;
+        }
+        if is_error {
+            rest(&mut backoff).await;
+        } else {
+            backoff.clear();
         }
     }
 }
@@ -129,10 +131,6 @@ fn forbidden(error: &watcher::Error) -> Option<String> {
         | watcher::Error::WatchError(status) => status.is_forbidden().then(|| status.message.clone()),
         _ => None,
     }
-}
-
-fn only(name: &str) -> watcher::Config {
-    short_watch().fields(&format!("metadata.name={name}"))
 }
 
 /// Waits after an error. The pauses of `kube::runtime` do not grow without a server, because it counts the begin of a list as

@@ -1,10 +1,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 
 mod cluster;
-mod inspect;
 mod mounted;
-#[cfg(feature = "probe")]
-mod probe;
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -93,7 +90,8 @@ fn a_folder_or_key_of_another_user_is_refused() {
             return;
         }
         let error = open(folder.path()).err().unwrap();
-        assert!(matches!(&error, IdentityError::Owner { path: named, .. } if *named == path), "{error}");
+        assert!(matches!(&error, IdentityError::Folder { path: named, .. } if *named == path), "{error}");
+        assert!(error.to_string().contains("belongs to user"), "{error}");
         std::os::unix::fs::chown(&path, Some(before), None).unwrap();
     }
     open(folder.path()).unwrap();
@@ -115,7 +113,8 @@ fn a_crash_between_key_and_certificate_is_mended_by_the_next_start() {
         let _ = fs::remove_file(&certificate);
         fs::write(&unfinished, remainder).unwrap();
         let error = open(folder.path()).err().unwrap();
-        assert!(matches!(error, IdentityError::HalfPair { .. }), "{error}");
+        assert!(matches!(error, IdentityError::Folder { .. }), "{error}");
+        assert!(error.to_string().contains("is missing: put it back"), "{error}");
     }
 }
 
@@ -151,7 +150,8 @@ fn half_a_pair_is_never_completed() {
         fs::remove_file(folder.path().join(lost)).unwrap();
         let before = fs::read(folder.path().join(kept)).unwrap();
         let error = open(folder.path()).err().unwrap();
-        assert!(matches!(error, IdentityError::HalfPair { .. }), "{error}");
+        assert!(matches!(error, IdentityError::Folder { .. }), "{error}");
+        assert!(error.to_string().contains("is missing: put it back"), "{error}");
         assert_eq!(fs::read(folder.path().join(kept)).unwrap(), before);
     }
 }

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use serde::{Deserialize, Serialize};
+
 use crate::ring::Moment;
 
 /// The name of a CA certificate: the first eight bytes of its SHA-256. A new CA has a new key, so no name comes twice.
@@ -120,6 +122,47 @@ pub enum AuthorityState {
         /// The end of its quarantine.
         until: Moment,
     },
+}
+
+/// The role of a CA: its state without dates.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize, Serialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub enum Role {
+    /// Signs.
+    Active,
+    /// Will sign.
+    Next,
+    /// Has signed.
+    Retired,
+    /// Trusted without a key: adopted or unknown.
+    Foreign,
+}
+
+impl Role {
+    /// As in metrics.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Active => "active",
+            Self::Next => "next",
+            Self::Retired => "retired",
+            Self::Foreign => "foreign",
+        }
+    }
+}
+
+impl AuthorityState {
+    /// The role, and the end of the trust if it has one.
+    #[must_use]
+    pub fn role(self) -> (Role, Option<Moment>) {
+        match self {
+            Self::Next => (Role::Next, None),
+            Self::Active => (Role::Active, None),
+            Self::Retired { until } => (Role::Retired, Some(until)),
+            Self::Foreign { until } => (Role::Foreign, Some(until)),
+        }
+    }
 }
 
 impl AuthorityFacts {

@@ -6,7 +6,7 @@ use aws_lc_rs::digest::{SHA256, digest};
 use rustls_pki_types::{CertificateDer, UnixTime};
 
 use crate::certificate::Certificate;
-use crate::ring::{CaId, Facts, LeafFacts, Moment, Request, RingError};
+use crate::ring::{CaId, Facts, LeafFacts, Lineage, Moment, Request, RingError};
 use crate::{Authority, AuthorityError, Bundle, Leaf, bundle};
 
 /// A ring with its certificates, and the keys of the active and the next CA. No `Debug`: it holds keys, which are
@@ -117,6 +117,12 @@ impl Request {
 }
 
 impl std::fmt::Display for CaId {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{:016x}", self.0)
+    }
+}
+
+impl std::fmt::Display for Lineage {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{:016x}", self.0)
     }

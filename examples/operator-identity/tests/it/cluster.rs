@@ -48,7 +48,7 @@ impl<'a> Cluster<'a> {
         self.service.add_replica(listener.local_addr().unwrap(), None).unwrap();
         let listener = (*source != Source::Off).then_some(listener);
 
-        let mut settings = settings(service).unwrap();
+        let mut settings = settings(service);
         settings.policy = policy;
         let identity = source.open(&settings, Some(&kubeconfig)).await.unwrap();
         let (namespace, shared) = (self.namespace.clone(), identity.clone());

@@ -4,23 +4,25 @@ use std::time::{Duration, SystemTime};
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
-use vestibule_identity::{
-    AuthorityReport, EntryReport, InspectReport, Probed, RegistrationReport, RingReport, RingState,
-};
+use vestibule_pki::ring::{AuthorityFacts, Facts, RingFacts};
 
-pub(super) fn write(report: &InspectReport, leaf: Option<&Probed>, is_in_sync: bool) -> String {
-    let (state, reason) = match &report.ring {
-        RingState::Known(_) => ("known", None),
-        RingState::Newer(_) => ("newer", None),
-        RingState::Unreadable(reason) => ("unreadable", Some(reason)),
-        _ => ("absent", None),
+use super::report::{EntryReport, RegistrationReport, RingReport};
+use crate::certs::objects::system_time;
+use crate::certs::probe::Probed;
+
+pub(super) fn write(report: &RingReport, leaf: Option<&Probed>, is_in_sync: bool) -> String {
+    let state = match &report.ring {
+        RingFacts::Known(_) => "known",
+        RingFacts::Newer(_) => "newer",
+        RingFacts::Unreadable => "unreadable",
+        RingFacts::Absent => "absent",
     };
     let document = json!({
         "secret": report.secret.to_string(),
         "inSync": is_in_sync,
         "state": state,
-        "reason": reason,
-        "ring": report.ring.report().map(ring),
+        "reason": report.problem,
+        "ring": report.ring.facts().map(|facts| ring(facts, report)),
         "registrations": report.registrations.iter().map(registration).collect::<Vec<_>>(),
         "leaf": leaf.map(presented),
         "notes": report.notes,
@@ -28,32 +30,33 @@ pub(super) fn write(report: &InspectReport, leaf: Option<&Probed>, is_in_sync: b
     format!("{document:#}\n")
 }
 
-fn ring(ring: &RingReport) -> Value {
+fn ring(ring: &Facts, report: &RingReport) -> Value {
     json!({
         "generation": ring.generation,
-        "lineage": ring.lineage,
-        "due": time(ring.due),
-        "rotationAsked": ring.rotation_asked,
-        "revocationAsked": ring.revocation_asked,
-        "authorities": ring.authorities.iter().map(authority).collect::<Vec<_>>(),
+        "lineage": ring.lineage.to_string(),
+        "due": time(system_time(ring.due)),
+        "rotationAsked": ring.rotation.is_open(),
+        "revocationAsked": ring.revocation.is_open(),
+        "authorities": ring.authorities.iter().map(|ca| authority(ca, report)).collect::<Vec<_>>(),
     })
 }
 
-fn authority(ca: &AuthorityReport) -> Value {
+fn authority(ca: &AuthorityFacts, report: &RingReport) -> Value {
+    let (role, until) = ca.state.role();
     json!({
-        "id": ca.id,
-        "role": ca.role.as_str(),
-        "subject": ca.subject,
-        "notAfter": time(ca.not_after),
-        "heldSince": ca.held_since.map(time),
-        "trustedUntil": ca.trusted_until.map(time),
-        "crossedBy": ca.crossed_by,
+        "id": ca.id.to_string(),
+        "role": role.as_str(),
+        "subject": report.subjects.get(&ca.id),
+        "notAfter": time(system_time(ca.not_after)),
+        "heldSince": ca.held.map(|held| time(system_time(held))),
+        "trustedUntil": until.map(|until| time(system_time(until))),
+        "crossedBy": ca.cross_signature.map(|cross_signature| cross_signature.issuer.to_string()),
     })
 }
 
 fn registration(registration: &RegistrationReport) -> Value {
     json!({
-        "name": registration.registration.to_string(),
+        "name": registration.name.to_string(),
         "inSync": registration.differences.is_empty(),
         "generation": registration.generation,
         "writtenBy": registration.written_by,
@@ -74,7 +77,7 @@ fn presented(probed: &Probed) -> Value {
         "issuer": leaf.map(|leaf| &leaf.issuer),
         "notAfter": leaf.map(|leaf| time(SystemTime::UNIX_EPOCH + Duration::from_secs(leaf.not_after.as_secs()))),
         "refusals": probed.refusals.iter().map(|refusal| json!({
-            "cause": refusal.cause.as_str(), "message": refusal.message, "go": refusal.go, "advice": refusal.advice,
+            "cause": refusal.cause, "message": refusal.message, "go": refusal.go, "advice": refusal.advice,
         })).collect::<Vec<_>>(),
     })
 }

@@ -2,26 +2,22 @@
 
 use std::time::SystemTime;
 
-use vestibule_identity::{
-    AuthorityReport, InspectReport, Probed, RegistrationReport, RingReport, RingState, Role,
-};
+use vestibule_pki::ring::{AuthorityFacts, Facts, RingFacts, Role};
 
+use super::report::{RegistrationReport, RingReport};
+use crate::certs::objects::system_time;
+use crate::certs::probe::Probed;
 use crate::certs::report::Report;
-use crate::certs::time::{date, left, span, system_time};
+use crate::certs::time::{date, left, span};
 use crate::colour::{Palette, Style};
 
-pub(super) fn write(
-    report: &InspectReport,
-    leaf: Option<&Probed>,
-    now: SystemTime,
-    palette: Palette,
-) -> String {
+pub(super) fn write(report: &RingReport, leaf: Option<&Probed>, now: SystemTime, palette: Palette) -> String {
     let mut table = Table { report: Report::new(palette), now };
     table.ring(report);
     for registration in &report.registrations {
         table.registration(registration);
     }
-    if report.registrations.is_empty() && report.notes.is_empty() && report.ring.report().is_some() {
+    if report.registrations.is_empty() && report.notes.is_empty() && report.ring.facts().is_some() {
         table.report.line(format_args!(
             "no configuration bears the mark of this ring: name those it is for with --registration"
         ));
@@ -41,54 +37,55 @@ struct Table {
 }
 
 impl Table {
-    fn ring(&mut self, report: &InspectReport) {
+    fn ring(&mut self, report: &RingReport) {
         let heading = format!("ring {}", report.secret);
         let bad = match &report.ring {
-            RingState::Known(_) | RingState::Newer(Some(_)) => None,
-            RingState::Absent => Some((
+            RingFacts::Known(_) | RingFacts::Newer(Some(_)) => None,
+            RingFacts::Absent => Some((
                 "there is none (no Secret, or an empty one)".to_owned(),
                 "no replica has made it yet, or it is another one: --secret and --namespace name it",
             )),
-            RingState::Unreadable(reason) => Some((
-                format!("cannot be used: {reason}"),
+            RingFacts::Unreadable => Some((
+                format!("cannot be used: {}", report.problem.as_deref().unwrap_or_default()),
                 "a replica makes it anew and says so in its log; if the Secret is not a ring's, name another with --secret",
             )),
-            RingState::Newer(None) => Some((
+            RingFacts::Newer(None) => Some((
                 "written by a newer version that this one does not understand".to_owned(),
                 "look at it with that version",
             )),
-            other => Some((format!("{other:?}"), "look at it with a newer version")),
         };
         if let Some((bad, advice)) = bad {
             self.report.marked(&[(Style::Heading, &heading), (Style::Removed, &bad)], format_args!(""));
             self.report.line(format_args!("  what to do: {advice}"));
             return;
         }
-        let Some(ring) = report.ring.report() else { return };
+        let Some(ring) = report.ring.facts() else { return };
         self.report.marked(
             &[(Style::Heading, &heading)],
             format_args!("  generation {}, lineage {}", ring.generation, ring.lineage),
         );
         self.authorities(ring);
-        self.report.line(format_args!("  next rotation {} ({})", date(ring.due), left(ring.due, self.now)));
-        if ring.rotation_asked {
+        let due = system_time(ring.due);
+        self.report.line(format_args!("  next rotation {} ({})", date(due), left(due, self.now)));
+        if ring.rotation.is_open() {
             self.report.line(format_args!("  a rotation was asked for, and has not come yet"));
         }
-        if ring.revocation_asked {
+        if ring.revocation.is_open() {
             self.report.line(format_args!("  a revocation was asked for, and has not come yet"));
         }
     }
 
-    fn authorities(&mut self, ring: &RingReport) {
+    fn authorities(&mut self, ring: &Facts) {
         let mut rows = vec![["CA", "ROLE", "NOT AFTER", "TIME LEFT", "REMARK"].map(str::to_owned)];
         let mut authorities: Vec<_> = ring.authorities.iter().collect();
-        authorities.sort_by_key(|ca| ca.role);
+        authorities.sort_by_key(|ca| ca.state.role().0);
         rows.extend(authorities.into_iter().map(|ca| {
-            let left = match ca.not_after.duration_since(self.now) {
+            let end = system_time(ca.not_after);
+            let left = match end.duration_since(self.now) {
                 Ok(left) => span(left),
                 Err(_) => "expired".to_owned(),
             };
-            [ca.id.clone(), ca.role.as_str().to_owned(), date(ca.not_after), left, remark(ca)]
+            [ca.id.to_string(), ca.state.role().0.as_str().to_owned(), date(end), left, remark(ca)]
         }));
         let mut widths = [0; 5];
         for row in &rows {
@@ -117,7 +114,7 @@ impl Table {
             .as_ref()
             .map_or_else(String::new, |writer| format!(", last written by {writer}"));
         self.report.marked(
-            &[(Style::Heading, &registration.registration), (style, &verdict)],
+            &[(Style::Heading, &registration.name), (style, &verdict)],
             format_args!("{generation}{writer}"),
         );
         for entry in &registration.entries {
@@ -139,7 +136,7 @@ impl Table {
         };
         self.report.marked(&[(Style::Heading, &heading), (style, &verdict)], format_args!(""));
         if let Some(leaf) = probed.chain.first() {
-            let end = system_time(leaf.not_after);
+            let end = crate::certs::time::system_time(leaf.not_after);
             self.report.line(format_args!("  {}", leaf.names.join(", ")));
             self.report.line(format_args!(
                 "  signed by {}, until {} ({})",
@@ -155,12 +152,14 @@ impl Table {
     }
 }
 
-fn remark(ca: &AuthorityReport) -> String {
-    let crossed = ca.crossed_by.as_ref().map(|issuer| format!("cross-signed by {issuer}"));
-    let held = ca.held_since.map(|since| format!("held since {}", date(since)));
-    let trusted = ca.trusted_until.map(|until| format!("trusted until {}", date(until)));
-    let waits =
-        (held.is_none() && matches!(ca.role, Role::Active | Role::Next)).then(|| "not held yet".to_owned());
+fn remark(ca: &AuthorityFacts) -> String {
+    let (role, until) = ca.state.role();
+    let crossed =
+        ca.cross_signature.map(|cross_signature| format!("cross-signed by {}", cross_signature.issuer));
+    let held = ca.held.map(|since| format!("held since {}", date(system_time(since))));
+    let trusted = until.map(|until| format!("trusted until {}", date(system_time(until))));
+    let waits = held.is_none() && matches!(role, Role::Active | Role::Next);
+    let waits = waits.then(|| "not held yet".to_owned());
     [held, waits, trusted, crossed].into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 

@@ -11,6 +11,7 @@ use super::prepare::mark;
 use super::{RingWrite, State};
 use crate::IdentityEvent;
 use crate::self_managed::api_client::{Answer, ApiError, ApiErrorKind};
+use crate::self_managed::notices::About;
 use crate::self_managed::ring_secret::{Fields, RingSecret};
 
 /// The most past bundles that are remembered.
@@ -49,7 +50,7 @@ impl State {
         let text = format!("Secret {} cannot be read: {}", self.secret_name, trouble.text);
         // An unreachable API server takes no Event either.
         let reason = (trouble.kind == ApiErrorKind::Forbidden).then_some("RingNotReadable");
-        self.failed(reason, text);
+        self.failed(About::Ring, reason, text);
     }
 
     fn ring_found(&mut self, secret: RingSecret, fields: &Fields, now: Moment) {
@@ -73,7 +74,8 @@ impl State {
             if !continues && self.seen.memory.is_some() && !matches!(ring, RingFacts::Newer(_)) {
                 let text =
                     format!("the ring in Secret {} does not continue what is known of it", self.secret_name);
-                self.discontinued(text);
+                let event = Some(IdentityEvent::Discontinuity);
+                self.tell(About::Ring, (true, Some("RingDiscontinued")), text, event);
             }
             self.know_bundle(now);
         }
@@ -83,7 +85,7 @@ impl State {
         let reading = Ring::read(Some(fields), self.secret.requests(), self.corrected(now));
         if let Reading::Unreadable(error) = &reading {
             let text = format!("Secret {} cannot be used and is repaired: {error}", self.secret_name);
-            self.trouble(Some("RingUnreadable"), text);
+            self.trouble("RingUnreadable", text);
         }
         let facts = reading.facts();
         let ring = match reading {
@@ -110,20 +112,14 @@ impl State {
         if self.past.len() > PAST {
             self.past.remove(0);
         }
-        let shows_mark_alone = |snapshot: &super::super::registration::ConfigSnapshot| {
-            snapshot.entries.is_empty() && snapshot.mark == Some(mark)
-        };
-        let positions: Vec<_> = (0..self.registrations.len())
-            .filter(|at| {
-                self.registrations
-                    .get(*at)
-                    .and_then(|watched| watched.snapshot.as_ref())
-                    .is_some_and(shows_mark_alone)
-            })
-            .filter(|at| self.seen.configurations.get(*at).is_some_and(|seen| seen.bundle.is_empty()))
-            .collect();
-        for position in positions {
-            self.see(position, now);
+        for position in 0..self.registrations.len() {
+            let snapshot = self.registrations.get(position).and_then(|watched| watched.snapshot.as_ref());
+            let shows_mark_alone =
+                snapshot.is_some_and(|snapshot| snapshot.entries.is_empty() && snapshot.mark == Some(mark));
+            let seen = self.seen.configurations.get(position);
+            if shows_mark_alone && seen.is_some_and(|seen| seen.bundle.is_empty()) {
+                self.see(position, now);
+            }
         }
     }
 
@@ -158,7 +154,7 @@ impl State {
                     ),
                     _ => format!("the ring cannot be written into Secret {name}: {}", trouble.text),
                 };
-                self.failed(Some("RingNotWritten"), text);
+                self.failed(About::Ring, Some("RingNotWritten"), text);
             }
         }
     }
@@ -187,7 +183,8 @@ impl State {
         };
         let text =
             format!("the ring in Secret {} is at generation {}: {word}", self.secret_name, facts.generation);
-        self.tell(reason, text, Some(IdentityEvent::RingWritten { change: word }));
+        let event = Some(IdentityEvent::RingWritten { change: word });
+        self.tell(About::Ring, (false, reason), text, event);
     }
 }
 

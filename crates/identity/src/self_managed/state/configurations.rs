@@ -9,6 +9,7 @@ use super::State;
 use super::prepare::mark;
 use crate::RegistrationKind;
 use crate::self_managed::api_client::{Answer, ApiError, ApiErrorKind, Purpose};
+use crate::self_managed::notices::About;
 use crate::self_managed::watched::SnapshotSource;
 
 impl State {
@@ -45,7 +46,7 @@ impl State {
                 };
                 let Some(watched) = self.registrations.get(position) else { return };
                 let text = format!("{} cannot be read: {}", watched.name, trouble.text);
-                self.failed_at(position, reason, text);
+                self.failed(About::Configuration(position), reason, text);
             }
         }
     }
@@ -112,7 +113,7 @@ impl State {
                 let text =
                     format!("the {what} of {} cannot be written: {}{hint}", watched.name, trouble.text);
                 let reason = (trouble.kind != ApiErrorKind::Unreachable).then_some("RegistrationDenied");
-                self.failed_at(position, reason, text);
+                self.failed(About::Configuration(position), reason, text);
             }
         }
     }
@@ -164,7 +165,7 @@ impl State {
             "{}: {what} (kubectl get mutatingadmissionpolicies,mutatingwebhookconfigurations)",
             watched.name
         );
-        self.failed_at(position, Some("WriteNotKept"), text);
+        self.failed(About::Configuration(position), Some("WriteNotKept"), text);
     }
 
     fn deny(&mut self, position: usize) {

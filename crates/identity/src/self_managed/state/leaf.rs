@@ -9,6 +9,7 @@ use vestibule_pki::ring::{Action, LeafFacts, Moment, step};
 use super::{State, readiness_margin};
 use crate::IdentityEvent;
 use crate::self_managed::backoff::random_fraction;
+use crate::self_managed::notices::About;
 use crate::self_managed::state::status::system_time;
 
 impl State {
@@ -23,7 +24,7 @@ impl State {
             self.names.iter().cloned().partition(|name| ring.permits(name));
         if !others.is_empty() {
             self.trouble(
-                Some("NameNotPermitted"),
+                "NameNotPermitted",
                 format!(
                     "the CA was made before it had to sign for {}: the certificate leaves that out until the ring has \
                      rotated twice",
@@ -36,17 +37,15 @@ impl State {
                 self.signing.clear();
                 self.issuer = ring.certificate(leaf.issuer).cloned();
                 let until = system_time(leaf.not_after);
-                self.tell(
-                    None,
-                    format!("a certificate for {} was signed by CA {}", names.join(", "), leaf.issuer),
-                    Some(IdentityEvent::LeafRenewed { not_after: until }),
-                );
+                let text = format!("a certificate for {} was signed by CA {}", names.join(", "), leaf.issuer);
+                let event = Some(IdentityEvent::LeafRenewed { not_after: until });
+                self.tell(About::Ring, (false, None), text, event);
                 self.seen.leaf = Some(LeafFacts { renew: jittered(now, leaf.renew), ..leaf.clone() });
                 Some(Arc::new(signed))
             }
             Err(error) => {
                 self.signing.failed(at);
-                self.failed(None, format!("no certificate can be signed: {error}"));
+                self.failed(About::Ring, None, format!("no certificate can be signed: {error}"));
                 None
             }
         }

@@ -9,6 +9,7 @@ use super::{Operation, RingWrite, State};
 use crate::Settings;
 use crate::self_managed::api_client::Purpose;
 use crate::self_managed::bundle_patch::bundle_patch;
+use crate::self_managed::notices::About;
 use crate::self_managed::registration::ConfigSnapshot;
 
 impl State {
@@ -20,7 +21,7 @@ impl State {
                  {1} -n {2})",
                 self.secret_name, self.secret_name.name, self.secret_name.namespace
             );
-            self.trouble(Some("SecretImmutable"), text);
+            self.trouble("SecretImmutable", text);
             return None;
         }
         let now = self.corrected(now);
@@ -35,7 +36,7 @@ impl State {
             Err(error) => {
                 self.writing.failed(at);
                 self.is_stale = true;
-                self.failed(None, format!("the ring cannot be changed: {error}"));
+                self.failed(About::Ring, None, format!("the ring cannot be changed: {error}"));
                 None
             }
         }

@@ -2,24 +2,16 @@
 
 use std::time::{Duration, SystemTime};
 
-use vestibule_pki::ring::{Action, AuthorityState, Blocked, Facts, Moment, RingFacts, step};
+use vestibule_pki::ring::{Action, Blocked, Facts, Moment, RingFacts, step};
 
 use super::prepare::mark;
 use super::{State, readiness_margin};
 use crate::self_managed::watched::Watched;
-use crate::{AuthorityStatus, RegistrationStatus, Role, Status};
+use crate::{AuthorityStatus, RegistrationStatus, Status};
 
 impl State {
     pub(in crate::self_managed) fn ca_bundle(&self) -> Option<std::sync::Arc<str>> {
         self.ca_bundle.clone()
-    }
-
-    pub(in crate::self_managed) fn secrets_path(&self) -> String {
-        format!("/api/v1/namespaces/{}/secrets", self.secret_name.namespace)
-    }
-
-    pub(in crate::self_managed) fn secret_path(&self) -> String {
-        format!("{}/{}", self.secrets_path(), self.secret_name.name)
     }
 
     pub(in crate::self_managed) fn status(&self, now: Moment) -> Status {
@@ -137,15 +129,10 @@ impl State {
 }
 
 fn authorities(facts: &Facts) -> Vec<AuthorityStatus> {
-    let authorities = facts.authorities.iter().map(|ca| AuthorityStatus {
-        role: match ca.state {
-            AuthorityState::Active => Role::Active,
-            AuthorityState::Next => Role::Next,
-            AuthorityState::Retired { .. } => Role::Retired,
-            AuthorityState::Foreign { .. } => Role::Foreign,
-        },
-        not_after: system_time(ca.not_after),
-    });
+    let authorities = facts
+        .authorities
+        .iter()
+        .map(|ca| AuthorityStatus { role: ca.state.role().0, not_after: system_time(ca.not_after) });
     authorities.collect()
 }
 

@@ -6,6 +6,7 @@ use kube::api::DynamicObject;
 use vestibule_pki::ring::{CaId, Mark, Moment, Seen};
 
 use super::State;
+use crate::self_managed::notices::About;
 use crate::self_managed::registration::ConfigSnapshot;
 use crate::self_managed::watched::{SnapshotSource, is_older};
 use crate::self_managed::watches::{self, WatchEvent};
@@ -36,7 +37,7 @@ impl State {
                 // Without a watch it is read each time that the watch is refused.
                 watched.outdated = true;
                 let text = format!("{} cannot be watched: {why}", watched.name);
-                self.failed_at(position, Some("RegistrationDenied"), text);
+                self.failed(About::Configuration(position), Some("RegistrationDenied"), text);
             }
             WatchEvent::Configuration { position, listed, object } => {
                 let by = if listed { SnapshotSource::Read } else { SnapshotSource::Event };

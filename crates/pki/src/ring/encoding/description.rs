@@ -1,11 +1,13 @@
 //! `ring.json`: what the certificates do not say themselves.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
+use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 
 use crate::ring::{
-    AuthorityFacts, AuthorityState, CaId, CrossSignature, Facts, Lineage, Moment, Problem, Request, RingError,
+    AuthorityFacts, AuthorityState, CaId, CrossSignature, Facts, Lineage, Moment, Problem, Request,
+    RingError, Role,
 };
 
 /// The schema that this version writes.
@@ -39,11 +41,11 @@ impl Schema {
 }
 
 #[derive(Deserialize, Serialize)]
-#[serde(deny_unknown_fields, rename_all = "camelCase")]
+#[serde(rename_all = "camelCase")]
 pub(super) struct Description {
     schema: u64,
     readable: u64,
-    lineage: String,
+    lineage: Hexadecimal,
     generation: u64,
     due: u64,
     rotation_answered: u64,
@@ -51,64 +53,51 @@ pub(super) struct Description {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     restored: Option<u64>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    revoked: Vec<String>,
+    revoked: Vec<Hexadecimal>,
     /// Since schema 2.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    made: Vec<String>,
+    made: Vec<Hexadecimal>,
     authorities: Vec<Entry>,
+    #[serde(flatten, skip_serializing)]
+    unknown: BTreeMap<String, IgnoredAny>,
 }
 
 #[derive(Deserialize, Serialize)]
-#[serde(deny_unknown_fields, rename_all = "camelCase")]
+#[serde(rename_all = "camelCase")]
 struct Entry {
-    id: String,
-    state: State,
+    id: Hexadecimal,
+    state: Role,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     until: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     held: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    crossed_by: Option<String>,
+    crossed_by: Option<Hexadecimal>,
+    #[serde(flatten, skip_serializing)]
+    unknown: BTreeMap<String, IgnoredAny>,
 }
 
-const FIELDS: [&str; 11] = [
-    "schema",
-    "readable",
-    "lineage",
-    "generation",
-    "due",
-    "rotationAnswered",
-    "revocationAnswered",
-    "restored",
-    "revoked",
-    "made",
-    "authorities",
-];
-const ENTRY_FIELDS: [&str; 5] = ["id", "state", "until", "held", "crossedBy"];
-
+/// Sixteen hexadecimal digits in lower case.
 #[derive(Clone, Copy, Deserialize, Serialize)]
-#[serde(rename_all = "camelCase")]
-enum State {
-    Next,
-    Active,
-    Retired,
-    Foreign,
-}
+#[serde(try_from = "String", into = "String")]
+struct Hexadecimal(u64);
 
 impl Description {
     pub(super) fn of(facts: &Facts) -> Self {
+        let names = |ids: &mut dyn Iterator<Item = &CaId>| ids.map(|id| Hexadecimal(id.0)).collect();
         Self {
             schema: SCHEMA,
             readable: READABLE,
-            lineage: CaId(facts.lineage.0).to_string(),
+            lineage: Hexadecimal(facts.lineage.0),
             generation: facts.generation,
             due: facts.due.0,
             rotation_answered: facts.rotation.answered,
             revocation_answered: facts.revocation.answered,
             restored: facts.restored.map(|restored| restored.0),
-            revoked: facts.revoked.iter().map(CaId::to_string).collect(),
-            made: facts.made.iter().map(CaId::to_string).collect(),
+            revoked: names(&mut facts.revoked.iter()),
+            made: names(&mut facts.made.iter()),
             authorities: facts.authorities.iter().map(Entry::of).collect(),
+            unknown: BTreeMap::new(),
         }
     }
 
@@ -116,29 +105,31 @@ impl Description {
         serde_json::to_string(self).unwrap_or_default()
     }
 
-    /// Ends of validity are left at zero: certificates tell them.
+    /// Ends of validity are left at zero: certificates tell them. Unknown members belong to a newer schema only.
     pub(super) fn read(text: &str, schema: Schema, field: &str) -> Result<Facts, RingError> {
         let unreadable = || RingError::field(field, Problem::Json);
-        let description: Option<Self> =
-            if schema.newer().is_some() { understood(text) } else { serde_json::from_str(text).ok() };
-        let description = description.ok_or_else(unreadable)?;
+        let description: Self = serde_json::from_str(text).map_err(|_| unreadable())?;
+        if schema.newer().is_none() && description.has_unknown() {
+            return Err(unreadable());
+        }
         let facts = description.facts().ok_or_else(unreadable)?;
         if is_sound(&facts) { Ok(facts) } else { Err(RingError::field(field, Problem::States)) }
     }
 
+    fn has_unknown(&self) -> bool {
+        !self.unknown.is_empty() || self.authorities.iter().any(|entry| !entry.unknown.is_empty())
+    }
+
     fn facts(&self) -> Option<Facts> {
-        let ids = |names: &[String]| -> Option<Vec<CaId>> {
-            names.iter().map(|id| hexadecimal(id).map(CaId)).collect()
-        };
         let mut facts = Facts {
-            lineage: Lineage(hexadecimal(&self.lineage)?),
+            lineage: Lineage(self.lineage.0),
             generation: self.generation,
             due: Moment(self.due),
             rotation: Request { asked: 0, answered: self.rotation_answered },
             revocation: Request { asked: 0, answered: self.revocation_answered },
             restored: self.restored.map(Moment),
-            revoked: ids(&self.revoked)?.into_iter().collect(),
-            made: ids(&self.made)?,
+            revoked: self.revoked.iter().map(|id| CaId(id.0)).collect(),
+            made: self.made.iter().map(|id| CaId(id.0)).collect(),
             authorities: self.authorities.iter().map(Entry::facts).collect::<Option<_>>()?,
         };
         // A ring of schema 1 does not say what it made.
@@ -150,54 +141,52 @@ impl Description {
 
 impl Entry {
     fn of(ca: &AuthorityFacts) -> Self {
-        let (state, until) = match ca.state {
-            AuthorityState::Next => (State::Next, None),
-            AuthorityState::Active => (State::Active, None),
-            AuthorityState::Retired { until } => (State::Retired, Some(until.0)),
-            AuthorityState::Foreign { until } => (State::Foreign, Some(until.0)),
-        };
-        let held = ca.held.map(|held| held.0);
+        let (state, until) = ca.state.role();
         Self {
-            id: ca.id.to_string(),
+            id: Hexadecimal(ca.id.0),
             state,
-            until,
-            held,
-            crossed_by: ca.cross_signature.map(|cross_signature| cross_signature.issuer.to_string()),
+            until: until.map(|until| until.0),
+            held: ca.held.map(|held| held.0),
+            crossed_by: ca.cross_signature.map(|cross_signature| Hexadecimal(cross_signature.issuer.0)),
+            unknown: BTreeMap::new(),
         }
     }
 
     fn facts(&self) -> Option<AuthorityFacts> {
         let state = match (self.state, self.until.map(Moment)) {
-            (State::Next, None) => AuthorityState::Next,
-            (State::Active, None) => AuthorityState::Active,
-            (State::Retired, Some(until)) => AuthorityState::Retired { until },
-            (State::Foreign, Some(until)) => AuthorityState::Foreign { until },
+            (Role::Next, None) => AuthorityState::Next,
+            (Role::Active, None) => AuthorityState::Active,
+            (Role::Retired, Some(until)) => AuthorityState::Retired { until },
+            (Role::Foreign, Some(until)) => AuthorityState::Foreign { until },
             _ => return None,
         };
-        let crossed_by = match &self.crossed_by {
-            Some(id) => Some(CrossSignature { issuer: CaId(hexadecimal(id)?), not_after: Moment(0) }),
-            None => None,
-        };
-        let id = CaId(hexadecimal(&self.id)?);
+        let crossed_by = |id: Hexadecimal| CrossSignature { issuer: CaId(id.0), not_after: Moment(0) };
         Some(AuthorityFacts {
-            id,
+            id: CaId(self.id.0),
             state,
             not_before: Moment(0),
             not_after: Moment(0),
             held: self.held.map(Moment),
-            cross_signature: crossed_by,
+            cross_signature: self.crossed_by.map(crossed_by),
         })
     }
 }
 
-/// A newer description without what is new in it.
-fn understood(text: &str) -> Option<Description> {
-    let mut description: serde_json::Map<String, serde_json::Value> = serde_json::from_str(text).ok()?;
-    description.retain(|name, _| FIELDS.contains(&name.as_str()));
-    for entry in description.get_mut("authorities")?.as_array_mut()? {
-        entry.as_object_mut()?.retain(|name, _| ENTRY_FIELDS.contains(&name.as_str()));
+impl From<Hexadecimal> for String {
+    fn from(number: Hexadecimal) -> Self {
+        format!("{:016x}", number.0)
     }
-    serde_json::from_value(description.into()).ok()
+}
+
+impl TryFrom<String> for Hexadecimal {
+    type Error = &'static str;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        let is_digit = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
+        let number = u64::from_str_radix(&text, 16).ok();
+        let number = number.filter(|_| text.len() == 16 && text.bytes().all(is_digit));
+        number.map(Self).ok_or("not sixteen hexadecimal digits")
+    }
 }
 
 /// Invariant I2, and an order that is kept.
@@ -212,10 +201,4 @@ fn is_sound(facts: &Facts) -> bool {
         && facts.generation <= MOST_GENERATIONS
         && !revoked(facts.active())
         && !revoked(facts.next())
-}
-
-fn hexadecimal(text: &str) -> Option<u64> {
-    let is_digit = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
-    let is_one = text.len() == 16 && text.bytes().all(is_digit);
-    is_one.then(|| u64::from_str_radix(text, 16).ok()).flatten()
 }

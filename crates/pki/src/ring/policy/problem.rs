@@ -13,103 +13,12 @@ const SHORTEST_COLD_HOLD: Duration = Duration::from_secs(10);
 
 /// Why a policy is refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{text}")]
 #[non_exhaustive]
-pub enum PolicyProblem {
-    /// Moments are seconds.
-    #[error("the {span} must be at least a second, and whole seconds")]
-    NotSeconds {
-        /// The name of the span.
-        span: &'static str,
-    },
-    /// A chain has one cross-signed certificate, so one rotation must be over before the next: invariant I1.
-    #[error(
-        "leaves live too long: {} of leaf life and {} of clock skew must be shorter than the rotation period {} (a third of the CA's life), or rotations would overlap",
-        words(*leaf), words(*skew), words(*period)
-    )]
-    Overlap {
-        /// The leaf's life.
-        leaf: Duration,
-        /// The skew.
-        skew: Duration,
-        /// The rotation period.
-        period: Duration,
-    },
-    /// The first two CAs end together, so the last call may come twice in a row (rule L1).
-    #[error(
-        "the CA's life is too short for its leaves: a twelfth of it ({}) must be at least two leaf lives and the clock skew ({}), or a CA that could not be replaced in time ends under living leaves",
-        words(*twelfth), words(*needed)
-    )]
-    LastCall {
-        /// A twelfth of the CA's life.
-        twelfth: Duration,
-        /// The required value.
-        needed: Duration,
-    },
-    /// No next CA would ever be known in time (rule H1).
-    #[error(
-        "the hold {} must be shorter than the rotation period {}, or every rotation waits for the last call",
-        words(*hold), words(*period)
-    )]
-    Hold {
-        /// The hold.
-        hold: Duration,
-        /// The rotation period.
-        period: Duration,
-    },
-    /// A planned rotation has more time than a cold start.
-    #[error("the hold of a cold start {} must not be longer than the hold {}", words(*cold), words(*hold))]
-    ColdHold {
-        /// The hold of a cold start.
-        cold: Duration,
-        /// The hold.
-        hold: Duration,
-    },
-    /// A leaf must outlive the wait for a new CA to be known (rule E1).
-    #[error(
-        "the leaf life {} must be longer than twice the hold of a cold start {}, or leaves end while their successors wait",
-        words(*leaf), words(*cold)
-    )]
-    Patience {
-        /// The leaf's life.
-        leaf: Duration,
-        /// The hold of a cold start.
-        cold: Duration,
-    },
-    /// A decision would rest on a look older than the wait that it ends.
-    #[error("a look may be {} old, which must be shorter than the hold of a cold start {}", words(*recheck), words(*cold))]
-    Recheck {
-        /// How old a look may be.
-        recheck: Duration,
-        /// The hold of a cold start.
-        cold: Duration,
-    },
-    /// A grafted CA's leaves live as long as any: invariant I4.
-    #[error(
-        "the quarantine {} must be at least the leaf life {}, or CAs are removed under living leaves",
-        words(*quarantine), words(*leaf)
-    )]
-    Quarantine {
-        /// The quarantine.
-        quarantine: Duration,
-        /// The leaf's life.
-        leaf: Duration,
-    },
-    /// A Secret holds a mebibyte.
-    #[error("{limit} foreign CAs do not fit into a Secret for sure; {MOST_FOREIGN} do")]
-    TooManyForeign {
-        /// The limit asked for.
-        limit: usize,
-    },
-    /// Sound, but not for a cluster that people use.
-    #[error("the {span} {} is shorter than {}, the least that is supported", words(*given), words(*least))]
-    Floor {
-        /// The name of the span.
-        span: &'static str,
-        /// As given.
-        given: Duration,
-        /// The least.
-        least: Duration,
-    },
+pub struct PolicyProblem {
+    /// The fields of [`Policy`] that must change.
+    pub fields: &'static [&'static str],
+    text: String,
 }
 
 impl Policy {
@@ -129,26 +38,60 @@ impl Policy {
     /// Everything that would break an invariant, each with its reason.
     pub fn check(&self) -> Result<(), Vec<PolicyProblem>> {
         let (leaf, cold, hold, skew) = (self.leaf_life, self.hold_cold, self.hold, self.skew);
-        let period = self.period();
+        let (period, quarantine, limit) = (self.period(), self.quarantine(), self.unknown_limit);
+        let overlap = leaf.saturating_add(skew);
+        let (twelfth, needed) = (self.authority_life / 12, overlap.saturating_add(leaf));
+        let [leaf_text, cold_text, hold_text, period_text] = [leaf, cold, hold, period].map(words);
+        let [skew_text, twelfth_text, needed_text] = [skew, twelfth, needed].map(words);
+        let [recheck_text, quarantine_text] = [self.recheck, quarantine].map(words);
         let mut problems = self.fractions();
-        let mut refuse = |wrong: bool, problem: PolicyProblem| {
+        let mut refuse = |wrong: bool, fields: &'static [&'static str], text: String| {
             if wrong {
-                problems.push(problem);
+                problems.push(PolicyProblem { fields, text });
             }
         };
-        let overlap = leaf.saturating_add(skew);
-        refuse(overlap >= period, PolicyProblem::Overlap { leaf, skew, period });
-        let (twelfth, needed) = (self.authority_life / 12, overlap.saturating_add(leaf));
-        refuse(twelfth < needed, PolicyProblem::LastCall { twelfth, needed });
-        refuse(hold >= period, PolicyProblem::Hold { hold, period });
-        refuse(cold > hold, PolicyProblem::ColdHold { cold, hold });
-        refuse(cold.saturating_mul(2) >= leaf, PolicyProblem::Patience { leaf, cold });
-        let recheck = self.recheck;
-        refuse(recheck >= cold, PolicyProblem::Recheck { recheck, cold });
-        let quarantine = self.quarantine();
-        refuse(quarantine < leaf, PolicyProblem::Quarantine { quarantine, leaf });
-        let limit = self.unknown_limit;
-        refuse(limit > MOST_FOREIGN, PolicyProblem::TooManyForeign { limit });
+        // A chain has one cross-signed certificate, so one rotation must be over before the next: invariant I1.
+        let text = format!(
+            "leaves live too long: {leaf_text} of leaf life and {skew_text} of clock skew must be shorter than the rotation \
+             period {period_text} (a third of the CA's life), or rotations would overlap"
+        );
+        refuse(overlap >= period, &["leaf_life", "authority_life"], text);
+        // The first two CAs end together, so the last call may come twice in a row (rule L1).
+        let text = format!(
+            "the CA's life is too short for its leaves: a twelfth of it ({twelfth_text}) must be at least two leaf lives and \
+             the clock skew ({needed_text}), or a CA that could not be replaced in time ends under living leaves"
+        );
+        refuse(twelfth < needed, &["leaf_life", "authority_life"], text);
+        // No next CA would ever be known in time (rule H1).
+        let text = format!(
+            "the hold {hold_text} must be shorter than the rotation period {period_text}, or every rotation waits for the \
+             last call"
+        );
+        refuse(hold >= period, &["hold", "authority_life"], text);
+        // A planned rotation has more time than a cold start.
+        let text =
+            format!("the hold of a cold start {cold_text} must not be longer than the hold {hold_text}");
+        refuse(cold > hold, &["hold_cold", "hold"], text);
+        // A leaf must outlive the wait for a new CA to be known (rule E1).
+        let text = format!(
+            "the leaf life {leaf_text} must be longer than twice the hold of a cold start {cold_text}, or leaves end while \
+             their successors wait"
+        );
+        refuse(cold.saturating_mul(2) >= leaf, &["leaf_life", "hold_cold"], text);
+        // A decision would rest on a look older than the wait that it ends.
+        let text = format!(
+            "a look may be {recheck_text} old, which must be shorter than the hold of a cold start {cold_text}"
+        );
+        refuse(self.recheck >= cold, &["hold_cold"], text);
+        // A grafted CA's leaves live as long as any: invariant I4.
+        let text = format!(
+            "the quarantine {quarantine_text} must be at least the leaf life {leaf_text}, or CAs are removed under living \
+             leaves"
+        );
+        refuse(quarantine < leaf, &["quarantine", "leaf_life"], text);
+        // A Secret holds a mebibyte.
+        let text = format!("{limit} foreign CAs do not fit into a Secret for sure; {MOST_FOREIGN} do");
+        refuse(limit > MOST_FOREIGN, &["unknown_limit"], text);
         if problems.is_empty() { Ok(()) } else { Err(problems) }
     }
 
@@ -157,27 +100,42 @@ impl Policy {
     /// # Errors
     /// Every span that is too short.
     pub fn floors(&self) -> Result<(), Vec<PolicyProblem>> {
-        let spans = [
-            ("leaf life", self.leaf_life, SHORTEST_LEAF),
-            ("CA's life", self.authority_life, SHORTEST_AUTHORITY),
-            ("hold of a cold start", self.hold_cold, SHORTEST_COLD_HOLD),
+        let [authority_life, leaf_life, _, hold_cold, _] = self.spans();
+        let floors = [
+            (leaf_life, SHORTEST_LEAF),
+            (authority_life, SHORTEST_AUTHORITY),
+            (hold_cold, SHORTEST_COLD_HOLD),
         ];
-        let short = spans.into_iter().filter(|(_, given, least)| given < least);
-        let problems: Vec<_> =
-            short.map(|(span, given, least)| PolicyProblem::Floor { span, given, least }).collect();
+        let short = floors.into_iter().filter(|((_, _, given), least)| given < least);
+        let problem = |((fields, name, given), least)| PolicyProblem {
+            fields,
+            text: format!(
+                "the {name} {} is shorter than {}, the least that is supported",
+                words(given),
+                words(least)
+            ),
+        };
+        let problems: Vec<_> = short.map(problem).collect();
         if problems.is_empty() { Ok(()) } else { Err(problems) }
     }
 
+    /// Moments are seconds.
     fn fractions(&self) -> Vec<PolicyProblem> {
-        let spans = [
-            ("CA's life", self.authority_life),
-            ("leaf life", self.leaf_life),
-            ("hold", self.hold),
-            ("hold of a cold start", self.hold_cold),
-            ("wait for replicas to leave a revoked CA", self.switch_wait),
-        ];
-        let wrong = spans.into_iter().filter(|(_, span)| span.as_secs() == 0 || span.subsec_nanos() != 0);
-        wrong.map(|(span, _)| PolicyProblem::NotSeconds { span }).collect()
+        let wrong = |span: Duration| span.as_secs() == 0 || span.subsec_nanos() != 0;
+        let spans = self.spans().into_iter().filter(|(.., span)| wrong(*span));
+        let text = |name| format!("the {name} must be at least a second, and whole seconds");
+        spans.map(|(fields, name, _)| PolicyProblem { fields, text: text(name) }).collect()
+    }
+
+    /// Each span with its field and its name in messages.
+    fn spans(&self) -> [(&'static [&'static str], &'static str, Duration); 5] {
+        [
+            (&["authority_life"], "CA's life", self.authority_life),
+            (&["leaf_life"], "leaf life", self.leaf_life),
+            (&["hold"], "hold", self.hold),
+            (&["hold_cold"], "hold of a cold start", self.hold_cold),
+            (&["switch_wait"], "wait for replicas to leave a revoked CA", self.switch_wait),
+        ]
     }
 }
 

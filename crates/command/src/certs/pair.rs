@@ -3,60 +3,40 @@
 use std::fs::{self, DirBuilder, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::{Duration, SystemTime};
 
+use rustls_pki_types::UnixTime;
 use vestibule_pki::{Authority, AuthorityError};
 use zeroize::Zeroizing;
 
-use crate::time::{system_time, unix_time};
+use super::time::system_time;
+use crate::CommandError;
 
 const FILES: [&str; 3] = ["ca.crt", "server.crt", "server.key"];
 
 /// A serving certificate, its key, and the CA that signed it. The CA's key is erased as soon as it has signed, so that
 /// no other certificate that these clients trust can be signed. No `Debug`: it holds a key.
-///
-/// ```
-/// # use std::time::{Duration, SystemTime};
-/// let pair = vestibule_identity::Pair::new(&["hooks.demo.svc"], SystemTime::now(), Duration::from_secs(86400))?;
-/// assert!(pair.ca_bundle().starts_with("-----BEGIN CERTIFICATE-----"));
-/// # Ok::<(), vestibule_identity::AuthorityError>(())
-/// ```
-pub struct Pair {
-    ca_bundle: String,
-    chain: String,
-    key: Zeroizing<String>,
-    not_after: SystemTime,
-}
-
-/// Why a pair cannot be written.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum PairError {
-    /// There is one already, and clients may trust it.
-    #[error("{} exists already, and clients may trust it", path.display())]
-    Exists {
-        /// The file.
-        path: PathBuf,
-    },
-    /// A file or folder cannot be written.
-    #[error("cannot write {}: {source}", path.display())]
-    File {
-        /// The file or folder.
-        path: PathBuf,
-        /// The error of the operating system.
-        source: io::Error,
-    },
+pub(super) struct Pair {
+    /// The CA in PEM, for `caBundle`.
+    pub(super) ca_bundle: String,
+    /// The certificate in PEM: a `tls.crt`.
+    pub(super) chain: String,
+    /// The key as PKCS#8 in PEM: a `tls.key`.
+    pub(super) key: Zeroizing<String>,
+    /// The end of both certificates.
+    pub(super) not_after: SystemTime,
 }
 
 impl Pair {
     /// Makes a CA and a certificate for these DNS names and IP addresses, both valid from an hour before `now` until
     /// `life` after it. Verified as a client would.
-    ///
-    /// # Errors
-    /// No names, a name that is none, a life that no certificate can hold.
-    pub fn new(names: &[impl AsRef<str>], now: SystemTime, life: Duration) -> Result<Self, AuthorityError> {
-        let now = unix_time(now);
+    pub(super) fn new(
+        names: &[impl AsRef<str>],
+        now: SystemTime,
+        life: Duration,
+    ) -> Result<Self, AuthorityError> {
+        let now = UnixTime::since_unix_epoch(now.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default());
         let authority = Authority::new(&common_name(names), now, life)?;
         let leaf = authority.issue(names, now, life)?;
         Ok(Self {
@@ -67,39 +47,15 @@ impl Pair {
         })
     }
 
-    /// The CA in PEM, for `caBundle`.
-    #[must_use]
-    pub fn ca_bundle(&self) -> &str {
-        &self.ca_bundle
-    }
-
-    /// The certificate in PEM: a `tls.crt`.
-    #[must_use]
-    pub fn chain(&self) -> &str {
-        &self.chain
-    }
-
-    /// The key as PKCS#8 in PEM: a `tls.key`.
-    #[must_use]
-    pub fn key(&self) -> &Zeroizing<String> {
-        &self.key
-    }
-
-    /// The end of both certificates.
-    #[must_use]
-    pub fn not_after(&self) -> SystemTime {
-        self.not_after
-    }
-
     /// Writes `ca.crt`, `server.crt` and `server.key` (mode 0600) into a folder, which is made (mode 0700) if need be.
-    /// Each file appears whole or not at all.
-    ///
-    /// # Errors
-    /// One of the files is there and `replace` is not set; a file cannot be written.
-    pub fn write(&self, folder: &Path, replace: bool) -> Result<(), PairError> {
+    /// Each file appears whole or not at all. Files that exist are replaced only if `replace` is set.
+    pub(super) fn write(&self, folder: &Path, replace: bool) -> Result<(), CommandError> {
         let present = FILES.map(|name| folder.join(name)).into_iter().find(|path| path.exists());
         if let Some(path) = present.filter(|_| !replace) {
-            return Err(PairError::Exists { path });
+            return Err(CommandError::input(format_args!(
+                "{} exists already, and clients may trust it; --force replaces all three files",
+                path.display()
+            )));
         }
         DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(failed(folder))?;
         let [ca, certificate, key] = FILES;
@@ -115,7 +71,7 @@ fn common_name(names: &[impl AsRef<str>]) -> String {
     format!("one-time CA for {first}").chars().take(64).collect()
 }
 
-fn write(path: &Path, mode: u32, content: &[u8]) -> Result<(), PairError> {
+fn write(path: &Path, mode: u32, content: &[u8]) -> Result<(), CommandError> {
     let unfinished = path.with_extension("unfinished");
     let written = match fs::remove_file(&unfinished) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
@@ -125,9 +81,8 @@ fn write(path: &Path, mode: u32, content: &[u8]) -> Result<(), PairError> {
     written.and_then(|()| fs::rename(&unfinished, path)).map_err(failed(path))
 }
 
-fn failed(path: &Path) -> impl FnOnce(io::Error) -> PairError {
-    let path = path.to_owned();
-    move |source| PairError::File { path, source }
+fn failed(path: &Path) -> impl FnOnce(io::Error) -> CommandError {
+    move |error| CommandError::input(format_args!("cannot write {}: {error}", path.display()))
 }
 
 #[cfg(test)]
@@ -158,9 +113,10 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join("ca.crt"), "old").unwrap();
         let pair = Pair::new(&["a.b.svc"], SystemTime::now(), DAY).unwrap();
-        assert!(matches!(pair.write(folder.path(), false), Err(PairError::Exists { .. })));
+        let error = pair.write(folder.path(), false).unwrap_err().to_string();
+        assert!(error.contains("ca.crt exists already"), "{error}");
         assert!(!folder.path().join("server.key").exists());
         pair.write(folder.path(), true).unwrap();
-        assert_eq!(fs::read_to_string(folder.path().join("ca.crt")).unwrap(), pair.ca_bundle());
+        assert_eq!(fs::read_to_string(folder.path().join("ca.crt")).unwrap(), pair.ca_bundle);
     }
 }

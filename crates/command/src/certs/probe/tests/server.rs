@@ -4,19 +4,19 @@ use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 
+use rustls::crypto::aws_lc_rs;
+use rustls::server::WebPkiClientVerifier;
+use rustls::{RootCertStore, ServerConfig, ServerConnection};
 use rustls_pki_types::{CertificateDer, PrivatePkcs8KeyDer};
-use tokio_rustls::rustls::crypto::aws_lc_rs;
-use tokio_rustls::rustls::server::WebPkiClientVerifier;
-use tokio_rustls::rustls::{RootCertStore, ServerConfig, ServerConnection};
 
-pub(crate) struct Server(SocketAddr);
+pub(super) struct Server(SocketAddr);
 
 impl Server {
-    pub(crate) fn address(&self) -> String {
+    pub(super) fn address(&self) -> String {
         self.0.to_string()
     }
 
-    pub(crate) fn tls(chain: Vec<CertificateDer<'static>>, key: &[u8]) -> Self {
+    pub(super) fn tls(chain: Vec<CertificateDer<'static>>, key: &[u8]) -> Self {
         let builder = ServerConfig::builder_with_provider(Arc::new(aws_lc_rs::default_provider()));
         let builder = builder.with_safe_default_protocol_versions().unwrap().with_no_client_auth();
         let key = PrivatePkcs8KeyDer::from(key.to_vec()).into();
@@ -24,7 +24,7 @@ impl Server {
     }
 
     /// Asks for a client certificate of one of these CAs.
-    pub(crate) fn asking(
+    pub(super) fn asking(
         chain: Vec<CertificateDer<'static>>,
         key: &[u8],
         bundle: &str,
@@ -52,7 +52,7 @@ impl Server {
     }
 
     /// Reads the client's greeting, answers with these bytes, and hangs up.
-    pub(crate) fn saying(bytes: &[u8]) -> Self {
+    pub(super) fn saying(bytes: &[u8]) -> Self {
         let bytes = bytes.to_vec();
         Self::start(move |mut stream| {
             let mut greeting = [0; 4096];

@@ -1,29 +1,48 @@
-//! The API paths of configurations, the places of `caBundle` in them, and our annotations.
+//! The marks of a ring on the objects of a cluster, and the places of `caBundle` in them: for programs that inspect a ring.
+//! A running replica has its [`Status`](crate::Status).
 
 use k8s_openapi::ByteString;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::Resource;
 use kube::api::{ApiResource, DynamicObject, GroupVersionKind};
 use serde_json::Value;
+use vestibule_pki::ring::Request;
 
 use crate::{RegistrationKind, RegistrationName};
 
-/// The ring's generation that the bundle is of, in decimal digits.
-pub(crate) const GENERATION: &str = "vestibule.dev/ca-generation";
-/// The ring's family, in hexadecimal digits.
-pub(crate) const LINEAGE: &str = "vestibule.dev/ca-lineage";
+/// The annotation with the ring's generation that the bundle is of, in decimal digits.
+pub const GENERATION: &str = "vestibule.dev/ca-generation";
+/// The annotation with the ring's family, in hexadecimal digits.
+pub const LINEAGE: &str = "vestibule.dev/ca-lineage";
+/// The annotation on a ring's Secret that requests a rotation. A new value is a new request.
+pub const ROTATE: &str = "vestibule.dev/rotate";
+/// The annotation on a ring's Secret that requests a revocation.
+pub const REVOKE: &str = "vestibule.dev/revoke";
+
+/// The requested rotation and revocation, as [`Ring::read`](vestibule_pki::ring::Ring::read) takes them.
+#[must_use]
+pub fn requests(secret: &ObjectMeta) -> (u64, u64) {
+    let digest = |annotation| {
+        let value = secret.annotations.as_ref().and_then(|annotations| annotations.get(annotation));
+        Request::digest(value.map(String::as_str))
+    };
+    (digest(ROTATE), digest(REVOKE))
+}
 
 /// The place of a `caBundle` in an object.
-pub(crate) struct Place<'a> {
+pub struct Place<'a> {
     /// JSON pointer to the object that holds the `caBundle`.
-    pub(crate) pointer: String,
-    /// That object.
-    pub(crate) config: &'a Value,
+    pub pointer: String,
     /// The pointer to the name of its list entry, and the name.
-    pub(crate) name: Option<(String, &'a str)>,
+    pub name: Option<(String, &'a str)>,
+    /// The object that holds the `caBundle`.
+    config: &'a Value,
 }
 
 impl RegistrationKind {
-    pub(crate) fn resource(self) -> ApiResource {
+    /// The kind of API object.
+    #[must_use]
+    pub fn resource(self) -> ApiResource {
         let (group, kind, plural) = match self {
             Self::Mutating => (
                 "admissionregistration.k8s.io",
@@ -44,7 +63,8 @@ impl RegistrationKind {
     }
 
     /// Every place of a `caBundle` in an object of this kind.
-    pub(crate) fn places(self, object: &Value) -> Vec<Place<'_>> {
+    #[must_use]
+    pub fn places(self, object: &Value) -> Vec<Place<'_>> {
         let only = |pointer: &str| {
             let config = object.pointer(pointer);
             config
@@ -78,18 +98,21 @@ impl<'a> Place<'a> {
     }
 
     /// Namespace and name of the Service that is called.
-    pub(crate) fn service(&self) -> Option<(&str, &str)> {
+    #[must_use]
+    pub fn service(&self) -> Option<(&str, &str)> {
         let service = self.config.get("service")?;
         Some((service.get("namespace")?.as_str()?, service.get("name")?.as_str()?))
     }
 
     /// The URL that is called instead.
-    pub(crate) fn url(&self) -> Option<&str> {
+    #[must_use]
+    pub fn url(&self) -> Option<&str> {
         self.config.get("url")?.as_str()
     }
 
     /// The `caBundle`; empty if there is none.
-    pub(crate) fn bundle(&self) -> Vec<u8> {
+    #[must_use]
+    pub fn bundle(&self) -> Vec<u8> {
         let text = self.config.get("caBundle").cloned();
         text.and_then(|text| serde_json::from_value::<ByteString>(text).ok())
             .map(|bytes| bytes.0)

@@ -1,9 +1,10 @@
 //! The namespace that this process runs in.
 
-use std::fmt;
 use std::path::{Path, PathBuf};
 
 use kube::config::Kubeconfig;
+
+use crate::CommandError;
 
 const VARIABLE: &str = "POD_NAMESPACE";
 const SERVICE_ACCOUNT: &str = "/var/run/secrets/kubernetes.io/serviceaccount/namespace";
@@ -13,8 +14,8 @@ const SERVICE_ACCOUNT: &str = "/var/run/secrets/kubernetes.io/serviceaccount/nam
 ///
 /// # Errors
 /// No place names it: the error lists the places and the reasons.
-pub fn find(flag: Option<&str>, kubeconfig: Option<&Path>) -> Result<String, OwnNamespaceError> {
-    Places {
+pub fn own_namespace(flag: Option<&str>, kubeconfig: Option<&Path>) -> Result<String, CommandError> {
+    let places = Places {
         flag,
         variable: std::env::var(VARIABLE).ok(),
         service_account: SERVICE_ACCOUNT.into(),
@@ -22,15 +23,13 @@ pub fn find(flag: Option<&str>, kubeconfig: Option<&Path>) -> Result<String, Own
             Some(path) => Kubeconfig::read_from(path).map_err(|error| error.to_string()),
             None => Kubeconfig::read().map_err(|error| error.to_string()),
         },
-    }
-    .find()
-}
-
-/// No place names the namespace of this process.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct OwnNamespaceError {
-    /// Each place that was searched, with the reason why it does not name a namespace.
-    pub tried: Vec<String>,
+    };
+    places.find().map_err(|tried| {
+        CommandError::input(format_args!(
+            "the own namespace is not known; tried {}; give --namespace, or set {VARIABLE}",
+            tried.join(", ")
+        ))
+    })
 }
 
 /// The places to search; a test replaces them.
@@ -42,7 +41,8 @@ struct Places<'a, F> {
 }
 
 impl<F: FnOnce() -> Result<Kubeconfig, String>> Places<'_, F> {
-    fn find(self) -> Result<String, OwnNamespaceError> {
+    /// The error has each place with the reason why it does not name a namespace.
+    fn find(self) -> Result<String, Vec<String>> {
         let mut tried = Vec::new();
         let mut look = |place: String, found: Result<String, String>| match found {
             Ok(namespace) if !namespace.trim().is_empty() => Some(namespace.trim().to_owned()),
@@ -66,7 +66,7 @@ impl<F: FnOnce() -> Result<Kubeconfig, String>> Places<'_, F> {
             .or_else(|| {
                 look("the kubeconfig's current context".to_owned(), (self.kubeconfig)().and_then(of_context))
             })
-            .ok_or(OwnNamespaceError { tried })
+            .ok_or(tried)
     }
 }
 
@@ -77,18 +77,6 @@ fn of_context(kubeconfig: Kubeconfig) -> Result<String, String> {
     let context = context.ok_or_else(|| format!("there is no context `{name}`"))?;
     Ok(context.context.and_then(|context| context.namespace).unwrap_or_else(|| "default".to_owned()))
 }
-
-impl fmt::Display for OwnNamespaceError {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            formatter,
-            "the own namespace is not known; tried {}; give --namespace, or set {VARIABLE}",
-            self.tried.join(", ")
-        )
-    }
-}
-
-impl std::error::Error for OwnNamespaceError {}
 
 #[cfg(test)]
 mod tests {
@@ -104,7 +92,7 @@ mod tests {
         "{current-context: a, contexts: [{name: a, context: {cluster: c, namespace: from-context}}]}";
 
     /// The namespace that is found when each of the four places names one or none.
-    fn find(says: [bool; 4]) -> Result<String, OwnNamespaceError> {
+    fn find(says: [bool; 4]) -> Result<String, Vec<String>> {
         let folder = TempDir::new().unwrap();
         let file = folder.path().join("namespace");
         if says[2] {
@@ -131,8 +119,8 @@ mod tests {
     #[test]
     fn the_error_lists_every_place_that_was_tried() {
         let error = find([false; 4]).unwrap_err();
-        assert_eq!(error.tried.len(), 4);
-        let text = error.to_string();
+        assert_eq!(error.len(), 4);
+        let text = error.join(", ");
         for part in ["--namespace (not set)", "POD_NAMESPACE (not set)", "/namespace (", "context (no file)"]
         {
             assert!(text.contains(part), "{text}");

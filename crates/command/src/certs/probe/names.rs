@@ -1,6 +1,6 @@
 //! Names of certificates, as Go compares them.
 
-use super::refusal::{Cause, Refusal};
+use super::Refusal;
 
 /// As Go: a wildcard stands for the whole first label and nothing else; case and a dot at the end do not count.
 pub(super) fn matches_name(pattern: &str, name: &str) -> bool {
@@ -40,7 +40,7 @@ pub(super) fn wrong_name(wanted: &str, named: &[String], go: &str) -> Refusal {
         _ => format!("the certificate is valid for {valid}, not for {wanted}"),
     };
     let advice = format!("make a certificate with the name {wanted} among its subject alternative names");
-    Refusal::new(Cause::WrongName, message, &advice).in_go(go)
+    Refusal::new("wrong_name", message, advice, go)
 }
 
 /// `NAME.NS.svc` and longer forms, as `NS/NAME`.
@@ -52,12 +52,14 @@ fn service(name: &str) -> Option<String> {
 
 pub(super) fn legacy(common_name: &str) -> Refusal {
     Refusal::new(
-        Cause::LegacyCommonName,
-        format!("the certificate carries {common_name} as its common name only, and no subject alternative name"),
+        "legacy_common_name",
+        format!(
+            "the certificate carries {common_name} as its common name only, and no subject alternative name"
+        ),
         "common names count for nothing: make it with a subjectAltName (openssl: -addext subjectAltName=DNS:NAME; or \
          `vestibule certs new`)",
+        "x509: certificate relies on legacy Common Name field, use SANs instead",
     )
-    .in_go("x509: certificate relies on legacy Common Name field, use SANs instead")
 }
 
 #[cfg(test)]

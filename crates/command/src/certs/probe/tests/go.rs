@@ -11,14 +11,15 @@ use super::{Case, Server};
 
 /// What Go says of each case's server; empty where it accepts it. Where there is no Go, the test is skipped, and heard
 /// to be.
-pub(crate) fn ask_or_skip(cases: &[(Case, Server)], now: u64) -> Option<Vec<String>> {
+pub(super) fn ask_or_skip(cases: &[(Case, Server)], now: u64) -> Option<Vec<String>> {
     if let Err(error) = Command::new("go").arg("version").stdout(Stdio::null()).status() {
         assert!(std::env::var_os("VESTIBULE_REQUIRE_APISERVER").is_none(), "no Go: {error}");
         vestibule_testenv::leave_out(&format!("there is no `go` in PATH: {error}"));
         return None;
     }
-    let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join("probe-client");
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/probe/client");
+    let target = tempfile::tempdir().unwrap();
+    let program = target.path().join("probe-client");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/certs/probe/tests/client");
     let built = Command::new("go").args(["build", "-o"]).arg(&program).arg(".").current_dir(folder).status();
     assert!(built.unwrap().success(), "the Go client does not build");
     let questions: Vec<_> = cases

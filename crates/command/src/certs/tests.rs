@@ -1,4 +1,4 @@
-//! `certs show`, `rotate` and `revoke` on a real API server, as users with few rights.
+//! Names; and `certs show`, `rotate` and `revoke` on a real API server, as users with few rights.
 
 use std::collections::BTreeSet;
 use std::time::{Duration, SystemTime};
@@ -11,11 +11,14 @@ use kube::api::{Patch, PatchParams, PostParams};
 use kube::{Api, Client};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
-use vestibule_identity::{
-    InspectError, InspectReport, Inspection, NamespacedName, RingCommand, RingState, Role as Part,
-};
-use vestibule_pki::ring::{Change, KeySource, Moment, Policy, Ring, carry_out};
+use vestibule_identity::NamespacedName;
+use vestibule_pki::ring::{Change, KeySource, Moment, Policy, Ring, RingFacts, Role as Part, carry_out};
 use vestibule_testenv::{Session, shared_or_skip};
+
+use super::object_name;
+use super::objects::{ObjectError, Objects};
+use super::ring_command::RingCommand;
+use super::show::report::{RingReport, Selection};
 
 /// A ring in a Secret, and a configuration with its bundle, as replicas would have written them.
 struct Stage {
@@ -115,13 +118,17 @@ impl Stage {
         self.create(&binding, bindings).await;
     }
 
-    async fn look(&self, client: Client, named: bool) -> Result<InspectReport, InspectError> {
-        let mut inspection = Inspection::new(self.secret.clone());
+    async fn look(&self, client: Client, named: bool) -> Result<RingReport, ObjectError> {
+        let mut selection = everything(&self.secret);
         if named {
-            inspection.registrations = vec![format!("mutating/{}", self.name).parse().unwrap()];
+            selection.registrations = vec![format!("mutating/{}", self.name).parse().unwrap()];
         }
-        inspection.run(client, SystemTime::now()).await
+        RingReport::read(&selection, &Objects(client), SystemTime::now()).await
     }
+}
+
+fn everything(secret: &NamespacedName) -> Selection {
+    Selection { secret: secret.clone(), service: None, registrations: Vec::new() }
 }
 
 fn moment() -> Moment {
@@ -146,15 +153,16 @@ async fn a_ring_and_its_bundles_are_shown_to_whoever_may_get_them() {
     let client = env.api_server().user(&user).unwrap();
 
     let error = stage.look(client.clone(), true).await.unwrap_err();
-    let InspectError::Forbidden { right, .. } = &error else { panic!("{error}") };
-    assert_eq!(*right, format!("get secrets/hooks-ring in namespace {}", stage.secret.namespace));
+    assert!(matches!(error, ObjectError::Forbidden(_)), "{error}");
+    let right = format!("grant `get secrets/hooks-ring in namespace {}`", stage.secret.namespace);
+    assert!(error.to_string().contains(&right), "{error}");
 
     stage.grant(&user, &["get"]).await;
     eventually(async || stage.look(client.clone(), true).await.is_ok()).await;
     let report = stage.look(client.clone(), true).await.unwrap();
     assert!(report.is_in_sync(), "{report:?}");
-    let ring = report.ring.report().unwrap();
-    let roles: BTreeSet<_> = ring.authorities.iter().map(|ca| ca.role).collect();
+    let ring = report.ring.facts().unwrap();
+    let roles: BTreeSet<_> = ring.authorities.iter().map(|ca| ca.state.role().0).collect();
     assert_eq!(roles, [Part::Active, Part::Next].into());
     assert_eq!(report.registrations[0].entries[0].authorities.len(), 2);
     assert!(!format!("{report:?}").contains("PRIVATE"));
@@ -167,7 +175,7 @@ async fn a_ring_and_its_bundles_are_shown_to_whoever_may_get_them() {
     assert!(notes.contains("--registration"), "{notes}");
     // A user who may list need not know the names.
     let report = stage.look(stage.admin.clone(), false).await.unwrap();
-    assert_eq!(report.registrations[0].registration.name, stage.name);
+    assert_eq!(report.registrations[0].name.name, stage.name);
     assert!(report.is_in_sync());
 }
 
@@ -196,8 +204,9 @@ async fn what_differs_is_named() {
     assert!(registration.differences.iter().any(|text| text.contains("joined without a line break")));
 
     let missing = NamespacedName { name: "another".to_owned(), ..stage.secret.clone() };
-    let report = Inspection::new(missing).run(stage.admin.clone(), SystemTime::now()).await.unwrap();
-    assert_eq!(report.ring, RingState::Absent);
+    let objects = Objects(stage.admin.clone());
+    let report = RingReport::read(&everything(&missing), &objects, SystemTime::now()).await.unwrap();
+    assert_eq!(report.ring, RingFacts::Absent);
     assert!(!report.is_in_sync());
 }
 
@@ -209,28 +218,27 @@ async fn wishes_are_written_with_two_rights_and_seen_done() {
     let client = env.api_server().user(&user).unwrap();
     stage.grant(&user, &["get"]).await;
     eventually(async || stage.look(client.clone(), true).await.is_ok()).await;
-    let error = RingCommand::Rotate.write(client, &stage.secret, SystemTime::now()).await.unwrap_err();
+    let error = RingCommand::Rotate.write(&Objects(client), &stage.secret).await.err().unwrap();
     assert!(error.to_string().contains("patch secrets/hooks-ring"), "{error}");
 
-    let requested =
-        RingCommand::Rotate.write(stage.admin.clone(), &stage.secret, SystemTime::now()).await.unwrap();
+    let objects = Objects(stage.admin.clone());
+    let requested = RingCommand::Rotate.write(&objects, &stage.secret).await.unwrap();
     assert!(!requested.next_is_held);
     let report = stage.look(stage.admin.clone(), true).await.unwrap();
-    assert!(report.ring.report().unwrap().rotation_asked);
-    let early = tokio::time::timeout(Duration::from_millis(700), requested.done(stage.admin.clone())).await;
+    assert!(report.ring.facts().unwrap().rotation.is_open());
+    let early = tokio::time::timeout(Duration::from_millis(700), requested.done(&objects)).await;
     assert!(early.is_err());
     stage.change(Change::Promote).await;
-    requested.done(stage.admin.clone()).await.unwrap();
+    requested.done(&objects).await.unwrap();
 
-    let requested =
-        RingCommand::Revoke.write(stage.admin.clone(), &stage.secret, SystemTime::now()).await.unwrap();
+    let requested = RingCommand::Revoke.write(&objects, &stage.secret).await.unwrap();
     stage.change(Change::Revoke).await;
-    let early = tokio::time::timeout(Duration::from_millis(700), requested.done(stage.admin.clone())).await;
+    let early = tokio::time::timeout(Duration::from_millis(700), requested.done(&objects)).await;
     assert!(early.is_err(), "the former CAs are still trusted");
     let former = stage.ring().facts().authorities.iter().filter(|ca| ca.is_foreign());
     let former: BTreeSet<_> = former.map(|ca| ca.id).collect();
     stage.change(Change::Remove(former)).await;
-    requested.done(stage.admin.clone()).await.unwrap();
+    requested.done(&objects).await.unwrap();
 }
 
 #[tokio::test]
@@ -238,7 +246,19 @@ async fn where_there_is_no_ring_nothing_is_asked() {
     let Some(env) = shared_or_skip().await else { return };
     let namespace = env.namespace(&[]).await.unwrap().name().to_owned();
     let secret = NamespacedName { namespace, name: "none".to_owned() };
-    let error =
-        RingCommand::Revoke.write(env.admin().unwrap(), &secret, SystemTime::now()).await.unwrap_err();
-    assert_eq!(error, InspectError::NoRing(secret));
+    let objects = Objects(env.admin().unwrap());
+    let error = RingCommand::Revoke.write(&objects, &secret).await.err().unwrap();
+    assert_eq!(error, ObjectError::NoRing(secret));
+}
+
+#[test]
+fn a_name_is_one_that_an_object_can_have() {
+    let named = |text| object_name(text, Some("demo")).map(|name| name.to_string());
+    assert_eq!(named("hooks").ok().as_deref(), Some("demo/hooks"));
+    assert_eq!(named("web/my-hooks.v1").ok().as_deref(), Some("web/my-hooks.v1"));
+    for text in ["In valid", "Hooks", "a_b", "-a", "a-", "a..b", "", "/a", "a/", "a/b/c", "hooks:443"] {
+        assert!(named(text).is_err(), "{text}");
+    }
+    assert!(object_name("hooks", None).is_err());
+    assert!(object_name(&"a".repeat(254), Some("demo")).is_err());
 }
