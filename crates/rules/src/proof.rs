@@ -145,9 +145,9 @@ impl RuleSet {
         acted: &mut bool,
     ) -> Option<Diagnostic> {
         let (resource, object) = object;
-        let user = request.user();
+        let (facts, user) = (request.facts(), request.user());
         let subject = Subject::new(object, *resource, Verb::Create, &request.namespace)
-            .facts(&request.facts)
+            .facts(&facts)
             .name("web")
             .user(Some(&user));
         let first = self.evaluate(&subject).ok()?;
