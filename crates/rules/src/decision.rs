@@ -1,7 +1,6 @@
 //! The result of an evaluation: the patch with the origin of each operation, and a verdict for every rule.
 
 mod reason;
-mod unsettled;
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};
@@ -9,7 +8,6 @@ use std::sync::{Arc, OnceLock};
 use vestibule_patch::{Operation, Patch};
 
 pub use reason::Reason;
-pub(crate) use unsettled::Unsettled;
 
 /// The result of all rules for one object.
 #[derive(Default)]
@@ -26,7 +24,7 @@ pub struct Decision {
     /// The operations with their origins, made at the first call of [`Decision::changes`].
     pub(crate) changes: OnceLock<Vec<Change>>,
     /// The first rule that was left out because its evaluation does not end, and why.
-    pub(crate) unsettled: Option<(Arc<str>, Unsettled)>,
+    pub(crate) unsettled: Option<(Arc<str>, &'static str)>,
 }
 
 /// The result of one rule for one object.

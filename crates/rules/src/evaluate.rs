@@ -3,7 +3,6 @@
 //! [`RuleSet::evaluate`] runs the stages of `decide`: it selects rules ([`select`]), applies them ([`fixpoint`], which calls
 //! [`merge`](crate::merge) for each rule), and makes the [`Decision`].
 
-mod computed_keys;
 mod decide;
 mod fixpoint;
 mod instantiate;
@@ -118,14 +117,7 @@ impl RuleSet {
 
     /// A set of `rules` with the default settings.
     pub(crate) fn with_rules(&self, rules: Vec<Rule>) -> Self {
-        Self {
-            rules,
-            settings: Settings::default(),
-            warnings: Vec::new(),
-            shape: self.shape,
-            own_namespace: None,
-            hash: Arc::clone(&self.hash),
-        }
+        Self { rules, shape: self.shape, hash: Arc::clone(&self.hash), ..Self::default() }
     }
 
     /// The schema of the type `Pod`.
@@ -180,7 +172,7 @@ impl RuleSet {
     /// # Errors
     /// The object is not JSON, or nested too deeply.
     pub fn evaluate(&self, subject: &Subject<'_>) -> Result<Decision, DocumentError> {
-        self.decide(subject, &mut (), || ())
+        self.decide(subject, &mut Record::default(), || ())
     }
 
     /// Evaluates the rules, and calls `selected` between selection and application, so that a caller can measure both. It is not
@@ -193,7 +185,7 @@ impl RuleSet {
         subject: &Subject<'_>,
         selected: impl FnOnce(),
     ) -> Result<Decision, DocumentError> {
-        self.decide(subject, &mut (), selected)
+        self.decide(subject, &mut Record::default(), selected)
     }
 
     /// Evaluates the rules, and reports every gate and the effect of every part of each rule.
@@ -213,7 +205,7 @@ impl RuleSet {
     /// assert_eq!(failed.sentence, "the object does not ask for the rule");
     /// ```
     pub fn explain(&self, subject: &Subject<'_>) -> Result<Explanation, DocumentError> {
-        let mut record = Record::default();
+        let mut record = Record::wanted();
         let decision = self.decide(subject, &mut record, || ())?;
         let gates = |rule: &Rule| [select::gates(rule), not_applied::gates(rule)].concat();
         Ok(record.explain(&self.rules, decision, gates))

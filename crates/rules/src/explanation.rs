@@ -1,7 +1,6 @@
 //! Explains a decision: for each rule the gates that it passed or failed, and the effect of each of its parts.
 //!
-//! `evaluate` reports to a [`Trace`] while it decides. `()` ignores the reports; a [`Record`] keeps them for
-//! [`RuleSet::explain`](crate::RuleSet::explain).
+//! `evaluate` reports to a [`Record`] while it decides, and [`RuleSet::explain`](crate::RuleSet::explain) reads it.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -112,38 +111,31 @@ pub enum Effect {
     NotReached,
 }
 
-/// Receives reports during an evaluation. `()` ignores them at no cost.
-pub(crate) trait Trace {
-    /// Reports a gate of `rule`. A later report of the same gate replaces the earlier one.
-    fn gate(&mut self, rule: &Rule, gate: impl FnOnce() -> Gate);
-
-    /// Reports the final state of the parts of all rules that act.
-    fn standings(&mut self, standings: Standings);
-
-    /// Whether reports are kept.
-    fn is_enabled(&self) -> bool;
-}
-
-impl Trace for () {
-    fn gate(&mut self, _: &Rule, _: impl FnOnce() -> Gate) {}
-
-    fn standings(&mut self, _: Standings) {}
-
-    fn is_enabled(&self) -> bool {
-        false
-    }
-}
-
-/// Keeps the reports of an evaluation.
+/// The reports of an evaluation.
 #[derive(Default)]
 pub(crate) struct Record {
+    /// Whether an explanation is wanted. Otherwise reports are ignored.
+    is_wanted: bool,
     /// By the name of the rule.
     gates: HashMap<Arc<str>, Vec<Gate>>,
-    standings: Standings,
+    pub(crate) standings: Standings,
 }
 
-impl Trace for Record {
-    fn gate(&mut self, rule: &Rule, gate: impl FnOnce() -> Gate) {
+impl Record {
+    /// For an explanation.
+    pub(crate) fn wanted() -> Self {
+        Self { is_wanted: true, ..Self::default() }
+    }
+
+    pub(crate) fn is_wanted(&self) -> bool {
+        self.is_wanted
+    }
+
+    /// Reports a gate of `rule`. A later report of the same gate replaces the earlier one.
+    pub(crate) fn gate(&mut self, rule: &Rule, gate: impl FnOnce() -> Gate) {
+        if !self.is_wanted {
+            return;
+        }
         let gates = self.gates.entry(Arc::clone(&rule.name)).or_default();
         let gate = gate();
         match gates.iter_mut().find(|known| known.name == gate.name) {
@@ -152,16 +144,6 @@ impl Trace for Record {
         }
     }
 
-    fn standings(&mut self, standings: Standings) {
-        self.standings = standings;
-    }
-
-    fn is_enabled(&self) -> bool {
-        true
-    }
-}
-
-impl Record {
     /// The explanation of a `decision` about `rules`. `all` returns every gate of a rule as not reached.
     pub(crate) fn explain(
         mut self,

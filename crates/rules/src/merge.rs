@@ -23,18 +23,18 @@ mod mounts;
 mod overlay_onto;
 mod overrides;
 mod parts;
-mod port_conflicts;
 mod ports;
 mod positions;
+mod presence;
 mod removals;
 mod selection;
 mod selector;
-mod shape_error;
 mod standing;
 mod status;
 
 pub(crate) use container_checks::ONLY_LASTING;
 pub(crate) use contains::is_open;
+use context::ContainerInsertion;
 pub(crate) use context::MergeContext;
 pub(crate) use draft::{Draft, authors};
 pub(crate) use injected::DEFAULT_CONTAINER;
@@ -67,16 +67,17 @@ pub(crate) fn apply(
     context: &MergeContext<'_>,
     draft: &mut Draft<'_>,
 ) -> Result<(), Failure> {
-    draft.open(context.layout);
+    draft.open();
     let uses_indexes = rank >= list_index::FEW || lookup_count(rule) >= list_index::FEW;
-    let mut merge = Merge { rule, rank, context, draft, uses_indexes };
+    let (layout, shape) = (draft.layout, draft.shape);
+    let mut merge = Merge { rule, rank, context, draft, uses_indexes, inserted: Vec::new() };
     merge.removals()?;
     merge.verify_selector()?;
     // The pod's annotations come before its containers: a container in the first place adds an annotation unless it is there.
-    let Layout { metadata, spec, .. } = context.layout;
-    merge.parts(metadata, "", 0, context.shape.metadata, &rule.metadata)?;
+    let Layout { metadata, spec, .. } = layout;
+    merge.parts(metadata, "", 0, shape.metadata, &rule.metadata)?;
     let class = merge.priority_class();
-    merge.parts(spec, "", 0, context.shape.spec, &rule.spec)?;
+    merge.parts(spec, "", 0, shape.spec, &rule.spec)?;
     merge.remove_outdated_priority(class.as_deref())?;
     merge.volumes()?;
     let mut firsts = Vec::new();
@@ -88,7 +89,9 @@ pub(crate) fn apply(
     }
     merge.verify_mounts()?;
     merge.verify_containers()?;
-    merge.verify_removed()
+    merge.verify_removed()?;
+    context.keep(&merge.inserted);
+    Ok(())
 }
 
 /// A lower bound of how often `rule` looks into the same lists. It is counted before the rule is applied, because an index that is
@@ -109,6 +112,8 @@ struct Merge<'m, 'r, 's, 'd> {
     uses_indexes: bool,
     context: &'m MergeContext<'s>,
     draft: &'m mut Draft<'d>,
+    /// The containers that the rule has inserted so far.
+    inserted: Vec<ContainerInsertion<'s>>,
 }
 
 /// The origin of an operation that `clause` of `rule` makes.

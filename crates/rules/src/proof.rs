@@ -145,9 +145,9 @@ impl RuleSet {
         acted: &mut bool,
     ) -> Option<Diagnostic> {
         let (resource, object) = object;
-        let user = request.user();
+        let (facts, user) = (request.facts(), request.user());
         let subject = Subject::new(object, *resource, Verb::Create, &request.namespace)
-            .facts(&request.facts)
+            .facts(&facts)
             .name("web")
             .user(Some(&user));
         let first = self.evaluate(&subject).ok()?;
@@ -172,7 +172,7 @@ impl RuleSet {
             (rule, rule.text.start_of(origin.line), message)
         } else if let Some((rule, why)) = &first.unsettled {
             let rule = rule_of(rule)?;
-            let message = format!("rule `{}` never comes to rest on {name}: {}", rule.name, why.sentence());
+            let message = format!("rule `{}` never comes to rest on {name}: {why}", rule.name);
             (rule, rule.at, message)
         } else {
             let rule = denied_by(second).filter(|_| denied_by(first).is_none()).and_then(rule_of)?;

@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 use crate::decision::Reason;
 use crate::diagnostic::Position;
-use crate::explanation::{Gate, Passage, Trace};
+use crate::explanation::{Gate, Passage, Record};
 use crate::rule::Rule;
 use crate::settings::Settings;
 use crate::subject::{Received, Subject};
@@ -97,11 +97,11 @@ const EXEMPTIONS: &str = "exemptions";
 
 impl<'i> MatchContext<'i> {
     /// Why all rules skip the object.
-    pub(crate) fn skip_object(&self, trace: &mut impl Trace) -> Option<Skip> {
+    pub(crate) fn skip_object(&self, record: &mut Record) -> Option<Skip> {
         let mut traced = |name: &str, passed: &str, skip: Option<Skip>| {
             let passage = if skip.is_some() { Passage::Failed } else { Passage::Passed };
             for rule in self.rules {
-                trace.gate(rule, || {
+                record.gate(rule, || {
                     let sentence = skip.as_ref().map_or(passed, |skip| &*skip.sentence).to_owned();
                     Gate { passage, sentence, ..Gate::not_reached(name, None) }
                 });
@@ -117,12 +117,12 @@ impl<'i> MatchContext<'i> {
         &self,
         rule: &Rule,
         warnings: &mut Vec<String>,
-        trace: &mut impl Trace,
+        record: &mut Record,
     ) -> Option<Skip> {
         for group in checks() {
             for check in group {
                 let result = (check.run)(self, rule, warnings);
-                trace.gate(rule, || self.gate(check, rule, &result));
+                record.gate(rule, || self.gate(check, rule, &result));
                 match result {
                     CheckResult::OptedIn(_) => break,
                     CheckResult::Skip(skip) => return Some(skip),

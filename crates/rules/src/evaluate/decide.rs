@@ -1,34 +1,27 @@
 //! The stages of one evaluation: select the rules, apply them, record the status, report.
 
-use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
 use vestibule_patch::{Document, DocumentError};
 
 use super::RuleSet;
-use super::computed_keys::with_keys;
-use super::fixpoint::{Application, Fixpoint};
+use super::fixpoint::{Application, Fixpoint, with_values};
+use super::list_keys::with_keys;
 use super::not_applied::{NotApplied, passed_gates};
 use super::verdict::{discard_changes, not_applied, skipped, verdict};
 use crate::decision::{Decision, Outcome};
-use crate::explanation::Trace;
+use crate::explanation::Record;
 use crate::expression::SharedBudget;
 use crate::merge::{self, Draft};
 use crate::rule::Rule;
 use crate::select::{MatchCache, MatchContext, Skip};
 use crate::subject::{Layout, Received, Subject};
 
-/// The result of the selection: for each rule of the set why it is skipped, and the other rules with their keys.
-struct Selection<'s, 'r> {
-    skips: &'s [Option<Skip>],
-    rules: &'s [&'r Rule],
-}
-
 impl RuleSet {
     pub(super) fn decide(
         &self,
         subject: &Subject<'_>,
-        trace: &mut impl Trace,
+        record: &mut Record,
         selected: impl FnOnce(),
     ) -> Result<Decision, DocumentError> {
         let document = subject.read()?;
@@ -42,12 +35,12 @@ impl RuleSet {
             own_namespace: self.own_namespace.as_deref(),
             cache: MatchCache::default(),
         };
-        if let Some(skip) = context.skip_object(trace) {
+        if let Some(skip) = context.skip_object(record) {
             let verdicts = self.rules.iter().map(|rule| skipped(rule, &skip)).collect();
             return Ok(Decision { verdicts, ..Decision::default() });
         }
         let mut warnings = context.mistyped_keys();
-        let skips = self.rules.iter().map(|rule| context.skip_rule(rule, &mut warnings, trace));
+        let skips = self.rules.iter().map(|rule| context.skip_rule(rule, &mut warnings, record));
         let skips: Vec<Option<Skip>> = skips.collect();
         selected();
 
@@ -57,46 +50,40 @@ impl RuleSet {
         let keyed = with_keys(&rules, subject, &received, &document, &self.shape, &total);
         let rules: Vec<&Rule> =
             rules.into_iter().map(|rule| keyed.get(rule.name()).unwrap_or(rule)).collect();
-        let fixpoint = Fixpoint::new(subject, &received, layout, &self.shape, total);
-        let applied = fixpoint.run(&rules, &Draft::new(document.clone()));
-        trace_conditions(&rules, &applied, subject.presumed_owner, trace);
-
-        let selection = Selection { skips: &skips, rules: &rules };
-        self.complete(&document, layout, &selection, applied, warnings, trace)
+        let fixpoint = Fixpoint::new(subject, &received, total);
+        let applied = fixpoint.run(&rules, &Draft::new(document.clone(), layout, self.shape));
+        trace_conditions(&rules, &applied, subject.presumed_owner, record);
+        Ok(self.complete(&document, &skips, &rules, applied, warnings, record))
     }
 
-    /// Restores positions, adds the status annotation, and makes the decision.
+    /// Restores positions, adds the status annotation, and makes the decision. `skips` are for all rules of the set, `rules` are
+    /// those that were not skipped.
     fn complete(
         &self,
         document: &Document<'_>,
-        layout: &Layout,
-        selection: &Selection<'_, '_>,
+        skips: &[Option<Skip>],
+        rules: &[&Rule],
         applied: Application<'_, '_>,
         mut warnings: Vec<String>,
-        trace: &mut impl Trace,
-    ) -> Result<Decision, DocumentError> {
-        let Selection { skips, rules } = *selection;
-        let Application { mut draft, not_applied: reasons, rules: resolved, ended } = applied;
-        let shape = &self.shape;
-        let computed = resolved.iter().filter(|rule| !rule.logic.is_fixed());
-        let computed: HashMap<&str, &Rule> = computed.map(|rule| (rule.name(), &**rule)).collect();
+        record: &mut Record,
+    ) -> Decision {
+        let Application { mut draft, not_applied: reasons, resolved, ended } = applied;
+        let present = rules.iter().copied().filter(|rule| !reasons.contains_key(rule.name()));
         // A rule that ended itself has no computed values and counts as it is written.
-        let present = rules.iter().filter(|rule| !reasons.contains_key(rule.name()));
-        let present: Vec<&Rule> =
-            present.map(|rule| computed.get(rule.name()).copied().unwrap_or(rule)).collect();
+        let present = with_values(present, &resolved);
         // The next evaluation does not attribute containers to a rule that ended itself, so positions are judged without it.
         let acting: Vec<&Rule> =
             present.iter().filter(|rule| !ended.contains(&rule.name())).copied().collect();
-        merge::restore_strict_positions(&acting, layout, shape, &mut draft);
-        warnings.extend(merge::position_warnings(&acting, layout, shape, &draft));
+        merge::restore_strict_positions(&acting, &mut draft);
+        warnings.extend(merge::position_warnings(&acting, &draft));
         let change_count = draft.change_count();
         if change_count > 0 {
-            merge::record_status(&present, layout, shape, &self.hash, &mut draft);
+            merge::record_status(&present, &self.hash, &mut draft);
         }
-        if trace.is_enabled() {
-            let has_values = |rule: &&&Rule| rule.logic.is_fixed() || computed.contains_key(rule.name());
-            let with_values: Vec<&Rule> = present.iter().filter(has_values).copied().collect();
-            trace.standings(merge::standings(&with_values, layout, shape, &draft));
+        if record.is_wanted() {
+            let has_values = |rule: &&&Rule| rule.logic.is_fixed() || resolved.contains_key(rule.name());
+            let standing: Vec<&Rule> = present.iter().filter(has_values).copied().collect();
+            record.standings = merge::standings(&standing, &mut draft);
         }
         debug_assert!(draft.follows_from(document), "the operations make another object than the rules did");
         let (patch, origins) = draft.into_patch();
@@ -106,12 +93,12 @@ impl RuleSet {
             self.rules.iter().zip(skips).map(|(rule, skip)| match (skip, reasons.get(rule.name())) {
                 (Some(skip), _) => skipped(rule, skip),
                 (None, Some(why)) => not_applied(rule, why, &mut warnings),
-                (None, None) if authors.contains(&rule.name) => verdict(rule, rule.at, Outcome::Applied),
+                (None, None) if authors.contains(rule.name()) => verdict(rule, rule.at, Outcome::Applied),
                 (None, None) => verdict(rule, rule.at, Outcome::Unchanged),
             });
         let verdicts = verdicts.collect();
         let unsettled = rules.iter().find_map(|rule| match reasons.get(rule.name()) {
-            Some(NotApplied::Unsettled(why)) => Some((Arc::clone(&rule.name), *why)),
+            Some(NotApplied::Unsettled(why)) => Some((Arc::clone(&rule.name), why.sentence())),
             _ => None,
         });
         let changes = OnceLock::new();
@@ -119,7 +106,7 @@ impl RuleSet {
         if decision.denial().is_some() {
             discard_changes(&mut decision);
         }
-        Ok(decision)
+        decision
     }
 }
 
@@ -127,14 +114,14 @@ fn trace_conditions(
     rules: &[&Rule],
     applied: &Application<'_, '_>,
     presumed_owner: bool,
-    trace: &mut impl Trace,
+    record: &mut Record,
 ) {
-    if !trace.is_enabled() {
+    if !record.is_wanted() {
         return;
     }
     for rule in rules.iter().filter(|rule| !rule.logic.is_empty()) {
         for gate in passed_gates(rule, applied.not_applied.get(rule.name()), presumed_owner) {
-            trace.gate(rule, || gate);
+            record.gate(rule, || gate);
         }
     }
 }

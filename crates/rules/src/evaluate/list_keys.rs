@@ -3,33 +3,41 @@
 //! Keys identify the items of rules and pods, so `evaluate` needs them before any rule is applied. Their expressions
 //! therefore do not read the object.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
-use vestibule_patch::{Key, List, Schema};
+use vestibule_patch::{Document, Key, List, Schema};
 
 use super::instantiate::failure;
-use crate::expression::Scope;
+use crate::expression::{ObjectValue, RequestScope, Scope, SharedBudget};
 use crate::key::{self, COMPUTED};
 use crate::merge::Failure;
 use crate::overlay::Overlay;
+use crate::parameter;
 use crate::pod::Shape;
 use crate::pod_types::type_error;
 use crate::rule::{Base, Clause, Item, Rule};
+use crate::subject::{Received, Subject};
 use crate::syntax;
 
-/// `rule` with the values of its keys.
-pub(super) fn with_keys(rule: &Rule, scope: &Scope<'_>, shape: &Shape) -> Result<Rule, Failure> {
-    let mut rule = rule.clone();
-    rule.retain_parts(|destination, item| {
-        if destination.is_item
-            && item.key.contains(COMPUTED)
-            && let List::Map(keys) = destination.schema(shape).list()
-        {
-            set_key(item, keys, scope)?;
-        }
-        Ok(true)
-    })?;
-    Ok(rule)
+/// The rules that compute keys, with the values of their keys, by name. The keys are computed before any rule is applied,
+/// because each rule depends on the names that the others inject. A rule whose keys have no value is not in the result: it fails
+/// when it is applied, if its conditions hold.
+pub(super) fn with_keys<'r>(
+    rules: &[&'r Rule],
+    subject: &Subject<'_>,
+    received: &Received<'_>,
+    document: &Document<'_>,
+    shape: &Shape,
+    total: &SharedBudget,
+) -> HashMap<&'r str, Rule> {
+    let request_scope = RequestScope::new(subject, document.view(), total);
+    let keyed = |rule: &&'r Rule| {
+        let parameters = parameter::values(&rule.logic.parameters, subject, received, total).ok()?;
+        let object = ObjectValue::default();
+        let scope = Scope::new(&request_scope, document.view(), &object, &parameters, &rule.logic.variables);
+        Some((rule.name(), set_keys(rule, &scope, shape).ok()?))
+    };
+    rules.iter().filter(|rule| rule.logic.computes_keys).filter_map(keyed).collect()
 }
 
 /// Checks the computed keys of `rule`, within items too, as `load` checks written keys.
@@ -61,6 +69,21 @@ pub(super) fn check(rule: &Rule, shape: &Shape) -> Result<(), Failure> {
         }
     }
     Ok(())
+}
+
+/// `rule` with the values of its keys.
+fn set_keys(rule: &Rule, scope: &Scope<'_>, shape: &Shape) -> Result<Rule, Failure> {
+    let mut rule = rule.clone();
+    rule.retain_parts(|destination, item| {
+        if destination.is_item
+            && item.key.contains(COMPUTED)
+            && let List::Map(keys) = destination.schema(shape).list()
+        {
+            set_key(item, keys, scope)?;
+        }
+        Ok(true)
+    })?;
+    Ok(rule)
 }
 
 fn set_key(item: &mut Item, keys: &[Key], scope: &Scope<'_>) -> Result<(), Failure> {

@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 
-use crate::decision::Unsettled;
 use crate::explanation::{Gate, Passage};
 use crate::merge::Failure;
 use crate::parameter::Invalid;
@@ -17,6 +16,26 @@ pub(super) enum NotApplied {
     Failed(Failure),
     /// The evaluation of the rules does not end.
     Unsettled(Unsettled),
+}
+
+/// Why the evaluation of rules that read the object does not end.
+#[derive(Clone, Copy)]
+pub(super) enum Unsettled {
+    /// Every evaluation would change the object again.
+    Restless,
+    /// The rules wait for each other for more turns than an evaluation has.
+    Exhausted,
+}
+
+impl Unsettled {
+    pub(super) fn sentence(self) -> &'static str {
+        match self {
+            Self::Restless => {
+                "every evaluation would change the object again, since expressions read what rules write"
+            }
+            Self::Exhausted => "the rules wait for each other longer than an evaluation of so many may take",
+        }
+    }
 }
 
 /// The rules that are not applied, by name.

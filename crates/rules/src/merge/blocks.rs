@@ -9,7 +9,7 @@ use crate::rule::{Block, BlockList, Item};
 
 impl<'r> Merge<'_, 'r, '_, '_> {
     pub(super) fn block(&mut self, number: usize, block: &'r Block) -> Result<(), Failure> {
-        let container = self.context.shape.container;
+        let container = self.draft.shape.container;
         let lists: Vec<_> = block.lists.iter().map(|entry| (entry, container.field(entry.member))).collect();
         for (pointer, name) in self.selected_by_index(&block.select) {
             for (entry, schema) in &lists {
@@ -31,7 +31,6 @@ impl<'r> Merge<'_, 'r, '_, '_> {
     ) -> Result<(), Failure> {
         let items = self.not_overridden(&entry.items, number, || format!("{name}/{}", entry.member));
         let mut sorted = self.sort(list, entry.member, schema, items)?;
-        self.override_items(list, schema, &sorted)?;
         self.draft.known_present().note(sorted.present, Some(name), false);
         if entry.member == "ports" {
             sorted.new = self.free_ports(sorted.new, name, sorted.length)?;

@@ -14,9 +14,9 @@ pub(crate) const ONLY_LASTING: &[&str] = &["lifecycle", "livenessProbe", "readin
 
 impl Merge<'_, '_, '_, '_> {
     pub(super) fn verify_containers(&self) -> Result<(), Failure> {
-        let schema = self.context.shape.container;
+        let schema = self.draft.shape.container;
         for one in self.rule.injected.iter().filter(|one| self.needs_check(&one.item)) {
-            let found = self.container(&self.context.layout.list(one.list), &one.item.key);
+            let found = self.container(&self.draft.layout.list(one.list), &one.item.key);
             // A container that the rule kept was not changed, so the rule is not to blame for its fields.
             let Some(found) = found.filter(|found| holds(*found, &one.item, one.list, schema)) else {
                 continue;

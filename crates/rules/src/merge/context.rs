@@ -4,19 +4,14 @@ use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use vestibule_patch::View;
-
 use super::dependencies::RuleDependencies;
+use super::draft::Draft;
 use super::injected_names::InjectedNames;
 use super::overrides::Overrides;
 use super::ports::PortIndex;
-use crate::pod::Shape;
 use crate::rule::{Policy, Rule};
-use crate::subject::Layout;
 
 pub(crate) struct MergeContext<'s> {
-    pub(super) layout: &'s Layout,
-    pub(super) shape: &'s Shape,
     pub(super) overrides: Overrides,
     /// The containers that rules inject. Blocks do not select them.
     pub(super) injected_names: InjectedNames<'s>,
@@ -29,34 +24,38 @@ pub(crate) struct MergeContext<'s> {
     pub(super) ports: RefCell<Option<PortIndex>>,
 }
 
+/// The containers that a rule has inserted into one list.
+pub(super) struct ContainerInsertion<'s> {
+    pub(super) list: &'static str,
+    pub(super) names: Vec<&'s str>,
+    /// See [`MergeContext::leading`].
+    pub(super) leading: usize,
+}
+
 impl<'s> MergeContext<'s> {
-    /// `spec` finds the pod's specification before the round.
-    pub(crate) fn new<'d>(
-        rules: &[&'s Rule],
-        spec: impl Fn() -> Option<View<'d>>,
-        layout: &'s Layout,
-        shape: &'s Shape,
-    ) -> Self {
+    /// For a round of `rules` that begins with `start`.
+    pub(crate) fn new(rules: &[&'s Rule], start: &Draft<'_>) -> Self {
         let injected_names = InjectedNames::of(rules);
-        let overrides = Overrides::of(rules, spec, &injected_names);
+        let overrides = Overrides::of(rules, start, &injected_names);
         let dependencies = RefCell::new(RuleDependencies::among(rules.len()));
         let (leading, users, ports) = Default::default();
-        Self { layout, shape, overrides, injected_names, dependencies, leading, users, ports }
+        Self { overrides, injected_names, dependencies, leading, users, ports }
     }
 
-    /// A checkpoint for [`roll_back`](Self::roll_back).
-    pub(crate) fn leading(&self) -> [usize; 2] {
-        self.leading.each_ref().map(Cell::get)
-    }
-
-    /// Removes the effects of `rule`, the `rank`th, which has failed. `leading` is the checkpoint from before the rule.
-    pub(crate) fn roll_back(&self, rank: usize, rule: &Rule, leading: [usize; 2]) {
-        self.dependencies.borrow_mut().containers_removed(rank);
-        self.leading.iter().zip(leading).for_each(|(now, before)| now.set(before));
+    /// Removes the effects of `rule`, which has failed.
+    pub(crate) fn roll_back(&self, rule: &Rule) {
         let overrides = rule.parts().any(|(_, item)| item.policy == Policy::Override);
         // The rule may have removed ports that are back now. Additional ports in the index do no harm.
         if overrides || !rule.removals.is_empty() {
             self.ports.take();
+        }
+    }
+
+    /// Keeps the effects of a rule that has succeeded.
+    pub(super) fn keep(&self, insertions: &[ContainerInsertion<'s>]) {
+        for ContainerInsertion { list, names, leading } in insertions {
+            self.leading_in(list).set(*leading);
+            names.iter().for_each(|name| self.dependencies.borrow_mut().inserted(list, name));
         }
     }
 

@@ -4,7 +4,6 @@
 //! left an item to the other rule because that overrides it. If both fail, the failure of the first may be due to the second.
 
 use std::collections::{HashMap, HashSet};
-use std::ops::Range;
 
 use crate::rule::Rule;
 
@@ -16,18 +15,16 @@ pub(super) struct RuleDependencies<'s> {
     /// The rules that selected containers in `initContainers`, and in `containers`. Rules act one after the other, so the ranks
     /// are sorted.
     selections: [Vec<usize>; 2],
-    /// By container name: during which selections an injected container of this name was in a list and was passed over.
+    /// By container name: since which selections an injected container of this name is in a list and passed over.
     presences: HashMap<&'s str, Vec<Presence>>,
-    /// The last rule that inserted containers, and the lists and names of these.
-    last_inserted: (usize, Vec<(usize, &'s str)>),
     /// By overriding rule: the rules that left an item to it.
     yielded: HashMap<usize, HashSet<usize>>,
 }
 
-/// A container was in a list during a range of the selections in this list.
+/// A container is in a list since the selection in this list with the number `start`.
 struct Presence {
     list: usize,
-    selections: Range<usize>,
+    start: usize,
 }
 
 impl<'s> RuleDependencies<'s> {
@@ -36,8 +33,8 @@ impl<'s> RuleDependencies<'s> {
         Self { is_of_many: count > 1, ..Self::default() }
     }
 
-    /// The `rank`th rule selects containers in `list`. `injected` are the names in the list that rules inject; they are read at the
-    /// first selection only.
+    /// The `rank`th rule selects containers in `list`. `injected` are the names in the list that rules inject, without those that
+    /// the rule itself has inserted; they are read at the first selection only.
     pub(super) fn selects(&mut self, rank: usize, list: &str, injected: impl Iterator<Item = &'s str>) {
         if !self.is_of_many {
             return;
@@ -49,37 +46,12 @@ impl<'s> RuleDependencies<'s> {
         self.selections.iter_mut().skip(list).take(1).for_each(|selections| selections.push(rank));
     }
 
-    /// The `rank`th rule inserts containers into `list`.
-    pub(super) fn containers_inserted(
-        &mut self,
-        rank: usize,
-        list: &str,
-        names: impl Iterator<Item = &'s str>,
-    ) {
-        if !self.is_of_many {
-            return;
-        }
+    /// A rule that succeeded has inserted the container `name` into `list`. Containers of a rule that fails are never seen by other
+    /// rules.
+    pub(super) fn inserted(&mut self, list: &str, name: &'s str) {
         let list = number(list);
-        if self.last_inserted.0 != rank {
-            self.last_inserted = (rank, Vec::new());
-        }
-        for name in names {
-            self.last_inserted.1.push((list, name));
-            if !self.selections_in(list).is_empty() {
-                self.begin_presence(list, name);
-            }
-        }
-    }
-
-    /// The containers that the `rank`th rule inserted are removed, because the rule failed.
-    pub(super) fn containers_removed(&mut self, rank: usize) {
-        let is_last = self.last_inserted.0 == rank;
-        let removed = if is_last { std::mem::take(&mut self.last_inserted.1) } else { Vec::new() };
-        for (list, name) in removed {
-            let end = self.selections_in(list).len();
-            let presences = self.presences.get_mut(name).into_iter().flatten().rev();
-            let last = presences.filter(|presence| presence.list == list).take(1);
-            last.for_each(|presence| presence.selections.end = end);
+        if self.is_of_many && !self.selections_in(list).is_empty() {
+            self.begin_presence(list, name);
         }
     }
 
@@ -130,16 +102,15 @@ impl<'s> RuleDependencies<'s> {
     /// The ranks of the rules that selected containers while a container of `rule` was in the list.
     fn selections_beside<'h>(&'h self, rule: &'h Rule) -> impl Iterator<Item = &'h [usize]> {
         let names = rule.injected.iter().map(|one| one.item.key.as_str());
-        names.filter_map(|name| self.presences.get(name)).flatten().map(|presence| {
-            let selections = self.selections_in(presence.list);
-            let end = presence.selections.end.min(selections.len());
-            selections.get(presence.selections.start..end).unwrap_or_default()
-        })
+        names
+            .filter_map(|name| self.presences.get(name))
+            .flatten()
+            .map(|presence| self.selections_in(presence.list).get(presence.start..).unwrap_or_default())
     }
 
     fn begin_presence(&mut self, list: usize, name: &'s str) {
-        let selections = self.selections_in(list).len()..usize::MAX;
-        self.presences.entry(name).or_default().push(Presence { list, selections });
+        let start = self.selections_in(list).len();
+        self.presences.entry(name).or_default().push(Presence { list, start });
     }
 
     fn selections_in(&self, list: usize) -> &[usize] {

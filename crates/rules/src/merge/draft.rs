@@ -11,20 +11,22 @@ use vestibule_patch::{ApplyError, Document, Edit, Kind, Mark, Operation, Patch, 
 
 use super::json;
 use super::known_present::KnownPresent;
-use super::list_index::{IndexKey, ListIndex, ListIndexes, Positions};
-use super::shape_error::ShapeError;
+use super::list_index::{IndexKey, ListIndexes, Positions};
 use crate::decision::Origin;
+use crate::pod::Shape;
 use crate::rule::Item;
 use crate::subject::Layout;
 
 /// Every change is one operation, applied to the result of the operations before it. Clones share no checkpoints.
+#[derive(Clone)]
 pub(crate) struct Draft<'d> {
+    /// The pointers to the pod in the object.
+    pub(crate) layout: &'static Layout,
+    /// The schemas of the parts of the pod.
+    pub(crate) shape: Shape,
     edit: Edit<'d>,
     lists: ListIndexes,
-    /// The places that were opened since [`Self::base`].
-    opened_since: Vec<Pointer>,
-    /// A state of the document and the number of operations that led to it. A roll back starts here.
-    base: Option<(Mark<'d>, usize)>,
+    base: Base<'d>,
     /// Whether an operation may have been applied in part.
     broken: bool,
     /// The origin of each operation.
@@ -36,18 +38,35 @@ pub(crate) struct Draft<'d> {
     known: KnownPresent,
 }
 
+/// The state from which a roll back starts.
+#[derive(Default)]
+struct Base<'d> {
+    /// The document, and the number of operations that led to it.
+    mark: Option<(Mark<'d>, usize)>,
+    /// The places that were opened since.
+    opened_since: Vec<Pointer>,
+}
+
+/// The mark of a draft is not valid for a clone of the draft.
+impl Clone for Base<'_> {
+    fn clone(&self) -> Self {
+        Self::default()
+    }
+}
+
 /// A state for [`Draft::roll_back`]: the number of operations that led to it.
 pub(crate) struct Checkpoint {
     count: usize,
 }
 
 impl<'d> Draft<'d> {
-    pub(crate) fn new(document: Document<'d>) -> Self {
+    pub(crate) fn new(document: Document<'d>, layout: &'static Layout, shape: Shape) -> Self {
         Self {
+            layout,
+            shape,
             edit: Edit::new(document),
             lists: ListIndexes::default(),
-            opened_since: Vec::new(),
-            base: None,
+            base: Base::default(),
             broken: false,
             origins: Vec::new(),
             opened: false,
@@ -68,19 +87,19 @@ impl<'d> Draft<'d> {
 
     /// The state before a rule.
     pub(crate) fn checkpoint(&mut self) -> Checkpoint {
-        self.base.get_or_insert_with(|| (self.edit.mark(), self.origins.len()));
+        self.base.mark.get_or_insert_with(|| (self.edit.mark(), self.origins.len()));
         Checkpoint { count: self.origins.len() }
     }
 
     /// Returns to a checkpoint: goes back to the base and repeats the operations up to the checkpoint. A mark for each rule would
     /// copy every list that the rule changes, and rules fail seldom.
-    pub(crate) fn roll_back(&mut self, checkpoint: &Checkpoint, layout: &Layout) {
+    pub(crate) fn roll_back(&mut self, checkpoint: &Checkpoint) {
         // The rule may have noted items that it has not inserted.
         self.known.clear();
         if self.origins.len() == checkpoint.count && !self.broken {
             return;
         }
-        let Some((mark, count)) = self.base.take() else { return };
+        let Some((mark, count)) = self.base.mark.take() else { return };
         let again = self.edit.operations().get(count..checkpoint.count).unwrap_or_default().to_vec();
         let undone = self.edit.operations().get(checkpoint.count..).unwrap_or_default();
         self.lists.roll_back(checkpoint.count, undone);
@@ -92,23 +111,23 @@ impl<'d> Draft<'d> {
         (self.opened, self.broken) = (false, false);
         self.origins.truncate(checkpoint.count);
         // Places are opened before the next mark is set, because many rules may fail.
-        self.open(layout);
-        self.opened_since.drain(..).for_each(|place| self.edit.open(&place));
+        self.open();
+        self.base.opened_since.drain(..).for_each(|place| self.edit.open(&place));
     }
 
     /// Opens the containers, which every rule looks at.
-    pub(crate) fn open(&mut self, layout: &Layout) {
+    pub(crate) fn open(&mut self) {
         if std::mem::replace(&mut self.opened, true) {
             return;
         }
-        self.edit.open_items(&layout.list("containers"));
+        self.edit.open_items(&self.layout.list("containers"));
     }
 
     /// Opens the value at `place` for frequent lookups.
     pub(super) fn open_at(&mut self, place: &Pointer) {
         if self.at(place).is_some_and(|found| found.as_written().is_some()) {
             self.edit.open(place);
-            self.opened_since.push(place.clone());
+            self.base.opened_since.push(place.clone());
         }
     }
 
@@ -139,13 +158,13 @@ impl<'d> Draft<'d> {
 
     /// Keeps an index of `list` by `key` from now on.
     pub(super) fn index(&mut self, list: &Pointer, key: &IndexKey) {
-        if self.indexes(list).is_some_and(|kept| kept.are_enough(key)) || self.at(list).is_none() {
+        if self.lists.are_enough(list, key) || self.at(list).is_none() {
             return;
         }
         self.edit.open(list);
-        self.opened_since.push(list.clone());
+        self.base.opened_since.push(list.clone());
         let items = self.at(list).map(View::items).unwrap_or_default();
-        self.lists.add(list, Positions::of(&items, key.clone()), self.origins.len());
+        self.lists.add(list, Positions::of(&items, key.clone(), self.origins.len()));
     }
 
     /// Whether indexes of any list are kept.
@@ -153,30 +172,25 @@ impl<'d> Draft<'d> {
         !self.lists.is_empty()
     }
 
-    /// The indexes of `list`, if any are kept.
-    pub(super) fn indexes(&self, list: &Pointer) -> Option<&ListIndex> {
+    /// The indexes of `list` that are kept.
+    pub(super) fn indexes(&self, list: &Pointer) -> &[Positions] {
         self.lists.get(list)
     }
 
     /// The index of `list` by its merge keys, if it is kept.
     pub(super) fn by_keys(&self, list: &Pointer) -> Option<&Positions> {
-        self.indexes(list).and_then(ListIndex::by_keys)
+        self.indexes(list).iter().find(|one| matches!(one.by, IndexKey::Keys(_)))
     }
 
     /// Sets the member at `path` in one operation, together with the objects above it that are absent.
-    pub(crate) fn set(
-        &mut self,
-        path: Pointer,
-        value: Arc<RawValue>,
-        origin: Origin,
-    ) -> Result<(), ShapeError> {
+    pub(crate) fn set(&mut self, path: Pointer, value: Arc<RawValue>, origin: Origin) -> Result<(), String> {
         let mut next = (path, value);
         while let Some((path, value)) = self.edit.set(next.0, next.1).map_err(|error| self.fail(&error))? {
             let Some((parent, last)) = path.split_last() else {
                 return self.apply(Operation::Add { path, value }, origin);
             };
             if self.at(&parent).is_some() {
-                return Err(ShapeError(format!("{parent} is not a map")));
+                return Err(format!("{parent} is not a map"));
             }
             let value = json::within(&last, &value)?;
             next = (parent, value);
@@ -196,7 +210,7 @@ impl<'d> Draft<'d> {
         length: usize,
         insertions: &[(usize, &'i Item)],
         origin: impl Fn(&Item) -> Origin,
-    ) -> Result<(), (&'i Item, ShapeError)> {
+    ) -> Result<(), (&'i Item, String)> {
         let Some((_, first)) = insertions.first() else { return Ok(()) };
         self.check_list(list, length).map_err(|error| (*first, error))?;
         let values = insertions.iter().map_while(|(index, item)| Some((*index, Arc::clone(item.json()?))));
@@ -208,7 +222,7 @@ impl<'d> Draft<'d> {
         }
         let Some((_, failed)) = insertions.get(count) else { return Ok(()) };
         self.broken = true;
-        Err((*failed, done.map_or_else(|error| ShapeError(error.to_string()), |()| json::not_json())))
+        Err((*failed, done.map_or_else(|error| error.to_string(), |()| json::not_json())))
     }
 
     /// Appends `value` to the existing list `list` of `length` items.
@@ -218,56 +232,30 @@ impl<'d> Draft<'d> {
         length: usize,
         value: Arc<RawValue>,
         origin: Origin,
-    ) -> Result<(), ShapeError> {
+    ) -> Result<(), String> {
         self.check_list(list, length)?;
         self.apply(Operation::Add { path: list.child("-"), value }, origin)
     }
 
     /// If the value were a map, the operation would add a member `-` or `0` to it.
-    fn check_list(&self, list: &Pointer, length: usize) -> Result<(), ShapeError> {
+    fn check_list(&self, list: &Pointer, length: usize) -> Result<(), String> {
         if length == 0 && self.at(list).is_some_and(|found| found.kind() != Kind::Array) {
-            return Err(ShapeError(format!("{list} is not a list")));
+            return Err(format!("{list} is not a list"));
         }
         Ok(())
     }
 
-    pub(crate) fn replace(
-        &mut self,
-        path: &Pointer,
-        value: Arc<RawValue>,
-        origin: Origin,
-    ) -> Result<(), ShapeError> {
-        self.apply(Operation::Replace { path: path.clone(), value }, origin)
-    }
-
-    pub(crate) fn remove(&mut self, path: &Pointer, origin: Origin) -> Result<(), ShapeError> {
-        self.apply(Operation::Remove { path: path.clone() }, origin)
-    }
-
-    /// Removes the item at `index` of `list`.
-    pub(crate) fn remove_item(
-        &mut self,
-        list: &Pointer,
-        index: usize,
-        origin: Origin,
-    ) -> Result<(), ShapeError> {
-        self.known.clear();
-        let path = list.item(index);
-        self.edit.apply(Operation::Remove { path }).map_err(|error| self.fail(&error))?;
+    /// Applies any other operation.
+    pub(crate) fn apply(&mut self, operation: Operation, origin: Origin) -> Result<(), String> {
+        if !matches!(operation, Operation::Add { .. }) {
+            self.known.clear();
+        }
+        self.edit.apply(operation).map_err(|error| self.fail(&error))?;
+        if let Some(applied) = self.edit.operations().last() {
+            self.lists.applied(applied);
+        }
         self.origins.push(origin);
-        self.lists.removed(list, index);
         Ok(())
-    }
-
-    /// Moves an item of `list`; `to` is its index after the move.
-    pub(crate) fn shift(
-        &mut self,
-        list: &Pointer,
-        from: usize,
-        to: usize,
-        origin: Origin,
-    ) -> Result<(), ShapeError> {
-        self.apply(Operation::Move { from: list.item(from), path: list.item(to) }, origin)
     }
 
     pub(crate) fn change_count(&self) -> usize {
@@ -280,7 +268,7 @@ impl<'d> Draft<'d> {
     }
 
     /// The names of the rules that have changed the object in this evaluation.
-    pub(crate) fn authors(&self) -> HashSet<&Arc<str>> {
+    pub(crate) fn authors(&self) -> HashSet<&str> {
         authors(self.origins())
     }
 
@@ -294,41 +282,15 @@ impl<'d> Draft<'d> {
         (self.edit.into_patch(), self.origins)
     }
 
-    fn apply(&mut self, operation: Operation, origin: Origin) -> Result<(), ShapeError> {
-        if !matches!(operation, Operation::Add { .. }) {
-            self.known.clear();
-        }
-        self.lists.changed(operation.path());
-        self.edit.apply(operation).map_err(|error| self.fail(&error))?;
-        self.origins.push(origin);
-        Ok(())
-    }
-
-    fn fail(&mut self, error: &ApplyError) -> ShapeError {
+    fn fail(&mut self, error: &ApplyError) -> String {
         self.broken = true;
-        ShapeError(error.to_string())
+        error.to_string()
     }
 }
 
 /// The names of the rules in `origins`.
-pub(crate) fn authors(origins: &[Origin]) -> HashSet<&Arc<str>> {
+pub(crate) fn authors(origins: &[Origin]) -> HashSet<&str> {
     // The operations of a rule are mostly adjacent.
     let runs = origins.chunk_by(|one, next| Arc::ptr_eq(&one.rule, &next.rule));
-    runs.filter_map(|run| run.first()).map(|origin| &origin.rule).collect()
-}
-
-impl Clone for Draft<'_> {
-    fn clone(&self) -> Self {
-        Self {
-            edit: self.edit.clone(),
-            lists: self.lists.clone(),
-            opened_since: Vec::new(),
-            base: None,
-            broken: self.broken,
-            origins: self.origins.clone(),
-            received_count: self.received_count,
-            opened: self.opened,
-            known: self.known.clone(),
-        }
-    }
+    runs.filter_map(|run| run.first()).map(|origin| &*origin.rule).collect()
 }

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use super::context::ContainerInsertion;
 use super::{CONTAINER_LISTS, Failure, Merge, conflict, insertions, json};
 use crate::overlay::Overlay;
 use crate::rule::{Clause, Injected, Item, Policy};
@@ -16,15 +17,14 @@ impl<'r> Merge<'_, 'r, '_, '_> {
         if mine.is_empty() {
             return Ok(());
         }
-        let pointer = self.context.layout.list(list);
-        let schema = self.context.shape.containers;
+        let pointer = self.draft.layout.list(list);
+        let schema = self.draft.shape.containers;
         let items = self.not_overridden(mine.iter().map(|one| &one.item), 0, || list.to_owned());
         let sorted = self.sort(&pointer, list, schema, items)?;
-        self.override_items(&pointer, schema, &sorted)?;
         self.draft.known_present().note(sorted.present, None, false);
         if !sorted.new.is_empty() {
             for other in CONTAINER_LISTS {
-                self.index(&self.context.layout.list(other), other, schema, []);
+                self.index(&self.draft.layout.list(other), other, schema, []);
             }
         }
         let mut new = Vec::new();
@@ -35,15 +35,14 @@ impl<'r> Merge<'_, 'r, '_, '_> {
         }
         let names: Vec<Cow<'_, str>> = self.containers(&pointer).into_iter().map(|one| one.name).collect();
         let user = names.first().filter(|_| list == "containers").map(|name| name.clone().into_owned());
-        let (leading_cell, injected_names) = (self.context.leading_in(list), &self.context.injected_names);
-        let mut leading = leading_cell.get();
+        let injected_names = &self.context.injected_names;
+        let mut leading = self.context.leading_in(list).get();
         let insertions =
             insertions::containers(names, &mine, &new, firsts, &mut leading, injected_names, self.rank);
-        leading_cell.set(leading);
         let first = insertions.iter().find(|(index, _)| *index == 0).map(|(_, item)| *item);
         self.draft.known_present().note(insertions.iter().map(|(_, item)| *item), None, true);
-        let inserted = insertions.iter().filter_map(|(_, item)| injected_names.find(&item.key));
-        self.context.dependencies.borrow_mut().containers_inserted(self.rank, list, inserted);
+        let names = insertions.iter().filter_map(|(_, item)| injected_names.find(&item.key)).collect();
+        self.inserted.push(ContainerInsertion { list, names, leading });
         self.insert(&pointer, sorted.length, insertions)?;
         self.index(&pointer, list, schema, []);
         match (first, user) {
@@ -55,7 +54,7 @@ impl<'r> Merge<'_, 'r, '_, '_> {
     /// Whether the container `item` is left out because another container has its name or one of its ports.
     fn yields_to_container(&mut self, item: &Item, list: &str) -> Result<bool, Failure> {
         for other in CONTAINER_LISTS.into_iter().filter(|other| *other != list) {
-            if self.container(&self.context.layout.list(other), &item.key).is_some() {
+            if self.container(&self.draft.layout.list(other), &item.key).is_some() {
                 let sentence = format!("container `{}` exists already, among `{other}`", item.key);
                 // A pod with two containers of one name is invalid, so `override` is a conflict too.
                 return match item.policy {
@@ -88,7 +87,7 @@ impl<'r> Merge<'_, 'r, '_, '_> {
     }
 
     fn default_container(&mut self, item: &Item, user: &str) -> Result<(), Failure> {
-        let pointer = self.context.layout.annotations.child(DEFAULT_CONTAINER);
+        let pointer = self.draft.layout.annotations.child(DEFAULT_CONTAINER);
         if self.draft.at(&pointer).is_some() {
             return Ok(());
         }

@@ -1,11 +1,9 @@
 //! Finds items of rules in a list of the object. Pods with thousands of variables exist, so a list is searched once for all items.
 
-use std::collections::HashMap;
-
 use vestibule_patch::{Key, List, Schema, View};
 
 use super::contains::find;
-use super::list_index::{IndexKey, ListIndex};
+use super::list_index::{IndexKey, Positions};
 use crate::key;
 use crate::rule::Item;
 
@@ -18,58 +16,43 @@ pub(super) enum ItemLookup<'e, 'd, 'i> {
     /// The items of a list without keys.
     Unkeyed(Vec<View<'d>>),
     /// A list with indexes.
-    Indexed(View<'d>, &'e ListIndex),
+    Indexed(View<'d>, &'e [Positions]),
 }
 
 /// An item and its index; if several have the key, the last one.
 type Found<'d> = Option<(usize, View<'d>)>;
 
-/// The items that were found, by key. For up to [`FEW`] keys, which most rules have, a scan is faster than hashing.
-pub(super) enum ByKey<'i, 'd> {
-    Few(Vec<(&'i str, Found<'d>)>),
-    Many(HashMap<&'i str, Found<'d>>),
-}
+/// The wanted keys in their order, each with its item.
+type ByKey<'i, 'd> = Vec<(&'i str, Found<'d>)>;
 
+/// Up to this number of keys, each is searched in the whole text of a list.
 const FEW: usize = 8;
 
-impl<'i, 'd> ByKey<'i, 'd> {
-    fn of(wanted: impl Iterator<Item = &'i str>) -> Self {
-        let wanted: Vec<_> = wanted.map(|key| (key, None)).collect();
-        if wanted.len() > FEW { Self::Many(wanted.into_iter().collect()) } else { Self::Few(wanted) }
-    }
-
-    fn get_mut(&mut self, key: &str) -> Option<&mut Found<'d>> {
-        match self {
-            Self::Few(all) => all.iter_mut().find(|(one, _)| *one == key).map(|(_, found)| found),
-            Self::Many(all) => all.get_mut(key),
-        }
-    }
-
-    fn get(&self, key: &str) -> Found<'d> {
-        match self {
-            Self::Few(all) => all.iter().find(|(one, _)| *one == key).and_then(|(_, found)| *found),
-            Self::Many(all) => all.get(key).copied().flatten(),
-        }
-    }
-}
-
-impl<'d, 'i> ItemLookup<'_, 'd, 'i> {
+impl<'e, 'd, 'i> ItemLookup<'e, 'd, 'i> {
     /// Prepares `list` for lookups of the `wanted` items.
     pub(super) fn new(
         list: Option<View<'d>>,
+        indexes: &'e [Positions],
         schema: Schema<'_>,
         wanted: impl Iterator<Item = &'i Item> + Clone,
     ) -> Self {
         let Some(list) = list else { return Self::Others(0) };
+        if !indexes.is_empty() {
+            return Self::Indexed(list, indexes);
+        }
         let List::Map(keys) = schema.list() else { return Self::Unkeyed(list.items()) };
         let wanted = wanted.map(|item| item.key.as_str());
         if !mentions(list, keys, wanted.clone()) {
             return Self::Others(list.iter().count());
         }
-        let mut by_key = ByKey::of(wanted);
+        let mut by_key: ByKey<'_, '_> = wanted.map(|key| (key, None)).collect();
+        by_key.sort_unstable_by_key(|(key, _)| *key);
+        by_key.dedup_by_key(|(key, _)| *key);
         let mut length = 0;
         for item in list.iter() {
-            if let Some(found) = by_key.get_mut(&key::of_view(item, keys)) {
+            let key = key::of_view(item, keys);
+            let wanted = by_key.binary_search_by(|(wanted, _)| (**wanted).cmp(&*key)).ok();
+            if let Some((_, found)) = wanted.and_then(|index| by_key.get_mut(index)) {
                 *found = Some((length, item));
             }
             length += 1;
@@ -81,18 +64,22 @@ impl<'d, 'i> ItemLookup<'_, 'd, 'i> {
         match self {
             Self::Keyed(length, _) | Self::Others(length) => *length,
             Self::Unkeyed(items) => items.len(),
-            Self::Indexed(_, indexes) => indexes.len(),
+            Self::Indexed(_, indexes) => indexes.first().map_or(0, |one| one.keys().len()),
         }
     }
 
     /// The item of the list `name` that is the same as `item`, one of the wanted items.
     pub(super) fn find(&self, item: &Item, name: &str, schema: Schema<'_>) -> Found<'d> {
         match self {
-            Self::Keyed(_, by_key) => by_key.get(&item.key),
+            Self::Keyed(_, by_key) => {
+                let index = by_key.binary_search_by(|(wanted, _)| (**wanted).cmp(item.key.as_str())).ok()?;
+                by_key.get(index).and_then(|(_, found)| *found)
+            }
             Self::Others(_) => None,
             Self::Unkeyed(items) => find(items, &item.overlay, name, schema),
             Self::Indexed(list, indexes) => {
-                match IndexKey::of(schema, name, &item.overlay).and_then(|by| indexes.by(&by)) {
+                let by = IndexKey::of(schema, name, &item.overlay);
+                match by.and_then(|by| indexes.iter().find(|one| one.by == by)) {
                     Some(places) => {
                         let index = places.find_item(&item.key, &item.overlay)?;
                         list.item(index).map(|found| (index, found))
@@ -107,7 +94,6 @@ impl<'d, 'i> ItemLookup<'_, 'd, 'i> {
 /// Whether the text of `list` contains one of the `wanted` keys. Most lists do not, and need not be parsed.
 fn mentions<'i>(list: View<'_>, keys: &[Key], mut wanted: impl Iterator<Item = &'i str> + Clone) -> bool {
     let (Some(text), [Key { default: None, .. }]) = (list.as_written(), keys) else { return true };
-    // Each key is searched in the whole text.
     if wanted.clone().count() > FEW {
         return true;
     }

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use vestibule_patch::{List, Pointer, Schema, View};
+use vestibule_patch::{List, Operation, Pointer, Schema, View};
 
 use super::contains::holds;
 use super::draft::Draft;
@@ -10,7 +10,6 @@ use super::insertions::{self, Insertions};
 use super::item_lookup::ItemLookup;
 use super::list_index::{self, IndexKey};
 use super::overlay_onto::overlay_onto;
-use super::shape_error::ShapeError;
 use super::{Failure, Merge, conflict, invalid, json, origin};
 use crate::decision::Origin;
 use crate::diagnostic::shown;
@@ -25,8 +24,6 @@ pub(super) struct SortedItems<'r> {
     pub(super) new: Vec<&'r Item>,
     /// Items that the list has already.
     pub(super) present: Vec<&'r Item>,
-    /// Items that override the item at an index.
-    overriding: Vec<(usize, &'r Item)>,
 }
 
 impl<'r> Merge<'_, 'r, '_, '_> {
@@ -35,10 +32,9 @@ impl<'r> Merge<'_, 'r, '_, '_> {
         if items.is_empty() {
             return Ok(());
         }
-        let list = self.context.layout.list("volumes");
-        let schema = self.context.shape.volumes;
+        let list = self.draft.layout.list("volumes");
+        let schema = self.draft.shape.volumes;
         let sorted = self.sort(&list, "volumes", schema, items)?;
-        self.override_items(&list, schema, &sorted)?;
         self.draft.known_present().note(sorted.present, None, false);
         self.draft.known_present().note(sorted.new.iter().copied(), None, true);
         self.insert(&list, sorted.length, insertions::at(sorted.length, sorted.new))
@@ -68,7 +64,7 @@ impl<'r> Merge<'_, 'r, '_, '_> {
         later.is_some()
     }
 
-    /// Separates new items from items that the list has, and applies the conflict policy to the latter.
+    /// Separates new items from items that the list has, and overrides the latter or not by the conflict policy.
     pub(super) fn sort(
         &mut self,
         list: &Pointer,
@@ -76,16 +72,14 @@ impl<'r> Merge<'_, 'r, '_, '_> {
         schema: Schema<'_>,
         items: Vec<&'r Item>,
     ) -> Result<SortedItems<'r>, Failure> {
-        let mut sorted =
-            SortedItems { length: 0, new: Vec::new(), present: Vec::new(), overriding: Vec::new() };
+        let mut sorted = SortedItems { length: 0, new: Vec::new(), present: Vec::new() };
         if items.is_empty() {
             return Ok(sorted);
         }
         self.index(list, name, schema, items.iter().map(|item| &item.overlay));
-        let existing = match (self.draft.at(list), self.draft.indexes(list)) {
-            (Some(list), Some(indexes)) => ItemLookup::Indexed(list, indexes),
-            (list, _) => ItemLookup::new(list, schema, items.iter().copied()),
-        };
+        let (found, indexes) = (self.draft.at(list), self.draft.indexes(list));
+        let existing = ItemLookup::new(found, indexes, schema, items.iter().copied());
+        let mut overriding = Vec::new();
         sorted.length = existing.len();
         for item in items {
             match existing.find(item, name, schema) {
@@ -93,28 +87,19 @@ impl<'r> Merge<'_, 'r, '_, '_> {
                 Some((_, found)) if holds(found, item, name, schema.item()) => sorted.present.push(item),
                 Some((index, found)) => match item.policy {
                     Policy::Keep | Policy::KeepOwn => {}
-                    Policy::Override => sorted.overriding.push((index, item)),
+                    Policy::Override => overriding.push((index, item)),
                     policy => return Err(conflict(item, policy, difference(name, found, item))),
                 },
             }
         }
-        Ok(sorted)
-    }
-
-    pub(super) fn override_items(
-        &mut self,
-        list: &Pointer,
-        schema: Schema<'_>,
-        sorted: &SortedItems<'r>,
-    ) -> Result<(), Failure> {
-        for (index, item) in &sorted.overriding {
-            let place = list.item(*index);
+        for (index, item) in overriding {
+            let place = list.item(index);
             self.context.ports.take();
             self.change(&item.clause, |draft, origin| {
                 overlay_onto(draft, &place, &item.overlay, schema.item(), &origin)
             })?;
         }
-        Ok(())
+        Ok(sorted)
     }
 
     /// Inserts items one after the other into a list of `length` items. A list that is absent is added as a whole, with the items
@@ -141,7 +126,7 @@ impl<'r> Merge<'_, 'r, '_, '_> {
         }
         let rule = self.rule;
         let inserted = self.draft.insert(list, length, &insertions, |item| origin(rule, &item.clause));
-        inserted.map_err(|(item, ShapeError(sentence))| invalid(&item.clause, sentence))
+        inserted.map_err(|(item, sentence)| invalid(&item.clause, sentence))
     }
 
     /// Builds indexes of `list` for lookups of such `items`, if lookups are frequent.
@@ -193,14 +178,17 @@ impl<'r> Merge<'_, 'r, '_, '_> {
         self.draft.at(list).into_iter().flat_map(View::iter)
     }
 
+    pub(super) fn remove(&mut self, clause: &Clause, path: Pointer) -> Result<(), Failure> {
+        self.change(clause, |draft, origin| draft.apply(Operation::Remove { path }, origin))
+    }
+
     /// Changes the draft, with `clause` as the origin of the operations.
     pub(super) fn change(
         &mut self,
         clause: &Clause,
-        change: impl FnOnce(&mut Draft<'_>, Origin) -> Result<(), ShapeError>,
+        change: impl FnOnce(&mut Draft<'_>, Origin) -> Result<(), String>,
     ) -> Result<(), Failure> {
-        change(self.draft, origin(self.rule, clause))
-            .map_err(|ShapeError(sentence)| invalid(clause, sentence))
+        change(self.draft, origin(self.rule, clause)).map_err(|sentence| invalid(clause, sentence))
     }
 }
 

@@ -10,7 +10,6 @@ mod positions;
 
 use std::collections::BTreeMap;
 use std::ops::Bound;
-use std::sync::Arc;
 
 use vestibule_patch::{Operation, Pointer};
 
@@ -25,35 +24,28 @@ pub(super) const FEW: usize = 8;
 /// The maximal number of indexes of one list. Lookups by further keys search the list.
 const MAX_INDEXES: usize = 4;
 
-/// The indexed lists by their pointers. The map is sorted, so that the lists below a pointer are adjacent.
+/// The indexes of lists, by the pointers of the lists. The map is sorted, so that the lists below a pointer are adjacent.
 #[derive(Clone, Default)]
-pub(super) struct ListIndexes(BTreeMap<String, ListIndex>);
-
-/// The indexes of one list, at least one.
-#[derive(Clone, Default)]
-pub(super) struct ListIndex(Vec<Index>);
-
-#[derive(Clone)]
-struct Index {
-    positions: Positions,
-    /// The number of operations that had been applied when the index was built.
-    since: usize,
-    /// The keys of the items that were removed since then, for a roll back.
-    removed_keys: Vec<Arc<str>>,
-}
+pub(super) struct ListIndexes(BTreeMap<String, Vec<Positions>>);
 
 impl ListIndexes {
     pub(super) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    pub(super) fn get(&self, list: &Pointer) -> Option<&ListIndex> {
-        if self.0.is_empty() { None } else { self.0.get(list.as_str()) }
+    /// The indexes of `list`; none if the list is not indexed.
+    pub(super) fn get(&self, list: &Pointer) -> &[Positions] {
+        self.0.get(list.as_str()).map(Vec::as_slice).unwrap_or_default()
     }
 
-    pub(super) fn add(&mut self, list: &Pointer, positions: Positions, since: usize) {
-        let index = Index { positions, since, removed_keys: Vec::new() };
-        self.0.entry(list.as_str().to_owned()).or_default().0.push(index);
+    /// Whether an index of `list` by `key` exists, or no further index of it is allowed.
+    pub(super) fn are_enough(&self, list: &Pointer, key: &IndexKey) -> bool {
+        let indexes = self.get(list);
+        indexes.len() >= MAX_INDEXES || indexes.iter().any(|positions| positions.by == *key)
+    }
+
+    pub(super) fn add(&mut self, list: &Pointer, positions: Positions) {
+        self.0.entry(list.as_str().to_owned()).or_default().push(positions);
     }
 
     /// `item` was inserted into `list` at the position `index`.
@@ -62,10 +54,20 @@ impl ListIndexes {
             return;
         }
         self.discard_below(list.as_str(), |below, _| !is_before(below, list, index));
-        let indexes = self.0.get_mut(list.as_str()).map(|list| &mut list.0);
-        for Index { positions, .. } in indexes.into_iter().flatten() {
+        for positions in self.0.get_mut(list.as_str()).into_iter().flatten() {
             let key = positions.by.of_item(&item.key, &item.overlay);
             positions.insert(index, &key);
+        }
+    }
+
+    /// `operation` was applied. It inserts no item of a rule.
+    pub(super) fn applied(&mut self, operation: &Operation) {
+        let path = operation.path();
+        let item = path.split_last().and_then(|(list, last)| Some((list, last.parse().ok()?)));
+        match (operation, item) {
+            _ if self.0.is_empty() => {}
+            (Operation::Remove { .. }, Some((list, index))) => self.removed(&list, index),
+            _ => self.changed(path),
         }
     }
 
@@ -73,11 +75,11 @@ impl ListIndexes {
     pub(super) fn removed(&mut self, list: &Pointer, index: usize) {
         let Some(mut indexes) = self.0.remove(list.as_str()) else { return self.changed(&list.item(index)) };
         self.changed(&list.item(index));
-        indexes.0.retain_mut(|one| {
-            let key = one.positions.remove(index);
+        indexes.retain_mut(|one| {
+            let key = one.remove(index);
             key.map(|key| one.removed_keys.push(key)).is_some()
         });
-        if !indexes.0.is_empty() {
+        if !indexes.is_empty() {
             self.0.insert(list.as_str().to_owned(), indexes);
         }
     }
@@ -97,23 +99,23 @@ impl ListIndexes {
             self.discard_around(path, |one| one.since > count + index);
             // A list that still has an index has had insertions and removals only.
             let Some((list, last)) = path.rsplit_once('/') else { continue };
-            self.retain(list, |Index { positions, removed_keys, .. }| {
-                let index = last.parse().unwrap_or_else(|_| positions.keys().len().saturating_sub(1));
+            self.retain(list, |one| {
+                let index = last.parse().unwrap_or_else(|_| one.keys().len().saturating_sub(1));
                 match operation {
                     Operation::Remove { .. } => {
-                        removed_keys.pop().map(|key| positions.insert(index, &key)).is_some()
+                        one.removed_keys.pop().map(|key| one.insert(index, &key)).is_some()
                     }
-                    _ => positions.remove(index).is_some(),
+                    _ => one.remove(index).is_some(),
                 }
             });
         }
-        for index in self.0.values_mut().flat_map(|list| &mut list.0) {
+        for index in self.0.values_mut().flatten() {
             index.since = index.since.min(count);
         }
     }
 
     /// Discards the indexes that a change at `place` invalidates, if they are `affected`.
-    fn discard_around(&mut self, place: &str, affected: impl Fn(&Index) -> bool) {
+    fn discard_around(&mut self, place: &str, affected: impl Fn(&Positions) -> bool) {
         let (above, last) = place.rsplit_once('/').unwrap_or_default();
         // If the place is an item of a list, the items after it get other pointers.
         let is_item = last == "-" || last.bytes().all(|byte| byte.is_ascii_digit());
@@ -124,48 +126,27 @@ impl ListIndexes {
         while let Some((above, _)) = list.rsplit_once('/') {
             list = above;
             // The merge keys of an item do not change, whatever else of it does.
-            self.retain(list, |one| matches!(one.positions.by, IndexKey::Keys(_)) || !affected(one));
+            self.retain(list, |one| matches!(one.by, IndexKey::Keys(_)) || !affected(one));
         }
     }
 
     /// Discards the indexes of lists below `place` for which `affected` holds. It gets the pointer of the list.
-    fn discard_below(&mut self, place: &str, affected: impl Fn(&str, &Index) -> bool) {
+    fn discard_below(&mut self, place: &str, affected: impl Fn(&str, &Positions) -> bool) {
         let start = format!("{place}/");
         let below = self.0.range::<str, _>((Bound::Included(&*start), Bound::Unbounded));
         let below = below.take_while(|(list, _)| list.starts_with(&start));
-        let below = below.filter(|(list, indexes)| indexes.0.iter().any(|one| affected(list, one)));
+        let below = below.filter(|(list, indexes)| indexes.iter().any(|one| affected(list, one)));
         for list in below.map(|(list, _)| list.clone()).collect::<Vec<_>>() {
             self.retain(&list, |one| !affected(&list, one));
         }
     }
 
-    fn retain(&mut self, list: &str, keep: impl FnMut(&mut Index) -> bool) {
+    fn retain(&mut self, list: &str, keep: impl FnMut(&mut Positions) -> bool) {
         let Some(indexes) = self.0.get_mut(list) else { return };
-        indexes.0.retain_mut(keep);
-        if indexes.0.is_empty() {
+        indexes.retain_mut(keep);
+        if indexes.is_empty() {
             self.0.remove(list);
         }
-    }
-}
-
-impl ListIndex {
-    /// Whether an index by `key` exists, or no further index is allowed.
-    pub(super) fn are_enough(&self, key: &IndexKey) -> bool {
-        self.0.len() >= MAX_INDEXES || self.by(key).is_some()
-    }
-
-    pub(super) fn by(&self, key: &IndexKey) -> Option<&Positions> {
-        self.0.iter().map(|one| &one.positions).find(|positions| positions.by == *key)
-    }
-
-    /// The index by the merge keys of the schema.
-    pub(super) fn by_keys(&self) -> Option<&Positions> {
-        self.0.iter().map(|one| &one.positions).find(|positions| matches!(positions.by, IndexKey::Keys(_)))
-    }
-
-    /// The number of items in the list.
-    pub(super) fn len(&self) -> usize {
-        self.0.first().map_or(0, |one| one.positions.keys().len())
     }
 }
 

@@ -20,8 +20,8 @@ impl<'r> Merge<'_, 'r, '_, '_> {
         if mounts.is_empty() {
             return Ok(());
         }
-        let list = self.context.layout.list("volumes");
-        self.index(&list, "volumes", self.context.shape.volumes, []);
+        let list = self.draft.layout.list("volumes");
+        self.index(&list, "volumes", self.draft.shape.volumes, []);
         let indexed = self.draft.by_keys(&list);
         let listed = indexed.is_none().then(|| self.existing(&list)).into_iter().flatten();
         let mut volumes: HashSet<Cow<'_, str>> =

@@ -1,11 +1,10 @@
 //! `override`: changes a value of the object so that it contains an overlay, with as few operations as possible.
 
-use vestibule_patch::{Pointer, Schema};
+use vestibule_patch::{Operation, Pointer, Schema};
 
 use super::contains::{contains, find, is_open, present};
 use super::draft::Draft;
 use super::json;
-use super::shape_error::ShapeError;
 use crate::decision::Origin;
 use crate::overlay::Overlay;
 use crate::pod;
@@ -18,11 +17,11 @@ pub(super) fn overlay_onto(
     overlay: &Overlay,
     schema: Schema<'_>,
     origin: &Origin,
-) -> Result<(), ShapeError> {
+) -> Result<(), String> {
     draft.known_present().clear();
     match overlay {
         Overlay::Text(_) | Overlay::Literal(_) | Overlay::Expression(_) => {
-            draft.replace(path, json::of_overlay(overlay)?, origin.clone())
+            replace(draft, path, overlay, origin)
         }
         Overlay::Map(members) => {
             for member in members {
@@ -43,8 +42,13 @@ pub(super) fn overlay_onto(
             }
             Ok(())
         }
-        Overlay::List(_) => draft.replace(path, json::of_overlay(overlay)?, origin.clone()),
+        Overlay::List(_) => replace(draft, path, overlay, origin),
     }
+}
+
+fn replace(draft: &mut Draft<'_>, path: &Pointer, overlay: &Overlay, origin: &Origin) -> Result<(), String> {
+    let value = json::of_overlay(overlay)?;
+    draft.apply(Operation::Replace { path: path.clone(), value }, origin.clone())
 }
 
 /// The last member of `path`.
@@ -58,7 +62,7 @@ fn override_item(
     item: &Overlay,
     schema: Schema<'_>,
     origin: &Origin,
-) -> Result<(), ShapeError> {
+) -> Result<(), String> {
     let name = last(list);
     let existing = draft.at(list).map(vestibule_patch::View::items).unwrap_or_default();
     let length = existing.len();
@@ -75,11 +79,11 @@ fn remove_alternatives(
     path: &Pointer,
     member: &str,
     origin: &Origin,
-) -> Result<(), ShapeError> {
+) -> Result<(), String> {
     let Some(union) = pod::union_of(member) else { return Ok(()) };
     for other in union.iter().filter(|other| **other != member) {
         if draft.at(path).is_some_and(|object| present(object, other).is_some()) {
-            draft.remove(&path.child(other), origin.clone())?;
+            draft.apply(Operation::Remove { path: path.child(other) }, origin.clone())?;
         }
     }
     Ok(())

@@ -4,12 +4,10 @@
 use std::cell::LazyCell;
 use std::collections::HashMap;
 
-use vestibule_patch::View;
-
+use super::draft::Draft;
 use super::injected_names::InjectedNames;
-use super::selection::select_containers;
+use super::selection::{select_users, users_of};
 use crate::rule::{Base, Item, PartDestination, Policy, Rule};
-use crate::subject::NamedContainer;
 
 /// A rule's rank, and the number of its block.
 type Precedence = (usize, usize);
@@ -21,14 +19,10 @@ pub(crate) struct Overrides {
 }
 
 impl Overrides {
-    /// The keys that `rules` override in a pod whose specification `spec` finds.
-    pub(crate) fn of<'d>(
-        rules: &[&Rule],
-        spec: impl Fn() -> Option<View<'d>>,
-        injected_names: &InjectedNames<'_>,
-    ) -> Self {
+    /// The keys that `rules` override in the pod of `draft`.
+    pub(crate) fn of(rules: &[&Rule], draft: &Draft<'_>, injected_names: &InjectedNames<'_>) -> Self {
         let mut overrides = Self::default();
-        let named = &|list| NamedContainer::all(spec().and_then(|spec| spec.get(list)));
+        let named = &|list| users_of(draft.at(&draft.layout.list(list)), injected_names);
         let [others, init] = ["containers", "initContainers"].map(|list| LazyCell::new(move || named(list)));
         for (rank, rule) in rules.iter().enumerate() {
             let mut selected: Option<(usize, Vec<&str>)> = None;
@@ -40,9 +34,8 @@ impl Overrides {
                 // The containers of a block are found once for all its parts.
                 if selected.as_ref().is_none_or(|(known, _)| *known != number) {
                     let lists = select.lists().map(|list| if list == "containers" { &others } else { &init });
-                    let found =
-                        lists.flat_map(|containers| select_containers(containers, select, injected_names));
-                    selected = Some((number, found.map(|(_, container)| container).collect()));
+                    let found = lists.flat_map(|users| select_users(users, select));
+                    selected = Some((number, found.map(|user| &*user.container.name).collect()));
                 }
                 for container in selected.iter().flat_map(|(_, containers)| containers) {
                     overrides.add(joined(container, destination.path()), item, (rank, number));

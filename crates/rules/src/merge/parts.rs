@@ -87,7 +87,7 @@ impl<'r> Merge<'_, 'r, '_, '_> {
     /// The name of the pod's priority class, if the rule has one.
     pub(super) fn priority_class(&self) -> Option<String> {
         self.spec_part(PRIORITY_CLASS)?;
-        text(self.draft.at(&self.context.layout.spec), PRIORITY_CLASS)
+        text(self.draft.at(&self.draft.layout.spec), PRIORITY_CLASS)
     }
 
     /// The rule's part for the member `name` of the specification.
@@ -103,9 +103,9 @@ impl<'r> Merge<'_, 'r, '_, '_> {
             return Ok(());
         }
         for name in ["priority", "preemptionPolicy"] {
-            let place = self.context.layout.spec.child(name);
+            let place = self.draft.layout.spec.child(name);
             if self.spec_part(name).is_none() && self.draft.at(&place).is_some() {
-                self.change(&class.item.clause, |draft, origin| draft.remove(&place, origin))?;
+                self.remove(&class.item.clause, place)?;
             }
         }
         Ok(())
@@ -158,7 +158,6 @@ impl<'r> Merge<'_, 'r, '_, '_> {
         let (schema, name) = below_schema(schema, path);
         let items: Vec<&Item> = parts.into_iter().map(|part| &part.item).collect();
         let sorted = self.sort(&list, name, schema, items)?;
-        self.override_items(&list, schema, &sorted)?;
         self.insert(&list, sorted.length, insertions::at(sorted.length, sorted.new))
     }
 

@@ -1,44 +1,27 @@
-//! An index of the ports of all containers, for many rules that add ports, or one rule that adds many. With it, a port that is free
-//! needs no look at any container.
+//! Ports of a rule that another container of the pod has already. The containers of a pod share one network.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use vestibule_patch::View;
 
 use super::contains::present;
+use super::{CONTAINER_LISTS, Merge};
+use crate::diagnostic::shown;
 use crate::overlay::Overlay;
 use crate::subject::text;
 
 /// The numbers of a port. Like its name, two containers must not have the same one.
-pub(super) const NUMBERS: [&str; 2] = ["containerPort", "hostPort"];
+const NUMBERS: [&str; 2] = ["containerPort", "hostPort"];
 
-/// It may have ports that no container occupies: those of init containers that end, and those that were removed.
+/// An index of the ports of all containers, for many rules that add ports, or one rule that adds many: the containers that have a
+/// number with a protocol, or a name, and the index of the port in its container. It may have ports that no container occupies: those
+/// of init containers that end, and those of rules that failed. It is discarded when ports are changed or removed.
 #[derive(Default)]
-pub(super) struct PortIndex {
-    /// By number and protocol, and by name: the ports that have them.
-    by_identity: HashMap<String, Vec<IndexedPort>>,
-    /// The number of ports in the index.
-    count: usize,
-}
-
-struct IndexedPort {
-    container: Arc<str>,
-    /// The number of the port in the index.
-    number: usize,
-    /// The index of the port in its container when it was noted.
-    place: usize,
-}
-
-/// The places where a port was noted in a container, each with the numbers of the ports that were noted there.
-#[derive(Default)]
-pub(super) struct Noted(BTreeMap<usize, HashSet<usize>>);
-
-/// By container name: which of the wanted ports, by their indices, the container may have, and where.
-pub(super) type Owners<'p> = HashMap<&'p str, BTreeMap<usize, Noted>>;
+pub(super) struct PortIndex(HashMap<String, Vec<(Arc<str>, usize)>>);
 
 impl PortIndex {
-    pub(super) fn of<'d>(containers: impl Iterator<Item = View<'d>>) -> Self {
+    fn of<'d>(containers: impl Iterator<Item = View<'d>>) -> Self {
         let mut all = Self::default();
         for container in containers {
             let ports = present(container, "ports").map(View::items).unwrap_or_default();
@@ -53,56 +36,123 @@ impl PortIndex {
         self.note(ports.iter().map(identities_of_overlay), owner, index);
     }
 
-    /// The containers that may have some of the `wanted` ports.
-    pub(super) fn owners(&self, wanted: &[Overlay]) -> Owners<'_> {
-        let mut owners = Owners::new();
-        for (index, port) in wanted.iter().enumerate() {
-            let identities = identities_of_overlay(port).into_iter();
-            for one in identities.filter_map(|identity| self.by_identity.get(&identity)).flatten() {
-                let places = owners.entry(&*one.container).or_default().entry(index).or_default();
-                places.0.entry(one.place).or_default().insert(one.number);
-            }
-        }
-        owners
-    }
-
     fn note(&mut self, ports: impl Iterator<Item = Vec<String>>, owner: &str, index: usize) {
         let owner: Arc<str> = Arc::from(owner);
         for (place, identities) in (index..).zip(ports) {
             for identity in identities {
-                let one = IndexedPort { container: Arc::clone(&owner), number: self.count, place };
-                self.by_identity.entry(identity).or_default().push(one);
+                self.0.entry(identity).or_default().push((Arc::clone(&owner), place));
             }
-            self.count += 1;
         }
+    }
+
+    /// The ports that may conflict with `wanted`: the container, the index in `wanted`, and the index in the container.
+    fn candidates(&self, wanted: &[Overlay]) -> Vec<(&str, usize, usize)> {
+        let identities = wanted.iter().map(identities_of_overlay).enumerate();
+        let noted = identities.flat_map(|(index, identities)| {
+            let noted = identities.into_iter().filter_map(|identity| self.0.get(&identity)).flatten();
+            noted.map(move |(container, place)| (&**container, index, *place))
+        });
+        noted.collect()
     }
 }
 
-impl Noted {
-    /// The first `conflict` with one of these places in `ports`. `None` if a port is no longer in its place; the list then has to be
-    /// searched.
-    pub(super) fn first<T>(&self, ports: View<'_>, conflict: impl Fn(View<'_>) -> Option<T>) -> Option<T> {
-        let mut first = None;
-        for (place, numbers) in &self.0 {
-            let conflict = conflict(ports.item(*place)?).filter(|_| numbers.len() == 1)?;
-            first.get_or_insert(conflict);
+impl Merge<'_, '_, '_, '_> {
+    /// The conflict between `wanted`, ports for the container `owner`, and a port of another container: the same number and
+    /// protocol, or the same name.
+    pub(super) fn port_conflict(&mut self, wanted: &[Overlay], owner: &str) -> Option<String> {
+        if wanted.is_empty() {
+            return None;
         }
-        first
+        let layout = self.draft.layout;
+        let mut index = self.context.ports.borrow_mut();
+        if self.uses_indexes && index.is_none() {
+            let lists = CONTAINER_LISTS.map(|list| layout.list(list));
+            *index = Some(PortIndex::of(lists.iter().flat_map(|list| self.existing(list))));
+        }
+        let candidates = index.as_ref().map(|index| index.candidates(wanted));
+        if candidates.as_ref().is_some_and(Vec::is_empty) {
+            return None;
+        }
+        let conflict = |list| self.conflict_in_list(list, wanted, candidates.as_deref());
+        let (name, port) = CONTAINER_LISTS.into_iter().find_map(conflict)?;
+        Some(format!("{port} of container `{}` is taken by container `{name}`", shown(owner)))
+    }
+
+    /// The name of the first container of `list` that has one of the `wanted` ports, and the port. `candidates` are from the index,
+    /// if it is kept.
+    fn conflict_in_list(
+        &mut self,
+        list: &'static str,
+        wanted: &[Overlay],
+        candidates: Option<&[(&str, usize, usize)]>,
+    ) -> Option<(String, String)> {
+        let pointer = self.draft.layout.list(list);
+        let named = |container, port| (shown(&text(Some(container), "name").unwrap_or_default()), port);
+        self.index(&pointer, list, self.draft.shape.containers, []);
+        let positions = self.draft.by_keys(&pointer).filter(|positions| positions.are_different());
+        let (Some(candidates), Some(positions)) = (candidates, positions) else {
+            return self.existing(&pointer).find_map(|container| {
+                let existing = occupied_ports(container, list).map(View::items).unwrap_or_default();
+                let first = |port| existing.iter().find_map(|other| conflict(port, *other));
+                Some(named(container, wanted.iter().find_map(first)?))
+            });
+        };
+        let in_list = candidates.iter();
+        let in_list =
+            in_list.filter_map(|(name, index, place)| Some((positions.find(name)?, *index, *place)));
+        let mut in_list: Vec<(usize, usize, usize)> = in_list.collect();
+        in_list.sort_unstable();
+        for (container, ..) in &in_list {
+            self.draft.open_at(&pointer.item(*container).child("ports"));
+        }
+        let all = self.draft.at(&pointer)?;
+        in_list.into_iter().find_map(|(container, index, place)| {
+            let container = all.item(container)?;
+            let existing = occupied_ports(container, list)?.item(place)?;
+            Some(named(container, conflict(wanted.get(index)?, existing)?))
+        })
+    }
+}
+
+/// The ports that a container of `list` occupies.
+fn occupied_ports<'d>(container: View<'d>, list: &str) -> Option<View<'d>> {
+    // An init container that ends has released its ports before other containers start.
+    let ends =
+        list == "initContainers" && text(Some(container), "restartPolicy").as_deref() != Some("Always");
+    if ends { None } else { present(container, "ports") }
+}
+
+fn conflict(wanted: &Overlay, existing: View<'_>) -> Option<String> {
+    let same = |name: &str| {
+        let number = literal(wanted, name)?;
+        present(existing, name).filter(|other| other.to_json() == *number).and(Some(number))
+    };
+    let protocol = wanted.text("protocol").unwrap_or("TCP");
+    if text(Some(existing), "protocol").as_deref().unwrap_or("TCP") == protocol
+        && let Some(number) = NUMBERS.into_iter().find_map(same)
+    {
+        return Some(format!("port {number}/{protocol}"));
+    }
+    let name = wanted.text("name").filter(|name| !name.is_empty())?;
+    (text(Some(existing), "name").as_deref() == Some(name)).then(|| format!("port name `{name}`"))
+}
+
+/// The member `name` of `port`, if it is a number.
+fn literal<'p>(port: &'p Overlay, name: &str) -> Option<&'p str> {
+    match port.get(name) {
+        Some(Overlay::Literal(number)) => Some(number),
+        _ => None,
     }
 }
 
 fn identities_of_overlay(port: &Overlay) -> Vec<String> {
-    let number = |name: &str| match port.get(name) {
-        Some(Overlay::Literal(number)) => Some(number.clone()),
-        _ => None,
-    };
-    identities(number, port.text("protocol"), port.text("name"))
+    identities(|name| literal(port, name).map(str::to_owned), port.text("protocol"), port.text("name"))
 }
 
 fn identities_of_view(port: View<'_>) -> Vec<String> {
     let (protocol, name) = (text(Some(port), "protocol"), text(Some(port), "name"));
-    let number = |name: &str| present(port, name).map(View::to_json);
-    identities(|name| number(name).map(Into::into), protocol.as_deref(), name.as_deref())
+    let number = |name: &str| present(port, name).map(|number| number.to_json().into_owned());
+    identities(number, protocol.as_deref(), name.as_deref())
 }
 
 /// One text for each number, and one for the name.

@@ -3,28 +3,22 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use vestibule_patch::View;
+use vestibule_patch::{Operation, View};
 
 use super::contains::contains;
 use super::draft::Draft;
 use crate::decision::Origin;
 use crate::diagnostic::shown;
-use crate::pod::Shape;
 use crate::rule::{ContainerPosition, Injected, Rule};
-use crate::subject::{Layout, text};
+use crate::subject::text;
 
 /// Warnings about containers of `rules` that are no longer at their positions.
-pub(crate) fn position_warnings(
-    rules: &[&Rule],
-    layout: &Layout,
-    shape: &Shape,
-    draft: &Draft<'_>,
-) -> Vec<String> {
+pub(crate) fn position_warnings(rules: &[&Rule], draft: &Draft<'_>) -> Vec<String> {
     let mut warnings = Vec::new();
     if !rules.iter().flat_map(|rule| &rule.injected).any(|one| one.position_at.is_some()) {
         return warnings;
     }
-    let anchored = Anchored::new(rules, layout, shape, draft);
+    let anchored = Anchored::new(rules, draft);
     for rule in rules {
         for one in rule.injected.iter().filter(|one| one.position_at.is_some()) {
             if let Some((other, side)) = anchored.violation(one) {
@@ -43,16 +37,11 @@ pub(crate) fn position_warnings(
 }
 
 /// Moves containers of `rules` with a `strict` position back to it. Other containers are not moved.
-pub(crate) fn restore_strict_positions(
-    rules: &[&Rule],
-    layout: &Layout,
-    shape: &Shape,
-    draft: &mut Draft<'_>,
-) {
+pub(crate) fn restore_strict_positions(rules: &[&Rule], draft: &mut Draft<'_>) {
     if !rules.iter().flat_map(|rule| &rule.injected).any(|one| one.strict) {
         return;
     }
-    let mut anchored = Anchored::new(rules, layout, shape, draft);
+    let mut anchored = Anchored::new(rules, draft);
     for (rule, one) in anchored.strict() {
         let Some((from, to)) = anchored.put_back(one) else { continue };
         let origin = Origin {
@@ -62,7 +51,8 @@ pub(crate) fn restore_strict_positions(
             line: one.position_at.unwrap_or(one.item.clause.at).line,
         };
         // Both indices exist, so the operation succeeds.
-        let _ = draft.shift(&layout.list(one.list), from, to, origin);
+        let list = draft.layout.list(one.list);
+        let _ = draft.apply(Operation::Move { from: list.item(from), path: list.item(to) }, origin);
     }
 }
 
@@ -78,13 +68,13 @@ struct Anchored<'a> {
 }
 
 impl<'a> Anchored<'a> {
-    fn new(rules: &'a [&'a Rule], layout: &Layout, shape: &Shape, draft: &Draft<'_>) -> Self {
+    fn new(rules: &'a [&'a Rule], draft: &Draft<'_>) -> Self {
         let injected = || rules.iter().flat_map(|rule| &rule.injected);
         let injected_names = injected().map(|one| one.item.key.as_str()).collect();
-        let container = shape.container;
+        let container = draft.shape.container;
         let (mut ours, mut names) = (HashSet::new(), HashMap::new());
         for list in ["initContainers", "containers"] {
-            let existing = draft.at(&layout.list(list)).map(View::items).unwrap_or_default();
+            let existing = draft.at(&draft.layout.list(list)).map(View::items).unwrap_or_default();
             let named: Vec<String> =
                 existing.iter().map(|one| text(Some(*one), "name").unwrap_or_default()).collect();
             let by_name: HashMap<&str, View<'_>> =

@@ -17,11 +17,11 @@ const FEW: usize = 8;
 impl<'r> Merge<'_, 'r, '_, '_> {
     pub(super) fn removals(&mut self) -> Result<(), Failure> {
         for removal in &self.rule.removals {
-            let spec = &self.context.layout.spec;
-            let shape = self.context.shape;
+            let spec = &self.draft.layout.spec;
+            let shape = self.draft.shape;
             match (removal.list, &removal.select) {
                 ("labels" | "annotations", _) => {
-                    let map = self.context.layout.metadata.child(removal.list);
+                    let map = self.draft.layout.metadata.child(removal.list);
                     if removal.list == "labels" && self.selects_by_label(&removal.key) {
                         let sentence = format!("the workload selects its pods by label `{}`", removal.key);
                         return Err(invalid(&removal.clause, sentence));
@@ -46,7 +46,7 @@ impl<'r> Merge<'_, 'r, '_, '_> {
         if self.draft.at(&place).is_none() {
             return Ok(());
         }
-        self.change(&removal.clause, |draft, origin| draft.remove(&place, origin))
+        self.remove(&removal.clause, place)
     }
 
     /// Removes every matching item of `list`, or the whole list if all items match.
@@ -58,7 +58,7 @@ impl<'r> Merge<'_, 'r, '_, '_> {
     ) -> Result<(), Failure> {
         self.index(list, removal.list, schema, [&removal.wanted]);
         let key = IndexKey::of(schema, removal.list, &removal.wanted);
-        let positions = key.and_then(|key| self.draft.indexes(list)?.by(&key));
+        let positions = key.and_then(|key| self.draft.indexes(list).iter().find(|one| one.by == key));
         let (found, length) = match positions.filter(|positions| positions.are_different()) {
             Some(positions) => {
                 let found = positions.find_item(&removal.key, &removal.wanted);
@@ -66,11 +66,14 @@ impl<'r> Merge<'_, 'r, '_, '_> {
             }
             None => self.matching_items(list, removal, schema),
         };
+        if removal.list == "ports" && !found.is_empty() {
+            self.context.ports.take();
+        }
         if !found.is_empty() && found.len() == length {
-            return self.change(&removal.clause, |draft, origin| draft.remove(list, origin));
+            return self.remove(&removal.clause, list.clone());
         }
         for index in found.into_iter().rev() {
-            self.change(&removal.clause, |draft, origin| draft.remove_item(list, index, origin))?;
+            self.remove(&removal.clause, list.item(index))?;
         }
         Ok(())
     }
@@ -94,7 +97,7 @@ impl<'r> Merge<'_, 'r, '_, '_> {
         }
         let mut used = HashSet::new();
         for list in super::CONTAINER_LISTS {
-            for container in self.existing(&self.context.layout.list(list)) {
+            for container in self.existing(&self.draft.layout.list(list)) {
                 for member in ["volumeMounts", "volumeDevices"] {
                     let mounts = present(container, member)
                         .filter(|mounts| removals.len() > FEW || may_name(*mounts, &removals));

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use vestibule_patch::Pointer;
+use vestibule_patch::{Pointer, View};
 
 use super::Merge;
 use super::injected_names::InjectedNames;
@@ -16,7 +16,7 @@ impl Merge<'_, '_, '_, '_> {
     /// The same as [`selected`](Self::selected), with indexes of the lists if lookups are frequent.
     pub(super) fn selected_by_index(&mut self, select: &Select) -> Vec<(Pointer, Arc<str>)> {
         for list in select.lists() {
-            self.index(&self.context.layout.list(list), list, self.context.shape.containers, []);
+            self.index(&self.draft.layout.list(list), list, self.draft.shape.containers, []);
         }
         self.selected(select)
     }
@@ -24,23 +24,22 @@ impl Merge<'_, '_, '_, '_> {
     /// The pointers and names of the containers that `select` selects.
     pub(super) fn selected(&self, select: &Select) -> Vec<(Pointer, Arc<str>)> {
         let (injected_names, dependencies) = (&self.context.injected_names, &self.context.dependencies);
+        let mine: Vec<&str> = self.inserted.iter().flat_map(|one| &one.names).copied().collect();
+        let of_others = |name: &str| injected_names.find(name).filter(|name| !mine.contains(name));
         let mut selected = Vec::new();
         for list in select.lists() {
-            let pointer = self.context.layout.list(list);
-            let mut add = |found: Vec<(usize, &str)>| {
-                let found = found.into_iter().map(|(index, name)| (pointer.item(index), Arc::from(name)));
-                selected.extend(found);
-            };
-            if let Some((positions, users)) = self.users(list, &pointer, select) {
-                let injected = positions.keys().filter_map(|name| injected_names.find(name));
-                dependencies.borrow_mut().selects(self.rank, list, injected);
-                add(select_users(users.iter().map(|(index, one)| (*index, one)), select));
+            let pointer = self.draft.layout.list(list);
+            let users = if let Some((positions, users)) = self.users(list, &pointer, select) {
+                dependencies.borrow_mut().selects(self.rank, list, positions.keys().filter_map(of_others));
+                users
             } else {
                 let containers = self.containers(&pointer);
-                let injected = containers.iter().filter_map(|one| injected_names.find(&one.name));
+                let injected = containers.iter().filter_map(|one| of_others(&one.name));
                 dependencies.borrow_mut().selects(self.rank, list, injected);
-                add(select_containers(&containers, select, injected_names));
-            }
+                users_among(containers, injected_names)
+            };
+            let found = select_users(&users, select);
+            selected.extend(found.map(|one| (pointer.item(one.index), Arc::from(&*one.container.name))));
         }
         selected
     }
@@ -52,7 +51,7 @@ impl Merge<'_, '_, '_, '_> {
         list: &'static str,
         pointer: &Pointer,
         select: &Select,
-    ) -> Option<(&Positions, Vec<(usize, NamedContainer<'_>)>)> {
+    ) -> Option<(&Positions, Vec<User<'_>>)> {
         let (positions, found) = (self.draft.by_keys(pointer)?, self.draft.at(pointer)?);
         let injected_names = &self.context.injected_names;
         let mut users = self.context.users.borrow_mut();
@@ -65,34 +64,43 @@ impl Merge<'_, '_, '_, '_> {
         let users = users.as_ref()?;
         let user = |name: &str| {
             let index = positions.find(name)?;
-            Some((index, NamedContainer { name: Cow::Owned(name.to_owned()), view: found.item(index)? }))
+            let container = NamedContainer { name: Cow::Owned(name.to_owned()), view: found.item(index)? };
+            Some(User { index, container })
         };
         if let SelectBy::Names(names) = &select.which {
             let wanted = names.iter().filter(|name| !injected_names.has(name));
             let mut selected: Vec<_> = wanted.filter_map(|name| user(name)).collect();
-            selected.sort_by_key(|(index, _)| *index);
-            selected.dedup_by_key(|(index, _)| *index);
+            selected.sort_by_key(|user| user.index);
+            selected.dedup_by_key(|user| user.index);
             return Some((positions, selected));
         }
         Some((positions, users.iter().map(|name| user(name)).collect::<Option<_>>()?))
     }
 }
 
-/// Indices and names of the containers that `select` selects. Injected containers are never selected.
-pub(super) fn select_containers<'c>(
-    containers: &'c [NamedContainer<'_>],
-    select: &Select,
-    injected_names: &InjectedNames<'_>,
-) -> Vec<(usize, &'c str)> {
-    select_users(containers.iter().enumerate().filter(|(_, one)| !injected_names.has(&one.name)), select)
+/// A container that no rule injects, with its index in its list.
+pub(super) struct User<'d> {
+    pub(super) index: usize,
+    pub(super) container: NamedContainer<'d>,
 }
 
-/// The same for `users`: the containers that no rule injects, with their indices.
-pub(super) fn select_users<'c, 'd: 'c>(
-    users: impl Iterator<Item = (usize, &'c NamedContainer<'d>)>,
+/// The containers of `list` that no rule injects.
+pub(super) fn users_of<'d>(list: Option<View<'d>>, injected_names: &InjectedNames<'_>) -> Vec<User<'d>> {
+    users_among(NamedContainer::all(list), injected_names)
+}
+
+fn users_among<'d>(containers: Vec<NamedContainer<'d>>, injected_names: &InjectedNames<'_>) -> Vec<User<'d>> {
+    let all = containers.into_iter().enumerate().map(|(index, container)| User { index, container });
+    all.filter(|user| !injected_names.has(&user.container.name)).collect()
+}
+
+/// The `users` that `select` selects. Injected containers are never selected.
+pub(super) fn select_users<'c, 'd>(
+    users: &'c [User<'d>],
     select: &Select,
-) -> Vec<(usize, &'c str)> {
-    let selected = users.enumerate().filter(|(number, (_, NamedContainer { name, view }))| {
+) -> impl Iterator<Item = &'c User<'d>> {
+    let selected = users.iter().enumerate().filter(|(number, user)| {
+        let NamedContainer { name, view } = &user.container;
         let has_name = |wanted: &String| *wanted == **name;
         !select.exclude.iter().any(has_name)
             && match &select.which {
@@ -105,7 +113,7 @@ pub(super) fn select_users<'c, 'd: 'c>(
                 }
             }
     });
-    selected.map(|(_, (index, one))| (index, &*one.name)).collect()
+    selected.map(|(_, user)| user)
 }
 
 /// An image reference without tag and digest.

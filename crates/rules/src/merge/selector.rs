@@ -10,10 +10,10 @@ use crate::subject::text;
 impl Merge<'_, '_, '_, '_> {
     /// The API server refuses a workload whose selector does not match the labels of its template.
     pub(super) fn verify_selector(&self) -> Result<(), Failure> {
-        if self.context.layout.selector.is_none() {
+        if self.draft.layout.selector.is_none() {
             return Ok(());
         }
-        let labels = self.draft.at(&self.context.layout.metadata.child("labels"));
+        let labels = self.draft.at(&self.draft.layout.metadata.child("labels"));
         for Part { item, .. } in self.rule.metadata.iter().filter(|part| part.path == ["labels"]) {
             let is_kept = match labels.and_then(|labels| present(labels, &item.key)) {
                 Some(found) => {
@@ -31,7 +31,7 @@ impl Merge<'_, '_, '_, '_> {
 
     /// Whether the workload selects its pods by the label `key`.
     pub(super) fn selects_by_label(&self, key: &str) -> bool {
-        let selector = self.context.layout.selector.as_ref().and_then(|selector| self.draft.at(selector));
+        let selector = self.draft.layout.selector.as_ref().and_then(|selector| self.draft.at(selector));
         let Some(selector) = selector else { return false };
         let expressions = present(selector, "matchExpressions").map(View::items).unwrap_or_default();
         present(selector, "matchLabels").is_some_and(|labels| present(labels, key).is_some())

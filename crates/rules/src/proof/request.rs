@@ -10,22 +10,24 @@ use super::corpus::{SAMPLE_PODS, SamplePod};
 use crate::expression::{ITEM, Requirement, SharedBudget};
 use crate::parameter::{AnnotationSource, Parameter};
 use crate::rule::{Resource, Rule};
-use crate::subject::NamespaceFacts;
+use crate::subject::{Layout, NamespaceFacts};
 use crate::well_known::RULE_KEY_PREFIX;
 use crate::yaml::quote;
+
+const LABELS: &[&str] = &["object", "metadata", "labels"];
+const ANNOTATIONS: &[&str] = &["object", "metadata", "annotations"];
+const NAMESPACE_LABELS: &[&str] = &["namespaceObject", "metadata", "labels"];
+const NAMESPACE_ANNOTATIONS: &[&str] = &["namespaceObject", "metadata", "annotations"];
+const SPEC: &[&str] = &["object", "spec"];
+const OWNER_KIND: &[&str] = &["owner", "kind"];
+const USER: &[&str] = &["request", "userInfo", "username"];
+const GROUPS: &[&str] = &["request", "userInfo", "groups"];
 
 /// A request that some rules apply to.
 #[derive(Default)]
 pub(super) struct SampleRequest {
     pub(super) namespace: String,
-    pub(super) facts: NamespaceFacts,
-    labels: BTreeMap<String, String>,
-    annotations: BTreeMap<String, String>,
-    /// The kind of the pod's owner, where a rule asks for one.
-    owner: Option<String>,
-    user: Option<String>,
-    groups: Vec<String>,
-    /// Texts below `spec`, by their path from the object.
+    /// The texts that rules ask for, by the paths by which expressions read them: `object`, `metadata`, `labels`, `app`.
     texts: BTreeMap<Vec<String>, String>,
 }
 
@@ -40,32 +42,45 @@ impl SampleRequest {
         if !self.namespace.is_empty() && !self.is_compatible(rule, &requirements) {
             return false;
         }
-        let owned = |(key, value): (&str, &str)| (key.to_owned(), value.to_owned());
         self.namespace = namespace;
-        self.facts.labels.extend(rule.namespace_labels().map(owned));
-        self.labels.extend(rule.object_labels().map(owned));
-        self.owner = self.owner.take().or_else(|| rule.matching.owner_kinds.first().cloned());
-        for labels in [&mut self.labels, &mut self.facts.labels] {
-            labels.entry(format!("{RULE_KEY_PREFIX}{}", rule.name())).or_insert_with(|| "true".to_owned());
+        self.texts.extend(labels(rule));
+        if let Some(kind) = rule.matching.owner_kinds.first() {
+            self.add(OWNER_KIND.iter().map(|&step| step.to_owned()).collect(), kind);
+        }
+        for labels in [LABELS, NAMESPACE_LABELS] {
+            self.add(path(labels, &format!("{RULE_KEY_PREFIX}{}", rule.name())), "true");
         }
         for parameter in logic.parameters.iter().filter(|parameter| parameter.default.is_none()) {
-            if let (Some(key), Some(value)) = (&parameter.annotation, parameter.example()) {
-                self.annotations_of(parameter.from).entry(key.clone()).or_insert(value);
+            if let (Some(path), Some(value)) = (annotation(parameter), parameter.example()) {
+                self.add(path, &value);
             }
         }
         for compat in &rule.compat {
             if let Some(accepted) = compat.accepted.first() {
-                self.annotations.entry(compat.key.clone()).or_insert_with(|| accepted.clone());
+                self.add(path(ANNOTATIONS, &compat.key), accepted);
             }
         }
-        requirements.iter().for_each(|requirement| self.meet(requirement));
+        for requirement in &requirements {
+            match (settable(requirement), &requirement.value) {
+                (Some(path), Some(value)) => self.add(path.to_vec(), value),
+                // The type of a field below `spec` is not known where the condition compares it with no text.
+                (Some(path), None) if !is_below(path, SPEC) => self.add(path.to_vec(), "true"),
+                _ => {}
+            }
+        }
         true
+    }
+
+    /// The labels and annotations of the namespace.
+    pub(super) fn facts(&self) -> NamespaceFacts {
+        let owned = |start| self.map(start).map(|(key, text)| (key.to_owned(), text.to_owned())).collect();
+        NamespaceFacts { labels: owned(NAMESPACE_LABELS), annotations: owned(NAMESPACE_ANNOTATIONS) }
     }
 
     /// `userInfo` as JSON.
     pub(super) fn user(&self) -> String {
-        let groups: Vec<String> = self.groups.iter().map(|group| quote(group)).collect();
-        let name = self.user.as_deref().unwrap_or("system:serviceaccount:kube-system:replicaset-controller");
+        let groups: Vec<String> = self.map(GROUPS).map(|(group, _)| quote(group)).collect();
+        let name = self.text(USER).unwrap_or("system:serviceaccount:kube-system:replicaset-controller");
         format!(r#"{{"username":{},"groups":[{}]}}"#, quote(name), groups.join(","))
     }
 
@@ -83,83 +98,71 @@ impl SampleRequest {
                     Resource::Pods => sample.name.to_owned(),
                     other => format!("{} in the template of {}", sample.name, other.as_str()),
                 };
-                let owner = self.owner.as_deref();
-                let object = sample.object(*resource, &self.labels, &self.annotations, owner);
-                (name, (*resource, self.with_texts(object)))
+                (name, (*resource, self.object(sample, *resource).to_string()))
             })
         })
     }
 
-    /// `object` with the texts that conditions ask for, where its structure has a place for them.
-    fn with_texts(&self, object: String) -> String {
-        if self.texts.is_empty() {
-            return object;
+    /// The `sample`, or a `resource` with it as its template, with the texts of the request that it has a place for.
+    fn object(&self, sample: &SamplePod, resource: Resource) -> Value {
+        let mut object: Value = serde_json::from_str(sample.pod).unwrap_or_default();
+        self.set_texts(&["object", "metadata"], &mut object);
+        let kind = self.text(OWNER_KIND).unwrap_or(sample.owner);
+        // A rule may ask for a text that is no kind. Kinds begin with a capital letter.
+        if kind.starts_with(char::is_uppercase) {
+            let owner = json!({"kind": kind, "name": "web-7d4b9c6f5d", "uid": "1", "controller": true});
+            set(&mut object, &["metadata", "ownerReferences"], json!([owner]));
         }
-        let Ok(mut json) = serde_json::from_str(&object) else { return object };
-        self.texts.iter().for_each(|(path, text)| set_text(&mut json, path, text));
-        json.to_string()
+        let template: Vec<&str> = Layout::of(resource).pod.as_str().split('/').skip(1).collect();
+        if !template.is_empty() {
+            let texts = |name: &str| object.get("metadata").and_then(|metadata| metadata.get(name));
+            let [labels, annotations] = ["labels", "annotations"].map(texts);
+            let workload = json!({"metadata": {"name": "web", "labels": labels, "annotations": annotations}});
+            let pod = std::mem::replace(&mut object, workload);
+            set(&mut object, &template, pod);
+        }
+        self.set_texts(SPEC, &mut object);
+        object
+    }
+
+    /// Sets the texts below `start`, which begins with `object`.
+    fn set_texts(&self, start: &[&str], object: &mut Value) {
+        for (path, text) in self.texts.iter().filter(|(path, _)| is_below(path, start)) {
+            let path: Vec<&str> = path.iter().skip(1).map(String::as_str).collect();
+            set(object, &path, Value::from(text.as_str()));
+        }
     }
 
     /// Whether `rule` asks for nothing that contradicts the request.
     fn is_compatible(&self, rule: &Rule, requirements: &[Requirement]) -> bool {
-        let agrees = |map: &BTreeMap<String, String>, key: &str, value: &str| {
-            map.get(key).is_none_or(|there| there == value)
-        };
+        let agrees = |path: &[String], value: &str| self.texts.get(path).is_none_or(|there| there == value);
         let owners = &rule.matching.owner_kinds;
-        let annotations = |from| match from {
-            AnnotationSource::Pod => &self.annotations,
-            AnnotationSource::Namespace => &self.facts.annotations,
-        };
-        rule.namespace_labels().all(|(key, value)| agrees(&self.facts.labels, key, value))
-            && rule.object_labels().all(|(key, value)| agrees(&self.labels, key, value))
-            && (owners.is_empty() || self.owner.as_ref().is_none_or(|owner| owners.contains(owner)))
+        labels(rule).all(|(path, value)| agrees(&path, &value))
+            && (owners.is_empty()
+                || self.text(OWNER_KIND).is_none_or(|kind| owners.iter().any(|one| one == kind)))
             && rule.logic.parameters.iter().all(|parameter| {
-                let there =
-                    parameter.annotation.as_ref().and_then(|key| annotations(parameter.from).get(key));
+                let there = annotation(parameter).and_then(|path| self.texts.get(&path));
                 there.is_none_or(|text| parameter.bounds.value(text, &SharedBudget::of_a_request()).is_ok())
             })
-            && requirements.iter().all(|requirement| {
-                let Some(value) = &requirement.value else { return true };
-                match RequestField::of(requirement) {
-                    RequestField::Label(key) => agrees(&self.labels, key, value),
-                    RequestField::Annotation(key) => agrees(&self.annotations, key, value),
-                    RequestField::NamespaceLabel(key) => agrees(&self.facts.labels, key, value),
-                    RequestField::NamespaceAnnotation(key) => agrees(&self.facts.annotations, key, value),
-                    RequestField::Owner => self.owner.as_ref().is_none_or(|owner| owner == value),
-                    RequestField::User => self.user.as_ref().is_none_or(|user| user == value),
-                    RequestField::Spec(path) => self.texts.get(path).is_none_or(|there| there == value),
-                    RequestField::Namespace | RequestField::Group(_) | RequestField::Other => true,
-                }
+            && requirements.iter().all(|requirement| match (settable(requirement), &requirement.value) {
+                (Some(path), Some(value)) => is_below(path, GROUPS) || agrees(path, value),
+                _ => true,
             })
     }
 
-    /// Sets the field that `requirement` is about, unless an earlier rule has set it.
-    fn meet(&mut self, requirement: &Requirement) {
-        let value = requirement.value.clone().unwrap_or_else(|| "true".to_owned());
-        let map = match RequestField::of(requirement) {
-            RequestField::Label(_) => &mut self.labels,
-            RequestField::Annotation(_) => &mut self.annotations,
-            RequestField::NamespaceLabel(_) => &mut self.facts.labels,
-            RequestField::NamespaceAnnotation(_) => &mut self.facts.annotations,
-            RequestField::Owner => return self.owner = self.owner.take().or(Some(value)),
-            RequestField::User => return self.user = self.user.take().or(Some(value)),
-            RequestField::Group(group) => return self.groups.push(group.to_owned()),
-            // The type of the field is not known where the condition compares it with no text.
-            RequestField::Spec(_) if requirement.value.is_none() => return,
-            RequestField::Spec(path) => {
-                self.texts.entry(path.to_vec()).or_insert(value);
-                return;
-            }
-            RequestField::Namespace | RequestField::Other => return,
-        };
-        map.entry(requirement.path.last().cloned().unwrap_or_default()).or_insert(value);
+    /// Sets the text at `path`, unless an earlier rule has set it.
+    fn add(&mut self, path: Vec<String>, text: &str) {
+        self.texts.entry(path).or_insert_with(|| text.to_owned());
     }
 
-    fn annotations_of(&mut self, from: AnnotationSource) -> &mut BTreeMap<String, String> {
-        match from {
-            AnnotationSource::Pod => &mut self.annotations,
-            AnnotationSource::Namespace => &mut self.facts.annotations,
-        }
+    fn text(&self, path: &[&str]) -> Option<&str> {
+        self.texts.iter().find(|(found, _)| *found == path).map(|(_, text)| text.as_str())
+    }
+
+    /// The texts of the map at `start`, by their keys.
+    fn map(&self, start: &'static [&'static str]) -> impl Iterator<Item = (&str, &str)> {
+        let entries = self.texts.iter().filter(move |(path, _)| is_below(path, start));
+        entries.filter_map(|(path, text)| Some((path.last()?.as_str(), text.as_str())))
     }
 
     fn namespace_for(&self, rule: &Rule, requirements: &[Requirement]) -> Option<String> {
@@ -168,9 +171,10 @@ impl SampleRequest {
             (matching.namespaces.is_empty() || matching.namespaces.iter().any(|wanted| wanted == name))
                 && !matching.excluded.iter().any(|excluded| excluded == name)
         };
-        let required = requirements
-            .iter()
-            .filter(|requirement| matches!(RequestField::of(requirement), RequestField::Namespace));
+        let required = requirements.iter().filter(|requirement| {
+            let path: Vec<&str> = requirement.path.iter().map(String::as_str).collect();
+            matches!(*path, ["namespaceObject", "metadata", "name"] | ["request", "namespace"])
+        });
         let required: Vec<&str> =
             required.filter_map(|requirement| requirement.value.as_deref()).filter(matches).collect();
         if !self.namespace.is_empty() {
@@ -183,62 +187,58 @@ impl SampleRequest {
     }
 }
 
-/// The field of a request that a requirement is about.
-enum RequestField<'r> {
-    Label(&'r str),
-    Annotation(&'r str),
-    NamespaceLabel(&'r str),
-    NamespaceAnnotation(&'r str),
-    Namespace,
-    Owner,
-    User,
-    Group(&'r str),
-    /// A field below `spec`.
-    Spec(&'r [String]),
-    /// A field that the corpus alone decides about.
-    Other,
+/// The path of the key `name` below `start`.
+fn path(start: &[&str], name: &str) -> Vec<String> {
+    start.iter().chain([&name]).map(|&step| step.to_owned()).collect()
 }
 
-impl<'r> RequestField<'r> {
-    fn of(requirement: &'r Requirement) -> Self {
-        let path: Vec<&str> = requirement.path.iter().map(String::as_str).collect();
-        let below = |from: usize| requirement.path.get(from..).unwrap_or_default();
-        match path.as_slice() {
-            ["object", "metadata", "labels", key] | ["request", "object", "metadata", "labels", key] => {
-                Self::Label(key)
-            }
-            ["object", "metadata", "annotations", key]
-            | ["request", "object", "metadata", "annotations", key] => Self::Annotation(key),
-            ["namespaceObject", "metadata", "labels", key] => Self::NamespaceLabel(key),
-            ["namespaceObject", "metadata", "annotations", key] => Self::NamespaceAnnotation(key),
-            ["namespaceObject", "metadata", "name"] | ["request", "namespace"] => Self::Namespace,
-            ["owner", "kind"] => Self::Owner,
-            ["request", "userInfo", "username"] => Self::User,
-            ["request", "userInfo", "groups", group] => Self::Group(group),
-            ["object", "spec", _, ..] => Self::Spec(below(1)),
-            ["request", "object", "spec", _, ..] => Self::Spec(below(2)),
-            _ => Self::Other,
-        }
-    }
+fn is_below(path: &[String], start: &[&str]) -> bool {
+    path.len() > start.len() && path.iter().zip(start).all(|(step, start)| step == start)
 }
 
+/// The labels that `rule` selects by, with their paths.
+fn labels(rule: &Rule) -> impl Iterator<Item = (Vec<String>, String)> {
+    let of_namespace = rule.namespace_labels().map(|label| (NAMESPACE_LABELS, label));
+    let of_object = rule.object_labels().map(|label| (LABELS, label));
+    of_namespace.chain(of_object).map(|(start, (key, value))| (path(start, key), value.to_owned()))
+}
+
+/// The path of the annotation from which `parameter` takes its value.
+fn annotation(parameter: &Parameter) -> Option<Vec<String>> {
+    let start = match parameter.from {
+        AnnotationSource::Pod => ANNOTATIONS,
+        AnnotationSource::Namespace => NAMESPACE_ANNOTATIONS,
+    };
+    Some(path(start, parameter.annotation.as_ref()?))
+}
+
+/// The path of the field that `requirement` is about; `None` if the corpus alone decides about it.
+fn settable(requirement: &Requirement) -> Option<&[String]> {
+    let full = requirement.path.as_slice();
+    let path = if is_below(full, &["request", "object"]) { full.get(1..)? } else { full };
+    let maps = [LABELS, ANNOTATIONS, NAMESPACE_LABELS, NAMESPACE_ANNOTATIONS, GROUPS];
+    let is_entry = maps.iter().any(|start| is_below(path, start) && path.len() == start.len() + 1);
+    (is_entry || path == OWNER_KIND || path == USER || is_below(path, SPEC)).then_some(path)
+}
+
+/// Sets the value at `path`, if that is free or holds a text.
 // Recursion is bounded by the depth that an expression may have.
-fn set_text(object: &mut Value, path: &[String], text: &str) {
+fn set(object: &mut Value, path: &[&str], value: Value) {
     let Some((step, rest)) = path.split_first() else {
         if object.is_null() || object.is_string() {
-            *object = Value::from(text);
+            *object = value;
         }
         return;
     };
     if object.is_null() {
-        *object = if step == ITEM { json!([null]) } else { json!({}) };
+        *object = if *step == ITEM { json!([null]) } else { json!({}) };
     }
     let below = match object {
-        Value::Array(items) if step == ITEM => items.first_mut(),
-        Value::Object(members) => Some(members.entry(step.clone()).or_insert(Value::Null)),
+        Value::Array(items) if *step == ITEM => items.first_mut(),
+        Value::Object(members) => Some(members.entry(*step).or_insert(Value::Null)),
         _ => None,
     };
-    below.into_iter().for_each(|below| set_text(below, rest, text));
+    below.into_iter().for_each(|below| set(below, rest, value.clone()));
 }
 
 /// `rule` for all workloads.
@@ -260,4 +260,22 @@ pub(super) fn without_conditions(rule: &Rule) -> Option<Rule> {
         changed = true;
     }
     changed.then(|| Rule { logic: Arc::new(logic), ..rule.clone() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{LABELS, Resource, SAMPLE_PODS, SampleRequest, path};
+
+    #[test]
+    fn the_corpus_is_json() {
+        let mut request = SampleRequest::default();
+        request.add(path(LABELS, "app"), "web");
+        for sample in SAMPLE_PODS {
+            let pod = request.object(sample, Resource::Pods);
+            assert!(pod["spec"]["containers"][0]["name"].is_string(), "{}", sample.name);
+            let job = request.object(sample, Resource::CronJobs);
+            assert_eq!(job["metadata"]["labels"]["app"], "web");
+            assert_eq!(job["spec"]["jobTemplate"]["spec"]["template"], pod);
+        }
+    }
 }

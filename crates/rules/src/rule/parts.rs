@@ -1,6 +1,6 @@
 //! The one walk over the parts of a rule: every added item with its location in the pod.
 
-use vestibule_patch::{Pointer, Schema};
+use vestibule_patch::Schema;
 
 use super::{Block, BlockList, Injected, Item, Part, Rule, Select};
 use crate::pod::Shape;
@@ -46,11 +46,6 @@ impl<'r> PartDestination<'r> {
             Base::Containers(..) => shape.container,
         };
         self.path().fold(base, Schema::field)
-    }
-
-    /// The pointer of the list or map, below the pointer of the base.
-    pub(crate) fn pointer(&self, base: &Pointer) -> Pointer {
-        self.path().fold(base.clone(), |pointer, name| pointer.child(name))
     }
 
     fn in_list(base: Base<'r>, list: &'static str) -> Self {

@@ -18,7 +18,8 @@ pub(crate) struct Received<'d> {
     deletion_timestamp: Option<View<'d>>,
     /// The pod's specification: in a workload, that of its pod template.
     spec: Option<View<'d>>,
-    spec_fields: OnceCell<SpecFields<'d>>,
+    /// The values of [`SPEC_FIELDS`].
+    spec_fields: OnceCell<[Option<View<'d>>; SPEC_FIELDS.len()]>,
     labels: StringMap<'d>,
     annotations: StringMap<'d>,
     ownership: OnceCell<Ownership<'d>>,
@@ -27,16 +28,8 @@ pub(crate) struct Received<'d> {
 }
 
 /// The members of the pod's specification that checks read.
-#[derive(Clone, Copy)]
-struct SpecFields<'d> {
-    containers: Option<View<'d>>,
-    init_containers: Option<View<'d>>,
-    volumes: Option<View<'d>>,
-    os: Option<View<'d>>,
-    node_selector: Option<View<'d>>,
-    host_network: Option<View<'d>>,
-    restart_policy: Option<View<'d>>,
-}
+const SPEC_FIELDS: [&str; 7] =
+    ["containers", "initContainers", "volumes", "os", "nodeSelector", "hostNetwork", "restartPolicy"];
 
 /// The string members of a map, sorted by key.
 #[derive(Default)]
@@ -85,31 +78,31 @@ impl<'d> Received<'d> {
         if self.spec.is_some_and(|spec| !matches!(spec.kind(), Kind::Object | Kind::Null)) {
             return Some("`spec` is not a map");
         }
-        let SpecFields { containers, init_containers, volumes, .. } = self.spec_fields();
-        let other = |list: View<'_>| !matches!(list.kind(), Kind::Array | Kind::Null);
+        let is_list =
+            |name| self.spec_field(name).is_none_or(|list| matches!(list.kind(), Kind::Array | Kind::Null));
         let lists = [
-            (containers, "`spec.containers` is not a list"),
-            (init_containers, "`spec.initContainers` is not a list"),
-            (volumes, "`spec.volumes` is not a list"),
+            ("containers", "`spec.containers` is not a list"),
+            ("initContainers", "`spec.initContainers` is not a list"),
+            ("volumes", "`spec.volumes` is not a list"),
         ];
-        lists.into_iter().find(|(list, _)| list.is_some_and(other)).map(|(_, sentence)| sentence)
+        lists.into_iter().find(|(name, _)| !is_list(name)).map(|(_, sentence)| sentence)
     }
 
     /// The operating system that the pod names in `os` or in its node selector.
     pub(crate) fn os(&self) -> Option<Cow<'d, str>> {
-        let SpecFields { os, node_selector, .. } = self.spec_fields();
-        written(*os, "name")
-            .or_else(|| written(*node_selector, "kubernetes.io/os"))
-            .or_else(|| written(*node_selector, "beta.kubernetes.io/os"))
+        let selected = |name| written(self.spec_field("nodeSelector"), name);
+        written(self.spec_field("os"), "name")
+            .or_else(|| selected("kubernetes.io/os"))
+            .or_else(|| selected("beta.kubernetes.io/os"))
     }
 
     pub(crate) fn host_network(&self) -> bool {
-        self.spec_fields().host_network.and_then(View::as_bool).unwrap_or_default()
+        self.spec_field("hostNetwork").and_then(View::as_bool).unwrap_or_default()
     }
 
     /// Whether all containers of the pod have to end: it belongs to a Job, or its restart policy is not `Always`.
     pub(crate) fn runs_to_completion(&self) -> bool {
-        let policy = self.spec_fields().restart_policy.and_then(View::as_str);
+        let policy = self.spec_field("restartPolicy").and_then(View::as_str);
         policy.is_some_and(|policy| policy != "Always") || self.ownership().is_owned_by_job()
     }
 
@@ -127,29 +120,11 @@ impl<'d> Received<'d> {
         self.ownership.get_or_init(|| Ownership::of(self.resource, self.name, self.metadata))
     }
 
-    fn spec_fields(&self) -> &SpecFields<'d> {
-        self.spec_fields.get_or_init(|| {
-            let names = [
-                "containers",
-                "initContainers",
-                "volumes",
-                "os",
-                "nodeSelector",
-                "hostNetwork",
-                "restartPolicy",
-            ];
-            let [containers, init_containers, volumes, os, node_selector, host_network, restart_policy] =
-                self.spec.map(|spec| spec.select(names)).unwrap_or_default();
-            SpecFields {
-                containers,
-                init_containers,
-                volumes,
-                os,
-                node_selector,
-                host_network,
-                restart_policy,
-            }
-        })
+    /// One of [`SPEC_FIELDS`].
+    fn spec_field(&self, name: &str) -> Option<View<'d>> {
+        let select = || self.spec.map(|spec| spec.select(SPEC_FIELDS)).unwrap_or_default();
+        let index = SPEC_FIELDS.iter().position(|field| *field == name)?;
+        self.spec_fields.get_or_init(select).get(index).copied().flatten()
     }
 }
 

@@ -1,119 +1,89 @@
 //! One round: every rule is applied once, in order, to the result of the rules before it.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 
-use vestibule_patch::View;
-
-use super::super::not_applied::NotApplied;
-use super::{Application, Evaluation, Fixpoint, ResolvedRule, authors, excluding};
+use super::super::not_applied::{NotApplied, NotAppliedRules};
+use super::{Application, Fixpoint};
 use crate::evaluate::instantiate::{first_false_condition, instantiate};
 use crate::evaluate::list_keys;
-use crate::expression::{ObjectValue, Scope};
+use crate::expression::{ObjectValue, RequestScope, Scope};
 use crate::merge::{self, Draft, MergeContext};
-use crate::pod::Shape;
 use crate::rule::Rule;
 
-struct Round<'d, 'r> {
-    draft: Draft<'d>,
-    applied: Vec<ResolvedRule<'r>>,
-    /// Rules with a condition that is false or an expression without a value.
-    absent: Vec<(&'r str, NotApplied)>,
-    /// Rules that cannot be applied, independent of the other rules that failed.
-    failed: Vec<(&'r str, NotApplied)>,
-}
-
-impl Fixpoint<'_> {
-    /// Excludes rules that are not applied in a round and repeats it from `start`, so that they leave no change and no other rule
-    /// yields to them. Rules that failed are excluded only when no rule is absent, because a rule may have failed only because
-    /// an absent rule was taken into account.
-    pub(super) fn successful_rules<'d, 'r>(
+impl<'r> Fixpoint<'_, 'r> {
+    /// The result of a round, and the rules to exclude from it: those with a condition that is false or an expression without a
+    /// value. Only if there are none, rules that failed are excluded, because a rule may have failed only because such a rule was
+    /// taken into account.
+    pub(super) fn round<'d>(
         &self,
         rules: &[&'r Rule],
-        evaluation: &Evaluation<'_, 'r>,
+        request_scope: &RequestScope<'_>,
         start: &Draft<'d>,
-    ) -> Application<'d, 'r> {
-        excluding(rules, |rules| {
-            if !self.spend(rules.len()) {
-                return (Application::new(start.clone(), HashMap::new(), Vec::new()), HashMap::new());
-            }
-            let Round { draft, applied, absent, failed } = self.round(rules, evaluation, start);
-            let excluded = if absent.is_empty() { failed } else { absent };
-            (Application::new(draft, HashMap::new(), applied), excluded.into_iter().collect())
-        })
-    }
-
-    fn round<'d, 'r>(
-        &self,
-        rules: &[&'r Rule],
-        evaluation: &Evaluation<'_, 'r>,
-        start: &Draft<'d>,
-    ) -> Round<'d, 'r> {
-        let context = MergeContext::new(rules, || start.at(&self.layout.spec), self.layout, self.shape);
-        let authors = authors(start);
-        let mut round = Round {
-            draft: start.clone(),
-            applied: Vec::with_capacity(rules.len()),
-            absent: Vec::new(),
-            failed: Vec::new(),
-        };
+    ) -> (Application<'d, 'r>, NotAppliedRules<'r>) {
+        let context = MergeContext::new(rules, start);
+        let authors = start.authors();
+        let mut round = Application::unchanged(start);
         let mut object = ObjectValue::default();
-        let mut failed = Vec::new();
+        let (mut absent, mut failed) = (HashMap::new(), Vec::new());
         for (rank, rule) in rules.iter().enumerate() {
             let resolved = if rule.logic.is_fixed() {
-                Ok(ResolvedRule::AsWritten(rule))
+                Ok(Cow::Borrowed(*rule))
             } else {
-                resolve(rule, evaluation, round.draft.root(), &object, self.shape)
+                self.resolve(rule, request_scope, &round.draft, &object)
             };
             let resolved = match resolved {
                 Ok(resolved) => resolved,
                 // The rule made its own condition false. Its changes stay, and its rank among the other rules as well.
                 Err(NotApplied::ConditionFalse(_)) if authors.contains(rule.name()) => continue,
                 Err(why) => {
-                    round.absent.push((rule.name(), why));
+                    absent.insert(rule.name(), why);
                     continue;
                 }
             };
-            let (checkpoint, leading) = (round.draft.checkpoint(), context.leading());
+            let checkpoint = round.draft.checkpoint();
             match merge::apply(&resolved, rank, &context, &mut round.draft) {
                 Ok(()) => {
                     object.follow(round.draft.since(&checkpoint));
-                    round.applied.push(resolved);
+                    if !rule.logic.is_fixed() {
+                        round.resolved.insert(rule.name(), resolved);
+                    }
                 }
                 Err(why) => {
-                    round.draft.roll_back(&checkpoint, self.layout);
-                    context.roll_back(rank, rule, leading);
+                    round.draft.roll_back(&checkpoint);
+                    context.roll_back(rule);
                     failed.push((rank, *rule, why));
                 }
             }
         }
-        if !failed.is_empty() {
-            let ranks: Vec<(usize, &Rule)> = failed.iter().map(|(rank, rule, _)| (*rank, *rule)).collect();
-            let independent = context.independent_failures(&ranks);
-            let failed = failed.into_iter().filter(|(rank, ..)| independent.contains(rank));
-            round.failed.extend(failed.map(|(_, rule, why)| (rule.name(), NotApplied::Failed(why))));
+        if !absent.is_empty() || failed.is_empty() {
+            return (round, absent);
         }
-        round
+        let ranks: Vec<(usize, &Rule)> = failed.iter().map(|(rank, rule, _)| (*rank, *rule)).collect();
+        let independent = context.independent_failures(&ranks);
+        let failed = failed.into_iter().filter(|(rank, ..)| independent.contains(rank));
+        (round, failed.map(|(_, rule, why)| (rule.name(), NotApplied::Failed(why))).collect())
     }
-}
 
-/// `rule` with values for its expressions. `current` is the object with the changes of earlier rules, and `object` is its value
-/// in expressions.
-fn resolve<'r>(
-    rule: &'r Rule,
-    evaluation: &Evaluation<'_, '_>,
-    current: View<'_>,
-    object: &ObjectValue,
-    shape: &Shape,
-) -> Result<ResolvedRule<'r>, NotApplied> {
-    let none = BTreeMap::new();
-    let parameters = evaluation.parameters.get(rule.name()).unwrap_or(&none);
-    let scope = Scope::new(&evaluation.request_scope, current, object, parameters, &rule.logic.variables);
-    if let Some(clause) = first_false_condition(rule, &scope).map_err(NotApplied::Failed)? {
-        return Err(NotApplied::ConditionFalse(clause));
+    /// `rule` with values for its expressions. `draft` has the changes of earlier rules, and `object` is its value
+    /// in expressions.
+    fn resolve(
+        &self,
+        rule: &'r Rule,
+        request_scope: &RequestScope<'_>,
+        draft: &Draft<'_>,
+        object: &ObjectValue,
+    ) -> Result<Cow<'r, Rule>, NotApplied> {
+        let none = BTreeMap::new();
+        let parameters = self.parameters.get(rule.name()).unwrap_or(&none);
+        let scope = Scope::new(request_scope, draft.root(), object, parameters, &rule.logic.variables);
+        if let Some(clause) = first_false_condition(rule, &scope).map_err(NotApplied::Failed)? {
+            return Err(NotApplied::ConditionFalse(clause));
+        }
+        let Some(computed) = instantiate(rule, &scope).map_err(NotApplied::Failed)? else {
+            return Ok(Cow::Borrowed(rule));
+        };
+        list_keys::check(&computed, &draft.shape).map_err(NotApplied::Failed)?;
+        Ok(Cow::Owned(computed))
     }
-    let Some(computed) = instantiate(rule, &scope).map_err(NotApplied::Failed)? else {
-        return Ok(ResolvedRule::AsWritten(rule));
-    };
-    list_keys::check(&computed, shape).map_err(NotApplied::Failed)?;
-    Ok(ResolvedRule::Computed(Box::new(computed)))
 }

@@ -11,7 +11,11 @@ use crate::overlay::Overlay;
 
 #[derive(Clone)]
 pub(in crate::merge) struct Positions {
-    pub(super) by: IndexKey,
+    pub(in crate::merge) by: IndexKey,
+    /// The number of operations that had been applied when the index was built.
+    pub(super) since: usize,
+    /// The keys of the items that were removed since then, for a roll back.
+    pub(super) removed_keys: Vec<Arc<str>>,
     keys: VecDeque<Arc<str>>,
     /// Items have consecutive numbers. An insertion or removal renumbers only the items on its shorter side. If several items have
     /// one key, the map has the number of the last.
@@ -21,10 +25,11 @@ pub(in crate::merge) struct Positions {
 }
 
 impl Positions {
-    pub(in crate::merge) fn of(items: &[View<'_>], by: IndexKey) -> Self {
+    /// The index of `items`, the items of a list after `since` operations.
+    pub(in crate::merge) fn of(items: &[View<'_>], by: IndexKey, since: usize) -> Self {
         let keys: VecDeque<Arc<str>> = items.iter().map(|item| Arc::from(&*by.of_view(*item))).collect();
         let numbers = keys.iter().map(Arc::clone).zip(0..).collect();
-        Self { by, keys, numbers, first: 0 }
+        Self { by, since, removed_keys: Vec::new(), keys, numbers, first: 0 }
     }
 
     pub(in crate::merge) fn keys(&self) -> impl ExactSizeIterator<Item = &str> {

@@ -78,7 +78,11 @@ impl IndexedObject {
     /// A new index of `list`.
     fn positions(&self, list: &str, by: IndexKey) -> Option<Positions> {
         let all: Vec<_> = self.items(list)?.iter().map(|item| raw(&item.to_string())).collect();
-        Some(Positions::of(&all.iter().map(|item| View::of(item)).collect::<Vec<_>>(), by))
+        Some(Positions::of(
+            &all.iter().map(|item| View::of(item)).collect::<Vec<_>>(),
+            by,
+            self.operations.len(),
+        ))
     }
 
     fn apply(&mut self, list: &str, step: Step) {
@@ -91,9 +95,9 @@ impl IndexedObject {
                 } else {
                     IndexKey::Contents(vec![vec!["value".to_owned()]])
                 };
-                if !self.lists.get(&at).is_some_and(|kept| kept.are_enough(&by)) {
+                if !self.lists.are_enough(&at, &by) {
                     let positions = self.positions(list, by).unwrap();
-                    self.lists.add(&at, positions, count);
+                    self.lists.add(&at, positions);
                 }
                 if list == "/b" && by_name {
                     self.followed.get_or_insert(count);
@@ -162,9 +166,8 @@ impl IndexedObject {
 
     fn check(&mut self) -> Result<(), TestCaseError> {
         for (list, indexes) in &self.lists.0 {
-            prop_assert!(!indexes.0.is_empty());
-            for index in &indexes.0 {
-                let positions = &index.positions;
+            prop_assert!(!indexes.is_empty());
+            for positions in indexes {
                 let rebuilt = self.positions(list, positions.by.clone());
                 prop_assert!(rebuilt.is_some(), "{} has an index, and is absent", list);
                 let rebuilt = rebuilt.unwrap();
@@ -173,14 +176,14 @@ impl IndexedObject {
                 for key in rebuilt.keys() {
                     prop_assert_eq!(positions.find(key), rebuilt.find(key), "{} in {}", key, list);
                 }
-                prop_assert!(index.since <= self.operations.len());
+                prop_assert!(positions.since <= self.operations.len());
             }
         }
         // If two items have one name, a removal discards the index.
         if !self.positions("/b", IndexKey::Keys(NAME)).is_some_and(|positions| positions.are_different()) {
             self.followed = None;
         }
-        let is_indexed = self.lists.get(&pointer("/b")).is_some_and(|indexes| indexes.by_keys().is_some());
+        let is_indexed = self.lists.get(&pointer("/b")).iter().any(|one| matches!(one.by, IndexKey::Keys(_)));
         prop_assert!(is_indexed || self.followed.is_none(), "the index of /b was discarded");
         Ok(())
     }
