@@ -14,7 +14,6 @@ mod network;
 mod rbac;
 mod workload;
 
-use k8s_openapi::api::rbac::v1::PolicyRule;
 use serde_json::{Value, json};
 use vestibule::identity::Source;
 use vestibule::{App, AppError, RegistrationMode};
