@@ -2,7 +2,7 @@
 
 use clap::{Arg, Command, CommandFactory};
 
-const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/vestibule.md");
+const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/pages/vestibule.md");
 
 /// The part of the page above this line is written by hand; the rest is generated.
 const GENERATED: &str =

@@ -24,9 +24,9 @@ use loopback::LoopbackInjector;
 
 /// The rules that are used without `--rules`.
 const SAMPLE_RULES: [(&str, &str); 3] = [
-    ("examples/rules/env-target.yaml", include_str!("../../../examples/rules/env-target.yaml")),
-    ("examples/rules/envoy.yaml", include_str!("../../../examples/rules/envoy.yaml")),
-    ("examples/rules/nginx.yaml", include_str!("../../../examples/rules/nginx.yaml")),
+    ("examples/rules/env-target.yaml", include_str!("../rules/env-target.yaml")),
+    ("examples/rules/envoy.yaml", include_str!("../rules/envoy.yaml")),
+    ("examples/rules/nginx.yaml", include_str!("../rules/nginx.yaml")),
 ];
 
 /// The labels of namespaces for the sample rules.

@@ -8,7 +8,7 @@ use clap::{Arg, Command};
 /// Compares the generated part of a page in `docs/reference`, between `begin` and `end`, with `generated`, or writes it if
 /// `VESTIBULE_UPDATE_GOLDEN` is set.
 fn assert_page(page: &str, (begin, end): (&str, &str), generated: &str) {
-    let path = format!("{}/../../docs/reference/{page}", env!("CARGO_MANIFEST_DIR"));
+    let path = format!("{}/tests/pages/{page}", env!("CARGO_MANIFEST_DIR"));
     let page = std::fs::read_to_string(&path).unwrap();
     let (before, rest) = page.split_once(begin).expect("the mark above the tables");
     let (found, after) = rest.split_at(rest.rfind(end).expect("the mark below the tables"));

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 /// A recorded request of kube-apiserver: a ReplicaSet creates a pod of four containers. More than half of the 6 KB
 /// are `managedFields`.
-const RECORDED: &str = include_str!("../../../tests/corpus/pod-create-by-controller.json");
+const RECORDED: &str = include_str!("pod-create-by-controller.json");
 
 /// The recorded pod, grown to about `size` bytes by more variables, mounts, annotations and their `managedFields`.
 pub(crate) fn pod(size: usize) -> String {

@@ -8,7 +8,7 @@ use vestibule_caller::{ApiResource, Review, ReviewBuilder, ReviewVersion, User};
 
 #[test]
 fn reviews_are_built_as_a_real_server_builds_them() {
-    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/corpus");
+    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/corpus");
     let mut compared = 0;
     for file in fs::read_dir(corpus).unwrap().map(|entry| entry.unwrap().path()) {
         if file.extension().is_some_and(|extension| extension == "json") {

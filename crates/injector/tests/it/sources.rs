@@ -38,7 +38,7 @@ fn the_yaml_and_json_files_of_a_folder_are_read_in_the_order_of_names() {
 
 #[test]
 fn the_samples_can_be_used_together() {
-    let samples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/rules");
+    let samples = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/repository/examples/rules");
     let rules = load(&samples).unwrap_or_else(|error| panic!("{error}"));
     let names: Vec<&str> = rules.rules().iter().map(vestibule_rules::Rule::name).collect();
     assert_eq!(

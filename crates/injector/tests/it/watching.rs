@@ -12,9 +12,9 @@ use std::path::PathBuf;
 use vestibule::{MetricFamily, MetricValues};
 use vestibule_injector::{Namespaces, app, compile};
 
-/// From the repository's root.
+/// A file of the repository, which the package has a link to.
 fn path(of: &str) -> PathBuf {
-    PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")).join(of)
+    PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/repository")).join(of)
 }
 
 fn read(of: &str) -> String {

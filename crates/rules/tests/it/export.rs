@@ -161,7 +161,7 @@ page is made from the table that the program uses; `VESTIBULE_UPDATE_GOLDEN=1 ca
             write!(page, "\n```yaml\n{example}```\n").unwrap();
         }
     }
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/codes.md");
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/pages/codes.md");
     if std::env::var_os("VESTIBULE_UPDATE_GOLDEN").is_some() {
         std::fs::write(path, &page).unwrap();
     }

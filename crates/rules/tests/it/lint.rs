@@ -181,7 +181,7 @@ fn rules_that_a_policy_could_replace_get_a_hint() {
 
 #[test]
 fn the_examples_have_no_false_findings() {
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/rules");
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/rules");
     let mut count = 0;
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();

@@ -193,7 +193,7 @@ fn rules_without_namespace_conditions_need_no_facts() {
 /// The reference has exactly one row for each reason.
 #[test]
 fn the_page_names_every_reason() {
-    let page = include_str!("../../../../docs/reference/opt-in.md");
+    let page = include_str!("../pages/opt-in.md");
     let rows = page.lines().filter(|line| line.starts_with('|') && !line.starts_with("| Gate | Where"));
     let last = rows.filter_map(|row| row.trim_end_matches('|').rsplit('|').next());
     let words = last.filter_map(|cell| cell.trim().strip_prefix('`')?.split('`').next());

@@ -4,9 +4,9 @@ use vestibule_rules::{NamespaceFacts, Resource, RuleSet, Subject, Verb};
 
 use crate::kit::{applied, creation, decide, evaluate, facts, names, schema, steps, word};
 
-const ENV_TARGET: &str = include_str!("../../../../examples/rules/env-target.yaml");
-const NGINX: &str = include_str!("../../../../examples/rules/nginx.yaml");
-const ENVOY: &str = include_str!("../../../../examples/rules/envoy.yaml");
+const ENV_TARGET: &str = include_str!("../rules/env-target.yaml");
+const NGINX: &str = include_str!("../rules/nginx.yaml");
+const ENVOY: &str = include_str!("../rules/envoy.yaml");
 
 const HELLO: &str = r#"{"metadata":{"name":"hello","labels":{"app":"helloworld-go"}},"spec":{"containers":[{"name":"user-container","image":"helloworld-go"}]}}"#;
 const ECHO: &str = r#"{"metadata":{"name":"echo","annotations":null},"spec":{"containers":[{"name":"http-echo","image":"hashicorp/http-echo"}]}}"#;

@@ -65,7 +65,7 @@ fn ours() -> Value {
 #[test]
 fn documents_that_the_reader_accepts_are_valid() {
     let root = ours();
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/rules");
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/rules");
     let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     let files: Vec<_> =
         files.filter(|path| path.extension().is_some_and(|extension| extension == "yaml")).collect();

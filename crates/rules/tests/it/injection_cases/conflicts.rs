@@ -31,7 +31,7 @@ fn row_12_and_a_required_rule_denies_and_names_both_sources() {
 
 #[test]
 fn row_14_a_container_of_the_same_name_is_a_clash() {
-    let envoy = include_str!("../../../../../examples/rules/envoy.yaml");
+    let envoy = include_str!("../../rules/envoy.yaml");
     let rules = example(envoy, AS_IT_IS);
     let enabled = labelled("injection", "enabled");
     for list in ["containers", "initContainers"] {

@@ -3,7 +3,7 @@
 use super::{AS_IT_IS, example, labelled};
 use crate::kit::{applied, creation, decide, evaluate, names, pod, result, rule, rules, steps, word};
 
-const ENVOY: &str = include_str!("../../../../../examples/rules/envoy.yaml");
+const ENVOY: &str = include_str!("../../rules/envoy.yaml");
 
 /// Between the two calls, another webhook inserted its init container before the injected one.
 #[test]

@@ -33,7 +33,7 @@ fn row_35_a_typo_is_refused_at_its_place() {
 
 #[test]
 fn row_31_a_parameter_within_its_bounds() {
-    let envoy = include_str!("../../../../../examples/rules/envoy.yaml");
+    let envoy = include_str!("../../rules/envoy.yaml");
     let (rules, enabled) = (example(envoy, AS_IT_IS), labelled("injection", "enabled"));
     let web = r#"{"metadata":{"name":"web","annotations":{"envoy.example.com/cpu":"100m"}},"spec":{"containers":[{"name":"app","image":"app"}]}}"#;
     let pod: Value = serde_json::from_str(&applied(&rules, &creation(web).facts(&enabled))).unwrap();

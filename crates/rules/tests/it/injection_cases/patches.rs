@@ -6,8 +6,8 @@ use vestibule_rules::STATUS_ANNOTATION;
 use super::{AS_IT_IS, example, labelled};
 use crate::kit::{applied, creation, decide, evaluate, names, pod, result, rule, rules, steps, word};
 
-const ENV_TARGET: &str = include_str!("../../../../../examples/rules/env-target.yaml");
-const NGINX: &str = include_str!("../../../../../examples/rules/nginx.yaml");
+const ENV_TARGET: &str = include_str!("../../rules/env-target.yaml");
+const NGINX: &str = include_str!("../../rules/nginx.yaml");
 
 const HELLO: &str = r#"{"metadata":{"name":"hello","labels":{"app":"helloworld-go"}},"spec":{"containers":[{"name":"user-container","image":"helloworld-go"}]}}"#;
 

@@ -3,7 +3,7 @@
 use super::{AS_IT_IS, example, labelled};
 use crate::kit::{applied, creation, decide, evaluate, pod, rule, rules, steps, word};
 
-const ENVOY: &str = include_str!("../../../../../examples/rules/envoy.yaml");
+const ENVOY: &str = include_str!("../../rules/envoy.yaml");
 const CHANGE: &str = "pod: {labels: {l: m}}";
 
 /// A pod with one container and additional members of `metadata` and `spec`.

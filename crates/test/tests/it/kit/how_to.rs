@@ -97,7 +97,7 @@ async fn it_works_on_a_cluster() {
 fn the_page_shows_what_is_tested() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let read = |path: &str| fs::read_to_string(root.join(path)).unwrap();
-    let (page, tested) = (read("../../docs/how-to/test-a-webhook.md"), read("tests/it/kit/how_to.rs"));
+    let (page, tested) = (read("tests/pages/test-a-webhook.md"), read("tests/it/kit/how_to.rs"));
     let blocks = page.split("```rust\n").skip(1).filter_map(|rest| rest.split_once("```"));
     let mut count = 0;
     for (block, _) in blocks {
