@@ -7,7 +7,8 @@ use clap::Args;
 use serde_json::Value;
 
 use super::CommandError;
-use vestibule::{App, ClientAuthentication, ClientSettings, Target, TokenSettings};
+use vestibule::server::ClientAuthentication;
+use vestibule::{App, ClientSettings, Target, TokenSettings};
 use vestibule_manifests::{Files, Installation};
 
 /// The ways in which the API server identifies itself.

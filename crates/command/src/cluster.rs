@@ -10,7 +10,8 @@ use vestibule_identity::{
 };
 
 use super::{CommandError, kubeconfig_help, namespace};
-use vestibule::{App, RegistrationMode, Target};
+use vestibule::tooling::RegistrationMode;
+use vestibule::{App, Target};
 
 /// Which cluster, and which of its objects.
 #[derive(Args, Clone, Debug)]

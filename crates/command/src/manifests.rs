@@ -16,7 +16,8 @@ use self::workload::WorkloadArguments;
 use super::clients::ClientArguments;
 use super::cluster::{ClusterArguments, namespaced_name, only_with_a_ring};
 use super::{CommandError, colour, print, say, yaml};
-use vestibule::{App, RegistrationMode, Target};
+use vestibule::tooling::RegistrationMode;
+use vestibule::{App, Target};
 use vestibule_manifests::Installation;
 
 /// The parts to print, and the address of the webhook.

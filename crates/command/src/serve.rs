@@ -23,8 +23,10 @@ use crate::log_arguments::LogArguments;
 #[cfg(not(feature = "otel"))]
 use crate::logs::ExtraLayers;
 use crate::logs::Logs;
+use vestibule::server::TlsVersion;
+use vestibule::tooling::CertificateCounters;
 use vestibule::tooling::{https_port, plain_port, registers};
-use vestibule::{App, Bound, CertificateCounters, Options, ServeError, Target, TlsVersion};
+use vestibule::{App, Bound, Options, ServeError, Target};
 
 /// The addresses and the certificate of the server.
 #[derive(Args, Clone, Debug)]

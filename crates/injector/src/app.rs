@@ -6,12 +6,12 @@ use k8s_openapi::api::rbac::v1::PolicyRule;
 use vestibule::{App, FailurePolicy, On, Operation, Raw, Rule, on_raw};
 use vestibule_rules::Resource;
 
-use crate::configuration::{CONFIG_LABEL, Configuration, LAST_GOOD};
+use crate::configuration::{CONFIG_LABEL, Configuration, ConfigurationCollector, LAST_GOOD};
 use crate::events::Events;
 use crate::handler::{HookKind, InjectHandler};
 use crate::namespaces::Namespaces;
 use crate::observer::DecisionObserver;
-use crate::outcome_metrics::OutcomeMetrics;
+use crate::outcome_metrics::{OutcomeCollector, OutcomeMetrics};
 use crate::pending_rules::PendingRules;
 use crate::registration::{self, BEST_EFFORT, REQUIRED};
 use crate::rule_validator::RuleValidator;
@@ -53,9 +53,12 @@ pub fn observed_app(
     let readiness = configuration.clone();
     app = app.ready_when("configuration", move || readiness.ready());
     let metrics = OutcomeMetrics::default();
-    for metric in configuration.metrics().into_iter().chain([metrics.metric(&configuration)]) {
-        app = app.metric(metric);
-    }
+    let counted = (metrics.clone(), configuration.clone());
+    app = app.metrics(move |registry| {
+        let (metrics, configuration) = counted.clone();
+        registry.register_collector(Box::new(ConfigurationCollector(configuration.clone())));
+        registry.register_collector(Box::new(OutcomeCollector { metrics, configuration }));
+    });
     let shown = configuration.clone();
     app = app.reports("configuration", move || shown.current().to_string());
     if let Some(ready) = namespaces.ready() {
@@ -63,7 +66,7 @@ pub fn observed_app(
     }
     for (kind, watch) in [("ConfigMap", configuration.watch()), ("Namespace", namespaces.watch())] {
         if let Some(watch) = watch {
-            app = app.watches(kind, watch);
+            app = app.reports_watch(kind, watch);
         }
     }
     let validator = RuleValidator::of(&configuration);

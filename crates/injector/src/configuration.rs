@@ -17,8 +17,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use kube::{Api, Client};
+pub(crate) use metrics::ConfigurationCollector;
 use tokio::sync::watch;
-use vestibule::{Entries, WatchState};
+use vestibule::tooling::{Entries, WatchState};
 pub use vestibule_rules::CONFIG_LABEL;
 use vestibule_rules::RuleSet;
 

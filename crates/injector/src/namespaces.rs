@@ -7,8 +7,8 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use kube::Client;
-use vestibule::WatchState;
 use vestibule::identity::{ClusterConfigError, cluster_config};
+use vestibule::tooling::WatchState;
 use vestibule_rules::NamespaceFacts;
 
 use watched::Watched;

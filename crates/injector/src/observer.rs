@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use vestibule::Request;
+use vestibule::admission::Request;
 use vestibule::patch::View;
 use vestibule_rules::{Decision, Resource, Settings};
 

@@ -16,7 +16,8 @@ mod workload;
 
 use serde_json::{Value, json};
 use vestibule::identity::{NamespacedName, Source};
-use vestibule::{App, AppError, RegistrationMode, Target};
+use vestibule::tooling::RegistrationMode;
+use vestibule::{App, AppError, Target};
 
 pub use self::files::Files;
 pub use self::installation::Installation;

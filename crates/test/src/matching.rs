@@ -7,8 +7,9 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, LabelSelecto
 use serde_json::Value;
 use vestibule_caller::ApiResource;
 
+use vestibule::admission::Request;
 use vestibule::tooling::HookEntry;
-use vestibule::{Request, Rule, Scope};
+use vestibule::{Rule, Scope};
 
 /// The label of every namespace that holds its name; the API server sets it.
 const NAMESPACE_NAME: &str = "kubernetes.io/metadata.name";
@@ -51,7 +52,7 @@ pub(super) fn called_by<'e>(
 
 /// The subresource that all rules of a hook name.
 pub(super) fn subresource(entry: &HookEntry) -> Option<String> {
-    let mut all = entry.rules.iter().map(|rule| parts(rule).1);
+    let mut all = entry.on.rules.iter().map(|rule| parts(rule).1);
     let first = all.next().flatten().filter(|subresource| *subresource != "*")?;
     all.all(|subresource| subresource == Some(first)).then(|| first.to_owned())
 }
@@ -78,7 +79,7 @@ pub(super) fn resource(
     }
     let group = group(api_version);
     // A subresource may carry an object of another group: `deployments/scale` a Scale.
-    let named = entry.rules.iter().find(|rule| {
+    let named = entry.on.rules.iter().find(|rule| {
         let (plural, of) = parts(rule);
         plural != "*"
             && rule.group != "*"
@@ -105,14 +106,14 @@ fn not_called(entry: &HookEntry, asked: &RequestFacts<'_>) -> Option<String> {
         };
         in_scope && rule.is_for(request)
     };
-    if !entry.rules.iter().any(asks) {
+    if !entry.on.rules.iter().any(asks) {
         let what =
             request.subresource.as_deref().map_or_else(String::new, |subresource| format!("/{subresource}"));
         let (operation, api_version, plural) = (request.operation, resource.api_version(), resource.plural());
         return Some(format!("none of its rules matches {operation} of {api_version} {plural}{what}"));
     }
-    if !is_empty(&entry.objects)
-        && !metadata.iter().any(|metadata| matches(&entry.objects, &labels(metadata), true))
+    if !is_empty(&entry.on.objects)
+        && !metadata.iter().any(|metadata| matches(&entry.on.objects, &labels(metadata), true))
     {
         return Some("its object selector does not match the object's labels".to_owned());
     }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use vestibule::keys;
+use vestibule::admission::keys;
 use vestibule_rules::yaml::Text;
 use vestibule_rules::{Diagnostic, Proofs, RuleSet};
 

@@ -11,7 +11,7 @@ use kube::api::Api;
 use kube::runtime::WatchStreamExt;
 use kube::runtime::watcher::{Event, watcher};
 use tokio::time::{Instant, sleep_until};
-use vestibule::WatchState;
+use vestibule::tooling::WatchState;
 use vestibule_rules::CONFIG_LABEL;
 
 use super::finding::Finding;

@@ -13,7 +13,7 @@ use kube::runtime::reflector::{ObjectRef, Store, store};
 use kube::runtime::watcher::Event;
 use kube::runtime::{WatchStreamExt, watcher};
 use kube::{Client, Resource};
-use vestibule::WatchState;
+use vestibule::tooling::WatchState;
 use vestibule_rules::NamespaceFacts;
 
 use super::NotReady;
