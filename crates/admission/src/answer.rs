@@ -5,7 +5,9 @@ use base64::engine::general_purpose::STANDARD;
 use serde::Serialize;
 
 use crate::line::one_line;
-use crate::{AuditAnnotations, Cause, Denial, Fault, FaultKind, OnFault, Outcome, Review, Verdict};
+use crate::{
+    AuditAnnotations, Cause, Denial, Fault, FaultKind, OnFault, Outcome, Review, ReviewKind, Verdict, Version,
+};
 
 /// The answer over HTTP, and the facts about it that may be logged.
 #[non_exhaustive]
@@ -61,14 +63,6 @@ impl Decision {
 
 impl Answer {
     pub(crate) fn new(review: &Review<'_>, on_fault: OnFault, verdict: &Verdict) -> Self {
-        let error = match &verdict.outcome {
-            Outcome::Fault(fault) => fault.error,
-            _ => None,
-        };
-        Self { error, ..Self::of(review, on_fault, verdict) }
-    }
-
-    fn of(review: &Review<'_>, on_fault: OnFault, verdict: &Verdict) -> Self {
         match &verdict.outcome {
             Outcome::Allowed => Self::review(review, verdict, Decision::Allowed, Response::default()),
             Outcome::Mutated(patch) if patch.is_empty() => {
@@ -88,16 +82,26 @@ impl Answer {
                 Decision::Denied(denial.code_to_send()),
                 Response::refusing(denial),
             ),
-            Outcome::Fault(fault) if on_fault == OnFault::Deny => {
-                let denial = Denial::new(fault.message.clone()).code(500).reason("InternalError");
-                Self::review(review, verdict, Decision::Fault(fault.kind), Response::refusing(&denial))
+            Outcome::Fault(fault) => {
+                let answer = match on_fault {
+                    OnFault::Deny => {
+                        let denial = Denial::new(fault.message.clone()).code(500).reason("InternalError");
+                        Self::review(
+                            review,
+                            verdict,
+                            Decision::Fault(fault.kind),
+                            Response::refusing(&denial),
+                        )
+                    }
+                    OnFault::AllowWithWarning => {
+                        let mut verdict = verdict.clone();
+                        verdict.warnings.push(&format!("allowed without a decision: {}", fault.message));
+                        Self::review(review, &verdict, Decision::Fault(fault.kind), Response::default())
+                    }
+                    OnFault::FailurePolicy => Self::fault(fault),
+                };
+                Self { error: fault.error, ..answer }
             }
-            Outcome::Fault(fault) if on_fault == OnFault::AllowWithWarning => {
-                let mut verdict = verdict.clone();
-                verdict.warnings.push(&format!("allowed without a decision: {}", fault.message));
-                Self::review(review, &verdict, Decision::Fault(fault.kind), Response::default())
-            }
-            Outcome::Fault(fault) => Self::fault(fault),
             Outcome::NotReady(missing) => {
                 let text = format!("not ready: {}", one_line(missing, 256));
                 Self { retry_after_seconds: Some(1), ..Self::text(503, text, Decision::NotReady) }
@@ -128,17 +132,18 @@ impl Answer {
             audit_annotations: Some(&verdict.audit).filter(|audit| !audit.is_empty()),
             ..response
         };
-        Self::json(review.version.api_version(), "AdmissionReview", response, decision)
+        Self::json(ReviewKind::Admission, review.version, response, decision)
     }
 
-    /// An answer that contains a review of this `kind`.
+    /// An answer that contains a review of this `kind` and `version`.
     pub(crate) fn json(
-        api_version: &'static str,
-        kind: &'static str,
+        kind: ReviewKind,
+        version: Version,
         response: impl Serialize,
         decision: Decision,
     ) -> Self {
-        match serde_json::to_vec(&Envelope { api_version, kind, response }) {
+        let envelope = Envelope { api_version: kind.api_version(version), kind: kind.as_str(), response };
+        match serde_json::to_vec(&envelope) {
             Ok(body) => Self {
                 status: 200,
                 content_type: "application/json",

@@ -45,7 +45,7 @@ use vestibule_patch::View;
 
 use crate::line::one_line;
 use crate::{Answer, Fault, FaultKind};
-pub use review::{ConversionRequest, ConversionReview, ConversionReviewError, ConversionVersion};
+pub use review::{ConversionRequest, ConversionReview};
 
 /// The longest message, in characters.
 const LONGEST_MESSAGE: usize = 1024;

@@ -65,6 +65,9 @@ impl Fault {
 }
 
 impl FaultKind {
+    /// All kinds.
+    pub const ALL: [Self; 5] = [Self::Error, Self::Undecodable, Self::Panic, Self::Deadline, Self::Patch];
+
     /// One lower-case word.
     pub fn as_str(self) -> &'static str {
         match self {

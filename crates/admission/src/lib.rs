@@ -57,15 +57,15 @@ mod warning;
 pub use answer::{Answer, Decision};
 pub use audit::AuditAnnotations;
 pub use conversion::{
-    ConversionFailure, ConversionHook, ConversionRequest, ConversionReview, ConversionReviewError,
-    ConversionVersion, Converted, Converter, Unconvertible,
+    ConversionFailure, ConversionHook, ConversionRequest, ConversionReview, Converted, Converter,
+    Unconvertible,
 };
 pub use denial::{Cause, Denial};
 pub use fault::{Fault, FaultKind};
 pub use hook::{Handler, HandlerFuture, Hook, HookKind, OnFault};
 pub use notes::Notes;
 pub use operation::Operation;
-pub use review::{Kind, Request, Resource, Review, ReviewError, User, Version};
+pub use review::{Kind, Request, Resource, Review, ReviewError, ReviewKind, User, Version};
 pub use trace::Trace;
 pub use verdict::{Outcome, Verdict};
 pub use warning::Warnings;

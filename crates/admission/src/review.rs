@@ -12,8 +12,6 @@ use vestibule_patch::{Document, DocumentError, Outline, View};
 
 use crate::line::one_line;
 use crate::{Notes, Operation, Trace};
-pub(crate) use wire::{Envelope, trouble};
-
 /// The longest name of an object, in characters (RFC 1123 subdomain).
 const LONGEST_NAME: usize = 253;
 
@@ -26,12 +24,21 @@ pub struct Review<'a> {
     pub request: Request<'a>,
 }
 
-/// Versions of `admission.k8s.io`. The answer must have the version of the review.
+/// The kinds of reviews.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReviewKind {
+    /// `AdmissionReview` of `admission.k8s.io`.
+    Admission,
+    /// `ConversionReview` of `apiextensions.k8s.io`.
+    Conversion,
+}
+
+/// Versions of a review. The answer must have the version of the review.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Version {
-    /// `admission.k8s.io/v1`
+    /// `v1`
     V1,
-    /// `admission.k8s.io/v1beta1`, sent only to hooks that list it first.
+    /// `v1beta1`, sent only if a hook or a definition lists it first.
     V1beta1,
 }
 
@@ -143,8 +150,10 @@ pub struct User<'a> {
 #[non_exhaustive]
 pub enum ReviewError {
     /// The JSON is invalid, or a member of the envelope is missing or of another type. The text does not quote the body.
-    #[error("the body is not an AdmissionReview: {what} at line {line} column {column}")]
+    #[error("the body is not {of}: {what} at line {line} column {column}")]
     Unreadable {
+        /// The expected review.
+        of: ReviewKind,
         /// The problem, in a few words and without a value.
         what: String,
         /// The line, from 1.
@@ -153,14 +162,14 @@ pub enum ReviewError {
         column: usize,
     },
     /// `apiVersion` or `kind` is another one.
-    #[error("the body is not an AdmissionReview of admission.k8s.io/v1 or admission.k8s.io/v1beta1")]
-    OtherKind,
+    #[error("the body is not {0} of {v1} or {v1}beta1", v1 = .0.api_version(Version::V1))]
+    OtherKind(ReviewKind),
     /// The review has no `request`; it may be an answer.
-    #[error("the AdmissionReview holds no request")]
-    NoRequest,
+    #[error("the {} holds no request", .0.as_str())]
+    NoRequest(ReviewKind),
     /// The uid is empty, so that no answer can refer to it.
-    #[error("the AdmissionReview's request has no uid")]
-    NoUid,
+    #[error("the {}'s request has no uid", .0.as_str())]
+    NoUid(ReviewKind),
 }
 
 impl<'a> Review<'a> {
@@ -169,12 +178,9 @@ impl<'a> Review<'a> {
     /// # Errors
     /// The JSON is invalid, the document is of another kind, or a required member of the request is missing.
     pub fn parse(body: &'a [u8]) -> Result<Self, ReviewError> {
-        let envelope: Envelope<'_, Request<'_>> =
-            serde_json::from_slice(body).map_err(|error| wire::describe(body, &error))?;
-        let version = envelope.version().ok_or(ReviewError::OtherKind)?;
-        let request = envelope.request.ok_or(ReviewError::NoRequest)?;
+        let (version, request) = ReviewKind::Admission.parse::<Request<'_>>(body)?;
         if request.uid.is_empty() {
-            return Err(ReviewError::NoUid);
+            return Err(ReviewError::NoUid(ReviewKind::Admission));
         }
         Ok(Self { version, request })
     }
@@ -224,12 +230,40 @@ impl<'a> Request<'a> {
 }
 
 impl Version {
-    /// The `apiVersion` of reviews of this version.
-    pub fn api_version(self) -> &'static str {
+    /// The name, without the group.
+    pub fn as_str(self) -> &'static str {
         match self {
-            Self::V1 => "admission.k8s.io/v1",
-            Self::V1beta1 => "admission.k8s.io/v1beta1",
+            Self::V1 => "v1",
+            Self::V1beta1 => "v1beta1",
         }
+    }
+}
+
+impl ReviewKind {
+    /// The `kind` of the review.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Admission => "AdmissionReview",
+            Self::Conversion => "ConversionReview",
+        }
+    }
+
+    /// The `apiVersion` of reviews of this kind and `version`.
+    pub fn api_version(self, version: Version) -> &'static str {
+        match (self, version) {
+            (Self::Admission, Version::V1) => "admission.k8s.io/v1",
+            (Self::Admission, Version::V1beta1) => "admission.k8s.io/v1beta1",
+            (Self::Conversion, Version::V1) => "apiextensions.k8s.io/v1",
+            (Self::Conversion, Version::V1beta1) => "apiextensions.k8s.io/v1beta1",
+        }
+    }
+}
+
+impl fmt::Display for ReviewKind {
+    /// With its article.
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let article = if *self == Self::Admission { "an" } else { "a" };
+        write!(formatter, "{article} {}", self.as_str())
     }
 }
 

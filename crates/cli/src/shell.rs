@@ -42,7 +42,7 @@ An editor with the YAML language server takes it from the first line of a file o
 pub(crate) struct SchemaArguments {}
 
 pub(crate) fn schema() -> Result<ExitCode, Failure> {
-    print(&vestibule_rules::schema::json(vestibule::keys::schema("", "v1", "Pod")))?;
+    print(&vestibule_rules::schema::json(vestibule::admission::keys::schema("", "v1", "Pod")))?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -8,7 +8,8 @@ use serde_json::Value;
 
 use super::CommandError;
 use super::conflicts::{refuse_given, without_an_image};
-use vestibule::{App, ClientAuthentication, ClientSettings, Target, TokenSettings};
+use vestibule::server::ClientAuthentication;
+use vestibule::{App, ClientSettings, Target, TokenSettings};
 use vestibule_manifests::{Files, Installation};
 
 /// The ways in which the API server identifies itself.

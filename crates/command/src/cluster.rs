@@ -10,7 +10,8 @@ use vestibule_identity::{NamespacedName, RegistrationName, Settings, Source, clu
 use super::conflicts::{only_with_a_ring, refuse_given};
 use super::own_namespace::own_namespace;
 use super::{CommandError, kubeconfig_help, namespace};
-use vestibule::{App, RegistrationMode, Target};
+use vestibule::tooling::RegistrationMode;
+use vestibule::{App, Target};
 
 /// Which cluster, and which of its objects.
 #[derive(Args, Clone, Debug)]

@@ -65,7 +65,7 @@ impl ReviewArguments {
         let environment = self.environment(app).await?;
         let hook = registered.hook(&environment);
 
-        let timeout = Duration::from_secs(entry.timeout_seconds.into());
+        let timeout = Duration::from_secs(entry.on.timeout_seconds.into());
         let budget = vestibule_server::budget(timeout);
         let began = Instant::now();
         let deadline = began + budget;
@@ -130,7 +130,7 @@ impl ReviewArguments {
                 CommandError::input(format_args!("there is no hook `{name}`; there are {all}"))
             });
         }
-        let asked = |entry: &HookEntry| entry.rules.iter().any(|rule| rule.is_for(request));
+        let asked = |entry: &HookEntry| entry.on.rules.iter().any(|rule| rule.is_for(request));
         let asked: Vec<_> = hooks.iter().filter(|registered| asked(&registered.entry)).collect();
         match asked.as_slice() {
             [hook] => Ok(hook),

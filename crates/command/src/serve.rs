@@ -18,8 +18,10 @@ use super::or_off::{OrOff, or_off};
 use crate::log_arguments::LogArguments;
 use crate::logs::Logs;
 use crate::traces::{self, TraceArguments};
+use vestibule::server::TlsVersion;
+use vestibule::tooling::CertificateCounters;
 use vestibule::tooling::{https_port, plain_port, registers};
-use vestibule::{App, Bound, CertificateCounters, Options, ServeError, Target, TlsVersion};
+use vestibule::{App, Bound, Options, ServeError, Target};
 
 /// The addresses and the certificate of the server.
 #[derive(Args, Clone, Debug)]

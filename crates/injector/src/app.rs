@@ -7,12 +7,12 @@ use vestibule::{App, FailurePolicy, On, Operation, Raw, Rule, on_raw};
 use vestibule_rules::Resource;
 
 use crate::configuration::last_good::LAST_GOOD;
-use crate::configuration::{CONFIG_LABEL, Configuration};
+use crate::configuration::{CONFIG_LABEL, Configuration, ConfigurationCollector};
 use crate::events::Events;
 use crate::handler::InjectHandler;
 use crate::namespaces::Namespaces;
 use crate::observer::DecisionObserver;
-use crate::outcome_metrics::OutcomeMetrics;
+use crate::outcome_metrics::{OutcomeCollector, OutcomeMetrics};
 use crate::pending_rules::PendingRules;
 use crate::registration::{self, BEST_EFFORT, REQUIRED};
 use crate::rule_validator::RuleValidator;
@@ -53,19 +53,22 @@ pub fn observed_app(
     let readiness = configuration.clone();
     app = app.ready_when("configuration", move || readiness.ready());
     let metrics = OutcomeMetrics::default();
-    for metric in configuration.metrics().into_iter().chain([metrics.metric(&configuration)]) {
-        app = app.metric(metric);
-    }
+    let counted = (metrics.clone(), configuration.clone());
+    app = app.metrics(move |registry| {
+        let (metrics, configuration) = counted.clone();
+        registry.register_collector(Box::new(ConfigurationCollector(configuration.clone())));
+        registry.register_collector(Box::new(OutcomeCollector { metrics, configuration }));
+    });
     let shown = configuration.clone();
     app = app.reports("configuration", move || shown.current().to_string());
     let mut client = None;
     if let Some(watched) = configuration.watched() {
-        app = app.watches("ConfigMap", watched.state.clone());
+        app = app.reports_watch("ConfigMap", watched.state.clone());
         client = Some(&watched.client);
     }
     if let Some(watched) = namespaces.as_watched() {
         let namespaces = watched.namespaces.clone();
-        app = app.watches("Namespace", namespaces.state());
+        app = app.reports_watch("Namespace", namespaces.state());
         app = app.ready_when("namespaces", move || namespaces.is_synced());
         client = client.or(Some(&watched.client));
     }

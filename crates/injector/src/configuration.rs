@@ -17,9 +17,10 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use kube::Client;
+pub(crate) use metrics::ConfigurationCollector;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
-use vestibule::{Entries, WatchState, Watched};
+use vestibule::tooling::{Entries, WatchState, Watched};
 pub use vestibule_rules::CONFIG_LABEL;
 use vestibule_rules::RuleSet;
 

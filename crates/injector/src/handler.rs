@@ -8,8 +8,9 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use tokio::time::timeout_at;
 use tracing::debug_span;
+use vestibule::Operation;
+use vestibule::admission::{Fault, FaultKind, Handler, HandlerFuture, Request, Verdict};
 use vestibule::patch::{Document, DocumentError, View};
-use vestibule::{Fault, FaultKind, Handler, HandlerFuture, Operation, Request, Verdict};
 use vestibule_rules::{
     Decision, Mode, NamespaceFacts, Outcome, Resource, RuleSet, STATUS_ANNOTATION, Subject, Verb,
 };

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use k8s_openapi::api::core::v1::ObjectReference;
-use vestibule::Request;
+use vestibule::admission::Request;
 use vestibule::patch::View;
 use vestibule_rules::{Decision, Resource, Settings};
 

@@ -2,19 +2,6 @@
 
 use vestibule_rules::{Mode, Outcome, Reason, Verdict};
 
-/// All values of `result`.
-pub(crate) const RESULTS: [&str; 6] = ["applied", "unchanged", "skipped", "denied", "observed", "other"];
-
-/// All values of `reason`.
-pub(crate) const REASONS: [&str; Reason::ALL.len() + 1] = {
-    let (mut words, mut at) = ([""; Reason::ALL.len() + 1], 0);
-    while at < Reason::ALL.len() {
-        words[at + 1] = Reason::ALL[at].as_str();
-        at += 1;
-    }
-    words
-};
-
 /// The values of `result` and `reason`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct OutcomeLabels {

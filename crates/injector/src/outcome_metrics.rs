@@ -1,50 +1,56 @@
 //! The metric of the outcomes of rules.
 
 use std::collections::{BTreeMap, HashSet};
+use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use vestibule::{Metric, MetricFamily, MetricLabel, Sample};
-use vestibule_rules::{Decision, Rule, RuleSet};
+use vestibule::prometheus_client::collector::Collector;
+use vestibule::prometheus_client::encoding::{DescriptorEncoder, EncodeMetric};
+use vestibule::prometheus_client::metrics::MetricType;
+use vestibule::prometheus_client::metrics::counter::ConstCounter;
+use vestibule_rules::{Decision, Rule};
 
 use crate::configuration::Configuration;
 use crate::observer::{DecisionContext, DecisionObserver};
-use crate::outcome_labels::{OutcomeLabels, REASONS, RESULTS};
-
-const INJECTIONS: MetricFamily = MetricFamily::counter("injections", "Outcomes of rules").labels(&[
-    MetricLabel::of_each("rule", "rule in force"),
-    MetricLabel::closed("result", &RESULTS),
-    MetricLabel::closed("reason", &REASONS),
-]);
+use crate::outcome_labels::OutcomeLabels;
 
 /// Counts outcomes by rule, result and reason. No label holds a value of an object.
 #[derive(Clone, Default)]
 pub(crate) struct OutcomeMetrics(Arc<Mutex<BTreeMap<Arc<str>, Counts>>>);
 
-/// Counts as `f64`, the type of samples.
-type Counts = BTreeMap<OutcomeLabels, f64>;
+type Counts = BTreeMap<OutcomeLabels, u64>;
 
-impl OutcomeMetrics {
-    /// `vestibule_injections_total` of the rules in force. Counts of other rules are dropped, so that renaming rules does not
-    /// grow the number of series.
-    pub(crate) fn metric(&self, configuration: &Configuration) -> Metric {
-        let (metrics, configuration) = (self.clone(), configuration.clone());
-        Metric::new(INJECTIONS, move || metrics.samples(configuration.current().rules()))
-    }
+/// `vestibule_injections_total` of the rules in force.
+pub(crate) struct OutcomeCollector {
+    pub(crate) metrics: OutcomeMetrics,
+    pub(crate) configuration: Configuration,
+}
 
-    fn samples(&self, rules: &RuleSet) -> Vec<Sample> {
-        let names: HashSet<&str> = rules.rules().iter().map(Rule::name).collect();
-        let mut counted = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+impl Collector for OutcomeCollector {
+    /// Counts of rules that are no longer in force are dropped, so that renaming rules does not grow the number of series.
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
+        let snapshot = self.configuration.current();
+        let names: HashSet<&str> = snapshot.rules().rules().iter().map(Rule::name).collect();
+        let mut counted = self.metrics.0.lock().unwrap_or_else(PoisonError::into_inner);
         counted.retain(|rule, _| names.contains(&**rule));
-        let sample = |rule: &str, labels: &OutcomeLabels, count: f64| {
-            Sample::new(count)
-                .label("rule", rule)
-                .label("result", labels.result)
-                .label("reason", labels.reason)
-        };
-        let of_rule = |(rule, counts): (&Arc<str>, &Counts)| {
-            counts.iter().map(|(labels, count)| sample(rule, labels, *count)).collect::<Vec<_>>()
-        };
-        counted.iter().flat_map(of_rule).collect()
+        if counted.is_empty() {
+            return Ok(());
+        }
+        let (help, kind) = ("Outcomes of rules.", MetricType::Counter);
+        let mut metric = encoder.encode_descriptor("vestibule_injections", help, None, kind)?;
+        for (rule, counts) in &*counted {
+            for (OutcomeLabels { result, reason }, count) in counts {
+                let labels = [("rule", &**rule), ("result", result), ("reason", reason)];
+                ConstCounter::new(*count).encode(metric.encode_family(&labels)?)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Debug for OutcomeCollector {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("OutcomeCollector")
     }
 }
 
@@ -57,7 +63,7 @@ impl DecisionObserver for OutcomeMetrics {
                 Some(of_rule) => of_rule,
                 None => counted.entry(Arc::clone(&verdict.rule)).or_default(),
             };
-            *of_rule.entry(OutcomeLabels::of(verdict, mode)).or_default() += 1.0;
+            *of_rule.entry(OutcomeLabels::of(verdict, mode)).or_default() += 1;
         }
     }
 }

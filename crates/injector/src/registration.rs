@@ -14,7 +14,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use tokio::sync::watch;
-use vestibule::{Entries, Entry, FailurePolicy, On, Operation, Raw, Rule as Resources, SideEffects, on_raw};
+use vestibule::tooling::{Entries, Entry};
+use vestibule::{FailurePolicy, On, Operation, Raw, Rule as Resources, SideEffects, on_raw};
 use vestibule_rules::{Diagnostic, Mode, Resource, Rule, RuleSet, Verb};
 
 use self::selector::NamespaceRestriction;

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use k8s_openapi::api::core::v1::ConfigMap;
 use serde_json::value::RawValue;
-use vestibule::{Denial, Fault, FaultKind, Handler, HandlerFuture, Request, Verdict};
+use vestibule::admission::{Denial, Fault, FaultKind, Handler, HandlerFuture, Request, Verdict};
 
 use crate::configuration::config_maps::{prefix, sources};
 use crate::configuration::finding::Finding;

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use vestibule::keys;
+use vestibule::admission::keys;
 use vestibule_rules::diagnostic::printable;
 use vestibule_rules::{Diagnostic, RuleSet};
 

@@ -1,6 +1,6 @@
 //! From a decision to the answer for the API server, with warnings and audit annotations.
 
-use vestibule::{Denial, Verdict};
+use vestibule::admission::{Denial, Verdict};
 use vestibule_rules::{Decision, Mode, Outcome, Reason, RuleSet};
 
 /// The limit of one audit annotation in bytes. The API server has no limit of its own and writes each into its log.

@@ -7,8 +7,9 @@ use serde_json::Value;
 use vestibule::identity::{NamespacedName, RegistrationName, Settings, Source};
 
 use super::Files;
+use vestibule::tooling::RegistrationMode;
 use vestibule::tooling::{https_port, is_dns_subdomain, plain_port};
-use vestibule::{App, RegistrationMode, Target};
+use vestibule::{App, Target};
 
 /// How a webhook is installed on a cluster: the input of its manifests, and of the arguments of `serve` in them.
 ///
@@ -85,7 +86,7 @@ impl Installation {
     #[must_use]
     pub fn of(app: &App, target: Target) -> Self {
         let defaults = app.defaults();
-        let server = vestibule::Settings::default();
+        let server = vestibule::server::Settings::default();
         let secret = defaults.secret.as_deref().zip(target.own_namespace());
         Self {
             name: app.name().to_owned(),

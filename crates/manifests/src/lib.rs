@@ -16,7 +16,8 @@ mod workload;
 
 use serde_json::{Value, json};
 use vestibule::identity::Source;
-use vestibule::{App, AppError, RegistrationMode};
+use vestibule::tooling::RegistrationMode;
+use vestibule::{App, AppError};
 
 pub use self::files::Files;
 pub use self::installation::Installation;

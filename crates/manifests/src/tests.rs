@@ -67,15 +67,14 @@ fn yaml(object: &Value) -> String {
 /// A difference here changes the objects of every user who applies the manifests again.
 #[test]
 fn the_printed_objects_are_as_they_were() {
-    let mut rich = app().watching(Watch::<ConfigMap>::new().namespace("settings")).read::<Secret>().rights([
-        PolicyRule {
+    let mut rich =
+        app().watch(Watch::<ConfigMap>::new().namespace("settings")).read::<Secret>().rights([PolicyRule {
             api_groups: Some(vec!["apps".to_owned()]),
             resources: Some(vec!["deployments".to_owned()]),
             verbs: vec!["list".to_owned()],
             ..PolicyRule::default()
-        },
-    ]);
-    rich = rich.watch::<PersistentVolumeClaim>();
+        }]);
+    rich = rich.watch(Watch::<PersistentVolumeClaim>::new());
     let mut installation = installation();
     installation.api_server_cidrs = vec!["10.0.0.0/28".to_owned()];
     let objects = installation.manifests(&rich).unwrap();
@@ -89,8 +88,9 @@ fn the_printed_objects_are_as_they_were() {
 
 #[test]
 fn a_watch_of_one_namespace_takes_a_right_there_alone() {
-    let app =
-        app().watching(Watch::<ConfigMap>::new().namespace("settings")).watch::<PersistentVolumeClaim>();
+    let app = app()
+        .watch(Watch::<ConfigMap>::new().namespace("settings"))
+        .watch(Watch::<PersistentVolumeClaim>::new());
     let objects = installation().manifests(&app).unwrap();
     let reads = ["get", "list", "watch"];
     let there =

@@ -194,7 +194,7 @@ impl Pods<'_> {
         }
         flag("port", installation.pod_port().to_string());
         flag("metrics-listen", format!("[::]:{}", installation.pod_plain_port()));
-        let (identity, server) = (Settings::default(), vestibule::Settings::default());
+        let (identity, server) = (Settings::default(), vestibule::server::Settings::default());
         if installation.cluster_domain != identity.cluster_domain {
             flag("cluster-domain", installation.cluster_domain.clone());
         }

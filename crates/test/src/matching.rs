@@ -8,8 +8,9 @@ use kube::core::{GroupVersion, Selector, SelectorExt};
 use serde_json::Value;
 use vestibule_caller::ApiResource;
 
+use vestibule::admission::Request;
 use vestibule::tooling::HookEntry;
-use vestibule::{Request, Rule, Scope};
+use vestibule::{Rule, Scope};
 
 /// The label of every namespace that holds its name; the API server sets it.
 const NAMESPACE_NAME: &str = "kubernetes.io/metadata.name";
@@ -52,7 +53,7 @@ pub(super) fn called_by<'e>(
 
 /// The subresource that all rules of a hook name.
 pub(super) fn subresource(entry: &HookEntry) -> Option<String> {
-    let mut all = entry.rules.iter().map(|rule| parts(rule).1);
+    let mut all = entry.on.rules.iter().map(|rule| parts(rule).1);
     let first = all.next().flatten().filter(|subresource| *subresource != "*")?;
     all.all(|subresource| subresource == Some(first)).then(|| first.to_owned())
 }
@@ -79,7 +80,7 @@ pub(super) fn resource(
     }
     let group = api_version.parse::<GroupVersion>().map_or_else(|_| String::new(), |parsed| parsed.group);
     // A subresource may carry an object of another group: `deployments/scale` a Scale.
-    let named = entry.rules.iter().find(|rule| {
+    let named = entry.on.rules.iter().find(|rule| {
         let (plural, of) = parts(rule);
         plural != "*"
             && rule.group != "*"
@@ -108,14 +109,15 @@ fn not_called(entry: &HookEntry, asked: &RequestFacts<'_>) -> Option<String> {
         };
         in_scope && rule.is_for(request)
     };
-    if !entry.rules.iter().any(asks) {
+    if !entry.on.rules.iter().any(asks) {
         let what =
             request.subresource.as_deref().map_or_else(String::new, |subresource| format!("/{subresource}"));
         let (operation, api_version, plural) = (request.operation, resource.api_version(), resource.plural());
         return Some(format!("none of its rules matches {operation} of {api_version} {plural}{what}"));
     }
-    let selects_all = Selector::try_from(entry.objects.clone()).is_ok_and(|selector| selector.selects_all());
-    if !selects_all && !metadata.iter().any(|metadata| matches(&entry.objects, &labels(metadata), true)) {
+    let selects_all =
+        Selector::try_from(entry.on.objects.clone()).is_ok_and(|selector| selector.selects_all());
+    if !selects_all && !metadata.iter().any(|metadata| matches(&entry.on.objects, &labels(metadata), true)) {
         return Some("its object selector does not match the object's labels".to_owned());
     }
     let (of_namespace, all_are_known) = namespace(asked)?;

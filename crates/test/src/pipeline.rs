@@ -7,8 +7,9 @@ use tokio::time::Instant;
 use vestibule_admission::Hook;
 use vestibule_caller::{self as caller, Answer, FailurePolicy, judge};
 
+use vestibule::App;
+use vestibule::admission::HookKind;
 use vestibule::tooling::HookEntry;
-use vestibule::{App, HookKind};
 
 /// One hook of an app, with both ends of a call to it. Cheap to clone.
 #[derive(Clone)]
@@ -37,7 +38,7 @@ impl Pipeline {
             HookKind::Mutating => caller::Hook::mutating(&qualified_name, &entry.path),
             HookKind::Validating => caller::Hook::validating(&qualified_name, &entry.path),
         };
-        let timeout = Duration::from_secs(entry.timeout_seconds.into());
+        let timeout = Duration::from_secs(entry.on.timeout_seconds.into());
         Self { hook, entry: Arc::new(entry.clone()), called: called.timeout(timeout) }
     }
 
@@ -50,7 +51,7 @@ impl Pipeline {
     }
 
     pub(super) fn failure_policy(&self) -> FailurePolicy {
-        match self.entry.failure_policy {
+        match self.entry.failure_policy() {
             vestibule::FailurePolicy::Ignore => FailurePolicy::Ignore,
             vestibule::FailurePolicy::Fail => FailurePolicy::Fail,
         }
@@ -85,7 +86,7 @@ impl Pipeline {
 
     async fn answer(&self, review: &caller::Review) -> vestibule_admission::Answer {
         let target = self.called.request_target();
-        let timeout = Duration::from_secs(self.entry.timeout_seconds.into());
+        let timeout = Duration::from_secs(self.entry.on.timeout_seconds.into());
         let timeout = vestibule_server::timeout(target.split_once('?').map(|(_, query)| query), timeout);
         let budget = vestibule_server::budget(timeout);
         let review = parse(review);

@@ -7,7 +7,6 @@ mod entries;
 mod hooks;
 mod lookups;
 mod managed;
-mod metrics;
 mod paths;
 pub(crate) mod readiness;
 mod test_overrides;
@@ -16,6 +15,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use prometheus_client::registry::Registry;
 use vestibule_admission::HookKind;
 use vestibule_identity::{NamespacedName, RegistrationKind, RegistrationName, Settings};
 
@@ -23,21 +23,19 @@ use crate::app::background::MakeWork;
 use crate::app::defaults::Defaults;
 use crate::app::readiness::{Condition, Holds, Line};
 use crate::conversion::Conversion;
-use crate::handler::state::States;
 use crate::lookup::Declared;
 use crate::lookup::objects::Objects;
 use crate::lookup::watch_state::NamedWatch;
 use crate::registration::Registration;
 use crate::registration::entries::{Entries, Entry};
 use crate::registration::target::Target;
-use crate::telemetry::app_metrics::Metric;
 use check::AppError;
 pub use hooks::Registered;
 
 /// A webhook: named hooks, each with the resources it is for and its handler.
 ///
-/// The paths, the webhook configurations and the metrics follow from the hooks. Cheap to clone; clones share their handlers and
-/// states, so that a test can serve several replicas of one app.
+/// The paths, the webhook configurations and the metrics follow from the hooks. Cheap to clone; clones share their
+/// handlers, so that a test can serve several replicas of one app.
 ///
 /// ```
 /// use k8s_openapi::api::core::v1::Pod;
@@ -52,6 +50,34 @@ pub use hooks::Registered;
 /// let app = App::new("labeller").mutate("label", on::<Pod>([Create]).failure_policy(FailurePolicy::Ignore), label);
 /// assert!(app.check().is_ok());
 /// ```
+///
+/// A handler that needs a value of its own, such as a client or a configuration, is a closure that owns it, or a type that
+/// implements [`Mutate`](crate::Mutate) or [`Validate`](crate::Validate):
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use k8s_openapi::api::core::v1::Pod;
+/// use vestibule::Operation::Create;
+/// use vestibule::{App, Change, Context, FailurePolicy, Reject, deny, on};
+///
+/// async fn ours(change: Change<Pod>, registry: Arc<str>) -> Result<(), Reject> {
+///     let containers = change.object().and_then(|pod| pod.spec.as_ref()).map_or(&[][..], |spec| &spec.containers);
+///     let foreign = |image: &Option<String>| !image.as_ref().is_some_and(|image| image.starts_with(&*registry));
+///     match containers.iter().any(|container| foreign(&container.image)) {
+///         true => Err(deny(format!("images come from {registry}"))),
+///         false => Ok(()),
+///     }
+/// }
+///
+/// let registry: Arc<str> = "registry.example.com/".into();
+/// let app = App::new("images").validate(
+///     "ours",
+///     on::<Pod>([Create]).failure_policy(FailurePolicy::Fail),
+///     move |change, _: Context| ours(change, Arc::clone(&registry)),
+/// );
+/// assert!(app.check().is_ok());
+/// ```
 #[derive(Clone)]
 #[must_use = "an app does nothing until it runs"]
 pub struct App {
@@ -60,8 +86,7 @@ pub struct App {
     conversions: Vec<Converted>,
     conditions: Vec<Condition>,
     pub(crate) lines: Vec<Line>,
-    pub(crate) metrics: Vec<Metric>,
-    states: States,
+    pub(crate) metrics: Vec<Arc<RegisterMetrics>>,
     lookups: Vec<Declared>,
     /// Watches that the app's author started, beside the watches of its lookups.
     pub(crate) watches: Vec<NamedWatch>,
@@ -76,6 +101,8 @@ pub struct App {
     pub(crate) hooks_with_entries: BTreeSet<String>,
     pub(crate) defaults: Defaults,
 }
+
+type RegisterMetrics = dyn Fn(&mut Registry) + Send + Sync;
 
 /// A conversion under its name.
 #[derive(Clone)]
@@ -101,7 +128,6 @@ impl App {
             conditions: Vec::new(),
             lines: Vec::new(),
             metrics: Vec::new(),
-            states: States::default(),
             lookups: Vec::new(),
             watches: Vec::new(),
             objects: None,
@@ -113,39 +139,6 @@ impl App {
             hooks_with_entries: BTreeSet::new(),
             defaults: Defaults::default(),
         }
-    }
-
-    /// Adds a value that handlers share, one of each type: a client, a configuration, a counter. Handlers read it by
-    /// [`Context::state`](crate::Context::state).
-    ///
-    /// ```
-    /// use k8s_openapi::api::core::v1::Pod;
-    /// use vestibule::Operation::Create;
-    /// use vestibule::{App, Change, Context, FailurePolicy, Reject, deny, on};
-    ///
-    /// struct Registry(&'static str);
-    ///
-    /// async fn ours(change: Change<Pod>, context: Context) -> Result<(), Reject> {
-    ///     let Registry(registry) = context.state()?;
-    ///     let containers = change.object().and_then(|pod| pod.spec.as_ref()).map_or(&[][..], |spec| &spec.containers);
-    ///     let foreign = |image: &Option<String>| !image.as_ref().is_some_and(|image| image.starts_with(registry));
-    ///     match containers.iter().any(|container| foreign(&container.image)) {
-    ///         true => Err(deny(format!("images come from {registry}"))),
-    ///         false => Ok(()),
-    ///     }
-    /// }
-    ///
-    /// let app = App::new("images")
-    ///     .state(Registry("registry.example.com/"))
-    ///     .validate("ours", on::<Pod>([Create]).failure_policy(FailurePolicy::Fail), ours);
-    /// assert!(app.check().is_ok());
-    /// ```
-    pub fn state<S: Send + Sync + 'static>(mut self, state: S) -> Self {
-        if !self.states.insert(state) {
-            let of = std::any::type_name::<S>();
-            self.problems.push(format!("it has two states of type `{of}`: wrap one in a type of its own"));
-        }
-        self
     }
 
     /// Converts the objects of a custom resource between its versions. The path is `/convert/NAME`.
@@ -186,6 +179,23 @@ impl App {
     pub fn reports(mut self, name: &str, line: impl Fn() -> String + Send + Sync + 'static) -> Self {
         let name = name.to_owned();
         self.lines.push(Arc::new(move || format!("{name}: {}", line())));
+        self
+    }
+
+    /// Adds metrics of the app's own to `/metrics`, by the types of [`prometheus_client`]. Their names are served as they are
+    /// registered; those of the framework begin with `vestibule_` or `process_`. Each served replica calls `register` once.
+    ///
+    /// ```
+    /// use vestibule::App;
+    /// use vestibule::prometheus_client::metrics::counter::Counter;
+    ///
+    /// let lookups = Counter::<u64>::default();
+    /// let counted = lookups.clone();
+    /// let app = App::new("demo").metrics(move |registry| registry.register("demo_lookups", "Prices asked for", counted.clone()));
+    /// # let _ = (app, lookups);
+    /// ```
+    pub fn metrics(mut self, register: impl Fn(&mut Registry) + Send + Sync + 'static) -> Self {
+        self.metrics.push(Arc::new(register));
         self
     }
 

@@ -101,7 +101,8 @@ impl Conversion {
     ///
     /// ```
     /// use serde_json::value::RawValue;
-    /// use vestibule::{App, Conversion, Unconvertible};
+    /// use vestibule::{App, Conversion};
+    /// use vestibule::admission::Unconvertible;
     ///
     /// fn renamed(object: &RawValue, desired: &str) -> Result<Box<RawValue>, Unconvertible> {
     ///     let mut object: serde_json::Value =

@@ -7,7 +7,6 @@ pub(crate) mod environment;
 pub(crate) mod mutation;
 pub(crate) mod raw_object;
 pub(crate) mod reject;
-pub(crate) mod state;
 pub(crate) mod typed_patch;
 
 use crate::handler::change::Change;

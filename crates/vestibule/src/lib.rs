@@ -44,6 +44,17 @@
 //! that the handler made becomes a patch on the object as it was received. [`deny`] refuses a request, whatever the policy; `?`
 //! on an error is a fault, and the registration's `failurePolicy` decides.
 //!
+//! # The items
+//!
+//! - [`App`] collects hooks; [`on`] says for which requests a hook is called, and [`FailurePolicy`] what a failed call means.
+//! - [`Mutate`] and [`Validate`] are the traits of handlers, which async functions implement; [`Context`] has the request,
+//!   [`Reject`] the error.
+//! - [`Watch`] and [`Lookup`] find other objects of the cluster; a test gives an app [`Objects`].
+//! - [`Conversion`] converts custom resources between versions.
+//! - [`Options`], [`ClientSettings`] and [`Bound`] serve an app in a program with a command line of its own.
+//! - [`admission`], [`identity`], [`patch`], [`server`] and [`prometheus_client`] are the crates whose types occur in signatures: a raw
+//!   handler implements [`admission::Handler`].
+//!
 //! # The modules
 //!
 //! A webhook author writes an `app`; the API server calls its hooks. Each module uses those below it in this list:
@@ -57,61 +68,53 @@
 //! - `registration` makes webhook configurations of hooks: rules, selectors, targets, entries.
 //! - `lookup` reads other objects of the cluster, from memory or live.
 
-mod amount;
 mod app;
 mod conversion;
 mod decode;
-#[cfg(test)]
-mod fixture;
 mod handler;
 mod lookup;
 mod pipeline;
 mod registration;
 mod serve;
 mod telemetry;
+#[cfg(test)]
+mod tests;
+#[doc(hidden)]
 pub mod tooling;
 
-pub use amount::{Amount, AmountError};
 pub use app::App;
 pub use app::check::AppError;
 pub use app::readiness::Holds;
-pub use conversion::{Conversion, ConversionBuilder, Version};
+
+pub use registration::Registration;
+pub use registration::on::choices::{FailurePolicy, MatchPolicy, Reinvocation, Scope, SideEffects};
+pub use registration::on::{On, Raw, on, on_raw, on_rules};
+pub use registration::rule::Rule;
+pub use registration::target::{Target, TargetError};
+pub use vestibule_admission::{OnFault, Operation, Version as ReviewVersion};
+
 pub use handler::change::Change;
 pub use handler::context::{Context, User};
 pub use handler::mutation::Mutation;
 pub use handler::raw_object::RawObject;
 pub use handler::reject::{Reject, deny, too_many_requests};
-pub use handler::state::MissingState;
 pub use handler::{Mutate, Then, Validate};
+pub use vestibule_admission::Cause;
+
 pub use lookup::Lookup;
 pub use lookup::error::LookupError;
 pub use lookup::looked_up::LookedUp;
 pub use lookup::objects::Objects;
 pub use lookup::watch::Watch;
-pub use lookup::watch_state::WatchState;
-pub use lookup::watched::Watched;
-pub use registration::Registration;
-pub use registration::entries::{Entries, EntriesError, Entry};
-pub use registration::mode::{RegistrationMode, RegistrationModeError};
-pub use registration::on::choices::{FailurePolicy, MatchPolicy, Reinvocation, Scope, SideEffects};
-pub use registration::on::{On, Raw, on, on_raw, on_rules};
-pub use registration::rule::Rule;
-pub use registration::target::{Target, TargetError};
+
+pub use conversion::{Conversion, ConversionBuilder, Version};
+
 pub use serve::client_identity::settings::{ClientError, ClientSettings, TokenSettings};
 pub use serve::options::Options;
 pub use serve::{Bound, ServeError};
-pub use telemetry::app_metrics::Metric;
-pub use telemetry::certificates::CertificateCounters;
-pub use telemetry::family::{MetricFamily, MetricKind, MetricLabel, MetricUnit, MetricValues, Sample};
-pub use vestibule_admission::keys;
-pub use vestibule_admission::{
-    AuditAnnotations, Cause, Converter, Decision, Denial, Fault, FaultKind, Handler, HandlerFuture, HookKind,
-    Notes, OnFault, Operation, Outcome, Request, Trace, Unconvertible, Verdict, Version as ReviewVersion,
-    Warnings,
-};
+
+pub use prometheus_client;
+pub use vestibule_admission as admission;
 pub use vestibule_identity as identity;
 pub use vestibule_patch as patch;
-pub use vestibule_server::{
-    ClientAuthentication, ClientIdentity, Converted, Decided, Doubt, Observer, Refusal, Settings, Shutdown,
-    TlsVersion,
-};
+pub use vestibule_server as server;

@@ -1,6 +1,5 @@
 //! Lookups of other objects of the cluster, from memory or from the API server.
 
-mod background;
 pub(crate) mod error;
 mod kind;
 mod live;
@@ -21,7 +20,7 @@ use error::LookupError;
 use live::{Answer, Joins};
 use looked_up::LookedUp;
 pub use reflector::words as why_not_watched;
-pub(crate) use registered::{Declared, Lookups, Read, Source, StoreState};
+pub(crate) use registered::{Declared, Lookups, Source, StoreState};
 use registered::{Kept, waiting_for};
 use store::Store;
 
@@ -50,8 +49,8 @@ use store::Store;
 ///
 /// let by_node = |pod: &Pod| pod.spec.iter().filter_map(|spec| spec.node_name.clone()).collect();
 /// let app = App::new("demo")
-///     .watch::<Namespace>()
-///     .watching(Watch::<Pod>::new().index("by-node", by_node))
+///     .watch(Watch::<Namespace>::new())
+///     .watch(Watch::<Pod>::new().index("by-node", by_node))
 ///     .validate("spread", on::<Pod>([Create]).failure_policy(FailurePolicy::Fail), spread);
 /// # let _ = app;
 /// ```

@@ -12,9 +12,9 @@
 //! more and writes the answer.
 
 pub(crate) mod finalizers;
-#[cfg(test)]
-mod laws;
 pub(crate) mod span;
+#[cfg(test)]
+mod tests;
 pub(crate) mod typed;
 
 use std::sync::Arc;

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 
 use k8s_openapi::Resource;
 use k8s_openapi::api::admissionregistration::v1::{
-    MatchCondition, MutatingWebhook, MutatingWebhookConfiguration, RuleWithOperations, ValidatingWebhook,
+    MutatingWebhook, MutatingWebhookConfiguration, RuleWithOperations, ValidatingWebhook,
     ValidatingWebhookConfiguration,
 };
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
@@ -20,11 +20,11 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
 };
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta};
 use serde_json::{Value, json};
-use vestibule_admission::{HookKind, Version as ReviewVersion};
+use vestibule_admission::HookKind;
 
 use crate::conversion::definition::{Definition, conversion};
-use crate::registration::on::On;
-use crate::registration::on::choices::{FailurePolicy, MatchPolicy, Reinvocation, SideEffects};
+use crate::registration::on::Declaration;
+use crate::registration::on::choices::FailurePolicy;
 use crate::registration::rule::Rule;
 use crate::registration::target::Target;
 
@@ -57,23 +57,8 @@ pub struct Entry {
     pub kind: HookKind,
     /// The path of the URL that the API server calls.
     pub path: String,
-    pub(crate) qualified_name: Option<String>,
-    /// The operations and resources that it is called for.
-    pub rules: Vec<Rule>,
-    pub(crate) namespaces: LabelSelector,
-    /// `objectSelector`.
-    pub objects: LabelSelector,
-    /// `failurePolicy`.
-    pub failure_policy: FailurePolicy,
-    /// `timeoutSeconds`.
-    pub timeout_seconds: u8,
-    pub(crate) match_conditions: Vec<MatchCondition>,
-    pub(crate) match_policy: MatchPolicy,
-    pub(crate) reinvocation: Reinvocation,
-    pub(crate) side_effects: SideEffects,
-    pub(crate) review_versions: Vec<ReviewVersion>,
-    pub(crate) system_namespaces: bool,
-    pub(crate) own_namespace: bool,
+    /// The requests that it is called for, and the meaning of a failed call.
+    pub on: Declaration,
 }
 
 impl Registration {
@@ -134,30 +119,18 @@ impl Registration {
 }
 
 impl Entry {
-    pub(crate) fn new<T>(name: &str, kind: HookKind, on: On<T>) -> Self {
+    pub(crate) fn new(name: &str, kind: HookKind, on: Declaration) -> Self {
         let directory = match kind {
             HookKind::Mutating => "mutate",
             HookKind::Validating => "validate",
         };
-        Self {
-            name: name.to_owned(),
-            kind,
-            path: on.path.unwrap_or_else(|| format!("/{directory}/{name}")),
-            qualified_name: on.qualified_name,
-            rules: on.rules,
-            namespaces: on.namespaces,
-            objects: on.objects,
-            // The default is never used: a hook without a policy is refused by `App::check`.
-            failure_policy: on.failure_policy.unwrap_or(FailurePolicy::Fail),
-            timeout_seconds: on.timeout_seconds,
-            match_conditions: on.match_conditions,
-            match_policy: on.match_policy,
-            reinvocation: on.reinvocation.unwrap_or_default(),
-            side_effects: on.side_effects,
-            review_versions: on.review_versions,
-            system_namespaces: on.system_namespaces,
-            own_namespace: on.own_namespace,
-        }
+        let path = on.path.clone().unwrap_or_else(|| format!("/{directory}/{name}"));
+        Self { name: name.to_owned(), kind, path, on }
+    }
+
+    /// `failurePolicy`. The default is never used: a hook without a policy is refused by [`App::check`](crate::App::check).
+    pub fn failure_policy(&self) -> FailurePolicy {
+        self.on.failure_policy.unwrap_or(FailurePolicy::Fail)
     }
 
     fn mutating(&self, app: &str, target: &Target, ca_bundle: &str) -> MutatingWebhook {
@@ -172,7 +145,7 @@ impl Entry {
             match_policy: same.match_policy,
             namespace_selector: same.namespace_selector,
             object_selector: same.object_selector,
-            reinvocation_policy: Some(self.reinvocation.as_str().to_owned()),
+            reinvocation_policy: Some(self.on.reinvocation.unwrap_or_default().as_str().to_owned()),
             rules: same.rules,
             side_effects: same.side_effects,
             timeout_seconds: same.timeout_seconds,
@@ -182,39 +155,40 @@ impl Entry {
     fn validating(&self, app: &str, target: &Target, ca_bundle: &str) -> ValidatingWebhook {
         ValidatingWebhook {
             name: self.qualified_name(app),
-            admission_review_versions: self.review_versions(),
+            admission_review_versions: self
+                .on
+                .review_versions
+                .iter()
+                .map(|it| it.as_str().to_owned())
+                .collect(),
             client_config: target.client_config(&self.path, ca_bundle),
-            failure_policy: Some(self.failure_policy.as_str().to_owned()),
-            match_conditions: Some(self.match_conditions.clone()).filter(|conditions| !conditions.is_empty()),
-            match_policy: Some(self.match_policy.as_str().to_owned()),
+            failure_policy: Some(self.failure_policy().as_str().to_owned()),
+            match_conditions: Some(self.on.match_conditions.clone())
+                .filter(|conditions| !conditions.is_empty()),
+            match_policy: Some(self.on.match_policy.as_str().to_owned()),
             namespace_selector: Some(self.namespace_selector(target.own_namespace())),
-            object_selector: Some(self.objects.clone()),
+            object_selector: Some(self.on.objects.clone()),
             rules: Some(self.rules()),
-            side_effects: self.side_effects.as_str().to_owned(),
-            timeout_seconds: Some(i32::from(self.timeout_seconds)),
+            side_effects: self.on.side_effects.as_str().to_owned(),
+            timeout_seconds: Some(i32::from(self.on.timeout_seconds)),
         }
     }
 
     /// The name of the entry. The API server requires three segments, and labels its metrics with it.
     pub fn qualified_name(&self, app: &str) -> String {
-        self.qualified_name.clone().unwrap_or_else(|| format!("{}.{app}.vestibule.dev", self.name))
-    }
-
-    fn review_versions(&self) -> Vec<String> {
-        let group = |version: &ReviewVersion| version.api_version().replace("admission.k8s.io/", "");
-        self.review_versions.iter().map(group).collect()
+        self.on.qualified_name.clone().unwrap_or_else(|| format!("{}.{app}.vestibule.dev", self.name))
     }
 
     /// Excludes the system namespaces and the own one: the webhook must not block the pods that it needs to start.
     pub fn namespace_selector(&self, own_namespace: Option<&str>) -> LabelSelector {
-        if self.system_namespaces {
-            return self.namespaces.clone();
+        if self.on.system_namespaces {
+            return self.on.namespaces.clone();
         }
         let mut excluded: Vec<String> = SYSTEM_NAMESPACES.map(str::to_owned).into();
-        excluded.extend(own_namespace.filter(|_| !self.own_namespace).map(str::to_owned));
+        excluded.extend(own_namespace.filter(|_| !self.on.own_namespace).map(str::to_owned));
         excluded.sort();
         excluded.dedup();
-        let mut selector = self.namespaces.clone();
+        let mut selector = self.on.namespaces.clone();
         selector::exclude(&mut selector, NAMESPACE_NAME, excluded);
         selector
     }
@@ -227,6 +201,6 @@ impl Entry {
             resources: Some(vec![rule.resource.clone()]),
             scope: Some(rule.scope.as_str().to_owned()).filter(|scope| scope != "*"),
         };
-        self.rules.iter().map(rule).collect()
+        self.on.rules.iter().map(rule).collect()
     }
 }

@@ -1,16 +1,12 @@
 //! Log lines and metrics: one line for each decision, and the registry of all metrics.
 
-pub(crate) mod app_metrics;
 pub(crate) mod certificates;
-pub(crate) mod family;
+pub(crate) mod gauges;
 mod log_rate_limit;
-mod process;
-mod server;
-mod stores;
+pub(crate) mod process;
+mod scrape;
 #[cfg(test)]
 mod tests;
-pub(crate) mod vocabulary;
-pub(crate) mod watches;
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -21,24 +17,12 @@ use prometheus_client::encoding::{EncodeLabelSet, text};
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::histogram::Histogram;
-use prometheus_client::registry::Registry;
+use prometheus_client::registry::{Registry, Unit};
 use vestibule_admission::{Decision, FaultKind, Operation};
-use vestibule_identity::Identity;
-use vestibule_server::{ClientIdentity, CloseReason, Converted, Decided, Doubt, Load, Observer, Refusal};
+use vestibule_server::{ClientIdentity, CloseReason, Converted, Decided, Doubt, Observer, Refusal};
 
-use crate::lookup::Lookups;
 use crate::pipeline::span::{CallTraces, shorten, trace_id};
-use app_metrics::{AppMetrics, Metric};
-use certificates::{CertificateCounters, CertificateGauges};
 use log_rate_limit::LogRateLimit;
-use process::ProcessGauges;
-pub(crate) use server::Ready;
-use server::ServerGauges;
-use stores::StoreGauges;
-use vocabulary::{
-    ABANDONED, CLIENTS, CLOSED, CLOSED_BY, DURATION, HANDSHAKES_FAILED, PANICS, REFUSALS, REFUSED, REQUESTS,
-    UNDECIDED, UNDECIDED_BY,
-};
 
 /// OpenMetrics, as prometheus-client writes it.
 pub(crate) const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
@@ -47,6 +31,8 @@ pub(crate) const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0
 const ADMISSION: &str = "vestibule::admission";
 const SERVER: &str = "vestibule::server";
 
+/// The reason of undecided calls whose caller closed the connection.
+const ABANDONED: &str = "abandoned";
 /// The value of the label `operation` for conversions.
 const CONVERT: &str = "CONVERT";
 
@@ -56,15 +42,14 @@ const BUCKETS: [f64; 12] = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1
 /// Logs and counts. Every label has a closed set of values, so that requests cannot create series.
 #[derive(Clone)]
 pub(crate) struct Telemetry {
-    registry: Arc<Registry>,
     requests: Family<Request, Counter>,
     duration: Family<Hook, Histogram, fn() -> Histogram>,
-    refused: Family<Refused, Counter>,
+    refused: Family<Reason, Counter>,
     undecided: Family<Undecided, Counter>,
     panics: Family<Hook, Counter>,
     clients: Family<Client, Counter>,
     handshakes_failed: Counter,
-    closed: Family<Closed, Counter>,
+    closed: Family<Reason, Counter>,
     failures: Arc<LogRateLimit>,
     refusals: Arc<BTreeMap<&'static str, LogRateLimit>>,
     also: Option<Arc<dyn Observer>>,
@@ -91,12 +76,7 @@ struct Undecided {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct Refused {
-    reason: &'static str,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct Closed {
+struct Reason {
     reason: &'static str,
 }
 
@@ -107,82 +87,95 @@ struct Client {
 }
 
 impl Telemetry {
-    /// `also` is another observer, of the author.
-    pub(crate) fn new(
-        identity: Arc<dyn Identity>,
-        certificates: &CertificateCounters,
-        lookups: Lookups,
-        load: Load,
-        ready: Ready,
-        own: Vec<Metric>,
+    /// Registers its metrics. `also` is another observer, of the author; the log names traces that `traces` exports.
+    pub(crate) fn register(
+        registry: &mut Registry,
         also: Option<Arc<dyn Observer>>,
+        traces: Option<Arc<dyn CallTraces>>,
     ) -> Self {
-        let mut registry = Registry::default();
-        let duration = Family::new_with_constructor((|| Histogram::new(BUCKETS)) as fn() -> Histogram);
-        let (requests, refused, undecided) = (Family::default(), Family::default(), Family::default());
-        let (panics, handshakes_failed, closed) = (Family::default(), Counter::default(), Family::default());
-        let clients = Family::default();
-        REQUESTS.register(&mut registry, requests.clone());
-        DURATION.register(&mut registry, duration.clone());
-        UNDECIDED.register(&mut registry, undecided.clone());
-        PANICS.register(&mut registry, panics.clone());
-        REFUSED.register(&mut registry, refused.clone());
-        CLIENTS.register(&mut registry, clients.clone());
-        HANDSHAKES_FAILED.register(&mut registry, handshakes_failed.clone());
-        CLOSED.register(&mut registry, closed.clone());
-        registry.register_collector(Box::new(ServerGauges { load, ready }));
-        certificates.register(&mut registry);
-        registry.register_collector(Box::new(CertificateGauges(identity)));
-        registry.register_collector(Box::new(StoreGauges(lookups)));
-        registry.register_collector(Box::new(ProcessGauges::new()));
-        registry.register_collector(Box::new(AppMetrics(own)));
-        let registry = Arc::new(registry);
-        Self {
-            registry,
-            requests,
-            duration,
-            refused,
-            undecided,
-            panics,
-            clients,
-            handshakes_failed,
-            closed,
+        let telemetry = Self {
+            requests: Family::default(),
+            duration: Family::new_with_constructor(|| Histogram::new(BUCKETS)),
+            refused: Family::default(),
+            undecided: Family::default(),
+            panics: Family::default(),
+            clients: Family::default(),
+            handshakes_failed: Counter::default(),
+            closed: Family::default(),
             failures: Arc::default(),
-            refusals: Arc::new(REFUSALS.map(|reason| (reason, LogRateLimit::default())).into()),
+            refusals: Arc::new(
+                Refusal::ALL.iter().map(|reason| (reason.as_str(), LogRateLimit::default())).collect(),
+            ),
             also,
-            traces: None,
-        }
-    }
-
-    /// The log names traces that `traces` exports.
-    pub(crate) fn traced_by(mut self, traces: Option<Arc<dyn CallTraces>>) -> Self {
-        self.traces = traces;
-        self
+            traces,
+        };
+        registry.register(
+            "vestibule_admission_requests",
+            "Decisions of hooks and conversions",
+            telemetry.requests.clone(),
+        );
+        registry.register_with_unit(
+            "vestibule_admission_duration",
+            "From a request's head to its answer",
+            Unit::Seconds,
+            telemetry.duration.clone(),
+        );
+        registry.register(
+            "vestibule_admission_undecided",
+            "Calls that reached a hook or its queue and got no verdict, so that failurePolicy decided",
+            telemetry.undecided.clone(),
+        );
+        registry.register(
+            "vestibule_panics",
+            "Handlers that panicked; the process goes on",
+            telemetry.panics.clone(),
+        );
+        registry.register(
+            "vestibule_admission_refused",
+            "Requests answered without asking a hook",
+            telemetry.refused.clone(),
+        );
+        registry.register(
+            "vestibule_client_identity",
+            "Requests by what their client showed, where that is observed or required",
+            telemetry.clients.clone(),
+        );
+        registry.register(
+            "vestibule_handshakes_failed",
+            "TLS handshakes that came to nothing",
+            telemetry.handshakes_failed.clone(),
+        );
+        registry.register(
+            "vestibule_connections_closed",
+            "Connections to the HTTPS port that ended, by what ended them",
+            telemetry.closed.clone(),
+        );
+        telemetry
     }
 
     /// Starts the counters of these hooks at zero: Prometheus sees the first event only as an increase from zero.
     pub(crate) fn start_at_zero<'h>(&self, hooks: impl IntoIterator<Item = &'h str>) {
         for hook in hooks {
             let _ = self.panics.get_or_create(&Hook { webhook: hook.to_owned() });
-            for reason in UNDECIDED_BY {
+            for reason in FaultKind::ALL.map(FaultKind::as_str).into_iter().chain([ABANDONED]) {
                 let _ = self.undecided.get_or_create(&Undecided { webhook: hook.to_owned(), reason });
             }
         }
-        for reason in REFUSALS {
-            let _ = self.refused.get_or_create(&Refused { reason });
+        for refusal in Refusal::ALL {
+            let _ = self.refused.get_or_create(&Reason { reason: refusal.as_str() });
         }
-        for reason in CLOSED_BY {
-            let _ = self.closed.get_or_create(&Closed { reason });
+        for reason in CloseReason::ALL {
+            let _ = self.closed.get_or_create(&Reason { reason: reason.as_str() });
         }
     }
+}
 
-    /// The metrics as text.
-    pub(crate) fn metrics(&self) -> String {
-        let mut written = String::new();
-        // Writing to a string cannot fail.
-        let _ = text::encode(&mut written, &self.registry);
-        written
-    }
+/// The page of all metrics in `registry`.
+pub(crate) fn page(registry: &Registry) -> String {
+    let mut written = String::new();
+    // Writing to a string cannot fail.
+    let _ = text::encode(&mut written, registry);
+    written
 }
 
 impl Observer for Telemetry {
@@ -218,7 +211,7 @@ impl Observer for Telemetry {
         if let Some(left_out) = self.refusals.get(reason).and_then(|limit| limit.admits(Instant::now())) {
             tracing::info!(target: SERVER, reason, left_out = if_any(left_out), "refused");
         }
-        self.refused.get_or_create(&Refused { reason }).inc();
+        self.refused.get_or_create(&Reason { reason }).inc();
         self.tell(|also| also.refused(refusal));
     }
 
@@ -236,7 +229,7 @@ impl Observer for Telemetry {
     }
 
     fn closed(&self, reason: CloseReason) {
-        self.closed.get_or_create(&Closed { reason: reason.as_str() }).inc();
+        self.closed.get_or_create(&Reason { reason: reason.as_str() }).inc();
         self.tell(|also| also.closed(reason));
     }
 

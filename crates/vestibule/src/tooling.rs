@@ -1,5 +1,5 @@
-//! Read access to an [`App`] for crates that run, describe or test one: `vestibule-command`, `vestibule-manifests` and
-//! `vestibule-test`. The code of a webhook needs nothing from here.
+//! Items of this crate for the crates that run, describe or test an [`App`] (`vestibule-command`, `vestibule-manifests`,
+//! `vestibule-test`), and for the injector, whose entries change while it runs. The code of another webhook needs nothing from here.
 //!
 //! A command line reads [`App::defaults`] to complete its flags, and answers a single review with
 //! [`RegisteredHook::hook`] over an [`Environment`]. Manifests are printed from [`App::registration`],
@@ -12,11 +12,17 @@ use crate::App;
 pub use crate::app::Registered as RegisteredHook;
 pub use crate::app::defaults::{Defaults, https_port, plain_port};
 pub use crate::handler::environment::Environment;
+pub use crate::lookup::watch_state::WatchState;
+pub use crate::lookup::watched::Watched;
 pub use crate::lookup::why_not_watched;
 pub use crate::pipeline::span::{CallTraces, shorten};
 pub use crate::registration::Entry as HookEntry;
+pub use crate::registration::entries::{Entries, EntriesError, Entry};
+pub use crate::registration::mode::{RegistrationMode, RegistrationModeError};
 pub use crate::registration::name::{is_dns_label, is_dns_subdomain};
+pub use crate::registration::on::Declaration;
 pub use crate::serve::{SHORTEST_IDLE, registers};
+pub use crate::telemetry::certificates::CertificateCounters;
 
 impl App {
     /// Ports, names and numbers that the app's code sets for its installation. Flags override them.
@@ -27,21 +33,32 @@ impl App {
     /// The rights that lookups and [`App::reads_namespaces`] need, with the namespace that each is for; `None` is every
     /// namespace.
     pub fn read_rights(&self) -> Vec<(Option<String>, PolicyRule)> {
-        let mut rights = Vec::new();
-        if self.needs_namespaces() {
-            rights.push((None, policy_rule("", "namespaces", &["get", "list", "watch"])));
-        }
-        rights.extend(
-            self.reads()
-                .into_iter()
-                .map(|read| (read.namespace, policy_rule(&read.group, &read.resource, read.verbs))),
-        );
-        rights
+        let namespaces =
+            self.needs_namespaces().then(|| policy_rule("", "namespaces", &["get", "list", "watch"]));
+        namespaces.map(|right| (None, right)).into_iter().chain(self.lookup_rights()).collect()
+    }
+
+    /// Reports a watch that a lookup did not start, of objects of `kind`: in `vestibule_watch_broken_seconds`, and on
+    /// `/readyz?verbose` while it is broken. The watches of [`App::watch`] are reported anyway.
+    ///
+    /// ```
+    /// # use vestibule::App;
+    /// # use vestibule::tooling::WatchState;
+    /// fn nodes(app: App, client: &kube::Client) -> App {
+    ///     let (client, state) = WatchState::listening(client);
+    ///     // ... watches with this client, by `identity::short_watch`
+    /// #   drop(client);
+    ///     app.reports_watch("Node", state)
+    /// }
+    /// ```
+    pub fn reports_watch(mut self, kind: &str, state: WatchState) -> Self {
+        self.watches.push((kind.to_owned(), state));
+        self
     }
 
     /// Whether handlers look objects up in a cluster.
     pub fn looks_up(&self) -> bool {
-        self.needs_client() && !self.reads().is_empty()
+        self.needs_client() && !self.lookup_rights().is_empty()
     }
 
     /// Whether the app speaks to the API server for a reason of its own, besides its certificate and its registration.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde_json::value::{RawValue, to_raw_value};
-use vestibule::Unconvertible;
+use vestibule::admission::Unconvertible;
 
 /// The members of an object; only three of them are read.
 type Members = BTreeMap<String, Box<RawValue>>;

@@ -9,7 +9,7 @@ use k8s_openapi::api::storage::v1::StorageClass;
 use kube::CustomResourceExt;
 use vestibule::FailurePolicy::Fail;
 use vestibule::Operation::{Create, Update};
-use vestibule::{App, on};
+use vestibule::{App, Watch, on};
 
 pub use cluster::{EtcdCluster, EtcdClusterSpec, Storage};
 
@@ -17,7 +17,7 @@ pub use cluster::{EtcdCluster, EtcdClusterSpec, Storage};
 pub fn app() -> App {
     App::new("etcd-operator")
         .definition(EtcdCluster::crd())
-        .watch::<StorageClass>()
+        .watch(Watch::<StorageClass>::new())
         .mutate("default", on::<EtcdCluster>([Create]).failure_policy(Fail), webhook::default)
         .validate("valid", on::<EtcdCluster>([Create, Update]).failure_policy(Fail), webhook::validate)
         .background(operator::run)

@@ -1,6 +1,6 @@
 use k8s_openapi::api::storage::v1::StorageClass;
 use kube::ResourceExt;
-use vestibule::{Amount, Change, Context, Reject, deny};
+use vestibule::{Change, Context, Reject, deny};
 
 use crate::cluster::EtcdCluster;
 
@@ -29,12 +29,12 @@ pub(crate) async fn validate(change: Change<EtcdCluster>, context: Context) -> R
     if new.members % 2 == 0 {
         wrong.push(("spec.members", "an even number survives no more failures than one member less"));
     }
-    let size = Amount::try_from(&new.storage.size).unwrap_or_default();
+    let size = quantity::Amount::try_from(&new.storage.size).unwrap_or_default();
     if size.whole() < 1 {
         wrong.push(("spec.storage.size", "not an amount above zero"));
     }
     if let Some(old) = old {
-        if size < Amount::try_from(&old.storage.size)? {
+        if size < quantity::Amount::try_from(&old.storage.size)? {
             wrong.push(("spec.storage.size", "storage never shrinks"));
         }
         if new.storage.class_name != old.storage.class_name {

@@ -22,19 +22,19 @@ pub fn app(reservation: Reservation) -> App {
         Rule::new("*/*", "*/scale", [Update]),
     ]);
     let on = on.match_condition("reserved", &reservation.expression()).failure_policy(FailurePolicy::Fail);
-    App::new("reserved-namespaces").state(reservation).validate("exempt-only", on, exempt_only)
-}
-
-async fn exempt_only(_: Change<RawObject>, context: Context) -> Result<(), Reject> {
-    let (exempt, user) = (context.state::<Reservation>()?, context.user());
-    if exempt.users.contains(&user.username) || user.groups.iter().any(|one| exempt.groups.contains(one)) {
-        return Ok(());
-    }
-    let namespace = context.namespace().or(context.name()).unwrap_or_default();
-    Err(deny(format!("namespace {namespace} is reserved, and {} is not exempt", user.username)))
+    let decide = move |_: Change<RawObject>, call: Context| std::future::ready(reservation.decide(&call));
+    App::new("reserved-namespaces").validate("exempt-only", on, decide)
 }
 
 impl Reservation {
+    fn decide(&self, context: &Context) -> Result<(), Reject> {
+        let (user, namespace) = (context.user(), context.namespace().or(context.name()).unwrap_or_default());
+        if self.users.contains(&user.username) || user.groups.iter().any(|one| self.groups.contains(one)) {
+            return Ok(());
+        }
+        Err(deny(format!("namespace {namespace} is reserved, and {} is not exempt", user.username)))
+    }
+
     /// Whether the namespace is reserved, in CEL. A Namespace is its own; made by `generateName`, it has only a name.
     fn expression(&self) -> String {
         let test = |reserved: &String| match reserved.strip_suffix('*') {

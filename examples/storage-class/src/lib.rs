@@ -4,7 +4,7 @@ use k8s_openapi::api::core::v1::{Namespace, PersistentVolumeClaim};
 use kube::ResourceExt;
 use kube::core::PartialObjectMeta;
 use vestibule::Operation::Create;
-use vestibule::{App, Context, FailurePolicy, Reject, on};
+use vestibule::{App, Context, FailurePolicy, Reject, Watch, on};
 
 /// The label of a namespace whose value is the class.
 pub const LABEL: &str = "example.com/storage-class";
@@ -20,7 +20,7 @@ pub fn app() -> App {
             on::<PersistentVolumeClaim>([Create]).failure_policy(FailurePolicy::Fail),
             by_namespace,
         )
-        .watch::<PartialObjectMeta<Namespace>>()
+        .watch(Watch::<PartialObjectMeta<Namespace>>::new())
 }
 
 async fn by_namespace(

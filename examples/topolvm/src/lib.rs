@@ -7,7 +7,7 @@ use k8s_openapi::api::core::v1::{Container, PersistentVolumeClaim, PersistentVol
 use k8s_openapi::api::storage::v1::StorageClass;
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use vestibule::Operation::Create;
-use vestibule::{Amount, App, Context, FailurePolicy, Reject, Watch, on};
+use vestibule::{App, Context, FailurePolicy, Reject, Watch, on};
 
 /// The node resource for the free storage of volume groups, in bytes.
 pub const CAPACITY: &str = "topolvm.cybozu.com/capacity";
@@ -22,8 +22,8 @@ pub fn app() -> App {
     let claims = Watch::<PersistentVolumeClaim>::new().slim(|claim| claim.metadata.annotations = None);
     App::new("topolvm")
         .mutate("capacity", on::<Pod>([Create]).failure_policy(FailurePolicy::Fail), ask_for_capacity)
-        .watching(claims)
-        .watch::<StorageClass>()
+        .watch(claims)
+        .watch(Watch::<StorageClass>::new())
 }
 
 async fn ask_for_capacity(mut pod: Pod, context: Context) -> Result<Option<Pod>, Reject> {
@@ -74,7 +74,7 @@ fn phase(claim: &PersistentVolumeClaim) -> &str {
 fn requested(claim: &PersistentVolumeClaimSpec) -> Result<i128, Reject> {
     let requests = claim.resources.as_ref().and_then(|resources| resources.requests.as_ref());
     let Some(storage) = requests.and_then(|requests| requests.get("storage")) else { return Ok(GIBIBYTE) };
-    let bytes = Amount::try_from(storage)?.whole().max(1);
+    let bytes = quantity::Amount::try_from(storage)?.whole().max(1);
     Ok((bytes + GIBIBYTE - 1) / GIBIBYTE * GIBIBYTE)
 }
 

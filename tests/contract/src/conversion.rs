@@ -4,7 +4,8 @@ use kube::CustomResource;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
-use vestibule::{App, Conversion, Unconvertible};
+use vestibule::admission::Unconvertible;
+use vestibule::{App, Conversion};
 
 /// `size` is a string.
 mod v1 {

@@ -7,7 +7,7 @@ use kube::Resource;
 use kube::api::ObjectMeta;
 use serde::Deserialize;
 use vestibule::Operation::Create;
-use vestibule::{App, Context, FailurePolicy, Reject, deny, on};
+use vestibule::{App, Context, FailurePolicy, Reject, Watch, deny, on};
 
 /// The name of the objects that they look up, in the namespace of the pod.
 const NAME: &str = "credentials";
@@ -22,8 +22,8 @@ struct Undecodable {
 
 pub(crate) fn hooks(app: App) -> App {
     let pods = || on::<Pod>([Create]).failure_policy(FailurePolicy::Fail).timeout_seconds(30);
-    app.watch::<Secret>()
-        .watch::<Undecodable>()
+    app.watch(Watch::<Secret>::new())
+        .watch(Watch::<Undecodable>::new())
         .mutate("lookup", pods(), looks)
         .mutate("lookup-odd", pods(), look_up_undecodable)
         .mutate("lookup-odd-fresh", pods(), look_up_undecodable_live)

@@ -3,10 +3,9 @@
 use std::time::Instant;
 
 use vestibule::Operation::{Connect, Create, Delete, Update};
+use vestibule::admission::{Fault, FaultKind, Handler, HandlerFuture, Outcome, Request, Verdict};
 use vestibule::patch::{self, View};
-use vestibule::{
-    App, FailurePolicy, Fault, FaultKind, Handler, HandlerFuture, Outcome, Request, Rule, Verdict, on_raw,
-};
+use vestibule::{App, FailurePolicy, Rule, on_raw};
 
 pub(crate) fn hooks(app: App) -> App {
     let everything = || {

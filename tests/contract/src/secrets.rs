@@ -10,10 +10,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
 use vestibule::Operation::{Create, Delete, Update};
+use vestibule::admission::{Handler, HandlerFuture, Outcome, Request, Verdict};
 use vestibule::patch::{Operation, Pointer, View};
 use vestibule::{
-    App, Change, Context, FailurePolicy, Handler, HandlerFuture, Mutate, Outcome, RawObject, Reject, Request,
-    Rule, Validate, Verdict, deny, on_raw, on_rules,
+    App, Change, Context, FailurePolicy, Mutate, RawObject, Reject, Rule, Validate, deny, on_raw, on_rules,
 };
 
 /// Texts that only the user may see.

@@ -9,8 +9,8 @@ use futures_util::FutureExt;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use vestibule_admission::{
-    ConversionHook, ConversionReview, Denial, Handler, HandlerFuture, Hook, Request, Review, Unconvertible,
-    Verdict,
+    ConversionHook, ConversionReview, Denial, Handler, HandlerFuture, Hook, Request, Review, ReviewKind,
+    Unconvertible, Verdict,
 };
 use vestibule_patch::{Kind, Operation, Pointer, View};
 
@@ -31,7 +31,7 @@ pub fn review(body: &[u8]) {
     let Some(parsed) = std::str::from_utf8(body).ok().and_then(reference::value) else { return };
     assert_eq!(parsed["request"]["uid"], &*review.request.uid);
     assert_eq!(parsed["request"]["operation"], review.request.operation.as_str());
-    assert_eq!(parsed["apiVersion"], review.version.api_version());
+    assert_eq!(parsed["apiVersion"], ReviewKind::Admission.api_version(review.version));
     if let Some(name) = review.request.display_name() {
         assert!(name.chars().count() <= 253 + 5 && !name.contains(char::is_control), "{name}");
     }

@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 
 use super::{ConversionFailure, ConversionReview, Converted};
-use crate::{Answer, Decision};
+use crate::{Answer, Decision, ReviewKind};
 
 pub(super) fn answer(review: &ConversionReview<'_>, converted: &Converted<'_>) -> Answer {
     match converted {
@@ -25,7 +25,7 @@ fn write(
     result: Status<'_>,
 ) -> Answer {
     let response = Response { uid: &review.request.uid, converted_objects, result };
-    Answer::json(review.version.api_version(), "ConversionReview", response, decision)
+    Answer::json(ReviewKind::Conversion, review.version, response, decision)
 }
 
 #[derive(Serialize)]

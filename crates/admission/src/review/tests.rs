@@ -44,7 +44,8 @@ fn the_envelope_is_read_and_the_object_left_alone() {
 #[test]
 fn both_versions_are_echoed() {
     let body = body(|review| review["apiVersion"] = json!("admission.k8s.io/v1beta1"));
-    assert_eq!(Review::parse(&body).ok().unwrap().version.api_version(), "admission.k8s.io/v1beta1");
+    let version = Review::parse(&body).ok().unwrap().version;
+    assert_eq!(ReviewKind::Admission.api_version(version), "admission.k8s.io/v1beta1");
 }
 
 #[test]
@@ -102,7 +103,7 @@ fn a_body_that_is_no_review_is_refused_without_its_values() {
             .contains("admission.k8s.io/v1 or")
     );
     let later = r#"{"apiVersion":"admission.k8s.io/v3","kind":"AdmissionReview","request":{"uid":"u"}}"#;
-    assert_eq!(Review::parse(later.as_bytes()).err(), Some(ReviewError::OtherKind));
+    assert_eq!(Review::parse(later.as_bytes()).err(), Some(ReviewError::OtherKind(ReviewKind::Admission)));
     assert!(error(|review| review["kind"] = json!("Pod")).contains("not an AdmissionReview"));
     for text in ["", "[]", "{", "null", "{\"kind\":"] {
         assert!(Review::parse(text.as_bytes()).is_err(), "{text}");

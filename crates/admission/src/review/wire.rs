@@ -6,31 +6,48 @@ use serde::de::IgnoredAny;
 use serde::{Deserialize, Deserializer};
 use serde_json::error::Category;
 
-use super::{ReviewError, Version};
+use super::{ReviewError, ReviewKind, Version};
 
 /// A review, or another document: with any `R` its `apiVersion` and `kind` are read.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Envelope<'a, R> {
+struct Envelope<'a, R> {
     #[serde(borrow, default)]
     api_version: Cow<'a, str>,
     #[serde(borrow, default)]
     kind: Cow<'a, str>,
     #[serde(default = "Option::default")]
-    pub(crate) request: Option<R>,
+    request: Option<R>,
 }
 
-impl<R> Envelope<'_, R> {
-    /// `apiVersion` and `kind`
-    pub(crate) fn names(&self) -> (&str, &str) {
-        (&self.api_version, &self.kind)
+impl ReviewKind {
+    /// Parses the envelope of a review of this kind.
+    pub(crate) fn parse<'a, R: Deserialize<'a>>(self, body: &'a [u8]) -> Result<(Version, R), ReviewError> {
+        let envelope: Envelope<'_, R> =
+            serde_json::from_slice(body).map_err(|error| self.describe(body, &error))?;
+        let version = self.version(&envelope).ok_or(ReviewError::OtherKind(self))?;
+        Ok((version, envelope.request.ok_or(ReviewError::NoRequest(self))?))
     }
 
-    pub(super) fn version(&self) -> Option<Version> {
-        match self.names() {
-            ("admission.k8s.io/v1", "AdmissionReview") => Some(Version::V1),
-            ("admission.k8s.io/v1beta1", "AdmissionReview") => Some(Version::V1beta1),
-            _ => None,
+    fn version<R>(self, envelope: &Envelope<'_, R>) -> Option<Version> {
+        let is = |version: &Version| {
+            envelope.kind == self.as_str() && envelope.api_version == self.api_version(*version)
+        };
+        [Version::V1, Version::V1beta1].into_iter().find(is)
+    }
+
+    /// serde's own text quotes the value at which it failed; only the position and the kind of problem may be repeated.
+    ///
+    /// The error for a document of another kind or version names no member of it, since that may have it.
+    fn describe(self, body: &[u8], error: &serde_json::Error) -> ReviewError {
+        match serde_json::from_slice::<Envelope<'_, IgnoredAny>>(body) {
+            Ok(envelope) if self.version(&envelope).is_none() => ReviewError::OtherKind(self),
+            _ => ReviewError::Unreadable {
+                of: self,
+                what: trouble(error),
+                line: error.line(),
+                column: error.column(),
+            },
         }
     }
 }
@@ -46,20 +63,8 @@ pub(super) fn non_empty<'de: 'a, 'a, D: Deserializer<'de>>(
     Ok(text.map(|text| text.0).filter(|text| !text.is_empty()))
 }
 
-/// serde's own text quotes the value at which it failed; only the position and the kind of problem may be repeated.
-///
-/// The error for a review of another version names no member of it, since that version may have it.
-pub(super) fn describe(body: &[u8], error: &serde_json::Error) -> ReviewError {
-    if let Ok(envelope) = serde_json::from_slice::<Envelope<'_, IgnoredAny>>(body)
-        && envelope.version().is_none()
-    {
-        return ReviewError::OtherKind;
-    }
-    ReviewError::Unreadable { what: trouble(error), line: error.line(), column: error.column() }
-}
-
 /// The problem of a body, in a few words and without a value.
-pub(crate) fn trouble(error: &serde_json::Error) -> String {
+fn trouble(error: &serde_json::Error) -> String {
     match error.classify() {
         Category::Eof => "it ends too early".to_owned(),
         Category::Syntax | Category::Io => "it is not JSON".to_owned(),

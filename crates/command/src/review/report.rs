@@ -48,7 +48,7 @@ impl Report<'_> {
             let (before, after) = self.objects()?;
             line(diff::unified(&yaml(&before)?, &yaml(&after)?, palette).trim_end().to_owned());
         }
-        if !self.entry.rules.iter().any(|rule| rule.is_for(self.request)) {
+        if !self.entry.on.rules.iter().any(|rule| rule.is_for(self.request)) {
             let Request { operation, .. } = self.request;
             line(format!(
                 "note: the API server does not ask it for {operation} of {}",
@@ -116,7 +116,7 @@ impl Report<'_> {
                 format!("denied: a fault ({})", kind.as_str())
             }
             Decision::Fault(kind) => {
-                let policy = self.entry.failure_policy.as_str();
+                let policy = self.entry.failure_policy().as_str();
                 format!("a fault ({}): failurePolicy {policy} decides", kind.as_str())
             }
             Decision::NotReady => "not ready: the API server asks again".to_owned(),

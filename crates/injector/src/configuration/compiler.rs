@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use vestibule::keys;
+use vestibule::admission::keys;
 use vestibule_rules::yaml::Text;
 use vestibule_rules::{Diagnostic, Proofs, RuleSet};
 

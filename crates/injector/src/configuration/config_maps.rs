@@ -7,7 +7,8 @@ use std::time::Duration;
 use k8s_openapi::api::core::v1::{ConfigMap, ObjectReference};
 use kube::{Resource, ResourceExt};
 use tokio::time::{Instant, sleep_until};
-use vestibule::{Watch, Watched};
+use vestibule::Watch;
+use vestibule::tooling::Watched;
 use vestibule_rules::CONFIG_LABEL;
 
 use super::finding::Finding;

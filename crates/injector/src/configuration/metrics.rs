@@ -1,42 +1,43 @@
 //! The metrics of a configuration.
 
+use std::fmt;
 use std::time::SystemTime;
 
-use vestibule::{Metric, MetricFamily, MetricLabel, Sample};
+use vestibule::prometheus_client::collector::Collector;
+use vestibule::prometheus_client::encoding::{DescriptorEncoder, EncodeMetric};
+use vestibule::prometheus_client::metrics::MetricType;
+use vestibule::prometheus_client::metrics::gauge::ConstGauge;
+use vestibule::prometheus_client::registry::Unit;
 
 use super::Configuration;
 use super::snapshot::SnapshotState;
 
-const IN_FORCE: MetricFamily =
-    MetricFamily::info("config", "The rules in force, by the hash of their contents")
-        .labels(&[MetricLabel::of_each("hash", "set of rules in force, one at a time")]);
-const IS_CURRENT: MetricFamily = MetricFamily::gauge(
-    "config_last_reload_success",
-    "Whether the rules in force are the newest ones, all of them",
-);
-const SINCE: MetricFamily = MetricFamily::gauge(
-    "config_last_reload_success_timestamp",
-    "When the newest rules were last all good, in Unix time",
-)
-.seconds();
+/// The hash of the rules in force, and the outcome of the last reload.
+pub(crate) struct ConfigurationCollector(pub(crate) Configuration);
 
-impl Configuration {
-    /// The hash of the rules in force, and the outcome of the last reload.
-    pub(crate) fn metrics(&self) -> [Metric; 3] {
-        let [in_force, is_current, since] = [self.clone(), self.clone(), self.clone()];
-        [
-            Metric::new(IN_FORCE, move || {
-                vec![Sample::new(1.0).label("hash", in_force.current().rules().hash())]
-            }),
-            Metric::new(IS_CURRENT, move || {
-                let is_current = is_current.current().state() == SnapshotState::Current;
-                vec![Sample::new(f64::from(u8::from(is_current)))]
-            }),
-            Metric::new(SINCE, move || {
-                let since = since.current().since();
-                let since = since.and_then(|since| since.duration_since(SystemTime::UNIX_EPOCH).ok());
-                since.into_iter().map(|since| Sample::new(since.as_secs_f64().floor())).collect()
-            }),
-        ]
+impl Collector for ConfigurationCollector {
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
+        let snapshot = self.0.current();
+        let help = "The rules in force, by the hash of their contents.";
+        encoder
+            .encode_descriptor("vestibule_config", help, None, MetricType::Info)?
+            .encode_info(&[("hash", snapshot.rules().hash())])?;
+        let mut gauge = |name, help, unit, value: u64| {
+            ConstGauge::new(value).encode(encoder.encode_descriptor(name, help, unit, MetricType::Gauge)?)
+        };
+        let is_current = u64::from(snapshot.state() == SnapshotState::Current);
+        let help = "Whether the rules in force are the newest ones, all of them.";
+        gauge("vestibule_config_last_reload_success", help, None, is_current)?;
+        let since = snapshot.since().and_then(|since| since.duration_since(SystemTime::UNIX_EPOCH).ok());
+        let Some(since) = since else { return Ok(()) };
+        let help = "When the newest rules were last all good, in Unix time.";
+        let name = "vestibule_config_last_reload_success_timestamp";
+        gauge(name, help, Some(&Unit::Seconds), since.as_secs())
+    }
+}
+
+impl fmt::Debug for ConfigurationCollector {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("ConfigurationCollector")
     }
 }

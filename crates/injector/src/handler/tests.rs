@@ -45,7 +45,7 @@ async fn call(handler: &InjectHandler, request: &str, budget: Duration) -> (bool
     let deadline = began + budget;
     let verdict = timeout_at(deadline, handler.handle(&request, deadline.into_std())).await;
     let verdict = verdict.unwrap_or_else(|_| panic!("no verdict within {budget:?}"));
-    (matches!(verdict.outcome, vestibule::Outcome::Mutated(_)), began.elapsed())
+    (matches!(verdict.outcome, vestibule::admission::Outcome::Mutated(_)), began.elapsed())
 }
 
 /// A cluster that answers at once, but takes `delay` to read the namespace `fresh`.

@@ -1,6 +1,6 @@
 //! The content of Events, metrics, warnings and audit annotations. `tests/log` checks that they hold no secrets.
 
-mod fixture;
+pub(crate) mod fixture;
 
 use openmetrics::Exposition;
 use serde_json::json;

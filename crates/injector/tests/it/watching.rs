@@ -5,12 +5,13 @@ mod alerts;
 mod dashboard;
 mod page;
 mod queries;
+#[path = "../../../vestibule/src/telemetry/tests/page.rs"]
+mod rows;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-use vestibule::{MetricFamily, MetricValues};
-use vestibule_injector::{Namespaces, app, compile};
+use rows::{Row, rows};
 
 /// A file of the repository, which the package has a link to.
 fn path(of: &str) -> PathBuf {
@@ -21,14 +22,21 @@ fn read(of: &str) -> String {
     std::fs::read_to_string(path(of)).unwrap_or_else(|error| panic!("{of}: {error}"))
 }
 
-/// All metrics of the injector, with those of the framework.
-fn families() -> Vec<MetricFamily> {
-    let rules = compile([]).ok().unwrap();
-    app(rules, Namespaces::unknown()).unwrap().metric_families()
+/// All metrics of the injector, with those of the framework. Tests compare the page with the metrics that are served.
+fn all_rows() -> Vec<Row> {
+    ["Of every webhook", "Of the injector besides"].into_iter().flat_map(rows).collect()
+}
+
+/// The names of its samples in queries.
+fn samples(row: &Row) -> Vec<String> {
+    match &*row.kind {
+        "histogram" => ["_bucket", "_count", "_sum"].map(|ending| format!("{}{ending}", row.name)).into(),
+        _ => vec![row.name.clone()],
+    }
 }
 
 /// The values of a label, if they are known.
-type Values = Option<BTreeSet<&'static str>>;
+type Values = Option<BTreeSet<String>>;
 
 /// The samples for queries, each with its labels.
 #[derive(Default)]
@@ -37,16 +45,9 @@ struct Known(BTreeMap<String, BTreeMap<String, Values>>);
 impl Known {
     fn all() -> Self {
         let mut known = Self::default();
-        for family in families() {
-            let closed = |values| match values {
-                MetricValues::Closed(values) => Some(values.iter().copied().collect()),
-                _ => None,
-            };
-            let labels = family.label_set().iter();
-            let labels: BTreeMap<_, _> =
-                labels.map(|label| (label.name().to_owned(), closed(label.values()))).collect();
-            for sample in family.samples() {
-                let mut labels = labels.clone();
+        for row in all_rows() {
+            for sample in samples(&row) {
+                let mut labels = row.labels.clone();
                 if sample.ends_with("_bucket") {
                     labels.insert("le".to_owned(), None);
                 }
@@ -79,7 +80,7 @@ impl Known {
                     Some(Some(closed)) => missing.extend(
                         values
                             .iter()
-                            .filter(|value| !closed.contains(value.as_str()))
+                            .filter(|value| !closed.contains(*value))
                             .map(|value| format!("{name}{{{label}={value}}}")),
                     ),
                     Some(None) => {}

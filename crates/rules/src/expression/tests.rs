@@ -405,8 +405,7 @@ fn texts_that_do_not_end() {
 /// `docs/reference/expressions.md`: every example holds, and everything has one.
 #[test]
 fn every_function_has_an_example_in_the_reference_that_holds() {
-    let page =
-        std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/pages/expressions.md"));
+    let page = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/pages/expressions.md"));
     let page = page.unwrap();
     let page = page.split("## Parameters").next().unwrap();
     let code = |cell: &str| cell.trim().strip_prefix('`')?.strip_suffix('`').map(str::to_owned);

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use vestibule_admission::{Handler, HandlerFuture, Request};
 
-use vestibule::{Fault, FaultKind, Verdict};
+use vestibule::admission::{Fault, FaultKind, Verdict};
 
 /// The way in which a hook fails.
 ///

@@ -13,7 +13,8 @@ use tokio::net::TcpStream;
 use tokio::task::JoinHandle;
 
 use super::reviewed::Reviews;
-use vestibule::{App, ServeError, Shutdown};
+use vestibule::server::Shutdown;
+use vestibule::{App, ServeError};
 use vestibule_command::ServeArguments;
 
 /// The kit's balancer takes less time to see that a replica is not ready.

@@ -5,7 +5,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use vestibule::{Decided, Decision, Observer, Operation};
+use vestibule::Operation;
+use vestibule::admission::Decision;
+use vestibule::server::{Decided, Observer};
 
 /// A review that a hook decided. Without `Debug`: it holds the object.
 #[derive(Clone)]

@@ -9,9 +9,10 @@ use std::time::Duration;
 use k8s_openapi::api::core::v1::{ConfigMap, Container, Pod};
 use serde_json::{Value, json};
 use vestibule::Operation::{Create, Delete};
+use vestibule::tooling::{Entries, Entry};
 use vestibule::{
-    App, Change, Context, Entries, Entry, FailurePolicy, Mutation, Objects, OnFault, Reject, Rule, Scope,
-    deny, on, on_raw, on_rules,
+    App, Change, Context, FailurePolicy, Mutation, Objects, OnFault, Reject, Rule, Scope, deny, on, on_raw,
+    on_rules,
 };
 use vestibule_test::call;
 

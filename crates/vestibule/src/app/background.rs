@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use kube::Client;
 use tokio::task::JoinSet;
@@ -9,18 +10,11 @@ use tokio::task::JoinSet;
 use crate::app::App;
 use crate::app::check::AppError;
 
-/// Background work of one replica that has not been started.
-pub(crate) struct Work {
-    future: BoxFuture<'static, ()>,
-    may_end: bool,
-}
+/// Background work of one replica that has not been started. It returns whether it may end.
+pub(crate) type Work = BoxFuture<'static, bool>;
 
 /// Makes background work for one replica.
-#[derive(Clone)]
-pub(crate) struct MakeWork {
-    make: Arc<dyn Fn(Client) -> BoxFuture<'static, ()> + Send + Sync>,
-    may_end: bool,
-}
+pub(crate) type MakeWork = Arc<dyn Fn(Client) -> Work + Send + Sync>;
 
 /// Why background work that must not end is over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,7 +78,13 @@ impl App {
     where
         F: Future<Output = ()> + Send + 'static,
     {
-        self.works.push(MakeWork { make: Arc::new(move |client| Box::pin(work(client))), may_end });
+        self.works.push(Arc::new(move |client| {
+            let work = work(client);
+            Box::pin(async move {
+                work.await;
+                may_end
+            })
+        }));
         self
     }
 
@@ -95,11 +95,11 @@ impl App {
     pub(crate) fn works(&self, client: Option<&Client>) -> Result<Vec<Work>, AppError> {
         let missing = || {
             let problem = "its background work needs a cluster, and there is none: set `Options::client`";
-            AppError { name: self.name().to_owned(), problems: vec![problem.to_owned()] }
+            AppError::new(self.name(), vec![problem.to_owned()])
         };
-        let begin = |MakeWork { make, may_end }: &MakeWork| {
+        let begin = |make: &MakeWork| {
             let (make, client) = (Arc::clone(make), client.ok_or_else(missing)?.clone());
-            Ok(Work { future: Box::pin(async move { make(client).await }), may_end: *may_end })
+            Ok(async move { make(client).await }.boxed())
         };
         self.works.iter().map(begin).collect()
     }
@@ -107,13 +107,7 @@ impl App {
 
 /// Runs until it is dropped, or until work is over that must not end.
 pub(crate) async fn run(works: Vec<Work>) -> WorkOver {
-    let mut tasks = JoinSet::new();
-    for Work { future, may_end } in works {
-        tasks.spawn(async move {
-            future.await;
-            may_end
-        });
-    }
+    let mut tasks: JoinSet<bool> = works.into_iter().collect();
     while let Some(over) = tasks.join_next().await {
         match over {
             Ok(true) => tracing::info!("background work is done; the webhook goes on"),

@@ -94,13 +94,6 @@ impl App {
             }
             problems.extend(found.into_iter().map(|problem| format!("conversion `{name}`: {problem}")));
         }
-        let mut measured = BTreeSet::new();
-        for family in self.metric_families() {
-            problems.extend(family.problem());
-            if !measured.insert(family.name()) {
-                problems.push(format!("metric `{}`: the name is taken", family.name()));
-            }
-        }
-        if problems.is_empty() { Ok(()) } else { Err(AppError { name: self.name.clone(), problems }) }
+        if problems.is_empty() { Ok(()) } else { Err(AppError::new(&self.name, problems)) }
     }
 }

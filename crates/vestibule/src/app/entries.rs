@@ -12,7 +12,7 @@ impl App {
     ///
     /// ```
     /// # use std::time::Instant;
-    /// # use vestibule::{Handler, HandlerFuture, Request, Verdict};
+    /// # use vestibule::admission::{Handler, HandlerFuture, Request, Verdict};
     /// # struct Pass;
     /// # impl Handler for Pass {
     /// #     fn handle<'a>(&'a self, _: &'a Request<'a>, _: Instant) -> HandlerFuture<'a> {
@@ -20,7 +20,8 @@ impl App {
     /// #     }
     /// # }
     /// use vestibule::Operation::Create;
-    /// use vestibule::{App, Entries, FailurePolicy, Rule, Target, on_raw};
+    /// use vestibule::{App, FailurePolicy, Rule, Target, on_raw};
+    /// use vestibule::tooling::Entries;
     ///
     /// let pods = on_raw([Rule::new("v1", "pods", [Create])]).failure_policy(FailurePolicy::Ignore);
     /// let entries = Entries::of(["inject"]);

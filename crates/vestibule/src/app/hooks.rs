@@ -84,7 +84,8 @@ impl App {
     /// use std::time::Instant;
     /// use vestibule::Operation::Create;
     /// use vestibule::patch::{Operation, Pointer};
-    /// use vestibule::{App, FailurePolicy, Handler, HandlerFuture, Request, Rule, Verdict, on_raw};
+    /// use vestibule::{App, FailurePolicy, Rule, on_raw};
+    /// use vestibule::admission::{Handler, HandlerFuture, Request, Verdict};
     ///
     /// struct Unlabel;
     ///
@@ -110,7 +111,8 @@ impl App {
     /// ```
     /// use std::time::Instant;
     /// use vestibule::Operation::Connect;
-    /// use vestibule::{App, Denial, FailurePolicy, Handler, HandlerFuture, Request, Rule, Verdict, on_raw};
+    /// use vestibule::{App, FailurePolicy, Rule, on_raw};
+    /// use vestibule::admission::{Denial, Handler, HandlerFuture, Request, Verdict};
     ///
     /// struct NoStreams;
     ///
@@ -137,6 +139,7 @@ impl App {
         on: On<T>,
         handler: impl Fn(&Environment) -> Arc<dyn Handler> + Send + Sync + 'static,
     ) -> Self {
+        let on = on.declaration;
         let mut problems = on.problems(kind);
         if !is_dns_label(name) {
             problems
@@ -150,7 +153,7 @@ impl App {
         let name = entry.name.clone();
         let make = move |environment: &Environment| {
             let handler = handler(environment);
-            pipeline::hook(&name, kind, skip_finalizer_updates, handler, environment.traces())
+            pipeline::hook(&name, kind, skip_finalizer_updates, handler, environment.traces.clone())
                 .on_fault(on_fault)
         };
         self.hooks.push(Registered { entry, make: Arc::new(make) });
@@ -167,10 +170,10 @@ impl Registered {
 
 /// A typed handler that still lacks its environment.
 fn typed<T, H>(on: &On<T>, handler: H) -> impl Fn(&Environment) -> Typed<T, H> + use<T, H> {
-    let (rules, handler): (Arc<[Rule]>, _) = (on.rules.clone().into(), Arc::new(handler));
+    let (rules, handler): (Arc<[Rule]>, _) = (on.declaration.rules.clone().into(), Arc::new(handler));
     move |environment| Typed {
         rules: Arc::clone(&rules),
-        environment: environment.clone(),
+        lookups: environment.lookups.clone(),
         handler: Arc::clone(&handler),
         of: PhantomData,
     }

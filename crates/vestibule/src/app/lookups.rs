@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use k8s_openapi::api::rbac::v1::PolicyRule;
 use kube::Client;
 
 use super::{App, AppError};
@@ -9,11 +10,11 @@ use crate::handler::environment::Environment;
 use crate::lookup::looked_up::LookedUp;
 use crate::lookup::objects::Objects;
 use crate::lookup::watch::Watch;
-use crate::lookup::watch_state::WatchState;
-use crate::lookup::{Declared, Lookups, Read, Source};
+use crate::lookup::{Declared, Lookups, Source};
 
 impl App {
-    /// Keeps all objects of type `T` up to date in memory, in all namespaces, for [`Context::lookup`](crate::Context::lookup).
+    /// Keeps the objects of `watch` up to date in memory, for [`Context::lookup`](crate::Context::lookup): all objects of a type,
+    /// unless the watch is limited to some objects or some of their fields.
     ///
     /// `manifests` prints the RBAC rule for it. `/readyz` waits for the first list. A hook that is called before that and looks up
     /// `T` answers 503 with `Retry-After`.
@@ -21,7 +22,7 @@ impl App {
     /// ```
     /// # use k8s_openapi::api::core::v1::{PersistentVolumeClaim, Pod};
     /// # use vestibule::Operation::Create;
-    /// # use vestibule::{App, Context, FailurePolicy, Reject, deny, on};
+    /// # use vestibule::{App, Context, FailurePolicy, Reject, Watch, deny, on};
     /// async fn data(pod: Pod, context: Context) -> Result<Pod, Reject> {
     ///     match context.lookup::<PersistentVolumeClaim>().get("data").await? {
     ///         Some(_) => Ok(pod),
@@ -31,22 +32,10 @@ impl App {
     ///
     /// let app = App::new("data")
     ///     .mutate("data", on::<Pod>([Create]).failure_policy(FailurePolicy::Fail), data)
-    ///     .watch::<PersistentVolumeClaim>();
+    ///     .watch(Watch::<PersistentVolumeClaim>::new());
     /// # let _ = app;
     /// ```
-    pub fn watch<T: LookedUp>(self) -> Self {
-        self.watching(Watch::<T>::new())
-    }
-
-    /// Like [`App::watch`], but limited to some objects or some of their fields.
-    ///
-    /// ```
-    /// # use k8s_openapi::api::core::v1::ConfigMap;
-    /// # use vestibule::{App, Watch};
-    /// let app = App::new("demo").watching(Watch::<ConfigMap>::new().namespace("shop").labels("kind=price-list"));
-    /// # let _ = app;
-    /// ```
-    pub fn watching<T: LookedUp>(self, watch: Watch<T>) -> Self {
+    pub fn watch<T: LookedUp>(self, watch: Watch<T>) -> Self {
         self.looking_up(Declared::watch(watch))
     }
 
@@ -71,29 +60,12 @@ impl App {
         self.looking_up(Declared::read::<T>())
     }
 
-    /// Reports a watch that the app's author started, of objects of `kind`: in `vestibule_watch_broken_seconds`, and on
-    /// `/readyz?verbose` while it is broken. The watches of [`App::watch`] are reported anyway.
-    ///
-    /// ```
-    /// # use vestibule::{App, WatchState};
-    /// fn nodes(app: App, client: &kube::Client) -> App {
-    ///     let (client, state) = WatchState::listening(client);
-    ///     // ... watches with this client, by `identity::short_watch`
-    /// #   drop(client);
-    ///     app.watches("Node", state)
-    /// }
-    /// ```
-    pub fn watches(mut self, kind: &str, state: WatchState) -> Self {
-        self.watches.push((kind.to_owned(), state));
-        self
-    }
-
     /// Makes lookups find `objects` instead of a cluster's: for tests.
     ///
     /// ```
     /// # use k8s_openapi::api::core::v1::Namespace;
-    /// # use vestibule::{App, Objects};
-    /// let app = App::new("demo").watch::<Namespace>().lookups_from(Objects::new());
+    /// # use vestibule::{App, Objects, Watch};
+    /// let app = App::new("demo").watch(Watch::<Namespace>::new()).lookups_from(Objects::new());
     /// # let _ = app;
     /// ```
     pub fn lookups_from(mut self, objects: Objects) -> Self {
@@ -106,21 +78,21 @@ impl App {
         !self.works.is_empty() || !self.lookups.is_empty() && self.objects.is_none()
     }
 
-    /// The rights that lookups need, one for each resource and namespace.
-    pub(crate) fn reads(&self) -> Vec<Read> {
-        let mut reads = BTreeMap::<_, Read>::new();
-        for Declared { read, .. } in &self.lookups {
-            let place = (&read.group, &read.resource, &read.namespace);
-            let known = reads.entry(place).or_insert_with(|| read.clone());
+    /// The rights that lookups need, one for each resource and namespace; [`None`] is every namespace.
+    pub(crate) fn lookup_rights(&self) -> Vec<(Option<String>, PolicyRule)> {
+        let mut rights = BTreeMap::<_, PolicyRule>::new();
+        for Declared { namespace, right, .. } in &self.lookups {
+            let place = (&right.api_groups, &right.resources, namespace);
+            let known = rights.entry(place).or_insert_with(|| right.clone());
             // The verbs are `get`, or `get, list, watch`: the longer list contains the shorter.
-            if read.verbs.len() > known.verbs.len() {
-                known.verbs = read.verbs;
+            if right.verbs.len() > known.verbs.len() {
+                known.verbs.clone_from(&right.verbs);
             }
         }
-        reads.into_values().collect()
+        rights.into_iter().map(|((.., namespace), right)| (namespace.clone(), right)).collect()
     }
 
-    /// The states and lookups that handlers use. Starts the watches, which end when the last clone is dropped.
+    /// The lookups that handlers use. Starts the watches, which end when the last clone is dropped.
     ///
     /// # Errors
     /// The app looks objects up, and has neither a client nor objects for a test.
@@ -135,9 +107,8 @@ impl App {
                 self.titles().join(", ")
             )),
         };
-        let lookups =
-            lookups.map_err(|problem| AppError { name: self.name.clone(), problems: vec![problem] })?;
-        Ok(Environment::new(self.states.clone(), lookups))
+        let lookups = lookups.map_err(|problem| AppError::new(&self.name, vec![problem]))?;
+        Ok(Environment { lookups, traces: None })
     }
 
     fn titles(&self) -> Vec<&str> {

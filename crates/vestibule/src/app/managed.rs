@@ -10,7 +10,7 @@ use crate::registration::entries::{Entries, Entry};
 use crate::registration::target::Target;
 
 impl App {
-    /// The settings with managed registration ([`RegistrationMode::Managed`](crate::RegistrationMode::Managed)): a replica writes
+    /// The settings with managed registration ([`RegistrationMode::Managed`](crate::tooling::RegistrationMode::Managed)): a replica writes
     /// the entries of the hooks behind `target` into the registered configurations once it answers calls. Entries that an earlier
     /// version wrote into a kind of configuration without hooks now are removed.
     ///
@@ -47,7 +47,7 @@ impl App {
             }
         }
         if !problems.is_empty() {
-            return Err(AppError { name: self.name().to_owned(), problems });
+            return Err(AppError::new(self.name(), problems));
         }
         if let Some(entries) = &self.entries {
             let updates = DesiredUpdates::default();
@@ -80,7 +80,7 @@ impl App {
                 Err(error) => problems.push(error.to_string()),
             }
         }
-        if problems.is_empty() { Ok(all) } else { Err(AppError { name: self.name().to_owned(), problems }) }
+        if problems.is_empty() { Ok(all) } else { Err(AppError::new(self.name(), problems)) }
     }
 
     /// Configurations of the kinds that no hook needs now: an earlier version of the app may have registered hooks there.
@@ -95,7 +95,7 @@ impl App {
 }
 
 impl Registration {
-    /// The configurations for managed registration ([`RegistrationMode::Managed`](crate::RegistrationMode::Managed)), without the
+    /// The configurations for managed registration ([`RegistrationMode::Managed`](crate::tooling::RegistrationMode::Managed)), without the
     /// field `webhooks`: applying them again does not remove the entries that replicas wrote.
     ///
     /// Definitions keep their conversion: without it, objects of other versions would be stored unconverted, and lose the fields

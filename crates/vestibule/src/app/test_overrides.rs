@@ -10,7 +10,7 @@ impl App {
     /// Limits all hooks to namespaces with this label, since other tests share the API server.
     pub fn confine(&mut self, label: &str, value: &str) {
         for registered in &mut self.hooks {
-            let labels = registered.entry.namespaces.match_labels.get_or_insert_default();
+            let labels = registered.entry.on.namespaces.match_labels.get_or_insert_default();
             labels.insert(label.to_owned(), value.to_owned());
         }
     }

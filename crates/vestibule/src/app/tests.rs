@@ -1,3 +1,5 @@
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::Pod;
 use serde_json::json;
@@ -5,7 +7,6 @@ use vestibule_admission::Operation::{Create, Update};
 use vestibule_admission::{Decision, Version as ReviewVersion};
 
 use super::*;
-use crate::fixture::{call, patch_of, review};
 use crate::handler::change::Change;
 use crate::handler::context::Context;
 use crate::handler::reject::{Reject, deny};
@@ -13,6 +14,7 @@ use crate::registration::on::choices::FailurePolicy;
 use crate::registration::on::choices::{MatchPolicy, Reinvocation, Scope, SideEffects};
 use crate::registration::on::{on, on_rules};
 use crate::registration::rule::Rule;
+use crate::tests::{call, patch_of, review};
 
 async fn same(pod: Pod, _: Context) -> Result<Pod, Reject> {
     Ok(pod)
@@ -94,9 +96,7 @@ fn an_app_that_the_api_server_would_refuse_is_refused_before() {
                 .failure_policy(FailurePolicy::Ignore)
                 .reinvocation(Reinvocation::Never),
             pass,
-        )
-        .state(1_u8)
-        .state(2_u8);
+        );
     let problems = problems(&app);
     for expected in [
         "hook `wrong`: `a b` is no name of a match condition",
@@ -112,13 +112,12 @@ fn an_app_that_the_api_server_would_refuse_is_refused_before() {
         "hook `rules`: name at least one operation on `Pods`",
         "hook `none`: name at least one resource",
         "hook `again`: only a mutating hook is called again",
-        "two states of type `u8`",
         "hook `x`: the path `/mutate/x` is taken",
         "hook `x`: the qualified name `a.b.c` is taken",
     ] {
         assert!(problems.iter().any(|problem| problem.contains(expected)), "{expected} in {problems:#?}");
     }
-    assert_eq!(problems.len(), 16, "{problems:#?}");
+    assert_eq!(problems.len(), 15, "{problems:#?}");
 }
 
 #[test]
@@ -167,22 +166,21 @@ fn every_field_can_be_set() {
 }
 
 #[tokio::test]
-async fn handlers_share_the_states_given_before_and_after_them() {
-    struct Team(&'static str);
-    let label = async |mut pod: Pod, context: Context| {
-        let team = format!("{}{}", context.state::<Team>()?.0, context.state::<u8>()?);
-        pod.metadata.labels.get_or_insert_default().insert("team".to_owned(), team);
-        Ok(pod)
+async fn clones_of_an_app_share_the_values_that_its_handlers_own() {
+    let calls = Arc::new(AtomicUsize::new(0));
+    let label = move |mut pod: Pod, _: Context| {
+        let call = calls.fetch_add(1, Ordering::Relaxed);
+        async move {
+            pod.metadata.labels.get_or_insert_default().insert("call".to_owned(), call.to_string());
+            Ok(pod)
+        }
     };
-    let app = App::new("demo")
-        .state(Team("shop"))
-        .mutate("label", on::<Pod>([Create]).failure_policy(FailurePolicy::Ignore), label)
-        .state(7_u8);
-    let clone = app.clone();
-    for app in [app, clone] {
+    let app =
+        App::new("demo").mutate("label", on::<Pod>([Create]).failure_policy(FailurePolicy::Ignore), label);
+    for (call, app) in [app.clone(), app].iter().enumerate() {
         let hook = app.hooks()[0].hook(&app.environment(None).unwrap());
-        let answer = call(hook, &review("CREATE", |_| {})).await;
-        assert_eq!(patch_of(&answer)[0]["value"], json!({"team": "shop7"}));
+        let answer = crate::tests::call(hook, &review("CREATE", |_| {})).await;
+        assert_eq!(patch_of(&answer)[0]["value"], json!({"call": call.to_string()}));
     }
 }
 

@@ -7,11 +7,9 @@ use std::time::{Duration, Instant};
 use serde_json::value::RawValue;
 use vestibule_admission::{Kind, Notes, Operation, Request, Resource};
 
-use crate::handler::environment::Environment;
 use crate::handler::raw_object::RawObject;
-use crate::handler::state::MissingState;
-use crate::lookup::Lookup;
 use crate::lookup::looked_up::LookedUp;
+use crate::lookup::{Lookup, Lookups};
 
 /// The request, as a handler sees it; also takes warnings and audit annotations. Cheap to clone.
 ///
@@ -38,7 +36,7 @@ pub struct Context {
 }
 
 struct Call {
-    environment: Environment,
+    lookups: Lookups,
     uid: String,
     operation: Operation,
     kind: [String; 3],
@@ -73,7 +71,7 @@ pub struct User {
 }
 
 impl Context {
-    pub(crate) fn new(request: &Request<'_>, deadline: Instant, environment: Environment) -> Self {
+    pub(crate) fn new(request: &Request<'_>, deadline: Instant, lookups: Lookups) -> Self {
         let Request { user, .. } = request;
         let kind = |kind: &Kind<'_>| [&kind.group, &kind.version, &kind.kind].map(ToString::to_string);
         let resource = |resource: &Resource<'_>| {
@@ -81,7 +79,7 @@ impl Context {
         };
         let raw = |object: Option<&RawValue>| object.map(RawObject::new);
         let call = Call {
-            environment,
+            lookups,
             uid: request.uid.to_string(),
             operation: request.operation,
             kind: kind(&request.kind),
@@ -184,30 +182,9 @@ impl Context {
         self.call.old_object.as_ref()
     }
 
-    /// The value of type `S` that [`App::state`](crate::App::state) was given.
-    ///
-    /// ```
-    /// use k8s_openapi::api::core::v1::Pod;
-    /// use vestibule::{Context, Reject};
-    ///
-    /// struct Team(String);
-    ///
-    /// async fn label(mut pod: Pod, context: Context) -> Result<Pod, Reject> {
-    ///     let Team(team) = context.state()?;
-    ///     pod.metadata.labels.get_or_insert_default().insert("team".to_owned(), team.clone());
-    ///     Ok(pod)
-    /// }
-    /// ```
-    ///
-    /// # Errors
-    /// The app has no value of this type; `?` makes a fault of it.
-    pub fn state<S: Send + Sync + 'static>(&self) -> Result<&S, MissingState> {
-        self.call.environment.states().get()
-    }
-
     /// Other objects of the cluster, of a type that the app [watches](crate::App::watch) or [reads](crate::App::read).
     pub fn lookup<T: LookedUp>(&self) -> Lookup<T> {
-        Lookup::new(self.call.environment.lookups(), self.namespace(), self.deadline())
+        Lookup::new(&self.call.lookups, self.namespace(), self.deadline())
     }
 
     /// The instant at which the call must have its answer.

@@ -28,13 +28,7 @@ use crate::lookup::error::LookupError;
 ///
 /// `?` turns every error into a fault, `anyhow::Error` too. It does not turn a `Box<dyn Error>`:
 /// `.map_err(Reject::fault)?` does.
-pub struct Reject(Kind);
-
-enum Kind {
-    Denied(Denial),
-    Fault(Fault),
-    NotReady(String),
-}
+pub struct Reject(Outcome);
 
 /// Denies the request with 403 Forbidden; the user reads `message`.
 ///
@@ -49,7 +43,7 @@ enum Kind {
 /// assert!(check(11).is_err());
 /// ```
 pub fn deny(message: impl Into<String>) -> Reject {
-    Reject(Kind::Denied(Denial::new(message)))
+    Reject(Outcome::Denied(Denial::new(message)))
 }
 
 /// Denies the request with 429 Too Many Requests; clients that respect `Retry-After` try again after `seconds`.
@@ -65,7 +59,7 @@ pub fn deny(message: impl Into<String>) -> Reject {
 pub fn too_many_requests(seconds: u32, why: impl Into<String>) -> Reject {
     let mut denial = Denial::new(why).code(429).reason("TooManyRequests");
     denial.retry_after_seconds = Some(seconds);
-    Reject(Kind::Denied(denial))
+    Reject(Outcome::Denied(denial))
 }
 
 impl Reject {
@@ -107,17 +101,17 @@ impl Reject {
     /// let denial = deny("something is missing").invalid().cause(cause);
     /// ```
     #[must_use]
-    pub fn cause(mut self, cause: Cause) -> Self {
-        if let Kind::Denied(denial) = &mut self.0 {
+    pub fn cause(self, cause: Cause) -> Self {
+        self.map(|mut denial| {
             denial.causes.push(cause);
-        }
-        self
+            denial
+        })
     }
 
     /// Answers 503 with `Retry-After`, which makes kube-apiserver call again within its timeout. `missing` says in a few words
     /// for what the handler waits.
     pub fn not_ready(missing: impl Into<String>) -> Self {
-        Self(Kind::NotReady(missing.into()))
+        Self(Outcome::NotReady(missing.into()))
     }
 
     /// A fault with this message, where `?` cannot make one.
@@ -133,16 +127,16 @@ impl Reject {
     /// assert!(answer.is_ok());
     /// ```
     pub fn fault(message: impl std::fmt::Display) -> Self {
-        Self(Kind::Fault(Fault::new(FaultKind::Error, message)))
+        Self(Outcome::Fault(Fault::new(FaultKind::Error, message)))
     }
 
     pub(crate) fn from_fault(fault: Fault) -> Self {
-        Self(Kind::Fault(fault))
+        Self(Outcome::Fault(fault))
     }
 
     fn map(self, change: impl FnOnce(Denial) -> Denial) -> Self {
         match self.0 {
-            Kind::Denied(denial) => Self(Kind::Denied(change(denial))),
+            Outcome::Denied(denial) => Self(Outcome::Denied(change(denial))),
             other => Self(other),
         }
     }
@@ -161,7 +155,7 @@ impl<E: Into<anyhow::Error> + 'static> From<E> for Reject {
         let text = if is_anyhow { format!("{error:#}") } else { error.to_string() };
         let mut fault = Fault::new(FaultKind::Error, without_values(text, &error));
         fault.error = Some(type_name::<E>());
-        Self(Kind::Fault(fault))
+        Self(Outcome::Fault(fault))
     }
 }
 
@@ -182,11 +176,7 @@ fn without_values(mut text: String, error: &anyhow::Error) -> String {
 
 impl From<Reject> for Outcome {
     fn from(reject: Reject) -> Self {
-        match reject.0 {
-            Kind::Denied(denial) => Self::Denied(denial),
-            Kind::Fault(fault) => Self::Fault(fault),
-            Kind::NotReady(missing) => Self::NotReady(missing),
-        }
+        reject.0
     }
 }
 
@@ -196,14 +186,16 @@ impl From<Reject> for Verdict {
     }
 }
 
-/// For `unwrap` in tests: which of the three it is, and its text.
+/// For `unwrap` in tests: denied, faulty or not ready, and the text.
 impl std::fmt::Debug for Reject {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match &self.0 {
-            Kind::Denied(denial) => formatter.debug_tuple("Denied").field(&denial.message).finish(),
-            Kind::Fault(fault) => formatter.debug_tuple("Fault").field(&fault.message).finish(),
-            Kind::NotReady(missing) => formatter.debug_tuple("NotReady").field(missing).finish(),
-        }
+        let (kind, text) = match &self.0 {
+            Outcome::Denied(denial) => ("Denied", &denial.message),
+            Outcome::Fault(fault) => ("Fault", &fault.message),
+            Outcome::NotReady(missing) => ("NotReady", missing),
+            Outcome::Allowed | Outcome::Mutated(_) => return formatter.write_str("Reject"),
+        };
+        formatter.debug_tuple(kind).field(text).finish()
     }
 }
 
@@ -239,7 +231,7 @@ mod tests {
         fn handle() -> Result<u8, Reject> {
             Ok(parse("many")?)
         }
-        let Reject(Kind::Fault(fault)) = handle().unwrap_err() else { panic!("no fault") };
+        let Reject(Outcome::Fault(fault)) = handle().unwrap_err() else { panic!("no fault") };
         assert_eq!(fault.message, "the limit is no number: invalid digit found in string");
         assert_eq!(fault.error, Some("anyhow::Error"));
     }

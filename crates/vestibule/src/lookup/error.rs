@@ -11,15 +11,17 @@ use std::time::Duration;
 pub enum LookupError {
     /// The app does not declare lookups of this kind.
     #[error(
-        "{kind} is not looked up by this app: add `.watch::<{kind}>()` or `.read::<{kind}>()` to it, which is also how it \
-         gets the right to"
+        "{kind} is not looked up by this app: add `.watch(Watch::<{kind}>::new())` or `.read::<{kind}>()` to it, which is also \
+         how it gets the right to"
     )]
     NotRegistered {
         /// The kind.
         kind: String,
     },
     /// The app keeps no objects of this kind in memory: it declares [`App::read`](crate::App::read).
-    #[error("this app keeps no {kind} in memory: declare `.watch::<{kind}>()` instead of `.read`")]
+    #[error(
+        "this app keeps no {kind} in memory: declare `.watch(Watch::<{kind}>::new())` instead of `.read`"
+    )]
     NotWatched {
         /// The kind.
         kind: String,

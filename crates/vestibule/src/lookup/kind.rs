@@ -3,6 +3,7 @@
 use std::any::TypeId;
 
 use k8s_openapi::NamespaceResourceScope;
+use k8s_openapi::api::rbac::v1::PolicyRule;
 
 use super::looked_up::LookedUp;
 
@@ -13,7 +14,7 @@ pub(crate) struct Kind {
     pub(super) title: String,
     pub(super) group: String,
     pub(super) kind: String,
-    pub(super) resource: String,
+    resource: String,
     pub(super) is_namespaced: bool,
 }
 
@@ -28,6 +29,16 @@ impl Kind {
             kind,
             resource: T::plural(&()).into_owned(),
             is_namespaced: TypeId::of::<T::Scope>() == TypeId::of::<NamespaceResourceScope>(),
+        }
+    }
+
+    /// The right to `verbs` on objects of this kind.
+    pub(super) fn right(&self, verbs: &[&str]) -> PolicyRule {
+        PolicyRule {
+            api_groups: Some(vec![self.group.clone()]),
+            resources: Some(vec![self.resource.clone()]),
+            verbs: verbs.iter().map(|verb| (*verb).to_owned()).collect(),
+            ..PolicyRule::default()
         }
     }
 

@@ -8,9 +8,9 @@ use std::time::{Duration, Instant};
 use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, Shared, WeakShared};
 use kube::Client;
+use tokio::task::JoinSet;
 use tokio::time::timeout;
 
-use super::background::Background;
 use super::kind::Kind;
 use super::looked_up::LookedUp;
 use super::watch::Slim;
@@ -87,8 +87,12 @@ impl<T: LookedUp> Live<T> {
         // The task is spawned by the first poll, when nothing is locked: a runtime that shuts down drops the task at once, and
         // dropping the guard takes the lock.
         let answer = async {
-            let get = Background::start(guard.get());
-            get.await.unwrap_or_else(|_| Err(Failure::cancelled()))
+            let mut task = JoinSet::new();
+            task.spawn(guard.get());
+            match task.join_next().await {
+                Some(Ok(answer)) => answer,
+                _ => Err(Failure::cancelled()),
+            }
         };
         let answer = answer.boxed().shared();
         if let Some(weak) = answer.downgrade() {

@@ -7,9 +7,9 @@ use futures_util::StreamExt;
 use kube::runtime::utils::Backoff;
 use kube::runtime::watcher::{self, DefaultBackoff, Event, InitialListStrategy};
 use kube::{Api, Client};
+use tokio::task::JoinSet;
 use tokio::time::timeout;
 
-use super::background::Background;
 use super::kind::Kind;
 use super::live::Failure;
 use super::looked_up::LookedUp;
@@ -24,15 +24,17 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 /// connection, for which the client would wait for ever.
 const PAGE_TIMEOUT: Duration = Duration::from_secs(90);
 
-/// Starts a task that watches until its handle is dropped.
+/// Starts a task that watches until the set that is returned is dropped.
 pub(super) fn start<T: LookedUp>(
     client: &Client,
     kind: Kind,
     watch: Watch<T>,
     store: Arc<Store<T>>,
-) -> (Background<()>, WatchState) {
+) -> (JoinSet<()>, WatchState) {
     let (client, state) = WatchState::listening(client);
-    (Background::start(watch_objects(client, kind, watch, AbandonOnDrop(store), state.clone())), state)
+    let mut task = JoinSet::new();
+    task.spawn(watch_objects(client, kind, watch, AbandonOnDrop(store), state.clone()));
+    (task, state)
 }
 
 /// Marks the store as unusable when the watch ends, as after a panic in an author's `slim` or index function.

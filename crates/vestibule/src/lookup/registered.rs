@@ -4,9 +4,10 @@ use std::any::{Any, TypeId};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
+use k8s_openapi::api::rbac::v1::PolicyRule;
 use kube::Client;
+use tokio::task::JoinSet;
 
-use super::background::Background;
 use super::kind::Kind;
 use super::live::{Answer, Joins, Live};
 use super::looked_up::LookedUp;
@@ -16,25 +17,19 @@ use super::store::Store;
 use super::watch::{Slim, Watch};
 use crate::lookup::watch_state::{NamedWatch, WatchState};
 
-/// An RBAC rule that lookups need: `verbs` on `resource` of `group`, in one namespace or in all.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Read {
-    pub(crate) group: String,
-    pub(crate) resource: String,
-    pub(crate) namespace: Option<String>,
-    pub(crate) verbs: &'static [&'static str],
-}
-
 /// A kind that an app declares for lookups.
 #[derive(Clone)]
 pub(crate) struct Declared {
     of: TypeId,
     pub(crate) title: String,
-    pub(crate) read: Read,
+    /// The namespace that is read; [`None`] for all.
+    pub(crate) namespace: Option<String>,
+    /// The right to read the kind.
+    pub(crate) right: PolicyRule,
     open: Arc<Open>,
 }
 
-type Open = dyn Fn(&Source) -> Result<Opened, String> + Send + Sync;
+type Open = dyn Fn(&Source) -> Result<Arc<dyn StoreState>, String> + Send + Sync;
 
 /// The source of objects.
 pub(crate) enum Source {
@@ -44,15 +39,10 @@ pub(crate) enum Source {
 
 /// All lookups of a served app. The watches end when the last clone is dropped.
 #[derive(Clone, Default)]
-pub(crate) struct Lookups(Arc<BTreeMap<TypeId, Opened>>);
-
-struct Opened {
-    kept: Arc<dyn Any + Send + Sync>,
-    state: Arc<dyn StoreState>,
-}
+pub(crate) struct Lookups(Arc<BTreeMap<TypeId, Arc<dyn StoreState>>>);
 
 /// The state of a store, for probes and metrics.
-pub(crate) trait StoreState: Send + Sync {
+pub(crate) trait StoreState: Any + Send + Sync {
     fn title(&self) -> &str;
 
     /// [`None`] if no objects are kept in memory.
@@ -72,7 +62,7 @@ pub(super) struct Kept<T: LookedUp> {
     pub(super) namespace: Option<String>,
     pub(super) store: Option<Arc<Store<T>>>,
     origin: Origin<T>,
-    feed: Option<(Background<()>, WatchState)>,
+    feed: Option<(JoinSet<()>, WatchState)>,
 }
 
 enum Origin<T> {
@@ -107,17 +97,17 @@ impl Declared {
 
     fn new<T: LookedUp>(
         namespace: Option<String>,
-        verbs: &'static [&'static str],
+        verbs: &[&str],
         open: impl Fn(&Source, Kind) -> Result<Kept<T>, String> + Send + Sync + 'static,
     ) -> Self {
         let kind = Kind::of::<T>();
-        let read = Read { group: kind.group.clone(), resource: kind.resource.clone(), namespace, verbs };
+        let right = kind.right(verbs);
         let title = kind.title.clone();
         let open = move |source: &Source| {
-            let kept = Arc::new(open(source, kind.clone())?);
-            Ok(Opened { kept: kept.clone(), state: kept })
+            let kept: Arc<dyn StoreState> = Arc::new(open(source, kind.clone())?);
+            Ok(kept)
         };
-        Self { of: TypeId::of::<T>(), title, read, open: Arc::new(open) }
+        Self { of: TypeId::of::<T>(), title, namespace, right, open: Arc::new(open) }
     }
 }
 
@@ -129,7 +119,8 @@ impl Lookups {
     }
 
     pub(super) fn of<T: LookedUp>(&self) -> Option<Arc<Kept<T>>> {
-        Arc::clone(&self.0.get(&TypeId::of::<T>())?.kept).downcast().ok()
+        let kept: Arc<dyn Any + Send + Sync> = self.0.get(&TypeId::of::<T>())?.clone();
+        kept.downcast().ok()
     }
 
     /// The first lists that are not read yet.
@@ -139,7 +130,7 @@ impl Lookups {
 
     /// The stores in memory.
     pub(crate) fn stores(&self) -> impl Iterator<Item = &dyn StoreState> {
-        self.0.values().map(|opened| &*opened.state).filter(|state| state.objects().is_some())
+        self.0.values().map(|state| &**state).filter(|state| state.objects().is_some())
     }
 
     /// The state of each watch.

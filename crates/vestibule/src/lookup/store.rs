@@ -27,10 +27,10 @@ struct State<T> {
     listed: Objects<T>,
 }
 
-/// Objects in the order of namespaces and names; the namespace is empty for cluster-scoped kinds.
+/// Objects in the order of namespaces and names.
 struct Objects<T> {
-    by_name: BTreeMap<String, BTreeMap<String, Entry<T>>>,
-    by_index: BTreeMap<IndexKey, BTreeMap<(String, String), Arc<T>>>,
+    by_name: BTreeMap<ObjectKey, Entry<T>>,
+    by_index: BTreeMap<IndexKey, BTreeMap<ObjectKey, Arc<T>>>,
 }
 
 struct Entry<T> {
@@ -38,6 +38,8 @@ struct Entry<T> {
     keys: Vec<IndexKey>,
 }
 
+/// The namespace, empty for cluster-scoped kinds, and the name.
+type ObjectKey = (String, String);
 /// The index and a key in it.
 type IndexKey = (String, String);
 
@@ -55,24 +57,21 @@ impl<T: LookedUp> Store<T> {
     }
 
     pub(super) fn len(&self) -> usize {
-        self.read().objects.by_name.values().map(BTreeMap::len).sum()
+        self.read().objects.by_name.len()
     }
 
     pub(super) fn get(&self, namespace: &str, name: &str) -> Option<Arc<T>> {
-        Some(Arc::clone(&self.read().objects.by_name.get(namespace)?.get(name)?.object))
+        let key = (namespace.to_owned(), name.to_owned());
+        Some(Arc::clone(&self.read().objects.by_name.get(&key)?.object))
     }
 
     /// The objects of one namespace, or of all.
     pub(super) fn list(&self, namespace: Option<&str>) -> Vec<Arc<T>> {
         let state = self.read();
-        let all = &state.objects.by_name;
-        let objects = |named: &BTreeMap<String, Entry<T>>| {
-            named.values().map(|entry| Arc::clone(&entry.object)).collect::<Vec<_>>()
-        };
-        match namespace {
-            Some(namespace) => all.get(namespace).map(objects).unwrap_or_default(),
-            None => all.values().flat_map(objects).collect(),
-        }
+        let first = (namespace.unwrap_or_default().to_owned(), String::new());
+        let from = state.objects.by_name.range(first..);
+        let here = from.take_while(|((place, _), _)| namespace.is_none_or(|namespace| namespace == place));
+        here.map(|(_, entry)| Arc::clone(&entry.object)).collect()
     }
 
     /// [`None`] if there is no such index.
@@ -80,7 +79,7 @@ impl<T: LookedUp> Store<T> {
         self.indices.get(index)?;
         let state = self.read();
         let found = state.objects.by_index.get(&(index.to_owned(), key.to_owned()));
-        let here = |((place, _), object): (&(String, String), &Arc<T>)| {
+        let here = |((place, _), object): (&ObjectKey, &Arc<T>)| {
             namespace.is_none_or(|namespace| namespace == place).then(|| Arc::clone(object))
         };
         Some(found.into_iter().flatten().filter_map(here).collect())
@@ -98,8 +97,7 @@ impl<T: LookedUp> Store<T> {
     }
 
     pub(super) fn remove(&self, object: &ObjectMeta) {
-        let name = object.name.as_deref().unwrap_or_default();
-        self.write().objects.remove(object.namespace.as_deref().unwrap_or_default(), name);
+        self.write().objects.remove(&key(object));
         self.changes.send_replace(());
     }
 
@@ -156,33 +154,29 @@ impl<T: LookedUp> Store<T> {
 
 impl<T: LookedUp> Objects<T> {
     fn put(&mut self, object: Arc<T>, keys: Vec<IndexKey>) {
-        let metadata = object.meta();
-        let namespace = metadata.namespace.clone().unwrap_or_default();
-        let name = metadata.name.clone().unwrap_or_default();
-        self.remove(&namespace, &name);
+        let name = key(object.meta());
+        self.remove(&name);
         for key in &keys {
-            let found = self.by_index.entry(key.clone()).or_default();
-            found.insert((namespace.clone(), name.clone()), Arc::clone(&object));
+            self.by_index.entry(key.clone()).or_default().insert(name.clone(), Arc::clone(&object));
         }
-        self.by_name.entry(namespace).or_default().insert(name, Entry { object, keys });
+        self.by_name.insert(name, Entry { object, keys });
     }
 
-    fn remove(&mut self, namespace: &str, name: &str) {
-        let Some(named) = self.by_name.get_mut(namespace) else { return };
-        let Some(entry) = named.remove(name) else { return };
-        if named.is_empty() {
-            self.by_name.remove(namespace);
-        }
-        let place = (namespace.to_owned(), name.to_owned());
+    fn remove(&mut self, name: &ObjectKey) {
+        let Some(entry) = self.by_name.remove(name) else { return };
         for key in entry.keys {
             if let Some(found) = self.by_index.get_mut(&key) {
-                found.remove(&place);
+                found.remove(name);
                 if found.is_empty() {
                     self.by_index.remove(&key);
                 }
             }
         }
     }
+}
+
+fn key(object: &ObjectMeta) -> ObjectKey {
+    (object.namespace.clone().unwrap_or_default(), object.name.clone().unwrap_or_default())
 }
 
 impl<T> Default for Objects<T> {

@@ -8,7 +8,7 @@ use kube::runtime::watcher::{Config, InitialListStrategy};
 use super::looked_up::LookedUp;
 use super::store::IndexKeys;
 
-/// The objects of a type that an app keeps in memory, and the fields that it keeps. For [`App::watching`](crate::App::watching).
+/// The objects of a type that an app keeps in memory, and the fields that it keeps. For [`App::watch`](crate::App::watch).
 ///
 /// ```
 /// # use k8s_openapi::api::core::v1::Pod;
@@ -22,7 +22,7 @@ use super::store::IndexKeys;
 /// ```
 ///
 /// If names, labels and annotations are enough, `Watch::<PartialObjectMeta<Pod>>` makes the API server send only metadata.
-#[must_use = "hand it to `App::watching`"]
+#[must_use = "hand it to `App::watch`"]
 pub struct Watch<T> {
     pub(super) namespace: Option<String>,
     pub(super) selection: Config,

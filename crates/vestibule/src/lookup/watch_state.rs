@@ -13,7 +13,7 @@ use tokio::time::Instant;
 const ANSWER_EXPECTED: Duration = Duration::from_secs(120);
 
 /// When the API server last answered a watch. While watches are refused, because of a missing right for example, the objects in
-/// memory stay in use and get out of date. [`App::watches`](crate::App::watches) reports that.
+/// memory stay in use and get out of date. [`App::reports_watch`](crate::App::reports_watch) shows that.
 #[derive(Clone)]
 pub struct WatchState(Arc<Mutex<State>>);
 

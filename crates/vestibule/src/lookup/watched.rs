@@ -13,16 +13,17 @@ use super::watch::Watch;
 use super::watch_state::WatchState;
 use super::{Lookup, Place};
 
-/// The objects of a [`Watch`], for code that is no handler with a [`Context`](crate::Context): a [`Handler`](crate::Handler), or
+/// The objects of a [`Watch`], for code that is no handler with a [`Context`](crate::Context): a [`Handler`](crate::admission::Handler), or
 /// a task. Cheap to clone; the watch ends with the last clone.
 ///
-/// The app does not know of it: [`App::watches`](crate::App::watches) reports its state, [`App::ready_when`](crate::App::ready_when)
+/// The app does not know of it: [`App::reports_watch`](crate::App::reports_watch) reports its state, [`App::ready_when`](crate::App::ready_when)
 /// may wait for its first list, and [`App::rights`](crate::App::rights) declares its rights.
 ///
 /// ```
 /// # use k8s_openapi::api::core::v1::ConfigMap;
 /// # use std::time::Instant;
-/// use vestibule::{Watch, Watched};
+/// use vestibule::Watch;
+/// use vestibule::tooling::Watched;
 ///
 /// async fn follow(client: &kube::Client) {
 ///     let mut prices = Watched::start(client, Watch::<ConfigMap>::new().namespace("shop"));

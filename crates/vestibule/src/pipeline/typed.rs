@@ -14,16 +14,16 @@ use vestibule_admission::{
 
 use crate::handler::change::Change;
 use crate::handler::context::Context;
-use crate::handler::environment::Environment;
 use crate::handler::mutation::Mutation;
 use crate::handler::typed_patch::{self, diff_onto, encode};
 use crate::handler::{Mutate, Validate};
+use crate::lookup::Lookups;
 use crate::registration::rule::{Match, Rule};
 
-/// A handler of `T`, mutating or validating, with the rules of its registration and its environment.
+/// A handler of `T`, mutating or validating, with the rules of its registration and the lookups of its app.
 pub(crate) struct Typed<T, H> {
     pub(crate) rules: Arc<[Rule]>,
-    pub(crate) environment: Environment,
+    pub(crate) lookups: Lookups,
     pub(crate) handler: Arc<H>,
     pub(crate) of: PhantomData<fn(T)>,
 }
@@ -121,7 +121,7 @@ impl<T, H> Typed<T, H> {
     }
 
     fn context(&self, request: &Request<'_>, deadline: Instant) -> Context {
-        Context::new(request, deadline, self.environment.clone())
+        Context::new(request, deadline, self.lookups.clone())
     }
 }
 

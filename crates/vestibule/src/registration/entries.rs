@@ -1,7 +1,6 @@
 //! Entries of webhook configurations that change while the app runs.
 
 use std::collections::BTreeSet;
-use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use vestibule_admission::HookKind;
@@ -24,14 +23,16 @@ impl Entry {
     ///
     /// ```
     /// use vestibule::Operation::Create;
-    /// use vestibule::{FailurePolicy, Entry, Rule, on_raw};
+    /// use vestibule::{FailurePolicy, Rule, on_raw};
+    /// use vestibule::tooling::Entry;
     ///
     /// let on = on_raw([Rule::new("v1", "pods", [Create])]).namespaces("team=blue").failure_policy(FailurePolicy::Fail);
     /// assert_eq!(Entry::new("required", "required-2", on).name(), "required-2");
     /// ```
     pub fn new(hook: &str, name: &str, on: On<Raw>) -> Self {
-        let problems = on.problems(HookKind::Mutating);
-        Self { hook: hook.to_owned(), registered: Registered::new(name, HookKind::Mutating, on), problems }
+        let problems = on.declaration.problems(HookKind::Mutating);
+        let registered = Registered::new(name, HookKind::Mutating, on.declaration);
+        Self { hook: hook.to_owned(), registered, problems }
     }
 
     /// The first segment of its name in the configuration.
@@ -53,7 +54,8 @@ impl Entry {
 ///
 /// ```
 /// use vestibule::Operation::Create;
-/// use vestibule::{FailurePolicy, Entries, Entry, Rule, on_raw};
+/// use vestibule::{FailurePolicy, Rule, on_raw};
+/// use vestibule::tooling::{Entries, Entry};
 ///
 /// let entries = Entries::of(["required"]);
 /// let pods = || on_raw([Rule::new("v1", "pods", [Create])]).failure_policy(FailurePolicy::Fail);
@@ -61,7 +63,7 @@ impl Entry {
 /// // No hook shall be called any more.
 /// entries.set(Vec::new())?;
 /// assert!(entries.set(vec![Entry::new("other", "other", pods())]).is_err());
-/// # Ok::<(), vestibule::EntriesError>(())
+/// # Ok::<(), vestibule::tooling::EntriesError>(())
 /// ```
 #[derive(Clone)]
 pub struct Entries(Arc<Shared>);
@@ -93,20 +95,13 @@ struct Follower {
 type ToDesired = dyn Fn(&[Entry]) -> Result<Vec<Desired>, Vec<String>> + Send;
 
 /// Why entries cannot be registered. The previous ones stay in force.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the entries cannot be registered: {}", problems.join("; "))]
 #[non_exhaustive]
 pub struct EntriesError {
     /// One sentence each.
     pub problems: Vec<String>,
 }
-
-impl fmt::Display for EntriesError {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "the entries cannot be registered: {}", self.problems.join("; "))
-    }
-}
-
-impl std::error::Error for EntriesError {}
 
 impl Entries {
     /// No entries yet, for `hooks`.

@@ -10,7 +10,7 @@ use super::target::Target;
 /// Whether the replicas or the manifests write the entries of webhook configurations.
 ///
 /// ```
-/// use vestibule::RegistrationMode;
+/// use vestibule::tooling::RegistrationMode;
 ///
 /// assert_eq!("managed".parse(), Ok(RegistrationMode::Managed));
 /// assert_eq!(RegistrationMode::Static.to_string(), "static");

@@ -33,12 +33,22 @@ use choices::{FailurePolicy, MatchPolicy, Reinvocation, Scope, SideEffects};
 /// ```
 #[must_use = "hand it to `App::mutate` or `App::validate`"]
 pub struct On<T> {
-    pub(crate) rules: Vec<Rule>,
+    pub(crate) declaration: Declaration,
+    of: PhantomData<fn(T)>,
+}
+
+/// What an [`On`] declares, without the type of the objects.
+#[derive(Clone, Default)]
+pub struct Declaration {
+    /// The operations and resources that the hook is called for.
+    pub rules: Vec<Rule>,
     pub(crate) namespaces: LabelSelector,
-    pub(crate) objects: LabelSelector,
+    /// `objectSelector`.
+    pub objects: LabelSelector,
     pub(crate) failure_policy: Option<FailurePolicy>,
     pub(crate) on_fault: OnFault,
-    pub(crate) timeout_seconds: u8,
+    /// `timeoutSeconds`.
+    pub timeout_seconds: u8,
     pub(crate) match_conditions: Vec<MatchCondition>,
     pub(crate) match_policy: MatchPolicy,
     pub(crate) reinvocation: Option<Reinvocation>,
@@ -51,7 +61,6 @@ pub struct On<T> {
     /// [`None`]: the default of the kind of hook.
     pub(crate) skip_finalizer_updates: Option<bool>,
     pub(crate) errors: Vec<String>,
-    of: PhantomData<fn(T)>,
 }
 
 /// Marks hooks whose handler reads the request itself, for any resource.
@@ -102,45 +111,29 @@ pub fn on_raw(rules: impl IntoIterator<Item = Rule>) -> On<Raw> {
 
 impl<T> On<T> {
     fn new(rules: Vec<Rule>) -> Self {
-        Self {
-            rules,
-            namespaces: LabelSelector::default(),
-            objects: LabelSelector::default(),
-            failure_policy: None,
-            on_fault: OnFault::default(),
-            timeout_seconds: 5,
-            match_conditions: Vec::new(),
-            match_policy: MatchPolicy::default(),
-            reinvocation: None,
-            side_effects: SideEffects::default(),
-            review_versions: vec![Version::V1],
-            path: None,
-            qualified_name: None,
-            system_namespaces: false,
-            own_namespace: false,
-            skip_finalizer_updates: None,
-            errors: Vec::new(),
-            of: PhantomData,
-        }
+        let review_versions = vec![Version::V1];
+        let declaration =
+            Declaration { rules, timeout_seconds: 5, review_versions, ..Declaration::default() };
+        Self { declaration, of: PhantomData }
     }
 
     /// Only in namespaces with these labels: `injection=enabled,team!=shop,!frozen`.
     pub fn namespaces(mut self, labels: &str) -> Self {
         let parsed = selector::parse(labels);
-        self.namespaces = self.keep(parsed, "namespaces", labels);
+        self.declaration.namespaces = self.keep(parsed, "namespaces", labels);
         self
     }
 
     /// Only objects with these labels, old or new: `app=web`.
     pub fn objects(mut self, labels: &str) -> Self {
         let parsed = selector::parse(labels);
-        self.objects = self.keep(parsed, "objects", labels);
+        self.declaration.objects = self.keep(parsed, "objects", labels);
         self
     }
 
     /// Only a subresource of the resources: `status`, `scale`, or `*` for the object and all its subresources.
     pub fn subresource(mut self, subresource: &str) -> Self {
-        for Rule { resource, .. } in &mut self.rules {
+        for Rule { resource, .. } in &mut self.declaration.rules {
             let whole = resource.split_once('/').map_or(resource.as_str(), |(whole, _)| whole);
             *resource = format!("{whole}/{subresource}");
         }
@@ -149,7 +142,7 @@ impl<T> On<T> {
 
     /// Only cluster-scoped or only namespaced objects.
     pub fn scope(mut self, scope: Scope) -> Self {
-        self.rules.iter_mut().for_each(|rule| rule.scope = scope);
+        self.declaration.rules.iter_mut().for_each(|rule| rule.scope = scope);
         self
     }
 
@@ -157,57 +150,57 @@ impl<T> On<T> {
     /// request.userInfo.groups)")`. The name is for people and must be a hook's only one of its kind.
     pub fn match_condition(mut self, name: &str, expression: &str) -> Self {
         let (name, expression) = (name.to_owned(), expression.to_owned());
-        self.match_conditions.push(MatchCondition { name, expression });
+        self.declaration.match_conditions.push(MatchCondition { name, expression });
         self
     }
 
     /// Whether objects in other versions than the rules name are converted and sent; yes, unless set.
     pub fn match_policy(mut self, match_policy: MatchPolicy) -> Self {
-        self.match_policy = match_policy;
+        self.declaration.match_policy = match_policy;
         self
     }
 
     /// Whether a mutating hook is called again when a later webhook changed the object; yes, unless set.
     pub fn reinvocation(mut self, reinvocation: Reinvocation) -> Self {
-        self.reinvocation = Some(reinvocation);
+        self.declaration.reinvocation = Some(reinvocation);
         self
     }
 
     /// The side effects of the handler; none, unless set.
     pub fn side_effects(mut self, side_effects: SideEffects) -> Self {
-        self.side_effects = side_effects;
+        self.declaration.side_effects = side_effects;
         self
     }
 
     /// The versions of the admission review, in order of preference; `v1`, unless set.
     pub fn review_versions(mut self, versions: impl IntoIterator<Item = Version>) -> Self {
-        self.review_versions = versions.into_iter().collect();
+        self.declaration.review_versions = versions.into_iter().collect();
         self
     }
 
     /// Another path than `/mutate/NAME` or `/validate/NAME`.
     pub fn path(mut self, path: &str) -> Self {
-        self.path = Some(path.to_owned());
+        self.declaration.path = Some(path.to_owned());
         self
     }
 
     /// Another name in the configuration than `NAME.APP.vestibule.dev`: at least three segments.
     pub fn qualified_name(mut self, name: &str) -> Self {
-        self.qualified_name = Some(name.to_owned());
+        self.declaration.qualified_name = Some(name.to_owned());
         self
     }
 
     /// Also in `kube-system`, `kube-public`, `kube-node-lease` and the webhook's own namespace. With [`FailurePolicy::Fail`] such
     /// a hook can keep itself and the cluster from starting.
     pub fn system_namespaces(mut self) -> Self {
-        self.system_namespaces = true;
+        self.declaration.system_namespaces = true;
         self
     }
 
     /// Also in the webhook's own namespace. Exclude its own pods by a label: with [`FailurePolicy::Fail`] such a hook could keep
     /// them from starting.
     pub fn own_namespace(mut self) -> Self {
-        self.own_namespace = true;
+        self.declaration.own_namespace = true;
         self
     }
 
@@ -232,32 +225,32 @@ impl<T> On<T> {
     /// assert!(App::new("demo").validate("small", on, small).check().is_ok());
     /// ```
     pub fn skip_finalizer_updates(mut self, skip: bool) -> Self {
-        self.skip_finalizer_updates = Some(skip);
+        self.declaration.skip_finalizer_updates = Some(skip);
         self
     }
 
     /// The API server's reaction to a failed call: [`FailurePolicy::Ignore`] lets the request pass untouched,
     /// [`FailurePolicy::Fail`] refuses it. Every hook must set it.
     pub fn failure_policy(mut self, policy: FailurePolicy) -> Self {
-        self.failure_policy = Some(policy);
+        self.declaration.failure_policy = Some(policy);
         self
     }
 
     /// The answer for a fault of the handler. Unless set, the failure policy decides.
     pub fn on_fault(mut self, on_fault: OnFault) -> Self {
-        self.on_fault = on_fault;
+        self.declaration.on_fault = on_fault;
         self
     }
 
     /// How long the API server waits for the answer, 1 to 30 seconds; 5, unless set.
     pub fn timeout_seconds(mut self, seconds: u8) -> Self {
-        self.timeout_seconds = seconds;
+        self.declaration.timeout_seconds = seconds;
         self
     }
 
     fn keep(&mut self, parsed: Result<LabelSelector, String>, what: &str, text: &str) -> LabelSelector {
         parsed.unwrap_or_else(|why| {
-            self.errors.push(format!("`.{what}(\"{text}\")`: {why}"));
+            self.declaration.errors.push(format!("`.{what}(\"{text}\")`: {why}"));
             LabelSelector::default()
         })
     }

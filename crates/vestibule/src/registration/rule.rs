@@ -102,7 +102,7 @@ mod tests {
     use vestibule_admission::Review;
 
     use super::*;
-    use crate::fixture::review;
+    use crate::tests::review;
 
     fn nearest(rule: (&str, &str), group: &str, version: &str, resource: &str) -> Match {
         let body = review("CREATE", |request| {

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use prometheus_client::registry::Registry;
 use vestibule_server::{PresentCertificate, Server};
 
 use super::certificate_source::CertificateSource;
@@ -13,7 +14,7 @@ use crate::app::App;
 use crate::app::check::AppError;
 use crate::app::readiness::Asked;
 use crate::registration::target::Target;
-use crate::telemetry::{CONTENT_TYPE, Telemetry, watches};
+use crate::telemetry::{self, CONTENT_TYPE, Telemetry, gauges, process};
 
 impl App {
     /// Binds the addresses. While there is no certificate, the server listens and answers probes; handshakes fail, and `/readyz`
@@ -40,11 +41,10 @@ impl App {
         }
         let known = clients.start(client.as_ref())?;
         let works = self.works(client.as_ref())?;
-        let environment = self.environment(client)?.traced_by(traces.clone());
-        let lookups = environment.lookups().clone();
+        let mut environment = self.environment(client)?;
+        environment.traces.clone_from(&traces);
+        let lookups = environment.lookups.clone();
         let watches: Vec<_> = self.watches.iter().cloned().chain(lookups.watches()).collect();
-        let mut own = self.metrics.clone();
-        own.push(watches::metric(watches.clone()));
         let presented = Arc::new(presented);
         let server = Server::new(settings, Arc::clone(&presented) as _);
         let conditions = Asked::begin_all(self.conditions()).await.map_err(ServeError::Conditions)?;
@@ -60,19 +60,15 @@ impl App {
                     && lookups.missing().is_empty()
             }
         };
-        let telemetry = Telemetry::new(
-            Arc::clone(&identity),
-            &certificates,
-            lookups.clone(),
-            server.load(),
-            Box::new(ready),
-            own,
-            observer,
-        )
-        .traced_by(traces);
+        let mut registry = Registry::default();
+        let telemetry = Telemetry::register(&mut registry, observer, traces);
         telemetry.start_at_zero(self.hook_names());
+        gauges::register_server(&mut registry, server.load(), ready);
+        certificates.register(&mut registry, Arc::clone(&identity));
+        gauges::register_watches(&mut registry, lookups.clone(), watches.clone());
+        process::register(&mut registry);
+        self.metrics.iter().for_each(|register| register(&mut registry));
         let lines = self.lines.clone();
-        let metrics = telemetry.clone();
         let mut server = server
             .report(move || {
                 let broken = watches.iter().filter_map(|(of, state)| state.line(of));
@@ -83,7 +79,7 @@ impl App {
                 (!missing.is_empty()).then(|| missing.join(", "))
             })
             .clients(known.clients)
-            .metrics(CONTENT_TYPE, move || metrics.metrics())
+            .metrics(CONTENT_TYPE, move || telemetry::page(&registry))
             .observer(telemetry);
         for condition in conditions {
             server = server.ready_when(condition.name().to_owned(), move || condition.why_not());
@@ -95,7 +91,7 @@ impl App {
         let mut hooks = Vec::new();
         for registered in self.hooks() {
             let entry = &registered.entry;
-            let timeout = Duration::from_secs(entry.timeout_seconds.into());
+            let timeout = Duration::from_secs(entry.on.timeout_seconds.into());
             server = server.route(entry.path.as_str(), registered.hook(&environment), timeout);
             hooks.push(entry.path.clone());
         }
@@ -121,11 +117,11 @@ impl App {
 
 impl App {
     fn reach(&self, client: Option<&kube::Client>, target: Target) -> Result<ReachCheck, AppError> {
-        let missing = || AppError {
-            name: self.name().to_owned(),
-            problems: vec![format!(
+        let missing = || {
+            let problem = format!(
                 "the API server must confirm that {target} reaches this process: set `Options::client`"
-            )],
+            );
+            AppError::new(self.name(), vec![problem])
         };
         let client = client.ok_or_else(missing)?.clone();
         Ok(ReachCheck::new(client, target, self.name()))

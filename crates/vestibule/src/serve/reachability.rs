@@ -4,7 +4,6 @@
 //! check makes a ValidatingWebhookConfiguration for one ConfigMap, creates that ConfigMap as a dry run, and deletes the
 //! configuration.
 
-use std::collections::BTreeMap;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -125,7 +124,7 @@ impl ReachCheck {
     /// It belongs to another app or to a process that is checking now, or the API server does not delete it.
     async fn delete(&self, deletes: Deletes) -> Result<(), String> {
         let (configurations, name) = (self.configurations(), self.name());
-        let found = timeout(REQUEST_TIMEOUT, configurations.get_opt(&name)).await.map_err(|_| no_answer())?;
+        let found = answered(configurations.get_opt(&name)).await?;
         let Some(found) = found.map_err(|error| text(&error))? else { return Ok(()) };
         let token = found.metadata.labels.as_ref().and_then(|labels| labels.get(LABEL));
         if token != Some(&self.token) {
@@ -144,11 +143,10 @@ impl ReachCheck {
         }
         let preconditions = Preconditions { uid: found.metadata.uid, resource_version: None };
         let params = DeleteParams { preconditions: Some(preconditions), ..DeleteParams::default() };
-        match timeout(REQUEST_TIMEOUT, configurations.delete(&name, &params)).await {
-            Err(_) => Err(no_answer()),
-            Ok(Err(kube::Error::Api(status))) if status.code == 404 => Ok(()),
-            Ok(Err(error)) => Err(text(&error)),
-            Ok(Ok(_)) => Ok(()),
+        match answered(configurations.delete(&name, &params)).await? {
+            Err(kube::Error::Api(status)) if status.code == 404 => Ok(()),
+            Err(error) => Err(text(&error)),
+            Ok(_) => Ok(()),
         }
     }
 
@@ -156,18 +154,14 @@ impl ReachCheck {
         self.delete(Deletes::LeftBehindToo).await?;
         self.may_exist.store(true, Ordering::Relaxed);
         let configuration = self.configuration(bundle);
-        let made =
-            timeout(REQUEST_TIMEOUT, self.configurations().create(&PostParams::default(), &configuration))
-                .await;
-        let made = made.map_err(|_| no_answer())?;
+        let made = answered(self.configurations().create(&PostParams::default(), &configuration)).await?;
         made.map_err(|error| format!("ValidatingWebhookConfiguration {}: {}", self.name(), text(&error)))?;
         let end = Instant::now() + PROPAGATION;
-        let object = self.object();
+        let object = ConfigMap { metadata: self.metadata(), ..ConfigMap::default() };
         let params = PostParams { dry_run: true, ..PostParams::default() };
         loop {
-            match timeout(REQUEST_TIMEOUT, self.objects().create(&params, &object)).await {
-                Err(_) => return Err(no_answer()),
-                Ok(Err(error)) => {
+            match answered(self.objects().create(&params, &object)).await? {
+                Err(error) => {
                     let text = text(&error);
                     return if text.contains(&self.token) && text.contains("denied the request") {
                         Ok(())
@@ -176,11 +170,11 @@ impl ReachCheck {
                         Err(text.replace(&self.token, "..."))
                     };
                 }
-                Ok(Ok(_)) if Instant::now() >= end => {
+                Ok(_) if Instant::now() >= end => {
                     return Err(format!("it called no webhook within {} s", PROPAGATION.as_secs()));
                 }
                 // The API server does not know the configuration yet.
-                Ok(Ok(_)) => sleep(RETRY_PAUSE).await,
+                Ok(_) => sleep(RETRY_PAUSE).await,
             }
         }
     }
@@ -197,14 +191,10 @@ impl ReachCheck {
         Api::namespaced(self.client.clone(), self.target.own_namespace().unwrap_or("default"))
     }
 
-    fn labels(&self) -> BTreeMap<String, String> {
-        [(LABEL.to_owned(), self.token.clone())].into()
-    }
-
-    fn object(&self) -> ConfigMap {
-        let metadata =
-            ObjectMeta { name: Some(self.name()), labels: Some(self.labels()), ..ObjectMeta::default() };
-        ConfigMap { metadata, ..ConfigMap::default() }
+    /// Of the configuration, and of the object that the webhook is called for.
+    fn metadata(&self) -> ObjectMeta {
+        let labels = [(LABEL.to_owned(), self.token.clone())].into();
+        ObjectMeta { name: Some(self.name()), labels: Some(labels), ..ObjectMeta::default() }
     }
 
     fn configuration(&self, bundle: &str) -> ValidatingWebhookConfiguration {
@@ -223,7 +213,7 @@ impl ReachCheck {
             // With `Fail` the API server reports why a call failed. No other object has the label.
             failure_policy: Some("Fail".to_owned()),
             object_selector: Some(LabelSelector {
-                match_labels: Some(self.labels()),
+                match_labels: self.metadata().labels,
                 ..LabelSelector::default()
             }),
             rules: Some(vec![rule]),
@@ -231,9 +221,7 @@ impl ReachCheck {
             timeout_seconds: i32::try_from(Self::TIMEOUT.as_secs()).ok(),
             ..ValidatingWebhook::default()
         };
-        let metadata =
-            ObjectMeta { name: Some(self.name()), labels: Some(self.labels()), ..ObjectMeta::default() };
-        ValidatingWebhookConfiguration { metadata, webhooks: Some(vec![webhook]) }
+        ValidatingWebhookConfiguration { metadata: self.metadata(), webhooks: Some(vec![webhook]) }
     }
 }
 
@@ -253,6 +241,9 @@ fn text(error: &kube::Error) -> String {
     }
 }
 
-fn no_answer() -> String {
-    format!("the API server did not answer within {} s", REQUEST_TIMEOUT.as_secs())
+/// # Errors
+/// There is no answer in time.
+async fn answered<A>(request: impl Future<Output = kube::Result<A>>) -> Result<kube::Result<A>, String> {
+    let no_answer = |_| format!("the API server did not answer within {} s", REQUEST_TIMEOUT.as_secs());
+    timeout(REQUEST_TIMEOUT, request).await.map_err(no_answer)
 }

@@ -5,18 +5,16 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use prometheus_client::collector::Collector;
-use prometheus_client::encoding::{DescriptorEncoder, EncodeLabelSet};
+use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
-use prometheus_client::registry::Registry;
+use prometheus_client::registry::{Registry, Unit};
 use vestibule_identity::{Identity, IdentityEvent, RegistrationName};
 
-use super::family::Sample;
-use super::vocabulary::{
-    BLOCKED, BLOCKED_BY, CLOCK_SKEW, DISCONTINUITIES, GENERATION, IN_SYNC, NOT_AFTER, NOT_BEFORE, REPAIRS,
-    RING_READ, ROTATIONS,
-};
+use super::scrape::{Scrape, at_each_scrape};
+
+/// Why a rotation that is due does not happen: see [`Status::blocked`](vestibule_identity::Status::blocked).
+const BLOCKED_BY: [&str; 5] = ["hold", "clock", "denied", "newer_schema", "ring_write"];
 
 /// Counts the events of an identity, for the metrics of the app that presents its certificate: one clone is the identity's
 /// observer, another is in [`Options`](crate::Options).
@@ -27,9 +25,6 @@ pub struct CertificateCounters {
     discontinuities: Counter,
     also: Option<Arc<dyn vestibule_identity::Observer>>,
 }
-
-/// Reads gauges from an identity at each scrape.
-pub(super) struct CertificateGauges(pub(super) Arc<dyn Identity>);
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct Rotated {
@@ -49,10 +44,24 @@ impl CertificateCounters {
         Self { also: Some(also), ..Self::default() }
     }
 
-    pub(super) fn register(&self, registry: &mut Registry) {
-        ROTATIONS.register(registry, self.rotations.clone());
-        REPAIRS.register(registry, self.repairs.clone());
-        DISCONTINUITIES.register(registry, self.discontinuities.clone());
+    /// Registers these counters, and gauges that are read from `identity`.
+    pub(crate) fn register(&self, registry: &mut Registry, identity: Arc<dyn Identity>) {
+        registry.register(
+            "vestibule_certificate_rotations",
+            "Leaves renewed and ring states written by this replica, and what failed of it",
+            self.rotations.clone(),
+        );
+        registry.register(
+            "vestibule_cabundle_repairs",
+            "Times this replica wrote a caBundle again that somebody else had changed",
+            self.repairs.clone(),
+        );
+        registry.register(
+            "vestibule_ring_discontinuities",
+            "Times the CA ring was found rolled back, replaced or deleted",
+            self.discontinuities.clone(),
+        );
+        at_each_scrape(registry, move |scrape| write(&*identity, scrape));
     }
 
     fn rotated(&self, result: &'static str) {
@@ -80,45 +89,42 @@ impl vestibule_identity::Observer for CertificateCounters {
     }
 }
 
-impl Collector for CertificateGauges {
-    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
-        let status = self.0.status();
-        let leaf = self.0.present();
-        let leaf_end = match &leaf {
-            Some(leaf) => Some(leaf.not_after.as_secs()),
-            None => status.leaf_not_after.map(unix_seconds),
-        };
-        let mut ends: BTreeMap<&str, u64> = leaf_end.map(|end| ("leaf", end)).into_iter().collect();
-        for authority in &status.authorities {
-            let end = unix_seconds(authority.not_after);
-            ends.entry(authority.role.as_str()).and_modify(|first| *first = end.min(*first)).or_insert(end);
-        }
-        let begin = leaf.map(|leaf| ("leaf", leaf.not_before.as_secs()));
-        let in_role = |(role, seconds)| Sample::new(number(seconds)).label("role", role);
-        let in_sync = status.registrations.iter().map(|it| {
-            let RegistrationName { kind, name } = &it.registration;
-            Sample::new(number(it.in_sync.into())).label("kind", kind.as_str()).label("name", name)
-        });
-        let blocked = BLOCKED_BY.map(|reason| {
-            Sample::new(number((status.blocked == Some(reason)).into())).label("reason", reason)
-        });
-
-        NOT_AFTER.write(&mut encoder, ends.into_iter().map(in_role))?;
-        NOT_BEFORE.write(&mut encoder, begin.map(in_role))?;
-        GENERATION
-            .write(&mut encoder, status.generation.map(|generation| Sample::new(number(generation))))?;
-        let read_ago = status.ring_read_ago.map(|ago| Sample::new(ago.as_secs_f64()));
-        RING_READ.write(&mut encoder, read_ago)?;
-        IN_SYNC.write(&mut encoder, in_sync)?;
-        BLOCKED.write(&mut encoder, blocked)?;
-        CLOCK_SKEW.write(&mut encoder, [Sample::new(status.clock_skew as f64)])
+fn write(identity: &dyn Identity, scrape: &mut Scrape<'_>) -> fmt::Result {
+    let status = identity.status();
+    let leaf = identity.present();
+    let leaf_end = match &leaf {
+        Some(leaf) => Some(leaf.not_after.as_secs()),
+        None => status.leaf_not_after.map(unix_seconds),
+    };
+    let mut ends: BTreeMap<&str, u64> = leaf_end.map(|end| ("leaf", end)).into_iter().collect();
+    for authority in &status.authorities {
+        let end = unix_seconds(authority.not_after);
+        ends.entry(authority.role.as_str()).and_modify(|first| *first = end.min(*first)).or_insert(end);
     }
-}
-
-impl fmt::Debug for CertificateGauges {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("CertificateGauges")
-    }
+    let begin = leaf.map(|leaf| ("leaf", leaf.not_before.as_secs()));
+    let in_role = |(role, seconds): (_, u64)| ([("role", role)], seconds as f64);
+    let in_sync = status.registrations.iter().map(|it| {
+        let RegistrationName { kind, name } = &it.registration;
+        ([("kind", kind.as_str()), ("name", name)], f64::from(u8::from(it.in_sync)))
+    });
+    let blocked =
+        BLOCKED_BY.map(|reason| ([("reason", reason)], f64::from(u8::from(status.blocked == Some(reason)))));
+    let seconds = || Some(Unit::Seconds);
+    let help = "The end of a certificate, of several in one role the first, in Unix time";
+    scrape.gauges("vestibule_certificate_not_after", seconds(), help, ends.into_iter().map(in_role))?;
+    let help = "The begin of the serving certificate, in Unix time";
+    scrape.gauges("vestibule_certificate_not_before", seconds(), help, begin.map(in_role))?;
+    let generation = status.generation.map(|generation| generation as f64);
+    scrape.gauge("vestibule_ca_generation", None, "The generation of the CA ring", generation)?;
+    let help = "How long ago the CA ring was last read";
+    let read_ago = status.ring_read_ago.map(|ago| ago.as_secs_f64());
+    scrape.gauge("vestibule_ring_read_age", seconds(), help, read_ago)?;
+    let help = "Whether a caBundle was last seen as it should be";
+    scrape.gauges("vestibule_cabundle_in_sync", None, help, in_sync)?;
+    let help = "Whether a rotation is due and does not happen";
+    scrape.gauges("vestibule_rotation_blocked", None, help, blocked)?;
+    let help = "How far the API server's clock is ahead of ours";
+    scrape.gauge("vestibule_clock_skew", seconds(), help, status.clock_skew as f64)
 }
 
 impl From<&RegistrationName> for Registered {
@@ -129,8 +135,4 @@ impl From<&RegistrationName> for Registered {
 
 fn unix_seconds(time: SystemTime) -> u64 {
     time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs()
-}
-
-fn number(whole: u64) -> f64 {
-    whole as f64
 }

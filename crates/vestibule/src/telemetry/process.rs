@@ -1,43 +1,34 @@
 //! Metrics of the process, by the names that all Prometheus client libraries use.
 
+use std::fs;
 use std::time::{Duration, SystemTime};
-use std::{fmt, fs};
 
-use prometheus_client::collector::Collector;
-use prometheus_client::encoding::DescriptorEncoder;
+use prometheus_client::encoding::EncodeMetric;
+use prometheus_client::metrics::counter::ConstCounter;
+use prometheus_client::metrics::info::Info;
+use prometheus_client::registry::{Registry, Unit};
 
-use super::family::Sample;
-use super::vocabulary::{BUILD, DESCRIPTORS, MEMORY, MOST_DESCRIPTORS, PROCESSOR, STARTED};
+use super::scrape::at_each_scrape;
 
 /// Linux reports CPU time in hundredths of a second (USER_HZ).
 const TICKS_IN_A_SECOND: f64 = 100.0;
 
-/// Read at each scrape, apart from the start time. Without `/proc`, only the metrics that do not need it are served.
-#[derive(Debug)]
-pub(super) struct ProcessGauges {
-    began: SystemTime,
-}
-
-impl ProcessGauges {
-    pub(super) fn new() -> Self {
-        Self { began: began().unwrap_or_else(SystemTime::now) }
-    }
-}
-
-impl Collector for ProcessGauges {
-    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
-        let began = self.began.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-        let build = Sample::new(1.0).label("version", env!("CARGO_PKG_VERSION"));
-        BUILD.write(&mut encoder, [build])?;
-        let values = [
-            (STARTED, Some(began.as_secs_f64())),
-            (MEMORY, memory()),
-            (DESCRIPTORS, descriptors()),
-            (MOST_DESCRIPTORS, most_descriptors()),
-            (PROCESSOR, processor()),
-        ];
-        values.iter().try_for_each(|(family, value)| family.write(&mut encoder, value.map(Sample::new)))
-    }
+/// All but the build and the start time are read at each scrape. Without `/proc`, only the metrics that do not need it are served.
+pub(crate) fn register(registry: &mut Registry) {
+    registry.register("vestibule_build", "What serves", Info::new([("version", env!("CARGO_PKG_VERSION"))]));
+    let began = began().unwrap_or_else(SystemTime::now);
+    let began = began.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs_f64();
+    at_each_scrape(registry, move |scrape| {
+        let seconds = Some(Unit::Seconds);
+        scrape.gauge("process_start_time", seconds, "When the process began, in Unix time", began)?;
+        let bytes = Some(Unit::Bytes);
+        scrape.gauge("process_resident_memory", bytes, "Memory that the process holds", memory())?;
+        scrape.gauge("process_open_fds", None, "Open files and connections", descriptors())?;
+        scrape.gauge("process_max_fds", None, "How many there may be", most_descriptors())?;
+        let Some(used) = processor().map(ConstCounter::new) else { return Ok(()) };
+        let (help, unit, kind) = ("Processor time used.", Some(&Unit::Seconds), used.metric_type());
+        used.encode(scrape.0.encode_descriptor("process_cpu", help, unit, kind)?)
+    });
 }
 
 fn memory() -> Option<f64> {

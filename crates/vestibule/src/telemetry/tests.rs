@@ -1,21 +1,21 @@
-//! The served metrics are held to the vocabulary.
+//! The served metrics are compared with their page.
 
-use std::collections::BTreeSet;
+mod page;
+
 use std::time::SystemTime;
 
-use openmetrics::{Exposition, Family as Read};
+use openmetrics::Exposition;
 use vestibule_admission::{HookKind, Review};
 use vestibule_identity::{
-    AuthorityStatus, IdentityEvent, Leaf, Local, Observer as _, RegistrationKind, RegistrationName,
+    AuthorityStatus, Identity, IdentityEvent, Leaf, Local, Observer as _, RegistrationKind, RegistrationName,
     RegistrationStatus, Role, Status,
 };
 use vestibule_server::{CertificateCell, Server, Settings};
 
-use super::family::Sample;
-use super::family::{MetricFamily, MetricLabel, MetricUnit, MetricValues};
-use super::vocabulary::VOCABULARY;
+use super::certificates::CertificateCounters;
 use super::*;
 use crate::lookup::Lookups;
+use page::rows;
 
 /// An identity of which everything can be told.
 struct Detailed(Local);
@@ -47,27 +47,33 @@ fn registration() -> RegistrationName {
     RegistrationName { kind: RegistrationKind::Mutating, name: "demo".to_owned() }
 }
 
-const OWN: MetricFamily =
-    MetricFamily::gauge("own", "A metric of the app's own\nin two lines with a \\").bytes();
-
-fn telemetry() -> (Telemetry, CertificateCounters) {
-    let identity = Detailed(Local::in_memory(&["hook.shop.svc"], SystemTime::now()).unwrap());
-    let counters = CertificateCounters::default();
-    let own = vec![Metric::new(OWN, || vec![Sample::new(0.5)])];
-    let server = Server::new(Settings::default(), Arc::new(CertificateCell::default()));
-    let telemetry = Telemetry::new(
-        Arc::new(identity),
-        &counters,
-        Lookups::default(),
-        server.load(),
-        Box::new(|| true),
-        own,
-        None,
-    );
-    (telemetry, counters)
+/// The telemetry of a server, with all metrics of a webhook.
+struct Served {
+    telemetry: Telemetry,
+    counters: CertificateCounters,
+    registry: Registry,
 }
 
-fn everything_happens(telemetry: &Telemetry, counters: &CertificateCounters) {
+impl Served {
+    fn new() -> Self {
+        let identity = Detailed(Local::in_memory(&["hook.shop.svc"], SystemTime::now()).unwrap());
+        let counters = CertificateCounters::default();
+        let server = Server::new(Settings::default(), Arc::new(CertificateCell::default()));
+        let mut registry = Registry::default();
+        let telemetry = Telemetry::register(&mut registry, None, None);
+        gauges::register_server(&mut registry, server.load(), || true);
+        counters.register(&mut registry, Arc::new(identity));
+        gauges::register_watches(&mut registry, Lookups::default(), Vec::new());
+        process::register(&mut registry);
+        Self { telemetry, counters, registry }
+    }
+
+    fn page(&self) -> String {
+        page(&self.registry)
+    }
+}
+
+fn everything_happens(Served { telemetry, counters, .. }: &Served) {
     for decision in DECISIONS {
         telemetry.count("label", "CREATE", decision, Duration::from_millis(3));
     }
@@ -103,54 +109,38 @@ const DECISIONS: [Decision; 11] = [
 
 #[test]
 fn served_metrics_are_open_metrics_and_in_the_table() {
-    let (telemetry, counters) = telemetry();
-    everything_happens(&telemetry, &counters);
-    let text = telemetry.metrics();
-    let served = Exposition::read(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
-    for family in served.families() {
-        let known = VOCABULARY.into_iter().chain([OWN]).find(|known| known.name() == family.name);
-        fits(family, &known.unwrap_or_else(|| panic!("{} is in no table", family.name)));
-    }
-    // Of lookups nothing is told where there are none; they are served in tests of their own.
-    let missing: Vec<_> = VOCABULARY
-        .into_iter()
-        .map(|family| family.name())
-        .filter(|name| served.family(name).is_none_or(|family| family.samples.is_empty()))
-        .filter(|name| !name.starts_with("vestibule_store_") && name != "vestibule_watch_broken_seconds")
-        .collect();
-    assert!(missing.is_empty(), "{missing:?} of the table is not served");
-    assert_eq!(served.value("vestibule_own_bytes", &[]), Some(0.5));
-}
-
-/// Every closed value happens, and no other.
-fn fits(family: &Read, known: &MetricFamily) {
-    let name = &family.name;
-    assert_eq!(family.kind, known.kind().as_str(), "{name}");
-    assert_eq!(family.unit.as_deref(), known.unit().map(MetricUnit::as_str), "{name}");
-    assert!(family.help.ends_with('.') && !family.help.ends_with(".."), "{name}: {}", family.help);
-    let labels: BTreeSet<_> = known.label_set().iter().map(MetricLabel::name).collect();
-    for sample in &family.samples {
-        let found = sample.labels.keys().map(String::as_str).filter(|label| *label != "le").collect();
-        assert_eq!(labels, found, "{name}");
-    }
-    for label in known.label_set() {
-        let found: BTreeSet<_> = family.samples.iter().map(|sample| &*sample.labels[label.name()]).collect();
-        if let MetricValues::Closed(values) = label.values() {
-            let closed: BTreeSet<_> = values.iter().copied().collect();
-            assert!(found.is_subset(&closed), "{name}: {found:?} of {closed:?}");
-            // One of a kind is enough for the test's configuration and operation.
-            if !["kind", "operation"].contains(&label.name()) {
-                assert_eq!(found, closed, "{name}");
-            }
+    let served = Served::new();
+    everything_happens(&served);
+    let text = served.page();
+    let read = Exposition::read(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
+    let rows = rows("Of every webhook");
+    for family in read.families() {
+        let row = rows.iter().find(|row| row.family() == family.name);
+        let row = row.unwrap_or_else(|| panic!("{} is not on the page", family.name));
+        row.fits(family);
+        // Every closed value happens. One of a kind is enough for the test's configuration and operation.
+        for (label, closed) in
+            row.labels.iter().filter(|(label, _)| !["kind", "operation"].contains(&label.as_str()))
+        {
+            let Some(closed) = closed else { continue };
+            assert_eq!(page::values(family, label), *closed, "{}", family.name);
         }
     }
+    // Of lookups nothing is told where there are none; they are served in tests of their own.
+    let missing: Vec<_> = rows
+        .iter()
+        .map(page::Row::family)
+        .filter(|name| read.family(name).is_none_or(|family| family.samples.is_empty()))
+        .filter(|name| !name.starts_with("vestibule_store_") && *name != "vestibule_watch_broken_seconds")
+        .collect();
+    assert!(missing.is_empty(), "{missing:?} of the page are not served");
 }
 
 #[test]
 fn counters_begin_at_zero_so_that_the_first_time_is_a_rise() {
-    let (telemetry, _) = telemetry();
-    telemetry.start_at_zero(["label"]);
-    let served = Exposition::read(&telemetry.metrics()).unwrap();
+    let served = Served::new();
+    served.telemetry.start_at_zero(["label"]);
+    let served = Exposition::read(&served.page()).unwrap();
     for (name, labels) in [
         ("vestibule_panics_total", &[("webhook", "label")][..]),
         ("vestibule_admission_undecided_total", &[("webhook", "label"), ("reason", "deadline")]),
@@ -166,10 +156,11 @@ fn counters_begin_at_zero_so_that_the_first_time_is_a_rise() {
 #[test]
 fn no_request_makes_a_series() {
     const DISTINCT: usize = 100_000;
-    let (telemetry, counters) = telemetry();
+    let of_a_webhook = Served::new();
+    let telemetry = &of_a_webhook.telemetry;
     telemetry.start_at_zero(["label"]);
-    everything_happens(&telemetry, &counters);
-    let before = Exposition::read(&telemetry.metrics()).unwrap().series();
+    everything_happens(&of_a_webhook);
+    let before = Exposition::read(&of_a_webhook.page()).unwrap().series();
     for (number, decision) in (0..DISTINCT).zip(DECISIONS.into_iter().cycle()) {
         let body = format!(
             r#"{{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{{"uid":"u{number}","operation":"CREATE",
@@ -181,7 +172,7 @@ fn no_request_makes_a_series() {
         let hook = ("label", HookKind::Mutating);
         telemetry.decided(&Decided::new(hook, &review.request, decision, Duration::from_millis(1)));
     }
-    let served = telemetry.metrics();
+    let served = of_a_webhook.page();
     let after = Exposition::read(&served).unwrap();
     assert_eq!(after.series(), before);
     assert!(after.series() <= 500, "{}", after.series());
@@ -199,7 +190,8 @@ fn no_request_makes_a_series() {
 #[test]
 fn a_flood_of_refusals_is_no_flood_of_lines() {
     const EACH: u64 = 1_000;
-    let ((telemetry, _), start) = (telemetry(), Instant::now());
+    let (of_a_webhook, start) = (Served::new(), Instant::now());
+    let telemetry = &of_a_webhook.telemetry;
     let lines = |at: Instant, times: u64| -> Vec<u64> {
         let admitted = |refusal: Refusal| telemetry.refusals[refusal.as_str()].admits(at);
         Refusal::ALL
@@ -212,31 +204,7 @@ fn a_flood_of_refusals_is_no_flood_of_lines() {
     assert_eq!(lines(start + Duration::from_secs(1), 1), [EACH - 1; Refusal::ALL.len()]);
 
     (0..EACH).for_each(|_| telemetry.refused(Refusal::QueueFull));
-    let served = Exposition::read(&telemetry.metrics()).unwrap();
+    let served = Exposition::read(&of_a_webhook.page()).unwrap();
     let labels = [("reason", "queue_full")];
     assert_eq!(served.value("vestibule_admission_refused_total", &labels), Some(EACH as f64));
-}
-
-#[test]
-fn the_table_is_in_order() {
-    let problems: Vec<_> = VOCABULARY.iter().filter_map(MetricFamily::problem).collect();
-    assert!(problems.is_empty(), "{problems:?}");
-    let names: BTreeSet<_> = VOCABULARY.iter().map(MetricFamily::name).collect();
-    assert_eq!(names.len(), VOCABULARY.len());
-    assert!(VOCABULARY.iter().all(|family| !family.help().ends_with('.')));
-}
-
-#[test]
-fn names_that_would_break_the_page_are_refused_before_they_are_served() {
-    const BOUND: MetricLabel = MetricLabel::closed("le", &["1"]);
-    for (family, problem) in [
-        (MetricFamily::gauge("Own", "Own"), "lower-case"),
-        (MetricFamily::counter("own_total", "Own"), "`_total`"),
-        (MetricFamily::gauge("own", "Own").labels(&[BOUND]), "`le`"),
-        (MetricFamily::gauge("clock_skew", "Own").seconds(), "taken"),
-    ] {
-        let app = crate::app::App::new("demo").metric(Metric::new(family, Vec::new));
-        let problems = app.check().unwrap_err().problems;
-        assert!(problems.iter().any(|found| found.contains(problem)), "{problems:?}");
-    }
 }

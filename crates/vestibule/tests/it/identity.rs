@@ -9,7 +9,8 @@ use vestibule::identity::{
     AuthorityStatus, Identity, IdentityEvent, Leaf, Local, NamespacedName, Observer, Off, RegistrationKind,
     RegistrationName, RegistrationStatus, Role, Status,
 };
-use vestibule::{App, CertificateCounters, Context, FailurePolicy, Reject, ServeError, on};
+use vestibule::tooling::CertificateCounters;
+use vestibule::{App, Context, FailurePolicy, Reject, ServeError, on};
 use vestibule_caller::Hook;
 
 use crate::served::{NAME, Served, options, review};

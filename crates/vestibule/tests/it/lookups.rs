@@ -79,7 +79,7 @@ async fn lookups_in_tests_need_no_cluster() {
         .with(claim("else", "z", "one"))
         .with_unseen(claim("shop", "late", "one"))
         .with(namespace("shop"));
-    let app = app(look).watching(watch()).read::<PartialObjectMeta<Namespace>>().lookups_from(objects);
+    let app = app(look).watch(watch()).read::<PartialObjectMeta<Namespace>>().lookups_from(objects);
     assert_eq!(found(app).await, "blue");
 }
 
@@ -96,10 +96,10 @@ async fn a_lookup_that_cannot_be_answered_says_what_to_do() {
         ];
         leave(pod, said.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))
     };
-    let app = app(look).watching(watch().namespace("shop")).read::<Namespace>().lookups_from(Objects::new());
+    let app = app(look).watch(watch().namespace("shop")).read::<Namespace>().lookups_from(Objects::new());
     let said = found(app).await;
     for words in [
-        "Pod is not looked up by this app: add `.watch::<Pod>()`",
+        "Pod is not looked up by this app: add `.watch(Watch::<Pod>::new())`",
         "this app keeps no Namespace in memory",
         "has no index `by-colour`",
         "which PersistentVolumeClaim is meant?",
@@ -123,7 +123,7 @@ async fn an_unsynced_lookup_is_not_ready_and_every_other_error_is_a_fault() {
         context.lookup::<PersistentVolumeClaim>().get("a").await?;
         Ok(pod)
     };
-    let app = app(look).watch::<Namespace>().lookups_from(Objects::new().unsynced::<Namespace>());
+    let app = app(look).watch(Watch::<Namespace>::new()).lookups_from(Objects::new().unsynced::<Namespace>());
     let app = app.mutate("fail", on::<Pod>([Create]).failure_policy(FailurePolicy::Fail), fail);
     let app = app.mutate(
         "free",

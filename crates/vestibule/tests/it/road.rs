@@ -4,7 +4,10 @@ use std::time::Duration;
 
 use k8s_openapi::api::core::v1::Pod;
 use vestibule::Operation::Create;
-use vestibule::{App, Change, Context, FailurePolicy, Metric, OnFault, Reject, Sample, deny, on};
+use vestibule::prometheus_client::metrics::counter::Counter;
+use vestibule::prometheus_client::metrics::family::Family;
+use vestibule::prometheus_client::metrics::gauge::Gauge;
+use vestibule::{App, Change, Context, FailurePolicy, OnFault, Reject, deny, on};
 use vestibule_caller::{self as caller, Admission, Hook, Outcome};
 
 use crate::served::{Served, changed, review};
@@ -118,9 +121,15 @@ async fn readiness_waits_for_a_condition_and_the_caller_retries() {
         .mutate("label", on::<Pod>([Create]).failure_policy(FailurePolicy::Fail), label)
         .ready_when("the cache is filled", move || condition.load(Ordering::Relaxed))
         .reports("the cache", || "3 objects".to_owned())
-        .metric(Metric::gauge("cached", "Objects", || vec![Sample::new(3.0).label("kind", "Pod")]))
-        .metric(Metric::counter("lookups", "Asked", || vec![Sample::new(7.0)]))
-        .metric(Metric::gauge("nothing", "Not yet", Vec::new));
+        .metrics(|registry| {
+            let cached = Family::<[(&str, &str); 1], Gauge>::default();
+            cached.get_or_create(&[("kind", "Pod")]).set(3);
+            registry.register("demo_cached", "Objects", cached);
+            let lookups = Counter::<u64>::default();
+            lookups.inc_by(7);
+            registry.register("demo_lookups", "Asked", lookups);
+            registry.register("demo_nothing", "Not yet", Family::<[(&str, &str); 1], Gauge>::default());
+        });
     let served = Served::start(app).await;
     let (status, body) = served.probe("/readyz").await;
     assert_eq!(status, "HTTP/1.1 503 Service Unavailable");
@@ -135,10 +144,10 @@ async fn readiness_waits_for_a_condition_and_the_caller_retries() {
         "{verbose}"
     );
     let (_, metrics) = served.probe("/metrics").await;
-    for line in ["vestibule_cached{kind=\"Pod\"} 3\n", "vestibule_lookups_total 7\n"] {
+    for line in ["demo_cached{kind=\"Pod\"} 3\n", "demo_lookups_total 7\n"] {
         assert!(metrics.contains(line), "{line} in {metrics}");
     }
-    assert!(!metrics.contains("vestibule_nothing"));
+    assert!(!metrics.contains("demo_nothing"));
     assert_eq!(served.probe("/livez").await.0, "HTTP/1.1 200 OK");
 
     let review = review();

@@ -9,7 +9,8 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::task::JoinHandle;
 use vestibule::identity::{Identity, Local};
-use vestibule::{App, Options, ServeError, Shutdown};
+use vestibule::server::Shutdown;
+use vestibule::{App, Options, ServeError};
 use vestibule_caller::{Admission, Caller, FailurePolicy, Hook, Outcome, Review};
 
 pub(crate) const NAME: &str = "hook.shop.svc";

@@ -83,7 +83,7 @@ async fn before_the_first_list_only_calls_that_look_up_are_answered_503() {
             Ok(pod)
         }
     };
-    let app = app(look_up).watch::<Claims>().mutate(
+    let app = app(look_up).watch(Watch::<Claims>::new()).mutate(
         "free",
         on::<Pod>([Create]).failure_policy(FailurePolicy::Fail),
         async |pod: Pod, _: Context| Ok::<_, Reject>(pod),
@@ -247,7 +247,7 @@ async fn memory_follows_the_watch() {
     let watch = Watch::<Claims>::new().slim(|claim| claim.spec = None).index("by-node", |claim| {
         claim.metadata.labels.iter().flatten().map(|(_, node)| node.clone()).collect()
     });
-    within(&cluster, |app| app.watching(watch), body).await;
+    within(&cluster, |app| app.watch(watch), body).await;
 }
 
 #[tokio::test]
@@ -261,7 +261,7 @@ async fn a_watch_of_metadata_in_one_namespace_requests_only_that() {
         Ok(())
     };
     let watch = Watch::<Claims>::new().namespace("shop").labels("a=b").fields("c=d").streaming_lists(true);
-    within(&cluster, |app| app.watching(watch).watch::<PartialObjectMeta<Namespace>>(), body).await;
+    within(&cluster, |app| app.watch(watch).watch(Watch::<PartialObjectMeta<Namespace>>::new()), body).await;
     cluster.until_asked("/api/v1/namespaces?", 1).await;
     let metadata = "application/json;as=PartialObjectMetadata";
     for asked in
@@ -284,7 +284,7 @@ async fn a_watch_that_is_forbidden_names_the_missing_right() {
         until(|| claims(&context).cached("a").err().unwrap().to_string().contains("cannot list")).await;
         Err(Reject::fault(claims(&context).get("a").await.err().unwrap()))
     };
-    let served = Served::beside(app(look_up).watch::<Claims>(), cluster.client()).await;
+    let served = Served::beside(app(look_up).watch(Watch::<Claims>::new()), cluster.client()).await;
     let Outcome::Failed(failed) = served.outcome(&review(), &look()).await else { panic!("an answer") };
     assert!(failed.message.contains(words), "{}", failed.message);
     let (_, body) = served.probe("/readyz").await;
@@ -329,7 +329,7 @@ async fn memory_is_not_used_after_its_watch_has_ended() {
     let cluster = FakeCluster::open();
     cluster.put(&path("a"), claim("one"));
     let app = app(async |pod: Pod, _: Context| Ok::<_, Reject>(pod));
-    let app = app.watching(Watch::<Claims>::new().slim(|_| panic!("s3cret")));
+    let app = app.watch(Watch::<Claims>::new().slim(|_| panic!("s3cret")));
     let served = Served::beside(app, cluster.client()).await;
     let ended = async { while !served.probe("/readyz").await.1.contains("(its watch has ended)") {} };
     tokio::time::timeout(Duration::from_secs(20), ended).await.unwrap();

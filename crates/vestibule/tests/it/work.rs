@@ -6,7 +6,7 @@ use k8s_openapi::api::core::v1::{Namespace, Pod};
 use tokio::sync::{mpsc, oneshot};
 use vestibule::Operation::Create;
 use vestibule::identity::Local;
-use vestibule::{App, Context, FailurePolicy, Reject, ServeError, on};
+use vestibule::{App, Context, FailurePolicy, Reject, ServeError, Watch, on};
 
 use crate::fake_cluster::FakeCluster;
 use crate::served::{NAME, Served, options};
@@ -30,7 +30,8 @@ async fn work_begins_when_the_app_is_ready_and_is_dropped_with_it() {
         }
     };
     let cluster = FakeCluster::new();
-    let served = Served::beside(app().watch::<Namespace>().background(work), cluster.client()).await;
+    let served =
+        Served::beside(app().watch(Watch::<Namespace>::new()).background(work), cluster.client()).await;
     // The first list is due.
     let (status, why) = served.probe("/readyz").await;
     assert!(status.contains("503") && why.contains("first list of Namespace"), "{status} {why}");

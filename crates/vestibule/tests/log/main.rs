@@ -15,7 +15,7 @@ use serde_json::json;
 use tempfile::NamedTempFile;
 use tracing_subscriber::filter::LevelFilter;
 use vestibule::Operation::Create;
-use vestibule::{App, Context, FailurePolicy, LookupError, Reject, on};
+use vestibule::{App, Context, FailurePolicy, LookupError, Reject, Watch, on};
 use vestibule_caller::{Hook, Outcome};
 
 use fake_cluster::{FakeCluster, status};
@@ -59,7 +59,7 @@ async fn not_even_trace_lines_hold_looked_up_objects() {
     };
     let app =
         App::new("demo").mutate("look", on::<Pod>([Create]).failure_policy(FailurePolicy::Fail), handler);
-    let served = Served::beside(app.watch::<PersistentVolumeClaim>(), cluster.client()).await;
+    let served = Served::beside(app.watch(Watch::<PersistentVolumeClaim>::new()), cluster.client()).await;
     let look = Hook::mutating("look", "/mutate/look").timeout(Duration::from_secs(30));
     assert!(matches!(served.outcome(&review(), &look).await, Outcome::Allowed(_)));
     served.stop().await;
@@ -78,7 +78,7 @@ async fn a_watch_that_fails_again_after_a_recovery_is_told_of_again() {
         on::<Pod>([Create]).failure_policy(FailurePolicy::Fail),
         async |pod: Pod, _: Context| Ok::<_, Reject>(pod),
     );
-    let served = Served::beside(app.watch::<PersistentVolumeClaim>(), cluster.client()).await;
+    let served = Served::beside(app.watch(Watch::<PersistentVolumeClaim>::new()), cluster.client()).await;
     for times in 1..=2 {
         until(|| cluster.is_watched()).await;
         cluster.refuse(Some(status(403, "Forbidden", words)));

@@ -8,10 +8,8 @@ use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::ConfigMap;
 use serde_json::json;
 use vestibule::Operation::{Connect, Create, Delete, Update};
-use vestibule::{
-    App, Change, Context, FailurePolicy, Handler, HandlerFuture, Reject, Request, Rule, Verdict, deny, on,
-    on_raw,
-};
+use vestibule::admission::{Handler, HandlerFuture, Request, Verdict};
+use vestibule::{App, Change, Context, FailurePolicy, Reject, Rule, deny, on, on_raw};
 use vestibule_admission::Decision;
 
 use crate::cluster::Cluster;
@@ -157,7 +155,7 @@ struct NoStreams;
 impl Handler for NoStreams {
     fn handle<'a>(&'a self, request: &'a Request<'a>, _: Instant) -> HandlerFuture<'a> {
         let subresource = request.subresource.as_deref().unwrap_or_default();
-        let verdict = Verdict::from(vestibule::Denial::new(format!("no {subresource} here")));
+        let verdict = Verdict::from(vestibule::admission::Denial::new(format!("no {subresource} here")));
         Box::pin(async { verdict })
     }
 }

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::Client;
-use vestibule::ClientAuthentication::{Observe, Require};
 use vestibule::Operation::Create;
+use vestibule::server::ClientAuthentication::{Observe, Require};
 use vestibule::{App, ClientSettings, Context, FailurePolicy, Reject, TokenSettings, on};
 use vestibule_caller::{Caller, Hook, Outcome, Review};
 use vestibule_testenv::{Options, start_or_skip};

@@ -8,8 +8,9 @@ use std::time::{Duration, Instant};
 
 use serde_json::value::to_raw_value;
 use serde_json::{Value, json};
+use vestibule::Operation;
+use vestibule::admission::{Denial, Fault, FaultKind, Handler, HandlerFuture, Request, Verdict};
 use vestibule::patch::{Operation as Step, Pointer};
-use vestibule::{Denial, Fault, FaultKind, Handler, HandlerFuture, Operation, Request, Verdict};
 use vestibule_admission::{Hook, Review, Version};
 use vestibule_caller::{self as caller, Answer, ApiResource, Outcome, ReviewVersion, judge};
 

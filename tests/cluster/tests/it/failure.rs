@@ -7,11 +7,9 @@ use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::ConfigMap;
 use serde_json::{Value, json};
 use vestibule::Operation::Create;
+use vestibule::admission::{FaultKind, Handler, HandlerFuture, Request, Verdict};
 use vestibule::patch::{self, Pointer};
-use vestibule::{
-    App, Context, FailurePolicy, FaultKind, Handler, HandlerFuture, Mutate, Reject, Request, Rule, Verdict,
-    deny, on, on_raw,
-};
+use vestibule::{App, Context, FailurePolicy, Mutate, Reject, Rule, deny, on, on_raw};
 use vestibule_admission::Decision;
 use vestibule_testenv::Recorder;
 

@@ -49,8 +49,8 @@ fn app(refused: Arc<Notify>) -> App {
             on::<ConfigMap>([Create]).objects("!look").failure_policy(FailurePolicy::Fail),
             async |object: ConfigMap, _: Context| Ok::<_, Reject>(object),
         )
-        .watching(secrets)
-        .watching(Watch::<PartialObjectMeta<Namespace>>::new().streaming_lists(true))
+        .watch(secrets)
+        .watch(Watch::<PartialObjectMeta<Namespace>>::new().streaming_lists(true))
 }
 
 async fn look(object: &ConfigMap, context: &Context) -> Result<[(String, String); 4], LookupError> {

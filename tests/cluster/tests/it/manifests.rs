@@ -7,9 +7,10 @@ use kube::Client;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use vestibule::Operation::{Create, Update};
+use vestibule::tooling::RegistrationMode;
 use vestibule::{
-    App, Change, Context, Conversion, FailurePolicy, MatchPolicy, RegistrationMode, Reinvocation, Reject,
-    Rule, Scope, SideEffects, Target, Watch, on, on_rules,
+    App, Change, Context, Conversion, FailurePolicy, MatchPolicy, Reinvocation, Reject, Rule, Scope,
+    SideEffects, Target, Watch, on, on_rules,
 };
 
 use crate::cluster::Cluster;
@@ -57,8 +58,8 @@ fn rich() -> App {
         .mutate("label", pods, label)
         .validate("guard", on_rules::<Value>(rules).failure_policy(FailurePolicy::Ignore), guard)
         .convert("gadgets", gadgets)
-        .watch::<PersistentVolumeClaim>()
-        .watching(Watch::<ConfigMap>::new().namespace("default"))
+        .watch(Watch::<PersistentVolumeClaim>::new())
+        .watch(Watch::<ConfigMap>::new().namespace("default"))
         .rights([PolicyRule {
             api_groups: Some(vec!["apps".to_owned()]),
             resources: Some(vec!["deployments".to_owned()]),

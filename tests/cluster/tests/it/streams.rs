@@ -10,10 +10,8 @@ use kube::client::Body;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use vestibule::Operation::Connect;
-use vestibule::{
-    App, Change, Context, FailurePolicy, Handler, HandlerFuture, Reject, Request, Rule, Verdict, deny,
-    on_raw, on_rules,
-};
+use vestibule::admission::{Handler, HandlerFuture, Request, Verdict};
+use vestibule::{App, Change, Context, FailurePolicy, Reject, Rule, deny, on_raw, on_rules};
 use vestibule_admission::Decision;
 use vestibule_testenv::{Answer, Recorder};
 

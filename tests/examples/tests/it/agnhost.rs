@@ -10,7 +10,8 @@ use kube::api::{DynamicObject, Patch};
 use kube::core::{ApiResource, GroupVersionKind};
 use serde_json::{Value, json};
 use vestibule::identity::{Identity, Local};
-use vestibule::{Options, Registration, Shutdown, Target};
+use vestibule::server::Shutdown;
+use vestibule::{Options, Registration, Target};
 use vestibule_test::Cluster;
 use vestibule_test::testenv::{Installed, Service};
 

@@ -6,7 +6,8 @@ use kube::core::{ApiResource, GroupVersionKind};
 use kube::{Api, Resource, ResourceExt};
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Value, json};
-use vestibule::{App, Conversion, Unconvertible};
+use vestibule::admission::Unconvertible;
+use vestibule::{App, Conversion};
 use vestibule_test::Cluster;
 
 use crate::cluster::{api, object, refusal};

@@ -8,8 +8,8 @@ use k8s_openapi::api::core::v1::PersistentVolumeClaim;
 use k8s_openapi::api::storage::v1::StorageClass;
 use kube::api::{Api, DeleteParams, Patch, PostParams};
 use kube::runtime::wait::await_condition;
+use quantity::Amount;
 use serde_json::json;
-use vestibule::Amount;
 use vestibule_test::Cluster;
 
 use crate::cluster::{object, refusal};

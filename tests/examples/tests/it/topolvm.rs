@@ -46,7 +46,7 @@ async fn a_claim_of_one_gibibyte_is_a_request_and_a_limit_of_as_many_bytes() {
         for asked in [resources.requests, resources.limits] {
             let asked = &asked.unwrap()[CAPACITY].0;
             // The API server may write quantities in another notation.
-            assert_eq!(asked.parse::<vestibule::Amount>().unwrap().whole(), 1 << 30, "{asked}");
+            assert_eq!(asked.parse::<quantity::Amount>().unwrap().whole(), 1 << 30, "{asked}");
         }
     }
     let other = pods.create(&<_>::default(), &pod("other", "no-such-claim")).await.unwrap();

@@ -172,9 +172,9 @@ fn every_metric_is_in_a_panel_an_alert_or_the_list() {
         "vestibule_client_identity_total",
     ];
     let watched = read(FILE) + &read("deploy/alerts.yaml");
-    let unseen: Vec<_> = super::families()
+    let unseen: Vec<_> = super::all_rows()
         .iter()
-        .flat_map(vestibule::MetricFamily::samples)
+        .flat_map(super::samples)
         .filter(|sample| !watched.contains(sample.trim_end_matches("_sum").trim_end_matches("_count")))
         .filter(|sample| !FOR_QUERIES_ALONE.contains(&sample.as_str()))
         .collect();

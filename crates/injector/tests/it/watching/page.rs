@@ -1,67 +1,32 @@
 //! docs/reference/metrics.md.
 
 use std::collections::BTreeSet;
-use std::fmt::Write as _;
 
-use vestibule::{App, MetricFamily, MetricKind, MetricLabel, MetricUnit, MetricValues};
+use openmetrics::Exposition;
+use vestibule_rules::Reason;
 
-use super::{families, path, read};
+use super::rows::{Row, rows};
+use super::{all_rows, path, read};
+use crate::reporting::fixture::{RULES, call, conflicting, injector_on_cluster};
 
-const PAGE: &str = "docs/reference/metrics.md";
-
-/// The part of the page above this line is written by hand; the rest is generated.
-const GENERATED: &str =
-    "<!-- From here on: VESTIBULE_UPDATE_GOLDEN=1 cargo test -p vestibule-injector --test it watching -->\n";
-
-fn tables() -> String {
-    let framework = App::new("any").metric_families();
-    let of_the_injector: Vec<_> =
-        families().into_iter().filter(|family| !framework.contains(family)).collect();
-    let mut text = GENERATED.to_owned();
-    write!(text, "\n## Of every webhook\n\n{}", table(&framework)).unwrap();
-    write!(text, "\n## Of the injector besides\n\n{}", table(&of_the_injector)).unwrap();
-    text
-}
-
-fn table(families: &[MetricFamily]) -> String {
-    let mut text = "| Metric | Type | Unit | Labels | Meaning |\n|---|---|---|---|---|\n".to_owned();
-    for family in families {
-        // The name in queries; a histogram has three.
-        let name = match family.kind() {
-            MetricKind::Histogram => family.name(),
-            _ => family.samples().remove(0),
-        };
-        let unit = family.unit().map_or("", MetricUnit::as_str);
-        let labels: Vec<_> = family.label_set().iter().map(label).collect();
-        let (kind, labels, help) = (family.kind().as_str(), labels.join("; "), family.help());
-        writeln!(text, "| `{name}` | {kind} | {unit} | {labels} | {help} |").unwrap();
+/// The test of the framework's telemetry does this for its own part of the page.
+#[tokio::test]
+async fn the_page_is_what_is_served() {
+    let (injector, _cluster) = injector_on_cluster(RULES).await;
+    call(&injector, conflicting("web"), false).await;
+    let page = injector.page("/metrics").await;
+    let served = Exposition::read(page.split_once("\r\n\r\n").unwrap().1).unwrap();
+    let all = all_rows();
+    for family in served.families() {
+        let row = all.iter().find(|row| row.family() == family.name);
+        row.unwrap_or_else(|| panic!("{} is not on the page", family.name)).fits(family);
     }
-    text
-}
-
-fn label(label: &MetricLabel) -> String {
-    match label.values() {
-        MetricValues::Closed(values) => {
-            let word =
-                |value: &&str| if value.is_empty() { "empty".to_owned() } else { format!("`{value}`") };
-            let words: Vec<_> = values.iter().map(word).collect();
-            format!("`{}`: {}", label.name(), words.join(", "))
-        }
-        MetricValues::OfEach(what) => format!("`{}`: one for each {what}", label.name()),
-        other => panic!("{other:?}"),
-    }
-}
-
-#[test]
-fn the_page_is_what_is_served() {
-    let page = read(PAGE);
-    let (words, found) = page.split_at(page.find(GENERATED).expect("the mark above the tables"));
-    let tables = tables();
-    if std::env::var_os("VESTIBULE_UPDATE_GOLDEN").is_some() {
-        std::fs::write(path(PAGE), format!("{words}{tables}")).unwrap();
-        return;
-    }
-    assert!(found == tables, "{PAGE} is not what would be written now:\n{tables}");
+    let own = rows("Of the injector besides");
+    let missing: Vec<_> = own.iter().map(Row::family).filter(|name| served.family(name).is_none()).collect();
+    assert!(missing.is_empty(), "{missing:?} of the page are not served");
+    let reasons = own.iter().find_map(|row| row.labels.get("reason")?.clone()).unwrap();
+    let known = Reason::ALL.iter().map(|reason| reason.as_str().to_owned());
+    assert_eq!(reasons, known.chain([String::new()]).collect::<BTreeSet<_>>());
 }
 
 /// Every reason on the page of Events exists in the code, and every reason of the identity is on the page.

@@ -9,7 +9,9 @@ use kube::core::GroupVersionKind;
 use kube::{Api, Client};
 use serde_json::json;
 use vestibule::Operation::Create;
-use vestibule::{App, Change, Context, Decision, FailurePolicy, RegistrationMode, Reject, deny, on};
+use vestibule::admission::Decision;
+use vestibule::tooling::RegistrationMode;
+use vestibule::{App, Change, Context, FailurePolicy, Reject, Watch, deny, on};
 use vestibule_test::{Breakage, Cluster};
 
 /// The colour of the namespace, from a ConfigMap in it.
@@ -30,7 +32,7 @@ async fn pass(_: Change<ConfigMap>, _: Context) -> Result<(), Reject> {
 fn app() -> App {
     let maps = || on::<ConfigMap>([Create]).timeout_seconds(5);
     App::new("painter")
-        .watch::<ConfigMap>()
+        .watch(Watch::<ConfigMap>::new())
         .mutate("paint", on::<Pod>([Create]).failure_policy(FailurePolicy::Fail), paint)
         .validate("strict", maps().objects("strict").failure_policy(FailurePolicy::Fail), pass)
         .validate("loose", maps().objects("!strict").failure_policy(FailurePolicy::Ignore), pass)

@@ -8,11 +8,12 @@ use kube::Api;
 use kube::api::PostParams;
 use serde_json::{Value, json};
 use vestibule::Operation::Create;
-use vestibule::{App, Context, Decision, FailurePolicy, Objects, Reject, deny, on};
+use vestibule::admission::Decision;
+use vestibule::{App, Context, FailurePolicy, Objects, Reject, Watch, deny, on};
 
 fn app() -> App {
     let pods = on::<Pod>([Create]).namespaces("injection=enabled").failure_policy(FailurePolicy::Fail);
-    App::new("proxies").watch::<ConfigMap>().mutate("inject", pods, inject)
+    App::new("proxies").watch(Watch::<ConfigMap>::new()).mutate("inject", pods, inject)
 }
 
 async fn inject(mut pod: Pod, context: Context) -> Result<Pod, Reject> {

@@ -4,10 +4,10 @@ use vestibule_admission::Operation::{Create, Update};
 use vestibule_admission::{Decision, FaultKind, Hook};
 
 use super::*;
-use crate::fixture::{call, patch_of, pod, response, review, typed};
 use crate::handler::reject::deny;
 use crate::pipeline::typed::{Mutating, Validating};
 use crate::registration::on::on;
+use crate::tests::{call, patch_of, pod, response, review, typed};
 
 async fn label(mut pod: Pod, context: Context) -> Result<Pod, Reject> {
     context.warn("labelled");

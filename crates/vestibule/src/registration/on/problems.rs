@@ -5,14 +5,14 @@ use std::collections::BTreeSet;
 
 use vestibule_admission::HookKind;
 
-use super::On;
+use super::Declaration;
 use crate::registration::name::{is_dns_label, is_dns_subdomain, is_qualified_name, path_problem};
 use crate::registration::rule::Rule;
 
 /// The most match conditions a hook may have.
 const MATCH_CONDITIONS: usize = 64;
 
-impl<T> On<T> {
+impl Declaration {
     pub(crate) fn problems(&self, kind: HookKind) -> Vec<String> {
         let mut problems = self.errors.clone();
         let mut say = |problem: String| problems.push(problem);

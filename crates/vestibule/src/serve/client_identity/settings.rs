@@ -7,7 +7,8 @@ use vestibule_server::ClientAuthentication;
 /// The clients that may call an app: with a client certificate of some CAs, or a bearer token of an issuer.
 ///
 /// ```
-/// use vestibule::{ClientAuthentication, ClientSettings};
+/// use vestibule::ClientSettings;
+/// use vestibule::server::ClientAuthentication;
 ///
 /// let mut clients = ClientSettings::new(ClientAuthentication::Require);
 /// clients.authorities = Some("/etc/client-ca/ca.crt".into());

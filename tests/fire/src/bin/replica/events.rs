@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use fire::ReplicaEvent;
-use vestibule::{Decided, Observer};
+use vestibule::server::{Decided, Observer};
 use vestibule_identity::{Identity, Leaf};
 use x509_cert::Certificate;
 use x509_cert::der::Decode;

@@ -14,7 +14,6 @@ use tokio::runtime::{Builder, Runtime};
 use vestibule_admission::{Decision, Hook};
 use vestibule_patch::{Document, Operation as PatchOperation};
 
-use crate::fixture::{ALL, call, patch_of, typed};
 use crate::handler::Mutate;
 use crate::handler::context::Context;
 use crate::handler::mutation::Mutation;
@@ -23,6 +22,7 @@ use crate::handler::reject::Reject;
 use crate::pipeline::typed::Mutating;
 use crate::registration::on::on_rules;
 use crate::registration::rule::Rule;
+use crate::tests::{ALL, call, patch_of, typed};
 use kinds::{Edited, NewerPod, OlderPod, Widget};
 use sample::{Edit, Sample, sample};
 

@@ -1,4 +1,4 @@
-//! The values of Kubernetes quantities.
+//! The values of Kubernetes quantities: a library that other examples use.
 
 use std::iter::Sum;
 use std::ops::Add;
@@ -12,12 +12,12 @@ use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 ///
 /// ```
 /// use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
-/// use vestibule::Amount;
+/// use quantity::Amount;
 ///
 /// let (old, new) = (Quantity("1Gi".to_owned()), Quantity("1500Mi".to_owned()));
 /// assert!(Amount::try_from(&new)? > Amount::try_from(&old)?);
 /// assert_eq!(Amount::try_from(&old)?.whole(), 1 << 30);
-/// # Ok::<_, vestibule::AmountError>(())
+/// # Ok::<_, quantity::AmountError>(())
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Amount {

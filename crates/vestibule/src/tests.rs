@@ -9,7 +9,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 use vestibule_admission::{Answer, Hook, Operation, Review};
 
-use crate::handler::environment::Environment;
+use crate::lookup::Lookups;
 use crate::pipeline::typed::Typed;
 use crate::registration::on::On;
 use crate::registration::rule::Rule;
@@ -35,8 +35,8 @@ pub(crate) fn review(operation: &str, change: impl FnOnce(&mut Value)) -> Vec<u8
 
 /// A handler as `on` would register it.
 pub(crate) fn typed<T, H>(on: &On<T>, handler: H) -> Typed<T, H> {
-    let rules: Arc<[Rule]> = on.rules.clone().into();
-    Typed { rules, environment: Environment::default(), handler: Arc::new(handler), of: PhantomData }
+    let rules: Arc<[Rule]> = on.declaration.rules.clone().into();
+    Typed { rules, lookups: Lookups::default(), handler: Arc::new(handler), of: PhantomData }
 }
 
 pub(crate) async fn call(hook: Hook, body: &[u8]) -> Answer {

@@ -1,0 +1,74 @@
+//! Gauges of readiness, of the use of limits, and of the watches of lookups.
+
+use prometheus_client::registry::{Registry, Unit};
+use vestibule_server::{Held, Load};
+
+use super::scrape::at_each_scrape;
+use crate::lookup::watch_state::NamedWatch;
+use crate::lookup::{Lookups, StoreState};
+
+/// `is_ready` says whether hooks are called now.
+pub(crate) fn register_server(
+    registry: &mut Registry,
+    load: Load,
+    is_ready: impl Fn() -> bool + Send + Sync + 'static,
+) {
+    at_each_scrape(registry, move |scrape| {
+        scrape.gauge(
+            "vestibule_ready",
+            None,
+            "Whether `/readyz` is well, a drain aside; it says itself what is missing",
+            number(is_ready()),
+        )?;
+        let held = load.now();
+        let of_each = |amount: fn(&Held) -> u64| {
+            held.iter().map(move |held| ([("what", held.what)], amount(held) as f64))
+        };
+        let help = "How much is taken now of what has a limit";
+        scrape.gauges("vestibule_server_held", None, help, of_each(|held| held.now))?;
+        scrape.gauges(
+            "vestibule_server_limit",
+            None,
+            "How much of it there is",
+            of_each(|held| held.limit),
+        )?;
+        scrape.gauge(
+            "vestibule_worker_threads",
+            None,
+            "Threads that calls are read, decided and answered on; large bodies have others",
+            load.threads() as f64,
+        )
+    });
+}
+
+/// `watches` are those of `lookups`, and those that the author started.
+pub(crate) fn register_watches(registry: &mut Registry, lookups: Lookups, watches: Vec<NamedWatch>) {
+    at_each_scrape(registry, move |scrape| {
+        let of_each = |value: fn(&dyn StoreState) -> f64| {
+            lookups.stores().map(move |store| ([("kind", store.title())], value(store)))
+        };
+        scrape.gauges(
+            "vestibule_store_ready",
+            None,
+            "Whether the first list of a watch has been read",
+            of_each(|store| number(store.missing().is_none())),
+        )?;
+        scrape.gauges(
+            "vestibule_store_objects",
+            None,
+            "Objects that a watch keeps in memory",
+            of_each(|store| store.objects().map_or(0.0, |objects| objects as f64)),
+        )?;
+        let seconds = watches.iter().map(|(kind, state)| {
+            let broken = state.broken().map_or(0.0, |broken| broken.as_secs_f64().floor());
+            ([("kind", &**kind)], broken)
+        });
+        let help =
+            "For how long no watch was answered, and what was read before grows old; 0 while all is well";
+        scrape.gauges("vestibule_watch_broken", Some(Unit::Seconds), help, seconds)
+    });
+}
+
+fn number(is: bool) -> f64 {
+    f64::from(u8::from(is))
+}
