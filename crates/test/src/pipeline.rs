@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 use vestibule_admission::Hook;
-use vestibule_caller::{self as caller, Answer, FailurePolicy, judge};
+use vestibule_caller::{self as caller, Answer, judge};
 
 use vestibule::tooling::HookEntry;
-use vestibule::{App, HookKind};
+use vestibule::{App, FailurePolicy, HookKind};
 
 /// One hook of an app, with both ends of a call to it. Cheap to clone.
 #[derive(Clone)]
@@ -50,10 +50,7 @@ impl Pipeline {
     }
 
     pub(super) fn failure_policy(&self) -> FailurePolicy {
-        match self.entry.failure_policy {
-            vestibule::FailurePolicy::Ignore => FailurePolicy::Ignore,
-            vestibule::FailurePolicy::Fail => FailurePolicy::Fail,
-        }
+        self.entry.failure_policy
     }
 
     /// One call, by the same steps and under the same deadline as a served one.
