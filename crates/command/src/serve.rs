@@ -112,7 +112,7 @@ impl ServeArguments {
     /// # Errors
     /// Spans cannot be sent there, or the build has no feature `otel`.
     pub fn init_logs(&self, app: &str) -> Result<(), CommandError> {
-        self.logs.init(self.traces.layers(app)?);
+        self.logs.init(traces::layers(&self.traces, app)?);
         Ok(())
     }
 

@@ -29,6 +29,7 @@ use vestibule::tooling::CallTraces;
 use vestibule_admission::Trace;
 use vestibule_server::{Converted, Decided, Observer};
 
+use crate::CommandError;
 use crate::logs::{self, BoxedLayer, ExtraLayers};
 pub(crate) use arguments::TraceArguments;
 use collector::Collector;
@@ -77,11 +78,7 @@ impl Traces {
         Ok(Self { spans, provider, scope, ratio })
     }
 
-    /// The layers that export spans of `tracing`, the author's among them.
-    fn into_layers(self) -> ExtraLayers {
-        vec![self.layer(), logs::attached(self)]
-    }
-
+    /// The layer that exports spans of `tracing`, the author's among them.
     fn layer(&self) -> BoxedLayer {
         tracing_opentelemetry::layer()
             .with_tracer(self.provider.tracer_with_scope(self.scope.clone()))
@@ -149,6 +146,21 @@ impl SpanProcessor for Spans {
     fn shutdown_with_timeout(&self, timeout: Duration) -> OTelSdkResult {
         self.0.shutdown_with_timeout(timeout)
     }
+}
+
+/// The layers that export spans; none if no collector is named.
+///
+/// # Errors
+/// The collector's address, or a value of an `OTEL_` variable, cannot be used.
+pub(crate) fn layers(arguments: &TraceArguments, app: &str) -> Result<ExtraLayers, CommandError> {
+    if !arguments.name_a_collector() {
+        return Ok(ExtraLayers::new());
+    }
+    let traces = Traces::new(arguments.otlp_endpoint.as_deref(), arguments.trace_ratio, app);
+    let traces = traces.map_err(|error| {
+        CommandError::input(format_args!("spans cannot be sent: {error}; see --otlp-endpoint"))
+    })?;
+    Ok(vec![traces.layer(), logs::attached(traces)])
 }
 
 /// The attributes of this process; `OTEL_SERVICE_NAME` and `OTEL_RESOURCE_ATTRIBUTES` override them.

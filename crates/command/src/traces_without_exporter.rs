@@ -18,21 +18,19 @@ pub(super) struct TraceArguments {
     trace_ratio: Option<String>,
 }
 
-impl TraceArguments {
-    /// No layers.
-    pub(super) fn layers(&self, _: &str) -> Result<ExtraLayers, CommandError> {
-        let given = [
-            ("--otlp-endpoint", self.otlp_endpoint.is_some()),
-            ("--trace-ratio", self.trace_ratio.is_some()),
-        ];
-        refuse_given(&given, |flag| {
-            CommandError::input(format_args!(
-                "{flag} is about spans for OpenTelemetry, and this program was built without `otel`: build it with \
-                 `--features otel`, or leave the flag and its variable out"
-            ))
-        })?;
-        Ok(ExtraLayers::new())
-    }
+/// No layers.
+pub(super) fn layers(arguments: &TraceArguments, _: &str) -> Result<ExtraLayers, CommandError> {
+    let given = [
+        ("--otlp-endpoint", arguments.otlp_endpoint.is_some()),
+        ("--trace-ratio", arguments.trace_ratio.is_some()),
+    ];
+    refuse_given(&given, |flag| {
+        CommandError::input(format_args!(
+            "{flag} is about spans for OpenTelemetry, and this program was built without `otel`: build it with \
+             `--features otel`, or leave the flag and its variable out"
+        ))
+    })?;
+    Ok(ExtraLayers::new())
 }
 
 pub(super) fn observe(_: &mut Options) {}
@@ -56,7 +54,7 @@ mod tests {
     fn a_build_without_otel_says_so() {
         let refused = |flags: &[&str]| {
             let given = Command::try_parse_from([&["serve"], flags].concat()).unwrap();
-            given.traces.layers("demo").map(drop).map_err(|error| error.to_string())
+            layers(&given.traces, "demo").map(drop).map_err(|error| error.to_string())
         };
         assert_eq!(refused(&[]), Ok(()));
         for flags in [["--otlp-endpoint", "http://localhost:4318"], ["--trace-ratio", "1"]] {

@@ -5,7 +5,8 @@ use std::fmt::Display;
 
 use serde::de::DeserializeOwned;
 use serde_json::Value;
-use vestibule_caller::{self as caller, Denied, FailurePolicy, Review};
+use vestibule::FailurePolicy;
+use vestibule_caller::{self as caller, Denied, Review};
 
 use super::pipeline::{Pipeline, Reply};
 use super::{diff, unknown_fields};
@@ -193,9 +194,12 @@ impl Outcome {
         let Some(object) = &self.allowed().object else {
             self.fail("an object", ", but a DELETE leaves none");
         };
-        T::deserialize(object).unwrap_or_else(|error| {
-            self.fail(format_args!("a {}", std::any::type_name::<T>()), format_args!(": {error}"))
-        })
+        match T::deserialize(object) {
+            Ok(object) => object,
+            Err(error) => {
+                self.fail(format_args!("a {}", std::any::type_name::<T>()), format_args!(": {error}"))
+            }
+        }
     }
 
     /// The operations of the patch (RFC 6902); empty without a patch.
@@ -348,7 +352,10 @@ impl Outcome {
 
     #[track_caller]
     fn reply(&self) -> &Reply {
-        self.reply.as_ref().unwrap_or_else(|_| self.fail("the hook to be called", ""))
+        match &self.reply {
+            Ok(reply) => reply,
+            Err(_) => self.fail("the hook to be called", ""),
+        }
     }
 
     fn describe(&self) -> String {

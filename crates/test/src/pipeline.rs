@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 use vestibule_admission::Hook;
-use vestibule_caller::{self as caller, Answer, FailurePolicy, judge};
+use vestibule_caller::{self as caller, Answer, judge};
 
-use vestibule::App;
 use vestibule::admission::HookKind;
 use vestibule::tooling::HookEntry;
+use vestibule::{App, FailurePolicy};
 
 /// One hook of an app, with both ends of a call to it. Cheap to clone.
 #[derive(Clone)]
@@ -51,10 +51,7 @@ impl Pipeline {
     }
 
     pub(super) fn failure_policy(&self) -> FailurePolicy {
-        match self.entry.failure_policy() {
-            vestibule::FailurePolicy::Ignore => FailurePolicy::Ignore,
-            vestibule::FailurePolicy::Fail => FailurePolicy::Fail,
-        }
+        self.entry.failure_policy()
     }
 
     /// One call, by the same steps and under the same deadline as a served one.

@@ -2,10 +2,6 @@
 
 use clap::Args;
 
-use super::Traces;
-use crate::CommandError;
-use crate::logs::ExtraLayers;
-
 /// The collector of spans; without one, no spans are made.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = crate::TRACES)]
@@ -13,26 +9,20 @@ pub(crate) struct TraceArguments {
     /// The collector of OpenTelemetry that spans are posted to, by OTLP over HTTP. Unless given,
     /// OTEL_EXPORTER_OTLP_ENDPOINT; without either, none are made.
     #[arg(long, env = "VESTIBULE_OTLP_ENDPOINT", value_name = "URL")]
-    otlp_endpoint: Option<String>,
+    pub(super) otlp_endpoint: Option<String>,
     /// The part of the calls without a trace of their caller that begins one: 0 to 1. A caller with a trace decides
     /// itself.
     #[arg(long, env = "VESTIBULE_TRACE_RATIO", default_value = "0.01", value_name = "RATIO", value_parser = ratio)]
-    trace_ratio: f64,
+    pub(super) trace_ratio: f64,
 }
 
 impl TraceArguments {
-    /// Layers beside that of the log.
-    pub(crate) fn layers(&self, app: &str) -> Result<ExtraLayers, CommandError> {
+    /// Whether they or the variables of OpenTelemetry name a collector.
+    pub(super) fn name_a_collector(&self) -> bool {
         let said = ["OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"];
         let elsewhere = said.iter().any(|name| std::env::var_os(name).is_some_and(|value| !value.is_empty()));
         let off = std::env::var_os("OTEL_SDK_DISABLED").is_some_and(|value| value == "true");
-        if off || !(elsewhere || self.otlp_endpoint.is_some()) {
-            return Ok(ExtraLayers::new());
-        }
-        let traces = Traces::new(self.otlp_endpoint.as_deref(), self.trace_ratio, app).map_err(|error| {
-            CommandError::input(format_args!("spans cannot be sent: {error}; see --otlp-endpoint"))
-        })?;
-        Ok(traces.into_layers())
+        !off && (elsewhere || self.otlp_endpoint.is_some())
     }
 }
 

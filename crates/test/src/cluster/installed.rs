@@ -226,10 +226,11 @@ impl<'c> Installed<'c> {
     #[track_caller]
     fn entry(&self, hook: &str) -> &HookEntry {
         let entries = || self.app.hooks().iter().map(|registered| &registered.entry);
-        entries().find(|entry| entry.name == hook).unwrap_or_else(|| {
+        let Some(entry) = entries().find(|entry| entry.name == hook) else {
             let names: Vec<_> = entries().map(|entry| &*entry.name).collect();
-            panic!("there is no hook `{hook}`; there is {}", names.join(", "))
-        })
+            panic!("there is no hook `{hook}`; there is {}", names.join(", "));
+        };
+        entry
     }
 }
 

@@ -30,7 +30,7 @@ fn every_recorded_review_is_read() {
         let object = request.object.is_some() || request.old_object.is_some();
         assert!(object && !request.uid.is_empty() && !request.user.username.is_empty(), "{}", recorded.file);
         seen.insert(request.operation.as_str());
-        seen.insert(version.api_version());
+        seen.insert(version.as_str());
         seen.extend(request.dry_run.then_some("dry run"));
         seen.extend(request.subresource.is_some().then_some("subresource"));
         seen.extend(request.namespace.is_none().then_some("cluster-scoped"));
