@@ -100,31 +100,12 @@ impl Parameter {
 
     /// A value that it accepts, if one of a few simple candidates fits.
     pub(crate) fn example(&self) -> Option<String> {
-        const SOME: [&str; 12] = [
-            "x",
-            "true",
-            "1",
-            "1s",
-            "x1",
-            "X",
-            "v1.0.0",
-            "1.0.0",
-            "x.example.com",
-            "x/x",
-            "https://x.example.com/x",
-            "10.0.0.1",
-        ];
-        let bound = |bound: &Option<(String, i128)>| bound.as_ref().map(|(text, _)| text.clone());
-        let length = |bound: &Option<(String, i128)>| {
-            bound
-                .as_ref()
-                .and_then(|(_, length)| usize::try_from(*length).ok())
-                .filter(|length| *length <= 1024)
-        };
+        const SOME: &str = "x true 1 1s x1 X v1.0.0 1.0.0 x.example.com x/x https://x.example.com/x 10.0.0.1";
         let Bounds { least, most, values, .. } = &self.bounds;
-        let edges = [bound(least), bound(most)].into_iter().flatten();
-        let long = [length(least), length(most)].into_iter().flatten().map(|length| "x".repeat(length));
-        let some = SOME.into_iter().map(str::to_owned).chain(edges).chain(long);
+        let edges = [least, most].into_iter().flatten();
+        let lengths = edges.clone().filter_map(|(_, length)| usize::try_from(*length).ok());
+        let long = lengths.filter(|length| *length <= 1024).map(|length| "x".repeat(length));
+        let some = SOME.split(' ').map(str::to_owned).chain(edges.map(|(text, _)| text.clone())).chain(long);
         let total = SharedBudget::of_a_request();
         some.chain(values.iter().cloned()).find(|text| self.bounds.value(text, &total).is_ok())
     }

@@ -60,11 +60,8 @@ impl SharedBudget {
     }
 
     pub(crate) fn spend(&self, steps: usize) -> Result<(), EvaluationError> {
-        if take(&self.left, steps) {
-            Ok(())
-        } else {
-            Err(EvaluationError::BudgetExceeded { shared: true, ticks: self.ticks })
-        }
+        let exceeded = EvaluationError::BudgetExceeded { shared: true, ticks: self.ticks };
+        take(&self.left, steps).ok_or(exceeded)
     }
 
     /// Spends the steps for reading `bytes`.
@@ -96,11 +93,7 @@ impl Budget {
         let left = usize::try_from(self.left.get()).unwrap_or(usize::MAX);
         // Work beyond the rule's own budget is not done, so the other rules do not pay for it.
         self.shared.spend(steps.min(left))?;
-        if take(&self.left, steps) {
-            Ok(())
-        } else {
-            Err(EvaluationError::BudgetExceeded { shared: false, ticks: TICKS })
-        }
+        take(&self.left, steps).ok_or(EvaluationError::BudgetExceeded { shared: false, ticks: TICKS })
     }
 
     pub(super) fn turn(&self) -> Result<(), EvaluationError> {
@@ -129,7 +122,9 @@ impl Budget {
 
     /// Spends the steps for a text of `bytes`, and refuses a text that is too long.
     pub(super) fn text(&self, bytes: usize) -> Result<(), EvaluationError> {
-        check_text_length(bytes)?;
+        if bytes > MAX_TEXT {
+            return Err(EvaluationError::failed(format!("a text of more than {MAX_TEXT} bytes")));
+        }
         self.spend(1 + bytes / BYTES)
     }
 
@@ -171,18 +166,11 @@ impl Budget {
     }
 }
 
-/// Subtracts `steps`; false, with nothing left, where there are fewer.
-fn take(left: &Cell<u64>, steps: usize) -> bool {
+/// Subtracts `steps`; `None`, with nothing left, where there are fewer.
+fn take(left: &Cell<u64>, steps: usize) -> Option<()> {
     let rest = left.get().checked_sub(u64::try_from(steps).unwrap_or(u64::MAX));
     left.set(rest.unwrap_or_default());
-    rest.is_some()
-}
-
-fn check_text_length(bytes: usize) -> Result<(), EvaluationError> {
-    if bytes > MAX_TEXT {
-        return Err(EvaluationError::failed(format!("a text of more than {MAX_TEXT} bytes")));
-    }
-    Ok(())
+    rest.map(drop)
 }
 
 /// The bytes of `value` without its items.

@@ -1,7 +1,5 @@
-use std::fmt;
-
 /// Why an expression has no value. The message names parts of the expression and never quotes values.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub(crate) enum EvaluationError {
     Failed(String),
     /// The budget is used up.
@@ -45,11 +43,5 @@ impl EvaluationError {
                 format!("the expressions of all rules together need more than {ticks} ticks")
             }
         }
-    }
-}
-
-impl fmt::Debug for EvaluationError {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(&self.sentence())
     }
 }

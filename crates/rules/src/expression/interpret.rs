@@ -1,15 +1,14 @@
 //! Evaluates the syntax tree. Unlike the interpreter of the CEL library (docs/adr/0027), values share their parts, loops over
 //! maps follow the order of the keys, and every step is charged to the budget.
 
-mod operators;
-
 use kube_cel::cel::Value;
 use kube_cel::cel::objects::{Key, KeyRef};
 
 use super::error::EvaluationError;
 use super::functions::{self, Body};
+use super::operators::{self, Operator};
 use super::scope::Scope;
-use super::tree::{Access, Call, Entry, Gives, Item, Loop, Node, Operator, Part};
+use super::tree::{Access, Call, Entry, Gives, Item, Loop, Node, Part};
 use super::types::kind;
 use super::values::{as_optional, keys, list, map, optional};
 
@@ -57,7 +56,8 @@ impl<'e> Interpreter<'e> {
         self.locals.iter().rev().find(|(local, _)| *local == name).map(|(_, value)| value)
     }
 
-    fn truth(&mut self, node: &'e Node) -> Result<bool> {
+    /// The value of a condition.
+    pub(super) fn truth(&mut self, node: &'e Node) -> Result<bool> {
         match self.value(node)? {
             Value::Bool(truth) => Ok(truth),
             other => Err(EvaluationError::failed(format!(
@@ -95,16 +95,15 @@ impl<'e> Interpreter<'e> {
         if name != "variables" {
             return self.scope.member(name, field);
         }
-        let (index, variable, computed) = self.scope.rule_variable(field)?;
-        if computed.is_some() {
-            return Ok(computed);
+        let (variable, computed) = self.scope.rule_variable(field)?;
+        if let Some(value) = computed.get() {
+            return Ok(Some(value.clone()));
         }
         // A variable names only earlier variables, so the recursion ends.
         let mut interpreter = Interpreter::new(self.scope);
         let value = interpreter.value(&variable.expression.tree).map_err(|error| error.within(field))?;
         self.scope.budget.read(&value)?;
-        self.scope.keep(index, value.clone());
-        Ok(Some(value))
+        Ok(Some(computed.get_or_init(|| value).clone()))
     }
 
     fn binary(&mut self, operator: Operator, [one, other]: &'e [Node; 2]) -> Result<Value> {

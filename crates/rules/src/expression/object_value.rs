@@ -3,13 +3,14 @@
 //! `evaluate` reports each operation by [`ObjectValue::follow`], so the value is not made anew for every rule that reads it.
 
 use std::cell::OnceCell;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use kube_cel::cel::Value;
 use kube_cel::cel::objects::Key;
 use vestibule_patch::{Operation, View};
 
-use super::values::{map, value};
+use super::values::value;
 use crate::well_known::STATUS_ANNOTATION;
 
 /// It is made when an expression names `object` for the first time.
@@ -61,23 +62,26 @@ fn apply(object: &mut Value, operation: &Operation) -> Option<()> {
 
 /// The value of an object without the status annotation, which no rule may depend on.
 pub(super) fn object(view: View<'_>) -> Value {
-    let without_status = |annotations: View<'_>| {
-        let others = annotations.entries().into_iter().filter(|(key, _)| key != STATUS_ANNOTATION);
-        let others: Vec<_> = others.map(|(key, text)| (key.into_owned(), value(text))).collect();
-        (!others.is_empty()).then(|| map(others))
-    };
-    let metadata = |view: View<'_>| {
-        let members = view.entries().into_iter().filter(|(_, member)| !member.is_null());
-        map(members.filter_map(|(name, member)| match &*name {
-            "annotations" => Some((name.into_owned(), without_status(member)?)),
-            _ => Some((name.into_owned(), value(member))),
-        }))
-    };
-    let members = view.entries().into_iter().filter(|(_, member)| !member.is_null());
-    map(members.map(|(name, member)| match &*name {
-        "metadata" => (name.into_owned(), metadata(member)),
-        _ => (name.into_owned(), value(member)),
-    }))
+    let mut object = value(view);
+    let annotations = Key::from("annotations");
+    if let Some(metadata) = members(&mut object).and_then(|members| members.get_mut(&Key::from("metadata")))
+        && let Some(metadata) = members(metadata)
+        && let Some(others) = metadata.get_mut(&annotations).and_then(members)
+    {
+        others.remove(&Key::from(STATUS_ANNOTATION));
+        if others.is_empty() {
+            metadata.remove(&annotations);
+        }
+    }
+    object
+}
+
+/// The members of a map.
+fn members(value: &mut Value) -> Option<&mut HashMap<Key, Value>> {
+    match value {
+        Value::Map(map) => Some(Arc::make_mut(&mut map.map)),
+        _ => None,
+    }
 }
 
 #[cfg(test)]

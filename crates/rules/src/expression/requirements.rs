@@ -3,7 +3,8 @@
 use kube_cel::cel::Value;
 
 use super::compiled::{Expression, Variable};
-use super::tree::{Access, Call, Node, Operator, Part};
+use super::operators::Operator;
+use super::tree::{Access, Call, Node, Part};
 
 /// A field that a condition asks for.
 pub(crate) struct Requirement {

@@ -21,13 +21,7 @@ const MAX_ITEMS: usize = 1_000;
 impl Expression {
     /// The value of a condition.
     pub(crate) fn holds(&self, scope: &Scope<'_>) -> Result<bool, EvaluationError> {
-        match Interpreter::new(scope).value(&self.tree)? {
-            Value::Bool(truth) => Ok(truth),
-            other => {
-                let found = kind(&other);
-                Err(EvaluationError::failed(format!("a condition is true or false, and this is {found}")))
-            }
-        }
+        Interpreter::new(scope).truth(&self.tree)
     }
 
     /// The value for its field; `None` leaves the field out.

@@ -1,7 +1,7 @@
 //! The variables that expressions can name. Each becomes a value when an expression names it for the first time.
 
-use std::cell::{OnceCell, RefCell};
-use std::collections::{BTreeMap, HashMap};
+use std::cell::OnceCell;
+use std::collections::BTreeMap;
 
 use kube_cel::cel::Value;
 use vestibule_patch::{Document, View};
@@ -48,7 +48,12 @@ pub(crate) struct RequestScope<'s> {
     /// The object as received.
     received: View<'s>,
     budget: &'s SharedBudget,
-    received_value: OnceCell<Value>,
+    values: RequestValues,
+}
+
+#[derive(Default)]
+struct RequestValues {
+    received: OnceCell<Value>,
     old: OnceCell<Value>,
     user: OnceCell<Value>,
     owner: OnceCell<Value>,
@@ -57,16 +62,7 @@ pub(crate) struct RequestScope<'s> {
 
 impl<'s> RequestScope<'s> {
     pub(crate) fn new(subject: &'s Subject<'s>, received: View<'s>, budget: &'s SharedBudget) -> Self {
-        Self {
-            subject,
-            received,
-            budget,
-            received_value: OnceCell::new(),
-            old: OnceCell::new(),
-            user: OnceCell::new(),
-            owner: OnceCell::new(),
-            namespace: OnceCell::new(),
-        }
+        Self { subject, received, budget, values: RequestValues::default() }
     }
 }
 
@@ -78,8 +74,8 @@ pub(crate) struct Scope<'e> {
     object: &'e ObjectValue,
     parameters: &'e BTreeMap<String, Value>,
     variables: &'e [Variable],
-    /// The values of `variables` that were computed, by their index.
-    computed: RefCell<HashMap<usize, Value>>,
+    /// The values of `variables` that were computed.
+    computed: Vec<OnceCell<Value>>,
     pub(super) budget: Budget,
 }
 
@@ -92,19 +88,19 @@ impl<'e> Scope<'e> {
         parameters: &'e BTreeMap<String, Value>,
         variables: &'e [Variable],
     ) -> Self {
-        let (computed, budget) = (RefCell::default(), Budget::new(request.budget));
+        let (computed, budget) = (vec![OnceCell::new(); variables.len()], Budget::new(request.budget));
         Self { request, current, object, parameters, variables, computed, budget }
     }
 
     pub(super) fn variable(&self, name: &str) -> Result<Value, EvaluationError> {
-        let RequestScope { subject, old, owner, namespace, .. } = self.request;
+        let RequestScope { subject, values, .. } = self.request;
         Ok(match name {
             "object" => self.object.value(self.current),
-            "oldObject" => old.get_or_init(|| subject.old_object.map_or(Value::Null, parsed)).clone(),
+            "oldObject" => values.old.get_or_init(|| subject.old_object.map_or(Value::Null, parsed)).clone(),
             "namespaceObject" => {
-                namespace.get_or_init(|| map([("metadata".to_owned(), self.namespace())])).clone()
+                values.namespace.get_or_init(|| map([("metadata".to_owned(), self.namespace())])).clone()
             }
-            "owner" => owner.get_or_init(|| self.owner()).clone(),
+            "owner" => values.owner.get_or_init(|| self.owner()).clone(),
             _ => return Err(EvaluationError::failed(format!("`{name}` is not known"))),
         })
     }
@@ -119,24 +115,17 @@ impl<'e> Scope<'e> {
         }
     }
 
-    /// The variable `name` of the rule with its index, and its value if that was computed before.
+    /// The variable `name` of the rule, and the place of its value.
     pub(super) fn rule_variable(
         &self,
         name: &str,
-    ) -> Result<(usize, &'e Variable, Option<Value>), EvaluationError> {
-        let found = self.variables.iter().enumerate().find(|(_, variable)| variable.name == name);
-        let (index, variable) =
-            found.ok_or_else(|| EvaluationError::failed(format!("there is no variable `{name}`")))?;
-        Ok((index, variable, self.computed.borrow().get(&index).cloned()))
-    }
-
-    /// Keeps the value of the variable with this index.
-    pub(super) fn keep(&self, index: usize, value: Value) {
-        self.computed.borrow_mut().insert(index, value);
+    ) -> Result<(&'e Variable, &OnceCell<Value>), EvaluationError> {
+        let found = self.variables.iter().zip(&self.computed).find(|(variable, _)| variable.name == name);
+        found.ok_or_else(|| EvaluationError::failed(format!("there is no variable `{name}`")))
     }
 
     fn request_member(&self, field: &str) -> Option<Value> {
-        let RequestScope { subject, received, received_value, user, .. } = self.request;
+        let RequestScope { subject, received, values, .. } = self.request;
         Some(match field {
             "operation" => text(match subject.verb {
                 Verb::Create => "CREATE",
@@ -154,8 +143,8 @@ impl<'e> Scope<'e> {
                     [("group", resource.group()), ("version", "v1"), ("resource", resource.as_str())];
                 map(members.map(|(name, member)| (name.to_owned(), text(member))))
             }
-            "userInfo" => user.get_or_init(|| subject.user.map_or_else(|| map([]), parsed)).clone(),
-            "object" => received_value.get_or_init(|| object(*received)).clone(),
+            "userInfo" => values.user.get_or_init(|| subject.user.map_or_else(|| map([]), parsed)).clone(),
+            "object" => values.received.get_or_init(|| object(*received)).clone(),
             "oldObject" => self.variable("oldObject").ok()?,
             _ => return None,
         })

@@ -3,6 +3,7 @@
 use kube_cel::cel::Value;
 
 use super::functions::Function;
+use super::operators::Operator;
 
 /// A part of an expression.
 #[derive(Clone)]
@@ -47,26 +48,6 @@ pub(super) enum Access {
     Optional,
     /// `has(value.name)`
     Test,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Operator {
-    Equal,
-    NotEqual,
-    Less,
-    LessOrEqual,
-    Greater,
-    GreaterOrEqual,
-    In,
-    Add,
-    Subtract,
-    Multiply,
-    Divide,
-    Modulo,
-    /// `value[key]`
-    Index,
-    /// `value[?key]`
-    OptionalIndex,
 }
 
 /// An item of a list. An optional item is left out where its value is none.

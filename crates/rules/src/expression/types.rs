@@ -1,6 +1,5 @@
 //! The types of expressions, which `check` infers when rules are loaded.
 
-mod checks;
 mod signatures;
 
 use std::sync::Arc;
@@ -60,15 +59,16 @@ impl Type {
     }
 
     pub(super) fn list(item: Self) -> Self {
-        if item.depth() < MAX_DEPTH { Self::List(Box::new(item)) } else { Self::List(Box::new(Self::Any)) }
+        Self::List(Box::new(item.bounded()))
     }
 
     pub(super) fn optional(inner: Self) -> Self {
-        if inner.depth() < MAX_DEPTH {
-            Self::Optional(Box::new(inner))
-        } else {
-            Self::Optional(Box::new(Self::Any))
-        }
+        Self::Optional(Box::new(inner.bounded()))
+    }
+
+    /// The type, unless it nests too deeply in another one.
+    fn bounded(self) -> Self {
+        if self.depth() < MAX_DEPTH { self } else { Self::Any }
     }
 
     fn depth(&self) -> usize {
@@ -90,7 +90,7 @@ impl Type {
     }
 
     /// An example of a value.
-    fn sample(&self) -> Option<Value> {
+    pub(super) fn sample(&self) -> Option<Value> {
         Some(match self {
             Self::Any | Self::Never | Self::Opaque | Self::Duration => return None,
             Self::Bool => Value::Bool(true),

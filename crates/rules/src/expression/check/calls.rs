@@ -39,12 +39,12 @@ impl Checker<'_> {
             self.locals.pop();
             return if call.name == "optMap" { Type::optional(made) } else { made };
         }
-        let takes = call.function.map_or(&[][..], |function| function.takes);
+        let (name, takes) = call.function.map_or(("", &[][..]), |function| (function.name, function.takes));
         let mut given = Vec::with_capacity(call.arguments.len());
         for (index, argument) in call.arguments.iter_mut().enumerate() {
             let found = self.of(argument);
             if let Some(wants) = takes.get(index) {
-                self.want(*wants, &found, call.function.map_or("", |function| function.name));
+                self.want(*wants, &found, name);
             }
             given.push(found);
         }

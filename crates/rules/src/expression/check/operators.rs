@@ -1,7 +1,8 @@
 //! The types of operators.
 
 use super::Checker;
-use crate::expression::tree::{Node, Operator};
+use crate::expression::operators::Operator;
+use crate::expression::tree::Node;
 use crate::expression::types::{Argument, Type};
 
 impl Checker<'_> {

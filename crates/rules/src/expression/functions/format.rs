@@ -5,7 +5,7 @@ use kube_cel::cel::Value;
 use super::super::budget::Budget;
 use super::super::error::EvaluationError;
 use super::super::values::text;
-use super::go_format::{double, duration};
+use super::go_format::single;
 
 /// The digits behind the point of `%f` without a precision.
 const DIGITS: usize = 6;
@@ -94,14 +94,8 @@ impl Clause {
         let wanted =
             |wanted: &str| EvaluationError::mistyped("format", &format!("{wanted} for `%{}`", self.verb));
         Ok(match (self.verb, value) {
-            ('s', Value::String(text)) => text.to_string(),
-            ('s', Value::Int(number)) => number.to_string(),
-            ('s', Value::UInt(number)) => number.to_string(),
-            ('s', Value::Float(number)) => double(*number),
-            ('s', Value::Bool(truth)) => truth.to_string(),
-            ('s', Value::Duration(length)) => duration(length.num_nanoseconds()),
             ('s', Value::Null) => "null".to_owned(),
-            ('s', _) => return Err(wanted("a single value")),
+            ('s', value) => single(value).ok_or_else(|| wanted("a single value"))?,
             ('f', Value::Float(number)) if number.is_finite() => {
                 fixed(*number, self.digits.unwrap_or(DIGITS))
             }
@@ -134,12 +128,6 @@ fn fixed(number: f64, digits: usize) -> String {
     let written = format!("{number:.digits$}");
     let (whole, fraction) = written.split_at(written.find('.').unwrap_or(written.len()));
     let (sign, whole) = whole.strip_prefix('-').map_or(("", whole), |whole| ("-", whole));
-    let mut grouped = sign.to_owned();
-    for (index, digit) in whole.char_indices() {
-        if index > 0 && (whole.len() - index) % 3 == 0 {
-            grouped.push(',');
-        }
-        grouped.push(digit);
-    }
-    grouped + fraction
+    let groups: Vec<_> = whole.as_bytes().rchunks(3).rev().map(String::from_utf8_lossy).collect();
+    format!("{sign}{}{fraction}", groups.join(","))
 }

@@ -7,6 +7,7 @@ use kube_cel::cel::Value;
 
 use super::super::budget::Budget;
 use super::super::error::EvaluationError;
+use super::super::operators::{self, Operator};
 use super::super::quantity;
 use super::super::types::kind;
 use super::super::url;
@@ -23,7 +24,7 @@ pub(super) fn call(name: &str, arguments: &[Value], budget: &Budget) -> Result<V
         ("dyn", [value]) => Ok(value.clone()),
         ("sum", [Value::List(items)]) => {
             items.iter().try_for_each(|item| budget.read(item).map(drop))?;
-            sum(items)
+            sum(items, budget)
         }
         ("sort", [Value::List(items)]) => sort(items, budget),
         ("lists.range", [Value::Int(end)]) => {
@@ -155,11 +156,6 @@ fn number(function: &str, value: &Value) -> Result<Value, EvaluationError> {
 fn string(value: &Value, budget: &Budget) -> Result<Value, EvaluationError> {
     match value {
         Value::String(_) => Ok(value.clone()),
-        Value::Bool(truth) => Ok(text(if *truth { "true" } else { "false" })),
-        Value::Int(number) => Ok(text(&number.to_string())),
-        Value::UInt(number) => Ok(text(&number.to_string())),
-        Value::Float(number) => Ok(text(&go_format::double(*number))),
-        Value::Duration(duration) => Ok(text(&go_format::duration(duration.num_nanoseconds()))),
         Value::Bytes(bytes) => {
             let readable = std::str::from_utf8(bytes)
                 .map_err(|_| EvaluationError::mistyped("string", "bytes of UTF-8"))?;
@@ -170,35 +166,32 @@ fn string(value: &Value, budget: &Budget) -> Result<Value, EvaluationError> {
             library::method("string", std::slice::from_ref(value), budget)
         }
         other => {
-            Err(EvaluationError::mistyped("string", &format!("a single value; this is {}", kind(other))))
+            let written = go_format::single(other).map(|written| text(&written));
+            written.ok_or_else(|| {
+                EvaluationError::mistyped("string", &format!("a single value; this is {}", kind(other)))
+            })
         }
     }
 }
 
-fn sum(items: &[Value]) -> Result<Value, EvaluationError> {
+fn sum(items: &[Value], budget: &Budget) -> Result<Value, EvaluationError> {
     let wrong = || EvaluationError::mistyped("sum", "numbers of one kind, durations or quantities");
-    let Some((first, rest)) = items.split_first() else { return Ok(Value::Int(0)) };
-    let mut sum = first.clone();
-    for item in rest {
-        sum = match (&sum, item) {
-            (Value::Int(one), Value::Int(other)) => one.checked_add(*other).map(Value::Int),
-            (Value::UInt(one), Value::UInt(other)) => one.checked_add(*other).map(Value::UInt),
-            (Value::Float(one), Value::Float(other)) => Some(Value::Float(one + other)),
-            (Value::Duration(one), Value::Duration(other)) => {
-                // As many nanoseconds as 64 bits hold: the API server has no longer ones.
-                let sum = one.checked_add(other).filter(|sum| sum.num_nanoseconds().is_some());
-                sum.map(Value::Duration)
-            }
-            (one, other) if quantity::is_quantity(one) => {
-                Some(quantity::call("add", &[one.clone(), other.clone()])?)
-            }
-            _ => None,
-        }
-        .ok_or_else(wrong)?;
+    // As many nanoseconds as 64 bits hold: the API server has no longer durations.
+    let fits = |sum: &Value| match sum {
+        Value::Int(_) | Value::UInt(_) | Value::Float(_) => true,
+        Value::Duration(sum) => sum.num_nanoseconds().is_some(),
+        sum => quantity::is_quantity(sum),
+    };
+    let mut items = items.iter().cloned();
+    let Some(mut sum) = items.next() else { return Ok(Value::Int(0)) };
+    for item in items {
+        sum = match fits(&sum) {
+            false => return Err(wrong()),
+            true if quantity::is_quantity(&sum) => quantity::call("add", &[sum, item])?,
+            true => operators::binary(Operator::Add, sum, item, budget).map_err(|_| wrong())?,
+        };
     }
-    let fits = matches!(sum, Value::Int(_) | Value::UInt(_) | Value::Float(_) | Value::Duration(_))
-        || quantity::is_quantity(&sum);
-    if fits { Ok(sum) } else { Err(wrong()) }
+    if fits(&sum) { Ok(sum) } else { Err(wrong()) }
 }
 
 /// The library's `sort` panics for values without a total order.

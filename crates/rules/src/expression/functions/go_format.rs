@@ -1,7 +1,22 @@
-//! Numbers and durations as Go writes them, for `string()` and `format()`.
+//! Values as Go writes them, for `string()` and `format()`.
+
+use kube_cel::cel::Value;
+
+/// A single value as a text; `None` for a value that is no single one.
+pub(super) fn single(value: &Value) -> Option<String> {
+    Some(match value {
+        Value::String(text) => text.to_string(),
+        Value::Bool(truth) => truth.to_string(),
+        Value::Int(number) => number.to_string(),
+        Value::UInt(number) => number.to_string(),
+        Value::Float(number) => double(*number),
+        Value::Duration(length) => duration(length.num_nanoseconds()),
+        _ => return None,
+    })
+}
 
 /// A number in the fewest digits that identify it, with an exponent below 0.0001 and from 1,000,000.
-pub(super) fn double(number: f64) -> String {
+fn double(number: f64) -> String {
     if number.is_nan() {
         return "NaN".to_owned();
     }
@@ -21,7 +36,7 @@ pub(super) fn double(number: f64) -> String {
 
 /// A duration in seconds; `None` is the longest one.
 #[expect(clippy::cast_precision_loss, reason = "Go converts to floats too")]
-pub(super) fn duration(nanoseconds: Option<i64>) -> String {
+fn duration(nanoseconds: Option<i64>) -> String {
     const SECOND: i64 = 1_000_000_000;
     let nanoseconds = nanoseconds.unwrap_or(i64::MAX);
     let seconds = (nanoseconds / SECOND) as f64 + (nanoseconds % SECOND) as f64 / SECOND as f64;

@@ -15,27 +15,16 @@ const NAMES: [&str; 9] = ["a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8"];
 
 /// Calls the library's method `name` of the first argument.
 pub(super) fn method(name: &str, arguments: &[Value], budget: &Budget) -> Result<Value, EvaluationError> {
-    let mut names = NAMES.into_iter().take(arguments.len());
-    call(name, (names.next(), name), names, arguments, budget)
+    call(name, true, arguments, budget)
 }
 
-/// Calls the library's function `name`.
+/// Calls the library's function `name`, which may have a namespace.
 pub(super) fn function(name: &str, arguments: &[Value], budget: &Budget) -> Result<Value, EvaluationError> {
-    let (space, function) = match name.split_once('.') {
-        Some((space, function)) => (Some(space), function),
-        None => (None, name),
-    };
-    call(name, (space, function), NAMES.into_iter().take(arguments.len()), arguments, budget)
+    call(name, false, arguments, budget)
 }
 
-/// Calls `target.function(rest)`. The library copies the arguments.
-fn call(
-    name: &str,
-    (target, function): (Option<&str>, &str),
-    rest: impl Iterator<Item = &'static str>,
-    arguments: &[Value],
-    budget: &Budget,
-) -> Result<Value, EvaluationError> {
+/// The library copies the arguments.
+fn call(name: &str, is_method: bool, arguments: &[Value], budget: &Budget) -> Result<Value, EvaluationError> {
     let mut sizes = Vec::new();
     for argument in arguments {
         sizes.push(budget.read(argument)?);
@@ -54,11 +43,13 @@ fn call(
     }
     let node = |expr| IdedExpr { id: 0, expr };
     let named = |name: &str| node(Expr::Ident(name.to_owned()));
-    let call = CallExpr {
-        func_name: function.to_owned(),
-        target: target.map(|target| Box::new(named(target))),
-        args: rest.map(named).collect(),
+    let mut args: Vec<_> = NAMES.into_iter().take(arguments.len()).map(named).collect();
+    let (target, function) = match name.split_once('.') {
+        Some((space, function)) => (Some(named(space)), function),
+        None if is_method && !args.is_empty() => (Some(args.remove(0)), name),
+        None => (None, name),
     };
+    let call = CallExpr { func_name: function.to_owned(), target: target.map(Box::new), args };
     let result = Value::resolve(&node(Expr::Call(call)), &context);
     // The library's message quotes values, which may be secrets.
     let result = result.map_err(|_| EvaluationError::refused(name))?;

@@ -58,10 +58,7 @@ fn replace(
     budget: &Budget,
 ) -> Result<Value, EvaluationError> {
     budget.text(this.len())?;
-    let limit = match rest {
-        [Value::Int(limit)] => usize::try_from(*limit).unwrap_or(usize::MAX),
-        _ => usize::MAX,
-    };
+    let limit = limit(rest);
     let count = this.matches(from).count().min(limit);
     let grown = count.saturating_mul(to.len()).saturating_add(this.len());
     made(budget, grown, || this.replacen(from, to, limit))
@@ -69,36 +66,33 @@ fn replace(
 
 fn split(this: &str, separator: &str, rest: &[Value], budget: &Budget) -> Result<Value, EvaluationError> {
     budget.text(this.len())?;
-    // As in the API server, an empty separator gives one piece for each character.
-    let pieces: Vec<&str> = match (separator, rest) {
-        (_, [Value::Int(0)]) => Vec::new(),
-        ("", [Value::Int(limit @ 1..)]) => letters(this, usize::try_from(*limit).unwrap_or(usize::MAX)),
-        (_, [Value::Int(limit @ 1..)]) => {
-            this.splitn(usize::try_from(*limit).unwrap_or(usize::MAX), separator).collect()
+    let limit = limit(rest);
+    let pieces: Vec<&str> = match separator {
+        _ if limit == 0 => Vec::new(),
+        // As in the API server, an empty separator gives one piece for each character.
+        "" => {
+            budget.spend(this.len().min(limit))?;
+            letters(this, limit)
         }
-        ("", _) => {
-            budget.spend(this.len())?;
-            this.split("").filter(|piece| !piece.is_empty()).collect()
-        }
-        _ => this.split(separator).collect(),
+        _ => this.splitn(limit, separator).collect(),
     };
     budget.spend(pieces.len())?;
     Ok(list(pieces.into_iter().map(text).collect()))
 }
 
+/// The number of replacements, pieces or matches that `rest` allows.
+fn limit(rest: &[Value]) -> usize {
+    match rest {
+        [Value::Int(limit)] => usize::try_from(*limit).unwrap_or(usize::MAX),
+        _ => usize::MAX,
+    }
+}
+
 /// At most `limit` pieces: the first characters one by one, then the rest.
 fn letters(this: &str, limit: usize) -> Vec<&str> {
-    let mut pieces = Vec::new();
-    let mut rest = this;
-    while pieces.len() + 1 < limit
-        && let Some(first) = rest.chars().next()
-    {
-        let (piece, behind) = rest.split_at(first.len_utf8());
-        pieces.push(piece);
-        rest = behind;
-    }
-    pieces.extend(Some(rest).filter(|rest| !rest.is_empty()));
-    pieces
+    let mut edges: Vec<usize> = this.char_indices().map(|(at, _)| at).take(limit).collect();
+    edges.push(this.len());
+    edges.windows(2).filter_map(|edge| this.get(edge[0]..edge[1])).collect()
 }
 
 /// The index of `part` in characters, from a start index on; for the last index, up to an end index.
@@ -167,10 +161,7 @@ fn regular(
     if name == "find" {
         return Ok(text(pattern.find(this, 0).map(|found| found.as_str()).unwrap_or_default()));
     }
-    let limit = match rest {
-        [Value::Int(limit)] => usize::try_from(*limit).unwrap_or(usize::MAX),
-        _ => usize::MAX,
-    };
+    let limit = limit(rest);
     let mut found = Vec::new();
     let (mut start, mut end) = (0, None);
     // Each search may read the rest of the text, so each one is charged.

@@ -3,7 +3,8 @@
 use super::error::SyntaxError;
 use super::parser::{Parser, Result, node};
 use super::tokens::Kind;
-use crate::expression::tree::{Node, Operator, Part};
+use crate::expression::operators::Operator;
+use crate::expression::tree::{Node, Part};
 
 type Symbols = &'static [(&'static str, Operator)];
 

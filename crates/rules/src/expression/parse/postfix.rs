@@ -4,7 +4,8 @@ use super::error::SyntaxError;
 use super::macros;
 use super::parser::{Parser, Result, node};
 use super::tokens::Kind;
-use crate::expression::tree::{Access, Node, Operator, Part};
+use crate::expression::operators::Operator;
+use crate::expression::tree::{Access, Node, Part};
 
 impl Parser<'_> {
     /// A value with its fields, calls and keys.

@@ -9,25 +9,8 @@ use super::{literal, macros};
 use crate::expression::tree::{Entry, Item, Node, Part};
 
 /// Words that the language reserves; `namespace` may stand behind a dot.
-const RESERVED: [&str; 17] = [
-    "as",
-    "break",
-    "const",
-    "continue",
-    "else",
-    "for",
-    "function",
-    "if",
-    "import",
-    "let",
-    "loop",
-    "package",
-    "namespace",
-    "return",
-    "var",
-    "void",
-    "while",
-];
+const RESERVED: &str =
+    "as break const continue else for function if import let loop package namespace return var void while";
 
 impl Parser<'_> {
     pub(super) fn primary(&mut self) -> Result<Node> {
@@ -45,7 +28,7 @@ impl Parser<'_> {
             }
             Kind::Symbol(word @ ("true" | "false")) => Value::Bool(word == "true"),
             Kind::Symbol("null") => Value::Null,
-            Kind::Name if RESERVED.contains(&written) => {
+            Kind::Name if RESERVED.split(' ').any(|word| word == written) => {
                 let message = format!("`{written}` is a word that the language keeps for later");
                 return Err(SyntaxError::new(start, message));
             }

@@ -1,8 +1,8 @@
 //! Checks the type of an expression against its place: a condition, or a field.
 
-use super::{Mismatch, Type};
-use crate::expression::compiled::Expression;
-use crate::expression::result::overlay;
+use super::compiled::Expression;
+use super::result::overlay;
+use super::types::{Mismatch, Type};
 use crate::overlay::Overlay;
 
 impl Expression {

@@ -6,10 +6,29 @@ use std::sync::Arc;
 use kube_cel::cel::Value;
 use kube_cel::cel::objects::KeyRef;
 
-use super::super::budget::Budget;
-use super::super::error::EvaluationError;
-use super::super::tree::Operator;
-use super::super::types::kind;
+use super::budget::Budget;
+use super::error::EvaluationError;
+use super::types::kind;
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Operator {
+    Equal,
+    NotEqual,
+    Less,
+    LessOrEqual,
+    Greater,
+    GreaterOrEqual,
+    In,
+    Add,
+    Subtract,
+    Multiply,
+    Divide,
+    Modulo,
+    /// `value[key]`
+    Index,
+    /// `value[?key]`
+    OptionalIndex,
+}
 
 pub(super) fn negate(value: &Value) -> Result<Value, EvaluationError> {
     let negated = match value {
@@ -98,22 +117,16 @@ fn add(one: Value, other: Value, budget: &Budget) -> Result<Value, EvaluationErr
 
 fn arithmetic(operator: Operator, one: &Value, other: &Value) -> Result<Value, EvaluationError> {
     let result = match (one, other) {
-        (Value::Int(one), Value::Int(other)) => match operator {
-            Operator::Add => one.checked_add(*other),
-            Operator::Subtract => one.checked_sub(*other),
-            Operator::Multiply => one.checked_mul(*other),
-            Operator::Divide => one.checked_div(*other),
-            _ => one.checked_rem(*other),
+        (Value::Int(one), Value::Int(other)) => {
+            let checked =
+                [i64::checked_add, i64::checked_sub, i64::checked_mul, i64::checked_div, i64::checked_rem];
+            applied(operator, checked, *one, *other).map(Value::Int)
         }
-        .map(Value::Int),
-        (Value::UInt(one), Value::UInt(other)) => match operator {
-            Operator::Add => one.checked_add(*other),
-            Operator::Subtract => one.checked_sub(*other),
-            Operator::Multiply => one.checked_mul(*other),
-            Operator::Divide => one.checked_div(*other),
-            _ => one.checked_rem(*other),
+        (Value::UInt(one), Value::UInt(other)) => {
+            let checked =
+                [u64::checked_add, u64::checked_sub, u64::checked_mul, u64::checked_div, u64::checked_rem];
+            applied(operator, checked, *one, *other).map(Value::UInt)
         }
-        .map(Value::UInt),
         (Value::Float(one), Value::Float(other)) => match operator {
             Operator::Add => Some(one + other),
             Operator::Subtract => Some(one - other),
@@ -134,4 +147,16 @@ fn arithmetic(operator: Operator, one: &Value, other: &Value) -> Result<Value, E
         }
     };
     result.ok_or_else(|| EvaluationError::failed("a number too large, or a division by zero"))
+}
+
+/// The sum, difference, product, quotient or rest of whole numbers, from the function for it.
+fn applied<T>(operator: Operator, checked: [fn(T, T) -> Option<T>; 5], one: T, other: T) -> Option<T> {
+    let [add, subtract, multiply, divide, rest] = checked;
+    match operator {
+        Operator::Add => add(one, other),
+        Operator::Subtract => subtract(one, other),
+        Operator::Multiply => multiply(one, other),
+        Operator::Divide => divide(one, other),
+        _ => rest(one, other),
+    }
 }
