@@ -95,6 +95,7 @@ impl Layout {
     }
 }
 
+#[derive(Clone, Copy)]
 enum Shape {
     /// A map with members.
     Map,
