@@ -19,6 +19,7 @@ pub(crate) use removal::*;
 pub(crate) use settings::*;
 pub(crate) use spec::*;
 
+use crate::rule::Resource;
 use crate::yaml::Node;
 
 /// A map of the format. Other members than its fields are errors.
@@ -198,5 +199,11 @@ pub(crate) trait Keywords {
 impl<T, const N: usize> Keywords for Choice<T, N> {
     fn keywords(&self) -> Vec<&'static str> {
         self.iter().map(|(word, _)| *word).collect()
+    }
+}
+
+impl Keywords for &[Resource] {
+    fn keywords(&self) -> Vec<&'static str> {
+        self.iter().map(|resource| resource.as_str()).collect()
     }
 }

@@ -83,28 +83,19 @@ impl LintedRule<'_> {
         Arc::clone(&self.rule.text).warning(code, at, message).with_help(help)
     }
 
-    fn list(&self, field: &str) -> &[Node] {
-        self.spec.get(field).and_then(Node::as_list).unwrap_or_default()
-    }
-
     /// The containers that the rule injects, each with the field that holds it.
     fn injected(&self) -> impl Iterator<Item = (&'static str, &Node)> {
         ["sidecars", "initContainers"]
             .into_iter()
-            .flat_map(|field| self.list(field).iter().map(move |node| (field, node)))
+            .flat_map(|field| self.spec.items(field).iter().map(move |node| (field, node)))
     }
 
     /// The containers that the rule injects and the blocks for existing containers.
     fn all_containers(&self) -> impl Iterator<Item = &Node> {
-        self.injected().map(|(_, node)| node).chain(self.list("containers"))
+        self.injected().map(|(_, node)| node).chain(self.spec.items("containers"))
     }
 }
 
-/// The text of the member `name`.
-fn text<'n>(node: &'n Node, name: &str) -> Option<&'n str> {
-    node.get(name).and_then(Node::as_text)
-}
-
 fn name_of(container: &Node) -> &str {
-    text(container, "name").unwrap_or("?")
+    container.text("name").unwrap_or("?")
 }

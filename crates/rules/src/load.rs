@@ -22,9 +22,7 @@ use std::sync::Arc;
 
 use vestibule_patch::Schema;
 
-use crate::diagnostic::{
-    DUPLICATE_NAME, DUPLICATE_SETTINGS, Diagnostic, MAX_FINDINGS, Position, Severity, Source,
-};
+use crate::diagnostic::{DUPLICATE_NAME, DUPLICATE_SETTINGS, Diagnostic, MAX_FINDINGS, Severity, Source};
 use crate::digest;
 use crate::expression::SharedBudget;
 use crate::rule::Rule;
@@ -37,8 +35,6 @@ use reader::Reader;
 struct LoadedRule {
     rule: Rule,
     source: Arc<Source>,
-    /// The labels and annotations of pods that the rule adds or removes, as (map, key, location).
-    writes: Vec<(String, String, Position)>,
 }
 
 /// The result of loading all documents.
@@ -79,10 +75,8 @@ pub(crate) fn documents<'s>(
             let rule = injection(&mut reader, document.root(), pod);
             findings.append(&mut reader.findings);
             let source = reader.source;
-            loaded.extend(rule.map(|rule| {
-                let rule = Rule { digest: digest_of(document).into(), ..rule };
-                LoadedRule { writes: writes(&rule), rule, source }
-            }));
+            let digest = digest_of(document).into();
+            loaded.extend(rule.map(|rule| LoadedRule { rule: Rule { digest, ..rule }, source }));
         }
     }
     findings.extend(settings_findings);
@@ -134,13 +128,6 @@ fn settings_of<'d>(documents: impl Iterator<Item = &'d yaml::Document>) -> (Sett
         findings.append(&mut reader.findings);
     }
     (first.map(|(settings, _)| settings).unwrap_or_default(), findings)
-}
-
-fn writes(rule: &Rule) -> Vec<(String, String, Position)> {
-    let added = rule.metadata.iter().map(|part| (part.path.concat(), &part.item.key, &part.item.clause));
-    let maps = rule.removals.iter().filter(|one| matches!(one.list, "labels" | "annotations"));
-    let removed = maps.map(|one| (one.list.to_owned(), &one.key, &one.clause));
-    added.chain(removed).map(|(map, key, clause)| (map, key.clone(), clause.at)).collect()
 }
 
 fn duplicate_names(loaded: &[LoadedRule]) -> Vec<Diagnostic> {

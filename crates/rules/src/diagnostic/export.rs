@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Value, json};
 
 use super::{Code, Diagnostic, Severity};
@@ -90,20 +91,15 @@ fn result(finding: &Diagnostic, place: Option<usize>) -> Value {
     })
 }
 
-/// A path as a URI reference (RFC 3986): other characters are percent-encoded.
+/// All characters that a path has to encode (RFC 3986).
+const RESERVED_IN_PATHS: &AsciiSet =
+    &NON_ALPHANUMERIC.remove(b'/').remove(b'.').remove(b'-').remove(b'_').remove(b'~');
+
+/// A path as a URI reference.
 fn uri(name: &str) -> String {
     let path = name.strip_prefix("./").unwrap_or(name);
     let scheme = if path.starts_with('/') { "file://" } else { "" };
-    let mut uri = scheme.to_owned();
-    for byte in path.bytes() {
-        match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'.' | b'-' | b'_' | b'~' => {
-                uri.push(byte.into());
-            }
-            _ => uri.push_str(&format!("%{byte:02X}")),
-        }
-    }
-    uri
+    format!("{scheme}{}", utf8_percent_encode(path, RESERVED_IN_PATHS))
 }
 
 #[cfg(test)]

@@ -38,7 +38,7 @@ pub(crate) static SPEC: Table = Table {
     what: "`spec`",
     example: "{optIn: pod, pod: {labels: {team: blue}}}",
     fields: &[
-        field("targets", Kind::List(&Kind::Word(&RESOURCES)), "The resources that the rule changes.")
+        field("targets", Kind::List(&Kind::Word(&Resource::ALL)), "The resources that the rule changes.")
             .default("[pods]"),
         map("match", &MATCH, "The objects that the rule applies to: every condition must hold."),
         word(
@@ -101,16 +101,6 @@ pub(crate) static SPEC: Table = Table {
             .example("['namespaceObject.metadata.name != \"shop\"']"),
     ],
 };
-
-pub(crate) static RESOURCES: Choice<Resource, 7> = [
-    ("pods", Resource::Pods),
-    ("deployments", Resource::Deployments),
-    ("statefulsets", Resource::StatefulSets),
-    ("daemonsets", Resource::DaemonSets),
-    ("replicasets", Resource::ReplicaSets),
-    ("jobs", Resource::Jobs),
-    ("cronjobs", Resource::CronJobs),
-];
 
 pub(crate) static ROLLOUT: Table = Table {
     what: "`rollout`",

@@ -4,7 +4,7 @@
 use vestibule_patch::{List, Schema};
 
 use super::LintedRule;
-use crate::diagnostic::{self, Diagnostic};
+use crate::diagnostic::{Diagnostic, POLICY_SUFFICES};
 use crate::yaml::{Node, Value};
 
 /// The fields of `spec` that a policy can express.
@@ -17,7 +17,7 @@ pub(super) fn lint(linted: &LintedRule<'_>, pod: Schema<'_>, findings: &mut Vec<
     }
     let message = format!("a MutatingAdmissionPolicy could do what rule `{}` does", linted.rule.name());
     let help = "from Kubernetes 1.36 on the API server does that without a webhook, but it neither explains nor reports its decisions";
-    findings.push(linted.hint(&diagnostic::POLICY_SUFFICES, linted.rule.position(), message, help));
+    findings.push(linted.hint(&POLICY_SUFFICES, linted.rule.position(), message, help));
 }
 
 fn fits(linted: &LintedRule<'_>, pod: Schema<'_>) -> bool {
@@ -49,7 +49,7 @@ fn fits(linted: &LintedRule<'_>, pod: Schema<'_>) -> bool {
         && matches!(word(linted.spec, "optIn").as_deref(), None | Some("always"))
         && linted.rule.targets().len() == 1
         && !linted.rule.required()
-        && linted.list("containers").iter().all(simple_block)
+        && linted.spec.items("containers").iter().all(simple_block)
         && pod_fine
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::diagnostic::{self, Diagnostic};
+use crate::diagnostic::{Diagnostic, MATCHES_NO_NAMESPACE, OVERRIDDEN_TWICE, REQUIRED_BROADLY};
 use crate::evaluate::RuleSet;
 use crate::key::COMPUTED;
 use crate::rule::{Base, Item, Label, PartDestination, Policy, Rule, Select, SelectBy};
@@ -27,7 +27,7 @@ fn matches_no_namespace(rule: &Rule) -> Option<Diagnostic> {
     }
     let message = format!("rule `{}` matches no namespace", rule.name);
     let help = "every namespace in `names` is excluded, or belongs to the cluster itself";
-    Some(rule.text.warning(&diagnostic::MATCHES_NO_NAMESPACE, matching.at, message).with_help(help))
+    Some(rule.text.warning(&MATCHES_NO_NAMESPACE, matching.at, message).with_help(help))
 }
 
 fn required_everywhere(rule: &Rule) -> Option<Diagnostic> {
@@ -37,7 +37,7 @@ fn required_everywhere(rule: &Rule) -> Option<Diagnostic> {
     }
     let message = format!("rule `{}` is required and names no namespaces", rule.name);
     let help = "while the injector is down, no pod that it may match starts in any namespace: restrict it under `match.namespaces`";
-    Some(rule.text.warning(&diagnostic::REQUIRED_BROADLY, rule.at, message).with_help(help))
+    Some(rule.text.warning(&REQUIRED_BROADLY, rule.at, message).with_help(help))
 }
 
 /// A part with the policy `override`.
@@ -70,7 +70,7 @@ fn overridden_twice(rules: &[Rule], findings: &mut Vec<Diagnostic>) {
                 );
                 let help = "let only one of them override it, or separate them by `match`";
                 let at = this.item.clause.at;
-                findings.push(rule.text.warning(&diagnostic::OVERRIDDEN_TWICE, at, message).with_help(help));
+                findings.push(rule.text.warning(&OVERRIDDEN_TWICE, at, message).with_help(help));
             }
             earlier.push(this);
         }

@@ -2,9 +2,9 @@
 
 use std::collections::HashSet;
 
-use super::{LintedRule, name_of, text};
-use crate::diagnostic::{self, Diagnostic, Position};
-use crate::yaml::{Node, Value};
+use super::{LintedRule, name_of};
+use crate::diagnostic::{Diagnostic, FLOATING_IMAGE, NO_REQUESTS, NO_STARTUP_PROBE, Position, UNRESOLVED};
+use crate::yaml::Node;
 
 pub(super) fn lint(linted: &LintedRule<'_>, findings: &mut Vec<Diagnostic>) {
     for (field, container) in linted.injected() {
@@ -27,7 +27,7 @@ fn requests(linted: &LintedRule<'_>, container: &Node) -> Option<Diagnostic> {
     }
     let message = format!("container `{}` requests no resources", name_of(container));
     let help = "a quota of the namespace may refuse the pod; write `resources: {requests: {cpu: 10m, memory: 32Mi}}`";
-    Some(linted.hint(&diagnostic::NO_REQUESTS, container.at(), message, help))
+    Some(linted.hint(&NO_REQUESTS, container.at(), message, help))
 }
 
 fn image(linted: &LintedRule<'_>, container: &Node) -> Option<Diagnostic> {
@@ -39,20 +39,20 @@ fn image(linted: &LintedRule<'_>, container: &Node) -> Option<Diagnostic> {
     let help = "name a version, or better a digest";
     // The image is not known if an expression or the kubelet completes it.
     let literal = !image.contains('$');
-    (literal && !pinned).then(|| linted.hint(&diagnostic::FLOATING_IMAGE, node.at(), message, help))
+    (literal && !pinned).then(|| linted.hint(&FLOATING_IMAGE, node.at(), message, help))
 }
 
 /// The kubelet starts the next container when the startup probe succeeds. A sidecar without a port may need one as
 /// well, for example if it writes a secret into a file.
 fn startup(linted: &LintedRule<'_>, container: &Node) -> Option<Diagnostic> {
-    let regular = text(container, "mode") == Some("regular");
-    let hook = container.get("lifecycle").and_then(|lifecycle| lifecycle.get("postStart"));
+    let regular = container.text("mode") == Some("regular");
+    let hook = container.find(&["lifecycle", "postStart"]);
     if regular || hook.is_some() || container.get("startupProbe").is_some() {
         return None;
     }
     let message = format!("the application does not wait until `{}` is ready", name_of(container));
     let help = "with a `startupProbe`, the application starts after the sidecar answers instead of after its process has started";
-    Some(linted.hint(&diagnostic::NO_STARTUP_PROBE, container.at(), message, help))
+    Some(linted.hint(&NO_STARTUP_PROBE, container.at(), message, help))
 }
 
 /// `$(X)` in an injected container: only the rule itself defines variables of this container, unless it has
@@ -62,11 +62,11 @@ fn unresolved(linted: &LintedRule<'_>, container: &Node, findings: &mut Vec<Diag
         return;
     }
     let mut known = HashSet::new();
-    for variable in variables(container) {
+    for variable in container.items("env") {
         if let Some(value) = variable.get("value") {
             findings.extend(unknown(value, &known).map(|name| stays(linted, value.at(), name)));
         }
-        known.extend(text(variable, "name"));
+        known.extend(variable.text("name"));
     }
     for value in commands(container) {
         findings.extend(unknown(value, &known).map(|name| stays(linted, value.at(), name)));
@@ -77,14 +77,13 @@ fn unresolved(linted: &LintedRule<'_>, container: &Node, findings: &mut Vec<Diag
 /// block defines X further down: the variables of a block keep their order, and those of other blocks come before
 /// them.
 fn unresolved_in_blocks(linted: &LintedRule<'_>, findings: &mut Vec<Diagnostic>) {
-    let blocks = linted.list("containers");
-    let names = |block| variables(block).filter_map(|variable| text(variable, "name"));
+    let blocks = linted.spec.items("containers");
     for (index, block) in blocks.iter().enumerate().filter(|(_, block)| block.get("envFrom").is_none()) {
         let others = blocks.iter().enumerate().filter(|(other, _)| *other != index);
         let mut known: HashSet<&str> = others.flat_map(|(_, other)| names(other)).collect();
         let own: HashSet<&str> = names(block).collect();
-        for variable in variables(block) {
-            let name = text(variable, "name");
+        for variable in block.items("env") {
+            let name = variable.text("name");
             if let Some(value) = variable.get("value") {
                 findings.extend(unknown(value, &known).map(|used| {
                     match own.contains(used) && name != Some(used) {
@@ -101,36 +100,32 @@ fn unresolved_in_blocks(linted: &LintedRule<'_>, findings: &mut Vec<Diagnostic>)
     }
 }
 
-pub(super) fn variables(container: &Node) -> impl Iterator<Item = &Node> {
-    container.get("env").and_then(Node::as_list).unwrap_or_default().iter()
-}
-
 /// The items of `command` and `args`, in which the kubelet expands variables too.
 pub(super) fn commands(container: &Node) -> impl Iterator<Item = &Node> {
-    let lists = ["command", "args"].into_iter().filter_map(|field| container.get(field)?.as_list());
-    lists.flatten()
+    ["command", "args"].into_iter().flat_map(|field| container.items(field))
 }
 
 /// The names in `value` that are not `known`.
 fn unknown<'n>(value: &'n Node, known: &HashSet<&str>) -> impl Iterator<Item = &'n str> {
-    let text = match value.value() {
-        Value::Scalar(scalar) => scalar.text(),
-        Value::List(_) | Value::Map(_) => "",
-    };
-    references(text).into_iter().filter(|name| !known.contains(name))
+    references(value.as_text().unwrap_or_default()).into_iter().filter(|name| !known.contains(name))
+}
+
+/// The names of the variables of a block.
+fn names(block: &Node) -> impl Iterator<Item = &str> {
+    block.items("env").iter().filter_map(|variable| variable.text("name"))
 }
 
 fn stays(linted: &LintedRule<'_>, at: Position, name: &str) -> Diagnostic {
     let message = format!("`$({name})` stays as it is: no variable before it has this name");
     let help = "define the variable above, or write `$$(` for the text itself";
-    linted.warning(&diagnostic::UNRESOLVED, at, message, help)
+    linted.warning(&UNRESOLVED, at, message, help)
 }
 
 fn may_stay(linted: &LintedRule<'_>, at: Position, name: &str) -> Diagnostic {
     let message =
         format!("`$({name})` stays as it is in containers without a variable `{name}` of their own");
     let help = "define the variable above, or write `$$(` for the text itself";
-    linted.hint(&diagnostic::UNRESOLVED, at, message, help)
+    linted.hint(&UNRESOLVED, at, message, help)
 }
 
 /// The names in `$(NAME)`, as the kubelet reads them: `$$` is a dollar.

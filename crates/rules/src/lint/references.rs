@@ -1,19 +1,18 @@
 //! Names that a rule declares and does not use, or removes and uses.
 
+use super::LintedRule;
 use super::conflicts::may_apply_to_one_object;
-use super::containers::{commands, references, variables};
-use super::{LintedRule, text};
-use crate::diagnostic::{self, Diagnostic};
+use super::containers::{commands, references};
+use crate::diagnostic::{Diagnostic, REMOVED_IN_USE, UNUSED};
 use crate::yaml::{Node, Value};
 
 const KEEP_VOLUME: &str = "keep the volume, or mount another";
 
 pub(super) fn lint(linted: &LintedRule<'_>, findings: &mut Vec<Diagnostic>) {
-    for (field, prefix, code, what) in [
-        ("parameters", "params", &diagnostic::UNUSED, "parameter"),
-        ("variables", "variables", &diagnostic::UNUSED, "variable"),
-    ] {
-        for declared in linted.list(field) {
+    for (field, prefix, what) in
+        [("parameters", "params", "parameter"), ("variables", "variables", "variable")]
+    {
+        for declared in linted.spec.items(field) {
             let Some((node, name)) = declared.get("name").and_then(|node| Some((node, node.as_text()?)))
             else {
                 continue;
@@ -21,16 +20,16 @@ pub(super) fn lint(linted: &LintedRule<'_>, findings: &mut Vec<Diagnostic>) {
             if !mentions(linted.spec, prefix, name) {
                 let message = format!("{what} `{name}` is never used");
                 let help = format!("expressions read it as `{prefix}.{name}`; if none needs it, remove it");
-                findings.push(linted.hint(code, node.at(), message, &help));
+                findings.push(linted.hint(&UNUSED, node.at(), message, &help));
             }
         }
     }
-    for removal in linted.list("remove") {
-        if let Some(name) = removal.get("volumes").and_then(|volume| text(volume, "name"))
+    for removal in linted.spec.items("remove") {
+        if let Some(name) = removal.get("volumes").and_then(|volume| volume.text("name"))
             && let Some(mount) = mount_of(linted, name)
         {
             let message = format!("volume `{name}` is removed and mounted by the same rule");
-            findings.push(linted.warning(&diagnostic::REMOVED_IN_USE, mount.at(), message, KEEP_VOLUME));
+            findings.push(linted.warning(&REMOVED_IN_USE, mount.at(), message, KEEP_VOLUME));
         }
         findings.extend(removal.get("env").and_then(|env| variable_in_use(linted, env)));
     }
@@ -39,13 +38,15 @@ pub(super) fn lint(linted: &LintedRule<'_>, findings: &mut Vec<Diagnostic>) {
 /// Volumes that one rule removes and another rule mounts.
 pub(super) fn between_rules(rules: &[LintedRule<'_>], findings: &mut Vec<Diagnostic>) {
     for linted in rules {
-        for name in linted.list("remove").iter().filter_map(|removal| text(removal.get("volumes")?, "name")) {
+        for name in
+            linted.spec.items("remove").iter().filter_map(|removal| removal.get("volumes")?.text("name"))
+        {
             for other in rules.iter().filter(|other| other.rule.name != linted.rule.name) {
                 if let Some(mount) =
                     mount_of(other, name).filter(|_| may_apply_to_one_object(linted.rule, other.rule))
                 {
                     let message = format!("volume `{name}` is removed by rule `{}`", linted.rule.name);
-                    let found = other.warning(&diagnostic::REMOVED_IN_USE, mount.at(), message, KEEP_VOLUME);
+                    let found = other.warning(&REMOVED_IN_USE, mount.at(), message, KEEP_VOLUME);
                     findings.push(found);
                 }
             }
@@ -56,29 +57,29 @@ pub(super) fn between_rules(rules: &[LintedRule<'_>], findings: &mut Vec<Diagnos
 /// A value in a block for existing containers that still reads a variable which the rule removes from them. Injected
 /// containers have their own variables.
 fn variable_in_use<'b>(linted: &'b LintedRule<'b>, removed: &Node) -> Option<Diagnostic> {
-    let name = text(removed, "name")?;
+    let name = removed.text("name")?;
     let is_elsewhere = |block: &&Node| {
         let names = |node: Option<&Node>| {
             let names = node.and_then(Node::as_list)?.iter().filter_map(Node::as_text);
             Some(names.map(str::to_owned).collect::<Vec<_>>())
         };
-        let there = names(block.get("select").and_then(|select| select.get("names")));
+        let there = names(block.find(&["select", "names"]));
         let here = names(removed.get("containers"));
         here.zip(there).is_some_and(|(here, there)| !here.iter().any(|name| there.contains(name)))
     };
-    let blocks = linted.list("containers").iter().filter(|block| !is_elsewhere(block));
-    let values_of = |block: &'b Node| variables(block).filter_map(|variable| variable.get("value"));
+    let blocks = linted.spec.items("containers").iter().filter(|block| !is_elsewhere(block));
+    let values_of = |block: &'b Node| block.items("env").iter().filter_map(|variable| variable.get("value"));
     let mut values = blocks.flat_map(|block| values_of(block).chain(commands(block)));
     let reads = |node: &&Node| node.as_text().is_some_and(|text| references(text).contains(&name));
     let at = values.find(reads)?.at();
     let message = format!("variable `{name}` is removed by the same rule: `$({name})` stays as it is");
-    Some(linted.warning(&diagnostic::REMOVED_IN_USE, at, message, "keep the variable, or read another"))
+    Some(linted.warning(&REMOVED_IN_USE, at, message, "keep the variable, or read another"))
 }
 
 /// The first mount of the volume in the containers and blocks of the rule.
 fn mount_of<'p>(linted: &'p LintedRule<'_>, volume: &str) -> Option<&'p Node> {
     let mounts = linted.all_containers().filter_map(|container| container.get("volumeMounts"));
-    mounts.filter_map(Node::as_list).flatten().find(|mount| text(mount, "name") == Some(volume))
+    mounts.filter_map(Node::as_list).flatten().find(|mount| mount.text("name") == Some(volume))
 }
 
 /// Whether some text in `node` reads `prefix.name` or `prefix['name']`. Text that looks like it counts too.

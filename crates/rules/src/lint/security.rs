@@ -2,15 +2,15 @@
 
 use std::collections::HashSet;
 
-use super::{LintedRule, text};
-use crate::diagnostic::{self, Diagnostic};
+use super::LintedRule;
+use crate::diagnostic::{Diagnostic, NODE_ACCESS, WRITABLE_SECRET};
 use crate::yaml::Node;
 
 /// Members of a pod's specification that share the namespaces of the node.
 const NODE: &[&str] = &["hostIPC", "hostNetwork", "hostPID"];
 
 pub(super) fn lint(linted: &LintedRule<'_>, findings: &mut Vec<Diagnostic>) {
-    let volumes = linted.list("volumes");
+    let volumes = linted.spec.items("volumes");
     for volume in volumes {
         if let Some(path) = volume.get("hostPath") {
             let message = format!(
@@ -18,43 +18,43 @@ pub(super) fn lint(linted: &LintedRule<'_>, findings: &mut Vec<Diagnostic>) {
                 super::name_of(volume)
             );
             let help = "namespaces of the Pod Security levels `baseline` and `restricted` refuse such pods";
-            findings.push(linted.warning(&diagnostic::NODE_ACCESS, path.at(), message, help));
+            findings.push(linted.warning(&NODE_ACCESS, path.at(), message, help));
         }
     }
     let secrets: HashSet<&str> = volumes
         .iter()
         .filter(|volume| volume.get("secret").is_some())
-        .filter_map(|volume| text(volume, "name"))
+        .filter_map(|volume| volume.text("name"))
         .collect();
     for container in linted.all_containers() {
-        for mount in container.get("volumeMounts").and_then(Node::as_list).unwrap_or_default() {
-            let secret = text(mount, "name").filter(|name| secrets.contains(name));
+        for mount in container.items("volumeMounts") {
+            let secret = mount.text("name").filter(|name| secrets.contains(name));
             if let Some(name) = secret
-                && text(mount, "readOnly") != Some("true")
+                && mount.text("readOnly") != Some("true")
             {
                 let message = format!("the secret in `{name}` is not mounted `readOnly`");
                 let help = "write `readOnly: true`: the mount is read-only anyway, and scanners look for it";
-                findings.push(linted.hint(&diagnostic::WRITABLE_SECRET, mount.at(), message, help));
+                findings.push(linted.hint(&WRITABLE_SECRET, mount.at(), message, help));
             }
         }
-        let privileged = container.get("securityContext").and_then(|context| context.get("privileged"));
+        let privileged = container.find(&["securityContext", "privileged"]);
         if let Some(node) = privileged.filter(|node| node.as_text() == Some("true")) {
             let message = "a privileged container has full access to the node".to_owned();
             findings.push(linted.warning(
-                &diagnostic::NODE_ACCESS,
+                &NODE_ACCESS,
                 node.at(),
                 message,
                 "name the capabilities it needs instead",
             ));
         }
     }
-    let spec = linted.spec.get("pod").and_then(|pod| pod.get("spec"));
+    let spec = linted.spec.find(&["pod", "spec"]);
     for entry in spec.and_then(Node::as_map).unwrap_or_default() {
         if NODE.contains(&entry.key.as_str()) && entry.value.as_text() == Some("true") {
             let message =
                 format!("`{}` makes every pod of the rule share this namespace of the node", entry.key);
             let help = "namespaces of the Pod Security levels `baseline` and `restricted` refuse such pods";
-            findings.push(linted.warning(&diagnostic::NODE_ACCESS, entry.at, message, help));
+            findings.push(linted.warning(&NODE_ACCESS, entry.at, message, help));
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Placeholders of other template languages, which rules do not replace.
 
 use super::LintedRule;
-use crate::diagnostic::{self, Diagnostic, shown};
+use crate::diagnostic::{Diagnostic, TEMPLATE_TEXT, shown};
 use crate::yaml::{Node, Value};
 
 /// The names in expressions: `${NAME.` was probably meant to be an expression.
@@ -34,7 +34,7 @@ fn walk(linted: &LintedRule<'_>, node: &Node, findings: &mut Vec<Diagnostic>) {
                 Some(meant) => format!("an expression replaces the whole value: `{{$cel: {meant}}}`"),
                 None => "render the file first, for example by `helm template`; for values that users set, declare `parameters` and write `{$cel: params.NAME}` in place of a value".to_owned(),
             };
-            linted.hint(&diagnostic::TEMPLATE_TEXT, node.at(), message, &help)
+            linted.hint(&TEMPLATE_TEXT, node.at(), message, &help)
         })),
         Value::List(items) => items.iter().for_each(|item| walk(linted, item, findings)),
         Value::Map(entries) => {

@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 
 use super::LoadedRule;
-use crate::diagnostic::{Diagnostic, FEEDBACK, RESERVED};
+use crate::diagnostic::{Diagnostic, FEEDBACK, Position, RESERVED};
 use crate::rule::{Resource, Rule};
 use crate::select::{MIRROR_ANNOTATION, OWN_POD_LABEL};
 use crate::settings::{Exemption, Settings};
@@ -17,15 +17,15 @@ use crate::well_known::{INJECT_KEY, STATUS_ANNOTATION};
 pub(super) fn findings(loaded: &[LoadedRule], settings: &Settings) -> Vec<Diagnostic> {
     let readers = Readers::new(loaded, settings);
     let mut findings = Vec::new();
-    for LoadedRule { rule, source, writes } in loaded {
-        for (map, key, at) in writes {
+    for LoadedRule { rule, source } in loaded {
+        for (map, key, at) in keys_written(rule) {
             if map == "annotations" && key == STATUS_ANNOTATION {
                 let message = format!("the injector itself writes `{STATUS_ANNOTATION}`");
-                findings.push(source.error(&RESERVED, *at, message));
+                findings.push(source.error(&RESERVED, at, message));
             }
-            if let Some(reader) = readers.find(map, key).filter(|_| writes_pods(rule)) {
+            if let Some(reader) = readers.find(&map, key).filter(|_| writes_pods(rule)) {
                 let message = format!("{} `{key}` is read by {reader}", map.trim_end_matches('s'));
-                findings.push(source.error(&FEEDBACK, *at, message));
+                findings.push(source.error(&FEEDBACK, at, message));
             }
         }
     }
@@ -95,6 +95,14 @@ impl std::fmt::Display for ReadBy<'_> {
     }
 }
 
+/// The labels and annotations of pods that `rule` adds or removes: map, key and location.
+fn keys_written(rule: &Rule) -> impl Iterator<Item = (String, &str, Position)> {
+    let added = rule.metadata.iter().map(|part| (part.path.concat(), &part.item.key, &part.item.clause));
+    let maps = rule.removals.iter().filter(|one| matches!(one.list, "labels" | "annotations"));
+    let removed = maps.map(|one| (one.list.to_owned(), &one.key, &one.clause));
+    added.chain(removed).map(|(map, key, clause)| (map, key.as_str(), clause.at))
+}
+
 /// The labels and annotations of pods that `rule` reads before it acts.
 fn keys_read(rule: &Rule) -> impl Iterator<Item = (&'static str, &str)> {
     let either = [INJECT_KEY, OWN_POD_LABEL, MIRROR_ANNOTATION, &rule.key];
@@ -117,7 +125,7 @@ mod tests {
     use super::*;
     use crate::expression::SharedBudget;
     use crate::load::injection::injection;
-    use crate::load::{reader, writes};
+    use crate::load::reader;
     use crate::yaml;
 
     fn steps(count: usize) -> usize {
@@ -130,13 +138,13 @@ mod tests {
             let source = Arc::clone(documents[0].source_text());
             let mut reader = reader::Reader::new(source, true, SharedBudget::of_a_load());
             let rule = injection(&mut reader, documents[0].root(), Schema::unknown()).unwrap();
-            LoadedRule { writes: writes(&rule), rule, source: reader.source }
+            LoadedRule { rule, source: reader.source }
         };
         let loaded: Vec<LoadedRule> = (0..count).map(loaded).collect();
         let settings = Settings::default();
         let readers = Readers::new(&loaded, &settings);
-        for (map, key, _) in loaded.iter().flat_map(|loaded| &loaded.writes) {
-            assert!(readers.find(map, key).is_none());
+        for (map, key, _) in loaded.iter().flat_map(|loaded| keys_written(&loaded.rule)) {
+            assert!(readers.find(&map, key).is_none());
         }
         readers.steps.get()
     }

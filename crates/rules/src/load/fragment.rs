@@ -72,15 +72,13 @@ impl Reader {
         let known = in_schema || fields.is_empty();
         if !known {
             let message = format!("`{what}` is not known to have a field `{name}`");
-            match nearest(name, fields.iter().map(|field| field.name)) {
-                Some(near) => {
-                    let help = format!("did you mean `{near}`?");
-                    self.error(&UNKNOWN_FIELD, entry.at, message, help);
-                }
-                None if format::CONTAINER.field(name).is_some() => {
-                    let help = format!("`{name}` belongs to the items of a rule that support it");
-                    self.error(&UNKNOWN_FIELD, entry.at, message, help);
-                }
+            let elsewhere = format::CONTAINER.field(name).is_some();
+            let help = match nearest(name, fields.iter().map(|field| field.name)) {
+                Some(near) => Some(format!("did you mean `{near}`?")),
+                None => elsewhere.then(|| format!("`{name}` belongs to the items of a rule that support it")),
+            };
+            match help {
+                Some(help) => self.error(&UNKNOWN_FIELD, entry.at, message, help),
                 None => self.warning(&UNKNOWN_POD_FIELD, entry.at, message),
             }
         }
@@ -180,11 +178,7 @@ impl Reader {
         what: &str,
         at: Position,
     ) -> bool {
-        if let Err(wanted) = check {
-            let message = format!("the API server refuses this value of `{what}`");
-            self.error(&WRONG_VALUE, at, message, format!("wanted: {wanted}"));
-        }
-        check.is_ok()
+        self.check_format(check, &format!("the API server refuses this value of `{what}`"), at)
     }
 
     /// Reports a value that only the rule format refuses. Returns whether the value is valid.

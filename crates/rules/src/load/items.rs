@@ -26,7 +26,7 @@ impl Reader {
                 {
                     self.check_pod_value(syntax::label_value(value), &key, at);
                 }
-                let clause = Clause { text: format!("pod.{map}[{key}]").into(), at };
+                let clause = Clause::new(format!("pod.{map}[{key}]"), at);
                 let policy = self.on_conflict.unwrap_or(Policy::Keep);
                 let item = Item::new(clause, key, overlay, policy);
                 items.push(Part { path: vec![map.to_owned()], listed: false, item });
@@ -90,7 +90,7 @@ impl Reader {
                 self.item_values(field, overlay, node.at());
             }
             let overlay = overlay.unwrap_or(Overlay::Map(Vec::new()));
-            let clause = Clause { text: format!("{clause}[{index}]").into(), at: node.at() };
+            let clause = Clause::new(format!("{clause}[{index}]"), node.at());
             let key = match schema.list() {
                 List::Map(keys) => key::of_overlay(&overlay, keys),
                 _ => overlay.text("name").unwrap_or_default().to_owned(),

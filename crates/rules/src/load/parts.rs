@@ -40,7 +40,7 @@ impl Reader {
     /// `pod.spec` and `imagePullSecrets`.
     pub(super) fn pod_spec(&mut self, spec: &Node, schema: Schema<'_>) -> Vec<Part> {
         let mut parts = Vec::new();
-        if let Some(node) = spec.get("pod").and_then(|pod| pod.get("spec")) {
+        if let Some(node) = spec.find(&["pod", "spec"]) {
             self.check_values(node, &format::POD_SPEC);
             let policy = self.policy(node).or(self.on_conflict).unwrap_or(Policy::Keep);
             let whole = MergedMap { what: "pod.spec", clause: "pod.spec", schema, policy };
@@ -137,7 +137,7 @@ impl Reader {
                 let entries = paired_in_order(node.as_map().unwrap_or_default(), &members, names);
                 for (member, entry) in members.into_iter().zip(entries) {
                     let at = entry.map_or(at, |entry| entry.at);
-                    let clause = Clause { text: format!("{clause}[{}]", member.name).into(), at };
+                    let clause = Clause::new(format!("{clause}[{}]", member.name), at);
                     let item = Item::new(clause, member.name, member.value, policy);
                     parts.push(Part { path: path.clone(), listed: false, item });
                 }
@@ -165,7 +165,7 @@ impl Reader {
                 let nodes = node.as_list().unwrap_or_default();
                 for (index, overlay) in items.into_iter().enumerate() {
                     let at = nodes.get(index).map_or(at, Node::at);
-                    let clause = Clause { text: format!("{clause}[{index}]").into(), at };
+                    let clause = Clause::new(format!("{clause}[{index}]"), at);
                     let key = match schema.list() {
                         List::Map(keys) => key::of_overlay(&overlay, keys),
                         List::Set | List::Atomic | List::Unknown => overlay.to_json(),
@@ -183,7 +183,7 @@ impl Reader {
                     let help = "name the field in `replace`, beside it, to replace the user's value";
                     self.error(&CLOSED_LIST, at, message, help);
                 }
-                let item = Item::new(Clause { text: clause.into(), at }, name, overlay, policy);
+                let item = Item::new(Clause::new(clause, at), name, overlay, policy);
                 parts.push(Part { path, listed: false, item });
             }
         }

@@ -42,7 +42,7 @@ impl Reader {
                 (Some(key), _) => key.to_owned(),
                 (None, _) => String::new(),
             };
-            let clause = Clause { text: format!("remove[{index}]").into(), at: node.at() };
+            let clause = Clause::new(format!("remove[{index}]"), node.at());
             removals.push(Removal { clause, list: field.name, select, key, wanted });
         }
         removals

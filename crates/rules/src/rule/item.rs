@@ -26,10 +26,14 @@ pub(crate) struct Clause {
 }
 
 impl Clause {
+    pub(crate) fn new(text: impl Into<Arc<str>>, at: Position) -> Self {
+        Self { text: text.into(), at }
+    }
+
     /// The clause of the list that this clause is an item of: `sidecars` for `sidecars[0]`.
     pub(crate) fn list(&self) -> Self {
         let text = self.text.rsplit_once('[').map_or(&*self.text, |(list, _)| list);
-        Self { text: text.into(), at: self.at }
+        Self::new(text, self.at)
     }
 
     /// The clause that is `steps` levels further out: `pod.spec` for `pod.spec.hostAliases[0]` and 2.
@@ -39,7 +43,7 @@ impl Clause {
             let step = if text.ends_with(']') { text.rfind('[') } else { text.rfind('.') };
             text = step.and_then(|end| text.get(..end)).unwrap_or(text);
         }
-        Self { text: text.into(), at: self.at }
+        Self::new(text, self.at)
     }
 }
 

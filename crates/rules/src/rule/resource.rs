@@ -71,30 +71,27 @@ impl Resource {
         Self::ALL.iter().find(same).copied()
     }
 
+    /// The `apiVersion` and the kind of its objects, and its plural name.
+    fn names(self) -> (&'static str, &'static str, &'static str) {
+        match self {
+            Self::Pods => ("v1", "Pod", "pods"),
+            Self::Deployments => ("apps/v1", "Deployment", "deployments"),
+            Self::StatefulSets => ("apps/v1", "StatefulSet", "statefulsets"),
+            Self::DaemonSets => ("apps/v1", "DaemonSet", "daemonsets"),
+            Self::ReplicaSets => ("apps/v1", "ReplicaSet", "replicasets"),
+            Self::Jobs => ("batch/v1", "Job", "jobs"),
+            Self::CronJobs => ("batch/v1", "CronJob", "cronjobs"),
+        }
+    }
+
     /// The plural name in the API: `pods`.
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Pods => "pods",
-            Self::Deployments => "deployments",
-            Self::StatefulSets => "statefulsets",
-            Self::DaemonSets => "daemonsets",
-            Self::ReplicaSets => "replicasets",
-            Self::Jobs => "jobs",
-            Self::CronJobs => "cronjobs",
-        }
+        self.names().2
     }
 
     /// The kind of its objects: `Pod`.
     pub fn kind(self) -> &'static str {
-        match self {
-            Self::Pods => "Pod",
-            Self::Deployments => "Deployment",
-            Self::StatefulSets => "StatefulSet",
-            Self::DaemonSets => "DaemonSet",
-            Self::ReplicaSets => "ReplicaSet",
-            Self::Jobs => "Job",
-            Self::CronJobs => "CronJob",
-        }
+        self.names().1
     }
 
     /// Its API group; empty for pods.
@@ -104,11 +101,7 @@ impl Resource {
 
     /// The `apiVersion` of its objects.
     pub fn api_version(self) -> &'static str {
-        match self {
-            Self::Pods => "v1",
-            Self::Deployments | Self::StatefulSets | Self::DaemonSets | Self::ReplicaSets => "apps/v1",
-            Self::Jobs | Self::CronJobs => "batch/v1",
-        }
+        self.names().0
     }
 
     /// The verbs under which rules change it.
@@ -116,11 +109,7 @@ impl Resource {
         match self {
             // Most fields of an existing pod and the whole template of an existing Job are immutable.
             Self::Pods | Self::Jobs => &[Verb::Create],
-            Self::Deployments
-            | Self::StatefulSets
-            | Self::DaemonSets
-            | Self::ReplicaSets
-            | Self::CronJobs => &[Verb::Create, Verb::Update],
+            _ => &[Verb::Create, Verb::Update],
         }
     }
 }

@@ -19,7 +19,10 @@ use super::scalar;
 pub fn from_json(json: &str) -> Result<String, DocumentError> {
     let document = Document::parse(json)?;
     let mut lines = Vec::new();
-    Layout::default().root(document.view(), &mut lines);
+    let value = document.view();
+    let shape = shape(value, 0);
+    let column = if matches!(shape, Shape::Scalar) { 2 } else { 0 };
+    Layout::default().block(value, shape, column, &mut lines);
     Ok(lines.join("\n") + "\n")
 }
 
@@ -43,33 +46,22 @@ impl Layout {
     pub(super) fn member(self, value: View<'_>, column: usize) -> (String, Vec<String>) {
         let mut lines = Vec::new();
         match shape(value, column) {
-            Shape::Map => self.map(value, column + 2, &mut lines),
-            Shape::List if self.lists_indented => self.list(value, column + 2, &mut lines),
-            Shape::List => self.list(value, column, &mut lines),
-            Shape::Scalar => {
-                let head = scalar_lines(value, column + 2, &mut lines);
-                return (format!(" {head}"), lines);
+            Shape::Scalar => (format!(" {}", scalar_lines(value, column + 2, &mut lines)), lines),
+            shape => {
+                let is_below = matches!(shape, Shape::List) && !self.lists_indented;
+                self.block(value, shape, if is_below { column } else { column + 2 }, &mut lines);
+                (String::new(), lines)
             }
         }
-        (String::new(), lines)
     }
 
     /// An item of a list whose dash is at `column`.
     pub(super) fn item(self, value: View<'_>, column: usize, lines: &mut Vec<String>) {
-        let mut own = Vec::new();
-        match shape(value, column) {
-            Shape::Map => self.map(value, column + 2, &mut own),
-            Shape::List => self.list(value, column + 2, &mut own),
-            Shape::Scalar => {
-                let mut text = Vec::new();
-                own.push(scalar_lines(value, column + 2, &mut text));
-                own.append(&mut text);
-            }
-        }
-        if let Some(first) = own.first_mut() {
+        let start = lines.len();
+        self.block(value, shape(value, column), column + 2, lines);
+        if let Some(first) = lines.get_mut(start) {
             *first = format!("{:column$}- {}", "", first.trim_start_matches(' '));
         }
-        lines.append(&mut own);
     }
 
     /// A member of a map whose keys are at `column`.
@@ -87,27 +79,23 @@ impl Layout {
         }
     }
 
-    fn root(self, value: View<'_>, lines: &mut Vec<String>) {
-        match shape(value, 0) {
-            Shape::Map => self.map(value, 0, lines),
-            Shape::List => self.list(value, 0, lines),
+    /// The lines of a value. Members, items and the further lines of a text start at `column`.
+    fn block(self, value: View<'_>, shape: Shape, column: usize, lines: &mut Vec<String>) {
+        match shape {
+            Shape::Map => {
+                value.entries().into_iter().for_each(|(key, value)| self.entry(&key, value, column, lines));
+            }
+            Shape::List => value.items().into_iter().for_each(|item| self.item(item, column, lines)),
             Shape::Scalar => {
-                let mut text = Vec::new();
-                lines.push(scalar_lines(value, 2, &mut text));
-                lines.append(&mut text);
+                let mut below = Vec::new();
+                lines.push(scalar_lines(value, column, &mut below));
+                lines.append(&mut below);
             }
         }
     }
-
-    fn map(self, map: View<'_>, column: usize, lines: &mut Vec<String>) {
-        map.entries().into_iter().for_each(|(key, value)| self.entry(&key, value, column, lines));
-    }
-
-    fn list(self, list: View<'_>, column: usize, lines: &mut Vec<String>) {
-        list.items().into_iter().for_each(|item| self.item(item, column, lines));
-    }
 }
 
+#[derive(Clone, Copy)]
 enum Shape {
     /// A map with members.
     Map,

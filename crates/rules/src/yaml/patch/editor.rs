@@ -2,11 +2,11 @@
 
 use std::ops::Range;
 
-use vestibule_patch::{Pointer, View};
+use vestibule_patch::{Document, Pointer, View};
 
 use super::RewriteReason;
 use crate::yaml::emit::Layout;
-use crate::yaml::{Entry, Node, Value, parse};
+use crate::yaml::{Entry, Node, Value, parse, quote};
 
 /// A text and its tree. Each edit returns a new text.
 pub(super) struct Editor<'t> {
@@ -84,14 +84,14 @@ impl<'t> Editor<'t> {
                 let entry = entries.get(index).ok_or(self.unusual(found.node))?;
                 let next = entries.get(index + 1).map(|entry| entry.range.start);
                 if entries.len() == 1 {
-                    return self.replace_inline(&found, "{}");
+                    return self.replace_by_json(&found, "{}");
                 }
                 self.delete(entry.range.start, entry.value.range.end.max(entry.range.end), next)
             }
             Value::List(items) => {
                 let item = items.get(position(&token)?).ok_or(self.unusual(found.node))?;
                 if items.len() == 1 {
-                    return self.replace_inline(&found, "[]");
+                    return self.replace_by_json(&found, "[]");
                 }
                 self.delete(self.dash(item)?, item.range.end, None)
             }
@@ -122,18 +122,17 @@ impl<'t> Editor<'t> {
 
     /// Adds the first member or item to an empty map or list.
     fn fill_empty(&self, found: &Found<'_>, token: &str, value: View<'_>) -> Result<String, RewriteReason> {
-        let Holder::Key(entry) = found.holder else { return Err(RewriteReason::flow(self.line(found.node))) };
-        let column = self.column(entry.range.start)?;
-        let mut lines = Vec::new();
-        match found.node.value {
-            Value::Map(_) => self.layout.entry(token, value, column + 2, &mut lines),
-            _ => {
-                let column = if self.layout.lists_indented { column + 2 } else { column };
-                self.layout.item(value, column, &mut lines);
-            }
+        let value = value.to_json();
+        match (found.holder, &found.node.value) {
+            (Holder::Root | Holder::Dash, _) => Err(RewriteReason::flow(self.line(found.node))),
+            (_, Value::Map(_)) => self.replace_by_json(found, &format!("{{{}:{value}}}", quote(token))),
+            _ => self.replace_by_json(found, &format!("[{value}]")),
         }
-        let (text, at) = self.without_value(entry);
-        Ok(self.insert_into(&text, at, &lines))
+    }
+
+    fn replace_by_json(&self, found: &Found<'_>, json: &str) -> Result<String, RewriteReason> {
+        let value = Document::parse(json).map_err(|_| self.unusual(found.node))?;
+        self.replace_value(found, value.view())
     }
 
     fn add_item(
@@ -162,13 +161,9 @@ impl<'t> Editor<'t> {
             Holder::Root => Err(self.unusual(found.node)),
             Holder::Key(entry) => {
                 let (head, lines) = self.layout.member(value, self.column(entry.range.start)?);
-                if lines.is_empty() {
-                    return self.replace_inline(found, head.trim_start());
-                }
-                let (text, at) = self.without_value(entry);
-                let mut text = text;
-                text.insert_str(at, &head);
-                Ok(self.insert_into(&text, at + head.len(), &lines))
+                let behind = self.behind_colon(entry);
+                let text = self.replaced(behind.clone(), &head);
+                Ok(self.insert_into(&text, behind.start + head.len(), &lines))
             }
             Holder::Dash => {
                 let dash = self.dash(found.node)?;
@@ -180,26 +175,8 @@ impl<'t> Editor<'t> {
         }
     }
 
-    /// Replaces the value that was found by `words` on one line.
-    fn replace_inline(&self, found: &Found<'_>, words: &str) -> Result<String, RewriteReason> {
-        match found.holder {
-            Holder::Root => Err(self.unusual(found.node)),
-            Holder::Key(entry) => Ok(self.replaced(self.value_range(entry), &format!(" {words}"))),
-            Holder::Dash => {
-                let dash = self.dash(found.node)?;
-                Ok(self.replaced(dash..found.node.range.end.max(dash + 1), &format!("- {words}")))
-            }
-        }
-    }
-
-    /// The text without the value of `entry`, and the end of its colon.
-    fn without_value(&self, entry: &Entry) -> (String, usize) {
-        let behind = self.value_range(entry);
-        (self.replaced(behind.clone(), ""), behind.start)
-    }
-
     /// The range from the end of the colon to the end of the value.
-    fn value_range(&self, entry: &Entry) -> Range<usize> {
+    fn behind_colon(&self, entry: &Entry) -> Range<usize> {
         let rest = self.text.get(entry.range.end..).unwrap_or_default();
         let colon = entry.range.end + rest.find(':').map_or(0, |distance| distance + 1);
         colon..entry.value.range.end.max(colon)
