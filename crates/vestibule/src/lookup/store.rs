@@ -184,3 +184,35 @@ impl<T> Default for Objects<T> {
         Self { by_name: BTreeMap::new(), by_index: BTreeMap::new() }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use k8s_openapi::api::core::v1::ConfigMap;
+
+    use super::*;
+
+    fn config_map(name: &str) -> Arc<ConfigMap> {
+        let metadata = ObjectMeta { name: Some(name.to_owned()), ..ObjectMeta::default() };
+        Arc::new(ConfigMap { metadata, ..ConfigMap::default() })
+    }
+
+    #[test]
+    fn an_incomplete_list_removes_no_object_and_is_no_change() {
+        let store = Store::new(BTreeMap::new());
+        let mut changes = store.changes();
+        store.begin_list();
+        store.listed(config_map("a"));
+        assert_eq!((store.missing().is_some(), store.len()), (true, 0));
+        store.end_list();
+        store.put(config_map("b"));
+        assert_eq!((store.missing(), store.len()), (None, 2));
+        assert!(changes.has_changed().unwrap());
+        changes.mark_unchanged();
+        // The watch ends, and the objects are listed again.
+        store.begin_list();
+        store.listed(config_map("b"));
+        assert_eq!((store.len(), changes.has_changed().unwrap()), (2, false));
+        store.end_list();
+        assert_eq!((store.len(), changes.has_changed().unwrap()), (1, true));
+    }
+}
