@@ -172,7 +172,7 @@ impl RuleSet {
     /// # Errors
     /// The object is not JSON, or nested too deeply.
     pub fn evaluate(&self, subject: &Subject<'_>) -> Result<Decision, DocumentError> {
-        self.decide(subject, &mut Record::default(), || ())
+        self.decide(subject, &mut None, || ())
     }
 
     /// Evaluates the rules, and calls `selected` between selection and application, so that a caller can measure both. It is not
@@ -185,7 +185,7 @@ impl RuleSet {
         subject: &Subject<'_>,
         selected: impl FnOnce(),
     ) -> Result<Decision, DocumentError> {
-        self.decide(subject, &mut Record::default(), selected)
+        self.decide(subject, &mut None, selected)
     }
 
     /// Evaluates the rules, and reports every gate and the effect of every part of each rule.
@@ -205,9 +205,9 @@ impl RuleSet {
     /// assert_eq!(failed.sentence, "the object does not ask for the rule");
     /// ```
     pub fn explain(&self, subject: &Subject<'_>) -> Result<Explanation, DocumentError> {
-        let mut record = Record::wanted();
+        let mut record = Some(Record::default());
         let decision = self.decide(subject, &mut record, || ())?;
         let gates = |rule: &Rule| [select::gates(rule), not_applied::gates(rule)].concat();
-        Ok(record.explain(&self.rules, decision, gates))
+        Ok(record.unwrap_or_default().explain(&self.rules, decision, gates))
     }
 }

@@ -1,6 +1,7 @@
 //! Explains a decision: for each rule the gates that it passed or failed, and the effect of each of its parts.
 //!
-//! `evaluate` reports to a [`Record`] while it decides, and [`RuleSet::explain`](crate::RuleSet::explain) reads it.
+//! If an explanation is wanted, `evaluate` reports to a [`Record`] while it decides, and
+//! [`RuleSet::explain`](crate::RuleSet::explain) reads that.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -114,30 +115,15 @@ pub enum Effect {
 /// The reports of an evaluation.
 #[derive(Default)]
 pub(crate) struct Record {
-    /// Whether an explanation is wanted. Otherwise reports are ignored.
-    is_wanted: bool,
     /// By the name of the rule.
     gates: HashMap<Arc<str>, Vec<Gate>>,
     pub(crate) standings: Standings,
 }
 
 impl Record {
-    /// For an explanation.
-    pub(crate) fn wanted() -> Self {
-        Self { is_wanted: true, ..Self::default() }
-    }
-
-    pub(crate) fn is_wanted(&self) -> bool {
-        self.is_wanted
-    }
-
     /// Reports a gate of `rule`. A later report of the same gate replaces the earlier one.
-    pub(crate) fn gate(&mut self, rule: &Rule, gate: impl FnOnce() -> Gate) {
-        if !self.is_wanted {
-            return;
-        }
+    pub(crate) fn gate(&mut self, rule: &Rule, gate: Gate) {
         let gates = self.gates.entry(Arc::clone(&rule.name)).or_default();
-        let gate = gate();
         match gates.iter_mut().find(|known| known.name == gate.name) {
             Some(known) => *known = gate,
             None => gates.push(gate),

@@ -97,14 +97,13 @@ const EXEMPTIONS: &str = "exemptions";
 
 impl<'i> MatchContext<'i> {
     /// Why all rules skip the object.
-    pub(crate) fn skip_object(&self, record: &mut Record) -> Option<Skip> {
+    pub(crate) fn skip_object(&self, record: &mut Option<Record>) -> Option<Skip> {
         let mut traced = |name: &str, passed: &str, skip: Option<Skip>| {
+            let Some(record) = record else { return skip };
             let passage = if skip.is_some() { Passage::Failed } else { Passage::Passed };
             for rule in self.rules {
-                record.gate(rule, || {
-                    let sentence = skip.as_ref().map_or(passed, |skip| &*skip.sentence).to_owned();
-                    Gate { passage, sentence, ..Gate::not_reached(name, None) }
-                });
+                let sentence = skip.as_ref().map_or(passed, |skip| &*skip.sentence).to_owned();
+                record.gate(rule, Gate { passage, sentence, ..Gate::not_reached(name, None) });
             }
             skip
         };
@@ -117,12 +116,14 @@ impl<'i> MatchContext<'i> {
         &self,
         rule: &Rule,
         warnings: &mut Vec<String>,
-        record: &mut Record,
+        record: &mut Option<Record>,
     ) -> Option<Skip> {
         for group in checks() {
             for check in group {
                 let result = (check.run)(self, rule, warnings);
-                record.gate(rule, || self.gate(check, rule, &result));
+                if let Some(record) = record {
+                    record.gate(rule, self.gate(check, rule, &result));
+                }
                 match result {
                     CheckResult::OptedIn(_) => break,
                     CheckResult::Skip(skip) => return Some(skip),

@@ -21,7 +21,7 @@ impl RuleSet {
     pub(super) fn decide(
         &self,
         subject: &Subject<'_>,
-        record: &mut Record,
+        record: &mut Option<Record>,
         selected: impl FnOnce(),
     ) -> Result<Decision, DocumentError> {
         let document = subject.read()?;
@@ -65,7 +65,7 @@ impl RuleSet {
         rules: &[&Rule],
         applied: Application<'_, '_>,
         mut warnings: Vec<String>,
-        record: &mut Record,
+        record: &mut Option<Record>,
     ) -> Decision {
         let Application { mut draft, not_applied: reasons, resolved, ended } = applied;
         let present = rules.iter().copied().filter(|rule| !reasons.contains_key(rule.name()));
@@ -80,7 +80,7 @@ impl RuleSet {
         if change_count > 0 {
             merge::record_status(&present, &self.hash, &mut draft);
         }
-        if record.is_wanted() {
+        if let Some(record) = record {
             let has_values = |rule: &&&Rule| rule.logic.is_fixed() || resolved.contains_key(rule.name());
             let standing: Vec<&Rule> = present.iter().filter(has_values).copied().collect();
             record.standings = merge::standings(&standing, &mut draft);
@@ -114,14 +114,12 @@ fn trace_conditions(
     rules: &[&Rule],
     applied: &Application<'_, '_>,
     presumed_owner: bool,
-    record: &mut Record,
+    record: &mut Option<Record>,
 ) {
-    if !record.is_wanted() {
-        return;
-    }
+    let Some(record) = record else { return };
     for rule in rules.iter().filter(|rule| !rule.logic.is_empty()) {
         for gate in passed_gates(rule, applied.not_applied.get(rule.name()), presumed_owner) {
-            record.gate(rule, || gate);
+            record.gate(rule, gate);
         }
     }
 }

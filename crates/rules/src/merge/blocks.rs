@@ -31,7 +31,7 @@ impl<'r> Merge<'_, 'r, '_, '_> {
     ) -> Result<(), Failure> {
         let items = self.not_overridden(&entry.items, number, || format!("{name}/{}", entry.member));
         let mut sorted = self.sort(list, entry.member, schema, items)?;
-        self.draft.known_present().note(sorted.present, Some(name), false);
+        self.draft.known.note(sorted.present, Some(name), false);
         if entry.member == "ports" {
             sorted.new = self.free_ports(sorted.new, name, sorted.length)?;
         }
@@ -44,7 +44,7 @@ impl<'r> Merge<'_, 'r, '_, '_> {
             "envFrom" => insertions::at(0, sorted.new),
             _ => insertions::at(sorted.length, sorted.new),
         };
-        self.draft.known_present().note(insertions.iter().map(|(_, item)| *item), Some(name), true);
+        self.draft.known.note(insertions.iter().map(|(_, item)| *item), Some(name), true);
         self.insert(list, sorted.length, insertions)?;
         // The status looks up each item again.
         if entry.items.len() >= list_index::FEW && !matches!(schema.list(), List::Map(_)) {

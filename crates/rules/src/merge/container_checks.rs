@@ -53,7 +53,7 @@ impl Merge<'_, '_, '_, '_> {
     /// Whether the injected container has fields that are checked, or may have been in the object before.
     fn needs_check(&self, item: &Item) -> bool {
         let has = |name| item.overlay.get(name).is_some();
-        has("resources") || has("securityContext") || !self.draft.known().has_as_added(item)
+        has("resources") || has("securityContext") || !self.draft.known.has_as_added(item)
     }
 }
 

@@ -12,19 +12,19 @@ use crate::rule::Rule;
 pub(super) struct RuleDependencies<'s> {
     /// Whether there are several rules. A single rule depends on no other.
     is_of_many: bool,
-    /// The rules that selected containers in `initContainers`, and in `containers`. Rules act one after the other, so the ranks
-    /// are sorted.
-    selections: [Vec<usize>; 2],
-    /// By container name: since which selections an injected container of this name is in a list and passed over.
-    presences: HashMap<&'s str, Vec<Presence>>,
+    /// The selections in `initContainers`, and in `containers`.
+    selections: [Selections<'s>; 2],
     /// By overriding rule: the rules that left an item to it.
     yielded: HashMap<usize, HashSet<usize>>,
 }
 
-/// A container is in a list since the selection in this list with the number `start`.
-struct Presence {
-    list: usize,
-    start: usize,
+/// The selections of containers in one list.
+#[derive(Default)]
+struct Selections<'s> {
+    /// The rules that selected. Rules act one after the other, so the ranks are sorted.
+    ranks: Vec<usize>,
+    /// By container name: the number of the first selection that passed over an injected container of this name.
+    passed_since: HashMap<&'s str, usize>,
 }
 
 impl<'s> RuleDependencies<'s> {
@@ -39,19 +39,20 @@ impl<'s> RuleDependencies<'s> {
         if !self.is_of_many {
             return;
         }
-        let list = number(list);
-        if self.selections_in(list).is_empty() {
-            injected.for_each(|name| self.begin_presence(list, name));
+        let Selections { ranks, passed_since } = self.selections_in(list);
+        if ranks.is_empty() {
+            passed_since.extend(injected.map(|name| (name, 0)));
         }
-        self.selections.iter_mut().skip(list).take(1).for_each(|selections| selections.push(rank));
+        ranks.push(rank);
     }
 
     /// A rule that succeeded has inserted the container `name` into `list`. Containers of a rule that fails are never seen by other
     /// rules.
     pub(super) fn inserted(&mut self, list: &str, name: &'s str) {
-        let list = number(list);
-        if self.is_of_many && !self.selections_in(list).is_empty() {
-            self.begin_presence(list, name);
+        let Selections { ranks, passed_since } = self.selections_in(list);
+        // The first selection reads all names in the list.
+        if !ranks.is_empty() {
+            passed_since.entry(name).or_insert(ranks.len());
         }
     }
 
@@ -89,7 +90,7 @@ impl<'s> RuleDependencies<'s> {
 
     /// Whether the `rank`th rule may depend on any other.
     fn has_dependencies(&self, rank: usize) -> bool {
-        self.selections.iter().any(|selections| selections.binary_search(&rank).is_ok())
+        self.selections.iter().any(|selections| selections.ranks.binary_search(&rank).is_ok())
             || self.yielded.values().any(|ranks| ranks.contains(&rank))
     }
 
@@ -102,23 +103,15 @@ impl<'s> RuleDependencies<'s> {
     /// The ranks of the rules that selected containers while a container of `rule` was in the list.
     fn selections_beside<'h>(&'h self, rule: &'h Rule) -> impl Iterator<Item = &'h [usize]> {
         let names = rule.injected.iter().map(|one| one.item.key.as_str());
-        names
-            .filter_map(|name| self.presences.get(name))
-            .flatten()
-            .map(|presence| self.selections_in(presence.list).get(presence.start..).unwrap_or_default())
+        names.flat_map(|name| {
+            self.selections
+                .iter()
+                .filter_map(move |Selections { ranks, passed_since }| ranks.get(*passed_since.get(name)?..))
+        })
     }
 
-    fn begin_presence(&mut self, list: usize, name: &'s str) {
-        let start = self.selections_in(list).len();
-        self.presences.entry(name).or_default().push(Presence { list, start });
+    fn selections_in(&mut self, list: &str) -> &mut Selections<'s> {
+        let [init, others] = &mut self.selections;
+        if list == "initContainers" { init } else { others }
     }
-
-    fn selections_in(&self, list: usize) -> &[usize] {
-        self.selections.get(list).map(Vec::as_slice).unwrap_or_default()
-    }
-}
-
-/// The index of a list in [`RuleDependencies::selections`].
-fn number(list: &str) -> usize {
-    usize::from(list != "initContainers")
 }

@@ -35,7 +35,8 @@ pub(crate) struct Draft<'d> {
     received_count: usize,
     /// Whether the containers were opened.
     opened: bool,
-    known: KnownPresent,
+    /// The items of rules that are known to be in the object.
+    pub(super) known: KnownPresent,
 }
 
 /// The state from which a roll back starts.
@@ -134,16 +135,6 @@ impl<'d> Draft<'d> {
     /// The operations since `checkpoint`.
     pub(crate) fn since(&self, checkpoint: &Checkpoint) -> &[Operation] {
         self.edit.operations().get(checkpoint.count..).unwrap_or_default()
-    }
-
-    /// The items of rules that are known to be in the object, for notes.
-    pub(crate) fn known_present(&mut self) -> &mut KnownPresent {
-        &mut self.known
-    }
-
-    /// The items of rules that are known to be in the object.
-    pub(crate) fn known(&self) -> &KnownPresent {
-        &self.known
     }
 
     /// The whole object.

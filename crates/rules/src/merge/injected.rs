@@ -21,7 +21,7 @@ impl<'r> Merge<'_, 'r, '_, '_> {
         let schema = self.draft.shape.containers;
         let items = self.not_overridden(mine.iter().map(|one| &one.item), 0, || list.to_owned());
         let sorted = self.sort(&pointer, list, schema, items)?;
-        self.draft.known_present().note(sorted.present, None, false);
+        self.draft.known.note(sorted.present, None, false);
         if !sorted.new.is_empty() {
             for other in CONTAINER_LISTS {
                 self.index(&self.draft.layout.list(other), other, schema, []);
@@ -40,7 +40,7 @@ impl<'r> Merge<'_, 'r, '_, '_> {
         let insertions =
             insertions::containers(names, &mine, &new, firsts, &mut leading, injected_names, self.rank);
         let first = insertions.iter().find(|(index, _)| *index == 0).map(|(_, item)| *item);
-        self.draft.known_present().note(insertions.iter().map(|(_, item)| *item), None, true);
+        self.draft.known.note(insertions.iter().map(|(_, item)| *item), None, true);
         let names = insertions.iter().filter_map(|(_, item)| injected_names.find(&item.key)).collect();
         self.inserted.push(ContainerInsertion { list, names, leading });
         self.insert(&pointer, sorted.length, insertions)?;

@@ -35,8 +35,8 @@ impl<'r> Merge<'_, 'r, '_, '_> {
         let list = self.draft.layout.list("volumes");
         let schema = self.draft.shape.volumes;
         let sorted = self.sort(&list, "volumes", schema, items)?;
-        self.draft.known_present().note(sorted.present, None, false);
-        self.draft.known_present().note(sorted.new.iter().copied(), None, true);
+        self.draft.known.note(sorted.present, None, false);
+        self.draft.known.note(sorted.new.iter().copied(), None, true);
         self.insert(&list, sorted.length, insertions::at(sorted.length, sorted.new))
     }
 

@@ -61,7 +61,7 @@ impl<'r> Merge<'_, 'r, '_, '_> {
         }
         let name = mount.text("name");
         let mut named = self.rule.volumes.iter().filter(|volume| Some(volume.key.as_str()) == name);
-        named.any(|volume| self.draft.known().has(volume, None))
+        named.any(|volume| self.draft.known.has(volume, None))
     }
 
     /// The names of the volumes that a StatefulSet gives each of its pods.

@@ -18,7 +18,7 @@ pub(super) fn overlay_onto(
     schema: Schema<'_>,
     origin: &Origin,
 ) -> Result<(), String> {
-    draft.known_present().clear();
+    draft.known.clear();
     match overlay {
         Overlay::Text(_) | Overlay::Literal(_) | Overlay::Expression(_) => {
             replace(draft, path, overlay, origin)

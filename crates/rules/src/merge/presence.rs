@@ -146,7 +146,7 @@ impl<'h> PodContents<'h> {
             Owner::Metadata | Owner::Spec => None,
             Owner::Container(_, _, name) => Some(name),
         };
-        if wanted.iter().all(|item| self.draft.known().has(item, container)) {
+        if wanted.iter().all(|item| self.draft.known.has(item, container)) {
             return wanted.iter().for_each(|item| add(item, true));
         }
         let found = view.and_then(|view| present(view, list));
