@@ -10,7 +10,7 @@ use std::time::{Duration, SystemTime};
 use arc_swap::ArcSwapOption;
 use rustls_pki_types::UnixTime;
 use tokio::runtime::Handle;
-use tokio::task::AbortHandle;
+use tokio::task::JoinSet;
 use tokio::time::MissedTickBehavior;
 use vestibule_pki::Leaf;
 
@@ -18,7 +18,7 @@ use self::files::Content;
 use self::keeper::{Keeper, Kept, Look};
 use crate::log_throttle::LogThrottle;
 use crate::time::{system_time, unix_time};
-use crate::{AuthorityStatus, Identity, IdentityError, IdentityEvent, Observer, Role, Settings, Status};
+use crate::{Identity, IdentityError, IdentityEvent, Observer, Settings, Status};
 
 /// Presents the certificate of a folder, and each new one that replaces it.
 ///
@@ -27,7 +27,8 @@ use crate::{AuthorityStatus, Identity, IdentityError, IdentityEvent, Observer, R
 /// presented while it is valid, and a warning is logged. Files that are missing at the start are waited for.
 pub struct Mounted {
     shared: Arc<Shared>,
-    polling: AbortHandle,
+    /// The task ends when this is dropped.
+    _polling: JoinSet<()>,
 }
 
 /// The names of the files of [`Mounted`], and how often they are read.
@@ -80,8 +81,9 @@ impl Mounted {
             observer: settings.observer.clone(),
         });
         shared.look();
-        let polling = runtime.spawn(poll(Arc::clone(&shared))).abort_handle();
-        Ok(Arc::new(Self { shared, polling }))
+        let mut polling = JoinSet::new();
+        polling.spawn_on(poll(Arc::clone(&shared)), &runtime);
+        Ok(Arc::new(Self { shared, _polling: polling }))
     }
 }
 
@@ -100,22 +102,9 @@ impl Identity for Mounted {
         Status {
             waiting_for: self.shared.waiting_for(now),
             leaf_not_after: kept.as_ref().map(|kept| system_time(kept.leaf.not_after)),
-            authorities: kept.as_ref().map(|kept| kept.authorities()).unwrap_or_default(),
+            authorities: kept.as_ref().map(|kept| kept.authorities.clone()).unwrap_or_default(),
             ..Status::default()
         }
-    }
-}
-
-impl Kept {
-    fn authorities(&self) -> Vec<AuthorityStatus> {
-        let ends = self.authorities.iter().map(|end| system_time(*end));
-        ends.map(|not_after| AuthorityStatus { role: Role::Foreign, not_after }).collect()
-    }
-}
-
-impl Drop for Mounted {
-    fn drop(&mut self) {
-        self.polling.abort();
     }
 }
 

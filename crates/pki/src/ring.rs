@@ -28,11 +28,11 @@ pub use carry_out::carry_out;
 pub use change::{CaFactory, Change};
 pub use error::{Problem, RingError};
 pub use facts::{
-    AuthorityFacts, AuthorityState, CaId, CrossSignature, Facts, Lineage, Request, RingFacts, Role,
+    AuthorityFacts, AuthorityState, CaId, CrossSignature, Facts, Lineage, Mark, Request, RingFacts, Role,
 };
 pub use key_source::KeySource;
 pub use moment::Moment;
-pub use observations::{Configuration, LeafFacts, Mark, Observations, Seen};
+pub use observations::{Configuration, LeafFacts, Observations, Seen};
 pub use policy::{Policy, PolicyProblem, Rule, UnknownAuthorities, UnknownAuthoritiesError};
 pub use reading::Reading;
 pub use step::step;

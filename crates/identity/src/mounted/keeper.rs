@@ -3,10 +3,12 @@
 use std::sync::Arc;
 
 use rustls_pki_types::UnixTime;
-use vestibule_pki::{Bundle, Leaf, describe, verify};
+use vestibule_pki::{Bundle, CertificateFacts, Leaf, describe, verify};
 
 use super::MountedFiles;
 use super::files::Content;
+use crate::time::system_time;
+use crate::{AuthorityStatus, Role};
 
 /// Remembers the last reads, to tell a new pair from a known one, and a settled file from one that is being written.
 #[derive(Default)]
@@ -20,8 +22,8 @@ pub(super) struct Keeper {
 pub(super) struct Kept {
     pub(super) leaf: Arc<Leaf>,
     pub(super) ca_bundle: Option<Arc<str>>,
-    /// The end of each CA of the bundle.
-    pub(super) authorities: Vec<UnixTime>,
+    /// Each CA of the bundle.
+    pub(super) authorities: Vec<AuthorityStatus>,
     /// The reason why clients might refuse it.
     pub(super) doubt: Option<String>,
 }
@@ -92,7 +94,11 @@ fn judge(content: &Content, files: &MountedFiles, name: Option<&str>, now: UnixT
         _ => None,
     };
     let read = Bundle::read(bundle.unwrap_or_default().as_bytes());
-    let authorities = read.certificates.values().filter_map(describe).map(|facts| facts.not_after).collect();
+    let status = |facts: CertificateFacts| AuthorityStatus {
+        role: Role::Foreign,
+        not_after: system_time(facts.not_after),
+    };
+    let authorities = read.certificates.values().filter_map(describe).map(status).collect();
     Ok(Kept { leaf: Arc::new(leaf), ca_bundle: bundle.map(Arc::from), authorities, doubt })
 }
 

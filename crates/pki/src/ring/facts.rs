@@ -62,6 +62,15 @@ pub struct Facts {
     pub authorities: Vec<AuthorityFacts>,
 }
 
+/// The annotations of a configuration: which ring's bundle it holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Mark {
+    /// Annotation `ca-lineage`.
+    pub lineage: Lineage,
+    /// Annotation `ca-generation`.
+    pub generation: u64,
+}
+
 /// A request, written on the Secret as an annotation with any value, and the value that was last fulfilled.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Request {
@@ -181,6 +190,12 @@ impl AuthorityFacts {
 impl Facts {
     /// The most CAs that `made` remembers: more than five years of rotations with the shortest supported life.
     pub const MOST_MADE: usize = 200;
+
+    /// The annotations of a configuration that holds the bundle of this ring.
+    #[must_use]
+    pub fn mark(&self) -> Mark {
+        Mark { lineage: self.lineage, generation: self.generation }
+    }
 
     /// The CA that signs.
     #[must_use]

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::ring::{CaId, Facts, Lineage, Moment, Policy, RingFacts, step};
+use crate::ring::{CaId, Facts, Mark, Moment, Policy, RingFacts, step};
 
 /// The observations of one replica, and its leaf. Moments are corrected by [`offset`](Self::offset).
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -59,15 +59,6 @@ pub struct Seen<'a> {
     pub changed: Option<Moment>,
     /// Whether its entries differ from each other, or hold more than the canonical PEM of their certificates.
     pub untidy: bool,
-}
-
-/// The annotations of a configuration: which ring's bundle it holds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Mark {
-    /// Annotation `ca-lineage`.
-    pub lineage: Lineage,
-    /// Annotation `ca-generation`.
-    pub generation: u64,
 }
 
 /// A replica's own leaf.
@@ -214,6 +205,15 @@ impl Configuration {
     /// Whether reading it is forbidden and it was never read.
     pub(super) fn is_hidden(&self) -> bool {
         self.denied && self.read == Moment(0)
+    }
+
+    /// Whether the object exists and does not hold exactly the ring's bundle and mark.
+    #[must_use]
+    pub fn differs(&self, facts: &Facts) -> bool {
+        self.changed.is_some()
+            && (self.untidy
+                || self.mark.or(self.stripped) != Some(facts.mark())
+                || !self.trusted().eq(facts.bundle_over(|id| self.bundle.contains_key(&id))))
     }
 
     /// The names in its bundle.

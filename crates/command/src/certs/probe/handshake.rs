@@ -142,52 +142,47 @@ fn refusal(error: &io::Error, asked: bool, name: &str) -> Refusal {
 fn alerted(alert: AlertDescription, asked: bool, name: &str) -> Refusal {
     use AlertDescription as Alert;
 
-    let go = match alert {
-        Alert::CertificateRequired => "remote error: tls: certificate required",
-        Alert::BadCertificate => "remote error: tls: bad certificate",
-        Alert::HandshakeFailure => "remote error: tls: handshake failure",
-        Alert::NoApplicationProtocol => "remote error: tls: no application protocol",
-        Alert::UnrecognisedName => "remote error: tls: unrecognized name",
-        Alert::AccessDenied => "remote error: tls: access denied",
-        Alert::InternalError => "remote error: tls: internal error",
-        _ => "",
-    };
-    let (message, advice) = match alert {
-        Alert::CertificateRequired
-        | Alert::BadCertificate
-        | Alert::NoCertificate
-        | Alert::HandshakeFailure
-            if asked =>
-        {
-            return Refusal::new(
-                "client_certificate",
-                "the server insists on a client certificate",
-                "kube-apiserver has none unless its AdmissionConfiguration names a kubeconfig: make it optional in the server",
-                go,
-            );
-        }
+    let no_way = "client and server found no way of talking that both know".to_owned();
+    let gave_up = "the server gave up the handshake: it may have no certificate yet".to_owned();
+    let look = "look whether it is ready, and into its log";
+    let any = format!("the server ended the handshake with the alert {alert:?}");
+    let see_log = "the server's log may say why";
+    let (words_of_go, message, advice) = match alert {
+        Alert::CertificateRequired => ("certificate required", any, see_log),
+        Alert::BadCertificate => ("bad certificate", any, see_log),
         Alert::HandshakeFailure => (
-            "client and server found no way of talking that both know".to_owned(),
+            "handshake failure",
+            no_way,
             "compare cipher suites and key types; some servers answer so when they have no certificate",
         ),
         Alert::NoApplicationProtocol => (
+            "no application protocol",
             "the server does not want HTTP/1.1".to_owned(),
             "webhooks behind a Service are called by HTTP/1.1 only: let the server's ALPN offer http/1.1",
         ),
         Alert::UnrecognisedName => (
+            "unrecognized name",
             format!("the server knows nothing of the name {name}"),
             "compare its virtual hosts with the name of the Service",
         ),
-        Alert::AccessDenied | Alert::InternalError => (
-            "the server gave up the handshake: it may have no certificate yet".to_owned(),
-            "look whether it is ready, and into its log",
-        ),
-        other => (
-            format!("the server ended the handshake with the alert {other:?}"),
-            "the server's log may say why",
-        ),
+        Alert::AccessDenied => ("access denied", gave_up, look),
+        Alert::InternalError => ("internal error", gave_up, look),
+        _ => ("", any, see_log),
     };
-    Refusal::new("alert", message, advice, go)
+    let go = if words_of_go.is_empty() { String::new() } else { format!("remote error: tls: {words_of_go}") };
+    let is_about_certificates = matches!(
+        alert,
+        Alert::CertificateRequired | Alert::BadCertificate | Alert::NoCertificate | Alert::HandshakeFailure
+    );
+    if asked && is_about_certificates {
+        return Refusal::new(
+            "client_certificate",
+            "the server insists on a client certificate",
+            "kube-apiserver has none unless its AdmissionConfiguration names a kubeconfig: make it optional in the server",
+            &go,
+        );
+    }
+    Refusal::new("alert", message, advice, &go)
 }
 
 /// A socket with one deadline for everything.

@@ -7,7 +7,6 @@ use std::time::Instant;
 use vestibule_pki::Bundle;
 use vestibule_pki::ring::{Change, Moment, Reading, Ring, RingFacts};
 
-use super::prepare::mark;
 use super::{RingWrite, State};
 use crate::IdentityEvent;
 use crate::self_managed::api_client::{Answer, ApiError, ApiErrorKind};
@@ -106,7 +105,7 @@ impl State {
         let facts = ring.facts();
         let certificates: BTreeMap<_, _> =
             facts.bundle().into_iter().filter_map(|id| Some((id, ring.certificate(id)?.clone()))).collect();
-        let mark = mark(facts);
+        let mark = facts.mark();
         self.past.retain(|(past, _)| *past != mark);
         self.past.push((mark, certificates));
         if self.past.len() > PAST {

@@ -6,7 +6,6 @@ use kube::api::DynamicObject;
 use vestibule_pki::ring::{Moment, RingFacts};
 
 use super::State;
-use super::prepare::mark;
 use crate::RegistrationKind;
 use crate::self_managed::api_client::{Answer, ApiError, ApiErrorKind, Purpose};
 use crate::self_managed::notices::About;
@@ -130,7 +129,7 @@ impl State {
     /// so that the two do not race.
     fn is_kept(&mut self, position: usize, at: Instant) -> bool {
         let Some(ring) = &self.stored else { return true };
-        if let (Some(seen), mark) = (self.seen.configurations.get(position), mark(ring.facts()))
+        if let (Some(seen), mark) = (self.seen.configurations.get(position), ring.facts().mark())
             && seen.mark.is_none()
         {
             self.seen.configuration_written(position, mark);

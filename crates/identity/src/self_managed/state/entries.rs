@@ -10,13 +10,6 @@ use crate::self_managed::bundle_patch::over;
 use crate::self_managed::entries::{claim, object_to_claim};
 use crate::self_managed::watched::Watched;
 
-/// The next step for the entries of an object.
-enum Move {
-    Write { is_repair: bool },
-    Claim,
-    Object,
-}
-
 impl State {
     pub(in crate::self_managed) fn serving(&mut self, at: Instant) {
         self.serving.get_or_insert(at);
@@ -42,10 +35,10 @@ impl State {
         let watched = self.registrations.get(position)?;
         let next =
             watched.next_move(now, at, self.settings.policy.hold_cold).filter(|_| watched.may_write(at))?;
-        if self.is_draining && !matches!(next, Move::Object) {
+        if self.is_draining && next != Purpose::Objection {
             return None;
         }
-        if let Move::Write { .. } = next
+        if let Purpose::Entries { .. } = next
             && let Some(seen) = self.seen.configurations.get(position)
         {
             // An entry is written together with a bundle that verifies every replica's leaf: rules W2, W3.
@@ -58,14 +51,12 @@ impl State {
         }
         let bundle = self.ca_bundle.clone()?;
         let (snapshot, desired) = (watched.snapshot.as_ref()?, watched.desired.as_ref()?);
-        let (operations, purpose) = match next {
-            Move::Write { is_repair } => {
-                (snapshot.held.write(desired, &bundle), Purpose::Entries { is_repair })
-            }
-            Move::Claim => (claim(desired), Purpose::Claim),
-            Move::Object => (object_to_claim(), Purpose::Objection),
+        let operations = match next {
+            Purpose::Claim => claim(desired),
+            Purpose::Objection => object_to_claim(),
+            Purpose::Entries { .. } | Purpose::Bundle { .. } => snapshot.held.write(desired, &bundle),
         };
-        Some(Operation::Publish { position, patch: over(snapshot, operations), purpose })
+        Some(Operation::Publish { position, patch: over(snapshot, operations), purpose: next })
     }
 
     /// Whether the object holds the bundle of the ring that this replica knows.
@@ -79,24 +70,24 @@ impl State {
 impl Watched {
     /// A new version takes over the entries when no replica of the owner objects any more: so a new hook is called only when
     /// every replica answers it, and an old pod that restarts does not take them back.
-    fn next_move(&self, now: Moment, at: Instant, hold: std::time::Duration) -> Option<Move> {
+    fn next_move(&self, now: Moment, at: Instant, hold: std::time::Duration) -> Option<Purpose> {
         let desired = self.desired.as_ref()?;
         let held = &self.snapshot.as_ref()?.held;
         let own = Some(desired.hash());
         match &held.owner {
-            None => (!desired.entries().is_empty()).then_some(Move::Write { is_repair: false }),
+            None => (!desired.entries().is_empty()).then_some(Purpose::Entries { is_repair: false }),
             Some(owner) if Some(owner.hash.as_str()) == own => {
-                let lacks = held.lacks(desired).then_some(Move::Write { is_repair: true });
-                lacks.or(held.claim.is_some().then_some(Move::Object))
+                let lacks = held.lacks(desired).then_some(Purpose::Entries { is_repair: true });
+                lacks.or(held.claim.is_some().then_some(Purpose::Objection))
             }
-            Some(owner) if self.inherits(&owner.hash) => Some(Move::Write { is_repair: false }),
+            Some(owner) if self.inherits(&owner.hash) => Some(Purpose::Entries { is_repair: false }),
             Some(_) => match held.claim.as_deref() {
                 claim if claim == own => {
-                    (self.claim_age(now) > hold).then_some(Move::Write { is_repair: false })
+                    (self.claim_age(now) > hold).then_some(Purpose::Entries { is_repair: false })
                 }
                 // The claim is of a version that is gone, or of earlier desired entries of this one.
                 Some(_) if self.claim_age(now) <= hold.saturating_mul(2) => None,
-                _ => self.claims.allows(at).then_some(Move::Claim),
+                _ => self.claims.allows(at).then_some(Purpose::Claim),
             },
         }
     }

@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 use std::time::Instant;
 
-use vestibule_pki::ring::{Change, Facts, KeySource, Mark, Moment, Ring, RingError, RingFacts, carry_out};
+use vestibule_pki::ring::{Change, KeySource, Moment, Ring, RingError, RingFacts, carry_out};
 
 use super::{Operation, RingWrite, State};
 use crate::Settings;
@@ -59,7 +59,7 @@ impl State {
     }
 
     pub(super) fn prepare_bundle(&mut self, position: usize, at: Instant) -> Option<Operation> {
-        let mark = self.stored.as_ref().map(|ring| mark(ring.facts()))?;
+        let mark = self.stored.as_ref()?.facts().mark();
         let held = &self.seen.configurations.get(position)?.bundle;
         let bundle = self.stored.as_ref()?.bundle_pem_over(|id| held.contains_key(&id));
         let watched = self.registrations.get_mut(position)?;
@@ -96,10 +96,6 @@ impl State {
 fn copy(ring: &Ring, now: Moment) -> Result<Ring, RingError> {
     let facts = ring.facts();
     Ring::decode(&ring.encode(), (facts.rotation.asked, facts.revocation.asked), now)
-}
-
-pub(super) fn mark(facts: &Facts) -> Mark {
-    Mark { lineage: facts.lineage, generation: facts.generation }
 }
 
 /// The domains that a new CA may sign for: the Service's namespace, so that a renamed Service needs no new CA, and the other

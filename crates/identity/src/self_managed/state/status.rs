@@ -4,7 +4,6 @@ use std::time::{Duration, SystemTime};
 
 use vestibule_pki::ring::{Action, Blocked, Facts, Moment, RingFacts, step};
 
-use super::prepare::mark;
 use super::{State, readiness_margin};
 use crate::self_managed::watched::Watched;
 use crate::{AuthorityStatus, RegistrationStatus, Status};
@@ -104,12 +103,8 @@ impl State {
     }
 
     pub(super) fn is_in_sync(&self, position: usize, facts: &Facts) -> bool {
-        self.seen.configurations.get(position).is_some_and(|seen| {
-            seen.changed.is_some()
-                && seen.mark.or(seen.stripped) == Some(mark(facts))
-                && !seen.untidy
-                && seen.trusted().eq(facts.bundle_over(|id| seen.bundle.contains_key(&id)))
-        })
+        let seen = self.seen.configurations.get(position);
+        seen.is_some_and(|seen| seen.changed.is_some() && !seen.differs(facts))
     }
 
     fn blocked(&self, now: Moment) -> Option<&'static str> {

@@ -1,35 +1,33 @@
 //! Publishes the bundle in configurations (rules W2, W3).
 
 use super::StepContext;
-use crate::ring::{Action, Blocked, Configuration, Facts, Mark, Rule};
+use crate::ring::{Action, Blocked, Configuration, Facts, Rule};
 
 impl StepContext<'_> {
     pub(super) fn publish(&self, facts: &Facts) -> Vec<Action> {
-        let configurations = self.seen.configurations.iter().enumerate();
-        let differs = configurations.filter(|(_, configuration)| self.differs(configuration, facts));
-        differs.map(|(position, configuration)| self.write((position, configuration), facts)).collect()
+        self.publish_where(facts, |seen| seen.differs(facts))
     }
 
     /// The bundle for configurations that show neither a later generation nor a CA that the ring does not know.
     pub(super) fn publish_uncontested(&self, facts: &Facts) -> Vec<Action> {
-        let configurations = self.seen.configurations.iter().enumerate();
-        let differs = configurations.filter(|(_, configuration)| {
-            self.differs(configuration, facts)
-                && !self.shows_later(configuration, facts)
-                && !self.contests(configuration, Some(facts))
-        });
-        differs.map(|(position, configuration)| self.write((position, configuration), facts)).collect()
+        self.publish_where(facts, |seen| {
+            seen.differs(facts) && !self.shows_later(seen, facts) && !self.contests(seen, Some(facts))
+        })
     }
 
     /// Publishes missing CAs of a newer version's bundle. Additional CAs stay, because the newer version may need them.
     pub(super) fn publish_missing(&self, facts: &Facts) -> Vec<Action> {
+        self.publish_where(facts, |seen| {
+            seen.changed.is_some()
+                && !self.shows_later(seen, facts)
+                && facts.bundle().iter().any(|id| !seen.bundle.contains_key(id))
+        })
+    }
+
+    fn publish_where(&self, facts: &Facts, is_wrong: impl Fn(&Configuration) -> bool) -> Vec<Action> {
         let configurations = self.seen.configurations.iter().enumerate();
-        let lacks = configurations.filter(|(_, configuration)| {
-            configuration.changed.is_some()
-                && !self.shows_later(configuration, facts)
-                && facts.bundle().iter().any(|id| !configuration.bundle.contains_key(id))
-        });
-        lacks.map(|(position, configuration)| self.write((position, configuration), facts)).collect()
+        let wrong = configurations.filter(|(_, configuration)| is_wrong(configuration));
+        wrong.map(|(position, configuration)| self.write((position, configuration), facts)).collect()
     }
 
     fn write(&self, (position, configuration): (usize, &Configuration), facts: &Facts) -> Action {
@@ -43,16 +41,5 @@ impl StepContext<'_> {
         } else {
             Action::PublishBundle(position)
         }
-    }
-
-    fn differs(&self, configuration: &Configuration, facts: &Facts) -> bool {
-        let mark = Mark { lineage: facts.lineage, generation: facts.generation };
-        // An absent object cannot be written.
-        configuration.changed.is_some()
-            && (configuration.untidy
-                || configuration.mark.or(configuration.stripped) != Some(mark)
-                || !configuration
-                    .trusted()
-                    .eq(facts.bundle_over(|id| configuration.bundle.contains_key(&id))))
     }
 }
