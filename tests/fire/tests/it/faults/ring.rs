@@ -79,10 +79,7 @@ async fn a_secret_deleted_with_all_replicas_is_created_anew() {
     let is_held = hold <= took + Duration::from_secs(2);
     assert!(is_held && took < hold + SLACK, "ready {took:?} after the start, with holds of {hold:?}");
     let ring = fixture.ring().await.unwrap();
-    assert!(
-        ring.trusted().is_disjoint(&before.trusted()),
-        "no record is left that these are our CAs"
-    );
+    assert!(ring.trusted().is_disjoint(&before.trusted()), "no record is left that these are our CAs");
     assert!(before.authority(ring.active().unwrap().id).is_none(), "a new CA signs");
     until("the new ones are called", 20, async || counters.read().replicas.len() == 4).await;
     // Calls that met no endpoint have been counted once this many more calls have ended.
