@@ -22,9 +22,4 @@ impl Answer {
             body: body.into().to_string().into_bytes(),
         }
     }
-
-    /// An answer of type `text/plain`.
-    pub fn text(status: u16, body: &str) -> Self {
-        Self { status, content_type: Some("text/plain".to_owned()), body: body.as_bytes().to_vec() }
-    }
 }

@@ -101,12 +101,12 @@ impl Caller {
 
     /// The number of connections that were opened so far.
     pub fn opened(&self) -> u64 {
-        self.connections.opened()
+        self.connections.opened.load(Ordering::Relaxed)
     }
 
     /// The number of idle connections.
     pub fn idle(&self) -> usize {
-        self.connections.idle()
+        self.connections.idle.len()
     }
 
     /// The number of requests that were repeated so far because the server asked for it.
@@ -179,10 +179,10 @@ impl Caller {
     ) -> Result<(Answer, HeaderMap), CallError> {
         let url = || self.url(hook);
         let request = self.request(review, to).map_err(|error| CallError::broken(url(), error))?;
-        let (response, lease) = self.connections.send(request, url).await?;
+        let (response, connection) = self.connections.send(request, url).await?;
         let (head, body) = response.into_parts();
         let body = body.collect().await.map_err(|error| CallError::broken(url(), error))?;
-        self.connections.keep(lease);
+        self.connections.idle.keep(connection);
         let content_type = head.headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
         let answer = Answer {
             status: head.status.as_u16(),

@@ -28,8 +28,9 @@ pub(super) struct Connections {
     address: SocketAddr,
     server_name: ServerName<'static>,
     connector: TlsConnector,
-    idle: Arc<IdleConnections>,
-    opened: Arc<AtomicU64>,
+    pub(super) idle: Arc<IdleConnections>,
+    /// The number of connections that were opened so far.
+    pub(super) opened: Arc<AtomicU64>,
 }
 
 impl Connections {
@@ -45,19 +46,6 @@ impl Connections {
     /// The same with another pool, in which no connection is open.
     pub(super) fn limited(self, pool: Pool) -> Self {
         Self { idle: IdleConnections::new(pool), ..self }
-    }
-
-    pub(super) fn opened(&self) -> u64 {
-        self.opened.load(Ordering::Relaxed)
-    }
-
-    pub(super) fn idle(&self) -> usize {
-        self.idle.len()
-    }
-
-    /// Keeps a connection for the next call.
-    pub(super) fn keep(&self, connection: Connection) {
-        self.idle.keep(connection);
     }
 
     /// Sends on an idle connection, else on a new one. As in Go, another connection is tried only if a used one was closed before a
@@ -96,7 +84,7 @@ impl Connections {
         };
         free.close();
         if let Ok(connection) = free.try_recv() {
-            self.keep(connection);
+            self.idle.keep(connection);
         }
         let opened = opened.unwrap_or_else(|ended| Err(CallError::broken(url(), ended)));
         opened.map(|connection| (connection, false))

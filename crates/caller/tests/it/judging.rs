@@ -17,7 +17,7 @@ fn answers_that_are_understood() {
         content_type: content_type.map(str::to_owned),
         ..Answer::json(200, body())
     };
-    let raw = |text: &str| Answer::text(200, text);
+    let raw = |body: &str| text(200, body);
     let cases = [
         ("plain", Answer::json(200, body())),
         ("201", Answer::json(201, body())),
@@ -51,7 +51,6 @@ fn answers_that_are_understood() {
 #[test]
 fn answers_that_fail_the_call() {
     let json = Answer::json;
-    let text = Answer::text;
     let failed_to_call = [
         (
             text(200, "").of_type("application/json"),
@@ -241,7 +240,7 @@ fn a_denial_carries_causes_warnings_and_a_time_to_retry() {
 #[test]
 fn the_failure_policy_decides_about_failures_only() {
     let under = |answer: &Answer, policy| judge(&review(), &mutating(), answer).under(policy, &review());
-    let fault = Answer::text(500, "no luck");
+    let fault = text(500, "no luck");
     let refused = r#"Internal error occurred: failed calling webhook "m.example.com": failed to call webhook: an error on the server ("no luck") has prevented the request from succeeding"#;
     match under(&fault, FailurePolicy::Fail) {
         Admission::Refused { code, message, .. } => assert_eq!((code, message.as_str()), (500, refused)),
@@ -321,4 +320,9 @@ fn answers_objects_and_patches_of_600_levels_are_judged() {
     let failed =
         Answer::json(500, json!({"kind": "Status", "status": "Failure", "message": "deep", "x": nested()}));
     assert!(expect_failed("status", &mutating(), &failed).message.ends_with(": deep"));
+}
+
+/// An answer of type `text/plain`.
+fn text(status: u16, body: &str) -> Answer {
+    Answer { status, content_type: Some("text/plain".to_owned()), body: body.as_bytes().to_vec() }
 }
