@@ -17,7 +17,7 @@ use serde::de::DeserializeOwned;
 use vestibule_admission::{ConversionHook, Converter};
 
 use definition::Definition;
-use versions::{TypedVersion, Versions};
+use versions::Versions;
 
 /// Converts the objects of one custom resource between its versions.
 ///
@@ -154,8 +154,8 @@ impl<H: Version> ConversionBuilder<H> {
         to_hub: impl Fn(S) -> Result<H, E> + Send + Sync + 'static,
         from_hub: impl Fn(H) -> Result<S, F> + Send + Sync + 'static,
     ) -> Self {
-        let version = S::api_version(&());
-        if self.versions.add(&version, TypedVersion::new(to_hub, from_hub)) {
+        let version = S::api_version(&()).into_owned();
+        if self.versions.add(version.clone(), to_hub, from_hub) {
             self.definition.add::<S>();
         } else {
             self.definition.problem(format!("{version} is converted twice; leave one of them out"));

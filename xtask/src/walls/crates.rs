@@ -129,6 +129,7 @@ pub(super) const CRATES: &[Crate] = &[
             "jsonwebtoken",
             "k8s-openapi",
             "kube",
+            "percent-encoding",
             "prometheus-client",
             "rustls-pki-types",
             "serde",

@@ -40,9 +40,9 @@ struct Call {
     uid: String,
     operation: Operation,
     kind: [String; 3],
-    request_kind: Option<[String; 3]>,
+    request_kind: [String; 3],
     resource: [String; 3],
-    request_resource: Option<[String; 3]>,
+    request_resource: [String; 3],
     subresource: Option<String>,
     name: Option<String>,
     generate_name: Option<String>,
@@ -83,9 +83,9 @@ impl Context {
             uid: request.uid.to_string(),
             operation: request.operation,
             kind: kind(&request.kind),
-            request_kind: request.request_kind.as_ref().map(kind),
+            request_kind: kind(request.request_kind.as_ref().unwrap_or(&request.kind)),
             resource: resource(&request.resource),
-            request_resource: request.request_resource.as_ref().map(resource),
+            request_resource: resource(request.request_resource.as_ref().unwrap_or(&request.resource)),
             subresource: request.subresource.as_deref().map(str::to_owned),
             name: request.name.as_deref().map(str::to_owned),
             generate_name: request.generate_name().map(std::borrow::Cow::into_owned),
@@ -123,7 +123,7 @@ impl Context {
 
     /// The kind the caller used; another than [`Context::kind`] where the API server converted the object for this hook.
     pub fn request_kind(&self) -> (&str, &str, &str) {
-        triple(self.call.request_kind.as_ref().unwrap_or(&self.call.kind))
+        triple(&self.call.request_kind)
     }
 
     /// Group, version and resource; the core group is the empty string.
@@ -133,7 +133,7 @@ impl Context {
 
     /// The resource the caller used.
     pub fn request_resource(&self) -> (&str, &str, &str) {
-        triple(self.call.request_resource.as_ref().unwrap_or(&self.call.resource))
+        triple(&self.call.request_resource)
     }
 
     /// `status`, `scale` and so on.

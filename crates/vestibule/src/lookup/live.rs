@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, Shared, WeakShared};
 use kube::Client;
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
@@ -18,6 +19,9 @@ use super::watch::Slim;
 /// The timeout of a GET. Calls that join it keep it alive: without a timeout, a GET that was lost on a dead connection would block
 /// the object for as long as calls come.
 const GET_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// All characters but these are percent-encoded in a name.
+const SEGMENT: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b':');
 
 /// Reads objects from the API server as they are now.
 pub(super) struct Live<T> {
@@ -200,18 +204,8 @@ fn causes(error: &dyn Error) -> String {
 /// The name as a segment of a path; [`None`] if it cannot name an object of any kind. Names often come from the reviewed object, and
 /// must not lead to another path.
 fn path_segment(name: &str) -> Option<String> {
-    if matches!(name, "" | "." | "..") || name.contains(['/', '%']) {
-        return None;
-    }
-    let mut encoded = String::with_capacity(name.len());
-    for byte in name.bytes() {
-        match byte {
-            b'-' | b'.' | b'_' | b':' => encoded.push(byte.into()),
-            _ if byte.is_ascii_alphanumeric() => encoded.push(byte.into()),
-            _ => encoded.push_str(&format!("%{byte:02X}")),
-        }
-    }
-    Some(encoded)
+    let may_be_a_name = !matches!(name, "" | "." | "..") && !name.contains(['/', '%']);
+    may_be_a_name.then(|| utf8_percent_encode(name, SEGMENT).to_string())
 }
 
 #[cfg(test)]

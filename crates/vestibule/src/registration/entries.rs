@@ -15,7 +15,6 @@ use crate::registration::on::{On, Raw};
 pub struct Entry {
     hook: String,
     pub(crate) registered: Registered,
-    problems: Vec<String>,
 }
 
 impl Entry {
@@ -30,9 +29,8 @@ impl Entry {
     /// assert_eq!(Entry::new("required", "required-2", on).name(), "required-2");
     /// ```
     pub fn new(hook: &str, name: &str, on: On<Raw>) -> Self {
-        let problems = on.declaration.problems(HookKind::Mutating);
         let registered = Registered::new(name, HookKind::Mutating, on.declaration);
-        Self { hook: hook.to_owned(), registered, problems }
+        Self { hook: hook.to_owned(), registered }
     }
 
     /// The first segment of its name in the configuration.
@@ -119,7 +117,8 @@ impl Entries {
         let mut names = BTreeSet::new();
         for entry in &entries {
             let name = entry.name();
-            problems.extend(entry.problems.iter().map(|problem| format!("entry `{name}`: {problem}")));
+            let found = entry.registered.on.problems(HookKind::Mutating);
+            problems.extend(found.into_iter().map(|problem| format!("entry `{name}`: {problem}")));
             if !names.insert(name) {
                 problems.push(format!("entry `{name}`: the name is taken by another entry"));
             }

@@ -150,7 +150,7 @@ async fn calls_that_miss_the_same_object_share_one_get() {
             }
         }
     };
-    within(&cluster, App::watch::<Claims>, body).await;
+    within(&cluster, |app| app.watch(Watch::<Claims>::new()), body).await;
 }
 
 #[tokio::test]
@@ -305,7 +305,7 @@ async fn an_object_that_does_not_fit_is_left_out_and_its_values_are_not_logged()
         assert!(error.to_string().contains("does not fit the type") && !error.to_string().contains("s3cret"));
         Ok(())
     };
-    within(&cluster, App::watch::<Claims>, body).await;
+    within(&cluster, |app| app.watch(Watch::<Claims>::new()), body).await;
 }
 
 #[tokio::test]

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use vestibule::Operation;
 use vestibule::admission::{Denial, Fault, FaultKind, Handler, HandlerFuture, Request, Verdict};
 use vestibule::patch::{Operation as Step, Pointer};
-use vestibule_admission::{Hook, Review, Version};
+use vestibule_admission::{Hook, Review, ReviewKind, Version};
 use vestibule_caller::{self as caller, Answer, ApiResource, Outcome, ReviewVersion, judge};
 
 /// A file of the corpus.
@@ -30,7 +30,7 @@ fn every_recorded_review_is_read() {
         let object = request.object.is_some() || request.old_object.is_some();
         assert!(object && !request.uid.is_empty() && !request.user.username.is_empty(), "{}", recorded.file);
         seen.insert(request.operation.as_str());
-        seen.insert(version.as_str());
+        seen.insert(ReviewKind::Admission.api_version(version));
         seen.extend(request.dry_run.then_some("dry run"));
         seen.extend(request.subresource.is_some().then_some("subresource"));
         seen.extend(request.namespace.is_none().then_some("cluster-scoped"));
@@ -42,8 +42,8 @@ fn every_recorded_review_is_read() {
         "UPDATE",
         "DELETE",
         "CONNECT",
-        "v1",
-        "v1beta1",
+        "admission.k8s.io/v1",
+        "admission.k8s.io/v1beta1",
         "dry run",
         "subresource",
         "cluster-scoped",
