@@ -7,7 +7,7 @@ use std::sync::Arc;
 use kube_cel::cel::Value;
 
 use super::values;
-pub(crate) use signatures::{Argument, ResultType};
+pub(crate) use signatures::Argument;
 
 /// How deep lists in lists keep the type of their items. Variables can nest lists without end.
 const MAX_DEPTH: usize = 4;

@@ -6,7 +6,7 @@ use crate::expression::functions::{Form, Function, MACROS, TABLE, check_format, 
 use crate::expression::pattern::Pattern;
 use crate::expression::scope::VARIABLES;
 use crate::expression::tree::{Call, Node, Part};
-use crate::expression::types::{Argument, ResultType, Type};
+use crate::expression::types::{Argument, Type};
 use crate::near::nearest;
 
 impl Checker<'_> {
@@ -53,7 +53,7 @@ impl Checker<'_> {
             return Type::Any;
         };
         self.signature(at, function, call);
-        result(function.gives, given)
+        (function.gives)(&given)
     }
 
     fn signature(&mut self, at: usize, function: &Function, call: &Call) {
@@ -100,41 +100,5 @@ impl Checker<'_> {
             None => "the reference lists all functions".to_owned(),
         };
         self.report(&diagnostic::UNKNOWN_FUNCTION, at, format!("there is no function `{name}`"), help);
-    }
-}
-
-/// The type of the result of a function for arguments of the types `given`.
-fn result(gives: ResultType, given: Vec<Type>) -> Type {
-    let mut given = given.into_iter();
-    let first = given.next().unwrap_or(Type::Any);
-    let item = |first: Type| match first {
-        Type::List(inner) | Type::Optional(inner) => *inner,
-        _ => Type::Any,
-    };
-    match gives {
-        ResultType::Anything => Type::Any,
-        ResultType::Bool => Type::Bool,
-        ResultType::Int => Type::Int,
-        ResultType::Uint => Type::Uint,
-        ResultType::Double => Type::Double,
-        ResultType::Text => Type::Text,
-        ResultType::Duration => Type::Duration,
-        ResultType::Map => Type::Map,
-        ResultType::Opaque => Type::Opaque,
-        ResultType::Texts => Type::list(Type::Text),
-        ResultType::Ints => Type::list(Type::Int),
-        ResultType::Same => first,
-        ResultType::Item => item(first),
-        ResultType::OptionalItem => Type::optional(item(first)),
-        ResultType::Optional => Type::optional(first),
-        // `or` gives an optional, `orValue` its content.
-        ResultType::SameOr => match first {
-            Type::Optional(_) => first.or(given.next().unwrap_or(Type::Any)),
-            _ => Type::Any,
-        },
-        ResultType::ItemOr => match first {
-            Type::Optional(inner) => inner.or(given.next().unwrap_or(Type::Any)),
-            _ => Type::Any,
-        },
     }
 }

@@ -9,7 +9,7 @@ use super::super::budget::Budget;
 use super::super::error::EvaluationError;
 use super::super::operators::{self, Operator};
 use super::super::quantity;
-use super::super::types::kind;
+use super::super::types::{Type, kind};
 use super::super::url;
 use super::super::values::{as_optional, list, optional, text};
 use super::{go_format, library, strings};
@@ -202,26 +202,20 @@ fn sort(items: &Arc<Vec<Value>>, budget: &Budget) -> Result<Value, EvaluationErr
     }
     budget.spend(steps.saturating_mul(usize::try_from(items.len().max(2).ilog2()).unwrap_or_default()))?;
     let Some(first) = items.first() else { return Ok(list(Vec::new())) };
-    if items.iter().any(|item| in_order(first, item).is_none()) {
+    let of = Type::of(first);
+    let has_order =
+        matches!(of, Type::Text | Type::Int | Type::Uint | Type::Double | Type::Bool | Type::Duration);
+    if !has_order || items.iter().any(|item| Type::of(item) != of) {
         return Err(EvaluationError::mistyped(
             "sort",
             "a list of texts, numbers of one kind, truth values or durations",
         ));
     }
     let mut sorted = items.as_ref().clone();
-    sorted.sort_by(|one, other| in_order(one, other).unwrap_or(Ordering::Equal));
-    Ok(list(sorted))
-}
-
-/// The order of values of one type; it is total, with NaN at an end.
-fn in_order(one: &Value, other: &Value) -> Option<Ordering> {
-    Some(match (one, other) {
-        (Value::String(one), Value::String(other)) => one.cmp(other),
-        (Value::Int(one), Value::Int(other)) => one.cmp(other),
-        (Value::UInt(one), Value::UInt(other)) => one.cmp(other),
+    sorted.sort_by(|one, other| match (one, other) {
+        // This order is total, with NaN at an end.
         (Value::Float(one), Value::Float(other)) => one.total_cmp(other),
-        (Value::Bool(one), Value::Bool(other)) => one.cmp(other),
-        (Value::Duration(one), Value::Duration(other)) => one.cmp(other),
-        _ => return None,
-    })
+        _ => one.partial_cmp(other).unwrap_or(Ordering::Equal),
+    });
+    Ok(list(sorted))
 }

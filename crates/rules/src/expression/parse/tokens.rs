@@ -34,7 +34,7 @@ const SYMBOLS: [&str; 24] = [
 
 const WORDS: [&str; 4] = ["true", "false", "null", "in"];
 
-/// All tokens of `text`; the last one is [`Kind::End`].
+/// All tokens of `text`, without [`Kind::End`].
 pub(super) fn tokens(text: &str) -> Result<Vec<Token>, SyntaxError> {
     let mut tokens = Vec::new();
     let mut start = 0;
@@ -42,7 +42,6 @@ pub(super) fn tokens(text: &str) -> Result<Vec<Token>, SyntaxError> {
         start += blank(text.get(start..).unwrap_or_default());
         let rest = text.get(start..).unwrap_or_default();
         if rest.is_empty() {
-            tokens.push(Token { kind: Kind::End, start, end: start });
             return Ok(tokens);
         }
         let (kind, length) = token(rest).map_err(|message| SyntaxError::new(start, message))?;

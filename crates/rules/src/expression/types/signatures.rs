@@ -1,4 +1,4 @@
-//! The types of the arguments and results of functions.
+//! The types of the arguments of functions.
 
 use super::Type;
 
@@ -15,34 +15,6 @@ pub(crate) enum Argument {
     Optional,
     /// A quantity, a version, an address or a URL.
     Opaque,
-}
-
-/// The type of a result.
-#[derive(Clone, Copy)]
-pub(crate) enum ResultType {
-    Anything,
-    Bool,
-    Int,
-    Uint,
-    Double,
-    Text,
-    Duration,
-    Map,
-    Opaque,
-    Texts,
-    Ints,
-    /// The type of the first argument.
-    Same,
-    /// The type of the items of the first argument, or of its content.
-    Item,
-    /// An optional item of the first argument.
-    OptionalItem,
-    /// The first argument as an optional.
-    Optional,
-    /// The first argument, which is optional, or the second.
-    SameOr,
-    /// The content of the first argument, or the second.
-    ItemOr,
 }
 
 impl Argument {
