@@ -109,22 +109,22 @@ fn write(identity: &dyn Identity, scrape: &mut Scrape<'_>) -> fmt::Result {
     });
     let blocked =
         BLOCKED_BY.map(|reason| ([("reason", reason)], f64::from(u8::from(status.blocked == Some(reason)))));
-    let seconds = || Some(Unit::Seconds);
+    let seconds = Some(&Unit::Seconds);
     let help = "The end of a certificate, of several in one role the first, in Unix time";
-    scrape.gauges("vestibule_certificate_not_after", seconds(), help, ends.into_iter().map(in_role))?;
+    scrape.gauges("vestibule_certificate_not_after", seconds, help, ends.into_iter().map(in_role))?;
     let help = "The begin of the serving certificate, in Unix time";
-    scrape.gauges("vestibule_certificate_not_before", seconds(), help, begin.map(in_role))?;
+    scrape.gauges("vestibule_certificate_not_before", seconds, help, begin.map(in_role))?;
     let generation = status.generation.map(|generation| generation as f64);
     scrape.gauge("vestibule_ca_generation", None, "The generation of the CA ring", generation)?;
     let help = "How long ago the CA ring was last read";
     let read_ago = status.ring_read_ago.map(|ago| ago.as_secs_f64());
-    scrape.gauge("vestibule_ring_read_age", seconds(), help, read_ago)?;
+    scrape.gauge("vestibule_ring_read_age", seconds, help, read_ago)?;
     let help = "Whether a caBundle was last seen as it should be";
     scrape.gauges("vestibule_cabundle_in_sync", None, help, in_sync)?;
     let help = "Whether a rotation is due and does not happen";
     scrape.gauges("vestibule_rotation_blocked", None, help, blocked)?;
     let help = "How far the API server's clock is ahead of ours";
-    scrape.gauge("vestibule_clock_skew", seconds(), help, status.clock_skew as f64)
+    scrape.gauge("vestibule_clock_skew", seconds, help, status.clock_skew as f64)
 }
 
 impl From<&RegistrationName> for Registered {

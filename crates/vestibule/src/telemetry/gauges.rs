@@ -65,7 +65,7 @@ pub(crate) fn register_watches(registry: &mut Registry, lookups: Lookups, watche
         });
         let help =
             "For how long no watch was answered, and what was read before grows old; 0 while all is well";
-        scrape.gauges("vestibule_watch_broken", Some(Unit::Seconds), help, seconds)
+        scrape.gauges("vestibule_watch_broken", Some(&Unit::Seconds), help, seconds)
     });
 }
 

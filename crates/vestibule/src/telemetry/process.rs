@@ -19,9 +19,9 @@ pub(crate) fn register(registry: &mut Registry) {
     let began = began().unwrap_or_else(SystemTime::now);
     let began = began.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs_f64();
     at_each_scrape(registry, move |scrape| {
-        let seconds = Some(Unit::Seconds);
+        let seconds = Some(&Unit::Seconds);
         scrape.gauge("process_start_time", seconds, "When the process began, in Unix time", began)?;
-        let bytes = Some(Unit::Bytes);
+        let bytes = Some(&Unit::Bytes);
         scrape.gauge("process_resident_memory", bytes, "Memory that the process holds", memory())?;
         scrape.gauge("process_open_fds", None, "Open files and connections", descriptors())?;
         scrape.gauge("process_max_fds", None, "How many there may be", most_descriptors())?;

@@ -41,12 +41,12 @@ impl Scrape<'_> {
     pub(super) fn gauge(
         &mut self,
         name: &str,
-        unit: Option<Unit>,
+        unit: Option<&Unit>,
         help: &str,
         value: impl Into<Option<f64>>,
     ) -> fmt::Result {
         match value.into() {
-            Some(value) => encode(value, self.header(name, unit.as_ref(), help)?),
+            Some(value) => encode(value, self.header(name, unit, help)?),
             None => Ok(()),
         }
     }
@@ -55,7 +55,7 @@ impl Scrape<'_> {
     pub(super) fn gauges<L: EncodeLabelSet>(
         &mut self,
         name: &str,
-        unit: Option<Unit>,
+        unit: Option<&Unit>,
         help: &str,
         samples: impl IntoIterator<Item = (L, f64)>,
     ) -> fmt::Result {
@@ -63,7 +63,7 @@ impl Scrape<'_> {
         if samples.peek().is_none() {
             return Ok(());
         }
-        let mut metric = self.header(name, unit.as_ref(), help)?;
+        let mut metric = self.header(name, unit, help)?;
         samples.try_for_each(|(labels, value)| encode(value, metric.encode_family(&labels)?))
     }
 
