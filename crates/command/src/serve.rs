@@ -19,8 +19,7 @@ use crate::log_arguments::LogArguments;
 use crate::logs::Logs;
 use crate::traces::{self, TraceArguments};
 use vestibule::server::TlsVersion;
-use vestibule::tooling::CertificateCounters;
-use vestibule::tooling::{https_port, plain_port, registers};
+use vestibule::tooling::{CertificateCounters, https_port, plain_port, registers};
 use vestibule::{App, Bound, Options, ServeError, Target};
 
 /// The addresses and the certificate of the server.

@@ -21,11 +21,11 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! An operator with a webhook server of its own needs six types and four calls:
+//! An operator with a webhook server of its own needs six types and five calls:
 //!
 //! | Step | Call | Types |
 //! |---|---|---|
-//! | say what to keep | [`Settings::for_service`] | [`Settings`], [`NamespacedName`], [`RegistrationName`] |
+//! | name the Service and the objects | [`Settings::for_service`] | [`Settings`], [`NamespacedName`], [`RegistrationName`] |
 //! | print the rights | [`Settings::policy_rules`] | |
 //! | start | [`Source::open`] | [`Source`], [`Identity`] |
 //! | serve | `server_config`, with the feature `rustls` | |

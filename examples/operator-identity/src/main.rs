@@ -21,7 +21,7 @@ struct Arguments {
         global = true
     )]
     identity: Source,
-    /// The namespace to work in. Unless given, the ServiceAccount's or the kubeconfig context's.
+    /// The namespace to work in. Unless given and not empty, the ServiceAccount's or the kubeconfig context's.
     #[arg(long, env = "POD_NAMESPACE", value_name = "NAMESPACE", global = true)]
     namespace: Option<String>,
     /// The Service in front of the operator.
@@ -58,7 +58,7 @@ fn signalled() -> std::io::Result<impl Future<Output = ()>> {
 async fn main() -> anyhow::Result<()> {
     tracing_subscriber::fmt().with_writer(std::io::stderr).init();
     let Arguments { identity, namespace, service, command } = Arguments::parse();
-    let namespace = match namespace {
+    let namespace = match namespace.filter(|text| !text.is_empty()) {
         Some(namespace) => namespace,
         None => cluster_config(None, None).await?.default_namespace,
     };

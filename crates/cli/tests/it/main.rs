@@ -6,7 +6,6 @@ mod certs;
 mod certs_cluster;
 mod certs_flags;
 mod cluster;
-#[path = "../../../../tests/contract/tests/it/collector.rs"]
 mod collector;
 mod examples;
 mod explain;
@@ -20,7 +19,6 @@ mod kubeconfig;
 mod leaks;
 mod manifests;
 mod messages;
-#[path = "../../../../tests/contract/tests/it/names.rs"]
 mod names;
 mod pages;
 mod quota;

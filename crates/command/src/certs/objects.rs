@@ -1,7 +1,7 @@
 //! Reads and writes the objects of a ring, with errors that name the missing right.
 
 use std::collections::BTreeMap;
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
 use k8s_openapi::api::core::v1::Secret;
 use kube::api::{ApiResource, DynamicObject, ListParams, Patch, PatchParams};
@@ -108,10 +108,6 @@ impl Objects {
         let api = Api::all_with(self.0.clone(), &resource);
         (resource, api)
     }
-}
-
-pub(super) fn system_time(moment: Moment) -> SystemTime {
-    SystemTime::UNIX_EPOCH + Duration::from_secs(moment.0)
 }
 
 fn secret_right(verb: &str, name: &NamespacedName) -> String {

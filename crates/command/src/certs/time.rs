@@ -4,6 +4,7 @@ use std::time::{Duration, SystemTime};
 
 use jiff::Timestamp;
 use rustls_pki_types::UnixTime;
+use vestibule_pki::ring::Moment;
 
 const DAY: i64 = 24 * 60 * 60;
 
@@ -15,6 +16,10 @@ pub(super) fn date(time: SystemTime) -> String {
 
 pub(super) fn system_time(time: UnixTime) -> SystemTime {
     SystemTime::UNIX_EPOCH + Duration::from_secs(time.as_secs())
+}
+
+pub(super) fn moment_time(moment: Moment) -> SystemTime {
+    SystemTime::UNIX_EPOCH + Duration::from_secs(moment.0)
 }
 
 /// `364 d left`, `3 h left`, `over for 2 min`.

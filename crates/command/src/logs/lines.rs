@@ -4,17 +4,15 @@ use std::fmt::{self, Write as _};
 use std::io::{self, Write};
 
 use tracing::field::Field;
+use tracing_subscriber::Layer;
 use tracing_subscriber::fmt::format::{Writer, debug_fn};
 use tracing_subscriber::fmt::{self as formats, MakeWriter};
-use tracing_subscriber::{Layer, Registry};
 
+use super::BoxedLayer;
 use crate::terminal_escape::is_control;
 
 /// For people.
-pub(super) fn human(
-    colour: bool,
-    writer: impl for<'w> MakeWriter<'w> + Send + Sync + 'static,
-) -> Box<dyn Layer<Registry> + Send + Sync> {
+pub(super) fn human(colour: bool, writer: impl for<'w> MakeWriter<'w> + Send + Sync + 'static) -> BoxedLayer {
     let fields = debug_fn(|writer: &mut Writer<'_>, field: &Field, value: &dyn fmt::Debug| {
         if field.name() != "message" {
             let (dim, plain) = if writer.has_ansi_escapes() { ("\x1b[2m", "\x1b[0m") } else { ("", "") };
@@ -27,9 +25,7 @@ pub(super) fn human(
 }
 
 /// For machines.
-pub(super) fn json(
-    writer: impl for<'w> MakeWriter<'w> + Send + Sync + 'static,
-) -> Box<dyn Layer<Registry> + Send + Sync> {
+pub(super) fn json(writer: impl for<'w> MakeWriter<'w> + Send + Sync + 'static) -> BoxedLayer {
     formats::layer().json().flatten_event(true).with_writer(Json(writer)).boxed()
 }
 
@@ -119,7 +115,7 @@ mod tests {
         }
     }
 
-    fn said(layer: Box<dyn Layer<Registry> + Send + Sync>, kept: &Kept) -> String {
+    fn said(layer: BoxedLayer, kept: &Kept) -> String {
         let _guard = tracing_subscriber::registry().with(layer).set_default();
         let span = tracing::info_span!("handle", hook = NASTY);
         let _entered = span.enter();

@@ -178,7 +178,8 @@ impl State {
     /// Returns `bytes` without the first `count`, which are written now.
     fn advance<'b>(&mut self, bytes: &'b [u8], count: usize) -> &'b [u8] {
         let (written, rest) = bytes.split_at(count.min(bytes.len()));
-        self.is_cut_off = written.last().is_some_and(|byte| *byte != b'\n');
+        // A write that would block writes nothing, and the line before stays cut off.
+        self.is_cut_off = written.last().map_or(self.is_cut_off, |byte| *byte != b'\n');
         rest
     }
 }

@@ -5,7 +5,6 @@ mod alerts;
 mod dashboard;
 mod page;
 mod queries;
-#[path = "../../../vestibule/src/telemetry/tests/page.rs"]
 mod rows;
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -133,7 +133,7 @@ pub enum AuthorityState {
     },
 }
 
-/// The role of a CA: its state without dates.
+/// The role of a CA: its state without dates. Its words stand in `ring.json`, so a new or renamed role is a new schema.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]

@@ -9,6 +9,7 @@ mod collector;
 mod conversations;
 mod conversions;
 mod denials;
+mod event_reasons;
 mod faults;
 mod leaks;
 mod leaving;

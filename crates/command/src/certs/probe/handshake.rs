@@ -69,6 +69,10 @@ fn config(recorder: &Arc<Recorder>) -> Result<ClientConfig, io::Error> {
 
 fn converse(connection: &mut ClientConnection, wire: &mut Wire) -> io::Result<()> {
     connection.complete_io(wire)?;
+    // A read that times out after some bytes is no error of `complete_io`.
+    if connection.is_handshaking() {
+        return Err(ErrorKind::TimedOut.into());
+    }
     // TLS 1.3: a server reports a missing client certificate after our handshake has ended. A server that does not require
     // one answers our close_notify with its own.
     connection.send_close_notify();

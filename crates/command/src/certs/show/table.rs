@@ -5,10 +5,9 @@ use std::time::SystemTime;
 use vestibule_pki::ring::{AuthorityFacts, Facts, RingFacts, Role};
 
 use super::report::{RegistrationReport, RingReport};
-use crate::certs::objects::system_time;
 use crate::certs::probe::Probed;
 use crate::certs::report::Report;
-use crate::certs::time::{date, left, span};
+use crate::certs::time::{date, left, moment_time, span, system_time};
 use crate::colour::{Palette, Style};
 
 pub(super) fn write(report: &RingReport, leaf: Option<&Probed>, now: SystemTime, palette: Palette) -> String {
@@ -65,7 +64,7 @@ impl Table {
             format_args!("  generation {}, lineage {}", ring.generation, ring.lineage),
         );
         self.authorities(ring);
-        let due = system_time(ring.due);
+        let due = moment_time(ring.due);
         self.report.line(format_args!("  next rotation {} ({})", date(due), left(due, self.now)));
         if ring.rotation.is_open() {
             self.report.line(format_args!("  a rotation was asked for, and has not come yet"));
@@ -80,7 +79,7 @@ impl Table {
         let mut authorities: Vec<_> = ring.authorities.iter().collect();
         authorities.sort_by_key(|ca| ca.state.role().0);
         rows.extend(authorities.into_iter().map(|ca| {
-            let end = system_time(ca.not_after);
+            let end = moment_time(ca.not_after);
             let left = match end.duration_since(self.now) {
                 Ok(left) => span(left),
                 Err(_) => "expired".to_owned(),
@@ -136,7 +135,7 @@ impl Table {
         };
         self.report.marked(&[(Style::Heading, &heading), (style, &verdict)], format_args!(""));
         if let Some(leaf) = probed.chain.first() {
-            let end = crate::certs::time::system_time(leaf.not_after);
+            let end = system_time(leaf.not_after);
             self.report.line(format_args!("  {}", leaf.names.join(", ")));
             self.report.line(format_args!(
                 "  signed by {}, until {} ({})",
@@ -156,8 +155,8 @@ fn remark(ca: &AuthorityFacts) -> String {
     let (role, until) = ca.state.role();
     let crossed =
         ca.cross_signature.map(|cross_signature| format!("cross-signed by {}", cross_signature.issuer));
-    let held = ca.held.map(|since| format!("held since {}", date(system_time(since))));
-    let trusted = until.map(|until| format!("trusted until {}", date(system_time(until))));
+    let held = ca.held.map(|since| format!("held since {}", date(moment_time(since))));
+    let trusted = until.map(|until| format!("trusted until {}", date(moment_time(until))));
     let waits = held.is_none() && matches!(role, Role::Active | Role::Next);
     let waits = waits.then(|| "not held yet".to_owned());
     [held, waits, trusted, crossed].into_iter().flatten().collect::<Vec<_>>().join(", ")

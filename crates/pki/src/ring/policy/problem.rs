@@ -119,7 +119,7 @@ impl Policy {
         if problems.is_empty() { Ok(()) } else { Err(problems) }
     }
 
-    /// Moments are seconds.
+    /// Spans that are not whole seconds, since moments are.
     fn fractions(&self) -> Vec<PolicyProblem> {
         let wrong = |span: Duration| span.as_secs() == 0 || span.subsec_nanos() != 0;
         let spans = self.spans().into_iter().filter(|(.., span)| wrong(*span));

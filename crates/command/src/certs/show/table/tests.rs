@@ -16,7 +16,7 @@ fn moment(days: u64) -> Moment {
 }
 
 fn day(days: u64) -> SystemTime {
-    system_time(moment(days))
+    moment_time(moment(days))
 }
 
 fn authority(id: u64, state: AuthorityState) -> AuthorityFacts {

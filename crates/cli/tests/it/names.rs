@@ -1,0 +1,1 @@
+../../../../tests/contract/tests/it/names.rs
