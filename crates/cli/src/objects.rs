@@ -3,8 +3,8 @@
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use k8s_openapi::api::core::v1::Namespace;
-use serde_json::json;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use serde_json::{Value, json};
 use vestibule::patch::{self, Pointer};
 use vestibule_command::CommandError;
 use vestibule_injector::files::{first_subfolder, printable_path, yaml_files};
@@ -164,7 +164,8 @@ impl Object {
         if !self.is_namespace() {
             return None;
         }
-        let Namespace { metadata, .. } = serde_json::from_str(&self.json).ok()?;
+        let mut object: Value = serde_json::from_str(&self.json).ok()?;
+        let metadata: ObjectMeta = serde_json::from_value(object["metadata"].take()).ok()?;
         let (labels, annotations) = (metadata.labels, metadata.annotations);
         Some(NamespaceFacts {
             labels: labels.unwrap_or_default(),

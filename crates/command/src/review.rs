@@ -27,7 +27,7 @@ pub struct ReviewArguments {
     hook: Option<String>,
     #[arg(long, env = "VESTIBULE_KUBECONFIG", value_name = "FILE", help = kubeconfig_help())]
     kubeconfig: Option<PathBuf>,
-    /// What to print.
+    /// The output.
     #[arg(long, short, value_enum, default_value = "text", value_name = "FORMAT")]
     output: Format,
     /// When to colour. `auto` minds NO_COLOR and CLICOLOR_FORCE.
@@ -35,7 +35,7 @@ pub struct ReviewArguments {
     color: colour::When,
 }
 
-/// What to print.
+/// The output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Format {
     /// The decision, what changes in the object, warnings and notes for the audit log.

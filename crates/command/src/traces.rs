@@ -87,7 +87,7 @@ impl Traces {
             .with_tracked_inactivity(false)
             .with_target(false)
             // Events are not exported: their fields are for readers of the log.
-            .with_filter(logs::redacted(filter_fn(|metadata| metadata.is_span())))
+            .with_filter(logs::redacted(filter_fn(|metadata| !metadata.is_event())))
             .boxed()
     }
 

@@ -31,14 +31,18 @@ impl Collector for OutcomeCollector {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
         let snapshot = self.configuration.current();
         let names: HashSet<&str> = snapshot.rules().rules().iter().map(Rule::name).collect();
-        let mut counted = self.metrics.0.lock().unwrap_or_else(PoisonError::into_inner);
-        counted.retain(|rule, _| names.contains(&**rule));
+        // Copied, so that no decision waits while the page is written.
+        let counted = {
+            let mut counted = self.metrics.0.lock().unwrap_or_else(PoisonError::into_inner);
+            counted.retain(|rule, _| names.contains(&**rule));
+            counted.clone()
+        };
         if counted.is_empty() {
             return Ok(());
         }
         let (help, kind) = ("Outcomes of rules.", MetricType::Counter);
         let mut metric = encoder.encode_descriptor("vestibule_injections", help, None, kind)?;
-        for (rule, counts) in &*counted {
+        for (rule, counts) in &counted {
             for (OutcomeLabels { result, reason }, count) in counts {
                 let labels = [("rule", &**rule), ("result", result), ("reason", reason)];
                 ConstCounter::new(*count).encode(metric.encode_family(&labels)?)?;

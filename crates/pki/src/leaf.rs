@@ -45,7 +45,7 @@ impl Leaf {
     /// ```
     ///
     /// # Errors
-    /// What is wrong, and with which of the two files: nothing readable, a key of another certificate, a certificate
+    /// The defect, and the file that has it: nothing readable, a key of another certificate, a certificate
     /// without names or outside its validity.
     pub fn from_pem(chain: &str, key: &str, now: UnixTime) -> Result<Self, LeafError> {
         let chain = bundle::certificates(chain).map_err(|error| match error {

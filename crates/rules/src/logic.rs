@@ -16,7 +16,7 @@ pub(crate) struct Logic {
     pub(crate) dynamic: bool,
     /// Whether any key of a list in the rule is an expression.
     pub(crate) computes_keys: bool,
-    /// What its expressions and parameters read.
+    /// The inputs that its expressions and parameters read.
     pub(crate) reads: Reads,
 }
 

@@ -42,8 +42,8 @@ impl BodyReader {
         Self { time, limits }
     }
 
-    /// Waits until `patience` for memory for the whole body, then reads it; a body over `max` is refused. Until then its bytes stay at the client. A body without
-    /// a declared length reserves memory step by step while it arrives.
+    /// Waits until `patience` for memory for the whole body, then reads it; until then its bytes stay at the client. A body over
+    /// `max` is refused. A body without a declared length reserves memory step by step while it arrives.
     pub(crate) async fn receive(
         &self,
         body: impl Body<Data = Bytes> + Unpin,

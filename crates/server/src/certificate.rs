@@ -13,7 +13,7 @@ pub trait PresentCertificate: Send + Sync + 'static {
     /// The certificate to present. Without one, handshakes fail and the server is not ready.
     fn present(&self) -> Option<Arc<ServingCertificate>>;
 
-    /// What is missing for readiness, in a few words. It is called at every request, so it must be cheap.
+    /// The missing condition of readiness, in a few words. It is called at every request, so it must be cheap.
     fn missing(&self) -> Option<String> {
         self.present().is_none().then(|| "a serving certificate".to_owned())
     }

@@ -9,7 +9,7 @@ const TLS: &str = "example.dev/tls";
 pub mod v1 {
     use super::derives::*;
 
-    /// What to copy.
+    /// The address to copy from.
     #[derive(CustomResource, Serialize, Deserialize, Clone, Debug, JsonSchema)]
     #[kube(group = "example.dev", version = "v1", kind = "Mirror", namespaced)]
     pub struct MirrorSpec {
@@ -22,7 +22,7 @@ pub mod v1 {
 pub mod v2 {
     use super::derives::*;
 
-    /// What to copy.
+    /// The address to copy from.
     #[derive(CustomResource, Serialize, Deserialize, Clone, Debug, JsonSchema)]
     #[kube(group = "example.dev", version = "v2", kind = "Mirror", namespaced)]
     pub struct MirrorSpec {
@@ -37,7 +37,7 @@ pub mod v2 {
 pub mod v3 {
     use super::derives::*;
 
-    /// What to copy.
+    /// The address to copy from.
     #[derive(CustomResource, Serialize, Deserialize, Clone, Debug, JsonSchema)]
     #[kube(group = "example.dev", version = "v3", kind = "Mirror", namespaced)]
     pub struct MirrorSpec {

@@ -87,7 +87,7 @@ fn dependencies(manifest: &str) -> Vec<(String, String)> {
         let (name, rest) = line.split_once('=').unwrap();
         let features =
             rest.split_once(" features = ").map_or("", |(_, features)| features.trim_end_matches([' ', '}']));
-        // What is on unless turned off, as it is for this workspace.
+        // Default features that this workspace turns off.
         (name.trim().trim_end_matches(".workspace").to_owned(), features.replace("[\"cli\"]", ""))
     });
     parts.collect()

@@ -1,4 +1,4 @@
-//! What happens to pods.
+//! The changes of pods.
 
 use k8s_openapi::api::core::v1::Pod;
 use kube::Api;

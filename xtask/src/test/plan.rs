@@ -73,7 +73,7 @@ impl Plan {
         Ok(Self { selection, packages, durations, durations_file })
     }
 
-    /// What will run, and how long it takes.
+    /// The parts that will run, and the expected time.
     pub(super) fn text(&self) -> String {
         let names: Vec<_> = self.packages.iter().map(|package| &*package.name).collect();
         let is_selected = |program: &str| names.iter().any(|name| program.split(' ').next() == Some(*name));

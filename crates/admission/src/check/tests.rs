@@ -118,7 +118,7 @@ fn only_the_proof_for_this_reading_counts() {
 }
 
 #[test]
-fn a_proof_is_no_excuse_for_what_is_fixed() {
+fn a_proof_does_not_permit_a_change_of_fixed_members() {
     let body = review("UPDATE", OBJECT);
     let review = Review::parse(body.as_bytes()).unwrap_or_else(|error| panic!("{error}"));
     for path in ["/metadata", "/metadata/uid", "/kind"] {

@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn what_somebody_may_trust_is_not_overwritten() {
+    fn an_existing_ca_is_not_overwritten() {
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join("ca.crt"), "old").unwrap();
         let pair = Pair::new(&["a.b.svc"], SystemTime::now(), DAY).unwrap();

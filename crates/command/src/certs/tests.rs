@@ -146,7 +146,7 @@ async fn eventually(mut granted: impl AsyncFnMut() -> bool) {
 }
 
 #[tokio::test]
-async fn a_ring_and_its_bundles_are_shown_to_whoever_may_get_them() {
+async fn a_ring_and_its_bundles_are_shown_with_the_right_to_read_them() {
     let Some(env) = shared_or_skip().await else { return };
     let stage = Stage::new(&env).await;
     let user = format!("{}-viewer", stage.secret.namespace);
@@ -180,7 +180,7 @@ async fn a_ring_and_its_bundles_are_shown_to_whoever_may_get_them() {
 }
 
 #[tokio::test]
-async fn what_differs_is_named() {
+async fn differences_are_named() {
     let Some(env) = shared_or_skip().await else { return };
     let mut stage = Stage::new(&env).await;
     let before = stage.ring().bundle_pem();

@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_level_is_refused() {
+    fn an_invalid_level_is_refused() {
         for text in
             ["", "dbug", "info,", "my_app", "my_app=", "=info", "a b=info", "5", "a[b]=info", "info=a"]
         {

@@ -106,7 +106,7 @@ async fn verdicts_and_differences_have_their_colours() {
 }
 
 #[tokio::test]
-async fn a_fault_is_exit_code_2_and_says_who_decides() {
+async fn a_fault_is_exit_code_2_and_names_the_failure_policy() {
     let (text, code) = asked("--hook guard", &review("odd")).await.unwrap();
     assert_eq!(code, 2);
     assert!(text.contains("a fault (error): failurePolicy Fail decides"), "{text}");

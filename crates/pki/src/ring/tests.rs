@@ -146,7 +146,7 @@ fn assert_sound(ring: &Ring, now: Moment) {
     assert_eq!(bundle.certificates.into_keys().collect::<BTreeSet<_>>(), facts.bundle());
     let whole = Bundle::read(ring.bundle_pem_over(|_| true).as_bytes());
     assert_eq!(whole.certificates.into_keys().collect::<BTreeSet<_>>(), facts.trusted());
-    // What was written is read, and says the same.
+    // The written ring is read back unchanged.
     let requests = (facts.rotation.asked, facts.revocation.asked);
     let read = Ring::decode(&stored, requests, now).unwrap();
     assert_eq!((read.facts(), data(&read)), (facts, stored));

@@ -18,7 +18,7 @@ pub(crate) struct Expression {
     pub(crate) reads: Reads,
 }
 
-/// What expressions read.
+/// The inputs that expressions read.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Reads {
     /// Whether they read the object with the changes of earlier rules.

@@ -93,7 +93,7 @@ async fn a_misspelt_fact_is_told() {
 }
 
 #[tokio::test]
-async fn a_file_that_nobody_reads_is_told() {
+async fn a_file_that_is_not_read_is_reported() {
     let misspelt = case(&[("given.yaml", GIVEN), ("request.yml", "user: mallory"), ("README.md", "why")]);
     assert!(
         outcome(&misspelt, true)

@@ -1,4 +1,4 @@
-//! What the hooks of an app need besides their handlers.
+//! The lookups and traces of an app, for its hooks.
 
 use std::sync::Arc;
 

@@ -148,8 +148,10 @@ impl<T: LookedUp> Kept<T> {
     ) -> (Self, WatchState, tokio::sync::watch::Receiver<()>) {
         let store = Arc::new(Store::new(watch.indices.clone()));
         let (namespace, origin) = (watch.namespace.clone(), Origin::live(client, &kind, &watch.slim));
+        // Subscribed before the watch starts: a first list that is complete at once is a change too.
+        let changes = store.changes();
         let (task, state) = reflector::start(client, kind.clone(), watch, Arc::clone(&store));
-        let (changes, feed) = (store.changes(), Some((task, state.clone())));
+        let feed = Some((task, state.clone()));
         (Self { kind, namespace, store: Some(store), origin, feed }, state, changes)
     }
 

@@ -37,7 +37,7 @@ pub struct On<T> {
     of: PhantomData<fn(T)>,
 }
 
-/// What an [`On`] declares, without the type of the objects.
+/// The declaration of a hook, without the type of its objects.
 #[derive(Clone, Default)]
 pub struct Declaration {
     /// The operations and resources that the hook is called for.

@@ -68,6 +68,10 @@ impl App {
         gauges::register_watches(&mut registry, lookups.clone(), watches.clone());
         process::register(&mut registry);
         self.metrics.iter().for_each(|register| register(&mut registry));
+        let problems = telemetry::problems(&telemetry::page(&registry));
+        if !problems.is_empty() {
+            return Err(AppError::new(self.name(), problems).into());
+        }
         let lines = self.lines.clone();
         let mut server = server
             .report(move || {

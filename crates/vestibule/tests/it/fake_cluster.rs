@@ -121,7 +121,7 @@ impl FakeCluster {
     }
 
     /// Returns when no watch is open.
-    pub(crate) async fn until_nobody_watches(&self) {
+    pub(crate) async fn until_no_watch_is_open(&self) {
         let watches = self.state().watches.clone();
         for watch in watches {
             watch.closed().await;

@@ -116,7 +116,7 @@ async fn before_the_first_list_only_calls_that_look_up_are_answered_503() {
 
     assert!(cluster.is_watched());
     served.stop().await;
-    cluster.until_nobody_watches().await;
+    cluster.until_no_watch_is_open().await;
 }
 
 #[tokio::test]

@@ -45,7 +45,7 @@ fn every_kind_of_certificate_gets_its_verdict() {
 }
 
 #[test]
-fn go_says_what_we_say_it_says() {
+fn texts_of_go_are_those_of_a_go_client() {
     let cases: Vec<_> = cases().into_iter().map(served).collect();
     let Some(verdicts) = go::ask_or_skip(&cases, NOW) else { return };
     for ((case, server), verdict) in cases.iter().zip(verdicts) {
@@ -69,7 +69,7 @@ fn a_certificate_for_another_service_names_both() {
 }
 
 #[test]
-fn what_is_no_tls_server_is_told_apart() {
+fn a_server_without_tls_is_recognised() {
     for (what, server, cause, go) in [
         (
             "HTTP",
@@ -116,7 +116,7 @@ fn a_server_that_insists_on_a_client_certificate_is_found_out() {
 }
 
 #[test]
-fn nobody_there_is_another_matter() {
+fn an_address_without_a_server_is_a_connection_error() {
     let error = Probe::new("127.0.0.1:1", NAME, "").run(now()).err().unwrap();
     let ProbeError::Unreachable { go, .. } = &error else { panic!("{error}") };
     assert_eq!(go, "dial tcp 127.0.0.1:1: connect: connection refused");

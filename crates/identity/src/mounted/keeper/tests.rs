@@ -110,7 +110,7 @@ fn an_expired_pair_does_not_replace_a_valid_one_and_stays_until_another_comes() 
 }
 
 #[test]
-fn a_pair_that_nobody_may_accept_is_taken_only_when_there_is_none_better() {
+fn a_pair_that_may_be_refused_is_used_only_without_a_better_one() {
     let (ours, theirs) = (authority(), authority());
     let good = generation(&ours, 0);
     let unvouched = Content { authority: good.authority.clone(), ..generation(&theirs, 5) };
@@ -153,7 +153,7 @@ fn a_certificate_for_another_service_names_both() {
 }
 
 #[test]
-fn without_authorities_nothing_is_known_of_who_vouches() {
+fn without_authorities_the_issuer_is_unknown() {
     let authority = authority();
     for text in [None, Some("\n".to_owned().into())] {
         let mut folder = Folder::default();

@@ -95,7 +95,7 @@ impl Fixture {
 }
 
 #[tokio::test]
-async fn entries_appear_once_somebody_serves_and_come_back_when_they_are_taken_away() {
+async fn entries_are_written_once_a_replica_serves_and_restored_after_their_removal() {
     let Some(env) = testenv::shared_or_skip().await else { return };
     let fixture = Fixture::new(&env).await.emptied().await;
     let (replica, listener) = fixture.version(fixture.desired(&["a", "b"], 5)).await;
@@ -143,7 +143,7 @@ async fn entries_appear_once_somebody_serves_and_come_back_when_they_are_taken_a
 }
 
 #[tokio::test]
-async fn entries_change_hands_when_nobody_of_the_old_version_is_left() {
+async fn entries_change_owner_when_no_replica_of_the_old_version_is_left() {
     let Some(env) = testenv::shared_or_skip().await else { return };
     let fixture = Fixture::with(&env, fleeting()).await.emptied().await;
     let (old, _) = fixture.version(fixture.desired(&["a", "b"], 5)).await;

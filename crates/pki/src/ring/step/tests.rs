@@ -193,12 +193,12 @@ fn a_lost_ring_is_restored_and_rotated_once() {
 }
 
 #[test]
-fn a_second_loss_within_the_pause_is_no_wish_whoever_restores() {
+fn a_second_loss_within_the_pause_rotates_nothing() {
     let mut cluster = Cluster::settled();
     cluster.ring = RingFacts::Absent;
     cluster.run();
     let active = cluster.facts().active().unwrap().id;
-    // What another replica remembers is what it read.
+    // Another replica remembers the ring that it read.
     let read = cluster.facts().clone();
     cluster.seen.memory = Some(read);
     cluster.ring = RingFacts::Absent;

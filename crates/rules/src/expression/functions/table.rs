@@ -60,7 +60,7 @@ const ITEM_OR: Gives = |given| match given {
     _ => Type::Any,
 };
 
-/// What evaluates a call.
+/// The function that evaluates a call.
 #[derive(Clone, Copy)]
 pub(crate) enum Body {
     /// All arguments are evaluated first.

@@ -77,7 +77,7 @@ impl<'t> Parser<'t> {
         signed.then_some(*number)
     }
 
-    /// What `read` reads, with commas between and behind, and the closing bracket.
+    /// Reads items by `read`, with commas between and behind them, and the closing bracket.
     pub(super) fn separated<T>(
         &mut self,
         close: &'static str,

@@ -6,7 +6,7 @@ use crate::kit::{decide, pod, rule, rules, steps};
 
 /// A default was filled into the shared configuration while requests read it.
 #[test]
-fn d10_threads_share_rules_that_nobody_changes() {
+fn d10_threads_share_immutable_rules() {
     let text = rule(
         "a",
         "sidecars: [{name: s, image: s}]\ncontainers:\n- select: {all: true}\n  env: [{name: A, value: $(B)}, {name: B, value: b}]",

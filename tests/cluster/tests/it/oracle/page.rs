@@ -113,7 +113,7 @@ fn words(message: &str) -> String {
     {
         message = format!("{before}.svc:PORT/{after}");
     }
-    // What follows are the words of a JSON parser, and the API server's is another one.
+    // The rest is the text of a JSON parser, and the API server has another parser.
     if let Some((before, _)) = message.split_once("json parse error: ") {
         message = format!("{before}json parse error: …");
     }

@@ -79,7 +79,7 @@ pub(super) fn edit(bench: &mut Bench, edit: impl FnOnce(&mut Value)) {
 }
 
 #[test]
-fn entries_appear_after_somebody_serves_with_a_bundle_that_its_certificate_verifies_under() {
+fn entries_are_written_once_a_replica_serves_and_their_bundle_verifies_its_certificate() {
     let mut bench = ready(&["a", "b"]);
     assert_eq!(bench.status().waiting_for, None);
     bench.pass(Duration::from_secs(600));
@@ -139,7 +139,7 @@ fn nothing_is_written_with_a_ring_that_the_configuration_is_ahead_of() {
 }
 
 #[test]
-fn the_new_version_takes_over_when_nobody_of_the_old_one_is_left() {
+fn the_new_version_takes_over_when_no_replica_of_the_old_one_is_left() {
     let mut old = ready(&["a"]);
     serve(&mut old);
     let (mut bench, mut old) = (Bench { state: replica(&["a", "b"]), ..old }, replica(&["a"]));
@@ -178,7 +178,7 @@ fn the_new_version_takes_over_when_nobody_of_the_old_one_is_left() {
 }
 
 #[test]
-fn a_claim_of_a_version_that_is_gone_holds_nobody_up() {
+fn a_claim_of_a_version_that_is_gone_delays_no_other() {
     let mut bench = ready(&["a"]);
     serve(&mut bench);
     bench.state = replica(&["b"]);

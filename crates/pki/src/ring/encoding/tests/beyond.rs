@@ -101,7 +101,7 @@ fn a_newer_schema_is_read_if_its_writers_say_so() {
     assert_eq!(Ring::read(Some(&strange), (0, 0), NOW).facts(), RingFacts::Newer(None));
     strange.extend(newer.get_key_value("ring.json").map(|(field, text)| (field.clone(), text.clone())));
     assert_eq!(Ring::read(Some(&strange), (0, 0), NOW).facts(), RingFacts::Newer(None));
-    // What is not newer is held to its schema.
+    // A ring of this schema or an older one is held to it.
     assert_eq!(problem(&with("\"schema\":2,\"readable\":1")), ("ring.json".to_owned(), Problem::Json));
 }
 

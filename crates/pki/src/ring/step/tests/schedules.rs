@@ -33,7 +33,7 @@ fn a_second_rotation_waits_for_the_end_of_the_first() {
 }
 
 #[test]
-fn after_a_last_call_who_begins_finds_an_end_to_its_chain() {
+fn after_a_last_call_a_new_replica_has_a_complete_chain() {
     let mut cluster = Cluster::settled();
     // The next CA never became known everywhere; the only one refuses our writes.
     let (active, next) = (cluster.facts().active().unwrap().id, cluster.facts().next().unwrap().id);
