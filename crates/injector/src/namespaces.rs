@@ -96,7 +96,7 @@ impl Namespaces {
     }
 
     /// Labels and annotations of `namespace`; [`None`] if they are unknown, or there is no such namespace. A namespace that the
-    /// watch has not reported yet is read from the API server, which may take 80 % of the time until `deadline`.
+    /// watch has not reported yet is read from the API server, which may take 80 % of the time until `deadline`, and 10 s at most; calls share that read.
     pub(crate) async fn facts(
         &self,
         namespace: &str,

@@ -25,3 +25,33 @@ impl OutcomeLabels {
         Self { result, reason: reason.map_or("", Reason::as_str) }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+    use std::sync::Arc;
+
+    use super::*;
+
+    #[test]
+    fn the_page_has_every_result() {
+        let outcomes = [
+            Outcome::Applied,
+            Outcome::Unchanged,
+            Outcome::Skipped { reason: Reason::OptedOut, sentence: Arc::from("") },
+            Outcome::Denied { reason: Reason::Conflict, message: String::new() },
+        ];
+        // `other` is for outcomes that a later version of the rules adds.
+        let mut results = BTreeSet::from(["other"]);
+        for outcome in outcomes {
+            let (rule, source) = (Arc::from("a"), Arc::from("rules.yaml"));
+            let verdict = Verdict { rule, source, line: 1, clause: None, outcome };
+            results.extend([Mode::On, Mode::Observe].map(|mode| OutcomeLabels::of(&verdict, mode).result));
+        }
+        let page = include_str!("../tests/pages/metrics.md");
+        let row = page.lines().find(|line| line.starts_with("| `vestibule_injections_total`")).unwrap();
+        let (_, words) = row.split_once("`result`: ").unwrap();
+        let words = words.split_once(';').unwrap().0.split(", ").map(|word| word.trim_matches('`'));
+        assert_eq!(results, words.collect());
+    }
+}

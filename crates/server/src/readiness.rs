@@ -192,7 +192,8 @@ mod tests {
     fn since_is_the_time_of_the_change_and_not_of_the_check() {
         let condition = Condition::new("cache".to_owned(), || None);
         let first = condition.check();
-        let long_ago = Timestamp::UNIX_EPOCH;
+        // Seconds are cut off, not rounded.
+        let long_ago = Timestamp::from_millisecond(900).unwrap();
         *condition.seen.lock().unwrap() = Some(Seen { holds: true, since: long_ago });
         assert_eq!(condition.check().1, "[+]cache ok since 1970-01-01T00:00:00Z");
         *condition.seen.lock().unwrap() = Some(Seen { holds: false, since: long_ago });

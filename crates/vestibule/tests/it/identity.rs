@@ -9,6 +9,7 @@ use vestibule::identity::{
     AuthorityStatus, Identity, IdentityEvent, Leaf, Local, NamespacedName, Observer, Off, RegistrationKind,
     RegistrationName, RegistrationStatus, Role, Status,
 };
+use vestibule::prometheus_client::metrics::gauge::Gauge;
 use vestibule::tooling::CertificateCounters;
 use vestibule::{App, Context, FailurePolicy, Reject, ServeError, on};
 use vestibule_caller::Hook;
@@ -111,6 +112,27 @@ async fn an_app_without_a_certificate_now_and_later_is_refused() {
     let error = app().bind(options(Arc::new(Off))).await.err().unwrap();
     assert!(matches!(error, ServeError::NoCertificate), "{error}");
     assert!(error.to_string().contains("`off`"), "{error}");
+}
+
+/// Prometheus would refuse the whole page.
+#[tokio::test]
+async fn metrics_with_a_doubled_or_invalid_name_are_refused_at_start() {
+    for (name, problem) in [
+        ("demo_lookups", None),
+        ("vestibule_ready", Some("`vestibule_ready` is registered twice")),
+        ("price-list", Some("`price-list` cannot be the name of a metric")),
+    ] {
+        let app = app().metrics(move |registry| registry.register(name, "Prices", Gauge::<i64>::default()));
+        let bound = app.bind(options(Staged::waiting_for("a Secret"))).await;
+        match (bound, problem) {
+            (Ok(_), None) => {}
+            (Err(ServeError::App(error)), Some(problem)) => {
+                assert!(error.to_string().contains(problem), "{error}");
+            }
+            (Ok(_), Some(problem)) => panic!("served in spite of {problem}"),
+            (Err(error), _) => panic!("{name}: {error}"),
+        }
+    }
 }
 
 #[tokio::test]
