@@ -1,7 +1,7 @@
 //! Explains a decision: for each rule the gates that it passed or failed, and the effect of each of its parts.
 //!
 //! If an explanation is wanted, `evaluate` reports to a [`Record`] while it decides, and
-//! [`RuleSet::explain`](crate::RuleSet::explain) reads that.
+//! [`RuleSet::explain`](crate::RuleSet::explain) reads the record.
 
 use std::collections::HashMap;
 use std::sync::Arc;

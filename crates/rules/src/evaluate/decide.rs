@@ -57,7 +57,7 @@ impl RuleSet {
     }
 
     /// Restores positions, adds the status annotation, and makes the decision. `skips` are for all rules of the set, `rules` are
-    /// those that were not skipped.
+    /// the rules that were not skipped.
     fn complete(
         &self,
         document: &Document<'_>,

@@ -7,7 +7,7 @@
 //! | [`evaluations`](Fixpoint::evaluations) | an evaluation of the result, as if it had just been received, changes nothing | |
 //! | [`passes`](Fixpoint::passes) | a pass over all rules changes nothing | a rule for which the passes do not end |
 //! | [`turns`](Fixpoint::turns) | all rules are applied, or a turn changes nothing | rules that fail after they changed the object |
-//! | [`rounds`](Fixpoint::rounds) | | rules that fail or whose conditions are false |
+//! | [`rounds`](Fixpoint::rounds) | no rule is excluded | rules that fail or whose conditions are false |
 //!
 //! The first two phases run only if an expression reads the object. A phase that excludes rules starts again from the draft that
 //! it was given, so that an excluded rule leaves no change behind.

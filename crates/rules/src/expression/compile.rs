@@ -66,8 +66,8 @@ fn too_large(source: &Arc<Source>, node: &Node) -> Diagnostic {
     finding.with_help("cut a long one into `variables`; of a deep one let fewer steps build on each other")
 }
 
-/// Diagnostics of `findings` in the text of `node`. Those for which `is_located` holds point to their place in the text, the
-/// others to its start.
+/// Diagnostics of `findings` in the text of `node`. Findings for which `is_located` holds point to their place in
+/// the text, the others to its start.
 fn diagnostics(
     source: &Arc<Source>,
     node: &Node,

@@ -250,6 +250,10 @@ impl<'s, 't> Builder<'s, 't> {
         let mut entries = Vec::new();
         let mut seen = HashMap::new();
         while let Some(Node { at, range, value, .. }) = self.inner(open) {
+            // A key that was read in part is none to report on.
+            if self.stopped {
+                break;
+            }
             let key = self.key(value, at, &mut seen);
             let Some(value) = self.inner(open) else { break };
             entries.extend(key.map(|key| Entry { key, at, range, value }));
@@ -302,6 +306,9 @@ impl<'s, 't> Builder<'s, 't> {
         height: usize,
         since: usize,
     ) -> Option<(Node, usize)> {
+        if self.stopped {
+            return Some((node, height));
+        }
         self.progress.nodes += 1;
         let size = self.progress.nodes - since;
         if self.progress.nodes > MAX_NODES {

@@ -159,6 +159,16 @@ fn alias_bombs_are_refused() {
     assert!(headlines(&deep)[0].contains("VST0105"));
 }
 
+/// A key in which the document was stopped got a second finding, and one more for each map around it.
+#[test]
+fn a_key_that_is_read_in_part_is_reported_once() {
+    for (text, code) in [("a: {{ \"x\" . }}".to_owned(), "VST0102"), ("{".repeat(MAX_DEPTH + 1), "VST0105")] {
+        let found = headlines(&format!("{text}\n---\nb: 2\nb: 3\n"));
+        assert_eq!(found.len(), 2, "{found:?}");
+        assert!(found.iter().any(|line| line.contains(code)), "{found:?}");
+    }
+}
+
 #[test]
 fn nesting_beyond_the_limit_is_refused() {
     for level in ["[", "{a: ", "- "] {

@@ -229,7 +229,7 @@ impl<'t> Editor<'t> {
     /// The dash of an item of a block list, on the line of the item or above it.
     fn dash(&self, item: &Node) -> Result<usize, RewriteReason> {
         let before = self.text.get(..item.range.start).unwrap_or_default().trim_end();
-        // The span of an empty item starts after its dash.
+        // The range of an empty item starts after its dash.
         before.ends_with('-').then(|| before.len() - 1).ok_or_else(|| self.unusual(item))
     }
 
