@@ -57,6 +57,7 @@ mod name;
 pub mod objects;
 mod observer;
 mod off;
+mod policy_rule;
 #[cfg(feature = "rustls")]
 mod resolver;
 mod self_managed;
@@ -77,6 +78,7 @@ pub use mounted::{Mounted, MountedFiles};
 pub use name::{NameError, NamespacedName, RegistrationKind, RegistrationName};
 pub use observer::{IdentityEvent, Observer};
 pub use off::Off;
+pub use policy_rule::{event_rule, policy_rule};
 #[cfg(feature = "rustls")]
 pub use resolver::{resolver, server_config};
 pub use self_managed::SelfManaged;

@@ -8,6 +8,7 @@ use k8s_openapi::api::rbac::v1::PolicyRule;
 use kube::api::ApiResource;
 use vestibule_pki::ring::{Algorithm, Policy};
 
+use crate::policy_rule::{event_rule, policy_rule};
 use crate::{Desired, DesiredUpdates, MountedFiles, NamespacedName, Observer, RegistrationName};
 
 /// The namespace of Events about objects outside namespaces.
@@ -109,14 +110,14 @@ impl Settings {
         let mut rules = vec![
             (
                 home.clone(),
-                rule("", "secrets", &["get", "list", "watch", "update", "patch"], &[&secret.name]),
+                policy_rule("", "secrets", &["get", "list", "watch", "update", "patch"], &[&secret.name]),
             ),
             // RBAC does not know the name of an object that is created.
-            (home.clone(), rule("", "secrets", &["create"], &[])),
-            (home.clone(), events()),
+            (home.clone(), policy_rule("", "secrets", &["create"], &[])),
+            (home.clone(), event_rule()),
         ];
         if secret.namespace != EVENTS_OF_THE_CLUSTER {
-            rules.push((Some(EVENTS_OF_THE_CLUSTER.to_owned()), events()));
+            rules.push((Some(EVENTS_OF_THE_CLUSTER.to_owned()), event_rule()));
         }
         let mut kinds = BTreeMap::<_, Vec<_>>::new();
         let watched: Vec<_> = self.watched().collect();
@@ -125,7 +126,7 @@ impl Settings {
         }
         rules.extend(kinds.into_iter().map(|(kind, names)| {
             let ApiResource { group, plural, .. } = kind.resource();
-            (None, rule(&group, &plural, &["get", "list", "watch", "patch"], &names))
+            (None, policy_rule(&group, &plural, &["get", "list", "watch", "patch"], &names))
         }));
         rules
     }
@@ -139,20 +140,5 @@ impl Settings {
             [short, long]
         });
         service.chain(self.names.iter().cloned()).collect()
-    }
-}
-
-fn events() -> PolicyRule {
-    rule("events.k8s.io", "events", &["create", "patch"], &[])
-}
-
-fn rule(group: &str, resource: &str, verbs: &[&str], names: &[&str]) -> PolicyRule {
-    let list = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
-    PolicyRule {
-        api_groups: Some(list(&[group])),
-        resources: Some(list(&[resource])),
-        resource_names: (!names.is_empty()).then(|| list(names)),
-        verbs: list(verbs),
-        ..PolicyRule::default()
     }
 }

@@ -5,8 +5,7 @@ use std::collections::BTreeMap;
 
 use k8s_openapi::api::rbac::v1::PolicyRule;
 use serde_json::{Value, json};
-use vestibule::identity::NamespacedName;
-use vestibule::tooling::policy_rule;
+use vestibule::identity::{NamespacedName, event_rule, policy_rule};
 
 const API_GROUP: &str = "rbac.authorization.k8s.io";
 
@@ -16,7 +15,7 @@ type Right = (Option<String>, PolicyRule);
 /// The rights to follow the ConfigMap `name`, which changes log levels, and to write Events about values that cannot be
 /// parsed.
 pub(super) fn of_log_levels(namespace: &str, name: &str) -> [Right; 2] {
-    let map = named(policy_rule("", "configmaps", &["get", "list", "watch"]), vec![name.to_owned()]);
+    let map = policy_rule("", "configmaps", &["get", "list", "watch"], &[name]);
     [map, event_rule()].map(|rule| (Some(namespace.to_owned()), rule))
 }
 
@@ -55,13 +54,4 @@ fn role(name: &str, namespace: Option<&str>, account: &NamespacedName, rules: &[
             "subjects": [{"kind": "ServiceAccount", "name": account.name, "namespace": account.namespace}],
         }),
     ]
-}
-
-fn event_rule() -> PolicyRule {
-    policy_rule("events.k8s.io", "events", &["create", "patch"])
-}
-
-/// `rule`, restricted to objects of these names.
-fn named(rule: PolicyRule, names: Vec<String>) -> PolicyRule {
-    PolicyRule { resource_names: Some(names), ..rule }
 }

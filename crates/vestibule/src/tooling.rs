@@ -33,8 +33,9 @@ impl App {
     /// The rights that lookups and [`App::reads_namespaces`] need, with the namespace that each is for; `None` is every
     /// namespace.
     pub fn read_rights(&self) -> Vec<(Option<String>, PolicyRule)> {
-        let namespaces =
-            self.needs_namespaces().then(|| policy_rule("", "namespaces", &["get", "list", "watch"]));
+        let namespaces = self
+            .needs_namespaces()
+            .then(|| vestibule_identity::policy_rule("", "namespaces", &["get", "list", "watch"], &[]));
         namespaces.map(|right| (None, right)).into_iter().chain(self.lookup_rights()).collect()
     }
 
@@ -64,15 +65,5 @@ impl App {
     /// Whether the app speaks to the API server for a reason of its own, besides its certificate and its registration.
     pub fn reads_the_cluster(&self) -> bool {
         self.needs_client() || self.needs_namespaces() || !self.defaults.rights.is_empty()
-    }
-}
-
-/// A rule of a role: these verbs for all objects of one resource.
-pub fn policy_rule(group: &str, resource: &str, verbs: &[&str]) -> PolicyRule {
-    PolicyRule {
-        api_groups: Some(vec![group.to_owned()]),
-        resources: Some(vec![resource.to_owned()]),
-        verbs: verbs.iter().map(|verb| (*verb).to_owned()).collect(),
-        ..PolicyRule::default()
     }
 }

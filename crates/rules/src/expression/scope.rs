@@ -15,7 +15,7 @@ use super::values::{map, text, value};
 use crate::rule::Verb;
 use crate::subject::{Ownership, Subject};
 
-/// The variables, and the members of each variable with fixed members, with their types. Such members are computed one by one.
+/// The variables, and the members of each variable with fixed members, with their types. The interpreter computes these members one by one.
 pub(super) const VARIABLES: &[(&str, &[(&str, Type)])] = &[
     ("namespaceObject", &[("metadata", Type::Any)]),
     ("object", &[]),
