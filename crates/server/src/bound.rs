@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
+use tokio::task::yield_now;
 use tokio::time::{sleep, timeout};
 
 use crate::bind_error::BindError;
@@ -171,6 +172,9 @@ async fn end_of_accepting(phases: &Phases, delay: Duration) {
     phases.reached(Phase::Draining).await;
     // The delay may pass, or the phase come first.
     let _ = timeout(delay, phases.reached(Phase::Stopping)).await;
+    // Events of the listener that the runtime has not asked for: it asks before it continues here, so that their connections are
+    // accepted first.
+    yield_now().await;
 }
 
 /// Resolves when connections that are still open are cut off.

@@ -72,6 +72,26 @@ async fn connections_before_the_end_of_the_drain_delay_are_accepted() {
     }
 }
 
+/// On one thread: the runtime has seen that the delay is over, and has not yet asked for events of the listener.
+#[tokio::test]
+async fn connections_that_wait_when_the_listener_is_closed_are_accepted() {
+    let delay = Duration::from_millis(5);
+    let server = with(|settings| settings.drain_delay = delay, allow()).await;
+    server.shutdown.drain();
+    // The server's turn to begin its delay.
+    tokio::task::yield_now().await;
+    std::thread::sleep(delay * 2);
+    // The runtime wakes the server, and polls this test before it.
+    tokio::task::yield_now().await;
+    let stream = std::net::TcpStream::connect(server.address).unwrap();
+    stream.set_nonblocking(true).unwrap();
+    let stream = TcpStream::from_std(stream).unwrap();
+    let stream = secure(stream, server.client_config(), NAME).await.unwrap();
+    let reply = Client::over(stream).await.review().await;
+    assert_eq!((reply.status, reply.header("connection")), (StatusCode::OK, "close"));
+    assert_eq!(server.ended.await.unwrap(), 0);
+}
+
 #[tokio::test]
 async fn requests_that_run_when_the_drain_begins_are_answered() {
     for begin in [vestibule_server::Shutdown::drain, vestibule_server::Shutdown::stop] {
