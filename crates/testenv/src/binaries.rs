@@ -1,4 +1,4 @@
-//! Finds or builds etcd, kube-apiserver, kubectl and helm.
+//! Finds or builds etcd, kube-apiserver, kubectl, helm and a part of the kubelet.
 
 mod build;
 mod cache;
@@ -55,7 +55,7 @@ fn find(program: &str, assets: Option<&Path>) -> Result<PathBuf, Error> {
     }
 }
 
-/// kubectl and helm, built from the released sources.
+/// kubectl, helm and a part of the kubelet, built from the released sources.
 ///
 /// They come from the cache, or are built with `go` into it. Programs in `PATH` are not used, because their version is
 /// unknown. [`Environment::command`](crate::Environment::command) runs them.
@@ -64,6 +64,10 @@ fn find(program: &str, assets: Option<&Path>) -> Result<PathBuf, Error> {
 pub struct Tools {
     /// `kubectl`, of the version of the API server.
     pub kubectl: PathBuf,
+    /// `kubelet`, of which it has what `kubectl port-forward` and `kubectl logs` reach: `kubelet -log FILE PORT=ADDRESS...`
+    /// prints `port N`, the port of 127.0.0.1 on which it serves. A port of any pod leads to its `ADDRESS`, and the file is the
+    /// log of any container.
+    pub kubelet: PathBuf,
     /// `helm`, version 3.
     pub helm3: PathBuf,
     /// `helm`, version 4, which uses server-side apply.
@@ -80,7 +84,12 @@ impl Tools {
     pub fn find() -> Result<Self, Error> {
         let folder = cache::folder(&TOOLS)?;
         let program = |name| folder.join(name);
-        Ok(Self { kubectl: program("kubectl"), helm3: program("helm3"), helm4: program("helm4") })
+        Ok(Self {
+            kubectl: program("kubectl"),
+            kubelet: program("kubelet"),
+            helm3: program("helm3"),
+            helm4: program("helm4"),
+        })
     }
 }
 

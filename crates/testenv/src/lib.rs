@@ -46,7 +46,7 @@
 //! hang and die ([`Environment::spawn`]).
 //!
 //! The programs come from `KUBEBUILDER_ASSETS`, from a cache, or from a build with `go`:
-//! see [`Binaries`]. kubectl and helm come from the cache or a build: see [`Tools`]. All
+//! see [`Binaries`]. kubectl, helm and a part of the kubelet come from the cache or a build: see [`Tools`]. All
 //! processes and files are removed with the test process, also when it is killed.
 //!
 //! The crate works on Linux, and on other Unix systems where `go` builds a control plane. On these

@@ -13,6 +13,7 @@ tool (
 require (
 	k8s.io/component-base v0.36.2
 	k8s.io/kubectl v0.36.2
+	k8s.io/streaming v0.36.2
 )
 
 require (
@@ -136,7 +137,6 @@ require (
 	k8s.io/klog/v2 v2.140.0 // indirect
 	k8s.io/kube-openapi v0.0.0-20260317180543-43fb72c5454a // indirect
 	k8s.io/metrics v0.36.2 // indirect
-	k8s.io/streaming v0.36.2 // indirect
 	k8s.io/utils v0.0.0-20260210185600-b8788abfbbc2 // indirect
 	oras.land/oras-go/v2 v2.6.1 // indirect
 	sigs.k8s.io/controller-runtime v0.24.1 // indirect

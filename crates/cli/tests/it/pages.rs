@@ -5,6 +5,7 @@
 
 mod installed;
 mod ledger;
+mod node;
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -65,18 +66,27 @@ impl Block {
 
     /// The commands without their output, as one script.
     fn script(&self) -> String {
-        let mut script = String::new();
+        self.split().0
+    }
+
+    /// The output of the commands, if the block shows it.
+    fn output(&self) -> String {
+        self.split().1
+    }
+
+    fn split(&self) -> (String, String) {
+        let (mut script, mut output) = (String::new(), String::new());
         let mut lines = self.text.lines();
         while let Some(line) = lines.next() {
             let Some(mut typed) = (if self.info == "sh" { Some(line) } else { line.strip_prefix("$ ") })
             else {
+                output += &format!("{line}\n");
                 continue;
             };
             let is_left_out = LEFT_OUT.iter().any(|(command, _)| typed.starts_with(command));
             loop {
                 if !is_left_out {
-                    script.push_str(typed);
-                    script.push('\n');
+                    script += &format!("{typed}\n");
                 }
                 if !typed.ends_with(['\\', '|']) {
                     break;
@@ -84,7 +94,7 @@ impl Block {
                 typed = lines.next().unwrap();
             }
         }
-        script
+        (script, output)
     }
 }
 

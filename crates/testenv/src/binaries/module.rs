@@ -31,16 +31,18 @@ pub(super) const CONTROLPLANE: Module = Module {
 
 pub(super) const TOOLS: Module = Module {
     name: "tools",
-    description: "kubectl, helm 3 and helm 4",
+    description: "kubectl, helm 3, helm 4 and a kubelet's streams",
     alternative: "",
     minutes: 3,
     sources: &[
         ("go.mod", include_str!("../../tools/go.mod")),
         ("go.sum", include_str!("../../tools/go.sum")),
         ("kubectl/main.go", include_str!("../../tools/kubectl/main.go")),
+        ("kubelet/main.go", include_str!("../../tools/kubelet/main.go")),
     ],
     programs: &[
         ("./kubectl", &["kubectl"]),
+        ("./kubelet", &["kubelet"]),
         ("helm.sh/helm/v3/cmd/helm", &["helm3"]),
         ("helm.sh/helm/v4/cmd/helm", &["helm4"]),
     ],

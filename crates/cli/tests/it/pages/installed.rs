@@ -8,6 +8,7 @@ use serde_json::json;
 use vestibule_testenv::{Options, start_or_skip, tools_or_skip};
 
 use super::ledger::{CHANGE_RULES, Held, ROWS};
+use super::node;
 use crate::cluster::{InstalledInjector, JSON, pod, print_manifests, send};
 use crate::examples;
 use crate::fixture::with_kubectl;
@@ -25,7 +26,6 @@ async fn commands_of_pages_work_with_an_installed_injector() {
     let (manifests, _) = print_manifests(&examples::rules(), HOME, &service);
     let injector = InstalledInjector::install(environment, HOME, service, manifests, |_| {}).await;
     wait_until_config_maps_are_validated(&injector).await;
-    let address = injector.address.to_string();
     let folder = how_to::folder(&["examples"]);
     let binary = Path::new(env!("CARGO_BIN_EXE_vestibule")).parent().unwrap();
     let run = |script: &str| {
@@ -39,22 +39,60 @@ async fn commands_of_pages_work_with_an_installed_injector() {
     assert!(is_created, "{printed}");
     fail_open(&injector).await;
 
+    let _kubelet = node::run_pod(&injector, &tools, HOME).await;
+    let service = injector.service.address();
+    let values = [
+        ("ADDRESS", injector.address.to_string()),
+        ("LOCAL", service.ip().to_string()),
+        ("SERVICE-PORT", service.port().to_string()),
+    ];
+
     for row in ROWS.iter().filter(|row| matches!(row.held, Held::Installed)) {
         let block = row.block(folder.path());
-        let (succeeds, printed) =
-            run(&format!("set -e\n{}", block.script_with(row.with)).replace("ADDRESS", &address));
-        let shown: String = block
-            .text
-            .lines()
-            .filter(|line| !line.starts_with("$ "))
-            .map(|line| format!("{line}\n"))
-            .collect();
-        if row.page == CHANGE_RULES {
-            assert!(!succeeds && printed == shown, "{printed}\nis not\n{shown}");
-        } else {
-            assert!(succeeds, "{}: {}\n{printed}", row.page, row.begins);
+        let script = forward_first(&block.script_with(row.with));
+        let script =
+            values.iter().fold(script, |script, (placeholder, here)| script.replace(placeholder, here));
+        let (succeeds, printed) = run(&script);
+        let shown = block.output();
+        let is_refused = shown.contains("denied the request");
+        assert_eq!(succeeds, !is_refused, "{}: {}\n{printed}", row.page, row.begins);
+        if !shown.is_empty() {
+            assert_eq!(without_values(&printed), without_values(&shown), "{}", row.page);
+        }
+        for (page, words) in PRINTED {
+            assert!(page != row.page || printed.contains(words), "{page}: no `{words}` in\n{printed}");
         }
     }
+}
+
+/// What the commands of pages that show no output print.
+const PRINTED: [(&str, &str); 4] = [
+    ("docs/reference/metrics.md", "\nvestibule_ready 1\n"),
+    ("docs/how-to/alerts/VestibuleNotReady.md", "[+]certificate ok since "),
+    ("docs/how-to/alerts/README.md", "\"serving\""),
+    ("docs/how-to/alerts/VestibuleFailingOpen.md", "\napiserver_admission_webhook_fail_open_count"),
+];
+
+/// The script with port-forward at an address that only this test uses, and with each further command after the port is
+/// open. The first failure ends it.
+fn forward_first(script: &str) -> String {
+    const OPEN: &str = " --address LOCAL > forward.log &
+trap 'kill $!' EXIT
+until grep Forwarding forward.log > /dev/null; do
+    kill -0 $! || { cat forward.log; exit 1; }
+    sleep 0.1
+done
+";
+    format!("set -e\n{}", script.replace(" &\n", OPEN))
+}
+
+/// The text without times, and without the rules in force.
+fn without_values(text: &str) -> String {
+    let cut = |line: &str| {
+        let ends = [" since ", " hash "].iter().filter_map(|value| line.find(value)).min();
+        format!("{}\n", &line[..ends.unwrap_or(line.len())])
+    };
+    text.lines().map(cut).collect()
 }
 
 /// Makes one call fail open: the API server shows the metric only after that.

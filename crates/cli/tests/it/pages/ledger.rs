@@ -29,18 +29,17 @@ impl Row {
 }
 
 /// Lines that are left out of blocks, with the reason.
-pub(super) const LEFT_OUT: [(&str, &str); 3] = [
+pub(super) const LEFT_OUT: [(&str, &str); 2] = [
     ("cargo xtask test", "it runs all tests, the test of this page among them"),
-    ("kubectl logs ", "logs come from a kubelet, and the tests have an API server without nodes"),
     (
         "operator-identity ",
         "the package's own tests apply its manifests and run it: `cargo test -p operator-identity`",
     ),
 ];
 
-const NO_NODE: Held =
-    Held::Not("port-forward leads to a pod on a node, and the tests have an API server without nodes");
 const IMAGE: (&str, &str) = ("IMAGE", "registry.example.com/injector:1");
+const INJECTOR: [(&str, &str); 2] = [("NS", "webhooks"), ("NAME", "injector")];
+const FORWARDED: [(&str, &str); 3] = [INJECTOR[0], INJECTOR[1], ("localhost", "LOCAL")];
 
 const fn here(
     page: &'static str,
@@ -92,7 +91,6 @@ pub(super) const ROWS: &[Row] = &[
     here(SWITCH_OFF, "kubectl delete", &[]),
     here(SWITCH_OFF, "vestibule manifests", &[IMAGE]),
     here("docs/explanation/registration-from-rules.md", "vestibule manifests", &[]),
-    here("docs/how-to/alerts/README.md", "kubectl get pods", &[("NS", "webhooks"), ("NAME", "injector")]),
     here(
         "docs/how-to/alerts/VestibuleRulesNotReloaded.md",
         "kubectl get configmap",
@@ -101,6 +99,7 @@ pub(super) const ROWS: &[Row] = &[
     here("docs/reference/events.md", "kubectl get events", &[]),
     here(OPERATOR, "kubectl create namespace demo", &[]),
     installed(CHANGE_RULES, "kubectl -n webhooks get configmap cache", &[]),
+    installed("docs/how-to/alerts/README.md", "kubectl get pods", &INJECTOR),
     installed(CERTIFICATES, "kubectl get mutatingwebhookconfiguration", &[("127.0.0.1:8443", "ADDRESS")]),
     installed(
         "docs/how-to/alerts/VestibuleFailingOpen.md",
@@ -112,10 +111,18 @@ pub(super) const ROWS: &[Row] = &[
         "vestibule certs show ",
         &[("certs rotate", "certs rotate --yes"), ("certs revoke", "certs revoke --yes")],
     ),
-    row(CERTIFICATES, "kubectl port-forward", NO_NODE),
-    row("docs/how-to/alerts/VestibuleNotReady.md", "kubectl port-forward", NO_NODE),
-    row("docs/reference/metrics.md", "kubectl port-forward", NO_NODE),
-    row(CHANGE_RULES, "kubectl -n webhooks port-forward", NO_NODE),
+    installed(
+        CERTIFICATES,
+        "kubectl port-forward",
+        &[
+            ("8443:443", "8443:SERVICE-PORT"),
+            ("127.0.0.1", "LOCAL"),
+            ("webhooks/injector", "webhooks/injector:SERVICE-PORT"),
+        ],
+    ),
+    installed("docs/how-to/alerts/VestibuleNotReady.md", "kubectl port-forward", &FORWARDED),
+    installed("docs/reference/metrics.md", "kubectl port-forward", &FORWARDED),
+    installed(CHANGE_RULES, "kubectl -n webhooks port-forward", &[("localhost", "LOCAL")]),
     row("docs/how-to/traces.md", "my-webhook serve --otlp-endpoint", Held::By("what_is_seen_from_outside")),
     row(WATCH, "vestibule serve", Held::By("what_is_seen_from_outside")),
     row(WATCH, "promtool test", Held::By("what_is_seen_from_outside")),
