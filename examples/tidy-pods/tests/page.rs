@@ -8,6 +8,8 @@ use std::process::{Command, Stdio};
 
 const PAGE: &str = include_str!("../../../docs/tutorial/first-webhook.md");
 
+const FILES: [&str; 4] = ["Cargo.toml", "src/lib.rs", "src/main.rs", "tests/webhook.rs"];
+
 /// A fenced block: what stands behind the three backticks, and the text.
 struct Block<'p> {
     info: &'p str,
@@ -17,19 +19,15 @@ struct Block<'p> {
 #[test]
 fn the_files_of_the_page_are_the_files_of_the_package() {
     let package = Path::new(env!("CARGO_MANIFEST_DIR"));
-    for file in ["src/lib.rs", "src/main.rs", "tests/webhook.rs"] {
-        // A file may be told in several blocks.
-        let told: Vec<_> =
-            blocks().filter(|block| block.info.ends_with(file)).map(|block| block.text).collect();
-        assert_eq!(told.join("\n"), fs::read_to_string(package.join(file)).unwrap(), "{file}");
+    for file in &FILES[1..] {
+        assert_eq!(told(file), fs::read_to_string(package.join(file)).unwrap(), "{file}");
     }
 }
 
 #[test]
 fn the_manifest_of_the_page_names_the_dependencies_of_the_package() {
     let package = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.toml")).unwrap();
-    let told = blocks().find(|block| block.info.ends_with("Cargo.toml")).unwrap().text;
-    assert_eq!(dependencies(&told), dependencies(&package));
+    assert_eq!(dependencies(&told("Cargo.toml")), dependencies(&package));
 }
 
 #[test]
@@ -59,6 +57,64 @@ fn the_commands_of_the_page_print_what_it_says() {
         }
     }
     assert!(ran > 2, "{ran} commands of the page were run");
+}
+
+/// Cargo's files of a new package, replaced by those of the page. [`cargo_test_of_the_pages_is_of_this_package`] is about what
+/// they compile to.
+#[test]
+fn the_files_of_the_page_are_a_package_in_a_new_folder() {
+    let folder = std::env::temp_dir().join(format!("tidy-pods-{}", std::process::id()));
+    fs::create_dir(&folder).unwrap();
+    let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap();
+    std::os::unix::fs::symlink(&workspace, folder.join("vestibule")).unwrap();
+    let package = folder.join("tidy-pods");
+    let run = |script: &str| {
+        let mut shell = Command::new("sh");
+        shell
+            .args(["-c", &format!("set -e\n{script}")])
+            .current_dir(&folder)
+            .env("CARGO_NET_OFFLINE", "true");
+        let path = format!(
+            "{}:{}",
+            Path::new(env!("CARGO")).parent().unwrap().display(),
+            std::env::var("PATH").unwrap()
+        );
+        let done = shell.env("PATH", path).output().unwrap();
+        let [out, err] = [done.stdout, done.stderr].map(|text| String::from_utf8(text).unwrap());
+        assert!(done.status.success(), "{script}\n{err}");
+        out
+    };
+
+    let new = blocks().find(|block| block.info == "console").unwrap().text;
+    let (commands, shown): (Vec<_>, Vec<_>) = new.lines().partition(|line| line.starts_with("$ "));
+    let commands: Vec<_> = commands.iter().map(|line| line.trim_start_matches("$ ")).collect();
+    let printed = run(&commands.join("\n"));
+    let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+    assert_eq!(words(&printed), words(&shown.join(" ")));
+
+    assert!(package.join("src/lib.rs").is_file());
+    for file in FILES {
+        fs::create_dir_all(package.join(file).parent().unwrap()).unwrap();
+        fs::write(package.join(file), told(file)).unwrap();
+    }
+    // The versions that this workspace uses, because the network must not be needed.
+    fs::copy(workspace.join("Cargo.lock"), package.join("Cargo.lock")).unwrap();
+    let targets = run("cd tidy-pods && cargo metadata --format-version 1");
+    fs::remove_dir_all(folder).unwrap();
+    for target in ["src/lib.rs", "src/main.rs", "tests/webhook.rs"] {
+        assert!(targets.contains(&format!("/tidy-pods/{target}\"")), "{target}");
+    }
+}
+
+/// That command runs this very test.
+#[test]
+fn cargo_test_of_the_pages_is_of_this_package() {
+    let typed = |page: &'static str| {
+        let lines = page.lines().map(|line| line.trim_start_matches("$ "));
+        lines.filter(|line| line.starts_with("cargo test")).collect::<Vec<_>>()
+    };
+    assert_eq!(typed(PAGE), ["cargo test"]);
+    assert_eq!(typed(include_str!("../README.md")), [concat!("cargo test -p ", env!("CARGO_PKG_NAME"))]);
 }
 
 /// Standard output and error of the webhook's binary, in a shell's order of reading: the output first.
@@ -91,6 +147,12 @@ fn dependencies(manifest: &str) -> Vec<(String, String)> {
         (name.trim().trim_end_matches(".workspace").to_owned(), features.replace("[\"cli\"]", ""))
     });
     parts.collect()
+}
+
+/// The text of a file, which may be told in several blocks.
+fn told(file: &str) -> String {
+    let parts: Vec<_> = blocks().filter(|block| block.info.ends_with(file)).map(|block| block.text).collect();
+    parts.join("\n")
 }
 
 fn blocks() -> impl Iterator<Item = Block<'static>> {

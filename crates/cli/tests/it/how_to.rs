@@ -62,13 +62,18 @@ fn run_in(folder: &Folder, page: &str) -> String {
 
 /// Whether the line is not run here: it needs cargo or a cluster, does not end, or its program is not installed.
 fn is_elsewhere(line: &str) -> bool {
-    if line.starts_with("$ promtool ") && !watch::is_there("promtool") {
+    if line.starts_with("$ promtool ") && !is_there("promtool") {
         vestibule_testenv::leave_out_part(&format!(
             "there is no `promtool` in PATH; it is in Debian's package `prometheus`: {line}"
         ));
         return true;
     }
     is_of_another(line)
+}
+
+pub(crate) fn is_there(program: &str) -> bool {
+    let asked = Command::new(program).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
+    asked.is_ok_and(|status| status.success())
 }
 
 /// Whether the line needs cargo or a cluster, or does not end.

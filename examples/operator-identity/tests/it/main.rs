@@ -4,6 +4,7 @@
 
 mod cluster;
 mod load;
+mod page;
 mod process;
 
 use std::time::Duration;

@@ -1,12 +1,11 @@
 //! `docs/how-to/watch.md`: probes, metrics and spans of the program that the page starts.
 
 use std::path::Path;
-use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use opentelemetry_proto::tonic::trace::v1::Span;
 
-use super::{ROOT, compare, folder, run_in};
+use super::{ROOT, compare, folder, is_there, run_in};
 use crate::collector::Collector;
 use crate::served::{Server, get};
 
@@ -80,9 +79,4 @@ fn timeless(text: &str) -> String {
         _ => line.to_owned(),
     };
     text.lines().map(line).collect::<Vec<_>>().join("\n")
-}
-
-pub(super) fn is_there(program: &str) -> bool {
-    let asked = Command::new(program).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
-    asked.is_ok_and(|status| status.success())
 }

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use http::{Method, StatusCode};
 use serde_json::json;
-use vestibule_testenv::{Options, start_or_skip, tools_or_skip};
+use vestibule_testenv::{Options, leave_out, start_or_skip, tools_or_skip};
 
 use super::ledger::{CHANGE_RULES, Held, ROWS};
 use super::node;
@@ -18,6 +18,9 @@ const HOME: &str = "webhooks";
 
 #[tokio::test]
 async fn commands_of_pages_work_with_an_installed_injector() {
+    if !how_to::is_there("curl") {
+        return leave_out("there is no `curl` in PATH");
+    }
     let Some(tools) = tools_or_skip().await else { return };
     let Some(environment) = start_or_skip(&Options::default()).await else { return };
     let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": HOME}});
