@@ -29,9 +29,9 @@ fn the_commands_of_the_page_work() {
     let [printed, errors] = [printed.stdout, printed.stderr].map(|text| String::from_utf8(text).unwrap());
     assert!(printed.contains("kind: MutatingWebhookConfiguration"), "{printed}{errors}");
 
-    // Free ports instead of the page's.
+    // Free ports instead of the page's, and no wait for endpoints.
     let mut server = program(&serve.replace("127.0.0.1:10250", "127.0.0.1:0"))
-        .args(["--metrics-listen", "127.0.0.1:0"])
+        .args(["--metrics-listen", "127.0.0.1:0", "--drain-delay", "0s"])
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();

@@ -15,7 +15,7 @@ use std::process::Stdio;
 use vestibule_testenv::{Options, leave_out_part, start_or_skip, tools_or_skip};
 
 use self::ledger::{CHANGE_RULES, Held, LEFT_OUT, ROWS, Row, TRACES};
-use crate::fixture::{TARGET, with_kubectl};
+use crate::fixture::{Folder, TARGET, with_kubectl};
 use crate::how_to::{self, ROOT};
 
 /// A fenced block of a page.
@@ -147,6 +147,35 @@ fn every_command_block_of_every_page_is_run() {
     let stale: Vec<_> =
         ROWS.iter().enumerate().filter(|(at, _)| !matched.contains(at)).map(|(_, row)| row.begins).collect();
     assert!(stale.is_empty(), "rows for blocks that are not there: {stale:?}");
+}
+
+/// A page about an alert had `manifests --only network`, which is no part. `--help` at the end makes the binary check each flag
+/// and value before it.
+#[test]
+fn commands_in_the_text_of_pages_and_of_help_are_those_of_the_binary() {
+    let folder = Folder::with(&[]);
+    let mut texts: Vec<_> = pages().iter().map(|page| (page.clone(), read(page))).collect();
+    for command in ["certs new", "certs show", "certs check", "certs rotate", "certs revoke", "loglevel"] {
+        texts.push((command.to_owned(), folder.run(&format!("{command} --help")).stdout()));
+    }
+    let mut count = 0;
+    for (place, text) in texts {
+        let text = text.replace("\\\n", " ").replace("\\|", "|");
+        let parts = text.split(['`', '\n', '|']).map(str::trim);
+        let commands = parts.filter_map(|part| part.strip_prefix("vestibule "));
+        // A word in a drawing is followed by several spaces.
+        for typed in commands.filter(|typed| !typed.starts_with(' ')) {
+            let words =
+                typed.split_whitespace().take_while(|word| !word.starts_with(['>', '<', '#', '&', ';']));
+            // Capitals stand for names, which have none.
+            let words: Vec<_> = words.filter(|word| *word != "...").map(str::to_lowercase).collect();
+            let done = folder.run(&format!("{} --help", words.join(" ")));
+            let is_known = done.code() == 0 || done.err.contains("a value is required for");
+            assert!(is_known, "{place}: vestibule {typed}\n{}", done.err);
+            count += 1;
+        }
+    }
+    assert!(count > 80, "{count} commands");
 }
 
 /// A row names no test that has gone, or that reads another page.

@@ -30,8 +30,8 @@ async fn the_commands_of_the_page_work_on_a_cluster() {
         (done.status.success(), String::from_utf8(done.stdout).unwrap())
     };
     let blocks = |info: &str| -> Vec<_> {
-        let opened = PAGE.split(&format!("```{info}\n")).skip(1);
-        opened.map(|rest| rest.split_once("```").unwrap().0.to_owned()).collect()
+        let opening = format!("```{info}\n");
+        PAGE.split(&opening).skip(1).map(|rest| rest.split_once("```").unwrap().0.to_owned()).collect()
     };
 
     fs::write(environment.folder().join("deployment.yaml"), &blocks("yaml deployment.yaml")[0]).unwrap();
