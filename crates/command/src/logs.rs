@@ -34,7 +34,7 @@ const USUAL: &str = "info";
 /// the code that watches logs it too, at a lower rate and with advice.
 const BESIDE: &str = "kube_client::client::builder=off";
 
-const LINES_ARE_MISSING: &str = "lines are missing here: nobody read the log";
+const LINES_ARE_MISSING: &str = "lines are missing here: the reader of stderr was too slow";
 
 /// How lines look.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]

@@ -221,7 +221,9 @@ impl ManifestsArguments {
         match &self.identity {
             Source::SelfManaged => return Ok(String::new()),
             Source::Mounted(_) => {
-                say(format_args!("note: caBundle is left out; whoever keeps the files must fill it in"));
+                say(format_args!(
+                    "note: caBundle is left out; the deployment of these files must fill it in"
+                ));
                 return Ok(String::new());
             }
             Source::Off => {
@@ -267,7 +269,7 @@ fn tell_of_definitions_elsewhere(app: &App, installation: &Installation) -> Resu
     for (name, conversion) in registration.conversions {
         let conversion = serde_json::to_string(&conversion).map_err(CommandError::running)?;
         say(format_args!(
-            "note: whoever keeps the definition {name} writes its spec.conversion: {conversion}"
+            "note: the owner of the definition {name} must write its spec.conversion: {conversion}"
         ));
     }
     Ok(())

@@ -223,7 +223,7 @@ impl ServeArguments {
         let mut settings = match &self.identity {
             Source::SelfManaged if service.is_none() && self.dns.is_empty() => {
                 return Err(CommandError::input(
-                    "nobody says whom the certificate is for: give --service NS/NAME, or --url https://HOST:PORT where \
+                    "the certificate has no host name: give --service NS/NAME, or --url https://HOST:PORT where \
                      the API server calls a URL; on a laptop, --identity local:DIR",
                 ));
             }

@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn what_needs_a_cluster_is_not_opened_without_one() {
+    fn the_ring_cannot_be_opened_without_a_cluster() {
         let error = Source::SelfManaged.open_local(&["localhost"], SystemTime::now()).err().unwrap();
         assert!(error.to_string().contains("`self`"), "{error}");
         assert!(Source::Off.open_local(&["localhost"], SystemTime::now()).unwrap().present().is_none());

@@ -63,7 +63,7 @@ fn every_knob_reaches_the_settings() {
 }
 
 #[test]
-fn what_breaks_the_order_is_refused_with_its_flag_and_a_reason() {
+fn durations_in_the_wrong_order_are_refused_with_flag_and_reason() {
     type Change = fn(&mut Settings);
     let cases: [(Change, &str); 12] = [
         (

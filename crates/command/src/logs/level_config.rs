@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_meant_is_bad() {
+    fn invalid_levels_are_reported_without_their_value() {
         for (key, value) in [
             ("loglevel", "dbug"),
             ("loglevel.demo", "5"),

@@ -102,7 +102,7 @@ fn hooks_are_registered_and_served_where_the_flags_have_them() {
 }
 
 #[test]
-fn what_the_app_says_of_itself_needs_no_flag() {
+fn the_apps_defaults_need_no_flag() {
     let app = app().service("shop/hook").image("demo:1").port(8443);
     let defaults = installation(&app, &["manifests"]);
     assert_eq!((defaults.target.to_string().as_str(), defaults.pod_port()), ("shop/hook:443", 8443));

@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn annotations_are_added_to_those_of_others() {
+    fn annotations_are_added_beside_foreign_ones() {
         let patch = bundle_patch(&snapshot(&[], None, true), "pem", MARK).unwrap();
         assert_eq!(
             patch,

@@ -53,7 +53,7 @@ impl CertificateCounters {
         );
         registry.register(
             "vestibule_cabundle_repairs",
-            "Times this replica wrote a caBundle again that somebody else had changed",
+            "Times this replica wrote a caBundle again that another writer had changed",
             self.repairs.clone(),
         );
         registry.register(

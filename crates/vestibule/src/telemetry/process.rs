@@ -15,7 +15,11 @@ const TICKS_IN_A_SECOND: f64 = 100.0;
 
 /// All but the build and the start time are read at each scrape. Without `/proc`, only the metrics that do not need it are served.
 pub(crate) fn register(registry: &mut Registry) {
-    registry.register("vestibule_build", "What serves", Info::new([("version", env!("CARGO_PKG_VERSION"))]));
+    registry.register(
+        "vestibule_build",
+        "The version of vestibule",
+        Info::new([("version", env!("CARGO_PKG_VERSION"))]),
+    );
     let began = began().unwrap_or_else(SystemTime::now);
     let began = began.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs_f64();
     at_each_scrape(registry, move |scrape| {

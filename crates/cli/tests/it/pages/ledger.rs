@@ -116,9 +116,13 @@ pub(super) const ROWS: &[Row] = &[
     row("docs/how-to/alerts/VestibuleNotReady.md", "kubectl port-forward", NO_NODE),
     row("docs/reference/metrics.md", "kubectl port-forward", NO_NODE),
     row(CHANGE_RULES, "kubectl -n webhooks port-forward", NO_NODE),
-    row("docs/how-to/traces.md", "my-webhook serve --otlp-endpoint", Held::By("what_is_seen_from_outside")),
-    row(WATCH, "vestibule serve", Held::By("what_is_seen_from_outside")),
-    row(WATCH, "promtool test", Held::By("what_is_seen_from_outside")),
+    row(
+        "docs/how-to/traces.md",
+        "my-webhook serve --otlp-endpoint",
+        Held::By("the_page_about_watching_shows_real_output"),
+    ),
+    row(WATCH, "vestibule serve", Held::By("the_page_about_watching_shows_real_output")),
+    row(WATCH, "promtool test", Held::By("the_page_about_watching_shows_real_output")),
     row(WATCH, "kubectl apply", Held::By("a_skipped_rule_makes_an_event_on_the_job")),
     row(
         TUTORIAL,
@@ -127,7 +131,7 @@ pub(super) const ROWS: &[Row] = &[
             "makes an empty package; that the page's files are those of a package that compiles is tested",
         ),
     ),
-    row(TUTORIAL, "cargo run --quiet -- review", Held::By("the_commands_of_the_page_print_what_it_says")),
+    row(TUTORIAL, "cargo run --quiet -- review", Held::By("the_commands_of_the_page_print_its_output")),
     row(TUTORIAL, "cargo test", Held::By("a_real_api_server_agrees")),
     row("examples/tidy-pods/README.md", "cargo test", Held::By("a_real_api_server_agrees")),
     row(

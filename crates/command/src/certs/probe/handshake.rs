@@ -79,6 +79,8 @@ fn converse(connection: &mut ClientConnection, wire: &mut Wire) -> io::Result<()
     wire.deadline = wire.deadline.min(Instant::now() + TIME_TO_INSIST);
     connection.complete_io(wire)?;
     loop {
+        // rustls reads no record while received data is left.
+        let _would_block = io::copy(&mut connection.reader(), &mut io::sink());
         match connection.complete_io(wire) {
             Ok((0, _)) => return Ok(()),
             Ok(_) => {}

@@ -95,14 +95,14 @@ mutating/hooks  differs, generation 6, last written by helm
 }
 
 #[test]
-fn what_is_in_sync_says_so() {
+fn a_configuration_in_sync_is_printed_as_such() {
     let report = report(RingFacts::Known(ring()), vec![registration(&[])]);
     assert!(report.is_in_sync());
     assert!(shown(&report).contains("mutating/hooks  in sync, generation 6, last written by helm\n"));
 }
 
 #[test]
-fn what_is_no_ring_says_why() {
+fn an_unusable_ring_is_printed_with_the_reason() {
     let problem = Some("the ring's field `ring.json` is missing".to_owned());
     let report = RingReport { problem, ..report(RingFacts::Unreadable, Vec::new()) };
     assert!(!report.is_in_sync());
