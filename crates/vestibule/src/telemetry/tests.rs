@@ -1,11 +1,11 @@
 //! The served metrics are compared with their page.
 
+mod openmetrics;
 mod page;
 
 use std::time::SystemTime;
 
 use k8s_openapi::api::core::v1::Namespace;
-use openmetrics::Exposition;
 use vestibule_admission::{HookKind, Review};
 use vestibule_identity::{
     AuthorityStatus, Identity, IdentityEvent, Leaf, Local, Observer as _, RegistrationKind, RegistrationName,
@@ -19,6 +19,7 @@ use crate::lookup::objects::Objects;
 use crate::lookup::watch::Watch;
 use crate::lookup::watch_state::WatchState;
 use crate::lookup::{Declared, Lookups, Source};
+use openmetrics::Exposition;
 use page::rows;
 
 /// An identity of which everything can be told.

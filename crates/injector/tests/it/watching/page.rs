@@ -2,11 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use openmetrics::Exposition;
 use vestibule_injector::Namespaces;
 use vestibule_rules::Reason;
 
 use super::all_rows;
+use super::openmetrics::Exposition;
 use super::rows::{Row, rows};
 use crate::fixture::{from_folder, injector};
 use crate::reporting::fixture::{RULES, call, conflicting, injector_on_cluster};
