@@ -10,6 +10,8 @@ mod alerts;
 mod cargo;
 mod check;
 mod controlplane;
+#[cfg(test)]
+mod doc_examples;
 mod duplicates;
 mod fire;
 mod fuzz;
@@ -193,6 +195,24 @@ mod tests {
             for file in files {
                 assert!(workspace.join(file).exists(), "{page} names {file}, which does not exist");
             }
+        }
+    }
+
+    /// A module that was renamed would lose its level.
+    #[test]
+    fn modules_of_log_components_exist() {
+        let crates = crate::cargo::workspace().join("crates");
+        let read = |file: &str| std::fs::read_to_string(crates.join(file)).unwrap();
+        let (components, telemetry) =
+            (read("command/src/logs/component.rs"), read("vestibule/src/telemetry.rs"));
+        let targets: Vec<_> = components.split('"').filter(|word| word.starts_with("vestibule")).collect();
+        assert!(targets.len() > 5, "{targets:?}");
+        for target in targets {
+            let (of, module) = target.split_once("::").unwrap_or((target, "lib"));
+            let of = of.strip_prefix("vestibule_").unwrap_or("vestibule");
+            let file = crates.join(of).join("src").join(module.replace("::", "/")).with_extension("rs");
+            let is_given_by_name = telemetry.contains(&format!("&str = \"{target}\""));
+            assert!(file.is_file() || is_given_by_name, "{target}: there is no {}", file.display());
         }
     }
 

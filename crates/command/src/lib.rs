@@ -79,7 +79,7 @@ enum Command {
     ///
     /// Example: serve --listen 127.0.0.1:8443 --identity local:.vestibule --dns localhost
     Serve(Box<ServeArguments>),
-    /// Prints what a cluster must be told: pods and what is around them, rights, configurations.
+    /// Prints the objects that install the webhook: pods, rights, configurations.
     ///
     /// Example: manifests --namespace shop --image registry.example.com/my-webhook:1.0 | kubectl apply -f -
     ///
@@ -88,8 +88,8 @@ enum Command {
     /// Answers one AdmissionReview from stdin with the hook it is for, and shows the answer.
     ///
     /// The exit code is the verdict: 0 when the request goes on, changed or not; 1 when it is denied; 2 for a fault, which
-    /// leaves it to the failurePolicy, and for what is no review. Whether selectors and match conditions would have let it
-    /// come here is the API server's to judge, and is not asked.
+    /// leaves it to the failurePolicy, and for input that is no review. Selectors and match conditions are not evaluated:
+    /// that is the API server's work.
     ///
     /// Example: review < review.json
     Review(ReviewArguments),
@@ -97,7 +97,7 @@ enum Command {
     Loglevel(LogLevelArguments),
 }
 
-/// Reads the command line and does what it says: `serve`, `manifests`, `review`, `certs` or `loglevel`. `--help` lists the
+/// Reads the command line and runs its command: `serve`, `manifests`, `review`, `certs` or `loglevel`. `--help` lists the
 /// options.
 ///
 /// An error is printed on stderr. The exit code is 2 for bad input, 1 for an error while running and for differences that

@@ -25,7 +25,7 @@ pub(super) struct LogArguments {
     /// How lines look: for people (human), as JSON, or whichever fits where they go [default: auto]
     #[arg(long, env = "VESTIBULE_LOG_FORMAT", value_name = "auto|human|json", value_parser = format)]
     log_format: Option<Format>,
-    /// How much is logged: LEVEL, COMPONENT=LEVEL, TARGET=LEVEL. Unless given, what RUST_LOG says [default: info]
+    /// How much is logged: LEVEL, COMPONENT=LEVEL, TARGET=LEVEL. Overrides RUST_LOG [default: info]
     #[arg(long, env = "VESTIBULE_LOG_LEVEL", value_name = "LEVEL,...")]
     log_level: Option<Levels>,
 }

@@ -17,9 +17,8 @@ use super::clients::ClientArguments;
 use super::cluster::ClusterArguments;
 use super::conflicts::{only_with_a_ring, refuse_given};
 use super::{CommandError, colour, print, say, yaml};
-use vestibule::tooling::RegistrationMode;
 use vestibule::{App, Target};
-use vestibule_manifests::Installation;
+use vestibule_manifests::{Installation, RegistrationMode};
 
 /// The parts to print, and the address of the webhook.
 #[derive(Args, Clone, Debug)]

@@ -199,7 +199,7 @@ impl ServeArguments {
         said.unwrap_or_else(usual)
     }
 
-    /// The Service in front of the webhook. On a laptop, the one that the app says of itself has no part in it.
+    /// The Service in front of the webhook. On a laptop the app's own default is ignored.
     fn service<'a>(&'a self, app: &'a App) -> Option<&'a str> {
         let usual = app.defaults().service.as_deref().filter(|_| !matches!(self.identity, Source::Local(_)));
         self.service.as_deref().or(usual)
@@ -258,7 +258,7 @@ impl ServeArguments {
     }
 }
 
-/// IPv4 too, where the system is not told otherwise; pods of some clusters have IPv6 alone.
+/// The IPv6 wildcard address takes IPv4 too, unless the system forbids it; pods of some clusters have IPv6 alone.
 fn everywhere(port: u16) -> SocketAddr {
     SocketAddr::from((Ipv6Addr::UNSPECIFIED, port))
 }

@@ -144,7 +144,7 @@ fn check(settings: &Settings) -> Result<(), IdentityError> {
     let mut desired: Vec<_> = settings.desired.iter().map(Desired::registration).collect();
     desired.sort();
     if desired.windows(2).any(|pair| pair.first() == pair.last()) {
-        return Err(unusable("what one registration is to hold is said twice"));
+        return Err(unusable("the entries of one registration are given twice"));
     }
     let unregistered = |desired: &&Desired| {
         !desired.entries().is_empty() && !settings.registrations.contains(desired.registration())

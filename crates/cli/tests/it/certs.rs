@@ -75,7 +75,7 @@ async fn a_server_that_never_answers_is_not_waited_for() {
     };
     check(silent.local_addr().unwrap())
         .exits(1)
-        .shows("took the connection and then said nothing")
+        .shows("accepted the connection and sent nothing")
         .shows("net/http: TLS handshake timeout");
 
     // With a full queue the first packet of a connection is lost, as behind a firewall.

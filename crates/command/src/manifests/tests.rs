@@ -6,7 +6,6 @@ use k8s_openapi::api::core::v1::Pod;
 use super::super::{Arguments, Command};
 use super::*;
 use vestibule::Operation::Create;
-use vestibule::tooling::RegistrationMode;
 use vestibule::{Context, FailurePolicy, Reject, on};
 
 async fn label(pod: Pod, _: Context) -> Result<Pod, Reject> {

@@ -126,7 +126,7 @@ fn refusal(error: &io::Error, asked: bool, name: &str) -> Refusal {
         ),
         (None, ErrorKind::TimedOut | ErrorKind::WouldBlock) => Refusal::new(
             "broken",
-            "the server took the connection and then said nothing",
+            "the server accepted the connection and sent nothing",
             "it may be overloaded, or not speak TLS on this port",
             "net/http: TLS handshake timeout",
         ),
@@ -219,7 +219,7 @@ impl Wire {
             )),
             Some(_) => Some(Refusal::new(
                 "not_tls",
-                "what the server sends is no TLS",
+                "the server does not send TLS",
                 "is it the right port?",
                 "tls: first record does not look like a TLS handshake",
             )),

@@ -67,10 +67,10 @@ impl Table {
         let due = moment_time(ring.due);
         self.report.line(format_args!("  next rotation {} ({})", date(due), left(due, self.now)));
         if ring.rotation.is_open() {
-            self.report.line(format_args!("  a rotation was asked for, and has not come yet"));
+            self.report.line(format_args!("  a rotation was requested and has not happened yet"));
         }
         if ring.revocation.is_open() {
-            self.report.line(format_args!("  a revocation was asked for, and has not come yet"));
+            self.report.line(format_args!("  a revocation was requested and has not happened yet"));
         }
     }
 

@@ -271,7 +271,7 @@ fn settings_that_cannot_authenticate_clients_are_refused_at_the_start() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("ca.crt");
     std::fs::write(&file, "no PEM").unwrap();
-    assert!(start(&|_| {}).contains("nothing says by what"));
+    assert!(start(&|_| {}).contains("no method is configured"));
     let of_any_client = |path: &Path| {
         let path = path.to_owned();
         move |settings: &mut ClientSettings| {

@@ -86,7 +86,7 @@ ring demo/hooks-ring  generation 7, lineage 0123456789abcdef
   00000000000000cc  next     2028-01-15 08:00Z  363 d      not held yet
   00000000000000aa  retired  2027-01-15 08:00Z  expired    trusted until 2027-01-24 08:00Z
   next rotation 2027-05-15 08:00Z (118 d left)
-  a rotation was asked for, and has not come yet
+  a rotation was requested and has not happened yet
 mutating/hooks  differs, generation 6, last written by helm
   a.example.com -> demo/hooks  00000000000000bb 00000000000000cc
   ! a.example.com: CA 00000000000000aa is missing
