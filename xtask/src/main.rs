@@ -166,13 +166,8 @@ mod tests {
     /// The arguments of `fire`, `soak` and `reload` are parsed by these programs, not here.
     #[test]
     fn every_task_that_a_page_names_can_be_typed() {
-        let workspace = crate::cargo::workspace();
-        let mut pages: Vec<_> = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "fuzz/README.md"]
-            .map(|page| workspace.join(page))
-            .into();
-        collect(&workspace.join("docs"), &mut pages);
         let mut named = 0;
-        for page in pages {
+        for page in pages() {
             let text = std::fs::read_to_string(&page).unwrap();
             for command in text.split(['`', '\n']).filter(|text| text.starts_with("cargo xtask")) {
                 // Optional words are in brackets.
@@ -183,6 +178,27 @@ mod tests {
             }
         }
         assert!(named > 50, "{named} commands");
+    }
+
+    #[test]
+    fn links_of_pages_lead_somewhere() {
+        let mut links = 0;
+        for page in pages() {
+            let text = std::fs::read_to_string(&page).unwrap();
+            let targets = text.split("](").skip(1).filter_map(|rest| Some(rest.split_once(')')?.0));
+            for link in targets.filter(|link| !link.contains(['<', ' ']) && !link.starts_with("http")) {
+                let (file, anchor) = link.split_once('#').unwrap_or((link, ""));
+                let target = if file.is_empty() { page.clone() } else { page.with_file_name(file) };
+                assert!(target.exists(), "{}: {link}", page.display());
+                let is_there = anchor.is_empty() || {
+                    let text = std::fs::read_to_string(&target).unwrap();
+                    text.lines().any(|line| line.starts_with('#') && slug(line) == anchor)
+                };
+                assert!(is_there, "{}: {link}", page.display());
+                links += 1;
+            }
+        }
+        assert!(links > 100, "{links} links");
     }
 
     #[test]
@@ -214,6 +230,22 @@ mod tests {
             let is_given_by_name = telemetry.contains(&format!("&str = \"{target}\""));
             assert!(file.is_file() || is_given_by_name, "{target}: there is no {}", file.display());
         }
+    }
+
+    /// The anchor of a heading.
+    fn slug(heading: &str) -> String {
+        let text = heading.trim_start_matches('#').trim().to_lowercase();
+        let kept = text.chars().filter(|letter| letter.is_alphanumeric() || " -_".contains(*letter));
+        kept.map(|letter| if letter == ' ' { '-' } else { letter }).collect()
+    }
+
+    fn pages() -> Vec<std::path::PathBuf> {
+        let workspace = crate::cargo::workspace();
+        let mut pages: Vec<_> = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "fuzz/README.md"]
+            .map(|page| workspace.join(page))
+            .into();
+        collect(&workspace.join("docs"), &mut pages);
+        pages
     }
 
     fn collect(folder: &std::path::Path, pages: &mut Vec<std::path::PathBuf>) {

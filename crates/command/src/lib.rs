@@ -1,19 +1,21 @@
 //! The process of a webhook: its command line, its log and its spans. A webhook's `main` hands its app to [`run`],
 //! which knows the commands `serve`, `manifests`, `review`, `certs` and `loglevel`. A binary with a command line of its
 //! own, such as `vestibule`, takes the arguments of single commands ([`ServeArguments`], [`ManifestsArguments`]) into
-//! its own. To read the code, start with `serve.rs`; `logs.rs` has the log, and `traces.rs` the exporter of spans
-//! (feature `otel`).
+//! its own.
+//!
+//! To read the code, start with `serve.rs`. Each command has a file of its name (`serve`, `manifests`, `review`, `certs`,
+//! `log_level`); `*_arguments.rs` are flags that several of them take; `logs/` writes the log of the process, and `traces/`
+//! exports spans (feature `otel`).
 
 mod certs;
-mod clients;
-mod cluster;
+mod client_arguments;
+mod cluster_arguments;
 pub mod colour;
 mod conflicts;
 mod connection;
 pub mod diff;
 mod duration;
-mod knobs;
-mod limits;
+mod limit_arguments;
 mod log_arguments;
 mod log_level;
 mod logs;
@@ -22,6 +24,7 @@ mod or_off;
 mod outside_cluster;
 mod own_namespace;
 mod review;
+mod rotation_arguments;
 mod runtime;
 mod serve;
 mod terminal_escape;

@@ -1,4 +1,4 @@
-//! The flags about the log.
+//! The flags of the log.
 
 use std::convert::Infallible;
 use std::future::pending;
@@ -11,7 +11,7 @@ use kube::{Api, Resource};
 use vestibule_identity::events::{Events, Report};
 
 use super::CommandError;
-use super::cluster::ClusterArguments;
+use super::cluster_arguments::ClusterArguments;
 use crate::logs::{Base, ExtraLayers, Format, Levels, Logs, config_map, follow};
 use vestibule::{App, Target};
 

@@ -1,4 +1,4 @@
-//! `loglevel`: how much a webhook on a cluster logs, and for how long.
+//! `loglevel`: shows and changes the log level of a webhook on a cluster.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;

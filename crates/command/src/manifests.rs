@@ -13,8 +13,8 @@ use vestibule_identity::{Settings, Source};
 
 use self::drift::Folder;
 use self::workload::WorkloadArguments;
-use super::clients::ClientArguments;
-use super::cluster::ClusterArguments;
+use super::client_arguments::ClientArguments;
+use super::cluster_arguments::ClusterArguments;
 use super::conflicts::{only_with_a_ring, refuse_given};
 use super::{CommandError, colour, print, say, yaml};
 use vestibule::{App, Target};

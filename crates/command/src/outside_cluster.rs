@@ -4,7 +4,7 @@ use http::Uri;
 use vestibule_identity::cluster_config;
 
 use super::CommandError;
-use super::cluster::ClusterArguments;
+use super::cluster_arguments::ClusterArguments;
 use vestibule::Target;
 
 /// The API server of the cluster that a pod runs in, as the kubelet tells it to every container.

@@ -9,12 +9,12 @@ use clap::{Args, value_parser};
 use vestibule_identity::{Settings, Source};
 
 use super::CommandError;
-use super::clients::ClientArguments;
-use super::cluster::ClusterArguments;
+use super::client_arguments::ClientArguments;
+use super::cluster_arguments::ClusterArguments;
 use super::duration::duration;
-use super::knobs::{KnobArguments, MountedArguments};
-use super::limits::LimitArguments;
+use super::limit_arguments::LimitArguments;
 use super::or_off::{OrOff, or_off};
+use super::rotation_arguments::{MountedArguments, RotationArguments};
 use crate::log_arguments::LogArguments;
 use crate::logs::Logs;
 use crate::traces::{self, TraceArguments};
@@ -72,7 +72,7 @@ pub struct ServeArguments {
     #[command(flatten)]
     cluster: ClusterArguments,
     #[command(flatten)]
-    knobs: KnobArguments,
+    rotation: RotationArguments,
     #[command(flatten)]
     mounted: MountedArguments,
     #[command(flatten)]
@@ -236,7 +236,7 @@ impl ServeArguments {
             }
             _ => {
                 self.cluster.refuse_without_a_ring(&self.identity)?;
-                self.knobs.refuse_without_a_ring(&self.identity)?;
+                self.rotation.refuse_without_a_ring(&self.identity)?;
                 let mut settings = Settings::default();
                 settings.service = service.as_ref().and_then(Target::service_name);
                 settings.names = self.url.iter().flat_map(Target::dns_names).collect();
@@ -252,7 +252,7 @@ impl ServeArguments {
             settings.names = names_of_a_laptop(self.listen(app));
         }
         match &self.identity {
-            Source::SelfManaged => self.knobs.apply(settings),
+            Source::SelfManaged => self.rotation.apply(settings),
             _ => Ok(settings),
         }
     }

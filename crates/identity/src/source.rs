@@ -6,7 +6,9 @@ use std::str::FromStr;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use crate::{Identity, IdentityError, Local, Mounted, Off, SelfManaged, Settings, SourceError, cluster};
+use crate::{
+    Identity, IdentityError, Local, Mounted, Off, SelfManaged, Settings, SourceError, cluster_config,
+};
 
 /// The source of the serving certificate, in text form `self`, `mounted:DIR`, `local:DIR` or `off`.
 ///
@@ -45,7 +47,7 @@ impl Source {
     ) -> Result<Arc<dyn Identity>, IdentityError> {
         match self {
             Self::SelfManaged => {
-                let client = cluster::connect(kubeconfig).await?;
+                let client = cluster_config::connect(kubeconfig).await?;
                 Ok(SelfManaged::start(client, settings.clone())?)
             }
             Self::Mounted(folder) => Ok(Mounted::start(folder, settings)?),

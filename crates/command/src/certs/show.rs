@@ -1,7 +1,7 @@
 //! `certs show`: the ring, and the bundles that it is in.
 
 mod json;
-pub(super) mod report;
+pub(super) mod ring_report;
 mod table;
 
 use std::process::ExitCode;
@@ -10,11 +10,11 @@ use std::time::SystemTime;
 use clap::{Args, ValueEnum};
 use vestibule_identity::{NamespacedName, RegistrationName};
 
-use self::report::{RingReport, Selection};
+use self::ring_report::{RingReport, Selection};
 use super::check::not_probed;
-use super::cluster::RingArguments;
 use super::print;
 use super::probe::{Probe, Probed};
+use super::ring_arguments::RingArguments;
 use crate::CommandError;
 use crate::colour::When;
 

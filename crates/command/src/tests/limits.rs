@@ -8,7 +8,7 @@ use vestibule_admission::FaultKind;
 use vestibule_server::{CloseReason, Load, Refusal, Settings};
 
 use super::{assert_page, defaults_in_the_help, help_and_default};
-use crate::limits::LimitArguments;
+use crate::limit_arguments::LimitArguments;
 
 const BEGIN: &str =
     "<!-- From here on: VESTIBULE_UPDATE_GOLDEN=1 cargo test -p vestibule-command --lib limits -->\n";

@@ -4,7 +4,7 @@ use std::time::SystemTime;
 
 use vestibule_pki::ring::{AuthorityFacts, Facts, RingFacts, Role};
 
-use super::report::{RegistrationReport, RingReport};
+use super::ring_report::{RegistrationReport, RingReport};
 use crate::certs::probe::Probed;
 use crate::certs::report::Report;
 use crate::certs::time::{date, left, moment_time, span, system_time};

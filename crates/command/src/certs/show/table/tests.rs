@@ -5,7 +5,7 @@ use vestibule_identity::NamespacedName;
 use vestibule_pki::ring::{AuthorityState, CaId, CrossSignature, Lineage, Moment, Request};
 
 use super::*;
-use crate::certs::show::report::EntryReport;
+use crate::certs::show::ring_report::EntryReport;
 use crate::colour::When;
 
 const DAY: u64 = 86_400;

@@ -1,4 +1,4 @@
-//! Which cluster, and which ring on it.
+//! The flags that name a cluster and a ring on it.
 
 use clap::Args;
 use vestibule_identity::{NamespacedName, Settings};

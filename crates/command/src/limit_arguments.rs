@@ -1,4 +1,4 @@
-//! The limits of the server, as flags.
+//! The flags of the server's limits.
 
 use std::time::Duration;
 

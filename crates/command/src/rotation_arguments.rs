@@ -1,4 +1,4 @@
-//! The knobs of a CA ring, as flags.
+//! The rotation of a CA ring, as flags.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use super::duration::duration;
 /// All are optional; the defaults are those of [`Settings`].
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "With --identity self")]
-pub(super) struct KnobArguments {
+pub(super) struct RotationArguments {
     /// How long a certificate is valid, and how long a replica goes on without the API server; at least 1h [default: 7d]
     #[arg(long, env = "VESTIBULE_LEAF_LIFE", value_name = "TIME", value_parser = duration)]
     leaf_life: Option<Duration>,
@@ -58,7 +58,7 @@ pub(super) struct MountedArguments {
     mounted_ca: Option<String>,
 }
 
-impl KnobArguments {
+impl RotationArguments {
     /// Every span below its floor, and every combination that breaks an invariant of the ring, is an error.
     pub(super) fn apply(&self, mut settings: Settings) -> Result<Settings, CommandError> {
         let policy = &mut settings.policy;

@@ -1,4 +1,4 @@
-//! The flags about clients: which callers are admitted.
+//! The flags of client authentication: which callers are admitted, and by which certificates or tokens.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use vestibule::server::ClientAuthentication;
 use vestibule::{App, ClientSettings, Target, TokenSettings};
 use vestibule_manifests::{Files, Installation};
 
-/// The ways in which the API server identifies itself.
+/// How callers identify themselves.
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Callers")]
 pub(super) struct ClientArguments {

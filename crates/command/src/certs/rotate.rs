@@ -7,7 +7,7 @@ use std::time::Duration;
 use clap::Args;
 use vestibule_identity::NamespacedName;
 
-use super::cluster::RingArguments;
+use super::ring_arguments::RingArguments;
 use super::ring_command::{PendingCommand, RingCommand};
 use super::time::span;
 use crate::{CommandError, say};

@@ -1,4 +1,4 @@
-//! Objects on a cluster, as flags name them.
+//! The flags that `serve` and `manifests` share: the cluster, the objects on it, the paths of the hooks.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
