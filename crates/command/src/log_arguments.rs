@@ -22,7 +22,7 @@ const AGAIN: Duration = Duration::from_secs(300);
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Log")]
 pub(super) struct LogArguments {
-    /// How lines look: for people (human), as JSON, or whichever fits where they go [default: auto]
+    /// The format of lines: `human`, `json`, or `auto`: human on a terminal, else JSON [default: auto]
     #[arg(long, env = "VESTIBULE_LOG_FORMAT", value_name = "auto|human|json", value_parser = format)]
     log_format: Option<Format>,
     /// How much is logged: LEVEL, COMPONENT=LEVEL, TARGET=LEVEL. Overrides RUST_LOG [default: info]

@@ -22,7 +22,7 @@ pub struct ReviewArguments {
     /// A file with an AdmissionReview; stdin unless given, or `-`.
     #[arg(value_name = "FILE")]
     file: Option<PathBuf>,
-    /// The hook to ask, by its name. Needed where the review is for several.
+    /// The name of the hook. Needed if the review is for several.
     #[arg(long, value_name = "NAME")]
     hook: Option<String>,
     #[arg(long, env = "VESTIBULE_KUBECONFIG", value_name = "FILE", help = kubeconfig_help())]

@@ -34,8 +34,7 @@ pub(super) struct RotationArguments {
     /// [default: --leaf-life]
     #[arg(long, env = "VESTIBULE_QUARANTINE", value_name = "TIME", value_parser = duration)]
     quarantine: Option<Duration>,
-    /// How CAs in a caBundle that this ring did not make are treated: `drop`, or for a migration `keep` each where it
-    /// is for the quarantine [default: drop]
+    /// How unknown CAs in a caBundle are treated: `drop`, or for a migration `keep` for the time of the quarantine [default: drop]
     #[arg(long, env = "VESTIBULE_UNKNOWN_CA", value_name = "keep|drop")]
     unknown_ca: Option<UnknownAuthorities>,
     /// The organisation in the name of every CA [default: vestibule]

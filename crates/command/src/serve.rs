@@ -53,8 +53,8 @@ pub struct ServeArguments {
     /// The URL of a process outside the cluster, in place of a Service; the certificate is for HOST.
     #[arg(long, env = "VESTIBULE_URL", value_name = "https://HOST:PORT", value_parser = Target::url, conflicts_with = "service")]
     url: Option<Target>,
-    /// Outside the cluster: register the --service all the same, as soon as a call that the API server makes there arrives in
-    /// this process.
+    /// Outside the cluster: register the --service nevertheless, once a call of the API server to it arrives in this
+    /// process.
     #[arg(long, env = "VESTIBULE_REGISTER_OUTSIDE_CLUSTER")]
     register_outside_cluster: bool,
     /// The DNS domain of the cluster, for the Service's long name [default: cluster.local]

@@ -25,8 +25,8 @@ pub(super) struct RotateArguments {
     common: Common,
 }
 
-/// Asks for a revocation, for keys that were lost or stolen: new CAs at once; the present ones are trusted no more as
-/// soon as they are replaced.
+/// Asks for a revocation, for keys that were lost or stolen: new CAs are made at once,
+/// and the present CAs are removed when they are replaced.
 ///
 /// It takes about `hold_cold` and two minutes more. API servers that learn late refuse the webhook's new certificate
 /// until they know the new CA; with `failurePolicy: Fail` their requests fail for that long.

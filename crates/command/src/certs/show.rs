@@ -18,7 +18,7 @@ use super::ring_arguments::RingArguments;
 use crate::CommandError;
 use crate::colour::When;
 
-/// Shows the CA ring of a webhook, and the bundle of each configuration beside it: which CAs, until when, what differs.
+/// Shows the CA ring of a webhook, and the bundle of each configuration: CAs, their ends, differences.
 ///
 /// Exit code: 0 all in sync, 1 something differs, 2 bad input or a missing right, 3 cluster or server not reachable. Keys
 /// are never shown. Needs the right to get the Secret and the configurations; to list them where they are not named.

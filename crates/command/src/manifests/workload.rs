@@ -62,7 +62,7 @@ pub(super) struct WorkloadArguments {
     /// A variable of the container's; may be given several times.
     #[arg(long, value_name = "NAME=VALUE", value_parser = variable)]
     env: Vec<(String, String)>,
-    /// Further arguments of `serve`, after `--`: they reach the pods as they are.
+    /// Further arguments of `serve`, after `--`, for the pods.
     #[arg(last = true, value_name = "ARGUMENT")]
     serve: Vec<String>,
 }
