@@ -10,6 +10,8 @@ mod alerts;
 mod cargo;
 mod check;
 mod controlplane;
+#[cfg(test)]
+mod doc_examples;
 mod duplicates;
 mod fire;
 mod fuzz;
@@ -164,13 +166,8 @@ mod tests {
     /// The arguments of `fire`, `soak` and `reload` are parsed by these programs, not here.
     #[test]
     fn every_task_that_a_page_names_can_be_typed() {
-        let workspace = crate::cargo::workspace();
-        let mut pages: Vec<_> = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "fuzz/README.md"]
-            .map(|page| workspace.join(page))
-            .into();
-        collect(&workspace.join("docs"), &mut pages);
         let mut named = 0;
-        for page in pages {
+        for page in pages() {
             let text = std::fs::read_to_string(&page).unwrap();
             for command in text.split(['`', '\n']).filter(|text| text.starts_with("cargo xtask")) {
                 // Optional words are in brackets.
@@ -184,6 +181,27 @@ mod tests {
     }
 
     #[test]
+    fn links_of_pages_lead_somewhere() {
+        let mut links = 0;
+        for page in pages() {
+            let text = std::fs::read_to_string(&page).unwrap();
+            let targets = text.split("](").skip(1).filter_map(|rest| Some(rest.split_once(')')?.0));
+            for link in targets.filter(|link| !link.contains(['<', ' ']) && !link.starts_with("http")) {
+                let (file, anchor) = link.split_once('#').unwrap_or((link, ""));
+                let target = if file.is_empty() { page.clone() } else { page.with_file_name(file) };
+                assert!(target.exists(), "{}: {link}", page.display());
+                let is_there = anchor.is_empty() || {
+                    let text = std::fs::read_to_string(&target).unwrap();
+                    text.lines().any(|line| line.starts_with('#') && slug(line) == anchor)
+                };
+                assert!(is_there, "{}: {link}", page.display());
+                links += 1;
+            }
+        }
+        assert!(links > 100, "{links} links");
+    }
+
+    #[test]
     fn files_that_the_tour_and_the_architecture_name_exist() {
         let workspace = crate::cargo::workspace();
         for page in ["docs/explanation/tour.md", "ARCHITECTURE.md"] {
@@ -194,6 +212,40 @@ mod tests {
                 assert!(workspace.join(file).exists(), "{page} names {file}, which does not exist");
             }
         }
+    }
+
+    /// A module that was renamed would lose its level.
+    #[test]
+    fn modules_of_log_components_exist() {
+        let crates = crate::cargo::workspace().join("crates");
+        let read = |file: &str| std::fs::read_to_string(crates.join(file)).unwrap();
+        let (components, telemetry) =
+            (read("command/src/logs/component.rs"), read("vestibule/src/telemetry.rs"));
+        let targets: Vec<_> = components.split('"').filter(|word| word.starts_with("vestibule")).collect();
+        assert!(targets.len() > 5, "{targets:?}");
+        for target in targets {
+            let (of, module) = target.split_once("::").unwrap_or((target, "lib"));
+            let of = of.strip_prefix("vestibule_").unwrap_or("vestibule");
+            let file = crates.join(of).join("src").join(module.replace("::", "/")).with_extension("rs");
+            let is_given_by_name = telemetry.contains(&format!("&str = \"{target}\""));
+            assert!(file.is_file() || is_given_by_name, "{target}: there is no {}", file.display());
+        }
+    }
+
+    /// The anchor of a heading.
+    fn slug(heading: &str) -> String {
+        let text = heading.trim_start_matches('#').trim().to_lowercase();
+        let kept = text.chars().filter(|letter| letter.is_alphanumeric() || " -_".contains(*letter));
+        kept.map(|letter| if letter == ' ' { '-' } else { letter }).collect()
+    }
+
+    fn pages() -> Vec<std::path::PathBuf> {
+        let workspace = crate::cargo::workspace();
+        let mut pages: Vec<_> = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "fuzz/README.md"]
+            .map(|page| workspace.join(page))
+            .into();
+        collect(&workspace.join("docs"), &mut pages);
+        pages
     }
 
     fn collect(folder: &std::path::Path, pages: &mut Vec<std::path::PathBuf>) {

@@ -1,14 +1,14 @@
 //! `certs`: certificates made, checked, shown and renewed.
 
 mod check;
-mod cluster;
 mod new;
 mod objects;
 mod pair;
 mod probe;
 mod report;
-mod request;
+mod ring_arguments;
 mod ring_command;
+mod rotate;
 mod show;
 mod time;
 
@@ -33,8 +33,8 @@ enum Command {
     New(new::Arguments),
     Check(check::Arguments),
     Show(show::Arguments),
-    Rotate(request::RotateArguments),
-    Revoke(request::RevokeArguments),
+    Rotate(rotate::RotateArguments),
+    Revoke(rotate::RevokeArguments),
 }
 
 impl CertsArguments {

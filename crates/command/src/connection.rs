@@ -1,4 +1,4 @@
-//! The cluster of a command at a terminal.
+//! The flags that name the cluster of a command at a terminal, and the client for it.
 
 use std::fmt;
 use std::path::PathBuf;

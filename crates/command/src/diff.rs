@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn hunks_are_those_of_diff_u() {
+    fn hunks_equal_diff_u() {
         let long: String = (1..=20).map(|line| format!("{line}\n")).collect();
         let changed = long.replace("2\n3\n", "2\n").replace("18\n", "18!\n");
         for (before, after, expected) in [

@@ -1,19 +1,21 @@
 //! The process of a webhook: its command line, its log and its spans. A webhook's `main` hands its app to [`run`],
 //! which knows the commands `serve`, `manifests`, `review`, `certs` and `loglevel`. A binary with a command line of its
 //! own, such as `vestibule`, takes the arguments of single commands ([`ServeArguments`], [`ManifestsArguments`]) into
-//! its own. To read the code, start with `serve.rs`; `logs.rs` has the log, and `traces.rs` the exporter of spans
-//! (feature `otel`).
+//! its own.
+//!
+//! To read the code, start with `serve.rs`. Each command has a file of its name (`serve`, `manifests`, `review`, `certs`,
+//! `log_level`); `*_arguments.rs` are flags that several of them take; `logs/` writes the log of the process, and `traces/`
+//! exports spans (feature `otel`).
 
 mod certs;
-mod clients;
-mod cluster;
+mod client_arguments;
+mod cluster_arguments;
 pub mod colour;
 mod conflicts;
 mod connection;
 pub mod diff;
 mod duration;
-mod knobs;
-mod limits;
+mod limit_arguments;
 mod log_arguments;
 mod log_level;
 mod logs;
@@ -22,6 +24,7 @@ mod or_off;
 mod outside_cluster;
 mod own_namespace;
 mod review;
+mod rotation_arguments;
 mod runtime;
 mod serve;
 mod terminal_escape;
@@ -79,7 +82,7 @@ enum Command {
     ///
     /// Example: serve --listen 127.0.0.1:8443 --identity local:.vestibule --dns localhost
     Serve(Box<ServeArguments>),
-    /// Prints what a cluster must be told: pods and what is around them, rights, configurations.
+    /// Prints the objects that install the webhook: pods, rights, configurations.
     ///
     /// Example: manifests --namespace shop --image registry.example.com/my-webhook:1.0 | kubectl apply -f -
     ///
@@ -88,8 +91,8 @@ enum Command {
     /// Answers one AdmissionReview from stdin with the hook it is for, and shows the answer.
     ///
     /// The exit code is the verdict: 0 when the request goes on, changed or not; 1 when it is denied; 2 for a fault, which
-    /// leaves it to the failurePolicy, and for what is no review. Whether selectors and match conditions would have let it
-    /// come here is the API server's to judge, and is not asked.
+    /// leaves it to the failurePolicy, and for input that is no review. Selectors and match conditions are not evaluated:
+    /// that is the API server's work.
     ///
     /// Example: review < review.json
     Review(ReviewArguments),
@@ -97,7 +100,7 @@ enum Command {
     Loglevel(LogLevelArguments),
 }
 
-/// Reads the command line and does what it says: `serve`, `manifests`, `review`, `certs` or `loglevel`. `--help` lists the
+/// Reads the command line and runs its command: `serve`, `manifests`, `review`, `certs` or `loglevel`. `--help` lists the
 /// options.
 ///
 /// An error is printed on stderr. The exit code is 2 for bad input, 1 for an error while running and for differences that

@@ -1,4 +1,4 @@
-//! The flags about the log.
+//! The flags of the log.
 
 use std::convert::Infallible;
 use std::future::pending;
@@ -11,7 +11,7 @@ use kube::{Api, Resource};
 use vestibule_identity::events::{Events, Report};
 
 use super::CommandError;
-use super::cluster::ClusterArguments;
+use super::cluster_arguments::ClusterArguments;
 use crate::logs::{Base, ExtraLayers, Format, Levels, Logs, config_map, follow};
 use vestibule::{App, Target};
 
@@ -22,10 +22,10 @@ const AGAIN: Duration = Duration::from_secs(300);
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Log")]
 pub(super) struct LogArguments {
-    /// How lines look: for people (human), as JSON, or whichever fits where they go [default: auto]
+    /// The format of lines: `human`, `json`, or `auto`: human on a terminal, else JSON [default: auto]
     #[arg(long, env = "VESTIBULE_LOG_FORMAT", value_name = "auto|human|json", value_parser = format)]
     log_format: Option<Format>,
-    /// How much is logged: LEVEL, COMPONENT=LEVEL, TARGET=LEVEL. Unless given, what RUST_LOG says [default: info]
+    /// How much is logged: LEVEL, COMPONENT=LEVEL, TARGET=LEVEL. Overrides RUST_LOG [default: info]
     #[arg(long, env = "VESTIBULE_LOG_LEVEL", value_name = "LEVEL,...")]
     log_level: Option<Levels>,
 }

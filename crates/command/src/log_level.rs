@@ -1,4 +1,4 @@
-//! `loglevel`: how much a webhook on a cluster logs, and for how long.
+//! `loglevel`: shows and changes the log level of a webhook on a cluster.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -90,7 +90,7 @@ impl LogLevelArguments {
             }
             None if self.reset => {
                 place.write(place.raises()).await?;
-                say(format_args!("nothing is asked for a while any more"));
+                say(format_args!("no temporary level is in force any more"));
             }
             None => print(&place.shown(now))?,
         }
@@ -153,7 +153,7 @@ impl Place<'_> {
 
     fn shown(&self, now: Timestamp) -> String {
         let (name, namespace) = (&self.name, &self.connection.namespace);
-        let started = "what each replica was started with counts: --log-level, else RUST_LOG, else info";
+        let started = "each replica keeps the level of its start: --log-level, else RUST_LOG, else info";
         let Some(data) = &self.data else {
             return format!("there is no ConfigMap {name} in {namespace}: {started}\n");
         };
@@ -173,9 +173,11 @@ impl Place<'_> {
                 None => line(format_args!("{component:13} {:6} its start", "-")),
             }
         }
-        line(format_args!("\nfrom the ConfigMap {namespace}/{name}; where none is said, {started}"));
+        line(format_args!(
+            "\nfrom the ConfigMap {namespace}/{name}; for components without a level, {started}"
+        ));
         for (key, why) in bad {
-            line(format_args!("not understood: `{key}`: {why}; replicas keep what it said before"));
+            line(format_args!("not understood: `{key}`: {why}; replicas keep its last valid level"));
         }
         text
     }

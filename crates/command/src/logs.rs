@@ -34,7 +34,7 @@ const USUAL: &str = "info";
 /// the code that watches logs it too, at a lower rate and with advice.
 const BESIDE: &str = "kube_client::client::builder=off";
 
-const LINES_ARE_MISSING: &str = "lines are missing here: nobody read the log";
+const LINES_ARE_MISSING: &str = "lines are missing here: the reader of stderr was too slow";
 
 /// How lines look.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -70,11 +70,11 @@ pub(crate) fn config_map(app: &str) -> String {
 /// A layer of the subscriber.
 pub(crate) type BoxedLayer = Box<dyn Layer<Registry> + Send + Sync>;
 
-/// Layers of the subscriber besides the layer of the log.
+/// The layers of the subscriber except the layer of the log.
 pub(crate) type ExtraLayers = Vec<BoxedLayer>;
 
 impl Base {
-    /// The flag's, else `RUST_LOG`'s, else `info`. A `RUST_LOG` that cannot be read counts for nothing, and is told of.
+    /// The flag's, else `RUST_LOG`'s, else `info`. An invalid `RUST_LOG` is ignored, with a warning.
     pub(crate) fn new(flag: Option<&Levels>, variable: Option<&str>) -> (Self, Option<String>) {
         let beside = |usual: &str| format!("{usual},{BESIDE}");
         if let Some(levels) = flag {

@@ -13,13 +13,12 @@ use vestibule_identity::{Settings, Source};
 
 use self::drift::Folder;
 use self::workload::WorkloadArguments;
-use super::clients::ClientArguments;
-use super::cluster::ClusterArguments;
+use super::client_arguments::ClientArguments;
+use super::cluster_arguments::ClusterArguments;
 use super::conflicts::{only_with_a_ring, refuse_given};
 use super::{CommandError, colour, print, say, yaml};
-use vestibule::tooling::RegistrationMode;
 use vestibule::{App, Target};
-use vestibule_manifests::Installation;
+use vestibule_manifests::{Installation, RegistrationMode};
 
 /// The parts to print, and the address of the webhook.
 #[derive(Args, Clone, Debug)]
@@ -221,7 +220,9 @@ impl ManifestsArguments {
         match &self.identity {
             Source::SelfManaged => return Ok(String::new()),
             Source::Mounted(_) => {
-                say(format_args!("note: caBundle is left out; whoever keeps the files must fill it in"));
+                say(format_args!(
+                    "note: caBundle is left out; the deployment of these files must fill it in"
+                ));
                 return Ok(String::new());
             }
             Source::Off => {
@@ -267,7 +268,7 @@ fn tell_of_definitions_elsewhere(app: &App, installation: &Installation) -> Resu
     for (name, conversion) in registration.conversions {
         let conversion = serde_json::to_string(&conversion).map_err(CommandError::running)?;
         say(format_args!(
-            "note: whoever keeps the definition {name} writes its spec.conversion: {conversion}"
+            "note: the owner of the definition {name} must write its spec.conversion: {conversion}"
         ));
     }
     Ok(())

@@ -4,7 +4,7 @@ use http::Uri;
 use vestibule_identity::cluster_config;
 
 use super::CommandError;
-use super::cluster::ClusterArguments;
+use super::cluster_arguments::ClusterArguments;
 use vestibule::Target;
 
 /// The API server of the cluster that a pod runs in, as the kubelet tells it to every container.
@@ -58,7 +58,7 @@ fn is_around(cluster: &Uri, host: Option<&str>, port: Option<&str>) -> bool {
 #[cfg(test)]
 mod tests {
     #[test]
-    fn a_process_is_in_the_cluster_whose_api_server_its_container_was_told_of() {
+    fn the_kubernetes_variables_show_whether_a_process_runs_in_the_cluster() {
         let is_around = |url: &str, host, port| super::is_around(&url.parse().unwrap(), host, port);
         for (url, host, port) in [
             ("https://10.96.0.1/", "10.96.0.1", "443"),

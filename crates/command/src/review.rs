@@ -12,7 +12,7 @@ use tokio::time::Instant;
 use vestibule_admission::{Decision, Request, Review};
 
 use self::report::Report;
-use super::{CommandError, cluster, colour, kubeconfig_help, print};
+use super::{CommandError, cluster_arguments, colour, kubeconfig_help, print};
 use vestibule::App;
 use vestibule::tooling::{Environment, HookEntry, RegisteredHook};
 
@@ -22,7 +22,7 @@ pub struct ReviewArguments {
     /// A file with an AdmissionReview; stdin unless given, or `-`.
     #[arg(value_name = "FILE")]
     file: Option<PathBuf>,
-    /// The hook to ask, by its name. Needed where the review is for several.
+    /// The name of the hook. Needed if the review is for several.
     #[arg(long, value_name = "NAME")]
     hook: Option<String>,
     #[arg(long, env = "VESTIBULE_KUBECONFIG", value_name = "FILE", help = kubeconfig_help())]
@@ -92,7 +92,7 @@ impl ReviewArguments {
     async fn environment(&self, app: &App) -> Result<Environment, CommandError> {
         const PATIENCE: Duration = Duration::from_secs(10);
         let client = match app.looks_up() {
-            true => Some(cluster::client(self.kubeconfig.as_deref()).await?),
+            true => Some(cluster_arguments::client(self.kubeconfig.as_deref()).await?),
             false => None,
         };
         let environment = app.environment(client).map_err(CommandError::input)?;

@@ -9,12 +9,12 @@ use clap::{Args, value_parser};
 use vestibule_identity::{Settings, Source};
 
 use super::CommandError;
-use super::clients::ClientArguments;
-use super::cluster::ClusterArguments;
+use super::client_arguments::ClientArguments;
+use super::cluster_arguments::ClusterArguments;
 use super::duration::duration;
-use super::knobs::{KnobArguments, MountedArguments};
-use super::limits::LimitArguments;
+use super::limit_arguments::LimitArguments;
 use super::or_off::{OrOff, or_off};
+use super::rotation_arguments::{MountedArguments, RotationArguments};
 use crate::log_arguments::LogArguments;
 use crate::logs::Logs;
 use crate::traces::{self, TraceArguments};
@@ -53,8 +53,8 @@ pub struct ServeArguments {
     /// The URL of a process outside the cluster, in place of a Service; the certificate is for HOST.
     #[arg(long, env = "VESTIBULE_URL", value_name = "https://HOST:PORT", value_parser = Target::url, conflicts_with = "service")]
     url: Option<Target>,
-    /// Outside the cluster: register the --service all the same, as soon as a call that the API server makes there arrives in
-    /// this process.
+    /// Outside the cluster: register the --service nevertheless, once a call of the API server to it arrives in this
+    /// process.
     #[arg(long, env = "VESTIBULE_REGISTER_OUTSIDE_CLUSTER")]
     register_outside_cluster: bool,
     /// The DNS domain of the cluster, for the Service's long name [default: cluster.local]
@@ -72,7 +72,7 @@ pub struct ServeArguments {
     #[command(flatten)]
     cluster: ClusterArguments,
     #[command(flatten)]
-    knobs: KnobArguments,
+    rotation: RotationArguments,
     #[command(flatten)]
     mounted: MountedArguments,
     #[command(flatten)]
@@ -199,7 +199,7 @@ impl ServeArguments {
         said.unwrap_or_else(usual)
     }
 
-    /// The Service in front of the webhook. On a laptop, the one that the app says of itself has no part in it.
+    /// The Service in front of the webhook. On a laptop the app's own default is ignored.
     fn service<'a>(&'a self, app: &'a App) -> Option<&'a str> {
         let usual = app.defaults().service.as_deref().filter(|_| !matches!(self.identity, Source::Local(_)));
         self.service.as_deref().or(usual)
@@ -223,7 +223,7 @@ impl ServeArguments {
         let mut settings = match &self.identity {
             Source::SelfManaged if service.is_none() && self.dns.is_empty() => {
                 return Err(CommandError::input(
-                    "nobody says whom the certificate is for: give --service NS/NAME, or --url https://HOST:PORT where \
+                    "the certificate has no host name: give --service NS/NAME, or --url https://HOST:PORT where \
                      the API server calls a URL; on a laptop, --identity local:DIR",
                 ));
             }
@@ -236,7 +236,7 @@ impl ServeArguments {
             }
             _ => {
                 self.cluster.refuse_without_a_ring(&self.identity)?;
-                self.knobs.refuse_without_a_ring(&self.identity)?;
+                self.rotation.refuse_without_a_ring(&self.identity)?;
                 let mut settings = Settings::default();
                 settings.service = service.as_ref().and_then(Target::service_name);
                 settings.names = self.url.iter().flat_map(Target::dns_names).collect();
@@ -252,13 +252,13 @@ impl ServeArguments {
             settings.names = names_of_a_laptop(self.listen(app));
         }
         match &self.identity {
-            Source::SelfManaged => self.knobs.apply(settings),
+            Source::SelfManaged => self.rotation.apply(settings),
             _ => Ok(settings),
         }
     }
 }
 
-/// IPv4 too, where the system is not told otherwise; pods of some clusters have IPv6 alone.
+/// The IPv6 wildcard address takes IPv4 too, unless the system forbids it; pods of some clusters have IPv6 alone.
 fn everywhere(port: u16) -> SocketAddr {
     SocketAddr::from((Ipv6Addr::UNSPECIFIED, port))
 }

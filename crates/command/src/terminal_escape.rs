@@ -12,7 +12,7 @@ pub(crate) fn escape(text: &str) -> String {
     text.chars().map(|character| if is_control(character) { '\u{fffd}' } else { character }).collect()
 }
 
-/// Several lines, such as what a compiler says.
+/// Several lines, such as the message of a compiler.
 pub(crate) fn escape_lines(text: &str) -> String {
     text.split('\n').map(escape).collect::<Vec<_>>().join("\n")
 }

@@ -28,8 +28,8 @@ pub fn namespace(text: &str) -> Result<String, String> {
     }
 }
 
-/// A reference to an image, as far as it can be told without a registry: what no registry and no runtime would take is
-/// refused here, and not by the kubelet after the Deployment is applied.
+/// A reference to an image. A text that no registry and no runtime accepts is refused here, and not by the kubelet
+/// after the Deployment is applied.
 pub(super) fn image(text: &str) -> Result<String, String> {
     let inner = |byte: u8| byte.is_ascii_alphanumeric() || b"._-/:@+".contains(&byte);
     let ends = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_alphanumeric);

@@ -24,8 +24,8 @@ const BETWEEN_COMPLAINTS: Duration = Duration::from_secs(300);
 /// An Event about one object.
 #[derive(Clone, PartialEq)]
 pub struct Report {
-    /// The object that it is about. `kubectl describe` finds it by its uid; that of a ConfigMap is asked for where it is
-    /// not known.
+    /// The object that it is about. `kubectl describe` finds it by its uid. The uid of a ConfigMap is read if it is
+    /// not given.
     pub about: ObjectReference,
     /// Whether the Event has the type `Warning`: the operator has to act, or a change of another program was repaired.
     pub is_warning: bool,
@@ -48,8 +48,8 @@ pub struct Waiting {
 }
 
 impl Events {
-    /// A queue, and its other end. The same about the same object is told again after `again` at the earliest; Kubernetes
-    /// counts it in one Event then. Of everything together 25 are written at once, and one more every two seconds.
+    /// A queue, and its other end. An equal report about the same object is written again after `again` at the earliest;
+    /// Kubernetes then counts it in the same Event. Of all reports 25 are written at once, and one more every two seconds.
     pub fn queue(again: Duration) -> (Self, Waiting) {
         let (events, queue) = mpsc::channel(WAITING);
         (Self(events), Waiting { queue, again })
@@ -62,11 +62,11 @@ impl Events {
 }
 
 impl Waiting {
-    /// Writes them one after the other, until every [`Events`] is dropped. That one cannot be written is told in the log,
-    /// now and then.
+    /// Writes the reports one after the other, until every [`Events`] is dropped. Failed writes are logged, at most every
+    /// five minutes.
     ///
-    /// It takes the right to create and patch Events of the group `events.k8s.io`, where the objects are; those of objects
-    /// without a namespace are in `default`.
+    /// Needs the right to create and patch Events of the group `events.k8s.io` in the namespaces of the objects; Events of
+    /// objects without a namespace are in `default`.
     pub async fn write(mut self, client: Client, controller: &str) {
         // The Downward API or the kubelet names the pod.
         let pod = std::env::var("POD_NAME").or_else(|_| std::env::var("HOSTNAME"));

@@ -7,7 +7,7 @@
 //!
 //! The framework and the injector call it, and so can an operator with a server of its own: see below.
 //!
-//! Where to start: [`SelfManaged::start`] spawns the tasks. `self_managed/keeper.rs` is the loop of the main task,
+//! Where to start: [`SelfManaged::start`] spawns the tasks. `self_managed/control_loop.rs` is the loop of the main task,
 //! `self_managed/state.rs` decides on the next operation by `vestibule_pki::ring::step` without I/O, and
 //! `self_managed/api_client.rs` sends it.
 //!
@@ -45,16 +45,15 @@
 //! # }
 //! ```
 
-mod cluster;
+mod cluster_config;
 mod desired;
 mod error;
 pub mod events;
-mod folder;
+pub mod inspect;
 mod local;
 mod log_throttle;
 mod mounted;
 mod name;
-pub mod objects;
 mod observer;
 mod off;
 mod policy_rule;
@@ -70,7 +69,9 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-pub use cluster::{CLUSTER_ORDER, ClusterConfigError, client, cluster_config, short_watch, with_causes};
+pub use cluster_config::{
+    CLUSTER_ORDER, ClusterConfigError, client, cluster_config, short_watch, with_causes,
+};
 pub use desired::{Desired, DesiredError, DesiredUpdates};
 pub use error::{IdentityError, SourceError};
 pub use local::Local;

@@ -1,5 +1,7 @@
 //! A CA in a folder or in memory, and a leaf in memory.
 
+mod files;
+
 use std::path::Path;
 use std::sync::{Arc, Mutex, TryLockError};
 use std::time::{Duration, SystemTime};
@@ -8,7 +10,7 @@ use arc_swap::ArcSwap;
 use rustls_pki_types::UnixTime;
 use vestibule_pki::{Authority, AuthorityError, Leaf};
 
-use crate::folder::Folder;
+use self::files::Folder;
 use crate::log_throttle::LogThrottle;
 use crate::time::{system_time, unix_time};
 use crate::{AuthorityStatus, Identity, IdentityError, Role, Status};

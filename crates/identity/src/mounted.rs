@@ -1,7 +1,7 @@
 //! Presents a certificate from files of another issuer: cert-manager, or a Secret that the kubelet mounts.
 
 mod files;
-mod keeper;
+mod selection;
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -15,7 +15,7 @@ use tokio::time::MissedTickBehavior;
 use vestibule_pki::Leaf;
 
 use self::files::Content;
-use self::keeper::{Keeper, Kept, Look};
+use self::selection::{Kept, Look, Selection};
 use crate::log_throttle::LogThrottle;
 use crate::time::{system_time, unix_time};
 use crate::{Identity, IdentityError, IdentityEvent, Observer, Settings, Status};
@@ -133,7 +133,7 @@ struct Shared {
 
 #[derive(Default)]
 struct Looking {
-    keeper: Keeper,
+    selection: Selection,
     problem: Option<String>,
     /// The problem that was counted last; [`None`] after a look without one.
     counted: Option<String>,
@@ -145,7 +145,7 @@ impl Shared {
         let now = unix_time(SystemTime::now());
         let mut looking = self.looking();
         let kept = self.kept.load();
-        let look = looking.keeper.look(content, kept.as_deref(), &self.files, self.name.as_deref(), now);
+        let look = looking.selection.look(content, kept.as_deref(), &self.files, self.name.as_deref(), now);
         let failed = self.tell(&mut looking, &look);
         let renewed = look.adopted.and_then(|adopted| self.adopt(adopted, kept.as_deref()));
         looking.problem = look.problem;

@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_name_is_refused() {
+    fn invalid_names_are_refused() {
         for text in ["", "pod/a", "crd/", "crd/a/b", "/a"] {
             assert!(text.parse::<RegistrationName>().is_err(), "{text}");
         }

@@ -3,8 +3,8 @@
 mod api_client;
 mod backoff;
 mod bundle_patch;
+mod control_loop;
 mod entries;
-mod keeper;
 mod managed_fields;
 mod notices;
 mod registration;
@@ -22,7 +22,7 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
 use self::api_client::ApiClient;
-use self::keeper::{Keeper, Shared, lock, now};
+use self::control_loop::{ControlLoop, Shared, lock, now};
 use self::managed_fields::FieldManagers;
 use self::notices::Notifier;
 use self::state::State;
@@ -72,7 +72,7 @@ impl SelfManaged {
         let managers = FieldManagers::new(&manager);
         let api_client = ApiClient::new(client.clone(), managers, &secret, &watched);
         let shared = Arc::new(Shared::new(State::new(settings, secret.clone()), notifier, observer));
-        let keeper = Keeper::new(Arc::clone(&shared), api_client, inbox);
+        let control_loop = ControlLoop::new(Arc::clone(&shared), api_client, inbox);
 
         let mut tasks = JoinSet::new();
         tasks.spawn_on(watches::watch_ring(client.clone(), secret, news.clone()), &runtime);
@@ -83,7 +83,7 @@ impl SelfManaged {
             tasks.spawn_on(watches::follow(updates, news), &runtime);
         }
         tasks.spawn_on(async move { waiting.write(client, &manager).await }, &runtime);
-        tasks.spawn_on(keeper.keep(), &runtime);
+        tasks.spawn_on(control_loop.run(), &runtime);
         Ok(Arc::new(Self { shared, _tasks: tasks }))
     }
 }
@@ -144,7 +144,7 @@ fn check(settings: &Settings) -> Result<(), IdentityError> {
     let mut desired: Vec<_> = settings.desired.iter().map(Desired::registration).collect();
     desired.sort();
     if desired.windows(2).any(|pair| pair.first() == pair.last()) {
-        return Err(unusable("what one registration is to hold is said twice"));
+        return Err(unusable("the entries of one registration are given twice"));
     }
     let unregistered = |desired: &&Desired| {
         !desired.entries().is_empty() && !settings.registrations.contains(desired.registration())

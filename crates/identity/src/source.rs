@@ -6,7 +6,9 @@ use std::str::FromStr;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use crate::{Identity, IdentityError, Local, Mounted, Off, SelfManaged, Settings, SourceError, cluster};
+use crate::{
+    Identity, IdentityError, Local, Mounted, Off, SelfManaged, Settings, SourceError, cluster_config,
+};
 
 /// The source of the serving certificate, in text form `self`, `mounted:DIR`, `local:DIR` or `off`.
 ///
@@ -45,7 +47,7 @@ impl Source {
     ) -> Result<Arc<dyn Identity>, IdentityError> {
         match self {
             Self::SelfManaged => {
-                let client = cluster::connect(kubeconfig).await?;
+                let client = cluster_config::connect(kubeconfig).await?;
                 Ok(SelfManaged::start(client, settings.clone())?)
             }
             Self::Mounted(folder) => Ok(Mounted::start(folder, settings)?),
@@ -134,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn what_needs_a_cluster_is_not_opened_without_one() {
+    fn the_ring_cannot_be_opened_without_a_cluster() {
         let error = Source::SelfManaged.open_local(&["localhost"], SystemTime::now()).err().unwrap();
         assert!(error.to_string().contains("`self`"), "{error}");
         assert!(Source::Off.open_local(&["localhost"], SystemTime::now()).unwrap().present().is_none());

@@ -6,8 +6,8 @@ use std::time::Duration;
 use serde_json::Value;
 use vestibule::identity::{NamespacedName, RegistrationName, Settings, Source};
 
-use super::Files;
-use vestibule::tooling::{RegistrationMode, https_port, is_dns_subdomain, plain_port};
+use super::{Files, RegistrationMode};
+use vestibule::tooling::{https_port, is_dns_subdomain, plain_port};
 use vestibule::{App, Target};
 
 /// How a webhook is installed on a cluster: the input of its manifests, and of the arguments of `serve` in them.

@@ -12,15 +12,16 @@ mod files;
 mod installation;
 mod network;
 mod rbac;
+mod registration_mode;
 mod workload;
 
 use serde_json::{Value, json};
 use vestibule::identity::Source;
-use vestibule::tooling::RegistrationMode;
 use vestibule::{App, AppError};
 
 pub use self::files::Files;
 pub use self::installation::Installation;
+pub use self::registration_mode::RegistrationMode;
 use self::workload::Pods;
 
 impl Installation {

@@ -130,7 +130,7 @@ fn pods_without_business_on_the_cluster_have_no_token_and_no_way_out() {
 }
 
 #[test]
-fn what_an_app_says_of_itself_is_the_default() {
+fn settings_of_the_app_are_the_defaults() {
     let listen: std::net::SocketAddr = "0.0.0.0:9191".parse().unwrap();
     let said =
         app().port(8443).metrics_listen(listen).image("demo:2").replicas(3).secret("ring").host_network();
@@ -190,7 +190,7 @@ fn no_right_is_a_wildcard() {
 }
 
 #[test]
-fn what_cannot_be_is_refused_all_at_once() {
+fn impossible_settings_are_refused_together() {
     let mut installation = installation();
     installation.identity = Source::Local("ca".into());
     installation.port = Some(9090);
@@ -216,7 +216,7 @@ fn pods_run_as_an_account_beside_them_under_a_name_that_objects_can_have() {
     assert_eq!(beside, "");
     let elsewhere = problem(|it| it.account = Some("other/runner".parse().unwrap()));
     assert!(elsewhere.contains("pods in shop cannot run as other/runner"), "{elsewhere}");
-    // Rights alone are for anybody.
+    // Rights alone need no namespace.
     let rights = problem(|it| (it.account, it.image) = (Some("other/runner".parse().unwrap()), None));
     assert_eq!(rights, "");
     for name in ["Not a name", "", &"a".repeat(64), "edit"] {

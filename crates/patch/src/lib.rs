@@ -3,16 +3,16 @@
 //!
 //! Nothing here knows Kubernetes: the keys of list items are passed in as a [`Schema`].
 //!
-//! [`lay`] and [`diff`] compute a patch from texts; `vestibule` uses them for typed handlers. An [`Edit`] records the operations
+//! [`diff_onto`] and [`diff`] compute a patch from texts; `vestibule` uses them for typed handlers. An [`Edit`] records the operations
 //! that are applied to a [`Document`]; `rules` uses it. `admission` applies every patch once more before it is sent. A
 //! [`Document`] keeps the bytes of unchanged values, and [`View`] reads them without parsing the rest.
 //!
-//! Start reading at `document.rs`, then `lay.rs`. The property tests in `tests/it` are the specification.
+//! Start reading at `document.rs`, then `diff.rs`. The property tests in `tests/it` are the specification.
 
+mod diff;
 mod document;
 mod grammar;
 mod index;
-mod lay;
 mod operation;
 mod patch;
 mod pointer;
@@ -21,10 +21,10 @@ mod string_scan;
 mod text;
 mod view;
 
+pub use diff::{DiffError, diff, diff_onto};
 pub use document::{ApplyError, ApplyErrorKind, Document};
 pub use grammar::{DocumentError, MAX_DEPTH};
 pub use index::Outline;
-pub use lay::{LayError, diff, lay};
 pub use operation::{Operation, to_json};
 pub use patch::{Edit, Mark, Patch};
 pub use pointer::{Pointer, PointerError};

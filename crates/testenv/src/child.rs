@@ -5,7 +5,7 @@ use std::process::Command;
 
 use crate::environment::Environment;
 use crate::error::Error;
-use crate::log::tail;
+use crate::log_tail::tail;
 use crate::watchdog::Program;
 
 /// A child process that a test can pause, signal and kill.

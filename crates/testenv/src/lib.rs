@@ -62,7 +62,7 @@ mod clock;
 mod environment;
 mod error;
 mod install;
-mod log;
+mod log_tail;
 mod marker;
 mod network;
 mod openapi;

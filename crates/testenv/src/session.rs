@@ -8,7 +8,7 @@ use tokio::sync::OnceCell;
 use crate::binaries::Tools;
 use crate::environment::{Environment, Options};
 use crate::error::Error;
-use crate::log::tail;
+use crate::log_tail::tail;
 use crate::report;
 
 /// The environment of one test. When the test panics, the end of the API server's log is printed.

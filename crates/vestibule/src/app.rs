@@ -6,7 +6,7 @@ pub(crate) mod defaults;
 mod entries;
 mod hooks;
 mod lookups;
-mod managed;
+mod managed_registration;
 mod paths;
 pub(crate) mod readiness;
 mod test_overrides;

@@ -5,7 +5,7 @@
 //! 3. [`typed`] matches the request against the rules of the registration.
 //! 4. [`typed`] makes the [`Context`](crate::Context) and decodes the object.
 //! 5. The author's function, a [`Mutate`](crate::Mutate) or [`Validate`](crate::Validate), gives its verdict.
-//! 6. [`typed_patch`](crate::handler::typed_patch) lays the difference between the decoded and the returned object onto the
+//! 6. [`typed_patch`](crate::handler::typed_patch) applies the difference between the decoded and the returned object to the
 //!    object received, as a patch.
 //!
 //! A raw handler takes the place of the stages 3 to 6. [`Hook`] calls the first stage; it catches panics, applies the patch once

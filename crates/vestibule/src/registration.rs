@@ -1,7 +1,6 @@
 //! Webhook configurations, made of the hooks of an app.
 
 pub(crate) mod entries;
-pub(crate) mod mode;
 pub(crate) mod name;
 pub(crate) mod on;
 pub(crate) mod rule;

@@ -23,7 +23,7 @@ pub use options::{SHORTEST_IDLE, registers};
 use reachability::ReachCheck;
 
 /// An app with bound addresses: connections that are made now are accepted by [`Bound::serve`].
-#[must_use = "it serves only when told to"]
+#[must_use = "call `serve`"]
 pub struct Bound {
     server: vestibule_server::Bound,
     identity: Arc<dyn Identity>,

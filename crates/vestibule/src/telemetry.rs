@@ -132,22 +132,22 @@ impl Telemetry {
         );
         registry.register(
             "vestibule_admission_refused",
-            "Requests answered without asking a hook",
+            "Requests answered without a call of a hook",
             telemetry.refused.clone(),
         );
         registry.register(
             "vestibule_client_identity",
-            "Requests by what their client showed, where that is observed or required",
+            "Requests by the credential of their client, if clients are observed or required",
             telemetry.clients.clone(),
         );
         registry.register(
             "vestibule_handshakes_failed",
-            "TLS handshakes that came to nothing",
+            "TLS handshakes that failed",
             telemetry.handshakes_failed.clone(),
         );
         registry.register(
             "vestibule_connections_closed",
-            "Connections to the HTTPS port that ended, by what ended them",
+            "Connections to the HTTPS port that were closed, by the reason",
             telemetry.closed.clone(),
         );
         telemetry
@@ -311,7 +311,7 @@ impl Telemetry {
     }
 }
 
-/// How many lines this one stands for besides itself; nothing where there are none.
+/// The number of dropped lines, for a field of the log; [`None`] leaves the field out.
 fn if_any(left_out: u64) -> Option<u64> {
     Some(left_out).filter(|left_out| *left_out > 0)
 }

@@ -18,7 +18,6 @@ pub use crate::lookup::why_not_watched;
 pub use crate::pipeline::span::{CallTraces, shorten};
 pub use crate::registration::Entry as HookEntry;
 pub use crate::registration::entries::{Entries, EntriesError, Entry};
-pub use crate::registration::mode::{RegistrationMode, RegistrationModeError};
 pub use crate::registration::name::{is_dns_label, is_dns_subdomain};
 pub use crate::registration::on::Declaration;
 pub use crate::serve::{SHORTEST_IDLE, registers};

@@ -11,7 +11,7 @@ pub fn app() -> App {
     App::new("tidy-pods")
         // Better a pod without a limit than no pod,
         .mutate("memory", pods().failure_policy(FailurePolicy::Ignore), memory)
-        // and no pod at all than an image that nobody can name.
+        // and no pod at all than an image without a fixed version.
         .validate("images", pods().failure_policy(FailurePolicy::Fail), images)
 }
 

@@ -31,7 +31,7 @@ fn the_manifest_of_the_page_names_the_dependencies_of_the_package() {
 }
 
 #[test]
-fn the_commands_of_the_page_print_what_it_says() {
+fn the_commands_of_the_page_print_its_output() {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
     for block in blocks().filter(|block| block.info.starts_with("json ")) {
         let (_, name) = block.info.split_once(' ').unwrap();

@@ -1,7 +1,7 @@
 //! Differences of documents, and their application to a third document.
 
 use vestibule_admission::keys;
-use vestibule_patch::{Document, Operation, Schema, lay, to_json};
+use vestibule_patch::{Document, Operation, Schema, diff_onto, to_json};
 
 use crate::{lines, reference};
 
@@ -14,7 +14,7 @@ pub fn diff(input: &[u8]) {
     let (after, onto) = rest.split_once('\n').unwrap_or((rest, before));
     for schema in [Schema::unknown(), keys::schema("", "v1", "Pod")] {
         reaches(before, after, schema);
-        if let Ok(operations) = lay(before, after, onto, schema) {
+        if let Ok(operations) = diff_onto(before, after, onto, schema) {
             // The result depends on `onto`; the only invariant is that it is readable.
             applied(onto, &operations);
         }

@@ -131,7 +131,7 @@ async fn an_object_that_cannot_be_converted_is_named_with_the_reason() {
 }
 
 #[tokio::test]
-async fn a_converter_that_gives_back_another_object_is_told() {
+async fn a_converter_that_returns_another_object_is_reported() {
     type Change = fn(&mut Value);
     let table: [(Change, &str); 7] = [
         (|object| object["apiVersion"] = "example.com/v3".into(), "another apiVersion"),

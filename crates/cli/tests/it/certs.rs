@@ -11,7 +11,7 @@ use crate::fixture::{Folder, TARGET};
 use crate::served::Server;
 
 #[test]
-fn what_new_makes_a_server_can_present_and_check_accepts() {
+fn a_server_presents_the_certificate_of_certs_new_and_certs_check_accepts_it() {
     let folder = Folder::with(&[("rules.yaml", TARGET)]);
     let made = folder.run("certs new --service hooks --namespace demo --out certs");
     assert_eq!((made.code(), made.out.as_str()), (0, ""), "{}", made.err);
@@ -75,7 +75,7 @@ async fn a_server_that_never_answers_is_not_waited_for() {
     };
     check(silent.local_addr().unwrap())
         .exits(1)
-        .shows("took the connection and then said nothing")
+        .shows("accepted the connection and sent nothing")
         .shows("net/http: TLS handshake timeout");
 
     // With a full queue the first packet of a connection is lost, as behind a firewall.

@@ -73,7 +73,7 @@ async fn the_ring_of_a_replica_is_shown_and_asked_to_rotate() {
 
     run(&folder, &format!("rotate --service {namespace}/hooks"), &admin).fails(2, "--yes");
     run(&folder, &format!("rotate --service {namespace}/hooks --yes"), &admin).exits(0).tells("too young");
-    run(&folder, &show, &admin).shows("a rotation was asked for, and has not come yet");
+    run(&folder, &show, &admin).shows("a rotation was requested and has not happened yet");
     run(&folder, &format!("rotate --service {namespace}/hooks --yes --wait --timeout 1s"), &admin)
         .fails(1, "The request stands");
 }

@@ -71,7 +71,7 @@ fn each_certificate_flag_is_on_the_page_as_it_is() {
 
 /// Each row: flags that must be refused, and the flag that the refusal names.
 #[test]
-fn the_floors_on_the_page_are_those_of_the_program() {
+fn the_floors_on_the_page_are_the_programs() {
     let folder = Folder::with(&[("rules.yaml", crate::fixture::TARGET)]);
     let refused = |flags: &str| {
         let done = folder.run(&format!(

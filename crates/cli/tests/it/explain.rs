@@ -43,7 +43,7 @@ fn scripts_read_the_same() {
         rule["gates"].as_array().unwrap().iter().find(|gate| gate["name"] == "match.objects.labels").unwrap();
     assert_eq!((&labels["passed"], &labels["line"]), (&true.into(), &6.into()));
     assert_eq!(rule["clauses"][0]["changes"][0], "+ spec.containers[app].env[TARGET]");
-    assert!(!out.contains("hall"), "values are nobody's business: {out}");
+    assert!(!out.contains("hall"), "an explanation has no values: {out}");
 
     let yaml = folder.run("explain -f pod.yaml --rules rules.yaml -o yaml").stdout();
     let documents = vestibule_rules::yaml::read("test", &yaml).unwrap();

@@ -8,7 +8,7 @@ const SHOP: &str = "\
 # The shop: what is written here stays.
 apiVersion: v1
 kind: Service
-metadata: {name: web}   # flow, and nobody's business
+metadata: {name: web}   # flow, and no part of the rule
 ---
 apiVersion: apps/v1
 kind: Deployment

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use openmetrics::Exposition;
+use fire::rig::sum;
 use vestibule_testenv::leave_out_part;
 
 use crate::fixture::{Folder, TARGET};
@@ -61,9 +61,8 @@ impl Drop for OneCpu {
 fn threads(command: &mut Command) -> [f64; 2] {
     let server = Server::spawn(command);
     let page = get(&server, "/metrics");
-    let served = Exposition::read(page.split_once("\r\n\r\n").unwrap().1).unwrap();
-    let limit = served.value("vestibule_server_limit", &[("what", "computing")]);
-    [served.value("vestibule_worker_threads", &[]).unwrap(), limit.unwrap()]
+    let limit = sum(&page, "vestibule_server_limit", &["what=\"computing\""]);
+    [sum(&page, "vestibule_worker_threads", &[]), limit]
 }
 
 #[test]

@@ -14,8 +14,8 @@ use super::{print, unreachable};
 use crate::CommandError;
 use crate::colour::{Palette, Style, When};
 
-/// Connects as kube-apiserver would, and says in words what it would say: which certificate comes, whether the CA
-/// vouches for it and for this name, and what to do if not.
+/// Connects as kube-apiserver does, and prints its verdict: the presented certificate, whether the CA signed it and it
+/// is for this name, and what to do if not.
 ///
 /// Nothing is sent but the handshake. Exit code: 0 accepted, 1 would be refused, 2 bad input, 3 not reachable.
 #[derive(Args, Clone, Debug)]
@@ -60,7 +60,7 @@ impl Arguments {
     }
 }
 
-/// Of a server that cannot be asked.
+/// The verdict on a server that cannot be reached.
 pub(super) fn not_probed(error: ProbeError) -> CommandError {
     match error {
         ProbeError::Unreachable { .. } => unreachable(error),

@@ -19,7 +19,7 @@ use crate::{CommandError, say};
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// Makes a certificate for a server, its key, and a CA that vouches for it: ca.crt, server.crt, server.key.
+/// Makes a certificate for a server, its key, and a CA that signs it: ca.crt, server.crt, server.key.
 ///
 /// The CA signs this one certificate; its key is erased at once, so that no other certificate can be signed that your
 /// cluster trusts. Both are valid from an hour ago, for --days. Nothing renews them: `serve --identity self` does that

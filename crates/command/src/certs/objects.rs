@@ -7,7 +7,7 @@ use k8s_openapi::api::core::v1::Secret;
 use kube::api::{ApiResource, DynamicObject, ListParams, Patch, PatchParams};
 use kube::{Api, Client, Error};
 use serde_json::Value;
-use vestibule_identity::{NamespacedName, RegistrationKind, RegistrationName, objects, with_causes};
+use vestibule_identity::{NamespacedName, RegistrationKind, RegistrationName, inspect, with_causes};
 use vestibule_pki::ring::{Lineage, Moment, Reading, Ring};
 use zeroize::Zeroizing;
 
@@ -45,7 +45,7 @@ impl Objects {
             let data: BTreeMap<_, _> =
                 data.into_iter().map(|(field, bytes)| (field, Zeroizing::new(bytes.0))).collect();
             let now = now.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-            let reading = Ring::read(Some(&data), objects::requests(&secret.metadata), Moment(now.as_secs()));
+            let reading = Ring::read(Some(&data), inspect::requests(&secret.metadata), Moment(now.as_secs()));
             (secret, reading)
         }))
     }
@@ -88,7 +88,7 @@ impl Objects {
             let listed = api.list_metadata(&ListParams::default()).await;
             match listed.map_err(failed(format!("look for a {}", resource.kind), right)) {
                 Ok(list) => names.extend(list.items.into_iter().filter_map(|object| {
-                    let found = object.metadata.annotations.as_ref()?.get(objects::LINEAGE)?;
+                    let found = object.metadata.annotations.as_ref()?.get(inspect::LINEAGE)?;
                     let name = object.metadata.name.clone()?;
                     (*found == lineage).then_some(RegistrationName { kind, name })
                 })),

@@ -123,7 +123,7 @@ impl Probe {
         let text = error.to_string();
         let (reason, go) = match error.kind() {
             ErrorKind::ConnectionRefused => (
-                "nobody listens there (connection refused); is the server running, and is it this port?",
+                "nothing listens there (connection refused); is the server running, and is it this port?",
                 "connect: connection refused",
             ),
             ErrorKind::TimedOut | ErrorKind::WouldBlock => {

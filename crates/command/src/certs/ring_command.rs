@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime};
 use jiff::Timestamp;
 use serde_json::json;
 use vestibule_identity::NamespacedName;
-use vestibule_identity::objects::{REVOKE, ROTATE};
+use vestibule_identity::inspect::{REVOKE, ROTATE};
 use vestibule_pki::ring::{CaId, Facts};
 
 use super::objects::{ObjectError, Objects};

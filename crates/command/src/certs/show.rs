@@ -1,7 +1,7 @@
 //! `certs show`: the ring, and the bundles that it is in.
 
 mod json;
-pub(super) mod report;
+pub(super) mod ring_report;
 mod table;
 
 use std::process::ExitCode;
@@ -10,15 +10,15 @@ use std::time::SystemTime;
 use clap::{Args, ValueEnum};
 use vestibule_identity::{NamespacedName, RegistrationName};
 
-use self::report::{RingReport, Selection};
+use self::ring_report::{RingReport, Selection};
 use super::check::not_probed;
-use super::cluster::RingArguments;
 use super::print;
 use super::probe::{Probe, Probed};
+use super::ring_arguments::RingArguments;
 use crate::CommandError;
 use crate::colour::When;
 
-/// Shows the CA ring of a webhook, and the bundle of each configuration beside it: which CAs, until when, what differs.
+/// Shows the CA ring of a webhook, and the bundle of each configuration: CAs, their ends, differences.
 ///
 /// Exit code: 0 all in sync, 1 something differs, 2 bad input or a missing right, 3 cluster or server not reachable. Keys
 /// are never shown. Needs the right to get the Secret and the configurations; to list them where they are not named.

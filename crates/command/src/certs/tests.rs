@@ -18,7 +18,7 @@ use vestibule_testenv::{Session, shared_or_skip};
 use super::object_name;
 use super::objects::{ObjectError, Objects};
 use super::ring_command::RingCommand;
-use super::show::report::{RingReport, Selection};
+use super::show::ring_report::{RingReport, Selection};
 
 /// A ring in a Secret, and a configuration with its bundle, as replicas would have written them.
 struct Stage {

@@ -31,7 +31,9 @@ impl Component {
     pub(crate) fn targets(self) -> &'static [&'static str] {
         match self {
             Self::Server => &["vestibule_server", "vestibule::server", "vestibule::serve"],
-            Self::Identity => &["vestibule_identity", "vestibule_pki", "vestibule::presented"],
+            Self::Identity => {
+                &["vestibule_identity", "vestibule_pki", "vestibule::serve::certificate_source"]
+            }
             Self::Lookups => &["vestibule::lookup"],
             Self::Admission => &["vestibule_admission", "vestibule::admission"],
             Self::Rules => {

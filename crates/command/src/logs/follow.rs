@@ -48,8 +48,8 @@ pub(crate) async fn follow(
                     wanted = read;
                     for (key, why) in bad {
                         let text = format!(
-                            "the ConfigMap {name} says nothing useful about the log level in `{key}`, and what held \
-                             before holds on: {why}"
+                            "the ConfigMap {name} has an invalid log level in `{key}`, and the level before it stays in \
+                             force: {why}"
                         );
                         tracing::warn!("{text}");
                         tell(&text);

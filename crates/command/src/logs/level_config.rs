@@ -60,7 +60,7 @@ pub(crate) enum LevelConfigError {
     Zap,
     #[error("write LEVEL until TIME, as in `debug until 2026-01-02T03:04:05Z`")]
     Raised,
-    #[error("{0} is more than a day away: what shall hold for so long is said by `loglevel` keys")]
+    #[error("{0} is more than a day away: a permanent level belongs in the `loglevel` keys")]
     TooLong(Timestamp),
 }
 
@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_meant_is_bad() {
+    fn invalid_levels_are_reported_without_their_value() {
         for (key, value) in [
             ("loglevel", "dbug"),
             ("loglevel.demo", "5"),

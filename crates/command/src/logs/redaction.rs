@@ -33,7 +33,7 @@ mod tests {
     use super::may_quote_secrets;
 
     #[test]
-    fn what_quotes_is_never_heard_and_what_spells_out_not_at_its_loudest() {
+    fn modules_that_quote_values_never_log_and_libraries_that_dump_bytes_not_at_trace() {
         assert!(may_quote_secrets("kube_client::client", Level::ERROR));
         assert!(may_quote_secrets("kube_runtime::watcher", Level::DEBUG));
         assert!(may_quote_secrets("hyper_util::client::legacy::pool", Level::TRACE));

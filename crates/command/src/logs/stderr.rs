@@ -38,7 +38,7 @@ pub(super) trait Output: Send + Sync + 'static {
 
 struct Shared<O> {
     output: O,
-    /// Makes the line that tells how many lines are missing.
+    /// Makes the line with the number of missing lines.
     missing_line: fn(u64) -> String,
     state: Mutex<State>,
     /// Notified when no line is kept any more.
@@ -48,7 +48,7 @@ struct Shared<O> {
 #[derive(Default)]
 struct State {
     kept: VecDeque<u8>,
-    /// Lines dropped since the log last told their number.
+    /// Lines dropped since their number was last logged.
     missing: u64,
     /// A thread writes the kept lines, and no other thread writes meanwhile.
     is_draining: bool,

@@ -50,7 +50,7 @@ impl Folder {
         Ok(folder)
     }
 
-    /// `wanted` says which of the objects that only the folder has are asked about, if they carry the app's label.
+    /// An object that only the folder has is a difference if `wanted` accepts it and it has the app's label.
     pub(super) fn compare<'o>(
         &'o self,
         printed: &'o [Value],

@@ -6,7 +6,6 @@ use k8s_openapi::api::core::v1::Pod;
 use super::super::{Arguments, Command};
 use super::*;
 use vestibule::Operation::Create;
-use vestibule::tooling::RegistrationMode;
 use vestibule::{Context, FailurePolicy, Reject, on};
 
 async fn label(pod: Pod, _: Context) -> Result<Pod, Reject> {
@@ -102,7 +101,7 @@ fn hooks_are_registered_and_served_where_the_flags_have_them() {
 }
 
 #[test]
-fn what_the_app_says_of_itself_needs_no_flag() {
+fn the_apps_defaults_need_no_flag() {
     let app = app().service("shop/hook").image("demo:1").port(8443);
     let defaults = installation(&app, &["manifests"]);
     assert_eq!((defaults.target.to_string().as_str(), defaults.pod_port()), ("shop/hook:443", 8443));

@@ -12,7 +12,7 @@ use crate::duration::duration;
 use crate::image;
 use vestibule_manifests::Installation;
 
-/// How the webhook runs. What is missing is as the app says of itself, else as [`Installation`] has it.
+/// How the webhook runs. A setting without a flag has the app's value, else the default of [`Installation`].
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "The pods")]
 pub(super) struct WorkloadArguments {
@@ -62,7 +62,7 @@ pub(super) struct WorkloadArguments {
     /// A variable of the container's; may be given several times.
     #[arg(long, value_name = "NAME=VALUE", value_parser = variable)]
     env: Vec<(String, String)>,
-    /// Further arguments of `serve`, after `--`: they reach the pods as they are.
+    /// Further arguments of `serve`, after `--`, for the pods.
     #[arg(last = true, value_name = "ARGUMENT")]
     serve: Vec<String>,
 }

@@ -130,7 +130,7 @@ async fn programs_get_the_patch_and_the_answer() {
 }
 
 #[tokio::test]
-async fn it_must_be_clear_which_hook_is_meant() {
+async fn an_ambiguous_or_unknown_hook_is_an_error() {
     for (arguments, body, words) in [
         ("", review("web"), "say which by --hook, one of label, guard"),
         ("--hook other", review("web"), "there is no hook `other`; there are label, guard"),

@@ -8,7 +8,7 @@ use vestibule_admission::FaultKind;
 use vestibule_server::{CloseReason, Load, Refusal, Settings};
 
 use super::{assert_page, defaults_in_the_help, help_and_default};
-use crate::limits::LimitArguments;
+use crate::limit_arguments::LimitArguments;
 
 const BEGIN: &str =
     "<!-- From here on: VESTIBULE_UPDATE_GOLDEN=1 cargo test -p vestibule-command --lib limits -->\n";
@@ -43,7 +43,7 @@ const BEYOND: [(&str, &[Seen], &str); 17] = [
     (
         "body-timeout",
         &[Refused(Refusal::SlowBody), Closed(CloseReason::SlowBody)],
-        "gets 408 and is closed; so does, while others wait for room, whoever brings less than 64 KiB in a second",
+        "gets 408 and is closed; so does a caller that sends less than 64 KiB in a second while other bodies wait for memory",
     ),
     ("idle-timeout", &[Closed(CloseReason::Idle)], "is closed"),
     (
@@ -79,7 +79,7 @@ const BEYOND: [(&str, &[Seen], &str); 17] = [
     (
         "latency-budget",
         &[Held("waiting"), Refused(Refusal::QueueFull), Refused(Refusal::DeadlinePassed)],
-        "the same; whoever waited and reaches the deadline of the call, too",
+        "the same; so does a call whose deadline passes in the queue",
     ),
 ];
 
@@ -142,7 +142,7 @@ fn tables() -> String {
 }
 
 fn metrics(seen: &[Seen]) -> String {
-    assert!(!seen.is_empty(), "a limit that nobody sees");
+    assert!(!seen.is_empty(), "a limit without a metric");
     seen.iter().map(Seen::metric).collect::<Vec<_>>().join(", ")
 }
 

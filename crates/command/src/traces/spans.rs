@@ -63,7 +63,7 @@ struct Call {
 }
 
 impl Call {
-    /// From the first stage to the last, and the stages that are told.
+    /// The span of the call, from its first stage to its last, and the spans of its stages.
     fn spans<'s>(
         mut self,
         trace: &Trace,

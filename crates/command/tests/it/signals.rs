@@ -27,7 +27,7 @@ fn a_second_signal_ends_it_though_a_handler_never_awaits() {
         .spawn()
         .unwrap();
     let mut log = BufReader::new(child.stderr.take().unwrap()).lines().map(Result::unwrap);
-    let mut said = |words: &str| assert!(log.any(|line| line.contains(words)), "nobody said `{words}`");
+    let mut said = |words: &str| assert!(log.any(|line| line.contains(words)), "no line has `{words}`");
     let pid = child.id().to_string();
     let interrupt = || assert!(Command::new("kill").args(["-INT", &pid]).status().unwrap().success());
 

@@ -6,7 +6,7 @@ use vestibule_pki::ring::Mark;
 
 use super::entries::escape;
 use super::registration::ConfigSnapshot;
-use crate::objects::{GENERATION, LINEAGE};
+use crate::inspect::{GENERATION, LINEAGE};
 
 /// A JSON Patch that writes the bundle and the mark into the version of the configuration that was read; on any other version
 /// it fails with 409. It writes only `caBundle` and two annotations, so a server-side apply of the entries by another field
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn annotations_are_added_to_those_of_others() {
+    fn annotations_are_added_beside_foreign_ones() {
         let patch = bundle_patch(&snapshot(&[], None, true), "pem", MARK).unwrap();
         assert_eq!(
             patch,

@@ -11,7 +11,7 @@ use vestibule_pki::ring::{CaId, Lineage, Mark, Moment};
 
 use super::entries::StoredEntries;
 use super::managed_fields::{FieldManagers, owns_field};
-use crate::objects::{GENERATION, LINEAGE, Place};
+use crate::inspect::{GENERATION, LINEAGE, Place};
 use crate::{NamespacedName, RegistrationKind, Settings};
 
 /// Tells which entries are ours: entries that call our Service, or a URL with one of our names. Others are never changed.

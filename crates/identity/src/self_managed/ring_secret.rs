@@ -8,7 +8,7 @@ use vestibule_pki::ring::Ring;
 use zeroize::{Zeroize, Zeroizing};
 
 use crate::NamespacedName;
-use crate::objects::requests;
+use crate::inspect::requests;
 
 /// The Secret without the ring's fields, which a write must keep. No `Debug`: it may hold other secrets.
 pub(super) struct RingSecret {

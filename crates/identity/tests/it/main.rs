@@ -170,7 +170,7 @@ fn files_that_are_no_pair_are_refused_and_left_alone() {
 }
 
 #[test]
-fn what_a_dead_process_left_behind_does_not_matter() {
+fn unfinished_files_of_a_dead_process_are_removed() {
     let folder = TempDir::new().unwrap();
     for name in ["ca.key.unfinished", "ca.crt.unfinished"] {
         fs::write(folder.path().join(name), "half a k").unwrap();

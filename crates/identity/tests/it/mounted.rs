@@ -277,7 +277,7 @@ async fn an_observer_may_ask_for_the_status() {
 }
 
 #[tokio::test]
-async fn what_is_dropped_looks_no_more() {
+async fn a_dropped_source_stops_reading_its_files() {
     let (authority, told, folder) = (authority(), Arc::new(Told::default()), TempDir::new().unwrap());
     write(folder.path(), &authority, &leaf(&authority));
     drop(Mounted::start(folder.path(), &settings(&told)).unwrap());

@@ -59,7 +59,7 @@ async fn a_namespace_that_the_watch_has_not_reported_is_read_from_the_api_server
     assert!(!changed(&injector, "gone").await);
 }
 
-/// Such a name in the path of a request would address another object. A caller that reaches the port may send any name.
+/// In the path of a request the name would address another object. A caller that reaches the port may send any name.
 #[tokio::test]
 async fn an_invalid_name_of_a_namespace_is_not_sent_to_the_api_server() {
     let (_cluster, injector) = watched().await;

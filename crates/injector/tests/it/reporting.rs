@@ -2,10 +2,10 @@
 
 pub(crate) mod fixture;
 
-use openmetrics::Exposition;
 use serde_json::json;
 use vestibule_caller::{Review, User};
 
+use crate::watching::openmetrics::Exposition;
 use fixture::{RULES, call, conflicting, injector_on_cluster};
 
 const OBSERVE: &str = "---

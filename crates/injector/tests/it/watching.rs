@@ -3,6 +3,8 @@
 
 mod alerts;
 mod dashboard;
+#[allow(dead_code, reason = "the tests of vestibule use the rest")]
+pub(crate) mod openmetrics;
 mod page;
 mod queries;
 mod rows;

@@ -1,6 +1,6 @@
 //! A document and its text, and the depth to which a difference is followed.
 
-use vestibule_patch::{Document, Edit, Operation, Pointer, Schema, diff, lay, to_json};
+use vestibule_patch::{Document, Edit, Operation, Pointer, Schema, diff, diff_onto, to_json};
 
 use crate::sample::schema;
 
@@ -123,7 +123,7 @@ fn a_member_that_the_types_left_out_is_written_whole_where_nothing_would_be_lost
         (r#"{"a":{"y":2}}"#, r#"[{"op":"add","path":"/a/x","value":1}]"#),
     ];
     for (onto, expected) in cases {
-        let operations = lay("{}", r#"{"a":{"x":1}}"#, onto, Schema::unknown()).unwrap();
+        let operations = diff_onto("{}", r#"{"a":{"x":1}}"#, onto, Schema::unknown()).unwrap();
         assert_eq!(to_json(&operations), expected, "{onto}");
     }
 }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use proptest::prelude::*;
 use serde_json::value::RawValue;
 use vestibule_patch::{
-    ApplyErrorKind, Document, DocumentError, Edit, LayError, MAX_DEPTH, Operation, Pointer, Schema, View,
-    diff, lay,
+    ApplyErrorKind, DiffError, Document, DocumentError, Edit, MAX_DEPTH, Operation, Pointer, Schema, View,
+    diff, diff_onto,
 };
 
 fn nested(open: &str, close: &str, depth: usize) -> String {
@@ -22,7 +22,7 @@ fn a_hundred_thousand_levels_are_refused() {
         let error = Document::parse(&text).err().unwrap();
         assert!(matches!(error, DocumentError::Depth { line: 1, .. }), "{error}");
         assert!(matches!(diff("1", &text, Schema::unknown()), Err(DocumentError::Depth { .. })));
-        assert!(matches!(lay("1", "1", &text, Schema::unknown()), Err(LayError::Onto(_))));
+        assert!(matches!(diff_onto("1", "1", &text, Schema::unknown()), Err(DiffError::Onto(_))));
     }
 }
 
@@ -70,7 +70,7 @@ fn no_stack_grows_with_the_depth_of_a_document() {
         let mut document = original.clone();
         document.apply_all(&diff(&deep, &changed, Schema::unknown()).unwrap()).unwrap();
         assert_eq!(document.to_json(), changed);
-        document.apply_all(&lay(&changed, &spaced, &changed, Schema::unknown()).unwrap()).unwrap();
+        document.apply_all(&diff_onto(&changed, &spaced, &changed, Schema::unknown()).unwrap()).unwrap();
         assert!(document.view().same_as(other.view()));
         assert_eq!(document.view().canonical(), document.view().canonical());
     }

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use proptest::prelude::*;
-use vestibule_patch::{Document, Kind, List, Schema, View, lay};
+use vestibule_patch::{Document, Kind, List, Schema, View, diff_onto};
 
 use crate::sample::{Json, Tape, document, edit, plain, read, schema, tape, write};
 
@@ -33,7 +33,7 @@ proptest! {
         let (before, after, onto) =
             (plain(&before), write(&after, &mut spelling), write(&onto, &mut spelling));
 
-        let operations = lay(&before, &after, &onto, schema()).unwrap();
+        let operations = diff_onto(&before, &after, &onto, schema()).unwrap();
         let mut document = Document::parse(&onto).unwrap();
         document.apply_all(&operations).unwrap();
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use cpu_time::ThreadTime;
-use vestibule_patch::{Document, Operation, diff, lay};
+use vestibule_patch::{Document, Operation, diff, diff_onto};
 
 use crate::sample::schema;
 
@@ -82,7 +82,7 @@ fn unknown_fields_in_every_item() {
     let onto: Vec<String> = onto.iter().map(|item| item.replacen('{', r#"{"unknown":1.0,"#, 1)).collect();
     let mut after = before.clone();
     after.insert(0, r#"{"name":"new"}"#.to_owned());
-    let operations = lay(&text(before), &text(after), &text(onto), schema()).unwrap();
+    let operations = diff_onto(&text(before), &text(after), &text(onto), schema()).unwrap();
     assert_eq!(operations.iter().map(Operation::name).collect::<Vec<_>>(), ["add"]);
 }
 

@@ -1,11 +1,11 @@
-//! A change made on what the types can hold, laid on the object as it was received.
+//! A change made on what the types can hold, applied to the object as it was received.
 
-use vestibule_patch::{Document, Schema, diff, lay, to_json};
+use vestibule_patch::{Document, Schema, diff, diff_onto, to_json};
 
 use crate::sample::schema;
 
 fn check(before: &str, after: &str, onto: &str, patch: &str, result: &str) {
-    let operations = lay(before, after, onto, schema()).unwrap();
+    let operations = diff_onto(before, after, onto, schema()).unwrap();
     assert_eq!(to_json(&operations), patch);
     let mut document = Document::parse(onto).unwrap();
     document.apply_all(&operations).unwrap();

@@ -36,7 +36,7 @@ impl KeySource {
         }
     }
 
-    /// Certificates found in bundles or remembered, for grafts. What a ring could not hold is passed over.
+    /// Certificates found in bundles or remembered, for grafts. A certificate that a ring cannot hold is skipped.
     pub fn learn(&mut self, certificates: impl IntoIterator<Item = CertificateDer<'static>>) {
         let fitting = certificates.into_iter().filter(bundle::fits);
         self.known.extend(fitting.map(|certificate| (CaId::of(&certificate), certificate)));

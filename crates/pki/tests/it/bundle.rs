@@ -22,7 +22,7 @@ fn a_bundle_of_ours_is_canonical() {
 }
 
 #[test]
-fn what_stands_between_is_counted_and_passed_over() {
+fn other_blocks_are_counted_and_skipped() {
     let good = authority();
     let bad = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n";
     let key = good.key_pem();
@@ -31,7 +31,7 @@ fn what_stands_between_is_counted_and_passed_over() {
 }
 
 #[test]
-fn what_go_would_say_is_said() {
+fn a_bundle_that_go_cannot_load_is_a_problem() {
     let bad = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n";
     for (text, unreadable) in [("", 0), ("\n", 0), (bad, 1), ("\u{fffd}", 0)] {
         let read = Bundle::read(text.as_bytes());
@@ -44,7 +44,7 @@ fn what_go_would_say_is_said() {
 }
 
 #[test]
-fn what_is_too_large_for_a_ring_is_passed_over() {
+fn a_certificate_too_large_for_a_ring_is_skipped() {
     let key = rcgen::KeyPair::generate().unwrap();
     let names: Vec<_> = (0..900).map(|number| format!("a-rather-long-name-{number}.demo.svc")).collect();
     let huge = rcgen::CertificateParams::new(names).unwrap().self_signed(&key).unwrap().pem();

@@ -37,7 +37,7 @@ fn a_chain_is_kept_whole_and_text_around_it_is_passed_over() {
 }
 
 #[test]
-fn what_is_wrong_is_said_of_the_right_file() {
+fn errors_name_the_wrong_file() {
     let (chain, key) = pair(&rcgen::PKCS_ECDSA_P256_SHA256);
     let (other, _) = pair(&rcgen::PKCS_ECDSA_P256_SHA256);
     let garbage = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n";
@@ -77,7 +77,7 @@ fn dates_and_names_count() {
 }
 
 #[test]
-fn a_leaf_knows_whom_it_serves() {
+fn a_leaf_serves_its_names() {
     let key = KeyPair::generate().unwrap();
     let names = ["hooks.demo.svc", "*.demo.svc", "10.0.0.1", "::1"].map(str::to_owned);
     let certificate = CertificateParams::new(names).unwrap().self_signed(&key).unwrap();

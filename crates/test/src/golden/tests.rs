@@ -42,7 +42,7 @@ async fn outcome(case: &TempDir, update: bool) -> Result<(), String> {
 }
 
 #[tokio::test]
-async fn what_is_written_passes_and_stays_as_it_is() {
+async fn written_files_pass_and_keep_their_comments() {
     let case = case(&[("given.yaml", GIVEN), ("denied.txt", "of yesterday\n")]);
     let file = |name: &str| fs::read_to_string(case.path().join(name)).unwrap();
     assert!(outcome(&case, false).await.unwrap_err().contains("there is no expect.yaml"));
@@ -85,7 +85,7 @@ async fn laws_hold_unasked() {
 }
 
 #[tokio::test]
-async fn a_misspelt_fact_is_told() {
+async fn a_misspelt_fact_is_reported() {
     let case = case(&[("given.yaml", GIVEN), ("request.yaml", "usr: alice")]);
     assert!(outcome(&case, true).await.unwrap_err().contains("request.yaml: "));
     let none = tempfile::tempdir().unwrap();

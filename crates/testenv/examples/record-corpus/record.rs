@@ -132,7 +132,7 @@ impl<'e> Corpus<'e> {
             self.client.request::<Value>(call(Method::GET, "/version", Value::Null).into_request()?).await?;
         let mut page = format!(
             "# AdmissionReviews of a real kube-apiserver\n\n\
-             What kube-apiserver {} sent to a mutating webhook, byte for byte but for: white space, UUIDs,\n\
+             The reviews that kube-apiserver {} sent to a mutating webhook, byte for byte but for: white space, UUIDs,\n\
              times, resource versions and the random names of token volumes, which are the same in each recording.\n\
              The order of members and the way numbers are written are the API server's.\n\n\
              Recorded by `cargo run -p vestibule-testenv --example record-corpus`; not to be edited by hand.\n\n\

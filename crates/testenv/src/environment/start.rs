@@ -17,7 +17,7 @@ use crate::api_server::ApiServer;
 use crate::binaries::Binaries;
 use crate::certificate::Certificate;
 use crate::error::Error;
-use crate::log::tail;
+use crate::log_tail::tail;
 use crate::marker::Markers;
 use crate::network::Network;
 use crate::openapi::get;

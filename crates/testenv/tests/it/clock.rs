@@ -9,7 +9,7 @@ use kube::api::{Api, WatchEvent, WatchParams};
 use kube::client::Body;
 use vestibule_testenv::shared_or_skip;
 
-use crate::objects::{client_of, create, who_am_i};
+use crate::objects::{client_of, create, url_and_user_of};
 
 #[tokio::test]
 async fn a_clock_shifts_the_date_of_an_api_server() {
@@ -17,7 +17,7 @@ async fn a_clock_shifts_the_date_of_an_api_server() {
     let namespace = env.namespace(&[]).await.unwrap();
     let (clock, server) = env.api_server().with_clock().unwrap();
     let kubeconfig = server.service_account_kubeconfig(namespace.name(), "robot").await.unwrap();
-    assert_eq!(who_am_i(&kubeconfig).await.1, format!("system:serviceaccount:{namespace}:robot"));
+    assert_eq!(url_and_user_of(&kubeconfig).await.1, format!("system:serviceaccount:{namespace}:robot"));
 
     let (_, client) = client_of(&server.kubeconfig().unwrap()).await;
     for ahead in [0, 3600, -86_400] {

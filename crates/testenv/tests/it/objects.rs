@@ -56,7 +56,7 @@ pub(crate) async fn client_of(kubeconfig: &Path) -> (String, Client) {
 }
 
 /// The URL in a kubeconfig, and the name of its user.
-pub(crate) async fn who_am_i(kubeconfig: &Path) -> (String, String) {
+pub(crate) async fn url_and_user_of(kubeconfig: &Path) -> (String, String) {
     let (url, client) = client_of(kubeconfig).await;
     let review: SelfSubjectReview =
         Api::all(client).create(&PostParams::default(), &SelfSubjectReview::default()).await.unwrap();

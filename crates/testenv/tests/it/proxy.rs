@@ -6,7 +6,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::time::timeout;
 use vestibule_testenv::{Proxy, shared_or_skip};
 
-use crate::objects::{client_of, create, who_am_i};
+use crate::objects::{client_of, create, url_and_user_of};
 
 const PATIENCE: Duration = Duration::from_millis(300);
 
@@ -96,7 +96,7 @@ async fn a_replica_loses_the_api_server_and_reconnects() {
     let namespace = env.namespace(&[]).await.unwrap();
     let (proxy, server) = env.api_server().proxied().unwrap();
     let robot = server.service_account_kubeconfig(namespace.name(), "robot").await.unwrap();
-    let (url, user) = who_am_i(&robot).await;
+    let (url, user) = url_and_user_of(&robot).await;
     assert_eq!(url, format!("https://{}/", proxy.address()));
     assert_eq!(user, format!("system:serviceaccount:{namespace}:robot"));
 

@@ -4,7 +4,7 @@ use kube::core::{ApiResource, GroupVersionKind};
 use serde_json::json;
 use vestibule_testenv::{Answer, ApiServer, Environment, Options, Recorder, start_or_skip};
 
-use crate::objects::{configuration, create, doors, who_am_i};
+use crate::objects::{configuration, create, doors, url_and_user_of};
 
 #[tokio::test]
 async fn two_api_servers_on_one_etcd() {
@@ -52,7 +52,7 @@ async fn both_know_the_same_users(env: &Environment) {
         (robot, format!("system:serviceaccount:{namespace}:robot")),
     ];
     for (path, name) in paths {
-        let (url, user) = who_am_i(&path).await;
+        let (url, user) = url_and_user_of(&path).await;
         assert_eq!((url.trim_end_matches('/'), user.as_str()), (second.url(), name.as_str()));
     }
 }

@@ -248,7 +248,7 @@ fn only_a_definition_that_the_author_gave_is_printed() {
 }
 
 #[test]
-fn everything_wrong_with_a_conversion_is_said() {
+fn all_errors_of_a_conversion_are_reported() {
     let to_other = |_: v2::Link| Err::<other::Other, _>("no");
     let from_other = |_: other::Other| Err::<v2::Link, _>("no");
     let app = App::new("links")

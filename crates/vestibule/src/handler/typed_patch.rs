@@ -64,7 +64,7 @@ pub(crate) fn diff_onto<T: DeserializeOwned + Serialize>(
     if before == after {
         return Ok(Vec::new());
     }
-    let operations = vestibule_patch::lay(before, after, received, schema).map_err(failed)?;
+    let operations = vestibule_patch::diff_onto(before, after, received, schema).map_err(failed)?;
     if cfg!(debug_assertions) {
         check_result::<T>(&operations, received, after)?;
     }

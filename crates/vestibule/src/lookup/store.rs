@@ -27,10 +27,12 @@ struct State<T> {
     listed: Objects<T>,
 }
 
-/// Objects in the order of namespaces and names.
+/// Objects in the order of namespaces and names. The maps are nested so that a lookup needs no owned key.
 struct Objects<T> {
-    by_name: BTreeMap<ObjectKey, Entry<T>>,
-    by_index: BTreeMap<IndexKey, BTreeMap<ObjectKey, Arc<T>>>,
+    /// By namespace, empty for cluster-scoped kinds, and by name.
+    by_name: BTreeMap<String, BTreeMap<String, Entry<T>>>,
+    /// By index and by a key in it.
+    by_index: BTreeMap<String, BTreeMap<String, BTreeMap<ObjectKey, Arc<T>>>>,
 }
 
 struct Entry<T> {
@@ -38,7 +40,7 @@ struct Entry<T> {
     keys: Vec<IndexKey>,
 }
 
-/// The namespace, empty for cluster-scoped kinds, and the name.
+/// The namespace and the name.
 type ObjectKey = (String, String);
 /// The index and a key in it.
 type IndexKey = (String, String);
@@ -57,28 +59,31 @@ impl<T: LookedUp> Store<T> {
     }
 
     pub(super) fn len(&self) -> usize {
-        self.read().objects.by_name.len()
+        self.read().objects.by_name.values().map(BTreeMap::len).sum()
     }
 
     pub(super) fn get(&self, namespace: &str, name: &str) -> Option<Arc<T>> {
-        let key = (namespace.to_owned(), name.to_owned());
-        Some(Arc::clone(&self.read().objects.by_name.get(&key)?.object))
+        Some(Arc::clone(&self.read().objects.by_name.get(namespace)?.get(name)?.object))
     }
 
     /// The objects of one namespace, or of all.
     pub(super) fn list(&self, namespace: Option<&str>) -> Vec<Arc<T>> {
         let state = self.read();
-        let first = (namespace.unwrap_or_default().to_owned(), String::new());
-        let from = state.objects.by_name.range(first..);
-        let here = from.take_while(|((place, _), _)| namespace.is_none_or(|namespace| namespace == place));
-        here.map(|(_, entry)| Arc::clone(&entry.object)).collect()
+        let by_name = &state.objects.by_name;
+        let object = |entry: &Entry<T>| Arc::clone(&entry.object);
+        match namespace {
+            Some(namespace) => {
+                by_name.get(namespace).into_iter().flat_map(BTreeMap::values).map(object).collect()
+            }
+            None => by_name.values().flat_map(BTreeMap::values).map(object).collect(),
+        }
     }
 
     /// [`None`] if there is no such index.
     pub(super) fn by_index(&self, index: &str, key: &str, namespace: Option<&str>) -> Option<Vec<Arc<T>>> {
         self.indices.get(index)?;
         let state = self.read();
-        let found = state.objects.by_index.get(&(index.to_owned(), key.to_owned()));
+        let found = state.objects.by_index.get(index).and_then(|keys| keys.get(key));
         let here = |((place, _), object): (&ObjectKey, &Arc<T>)| {
             namespace.is_none_or(|namespace| namespace == place).then(|| Arc::clone(object))
         };
@@ -154,25 +159,35 @@ impl<T: LookedUp> Store<T> {
 
 impl<T: LookedUp> Objects<T> {
     fn put(&mut self, object: Arc<T>, keys: Vec<IndexKey>) {
-        let name = key(object.meta());
-        self.remove(&name);
-        for key in &keys {
-            self.by_index.entry(key.clone()).or_default().insert(name.clone(), Arc::clone(&object));
+        let of_object = key(object.meta());
+        self.remove(&of_object);
+        for (index, key) in &keys {
+            let index = self.by_index.entry(index.clone()).or_default();
+            index.entry(key.clone()).or_default().insert(of_object.clone(), Arc::clone(&object));
         }
-        self.by_name.insert(name, Entry { object, keys });
+        let (namespace, name) = of_object;
+        self.by_name.entry(namespace).or_default().insert(name, Entry { object, keys });
     }
 
-    fn remove(&mut self, name: &ObjectKey) {
-        let Some(entry) = self.by_name.remove(name) else { return };
-        for key in entry.keys {
-            if let Some(found) = self.by_index.get_mut(&key) {
-                found.remove(name);
-                if found.is_empty() {
-                    self.by_index.remove(&key);
-                }
+    fn remove(&mut self, of_object: &ObjectKey) {
+        let (namespace, name) = of_object;
+        let Some(entry) = remove(&mut self.by_name, namespace, name) else { return };
+        for (index, key) in &entry.keys {
+            if let Some(index) = self.by_index.get_mut(index) {
+                remove(index, key, of_object);
             }
         }
     }
+}
+
+/// Removes an entry, and its map if no other entry is left in it.
+fn remove<K: Ord, V>(maps: &mut BTreeMap<String, BTreeMap<K, V>>, of_map: &str, key: &K) -> Option<V> {
+    let map = maps.get_mut(of_map)?;
+    let removed = map.remove(key);
+    if map.is_empty() {
+        maps.remove(of_map);
+    }
+    removed
 }
 
 fn key(object: &ObjectMeta) -> ObjectKey {

@@ -71,7 +71,7 @@ where
         let kind = &request.kind;
         let schema = keys::schema(&kind.group, &kind.version, &kind.kind);
         let diff = || diff_onto::<T>(&before, &after, received.get(), schema);
-        debug_span!("lay").in_scope(diff).map(|operations| Outcome::Mutated(operations.into()))
+        debug_span!("diff").in_scope(diff).map(|operations| Outcome::Mutated(operations.into()))
     }
 }
 

@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_api_server_would_refuse_is_refused() {
+    fn targets_that_the_api_server_refuses_are_refused() {
         for text in ["hook", "Shop/hook", "shop/", "shop/hook:x", "shop/hook:0", "a/b/c"] {
             assert!(Target::service(text).is_err(), "{text}");
         }

@@ -48,12 +48,12 @@ impl CertificateCounters {
     pub(crate) fn register(&self, registry: &mut Registry, identity: Arc<dyn Identity>) {
         registry.register(
             "vestibule_certificate_rotations",
-            "Leaves renewed and ring states written by this replica, and what failed of it",
+            "Leaves renewed and ring states written by this replica, and attempts that failed",
             self.rotations.clone(),
         );
         registry.register(
             "vestibule_cabundle_repairs",
-            "Times this replica wrote a caBundle again that somebody else had changed",
+            "Times this replica wrote a caBundle again that another writer had changed",
             self.repairs.clone(),
         );
         registry.register(
@@ -119,11 +119,11 @@ fn write(identity: &dyn Identity, scrape: &mut Scrape<'_>) -> fmt::Result {
     let help = "How long ago the CA ring was last read";
     let read_ago = status.ring_read_ago.map(|ago| ago.as_secs_f64());
     scrape.gauge("vestibule_ring_read_age", seconds, help, read_ago)?;
-    let help = "Whether a caBundle was last seen as it should be";
+    let help = "Whether a caBundle was right when it was last read";
     scrape.gauges("vestibule_cabundle_in_sync", None, help, in_sync)?;
     let help = "Whether a rotation is due and does not happen";
     scrape.gauges("vestibule_rotation_blocked", None, help, blocked)?;
-    let help = "How far the API server's clock is ahead of ours";
+    let help = "How far the API server's clock is ahead of the replica's";
     scrape.gauge("vestibule_clock_skew", seconds, help, status.clock_skew as f64)
 }
 

@@ -17,19 +17,19 @@ pub(crate) fn register_server(
         scrape.gauge(
             "vestibule_ready",
             None,
-            "Whether `/readyz` is well, a drain aside; it says itself what is missing",
+            "Whether `/readyz` answers 200, apart from a drain; its text has the missing condition",
             number(is_ready()),
         )?;
         let held = load.now();
         let of_each = |amount: fn(&Held) -> u64| {
             held.iter().map(move |held| ([("what", held.what)], amount(held) as f64))
         };
-        let help = "How much is taken now of what has a limit";
+        let help = "The current use of a limited resource";
         scrape.gauges("vestibule_server_held", None, help, of_each(|held| held.now))?;
         scrape.gauges(
             "vestibule_server_limit",
             None,
-            "How much of it there is",
+            "The limit of that resource",
             of_each(|held| held.limit),
         )?;
         scrape.gauge(
@@ -63,8 +63,7 @@ pub(crate) fn register_watches(registry: &mut Registry, lookups: Lookups, watche
             let broken = state.broken().map_or(0.0, |broken| broken.as_secs_f64().floor());
             ([("kind", &**kind)], broken)
         });
-        let help =
-            "For how long no watch was answered, and what was read before grows old; 0 while all is well";
+        let help = "The time since a watch was last answered, if watches fail and objects in memory get out of date; else 0";
         scrape.gauges("vestibule_watch_broken", Some(&Unit::Seconds), help, seconds)
     });
 }

@@ -15,7 +15,11 @@ const TICKS_IN_A_SECOND: f64 = 100.0;
 
 /// All but the build and the start time are read at each scrape. Without `/proc`, only the metrics that do not need it are served.
 pub(crate) fn register(registry: &mut Registry) {
-    registry.register("vestibule_build", "What serves", Info::new([("version", env!("CARGO_PKG_VERSION"))]));
+    registry.register(
+        "vestibule_build",
+        "The version of vestibule",
+        Info::new([("version", env!("CARGO_PKG_VERSION"))]),
+    );
     let began = began().unwrap_or_else(SystemTime::now);
     let began = began.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs_f64();
     at_each_scrape(registry, move |scrape| {
@@ -24,7 +28,12 @@ pub(crate) fn register(registry: &mut Registry) {
         let bytes = Some(&Unit::Bytes);
         scrape.gauge("process_resident_memory", bytes, "Memory that the process holds", memory())?;
         scrape.gauge("process_open_fds", None, "Open files and connections", descriptors())?;
-        scrape.gauge("process_max_fds", None, "How many there may be", most_descriptors())?;
+        scrape.gauge(
+            "process_max_fds",
+            None,
+            "The limit of open files and connections",
+            most_descriptors(),
+        )?;
         let Some(used) = processor().map(ConstCounter::new) else { return Ok(()) };
         let (help, unit, kind) = ("Processor time used.", Some(&Unit::Seconds), used.metric_type());
         used.encode(scrape.0.encode_descriptor("process_cpu", help, unit, kind)?)
@@ -118,7 +127,7 @@ mod tests {
     fn the_process_began_a_little_before_it_asks() {
         let now = SystemTime::now();
         let began = began().unwrap();
-        // The begin of the system is told to the second, and as its clock was set then.
+        // The system gives its start to the second, by the clock of that time.
         let minute = Duration::from_secs(60);
         assert!(now - 60 * minute < began && began < now + minute, "{began:?}, {now:?}");
     }

@@ -3,7 +3,6 @@
 
 mod compile;
 mod fake_cluster;
-mod first_day;
 mod identity;
 mod lookups;
 mod road;

@@ -204,7 +204,7 @@ async fn a_get_ends_before_the_deadline_of_the_call_and_is_cancelled() {
         let Outcome::Failed(failed) = served.outcome(&review(), &hook).await else { panic!("an answer") };
         let words = "PersistentVolumeClaim shop/slow could not be read within";
         assert!(failed.message.contains(words) && failed.ignorable, "{}", failed.message);
-        assert_eq!(cluster.asked(&path("slow")).len(), questions, "nobody waits for an old one");
+        assert_eq!(cluster.asked(&path("slow")).len(), questions, "no caller waits for an old one");
     }
     served.stop().await;
 }

@@ -34,7 +34,7 @@ async fn told(events: &Api<Event>, expected: impl Fn(&Event) -> bool) -> Vec<Eve
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
     };
-    tokio::time::timeout(Duration::from_secs(60), told).await.expect("nobody was told")
+    tokio::time::timeout(Duration::from_secs(60), told).await.expect("no event arrived")
 }
 
 #[tokio::test]

@@ -76,7 +76,7 @@ async fn a_ring_and_a_configuration_are_listed_again_after_their_watches_are_ans
                 tokio::time::sleep(Duration::from_millis(20)).await;
             }
         };
-        timeout(TIMEOUT, repaired).await.expect("nobody repairs it");
+        timeout(TIMEOUT, repaired).await.expect("no replica repairs it");
     };
     both_repaired().await;
     fixture.forgets(&WATCHED, &spoil_secret).await;

@@ -334,7 +334,7 @@ async fn a_deleted_configuration_stops_no_new_replica() {
     fixture.service.wait_for_replicas(2).await.unwrap();
     fixture.drain(old).await;
     load.more(100).await;
-    assert_eq!(read().await.status, 404, "nobody makes what somebody deleted");
+    assert_eq!(read().await.status, 404, "a deleted configuration is not made again");
 
     // It is applied again, and filled as the first time.
     fixture.apply(&app()).await;

@@ -7,14 +7,13 @@ use kube::Client;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use vestibule::Operation::{Create, Update};
-use vestibule::tooling::RegistrationMode;
 use vestibule::{
     App, Change, Context, Conversion, FailurePolicy, MatchPolicy, Reinvocation, Reject, Rule, Scope,
     SideEffects, Target, Watch, on, on_rules,
 };
 
 use crate::cluster::Cluster;
-use vestibule_manifests::Installation;
+use vestibule_manifests::{Installation, RegistrationMode};
 
 async fn label(pod: Pod, _: Context) -> Result<Pod, Reject> {
     Ok(pod)

@@ -59,7 +59,7 @@ async fn a_pod_with_many_keys_is_injected() {
     let namespace = cluster.namespace(&[]).await;
     let webhook = cluster.serve(rules(120, namespace.name(), false)).await;
     namespace.create_dry_run(&web()).await.object();
-    assert_eq!(webhook.decisions.take(), [], "nobody asks");
+    assert_eq!(webhook.decisions.take(), [], "the API server does not call");
     let mut asking = web();
     set(&mut asking, "annotations", 450, 316);
     asking["metadata"]["labels"]["vestibule.dev/inject"] = json!("rule-2");

@@ -198,7 +198,7 @@ async fn told_on_the_config_map(cluster: &Cluster) {
             }
         }
     };
-    let event = tokio::time::timeout(TIMEOUT, told).await.expect("nobody was told");
+    let event = tokio::time::timeout(TIMEOUT, told).await.expect("no event arrived");
     assert_eq!(event.type_.as_deref(), Some("Warning"));
     let regarding = event.regarding.unwrap();
     assert_eq!((regarding.kind.as_deref(), regarding.name.as_deref()), (Some("ConfigMap"), Some("cache")));

@@ -55,7 +55,7 @@ async fn a_level_is_raised_for_a_while_and_a_bad_one_changes_nothing() {
 
     // One value is invalid and one is valid; both apply after the raise has ended.
     patch(json!({"loglevel.server": "loud", "loglevel.identity": "warn", "other": CANARY})).await;
-    server.said("nothing useful");
+    server.said("an invalid log level");
     assert!(in_force().contains("log level: debug, over info (RUST_LOG)"), "{}", in_force());
     assert!(stdout(&["loglevel"]).contains("not understood: `loglevel.server`"));
     let event = bad_level_event(environment.admin().unwrap(), &namespace).await;

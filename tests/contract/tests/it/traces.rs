@@ -68,7 +68,7 @@ async fn the_trace_of_the_api_server_continues_in_spans_and_log_lines() {
     assert_eq!(names(&stages), ["receive", "decode", "wait", "decide", "check", "encode"]);
     let decide = stages.iter().find(|span| span.name == "decide").unwrap();
     let parts = children(&spans, decide);
-    assert_eq!(names(&parts), ["match", "decode", "handle", "lay"]);
+    assert_eq!(names(&parts), ["match", "decode", "handle", "diff"]);
     assert_eq!(names(&children(&spans, parts[2])), ["price"], "an author's own span");
     for (part, whole) in
         stages.iter().map(|stage| (*stage, same)).chain(parts.iter().map(|part| (*part, *decide)))

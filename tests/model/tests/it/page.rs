@@ -5,7 +5,7 @@ use model::{INVARIANTS, catalogue};
 const PAGE: &str = include_str!("../../../../docs/explanation/model.md");
 
 #[test]
-fn it_is_as_complete_as_the_catalogue() {
+fn each_case_of_the_catalogue_has_a_row() {
     let scenarios = catalogue::scenarios().into_iter().map(|(name, _)| format!("| `{name}` |"));
     let mutation_cases = catalogue::mutation_cases().into_iter().map(|case| format!("| {}", case.mutation));
     let invariants = INVARIANTS.iter().map(|invariant| format!("| {} |", invariant.says));

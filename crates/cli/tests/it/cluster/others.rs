@@ -84,7 +84,7 @@ async fn an_injector_after_ours_brings_a_second_call_that_changes_nothing() {
     let violated: Vec<_> = reply.warnings.iter().filter(|said| said.contains("anchor_violated")).collect();
     assert_eq!(violated.len(), 1, "{:?}", reply.warnings);
     let made = reply.object();
-    assert_eq!(names(&made["spec"]["initContainers"]), ["theirs", "envoy"], "nobody's container moves");
+    assert_eq!(names(&made["spec"]["initContainers"]), ["theirs", "envoy"], "no other container moves");
     let seen = other.recorded();
     assert_eq!(names(&seen[0].review()["request"]["object"]["spec"]["initContainers"]), ["envoy"]);
 

@@ -16,7 +16,7 @@ const PLAIN: &str = "127.0.0.1:9090";
 const COLLECTOR: &str = "http://127.0.0.1:4318";
 
 #[tokio::test]
-async fn what_is_seen_from_outside() {
+async fn the_page_about_watching_shows_real_output() {
     if !is_there("curl") {
         return vestibule_testenv::leave_out("there is no `curl` in PATH");
     }

@@ -79,6 +79,8 @@ fn converse(connection: &mut ClientConnection, wire: &mut Wire) -> io::Result<()
     wire.deadline = wire.deadline.min(Instant::now() + TIME_TO_INSIST);
     connection.complete_io(wire)?;
     loop {
+        // rustls reads no record while received data is left.
+        let _would_block = io::copy(&mut connection.reader(), &mut io::sink());
         match connection.complete_io(wire) {
             Ok((0, _)) => return Ok(()),
             Ok(_) => {}
@@ -124,7 +126,7 @@ fn refusal(error: &io::Error, asked: bool, name: &str) -> Refusal {
         ),
         (None, ErrorKind::TimedOut | ErrorKind::WouldBlock) => Refusal::new(
             "broken",
-            "the server took the connection and then said nothing",
+            "the server accepted the connection and sent nothing",
             "it may be overloaded, or not speak TLS on this port",
             "net/http: TLS handshake timeout",
         ),
@@ -217,7 +219,7 @@ impl Wire {
             )),
             Some(_) => Some(Refusal::new(
                 "not_tls",
-                "what the server sends is no TLS",
+                "the server does not send TLS",
                 "is it the right port?",
                 "tls: first record does not look like a TLS handshake",
             )),

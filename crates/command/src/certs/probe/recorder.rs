@@ -1,4 +1,4 @@
-//! Looks at certificates instead of judging them.
+//! Records the certificates of a handshake and accepts all of them.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 

@@ -45,7 +45,7 @@ fn every_kind_of_certificate_gets_its_verdict() {
 }
 
 #[test]
-fn texts_of_go_are_those_of_a_go_client() {
+fn texts_of_go_equal_a_go_clients() {
     let cases: Vec<_> = cases().into_iter().map(served).collect();
     let Some(verdicts) = go::ask_or_skip(&cases, NOW) else { return };
     for ((case, server), verdict) in cases.iter().zip(verdicts) {
@@ -113,6 +113,14 @@ fn a_server_that_insists_on_a_client_certificate_is_found_out() {
         let causes: Vec<_> = probed.refusals.iter().map(|refusal| refusal.cause).collect();
         assert_eq!(causes, if required { vec!["client_certificate"] } else { vec![] });
     }
+}
+
+#[test]
+fn an_alert_after_data_is_found() {
+    let case = cases().remove(0);
+    let server = Server::greeting(case.chain.clone(), &case.key);
+    let probed = probe(&server, case.name, &case.bundle);
+    assert_eq!(probed.refusals.iter().map(|refusal| refusal.cause).collect::<Vec<_>>(), ["alert"]);
 }
 
 #[test]

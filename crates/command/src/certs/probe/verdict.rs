@@ -168,7 +168,7 @@ impl Question<'_> {
         Refusal::new(
             "not_yet_valid",
             format!("the {which} is not valid before {begin}"),
-            "compare the clocks: of this machine, of the API servers, and of whoever made the certificate",
+            "compare the clocks: of this machine, of the API servers, and of the machine that made the certificate",
             &format!(
                 "x509: certificate has expired or is not yet valid: current time {now} is before {begin}"
             ),

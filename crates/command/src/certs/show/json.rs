@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 use vestibule_pki::ring::{AuthorityFacts, Facts, RingFacts};
 
-use super::report::{EntryReport, RegistrationReport, RingReport};
+use super::ring_report::{EntryReport, RegistrationReport, RingReport};
 use crate::certs::probe::Probed;
 use crate::certs::time::{moment_time, system_time};
 

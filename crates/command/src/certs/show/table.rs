@@ -4,7 +4,7 @@ use std::time::SystemTime;
 
 use vestibule_pki::ring::{AuthorityFacts, Facts, RingFacts, Role};
 
-use super::report::{RegistrationReport, RingReport};
+use super::ring_report::{RegistrationReport, RingReport};
 use crate::certs::probe::Probed;
 use crate::certs::report::Report;
 use crate::certs::time::{date, left, moment_time, span, system_time};
@@ -67,10 +67,10 @@ impl Table {
         let due = moment_time(ring.due);
         self.report.line(format_args!("  next rotation {} ({})", date(due), left(due, self.now)));
         if ring.rotation.is_open() {
-            self.report.line(format_args!("  a rotation was asked for, and has not come yet"));
+            self.report.line(format_args!("  a rotation was requested and has not happened yet"));
         }
         if ring.revocation.is_open() {
-            self.report.line(format_args!("  a revocation was asked for, and has not come yet"));
+            self.report.line(format_args!("  a revocation was requested and has not happened yet"));
         }
     }
 

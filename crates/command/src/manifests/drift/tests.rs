@@ -18,7 +18,7 @@ fn folder(files: &[(&str, Value)]) -> Folder {
 }
 
 #[test]
-fn what_is_the_same_is_no_drift_whatever_else_is_there() {
+fn equal_objects_are_no_drift_beside_foreign_ones() {
     let printed = [object("Service", "a", "1")];
     let mut foreign = object("Namespace", "shop", "");
     foreign["metadata"]["labels"] = json!({});

@@ -129,7 +129,7 @@ fn a_mark_changed_when_its_owner_wrote_it() {
 }
 
 #[test]
-fn what_is_ours_alone_stood_since_we_wrote_it() {
+fn own_fields_are_unchanged_since_the_own_write() {
     let mark = json!({ "f:annotations": { format!("f:{GENERATION}"): {} } });
     let bundle = |name: &str| {
         let key = format!("k:{}", json!({ "name": name }));
@@ -150,5 +150,5 @@ fn what_is_ours_alone_stood_since_we_wrote_it() {
     assert_eq!(look(ours.clone(), json!({ "f:webhooks": bundle("b") })), Some(Moment(1_767_312_000)));
     assert_eq!(look(ours.clone(), json!({ "f:webhooks": bundle("a") })), None, "theirs too");
     assert_eq!(look(ours, json!({ "f:metadata": mark })), None);
-    assert_eq!(look(json!({ "f:metadata": mark }), json!({})), None, "nobody's");
+    assert_eq!(look(json!({ "f:metadata": mark }), json!({})), None, "no writer of entries");
 }

@@ -81,7 +81,7 @@ fn without_an_api_server_the_leaf_lasts_to_its_end_and_no_longer() {
 
 /// Also when the pause is over, before the next attempt, and after the Secret was changed.
 #[test]
-fn what_does_not_work_is_told_until_it_does() {
+fn a_failing_operation_is_reported_until_it_succeeds() {
     let mut bench = Bench::new();
     bench.version = 1;
     let metadata = json!({ "name": "hooks-ring", "namespace": "demo", "resourceVersion": "1" });
@@ -192,7 +192,7 @@ fn only_what_refuses_one_version_twice_is_denied() {
     for _ in 0..2 {
         bench.spoil_configuration();
         bench.run_to_write();
-        assert!(!is_denied(&bench), "somebody moved the entries in between");
+        assert!(!is_denied(&bench), "another writer moved the entries in between");
     }
     assert!(bench.state.notices.iter().all(|notice| notice.reason != Some("RegistrationDenied")));
     bench.run_to_write();
@@ -201,7 +201,7 @@ fn only_what_refuses_one_version_twice_is_denied() {
 }
 
 #[test]
-fn what_may_not_be_watched_is_told_of_and_read_all_the_same() {
+fn a_configuration_without_the_right_to_watch_is_reported_and_still_read() {
     let mut bench = Bench::registered();
     bench.state.notices.clear();
     let why = "not allowed to watch".to_owned();
@@ -222,7 +222,7 @@ fn a_configuration_that_may_not_be_read_is_not_waited_for_as_if_it_were_missing(
 }
 
 #[test]
-fn what_may_not_be_read_any_more_is_read_as_soon_as_it_may() {
+fn a_configuration_is_read_again_when_the_right_to_read_returns() {
     let mut bench = Bench::registered();
     let outcome = Err(ApiError { kind: ApiErrorKind::Forbidden, text: String::new() });
     let answer = Answer { outcome, ..bench.answer(None) };

@@ -99,7 +99,7 @@ async fn entries_are_written_once_a_replica_serves_and_restored_after_their_remo
     let Some(env) = testenv::shared_or_skip().await else { return };
     let fixture = Fixture::new(&env).await.emptied().await;
     let (replica, listener) = fixture.version(fixture.desired(&["a", "b"], 5)).await;
-    assert!(fixture.configuration().await.webhooks.is_none(), "ready, and nobody serves");
+    assert!(fixture.configuration().await.webhooks.is_none(), "ready, and no replica serves");
     replica.serving();
     fixture.until_hooks(&["a", "b"]).await;
     let good = fixture.bundles().await;
@@ -222,7 +222,7 @@ async fn a_definition_is_established_with_its_conversion_and_without_it_gets_one
         let request = request.body(kube::client::Body::from(object.to_string().into_bytes())).unwrap();
         fixture.admin.clone().send(request).await.unwrap().status().as_u16()
     };
-    assert_eq!(create("v1", "widgets").await, 201, "the stored version needs nobody");
+    assert_eq!(create("v1", "widgets").await, 201, "the stored version needs no conversion");
     assert_eq!(create("v1beta1", "widgets").await, 500);
 
     let mut settings = fixture.settings();

@@ -61,30 +61,6 @@ fn each_alert_has_a_page_that_says_what_it_means_and_what_to_type() {
     assert!(orphans.is_empty(), "{orphans:?} are pages of no alert");
 }
 
-/// A broken link would be found in the middle of an incident.
-#[test]
-fn links_of_the_pages_lead_somewhere() {
-    for page in std::fs::read_dir(path(PAGES)).unwrap() {
-        let page = page.unwrap().path();
-        let text = std::fs::read_to_string(&page).unwrap();
-        for link in text.split("](").skip(1).filter_map(|rest| rest.split_once(')')).map(|(link, _)| link) {
-            let (file, anchor) = link.split_once('#').unwrap_or((link, ""));
-            let to = if file.is_empty() { page.clone() } else { page.with_file_name(file) };
-            let text = std::fs::read_to_string(&to).unwrap_or_else(|_| panic!("{}: {link}", page.display()));
-            let slug = |line: &str| {
-                line.trim_start_matches('#')
-                    .trim()
-                    .to_lowercase()
-                    .replace(' ', "-")
-                    .replace(['`', ',', ':', '.', '\''], "")
-            };
-            let is_there =
-                anchor.is_empty() || text.lines().any(|line| line.starts_with('#') && slug(line) == anchor);
-            assert!(is_there, "{}: {link}", page.display());
-        }
-    }
-}
-
 /// Each alert has a test for promtool, which `cargo xtask check alerts` runs.
 #[test]
 fn each_alert_is_tried_out() {

@@ -121,7 +121,7 @@ fn source() -> Value {
 }
 
 #[test]
-fn the_dashboard_is_what_the_table_says() {
+fn the_dashboard_matches_the_table() {
     let now = serde_json::to_string_pretty(&dashboard()).unwrap() + "\n";
     if std::env::var_os("VESTIBULE_UPDATE_GOLDEN").is_some() {
         std::fs::write(path(FILE), now).unwrap();

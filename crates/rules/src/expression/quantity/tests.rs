@@ -8,7 +8,7 @@ use super::{Quantity, is_written, of, parse};
 const TABLE: &str = include_str!("../../../tests/quantities/table.tsv");
 
 #[test]
-fn quantities_are_those_of_kubernetes() {
+fn quantities_equal_kubernetes() {
     let mut kinds = [0; 4];
     for row in TABLE.lines() {
         let read = |text: &str| match text.strip_prefix('#') {

@@ -45,7 +45,7 @@ fn a_position_in_a_list_that_the_container_does_not_join_is_an_error() {
 }
 
 #[test]
-fn what_the_settings_make_of_a_sidecar_decides_which_position_counts() {
+fn the_settings_decide_which_position_of_a_sidecar_counts() {
     let settings = "---\napiVersion: vestibule.dev/v1alpha1\nkind: InjectorSettings\nmetadata: {name: s}\nspec: {nativeSidecars: false}\n";
     let loads = |position: &str| {
         let one = rule("r", &format!("sidecars: [{{name: s, image: 'i:1', position: {{{position}}}}}]"));

@@ -91,7 +91,7 @@ fn computed_keys_find_existing_items() {
 }
 
 #[test]
-fn keys_that_rules_may_change_are_refused_and_the_reason_said() {
+fn keys_that_rules_may_change_are_refused_with_the_reason() {
     for (place, column) in [
         (
             "sidecars: [{name: s, image: 'i:1', ports: [{containerPort: {$cel: size(object.spec.containers)}}]}]",

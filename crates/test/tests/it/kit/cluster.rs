@@ -10,8 +10,8 @@ use kube::{Api, Client};
 use serde_json::json;
 use vestibule::Operation::Create;
 use vestibule::admission::Decision;
-use vestibule::tooling::RegistrationMode;
 use vestibule::{App, Change, Context, FailurePolicy, Reject, Watch, deny, on};
+use vestibule_manifests::RegistrationMode;
 use vestibule_test::{Breakage, Cluster};
 
 /// The colour of the namespace, from a ConfigMap in it.

@@ -74,7 +74,7 @@ async fn the_cases_hold() {
 }
 
 #[tokio::test]
-async fn it_works_on_a_cluster() {
+async fn the_api_server_calls_the_hook() {
     let Some(cluster) = vestibule_test::Cluster::shared_or_skip().await else { return };
     let installed = cluster.install(app()).await;
     let namespace = cluster.namespace(&[("injection", "enabled")]).await;

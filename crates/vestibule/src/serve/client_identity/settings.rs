@@ -55,7 +55,7 @@ pub struct TokenSettings {
 pub enum ClientError {
     /// Neither CAs nor an issuer of tokens are given.
     #[error(
-        "clients shall authenticate, and nothing says by what: name the CAs of their certificates or the issuer of their tokens"
+        "clients must authenticate, and no method is configured: name the CAs of their certificates or the issuer of their tokens"
     )]
     Nothing,
     /// No client is named: every client of the authorities, or every ServiceAccount of the issuer, could call.
@@ -71,7 +71,7 @@ pub enum ClientError {
     NoAudience,
     /// The keys come from the API server, and there is no client for it.
     #[error(
-        "the keys of token issuers are asked of the API server, and there is none: set `Options::client`, or name a file with the keys"
+        "the keys of token issuers are read from the API server, and there is no client for it: set `Options::client`, or name a file with the keys"
     )]
     NoCluster,
     /// A file cannot be used.

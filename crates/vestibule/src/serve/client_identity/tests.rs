@@ -117,7 +117,7 @@ async fn each_claim_counts() {
         let judged = judge(&|claims| claims[claim] = value.clone()).await;
         assert_eq!(judged, Err(doubt), "{claim}: {value}");
         let judged = judge(&|claims| drop(claims.as_object_mut().unwrap().remove("nbf"))).await;
-        assert_eq!(judged, Ok(()), "whoever does not say since when is good already");
+        assert_eq!(judged, Ok(()), "a token without nbf is valid already");
     }
     assert_eq!(tokens.verify(&stranger.sign(&claims())).await, Err(Doubt::Signature));
 }
@@ -271,7 +271,7 @@ fn settings_that_cannot_authenticate_clients_are_refused_at_the_start() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("ca.crt");
     std::fs::write(&file, "no PEM").unwrap();
-    assert!(start(&|_| {}).contains("nothing says by what"));
+    assert!(start(&|_| {}).contains("no method is configured"));
     let of_any_client = |path: &Path| {
         let path = path.to_owned();
         move |settings: &mut ClientSettings| {

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use openmetrics::Family;
+use super::openmetrics::Family;
 
 const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/pages/metrics.md");
 

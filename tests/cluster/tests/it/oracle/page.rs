@@ -17,8 +17,8 @@ Each row is something that a webhook server may say about a ConfigMap, what a us
 reason, causes, warnings, audit annotations, the object, and on how many requests it took.
 
 `…` stands for `Internal error occurred: failed calling webhook \"NAME\": `, and *admitted* alone for an object that is as it was.
-What follows from the type of the object is not in the table, since the judge does not know it: a field that the type does
-not have is dropped without a word, a value of another type is a 500 under both policies, and an object that is not valid
+Effects of the object's type are not in the table, since the judge does not know types: a field that the type does
+not have is dropped without a warning, a value of another type is a 500 under both policies, and an object that is not valid
 is refused as if the user had sent it so.
 
 Written by `VESTIBULE_UPDATE_GOLDEN=1 cargo test -p cluster the_page`.

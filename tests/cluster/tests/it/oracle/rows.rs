@@ -59,8 +59,8 @@ impl Asked {
 /// Groups of rows, with their titles.
 pub(crate) fn table() -> Vec<(&'static str, Vec<Row>)> {
     vec![
-        ("What is taken for an answer", taken()),
-        ("What is none", not_taken()),
+        ("Accepted answers", taken()),
+        ("Answers that are rejected", not_taken()),
         ("HTTP statuses", statuses()),
         ("Asking again, elsewhere, or in vain", roads()),
         ("Rules for an answer", rules()),
@@ -116,7 +116,7 @@ fn taken() -> Vec<Row> {
         m("between white space", raw(200, format!("\n  {}\n\n", plain()))),
         m("YAML", raw(200, yaml)),
         m("`allowed` twice, first false, then true", raw(200, twice)),
-        m("members that nobody knows", allowed(&json!({ "later": { "x": [1] } }))),
+        m("unknown members", allowed(&json!({ "later": { "x": [1] } }))),
         m("nulls", allowed(&json!({ "patch": null, "patchType": null, "status": null, "warnings": null }))),
         m(
             "a status that says no, beside `allowed: true`",

@@ -9,8 +9,7 @@ use serde_json::json;
 
 use super::{Case, Server};
 
-/// What Go says of each case's server; empty where it accepts it. Where there is no Go, the test is skipped, and heard
-/// to be.
+/// Go's error for each case's server; empty where it accepts the server. Without Go the test is listed as skipped.
 pub(super) fn ask_or_skip(cases: &[(Case, Server)], now: u64) -> Option<Vec<String>> {
     if let Err(error) = Command::new("go").arg("version").stdout(Stdio::null()).status() {
         assert!(std::env::var_os("VESTIBULE_REQUIRE_APISERVER").is_none(), "no Go: {error}");

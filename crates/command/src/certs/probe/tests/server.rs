@@ -17,10 +17,7 @@ impl Server {
     }
 
     pub(super) fn tls(chain: Vec<CertificateDer<'static>>, key: &[u8]) -> Self {
-        let builder = ServerConfig::builder_with_provider(Arc::new(aws_lc_rs::default_provider()));
-        let builder = builder.with_safe_default_protocol_versions().unwrap().with_no_client_auth();
-        let key = PrivatePkcs8KeyDer::from(key.to_vec()).into();
-        Self::of(builder.with_single_cert(chain, key).unwrap())
+        Self::of(config(chain, key))
     }
 
     /// Asks for a client certificate of one of these CAs.
@@ -51,6 +48,27 @@ impl Server {
         })
     }
 
+    /// Sends data at once after the handshake, then an alert, and waits for the client to hang up.
+    pub(super) fn greeting(chain: Vec<CertificateDer<'static>>, key: &[u8]) -> Self {
+        let config = Arc::new(config(chain, key));
+        Self::start(move |mut stream| {
+            let mut connection = ServerConnection::new(Arc::clone(&config)).unwrap();
+            connection.writer().write_all(b"hello").unwrap();
+            while connection.is_handshaking() {
+                // Not beyond the handshake: rustls reads nothing after the client's `close_notify`.
+                connection.read_tls(&mut &record(&mut stream)[..]).unwrap();
+                connection.process_new_packets().unwrap();
+                send(&mut connection, &mut stream);
+            }
+            // A record that cannot be decrypted makes rustls send `bad_record_mac`.
+            let mut undecryptable = &[&[23, 3, 3, 0, 32][..], &[0; 32]].concat()[..];
+            connection.read_tls(&mut undecryptable).unwrap();
+            connection.process_new_packets().unwrap_err();
+            send(&mut connection, &mut stream);
+            let _gone = std::io::copy(&mut stream, &mut std::io::sink());
+        })
+    }
+
     /// Reads the client's greeting, answers with these bytes, and hangs up.
     pub(super) fn saying(bytes: &[u8]) -> Self {
         let bytes = bytes.to_vec();
@@ -66,5 +84,28 @@ impl Server {
         let address = listener.local_addr().unwrap();
         std::thread::spawn(move || listener.incoming().flatten().for_each(&mut serve));
         Self(address)
+    }
+}
+
+fn config(chain: Vec<CertificateDer<'static>>, key: &[u8]) -> ServerConfig {
+    let builder = ServerConfig::builder_with_provider(Arc::new(aws_lc_rs::default_provider()));
+    let builder = builder.with_safe_default_protocol_versions().unwrap().with_no_client_auth();
+    let key = PrivatePkcs8KeyDer::from(key.to_vec()).into();
+    builder.with_single_cert(chain, key).unwrap()
+}
+
+/// Reads one TLS record.
+fn record(stream: &mut TcpStream) -> Vec<u8> {
+    let mut record = vec![0; 5];
+    stream.read_exact(&mut record).unwrap();
+    let length = usize::from(u16::from_be_bytes([record[3], record[4]]));
+    record.resize(5 + length, 0);
+    stream.read_exact(&mut record[5..]).unwrap();
+    record
+}
+
+fn send(connection: &mut ServerConnection, stream: &mut TcpStream) {
+    while connection.wants_write() {
+        connection.write_tls(stream).unwrap();
     }
 }

@@ -5,7 +5,7 @@ use vestibule_identity::NamespacedName;
 use vestibule_pki::ring::{AuthorityState, CaId, CrossSignature, Lineage, Moment, Request};
 
 use super::*;
-use crate::certs::show::report::EntryReport;
+use crate::certs::show::ring_report::EntryReport;
 use crate::colour::When;
 
 const DAY: u64 = 86_400;
@@ -86,7 +86,7 @@ ring demo/hooks-ring  generation 7, lineage 0123456789abcdef
   00000000000000cc  next     2028-01-15 08:00Z  363 d      not held yet
   00000000000000aa  retired  2027-01-15 08:00Z  expired    trusted until 2027-01-24 08:00Z
   next rotation 2027-05-15 08:00Z (118 d left)
-  a rotation was asked for, and has not come yet
+  a rotation was requested and has not happened yet
 mutating/hooks  differs, generation 6, last written by helm
   a.example.com -> demo/hooks  00000000000000bb 00000000000000cc
   ! a.example.com: CA 00000000000000aa is missing
@@ -95,14 +95,14 @@ mutating/hooks  differs, generation 6, last written by helm
 }
 
 #[test]
-fn what_is_in_sync_says_so() {
+fn a_configuration_in_sync_is_printed_as_such() {
     let report = report(RingFacts::Known(ring()), vec![registration(&[])]);
     assert!(report.is_in_sync());
     assert!(shown(&report).contains("mutating/hooks  in sync, generation 6, last written by helm\n"));
 }
 
 #[test]
-fn what_is_no_ring_says_why() {
+fn an_unusable_ring_is_printed_with_the_reason() {
     let problem = Some("the ring's field `ring.json` is missing".to_owned());
     let report = RingReport { problem, ..report(RingFacts::Unreadable, Vec::new()) };
     assert!(!report.is_in_sync());

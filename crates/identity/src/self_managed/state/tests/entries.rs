@@ -84,7 +84,7 @@ fn entries_are_written_once_a_replica_serves_and_their_bundle_verifies_its_certi
     assert_eq!(bench.status().waiting_for, None);
     bench.pass(Duration::from_secs(600));
     bench.run();
-    assert!(hooks(&bench).is_empty(), "nobody serves");
+    assert!(hooks(&bench).is_empty(), "no replica serves");
     bench.state.serving(bench.at);
     bench.pass(Duration::from_secs(9));
     bench.run();
@@ -232,11 +232,11 @@ pub(super) fn tell(bench: &mut Bench, hooks: &[&str]) {
 }
 
 #[test]
-fn a_replica_that_is_told_otherwise_changes_its_own_entries_at_once() {
+fn a_replica_with_new_entries_changes_its_own_at_once() {
     let mut bench = ready(&["a"]);
     tell(&mut bench, &["a", "b"]);
     bench.run();
-    assert!(hooks(&bench).is_empty(), "nobody serves");
+    assert!(hooks(&bench).is_empty(), "no replica serves");
     serve(&mut bench);
     assert_eq!(hooks(&bench), ["a", "b"]);
     for wanted in [&["b"][..], &[], &["a", "c"], &["a"]] {
@@ -266,7 +266,7 @@ fn a_replica_that_learns_of_it_later_takes_nothing_back() {
     with(&mut bench, &mut late, |bench| drop(bench.run()));
     assert_eq!(hooks(&bench), ["b"]);
     bench.run();
-    assert_eq!(annotation(&bench, CLAIM), None, "whoever is ahead objects");
+    assert_eq!(annotation(&bench, CLAIM), None, "the claim is withdrawn");
     with(&mut bench, &mut late, |bench| {
         tell(bench, &["b"]);
         bench.run();
@@ -309,14 +309,14 @@ fn a_replica_that_had_nothing_to_write_takes_nothing_back() {
 }
 
 #[test]
-fn entries_of_another_version_are_not_a_replicas_to_change_whatever_it_is_told() {
+fn a_replica_does_not_change_entries_of_another_version() {
     let mut bench = ready(&["a"]);
     serve(&mut bench);
     bench.state = replica(&["b"]);
     begin(&mut bench);
     tell(&mut bench, &["c"]);
     bench.run();
-    assert_eq!(hooks(&bench), ["a"], "somebody may be left who does not answer the new one");
+    assert_eq!(hooks(&bench), ["a"], "a replica without the new hook may be left");
     for _ in 0..20 {
         bench.pass(Duration::from_secs(10));
         bench.run();

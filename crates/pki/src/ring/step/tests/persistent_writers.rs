@@ -132,7 +132,7 @@ fn under_a_newer_ring_a_wiped_bundle_is_published_again() {
 }
 
 #[test]
-fn what_a_newer_version_publishes_besides_is_left_alone() {
+fn cas_published_by_a_newer_version_are_kept() {
     let mut cluster = Cluster::settled();
     let mut bundle = cluster.facts().trusted();
     bundle.insert(CaId(4711));

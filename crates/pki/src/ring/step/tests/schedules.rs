@@ -178,7 +178,7 @@ fn a_hold_survives_replicas_that_live_shorter() {
 }
 
 #[test]
-fn what_mends_does_not_wait() {
+fn repairs_are_not_planned_changes() {
     let trust = BTreeSet::new;
     let mends = [
         Change::Create { trust: trust(), imported: trust() },

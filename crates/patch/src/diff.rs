@@ -27,7 +27,7 @@ mod remaining_items;
 /// ```
 pub fn diff(before: &str, after: &str, schema: Schema<'_>) -> Result<Vec<Operation>, DocumentError> {
     let (before, after) = (Document::parse(before)?, Document::parse(after)?);
-    Draft::default().lay(before.view(), after.view(), before.view(), schema)
+    Draft::default().diff_onto(before.view(), after.view(), before.view(), schema)
 }
 
 /// The change from `before` to `after`, as operations on `onto`, where `before` is the part of `onto` that a type can decode.
@@ -41,24 +41,29 @@ pub fn diff(before: &str, after: &str, schema: Schema<'_>) -> Result<Vec<Operati
 /// A text is not JSON, or nests too deeply.
 ///
 /// ```
-/// use vestibule_patch::{Schema, lay, to_json};
+/// use vestibule_patch::{Schema, diff_onto, to_json};
 ///
 /// let onto = r#"{"name": "a", "since": 1.0}"#;
-/// let patch = lay(r#"{"name":"a"}"#, r#"{"name":"b"}"#, onto, Schema::unknown())?;
+/// let patch = diff_onto(r#"{"name":"a"}"#, r#"{"name":"b"}"#, onto, Schema::unknown())?;
 /// assert_eq!(to_json(&patch), r#"[{"op":"replace","path":"/name","value":"b"}]"#);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn lay(before: &str, after: &str, onto: &str, schema: Schema<'_>) -> Result<Vec<Operation>, LayError> {
-    let before = Document::parse(before).map_err(LayError::Before)?;
-    let after = Document::parse(after).map_err(LayError::After)?;
-    let onto = Document::parse(onto).map_err(LayError::Onto)?;
-    Draft::default().lay(before.view(), after.view(), onto.view(), schema).map_err(LayError::After)
+pub fn diff_onto(
+    before: &str,
+    after: &str,
+    onto: &str,
+    schema: Schema<'_>,
+) -> Result<Vec<Operation>, DiffError> {
+    let before = Document::parse(before).map_err(DiffError::Before)?;
+    let after = Document::parse(after).map_err(DiffError::After)?;
+    let onto = Document::parse(onto).map_err(DiffError::Onto)?;
+    Draft::default().diff_onto(before.view(), after.view(), onto.view(), schema).map_err(DiffError::After)
 }
 
 /// The document that cannot be parsed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum LayError {
+pub enum DiffError {
     /// The document before the change.
     #[error("the document before the change is {0}")]
     Before(#[source] DocumentError),
@@ -84,7 +89,7 @@ impl Default for Draft {
 }
 
 impl Draft {
-    fn lay(
+    fn diff_onto(
         mut self,
         before: View<'_>,
         after: View<'_>,
@@ -110,15 +115,15 @@ impl Draft {
         match (before.kind(), after.kind(), onto.kind()) {
             (Kind::Object, Kind::Object, Kind::Object) if self.levels > 0 => {
                 self.levels -= 1;
-                let laid = self.members(place, before, after, onto, schema);
+                let changed = self.members(place, before, after, onto, schema);
                 self.levels += 1;
-                laid
+                changed
             }
             (Kind::Array, Kind::Array, Kind::Array) if self.levels > 0 => {
                 self.levels -= 1;
-                let laid = self.list(place, before, after, onto, schema);
+                let changed = self.list(place, before, after, onto, schema);
                 self.levels += 1;
-                laid
+                changed
             }
             _ if before.same_as(after) || onto.same_as(after) => Ok(()),
             _ => self.replace(place.clone(), after),

@@ -1,4 +1,4 @@
-//! Which cluster, and which ring on it.
+//! The flags that name a cluster and a ring on it.
 
 use clap::Args;
 use vestibule_identity::{NamespacedName, Settings};
@@ -36,7 +36,7 @@ pub(super) struct Place {
 }
 
 impl RingArguments {
-    /// Nothing is asked of the cluster yet.
+    /// Sends no request yet.
     pub(super) async fn place(&self) -> Result<Place, CommandError> {
         let connection = self.connection.connect().await?;
         let namespace = &*connection.namespace;

@@ -26,10 +26,10 @@ fn generation(authority: &Authority, n: u32) -> Content {
     }
 }
 
-/// The keeper, and what it had adopted.
+/// The selection, and what it had adopted.
 #[derive(Default)]
 struct Folder {
-    keeper: Keeper,
+    selection: Selection,
     kept: Option<Kept>,
 }
 
@@ -37,7 +37,8 @@ impl Folder {
     /// One look: whether it adopted something, and what is wrong once it is settled.
     fn look(&mut self, content: Result<&Content, &str>, now: UnixTime) -> (bool, Option<String>) {
         let content = content.cloned().map_err(str::to_owned);
-        let look = self.keeper.look(content, self.kept.as_ref(), &MountedFiles::default(), Some(NAME), now);
+        let look =
+            self.selection.look(content, self.kept.as_ref(), &MountedFiles::default(), Some(NAME), now);
         let adopted = look.adopted.is_some();
         self.kept = look.adopted.or(self.kept.take());
         (adopted, look.problem.filter(|_| look.settled))

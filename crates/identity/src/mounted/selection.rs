@@ -12,7 +12,7 @@ use crate::{AuthorityStatus, Role};
 
 /// Remembers the last reads, to tell a new pair from a known one, and a settled file from one that is being written.
 #[derive(Default)]
-pub(super) struct Keeper {
+pub(super) struct Selection {
     last: Option<Result<Content, String>>,
     /// The content that was adopted last.
     adopted: Option<Content>,
@@ -37,7 +37,7 @@ pub(super) struct Look {
     pub(super) settled: bool,
 }
 
-impl Keeper {
+impl Selection {
     pub(super) fn look(
         &mut self,
         content: Result<Content, String>,

@@ -1,4 +1,4 @@
-//! The knobs of a CA ring, as flags.
+//! The rotation of a CA ring, as flags.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use super::duration::duration;
 /// All are optional; the defaults are those of [`Settings`].
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "With --identity self")]
-pub(super) struct KnobArguments {
+pub(super) struct RotationArguments {
     /// How long a certificate is valid, and how long a replica goes on without the API server; at least 1h [default: 7d]
     #[arg(long, env = "VESTIBULE_LEAF_LIFE", value_name = "TIME", value_parser = duration)]
     leaf_life: Option<Duration>,
@@ -34,8 +34,7 @@ pub(super) struct KnobArguments {
     /// [default: --leaf-life]
     #[arg(long, env = "VESTIBULE_QUARANTINE", value_name = "TIME", value_parser = duration)]
     quarantine: Option<Duration>,
-    /// How CAs in a caBundle that this ring did not make are treated: `drop`, or for a migration `keep` each where it
-    /// is for the quarantine [default: drop]
+    /// How unknown CAs in a caBundle are treated: `drop`, or for a migration `keep` for the time of the quarantine [default: drop]
     #[arg(long, env = "VESTIBULE_UNKNOWN_CA", value_name = "keep|drop")]
     unknown_ca: Option<UnknownAuthorities>,
     /// The organisation in the name of every CA [default: vestibule]
@@ -58,7 +57,7 @@ pub(super) struct MountedArguments {
     mounted_ca: Option<String>,
 }
 
-impl KnobArguments {
+impl RotationArguments {
     /// Every span below its floor, and every combination that breaks an invariant of the ring, is an error.
     pub(super) fn apply(&self, mut settings: Settings) -> Result<Settings, CommandError> {
         let policy = &mut settings.policy;

@@ -1,7 +1,9 @@
-//! A strict reader of OpenMetrics text, for tests of metrics.
+//! A strict reader of OpenMetrics text, for tests of metrics; also of the injector and of the binary.
 
 mod line;
 mod rules;
+#[cfg(test)]
+mod tests;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,46 +12,35 @@ use self::line::Line;
 /// A page of metrics, read by
 /// [OpenMetrics 1.0](https://github.com/prometheus/OpenMetrics/blob/v1.0.0/specification/OpenMetrics.md). Deviations that Prometheus
 /// tolerates are errors here.
-///
-/// ```
-/// use openmetrics::Exposition;
-///
-/// let read = Exposition::read("# TYPE calls counter\n# HELP calls Calls.\ncalls_total{by=\"me\"} 2\n# EOF\n")?;
-/// assert_eq!(read.value("calls_total", &[("by", "me")]), Some(2.0));
-/// assert!(Exposition::read("# TYPE calls counter\n# HELP calls Calls.\ncalls 2\n# EOF\n").unwrap_err().contains("_total"));
-/// # Ok::<(), String>(())
-/// ```
 #[derive(Clone, Debug, PartialEq)]
-pub struct Exposition {
+pub(crate) struct Exposition {
     families: Vec<Family>,
 }
 
 /// One metric family.
 #[derive(Clone, Debug, Default, PartialEq)]
-#[non_exhaustive]
-pub struct Family {
+pub(crate) struct Family {
     /// Its name, with the unit and without the suffixes of samples.
-    pub name: String,
+    pub(crate) name: String,
     /// `counter`, `gauge`, `histogram` or `info`.
-    pub kind: String,
+    pub(crate) kind: String,
     /// Its unit, if it has one.
-    pub unit: Option<String>,
+    pub(crate) unit: Option<String>,
     /// Its help text.
-    pub help: String,
+    pub(crate) help: String,
     /// Its samples in their order on the page.
-    pub samples: Vec<Sample>,
+    pub(crate) samples: Vec<Sample>,
 }
 
 /// One sample.
 #[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
-pub struct Sample {
+pub(crate) struct Sample {
     /// Its whole name: `calls_total`.
-    pub name: String,
+    pub(crate) name: String,
     /// Its labels.
-    pub labels: BTreeMap<String, String>,
+    pub(crate) labels: BTreeMap<String, String>,
     /// Its value.
-    pub value: f64,
+    pub(crate) value: f64,
 }
 
 impl Exposition {
@@ -57,7 +48,7 @@ impl Exposition {
     ///
     /// # Errors
     /// The first line that breaks the specification, and why.
-    pub fn read(text: &str) -> Result<Self, String> {
+    pub(crate) fn read(text: &str) -> Result<Self, String> {
         let body = text.strip_suffix("# EOF\n").ok_or("it does not end with `# EOF` and a line break")?;
         if !(body.is_empty() || body.ends_with('\n')) {
             return Err("`# EOF` does not stand on a line of its own".to_owned());
@@ -87,22 +78,22 @@ impl Exposition {
     }
 
     /// All families.
-    pub fn families(&self) -> &[Family] {
+    pub(crate) fn families(&self) -> &[Family] {
         &self.families
     }
 
     /// The family of this name.
-    pub fn family(&self, name: &str) -> Option<&Family> {
+    pub(crate) fn family(&self, name: &str) -> Option<&Family> {
         self.families.iter().find(|family| family.name == name)
     }
 
     /// The number of series that a scraper keeps of the page.
-    pub fn series(&self) -> usize {
+    pub(crate) fn series(&self) -> usize {
         self.families.iter().map(|family| family.samples.len()).sum()
     }
 
     /// The value of the sample with this name and exactly these labels.
-    pub fn value(&self, name: &str, labels: &[(&str, &str)]) -> Option<f64> {
+    pub(crate) fn value(&self, name: &str, labels: &[(&str, &str)]) -> Option<f64> {
         let mut samples = self.families.iter().flat_map(|family| &family.samples);
         let is_it = |sample: &&Sample| {
             sample.name == name
@@ -139,6 +130,3 @@ impl Family {
         }
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -1,7 +1,6 @@
 //! Every public item that a new author meets first has an example in its documentation, which the tests compile or run.
 
 use std::fs;
-use std::path::Path;
 
 /// Files below `crates`, and items that they declare.
 const ITEMS: &[(&str, &[&str])] = &[
@@ -26,7 +25,7 @@ const ITEMS: &[(&str, &[&str])] = &[
     ("vestibule/src/registration/on.rs", &["struct On", "fn on<", "fn on_rules<", "fn on_raw"]),
     ("vestibule/src/registration/on/choices.rs", &["enum FailurePolicy"]),
     ("vestibule/src/handler/raw_object.rs", &["struct RawObject"]),
-    ("vestibule/src/registration/mode.rs", &["enum RegistrationMode"]),
+    ("manifests/src/registration_mode.rs", &["enum RegistrationMode"]),
     (
         "vestibule/src/handler/reject.rs",
         &["struct Reject", "fn deny", "fn too_many_requests", "fn cause", "fn fault"],
@@ -46,7 +45,7 @@ const ITEMS: &[(&str, &[&str])] = &[
 
 #[test]
 fn items_that_a_new_author_meets_have_an_example() {
-    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let crates = crate::cargo::workspace().join("crates");
     let mut without = Vec::new();
     for (file, items) in ITEMS {
         let text = fs::read_to_string(crates.join(file)).unwrap();

@@ -1,4 +1,4 @@
-//! The flags about clients: which callers are admitted.
+//! The flags of client authentication: which callers are admitted, and by which certificates or tokens.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,9 +12,9 @@ use vestibule::server::ClientAuthentication;
 use vestibule::{App, ClientSettings, Target, TokenSettings};
 use vestibule_manifests::{Files, Installation};
 
-/// The ways in which the API server identifies itself.
+/// How callers identify themselves.
 #[derive(Args, Clone, Debug, Default)]
-#[command(next_help_heading = "Who may call")]
+#[command(next_help_heading = "Callers")]
 pub(super) struct ClientArguments {
     /// Whether callers are checked: `off`, `observe` (logs and metrics only) or `require`; probes stay open [default:
     /// off]
@@ -55,7 +55,7 @@ impl ClientArguments {
         if settings.authentication == ClientAuthentication::Off {
             refuse_given(&self.given(), |flag| {
                 CommandError::input(format_args!(
-                    "{flag} says who may call, and with `--client-auth off` nobody is asked: take observe or require"
+                    "{flag} names callers, and `--client-auth off` checks none: take observe or require"
                 ))
             })?;
             return Ok(settings);
@@ -71,19 +71,19 @@ impl ClientArguments {
         settings.tokens = self.tokens(app, service)?;
         if settings.authorities.is_none() && settings.tokens.is_none() {
             return Err(CommandError::input(format_args!(
-                "`--client-auth {}` must know clients by something: give --client-ca FILE or --token-issuer URL",
+                "`--client-auth {}` needs a way to identify clients: give --client-ca FILE or --token-issuer URL",
                 settings.authentication
             )));
         }
         if settings.authorities.is_some() && settings.names.is_empty() && !self.any_client {
             return Err(CommandError::input(
                 "--client-ca alone would let every client of that CA call: name the API server's certificate with \
-                 --client-name NAME, or give --any-client if the CA signs for nobody else",
+                 --client-name NAME, or give --any-client if the CA signs for the API server alone",
             ));
         }
         if settings.tokens.is_some() && settings.names.is_empty() {
             return Err(CommandError::input(
-                "whoever owns a namespace can make tokens for any audience: --client-name says whose may call, as in \
+                "the owner of any namespace can make tokens for any audience: name the callers with --client-name, as in \
                  system:serviceaccount:NAMESPACE:NAME",
             ));
         }
@@ -142,7 +142,7 @@ impl ClientArguments {
         };
         if audiences.is_empty() {
             return Err(CommandError::input(
-                "nothing says for whom tokens must be: give --service NS/NAME or --token-audience AUDIENCE",
+                "the audience of tokens is unknown: give --service NS/NAME or --token-audience AUDIENCE",
             ));
         }
         let mut tokens = TokenSettings::new(issuer, audiences);
@@ -244,20 +244,20 @@ mod tests {
     #[test]
     fn flags_that_do_not_fit_are_refused() {
         const ALONE: &str = "--client-ca alone would let every client of that CA call: name the API server's \
-                             certificate with --client-name NAME, or give --any-client if the CA signs for nobody else";
+                             certificate with --client-name NAME, or give --any-client if the CA signs for the API server alone";
         const BOTH: &str = "--any-client and --client-name contradict each other: give one of them";
         for (flags, expected) in [
             (
                 "--client-ca ca.crt",
-                "--client-ca says who may call, and with `--client-auth off` nobody is asked: take observe or require",
+                "--client-ca names callers, and `--client-auth off` checks none: take observe or require",
             ),
             (
                 "--any-client",
-                "--any-client says who may call, and with `--client-auth off` nobody is asked: take observe or require",
+                "--any-client names callers, and `--client-auth off` checks none: take observe or require",
             ),
             (
                 "--client-auth require",
-                "`--client-auth require` must know clients by something: give --client-ca FILE or --token-issuer URL",
+                "`--client-auth require` needs a way to identify clients: give --client-ca FILE or --token-issuer URL",
             ),
             (
                 "--client-auth observe --client-ca ca.crt --any-client --token-keys keys.json",
@@ -272,7 +272,7 @@ mod tests {
         }
         assert!(settings("--client-auth maybe").unwrap_err().contains("write off, observe or require"));
         let unnamed = settings("--client-auth require --token-issuer https://issuer").unwrap_err();
-        assert!(unnamed.contains("--client-name says whose may call"), "{unnamed}");
+        assert!(unnamed.contains("name the callers with --client-name"), "{unnamed}");
     }
 
     #[test]
@@ -303,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_secret_is_never_printed() {
+    fn files_with_private_keys_are_refused() {
         let refused = |content: &str| {
             let refused = refuse_secrets(Path::new("ca.pem"), content).unwrap_err().to_string();
             assert!(!refused.contains("c2VjcmV0"), "{refused}");

@@ -10,7 +10,7 @@ use crate::registration::entries::{Entries, Entry};
 use crate::registration::target::Target;
 
 impl App {
-    /// The settings with managed registration ([`RegistrationMode::Managed`](crate::tooling::RegistrationMode::Managed)): a replica writes
+    /// The settings with managed registration (`--registration-mode managed`): a replica writes
     /// the entries of the hooks behind `target` into the registered configurations once it answers calls. Entries that an earlier
     /// version wrote into a kind of configuration without hooks now are removed.
     ///
@@ -95,7 +95,7 @@ impl App {
 }
 
 impl Registration {
-    /// The configurations for managed registration ([`RegistrationMode::Managed`](crate::tooling::RegistrationMode::Managed)), without the
+    /// The configurations for managed registration (`--registration-mode managed`), without the
     /// field `webhooks`: applying them again does not remove the entries that replicas wrote.
     ///
     /// Definitions keep their conversion: without it, objects of other versions would be stored unconverted, and lose the fields

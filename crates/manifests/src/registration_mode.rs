@@ -3,14 +3,13 @@
 use std::fmt;
 use std::str::FromStr;
 
-use vestibule_identity::Source;
-
-use super::target::Target;
+use vestibule::Target;
+use vestibule::identity::Source;
 
 /// Whether the replicas or the manifests write the entries of webhook configurations.
 ///
 /// ```
-/// use vestibule::tooling::RegistrationMode;
+/// use vestibule_manifests::RegistrationMode;
 ///
 /// assert_eq!("managed".parse(), Ok(RegistrationMode::Managed));
 /// assert_eq!(RegistrationMode::Static.to_string(), "static");
@@ -24,11 +23,6 @@ pub enum RegistrationMode {
     Static,
 }
 
-/// A text that is neither `managed` nor `static`.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the registration mode can be `managed` or `static`, not `{0}`")]
-pub struct RegistrationModeError(String);
-
 impl RegistrationMode {
     /// The default mode: managed if the replicas keep a CA ring behind a Service, else static.
     #[must_use]
@@ -41,13 +35,13 @@ impl RegistrationMode {
 }
 
 impl FromStr for RegistrationMode {
-    type Err = RegistrationModeError;
+    type Err = String;
 
-    fn from_str(word: &str) -> Result<Self, RegistrationModeError> {
+    fn from_str(word: &str) -> Result<Self, String> {
         match word {
             "managed" => Ok(Self::Managed),
             "static" => Ok(Self::Static),
-            _ => Err(RegistrationModeError(word.to_owned())),
+            _ => Err(format!("the registration mode can be `managed` or `static`, not `{word}`")),
         }
     }
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use clap::Args;
 use vestibule_identity::NamespacedName;
 
-use super::cluster::RingArguments;
+use super::ring_arguments::RingArguments;
 use super::ring_command::{PendingCommand, RingCommand};
 use super::time::span;
 use crate::{CommandError, say};
@@ -25,8 +25,8 @@ pub(super) struct RotateArguments {
     common: Common,
 }
 
-/// Asks for a revocation, for keys that were lost or stolen: new CAs at once; the present ones are trusted no more as
-/// soon as they are replaced.
+/// Asks for a revocation, for keys that were lost or stolen: new CAs are made at once,
+/// and the present CAs are removed when they are replaced.
 ///
 /// It takes about `hold_cold` and two minutes more. API servers that learn late refuse the webhook's new certificate
 /// until they know the new CA; with `failurePolicy: Fail` their requests fail for that long.
@@ -98,11 +98,11 @@ impl Common {
     }
 }
 
-/// Asked on the terminal; without one, `--yes` must say it.
+/// Asks for confirmation on the terminal. Without a terminal, `--yes` is needed.
 fn agreed(wish: RingCommand, secret: &NamespacedName) -> Result<bool, CommandError> {
     let stdin = io::stdin();
     if !stdin.is_terminal() {
-        return Err(CommandError::input("there is no terminal to ask on: --yes says that it is meant"));
+        return Err(CommandError::input("there is no terminal for the confirmation: give --yes"));
     }
     ask(wish, secret, stdin.lock(), io::stderr()).map_err(CommandError::running)
 }
@@ -137,7 +137,7 @@ fn told(requested: &PendingCommand) -> String {
     let secret = &requested.secret;
     match requested.command {
         RingCommand::Revoke => format!(
-            "asked the replicas of the ring in Secret {secret} for new CAs; the present ones go as soon as they are replaced"
+            "asked the replicas of the ring in Secret {secret} for new CAs; the present CAs are removed when they are replaced"
         ),
         RingCommand::Rotate if requested.next_is_held => {
             format!(

@@ -10,7 +10,7 @@ const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 #[derive(Parser)]
 struct Command {
     #[command(flatten)]
-    knobs: KnobArguments,
+    rotation: RotationArguments,
     #[command(flatten)]
     mounted: MountedArguments,
 }
@@ -20,8 +20,8 @@ fn the_defaults_in_the_help_are_the_defaults() {
     let told = defaults_in_the_help(&Command::command());
     assert_eq!(told.len(), 2 * 10, "{told:?}");
     let given = Command::parse_from(std::iter::once("serve".to_owned()).chain(told));
-    let settings = |knobs: &KnobArguments| knobs.apply(Settings::default()).unwrap();
-    let (told, default) = (settings(&given.knobs), settings(&KnobArguments::default()));
+    let settings = |rotation: &RotationArguments| rotation.apply(Settings::default()).unwrap();
+    let (told, default) = (settings(&given.rotation), settings(&RotationArguments::default()));
     assert_eq!(told.policy, default.policy);
     assert_eq!((told.algorithm, told.organisation), (default.algorithm, default.organisation));
     assert_eq!(given.mounted.files(), MountedFiles::default());
@@ -40,7 +40,7 @@ fn the_defaults_are_sound() {
 
 #[test]
 fn every_knob_reaches_the_settings() {
-    let knobs = KnobArguments {
+    let rotation = RotationArguments {
         leaf_life: Some(DAY),
         ca_life: Some(90 * DAY),
         hold: Some(HOUR),
@@ -52,7 +52,7 @@ fn every_knob_reaches_the_settings() {
     };
     let mut settings = Settings::default();
     settings.cluster_domain = "example.internal".to_owned();
-    let settings = knobs.apply(settings).unwrap();
+    let settings = rotation.apply(settings).unwrap();
     let policy = settings.policy;
     assert_eq!((policy.authority_life, policy.leaf_life), (90 * DAY, DAY));
     assert_eq!((policy.hold, policy.hold_cold), (HOUR, 10 * SECOND));
@@ -63,7 +63,7 @@ fn every_knob_reaches_the_settings() {
 }
 
 #[test]
-fn what_breaks_the_order_is_refused_with_its_flag_and_a_reason() {
+fn durations_in_the_wrong_order_are_refused_with_flag_and_reason() {
     type Change = fn(&mut Settings);
     let cases: [(Change, &str); 12] = [
         (

@@ -38,7 +38,7 @@ fn registrations(settings: &Settings) -> Vec<String> {
 }
 
 #[test]
-fn what_is_not_named_follows_from_the_app_and_its_service() {
+fn defaults_come_from_the_app_and_its_service() {
     let settings = settings("serve");
     assert_eq!(settings.service.as_ref().unwrap().to_string(), "shop/hook");
     assert_eq!(settings.secret.as_ref().unwrap().to_string(), "shop/hook-ring");
@@ -84,7 +84,7 @@ fn a_bare_registration_is_of_every_kind_that_the_hooks_need() {
 }
 
 #[test]
-fn what_a_source_would_not_heed_is_refused() {
+fn flags_of_the_ring_are_refused_for_other_sources() {
     let local = Source::Local("a".into());
     assert!(arguments("serve").refuse_without_a_ring(&local).is_ok());
     for flag in ["--secret", "--registration"] {

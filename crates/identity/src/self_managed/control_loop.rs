@@ -80,19 +80,19 @@ impl Shared {
 }
 
 /// The main task.
-pub(super) struct Keeper {
+pub(super) struct ControlLoop {
     shared: Arc<Shared>,
     api_client: ApiClient,
     inbox: mpsc::Receiver<WatchEvent>,
 }
 
-impl Keeper {
+impl ControlLoop {
     pub(super) fn new(shared: Arc<Shared>, api_client: ApiClient, inbox: mpsc::Receiver<WatchEvent>) -> Self {
         Self { shared, api_client, inbox }
     }
 
     /// Runs for ever, also after a panic: otherwise the leaf would expire.
-    pub(super) async fn keep(mut self) {
+    pub(super) async fn run(mut self) {
         while AssertUnwindSafe(self.work()).catch_unwind().await.is_err() {
             tokio::time::sleep(REST).await;
             self.shared.with_state(|state, _, _| state.doubt());

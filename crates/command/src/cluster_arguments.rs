@@ -1,4 +1,4 @@
-//! Objects on a cluster, as flags name them.
+//! The flags that `serve` and `manifests` share: the cluster, the objects on it, the paths of the hooks.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -10,8 +10,8 @@ use vestibule_identity::{NamespacedName, RegistrationName, Settings, Source, clu
 use super::conflicts::{only_with_a_ring, refuse_given};
 use super::own_namespace::own_namespace;
 use super::{CommandError, kubeconfig_help, namespace};
-use vestibule::tooling::RegistrationMode;
 use vestibule::{App, Target};
+use vestibule_manifests::RegistrationMode;
 
 /// Which cluster, and which of its objects.
 #[derive(Args, Clone, Debug)]

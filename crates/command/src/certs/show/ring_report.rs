@@ -6,7 +6,7 @@ use std::time::SystemTime;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ManagedFieldsEntry;
 use kube::api::DynamicObject;
 use serde_json::Value;
-use vestibule_identity::objects::{GENERATION, LINEAGE, Place};
+use vestibule_identity::inspect::{GENERATION, LINEAGE, Place};
 use vestibule_identity::{NamespacedName, RegistrationName};
 use vestibule_pki::ring::{CaId, Facts, Reading, Ring, RingFacts};
 use vestibule_pki::{Bundle, describe};

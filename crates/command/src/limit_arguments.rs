@@ -1,4 +1,4 @@
-//! The limits of the server, as flags.
+//! The flags of the server's limits.
 
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ pub(super) struct LimitArguments {
     /// Connections held at a time; further ones wait to be accepted [default: 4096]
     #[arg(long, env = "VESTIBULE_MAX_CONNECTIONS", value_name = "NUMBER", value_parser = number)]
     max_connections: Option<usize>,
-    /// Connections in a TLS handshake; beyond it the one that has been silent longest is closed [default: 1024]
+    /// Connections in a TLS handshake; beyond this number the connection that was silent longest is closed [default: 1024]
     #[arg(long, env = "VESTIBULE_MAX_HANDSHAKES", value_name = "NUMBER", value_parser = number)]
     max_handshakes: Option<usize>,
     /// How long a TLS handshake may take; its first byte comes within half of that [default: 10s]
@@ -26,7 +26,7 @@ pub(super) struct LimitArguments {
     /// How long the head of a request may take from its first byte on [default: 5s]
     #[arg(long, env = "VESTIBULE_HEAD_TIMEOUT", value_name = "TIME", value_parser = some_time)]
     head_timeout: Option<Duration>,
-    /// How long a body may take once there is room for it [default: 10s]
+    /// How long a body may take once it has its memory [default: 10s]
     #[arg(long, env = "VESTIBULE_BODY_TIMEOUT", value_name = "TIME", value_parser = some_time)]
     body_timeout: Option<Duration>,
     /// How long a connection may rest between requests; at least 91s [default: 120s]
@@ -51,7 +51,7 @@ pub(super) struct LimitArguments {
     /// and no limit for others.
     #[arg(long, env = "VESTIBULE_MAX_DEPTH", value_name = "NUMBER", value_parser = depth)]
     max_depth: Option<usize>,
-    /// The memory that all bodies have together; a body waits until there is room for it [default: 64Mi]
+    /// The memory of all bodies together; a body waits until enough of it is free [default: 64Mi]
     #[arg(long, env = "VESTIBULE_MAX_BODIES", value_name = "BYTES", value_parser = bytes)]
     max_bodies: Option<usize>,
     /// Handlers that have begun and not ended [default: 512]
@@ -64,7 +64,7 @@ pub(super) struct LimitArguments {
     /// Requests that wait for their handler; fewer where handlers are slow [default: 512]
     #[arg(long, env = "VESTIBULE_MAX_WAITING", value_name = "NUMBER", value_parser = number)]
     max_waiting: Option<usize>,
-    /// How long a request may have to wait for its handler: no more wait than get done in this time [default: 500ms]
+    /// The longest expected wait for a handler: no more requests wait than complete in this time [default: 500ms]
     #[arg(long, env = "VESTIBULE_LATENCY_BUDGET", value_name = "TIME", value_parser = duration)]
     latency_budget: Option<Duration>,
 }

@@ -1,0 +1,1 @@
+../../../../vestibule/src/telemetry/tests/openmetrics.rs
