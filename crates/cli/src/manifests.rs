@@ -69,7 +69,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
 /// other pods too.
 fn is_left_alone(rules: &RuleSet, own: &str) -> bool {
     let named = |rule: &Rule| rule.namespaces().iter().any(|name| name == own);
-    !rules.settings().injects_own_namespace && (own == "default" || rules.rules().iter().any(named))
+    !rules.settings().injects_own_namespace() && (own == "default" || rules.rules().iter().any(named))
 }
 
 /// The app to register. The labels of namespaces do not matter here, so they are empty.

@@ -60,7 +60,7 @@ impl fmt::Debug for OutcomeCollector {
 
 impl DecisionObserver for OutcomeMetrics {
     fn decided(&self, decision: &Decision, context: &DecisionContext<'_>) {
-        let mode = context.settings().mode;
+        let mode = context.settings().mode();
         let mut counted = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         for verdict in &decision.verdicts {
             let of_rule = match counted.get_mut(&verdict.rule) {

@@ -55,7 +55,7 @@ const MAX_EXACT_ENTRIES: usize = 32;
 /// # Errors
 /// Required rules that would stop too many pods from starting while the injector is down, each with its remedy.
 pub fn entries(rules: &RuleSet) -> Result<Vec<Entry>, Vec<Diagnostic>> {
-    if rules.settings().mode == Mode::Off {
+    if rules.settings().mode() == Mode::Off {
         return Ok(Vec::new());
     }
     let findings = refusal::findings(rules);
@@ -132,7 +132,7 @@ fn on(group: &[&Rule], all: &RuleSet) -> On<Raw> {
         .namespaces(&selector::of_namespaces(group, all.settings()))
         .objects(&selector::of_objects(group, all.settings()))
         .side_effects(SideEffects::NoneOnDryRun);
-    let on = if all.settings().injects_own_namespace { on.own_namespace() } else { on };
+    let on = if all.settings().injects_own_namespace() { on.own_namespace() } else { on };
     let conditions = condition::all(group, &resources, all);
     conditions.iter().fold(on, |on, (name, expression)| on.match_condition(name, expression))
 }

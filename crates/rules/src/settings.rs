@@ -24,26 +24,18 @@ use crate::rule::Labels;
 /// )
 /// .unwrap();
 /// let settings = rules.settings();
-/// assert_eq!(settings.mode, Mode::Observe);
-/// assert_eq!(settings.exemptions[0].reason, "it watches us");
-/// assert!(settings.native_sidecars && !settings.injects_own_namespace);
+/// assert_eq!(settings.mode(), Mode::Observe);
+/// assert_eq!(settings.exemptions()[0].reason(), "it watches us");
+/// assert!(settings.native_sidecars() && !settings.injects_own_namespace());
 /// ```
 #[derive(Clone)]
-#[non_exhaustive]
 pub struct Settings {
-    /// `mode`: whether rules act. The default is [`Mode::On`].
-    pub mode: Mode,
-    /// `ownNamespace: inject`: whether rules apply to other pods in the injector's own namespace. The default is no.
-    pub injects_own_namespace: bool,
-    /// `nativeSidecars`: whether `mode: auto` makes native sidecars (KEP-753). The default is yes.
-    pub native_sidecars: bool,
-    /// `exemptions`: the objects that no rule touches. The default is none.
-    pub exemptions: Vec<Exemption>,
-    /// `requiredEverywhere: allow`: whether a required rule needs no restriction to namespaces. With such a rule no
-    /// pod starts in the cluster while the injector is down, so the default is no.
-    pub allows_required_everywhere: bool,
-    /// `successEvents`: whether successful injections are reported as Events. The default is no.
-    pub success_events: bool,
+    pub(crate) mode: Mode,
+    pub(crate) own_namespace: bool,
+    pub(crate) native_sidecars: bool,
+    pub(crate) exemptions: Vec<Exemption>,
+    pub(crate) required_everywhere: bool,
+    pub(crate) success_events: bool,
 }
 
 /// Whether rules act.
@@ -59,20 +51,47 @@ pub enum Mode {
 
 /// Objects that no rule touches: every condition of the exemption holds for them.
 #[derive(Clone)]
-#[non_exhaustive]
 pub struct Exemption {
-    /// The names of the exempt namespaces. An empty list sets no condition.
-    pub namespaces: Vec<String>,
-    /// The names of the exempt users; a final `*` matches any suffix. An empty list sets no condition.
-    pub users: Vec<String>,
-    /// The reason in the administrator's words; may be empty.
-    pub reason: String,
-    /// The name of its source.
-    pub source: Arc<str>,
-    /// Its location in the source.
-    pub position: Position,
+    pub(crate) namespaces: Vec<String>,
     pub(crate) namespace_labels: Labels,
     pub(crate) object_labels: Labels,
+    pub(crate) users: Vec<String>,
+    pub(crate) reason: String,
+    pub(crate) source: Arc<str>,
+    pub(crate) at: Position,
+}
+
+impl Settings {
+    /// `mode`: whether rules act. The default is [`Mode::On`].
+    pub fn mode(&self) -> Mode {
+        self.mode
+    }
+
+    /// `ownNamespace: inject`: whether rules apply to other pods in the injector's own namespace. The default is no.
+    pub fn injects_own_namespace(&self) -> bool {
+        self.own_namespace
+    }
+
+    /// `nativeSidecars`: whether `mode: auto` makes native sidecars (KEP-753). The default is yes.
+    pub fn native_sidecars(&self) -> bool {
+        self.native_sidecars
+    }
+
+    /// `exemptions`: the objects that no rule touches. The default is none.
+    pub fn exemptions(&self) -> &[Exemption] {
+        &self.exemptions
+    }
+
+    /// `requiredEverywhere: allow`: whether a required rule needs no restriction to namespaces. With such a rule no
+    /// pod starts in the cluster while the injector is down, so the default is no.
+    pub fn allows_required_everywhere(&self) -> bool {
+        self.required_everywhere
+    }
+
+    /// `successEvents`: whether successful injections are reported as Events. The default is no.
+    pub fn success_events(&self) -> bool {
+        self.success_events
+    }
 }
 
 impl Settings {
@@ -86,10 +105,10 @@ impl Default for Settings {
     fn default() -> Self {
         Self {
             mode: Mode::On,
-            injects_own_namespace: false,
+            own_namespace: false,
             native_sidecars: true,
             exemptions: Vec::new(),
-            allows_required_everywhere: false,
+            required_everywhere: false,
             success_events: false,
         }
     }
@@ -107,6 +126,11 @@ impl Mode {
 }
 
 impl Exemption {
+    /// The names of the exempt namespaces. An empty list sets no condition.
+    pub fn namespaces(&self) -> &[String] {
+        &self.namespaces
+    }
+
     /// The labels that the namespace must have.
     pub fn namespace_labels(&self) -> impl Iterator<Item = (&str, &str)> {
         self.namespace_labels.pairs()
@@ -115,5 +139,25 @@ impl Exemption {
     /// The labels that the object must have.
     pub fn object_labels(&self) -> impl Iterator<Item = (&str, &str)> {
         self.object_labels.pairs()
+    }
+
+    /// The names of the exempt users; a final `*` matches any suffix. An empty list sets no condition.
+    pub fn users(&self) -> &[String] {
+        &self.users
+    }
+
+    /// The reason in the administrator's words; may be empty.
+    pub fn reason(&self) -> &str {
+        &self.reason
+    }
+
+    /// The name of its source.
+    pub fn source(&self) -> &str {
+        &self.source
+    }
+
+    /// Its location in the source.
+    pub fn position(&self) -> Position {
+        self.at
     }
 }

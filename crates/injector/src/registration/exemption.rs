@@ -22,10 +22,10 @@ pub(super) struct Exemptions {
 impl Exemptions {
     pub(super) fn of(settings: &Settings) -> Self {
         let mut exemptions = Self::default();
-        for exemption in &settings.exemptions {
+        for exemption in settings.exemptions() {
             let namespace_labels: Vec<_> = exemption.namespace_labels().collect();
             let object_labels: Vec<_> = exemption.object_labels().collect();
-            match (&*exemption.namespaces, &*namespace_labels, &*object_labels, &*exemption.users) {
+            match (exemption.namespaces(), &*namespace_labels, &*object_labels, exemption.users()) {
                 (names, [], [], []) => exemptions.namespaces.extend_from_slice(names),
                 ([], [(key, value)], [], []) => exemptions.namespace_labels.push(format!("{key}!={value}")),
                 ([], [], [(key, value)], []) => exemptions.object_labels.push(format!("{key}!={value}")),
@@ -39,8 +39,8 @@ impl Exemptions {
 
 fn condition(exemption: &Exemption) -> String {
     let mut terms = Vec::new();
-    if !exemption.namespaces.is_empty() {
-        let names: Vec<_> = exemption.namespaces.iter().map(|name| literal(name)).collect();
+    if !exemption.namespaces().is_empty() {
+        let names: Vec<_> = exemption.namespaces().iter().map(|name| literal(name)).collect();
         terms.push(format!("request.namespace in [{}]", names.join(", ")));
     }
     for (key, value) in exemption.object_labels() {
@@ -52,7 +52,7 @@ fn condition(exemption: &Exemption) -> String {
         Some(start) => format!("request.userInfo.username.startsWith({})", literal(start)),
         None => format!("request.userInfo.username == {}", literal(name)),
     };
-    let users: Vec<_> = exemption.users.iter().map(user).collect();
+    let users: Vec<_> = exemption.users().iter().map(user).collect();
     if !users.is_empty() {
         terms.push(format!("({})", users.join(" || ")));
     }

@@ -11,7 +11,7 @@ use crate::select::SYSTEM_NAMESPACES;
 pub(super) fn lint(rules: &RuleSet, findings: &mut Vec<Diagnostic>) {
     for rule in rules.rules() {
         findings.extend(matches_no_namespace(rule));
-        if !rules.settings().allows_required_everywhere {
+        if !rules.settings().required_everywhere {
             findings.extend(required_everywhere(rule));
         }
     }

@@ -20,8 +20,8 @@ pub(super) fn settings(reader: &mut Reader, root: &Node) -> Settings {
     reader.fields(spec, &format::SETTINGS);
     Settings {
         mode: chosen(spec, "mode", &format::INJECTOR_MODES).unwrap_or(default.mode),
-        injects_own_namespace: chosen(spec, "ownNamespace", &format::OWN_NAMESPACE).unwrap_or_default(),
-        allows_required_everywhere: chosen(spec, "requiredEverywhere", &format::REQUIRED_EVERYWHERE)
+        own_namespace: chosen(spec, "ownNamespace", &format::OWN_NAMESPACE).unwrap_or_default(),
+        required_everywhere: chosen(spec, "requiredEverywhere", &format::REQUIRED_EVERYWHERE)
             .unwrap_or_default(),
         native_sidecars: spec.flag("nativeSidecars").unwrap_or(default.native_sidecars),
         success_events: spec.flag("successEvents").unwrap_or_default(),
@@ -38,7 +38,7 @@ fn exemption(reader: &mut Reader, node: &Node) -> Exemption {
         object_labels: labels(reader, Some(node), "objectLabels", node.at()),
         reason: node.text("reason").unwrap_or_default().to_owned(),
         source: Arc::clone(&reader.source.name),
-        position: node.at(),
+        at: node.at(),
     };
     for name in &exemption.namespaces {
         reader.check_format(syntax::name(name), "no namespace can have this name", node.at());

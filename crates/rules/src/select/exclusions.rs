@@ -28,7 +28,7 @@ impl MatchContext<'_> {
                 format!("{namespace} belongs to the cluster itself"),
             );
         }
-        if self.own_namespace == Some(namespace) && !self.settings.injects_own_namespace {
+        if self.own_namespace == Some(namespace) && !self.settings.injects_own_namespace() {
             let sentence = format!(
                 "{namespace} is the injector's own namespace, and its settings do not say `ownNamespace: inject`"
             );
@@ -61,10 +61,10 @@ impl MatchContext<'_> {
     }
 
     pub(super) fn exemption(&self) -> Option<Skip> {
-        let found = self.settings.exemptions.iter().enumerate().find(|(_, one)| self.is_exempt(one));
+        let found = self.settings.exemptions().iter().enumerate().find(|(_, one)| self.is_exempt(one));
         found.map(|(index, exemption)| {
-            let place = format!("exemptions[{index}], {}:{}", exemption.source, exemption.position.line);
-            let sentence = match &*exemption.reason {
+            let place = format!("exemptions[{index}], {}:{}", exemption.source(), exemption.position().line);
+            let sentence = match exemption.reason() {
                 "" => format!("an administrator exempts it ({place})"),
                 reason => format!("an administrator exempts it: {} ({place})", shown(reason)),
             };
@@ -73,7 +73,7 @@ impl MatchContext<'_> {
     }
 
     fn is_exempt(&self, exemption: &Exemption) -> bool {
-        let namespaces = &exemption.namespaces;
+        let namespaces = exemption.namespaces();
         // Labels of a namespace that are not known match no exemption.
         let label_of_namespace = |key: &str| self.subject.facts?.labels.get(key);
         (namespaces.is_empty() || namespaces.iter().any(|name| name == self.subject.namespace))
@@ -81,7 +81,7 @@ impl MatchContext<'_> {
             && exemption
                 .namespace_labels()
                 .all(|(key, value)| label_of_namespace(key).is_some_and(|found| found == value))
-            && (exemption.users.is_empty() || self.user_is_one_of(&exemption.users))
+            && (exemption.users().is_empty() || self.user_is_one_of(exemption.users()))
     }
 
     fn user_is_one_of(&self, users: &[String]) -> bool {

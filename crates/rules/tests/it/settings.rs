@@ -19,10 +19,10 @@ fn the_defaults_apply_without_settings() {
     let without = rules("");
     for rules in [&without, &rules(&settings("{}"))] {
         let settings = rules.settings();
-        assert_eq!(settings.mode, Mode::On);
-        assert!(settings.native_sidecars && settings.exemptions.is_empty());
-        assert!(!settings.injects_own_namespace && !settings.success_events);
-        assert!(!settings.allows_required_everywhere);
+        assert_eq!(settings.mode(), Mode::On);
+        assert!(settings.native_sidecars() && settings.exemptions().is_empty());
+        assert!(!settings.injects_own_namespace() && !settings.success_events());
+        assert!(!settings.allows_required_everywhere());
     }
 }
 
@@ -34,13 +34,13 @@ fn every_field_is_read() {
     );
     let rules = rules(&text);
     let settings = rules.settings();
-    assert_eq!(settings.mode, Mode::Off);
-    assert!(!settings.native_sidecars && settings.injects_own_namespace);
-    assert!(settings.success_events && settings.allows_required_everywhere);
-    let exemption = &settings.exemptions[0];
-    assert_eq!((&*exemption.namespaces, &*exemption.users), (&["a".to_owned()][..], &["f:*".to_owned()][..]));
+    assert_eq!(settings.mode(), Mode::Off);
+    assert!(!settings.native_sidecars() && settings.injects_own_namespace());
+    assert!(settings.success_events() && settings.allows_required_everywhere());
+    let exemption = &settings.exemptions()[0];
+    assert_eq!((exemption.namespaces(), exemption.users()), (&["a".to_owned()][..], &["f:*".to_owned()][..]));
     assert!(exemption.namespace_labels().eq([("b", "c")]) && exemption.object_labels().eq([("d", "e")]));
-    assert_eq!((&*exemption.reason, &*exemption.source, exemption.position.line), ("g", "rules.yaml", 5));
+    assert_eq!((exemption.reason(), exemption.source(), exemption.position().line), ("g", "rules.yaml", 5));
 }
 
 #[test]
