@@ -94,7 +94,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         if !presuming.is_empty() {
             let (rules, kind) = (presuming.join(", "), printable(&evaluation.object.kind));
             say(format_args!(
-                "{prefix}note: what {rules} did goes by the name of the {kind}: what will own its pods has none yet"
+                "{prefix}note: the results of {rules} depend on the name of the {kind}: the owner of its pods has no name yet"
             ));
         }
     }

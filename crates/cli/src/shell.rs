@@ -32,7 +32,7 @@ pub(crate) struct ManArguments {
     dir: PathBuf,
 }
 
-/// Prints the JSON Schema of rules, for editors: made from the definition that the reader itself goes by.
+/// Prints the JSON Schema of rules, for editors: made from the definition that the reader uses.
 #[derive(Args, Clone, Debug)]
 #[command(after_help = "Example:
   vestibule schema > rules.schema.json

@@ -39,7 +39,7 @@ pub(super) struct ClusterArguments {
     #[arg(long, env = "VESTIBULE_PATH", value_delimiter = ',', value_name = "HOOK=/PATH")]
     pub(super) path: Vec<String>,
     /// The ConfigMap in the own namespace that changes levels of log while this runs, or `off`. Unless given, APP-logging
-    /// where the cluster is spoken to anyway.
+    /// if the process connects to the cluster anyway.
     #[arg(long, env = "VESTIBULE_LOG_CONFIG_MAP", value_name = "NAME|off")]
     pub(super) log_config_map: Option<String>,
 }

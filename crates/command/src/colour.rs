@@ -9,7 +9,7 @@ use clap::ValueEnum;
 /// When to colour: the flag decides, then `NO_COLOR`, then `CLICOLOR_FORCE`, then whether stdout is a terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum When {
-    /// As the variables and the terminal have it.
+    /// By the variables and the terminal.
     Auto,
     /// Always.
     Always,

@@ -7,7 +7,7 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 use k8s_openapi::api::core::v1::ConfigMap;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use kube::{Api, Resource};
+use kube::Resource;
 use vestibule_identity::events::{Events, Report};
 
 use super::CommandError;
@@ -81,9 +81,8 @@ impl ClusterArguments {
                 let (about, note) = (about.clone(), text.to_owned());
                 events.tell(Report { about, is_warning: true, reason, action, note });
             };
-            let config_maps = Api::namespaced(client.clone(), &namespace);
-            let followed = follow(&logs, config_maps, &name, app.name(), tell);
-            Ok::<_, CommandError>(tokio::join!(waiting.write(client, "vestibule"), followed).1)
+            let followed = follow(&logs, &client, (&namespace, &name), app.name(), tell);
+            Ok::<_, CommandError>(tokio::join!(waiting.write(client.clone(), "vestibule"), followed).1)
         };
         let Err(why) = following.await;
         tracing::warn!(%why, "the ConfigMap {name} is not followed: levels of log stay as they are");

@@ -70,7 +70,7 @@ impl<F: FnOnce() -> Result<Kubeconfig, String>> Places<'_, F> {
     }
 }
 
-/// As kubectl has it: a context without a namespace means `default`.
+/// As in kubectl, a context without a namespace means `default`.
 fn of_context(kubeconfig: Kubeconfig) -> Result<String, String> {
     let name = kubeconfig.current_context.filter(|name| !name.is_empty()).ok_or("it names none")?;
     let context = kubeconfig.contexts.into_iter().find(|context| context.name == name);

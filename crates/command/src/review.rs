@@ -135,7 +135,7 @@ impl ReviewArguments {
         match asked.as_slice() {
             [hook] => Ok(hook),
             [] => Err(CommandError::input(format_args!(
-                "no hook is called for {} of {}: --hook NAME asks one all the same",
+                "no hook is called for {} of {}: --hook NAME calls a hook nevertheless",
                 request.operation,
                 report::resource(request)
             ))),

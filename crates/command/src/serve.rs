@@ -175,12 +175,12 @@ impl ServeArguments {
         self.cluster.namespace.as_deref().or(service.map(|(namespace, _)| namespace))
     }
 
-    /// The kubeconfig of the cluster to speak to, where that is not the one around this process.
+    /// The kubeconfig of the cluster to connect to, where that is not the one around this process.
     pub fn kubeconfig(&self) -> Option<&Path> {
         self.cluster.kubeconfig.as_deref()
     }
 
-    /// Whether the certificate is of a CA ring, for which the cluster is spoken to.
+    /// Whether the certificate is of a CA ring, for which the process connects to the cluster.
     pub fn keeps_a_ring(&self) -> bool {
         self.identity == Source::SelfManaged
     }

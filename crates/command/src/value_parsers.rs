@@ -5,7 +5,7 @@ use vestibule_identity::CLUSTER_ORDER;
 
 /// The help of every `--kubeconfig`.
 pub fn kubeconfig_help() -> String {
-    format!("The kubeconfig of the cluster to speak to [default: {CLUSTER_ORDER}]")
+    format!("The kubeconfig of the cluster to connect to [default: {CLUSTER_ORDER}]")
 }
 
 /// The name of a namespace: an RFC 1123 label.

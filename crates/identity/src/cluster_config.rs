@@ -1,4 +1,4 @@
-//! Finds the cluster to speak to, and makes the client for it.
+//! Finds the cluster to connect to, and makes the client for it.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -10,13 +10,13 @@ use kube::{Client, Config};
 
 use crate::IdentityError;
 
-/// How the cluster to speak to is found, in words for the help of a command.
+/// How the cluster to connect to is found, in words for the help of a command.
 pub const CLUSTER_ORDER: &str = "KUBECONFIG, else the cluster around this pod, else ~/.kube/config";
 
 const SERVICE_HOST: &str = "KUBERNETES_SERVICE_HOST";
 const SERVICE_ACCOUNT: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
 
-/// The configuration of the cluster to speak to. The first of these that is there counts, as in controller-runtime:
+/// The configuration of the cluster to connect to. The first of these that is there counts, as in controller-runtime:
 ///
 /// 1. `kubeconfig`, which a flag names;
 /// 2. the files of the variable `KUBECONFIG`;
@@ -44,7 +44,7 @@ pub async fn cluster_config(
     places.config(context).await
 }
 
-/// Why it is not known which cluster to speak to, or how.
+/// Why it is not known which cluster to connect to, or how.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ClusterConfigError {

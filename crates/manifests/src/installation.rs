@@ -37,7 +37,7 @@ pub struct Installation {
     /// The container's image. Without one, only roles and configurations are printed.
     pub image: Option<String>,
     /// The ConfigMap in the namespace of the pods that changes their log levels, or `off`. Default: `APP-logging` for
-    /// pods that speak to the API server for another reason.
+    /// pods that connect to the API server for another reason.
     pub log_config_map: Option<String>,
     /// The number of pods. Default: 2.
     pub replicas: u16,
@@ -163,7 +163,7 @@ impl Installation {
         Ok(Some(settings))
     }
 
-    /// Whether the pods speak to the API server for another reason than log levels.
+    /// Whether the pods connect to the API server for another reason than log levels.
     pub(super) fn speaks_to_the_cluster(&self, app: &App) -> bool {
         self.identity == Source::SelfManaged || self.reads_token_keys || app.reads_the_cluster()
     }

@@ -24,7 +24,7 @@ pub(crate) struct Readiness {
 pub(crate) struct Condition {
     name: String,
     why_not: WhyNot,
-    /// Whether the reason stands for itself, or is shown after the name.
+    /// Whether the reason is shown alone, or after the name.
     is_sentence: bool,
     seen: Mutex<Option<Seen>>,
 }

@@ -89,7 +89,7 @@ impl Server {
         self
     }
 
-    /// Adds a condition of `/readyz` only: hooks are called without it. `why_not` returns a reason that stands for itself, without
+    /// Adds a condition of `/readyz` only: hooks are called without it. `why_not` returns a reason that is shown alone, without
     /// `name`. It is for a need of some hooks; these answer [`Verdict::not_ready`] themselves.
     ///
     /// [`Verdict::not_ready`]: vestibule_admission::Verdict::not_ready

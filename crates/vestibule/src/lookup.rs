@@ -19,7 +19,6 @@ use std::time::{Duration, Instant};
 use error::LookupError;
 use live::{Answer, Joins};
 use looked_up::LookedUp;
-pub use reflector::words as why_not_watched;
 pub(crate) use registered::{Declared, Lookups, Source, StoreState};
 use registered::{Kept, waiting_for};
 use store::Store;

@@ -14,7 +14,6 @@ pub use crate::app::defaults::{Defaults, https_port, plain_port};
 pub use crate::handler::environment::Environment;
 pub use crate::lookup::watch_state::WatchState;
 pub use crate::lookup::watched::Watched;
-pub use crate::lookup::why_not_watched;
 pub use crate::pipeline::span::{CallTraces, shorten};
 pub use crate::registration::Entry as HookEntry;
 pub use crate::registration::entries::{Entries, EntriesError, Entry};
@@ -61,7 +60,7 @@ impl App {
         self.needs_client() && !self.lookup_rights().is_empty()
     }
 
-    /// Whether the app speaks to the API server for a reason of its own, besides its certificate and its registration.
+    /// Whether the app connects to the API server for a reason of its own, besides its certificate and its registration.
     pub fn reads_the_cluster(&self) -> bool {
         self.needs_client() || self.needs_namespaces() || !self.defaults.rights.is_empty()
     }

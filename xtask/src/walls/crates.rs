@@ -164,7 +164,6 @@ pub(super) const CRATES: &[Crate] = &[
             "anstream",
             "anstyle",
             "clap",
-            "futures-util",
             "http",
             "jiff",
             "k8s-openapi",

@@ -44,7 +44,7 @@ fn items(expected: &[Value], found: &[Value], path: &str) -> Option<String> {
     None
 }
 
-/// `1.0` is `1`, as the API server has it.
+/// `1.0` equals `1`, as in the API server.
 fn equal(one: &Value, other: &Value) -> bool {
     match (one.as_f64(), other.as_f64()) {
         (Some(one_number), Some(other_number)) => {

@@ -270,7 +270,7 @@ fn rules_that_ask_for_the_owner_know_it_before_there_is_a_pod() {
 #[test]
 fn changes_by_a_generated_name_are_noted() {
     let (cron_job, job) = (cron_job(), job("name: backup"));
-    let note = "note: what target did goes by the name of the CronJob: what will own its pods has none yet\n";
+    let note = "note: the results of target depend on the name of the CronJob: the owner of its pods has no name yet\n";
     let when = |condition: &str| TARGET.replace("spec:\n", &format!("spec:\n  when: [\"{condition}\"]\n"));
     for (rules, object, told) in [
         (when("owner.name == 'backup'"), &cron_job, note),

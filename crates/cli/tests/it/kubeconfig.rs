@@ -75,7 +75,7 @@ fn every_kubeconfig_flag_says_the_same() {
     {
         let help = folder.run(&format!("{command} --help")).stdout();
         let words = help.split_whitespace().collect::<Vec<_>>().join(" ");
-        let said = "--kubeconfig <FILE> The kubeconfig of the cluster to speak to [default: KUBECONFIG, else the cluster \
+        let said = "--kubeconfig <FILE> The kubeconfig of the cluster to connect to [default: KUBECONFIG, else the cluster \
                     around this pod, else ~/.kube/config]";
         assert!(words.contains(said), "{command}: {words}");
     }

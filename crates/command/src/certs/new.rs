@@ -124,7 +124,7 @@ impl Arguments {
     }
 
     fn namespaced(&self, name: &str) -> Result<NamespacedName, CommandError> {
-        // As `serve` has it, a Service may come with its port.
+        // As with `serve`, a Service may come with its port.
         let name = name.split_once(':').map_or(name, |(name, _)| name);
         match (name.contains('/'), &self.namespace) {
             (false, None) => Err(CommandError::input(format_args!(

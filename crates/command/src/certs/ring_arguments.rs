@@ -41,7 +41,7 @@ impl RingArguments {
         let connection = self.connection.connect().await?;
         let namespace = &*connection.namespace;
         let service = self.names.service.as_deref().map(|text| {
-            // As `serve` has it, a Service may come with its port.
+            // As with `serve`, a Service may come with its port.
             object_name(text.split_once(':').map_or(text, |(name, _)| name), Some(namespace))
         });
         let service = service.transpose()?;

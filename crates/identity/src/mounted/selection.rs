@@ -87,7 +87,7 @@ fn judge(content: &Content, files: &MountedFiles, name: Option<&str>, now: UnixT
     let none: [&str; 0] = [];
     let vouched = bundle.map_or(Ok(()), |bundle| verify(bundle, &leaf.chain, &none, now));
     let doubt = match (vouched, name) {
-        (Err(error), _) => Some(format!("{authority} does not vouch for {certificate}: {error}")),
+        (Err(error), _) => Some(format!("{authority} did not sign {certificate}: {error}")),
         (Ok(()), Some(name)) if !leaf.serves(name) => {
             Some(format!("{certificate} is not for `{name}`; it names {}", leaf.names.join(", ")))
         }

@@ -91,7 +91,7 @@ impl ControlLoop {
         Self { shared, api_client, inbox }
     }
 
-    /// Runs for ever, also after a panic: otherwise the leaf would expire.
+    /// Never ends, also after a panic: otherwise the leaf would expire.
     pub(super) async fn run(mut self) {
         while AssertUnwindSafe(self.work()).catch_unwind().await.is_err() {
             tokio::time::sleep(REST).await;

@@ -143,7 +143,7 @@ impl Reject {
 }
 
 /// A fault, unless a cause of the error is a lookup without an answer yet
-/// ([`LookupError::NotSynced`](crate::LookupError::NotSynced)): then the API server is told to ask again.
+/// ([`LookupError::NotSynced`](crate::LookupError::NotSynced)): then the response makes the API server retry.
 impl<E: Into<anyhow::Error> + 'static> From<E> for Reject {
     fn from(error: E) -> Self {
         let error = error.into();

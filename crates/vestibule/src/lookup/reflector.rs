@@ -138,7 +138,7 @@ fn slimmed<T: LookedUp>(seen: &mut WatchedObject<T>, slim: &Slim<T>, kind: &Kind
 }
 
 /// The message of the API server, which names a missing right.
-pub fn words(error: watcher::Error) -> String {
+fn words(error: watcher::Error) -> String {
     match error {
         watcher::Error::InitialListFailed(error)
         | watcher::Error::WatchStartFailed(error)

@@ -83,9 +83,11 @@ impl<T: LookedUp> Clone for Watched<T> {
 #[cfg(test)]
 mod tests {
     use std::convert::Infallible;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::time::Duration;
 
     use bytes::Bytes;
-    use futures_util::{StreamExt, stream};
+    use futures_util::{Stream, StreamExt, stream};
     use http::{Request, Response};
     use http_body_util::StreamBody;
     use hyper::body::Frame;
@@ -94,32 +96,58 @@ mod tests {
 
     use super::*;
 
+    fn whole(text: &'static str) -> impl Stream<Item = Result<Frame<Bytes>, Infallible>> {
+        stream::iter([Ok(Frame::data(Bytes::from_static(text.as_bytes())))])
+    }
+
+    fn number(pods: &Watched<Pod>) -> Option<usize> {
+        pods.lookup(Instant::now()).everywhere().list().map(|all| all.len()).ok()
+    }
+
     #[tokio::test(start_paused = true)]
     async fn code_without_a_context_looks_objects_up_and_hears_of_changes() {
         const LIST: &str = r#"{"kind":"PodList","metadata":{"resourceVersion":"7"},"items":[{"metadata":{"namespace":"shop","name":"web"}}]}"#;
         const GONE: &str = "{\"type\":\"DELETED\",\"object\":{\"kind\":\"Pod\",\"apiVersion\":\"v1\",\
                             \"metadata\":{\"namespace\":\"shop\",\"name\":\"web\",\"resourceVersion\":\"8\"}}}\n";
         let answer = tower::service_fn(|request: Request<Body>| async move {
-            let whole = |text: &'static str| {
-                stream::iter([Ok::<_, Infallible>(Frame::data(Bytes::from_static(text.as_bytes())))])
-            };
             let body = match request.uri().query().unwrap_or_default().contains("watch=true") {
                 false => whole(LIST).boxed(),
                 true => {
-                    tokio::time::sleep(std::time::Duration::from_secs(1)).await;
+                    tokio::time::sleep(Duration::from_secs(1)).await;
                     whole(GONE).chain(stream::pending()).boxed()
                 }
             };
             Ok::<_, Infallible>(Response::new(StreamBody::new(body)))
         });
         let mut pods = Watched::start(&Client::new(answer, "shop"), Watch::<Pod>::new());
-        let number =
-            |pods: &Watched<Pod>| pods.lookup(Instant::now()).everywhere().list().map(|all| all.len()).ok();
         assert_eq!((pods.is_synced(), number(&pods)), (false, None));
         for expected in [1, 0] {
             pods.changed().await;
             assert_eq!((pods.is_synced(), number(&pods)), (true, Some(expected)));
         }
         assert_eq!(pods.state().broken(), None);
+    }
+
+    /// The connection is open, and nothing comes: no event, no bookmark, no end.
+    #[tokio::test(start_paused = true)]
+    async fn a_silent_watch_of_objects_is_restarted_within_a_minute() {
+        const LIST: &str = r#"{"kind":"PodList","metadata":{"resourceVersion":"7"},"items":[]}"#;
+        const NEW: &str = "{\"type\":\"ADDED\",\"object\":{\"kind\":\"Pod\",\"apiVersion\":\"v1\",\
+                           \"metadata\":{\"namespace\":\"shop\",\"name\":\"web\",\"resourceVersion\":\"8\"}}}\n";
+        let watches = AtomicUsize::new(0);
+        let answer = tower::service_fn(move |request: Request<Body>| {
+            let is_watch = request.uri().query().unwrap_or_default().contains("watch=true");
+            let body = match is_watch.then(|| watches.fetch_add(1, Ordering::Relaxed)) {
+                None => whole(LIST).boxed(),
+                Some(0) => stream::pending().boxed(),
+                Some(_) => whole(NEW).chain(stream::pending()).boxed(),
+            };
+            async { Ok::<_, Infallible>(Response::new(StreamBody::new(body))) }
+        });
+        let mut pods = Watched::start(&Client::new(answer, "shop"), Watch::<Pod>::new());
+        pods.changed().await;
+        assert_eq!(number(&pods), Some(0));
+        tokio::time::timeout(Duration::from_secs(61), pods.changed()).await.unwrap();
+        assert_eq!(number(&pods), Some(1));
     }
 }

@@ -119,7 +119,7 @@ fn a_pair_that_may_be_refused_is_used_only_without_a_better_one() {
     folder.look(Ok(&good), day(0));
     assert_eq!(folder.look(Ok(&unvouched), day(5)), (false, None));
     let (adopted, problem) = folder.look(Ok(&unvouched), day(5));
-    assert!(!adopted && problem.unwrap().starts_with("ca.crt does not vouch for tls.crt: "));
+    assert!(!adopted && problem.unwrap().starts_with("ca.crt did not sign tls.crt: "));
     let (adopted, problem) = folder.look(Ok(&unvouched), day(11));
     assert!(adopted && problem.is_some(), "the good one has expired");
     let (adopted, problem) = folder.look(Ok(&unvouched), day(11));

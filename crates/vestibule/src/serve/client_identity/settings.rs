@@ -27,7 +27,7 @@ pub struct ClientSettings {
     /// as `system:serviceaccount:NAMESPACE:NAME`. At least one, unless [`any_client`](Self::any_client) is set.
     pub names: Vec<String>,
     /// Every client whose certificate one of the authorities signed may call. With the cluster's own CA that is every node and
-    /// every user with a certificate. Tokens need a name all the same, since the owner of a namespace can make tokens for any
+    /// every user with a certificate. Tokens need a name nevertheless, since the owner of a namespace can make tokens for any
     /// audience.
     pub any_client: bool,
 }
