@@ -223,8 +223,8 @@ impl ServeArguments {
         let mut settings = match &self.identity {
             Source::SelfManaged if service.is_none() && self.dns.is_empty() => {
                 return Err(CommandError::input(
-                    "nobody says whom the certificate is for: give --service NS/NAME, or --url https://HOST:PORT where \
-                     the API server calls a URL; on a laptop, --identity local:DIR",
+                    "the certificate has no names: give --service NS/NAME, or --url https://HOST:PORT where the API \
+                     server calls a URL; on a laptop, --identity local:DIR",
                 ));
             }
             Source::SelfManaged => self.cluster.settings(app, service.as_ref())?,
