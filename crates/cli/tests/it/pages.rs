@@ -3,6 +3,7 @@
 //! [`how_to`](crate::how_to) runs the blocks that need only the binary and compares their output. The others are in
 //! [`ledger::ROWS`]: blocks with kubectl are run here on a real API server, and blocks of examples by the example's own tests.
 
+mod block;
 mod installed;
 mod ledger;
 mod node;
@@ -14,89 +15,10 @@ use std::process::Stdio;
 
 use vestibule_testenv::{Options, leave_out_part, start_or_skip, tools_or_skip};
 
+use self::block::Block;
 use self::ledger::{CHANGE_RULES, Held, LEFT_OUT, ROWS, Row, TRACES};
 use crate::fixture::{Folder, TARGET, with_kubectl};
 use crate::how_to::{self, ROOT};
-
-/// A fenced block of a page.
-struct Block {
-    info: String,
-    text: String,
-}
-
-impl Block {
-    fn all(page: &str) -> Vec<Self> {
-        let (mut blocks, mut open): (Vec<Self>, Option<(usize, Self)>) = (Vec::new(), None);
-        for line in page.lines() {
-            let bare = line.trim_start();
-            match (&mut open, bare.strip_prefix("```")) {
-                (None, Some(info)) => {
-                    let block = Self { info: info.to_owned(), text: String::new() };
-                    open = Some((line.len() - bare.len(), block));
-                }
-                (Some(_), Some("")) => blocks.extend(open.take().map(|(_, block)| block)),
-                (Some((indent, block)), _) => {
-                    block.text.push_str(line.get(*indent..).unwrap_or_default());
-                    block.text.push('\n');
-                }
-                (None, None) => {}
-            }
-        }
-        assert!(open.is_none(), "a block has no end");
-        blocks
-    }
-
-    fn has_commands(&self) -> bool {
-        matches!(self.info.as_str(), "console" | "sh")
-    }
-
-    /// The name of the file, if the block is a file.
-    fn file(&self) -> Option<&str> {
-        let (_, name) = self.info.split_once(' ').filter(|(kind, _)| matches!(*kind, "yaml" | "json"))?;
-        Some(name)
-    }
-
-    /// The script with values for placeholders.
-    fn script_with(&self, values: &[(&str, &str)]) -> String {
-        values.iter().fold(self.script(), |script, (written, here)| {
-            assert!(script.contains(written), "{script}: {written}");
-            script.replace(written, here)
-        })
-    }
-
-    /// The commands without their output, as one script.
-    fn script(&self) -> String {
-        self.split().0
-    }
-
-    /// The output of the commands, if the block shows it.
-    fn output(&self) -> String {
-        self.split().1
-    }
-
-    fn split(&self) -> (String, String) {
-        let (mut script, mut output) = (String::new(), String::new());
-        let mut lines = self.text.lines();
-        while let Some(line) = lines.next() {
-            let Some(mut typed) = (if self.info == "sh" { Some(line) } else { line.strip_prefix("$ ") })
-            else {
-                output += &format!("{line}\n");
-                continue;
-            };
-            let is_left_out = LEFT_OUT.iter().any(|(command, _)| typed.starts_with(command));
-            loop {
-                if !is_left_out {
-                    script += &format!("{typed}\n");
-                }
-                if !typed.ends_with(['\\', '|']) {
-                    break;
-                }
-                typed = lines.next().unwrap();
-            }
-        }
-        (script, output)
-    }
-}
 
 /// Every page except decisions and the changelog, which are about the past.
 fn pages() -> Vec<String> {
@@ -163,8 +85,8 @@ fn commands_in_the_text_of_pages_and_of_help_are_those_of_the_binary() {
         let text = text.replace("\\\n", " ").replace("\\|", "|");
         let parts = text.split(['`', '\n', '|']).map(str::trim);
         let commands = parts.filter_map(|part| part.strip_prefix("vestibule "));
-        // A word in a drawing is followed by several spaces.
-        for typed in commands.filter(|typed| !typed.starts_with(' ')) {
+        // A drawing has several spaces after a word, and a manifest has `=`.
+        for typed in commands.filter(|typed| !typed.starts_with([' ', '='])) {
             let words =
                 typed.split_whitespace().take_while(|word| !word.starts_with(['>', '<', '#', '&', ';']));
             // Capitals stand for names, which have none.
@@ -218,7 +140,7 @@ async fn commands_of_pages_are_taken_by_a_real_api_server() {
         let mut shell = with_kubectl(&environment, &tools, &script);
         let done = shell.current_dir(folder.path()).stdin(Stdio::null()).output().unwrap();
         let printed = String::from_utf8_lossy(&done.stdout).into_owned();
-        assert!(done.status.success(), "{script}\n{printed}");
+        assert!(done.status.success(), "{script}\n{printed}{}", done.status);
         printed
     };
     let spans = run("vestibule serve --help").contains("--otlp-endpoint");
@@ -254,9 +176,11 @@ async fn commands_of_pages_are_taken_by_a_real_api_server() {
 const MY_WEBHOOK: &str = r#"
 case "$1" in serve|manifests|try) case "$*" in *--rules*) ;; *) set -- "$@" --rules rules ;; esac ;; esac
 [ "$1" = serve ] || exec vestibule "$@"
+# Else the lines of the previous command could be read before this one opens the file.
+rm -f serve.log
 vestibule "$@" --listen 127.0.0.1:0 --metrics-listen 127.0.0.1:0 2> serve.log &
 server=$!
-until grep '"serving"' serve.log; do
+until grep -s '"serving"' serve.log; do
     kill -0 $server || { cat serve.log; exit 1; }
     sleep 0.1
 done

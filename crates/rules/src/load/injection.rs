@@ -6,7 +6,9 @@ use vestibule_patch::Schema;
 
 use super::matching::{match_of, opt_in, rollout};
 use super::reader::Reader;
-use crate::diagnostic::{EMPTY_RULE, NOT_SUPPORTED, Position, REQUIRED_SKIPS, WRONG_KIND, WRONG_VALUE};
+use crate::diagnostic::{
+    EMPTY_RULE, NOT_SUPPORTED, Position, REQUIRED_SKIPS, Severity, WRONG_KIND, WRONG_VALUE,
+};
 use crate::format::{self, Collection, chosen};
 use crate::near::nearest;
 use crate::rule::{CompatAnnotation, OnError, Policy, Resource, Rule};
@@ -50,8 +52,10 @@ fn rule(reader: &mut Reader, spec: &Node, name: &str, at: Position, pod: Schema<
     let required = spec.flag("required").unwrap_or_default();
     reader.required = required;
     reader.on_conflict = reader.policy(spec);
+    let found = reader.findings.len();
     let matching = match_of(reader, spec);
-    let (opt_in, opt_in_at) = opt_in(reader, spec, &matching);
+    let is_known = reader.findings.iter().skip(found).all(|finding| finding.severity() != Severity::Error);
+    let (opt_in, opt_in_at) = opt_in(reader, spec, &matching, is_known);
     let pod_spec = pod.field("spec");
     reader.security_profile(spec, &matching);
     reader.declarations(spec);

@@ -85,8 +85,14 @@ fn owner_kinds(reader: &mut Reader, spec: &Node, node: &Node) -> Vec<String> {
     kinds
 }
 
-/// `optIn` and its location.
-pub(super) fn opt_in(reader: &mut Reader, spec: &Node, matching: &Match) -> (OptIn, Position) {
+/// `optIn` and its location. A rule for every pod is an error, unless `match` has errors of its own: it is not known then what
+/// the rule matches.
+pub(super) fn opt_in(
+    reader: &mut Reader,
+    spec: &Node,
+    matching: &Match,
+    is_known: bool,
+) -> (OptIn, Position) {
     let node = spec.get("optIn");
     let opt_in = chosen(spec, "optIn", &format::OPT_IN);
     let at = node.map_or(matching.at, Node::at);
@@ -94,7 +100,7 @@ pub(super) fn opt_in(reader: &mut Reader, spec: &Node, matching: &Match) -> (Opt
         || !matching.namespace_labels.pairs.is_empty()
         || !matching.labels.pairs.is_empty();
     // An unknown word was reported already.
-    if (node.is_none() || opt_in == Some(OptIn::Always)) && !addressed {
+    if (node.is_none() || opt_in == Some(OptIn::Always)) && !addressed && is_known {
         reader.error(
             &MATCHES_EVERY_POD,
             at,

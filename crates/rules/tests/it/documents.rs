@@ -183,6 +183,11 @@ fn a_rule_for_every_pod_is_refused() {
     };
     assert!(headlines(&text(""))[0].contains("VST0119"));
     assert!(headlines(&text("  match: {os: linux, namespaces: {exclude: [x]}}\n"))[0].contains("VST0119"));
+    // It is not known what these match.
+    for (wrong, code) in [("[a]", "VST0111"), ("{namespaces: {labels: {a: b}}}", "VST0110")] {
+        let lines = headlines(&text(&format!("  match: {wrong}\n")));
+        assert!(lines.len() == 1 && lines[0].contains(code), "{lines:?}");
+    }
     assert!(load(&text("  optIn: pod\n")).is_ok());
     assert!(load(&text("  match: {namespaces: {names: [x]}}\n")).is_ok());
 }

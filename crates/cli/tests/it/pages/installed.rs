@@ -81,12 +81,12 @@ const PRINTED: [(&str, &str); 4] = [
 fn forward_first(script: &str) -> String {
     const OPEN: &str = " --address LOCAL > forward.log &
 trap 'kill $!' EXIT
-until grep Forwarding forward.log > /dev/null; do
+until grep -qs Forwarding forward.log; do
     kill -0 $! || { cat forward.log; exit 1; }
     sleep 0.1
 done
 ";
-    format!("set -e\n{}", script.replace(" &\n", OPEN))
+    format!("set -e\nrm -f forward.log\n{}", script.replace(" &\n", OPEN))
 }
 
 /// The text without times, and without the rules in force.
