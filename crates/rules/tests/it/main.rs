@@ -27,6 +27,7 @@ mod samples;
 mod schema;
 mod security_profile;
 mod select;
+mod selectors;
 mod settings;
 mod status;
 mod targets;
