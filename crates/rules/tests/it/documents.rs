@@ -97,7 +97,7 @@ fn every_error_has_its_code_location_and_help() {
         ),
         (
             "containerPatches: [{select: {all: true}, command: [sh]}]",
-            "VST0150 7:38 name the field in `replace`, beside it, to replace the user's value",
+            "VST0150 7:44 name the field in `replace`, beside it, to replace the user's value",
         ),
         (
             "containerPatches: [{select: {all: true}, replace: [args, command], command: [sh]}]",

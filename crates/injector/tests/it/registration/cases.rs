@@ -91,18 +91,18 @@ impl AdmissionCase {
         rule.requires_namespace_opt_in() && self.namespace_labels.get(label.as_str()) == Some(&"false")
     }
 
-    /// The labels and annotations that `rule` reads.
-    pub(super) fn read_by(&self, rule: &Rule) -> [&BTreeMap<&'static str, &'static str>; 2] {
+    /// Its labels and annotations, or those of its pod template.
+    pub(super) fn read(&self, of: MetadataOf) -> [&BTreeMap<&'static str, &'static str>; 2] {
         let [labels, annotations] = &self.own;
-        match (self.resource, rule.metadata_of()) {
+        match (self.resource, of) {
             (Resource::Pods, _) | (_, MetadataOf::PodTemplate) => [&self.labels, &self.annotations],
             (_, MetadataOf::Workload) => [labels, annotations],
         }
     }
 
     /// Whether the object opted out of the rule `rule`.
-    pub(super) fn declines(&self, rule: &Rule) -> bool {
-        let [labels, annotations] = self.read_by(rule);
+    pub(super) fn declines(&self, rule: &Rule, of: MetadataOf) -> bool {
+        let [labels, annotations] = self.read(of);
         let said = |key: &str| labels.get(key).or(annotations.get(key)).copied();
         let own = said(&format!("inject.vestibule.dev/{}", rule.name()));
         let listens_to_others = rule.compat_annotations().next().is_some();
