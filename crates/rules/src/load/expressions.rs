@@ -1,4 +1,4 @@
-//! Reads expressions: `when`, `variables`, and `{$cel: ...}` in place of a value.
+//! Reads expressions: `matchConditions`, `variables`, and `{$cel: ...}` in place of a value.
 
 use std::sync::Arc;
 

@@ -18,7 +18,7 @@ use crate::pod;
 use crate::syntax;
 use crate::yaml::{Entry, Node, Value};
 
-/// Reserved words of the rule format. If `when: "false"` were kept as an unknown field of an item, the item would be
+/// Reserved words of the rule format. If `matchConditions: []` were kept as an unknown field of an item, the item would be
 /// injected anyway.
 const RESERVED_WORDS: &[&str] = &[
     "lookups",
