@@ -23,6 +23,7 @@ mod positions;
 mod proof;
 mod regressions;
 mod removals;
+mod rename;
 mod samples;
 mod schema;
 mod security_profile;
