@@ -7,6 +7,7 @@ mod logic;
 mod matching;
 mod pod;
 mod removal;
+mod selector;
 mod settings;
 mod spec;
 
@@ -16,6 +17,7 @@ pub(crate) use logic::*;
 pub(crate) use matching::*;
 pub(crate) use pod::*;
 pub(crate) use removal::*;
+pub(crate) use selector::*;
 pub(crate) use settings::*;
 pub(crate) use spec::*;
 
@@ -42,10 +44,14 @@ pub(crate) struct Field {
     pub(crate) required: bool,
     /// The value of an absent field, as YAML.
     pub(crate) default: Option<&'static str>,
+    /// The first version of the program that reads it.
+    pub(crate) since: &'static str,
     /// An example of a list or map on one line of YAML, if the kind has none.
     pub(crate) example: Option<&'static str>,
     /// Whether the field is reserved but not supported; `about` then names the alternative.
     pub(crate) refused: bool,
+    /// Whether it is refused because it has another name now; `about` then is an example of it.
+    pub(crate) renamed: bool,
 }
 
 /// The kind of value that a member holds.
@@ -90,7 +96,18 @@ impl Collection {
 }
 
 const fn field(name: &'static str, kind: Kind, about: &'static str) -> Field {
-    Field { name, called: None, kind, about, required: false, default: None, example: None, refused: false }
+    Field {
+        name,
+        called: None,
+        kind,
+        about,
+        required: false,
+        default: None,
+        since: "0.1.0",
+        example: None,
+        refused: false,
+        renamed: false,
+    }
 }
 
 const fn text(name: &'static str, about: &'static str) -> Field {
@@ -134,6 +151,13 @@ const fn fragment(
 const fn refused(name: &'static str, about: &'static str) -> Field {
     let mut field = text(name, about);
     field.refused = true;
+    field
+}
+
+/// The former name of a field; `about` is an example of the field under its name of today.
+const fn renamed(name: &'static str, about: &'static str) -> Field {
+    let mut field = refused(name, about);
+    field.renamed = true;
     field
 }
 

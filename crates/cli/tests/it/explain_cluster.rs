@@ -36,7 +36,7 @@ fn last_good(source: &str, text: &str) -> Value {
 async fn a_pod_is_explained_by_the_rules_of_its_cluster() {
     let Some(env) = shared_or_skip().await else { return };
     let (home, shop) = (env.namespace(&[]).await.unwrap(), env.namespace(&[("team", "blue")]).await.unwrap());
-    let rules = TARGET.replace("match: {", "match: {namespaces: {matchLabels: {team: blue}}, ");
+    let rules = TARGET.replace("match: {", "match: {namespaceSelector: {matchLabels: {team: blue}}, ");
     let config_maps: Api<ConfigMap> = Api::namespaced(env.admin().unwrap(), home.name());
     create(&config_maps, with_rules("rules", "target.yaml", &rules)).await;
     create_pod(env.admin().unwrap(), shop.name(), "other").await;
@@ -50,7 +50,7 @@ async fn a_pod_is_explained_by_the_rules_of_its_cluster() {
     assert!(out.starts_with(&format!("Pod {shop}/web")), "{out}");
     assert!(out.contains("rule target  left out: labels_not_matched"), "{out}");
     assert!(out.contains(&format!("ConfigMap {home}/rules, key target.yaml:4")), "{out}");
-    assert!(out.contains("the namespace has team=blue"), "{out}");
+    assert!(out.contains("meets `team=blue`"), "{out}");
     assert!(out.contains("the object has no label app=web"), "{out}");
 
     // A broken document is explained by its last good version, and binary data is reported.

@@ -271,7 +271,12 @@ fn rules_that_ask_for_the_owner_know_it_before_there_is_a_pod() {
 fn changes_by_a_generated_name_are_noted() {
     let (cron_job, job) = (cron_job(), job("name: backup"));
     let note = "note: the results of target depend on the name of the CronJob: the owner of its pods has no name yet\n";
-    let when = |condition: &str| TARGET.replace("spec:\n", &format!("spec:\n  when: [\"{condition}\"]\n"));
+    let when = |condition: &str| {
+        TARGET.replace(
+            "spec:\n",
+            &format!("spec:\n  matchConditions: [{{name: c0, expression: \"{condition}\"}}]\n"),
+        )
+    };
     for (rules, object, told) in [
         (when("owner.name == 'backup'"), &cron_job, note),
         (when("owner.name == 'other'"), &cron_job, note),
@@ -343,7 +348,7 @@ fn pods_get_a_status_of_their_own() {
 #[test]
 fn rules_for_workloads_act_on_the_workload() {
     let rules = TARGET.replace("spec:\n", "spec:\n  targets: [statefulsets]\n");
-    let set = "apiVersion: apps/v1\nkind: StatefulSet\nmetadata:\n  name: db\n  labels:\n    app: web\nspec:\n  template:\n    spec:\n      containers:\n      - name: app\n";
+    let set = "apiVersion: apps/v1\nkind: StatefulSet\nmetadata:\n  name: db\n  labels:\n    app: web\nspec:\n  template:\n    metadata:\n      labels:\n        app: web\n    spec:\n      containers:\n      - name: app\n";
     let out = Folder::with(&[("rules.yaml", &rules)])
         .run_with_stdin("inject -f - --rules rules.yaml", set)
         .stdout();
@@ -448,7 +453,10 @@ fn unreadable_input_exits_with_2() {
 
 #[test]
 fn labels_of_namespaces_come_from_the_flag_or_from_the_files() {
-    let rules = TARGET.replace("objects: {labels: {app: web}}", "namespaces: {matchLabels: {team: blue}}");
+    let rules = TARGET.replace(
+        "objectSelector: {matchLabels: {app: web}}",
+        "namespaceSelector: {matchLabels: {team: blue}}",
+    );
     let namespace = "apiVersion: v1\nkind: Namespace\nmetadata: {name: shop, labels: {team: blue}}\n";
     let pod = POD.replace("{name: web,", "{name: web, namespace: shop,");
     let folder = Folder::with(&[

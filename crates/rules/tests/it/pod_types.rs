@@ -4,7 +4,7 @@ use vestibule_rules::{Diagnostic, Severity};
 
 use crate::kit::{load, rule};
 
-const BLOCK: &str = "containers:\n- select: {all: true}\n";
+const BLOCK: &str = "containerPatches:\n- select: {all: true}\n";
 
 fn findings(spec: &str) -> Vec<String> {
     let findings = load(&rule("r", spec)).err().unwrap_or_default();
@@ -117,7 +117,7 @@ fn other_spellings_of_the_right_type_are_accepted() {
 
 #[test]
 fn reserved_words_of_the_spec_are_refused_in_items() {
-    for word in ["when", "securityProfile", "remove", "parameters", "variables"] {
+    for word in ["matchConditions", "securityProfile", "remove", "parameters", "variables"] {
         for spec in [
             sidecar(&format!("{word}: \"false\"")),
             sidecar(&format!("securityContext: {{{word}: \"false\"}}")),

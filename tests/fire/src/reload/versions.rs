@@ -18,8 +18,7 @@ pub(super) fn bad(number: usize, namespace: &str) -> String {
         2 => text.replace("name: banner", "name: meter"),
         // A required rule without a namespace selector, which would match every pod of the cluster.
         _ => text
-            .replace("namespaces: {", "objects: {")
-            .replace("matchLabels", "labels")
+            .replace("namespaceSelector: {", "objectSelector: {")
             .replace("kubernetes.io/metadata.name: ", "name: "),
     }
 }
@@ -39,7 +38,7 @@ kind: Injection
 metadata: {{name: meter}}
 spec:
   required: true
-  match: {{namespaces: {{matchLabels: {{kubernetes.io/metadata.name: {namespace}}}}}}}
+  match: {{namespaceSelector: {{matchLabels: {{kubernetes.io/metadata.name: {namespace}}}}}}}
   sidecars:
   - name: meter
     image: meter:{version}
@@ -52,8 +51,8 @@ apiVersion: vestibule.dev/v1alpha1
 kind: Injection
 metadata: {{name: banner}}
 spec:
-  match: {{namespaces: {{matchLabels: {{kubernetes.io/metadata.name: {namespace}}}}}}}
-  containers:
+  match: {{namespaceSelector: {{matchLabels: {{kubernetes.io/metadata.name: {namespace}}}}}}}
+  containerPatches:
   - select: {{index: 0}}
     env: [{{name: BANNER, value: {version}}}]
 "
