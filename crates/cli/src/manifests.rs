@@ -5,9 +5,10 @@ use std::process::ExitCode;
 use clap::Args;
 use serde_json::json;
 use vestibule::App;
+use vestibule::admission::keys;
 use vestibule_command::{CommandError, ManifestsArguments};
 use vestibule_injector::{CONFIG_LABEL, Configuration, Namespaces, config_map_data, registration};
-use vestibule_rules::{OWN_POD_LABEL, Rule, RuleSet};
+use vestibule_rules::{OWN_POD_LABEL, Rule, RuleSet, custom_resource};
 
 use crate::rules::{self, RulesPath};
 use crate::{Failure, files, say};
@@ -53,6 +54,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     }
     let app = app(Configuration::installed(rules, &namespace))?;
     Ok(arguments.manifests.run_with(&app, |installation| {
+        installation.definitions = custom_resource::definitions(keys::schema("", "v1", "Pod"));
         // The label excludes the injector's own pods from its rules.
         installation.pod_labels.insert(OWN_POD_LABEL.to_owned(), "true".to_owned());
         let name = format!("{}-rules", installation.name);

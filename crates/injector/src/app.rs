@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use k8s_openapi::api::rbac::v1::PolicyRule;
 use vestibule::{App, FailurePolicy, On, Operation, Raw, Rule, on_raw};
-use vestibule_rules::Resource;
+use vestibule_rules::{API_VERSION, CustomResource, Resource};
 
 use crate::configuration::last_good::LAST_GOOD;
 use crate::configuration::{CONFIG_LABEL, Configuration, ConfigurationCollector};
@@ -97,7 +97,8 @@ pub fn observed_app(
     })
 }
 
-/// Adds the hook that validates ConfigMaps with rules, and the rights to follow them and to store the last good rules.
+/// Adds the hooks that validate ConfigMaps with rules, Injections and InjectorSettings, and the rights to follow them and to store
+/// the last good rules.
 fn with_validator(app: App, validator: RuleValidator) -> App {
     let home = format!("kubernetes.io/metadata.name={}", validator.namespace);
     let on = on_raw([Rule::new("v1", "configmaps", [Operation::Create, Operation::Update])])
@@ -108,6 +109,10 @@ fn with_validator(app: App, validator: RuleValidator) -> App {
         .timeout_seconds(10)
         // While no replica answers, errors in rules go to the log, and the last good rules stay in force.
         .failure_policy(FailurePolicy::Ignore);
+    let objects = CustomResource::ALL.map(|resource| {
+        Rule::new(API_VERSION, resource.plural(), [Operation::Create, Operation::Update])
+    });
+    let on_objects = on_raw(objects).timeout_seconds(10).failure_policy(FailurePolicy::Ignore);
     let right = |verbs: &[&str], name: Option<&str>| PolicyRule {
         api_groups: Some(vec![String::new()]),
         resources: Some(vec!["configmaps".to_owned()]),
@@ -121,7 +126,23 @@ fn with_validator(app: App, validator: RuleValidator) -> App {
         // RBAC cannot limit `create` to a name: the name is not known when a creation is authorized.
         right(&["create"], None),
     ];
-    app.rights_in(&validator.namespace.clone(), rights).validate_raw("config", on, validator)
+    app.rights_in(&validator.namespace.clone(), rights)
+        .rights([objects_right(&["list", "watch"], "")])
+        .validate_raw("config", on, validator.clone())
+        .validate_raw("objects", on_objects, validator)
+}
+
+/// A right to all Injections and InjectorSettings, or to a subresource of them: `/status`.
+fn objects_right(verbs: &[&str], subresource: &str) -> PolicyRule {
+    let (group, _) = API_VERSION.split_once('/').unwrap_or_default();
+    PolicyRule {
+        api_groups: Some(vec![group.to_owned()]),
+        resources: Some(
+            CustomResource::ALL.iter().map(|it| format!("{}{subresource}", it.plural())).collect(),
+        ),
+        verbs: verbs.iter().map(|verb| (*verb).to_owned()).collect(),
+        ..PolicyRule::default()
+    }
 }
 
 /// Both hooks accept every resource that rules may be about, since rules change while they are served. The entries say for

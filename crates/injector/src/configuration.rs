@@ -1,11 +1,13 @@
-//! The rules that are in force, from files or from ConfigMaps.
+//! The rules that are in force, from files or from a cluster.
 
+mod cluster;
 pub(crate) mod compiler;
 pub(crate) mod config_maps;
 pub(crate) mod finding;
 mod folder;
 pub(crate) mod last_good;
 mod metrics;
+pub(crate) mod objects;
 pub(crate) mod proof_deadline;
 pub(crate) mod reloader;
 pub(crate) mod resolve;
@@ -24,9 +26,11 @@ use vestibule::tooling::{Entries, WatchState, Watched};
 pub use vestibule_rules::CONFIG_LABEL;
 use vestibule_rules::RuleSet;
 
+use self::cluster::ClusterRules;
 use self::compiler::Compiler;
 use self::finding::Finding;
 use self::last_good::LastGood;
+use self::objects::RuleObjects;
 use self::reloader::Reloader;
 use self::snapshot::{Snapshot, SnapshotState};
 use crate::events::Events;
@@ -101,18 +105,22 @@ impl Configuration {
         Ok(Self::following(following, snapshots, reloader))
     }
 
-    /// The rules of the ConfigMaps in `namespace`, the injector's own, that are labelled [`CONFIG_LABEL`]`=true`, followed
-    /// by a watch. The last good documents are stored in the ConfigMap `injector-last-good`, for a restart while a document is
-    /// broken. Needs a Tokio runtime.
-    pub fn from_config_maps(client: Client, namespace: &str) -> Self {
+    /// The rules of a cluster, followed by watches: the ConfigMaps in `namespace`, the injector's own, that are labelled
+    /// [`CONFIG_LABEL`]`=true`, and the objects of the kinds `Injection` and `InjectorSettings`. The last good documents are
+    /// stored in the ConfigMap `injector-last-good`, for a restart while a document is broken. Needs a Tokio runtime.
+    pub fn from_cluster(client: Client, namespace: &str) -> Self {
         let compiler = Compiler::new(Some(namespace));
-        let (reloader, snapshots) = Reloader::new(compiler, "the ConfigMaps with rules are being read");
-        let last_good = LastGood::new(client.clone(), namespace);
-        let events = Events::new(client.clone());
+        let (reloader, snapshots) = Reloader::new(compiler, "the rules of the cluster are being read");
         let config_maps = Watched::start(&client, config_maps::watch(namespace));
         let state = config_maps.state();
-        let following =
-            config_maps::follow(config_maps, namespace.to_owned(), last_good, Arc::clone(&reloader), events);
+        let rules = ClusterRules {
+            namespace: namespace.to_owned(),
+            config_maps,
+            objects: RuleObjects::new(client.clone()),
+            last_good: LastGood::new(client.clone(), namespace),
+            events: Events::new(client.clone()),
+        };
+        let following = cluster::follow(rules, Arc::clone(&reloader));
         Self {
             config_maps: Some(namespace.to_owned()),
             watched: Some(WatchedConfigMaps { client, state }),
