@@ -109,9 +109,8 @@ fn with_validator(app: App, validator: RuleValidator) -> App {
         .timeout_seconds(10)
         // While no replica answers, errors in rules go to the log, and the last good rules stay in force.
         .failure_policy(FailurePolicy::Ignore);
-    let objects = CustomResource::ALL.map(|resource| {
-        Rule::new(API_VERSION, resource.plural(), [Operation::Create, Operation::Update])
-    });
+    let objects = CustomResource::ALL
+        .map(|resource| Rule::new(API_VERSION, resource.plural(), [Operation::Create, Operation::Update]));
     let on_objects = on_raw(objects).timeout_seconds(10).failure_policy(FailurePolicy::Ignore);
     let right = |verbs: &[&str], name: Option<&str>| PolicyRule {
         api_groups: Some(vec![String::new()]),

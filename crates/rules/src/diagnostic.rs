@@ -248,7 +248,11 @@ pub fn place(source: &str, line: usize) -> String {
 
 /// [`place`] with the column.
 pub(crate) fn position_in(source: &str, at: Position) -> String {
-    if CustomResource::is_source(source) { place(source, at.line) } else { format!("{}:{at}", printable(source)) }
+    if CustomResource::is_source(source) {
+        place(source, at.line)
+    } else {
+        format!("{}:{at}", printable(source))
+    }
 }
 
 /// Like [`printable`], cut to 63 characters.

@@ -62,8 +62,8 @@ impl CustomResource {
 
     /// Whether a source of this name is an object.
     pub fn is_source(source: &str) -> bool {
-        Self::ALL.iter().any(|resource| {
-            source.strip_prefix(resource.kind()).is_some_and(|name| name.starts_with(' '))
-        })
+        Self::ALL
+            .iter()
+            .any(|resource| source.strip_prefix(resource.kind()).is_some_and(|name| name.starts_with(' ')))
     }
 }

@@ -47,7 +47,10 @@ pub(crate) struct RuleObjects {
 
 enum State {
     /// Whether the API server has the definitions is not known, or it has none. It is asked at this instant.
-    Ask { at: Instant, are_absent: bool },
+    Ask {
+        at: Instant,
+        are_absent: bool,
+    },
     Watched(Watched<RuleObject<Injection>>, Watched<RuleObject<InjectorSettings>>),
 }
 

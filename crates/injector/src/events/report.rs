@@ -77,9 +77,7 @@ fn note(verdict: &Verdict, object: &str) -> String {
             format!("rule {rule} left {object} as it is: {sentence} ({place})")
         }
         Outcome::Skipped { reason, .. } => {
-            format!(
-                "rule {rule} left {object} as it is: {reason} ({place}); `vestibule explain` tells more"
-            )
+            format!("rule {rule} left {object} as it is: {reason} ({place}); `vestibule explain` tells more")
         }
         _ => format!("rule {rule} was applied to {object}"),
     }

@@ -44,7 +44,18 @@ impl Writer<'_> {
 
     fn fields(&self, table: &'static Table) -> Map<String, Value> {
         let usable = table.fields.iter().filter(|field| !field.refused);
-        usable.map(|field| (field.name.to_owned(), self.field(field))).collect()
+        // The values of labels and annotations that a rule adds may be expressions.
+        let is_computed = |field: &Field| {
+            std::ptr::eq(table, &format::POD) && matches!(field.kind, Kind::Entries(Kind::Text))
+        };
+        let schema = |field: &'static Field| {
+            let mut schema = self.field(field);
+            if is_computed(field) {
+                schema["additionalProperties"] = anything();
+            }
+            (field.name.to_owned(), schema)
+        };
+        usable.map(schema).collect()
     }
 
     fn field(&self, field: &'static Field) -> Value {
@@ -72,8 +83,6 @@ impl Writer<'_> {
             Kind::List(item) => {
                 json!({"type": "array", "maxItems": validation::MAX_ITEMS, "items": self.kind(*item)})
             }
-            // Values of labels and similar maps may be expressions.
-            Kind::Entries(Kind::Text) => json!({"type": "object", "additionalProperties": anything()}),
             Kind::Entries(value) => json!({"type": "object", "additionalProperties": self.kind(*value)}),
             // A structural schema cannot have two types.
             Kind::Either(_) => anything(),

@@ -42,13 +42,8 @@ pub(super) fn of(table: &'static Table) -> Option<Value> {
         )]
     } else if is(&format::PARAMETER) {
         &[
-            ("self.type != 'enum' || has(self.values)", "an enum needs `values`"),
-            ("self.type == 'enum' || !has(self.values)", "`values` are for `type: enum`"),
+            // CEL reads no field that accepts several types, as `default` and `values` do.
             ("self.type == 'string' || !has(self.pattern)", "`pattern` is for `type: string`"),
-            (
-                "has(self.annotation) || has(self.default)",
-                "a parameter needs an annotation or a default",
-            ),
         ]
     } else if is(&format::EXEMPTION) {
         &[(
@@ -56,7 +51,9 @@ pub(super) fn of(table: &'static Table) -> Option<Value> {
             "an exemption without a condition would exempt everything: to switch the injector off, set `mode: \"off\"`",
         )]
     } else if is(&format::REMOVAL) {
-        return Some(json!([{"rule": exactly_one(table), "message": "an item of `remove` has exactly one member"}]));
+        return Some(
+            json!([{"rule": exactly_one(table), "message": "an item of `remove` has exactly one member"}]),
+        );
     } else {
         return None;
     };
