@@ -12,11 +12,12 @@ use crate::events::Events;
 use crate::handler::InjectHandler;
 use crate::namespaces::Namespaces;
 use crate::observer::DecisionObserver;
-use crate::outcome_metrics::{OutcomeCollector, OutcomeMetrics};
+use crate::outcome_metrics::OutcomeCollector;
 use crate::pending_rules::PendingRules;
 use crate::registration::{self, BEST_EFFORT, REQUIRED};
 use crate::rule_validator::RuleValidator;
 use crate::start_error::StartError;
+use crate::status;
 
 /// The injector's name as an app.
 pub const NAME: &str = "injector";
@@ -52,7 +53,7 @@ pub fn observed_app(
     }
     let readiness = configuration.clone();
     app = app.ready_when("configuration", move || readiness.ready());
-    let metrics = OutcomeMetrics::default();
+    let metrics = configuration.outcomes().clone();
     let counted = (metrics.clone(), configuration.clone());
     app = app.metrics(move |registry| {
         let (metrics, configuration) = counted.clone();
@@ -126,7 +127,8 @@ fn with_validator(app: App, validator: RuleValidator) -> App {
         right(&["create"], None),
     ];
     app.rights_in(&validator.namespace.clone(), rights)
-        .rights([objects_right(&["list", "watch"], "")])
+        .rights_in(&validator.namespace.clone(), [status::replicas_right()])
+        .rights([objects_right(&["list", "watch"], ""), objects_right(&["patch"], "/status")])
         .validate_raw("config", on, validator.clone())
         .validate_raw("objects", on_objects, validator)
 }

@@ -34,8 +34,10 @@ use self::objects::RuleObjects;
 use self::reloader::Reloader;
 use self::snapshot::{Snapshot, SnapshotState};
 use crate::events::Events;
+use crate::outcome_metrics::OutcomeMetrics;
 use crate::registration;
 use crate::sources::{LoadError, read};
+use crate::status::StatusWriter;
 
 /// The rules that are in force: a sequence of immutable [`Snapshot`]s.
 ///
@@ -63,7 +65,9 @@ pub struct Configuration {
     reloader: Option<Arc<Reloader>>,
     /// The webhook entries for the rules in force.
     entries: Entries,
-    _following: Option<Arc<JoinSet<()>>>,
+    /// The outcomes of the rules, which are in metrics and in the status of objects.
+    outcomes: OutcomeMetrics,
+    _following: Vec<Arc<JoinSet<()>>>,
 }
 
 /// The ConfigMaps of a cluster that hold the rules.
@@ -111,6 +115,7 @@ impl Configuration {
     pub fn from_cluster(client: Client, namespace: &str) -> Self {
         let compiler = Compiler::new(Some(namespace));
         let (reloader, snapshots) = Reloader::new(compiler, "the rules of the cluster are being read");
+        let (observed, objects) = watch::channel(None);
         let config_maps = Watched::start(&client, config_maps::watch(namespace));
         let state = config_maps.state();
         let rules = ClusterRules {
@@ -119,12 +124,22 @@ impl Configuration {
             objects: RuleObjects::new(client.clone()),
             last_good: LastGood::new(client.clone(), namespace),
             events: Events::new(client.clone()),
+            observed,
         };
         let following = cluster::follow(rules, Arc::clone(&reloader));
+        let new = Self::following(following, snapshots, Arc::clone(&reloader));
+        let writer = StatusWriter {
+            client: client.clone(),
+            namespace: namespace.to_owned(),
+            reloader,
+            entries: new.entries.clone(),
+            outcomes: new.outcomes.clone(),
+            objects,
+        };
         Self {
             config_maps: Some(namespace.to_owned()),
             watched: Some(WatchedConfigMaps { client, state }),
-            ..Self::following(following, snapshots, reloader)
+            ..new.with_task(writer.run())
         }
     }
 
@@ -188,6 +203,11 @@ impl Configuration {
         &self.entries
     }
 
+    /// The outcomes of the rules.
+    pub(crate) fn outcomes(&self) -> &OutcomeMetrics {
+        &self.outcomes
+    }
+
     fn unchanging(rules: RuleSet, config_maps: Option<&str>) -> Self {
         let (_, snapshots) = watch::channel(Arc::new(Snapshot::new(rules)));
         let config_maps = config_maps.map(str::to_owned);
@@ -200,16 +220,24 @@ impl Configuration {
         reloader: Arc<Reloader>,
     ) -> Self {
         let new = Self::new(snapshots);
+        let registering = registration::follow(new.snapshots.clone(), new.entries.clone());
+        Self { reloader: Some(reloader), ..new }.with_task(sources).with_task(registering)
+    }
+
+    /// Runs `task` until the last clone is dropped.
+    fn with_task(mut self, task: impl Future<Output = ()> + Send + 'static) -> Self {
         let mut tasks = JoinSet::new();
-        tasks.spawn(sources);
-        tasks.spawn(registration::follow(new.snapshots.clone(), new.entries.clone()));
-        Self { reloader: Some(reloader), _following: Some(Arc::new(tasks)), ..new }
+        tasks.spawn(task);
+        self._following.push(Arc::new(tasks));
+        self
     }
 
     fn new(snapshots: watch::Receiver<Arc<Snapshot>>) -> Self {
         let entries = registration::hook_entries();
         registration::publish(&snapshots.borrow(), &entries);
-        Self { snapshots, config_maps: None, watched: None, reloader: None, entries, _following: None }
+        let outcomes = OutcomeMetrics::default();
+        let _following = Vec::new();
+        Self { snapshots, config_maps: None, watched: None, reloader: None, entries, outcomes, _following }
     }
 }
 

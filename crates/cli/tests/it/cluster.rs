@@ -88,6 +88,19 @@ impl InstalledInjector {
         change: impl FnOnce(&mut Command),
     ) -> Self {
         let client = environment.admin().unwrap();
+        let injector = Self::install_without_rules(environment, home, service, manifests, change).await;
+        injector.wait_until_called(&client).await;
+        injector
+    }
+
+    /// Installs the injector and returns when it is ready.
+    pub(crate) async fn install_without_rules(
+        environment: Session,
+        home: &str,
+        service: Service,
+        manifests: Vec<Value>,
+        change: impl FnOnce(&mut Command),
+    ) -> Self {
         environment.apply(manifests.clone()).await.unwrap();
         environment.wait_until_granted(home, "injector", &manifests).await.unwrap();
         let kubeconfig = environment.service_account_kubeconfig(home, "injector").await.unwrap();
@@ -99,9 +112,7 @@ impl InstalledInjector {
         let (address, probes) = addresses(&server).await;
         service.add_replica(address, Some(probes)).unwrap();
         service.wait_for_replicas(1).await.unwrap();
-        let injector = Self { environment, service, server, address, probes };
-        injector.wait_until_called(&client).await;
-        injector
+        Self { environment, service, server, address, probes }
     }
 
     /// The API server learns of the configuration and its bundle by a watch.

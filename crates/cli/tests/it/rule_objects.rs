@@ -1,6 +1,7 @@
 //! Rules as Kubernetes objects, on a real API server by the real kubectl.
 
 mod definitions;
+mod installed;
 
 use vestibule_testenv::{Environment, Tools};
 

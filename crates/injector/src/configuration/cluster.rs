@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use k8s_openapi::api::core::v1::ConfigMap;
+use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until};
 use vestibule::tooling::Watched;
 
@@ -13,6 +14,7 @@ use super::objects::RuleObjects;
 use super::reloader::Reloader;
 use super::rule_source::{RuleDocument, RuleSource};
 use crate::events::Events;
+use crate::status::ObservedObject;
 
 /// The time for which changes are collected: `kubectl apply` of a folder applies one object after another.
 const DEBOUNCE: Duration = Duration::from_millis(200);
@@ -27,12 +29,14 @@ pub(crate) struct ClusterRules {
     pub(crate) objects: RuleObjects,
     pub(crate) last_good: LastGood,
     pub(crate) events: Events,
+    /// The objects of each reload, for their status.
+    pub(crate) observed: watch::Sender<Option<Arc<[ObservedObject]>>>,
 }
 
 /// Follows the sources until it is dropped. ConfigMaps come before objects: of two documents that contradict each other, the one
 /// in the object is wrong.
 pub(crate) async fn follow(rules: ClusterRules, reloader: Arc<Reloader>) {
-    let ClusterRules { namespace, mut config_maps, mut objects, last_good, events } = rules;
+    let ClusterRules { namespace, mut config_maps, mut objects, last_good, events, observed } = rules;
     restore(&last_good, &reloader).await;
     // The time of the next reload, the documents to store, and the time to store them at.
     let (mut due, mut unstored, mut store_at) = (None, None, Instant::now());
@@ -48,13 +52,14 @@ pub(crate) async fn follow(rules: ClusterRules, reloader: Arc<Reloader>) {
                 due = None;
                 let listed = config_maps.lookup(Instant::now().into_std()).everywhere().list();
                 // Without the first lists, rules that are in force elsewhere would be missing.
-                if let (Ok(config_maps), Some(from_objects)) = (listed, objects.sources()) {
+                if let (Ok(config_maps), Some(of_objects)) = (listed, objects.all()) {
                     let mut sources = all_sources(&namespace, &config_maps);
-                    sources.extend(from_objects);
+                    sources.extend(of_objects.iter().map(|object| object.source.clone()));
                     if let Some(good) = reload(&reloader, sources).await {
                         (unstored, store_at) = (Some(good), Instant::now());
                     }
                     report(&namespace, &config_maps, reloader.current().findings(), &events);
+                    observed.send_replace(objects.are_watched().then(|| of_objects.into()));
                 }
             }
             () = sleep_until(store_at), if unstored.is_some() => {

@@ -17,6 +17,7 @@ use vestibule::tooling::Watched;
 use vestibule_rules::{API_VERSION, CustomResource};
 
 use super::rule_source::RuleSource;
+use crate::status::ObservedObject;
 
 /// The time between two questions whether the API server has the definitions.
 const ASK_AGAIN: Duration = Duration::from_secs(10);
@@ -26,6 +27,7 @@ const ASK_AGAIN: Duration = Duration::from_secs(10);
 pub(crate) struct RuleObject<K> {
     pub(crate) metadata: ObjectMeta,
     spec: Option<Box<RawValue>>,
+    status: Option<Box<RawValue>>,
     #[serde(skip)]
     kind: PhantomData<fn() -> K>,
 }
@@ -93,22 +95,34 @@ impl RuleObjects {
         }
     }
 
-    /// The texts of all objects, rules by name and then settings; [`None`] while they are being read.
-    pub(crate) fn sources(&self) -> Option<Vec<RuleSource>> {
+    /// All objects, rules by name and then settings; [`None`] while they are being read.
+    pub(crate) fn all(&self) -> Option<Vec<ObservedObject>> {
         match &self.state {
             State::Ask { are_absent, .. } => are_absent.then(Vec::new),
             State::Watched(rules, settings) => {
-                let (rules, settings) = (all(rules)?, all(settings)?);
-                Some(of(&rules).chain(of(&settings)).collect())
+                let (rules, settings) = (list(rules)?, list(settings)?);
+                let rules = rules.iter().map(|object| object.observed());
+                Some(rules.chain(settings.iter().map(|object| object.observed())).collect())
             }
         }
     }
 
-    /// The Injections; none while they are being read.
-    pub(crate) fn injections(&self) -> Vec<Arc<RuleObject<Injection>>> {
-        match &self.state {
-            State::Ask { .. } => Vec::new(),
-            State::Watched(rules, _) => all(rules).unwrap_or_default(),
+    /// Whether the cluster has the definitions.
+    pub(crate) fn are_watched(&self) -> bool {
+        matches!(self.state, State::Watched(..))
+    }
+}
+
+impl<K: RuleKind> RuleObject<K> {
+    pub(crate) fn observed(&self) -> ObservedObject {
+        let status = self.status.as_deref().and_then(|status| serde_json::from_str(status.get()).ok());
+        ObservedObject {
+            resource: K::RESOURCE,
+            name: self.name_any(),
+            source: source(K::RESOURCE, &self.name_any(), self.spec.as_deref()),
+            generation: self.metadata.generation.unwrap_or_default(),
+            resource_version: self.metadata.resource_version.clone().unwrap_or_default(),
+            status: status.unwrap_or_default(),
         }
     }
 }
@@ -142,12 +156,7 @@ pub(crate) async fn are_defined(client: &Client) -> Result<bool, kube::Error> {
     Ok(CustomResource::ALL.iter().all(has))
 }
 
-/// The texts of these objects.
-pub(crate) fn of<K: RuleKind>(objects: &[Arc<RuleObject<K>>]) -> impl Iterator<Item = RuleSource> {
-    objects.iter().map(|object| source(K::RESOURCE, &object.name_any(), object.spec.as_deref()))
-}
-
-fn all<K: RuleKind>(watched: &Watched<RuleObject<K>>) -> Option<Vec<Arc<RuleObject<K>>>> {
+fn list<K: RuleKind>(watched: &Watched<RuleObject<K>>) -> Option<Vec<Arc<RuleObject<K>>>> {
     watched.lookup(std::time::Instant::now()).everywhere().list().ok()
 }
 

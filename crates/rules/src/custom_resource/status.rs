@@ -71,6 +71,7 @@ fn counts() -> Value {
             "since": {"type": "string", "format": "date-time", "description": "When counting began."},
             "injected": count("Objects that the rule changed."),
             "failed": count("Objects that the rule could not be applied to, or that were denied because of it."),
+            "lastFailed": {"type": "string", "format": "date-time", "description": "When a failure was last counted."},
             "leftOut": {
                 "type": "object",
                 "description": "Objects that the rule left alone, by reason: `opted_out`, `labels_not_matched` and so on.",

@@ -1,0 +1,84 @@
+//! Rules that are objects, with an injector.
+
+use std::time::{Duration, Instant};
+
+use vestibule_testenv::{Options, start_or_skip, tools_or_skip};
+
+use super::kubectl;
+use crate::cluster::InstalledInjector;
+use crate::examples;
+use crate::fixture::Folder;
+
+const POD: &str = "\
+apiVersion: v1
+kind: Pod
+metadata: {name: web, annotations: {sidecar-injector-webhook.morven.me/inject: \"true\"}}
+spec: {containers: [{name: app, image: app}]}
+";
+
+/// `kubectl apply`, `get`, `wait` and a pod: the way of the README.
+#[tokio::test]
+async fn a_rule_is_in_force_when_kubectl_wait_returns() {
+    let Some(tools) = tools_or_skip().await else { return };
+    let Some(environment) = start_or_skip(&Options::default()).await else { return };
+    let home = environment.namespace(&[]).await.unwrap();
+    let service = environment.service(home.name(), "injector").await.unwrap();
+    let target = format!("{home}/injector:{}", service.port());
+    let printed = Folder::with(&[])
+        .run(&format!("manifests --service {target} -n {home} --image registry.invalid/injector:test"));
+    let manifests = printed.objects();
+    assert!(manifests.iter().all(|object| object["metadata"]["name"] != "injector-rules"));
+    let injector =
+        InstalledInjector::install_without_rules(environment, home.name(), service, manifests, |_| {}).await;
+    let environment = &injector.environment;
+
+    let nginx = examples::rules().join("nginx.yaml");
+    let text = std::fs::read_to_string(&nginx).unwrap();
+    let folder = Folder::with(&[
+        ("nginx.yaml", &text),
+        ("pod.yaml", POD),
+        ("bad.yaml", &text.replace("mountPath: /etc/nginx", "mountPath: etc/nginx, mounthPath: a")),
+    ]);
+    let run = |script: &str| kubectl(environment, &tools, &folder, script);
+    run("kubectl create namespace shop && kubectl label namespace shop sidecar-injector=enabled").exits(0);
+    run("kubectl create serviceaccount default -n shop");
+    run("kubectl apply -f nginx.yaml && kubectl wait --for=condition=InForce injection/nginx --timeout=60s && kubectl apply -n shop -f pod.yaml")
+        .exits(0);
+    run("kubectl get pod web -n shop -o jsonpath='{.spec.containers[*].name}'").prints("app sidecar-nginx");
+    run("kubectl get injection nginx -o jsonpath='{.status.conditions[?(@.type==\"InForce\")].message}'")
+        .prints("on 1 of 1 replicas");
+
+    // The injector's own checks, with the field and the code.
+    let refused = run("kubectl apply -f bad.yaml");
+    refused.fails(1, "error[VST0110]: unknown field `mounthPath`");
+    refused.tells("--> Injection nginx, spec.sidecars[0].volumeMounts[0].mounthPath: a");
+    refused.tells("those in force stay in force");
+
+    // The same rule in a ConfigMap.
+    let home = home.name();
+    let doubled = run(&format!(
+        "kubectl create configmap rules -n {home} --from-file nginx.yaml --dry-run=client -o yaml \
+         | kubectl label --local -f - vestibule.dev/config=true -o yaml | kubectl apply -f -"
+    ));
+    doubled.fails(1, "error[VST0116]: rule `nginx` exists already, at Injection nginx");
+
+    // Counts follow.
+    let end = Instant::now() + Duration::from_secs(60);
+    while run("kubectl get vinj nginx -o jsonpath='{.status.counts.injected}'").out != "1" {
+        assert!(Instant::now() < end, "{}", run("kubectl get vinj nginx -o yaml").out);
+    }
+    // What is in force is explained by the cluster's objects.
+    let explain =
+        folder.run(&format!("explain pod/web -n shop --kubeconfig {}", environment.kubeconfig().display()));
+    explain.exits(0).shows("Injection nginx");
+
+    // A deleted rule is gone.
+    run("kubectl delete injection nginx && kubectl delete pod web -n shop --now").exits(0);
+    let end = Instant::now() + Duration::from_secs(60);
+    while run("kubectl apply -n shop -f pod.yaml --dry-run=server -o jsonpath='{.spec.containers[*].name}'")
+        .out
+        != "app"
+    {
+        assert!(Instant::now() < end, "the rule still applies");
+    }
+}
