@@ -50,7 +50,7 @@ async fn a_rule_is_in_force_when_kubectl_wait_returns() {
 
     // The injector's own checks, with the field and the code.
     let refused = run("kubectl apply -f bad.yaml");
-    refused.fails(1, "error[VST0110]: unknown field `mounthPath`");
+    refused.fails(1, "error[VST0110]: `volumeMounts` is not known to have a field `mounthPath`");
     refused.tells("--> Injection nginx, spec.sidecars[0].volumeMounts[0].mounthPath: a");
     refused.tells("those in force stay in force");
 
