@@ -12,7 +12,7 @@ use vestibule_rules::{Change, Origin};
 pub(crate) struct ExplainedChange {
     /// `+ spec.containers[app].env[TARGET]`
     pub(crate) text: String,
-    /// `rule env-target, containers[0].env[0]`
+    /// `rule env-target, containerPatches[0].env[0]`
     pub(crate) origin: String,
     /// `env-target.yaml:14`
     pub(crate) place: String,

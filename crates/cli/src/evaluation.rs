@@ -200,7 +200,9 @@ impl Evaluation<'_, Decision> {
     /// The rules that read the name of a pod's owner and were decided by a placeholder for that name.
     pub(crate) fn presuming(&self, rules: &RuleSet) -> Vec<&str> {
         let decided = |outcome: &Outcome| match outcome {
-            Outcome::Skipped { reason, .. } => matches!(reason, Reason::NotRolledOut | Reason::WhenFalse),
+            Outcome::Skipped { reason, .. } => {
+                matches!(reason, Reason::NotRolledOut | Reason::MatchConditionFalse)
+            }
             _ => true,
         };
         let presumed = self.object.has_presumed_owner();

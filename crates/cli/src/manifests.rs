@@ -9,7 +9,7 @@ use vestibule::App;
 use vestibule::admission::keys;
 use vestibule_command::{CommandError, ManifestsArguments};
 use vestibule_injector::{CONFIG_LABEL, Configuration, Namespaces, config_map_data, registration};
-use vestibule_rules::{OWN_POD_LABEL, Rule, RuleSet, custom_resource};
+use vestibule_rules::{NAMESPACE_NAME, OWN_POD_LABEL, Rule, RuleSet, custom_resource};
 
 use crate::rules;
 use crate::{Failure, files, say};
@@ -80,7 +80,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
 /// Whether a note about the injector's own namespace is useful: a rule names that namespace, or it is `default`, which holds
 /// other pods too.
 fn is_left_alone(rules: &RuleSet, own: &str) -> bool {
-    let named = |rule: &Rule| rule.namespaces().iter().any(|name| name == own);
+    let named = |rule: &Rule| {
+        let names = rule.namespace_selector().by_label().remove(NAMESPACE_NAME);
+        names.is_some_and(|names| names.listed().is_some_and(|listed| listed.contains(own)))
+    };
     !rules.settings().injects_own_namespace() && (own == "default" || rules.rules().iter().any(named))
 }
 

@@ -43,7 +43,7 @@ const MAX_EXACT_ENTRIES: usize = 32;
 /// metadata: {name: team}
 /// spec:
 ///   required: true
-///   match: {namespaces: {matchLabels: {team: blue}}}
+///   match: {namespaceSelector: {matchLabels: {team: blue}}}
 ///   pod: {labels: {team: blue}}
 /// ")]).map_err(|findings| findings[0].headline())?;
 ///
@@ -130,7 +130,7 @@ fn on(group: &[&Rule], all: &RuleSet) -> On<Raw> {
     let resources: BTreeSet<Resource> = group.iter().flat_map(|rule| rule.targets()).copied().collect();
     let on = on_raw(resources.iter().copied().map(self::resources))
         .namespaces(&selector::of_namespaces(group, all.settings()))
-        .objects(&selector::of_objects(group, all.settings()))
+        .objects(&selector::of_objects(group, &resources, all.settings()))
         .side_effects(SideEffects::NoneOnDryRun);
     let on = if all.settings().injects_own_namespace() { on.own_namespace() } else { on };
     let conditions = condition::all(group, &resources, all);

@@ -50,7 +50,7 @@ pub(crate) fn sidecar() -> String {
   sidecars:
   - {name: agent, image: 'registry.example.com/agent:1.4', volumeMounts: [{name: agent, mountPath: /agent}]}
   volumes: [{name: agent, emptyDir: {}}]
-  containers:
+  containerPatches:
   - select: {all: true}
     env: [{name: AGENT_ONE, value: value}, {name: AGENT_TWO, value: value}, {name: AGENT_THREE, value: value}]",
     )
@@ -63,7 +63,7 @@ pub(crate) fn acting(count: usize) -> String {
             "
   pod: {{labels: {{acting-{number}: 'yes'}}}}
   volumes: [{{name: acting-{number}, emptyDir: {{}}}}]
-  containers:
+  containerPatches:
   - select: {{names: [shop]}}
     env: [{{name: ACTING_{number}, value: value}}]
     volumeMounts: [{{name: acting-{number}, mountPath: /acting/{number}}}]"
@@ -88,6 +88,6 @@ pub(crate) fn for_others(count: usize) -> String {
 
 fn document(name: &str, app: &str, spec: &str) -> String {
     format!(
-        "---\napiVersion: vestibule.dev/v1alpha1\nkind: Injection\nmetadata: {{name: {name}}}\nspec:\n  match: {{objects: {{labels: {{app: {app}}}}}}}{spec}\n"
+        "---\napiVersion: vestibule.dev/v1alpha1\nkind: Injection\nmetadata: {{name: {name}}}\nspec:\n  match: {{objectSelector: {{matchLabels: {{app: {app}}}}}}}{spec}\n"
     )
 }

@@ -45,7 +45,8 @@ impl RuleExplanation {
 /// One question before a rule acts, and its answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Gate {
-    /// The name of the question: `match.namespaces`, `opt.4` (a row of the opt-in table), `when[0]`.
+    /// The name of the question: `match.namespaceSelector`, `opt.4` (a row of the opt-in table),
+    /// `matchConditions[small]`.
     pub name: String,
     /// The line of the rule that asks, if a line of the rule does.
     pub line: Option<usize>,

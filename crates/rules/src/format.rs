@@ -7,6 +7,7 @@ mod logic;
 mod matching;
 mod pod;
 mod removal;
+mod selector;
 mod settings;
 mod spec;
 
@@ -16,6 +17,7 @@ pub(crate) use logic::*;
 pub(crate) use matching::*;
 pub(crate) use pod::*;
 pub(crate) use removal::*;
+pub(crate) use selector::*;
 pub(crate) use settings::*;
 pub(crate) use spec::*;
 
@@ -46,6 +48,8 @@ pub(crate) struct Field {
     pub(crate) example: Option<&'static str>,
     /// Whether the field is reserved but not supported; `about` then names the alternative.
     pub(crate) refused: bool,
+    /// Whether it is refused because it has another name now; `about` then is an example of it.
+    pub(crate) renamed: bool,
 }
 
 /// The kind of value that a member holds.
@@ -90,7 +94,17 @@ impl Collection {
 }
 
 const fn field(name: &'static str, kind: Kind, about: &'static str) -> Field {
-    Field { name, called: None, kind, about, required: false, default: None, example: None, refused: false }
+    Field {
+        name,
+        called: None,
+        kind,
+        about,
+        required: false,
+        default: None,
+        example: None,
+        refused: false,
+        renamed: false,
+    }
 }
 
 const fn text(name: &'static str, about: &'static str) -> Field {
@@ -134,6 +148,13 @@ const fn fragment(
 const fn refused(name: &'static str, about: &'static str) -> Field {
     let mut field = text(name, about);
     field.refused = true;
+    field
+}
+
+/// The former name of a field; `about` is an example of the field under its name of today.
+const fn renamed(name: &'static str, about: &'static str) -> Field {
+    let mut field = refused(name, about);
+    field.renamed = true;
     field
 }
 

@@ -92,7 +92,7 @@ impl LintedRule<'_> {
 
     /// The containers that the rule injects and the blocks for existing containers.
     fn all_containers(&self) -> impl Iterator<Item = &Node> {
-        self.injected().map(|(_, node)| node).chain(self.spec.items("containers"))
+        self.injected().map(|(_, node)| node).chain(self.spec.items("containerPatches"))
     }
 }
 

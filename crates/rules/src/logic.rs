@@ -2,6 +2,8 @@
 //!
 //! `load` fills a [`Logic`] while it reads a rule; `evaluate` computes its values for each object.
 
+use std::sync::Arc;
+
 use crate::expression::{Expression, Reads, Variable};
 use crate::parameter::Parameter;
 
@@ -10,8 +12,8 @@ use crate::parameter::Parameter;
 pub(crate) struct Logic {
     pub(crate) parameters: Vec<Parameter>,
     pub(crate) variables: Vec<Variable>,
-    /// The conditions; all of them must hold.
-    pub(crate) when: Vec<Expression>,
+    /// `matchConditions`; all of them must hold.
+    pub(crate) conditions: Vec<Condition>,
     /// Whether any value of the rule is an expression.
     pub(crate) dynamic: bool,
     /// Whether any key of a list in the rule is an expression.
@@ -20,14 +22,22 @@ pub(crate) struct Logic {
     pub(crate) reads: Reads,
 }
 
+/// One of `matchConditions`.
+#[derive(Clone)]
+pub(crate) struct Condition {
+    /// `matchConditions[NAME]`.
+    pub(crate) clause: Arc<str>,
+    pub(crate) expression: Expression,
+}
+
 impl Logic {
     /// Whether the rule has neither conditions nor parameters.
     pub(crate) fn is_empty(&self) -> bool {
-        self.when.is_empty() && self.parameters.is_empty()
+        self.conditions.is_empty() && self.parameters.is_empty()
     }
 
     /// Whether the rule is the same for every object.
     pub(crate) fn is_fixed(&self) -> bool {
-        self.when.is_empty() && !self.dynamic
+        self.conditions.is_empty() && !self.dynamic
     }
 }

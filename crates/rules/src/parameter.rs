@@ -11,7 +11,7 @@ use crate::duration::nanoseconds;
 use crate::expression::{self, EvaluationError, Pattern, SharedBudget};
 use crate::quantity::nanos;
 use crate::rule::item::Clause;
-use crate::subject::{Received, Subject};
+use crate::subject::{ObjectMetadata, Subject};
 
 /// The longest text of a parameter without `max`, in characters.
 const MAX_LENGTH: i128 = 1024;
@@ -65,16 +65,16 @@ pub(crate) struct Invalid {
     pub(crate) sentence: String,
 }
 
-/// The values of `parameters` for the object as received. Patterns are charged to `total`.
+/// The values of `parameters` for the object as received, from the annotations in `metadata`. Patterns are charged to `total`.
 pub(crate) fn values(
     parameters: &[Parameter],
     subject: &Subject<'_>,
-    received: &Received<'_>,
+    metadata: &ObjectMetadata<'_>,
     total: &SharedBudget,
 ) -> Result<BTreeMap<String, Value>, Invalid> {
     let mut values = BTreeMap::new();
     for parameter in parameters {
-        let value = parameter.value(subject, received, total).map_err(|sentence| {
+        let value = parameter.value(subject, metadata, total).map_err(|sentence| {
             let text = format!("parameters[{}]", parameter.name).into();
             Invalid { clause: Clause { text, at: parameter.at }, sentence }
         })?;
@@ -113,11 +113,11 @@ impl Parameter {
     fn value(
         &self,
         subject: &Subject<'_>,
-        received: &Received<'_>,
+        metadata: &ObjectMetadata<'_>,
         total: &SharedBudget,
     ) -> Result<Value, String> {
         let of = |key: &str| match self.from {
-            AnnotationSource::Pod => received.annotation(key),
+            AnnotationSource::Pod => metadata.annotation(key),
             AnnotationSource::Namespace => subject.facts?.annotations.get(key).map(String::as_str),
         };
         let annotated = self.annotation.as_deref().and_then(|key| Some((key, of(key)?)));

@@ -30,7 +30,7 @@ pub(crate) fn decoded(field: &str, item: &Overlay) -> Option<TypeError> {
         "env" => decoded_as::<EnvVar>(&json),
         "envFrom" => decoded_as::<EnvFromSource>(&json),
         "ports" => decoded_as::<ContainerPort>(&json),
-        "containers" | "sidecars" | "initContainers" => decoded_as::<Container>(&json),
+        "containerPatches" | "sidecars" | "initContainers" => decoded_as::<Container>(&json),
         "imagePullSecrets" => decoded_as::<LocalObjectReference>(&json),
         "pod.spec" => decoded_as::<PodSpec>(&json),
         "volumeDevices" => decoded_as::<VolumeDevice>(&json),

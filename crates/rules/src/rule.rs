@@ -8,12 +8,13 @@ use std::sync::Arc;
 
 use crate::diagnostic::{Code, Diagnostic, Position, Source};
 use crate::digest;
+use crate::label_selector::LabelSelector;
 use crate::logic::Logic;
 pub(crate) use item::{
     Block, BlockList, Clause, ContainerPosition, Injected, Item, Part, Policy, Removal, Select, SelectBy,
 };
 pub(crate) use parts::{Base, PartDestination};
-pub use resource::{Resource, Verb};
+pub use resource::{MetadataOf, Resource, Verb};
 
 /// One `Injection` document.
 #[derive(Clone)]
@@ -28,6 +29,7 @@ pub struct Rule {
     pub(crate) text: Arc<Source>,
     pub(crate) at: Position,
     pub(crate) targets: Vec<Resource>,
+    pub(crate) metadata_of: MetadataOf,
     pub(crate) order: i64,
     pub(crate) required: bool,
     pub(crate) on_error: OnError,
@@ -44,12 +46,6 @@ pub struct Rule {
     pub(crate) blocks: Vec<Block>,
     pub(crate) removals: Vec<Removal>,
     pub(crate) logic: Arc<Logic>,
-}
-
-impl Labels {
-    pub(crate) fn pairs(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.pairs.iter().map(|label| (label.key.as_str(), label.value.as_str()))
-    }
 }
 
 impl Rule {
@@ -83,30 +79,25 @@ impl Rule {
         &self.targets
     }
 
-    /// The namespace labels that the rule requires. A webhook configuration can select by them.
-    pub fn namespace_labels(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.matching.namespace_labels.pairs()
+    /// `match.namespaceSelector`.
+    pub fn namespace_selector(&self) -> &LabelSelector {
+        &self.matching.namespaces
     }
 
-    /// The object labels that the rule requires. A webhook configuration can select by them.
-    pub fn object_labels(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.matching.labels.pairs()
+    /// `match.objectSelector`. See [`Rule::metadata_of`].
+    pub fn object_selector(&self) -> &LabelSelector {
+        &self.matching.objects
+    }
+
+    /// `metadataOf`: the labels and annotations of a workload that `match`, the opt-in and parameters read.
+    pub fn metadata_of(&self) -> MetadataOf {
+        self.metadata_of
     }
 
     /// The clauses of all parts that add or remove something, in the order of the format.
     pub(crate) fn clauses(&self) -> Vec<&Clause> {
         let added = self.parts().map(|(_, item)| &item.clause);
         added.chain(self.removals.iter().map(|removal| &removal.clause)).collect()
-    }
-
-    /// The names of the namespaces that the rule matches. An empty list matches every namespace.
-    pub fn namespaces(&self) -> &[String] {
-        &self.matching.namespaces
-    }
-
-    /// The names of the namespaces that the rule excludes.
-    pub fn excluded_namespaces(&self) -> &[String] {
-        &self.matching.excluded
     }
 
     /// Whether the object itself must opt in (`optIn: pod`); an opt-in of the namespace does not count.
@@ -153,7 +144,7 @@ impl Rule {
 
     /// Whether the rule needs the labels or annotations of the namespace.
     pub fn needs_namespace_facts(&self) -> bool {
-        !self.matching.namespace_labels.pairs.is_empty()
+        self.matching.namespaces.needs_namespace_facts()
             || matches!(self.opt_in, OptIn::Namespace | OptIn::Either)
             || self.logic.reads.namespace
     }
@@ -163,10 +154,8 @@ impl Rule {
 #[derive(Clone)]
 pub(crate) struct Match {
     pub(crate) at: Position,
-    pub(crate) namespaces: Vec<String>,
-    pub(crate) excluded: Vec<String>,
-    pub(crate) namespace_labels: Labels,
-    pub(crate) labels: Labels,
+    pub(crate) namespaces: LabelSelector,
+    pub(crate) objects: LabelSelector,
     /// `None` matches any.
     pub(crate) os: Option<&'static str>,
     pub(crate) os_at: Position,
@@ -181,21 +170,6 @@ pub(crate) struct Match {
 pub(crate) struct Rollout {
     pub(crate) percent: u8,
     pub(crate) at: Position,
-}
-
-/// Labels that the namespace or object must have.
-#[derive(Clone)]
-pub(crate) struct Labels {
-    pub(crate) at: Position,
-    pub(crate) pairs: Vec<Label>,
-}
-
-#[derive(Clone)]
-pub(crate) struct Label {
-    pub(crate) key: String,
-    pub(crate) value: String,
-    /// The message for an object without this label. It is formatted once, because most objects do not match.
-    pub(crate) missing: Arc<str>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -62,7 +62,8 @@ pub(crate) struct MatchCache<'i> {
     rule_names: OnceCell<HashSet<&'i str>>,
     other_resource: OnceCell<Arc<str>>,
     other_namespace: OnceCell<Arc<str>>,
-    object_inject: OnceCell<opt::InjectValue<'i>>,
+    /// Of what each [`MetadataOf`] names.
+    object_inject: [OnceCell<opt::InjectValue<'i>>; 2],
     namespace_inject: OnceCell<opt::InjectValue<'i>>,
 }
 

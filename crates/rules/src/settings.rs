@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::diagnostic::Position;
-use crate::rule::Labels;
+use crate::label_selector::LabelSelector;
 
 /// The settings of the only `InjectorSettings` document, or the defaults without one.
 ///
@@ -18,7 +18,8 @@ use crate::rule::Labels;
 /// spec:
 ///   mode: observe
 ///   exemptions:
-///   - {namespaces: [monitoring], reason: it watches us}
+///   - namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: monitoring}}
+///     reason: it watches us
 /// ")],
 ///     vestibule_patch::Schema::unknown(),
 /// )
@@ -52,9 +53,8 @@ pub enum Mode {
 /// Objects that no rule touches: every condition of the exemption holds for them.
 #[derive(Clone)]
 pub struct Exemption {
-    pub(crate) namespaces: Vec<String>,
-    pub(crate) namespace_labels: Labels,
-    pub(crate) object_labels: Labels,
+    pub(crate) namespaces: LabelSelector,
+    pub(crate) objects: LabelSelector,
     pub(crate) users: Vec<String>,
     pub(crate) reason: String,
     pub(crate) source: Arc<str>,
@@ -97,7 +97,7 @@ impl Settings {
 impl Settings {
     /// Whether an exemption asks for labels of the namespace.
     pub(crate) fn need_namespace_facts(&self) -> bool {
-        self.exemptions.iter().any(|exemption| exemption.namespace_labels().next().is_some())
+        self.exemptions.iter().any(|exemption| exemption.namespaces.needs_namespace_facts())
     }
 }
 
@@ -126,19 +126,14 @@ impl Mode {
 }
 
 impl Exemption {
-    /// The names of the exempt namespaces. An empty list sets no condition.
-    pub fn namespaces(&self) -> &[String] {
+    /// `namespaceSelector`: the labels of the namespace.
+    pub fn namespace_selector(&self) -> &LabelSelector {
         &self.namespaces
     }
 
-    /// The labels that the namespace must have.
-    pub fn namespace_labels(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.namespace_labels.pairs()
-    }
-
-    /// The labels that the object must have.
-    pub fn object_labels(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.object_labels.pairs()
+    /// `objectSelector`: the labels of the pod, or of the pod template of a workload.
+    pub fn object_selector(&self) -> &LabelSelector {
+        &self.objects
     }
 
     /// The names of the exempt users; a final `*` matches any suffix. An empty list sets no condition.

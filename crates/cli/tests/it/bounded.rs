@@ -18,8 +18,8 @@ const HEAD: &str =
     "apiVersion: vestibule.dev/v1alpha1\nkind: Injection\nmetadata: {name: r}\nspec:\n  optIn: pod\n";
 const POD: &str = "apiVersion: v1\nkind: Pod\nmetadata: {name: web, labels: {app: web}}\n";
 const RULE: &str = "apiVersion: vestibule.dev/v1alpha1\nkind: Injection\nmetadata: {name: r}\nspec:\n  \
-    match: {objects: {labels: {app: web}}}\n  sidecars: [{name: s, image: 's:1'}]\n  \
-    containers: [{select: {all: true}, env: [{name: TARGET, value: hall}]}]\n";
+    match: {objectSelector: {matchLabels: {app: web}}}\n  sidecars: [{name: s, image: 's:1'}]\n  \
+    containerPatches: [{select: {all: true}, env: [{name: TARGET, value: hall}]}]\n";
 
 /// `vestibule ARGUMENTS` with a memory limit in MiB.
 fn limited(folder: &Folder, most: usize, arguments: &str) -> Command {
@@ -137,7 +137,7 @@ fn ten_thousand_variables() {
         0,
         "name: TARGET",
     );
-    let brought = format!("{HEAD}  containers:\n  - select: {{all: true}}\n    env:\n{}", env("    "));
+    let brought = format!("{HEAD}  containerPatches:\n  - select: {{all: true}}\n    env:\n{}", env("    "));
     lint(&brought, 0, "nothing found");
 }
 

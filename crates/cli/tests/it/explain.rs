@@ -14,7 +14,7 @@ fn each_question_is_told_with_its_answer_and_line() {
     assert_eq!(head[2], format!("rule target  left out: not_opted_in{:53}rules.yaml:4", ""));
     for line in [
         "  true   exclusions                           no exclusion applies",
-        "  true   match.objects.labels              7  the object has app=web",
+        "  true   match.objectSelector              7  the object has app=web",
         "  true   opt.4                             6  the object has no inject.vestibule.dev/target",
         "  false  opt.8                             6  the object does not ask for the rule",
     ] {
@@ -40,7 +40,7 @@ fn scripts_read_the_same() {
     let rule = &told[0]["rules"][0];
     assert_eq!((&rule["outcome"], &rule["line"]), (&"applied".into(), &4.into()));
     let labels =
-        rule["gates"].as_array().unwrap().iter().find(|gate| gate["name"] == "match.objects.labels").unwrap();
+        rule["gates"].as_array().unwrap().iter().find(|gate| gate["name"] == "match.objectSelector").unwrap();
     assert_eq!((&labels["passed"], &labels["line"]), (&true.into(), &6.into()));
     assert_eq!(rule["clauses"][0]["changes"][0], "+ spec.containers[app].env[TARGET]");
     assert!(!out.contains("hall"), "values are nobody's business: {out}");
@@ -110,11 +110,11 @@ fn the_draw_of_a_name_to_come_is_no_fact() {
 #[test]
 fn a_condition_on_a_generated_name_is_marked_as_presumed() {
     let (cron_job, job) = (cron_job(), job("name: backup"));
-    explained("when: [\"owner.name == 'backup'\"]", &cron_job, "text")
+    explained("matchConditions: [{name: c0, expression: \"owner.name == 'backup'\"}]", &cron_job, "text")
         .shows("  applied, presumably")
-        .shows("  ?      when[0]");
-    let variable = "variables: [{name: whose, expr: owner.name}]\n  when: [\"variables.whose == 'backup'\"]";
-    let passed = gate(variable, &cron_job, "when[0]");
+        .shows("  ?      matchConditions[c0]");
+    let variable = "variables: [{name: whose, expression: owner.name}]\n  matchConditions: [{name: c0, expression: \"variables.whose == 'backup'\"}]";
+    let passed = gate(variable, &cron_job, "matchConditions[c0]");
     assert_eq!(passed, (true.into(), true));
     for (condition, object, passed, presumed) in [
         ("owner.name == 'backup'", &cron_job, true, true),
@@ -127,7 +127,11 @@ fn a_condition_on_a_generated_name_is_marked_as_presumed() {
         ("request.namespace == 'default'", &cron_job, true, false),
         ("owner.name == 'backup'", &job, true, false),
     ] {
-        let found = gate(&format!("when: [\"{condition}\"]"), object, "when[0]");
+        let found = gate(
+            &format!("matchConditions: [{{name: c0, expression: \"{condition}\"}}]"),
+            object,
+            "matchConditions[c0]",
+        );
         assert_eq!(found, (passed.into(), presumed), "{condition}");
     }
 }
@@ -290,7 +294,7 @@ fn a_file_without_its_flag_is_an_error_that_names_the_flag() {
 #[test]
 fn lint_finds_the_rules_that_a_cluster_refuses() {
     const EVERYWHERE: &str = "apiVersion: vestibule.dev/v1alpha1\nkind: Injection\nmetadata: {name: r}\n\
-        spec: {required: true, match: {objects: {labels: {a: b}}}, pod: {labels: {c: d}}}\n";
+        spec: {required: true, match: {objectSelector: {matchLabels: {a: b}}}, pod: {labels: {c: d}}}\n";
     const HOME: &str = "---\napiVersion: vestibule.dev/v1alpha1\nkind: InjectorSettings\nmetadata: {name: s}\n\
         spec: {requiredEverywhere: allow, ownNamespace: inject}\n";
     let folder =

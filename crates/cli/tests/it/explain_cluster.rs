@@ -36,7 +36,7 @@ fn last_good(source: &str, text: &str) -> Value {
 async fn a_pod_is_explained_by_the_rules_of_its_cluster() {
     let Some(env) = shared_or_skip().await else { return };
     let (home, shop) = (env.namespace(&[]).await.unwrap(), env.namespace(&[("team", "blue")]).await.unwrap());
-    let rules = TARGET.replace("match: {", "match: {namespaces: {matchLabels: {team: blue}}, ");
+    let rules = TARGET.replace("match: {", "match: {namespaceSelector: {matchLabels: {team: blue}}, ");
     let config_maps: Api<ConfigMap> = Api::namespaced(env.admin().unwrap(), home.name());
     create(&config_maps, with_rules("rules", "target.yaml", &rules)).await;
     create_pod(env.admin().unwrap(), shop.name(), "other").await;

@@ -15,8 +15,8 @@ kind: Injection
 metadata:
   name: target
 spec:
-  match: {objects: {labels: {app: web}}}
-  containers:
+  match: {objectSelector: {matchLabels: {app: web}}}
+  containerPatches:
   - select: {all: true}
     env: [{name: TARGET, value: hall}]
 ";
@@ -34,7 +34,7 @@ metadata:
   name: data
 spec:
   required: true
-  match: {namespaces: {names: [default, demo]}, objects: {labels: {app: web}}}
+  match: {namespaceSelector: {matchExpressions: [{key: kubernetes.io/metadata.name, operator: In, values: [default, demo]}]}, objectSelector: {matchLabels: {app: web}}}
   volumes: [{name: data, emptyDir: {}}]
 ";
 

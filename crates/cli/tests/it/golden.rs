@@ -71,7 +71,7 @@ fn a_failed_case_shows_the_difference_and_the_outcomes_of_rules() {
         "           result: expected (-), found (+)",
         "           +apiVersion: v1",
         "         what the rules did",
-        "           + spec.containers[app].env[TARGET]  rule target, containers[0].env[0]  rules.yaml:9",
+        "           + spec.containers[app].env[TARGET]  rule target, containerPatches[0].env[0]  rules.yaml:9",
         "3 cases: 1 not as expected",
     ] {
         assert!(done.out.lines().any(|shown| shown == line), "{line}\nin\n{}", done.out);

@@ -172,7 +172,7 @@ async fn entries_follow_the_rules(rules: &Rules, shop: &str) {
 
     let more = required()
         .replace("name: data", "name: more")
-        .replace("match: {", "match: {namespaces: {names: [x]}, ");
+        .replace("match: {", "match: {namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: x}}, ");
     rules.registered(&format!("{whole}---\n{more}"), &["required", "required-2", "best-effort"]).await;
 
     // A rule that could stop a cluster is refused at `kubectl apply`.
@@ -329,7 +329,7 @@ async fn a_pod_that_opted_out_starts_while_the_injector_is_down(admin: &Client, 
 
 /// A required rule for every namespace.
 fn required() -> String {
-    let restricted = "namespaces: {names: [default, demo]}, ";
+    let restricted = "namespaceSelector: {matchExpressions: [{key: kubernetes.io/metadata.name, operator: In, values: [default, demo]}]}, ";
     assert!(REQUIRED.contains(restricted));
     REQUIRED.replace(restricted, "")
 }

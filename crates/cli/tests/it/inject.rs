@@ -271,7 +271,12 @@ fn rules_that_ask_for_the_owner_know_it_before_there_is_a_pod() {
 fn changes_by_a_generated_name_are_noted() {
     let (cron_job, job) = (cron_job(), job("name: backup"));
     let note = "note: what target did goes by the name of the CronJob: what will own its pods has none yet\n";
-    let when = |condition: &str| TARGET.replace("spec:\n", &format!("spec:\n  when: [\"{condition}\"]\n"));
+    let when = |condition: &str| {
+        TARGET.replace(
+            "spec:\n",
+            &format!("spec:\n  matchConditions: [{{name: c0, expression: \"{condition}\"}}]\n"),
+        )
+    };
     for (rules, object, told) in [
         (when("owner.name == 'backup'"), &cron_job, note),
         (when("owner.name == 'other'"), &cron_job, note),
@@ -448,7 +453,10 @@ fn unreadable_input_exits_with_2() {
 
 #[test]
 fn labels_of_namespaces_come_from_the_flag_or_from_the_files() {
-    let rules = TARGET.replace("objects: {labels: {app: web}}", "namespaces: {matchLabels: {team: blue}}");
+    let rules = TARGET.replace(
+        "objectSelector: {matchLabels: {app: web}}",
+        "namespaceSelector: {matchLabels: {team: blue}}",
+    );
     let namespace = "apiVersion: v1\nkind: Namespace\nmetadata: {name: shop, labels: {team: blue}}\n";
     let pod = POD.replace("{name: web,", "{name: web, namespace: shop,");
     let folder = Folder::with(&[

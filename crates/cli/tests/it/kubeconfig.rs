@@ -41,7 +41,7 @@ fn cluster(path: &Path, name: &'static str, called: &mpsc::Sender<&'static str>)
 
 #[test]
 fn every_command_finds_its_cluster_in_one_order() {
-    let asking = TARGET.replace("match: {", "match: {namespaces: {matchLabels: {team: blue}}, ");
+    let asking = TARGET.replace("match: {", "match: {namespaceSelector: {matchLabels: {team: blue}}, ");
     for command in COMMANDS {
         for (given, expected) in [("flag variable", "flag"), ("variable", "variable"), ("", "home")] {
             let folder = Folder::with(&[("rules.yaml", TARGET), ("asking.yaml", &asking)]);

@@ -20,9 +20,9 @@ apiVersion: vestibule.dev/v1alpha1
 kind: Injection
 metadata: {name: adds}
 spec:
-  match: {objects: {labels: {app: web}}}
+  match: {objectSelector: {matchLabels: {app: web}}}
   pod: {annotations: {example.com/added: canary-of-a-rule}}
-  containers:
+  containerPatches:
   - select: {all: true}
     env: [{name: TARGET, value: canary-of-a-rule}]
 ---
@@ -31,7 +31,7 @@ kind: Injection
 metadata: {name: refuses}
 spec:
   required: true
-  match: {namespaces: {names: [demo]}, objects: {labels: {app: web}}}
+  match: {namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: demo}}, objectSelector: {matchLabels: {app: web}}}
   volumes: [{name: data, emptyDir: {}}]
 ";
 

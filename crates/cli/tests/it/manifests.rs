@@ -57,7 +57,7 @@ fn the_key_is_its_owners_alone() {
 #[test]
 fn required_rules_fail_closed_and_come_first() {
     let deployments = TARGET.replace("spec:\n", "spec:\n  targets: [pods, deployments]\n");
-    let everywhere = REQUIRED.replace("namespaces: {names: [default, demo]}, ", "");
+    let everywhere = REQUIRED.replace("namespaceSelector: {matchExpressions: [{key: kubernetes.io/metadata.name, operator: In, values: [default, demo]}]}, ", "");
     let rules = format!("{deployments}---\n{everywhere}");
     let refused = Folder::with(&[("rules.yaml", &rules)]).run("manifests --rules rules.yaml --namespace a");
     assert_eq!(refused.status.code(), Some(2));
@@ -194,7 +194,10 @@ fn flags_without_effect_are_refused_for_every_part() {
 
 #[test]
 fn manifests_ask_no_cluster_about_namespaces() {
-    let rules = TARGET.replace("objects: {labels: {app: web}}", "namespaces: {matchLabels: {team: blue}}");
+    let rules = TARGET.replace(
+        "objectSelector: {matchLabels: {app: web}}",
+        "namespaceSelector: {matchLabels: {team: blue}}",
+    );
     registration(&Folder::with(&[("rules.yaml", &rules)]), "--service shop/injector");
 }
 
@@ -288,6 +291,9 @@ fn an_installation_into_a_shared_namespace_makes_a_note() {
     let opened =
         format!("{}---\n{TARGET}", EVERYWHERE.replace("requiredEverywhere: allow", "ownNamespace: inject"));
     assert!(told(TARGET, "default") && !told(&opened, "default") && !told(TARGET, "webhooks"));
-    let named = TARGET.replace("match: {", "match: {namespaces: {names: [webhooks]}, ");
+    let named = TARGET.replace(
+        "match: {",
+        "match: {namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: webhooks}}, ",
+    );
     assert!(told(&named, "webhooks"));
 }

@@ -64,7 +64,7 @@ fn a_rule_that_computes_too_much_is_left_out_and_no_other() {
 
 #[test]
 fn a_rule_with_a_failing_expression_is_left_out_and_no_other() {
-    left_out_or_denied("variables.env[2000].name == object.metadata.name", "when[0]");
+    left_out_or_denied("variables.env[2000].name == object.metadata.name", "matchConditions[c0]");
 }
 
 /// The condition of one of two rules fails: `onError` decides whether the rule is left out or the object denied, with `words`.
@@ -75,9 +75,9 @@ apiVersion: vestibule.dev/v1alpha1
 kind: Injection
 metadata: {{name: erring}}
 spec:
-  match: {{objects: {{labels: {{app: web}}}}}}
-  variables: [{{name: env, expr: 'object.spec.containers[0].env'}}]
-  when: ['{condition}']
+  match: {{objectSelector: {{matchLabels: {{app: web}}}}}}
+  variables: [{{name: env, expression: 'object.spec.containers[0].env'}}]
+  matchConditions: [{{name: c0, expression: '{condition}'}}]
   pod: {{labels: {{erring: done}}}}
 "
     );
@@ -155,7 +155,10 @@ fn after_the_drain_it_ends() {
 
 #[test]
 fn rules_that_ask_for_namespaces_do_not_start_without() {
-    let rules = TARGET.replace("objects: {labels: {app: web}}", "namespaces: {matchLabels: {team: blue}}");
+    let rules = TARGET.replace(
+        "objectSelector: {matchLabels: {app: web}}",
+        "namespaceSelector: {matchLabels: {team: blue}}",
+    );
     let folder = Folder::with(&[("rules.yaml", &rules)]);
     folder
         .run("serve --rules rules.yaml --listen 127.0.0.1:0 --identity local:identity")

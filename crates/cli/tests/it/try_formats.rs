@@ -42,7 +42,7 @@ fn order_and_digits_survive() {
 
 #[test]
 fn a_template_without_metadata_gets_it() {
-    let rules = "apiVersion: vestibule.dev/v1alpha1\nkind: Injection\nmetadata: {name: x}\nspec:\n  match: {namespaces: {names: [shop]}}\n  pod: {labels: {seen: \"yes\"}}\n";
+    let rules = "apiVersion: vestibule.dev/v1alpha1\nkind: Injection\nmetadata: {name: x}\nspec:\n  match: {namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: shop}}}\n  pod: {labels: {seen: \"yes\"}}\n";
     let folder = Folder::with(&[("rules.yaml", rules)]);
     for template in
         [json!({"spec": {"containers": []}}), json!({"metadata": null, "spec": {"containers": []}})]
@@ -98,7 +98,10 @@ fn lists_and_documents_come_out_in_order() {
 
 #[test]
 fn the_namespace_is_the_objects_own_else_the_flag() {
-    let rules = TARGET.replace("objects: {labels: {app: web}}", "namespaces: {names: [shop]}");
+    let rules = TARGET.replace(
+        "objectSelector: {matchLabels: {app: web}}",
+        "namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: shop}}",
+    );
     let folder = Folder::with(&[("rules.yaml", &rules), ("pod.yaml", POD)]);
     let changed = |arguments: &str| {
         folder.run(&format!("try --rules rules.yaml {arguments}")).stdout().contains("TARGET")

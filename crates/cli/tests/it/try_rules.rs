@@ -20,7 +20,7 @@ fn without_arguments_it_explains_a_sample() {
         assert!(out.lines().any(|shown| shown.starts_with(line)), "{line} in\n{out}");
     }
     let why = out.lines().find(|line| line.contains("spec.containers[user-container].env[TARGET]")).unwrap();
-    assert!(why.contains("rule env-target, containers[0].env[0]"), "{why}");
+    assert!(why.contains("rule env-target, containerPatches[0].env[0]"), "{why}");
     // The line is that of the shipped file.
     let place = why.rsplit_once("examples/rules/env-target.yaml:").unwrap().1;
     let rule = include_str!("../../../../examples/rules/env-target.yaml");
@@ -39,7 +39,7 @@ fn a_rule_is_told_of_once_however_many_entries_there_are() {
     let required = |name: &str, label: &str| {
         format!(
             "---\napiVersion: vestibule.dev/v1alpha1\nkind: Injection\nmetadata: {{name: {name}}}\n\
-             spec: {{required: true, match: {{namespaces: {{matchLabels: {{team: {label}}}}}}}, pod: {{labels: {{{name}: x}}}}}}\n"
+             spec: {{required: true, match: {{namespaceSelector: {{matchLabels: {{team: {label}}}}}}}, pod: {{labels: {{{name}: x}}}}}}\n"
         )
     };
     let rules = format!("{TARGET}{}{}", required("blue", "blue"), required("red", "red"));
@@ -137,7 +137,10 @@ fn a_missing_file_is_named() {
 
 #[test]
 fn rules_that_ask_for_namespaces_need_an_answer() {
-    let rules = TARGET.replace("objects: {labels: {app: web}}", "namespaces: {matchLabels: {team: blue}}");
+    let rules = TARGET.replace(
+        "objectSelector: {matchLabels: {app: web}}",
+        "namespaceSelector: {matchLabels: {team: blue}}",
+    );
     let folder = Folder::with(&[("rules.yaml", &rules), ("pod.yaml", POD)]);
     folder.run("try pod.yaml --rules rules.yaml").fails(2, "--namespace-labels k=v").tells("--kubeconfig");
     folder

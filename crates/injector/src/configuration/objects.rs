@@ -1,11 +1,12 @@
 //! Rules and settings that are Kubernetes objects: Injections and InjectorSettings.
 
 use std::borrow::Cow;
+use std::fmt;
 use std::marker::PhantomData;
 use std::sync::Arc;
 use std::time::Duration;
 
-use kube::api::ObjectMeta;
+use kube::api::{Api, ListParams, ObjectMeta};
 use kube::core::ClusterResourceScope;
 use kube::{Client, Resource, ResourceExt};
 use serde::Deserialize;
@@ -22,7 +23,7 @@ use crate::status::ObservedObject;
 /// The time between two questions whether the API server has the definitions.
 const ASK_AGAIN: Duration = Duration::from_secs(10);
 
-/// An object with a document of the rule format. It may hold secrets, so it has no `Debug`.
+/// An object with a document of the rule format. It may hold secrets, so `Debug` prints none of it.
 #[derive(Deserialize)]
 pub(crate) struct RuleObject<K> {
     pub(crate) metadata: ObjectMeta,
@@ -156,6 +157,12 @@ pub(crate) async fn are_defined(client: &Client) -> Result<bool, kube::Error> {
     Ok(CustomResource::ALL.iter().all(has))
 }
 
+/// The texts of all objects of a kind, read from the API server.
+pub(crate) async fn stored<K: RuleKind>(client: &Client) -> Result<Vec<RuleSource>, kube::Error> {
+    let objects = Api::<RuleObject<K>>::all(client.clone()).list(&ListParams::default()).await?;
+    Ok(objects.iter().map(|object| object.observed().source).collect())
+}
+
 fn list<K: RuleKind>(watched: &Watched<RuleObject<K>>) -> Option<Vec<Arc<RuleObject<K>>>> {
     watched.lookup(std::time::Instant::now()).everywhere().list().ok()
 }
@@ -166,6 +173,19 @@ impl RuleKind for Injection {
 
 impl RuleKind for InjectorSettings {
     const RESOURCE: CustomResource = CustomResource::InjectorSettings;
+}
+
+impl<K> Clone for RuleObject<K> {
+    fn clone(&self) -> Self {
+        let (metadata, spec, status) = (self.metadata.clone(), self.spec.clone(), self.status.clone());
+        Self { metadata, spec, status, kind: PhantomData }
+    }
+}
+
+impl<K> fmt::Debug for RuleObject<K> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("an object")
+    }
 }
 
 impl<K: RuleKind> Resource for RuleObject<K> {

@@ -15,7 +15,7 @@ apiVersion: vestibule.dev/v1alpha1
 kind: Injection
 metadata: {name: team}
 spec:
-  match: {namespaces: {matchLabels: {team: blue}}}
+  match: {namespaceSelector: {matchLabels: {team: blue}}}
   pod: {labels: {team: blue}}
 ";
 

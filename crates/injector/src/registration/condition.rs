@@ -10,7 +10,7 @@ use vestibule_rules::{
     INJECT_KEY, MIRROR_ANNOTATION, RULE_KEY_PREFIX, Resource, Rule, RuleSet, STATUS_ANNOTATION,
 };
 
-use super::cel::{annotation, label, quoted};
+use super::cel::{Metadata, quoted};
 use super::exemption::Exemptions;
 use super::selector;
 
@@ -32,7 +32,7 @@ pub(super) fn all(
 ) -> Vec<(&'static str, String)> {
     let mut conditions = Vec::new();
     if resources.contains(&Resource::Pods) {
-        let mirror = annotation(&quoted(MIRROR_ANNOTATION));
+        let mirror = Metadata::of_object().annotation(&quoted(MIRROR_ANNOTATION));
         conditions.push(("not-a-static-pod", format!("!{mirror}.hasValue()")));
     }
     if resources.iter().any(|resource| *resource != Resource::Pods) {
@@ -42,24 +42,37 @@ pub(super) fn all(
     if required && resources.iter().eq([&Resource::Pods]) {
         conditions.extend(environment(group));
     }
-    conditions.extend(not_exempt(all).map(|expression| ("not-exempt", expression)));
-    let choices = [not_opted_out(group, all), not_opted_out_of_all(group)];
-    // Without a short enough expression, the injector is called.
-    let short = choices.into_iter().find(|expression| expression.len() <= MAX_LENGTH);
-    conditions.extend(short.map(|expression| ("not-opted-out", expression)));
+    conditions.extend(not_exempt(resources, all).map(|expression| ("not-exempt", expression)));
+    // For rules that read different labels and annotations of a workload, the injector is called.
+    if let Some(metadata) = Metadata::of_group(group, resources) {
+        conditions.extend(selected(group, resources, &metadata).map(|expression| ("selected", expression)));
+        let choices = [not_opted_out(group, all, &metadata), not_opted_out_of_all(group, &metadata)];
+        // Without a short enough expression, the injector is called.
+        let short = choices.into_iter().map(|one| metadata.bind(one)).find(|one| one.len() <= MAX_LENGTH);
+        conditions.extend(short.map(|expression| ("not-opted-out", expression)));
+    }
     conditions
+}
+
+/// The labels that all rules of `group` ask for. For pods alone the selector of the entry asks for them.
+fn selected(group: &[&Rule], resources: &BTreeSet<Resource>, metadata: &Metadata) -> Option<String> {
+    let is_workload = |resource: &Resource| *resource != Resource::Pods;
+    let labels = selector::shared(group.iter().map(|rule| rule.object_selector()));
+    let terms = metadata.meets(&labels);
+    let wanted = resources.iter().any(is_workload) && !terms.is_empty();
+    Some(metadata.bind(terms.join(" && "))).filter(|expression| wanted && expression.len() <= MAX_LENGTH)
 }
 
 /// Conditions for pods that all rules leave alone because of their operating system or network. A pod with a key of a rule is
 /// sent to the injector all the same, which refuses or warns about a value that it cannot read.
 fn environment(group: &[&Rule]) -> Vec<(&'static str, String)> {
     let others: BTreeSet<&str> = group.iter().flat_map(|rule| rule.compat_annotations()).collect();
-    let mut has_key = vec![any_key(&format!(
-        "key == {} || key.startsWith({})",
-        quoted(INJECT_KEY),
-        quoted(RULE_KEY_PREFIX)
-    ))];
-    has_key.extend(others.iter().map(|other| format!("{}.hasValue()", annotation(&quoted(other)))));
+    let metadata = Metadata::of_object();
+    let mut has_key = vec![any_key(
+        &metadata,
+        &format!("key == {} || key.startsWith({})", quoted(INJECT_KEY), quoted(RULE_KEY_PREFIX)),
+    )];
+    has_key.extend(others.iter().map(|other| format!("{}.hasValue()", metadata.annotation(&quoted(other)))));
     let has_key = has_key.join(" || ");
     let mut conditions = Vec::new();
     if group.iter().all(|rule| rule.skips_host_network()) {
@@ -82,8 +95,11 @@ fn environment(group: &[&Rule]) -> Vec<(&'static str, String)> {
 }
 
 /// Leaves out objects that InjectorSettings exempt, with as many exemptions as fit.
-fn not_exempt(all: &RuleSet) -> Option<String> {
-    let said = Exemptions::of(all.settings()).conditions.into_iter().map(|holds| format!("!({holds})"));
+fn not_exempt(resources: &BTreeSet<Resource>, all: &RuleSet) -> Option<String> {
+    let metadata = Metadata::of_pods(resources);
+    let with_workloads = !resources.iter().eq([&Resource::Pods]);
+    let conditions = Exemptions::of(all.settings()).conditions(&metadata, with_workloads);
+    let said = conditions.into_iter().map(|holds| format!("!({})", metadata.bind(holds)));
     said.reduce(
         |all, next| if all.len() + next.len() < MAX_LENGTH { format!("{all} && {next}") } else { all },
     )
@@ -93,19 +109,21 @@ fn not_exempt(all: &RuleSet) -> Option<String> {
 /// [`not_opted_out`] for more rules than an expression can name: any key of the injector, or of another injector that a rule
 /// reads, whose value is not `false` may ask for a rule. For an object that opts out of each rule by name, the injector is
 /// called.
-fn not_opted_out_of_all(group: &[&Rule]) -> String {
+fn not_opted_out_of_all(group: &[&Rule], metadata: &Metadata) -> String {
     let all_ask = group.iter().all(|rule| rule.requires_pod_opt_in());
     let others: BTreeSet<&str> = group.iter().flat_map(|rule| rule.compat_annotations()).collect();
-    let mut terms = vec![not_declined(&quoted(INJECT_KEY), &[], all_ask)];
+    let mut terms = vec![not_declined(metadata, &quoted(INJECT_KEY), &[], all_ask)];
     if !others.is_empty() {
         let others: Vec<_> = others.into_iter().map(quoted).collect();
-        let says = format!("{}.orValue('false') != 'false'", annotation("other"));
+        let says = format!("{}.orValue('false') != 'false'", metadata.annotation("other"));
         terms.push(format!("[{}].exists(other, {says})", others.join(", ")));
     }
     let told = all_ask && !group.iter().any(|rule| rule.required());
     terms.push(match told {
-        true => misspelt(Vec::new()),
-        false => any_key(&format!("key.startsWith({}) && keys[key] != 'false'", quoted(RULE_KEY_PREFIX))),
+        true => misspelt(metadata, Vec::new()),
+        false => {
+            any_key(metadata, &format!("key.startsWith({}) && keys[key] != 'false'", quoted(RULE_KEY_PREFIX)))
+        }
     });
     terms.join(" || ")
 }
@@ -113,7 +131,7 @@ fn not_opted_out_of_all(group: &[&Rule]) -> String {
 /// Whether the object did not opt out of some rule. The rule's own key decides, else a key of another injector that the rule
 /// reads, else the key for all rules; of each key the label, else the annotation. `false` opts out, and so does the absence of
 /// all keys for a rule that is opt-in.
-fn not_opted_out(group: &[&Rule], all: &RuleSet) -> String {
+fn not_opted_out(group: &[&Rule], all: &RuleSet, metadata: &Metadata) -> String {
     let mut terms = Vec::new();
     for asked_for in [false, true] {
         let of_kind = group.iter().filter(|rule| rule.requires_pod_opt_in() == asked_for);
@@ -121,29 +139,30 @@ fn not_opted_out(group: &[&Rule], all: &RuleSet) -> String {
             of_kind.copied().partition(|rule| rule.compat_annotations().next().is_none());
         match plain.as_slice() {
             [] => {}
-            [rule] => terms.push(not_declined(&own_key(rule), &[], asked_for)),
+            [rule] => terms.push(not_declined(metadata, &own_key(rule), &[], asked_for)),
             rules => {
                 let names = rules.iter().map(|rule| quoted(rule.name()));
                 let key = format!("{} + rule", quoted(RULE_KEY_PREFIX));
-                let one = not_declined(&key, &[], asked_for);
+                let one = not_declined(metadata, &key, &[], asked_for);
                 terms.push(format!("[{}].exists(rule, {one})", names.collect::<Vec<_>>().join(", ")));
             }
         }
         terms.extend(with_others.into_iter().map(|rule| {
             let others: Vec<_> = rule.compat_annotations().collect();
-            not_declined(&own_key(rule), &others, asked_for)
+            not_declined(metadata, &own_key(rule), &others, asked_for)
         }));
     }
     if group.iter().all(|rule| rule.requires_pod_opt_in() && !rule.required()) {
-        terms.push(misspelt(all.rules().iter().map(own_key).collect()));
+        terms.push(misspelt(metadata, all.rules().iter().map(own_key).collect()));
     }
     terms.join(" || ")
 }
 
-fn not_declined(key: &str, others: &[&str], asked_for: bool) -> String {
-    let mut keys = vec![label(key), annotation(key)];
-    keys.extend(others.iter().map(|other| annotation(&quoted(other))));
-    keys.extend([label(&quoted(INJECT_KEY)), annotation(&quoted(INJECT_KEY))]);
+fn not_declined(metadata: &Metadata, key: &str, others: &[&str], asked_for: bool) -> String {
+    let mut keys = vec![metadata.label(key), metadata.annotation(key)];
+    keys.extend(others.iter().map(|other| metadata.annotation(&quoted(other))));
+    let all_rules = quoted(INJECT_KEY);
+    keys.extend([metadata.label(&all_rules), metadata.annotation(&all_rules)]);
     let said = keys.into_iter().reduce(|said, next| format!("{said}.or({next})")).unwrap_or_default();
     let default = if asked_for { "false" } else { "" };
     format!("{said}.orValue('{default}') != 'false'")
@@ -151,18 +170,16 @@ fn not_declined(key: &str, others: &[&str], asked_for: bool) -> String {
 
 /// Whether an object has a key that is almost one of the injector's, or of the keys `known`, so that the injector can warn about
 /// it. Not for required rules: a failed call would refuse an object because of a key that may belong to another program.
-fn misspelt(mut known: Vec<String>) -> String {
+fn misspelt(metadata: &Metadata, mut known: Vec<String>) -> String {
     known.extend([INJECT_KEY, STATUS_ANNOTATION].map(quoted));
     let domain = RULE_KEY_PREFIX.trim_start_matches("inject.");
-    any_key(&format!("key.contains({}) && !(key in [{}])", quoted(domain), known.join(", ")))
+    any_key(metadata, &format!("key.contains({}) && !(key in [{}])", quoted(domain), known.join(", ")))
 }
 
 /// Whether the expression `holds` is true for a `key` of the labels or the annotations (`keys`), or there are too many keys.
-fn any_key(holds: &str) -> String {
-    format!(
-        "[object.metadata.?labels.orValue({{}}), object.metadata.?annotations.orValue({{}})].exists(keys, \
-         size(keys) > {MAX_KEYS} || keys.exists(key, {holds}))"
-    )
+fn any_key(metadata: &Metadata, holds: &str) -> String {
+    let maps = metadata.maps();
+    format!("{maps}.exists(keys, size(keys) > {MAX_KEYS} || keys.exists(key, {holds}))")
 }
 
 /// The key of a rule, in CEL.

@@ -1,53 +1,62 @@
 //! The exemptions of InjectorSettings in a form that the API server can evaluate. They come before all other checks, so an
 //! entry may leave out exempt objects exactly.
 
-use vestibule_rules::{Exemption, Settings};
+use vestibule_rules::{Exemption, LabelRequirement, LabelValues, NAMESPACE_NAME, Settings};
 
-use super::cel::{label, literal};
+use super::cel::{Metadata, literal};
 
 /// Every exemption that the API server can evaluate, in the forms of a selector or a condition. Conditions cannot read the labels
-/// of a namespace: the injector decides about an exemption that combines such a label with another requirement.
+/// of a namespace other than its name: the injector decides about an exemption that combines such a label with another
+/// requirement.
 #[derive(Default)]
-pub(super) struct Exemptions {
-    /// The names of exempt namespaces.
-    pub(super) namespaces: Vec<String>,
-    /// Requirements on the labels of a namespace.
-    pub(super) namespace_labels: Vec<String>,
-    /// Requirements on the labels of an object.
-    pub(super) object_labels: Vec<String>,
-    /// Exemptions in CEL: a selector cannot express "not both".
-    pub(super) conditions: Vec<String>,
+pub(super) struct Exemptions<'s> {
+    /// The labels of namespaces that are not exempt.
+    pub(super) namespaces: Vec<(String, LabelValues)>,
+    /// The labels of objects that are not exempt. A selector can express them for pods only.
+    pub(super) objects: Vec<(String, LabelValues)>,
+    /// The exemptions of `objects`.
+    of_objects: Vec<&'s Exemption>,
+    /// Exemptions for a condition: a selector cannot express "not both".
+    combined: Vec<&'s Exemption>,
 }
 
-impl Exemptions {
-    pub(super) fn of(settings: &Settings) -> Self {
+impl<'s> Exemptions<'s> {
+    pub(super) fn of(settings: &'s Settings) -> Self {
         let mut exemptions = Self::default();
+        let is_condition = |one: &LabelRequirement| one.key() == NAMESPACE_NAME;
+        let others = |one: &LabelRequirement| (one.key().to_owned(), one.values().complement());
         for exemption in settings.exemptions() {
-            let namespace_labels: Vec<_> = exemption.namespace_labels().collect();
-            let object_labels: Vec<_> = exemption.object_labels().collect();
-            match (exemption.namespaces(), &*namespace_labels, &*object_labels, exemption.users()) {
-                (names, [], [], []) => exemptions.namespaces.extend_from_slice(names),
-                ([], [(key, value)], [], []) => exemptions.namespace_labels.push(format!("{key}!={value}")),
-                ([], [], [(key, value)], []) => exemptions.object_labels.push(format!("{key}!={value}")),
-                (_, [], ..) => exemptions.conditions.push(condition(exemption)),
+            let namespaces = exemption.namespace_selector().requirements();
+            let objects = exemption.object_selector().requirements();
+            match (namespaces, objects, exemption.users()) {
+                ([one], [], []) => exemptions.namespaces.push(others(one)),
+                ([], [one], []) => {
+                    exemptions.objects.push(others(one));
+                    exemptions.of_objects.push(exemption);
+                }
+                _ if namespaces.iter().all(is_condition) => exemptions.combined.push(exemption),
                 _ => {}
             }
         }
         exemptions
     }
+
+    /// Exemptions in CEL, for objects with this metadata; with `all`, also those that a selector expresses for pods.
+    pub(super) fn conditions(&self, metadata: &Metadata, all: bool) -> Vec<String> {
+        let objects = self.of_objects.iter().filter(|_| all);
+        self.combined.iter().chain(objects).map(|exemption| condition(exemption, metadata)).collect()
+    }
 }
 
-fn condition(exemption: &Exemption) -> String {
+fn condition(exemption: &Exemption, metadata: &Metadata) -> String {
     let mut terms = Vec::new();
-    if !exemption.namespaces().is_empty() {
-        let names: Vec<_> = exemption.namespaces().iter().map(|name| literal(name)).collect();
-        terms.push(format!("request.namespace in [{}]", names.join(", ")));
+    if let Some(names) = exemption.namespace_selector().by_label().get(NAMESPACE_NAME) {
+        terms.extend(names.requirements().into_iter().map(|(operator, names)| {
+            let names: Vec<_> = names.iter().map(|name| literal(name)).collect();
+            super::cel::requirement(operator, "request.namespace", "true", &names)
+        }));
     }
-    for (key, value) in exemption.object_labels() {
-        // The default differs from the wanted value, so that an absent label is no match.
-        let none = if value.is_empty() { "-" } else { "" };
-        terms.push(format!("{}.orValue('{none}') == {}", label(&literal(key)), literal(value)));
-    }
+    terms.extend(metadata.meets(&exemption.object_selector().by_label()));
     let user = |name: &String| match name.strip_suffix('*') {
         Some(start) => format!("request.userInfo.username.startsWith({})", literal(start)),
         None => format!("request.userInfo.username == {}", literal(name)),

@@ -1,7 +1,7 @@
 //! Required rules that fail closed for too many namespaces.
 
 use vestibule_rules::diagnostic::code::{REQUIRED_EVERYWHERE, REQUIRED_IN_OWN_NAMESPACE};
-use vestibule_rules::{Diagnostic, Rule, RuleSet};
+use vestibule_rules::{Diagnostic, NAMESPACE_NAME, Rule, RuleSet};
 
 /// The reasons why required rules among `rules` cannot be registered.
 pub(super) fn findings(rules: &RuleSet) -> Vec<Diagnostic> {
@@ -9,12 +9,12 @@ pub(super) fn findings(rules: &RuleSet) -> Vec<Diagnostic> {
     let own = rules.own_namespace().filter(|_| settings.injects_own_namespace());
     let mut findings = Vec::new();
     for rule in rules.rules().iter().filter(|rule| rule.required()) {
-        if !settings.allows_required_everywhere() && !is_restricted(rule) {
+        if !settings.allows_required_everywhere() && !rule.namespace_selector().asks_for_labels() {
             let message = format!(
                 "rule `{}` is required in every namespace: while the injector is down, nothing would start there",
                 rule.name()
             );
-            let help = "name namespaces or their labels under `match.namespaces`, or set `requiredEverywhere: allow` in the \
+            let help = "ask for labels of namespaces by `match.namespaceSelector`, or set `requiredEverywhere: allow` in the \
                         InjectorSettings";
             findings.push(rule.finding(&REQUIRED_EVERYWHERE, message).with_help(help));
         }
@@ -24,20 +24,20 @@ pub(super) fn findings(rules: &RuleSet) -> Vec<Diagnostic> {
                  opens to rules",
                 rule.name()
             );
-            let help = format!("write `exclude: [{own}]` under `match.namespaces`, or take `required` away");
+            let help = format!(
+                "add `{{key: {NAMESPACE_NAME}, operator: NotIn, values: [{own}]}}` to `matchExpressions` of \
+                 `match.namespaceSelector`, or take `required` away"
+            );
             findings.push(rule.finding(&REQUIRED_IN_OWN_NAMESPACE, message).with_help(help));
         }
     }
     findings
 }
 
-fn is_restricted(rule: &Rule) -> bool {
-    !rule.namespaces().is_empty() || rule.namespace_labels().next().is_some()
-}
-
 /// Whether the rule may apply in `namespace`. The labels that a namespace will have are not known, so only names exclude it.
 fn may_reach(rule: &Rule, namespace: &str) -> bool {
-    let is_it = |name: &String| name == namespace;
-    (rule.namespaces().is_empty() || rule.namespaces().iter().any(is_it))
-        && !rule.excluded_namespaces().iter().any(is_it)
+    rule.namespace_selector()
+        .by_label()
+        .get(NAMESPACE_NAME)
+        .is_none_or(|names| names.contains(Some(namespace)))
 }

@@ -3,80 +3,63 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use vestibule_rules::{OWN_POD_LABEL, RULE_KEY_PREFIX, Rule, Settings};
+use vestibule_rules::{LabelSelector, LabelValues, OWN_POD_LABEL, RULE_KEY_PREFIX, Resource, Rule, Settings};
 
 use super::exemption::Exemptions;
 
-/// The label that the API server gives every namespace.
-const NAMESPACE_NAME: &str = "kubernetes.io/metadata.name";
+/// The values that labels may have.
+pub(super) type Labels = BTreeMap<String, LabelValues>;
 
-/// Required labels, each with the values that it may have.
-type RequiredLabels = BTreeMap<String, BTreeSet<String>>;
-
-/// The namespaces that a rule is for, as far as a selector can express them.
+/// The namespaces that a rule is for.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct NamespaceRestriction {
-    labels: RequiredLabels,
-    excluded: BTreeSet<String>,
-}
+pub(super) struct NamespaceRestriction(Labels);
 
 impl NamespaceRestriction {
     pub(super) fn of(rule: &Rule) -> Self {
-        let mut wanted = one_value_each(rule.namespace_labels());
-        if !rule.namespaces().is_empty() {
-            // The injector itself checks a value that the rule requires of this label besides.
-            wanted.insert(NAMESPACE_NAME.to_owned(), rule.namespaces().iter().cloned().collect());
-        }
-        Self { labels: wanted, excluded: rule.excluded_namespaces().iter().cloned().collect() }
+        Self(rule.namespace_selector().by_label())
     }
 
     /// The key that restrictions by one and the same label share. Restrictions by several labels stay as they are. A group of
     /// such restrictions selects the namespaces of each of them and no others.
     pub(super) fn in_common(self) -> Self {
-        let key = self.labels.keys().next().filter(|_| self.labels.len() == 1).cloned();
-        match key {
-            Some(key) => Self { labels: [(key, BTreeSet::new())].into(), excluded: BTreeSet::new() },
-            None => self,
+        let mut required = self.0.iter().filter(|(_, values)| values.is_required());
+        match (required.next(), required.next()) {
+            (Some((key, _)), None) => Self([(key.clone(), LabelValues::default())].into()),
+            _ => self,
         }
     }
 }
 
 /// Every namespace that one of `rules` may be for.
 pub(super) fn of_namespaces(rules: &[&Rule], settings: &Settings) -> String {
-    let restrictions: Vec<_> = rules.iter().map(|rule| NamespaceRestriction::of(rule)).collect();
-    let mut terms = terms(shared(restrictions.iter().map(|one| &one.labels)));
-    let excluded = restrictions.iter().map(|one| one.excluded.clone());
-    let mut excluded = excluded.reduce(|all, next| &all & &next).unwrap_or_default();
-    let exempt = Exemptions::of(settings);
-    excluded.extend(exempt.namespaces);
-    terms.extend(exempt.namespace_labels);
+    let mut labels = shared(rules.iter().map(|rule| rule.namespace_selector()));
+    restrict(&mut labels, Exemptions::of(settings).namespaces);
     // With `optIn: namespace` no object overrules the namespace's label for the rule. A rule that is not required stops no pod,
     // and the injector warns about keys that it cannot read.
     if let [rule] = rules
         && rule.required()
         && rule.requires_namespace_opt_in()
     {
-        terms.push(format!("{}!=false", own_key(rule)));
+        restrict(&mut labels, [not_false(own_key(rule))]);
     }
-    // The API server refuses a selector with a value that no namespace name can have.
-    let excluded: Vec<_> = excluded.into_iter().filter(|name| is_value(name)).collect();
-    if !excluded.is_empty() {
-        terms.push(format!("{NAMESPACE_NAME} notin ({})", excluded.join(",")));
-    }
-    terms.join(",")
+    terms(&labels)
 }
 
-/// Every object that one of `rules` may be for, and none of the injector's own pods.
-pub(super) fn of_objects(rules: &[&Rule], settings: &Settings) -> String {
-    let labels: Vec<_> = rules.iter().map(|rule| one_value_each(rule.object_labels())).collect();
-    let mut terms = terms(shared(labels.iter()));
-    terms.push(format!("{OWN_POD_LABEL}!=true"));
-    terms.extend(Exemptions::of(settings).object_labels);
-    // The rule's own label opts out, and nothing overrules it. A selector can express that for a single rule.
-    if let [rule] = rules {
-        terms.push(format!("{}!=false", own_key(rule)));
+/// Every object that one of `rules` may be for, and none of the injector's own pods. A selector reads the labels of a workload,
+/// and rules those of its pod template: for workloads a [condition](super::condition) takes its place.
+pub(super) fn of_objects(rules: &[&Rule], resources: &BTreeSet<Resource>, settings: &Settings) -> String {
+    let mut labels = Labels::new();
+    if resources.iter().eq([&Resource::Pods]) {
+        labels = shared(rules.iter().map(|rule| rule.object_selector()));
+        restrict(&mut labels, Exemptions::of(settings).objects);
+        // The rule's own label opts out, and nothing overrules it. A selector can express that for a single rule.
+        if let [rule] = rules {
+            restrict(&mut labels, [not_false(own_key(rule))]);
+        }
     }
-    terms.join(",")
+    let of_injector = LabelValues::all_but(["true".to_owned()]);
+    restrict(&mut labels, [(OWN_POD_LABEL.to_owned(), of_injector)]);
+    terms(&labels)
 }
 
 /// The label or annotation by which an object opts in to the rule or out of it.
@@ -84,17 +67,14 @@ pub(super) fn own_key(rule: &Rule) -> String {
     format!("{RULE_KEY_PREFIX}{}", rule.name())
 }
 
-fn one_value_each<'r>(pairs: impl Iterator<Item = (&'r str, &'r str)>) -> RequiredLabels {
-    pairs.map(|(key, value)| (key.to_owned(), [value.to_owned()].into())).collect()
-}
-
-/// The keys that all of them require, each with the union of the values.
-fn shared<'w>(mut all: impl Iterator<Item = &'w RequiredLabels>) -> RequiredLabels {
-    let mut shared = all.next().cloned().unwrap_or_default();
-    for wanted in all {
-        shared.retain(|key, values| match wanted.get(key) {
+/// The labels that all selectors restrict, each with the values that any of them allows.
+pub(super) fn shared<'s>(mut all: impl Iterator<Item = &'s LabelSelector>) -> Labels {
+    let mut shared = all.next().map(LabelSelector::by_label).unwrap_or_default();
+    for selector in all {
+        let mut other = selector.by_label();
+        shared.retain(|key, values| match other.remove(key) {
             Some(more) => {
-                values.extend(more.iter().cloned());
+                *values = values.or(&more);
                 true
             }
             None => false,
@@ -103,22 +83,17 @@ fn shared<'w>(mut all: impl Iterator<Item = &'w RequiredLabels>) -> RequiredLabe
     shared
 }
 
-fn terms(wanted: RequiredLabels) -> Vec<String> {
-    let term = |(key, values): (String, BTreeSet<String>)| {
-        let possible: Vec<_> = values.into_iter().filter(|value| is_value(value)).collect();
-        match possible.as_slice() {
-            // No label can have any of these values, so the rules are for no namespace: select none.
-            [] => format!("{key},!{key}"),
-            [value] => format!("{key}={value}"),
-            values => format!("{key} in ({})", values.join(",")),
-        }
-    };
-    wanted.into_iter().map(term).collect()
+fn restrict(labels: &mut Labels, more: impl IntoIterator<Item = (String, LabelValues)>) {
+    for (key, values) in more {
+        let known = labels.entry(key).or_default();
+        *known = known.and(&values);
+    }
 }
 
-/// Whether a label can have this value.
-fn is_value(text: &str) -> bool {
-    let inner = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
-    let ends = ['-', '_', '.'];
-    text.len() <= 63 && text.bytes().all(inner) && !text.starts_with(ends) && !text.ends_with(ends)
+fn not_false(key: String) -> (String, LabelValues) {
+    (key, LabelValues::all_but(["false".to_owned()]))
+}
+
+fn terms(labels: &Labels) -> String {
+    labels.iter().flat_map(|(key, values)| values.terms(key)).collect::<Vec<_>>().join(",")
 }

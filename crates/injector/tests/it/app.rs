@@ -31,7 +31,7 @@ fn required_rules_have_a_hook_of_their_own_and_come_first() {
         ("a", "{order: -1, optIn: pod, volumes: [{name: a, emptyDir: {}}]}"),
         (
             "b",
-            "{required: true, match: {namespaces: {names: [shop]}}, targets: [deployments], optIn: pod, \
+            "{required: true, match: {namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: shop}}}, targets: [deployments], optIn: pod, \
              volumes: [{name: b, emptyDir: {}}]}",
         ),
     ]));
@@ -52,7 +52,7 @@ fn required_rules_have_a_hook_of_their_own_and_come_first() {
 fn without_rules_of_a_kind_there_is_no_hook_for_it() {
     let names = |required: &str| {
         let spec = format!(
-            "{{required: {required}, match: {{namespaces: {{names: [team]}}}}, volumes: [{{name: a, emptyDir: {{}}}}]}}"
+            "{{required: {required}, match: {{namespaceSelector: {{matchLabels: {{kubernetes.io/metadata.name: team}}}}}}, volumes: [{{name: a, emptyDir: {{}}}}]}}"
         );
         hooks(rules(&[("a", &spec)])).iter().map(|hook| hook["name"].clone()).collect::<Vec<_>>()
     };
@@ -71,7 +71,7 @@ fn entries_exclude_the_injectors_own_pods_and_namespace() {
 
 #[test]
 fn rules_that_need_unknown_namespaces_cannot_start() {
-    let asking = "{match: {namespaces: {matchLabels: {a: b}}}, volumes: [{name: a, emptyDir: {}}]}";
+    let asking = "{match: {namespaceSelector: {matchLabels: {a: b}}}, volumes: [{name: a, emptyDir: {}}]}";
     let error = app(rules(&[("asks", asking)]), Namespaces::unknown()).err().unwrap();
     assert_eq!(error, StartError::NamespacesUnknown { rules: vec!["asks".to_owned()] });
     assert!(

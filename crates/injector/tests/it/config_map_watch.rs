@@ -17,7 +17,7 @@ use vestibule_injector::Configuration;
 fn config_map(rule: &str, version: u32) -> Value {
     let text = format!(
         "apiVersion: vestibule.dev/v1alpha1\nkind: Injection\nmetadata: {{name: {rule}}}\n\
-         spec: {{match: {{objects: {{labels: {{app: web}}}}}}, pod: {{labels: {{a: b}}}}}}\n"
+         spec: {{match: {{objectSelector: {{matchLabels: {{app: web}}}}}}, pod: {{labels: {{a: b}}}}}}\n"
     );
     json!({
         "apiVersion": "v1", "kind": "ConfigMap", "data": {"rules.yaml": text},

@@ -14,8 +14,8 @@ apiVersion: vestibule.dev/v1alpha1
 kind: Injection
 metadata: {name: target}
 spec:
-  match: {objects: {labels: {app: web}}}
-  containers: [{select: {all: true}, env: [{name: TARGET, value: hall}]}]
+  match: {objectSelector: {matchLabels: {app: web}}}
+  containerPatches: [{select: {all: true}, env: [{name: TARGET, value: hall}]}]
 ---
 apiVersion: vestibule.dev/v1alpha1
 kind: Injection
@@ -29,7 +29,7 @@ kind: Injection
 metadata: {name: data}
 spec:
   required: true
-  match: {objects: {labels: {app: web}}}
+  match: {objectSelector: {matchLabels: {app: web}}}
   volumes: [{name: data, emptyDir: {}}]
 ---
 apiVersion: vestibule.dev/v1alpha1
@@ -37,8 +37,8 @@ kind: Injection
 metadata: {name: fleet}
 spec:
   targets: [deployments]
-  match: {objects: {labels: {app: web}}}
-  containers: [{select: {all: true}, env: [{name: FLEET, value: \"1\"}]}]
+  match: {objectSelector: {matchLabels: {app: web}}}
+  containerPatches: [{select: {all: true}, env: [{name: FLEET, value: \"1\"}]}]
 ";
 
 async fn injector() -> TestInjector {
@@ -165,7 +165,7 @@ async fn the_observer_gets_the_origin_of_each_change() {
     let injector = TestInjector::start(app).await;
     injector.admit("best-effort", &Review::create(pod("shop")).build().unwrap()).await;
     let origins = recorder.0.lock().unwrap();
-    let clauses = ["rule data, volumes", "rule target, containers[0].env", "status"];
+    let clauses = ["rule data, volumes", "rule target, containerPatches[0].env", "status"];
     assert_eq!(origins.len(), clauses.len());
     for (origin, clause) in origins.iter().zip(clauses) {
         assert!(origin.contains(clause), "{origin}");

@@ -11,7 +11,7 @@ use crate::fixture::{self, from_folder, pod, rules};
 fn rule(name: &str, value: &str) -> String {
     format!(
         "apiVersion: vestibule.dev/v1alpha1\nkind: Injection\nmetadata: {{name: {name}}}\n\
-         spec: {{match: {{objects: {{labels: {{app: web}}}}}}, pod: {{labels: {{{name}: {value}}}}}}}\n"
+         spec: {{match: {{objectSelector: {{matchLabels: {{app: web}}}}}}, pod: {{labels: {{{name}: {value}}}}}}}\n"
     )
 }
 

@@ -18,7 +18,7 @@ kind: Injection
 metadata: {{name: meter}}
 spec:
   required: true
-  match: {{namespaces: {{names: [shop]}}}}
+  match: {{namespaceSelector: {{matchLabels: {{kubernetes.io/metadata.name: shop}}}}}}
   sidecars: [{{name: meter, image: 'meter:{version}', mode: regular}}]
   volumes: [{{name: meter, configMap: {{name: meter-{version}}}}}]
 "

@@ -21,7 +21,7 @@ apiVersion: vestibule.dev/v1alpha1
 kind: Injection
 metadata: {name: valued}
 spec:
-  match: {objects: {labels: {app: web}}}
+  match: {objectSelector: {matchLabels: {app: web}}}
   parameters: [{name: note, type: string, annotation: note}]
   pod: {labels: {noted: {$cel: params.note}}}
 ";

@@ -47,8 +47,13 @@ pub(super) fn of(table: &'static Table) -> Option<Value> {
         ]
     } else if is(&format::EXEMPTION) {
         &[(
-            "has(self.namespaces) || has(self.namespaceLabels) || has(self.objectLabels) || has(self.users)",
+            "has(self.namespaceSelector) || has(self.objectSelector) || has(self.users)",
             "an exemption without a condition would exempt everything: to switch the injector off, set `mode: \"off\"`",
+        )]
+    } else if is(&format::LABEL_REQUIREMENT) {
+        &[(
+            "(self.operator in ['In', 'NotIn']) == (has(self.values) && self.values.size() > 0)",
+            "`In` and `NotIn` need `values`, and other operators have none",
         )]
     } else if is(&format::REMOVAL) {
         return Some(

@@ -46,9 +46,9 @@ reasons! {
     Exempted = "exempted",
     /// The rule is for another resource.
     OtherResource = "other_resource",
-    /// `match.namespaces` does not match.
+    /// `match.namespaceSelector` does not match.
     NamespaceNotMatched = "namespace_not_matched",
-    /// `match.objects` does not match.
+    /// `match.objectSelector` does not match.
     LabelsNotMatched = "labels_not_matched",
     /// `match.ownerKinds` does not match.
     OwnerKindNotMatched = "owner_kind_not_matched",
@@ -72,8 +72,8 @@ reasons! {
     NotRolledOut = "not_rolled_out",
     /// A parameter has no value, or one that the rule does not accept.
     InvalidParameter = "invalid_parameter",
-    /// A condition of `when` is false.
-    WhenFalse = "when_false",
+    /// One of `matchConditions` is false.
+    MatchConditionFalse = "match_condition_false",
     /// The object has something else where the rule would add its own.
     Conflict = "conflict",
     /// The result of the rule would not be a valid pod.

@@ -111,7 +111,7 @@ codes! {
         Spec "sidecars: {name: proxy, image: 'proxy:1'}";
     MISSING_FIELD = "VST0112", "a required field is missing",
         "The rule cannot work without this field.",
-        Spec "containers:\n- env: [{name: TARGET, value: you}]";
+        Spec "containerPatches:\n- env: [{name: TARGET, value: you}]";
     WRONG_VALUE = "VST0113", "a value that is not allowed",
         "The field takes one of a few words, and this is none of them; or the API server would refuse the value in \
          a pod: a label of more than 63 characters, a container name with an underscore, an invalid quantity.",
@@ -136,8 +136,8 @@ codes! {
          either, it drops the field.",
         Spec "sidecars: [{name: proxy, image: 'proxy:1', brandNew: 1}]";
     MATCHES_EVERY_POD = "VST0119", "a rule for every pod of the cluster",
-        "A rule with `optIn: always` (the default) has to name namespaces or labels. Otherwise it would change \
-         every pod of the cluster, which is hardly ever meant.",
+        "A rule with `optIn: always` (the default) has to ask for labels of namespaces or pods, by `matchLabels`, \
+         `In` or `Exists`. Otherwise it would change every pod of the cluster, which is hardly ever meant.",
         Documents "kind: Injection\nmetadata: {name: example}\nspec:\n  pod: {labels: {team: blue}}\n";
     EMPTY_RULE = "VST0120", "a rule that changes nothing",
         "The rule adds nothing: no sidecars, init containers, volumes, labels, annotations, nor blocks for \
@@ -146,7 +146,7 @@ codes! {
     DUPLICATE_MOUNT = "VST0121", "a path is mounted twice",
         "Two mounts of one container have the same mountPath, which the API server refuses. Mount paths are \
          compared without a trailing `/`.",
-        Spec "containers:\n- select: {all: true}\n  volumeMounts:\n  - {name: certs, mountPath: /certs}\n  - {name: keys, mountPath: /certs/}";
+        Spec "containerPatches:\n- select: {all: true}\n  volumeMounts:\n  - {name: certs, mountPath: /certs}\n  - {name: keys, mountPath: /certs/}";
     REQUIRED_SKIPS = "VST0122", "a required rule that may be skipped",
         "`required: true` denies pods that the rule fails to change; `skipRule` and `onError: skip` allow them. \
          Choose one.",
@@ -156,27 +156,31 @@ codes! {
          evaluation of the same pod differs from the first, and the API server does evaluate twice. Use another \
          key.",
         Spec concat!("pod: {labels: {", group!(), "/inject: 'true'}}");
-
+    RENAMED = "VST0124", "a field by its former name",
+        "The format has the words of Kubernetes: `namespaceSelector`, `objectSelector`, `matchConditions` and \
+         `expression` are what they are in a ValidatingAdmissionPolicy, and `containerPatches` changes containers \
+         that exist. `vestibule lint --fix` rewrites a file and keeps its comments.",
+        Spec "when: [size(object.spec.containers) == 1]\npod: {labels: {team: blue}}";
 
     EXPRESSION_SYNTAX = "VST0130", "an expression that cannot be read",
         "Expressions are written in the Common Expression Language, as in policies of Kubernetes. The caret is at \
          the position where the parser gave up. In YAML's plain style `: ` and ` #` end the text: put the \
          expression into quotes.",
-        Spec "when: ['1 +']\npod: {labels: {a: b}}";
+        Spec "matchConditions: [{name: sum, expression: '1 +'}]\npod: {labels: {a: b}}";
     UNKNOWN_NAME = "VST0131", "an unknown name in an expression",
         "Expressions read object, oldObject, request, namespaceObject, owner, the rule's parameters as params.NAME \
          and its variables as variables.NAME. A variable reads only variables that are declared before it.",
-        Spec "when: [has(objct.spec)]\npod: {labels: {a: b}}";
+        Spec "matchConditions: [{name: spec, expression: has(objct.spec)}]\npod: {labels: {a: b}}";
     UNKNOWN_FUNCTION = "VST0132", "an unknown function, or one that is called differently",
         "Functions have the same names as in the API server. Some are called as methods and others are not: \
          `size(x)` and `x.size()`, but only `quantity(x)` and `x.startsWith(y)`. No function reads the time.",
-        Spec "when: [request.name.startWith('a')]\npod: {labels: {a: b}}";
+        Spec "matchConditions: [{name: named, expression: request.name.startWith('a')}]\npod: {labels: {a: b}}";
     EXPRESSION_SIZE = "VST0133", "an expression that is too long or too deep",
         "An expression has at most 8 KiB, 32 nested brackets, and 400 nested steps (operators, dots, brackets, \
          calls), where a variable counts as deep as its own expression: evaluation is recursive, and the stack of a \
          thread is limited. Split a long expression into `variables`; in a deep one let fewer steps build on each \
          other.",
-        Spec "when: ['(((((((((((((((((((((((((((((((((true)))))))))))))))))))))))))))))))))']\npod: {labels: {a: b}}";
+        Spec "matchConditions: [{name: deep, expression: '(((((((((((((((((((((((((((((((((true)))))))))))))))))))))))))))))))))'}]\npod: {labels: {a: b}}";
     UNKNOWN_KEYWORD = "VST0134", "an unknown word that starts with `$`",
         "A map whose only key is `$cel` is an expression. No other key starts with `$`, and `$cel` has no other key \
          beside it.",
@@ -195,22 +199,22 @@ codes! {
     BAD_PATTERN = "VST0137", "a pattern that cannot be used",
         "The pattern is not a regular expression, or is too large when it is compiled. Back references and \
          look-around are not supported, as in the API server.",
-        Spec "when: [\"request.name.matches('(')\"]\npod: {labels: {a: b}}";
+        Spec "matchConditions: [{name: named, expression: \"request.name.matches('(')\"}]\npod: {labels: {a: b}}";
     EXPRESSION_TYPE = "VST0140", "an expression of the wrong type",
         "The expression fails for every object: a part of it gets a value of another type than it takes, or its \
          result has another type than the field. Parameters of type `int` and `bool` are numbers and booleans, all \
          others are text; a value from an object may have any type. `string()`, `int()`, `bool()`, `quantity()` and \
          `duration()` convert between types.",
-        Spec "parameters: [{name: port, type: int, default: \"80\"}]\ncontainers:\n- select: {all: true}\n  env: [{name: PORT, value: {$cel: params.port}}]";
+        Spec "parameters: [{name: port, type: int, default: \"80\"}]\ncontainerPatches:\n- select: {all: true}\n  env: [{name: PORT, value: {$cel: params.port}}]";
 
     CLOSED_LIST = "VST0150", "an atomic list",
         "The API server replaces this list as one value, such as the arguments of a program: an item added to the \
          user's list would change the meaning of the others. The rule can only replace all of it: name the field in \
          `replace`, beside it. Lists inside an added object, such as a sidecar, are not restricted.",
-        Spec "containers:\n- select: {all: true}\n  args: [--verbose]";
+        Spec "containerPatches:\n- select: {all: true}\n  args: [--verbose]";
     NOTHING_TO_REPLACE = "VST0151", "nothing to replace",
         "`replace` names fields beside it in the same map that replace the user's values. This field is not there.",
-        Spec "containers:\n- select: {all: true}\n  replace: [args]\n  env: [{name: TARGET, value: you}]";
+        Spec "containerPatches:\n- select: {all: true}\n  replace: [args]\n  env: [{name: TARGET, value: you}]";
     MISPLACED_FIELD = "VST0152", "a field that belongs elsewhere in the rule",
         "`pod.spec` takes the fields of a pod's specification, but containers, volumes and image pull secrets have \
          their own fields in a rule, because they are added item by item.",
@@ -226,11 +230,11 @@ codes! {
     PROFILE = "VST0155", "a security profile for Windows",
         "`securityProfile: restricted` fills fields of Linux; the API server refuses them in pods for Windows. \
          Leave `match.os` at `linux`, or write the `securityContext` yourself.",
-        Spec "match: {os: any, namespaces: {names: [blue]}}\nsecurityProfile: restricted\nsidecars: [{name: agent, image: agent}]";
+        Spec "match: {os: any, namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: blue}}}\nsecurityProfile: restricted\nsidecars: [{name: agent, image: agent}]";
     REMOVES_WRITTEN = "VST0156", "a rule removes what a rule adds",
         "If one rule adds a part and another (or the same) removes it, every evaluation of a pod would change it \
          again. To replace a value, write it with `onConflict: override`.",
-        Spec "remove:\n- env: {containers: all, name: TARGET}\ncontainers:\n- select: {all: true}\n  env: [{name: TARGET, value: you}]";
+        Spec "remove:\n- env: {containers: all, name: TARGET}\ncontainerPatches:\n- select: {all: true}\n  env: [{name: TARGET, value: you}]";
     OTHER_LIST = "VST0157", "a position in a list that the container does not join",
         "Init containers and native sidecars join `initContainers`, regular sidecars `containers`. A position in \
          the other list has no effect. With `mode: auto` both may be given, since the InjectorSettings decide the \
@@ -242,7 +246,7 @@ codes! {
         Documents "kind: InjectorSettings\nmetadata: {name: settings}\nspec: {mode: on}\n---\nkind: InjectorSettings\nmetadata: {name: more}\nspec: {successEvents: true}\n";
     EMPTY_EXEMPTION = "VST0166", "an exemption without a condition",
         "An exemption exempts the objects for which all of its conditions hold. Without a condition these are all \
-         objects. Name `namespaces`, `namespaceLabels`, `objectLabels` or `users`; to switch the injector off, set \
+         objects. Write `namespaceSelector`, `objectSelector` or `users`; to switch the injector off, set \
          `mode: off`.",
         Documents "kind: InjectorSettings\nmetadata: {name: settings}\nspec:\n  exemptions: [{reason: none}]\n";
     UNSEEN_OWNER = "VST0167", "an owner that pods never name",
@@ -263,9 +267,9 @@ codes! {
 
     REQUIRED_EVERYWHERE = "VST0190", "a required rule without a restriction to namespaces",
         "While the injector is down, the API server refuses every object that a required rule may match. Without a \
-         restriction to namespaces no pod starts anywhere, and the cluster can stand still. Name the namespaces by \
-         `match.namespaces.names` or `match.namespaces.matchLabels`; `exclude` and `optIn` are not restrictions \
-         that the API server knows. To allow such rules, write `requiredEverywhere: allow` into the \
+         restriction to namespaces no pod starts anywhere, and the cluster can stand still. Select namespaces by \
+         `matchLabels`, `In` or `Exists` in `match.namespaceSelector`; `NotIn`, `DoesNotExist` and `optIn` do not \
+         restrict the rule to known namespaces. To allow such rules, write `requiredEverywhere: allow` into the \
          InjectorSettings. `inject` and `explain` evaluate such a rule anyway.";
     REQUIRED_IN_OWN_NAMESPACE = "VST0191", "a required rule that may match the injector's own namespace",
         "With `ownNamespace: inject` in the InjectorSettings, rules apply to pods in the injector's own namespace. \
@@ -310,28 +314,28 @@ codes! {
     UNUSED = "VST0207", "a name that is never used",
         "The rule declares a parameter or variable that none of its expressions reads. An expression may contain a \
          misspelling.",
-        Spec "variables: [{name: color, expr: \"'blue'\"}]\npod: {labels: {team: blue}}";
+        Spec "variables: [{name: color, expression: \"'blue'\"}]\npod: {labels: {team: blue}}";
     WRITABLE_SECRET = "VST0208", "a secret that is not mounted read-only",
         "The kubelet always mounts secrets read-only. `readOnly: true` says so for scanners and readers.",
-        Spec "volumes: [{name: keys, secret: {secretName: keys}}]\ncontainers:\n- select: {all: true}\n  volumeMounts: [{name: keys, mountPath: /keys}]";
+        Spec "volumes: [{name: keys, secret: {secretName: keys}}]\ncontainerPatches:\n- select: {all: true}\n  volumeMounts: [{name: keys, mountPath: /keys}]";
     NODE_ACCESS = "VST0209", "a rule that gives access to the node",
         "Files of the node, its network or its processes, or privileged containers, undo the isolation of every pod \
          that the rule changes. Namespaces of the Pod Security levels `baseline` and `restricted` refuse such pods.",
         Spec "volumes: [{name: logs, hostPath: {path: /var/log}}]";
     MATCHES_NO_NAMESPACE = "VST0210", "a rule that matches no namespace",
-        "Every namespace that `match.namespaces.names` lists is excluded by the rule itself, or belongs to the \
-         cluster (kube-system, kube-public, kube-node-lease), where rules never apply.",
-        Spec "match: {namespaces: {names: [kube-system]}}\npod: {labels: {team: blue}}";
+        "The requirements of `match.namespaceSelector` contradict each other, or name only namespaces of the cluster \
+         (kube-system, kube-public, kube-node-lease), where rules never apply.",
+        Spec "match: {namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: kube-system}}}\npod: {labels: {team: blue}}";
     POLICY_SUFFICES = "VST0211", "a MutatingAdmissionPolicy would suffice",
         "The rule only sets labels, annotations, variables and the like on everything it matches. Since Kubernetes \
          1.36 a MutatingAdmissionPolicy does that inside the API server, without a webhook that could be down. A \
          policy has no opt-in, no `keep`, no arguments or sources of variables, and it neither explains nor reports \
          its decisions. This hint is shown only where it is certain: never for a rule with conditions, parameters \
          or expressions, or for a rule for some containers, even if a policy could be written that does the same.",
-        Documents "kind: Injection\nmetadata: {name: example}\nspec:\n  match: {objects: {labels: {app: web}}}\n  onConflict: override\n  pod: {annotations: {team: blue}}\n";
+        Documents "kind: Injection\nmetadata: {name: example}\nspec:\n  match: {objectSelector: {matchLabels: {app: web}}}\n  onConflict: override\n  pod: {annotations: {team: blue}}\n";
     TEMPLATE_TEXT = "VST0212", "a placeholder of another template language",
         "`{{ .Values.x }}` belongs to Helm, and `${params.x}` to no tool: rules are not templates, and the text \
          reaches the pod unchanged. An expression is a map with the one key `$cel` and replaces the whole value. \
          Render charts before they become rules.",
-        Spec "parameters: [{name: level, type: string, default: info}]\ncontainers:\n- select: {all: true}\n  env: [{name: LEVEL, value: '${params.level}'}, {name: LOG, value: {$cel: params.level}}]";
+        Spec "parameters: [{name: level, type: string, default: info}]\ncontainerPatches:\n- select: {all: true}\n  env: [{name: LEVEL, value: '${params.level}'}, {name: LOG, value: {$cel: params.level}}]";
 }

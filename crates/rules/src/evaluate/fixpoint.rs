@@ -85,7 +85,7 @@ impl<'t, 'r> Fixpoint<'t, 'r> {
         }
         let mut invalid = HashMap::new();
         for rule in rules.iter().filter(|rule| !rule.logic.parameters.is_empty()) {
-            match parameter::values(&rule.logic.parameters, self.subject, self.received, &self.total) {
+            match self.values_of(rule) {
                 Ok(values) => drop(self.parameters.insert(rule.name(), values)),
                 Err(why) => drop(invalid.insert(rule.name(), NotApplied::InvalidParameter(why))),
             }
@@ -237,6 +237,11 @@ impl<'t, 'r> Fixpoint<'t, 'r> {
             }
             self.round(rules, scope, start)
         })
+    }
+
+    fn values_of(&self, rule: &Rule) -> Result<BTreeMap<String, Value>, parameter::Invalid> {
+        let metadata = self.received.metadata(rule.metadata_of);
+        parameter::values(&rule.logic.parameters, self.subject, metadata, &self.total)
     }
 
     fn request_scope<'e>(&'e self, received: &'e Draft<'_>) -> RequestScope<'e> {

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use crate::diagnostic::Position;
 use crate::expression::{EvaluationError, Scope};
+use crate::logic::Condition;
 use crate::merge::Failure;
 use crate::overlay::{Member, Overlay};
 use crate::pod_types::type_error;
@@ -15,12 +16,12 @@ use crate::syntax;
 
 /// The first condition of `rule` that does not hold.
 pub(super) fn first_false_condition(rule: &Rule, scope: &Scope<'_>) -> Result<Option<Clause>, Failure> {
-    for (index, condition) in rule.logic.when.iter().enumerate() {
-        let clause = Clause { text: format!("when[{index}]").into(), at: condition.at };
-        match condition.holds(scope) {
+    for Condition { clause, expression } in &rule.logic.conditions {
+        let clause = || Clause { text: Arc::clone(clause), at: expression.at };
+        match expression.holds(scope) {
             Ok(true) => {}
-            Ok(false) => return Ok(Some(clause)),
-            Err(error) => return Err(failure(clause, &error)),
+            Ok(false) => return Ok(Some(clause())),
+            Err(error) => return Err(failure(clause(), &error)),
         }
     }
     Ok(None)
@@ -48,7 +49,7 @@ fn instantiate_item(
         (Some(list), _) => checked(item, list, &overlay)?,
         (None, Base::Metadata) => {}
         (None, base) => {
-            let field = if matches!(base, Base::Spec) { "pod.spec" } else { "containers" };
+            let field = if matches!(base, Base::Spec) { "pod.spec" } else { "containerPatches" };
             let innermost = if destination.is_item {
                 Overlay::List(vec![overlay.clone()])
             } else {

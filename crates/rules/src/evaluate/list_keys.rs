@@ -32,7 +32,8 @@ pub(super) fn with_keys<'r>(
 ) -> HashMap<&'r str, Rule> {
     let request_scope = RequestScope::new(subject, document.view(), total);
     let keyed = |rule: &&'r Rule| {
-        let parameters = parameter::values(&rule.logic.parameters, subject, received, total).ok()?;
+        let metadata = received.metadata(rule.metadata_of);
+        let parameters = parameter::values(&rule.logic.parameters, subject, metadata, total).ok()?;
         let object = ObjectValue::default();
         let scope = Scope::new(&request_scope, document.view(), &object, &parameters, &rule.logic.variables);
         Some((rule.name(), set_keys(rule, &scope, shape).ok()?))

@@ -10,7 +10,7 @@ use crate::rule::{Clause, OnError, Policy, Rule};
 pub(super) enum NotApplied {
     /// A parameter has no valid value.
     InvalidParameter(Invalid),
-    /// A condition of `when` is false.
+    /// A match condition is false.
     ConditionFalse(Clause),
     /// An expression has no value, or the result would conflict or be invalid.
     Failed(Failure),
@@ -71,9 +71,8 @@ const PARAMETERS: &str = "parameters";
 pub(super) fn gates(rule: &Rule) -> Vec<Gate> {
     let parameters = rule.logic.parameters.first();
     let parameters = parameters.map(|first| Gate::not_reached(PARAMETERS, Some(first.at)));
-    let conditions = rule.logic.when.iter().enumerate();
-    let conditions =
-        conditions.map(|(index, one)| Gate::not_reached(&format!("when[{index}]"), Some(one.at)));
+    let conditions = rule.logic.conditions.iter();
+    let conditions = conditions.map(|one| Gate::not_reached(&one.clause, Some(one.expression.at)));
     parameters.into_iter().chain(conditions).collect()
 }
 
@@ -83,10 +82,11 @@ pub(super) fn passed_gates(rule: &Rule, why: Option<&NotApplied>, presumed_owner
     let mut gates = gates(rule);
     let first_condition = usize::from(!rule.logic.parameters.is_empty());
     for (index, gate) in gates.iter_mut().enumerate() {
-        let condition = index.checked_sub(first_condition).and_then(|index| rule.logic.when.get(index));
+        let condition = index.checked_sub(first_condition).and_then(|index| rule.logic.conditions.get(index));
         let failure = failed.filter(|(name, _)| *name == gate.name);
         let passed = if condition.is_none() { "all of them have values" } else { "it holds" };
-        gate.presumed = presumed_owner && condition.is_some_and(|condition| condition.reads.owner_name);
+        gate.presumed =
+            presumed_owner && condition.is_some_and(|condition| condition.expression.reads.owner_name);
         let presumed = if gate.presumed { ", for a placeholder of the owner's name" } else { "" };
         gate.sentence = format!("{}{presumed}", failure.map_or(passed, |(_, sentence)| sentence));
         gate.passage = if failure.is_some() { Passage::Failed } else { Passage::Passed };

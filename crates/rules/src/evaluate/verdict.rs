@@ -30,7 +30,11 @@ pub(super) fn not_applied(rule: &Rule, why: &NotApplied, warnings: &mut Vec<Stri
     let (clause, sentence, reason) = match why {
         NotApplied::ConditionFalse(clause) => {
             let sentence = format!("`{}` does not hold", clause.text).into();
-            return clause_verdict(rule, clause, Outcome::Skipped { reason: Reason::WhenFalse, sentence });
+            return clause_verdict(
+                rule,
+                clause,
+                Outcome::Skipped { reason: Reason::MatchConditionFalse, sentence },
+            );
         }
         NotApplied::InvalidParameter(Invalid { clause, sentence }) => {
             (clause, sentence.as_str(), Reason::InvalidParameter)

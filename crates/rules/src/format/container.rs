@@ -1,4 +1,4 @@
-//! Blocks of `containers`: the fields that a rule adds to existing containers.
+//! Blocks of `containerPatches`: the fields that a rule adds to existing containers.
 
 use super::{ITEM, Kind, POLICIES, Table, field, flag, fragment, map, refused, texts, word};
 
@@ -13,7 +13,7 @@ macro_rules! container {
 }
 
 pub(crate) static BLOCK: Table = Table {
-    what: "`containers`",
+    what: "`containerPatches`",
     example: "{select: {all: true}, env: [{name: TARGET, value: hall}]}",
     fields: &[
         map("select", &SELECT, "`select` has exactly one of `all: true`, `names`, `images` and `index`")

@@ -156,10 +156,10 @@ mod tests {
         for (what, wanted, expected) in [
             ("sidecars", Collection::List, Some("[{name: proxy, image: 'proxy:1.2'}]")),
             ("sidecars", Collection::Map, Some("{name: proxy, image: 'proxy:1.2'}")),
-            ("`spec.match`", Collection::Map, Some("{namespaces: {matchLabels: {team: blue}}}")),
+            ("`spec.match`", Collection::Map, Some("{namespaceSelector: {matchLabels: {team: blue}}}")),
             ("targets", Collection::List, Some("[pods]")),
             ("targets", Collection::Map, None),
-            ("namespaces", Collection::List, Some("[shop]")),
+            ("ownerKinds", Collection::List, Some("[Deployment]")),
             ("capabilities", Collection::Map, None),
         ] {
             assert_eq!(example(what, wanted).as_deref(), expected, "{what}");

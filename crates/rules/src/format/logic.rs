@@ -1,6 +1,6 @@
-//! `parameters` and `variables`.
+//! `parameters`, `variables` and `matchConditions`.
 
-use super::{Choice, Kind, Table, field, text, word};
+use super::{Choice, Kind, Table, field, renamed, text, word};
 use crate::parameter::{AnnotationSource, Type};
 
 const ANY: Kind = Kind::Either(&[Kind::Text, Kind::Integer(i64::MIN, i64::MAX), Kind::Boolean]);
@@ -27,10 +27,21 @@ pub(crate) static PARAMETER: Table = Table {
 
 pub(crate) static VARIABLE: Table = Table {
     what: "a variable",
-    example: "{name: team, expr: namespaceObject.metadata.name}",
+    example: "{name: team, expression: namespaceObject.metadata.name}",
     fields: &[
         text("name", "The name in expressions: letters, digits and `_`.").required(),
-        field("expr", Kind::Expression, "The expression; it is evaluated when it is used.").required(),
+        field("expression", Kind::Expression, "The expression; it is evaluated when it is used.").required(),
+        renamed("expr", "expression: namespaceObject.metadata.name"),
+    ],
+};
+
+pub(crate) static CONDITION: Table = Table {
+    what: "a match condition",
+    example: "{name: not-in-the-shop, expression: 'namespaceObject.metadata.name != \"shop\"'}",
+    fields: &[
+        text("name", "The name in explanations and reasons.").required(),
+        field("expression", Kind::Expression, "The condition: an expression that is true or false.")
+            .required(),
     ],
 };
 

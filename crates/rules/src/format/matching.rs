@@ -1,13 +1,21 @@
 //! `match`: the objects that a rule applies to.
 
-use super::{Choice, Table, map, refused, text_map, texts, word};
+use super::{Choice, LABEL_SELECTOR, Table, map, refused, renamed, texts, word};
 
 pub(crate) static MATCH: Table = Table {
     what: "`spec.match`",
-    example: "{namespaces: {matchLabels: {team: blue}}}",
+    example: "{namespaceSelector: {matchLabels: {team: blue}}}",
     fields: &[
-        map("namespaces", &NAMESPACES, "Conditions on the namespace."),
-        map("objects", &OBJECTS, "Conditions on the object."),
+        map(
+            "namespaceSelector",
+            &LABEL_SELECTOR,
+            "The labels of the namespace. Namespaces are named by the label `kubernetes.io/metadata.name`.",
+        ),
+        map(
+            "objectSelector",
+            &LABEL_SELECTOR,
+            "The labels of the pod; of a workload those of its pod template, unless `metadataOf` says otherwise.",
+        ),
         word("os", &OS, "The operating system of the pod, if the pod names one.").default("linux"),
         word("hostNetwork", &HOST_NETWORK, "Whether pods that use the network of their node are changed.")
             .default("inject"),
@@ -18,33 +26,20 @@ pub(crate) static MATCH: Table = Table {
         )
         .example("[Deployment]"),
         refused("resources", "`targets` names what the rule changes"),
-    ],
-};
-
-pub(crate) static NAMESPACES: Table = Table {
-    what: "`match.namespaces`",
-    example: "{matchLabels: {team: blue}}",
-    fields: &[
-        texts("names", "Only these namespaces.").example("[web]"),
-        texts("exclude", "Never these namespaces.").example("[web]"),
-        text_map("matchLabels", "Only namespaces with all of these labels.").example("{team: blue}"),
-    ],
-};
-
-pub(crate) static OBJECTS: Table = Table {
-    what: "`match.objects`",
-    example: "{labels: {app: web}}",
-    fields: &[
-        text_map("labels", "Only objects with all of these labels.").example("{app: web}"),
         refused(
             "annotations",
             "objects are matched by labels; for an annotation by which pods ask for the rule, set \
              `optIn: pod` and, where its key is another injector's, `compatAnnotations`; for any \
-             other, write a condition: `when: [\"object.metadata.?annotations.?KEY.orValue('') == \
-             'VALUE'\"]`",
+             other, write a condition: `matchConditions: [{name: annotated, expression: \
+             \"object.metadata.?annotations.?KEY.orValue('') == 'VALUE'\"}]`",
         ),
+        renamed("namespaces", NAMES),
+        renamed("objects", "objectSelector: {matchLabels: {app: web}}"),
     ],
 };
+
+/// The names of namespaces in the words of a selector.
+pub(crate) const NAMES: &str = "namespaceSelector: {matchExpressions: [{key: kubernetes.io/metadata.name, operator: In, values: [shop]}]}";
 
 /// `None` matches any.
 pub(crate) static OS: Choice<Option<&'static str>, 3> =

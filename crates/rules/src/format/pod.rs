@@ -27,7 +27,7 @@ pub(crate) static POD_SPEC: Table = Table {
     fields: &[
         ON_CONFLICT,
         texts("replace", "The fields beside it that replace existing values.").example("[image]"),
-        refused("containers", "blocks for existing containers belong in `spec.containers`"),
+        refused("containers", "changes to existing containers belong in `spec.containerPatches`"),
         refused("ephemeralContainers", "they can only be added to running pods"),
         refused("imagePullSecrets", "they belong in `spec.imagePullSecrets`"),
         refused("initContainers", "they belong in `spec.initContainers`, native sidecars in `spec.sidecars`"),

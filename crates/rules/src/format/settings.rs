@@ -1,6 +1,9 @@
 //! `InjectorSettings`.
 
-use super::{Choice, Kind, METADATA, Table, field, flag, map, refused, text, text_map, texts, word};
+use super::{
+    Choice, Kind, LABEL_SELECTOR, METADATA, NAMES, Table, field, flag, map, refused, renamed, text, texts,
+    word,
+};
 use crate::settings::Mode;
 
 pub(crate) static SETTINGS_DOCUMENT: Table = Table {
@@ -53,14 +56,20 @@ pub(crate) static SETTINGS: Table = Table {
 
 pub(crate) static EXEMPTION: Table = Table {
     what: "an exemption",
-    example: "{namespaces: [shop]}",
+    example: "{namespaceSelector: {matchLabels: {team: blue}}}",
     fields: &[
-        texts("namespaces", "The names of namespaces.").example("[shop]"),
-        text_map("namespaceLabels", "Labels that the namespace must have.").example("{team: blue}"),
-        text_map("objectLabels", "Labels that the object must have.").example("{app: web}"),
+        map("namespaceSelector", &LABEL_SELECTOR, "The labels of the namespace."),
+        map(
+            "objectSelector",
+            &LABEL_SELECTOR,
+            "The labels of the pod, or of the pod template of a workload.",
+        ),
         texts("users", "The names of users; a final `*` matches any suffix.")
             .example("['system:serviceaccount:ci:builder']"),
         text("reason", "The reason, for people."),
+        renamed("namespaces", NAMES),
+        renamed("namespaceLabels", "namespaceSelector: {matchLabels: {team: blue}}"),
+        renamed("objectLabels", "objectSelector: {matchLabels: {app: web}}"),
     ],
 };
 

@@ -1,10 +1,10 @@
 //! The document, and the `spec` of a rule.
 
 use super::{
-    BLOCK, CONTAINER, Choice, INIT_CONTAINER, ITEM, Kind, MATCH, PARAMETER, POD, REMOVAL, Table, VARIABLE,
-    field, flag, fragment, integer, map, refused, text, text_map, word,
+    BLOCK, CONDITION, CONTAINER, Choice, INIT_CONTAINER, ITEM, Kind, MATCH, PARAMETER, POD, REMOVAL, Table,
+    VARIABLE, field, flag, fragment, integer, map, refused, renamed, text, text_map, word,
 };
-use crate::rule::{OnError, OptIn, Policy, Resource};
+use crate::rule::{MetadataOf, OnError, OptIn, Policy, Resource};
 
 pub(crate) static INJECTION: Table = Table {
     what: "the document",
@@ -42,6 +42,12 @@ pub(crate) static SPEC: Table = Table {
             .default("[pods]"),
         map("match", &MATCH, "The objects that the rule applies to: every condition must hold."),
         word(
+            "metadataOf",
+            &METADATA_SOURCES,
+            "For targets other than pods: the labels and annotations that `match`, the opt-in and parameters read.",
+        )
+        .default("podTemplate"),
+        word(
             "optIn",
             &OPT_IN,
             "The opt-in that the rule needs: of the namespace, of the pod, of either of them, or \
@@ -59,7 +65,12 @@ pub(crate) static SPEC: Table = Table {
         word("onConflict", &POLICIES, "What happens if the object already has another value."),
         word("onError", &ON_ERROR, "What happens when the rule itself fails."),
         map("pod", &POD, "Labels, annotations and fields of the pod."),
-        field("containers", Kind::List(&Kind::Map(&BLOCK)), "Fields and list items for existing containers."),
+        field(
+            "containerPatches",
+            Kind::List(&Kind::Map(&BLOCK)),
+            "Changes to containers that the pod has already: fields and list items.",
+        ),
+        renamed("containers", "containerPatches: [{select: {all: true}, env: [{name: TARGET, value: hall}]}]"),
         fragment("sidecars", &["spec", "containers"], &CONTAINER, "Containers that run beside the others.")
             .example("[{name: proxy, image: 'proxy:1.2'}]"),
         fragment(
@@ -97,8 +108,12 @@ pub(crate) static SPEC: Table = Table {
             Kind::List(&Kind::Map(&VARIABLE)),
             "Named expressions: later expressions read `variables.NAME`.",
         ),
-        field("when", Kind::List(&Kind::Expression), "Expressions that must all hold for the rule to act.")
-            .example("['namespaceObject.metadata.name != \"shop\"']"),
+        field(
+            "matchConditions",
+            Kind::List(&Kind::Map(&CONDITION)),
+            "Conditions that must all hold for the rule to act.",
+        ),
+        renamed("when", "matchConditions: [{name: small, expression: size(object.spec.containers) == 1}]"),
     ],
 };
 
@@ -112,6 +127,9 @@ pub(crate) static ROLLOUT: Table = Table {
     )
     .required()],
 };
+
+pub(crate) static METADATA_SOURCES: Choice<MetadataOf, 2> =
+    [("podTemplate", MetadataOf::PodTemplate), ("workload", MetadataOf::Workload)];
 
 pub(crate) static OPT_IN: Choice<OptIn, 4> = [
     ("namespace", OptIn::Namespace),

@@ -8,7 +8,7 @@ use crate::diagnostic::{Diagnostic, POLICY_SUFFICES};
 use crate::yaml::{Node, Value};
 
 /// The fields of `spec` that a policy can express.
-const FIELDS: &[&str] = &["containers", "match", "onConflict", "optIn", "order", "pod", "targets"];
+const FIELDS: &[&str] = &["containerPatches", "match", "onConflict", "optIn", "order", "pod", "targets"];
 
 pub(super) fn lint(linted: &LintedRule<'_>, pod: Schema<'_>, findings: &mut Vec<Diagnostic>) {
     // Only the schema says which lists are atomic.
@@ -45,11 +45,11 @@ fn fits(linted: &LintedRule<'_>, pod: Schema<'_>) -> bool {
             && pod_node.get("spec").is_none_or(|spec| grows(spec, pod.field("spec")))
     });
     fields.iter().all(|entry| FIELDS.contains(&entry.key.as_str()))
-        && matching.iter().all(|entry| matches!(entry.key.as_str(), "namespaces" | "objects"))
+        && matching.iter().all(|entry| matches!(entry.key.as_str(), "namespaceSelector" | "objectSelector"))
         && matches!(word(linted.spec, "optIn").as_deref(), None | Some("always"))
         && linted.rule.targets().len() == 1
         && !linted.rule.required()
-        && linted.spec.items("containers").iter().all(simple_block)
+        && linted.spec.items("containerPatches").iter().all(simple_block)
         && pod_fine
 }
 

@@ -1,11 +1,13 @@
 //! Rules that override each other, rules that match no namespace, and required rules that match too many.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use crate::diagnostic::{self, Diagnostic, MATCHES_NO_NAMESPACE, OVERRIDDEN_TWICE, REQUIRED_BROADLY};
 use crate::evaluate::RuleSet;
 use crate::key::COMPUTED;
-use crate::rule::{Base, Item, Label, PartDestination, Policy, Rule, Select, SelectBy};
+use crate::label_selector::{LabelRequirement, LabelSelector, NAMESPACE_NAME};
+use crate::label_values::LabelValues;
+use crate::rule::{Base, Item, PartDestination, Policy, Rule, Select, SelectBy};
 use crate::select::SYSTEM_NAMESPACES;
 
 pub(super) fn lint(rules: &RuleSet, findings: &mut Vec<Diagnostic>) {
@@ -19,24 +21,26 @@ pub(super) fn lint(rules: &RuleSet, findings: &mut Vec<Diagnostic>) {
 }
 
 fn matches_no_namespace(rule: &Rule) -> Option<Diagnostic> {
-    let matching = &rule.matching;
-    let never =
-        |name: &String| SYSTEM_NAMESPACES.contains(&name.as_str()) || matching.excluded.contains(name);
-    if matching.namespaces.is_empty() || !matching.namespaces.iter().all(never) {
+    let selector = &rule.matching.namespaces;
+    let labels = selector.by_label();
+    let of_cluster = SYSTEM_NAMESPACES.iter().map(|&name| name.to_owned());
+    let others = LabelValues::all_but(of_cluster);
+    if !labels.get(NAMESPACE_NAME).is_some_and(|names| names.and(&others).is_empty())
+        && !labels.values().any(LabelValues::is_empty)
+    {
         return None;
     }
     let message = format!("rule `{}` matches no namespace", rule.name);
-    let help = "every namespace in `names` is excluded, or belongs to the cluster itself";
-    Some(rule.text.warning(&MATCHES_NO_NAMESPACE, matching.at, message).with_help(help))
+    let help = "the requirements contradict each other, or name only namespaces of the cluster itself";
+    Some(rule.text.warning(&MATCHES_NO_NAMESPACE, selector.at, message).with_help(help))
 }
 
 fn required_everywhere(rule: &Rule) -> Option<Diagnostic> {
-    let restricted = !rule.matching.namespaces.is_empty() || !rule.matching.namespace_labels.pairs.is_empty();
-    if !rule.required || restricted {
+    if !rule.required || rule.matching.namespaces.asks_for_labels() {
         return None;
     }
     let message = format!("rule `{}` is required and names no namespaces", rule.name);
-    let help = "while the injector is down, no pod that it may match starts in any namespace: restrict it under `match.namespaces`";
+    let help = "while the injector is down, no pod that it may match starts in any namespace: restrict it by `match.namespaceSelector`";
     Some(rule.text.warning(&REQUIRED_BROADLY, rule.at, message).with_help(help))
 }
 
@@ -120,13 +124,14 @@ fn may_select_one_container(one: &Select, other: &Select) -> bool {
 
 /// Whether `match` and `targets` of both rules allow a common object.
 pub(super) fn may_apply_to_one_object(one: &Rule, other: &Rule) -> bool {
-    let names = |rule: &Rule| rule.matching.namespaces.iter().cloned().collect::<HashSet<_>>();
-    let (here, there) = (names(one), names(other));
-    let agree = |one: &[Label], other: &[Label]| {
-        one.iter().all(|mine| other.iter().all(|label| mine.key != label.key || mine.value == label.value))
+    let agree = |one: &LabelSelector, other: &LabelSelector| {
+        let (one, other) = (one.requirements(), other.requirements());
+        let contradict = |mine: &LabelRequirement, yours: &LabelRequirement| {
+            mine.key() == yours.key() && mine.values().and(&yours.values()).is_empty()
+        };
+        !one.iter().any(|mine| other.iter().any(|yours| contradict(mine, yours)))
     };
-    (here.is_empty() || there.is_empty() || !here.is_disjoint(&there))
-        && agree(&one.matching.labels.pairs, &other.matching.labels.pairs)
-        && agree(&one.matching.namespace_labels.pairs, &other.matching.namespace_labels.pairs)
+    agree(&one.matching.objects, &other.matching.objects)
+        && agree(&one.matching.namespaces, &other.matching.namespaces)
         && one.targets.iter().any(|target| other.targets.contains(target))
 }

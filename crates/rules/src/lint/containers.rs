@@ -77,7 +77,7 @@ fn unresolved(linted: &LintedRule<'_>, container: &Node, findings: &mut Vec<Diag
 /// block defines X further down: the variables of a block keep their order, and those of other blocks come before
 /// them.
 fn unresolved_in_blocks(linted: &LintedRule<'_>, findings: &mut Vec<Diagnostic>) {
-    let blocks = linted.spec.items("containers");
+    let blocks = linted.spec.items("containerPatches");
     for (index, block) in blocks.iter().enumerate().filter(|(_, block)| block.get("envFrom").is_none()) {
         let others = blocks.iter().enumerate().filter(|(other, _)| *other != index);
         let mut known: HashSet<&str> = others.flat_map(|(_, other)| names(other)).collect();

@@ -67,7 +67,7 @@ fn variable_in_use<'b>(linted: &'b LintedRule<'b>, removed: &Node) -> Option<Dia
         let here = names(removed.get("containers"));
         here.zip(there).is_some_and(|(here, there)| !here.iter().any(|name| there.contains(name)))
     };
-    let blocks = linted.spec.items("containers").iter().filter(|block| !is_elsewhere(block));
+    let blocks = linted.spec.items("containerPatches").iter().filter(|block| !is_elsewhere(block));
     let values_of = |block: &'b Node| block.items("env").iter().filter_map(|variable| variable.get("value"));
     let mut values = blocks.flat_map(|block| values_of(block).chain(commands(block)));
     let reads = |node: &&Node| node.as_text().is_some_and(|text| references(text).contains(&name));

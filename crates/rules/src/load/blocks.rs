@@ -1,4 +1,4 @@
-//! Reads `containers`: the blocks for existing containers.
+//! Reads `containerPatches`: the blocks for existing containers.
 
 use vestibule_patch::Schema;
 
@@ -21,10 +21,10 @@ impl Reader {
     pub(super) fn blocks(&mut self, spec: &Node, pod_spec: Schema<'_>) -> Vec<Block> {
         let container = pod_spec.field("containers").item();
         let mut blocks = Vec::new();
-        for (index, node) in spec.items("containers").iter().enumerate() {
+        for (index, node) in spec.items("containerPatches").iter().enumerate() {
             self.fields(node, &format::BLOCK);
             let on_conflict = self.policy(node).or(self.on_conflict);
-            let clause = format!("containers[{index}]");
+            let clause = format!("containerPatches[{index}]");
             let select = self.select(node);
             let mut lists = Vec::new();
             for (member, default) in LISTS {

@@ -11,9 +11,11 @@ use crate::diagnostic::{
 };
 use crate::expression::{Declared, Expression, Mismatch, Variable};
 use crate::format;
+use crate::logic::Condition;
 use crate::near::nearest;
 use crate::overlay::Overlay;
 use crate::pod;
+use crate::syntax;
 use crate::yaml::{Entry, Node};
 
 /// The only key of a map that is an expression.
@@ -22,13 +24,16 @@ const KEYWORD: &str = "$cel";
 /// The maximum number of parameters, and of variables, of a rule: each expression is compared with all of them.
 pub(super) const MAX_NAMES: usize = 256;
 
+/// The maximum number of conditions of a rule, as in the API server.
+const MAX_CONDITIONS: usize = 64;
+
 /// Whether the author of a node meant an expression.
 pub(super) fn is_expression(node: &Node) -> bool {
     node.as_map().is_some_and(|entries| entries.iter().any(|entry| entry.key.starts_with('$')))
 }
 
 impl Reader {
-    /// `parameters`, `variables` and `when`.
+    /// `parameters`, `variables` and `matchConditions`.
     pub(super) fn declarations(&mut self, spec: &Node) {
         self.parameters(spec);
         for node in spec.items("variables") {
@@ -39,22 +44,43 @@ impl Reader {
             }
             self.fields(node, &format::VARIABLE);
             let name = self.identifier(node);
-            if let (Some(name), Some(node)) = (name, node.get("expr")) {
+            // A variable with the former name of the field is declared, so that its readers are not reported as well.
+            let expression = node.get("expression").or_else(|| node.get("expr"));
+            if let (Some(name), Some(node)) = (name, expression) {
                 if self.logic.variables.iter().any(|variable| variable.name == name) {
                     let message = format!("variable `{name}` exists already");
                     self.error(&DUPLICATE_NAME, node.at(), message, "");
                 }
-                if let Some(expression) = self.compiled(node, "expr") {
+                if let Some(expression) = self.compiled(node, "expression") {
                     self.logic.variables.push(Variable { name, expression });
                 }
             }
         }
-        for node in spec.items("when") {
-            let Some(condition) = self.compiled(node, "when") else { continue };
-            if let Some(mismatch) = condition.condition_mismatch() {
+        for node in spec.items("matchConditions") {
+            if self.logic.conditions.len() >= MAX_CONDITIONS {
+                let message = format!("a rule has at most {MAX_CONDITIONS} conditions");
+                self.error(&EXPRESSION_SIZE, node.at(), message, "");
+                break;
+            }
+            self.fields(node, &format::CONDITION);
+            self.condition(node);
+        }
+    }
+
+    fn condition(&mut self, node: &Node) {
+        if let Some((at, name)) = node.get("name").and_then(|found| Some((found.at(), node.text("name")?))) {
+            let message = "the API server would refuse this name of a condition";
+            self.check_format(syntax::label_key(name), message, at);
+            let clause: Arc<str> = format!("matchConditions[{name}]").into();
+            if self.logic.conditions.iter().any(|other| other.clause == clause) {
+                self.error(&DUPLICATE_NAME, at, format!("condition `{name}` exists already"), "");
+            }
+            let Some(node) = node.get("expression") else { return };
+            let Some(expression) = self.compiled(node, "expression") else { return };
+            if let Some(mismatch) = expression.condition_mismatch() {
                 self.report_mismatch(node, &mismatch);
             }
-            self.logic.when.push(condition);
+            self.logic.conditions.push(Condition { clause, expression });
         }
     }
 
@@ -217,11 +243,11 @@ mod tests {
     use crate::diagnostic::Source;
     use crate::expression::SharedBudget;
 
-    /// The ticks that reading a rule's `when` costs, and how many findings there are.
+    /// The ticks that reading a rule's conditions costs, and how many findings there are.
     fn cost(expression: &str) -> (u64, usize) {
         let quoted = serde_json::Value::from(expression).to_string();
         let many = vec![quoted.as_str(); (1 << 20) / (quoted.len() + 2)].join(", ");
-        let yaml = format!("when: [{many}]");
+        let yaml = format!("matchConditions: [{{name: c0, expression: {many}}}]");
         let documents = crate::yaml::read("a.yaml", &yaml).unwrap();
         let source = Arc::new(Source { name: "a.yaml".into(), text: yaml.clone(), lines_before: 0 });
         let total = SharedBudget::of_a_load();

@@ -8,9 +8,10 @@ use std::collections::HashMap;
 
 use super::LoadedRule;
 use crate::diagnostic::{Diagnostic, FEEDBACK, Position, RESERVED};
-use crate::rule::{Resource, Rule};
+use crate::label_selector::LabelRequirement;
+use crate::rule::{MetadataOf, Resource, Rule};
 use crate::select::{MIRROR_ANNOTATION, OWN_POD_LABEL};
-use crate::settings::{Exemption, Settings};
+use crate::settings::Settings;
 use crate::subject::HASH_LABEL;
 use crate::well_known::{INJECT_KEY, STATUS_ANNOTATION};
 
@@ -23,7 +24,7 @@ pub(super) fn findings(loaded: &[LoadedRule], settings: &Settings) -> Vec<Diagno
                 let message = format!("the injector itself writes `{STATUS_ANNOTATION}`");
                 findings.push(source.error(&RESERVED, at, message));
             }
-            if let Some(reader) = readers.find(&map, key).filter(|_| writes_pods(rule)) {
+            if let Some(reader) = rule.targets.iter().find_map(|target| readers.find(&map, key, *target)) {
                 let message = format!("{} `{key}` is read by {reader}", map.trim_end_matches('s'));
                 findings.push(source.error(&FEEDBACK, at, message));
             }
@@ -32,14 +33,17 @@ pub(super) fn findings(loaded: &[LoadedRule], settings: &Settings) -> Vec<Diagno
     findings
 }
 
-/// Of a pod its own labels are written. Of a Deployment the labels of the template are written, which no `match` reads.
-fn writes_pods(rule: &Rule) -> bool {
-    rule.targets.contains(&Resource::Pods)
+/// The resources whose pods or pod templates `rule` reads; rules write there. With `metadataOf: workload` it reads the labels of
+/// the workload itself, which no rule writes.
+fn resources_read(rule: &Rule) -> impl Iterator<Item = Resource> {
+    let reads =
+        |resource: &Resource| *resource == Resource::Pods || rule.metadata_of == MetadataOf::PodTemplate;
+    rule.targets.iter().copied().filter(reads)
 }
 
-/// The first reader of each label and annotation, by map and key.
+/// The first reader of each label and annotation, by map, key and resource.
 struct Readers<'l> {
-    by_key: HashMap<(&'static str, &'l str), ReadBy<'l>>,
+    by_key: HashMap<(&'static str, &'l str, Resource), ReadBy<'l>>,
     /// Insertions and lookups.
     #[cfg(test)]
     steps: std::cell::Cell<usize>,
@@ -58,26 +62,31 @@ impl<'l> Readers<'l> {
             #[cfg(test)]
             steps: std::cell::Cell::default(),
         };
-        for LoadedRule { rule, .. } in loaded.iter().filter(|loaded| writes_pods(&loaded.rule)) {
-            for (map, key) in keys_read(rule) {
-                readers.insert((map, key), ReadBy::Rule(&rule.name));
+        for LoadedRule { rule, .. } in loaded {
+            for resource in resources_read(rule) {
+                for (map, key) in keys_read(rule) {
+                    readers.insert((map, key, resource), ReadBy::Rule(&rule.name));
+                }
             }
         }
-        for (key, _) in settings.exemptions.iter().flat_map(Exemption::object_labels) {
-            readers.insert(("labels", key), ReadBy::Exemption);
+        let exempt = settings.exemptions.iter().flat_map(|exemption| exemption.objects.requirements());
+        for requirement in exempt {
+            for resource in Resource::ALL {
+                readers.insert(("labels", requirement.key(), *resource), ReadBy::Exemption);
+            }
         }
         readers
     }
 
-    fn insert(&mut self, key: (&'static str, &'l str), reader: ReadBy<'l>) {
+    fn insert(&mut self, key: (&'static str, &'l str, Resource), reader: ReadBy<'l>) {
         self.count_step();
         self.by_key.entry(key).or_insert(reader);
     }
 
-    fn find(&self, map: &str, key: &str) -> Option<ReadBy<'l>> {
+    fn find(&self, map: &str, key: &str, resource: Resource) -> Option<ReadBy<'l>> {
         self.count_step();
         let map = if map == "labels" { "labels" } else { "annotations" };
-        self.by_key.get(&(map, key)).copied()
+        self.by_key.get(&(map, key, resource)).copied()
     }
 
     fn count_step(&self) {
@@ -107,7 +116,7 @@ fn keys_written(rule: &Rule) -> impl Iterator<Item = (String, &str, Position)> {
 fn keys_read(rule: &Rule) -> impl Iterator<Item = (&'static str, &str)> {
     let either = [INJECT_KEY, OWN_POD_LABEL, MIRROR_ANNOTATION, &rule.key];
     let either = either.into_iter().flat_map(|key| [("labels", key), ("annotations", key)]);
-    let matched = rule.matching.labels.pairs().map(|(key, _)| key);
+    let matched = rule.matching.objects.requirements().iter().map(LabelRequirement::key);
     let hash = rule.asks_for_workload().then_some(HASH_LABEL);
     let compat = rule.compat.iter().map(|compat| compat.key.as_str());
     let parameters = rule.logic.parameters.iter().filter_map(|parameter| parameter.pod_annotation());
@@ -132,7 +141,7 @@ mod tests {
         let loaded = |number: usize| {
             let yaml = format!(
                 "apiVersion: vestibule.dev/v1alpha1\nkind: Injection\nmetadata: {{name: r{number}}}\n\
-                 spec: {{match: {{objects: {{labels: {{in-{number}: x}}}}}}, pod: {{labels: {{out-{number}: x}}}}}}\n"
+                 spec: {{match: {{objectSelector: {{matchLabels: {{in-{number}: x}}}}}}, pod: {{labels: {{out-{number}: x}}}}}}\n"
             );
             let documents = yaml::read("a.yaml", &yaml).unwrap();
             let source = Arc::clone(documents[0].source_text());
@@ -144,7 +153,7 @@ mod tests {
         let settings = Settings::default();
         let readers = Readers::new(&loaded, &settings);
         for (map, key, _) in loaded.iter().flat_map(|loaded| keys_written(&loaded.rule)) {
-            assert!(readers.find(&map, key).is_none());
+            assert!(readers.find(&map, key, Resource::Pods).is_none());
         }
         readers.steps.get()
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use vestibule_patch::Schema;
 
-use super::matching::{match_of, opt_in, rollout};
+use super::matching::{match_of, metadata_of, opt_in, rollout};
 use super::reader::Reader;
 use crate::diagnostic::{EMPTY_RULE, NOT_SUPPORTED, Position, REQUIRED_SKIPS, WRONG_KIND, WRONG_VALUE};
 use crate::format::{self, Collection, chosen};
@@ -55,6 +55,7 @@ fn rule(reader: &mut Reader, spec: &Node, name: &str, at: Position, pod: Schema<
     let pod_spec = pod.field("spec");
     reader.security_profile(spec, &matching);
     reader.declarations(spec);
+    let targets = targets(reader, spec);
     let mut rule = Rule {
         name: name.into(),
         key: format!("{RULE_KEY_PREFIX}{name}"),
@@ -62,7 +63,8 @@ fn rule(reader: &mut Reader, spec: &Node, name: &str, at: Position, pod: Schema<
         digest: Arc::default(),
         text: Arc::clone(&reader.source),
         at,
-        targets: targets(reader, spec),
+        metadata_of: metadata_of(reader, spec, &targets),
+        targets,
         order: spec.integer("order").unwrap_or_default(),
         required,
         on_error: on_error(reader, spec, required),

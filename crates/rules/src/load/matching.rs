@@ -1,11 +1,10 @@
 //! Reads `match`, `optIn` and `rollout`: the objects that a rule applies to.
 
 use super::reader::Reader;
-use crate::diagnostic::{MATCHES_EVERY_POD, Position, UNSEEN_OWNER, WRONG_VALUE};
+use crate::diagnostic::{MATCHES_EVERY_POD, Position, RENAMED, UNSEEN_OWNER, WRONG_VALUE};
 use crate::format::{self, chosen};
-use crate::rule::{Label, Labels, Match, OptIn, Rollout};
+use crate::rule::{Match, MetadataOf, OptIn, Resource, Rollout};
 use crate::select::NO_OWNER;
-use crate::syntax;
 use crate::yaml::Node;
 
 pub(super) fn match_of(reader: &mut Reader, spec: &Node) -> Match {
@@ -15,23 +14,12 @@ pub(super) fn match_of(reader: &mut Reader, spec: &Node) -> Match {
         reader.fields(node, &format::MATCH);
     }
     let part = |name: &str| node.and_then(|node| node.get(name));
-    let namespaces = part("namespaces");
-    let objects = part("objects");
-    if let Some(namespaces) = namespaces {
-        reader.fields(namespaces, &format::NAMESPACES);
-    }
-    if let Some(objects) = objects {
-        reader.fields(objects, &format::OBJECTS);
-    }
-    let names = |field: &str| namespaces.map(|node| node.texts(field)).unwrap_or_default();
     let at_field = |field: &str| part(field).map_or(at, Node::at);
     let skip_host_network = node.and_then(|node| chosen(node, "hostNetwork", &format::HOST_NETWORK));
     Match {
         at,
-        namespaces: names("names"),
-        excluded: names("exclude"),
-        namespace_labels: labels(reader, namespaces, "matchLabels", at),
-        labels: labels(reader, objects, "labels", at),
+        namespaces: reader.label_selector(part("namespaceSelector"), at),
+        objects: reader.label_selector(part("objectSelector"), at),
         os: match node.filter(|node| node.get("os").is_some()) {
             Some(node) => chosen(node, "os", &format::OS).flatten(),
             None => Some("linux"),
@@ -90,9 +78,10 @@ pub(super) fn opt_in(reader: &mut Reader, spec: &Node, matching: &Match) -> (Opt
     let node = spec.get("optIn");
     let opt_in = chosen(spec, "optIn", &format::OPT_IN);
     let at = node.map_or(matching.at, Node::at);
-    let addressed = !matching.namespaces.is_empty()
-        || !matching.namespace_labels.pairs.is_empty()
-        || !matching.labels.pairs.is_empty();
+    let addressed = matching.namespaces.asks_for_labels()
+        || matching.objects.asks_for_labels()
+        // The selectors have their former names.
+        || reader.findings.iter().any(|finding| finding.code() == &RENAMED);
     // An unknown word was reported already.
     if (node.is_none() || opt_in == Some(OptIn::Always)) && !addressed {
         reader.error(
@@ -105,23 +94,12 @@ pub(super) fn opt_in(reader: &mut Reader, spec: &Node, matching: &Match) -> (Opt
     (opt_in.unwrap_or(OptIn::Always), at)
 }
 
-pub(super) fn labels(reader: &mut Reader, parent: Option<&Node>, field: &str, at: Position) -> Labels {
-    let Some(node) = parent.and_then(|parent| parent.get(field)) else {
-        return Labels { at, pairs: Vec::new() };
-    };
-    let pairs = reader.text_map(node, field);
-    for (key, value, at) in &pairs {
-        reader.check_format(syntax::label_key(key), "no object can have a label with this key", *at);
-        reader.check_format(
-            syntax::label_value(value),
-            &format!("no object can have this value of the label `{key}`"),
-            *at,
-        );
+/// `metadataOf`.
+pub(super) fn metadata_of(reader: &mut Reader, spec: &Node, targets: &[Resource]) -> MetadataOf {
+    let found = chosen(spec, "metadataOf", &format::METADATA_SOURCES).unwrap_or_default();
+    if let Some(node) = spec.get("metadataOf").filter(|_| targets == [Resource::Pods]) {
+        let help = "leave it out, or name workloads under `targets`";
+        reader.error(&WRONG_VALUE, node.at(), "`metadataOf` has no meaning for pods alone", help);
     }
-    let at = pairs.first().map_or(node.at(), |(_, _, at)| *at);
-    let label = |(key, value, _)| {
-        let missing = format!("the object has no label {key}={value}").into();
-        Label { key, value, missing }
-    };
-    Labels { at, pairs: pairs.into_iter().map(label).collect() }
+    found
 }

@@ -67,7 +67,7 @@ impl Reader {
         schema: Schema<'_>,
         policy: Policy,
     ) -> Vec<Part> {
-        let whole = MergedMap { what: "containers", clause, schema, policy };
+        let whole = MergedMap { what: "containerPatches", clause, schema, policy };
         self.parts(block, &whole, &format::BLOCK, |name| {
             format::BLOCK.field(name).is_some_and(Field::is_merged)
         })

@@ -4,8 +4,8 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use crate::diagnostic::{
-    Code, Diagnostic, MAX_FINDINGS, MISSING_FIELD, NOT_SUPPORTED, NULL, Position, Source, UNKNOWN_FIELD,
-    WRONG_TYPE, WRONG_VALUE,
+    Code, Diagnostic, MAX_FINDINGS, MISSING_FIELD, NOT_SUPPORTED, NULL, Position, RENAMED, Source,
+    UNKNOWN_FIELD, WRONG_TYPE, WRONG_VALUE,
 };
 use crate::expression::SharedBudget;
 use crate::format::{Collection, Field, Kind, Table, example};
@@ -67,6 +67,12 @@ impl Reader {
         };
         for entry in entries {
             match table.field(&entry.key) {
+                Some(Field { renamed: true, about, .. }) => {
+                    let new = about.split_once(':').map_or(*about, |(new, _)| new);
+                    let message = format!("`{}` in {} is `{new}` now", entry.key, table.what);
+                    let help = format!("write it as `{about}`; `vestibule lint --fix` rewrites the file");
+                    self.error(&RENAMED, entry.at, message, help);
+                }
                 Some(Field { refused: true, about, .. }) => {
                     let message = format!("`{}` in {} is not supported yet", entry.key, table.what);
                     self.error(&NOT_SUPPORTED, entry.at, message, *about);
@@ -75,8 +81,10 @@ impl Reader {
                 None => self.unknown_field(entry, table),
             }
         }
+        let has_former_name =
+            entries.iter().any(|entry| table.field(&entry.key).is_some_and(|field| field.renamed));
         for Field { name, about, .. } in table.fields.iter().filter(|field| field.required) {
-            if node.get(name).is_none() {
+            if node.get(name).is_none() && !has_former_name {
                 let message = format!("`{name}` is missing in {}", table.what);
                 self.error(&MISSING_FIELD, node.at(), message, *about);
             }
@@ -128,7 +136,8 @@ impl Reader {
         if self.findings.len() > MAX_FINDINGS {
             return self.error(&UNKNOWN_FIELD, entry.at, message, "");
         }
-        let near = nearest(&entry.key, table.fields.iter().map(|field| field.name));
+        let known = table.fields.iter().filter(|field| !field.renamed);
+        let near = nearest(&entry.key, known.map(|field| field.name));
         let help = match near.and_then(|near| table.field(near)) {
             Some(Field { name, refused: true, .. }) => {
                 format!("did you mean `{name}`? It is not supported yet")

@@ -3,12 +3,10 @@
 use std::sync::Arc;
 
 use super::injection::name;
-use super::matching::labels;
 use super::reader::Reader;
-use crate::diagnostic::EMPTY_EXEMPTION;
+use crate::diagnostic::{EMPTY_EXEMPTION, RENAMED};
 use crate::format::{self, chosen};
 use crate::settings::{Exemption, Settings};
-use crate::syntax;
 use crate::yaml::Node;
 
 /// Reads a settings document. `reader` collects the findings.
@@ -32,22 +30,18 @@ pub(super) fn settings(reader: &mut Reader, root: &Node) -> Settings {
 fn exemption(reader: &mut Reader, node: &Node) -> Exemption {
     reader.fields(node, &format::EXEMPTION);
     let exemption = Exemption {
-        namespaces: node.texts("namespaces"),
+        namespaces: reader.label_selector(node.get("namespaceSelector"), node.at()),
+        objects: reader.label_selector(node.get("objectSelector"), node.at()),
         users: node.texts("users"),
-        namespace_labels: labels(reader, Some(node), "namespaceLabels", node.at()),
-        object_labels: labels(reader, Some(node), "objectLabels", node.at()),
         reason: node.text("reason").unwrap_or_default().to_owned(),
         source: Arc::clone(&reader.source.name),
         at: node.at(),
     };
-    for name in &exemption.namespaces {
-        reader.check_format(syntax::name(name), "no namespace can have this name", node.at());
-    }
-    let unconditional = exemption.namespaces.is_empty()
-        && exemption.users.is_empty()
-        && exemption.namespace_labels.pairs.is_empty()
-        && exemption.object_labels.pairs.is_empty();
-    if unconditional && node.as_map().is_some() {
+    let unconditional = exemption.users.is_empty()
+        && exemption.namespaces.requirements().is_empty()
+        && exemption.objects.requirements().is_empty();
+    let renamed = reader.findings.iter().any(|finding| finding.code() == &RENAMED);
+    if unconditional && !renamed && node.as_map().is_some() {
         let help = "to switch the injector off, set `mode: off`";
         let message = "this exemption has no condition, so nothing would be injected at all";
         reader.error(&EMPTY_EXEMPTION, node.at(), message, help);

@@ -8,6 +8,8 @@ use serde_json::{Value, json};
 
 use super::corpus::{SAMPLE_PODS, SamplePod};
 use crate::expression::{ITEM, Requirement, SharedBudget};
+use crate::label_selector::NAMESPACE_NAME;
+use crate::label_values::LabelValues;
 use crate::parameter::{AnnotationSource, Parameter};
 use crate::rule::{Resource, Rule};
 use crate::subject::{Layout, NamespaceFacts};
@@ -36,14 +38,19 @@ impl SampleRequest {
     /// first rule decides about the namespace.
     pub(super) fn satisfy(&mut self, rule: &Rule) -> bool {
         let logic = &rule.logic;
-        let requirements = logic.when.iter().flat_map(|condition| condition.requirements(&logic.variables));
+        let conditions = logic.conditions.iter().map(|condition| &condition.expression);
+        let requirements = conditions.flat_map(|condition| condition.requirements(&logic.variables));
         let requirements: Vec<Requirement> = requirements.collect();
         let Some(namespace) = self.namespace_for(rule, &requirements) else { return false };
         if !self.namespace.is_empty() && !self.is_compatible(rule, &requirements) {
             return false;
         }
         self.namespace = namespace;
-        self.texts.extend(labels(rule));
+        for (path, values) in labels(rule) {
+            if let Some(value) = sample(&values) {
+                self.add(path, &value);
+            }
+        }
         if let Some(kind) = rule.matching.owner_kinds.first() {
             self.add(OWNER_KIND.iter().map(|&step| step.to_owned()).collect(), kind);
         }
@@ -137,9 +144,11 @@ impl SampleRequest {
     fn is_compatible(&self, rule: &Rule, requirements: &[Requirement]) -> bool {
         let agrees = |path: &[String], value: &str| self.texts.get(path).is_none_or(|there| there == value);
         let owners = &rule.matching.owner_kinds;
-        labels(rule).all(|(path, value)| agrees(&path, &value))
-            && (owners.is_empty()
-                || self.text(OWNER_KIND).is_none_or(|kind| owners.iter().any(|one| one == kind)))
+        labels(rule).all(|(path, values)| {
+            let there = self.texts.get(&path).map(String::as_str);
+            values.contains(there) || there.is_none() && values.is_required()
+        }) && (owners.is_empty()
+            || self.text(OWNER_KIND).is_none_or(|kind| owners.iter().any(|one| one == kind)))
             && rule.logic.parameters.iter().all(|parameter| {
                 let there = annotation(parameter).and_then(|path| self.texts.get(&path));
                 there.is_none_or(|text| parameter.bounds.value(text, &SharedBudget::of_a_request()).is_ok())
@@ -166,11 +175,8 @@ impl SampleRequest {
     }
 
     fn namespace_for(&self, rule: &Rule, requirements: &[Requirement]) -> Option<String> {
-        let matching = &rule.matching;
-        let matches = |name: &&str| {
-            (matching.namespaces.is_empty() || matching.namespaces.iter().any(|wanted| wanted == name))
-                && !matching.excluded.iter().any(|excluded| excluded == name)
-        };
+        let names = rule.namespace_selector().by_label().remove(NAMESPACE_NAME).unwrap_or_default();
+        let matches = |name: &&str| names.contains(Some(*name));
         let required = requirements.iter().filter(|requirement| {
             let path: Vec<&str> = requirement.path.iter().map(String::as_str).collect();
             matches!(*path, ["namespaceObject", "metadata", "name"] | ["request", "namespace"])
@@ -181,7 +187,7 @@ impl SampleRequest {
             let current = Some(self.namespace.as_str()).filter(matches);
             return current.filter(|name| required.is_empty() || required.contains(name)).map(str::to_owned);
         }
-        let named = matching.namespaces.iter().map(String::as_str);
+        let named = names.listed().into_iter().flatten().map(String::as_str);
         let candidates = required.iter().copied().chain(named);
         candidates.chain(["team-a", "team-b", "team-c"]).find(matches).map(str::to_owned)
     }
@@ -196,11 +202,20 @@ fn is_below(path: &[String], start: &[&str]) -> bool {
     path.len() > start.len() && path.iter().zip(start).all(|(step, start)| step == start)
 }
 
-/// The labels that `rule` selects by, with their paths.
-fn labels(rule: &Rule) -> impl Iterator<Item = (Vec<String>, String)> {
-    let of_namespace = rule.namespace_labels().map(|label| (NAMESPACE_LABELS, label));
-    let of_object = rule.object_labels().map(|label| (LABELS, label));
-    of_namespace.chain(of_object).map(|(start, (key, value))| (path(start, key), value.to_owned()))
+/// The labels that `rule` selects by, with their paths. The name of a namespace is chosen by itself.
+fn labels(rule: &Rule) -> impl Iterator<Item = (Vec<String>, LabelValues)> {
+    let of_namespace = rule.namespace_selector().by_label().into_iter();
+    let of_namespace = of_namespace.filter(|(key, _)| key != NAMESPACE_NAME);
+    let of_object = rule.object_selector().by_label().into_iter();
+    let paths = of_namespace.map(|(key, values)| (path(NAMESPACE_LABELS, &key), values));
+    paths.chain(of_object.map(|(key, values)| (path(LABELS, &key), values)))
+}
+
+/// A value of a label that must be there.
+fn sample(values: &LabelValues) -> Option<String> {
+    let some = ["true", "x", "y", "z"].map(str::to_owned);
+    let mut candidates = values.listed().cloned().unwrap_or_default().into_iter().chain(some);
+    candidates.find(|value| values.is_required() && values.contains(Some(value)))
 }
 
 /// The path of the annotation from which `parameter` takes its value.
@@ -250,8 +265,8 @@ pub(super) fn without_rollout(rule: &Rule) -> Rule {
 /// none of either. A condition that reads the object may be the reason why the rule settles, and stays.
 pub(super) fn without_conditions(rule: &Rule) -> Option<Rule> {
     let mut logic = (*rule.logic).clone();
-    logic.when.retain(|condition| condition.reads.object);
-    let mut changed = logic.when.len() < rule.logic.when.len();
+    logic.conditions.retain(|condition| condition.expression.reads.object);
+    let mut changed = logic.conditions.len() < rule.logic.conditions.len();
     let has_no_value =
         |parameter: &&mut Parameter| parameter.default.is_none() && parameter.example().is_none();
     for parameter in logic.parameters.iter_mut().filter(has_no_value) {

@@ -21,6 +21,17 @@ pub enum Resource {
     CronJobs,
 }
 
+/// The object of a workload's request whose labels and annotations `match`, the opt-in and parameters read. For a pod both are
+/// the pod itself.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum MetadataOf {
+    /// The pod template.
+    #[default]
+    PodTemplate,
+    /// The workload itself.
+    Workload,
+}
+
 /// The operation of an admission request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Verb {

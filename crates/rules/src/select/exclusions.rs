@@ -5,7 +5,7 @@ use vestibule_patch::Document;
 use super::{MatchContext, Skip};
 use crate::decision::Reason;
 use crate::diagnostic::{self, shown};
-use crate::rule::Resource;
+use crate::rule::{MetadataOf, Resource};
 use crate::settings::Exemption;
 use crate::subject::{Subject, text};
 
@@ -20,6 +20,7 @@ pub const OWN_POD_LABEL: &str = concat!(group!(), "/injector");
 impl MatchContext<'_> {
     pub(super) fn exclusion(&self) -> Option<Skip> {
         let received = self.received;
+        let own = received.metadata(MetadataOf::Workload);
         let skip = |reason, sentence: String| Some(Skip::new(reason, None, sentence));
         let Subject { namespace, resource, subresource, .. } = *self.subject;
         if SYSTEM_NAMESPACES.contains(&namespace) {
@@ -42,10 +43,10 @@ impl MatchContext<'_> {
             let sentence = format!("rules do not change {} under this operation", resource.as_str());
             return skip(Reason::ExcludedOperation, sentence);
         }
-        if received.annotation(MIRROR_ANNOTATION).is_some() {
+        if own.annotation(MIRROR_ANNOTATION).is_some() {
             return skip(Reason::ExcludedMirrorPod, "a static pod belongs to its kubelet".to_owned());
         }
-        if received.label(OWN_POD_LABEL) == Some("true") {
+        if own.label(OWN_POD_LABEL) == Some("true") {
             return skip(Reason::ExcludedOwnPod, "the pod belongs to the injector itself".to_owned());
         }
         if received.is_being_deleted() {
@@ -74,14 +75,12 @@ impl MatchContext<'_> {
     }
 
     fn is_exempt(&self, exemption: &Exemption) -> bool {
-        let namespaces = exemption.namespaces();
-        // Labels of a namespace that are not known match no exemption.
-        let label_of_namespace = |key: &str| self.subject.facts?.labels.get(key);
-        (namespaces.is_empty() || namespaces.iter().any(|name| name == self.subject.namespace))
-            && exemption.object_labels().all(|(key, value)| self.received.label(key) == Some(value))
-            && exemption
-                .namespace_labels()
-                .all(|(key, value)| label_of_namespace(key).is_some_and(|found| found == value))
+        let (namespaces, objects) = (exemption.namespace_selector(), exemption.object_selector());
+        let labels = self.received.metadata(MetadataOf::PodTemplate);
+        // Without the labels of the namespace it is not known whether the exemption is for it.
+        (self.subject.facts.is_some() || !namespaces.needs_namespace_facts())
+            && namespaces.unmet(|key| self.namespace_label(key)).is_none()
+            && objects.unmet(|key| labels.label(key)).is_none()
             && (exemption.users().is_empty() || self.user_is_one_of(exemption.users()))
     }
 

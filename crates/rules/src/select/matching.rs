@@ -5,17 +5,13 @@ use std::sync::Arc;
 use super::{Check, CheckResult, MatchContext, Skip, passed_unless};
 use crate::decision::Reason;
 use crate::diagnostic::shown;
-use crate::rule::{Label, Labels, Rule};
+use crate::label_selector::NAMESPACE_NAME;
+use crate::rule::Rule;
 
 pub(super) static CHECKS: &[Check] = &[
     Check { name: "targets", at: |_| None, run: targets },
-    Check { name: "match.namespaces", at: |rule| Some(rule.matching.at), run: namespaces },
-    Check {
-        name: "match.namespaces.matchLabels",
-        at: |rule| Some(rule.matching.namespace_labels.at),
-        run: namespace_labels,
-    },
-    Check { name: "match.objects.labels", at: |rule| Some(rule.matching.labels.at), run: object_labels },
+    Check { name: "match.namespaceSelector", at: |rule| Some(rule.matching.namespaces.at), run: namespaces },
+    Check { name: "match.objectSelector", at: |rule| Some(rule.matching.objects.at), run: objects },
     Check { name: "match.ownerKinds", at: |rule| Some(rule.matching.owner_kinds_at), run: owner_kinds },
     Check { name: "namespace", at: |_| None, run: namespace_facts },
 ];
@@ -30,47 +26,48 @@ fn targets(context: &MatchContext<'_>, rule: &Rule, _: &mut Vec<String>) -> Chec
     passed_unless(skip, |context, _| format!("the rule is for {}", context.subject.resource.as_str()))
 }
 
+/// Labels that are not known are left to [`namespace_facts`].
 fn namespaces(context: &MatchContext<'_>, rule: &Rule, _: &mut Vec<String>) -> CheckResult {
-    let matching = &rule.matching;
-    let namespace = context.subject.namespace;
-    let named = matching.namespaces.is_empty() || matching.namespaces.iter().any(|name| name == namespace);
-    let skip = (!named || matching.excluded.iter().any(|name| name == namespace)).then(|| {
-        let sentence = || format!("the rule is not for namespace {namespace}").into();
-        let sentence = context.cache.other_namespace.get_or_init(sentence);
-        Skip::new(Reason::NamespaceNotMatched, Some(matching.at), Arc::clone(sentence))
+    let selector = &rule.matching.namespaces;
+    let is_known = |key: &str| key == NAMESPACE_NAME || context.subject.facts.is_some();
+    let unmet = selector.requirements.iter().find(|requirement| {
+        is_known(&requirement.key) && !requirement.is_met_by(context.namespace_label(&requirement.key))
     });
-    passed_unless(skip, |context, rule| match rule.matching.namespaces.is_empty() {
-        true => "the rule names no namespaces".to_owned(),
-        false => format!("the rule is for namespace {}", context.subject.namespace),
+    let skip = unmet.map(|requirement| {
+        let namespace = context.subject.namespace;
+        let sentence = if requirement.key == NAMESPACE_NAME {
+            let sentence = || format!("the rule is not for namespace {namespace}").into();
+            Arc::clone(context.cache.other_namespace.get_or_init(sentence))
+        } else {
+            requirement.unmet_by(&format!("namespace {namespace}")).into()
+        };
+        Skip::new(Reason::NamespaceNotMatched, Some(requirement.at), sentence)
+    });
+    if skip.is_none() && !selector.requirements.iter().all(|requirement| is_known(&requirement.key)) {
+        return CheckResult::NotApplicable(|_, _| "the labels of the namespace are not known".to_owned());
+    }
+    passed_unless(skip, |context, rule| match &rule.matching.namespaces {
+        selector if selector.requirements.is_empty() => "the rule is for any namespace".to_owned(),
+        selector => format!("namespace {} meets `{selector}`", context.subject.namespace),
     })
 }
 
-fn namespace_labels(context: &MatchContext<'_>, rule: &Rule, _: &mut Vec<String>) -> CheckResult {
-    let wanted = &rule.matching.namespace_labels;
-    let Some(facts) = context.subject.facts.filter(|_| !wanted.pairs.is_empty()) else {
-        return CheckResult::NotApplicable(|_, rule| match rule.matching.namespace_labels.pairs.is_empty() {
-            true => "the rule asks for no labels of the namespace".to_owned(),
-            false => "the labels of the namespace are not known".to_owned(),
-        });
-    };
-    let missing = missing(wanted, |key| facts.labels.get(key).map(String::as_str));
-    let skip = missing.map(|label| {
-        let Label { key, value, .. } = label;
-        let sentence = format!("namespace {} has no label {key}={value}", context.subject.namespace);
-        Skip::new(Reason::NamespaceNotMatched, Some(wanted.at), sentence)
-    });
-    passed_unless(skip, |_, rule| format!("the namespace has {}", listed(&rule.matching.namespace_labels)))
-}
-
-fn object_labels(context: &MatchContext<'_>, rule: &Rule, _: &mut Vec<String>) -> CheckResult {
-    let wanted = &rule.matching.labels;
-    if wanted.pairs.is_empty() {
+fn objects(context: &MatchContext<'_>, rule: &Rule, _: &mut Vec<String>) -> CheckResult {
+    let selector = &rule.matching.objects;
+    if selector.requirements.is_empty() {
         return CheckResult::NotApplicable(|_, _| "the rule asks for no labels of the object".to_owned());
     }
-    let missing = missing(wanted, |key| context.received.label(key));
-    let skip =
-        missing.map(|label| Skip::new(Reason::LabelsNotMatched, Some(wanted.at), Arc::clone(&label.missing)));
-    passed_unless(skip, |_, rule| format!("the object has {}", listed(&rule.matching.labels)))
+    let labels = context.received.metadata(rule.metadata_of);
+    let skip = selector.unmet(|key| labels.label(key)).map(|requirement| {
+        let sentence = match context.received.described(rule.metadata_of) {
+            "the object" => Arc::clone(&requirement.unmet),
+            other => requirement.unmet_by(other).into(),
+        };
+        Skip::new(Reason::LabelsNotMatched, Some(requirement.at), sentence)
+    });
+    passed_unless(skip, |context, rule| {
+        format!("{} meets `{}`", context.received.described(rule.metadata_of), rule.matching.objects)
+    })
 }
 
 /// `Deployment` stands for its ReplicaSets too, `none` for objects without a controller.
@@ -110,11 +107,12 @@ fn namespace_facts(context: &MatchContext<'_>, rule: &Rule, _: &mut Vec<String>)
     passed_unless(skip, |_, _| "its labels and annotations are known".to_owned())
 }
 
-/// The first of the `wanted` labels that is absent or has another value.
-fn missing<'l, 'f>(wanted: &'l Labels, found: impl Fn(&str) -> Option<&'f str>) -> Option<&'l Label> {
-    wanted.pairs.iter().find(|label| found(&label.key) != Some(&label.value))
-}
-
-fn listed(labels: &Labels) -> String {
-    labels.pairs().map(|(key, value)| format!("{key}={value}")).collect::<Vec<_>>().join(", ")
+impl<'i> MatchContext<'i> {
+    /// The label `key` of the namespace, whose name is always known.
+    pub(super) fn namespace_label(&self, key: &str) -> Option<&'i str> {
+        if key == NAMESPACE_NAME {
+            return Some(self.subject.namespace);
+        }
+        self.subject.facts?.labels.get(key).map(String::as_str)
+    }
 }

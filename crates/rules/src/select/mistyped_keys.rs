@@ -3,6 +3,7 @@
 use super::MatchContext;
 use crate::diagnostic::shown;
 use crate::near::nearest;
+use crate::rule::{MetadataOf, Resource, Rule};
 use crate::well_known::{INJECT_KEY, RULE_KEY_PREFIX};
 
 /// How many suspicious keys are compared with the names of rules: a hostile object may have thousands.
@@ -22,7 +23,15 @@ const KNOWN: &[&str] = &[INJECT, "config", "injected", "injector"];
 impl MatchContext<'_> {
     /// A warning for each key of the object and its namespace that is probably a misspelled opt-in key.
     pub(crate) fn mistyped_keys(&self) -> Vec<String> {
-        let object = self.received.keys().map(|key| ("the object", key));
+        let read = |of: &MetadataOf| {
+            *of == MetadataOf::PodTemplate
+                || self.is_workload() && self.rules.iter().any(|rule| rule.metadata_of == *of)
+        };
+        let read = [MetadataOf::PodTemplate, MetadataOf::Workload].into_iter().filter(read);
+        let object = read.flat_map(|of| {
+            let described = self.received.described(of);
+            self.received.metadata(of).keys().map(move |key| (described, key))
+        });
         let facts = self.subject.facts.into_iter();
         let namespace = facts.flat_map(|facts| facts.labels.keys().chain(facts.annotations.keys()));
         let keys = object.chain(namespace.map(|key| ("the namespace", key.as_str())));
@@ -41,7 +50,31 @@ impl MatchContext<'_> {
                 None => format!("no rule reads {key} of {level}: there is no rule of this name"),
             })
         });
-        warnings.take(MAX_WARNINGS).collect()
+        self.misplaced_keys().chain(warnings).take(MAX_WARNINGS).collect()
+    }
+
+    /// A warning for each opt-in key of a workload that rules read from its pod template only.
+    fn misplaced_keys(&self) -> impl Iterator<Item = String> {
+        let (template, own) =
+            [MetadataOf::PodTemplate, MetadataOf::Workload].map(|of| self.received.metadata(of)).into();
+        let concerns = |rule: &Rule, key: &str| {
+            let named = key == INJECT_KEY || key == rule.key;
+            named && rule.targets.contains(&self.subject.resource)
+        };
+        let is_misplaced = move |key: &&str| {
+            let mut rules = self.rules.iter().filter(|rule| concerns(rule, key)).peekable();
+            rules.peek().is_some()
+                && rules.all(|rule| rule.metadata_of == MetadataOf::PodTemplate)
+                && template.label(key).or(template.annotation(key)).is_none()
+        };
+        let keys = own.keys().filter(|_| self.is_workload());
+        keys.filter(is_misplaced).map(|key| {
+            format!("no rule reads {key} of the object: rules read the pod template, unless they have `metadataOf: workload`")
+        })
+    }
+
+    fn is_workload(&self) -> bool {
+        self.subject.resource != Resource::Pods
     }
 }
 

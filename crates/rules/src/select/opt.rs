@@ -7,7 +7,7 @@ use std::fmt;
 use super::{Check, CheckResult, MatchContext, Skip};
 use crate::decision::Reason;
 use crate::diagnostic::shown;
-use crate::rule::{OptIn, Rule};
+use crate::rule::{MetadataOf, OptIn, Rule};
 use crate::syntax;
 use crate::well_known::INJECT_KEY;
 
@@ -44,40 +44,42 @@ const MAX_NAMED: usize = 4;
 /// The place of a key: the object or its namespace.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Level {
-    Object,
+    /// The labels and annotations that rules with this `metadataOf` read, and the words for what has them.
+    Object(MetadataOf, &'static str),
     Namespace,
 }
 
 fn own_key_of_object(context: &MatchContext<'_>, rule: &Rule, warnings: &mut Vec<String>) -> CheckResult {
-    if let Some(value) = context.value(Level::Object, &rule.key, warnings) {
-        return check_result(rule, Level::Object, &rule.key, parse_own_key(value, &[]), warnings);
+    let level = context.object_level(rule);
+    if let Some(value) = context.value(level, &rule.key, warnings) {
+        return check_result(rule, level, &rule.key, parse_own_key(value, &[]), warnings);
     }
     for compat in &rule.compat {
-        if let Some(value) = context.received.annotation(&compat.key) {
-            return check_result(
-                rule,
-                Level::Object,
-                &compat.key,
-                parse_own_key(value, &compat.accepted),
-                warnings,
-            );
+        if let Some(value) = context.received.metadata(rule.metadata_of).annotation(&compat.key) {
+            return check_result(rule, level, &compat.key, parse_own_key(value, &compat.accepted), warnings);
         }
     }
-    CheckResult::Passed(|_, rule| format!("the object has no {}", rule.key))
+    CheckResult::Passed(|context, rule| format!("{} has no {}", context.object_level(rule), rule.key))
 }
 
 fn common_key_of_object(context: &MatchContext<'_>, rule: &Rule, warnings: &mut Vec<String>) -> CheckResult {
     // The rule's own key takes precedence over the common one, even where `optIn: namespace` ignores its `true`.
-    let has_own_key = context.value(Level::Object, &rule.key, &mut Vec::new()).is_some();
-    if has_own_key || rule.compat.iter().any(|one| context.received.annotation(&one.key).is_some()) {
-        return CheckResult::NotApplicable(|_, _| "the object has the rule's own key".to_owned());
+    let level = context.object_level(rule);
+    let has_own_key = context.value(level, &rule.key, &mut Vec::new()).is_some();
+    let metadata = context.received.metadata(rule.metadata_of);
+    if has_own_key || rule.compat.iter().any(|one| metadata.annotation(&one.key).is_some()) {
+        return CheckResult::NotApplicable(|context, rule| {
+            format!("{} has the rule's own key", context.object_level(rule))
+        });
     }
-    match context.value(Level::Object, INJECT_KEY, warnings) {
+    match context.value(level, INJECT_KEY, warnings) {
         Some(value) => {
-            let answer = context.answer_of_common_key(rule, Level::Object, value, warnings);
-            check_result(rule, Level::Object, INJECT_KEY, answer, warnings)
+            let answer = context.answer_of_common_key(rule, level, value, warnings);
+            check_result(rule, level, INJECT_KEY, answer, warnings)
         }
-        None => CheckResult::Passed(|_, _| format!("the object has no {INJECT_KEY}")),
+        None => {
+            CheckResult::Passed(|context, rule| format!("{} has no {INJECT_KEY}", context.object_level(rule)))
+        }
     }
 }
 
@@ -108,12 +110,13 @@ fn common_key_of_namespace(
     }
 }
 
-fn default_of_rule(_: &MatchContext<'_>, rule: &Rule, _: &mut Vec<String>) -> CheckResult {
+fn default_of_rule(context: &MatchContext<'_>, rule: &Rule, _: &mut Vec<String>) -> CheckResult {
+    let level = context.object_level(rule);
     let sentence = match rule.opt_in {
         OptIn::Always => return CheckResult::Passed(|_, _| "the rule needs no opt-in".to_owned()),
-        OptIn::Namespace => "the namespace does not ask for the rule",
-        OptIn::Pod => "the object does not ask for the rule",
-        OptIn::Either => "neither the object nor its namespace asks for the rule",
+        OptIn::Namespace => "the namespace does not ask for the rule".into(),
+        OptIn::Pod => format!("{level} does not ask for the rule"),
+        OptIn::Either => format!("neither {level} nor its namespace asks for the rule"),
     };
     CheckResult::Skip(Skip::new(Reason::NotOptedIn, Some(rule.opt_in_at), sentence))
 }
@@ -140,7 +143,7 @@ fn check_result(
         OptAnswer::NotAddressed => {
             CheckResult::Passed(|_, _| "its list of names does not concern this rule".to_owned())
         }
-        OptAnswer::In if level == Level::Object && rule.opt_in == OptIn::Namespace => {
+        OptAnswer::In if level != Level::Namespace && rule.opt_in == OptIn::Namespace => {
             CheckResult::Passed(|_, _| "with `optIn: namespace` an object cannot opt in".to_owned())
         }
         OptAnswer::In => CheckResult::OptedIn(|_, _| "it asks for the rule".to_owned()),
@@ -160,10 +163,17 @@ fn check_result(
 }
 
 impl<'i> MatchContext<'i> {
+    fn object_level(&self, rule: &Rule) -> Level {
+        Level::Object(rule.metadata_of, self.received.described(rule.metadata_of))
+    }
+
     /// The value of `key`. A label takes precedence over an annotation.
     fn value(&self, level: Level, key: &str, warnings: &mut Vec<String>) -> Option<&'i str> {
         let (label, annotation) = match level {
-            Level::Object => (self.received.label(key), self.received.annotation(key)),
+            Level::Object(of, _) => {
+                let metadata = self.received.metadata(of);
+                (metadata.label(key), metadata.annotation(key))
+            }
             Level::Namespace => {
                 let facts = self.subject.facts?;
                 (facts.labels.get(key).map(String::as_str), facts.annotations.get(key).map(String::as_str))
@@ -186,12 +196,15 @@ impl<'i> MatchContext<'i> {
         warnings: &mut Vec<String>,
     ) -> OptAnswer {
         let cached = match level {
-            Level::Object => &self.cache.object_inject,
+            Level::Object(of, _) => {
+                let [of_template, of_workload] = &self.cache.object_inject;
+                if of == MetadataOf::Workload { of_workload } else { of_template }
+            }
             Level::Namespace => &self.cache.namespace_inject,
         };
         // A list of names concerns only rules whose `optIn` includes its level.
         let concerned = match level {
-            Level::Object => matches!(rule.opt_in, OptIn::Pod | OptIn::Either),
+            Level::Object(..) => matches!(rule.opt_in, OptIn::Pod | OptIn::Either),
             Level::Namespace => matches!(rule.opt_in, OptIn::Namespace | OptIn::Either),
         };
         match cached.get_or_init(|| self.parse_common_key(level, value, warnings)) {
@@ -226,7 +239,7 @@ impl<'i> MatchContext<'i> {
 impl fmt::Display for Level {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(match self {
-            Self::Object => "the object",
+            Self::Object(_, described) => described,
             Self::Namespace => "the namespace",
         })
     }

@@ -7,7 +7,7 @@ use vestibule_patch::{Kind, View};
 
 use super::ownership::{Owner, Ownership};
 use super::{Layout, Subject, written};
-use crate::rule::resource::Resource;
+use crate::rule::resource::{MetadataOf, Resource};
 
 /// The received object, before any rule changes it.
 pub(crate) struct Received<'d> {
@@ -20,8 +20,10 @@ pub(crate) struct Received<'d> {
     spec: Option<View<'d>>,
     /// The values of [`SPEC_FIELDS`].
     spec_fields: OnceCell<[Option<View<'d>>; SPEC_FIELDS.len()]>,
-    labels: StringMap<'d>,
-    annotations: StringMap<'d>,
+    /// The labels and annotations of the object.
+    own: ObjectMetadata<'d>,
+    /// Those of the pod template, if the object is a workload.
+    template: Option<ObjectMetadata<'d>>,
     ownership: OnceCell<Ownership<'d>>,
     owner: OnceCell<Option<Owner>>,
     workload: OnceCell<Option<Owner>>,
@@ -30,6 +32,12 @@ pub(crate) struct Received<'d> {
 /// The members of the pod's specification that checks read.
 const SPEC_FIELDS: [&str; 7] =
     ["containers", "initContainers", "volumes", "os", "nodeSelector", "hostNetwork", "restartPolicy"];
+
+/// Labels and annotations.
+pub(crate) struct ObjectMetadata<'d> {
+    labels: StringMap<'d>,
+    annotations: StringMap<'d>,
+}
 
 /// The string members of a map, sorted by key.
 #[derive(Default)]
@@ -41,12 +49,18 @@ impl<'d> Received<'d> {
         let names = ["labels", "annotations", "deletionTimestamp"];
         let [labels, annotations, deletion_timestamp] =
             metadata.map(|metadata| metadata.select(names)).unwrap_or_default();
+        let template = || {
+            let metadata = object.pointer(&layout.metadata);
+            let [labels, annotations] =
+                metadata.map(|metadata| metadata.select(["labels", "annotations"])).unwrap_or_default();
+            ObjectMetadata::of(labels, annotations)
+        };
         Self {
             resource: subject.resource,
             name: subject.name,
             metadata,
-            labels: StringMap::of(labels),
-            annotations: StringMap::of(annotations),
+            own: ObjectMetadata::of(labels, annotations),
+            template: (!layout.pod.is_root()).then(template),
             deletion_timestamp,
             spec: if layout.pod.is_root() { spec } else { object.pointer(&layout.spec) },
             spec_fields: OnceCell::new(),
@@ -56,17 +70,21 @@ impl<'d> Received<'d> {
         }
     }
 
-    pub(crate) fn label(&self, key: &str) -> Option<&str> {
-        self.labels.get(key)
+    /// The labels and annotations of the pod, or of what `of` names for a workload.
+    pub(crate) fn metadata(&self, of: MetadataOf) -> &ObjectMetadata<'d> {
+        match of {
+            MetadataOf::PodTemplate => self.template.as_ref().unwrap_or(&self.own),
+            MetadataOf::Workload => &self.own,
+        }
     }
 
-    pub(crate) fn annotation(&self, key: &str) -> Option<&str> {
-        self.annotations.get(key)
-    }
-
-    /// The keys of all labels and annotations.
-    pub(crate) fn keys(&self) -> impl Iterator<Item = &str> {
-        self.labels.keys().chain(self.annotations.keys())
+    /// The words for what has the labels and annotations of [`metadata`](Self::metadata).
+    pub(crate) fn described(&self, of: MetadataOf) -> &'static str {
+        if self.template.is_some() && of == MetadataOf::PodTemplate {
+            "the pod template"
+        } else {
+            "the object"
+        }
     }
 
     pub(crate) fn is_being_deleted(&self) -> bool {
@@ -125,6 +143,25 @@ impl<'d> Received<'d> {
         let select = || self.spec.map(|spec| spec.select(SPEC_FIELDS)).unwrap_or_default();
         let index = SPEC_FIELDS.iter().position(|field| *field == name)?;
         self.spec_fields.get_or_init(select).get(index).copied().flatten()
+    }
+}
+
+impl<'d> ObjectMetadata<'d> {
+    fn of(labels: Option<View<'d>>, annotations: Option<View<'d>>) -> Self {
+        Self { labels: StringMap::of(labels), annotations: StringMap::of(annotations) }
+    }
+
+    pub(crate) fn label(&self, key: &str) -> Option<&str> {
+        self.labels.get(key)
+    }
+
+    pub(crate) fn annotation(&self, key: &str) -> Option<&str> {
+        self.annotations.get(key)
+    }
+
+    /// The keys of all labels and annotations.
+    pub(crate) fn keys(&self) -> impl Iterator<Item = &str> {
+        self.labels.keys().chain(self.annotations.keys())
     }
 }
 

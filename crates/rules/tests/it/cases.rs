@@ -6,7 +6,7 @@ use vestibule_rules::Resource;
 use crate::kit::{applied, creation, decide, evaluate, names, pod, result, rule, rules, steps, word, words};
 
 const ENV: &str =
-    "containers:\n- select: {all: true}\n  onConflict: POLICY\n  env: [{name: TARGET, value: ours}]";
+    "containerPatches:\n- select: {all: true}\n  onConflict: POLICY\n  env: [{name: TARGET, value: ours}]";
 
 fn env(policy: &str) -> vestibule_rules::RuleSet {
     rules(&rule("env", &ENV.replace("POLICY", policy)))
@@ -52,7 +52,7 @@ fn the_last_of_two_variables_with_one_name_counts() {
 
 #[test]
 fn variables_go_before_the_users_except_those_that_refer_to_them() {
-    let spec = "containers:\n- select: {all: true}\n  env:\n  - {name: P, value: plain}\n  - {name: R, value: \"$(U1)-$(S)\"}\n  - {name: S, value: \"$(U2)\"}\n  - {name: T, value: \"$$(U3)\"}";
+    let spec = "containerPatches:\n- select: {all: true}\n  env:\n  - {name: P, value: plain}\n  - {name: R, value: \"$(U1)-$(S)\"}\n  - {name: S, value: \"$(U2)\"}\n  - {name: T, value: \"$$(U3)\"}";
     let pod = pod(
         r#"{"containers":[{"name":"app","env":[{"name":"U1","value":"1"},{"name":"U2","value":"$(P)"},{"name":"U3","value":"3"}]}]}"#,
     );
@@ -62,7 +62,7 @@ fn variables_go_before_the_users_except_those_that_refer_to_them() {
 
 #[test]
 fn sources_of_variables_go_first() {
-    let spec = "containers:\n- select: {all: true}\n  envFrom:\n  - {configMapRef: {name: ours}}\n  - {configMapRef: {name: theirs}}";
+    let spec = "containerPatches:\n- select: {all: true}\n  envFrom:\n  - {configMapRef: {name: ours}}\n  - {configMapRef: {name: theirs}}";
     let pod = pod(r#"{"containers":[{"name":"app","envFrom":[{"configMapRef":{"name":"theirs"}}]}]}"#);
     let rules = rules(&rule("env", spec));
     assert_eq!(
@@ -74,7 +74,8 @@ fn sources_of_variables_go_first() {
 
 #[test]
 fn ports_are_told_apart_by_protocol() {
-    let spec = "containers:\n- select: {all: true}\n  ports: [{name: g, containerPort: 8301, protocol: UDP}]";
+    let spec =
+        "containerPatches:\n- select: {all: true}\n  ports: [{name: g, containerPort: 8301, protocol: UDP}]";
     let both = pod(
         r#"{"containers":[{"name":"app","ports":[{"containerPort":8301},{"containerPort":8301,"protocol":"UDP"}]}]}"#,
     );
@@ -124,7 +125,7 @@ fn a_container_name_is_unique_over_all_lists() {
 
 #[test]
 fn mount_paths_are_compared_without_the_last_slash() {
-    let spec = "containers:\n- select: {all: true}\n  volumeMounts: [{name: ours, mountPath: /etc/nginx}]\nvolumes: [{name: ours, emptyDir: {}}]";
+    let spec = "containerPatches:\n- select: {all: true}\n  volumeMounts: [{name: ours, mountPath: /etc/nginx}]\nvolumes: [{name: ours, emptyDir: {}}]";
     let pod = pod(
         r#"{"containers":[{"name":"app","volumeMounts":[{"name":"theirs","mountPath":"/etc/nginx/"}]}]}"#,
     );
@@ -144,7 +145,7 @@ fn members_that_others_add_to_injected_items_are_ignored() {
     let rules = rules(&rule(
         "agent",
         &format!(
-            "{WITH_VOLUME}\ncontainers:\n- select: {{all: true}}\n  resources: {{requests: {{cpu: \"0.1\"}}}}"
+            "{WITH_VOLUME}\ncontainerPatches:\n- select: {{all: true}}\n  resources: {{requests: {{cpu: \"0.1\"}}}}"
         ),
     ));
     let first = applied(&rules, &creation(&pod(r#"{"containers":[{"name":"app"}]}"#)));
@@ -275,7 +276,7 @@ fn a_violated_position_is_a_warning_and_moves_nothing() {
 fn blocks_select_only_containers_of_the_user() {
     let text = rule(
         "env",
-        "containers:\n- select: {all: true}\n  env: [{name: X, value: \"1\"}]\n- select: {index: 1}\n  env: [{name: Y, value: \"1\"}]",
+        "containerPatches:\n- select: {all: true}\n  env: [{name: X, value: \"1\"}]\n- select: {index: 1}\n  env: [{name: Y, value: \"1\"}]",
     ) + &rule(
         "a-sidecar",
         "order: -1\nsidecars: [{name: s, image: s, mode: regular, position: {containers: first}}]",
@@ -294,7 +295,7 @@ fn selection() {
         r#"{"containers":[{"name":"a","image":"reg:5000/x/app:1@sha256:00"},{"name":"b","image":"other"}],"initContainers":[{"name":"i","image":"other:2"}]}"#,
     );
     let touched = |select: &str| {
-        let spec = format!("containers:\n- select: {{{select}}}\n  env: [{{name: X, value: \"1\"}}]");
+        let spec = format!("containerPatches:\n- select: {{{select}}}\n  env: [{{name: X, value: \"1\"}}]");
         let result = result(&rules(&rule("env", &spec)), &pod);
         let all = ["containers", "initContainers"]
             .map(|list| result["spec"][list].as_array().unwrap().clone())
@@ -317,7 +318,7 @@ fn selection() {
 fn the_later_of_two_overriding_rules_wins() {
     let block = |value: &str| {
         format!(
-            "onConflict: override\ncontainers:\n- select: {{all: true}}\n  env: [{{name: X, value: {value}}}]\npod: {{labels: {{l: {value}}}}}"
+            "onConflict: override\ncontainerPatches:\n- select: {{all: true}}\n  env: [{{name: X, value: {value}}}]\npod: {{labels: {{l: {value}}}}}"
         )
     };
     let rules = rules(&(rule("a", &block("one")) + &rule("b", &block("two"))));
@@ -364,7 +365,7 @@ fn a_mount_without_a_volume_is_an_error_of_the_rule() {
 
 #[test]
 fn resources_per_key() {
-    let spec = "containers:\n- select: {all: true}\n  resources: {requests: {cpu: 1, memory: 64Mi}, limits: {memory: 1Gi}}";
+    let spec = "containerPatches:\n- select: {all: true}\n  resources: {requests: {cpu: 1, memory: 64Mi}, limits: {memory: 1Gi}}";
     let pod = pod(
         r#"{"containers":[{"name":"a"},{"name":"b","resources":{"requests":{"cpu":"1000m","ephemeral-storage":1}}},{"name":"c","resources":{"requests":{"cpu":"2"}}}]}"#,
     );
@@ -384,7 +385,7 @@ fn resources_per_key() {
 #[test]
 fn generated_names_and_namespaces_come_from_the_request() {
     let text = rule("ns", "pod: {labels: {x: y}}")
-        .replace("match: {", "match: {namespaces: {names: [team-a], exclude: [team-b]}, ");
+        .replace("match: {", "match: {namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: team-a}, matchExpressions: [{key: kubernetes.io/metadata.name, operator: NotIn, values: [team-b]}]}, ");
     let rules = rules(&text);
     let pod = r#"{"metadata":{"generateName":"web-","labels":{"app":"web"}},"spec":{"containers":[]}}"#;
     let subject = creation(pod);

@@ -9,7 +9,7 @@ fn outcome(lines: &str, spec: &str) -> &'static str {
 #[test]
 fn requests_stay_within_limits() {
     let block =
-        |resources: &str| format!("containers:\n- select: {{all: true}}\n  resources: {{{resources}}}");
+        |resources: &str| format!("containerPatches:\n- select: {{all: true}}\n  resources: {{{resources}}}");
     let with =
         |resources: &str| format!(r#"{{"containers":[{{"name":"app","resources":{{{resources}}}}}]}}"#);
     for (rule, theirs, expected) in [
@@ -31,7 +31,8 @@ fn requests_stay_within_limits() {
 
 #[test]
 fn privileges_do_not_contradict_each_other() {
-    let block = "containers:\n- select: {all: true}\n  securityContext: {allowPrivilegeEscalation: false}";
+    let block =
+        "containerPatches:\n- select: {all: true}\n  securityContext: {allowPrivilegeEscalation: false}";
     for (theirs, expected) in [
         (r#"{"privileged":true}"#, "error"),
         (r#"{"capabilities":{"add":["CAP_SYS_ADMIN"]}}"#, "error"),
@@ -47,7 +48,8 @@ fn privileges_do_not_contradict_each_other() {
 
 #[test]
 fn probes_are_for_containers_that_do_not_end() {
-    let block = "containers:\n- select: {all: true, init: true}\n  readinessProbe: {tcpSocket: {port: 80}}";
+    let block =
+        "containerPatches:\n- select: {all: true, init: true}\n  readinessProbe: {tcpSocket: {port: 80}}";
     let spec = |more: &str| {
         format!(r#"{{"containers":[{{"name":"app"}}],"initContainers":[{{"name":"init"{more}}}]}}"#)
     };
@@ -57,6 +59,7 @@ fn probes_are_for_containers_that_do_not_end() {
 
 #[test]
 fn block_devices_have_volumes() {
-    let block = "containers:\n- select: {all: true}\n  volumeDevices: [{name: gone, devicePath: /dev/x}]";
+    let block =
+        "containerPatches:\n- select: {all: true}\n  volumeDevices: [{name: gone, devicePath: /dev/x}]";
     assert_eq!(outcome(block, r#"{"containers":[{"name":"app"}]}"#), "error");
 }

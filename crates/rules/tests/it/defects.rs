@@ -12,7 +12,7 @@ use crate::kit::{applied, creation, decide, pod, result, rule, rules, steps};
 fn unknown_fields_survive() {
     let rules = rules(&rule(
         "r",
-        "sidecars: [{name: s, image: s}]\ncontainers:\n- select: {all: true, init: true}\n  env: [{name: A, value: b}]",
+        "sidecars: [{name: s, image: s}]\ncontainerPatches:\n- select: {all: true, init: true}\n  env: [{name: A, value: b}]",
     ));
     let invented = r#""invented":{"n":123456789012345678901234567890,"f":1.0,"e":1E40}"#;
     let pod = pod(&format!(
@@ -27,7 +27,10 @@ fn unknown_fields_survive() {
 #[test]
 fn odd_shapes() {
     let text = rule("r", "sidecars: [{name: s, image: s}]\npod: {labels: {l: m}, annotations: {a: b}}")
-        .replace("objects: {labels: {app: web}}", "namespaces: {names: [team-a]}");
+        .replace(
+            "objectSelector: {matchLabels: {app: web}}",
+            "namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: team-a}}",
+        );
     let rules = rules(&text);
     for pod in [
         "{}",

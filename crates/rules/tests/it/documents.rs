@@ -81,7 +81,7 @@ fn every_error_has_its_code_location_and_help() {
         ("pod: {label: {a: b}}", "VST0110 7:9 did you mean `labels`?"),
         ("pod: {labels: {a: b}}\nwehn: []", "VST0110 8:3 did you mean `when`?"),
         (
-            "pod: {labels: {a: b}}\nwhen: [\"tru\"]",
+            "pod: {labels: {a: b}}\nmatchConditions: [{name: c0, expression: \"tru\"}]",
             "VST0131 8:11 known here: namespaceObject, object, oldObject, owner, params, request, variables",
         ),
         ("pod: {labels: {a: b}}\nparameters: [{name: p}]", "VST0112 8:16 The type of its values."),
@@ -96,11 +96,14 @@ fn every_error_has_its_code_location_and_help() {
             "VST0150 7:28 name the field in `replace`, beside it, to replace the user's value",
         ),
         (
-            "containers: [{select: {all: true}, command: [sh]}]",
+            "containerPatches: [{select: {all: true}, command: [sh]}]",
             "VST0150 7:38 name the field in `replace`, beside it, to replace the user's value",
         ),
-        ("containers: [{select: {all: true}, replace: [args, command], command: [sh]}]", "VST0151 7:48 "),
-        ("containers: [{select: {all: true}, securityContext: {runAsUser: root}}]", "VST0111 7:67 "),
+        (
+            "containerPatches: [{select: {all: true}, replace: [args, command], command: [sh]}]",
+            "VST0151 7:48 ",
+        ),
+        ("containerPatches: [{select: {all: true}, securityContext: {runAsUser: root}}]", "VST0111 7:67 "),
         (
             "sidecars: [{name: s, image: {$cel: x}}]",
             "VST0131 7:38 known here: namespaceObject, object, oldObject, owner, params, request, variables",
@@ -146,12 +149,12 @@ fn every_error_has_its_code_location_and_help() {
             "containers: [{env: [{name: A, value: b}]}]",
             "VST0112 7:16 `select` has exactly one of `all: true`, `names`, `images` and `index`",
         ),
-        ("containers: [{select: {all: true, index: 0}, env: [{name: A, value: b}]}]", "VST0113 7:25 "),
+        ("containerPatches: [{select: {all: true, index: 0}, env: [{name: A, value: b}]}]", "VST0113 7:25 "),
         (
-            "containers: [{select: {all: true}, mounts: []}]",
+            "containerPatches: [{select: {all: true}, mounts: []}]",
             "VST0110 7:38 known here: `args`, `command`, `env`, `envFrom`, `image`, `imagePullPolicy`, `lifecycle`, `livenessProbe`, `onConflict`, `ports`, `readinessProbe`, `replace`, `resizePolicy`, `resources`, `securityContext`, `select`, `startupProbe`, `stdin`, `stdinOnce`, `terminationMessagePath`, `terminationMessagePolicy`, `tty`, `volumeDevices`, `volumeMounts`, `workingDir`",
         ),
-        ("containers: [{select: {all: true}, env: [{value: b}]}]", "VST0112 7:44 "),
+        ("containerPatches: [{select: {all: true}, env: [{value: b}]}]", "VST0112 7:44 "),
         ("required: true\nonConflict: skipRule\npod: {labels: {a: b}}", "VST0122 8:15 "),
         ("required: true\nonError: skip\npod: {labels: {a: b}}", "VST0122 8:12 "),
         (
@@ -182,9 +185,12 @@ fn a_rule_for_every_pod_is_refused() {
         )
     };
     assert!(headlines(&text(""))[0].contains("VST0119"));
-    assert!(headlines(&text("  match: {os: linux, namespaces: {exclude: [x]}}\n"))[0].contains("VST0119"));
+    assert!(headlines(&text("  match: {os: linux, namespaceSelector: {matchExpressions: [{key: kubernetes.io/metadata.name, operator: NotIn, values: [x]}]}}\n"))[0].contains("VST0119"));
     assert!(load(&text("  optIn: pod\n")).is_ok());
-    assert!(load(&text("  match: {namespaces: {names: [x]}}\n")).is_ok());
+    assert!(
+        load(&text("  match: {namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: x}}}\n"))
+            .is_ok()
+    );
 }
 
 #[test]
@@ -280,19 +286,19 @@ fn errors_and_headlines_do_not_show_values() {
 #[test]
 fn messages_quote_names_once() {
     for spec in [
-        "match: {namespaces: []}",
+        "match: {namespaceSelector: {matchExpressions: [{key: kubernetes.io/metadata.name, operator: In, values: []}]}}",
         "match: {objects: []}",
         "match: []",
         "rollout: []",
         "parameters: [x]",
-        "variables: [{name: v, expr: []}]",
-        "when: [[]]",
+        "variables: [{name: v, expression: []}]",
+        "matchConditions: [{name: c0, expression: []}]",
         "remove: [x]",
         "remove: [{env: x}]",
         "pod: []",
         "pod: {spec: []}",
         "containers: [x]",
-        "containers: [{select: x}]",
+        "containerPatches: [{select: x}]",
         "sidecars: [{name: s, position: x}]",
         "sidecars: [{name: s, position: {initContainers: []}}]",
         "match: {namespaces: null}",

@@ -20,9 +20,9 @@ const GATES: [&str; 18] = [
     "exclusions",
     "exemptions",
     "targets",
-    "match.namespaces",
-    "match.namespaces.matchLabels",
-    "match.objects.labels",
+    "match.namespaceSelector",
+    "match.namespaceSelector",
+    "match.objectSelector",
     "match.ownerKinds",
     "namespace",
     "opt.4",
@@ -49,14 +49,15 @@ fn every_gate_is_explained_in_the_order_of_evaluation() {
     let failed = found.iter().position(|(_, passage)| *passage == Passage::Failed).unwrap();
     assert_eq!(found[failed].0, "opt.7");
     assert!(found[failed + 1..].iter().all(|(_, passage)| *passage == Passage::NotReached));
-    let passed = ["exclusions", "exemptions", "targets", "match.namespaces", "match.objects.labels", "opt.4"];
+    let passed =
+        ["exclusions", "exemptions", "targets", "match.namespaceSelector", "match.objectSelector", "opt.4"];
     assert!(passed.iter().all(|name| gate(&explanation, name).passage == Passage::Passed));
     assert_eq!(gate(&explanation, "opt.7").line, Some(7));
     assert_eq!(
         gate(&explanation, "opt.7").sentence,
         "vestibule.dev/inject of the namespace declines the rule"
     );
-    assert_eq!(gate(&explanation, "match.objects.labels").sentence, "the object has app=web");
+    assert_eq!(gate(&explanation, "match.objectSelector").sentence, "the object has app=web");
 }
 
 #[test]
@@ -85,7 +86,7 @@ fn an_excluded_object_reaches_nothing() {
 /// `explain` and `evaluate` make the same decision.
 #[test]
 fn every_part_of_a_rule_has_its_effect_and_changes() {
-    let spec = "pod: {labels: {x: \"y\", tier: ours}}\nvolumes: [{name: v, emptyDir: {}}]\ncontainers:\n- select: {all: true}\n  env: [{name: A, value: b}]";
+    let spec = "pod: {labels: {x: \"y\", tier: ours}}\nvolumes: [{name: v, emptyDir: {}}]\ncontainerPatches:\n- select: {all: true}\n  env: [{name: A, value: b}]";
     let rules = rules(&rule("r", spec));
     let object = pod(r#"{"containers":[{"name":"one"},{"name":"two","env":[{"name":"A","value":"b"}]}]}"#)
         .replace(r#""app":"web""#, r#""app":"web","tier":"theirs""#);
@@ -105,7 +106,7 @@ fn every_part_of_a_rule_has_its_effect_and_changes() {
             ("pod.labels[x]", 7, Effect::Added, vec![0]),
             ("pod.labels[tier]", 7, Effect::Kept, vec![]),
             ("volumes[0]", 8, Effect::Added, vec![1]),
-            ("containers[0].env[0]", 11, Effect::Added, vec![2]),
+            ("containerPatches[0].env[0]", 11, Effect::Added, vec![2]),
         ]
     );
     let same = |one: &vestibule_rules::Change, other: &vestibule_rules::Change| one.origin == other.origin;
@@ -117,7 +118,7 @@ fn every_part_of_a_rule_has_its_effect_and_changes() {
 /// The object has the part, has something else in its place, or no container is selected.
 #[test]
 fn a_part_without_a_change_has_a_reason() {
-    let spec = "parameters: [{name: some, type: bool, default: \"false\", annotation: a/b}]\npod: {labels: {tier: ours, zone: a, gone: {$cel: \"optional.none()\"}}}\nvolumes: [{name: v, emptyDir: {}}]\ncontainers:\n- select: {names: [one]}\n  onConflict: keep\n  env: [{name: A, value: b}]\n  ports: [{containerPort: 80}]\n- select: {names: [nobody]}\n  env: [{name: A, value: b}]\n- select: {names: [one, two]}\n  env: [{name: C, value: c}]";
+    let spec = "parameters: [{name: some, type: bool, default: \"false\", annotation: a/b}]\npod: {labels: {tier: ours, zone: a, gone: {$cel: \"optional.none()\"}}}\nvolumes: [{name: v, emptyDir: {}}]\ncontainerPatches:\n- select: {names: [one]}\n  onConflict: keep\n  env: [{name: A, value: b}]\n  ports: [{containerPort: 80}]\n- select: {names: [nobody]}\n  env: [{name: A, value: b}]\n- select: {names: [one, two]}\n  env: [{name: C, value: c}]";
     let later = rule("s", "order: 1\npod: {labels: {tier: theirs}}\nonConflict: override");
     let earlier = rule("r", spec);
     let rules = rules(&format!("{earlier}{later}"));
@@ -135,10 +136,10 @@ fn a_part_without_a_change_has_a_reason() {
             ("pod.labels[zone]", Effect::There),
             ("pod.labels[gone]", Effect::NotNeeded),
             ("volumes[0]", Effect::There),
-            ("containers[0].env[0]", Effect::Kept),
-            ("containers[0].ports[0]", Effect::There),
-            ("containers[1].env[0]", Effect::NotNeeded),
-            ("containers[2].env[0]", Effect::Kept),
+            ("containerPatches[0].env[0]", Effect::Kept),
+            ("containerPatches[0].ports[0]", Effect::There),
+            ("containerPatches[1].env[0]", Effect::NotNeeded),
+            ("containerPatches[2].env[0]", Effect::Kept),
         ]
     );
     assert_eq!(effects(1), [("pod.labels[tier]", Effect::There)]);

@@ -165,31 +165,43 @@ fn parameters_and_facts_of_the_namespace() {
 fn a_rule_acts_when_all_conditions_hold() {
     let rules = rules(&rule(
         "r",
-        "variables:\n- {name: count, expr: size(object.spec.containers)}\n- {name: many, expr: variables.count > 1}\n\
-         when: [request.namespace == 'team-a', '!variables.many']\npod: {labels: {a: b}}",
+        "variables:\n- {name: count, expression: size(object.spec.containers)}\n- {name: many, expression: variables.count > 1}\n\
+         matchConditions: [{name: c0, expression: request.namespace == 'team-a'}, {name: c1, expression: '!variables.many'}]\npod: {labels: {a: b}}",
     ));
     let decision = decide(&rules, &pod(APP));
     assert_eq!(word(&decision), "applied");
     let decision = decide(&rules, &pod(r#"{"containers":[{"name":"a"},{"name":"b"}]}"#));
-    assert_eq!((word(&decision), warnings(&decision)), ("when_false", vec![]));
+    assert_eq!((word(&decision), warnings(&decision)), ("match_condition_false", vec![]));
     let line = decision.verdicts[0].line;
     assert_eq!(line, 10);
 }
 
 #[test]
 fn a_condition_that_fails_is_the_error_of_the_rule() {
-    let text =
-        |more: &str| rule("r", &format!("{more}when: [object.spec.nothing == 1]\npod: {{labels: {{a: b}}}}"));
+    let text = |more: &str| {
+        rule(
+            "r",
+            &format!(
+                "{more}matchConditions: [{{name: c0, expression: object.spec.nothing == 1}}]\npod: {{labels: {{a: b}}}}"
+            ),
+        )
+    };
     let decision = decide(&rules(&text("")), &pod(APP));
     assert_eq!(word(&decision), "error");
     assert!(
-        warnings(&decision)[0].contains("`when[0]`: there is no field `nothing`"),
+        warnings(&decision)[0].contains("`matchConditions[c0]`: there is no field `nothing`"),
         "{:?}",
         decision.warnings
     );
     let decision = decide(&rules(&text("onError: deny\n")), &pod(APP));
     assert!(decision.denial().unwrap().contains("there is no field `nothing`"));
-    let decision = decide(&rules(&rule("r", "when: [dyn(request.name)]\npod: {labels: {a: b}}")), &pod(APP));
+    let decision = decide(
+        &rules(&rule(
+            "r",
+            "matchConditions: [{name: c0, expression: dyn(request.name)}]\npod: {labels: {a: b}}",
+        )),
+        &pod(APP),
+    );
     assert!(warnings(&decision)[0].contains("a condition is true or false, and this is text"));
 }
 
@@ -202,14 +214,14 @@ fn an_explanation_tells_which_condition_stopped_it() {
         own.map(|gate| format!("{} {:?} {} {:?}", gate.name, gate.passage, gate.sentence, gate.line))
             .collect::<Vec<_>>()
     };
-    let spec = "parameters: [{name: n, type: int, annotation: n, default: 1}]\nwhen: ['params.n > 0', 'params.n > 1', 'params.n > 2']\npod: {labels: {a: b}}";
+    let spec = "parameters: [{name: n, type: int, annotation: n, default: 1}]\nmatchConditions: [{name: c0, expression: 'params.n > 0'}, {name: c1, expression: 'params.n > 1'}, {name: c2, expression: 'params.n > 2'}]\npod: {labels: {a: b}}";
     assert_eq!(
         gates(spec, &annotated("{}", APP)),
         [
             "parameters Passed all of them have values Some(7)",
-            "when[0] Passed it holds Some(8)",
-            "when[1] Failed it does not hold Some(8)",
-            "when[2] NotReached it was decided before Some(8)",
+            "matchConditions[c0] Passed it holds Some(8)",
+            "matchConditions[c1] Failed it does not hold Some(8)",
+            "matchConditions[c2] NotReached it was decided before Some(8)",
         ]
     );
     let told = gates(spec, &annotated(r#"{"n":"x"}"#, APP));
@@ -217,7 +229,7 @@ fn an_explanation_tells_which_condition_stopped_it() {
         told[0].starts_with("parameters Failed annotation `n` of the pod wants a whole number"),
         "{told:?}"
     );
-    assert!(told[1].starts_with("when[0] NotReached"), "{told:?}");
+    assert!(told[1].starts_with("matchConditions[c0] NotReached"), "{told:?}");
     assert!(gates(spec, &annotated(r#"{"n":"3"}"#, APP)).iter().all(|gate| gate.contains("Passed")));
 }
 
@@ -226,7 +238,7 @@ fn an_expression_may_stand_in_place_of_any_value() {
     let rules = rules(&rule(
         "r",
         r#"
-variables: [{name: all, expr: "object.spec.containers.map(c, c.name)"}]
+variables: [{name: all, expression: "object.spec.containers.map(c, c.name)"}]
 pod:
   labels: {owner: {$cel: labelValue(owner.name)}}
   annotations: {names: {$cel: "variables.all.join(',')"}}
@@ -240,7 +252,7 @@ initContainers:
   workingDir: {$cel: optional.none()}
   env: [{name: N, value: {$cel: pod.displayName()}}]
   volumeMounts: [{name: {$cel: "'v'"}, mountPath: /v}]
-containers:
+containerPatches:
 - select: {all: true}
   env: [{name: X, value: {$cel: string(size(variables.all))}}]
   resources: {limits: {cpu: {$cel: "1 + 1"}}}
@@ -313,11 +325,11 @@ fn a_condition_sees_what_earlier_rules_did_and_leaves_no_trace() {
     let text = rule("a", "sidecars: [{name: s, image: s, mode: regular}]")
         + &rule(
             "b",
-            "order: 1\nwhen: [\"object.spec.containers.exists(c, c.name == 's')\"]\npod: {labels: {saw: s}}",
+            "order: 1\nmatchConditions: [{name: c0, expression: \"object.spec.containers.exists(c, c.name == 's')\"}]\npod: {labels: {saw: s}}",
         )
         + &rule(
             "c",
-            "order: 1\nwhen: [\"request.object.spec.containers.exists(c, c.name == 's')\"]\npod: {labels: {never: s}}",
+            "order: 1\nmatchConditions: [{name: c0, expression: \"request.object.spec.containers.exists(c, c.name == 's')\"}]\npod: {labels: {never: s}}",
         );
     let rules = rules(&text);
     let result = applied(&rules, &creation(&pod(APP)));
@@ -331,11 +343,11 @@ fn a_condition_sees_what_earlier_rules_did_and_leaves_no_trace() {
 fn a_rule_may_end_its_own_condition() {
     let rules = rules(&rule(
         "r",
-        "when: [\"!object.spec.containers.exists(c, c.name == 's')\"]\nsidecars: [{name: s, image: s, mode: regular}]",
+        "matchConditions: [{name: c0, expression: \"!object.spec.containers.exists(c, c.name == 's')\"}]\nsidecars: [{name: s, image: s, mode: regular}]",
     ));
     let result = applied(&rules, &creation(&pod(APP)));
     assert!(result.contains(r#""name":"s""#));
-    assert_eq!(word(&decide(&rules, &result)), "when_false");
+    assert_eq!(word(&decide(&rules, &result)), "match_condition_false");
 }
 
 /// Expressions read the work of rules, so the rules are evaluated until nothing changes.
@@ -358,7 +370,7 @@ fn a_rule_that_never_settles_is_left_out() {
             r#""n":"2""#,
         ),
         (
-            "onConflict: override\ncontainers: [{select: {all: true}, env: [{name: N, value: {$cel: \"string(size(object.spec.containers[0].?env.orValue([])))\"}}]}]",
+            "onConflict: override\ncontainerPatches: [{select: {all: true}, env: [{name: N, value: {$cel: \"string(size(object.spec.containers[0].?env.orValue([])))\"}}]}]",
             r#""value":"1""#,
         ),
     ] {
@@ -381,10 +393,10 @@ fn a_rule_that_a_later_rule_settles_is_applied() {
 fn the_claim_of_a_rule_ends_with_its_condition() {
     let text = rule(
         "a",
-        "onConflict: override\ncontainers: [{select: {all: true}, env: [{name: X, value: a}]}]",
+        "onConflict: override\ncontainerPatches: [{select: {all: true}, env: [{name: X, value: a}]}]",
     ) + &rule(
         "b",
-        "order: 1\nonConflict: override\nwhen: [\"!has(object.metadata.labels.done)\"]\ncontainers: [{select: {all: true}, env: [{name: X, value: b}]}]\npod: {labels: {done: 'yes'}}",
+        "order: 1\nonConflict: override\nmatchConditions: [{name: c0, expression: \"!has(object.metadata.labels.done)\"}]\ncontainerPatches: [{select: {all: true}, env: [{name: X, value: b}]}]\npod: {labels: {done: 'yes'}}",
     );
     let rules = rules(&text);
     // `applied` asserts that a second evaluation changes nothing.
@@ -413,7 +425,7 @@ fn findings_point_into_folded_and_quoted_expressions() {
 fn the_members_of_request() {
     let rules = rules(&rule(
         "r",
-        "when: [\"request.userInfo.username == 'ann' && request.dryRun && request.name == 'web' && oldObject.metadata.name == 'old' && request.oldObject != null && request.operation == 'UPDATE' && request.resource.group == 'apps'\"]\ntargets: [deployments]\npod: {labels: {a: b}}",
+        "matchConditions: [{name: c0, expression: \"request.userInfo.username == 'ann' && request.dryRun && request.name == 'web' && oldObject.metadata.name == 'old' && request.oldObject != null && request.operation == 'UPDATE' && request.resource.group == 'apps'\"}]\ntargets: [deployments]\npod: {labels: {a: b}}",
     ));
     let object = r#"{"metadata":{"name":"web","labels":{"app":"web"}},"spec":{"template":{"spec":{"containers":[]}}}}"#;
     let subject = Subject::new(object, Resource::Deployments, Verb::Update, "team-a")
@@ -422,7 +434,7 @@ fn the_members_of_request() {
         .old_object(Some(r#"{"metadata":{"name":"old"}}"#))
         .dry_run(true);
     assert_eq!(word(&evaluate(&rules, &subject)), "applied");
-    assert_eq!(word(&evaluate(&rules, &subject.dry_run(false))), "when_false");
+    assert_eq!(word(&evaluate(&rules, &subject.dry_run(false))), "match_condition_false");
 }
 
 /// Three nested loops over 200 items, the example of docs/adr/0027.
@@ -434,7 +446,7 @@ fn a_budget_that_is_used_up_is_the_error_of_the_rule() {
     let text = rule(
         "r",
         &format!(
-            "when: [\"{cs}.all(a, {cs}.all(b, {cs}.all(c, a.name != b.name || c.name != '')))\"]\npod: {{labels: {{a: b}}}}"
+            "matchConditions: [{{name: c0, expression: \"{cs}.all(a, {cs}.all(b, {cs}.all(c, a.name != b.name || c.name != '')))\"}}]\npod: {{labels: {{a: b}}}}"
         ),
     );
     let rules: RuleSet = rules(&(text + &rule("s", "pod: {labels: {c: d}}")));
@@ -443,7 +455,9 @@ fn a_budget_that_is_used_up_is_the_error_of_the_rule() {
     assert!(work.elapsed().as_secs() < 30, "{:?}", work.elapsed());
     assert_eq!(
         warnings(&decision),
-        ["rule r was left out: `when[0]`: the expressions of the rule need more than 100000 ticks"]
+        [
+            "rule r was left out: `matchConditions[c0]`: the expressions of the rule need more than 100000 ticks"
+        ]
     );
     assert_eq!(steps(&decision), [r#"add /metadata/labels/c "d""#]);
 }

@@ -88,7 +88,7 @@ fn a_pod_of_a_megabyte_and_a_half_is_evaluated() {
         r#"{{"metadata":{{"labels":{{"app":"web"}},"annotations":{{"a":"{annotation}"}}}},"spec":{{"containers":[{{"name":"app","image":"i","env":[{env}]}}]}}}}"#
     );
     assert!((1_400_000..1_500_000).contains(&pod.len()), "{}", pod.len());
-    let spec = "variables: [{name: images, expr: 'object.spec.containers.map(c, c.image)'}]\nwhen: [\"'i' in variables.images\"]\nsidecars: [{name: s, image: 's:1'}]\ncontainers: [{select: {all: true}, env: [{name: EXTRA, value: x}, {name: SETTING_7, value: y}]}]";
+    let spec = "variables: [{name: images, expression: 'object.spec.containers.map(c, c.image)'}]\nmatchConditions: [{name: c0, expression: \"'i' in variables.images\"}]\nsidecars: [{name: s, image: 's:1'}]\ncontainerPatches: [{select: {all: true}, env: [{name: EXTRA, value: x}, {name: SETTING_7, value: y}]}]";
     let fixed = spec.lines().skip(2).collect::<Vec<_>>().join("\n");
     let work = ThreadTime::now();
     let set = rules(&rule("r", &fixed));
@@ -108,7 +108,7 @@ fn a_thousand_rules_are_evaluated_for_one_pod() {
             &format!("r{index:03}"),
             &format!(
                 "volumes: [{{name: v{index:03}, emptyDir: {{}}}}]\npod: {{labels: {{l{index:03}: x}}}}\n\
-                 containers: [{{select: {{all: true}}, env: [{{name: E{index:03}, value: x}}], \
+                 containerPatches: [{{select: {{all: true}}, env: [{{name: E{index:03}, value: x}}], \
                  volumeMounts: [{{name: v{index:03}, mountPath: /v{index:03}}}]}}]"
             ),
         )
@@ -136,7 +136,10 @@ fn a_thousand_rules_are_evaluated_for_one_pod() {
 fn the_number_of_merges_of_dependent_rules_is_bounded() {
     let row = |length: usize| {
         let one = |index: usize| {
-            let when = format!("when: [\"has(object.metadata.labels.l{})\"]", index + 1);
+            let when = format!(
+                "matchConditions: [{{name: c0, expression: \"has(object.metadata.labels.l{})\"}}]",
+                index + 1
+            );
             let when = if index + 1 < length { when.as_str() } else { "" };
             rule(&format!("r{index:03}"), &format!("{when}\npod: {{labels: {{l{index}: x}}}}"))
         };
@@ -190,7 +193,9 @@ fn alias_bombs_in_a_rule_are_refused() {
 #[test]
 fn an_object_may_have_10000_levels() {
     let labels = "pod: {labels: {seen: here}}";
-    let reads = format!("when: [\"has(object.spec.deep) && size(object.spec.deep) == 1\"]\n{labels}");
+    let reads = format!(
+        "matchConditions: [{{name: c0, expression: \"has(object.spec.deep) && size(object.spec.deep) == 1\"}}]\n{labels}"
+    );
     for levels in [500, 9_990] {
         let deep = format!("{}1{}", r#"{"a":"#.repeat(levels), "}".repeat(levels));
         let web = pod(&format!(r#"{{"containers":[{{"name":"app"}}],"deep":{deep}}}"#));
@@ -203,7 +208,9 @@ fn an_object_may_have_10000_levels() {
         let decision = decide(&rules(&rule("r", &reads)), &web);
         assert_eq!(word(&decision), "applied", "{levels}");
         // An expression that compares the whole object fails, and writes no label.
-        let compares = format!("when: [\"object.spec.deep == object.spec.other\"]\n{labels}");
+        let compares = format!(
+            "matchConditions: [{{name: c0, expression: \"object.spec.deep == object.spec.other\"}}]\n{labels}"
+        );
         let twins = pod(&format!(r#"{{"containers":[{{"name":"app"}}],"deep":{deep},"other":{deep}}}"#));
         let decision = decide(&rules(&rule("r", &compares)), &twins);
         assert!(word(&decision) != "applied" && steps(&decision).is_empty(), "{}", word(&decision));

@@ -21,7 +21,7 @@ pub(crate) fn load(text: &str) -> Result<RuleSet, Vec<Diagnostic>> {
 /// A rule `name` for pods labelled `app: web`, with more lines of `spec`.
 pub(crate) fn rule(name: &str, spec: &str) -> String {
     let head = format!(
-        "apiVersion: vestibule.dev/v1alpha1\nkind: Injection\nmetadata: {{name: {name}}}\nspec:\n  match: {{objects: {{labels: {{app: web}}}}}}\n"
+        "apiVersion: vestibule.dev/v1alpha1\nkind: Injection\nmetadata: {{name: {name}}}\nspec:\n  match: {{objectSelector: {{matchLabels: {{app: web}}}}}}\n"
     );
     let lines: String = spec.lines().map(|line| format!("  {line}\n")).collect();
     format!("---\n{head}{lines}")

@@ -14,7 +14,7 @@ fn ten_thousand_variables() {
     let pod = pod(&format!(r#"{{"containers":[{{"name":"app","env":[{}]}}]}}"#, env.trim_end_matches(',')));
     let rules = rules(&rule(
         "r",
-        "containers:\n- select: {all: true}\n  env: [{name: A, value: x}, {name: B, value: $(V9)}]",
+        "containerPatches:\n- select: {all: true}\n  env: [{name: A, value: x}, {name: B, value: $(V9)}]",
     ));
     let start = Instant::now();
     let decision = evaluate(&rules, &creation(&pod));

@@ -59,7 +59,7 @@ fn native_sidecars_without_a_startup_probe_get_a_hint() {
 fn access_to_the_node_gets_a_warning() {
     let mount = |more: &str| {
         format!(
-            "volumes: [{{name: v, secret: {{secretName: s}}}}]\ncontainers: [{{select: {{all: true}}, volumeMounts: [{{name: v, mountPath: /v{more}}}]}}]"
+            "volumes: [{{name: v, secret: {{secretName: s}}}}]\ncontainerPatches: [{{select: {{all: true}}, volumeMounts: [{{name: v, mountPath: /v{more}}}]}}]"
         )
     };
     assert_eq!(found(&[&mount("")]), ["VST0208 8:53"]);
@@ -72,7 +72,7 @@ fn access_to_the_node_gets_a_warning() {
 fn two_rules_that_override_one_key_get_a_warning() {
     let env = |value: &str, more: &str| {
         format!(
-            "onConflict: override\nsidecars: []\ncontainers: [{{select: {{all: true}}, env: [{{name: A, value: {value}}}]}}]\n{more}"
+            "onConflict: override\nsidecars: []\ncontainerPatches: [{{select: {{all: true}}, env: [{{name: A, value: {value}}}]}}]\n{more}"
         )
     };
     let (one, same, other, elsewhere) =
@@ -86,7 +86,8 @@ fn two_rules_that_override_one_key_get_a_warning() {
 #[test]
 fn every_kind_of_overridden_part_is_compared() {
     let rule = |spec: &str| format!("onConflict: override\n{spec}");
-    let block = |select: &str, what: &str| rule(&format!("containers: [{{select: {{{select}}}, {what}}}]"));
+    let block =
+        |select: &str, what: &str| rule(&format!("containerPatches: [{{select: {{{select}}}, {what}}}]"));
     let env = |select: &str, value: &str| block(select, &format!("env: [{{name: A, value: {value}}}]"));
     let sidecar = |tag: &str| rule(&format!("sidecars: [{{name: s, image: 's:{tag}', {FINE_RESOURCES}}}]"));
     for (one, other, told) in [
@@ -122,7 +123,7 @@ fn every_kind_of_overridden_part_is_compared() {
 #[test]
 fn a_removed_entry_that_is_in_use_gets_a_warning() {
     let removed = "remove: [{env: {containers: all, name: GONE}}]";
-    let block = |what: &str| format!("containers: [{{select: {{names: [app]}}, {what}}}]");
+    let block = |what: &str| format!("containerPatches: [{{select: {{names: [app]}}, {what}}}]");
     let mounts = block("volumeMounts: [{name: v, mountPath: /v}]");
     for (specs, told) in [
         (vec![format!("{removed}\n{}", block("env: [{name: Y, value: 'x$(GONE)'}]"))], true),
@@ -155,24 +156,26 @@ fn rules_that_match_no_namespace_or_too_many_get_a_warning() {
         let set = RuleSet::load([("rules.yaml", &*text(head))], schema()).unwrap();
         set.lint().iter().map(Diagnostic::headline).collect::<Vec<_>>()
     };
-    assert!(found("match: {namespaces: {names: [kube-system, a], exclude: [a]}}")[0].contains("VST0210"));
-    assert!(found("match: {namespaces: {names: [kube-system, a]}}").is_empty());
-    assert!(found("required: true\n  match: {objects: {labels: {a: b}}}")[0].contains("VST0206"));
-    assert!(found("required: true\n  match: {namespaces: {matchLabels: {a: b}}}").is_empty());
+    assert!(found("match: {namespaceSelector: {matchExpressions: [{key: kubernetes.io/metadata.name, operator: In, values: [kube-system, a]}, {key: kubernetes.io/metadata.name, operator: NotIn, values: [a]}]}}")[0].contains("VST0210"));
+    assert!(found("match: {namespaceSelector: {matchExpressions: [{key: kubernetes.io/metadata.name, operator: In, values: [kube-system, a]}]}}").is_empty());
+    assert!(found("required: true\n  match: {objectSelector: {matchLabels: {a: b}}}")[0].contains("VST0206"));
+    assert!(found("required: true\n  match: {namespaceSelector: {matchLabels: {a: b}}}").is_empty());
 }
 
 #[test]
 fn rules_that_a_policy_could_replace_get_a_hint() {
     let fits = |spec: &str| found(&[spec]).iter().any(|one| one.starts_with("VST0211"));
     assert!(fits("onConflict: override\npod: {labels: {a: b}}"));
-    assert!(fits("containers: [{select: {all: true}, onConflict: override, env: [{name: A, value: b}]}]"));
+    assert!(fits(
+        "containerPatches: [{select: {all: true}, onConflict: override, env: [{name: A, value: b}]}]"
+    ));
     for spec in [
         "pod: {labels: {a: b}}",
         "onConflict: override\nrequired: true\npod: {labels: {a: b}}",
         "onConflict: override\noptIn: pod\npod: {labels: {a: b}}",
-        "onConflict: override\ncontainers: [{select: {index: 0}, env: [{name: A, value: b}]}]",
-        "onConflict: override\ncontainers: [{select: {all: true}, env: [{name: A, valueFrom: {fieldRef: {fieldPath: metadata.name}}}]}]",
-        "onConflict: override\ncontainers: [{select: {all: true}, envFrom: [{configMapRef: {name: a}}]}]",
+        "onConflict: override\ncontainerPatches: [{select: {index: 0}, env: [{name: A, value: b}]}]",
+        "onConflict: override\ncontainerPatches: [{select: {all: true}, env: [{name: A, valueFrom: {fieldRef: {fieldPath: metadata.name}}}]}]",
+        "onConflict: override\ncontainerPatches: [{select: {all: true}, envFrom: [{configMapRef: {name: a}}]}]",
         "onConflict: override\npod: {labels: {a: b}}\nsidecars: [{name: s, image: 'i:1', resources: {limits: {cpu: 1}}}]",
     ] {
         assert!(!fits(spec), "{spec}");
@@ -220,16 +223,16 @@ fn references_in_blocks_are_checked_too() {
         ("replace: [args], args: [$(B)], env: [{name: B, value: x}]", None),
         ("replace: [command], command: [\"sh\", \"-c\", \"x $(B)\"]", Some(Severity::Hint)),
     ] {
-        let text = rule("r", &format!("containers: [{{select: {{all: true}}, {block}}}]"));
+        let text = rule("r", &format!("containerPatches: [{{select: {{all: true}}, {block}}}]"));
         let findings = rules(&text).lint();
         let found = findings.iter().find(|one| one.code().id == "VST0202").map(Diagnostic::severity);
         assert_eq!(found, expected, "{block}");
     }
     // The variables of a later block come before those of an earlier one.
-    let two = "containers:\n- {select: {all: true}, env: [{name: A, value: $(B)}]}\n- {select: {all: true}, env: [{name: B, value: x}]}";
+    let two = "containerPatches:\n- {select: {all: true}, env: [{name: A, value: $(B)}]}\n- {select: {all: true}, env: [{name: B, value: x}]}";
     assert!(found(&[two]).is_empty());
     let removed = "remove: [{env: {containers: all, name: B}}]\n\
-                   containers: [{select: {all: true}, replace: [args], args: [$(B)]}]";
+                   containerPatches: [{select: {all: true}, replace: [args], args: [$(B)]}]";
     assert!(found(&[removed]).iter().any(|one| one.starts_with("VST0205")));
 }
 
@@ -237,7 +240,7 @@ fn references_in_blocks_are_checked_too() {
 #[test]
 fn placeholders_of_other_tools_get_a_hint() {
     let env = |value: &str| {
-        format!("containers: [{{select: {{all: true}}, env: [{{name: A, value: '{value}'}}]}}]")
+        format!("containerPatches: [{{select: {{all: true}}, env: [{{name: A, value: '{value}'}}]}}]")
     };
     for (value, help) in [
         ("${params.x}", Some("`{$cel: params.x}`")),
@@ -261,8 +264,8 @@ fn placeholders_of_other_tools_get_a_hint() {
 /// The lint assumes the order in which the merge inserts variables.
 #[test]
 fn variables_of_later_blocks_come_before_those_of_earlier_blocks() {
-    let two = "containers:\n- {select: {all: true}, env: [{name: A, value: $(B)}]}\n- {select: {all: true}, env: [{name: B, value: x}]}";
-    let back = "containers:\n- {select: {all: true}, env: [{name: B, value: x}]}\n- {select: {all: true}, env: [{name: A, value: $(B)}]}";
+    let two = "containerPatches:\n- {select: {all: true}, env: [{name: A, value: $(B)}]}\n- {select: {all: true}, env: [{name: B, value: x}]}";
+    let back = "containerPatches:\n- {select: {all: true}, env: [{name: B, value: x}]}\n- {select: {all: true}, env: [{name: A, value: $(B)}]}";
     for spec in [two, back] {
         let made = crate::kit::result(
             &rules(&rule("r", spec)),

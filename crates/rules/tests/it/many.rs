@@ -43,7 +43,7 @@ fn takes_linear_time(most: u32, spec: fn(usize) -> String) {
 fn expressions_that_read_the_object() {
     takes_linear_time(8, |n| {
         format!(
-            "when: [has(object.metadata.labels.app)]\npod: {{labels: {{l{n}: x}}, annotations: {{a{n}: x}}}}"
+            "matchConditions: [{{name: c0, expression: has(object.metadata.labels.app)}}]\npod: {{labels: {{l{n}: x}}, annotations: {{a{n}: x}}}}"
         )
     });
 }
@@ -57,7 +57,7 @@ fn items_without_keys() {
         );
         format!(
             "pod: {{spec: {{tolerations: {toleration}}}}}\n\
-             containers: [{{select: {{all: true}}, envFrom: {env_from}}}]"
+             containerPatches: [{{select: {{all: true}}, envFrom: {env_from}}}]"
         )
     });
 }
@@ -95,7 +95,7 @@ fn containers_of_the_pod() {
     let rules = written(24, |n| {
         let mount = format!("{{name: v, mountPath: /m{n}}}");
         format!(
-            "containers: [{{select: {{all: true}}, env: [{{name: E{n}, value: x}}], volumeMounts: [{mount}]}}]"
+            "containerPatches: [{{select: {{all: true}}, env: [{{name: E{n}, value: x}}], volumeMounts: [{mount}]}}]"
         )
     });
     let work = |count: usize| {
@@ -130,7 +130,7 @@ fn blocks_do_not_select_injected_containers_with_many_rules() {
         let place = if n % 2 == 0 { "first" } else { "last" };
         format!(
             "sidecars: [{{name: s{n:02}, image: i, mode: regular, position: {{containers: {place}}}}}]\n\
-             containers: [{{select: {{all: true}}, env: [{{name: E{n:02}, value: x}}]}}]"
+             containerPatches: [{{select: {{all: true}}, env: [{{name: E{n:02}, value: x}}]}}]"
         )
     });
     let made =
@@ -178,7 +178,7 @@ fn ports_of_the_pod_conflict_with_many_rules() {
 
 #[test]
 fn containers_are_found_by_name_with_many_rules() {
-    let spec = "containers: [{select: {names: [b, none, app, b, s], init: true}, env: [{name: E, value: x}]}]\n\
+    let spec = "containerPatches: [{select: {names: [b, none, app, b, s], init: true}, env: [{name: E, value: x}]}]\n\
                 sidecars: [{name: s, image: i, mode: regular, position: {containers: first}}]";
     let object = pod(
         r#"{"containers":[{"name":"app","image":"i"},{"name":"a","image":"i"}],"initContainers":[{"name":"b","image":"i"}]}"#,
@@ -239,7 +239,7 @@ fn hints() {
 fn referring(n: usize) -> String {
     let before = n.checked_sub(1).map_or_else(|| "X".to_owned(), |before| format!("E{before}"));
     let env = format!("[{{name: E{n}, value: $({before})}}, {{name: F{n}, value: $(X)}}]");
-    format!("containers: [{{select: {{all: true}}, env: {env}}}]")
+    format!("containerPatches: [{{select: {{all: true}}, env: {env}}}]")
 }
 
 #[test]

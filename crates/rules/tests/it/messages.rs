@@ -92,7 +92,7 @@ fn errors_of_the_rule_format_do_not_blame_the_api_server() {
             "expressions cannot use this `name`",
         ),
         (
-            rule("r", &format!("{sidecar}\nvariables: [{{name: 1st, expr: 'true'}}]")),
+            rule("r", &format!("{sidecar}\nvariables: [{{name: 1st, expression: 'true'}}]")),
             "expressions cannot use this `name`",
         ),
         (
@@ -142,5 +142,5 @@ fn annotations_under_match_get_help_with_alternatives() {
     };
     let word = |pod: &str| crate::kit::words(&crate::kit::decide(&acts, pod)).join(",");
     assert_eq!(word(&pod(r#","annotations":{"team":"blue"}"#)), "applied");
-    assert_eq!(word(&pod("")), "when_false");
+    assert_eq!(word(&pod("")), "match_condition_false");
 }

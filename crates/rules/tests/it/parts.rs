@@ -74,13 +74,13 @@ fn secrets_for_images_are_added_never_replaced() {
 
 #[test]
 fn absent_parents_are_added_once() {
-    let lines = "containers:\n- select: {all: true}\n  securityContext: {runAsNonRoot: true, capabilities: {drop: [ALL], add: [CHOWN]}, seccompProfile: {type: RuntimeDefault}}";
+    let lines = "containerPatches:\n- select: {all: true}\n  securityContext: {runAsNonRoot: true, capabilities: {drop: [ALL], add: [CHOWN]}, seccompProfile: {type: RuntimeDefault}}";
     let bare = r#"{"containers":[{"name":"app"}]}"#;
     let whole = r#"add /spec/containers/0/securityContext {"runAsNonRoot":true,"seccompProfile":{"type":"RuntimeDefault"},"capabilities":{"drop":["ALL"],"add":["CHOWN"]}}"#;
     assert_eq!(done(lines, bare), [whole]);
     let rules = rules(&rule("r", lines));
     let decision = decide(&rules, &pod(bare));
-    assert_eq!(&*decision.changes()[0].origin.clause, "containers[0].securityContext");
+    assert_eq!(&*decision.changes()[0].origin.clause, "containerPatches[0].securityContext");
 
     let some = r#"{"containers":[{"name":"app","securityContext":{"capabilities":{"drop":["ALL"]},"runAsNonRoot":false}}]}"#;
     assert_eq!(
@@ -94,7 +94,7 @@ fn absent_parents_are_added_once() {
 
 #[test]
 fn a_probe_is_one_value_with_one_handler() {
-    let lines = "containers:\n- select: {all: true}\n  onConflict: POLICY\n  readinessProbe: {httpGet: {port: 80}, periodSeconds: 5}";
+    let lines = "containerPatches:\n- select: {all: true}\n  onConflict: POLICY\n  readinessProbe: {httpGet: {port: 80}, periodSeconds: 5}";
     let bare = r#"{"containers":[{"name":"app"}]}"#;
     assert_eq!(
         done(&lines.replace("POLICY", "keep"), bare),
@@ -110,7 +110,7 @@ fn a_probe_is_one_value_with_one_handler() {
 
 #[test]
 fn a_list_that_is_one_value_can_be_overridden() {
-    let lines = "containers:\n- select: {all: true}\n  replace: [command, args, image]\n  command: [sh]\n  args: [-c, x]\n  image: ours\n  workingDir: /ours";
+    let lines = "containerPatches:\n- select: {all: true}\n  replace: [command, args, image]\n  command: [sh]\n  args: [-c, x]\n  image: ours\n  workingDir: /ours";
     let theirs = r#"{"containers":[{"name":"app","image":"theirs","command":["sh"],"args":["y"],"workingDir":"/theirs"}]}"#;
     assert_eq!(
         done(lines, theirs),
@@ -128,7 +128,7 @@ fn a_list_that_is_one_value_can_be_overridden() {
 
 #[test]
 fn block_devices() {
-    let lines = "volumes: [{name: v, persistentVolumeClaim: {claimName: c}}]\ncontainers:\n- select: {all: true}\n  volumeDevices: [{name: v, devicePath: /dev/x}]";
+    let lines = "volumes: [{name: v, persistentVolumeClaim: {claimName: c}}]\ncontainerPatches:\n- select: {all: true}\n  volumeDevices: [{name: v, devicePath: /dev/x}]";
     let made = result(&rules(&rule("r", lines)), &pod(r#"{"containers":[{"name":"app"}]}"#));
     assert_eq!(
         made["spec"]["containers"][0]["volumeDevices"],
@@ -180,9 +180,9 @@ fn fields_derived_from_the_priority_class_are_removed_with_it() {
 fn an_item_is_found_in_any_spelling() {
     let brings = rules(&rule(
         "r",
-        "onConflict: keep\ncontainers:\n- select: {all: true}\n  env: [{name: KEY, value: ours}]",
+        "onConflict: keep\ncontainerPatches:\n- select: {all: true}\n  env: [{name: KEY, value: ours}]",
     ));
-    let mounts = "onConflict: keep\nvolumes: [{name: v, emptyDir: {}}]\ncontainers:\n- select: {all: true}\n  volumeMounts: [{name: v, mountPath: /x}]";
+    let mounts = "onConflict: keep\nvolumes: [{name: v, emptyDir: {}}]\ncontainerPatches:\n- select: {all: true}\n  volumeMounts: [{name: v, mountPath: /x}]";
     let mounts = rules(&rule("r", mounts));
     let count = |rules: &RuleSet, list: &str, items: &str| {
         let spec = format!(

@@ -4,7 +4,7 @@ use vestibule_rules::{Diagnostic, Severity};
 
 use crate::kit::{load, rule};
 
-const BLOCK: &str = "containers:\n- select: {all: true}\n";
+const BLOCK: &str = "containerPatches:\n- select: {all: true}\n";
 
 fn findings(spec: &str) -> Vec<String> {
     let findings = load(&rule("r", spec)).err().unwrap_or_default();

@@ -14,11 +14,11 @@ fn the_rules_of_the_other_tests_settle() {
         rule("sidecar", "sidecars: [{name: proxy, image: 'proxy:1', ports: [{containerPort: 15001}]}]"),
         rule(
             "env",
-            "onConflict: override\ncontainers: [{select: {all: true}, env: [{name: PORT, value: '1'}, {name: X, value: $(PORT)}]}]",
+            "onConflict: override\ncontainerPatches: [{select: {all: true}, env: [{name: PORT, value: '1'}, {name: X, value: $(PORT)}]}]",
         ),
         rule(
             "volume",
-            "volumes: [{name: certs, emptyDir: {}}]\ncontainers: [{select: {all: true, init: true}, volumeMounts: [{name: certs, mountPath: /data}]}]",
+            "volumes: [{name: certs, emptyDir: {}}]\ncontainerPatches: [{select: {all: true, init: true}, volumeMounts: [{name: certs, mountPath: /data}]}]",
         ),
         rule("required", "required: true\npod: {labels: {team: blue}}\ntargets: [pods, deployments]"),
         rule("place", "sidecars: [{name: last, image: 'l:1', mode: regular, position: {containers: first}}]"),
@@ -30,7 +30,7 @@ fn the_rules_of_the_other_tests_settle() {
 fn many_rules_are_proved_in_bounded_time() {
     let one = |index: usize| {
         let spec = format!(
-            "sidecars: [{{name: s{index}, image: 's:1'}}]\nvolumes: [{{name: v{index}, emptyDir: {{}}}}]\ncontainers: [{{select: {{all: true}}, env: [{{name: E{index}, value: x}}]}}]"
+            "sidecars: [{{name: s{index}, image: 's:1'}}]\nvolumes: [{{name: v{index}, emptyDir: {{}}}}]\ncontainerPatches: [{{select: {{all: true}}, env: [{{name: E{index}, value: x}}]}}]"
         );
         rule(&format!("r{index}"), &spec)
     };
@@ -92,7 +92,7 @@ fn the_sample_request_meets_the_conditions_of_a_rule() {
     const GROWS: &str =
         "pod:\n  annotations:\n    seen: {$cel: \"object.metadata.?annotations[?'seen'].orValue('') + 'x'\"}";
     let parameter = |what: &str| format!("parameters: [{{name: p, annotation: example.com/p, {what}}}]");
-    let when = |condition: &str| format!("when: [\"{condition}\"]");
+    let when = |condition: &str| format!("matchConditions: [{{name: c0, expression: \"{condition}\"}}]");
     let found = |asks: &str, part: &str| {
         let text = rule("r", &format!("onConflict: override\n{asks}\n{part}"));
         rules(&text).prove().err().map(|found| found[0].headline())
@@ -118,7 +118,7 @@ fn the_sample_request_meets_the_conditions_of_a_rule() {
         when("request.userInfo.username == 'system:admin' && 'admins' in request.userInfo.groups"),
         when("owner.kind == 'StatefulSet'"),
         format!(
-            "variables: [{{name: team, expr: \"object.metadata.annotations['team']\"}}]\n{}",
+            "variables: [{{name: team, expression: \"object.metadata.annotations['team']\"}}]\n{}",
             when("variables.team == 'x'")
         ),
         when("object.spec.serviceAccountName == 'builder'"),

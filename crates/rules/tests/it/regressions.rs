@@ -12,7 +12,7 @@ use crate::kit::{
     applied, creation, decide, evaluate, load, names, pod, result, rule, rules, steps, word, words,
 };
 
-const OVERRIDES: &str = "onConflict: override\npod: {labels: {l: one}}\ncontainers:\n- select: {all: true}\n  env: [{name: X, value: one}]";
+const OVERRIDES: &str = "onConflict: override\npod: {labels: {l: one}}\ncontainerPatches:\n- select: {all: true}\n  env: [{name: X, value: one}]";
 
 /// The codes of the findings for a rule with these lines.
 fn codes(spec: &str) -> Vec<&'static str> {
@@ -68,7 +68,7 @@ fn a_rule_that_a_later_rule_breaks_leaves_no_change() {
 #[test]
 fn fields_without_effect_are_refused() {
     assert_eq!(codes("volumes: [{name: v, emptyDir: {}, mode: native, position: {x: 1}}]"), ["VST0110"; 2]);
-    let env = "containers:\n- select: {all: true}\n  env: [{name: X, value: y, mode: native}]";
+    let env = "containerPatches:\n- select: {all: true}\n  env: [{name: X, value: y, mode: native}]";
     assert_eq!(codes(env), ["VST0110"]);
 }
 
@@ -101,14 +101,14 @@ fn names_of_others_cannot_forge_lines() {
 
 #[test]
 fn an_omitted_default_is_not_a_conflict() {
-    let spec = "containers:\n- select: {all: true}\n  onConflict: deny\n  ports: [{containerPort: 80, protocol: TCP}]";
+    let spec = "containerPatches:\n- select: {all: true}\n  onConflict: deny\n  ports: [{containerPort: 80, protocol: TCP}]";
     let web = pod(r#"{"containers":[{"name":"app","ports":[{"containerPort":80}]}]}"#);
     assert_eq!(word(&decide(&rules(&rule("r", spec)), &web)), "unchanged");
 }
 
 #[test]
 fn lists_of_another_type_are_an_error_of_the_rule() {
-    let spec = "volumes: [{name: v, emptyDir: {}}]\ncontainers:\n- select: {all: true}\n  env: [{name: X, value: y}]";
+    let spec = "volumes: [{name: v, emptyDir: {}}]\ncontainerPatches:\n- select: {all: true}\n  env: [{name: X, value: y}]";
     for (odd, expected) in [
         (r#"{"containers":{"name":"app"}}"#, "invalid_object"),
         (r#"{"volumes":{}}"#, "invalid_object"),
@@ -138,7 +138,8 @@ fn a_disagreement_is_one_warning() {
 fn ports_within_one_rule_and_of_blocks_conflict_too() {
     let two = "sidecars: [{name: s, image: i, ports: [{containerPort: 80}]}, {name: t, image: i, mode: regular, ports: [{containerPort: 80, protocol: TCP}]}]";
     assert_eq!(codes(two), ["VST0116"]);
-    let block = "containers:\n- select: {names: [two]}\n  ports: [{containerPort: 80}, {containerPort: 81}]";
+    let block =
+        "containerPatches:\n- select: {names: [two]}\n  ports: [{containerPort: 80}, {containerPort: 81}]";
     let web = pod(r#"{"containers":[{"name":"app","ports":[{"containerPort":80}]},{"name":"two"}]}"#);
     let decision = decide(&rules(&rule("r", block)), &web);
     assert_eq!((word(&decision), steps(&decision).len(), decision.warnings.len()), ("conflict", 0, 1));
@@ -152,7 +153,7 @@ fn ports_within_one_rule_and_of_blocks_conflict_too() {
 
 #[test]
 fn a_port_name_or_host_port_in_use_is_a_conflict_too() {
-    let block = "required: true\ncontainers:\n- select: {names: [app]}\n  ports: [{containerPort: 80, hostPort: 8080, name: web}]";
+    let block = "required: true\ncontainerPatches:\n- select: {names: [app]}\n  ports: [{containerPort: 80, hostPort: 8080, name: web}]";
     let rules = rules(&rule("r", block));
     let with = |ports: &str| {
         word(&decide(
@@ -178,7 +179,7 @@ fn values_of_invalid_pods_are_refused_at_load() {
 
 #[test]
 fn one_mistake_is_one_finding() {
-    let spec = "containers:\n- select: {all: true}\n  env: [TARGET, null]";
+    let spec = "containerPatches:\n- select: {all: true}\n  env: [TARGET, null]";
     assert_eq!(codes(spec), ["VST0111", "VST0117"]);
 }
 
@@ -221,7 +222,7 @@ fn an_unrendered_template_is_reported_as_such() {
 /// The first rule adds a sidecar if a label is absent that the second sets, and the second has the position `first`.
 #[test]
 fn positions_ignore_a_rule_that_made_its_condition_false() {
-    let first = "sidecars: [{name: a, image: i, mode: native}]\nwhen: ['!has(object.metadata.labels.l)']";
+    let first = "sidecars: [{name: a, image: i, mode: native}]\nmatchConditions: [{name: c0, expression: '!has(object.metadata.labels.l)'}]";
     let second = "initContainers: [{name: b, image: i, position: {initContainers: first, strict: true}}]\n\
                   pod: {labels: {l: m}}";
     let both = rules(&(rule("one", first) + &rule("two", second)));
@@ -233,8 +234,12 @@ fn positions_ignore_a_rule_that_made_its_condition_false() {
 /// The second rule injects a container of the name that the first refers to, and its condition is false for this pod.
 #[test]
 fn an_absent_rule_does_not_make_others_fail() {
-    let first = "containers: [{select: {index: 0}, onConflict: skipRule, env: [{name: A, value: ours}]}]";
-    for absent in ["when: ['false']", "when: ['object.spec.gone']"] {
+    let first =
+        "containerPatches: [{select: {index: 0}, onConflict: skipRule, env: [{name: A, value: ours}]}]";
+    for absent in [
+        "matchConditions: [{name: c0, expression: 'false'}]",
+        "matchConditions: [{name: c0, expression: 'object.spec.gone'}]",
+    ] {
         let second = format!("{absent}\ninitContainers: [{{name: zero, image: i}}]");
         let both = rules(&(rule("one", first) + &rule("two", &second)));
         let web = pod(
@@ -250,8 +255,9 @@ fn an_absent_rule_does_not_make_others_fail() {
 fn a_rule_that_made_its_condition_false_keeps_its_rank() {
     let first = "order: -1\nonConflict: skipRule\nsidecars: [{name: e, image: ours, mode: regular}]";
     let second = "order: -1\nonConflict: keep\nsidecars: [{name: c, image: i}]\npod: {labels: {l: m}}\n\
-                  when: ['!has(object.metadata.labels.l)']";
-    let third = "onConflict: skipRule\ncontainers: [{select: {index: 0}, env: [{name: A, value: ours}]}]";
+                  matchConditions: [{name: c0, expression: '!has(object.metadata.labels.l)'}]";
+    let third =
+        "onConflict: skipRule\ncontainerPatches: [{select: {index: 0}, env: [{name: A, value: ours}]}]";
     let web = pod(r#"{"containers":[{"name":"c"},{"name":"e","env":[{"name":"A","value":"theirs"}]}]}"#);
     let (second, third) = (rule("b", second), rule("c", third));
     let (all, two) = (rules(&(rule("a", first) + &second + &third)), rules(&(second + &third)));
@@ -266,7 +272,7 @@ fn a_rule_that_made_its_condition_false_keeps_its_rank() {
 fn a_failing_rule_does_not_make_others_fail() {
     let first = "initContainers: [{name: app, image: i}]";
     let second = "onConflict: keep\n\
-                  containers: [{select: {all: true}, onConflict: deny, env: [{name: E, value: ours}]}]\n\
+                  containerPatches: [{select: {all: true}, onConflict: deny, env: [{name: E, value: ours}]}]\n\
                   initContainers: [{name: b, image: i, volumeMounts: [{name: gone, mountPath: /x}]}]";
     let web = pod(r#"{"containers":[{"name":"app","env":[{"name":"E","value":"theirs"}]}]}"#);
     let both = decide(&rules(&(rule("a", first) + &rule("b", second))), &web);
@@ -292,11 +298,11 @@ fn expressions_read_restored_positions() {
 /// The second rule makes the condition of the first false, whose container is at another position already.
 #[test]
 fn positions_are_not_restored_for_a_rule_that_is_not_applied() {
-    let first = "when: ['!has(object.metadata.labels.l)']\n\
+    let first = "matchConditions: [{name: c0, expression: '!has(object.metadata.labels.l)'}]\n\
                  sidecars: [{name: b, image: i, mode: regular, position: {containers: first, strict: true}}]";
     let both = rules(&(rule("a", first) + &rule("b", "pod: {labels: {l: m}}")));
     let web =
         pod(r#"{"containers":[{"name":"a","image":"i"},{"name":"b","image":"i"}],"initContainers":[]}"#);
-    assert_eq!(words(&decide(&both, &web)), ["when_false", "applied"]);
+    assert_eq!(words(&decide(&both, &web)), ["match_condition_false", "applied"]);
     assert_eq!(names(&result(&both, &web)["spec"]["containers"]), ["a", "b"]);
 }

@@ -75,7 +75,7 @@ fn a_mounted_volume_is_kept() {
 
 #[test]
 fn rules_do_not_undo_each_other() {
-    let env = "containers:\n- select: {names: [one]}\n  env: [{name: X, value: y}]";
+    let env = "containerPatches:\n- select: {names: [one]}\n  env: [{name: X, value: y}]";
     for (removal, adds, refused) in [
         ("{env: {containers: all, name: X}}", env, true),
         ("{env: {containers: [one], name: X}}", env, true),

@@ -35,7 +35,7 @@ fn env_target_sets_target() {
         [r#"add /spec/containers/0/env [{"name":"TARGET","value":"Sample Injector v1"}]"#]
     );
     let origin = &decision.changes()[0].origin;
-    assert_eq!(&*origin.clause, "containers[0].env[0]");
+    assert_eq!(&*origin.clause, "containerPatches[0].env[0]");
     assert_eq!(
         ENV_TARGET.lines().nth(origin.line - 1).unwrap().trim(),
         "- {name: TARGET, value: Sample Injector v1}"

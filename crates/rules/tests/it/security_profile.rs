@@ -43,7 +43,7 @@ fn fills_nothing_that_contradicts_the_rule() {
 
 #[test]
 fn is_for_injected_containers_on_linux() {
-    let text = "securityProfile: restricted\ninitContainers: [{name: s, image: i}]\ncontainers:\n- select: {all: true}\n  env: [{name: A, value: b}]";
+    let text = "securityProfile: restricted\ninitContainers: [{name: s, image: i}]\ncontainerPatches:\n- select: {all: true}\n  env: [{name: A, value: b}]";
     let made = result(&rules(&rule("r", text)), &pod(r#"{"containers":[{"name":"app"}]}"#));
     assert!(made["spec"]["initContainers"][0].get("securityContext").is_some());
     assert!(made["spec"]["containers"][0].get("securityContext").is_none());

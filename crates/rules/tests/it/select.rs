@@ -27,8 +27,8 @@ fn owned(kind: &str, name: &str, hash: &str) -> String {
 #[test]
 fn an_exemption_applies_if_all_its_conditions_hold() {
     let text = settings(
-        "{exemptions: [{namespaces: [other]}, {namespaces: [team-a], namespaceLabels: {quiet: \"yes\"}, \
-         objectLabels: {app: web}, users: [\"system:serviceaccount:ci:*\", root], reason: builds}]}",
+        "{exemptions: [{namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: other}}}, {namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: team-a}}, namespaceSelector: {matchLabels: {quiet: \"yes\"}}, \
+         objectSelector: {matchLabels: {app: web}}, users: [\"system:serviceaccount:ci:*\", root], reason: builds}]}",
     ) + &rule("r", &format!("required: true\n{CHANGE}"));
     let rules = rules(&text);
     assert!(rules.needs_namespace_facts(), "an exemption asks");

@@ -30,7 +30,7 @@ fn the_defaults_apply_without_settings() {
 fn every_field_is_read() {
     let text = settings(
         "{mode: off, ownNamespace: inject, nativeSidecars: false, requiredEverywhere: allow, successEvents: true, \
-         exemptions: [{namespaces: [a], namespaceLabels: {b: c}, objectLabels: {d: e}, users: [\"f:*\"], reason: g}]}",
+         exemptions: [{namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: a, b: c}}, objectSelector: {matchLabels: {d: e}}, users: [\"f:*\"], reason: g}]}",
     );
     let rules = rules(&text);
     let settings = rules.settings();
@@ -38,8 +38,11 @@ fn every_field_is_read() {
     assert!(!settings.native_sidecars() && settings.injects_own_namespace());
     assert!(settings.success_events() && settings.allows_required_everywhere());
     let exemption = &settings.exemptions()[0];
-    assert_eq!((exemption.namespaces(), exemption.users()), (&["a".to_owned()][..], &["f:*".to_owned()][..]));
-    assert!(exemption.namespace_labels().eq([("b", "c")]) && exemption.object_labels().eq([("d", "e")]));
+    assert_eq!(exemption.namespace_selector().to_string(), "kubernetes.io/metadata.name=a, b=c");
+    assert_eq!(
+        (exemption.object_selector().to_string(), exemption.users()),
+        ("d=e".to_owned(), &["f:*".to_owned()][..])
+    );
     assert_eq!((exemption.reason(), exemption.source(), exemption.position().line), ("g", "rules.yaml", 5));
 }
 
@@ -49,7 +52,12 @@ fn invalid_settings_are_refused() {
         (settings("{mode: of}"), "rules.yaml:5:14: error[VST0113]: `mode` cannot be `of`"),
         (settings("{ownNamespaces: skip}"), "rules.yaml:5:8: error[VST0110]: unknown field `ownNamespaces`"),
         (settings("{exemptions: [{reason: all}]}"), "rules.yaml:5:21: error[VST0166]: this exemption"),
-        (settings("{exemptions: [{namespaces: [A_b]}]}"), "rules.yaml:5:21: error[VST0113]: "),
+        (
+            settings(
+                "{exemptions: [{namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: A_b}}}]}",
+            ),
+            "rules.yaml:5:21: error[VST0113]: ",
+        ),
         (
             settings("{}") + &settings("{mode: off}"),
             "rules.yaml:7:1: error[VST0165]: settings exist already, at rules.yaml:2:1",
@@ -60,6 +68,8 @@ fn invalid_settings_are_refused() {
         assert!(found[0].starts_with(expected), "{found:?}");
     }
     let writer = rule("r", "pod: {labels: {exempt: \"yes\"}}");
-    let found = headlines(&(settings("{exemptions: [{objectLabels: {exempt: \"yes\"}}]}") + &writer));
+    let found = headlines(
+        &(settings("{exemptions: [{objectSelector: {matchLabels: {exempt: \"yes\"}}}]}") + &writer),
+    );
     assert!(found[0].contains("VST0123") && found[0].contains("read by an exemption"), "{found:?}");
 }

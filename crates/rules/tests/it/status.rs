@@ -5,7 +5,7 @@ use vestibule_rules::{Resource, STATUS_ANNOTATION};
 
 use crate::kit::{applied, creation, decide, evaluate, load, pod, result, rule, rules, steps};
 
-const RULE: &str = "imagePullSecrets: [{name: pull}]\npod: {labels: {l: v}, annotations: {a: hunter2}, spec: {nodeSelector: {disk: ssd}, tolerations: [{key: t, operator: Exists}], priorityClassName: p}}\nvolumes: [{name: cfg, emptyDir: {}}]\nsidecars: [{name: s, image: i}, {name: r, image: i, mode: regular, position: {containers: first}}]\ncontainers:\n- select: {all: true}\n  env: [{name: A, value: hunter2}]\n  envFrom: [{secretRef: {name: keys}}]\n  volumeMounts: [{name: cfg, mountPath: /cfg/}]\n  ports: [{containerPort: 80}]\n  resources: {requests: {cpu: 1}}\n  securityContext: {capabilities: {drop: [ALL]}}\n  imagePullPolicy: Always";
+const RULE: &str = "imagePullSecrets: [{name: pull}]\npod: {labels: {l: v}, annotations: {a: hunter2}, spec: {nodeSelector: {disk: ssd}, tolerations: [{key: t, operator: Exists}], priorityClassName: p}}\nvolumes: [{name: cfg, emptyDir: {}}]\nsidecars: [{name: s, image: i}, {name: r, image: i, mode: regular, position: {containers: first}}]\ncontainerPatches:\n- select: {all: true}\n  env: [{name: A, value: hunter2}]\n  envFrom: [{secretRef: {name: keys}}]\n  volumeMounts: [{name: cfg, mountPath: /cfg/}]\n  ports: [{containerPort: 80}]\n  resources: {requests: {cpu: 1}}\n  securityContext: {capabilities: {drop: [ALL]}}\n  imagePullPolicy: Always";
 
 fn status(object: &Value) -> Value {
     let text = object["metadata"]["annotations"][STATUS_ANNOTATION].as_str().unwrap();
@@ -106,7 +106,7 @@ fn rules_cannot_write_the_status() {
 
 #[test]
 fn the_status_lists_computed_values() {
-    let text = "when: [\"!has(object.metadata.annotations) || !('a' in object.metadata.annotations)\"]\npod: {annotations: {a: x}, labels: {l: {$cel: \"object.metadata.name\"}}}";
+    let text = "matchConditions: [{name: c0, expression: \"!has(object.metadata.annotations) || !('a' in object.metadata.annotations)\"}]\npod: {annotations: {a: x}, labels: {l: {$cel: \"object.metadata.name\"}}}";
     let made = result(&rules(&rule("r", text)), &pod("{}"));
     // The rule makes its own condition false; its changes are listed.
     assert!(status(&made)["add"].as_array().unwrap().contains(&json!("annotation:a")));

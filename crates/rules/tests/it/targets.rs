@@ -4,7 +4,7 @@ use vestibule_rules::{Resource, RuleSet, Subject, Verb};
 
 use crate::kit::{applied, creation, evaluate, rule, rules, steps, word};
 
-const ENV: &str = "containers:\n- select: {all: true}\n  env: [{name: A, value: b}]";
+const ENV: &str = "containerPatches:\n- select: {all: true}\n  env: [{name: A, value: b}]";
 
 fn everywhere(spec: &str) -> RuleSet {
     let all: Vec<&str> = Resource::ALL.iter().map(|resource| resource.as_str()).collect();
@@ -82,7 +82,7 @@ fn labels_of_the_selector_are_never_written() {
 /// The controller adds a volume for each claim template.
 #[test]
 fn the_claims_of_a_stateful_set_are_volumes() {
-    let mount = "targets: [statefulsets]\ncontainers:\n- select: {all: true}\n  volumeMounts: [{name: data, mountPath: /backup}]";
+    let mount = "targets: [statefulsets]\ncontainerPatches:\n- select: {all: true}\n  volumeMounts: [{name: data, mountPath: /backup}]";
     let rules = rules(&rule("r", mount));
     let outcome = |claims: &str| {
         let object = format!(

@@ -19,7 +19,7 @@ apiVersion: vestibule.dev/v1alpha1
 kind: Injection
 metadata: {name: data}
 spec:
-  match: {objects: {labels: {app: web}}}
+  match: {objectSelector: {matchLabels: {app: web}}}
   volumes: [{name: data, emptyDir: {}}]
 ";
 

@@ -304,7 +304,7 @@ fn evaluate(expression: &str) -> Result {
     let decision = rules.evaluate(&Subject::new(&pod, Resource::Pods, Verb::Create, "a")).unwrap();
     match &decision.verdicts[0].outcome {
         Outcome::Applied => Result::True,
-        Outcome::Skipped { reason: Reason::WhenFalse, .. } => Result::False,
+        Outcome::Skipped { reason: Reason::MatchConditionFalse, .. } => Result::False,
         Outcome::Skipped { reason: Reason::Error, .. } => Result::Error,
         _ => panic!("{expression} is not asked"),
     }

@@ -22,7 +22,7 @@ fn injected(request: &Request, pod: &Value, specs: &[String]) -> Option<Value> {
     let head = |name: usize| {
         format!(
             "apiVersion: vestibule.dev/v1alpha1\nkind: Injection\nmetadata: {{name: rule-{name}}}\nspec:\n  match: \
-             {{objects: {{labels: {{app: web}}}}}}\n"
+             {{objectSelector: {{matchLabels: {{app: web}}}}}}\n"
         )
     };
     let body = |spec: &String| spec.lines().map(|line| format!("  {line}\n")).collect::<String>();

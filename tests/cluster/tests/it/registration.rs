@@ -15,7 +15,7 @@ use crate::samples::pod;
 fn rules(count: usize, namespace: &str, required: bool) -> App {
     let mut text = String::from(
         "{apiVersion: vestibule.dev/v1alpha1, kind: InjectorSettings, metadata: {name: s}, spec: {exemptions: \
-         [{objectLabels: {app: web, tier: exempt}}, {users: ['system:nobody']}]}}\n",
+         [{objectSelector: {matchLabels: {app: web, tier: exempt}}}, {users: ['system:nobody']}]}}\n",
     );
     for index in 0..count {
         let app = if index < 3 { "web" } else { "other" };
@@ -23,7 +23,7 @@ fn rules(count: usize, namespace: &str, required: bool) -> App {
         writeln!(
             text,
             "---\n{{apiVersion: vestibule.dev/v1alpha1, kind: Injection, metadata: {{name: rule-{index}}}, spec: {{required: \
-             {required}, {optional}match: {{namespaces: {{names: [{namespace}]}}, objects: {{labels: {{app: {app}}}}}, hostNetwork: \
+             {required}, {optional}match: {{namespaceSelector: {{matchLabels: {{kubernetes.io/metadata.name: {namespace}}}}}, objectSelector: {{matchLabels: {{app: {app}}}}}, hostNetwork: \
              skip}}, pod: {{annotations: {{example.com/added-{index}: x}}}}}}}}"
         )
         .unwrap();

@@ -280,7 +280,7 @@ async fn assert_untouched(namespace: &Namespace, object: &Value) {
 #[tokio::test]
 async fn a18_a_parameter_is_stored_as_it_is_or_not_at_all() {
     let Some(cluster) = Cluster::shared().await else { return };
-    let rule = "apiVersion: vestibule.dev/v1alpha1\nkind: Injection\nmetadata: {name: told}\nspec:\n  optIn: always\n  match: {objects: {labels: {app: told}}}\n  parameters: [{name: any, type: string, annotation: example.com/any}]\n  containers: [{select: {all: true}, env: [{name: A, value: {$cel: params.any}}]}]\n";
+    let rule = "apiVersion: vestibule.dev/v1alpha1\nkind: Injection\nmetadata: {name: told}\nspec:\n  optIn: always\n  match: {objectSelector: {matchLabels: {app: told}}}\n  parameters: [{name: any, type: string, annotation: example.com/any}]\n  containerPatches: [{select: {all: true}, env: [{name: A, value: {$cel: params.any}}]}]\n";
     let rules = compile([("told.yaml", rule)]).ok().unwrap();
     let _webhook = cluster.serve(app(rules, Namespaces::unknown()).unwrap()).await;
     let namespace = cluster.namespace(&[]).await;

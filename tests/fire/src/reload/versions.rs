@@ -39,7 +39,7 @@ kind: Injection
 metadata: {{name: meter}}
 spec:
   required: true
-  match: {{namespaces: {{matchLabels: {{kubernetes.io/metadata.name: {namespace}}}}}}}
+  match: {{namespaceSelector: {{matchLabels: {{kubernetes.io/metadata.name: {namespace}}}}}}}
   sidecars:
   - name: meter
     image: meter:{version}
@@ -52,8 +52,8 @@ apiVersion: vestibule.dev/v1alpha1
 kind: Injection
 metadata: {{name: banner}}
 spec:
-  match: {{namespaces: {{matchLabels: {{kubernetes.io/metadata.name: {namespace}}}}}}}
-  containers:
+  match: {{namespaceSelector: {{matchLabels: {{kubernetes.io/metadata.name: {namespace}}}}}}}
+  containerPatches:
   - select: {{index: 0}}
     env: [{{name: BANNER, value: {version}}}]
 "

@@ -25,9 +25,9 @@ apiVersion: vestibule.dev/v1alpha1
 kind: Injection
 metadata: {name: hostile}
 spec:
-  match: {namespaces: {names: [corpus]}}
+  match: {namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: corpus}}}
   pod: {labels: {seen: 'true'}}
-  containers:
+  containerPatches:
   - select: {all: true}
     env: [{name: SEEN, value: 'true'}]
 ";

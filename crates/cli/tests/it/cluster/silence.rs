@@ -28,7 +28,7 @@ apiVersion: vestibule.dev/v1alpha1
 kind: Injection
 metadata: {name: adds}
 spec:
-  match: {namespaces: {matchLabels: {injection: enabled}}}
+  match: {namespaceSelector: {matchLabels: {injection: enabled}}}
   pod: {annotations: {example.com/added: canary-of-a-rule}}
   sidecars:
   - name: sidecar
@@ -40,7 +40,7 @@ apiVersion: vestibule.dev/v1alpha1
 kind: Injection
 metadata: {name: conflicts}
 spec:
-  match: {namespaces: {matchLabels: {injection: enabled}}}
+  match: {namespaceSelector: {matchLabels: {injection: enabled}}}
   volumes: [{name: data, emptyDir: {}}]
 ---
 apiVersion: vestibule.dev/v1alpha1
@@ -48,15 +48,15 @@ kind: Injection
 metadata: {name: asked}
 spec:
   optIn: pod
-  match: {namespaces: {matchLabels: {injection: enabled}}}
+  match: {namespaceSelector: {matchLabels: {injection: enabled}}}
   pod: {labels: {asked: canary-of-a-rule}}
 ---
 apiVersion: vestibule.dev/v1alpha1
 kind: Injection
 metadata: {name: fails}
 spec:
-  match: {namespaces: {matchLabels: {injection: enabled}}}
-  containers:
+  match: {namespaceSelector: {matchLabels: {injection: enabled}}}
+  containerPatches:
   - select: {all: true}
     env: [{name: NUMBER, value: {$cel: \"string(int(object.metadata.annotations['number']))\"}}]
 ";
@@ -68,8 +68,8 @@ apiVersion: vestibule.dev/v1alpha1
 kind: Injection
 metadata: {name: broken}
 spec:
-  match: {objects: {labels: {app: canary-of-a-broken-rule}}}
-  containers: [{select: {all: true}, env: [{name: TARGET, vlaue: canary-of-a-broken-rule}]}]
+  match: {objectSelector: {matchLabels: {app: canary-of-a-broken-rule}}}
+  containerPatches: [{select: {all: true}, env: [{name: TARGET, vlaue: canary-of-a-broken-rule}]}]
 ",
     "canary-of-a-broken-rule: [",
 ];

@@ -70,7 +70,13 @@ async fn a_rule_is_in_force_when_kubectl_wait_returns() {
     // What is in force is explained by the cluster's objects.
     let explain =
         folder.run(&format!("explain pod/web -n shop --kubeconfig {}", environment.kubeconfig().display()));
-    explain.exits(0).shows("Injection nginx");
+    explain.exits(0).shows("Injection nginx\n");
+    let labels = "--namespace-labels sidecar-injector=enabled";
+    let file = folder.run(&format!(
+        "explain -f pod.yaml --from-cluster {labels} --kubeconfig {}",
+        environment.kubeconfig().display()
+    ));
+    file.exits(0).shows("rule nginx  applied").shows("Injection nginx\n");
 
     // A deleted rule is gone.
     run("kubectl delete injection nginx && kubectl delete pod web -n shop --now").exits(0);

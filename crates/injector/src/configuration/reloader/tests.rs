@@ -105,7 +105,9 @@ fn row_36_a_broken_document_does_not_hold_up_others() {
 #[test]
 fn each_document_is_checked_with_the_settings() {
     let settings = |version: u32| {
-        settings(&format!("nativeSidecars: false, exemptions: [{{namespaces: [n{version}], reason: x}}]"))
+        settings(&format!(
+            "nativeSidecars: false, exemptions: [{{namespaceSelector: {{matchLabels: {{kubernetes.io/metadata.name: n{version}}}}}, reason: x}}]"
+        ))
     };
     let lasting =
         rule("a", 2).replace("pod:", "sidecars: [{name: s, image: s, restartPolicy: Always}], pod:");
@@ -164,8 +166,8 @@ fn settings_that_contradict_a_rule_in_force_hold_up_no_other_document() {
     }
     // A rule that only the settings allowed holds up no other document when they are deleted.
     let fixture = Fixture::new();
-    let everywhere =
-        rule("a", 1).replace("optIn: pod,", "required: true, match: {objects: {labels: {a: b}}},");
+    let everywhere = rule("a", 1)
+        .replace("optIn: pod,", "required: true, match: {objectSelector: {matchLabels: {a: b}}},");
     let allowing = settings("requiredEverywhere: allow");
     fixture.reload(&[("one", &everywhere), ("settings", &allowing), ("two", &rule("b", 1))]);
     fixture.holds(&["b v1"], SnapshotState::Current);
@@ -271,7 +273,8 @@ fn an_unreadable_source_keeps_its_documents() {
 fn rules_that_need_unknown_namespaces_are_refused() {
     let fixture = Fixture::new();
     fixture.reload(&[("one", &rule("a", 1))]);
-    let asking = rule("b", 1).replace("optIn: pod", "match: {namespaces: {matchLabels: {team: blue}}}");
+    let asking =
+        rule("b", 1).replace("optIn: pod", "match: {namespaceSelector: {matchLabels: {team: blue}}}");
     fixture.reload(&[("one", &rule("a", 2)), ("two", &asking)]);
     fixture.holds_with(&["a v1"], &["refused"]);
 }
@@ -282,7 +285,7 @@ fn rules_that_change_their_own_result_are_refused_by_the_proof() {
     let fixture = Fixture::new();
     fixture.reload(&[("one", &rule("a", 1))]);
     let growing = "apiVersion: vestibule.dev/v1alpha1\nkind: Injection\nmetadata: {name: growing}\nspec:\n  onConflict: override\n  \
-                   match: {objects: {labels: {app: web}}}\n  \
+                   match: {objectSelector: {matchLabels: {app: web}}}\n  \
                    pod: {annotations: {seen: {$cel: \"object.metadata.?annotations[?'seen'].orValue('') + 'x'\"}}}\n";
     let refused = validation_errors(&fixture, "two", growing);
     assert!(refused.len() == 1 && refused[0].contains("error[VST0175]"), "{refused:?}");
@@ -375,7 +378,7 @@ fn a_thousand_rules_are_validated_in_time() {
     let one = |n: usize| {
         let parts = format!(
             "sidecars: [{{name: sidecar-{n}, image: 'sidecar:1'}}], volumes: [{{name: volume-{n}, emptyDir: {{}}}}], \
-             containers: [{{select: {{all: true}}, env: [{{name: VARIABLE_{n}, value: x}}], \
+             containerPatches: [{{select: {{all: true}}, env: [{{name: VARIABLE_{n}, value: x}}], \
              volumeMounts: [{{name: volume-{n}, mountPath: /mnt/{n}}}]}}], pod: {{"
         );
         format!("---\n{}", rule(&format!("rule-{n}"), 1).replace("pod: {", &parts))

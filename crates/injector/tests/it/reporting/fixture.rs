@@ -12,15 +12,15 @@ apiVersion: vestibule.dev/v1alpha1
 kind: Injection
 metadata: {name: data}
 spec:
-  match: {objects: {labels: {app: web}}}
+  match: {objectSelector: {matchLabels: {app: web}}}
   volumes: [{name: data, emptyDir: {}}]
 ---
 apiVersion: vestibule.dev/v1alpha1
 kind: Injection
 metadata: {name: tool}
 spec:
-  match: {objects: {labels: {app: web}}}
-  containers: [{select: {all: true}, onConflict: skipRule, env: [{name: TOKEN, value: s3cret-of-the-rule}]}]
+  match: {objectSelector: {matchLabels: {app: web}}}
+  containerPatches: [{select: {all: true}, onConflict: skipRule, env: [{name: TOKEN, value: s3cret-of-the-rule}]}]
 ---
 apiVersion: vestibule.dev/v1alpha1
 kind: Injection

@@ -9,7 +9,7 @@ use crate::kit::{decide, pod, rule, rules, steps};
 fn d10_threads_share_immutable_rules() {
     let text = rule(
         "a",
-        "sidecars: [{name: s, image: s}]\ncontainers:\n- select: {all: true}\n  env: [{name: A, value: $(B)}, {name: B, value: b}]",
+        "sidecars: [{name: s, image: s}]\ncontainerPatches:\n- select: {all: true}\n  env: [{name: A, value: $(B)}, {name: B, value: b}]",
     ) + &rule("b", "onConflict: override\nsidecars: [{name: s, image: t}]\npod: {labels: {l: m}}");
     let rules = rules(&text);
     let pods: Vec<String> = (0..8)

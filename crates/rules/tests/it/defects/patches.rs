@@ -34,8 +34,7 @@ fn d02_annotations_of_the_user_stay() {
 /// An existing variable was overwritten in a copy only, and the log reported success.
 #[test]
 fn d04_what_is_said_to_be_overwritten_is() {
-    let spec =
-        "containers:\n- select: {all: true}\n  onConflict: override\n  env: [{name: TARGET, value: ours}]";
+    let spec = "containerPatches:\n- select: {all: true}\n  onConflict: override\n  env: [{name: TARGET, value: ours}]";
     let rules = rules(&rule("r", spec));
     let theirs = pod(r#"{"containers":[{"name":"app","env":[{"name":"TARGET","value":"x"}]}]}"#);
     assert_eq!(word(&decide(&rules, &theirs)), "applied");
@@ -73,14 +72,14 @@ fn d06_each_of_several_rules_does_its_own() {
         rule(
             name,
             &format!(
-                "containers:\n- select: {{all: true}}\n  env: [{{name: {}, value: {name}}}{more}]",
+                "containerPatches:\n- select: {{all: true}}\n  env: [{{name: {}, value: {name}}}{more}]",
                 name.to_uppercase()
             ),
         )
     };
     let clash = rule(
         "c",
-        "onConflict: skipRule\ncontainers:\n- select: {all: true}\n  env: [{name: C, value: c}, {name: THEIRS, value: c}]",
+        "onConflict: skipRule\ncontainerPatches:\n- select: {all: true}\n  env: [{name: C, value: c}, {name: THEIRS, value: c}]",
     );
     let rules = rules(&(block("a", "") + &block("b", "") + &clash));
     let web = pod(r#"{"containers":[{"name":"one","env":[{"name":"THEIRS","value":"1"}]},{"name":"two"}]}"#);
@@ -111,7 +110,7 @@ fn d07_several_rules_add_to_a_list_that_the_first_makes() {
 fn d09_lists_are_made_where_they_are_missing() {
     let text = rule(
         "r",
-        "volumes: [{name: v, emptyDir: {}}]\ncontainers:\n- select: {all: true}\n  volumeMounts: [{name: v, mountPath: /a}, {name: v, mountPath: /b}]",
+        "volumes: [{name: v, emptyDir: {}}]\ncontainerPatches:\n- select: {all: true}\n  volumeMounts: [{name: v, mountPath: /a}, {name: v, mountPath: /b}]",
     );
     let rules = rules(&text);
     for volumes in ["", r#","volumes":null"#, r#","volumes":[]"#] {
@@ -128,7 +127,7 @@ fn d09_lists_are_made_where_they_are_missing() {
 /// The whole list `/spec/containers` was replaced, by another value at each call.
 #[test]
 fn d12_a_patch_touches_what_it_adds_and_is_the_same_each_time() {
-    let spec = "sidecars: [{name: s, image: s, mode: regular}]\nvolumes: [{name: v, emptyDir: {}}]\ncontainers:\n- select: {all: true}\n  env: [{name: A, value: b}]\n  volumeMounts: [{name: v, mountPath: /v}]";
+    let spec = "sidecars: [{name: s, image: s, mode: regular}]\nvolumes: [{name: v, emptyDir: {}}]\ncontainerPatches:\n- select: {all: true}\n  env: [{name: A, value: b}]\n  volumeMounts: [{name: v, mountPath: /v}]";
     let text = rule("r", spec);
     let web =
         pod(r#"{"containers":[{"name":"app","image":"app","env":[{"name":"Z","value":"z"}]}],"volumes":[]}"#);
@@ -141,7 +140,7 @@ fn d12_a_patch_touches_what_it_adds_and_is_the_same_each_time() {
 /// An empty list in the configuration deleted the user's list.
 #[test]
 fn d14_an_empty_list_deletes_nothing() {
-    let spec = "initContainers: []\nsidecars: []\nvolumes: []\ncontainers:\n- select: {all: true}\n  env: []\npod: {labels: {l: m}}";
+    let spec = "initContainers: []\nsidecars: []\nvolumes: []\ncontainerPatches:\n- select: {all: true}\n  env: []\npod: {labels: {l: m}}";
     let web = pod(
         r#"{"containers":[{"name":"app","env":[{"name":"A","value":"b"}]}],"initContainers":[{"name":"i"}],"volumes":[{"name":"v","emptyDir":{}}]}"#,
     );

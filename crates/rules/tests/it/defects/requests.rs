@@ -21,7 +21,7 @@ fn d03_pods_are_changed_when_they_are_created_and_never_after() {
 /// An annotation of the namespace was pasted into the patch: quotes in it made the patch invalid, or added operations.
 #[test]
 fn d11_what_a_namespace_says_is_a_value_and_nothing_else() {
-    let spec = "parameters: [{name: more, type: string, annotation: example.com/more, from: namespace}]\ncontainers:\n- select: {all: true}\n  env: [{name: MORE, value: {$cel: params.more}}]";
+    let spec = "parameters: [{name: more, type: string, annotation: example.com/more, from: namespace}]\ncontainerPatches:\n- select: {all: true}\n  env: [{name: MORE, value: {$cel: params.more}}]";
     let rules = rules(&rule("r", spec));
     let web = pod(r#"{"containers":[{"name":"app"}]}"#);
     for said in [r#"{"a":"b"}"#, r#"x"}],"securityContext":{"privileged":true}"#, "{{$value}}", r"\u0022\"] {
@@ -69,7 +69,7 @@ fn d16_a_label_that_is_none_is_refused() {
         let findings = load(&rule("r", &format!("pod: {{labels: {{l: \"{value}\"}}}}"))).err().unwrap();
         assert_eq!(findings[0].code().id, "VST0113", "{value}");
     }
-    let spec = "containers:\n- select: {all: true}\n  env: [{name: \"a=b\", value: c}]";
+    let spec = "containerPatches:\n- select: {all: true}\n  env: [{name: \"a=b\", value: c}]";
     assert_eq!(load(&rule("r", spec)).err().unwrap()[0].code().id, "VST0113");
     // A computed label that is too long is an error of the rule, and the rule is not applied.
     let rules = rules(&rule("r", "pod: {labels: {first: '1', owner: {$cel: owner.name}}}"));
@@ -85,7 +85,7 @@ fn d16_a_label_that_is_none_is_refused() {
 #[test]
 fn d17_null_is_refused() {
     for spec in [
-        "containers:\n- select: {all: true}\n  resources: {limits: {cpu: null}}",
+        "containerPatches:\n- select: {all: true}\n  resources: {limits: {cpu: null}}",
         "sidecars: [{name: s, image: s, resources: {limits: {cpu: null}}}]",
         "volumes: [{name: v, emptyDir: null}]",
     ] {

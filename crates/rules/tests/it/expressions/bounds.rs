@@ -21,12 +21,17 @@ fn on_a_small_stack<T: Send>(work: impl FnOnce() -> T + Send) -> T {
 
 /// A rule with a condition and `count` variables, of which each names the previous one in `step`.
 fn chain(first: &str, count: usize, step: impl Fn(&str) -> String, when: &str) -> String {
-    let mut spec = format!("variables:\n- {{name: v0, expr: {}}}\n", Value::from(first));
+    let mut spec = format!("variables:\n- {{name: v0, expression: {}}}\n", Value::from(first));
     for number in 1..count {
         let expression = step(&format!("variables.v{}", number - 1));
-        writeln!(spec, "- {{name: v{number}, expr: {}}}", Value::from(expression)).unwrap();
+        writeln!(spec, "- {{name: v{number}, expression: {}}}", Value::from(expression)).unwrap();
     }
-    write!(spec, "when: [{}]\npod: {{labels: {{a: b}}}}", Value::from(when)).unwrap();
+    write!(
+        spec,
+        "matchConditions: [{{name: c0, expression: {}}}]\npod: {{labels: {{a: b}}}}",
+        Value::from(when)
+    )
+    .unwrap();
     rule("r", &spec)
 }
 
@@ -96,8 +101,8 @@ fn the_deepest_objects_fit_two_mebibytes_of_stack() {
     let text = rule(
         "r",
         "parameters:\n- {name: p, type: string, pattern: '(?s).*', max: 2000000, annotation: example.com/p}\n\
-         variables: [{name: same, expr: 'object == object'}]\n\
-         when: [variables.same, 'object.spec == request.object.spec', 'params.p.size() > 0']\n\
+         variables: [{name: same, expression: 'object == object'}]\n\
+         matchConditions: [{name: c0, expression: variables.same}, {name: c1, expression: 'object.spec == request.object.spec'}, {name: c2, expression: 'params.p.size() > 0'}]\n\
          pod: {annotations: {copy: {$cel: \"string(size(params.p))\"}}}",
     );
     let rules = rules(&text);
@@ -120,7 +125,10 @@ fn a_mebibyte_of_expressions() {
         [("x", "VST0131"), ("'", "VST0101"), ("1 +", "VST0130"), ("a(", "VST0130"), ("true", "")]
     {
         let many = vec![expression; (1 << 20) / (expression.len() + 2)].join(", ");
-        let text = rule("r", &format!("when: [{many}]\npod: {{labels: {{a: b}}}}"));
+        let text = rule(
+            "r",
+            &format!("matchConditions: [{{name: c0, expression: {many}}}]\npod: {{labels: {{a: b}}}}"),
+        );
         let told = on_a_small_stack(|| headlines(&text));
         assert!(told.len() <= 201, "{expression}: {}", told.len());
         assert!(told.first().is_none_or(|told| told.contains(code)), "{expression}: {:?}", told.first());
@@ -142,7 +150,10 @@ fn a_pattern_costs_what_it_may_take() {
     ] {
         let rules = rules(&rule(
             "r",
-            &format!("when: [{}]\npod: {{labels: {{a: b}}}}", Value::from(condition.as_str())),
+            &format!(
+                "matchConditions: [{{name: c0, expression: {}}}]\npod: {{labels: {{a: b}}}}",
+                Value::from(condition.as_str())
+            ),
         ));
         let work = ThreadTime::now();
         let decision = decide(&rules, &object);
@@ -158,7 +169,13 @@ fn a_pattern_costs_what_it_may_take() {
     let honest = format!(
         r"object.spec.containers.all(c, !c.image.matches(r'^(\w+\.)*example\.com/')) && {text}.findAll(r'[^A]+').size() == 0 && {text}.matches('^A*$')"
     );
-    let rules = rules(&rule("r", &format!("when: [{}]\npod: {{labels: {{a: b}}}}", Value::from(honest))));
+    let rules = rules(&rule(
+        "r",
+        &format!(
+            "matchConditions: [{{name: c0, expression: {}}}]\npod: {{labels: {{a: b}}}}",
+            Value::from(honest)
+        ),
+    ));
     assert_eq!(word(&decide(&rules, &object)), "applied");
 }
 
@@ -180,7 +197,7 @@ fn the_match_of_a_parameter_is_bounded() {
 /// 60 rules within their own budgets exceed the shared budget; a rule without expressions still acts.
 #[test]
 fn one_budget_bounds_all_expressions_of_a_request() {
-    let costly = "when: ['lists.range(60000).all(x, x >= 0)']\npod: {labels: {a: b}}";
+    let costly = "matchConditions: [{name: c0, expression: 'lists.range(60000).all(x, x >= 0)'}]\npod: {labels: {a: b}}";
     let mut text: String = (0..60).map(|number| rule(&format!("r{number}"), costly)).collect();
     text += &rule("plain", "pod: {labels: {plain: yes}}").replace("yes", "'yes'");
     let work = ThreadTime::now();
@@ -196,13 +213,24 @@ fn one_budget_bounds_all_expressions_of_a_request() {
 #[test]
 fn a_rule_has_at_most_256_variables_and_256_parameters() {
     let variables = |count: usize| -> String {
-        let names: String = (0..count).map(|number| format!("- {{name: v{number}, expr: '1'}}\n")).collect();
-        rule("r", &format!("variables:\n{names}when: ['variables.v0 == 1']\npod: {{labels: {{a: b}}}}"))
+        let names: String =
+            (0..count).map(|number| format!("- {{name: v{number}, expression: '1'}}\n")).collect();
+        rule(
+            "r",
+            &format!(
+                "variables:\n{names}matchConditions: [{{name: c0, expression: 'variables.v0 == 1'}}]\npod: {{labels: {{a: b}}}}"
+            ),
+        )
     };
     let parameters = |count: usize| -> String {
         let name = |number| format!("- {{name: p{number}, type: int, default: 1}}\n");
         let names: String = (0..count).map(name).collect();
-        rule("r", &format!("parameters:\n{names}when: ['params.p0 == 1']\npod: {{labels: {{a: b}}}}"))
+        rule(
+            "r",
+            &format!(
+                "parameters:\n{names}matchConditions: [{{name: c0, expression: 'params.p0 == 1'}}]\npod: {{labels: {{a: b}}}}"
+            ),
+        )
     };
     assert!(headlines(&variables(256)).is_empty() && headlines(&parameters(256)).is_empty());
     assert!(

@@ -89,7 +89,7 @@ pod: {annotations: {copy: {$cel: VALUE}}}
 volumes: [{name: v, configMap: {name: {$cel: VALUE}}}]
 sidecars:
 - {name: s, image: {$cel: VALUE}, args: [{$cel: VALUE}], env: [{name: A, value: {$cel: VALUE}}]}
-containers:
+containerPatches:
 - select: {all: true}
   env: [{name: A, value: {$cel: VALUE}}]
   volumeMounts: [{name: v, mountPath: /v, subPath: {$cel: VALUE}}]
@@ -137,12 +137,12 @@ fn a18_a_value_must_be_valid_for_the_field_that_uses_it() {
     for (place, wants, fits) in [
         ("pod: {labels: {copy: {$cel: VALUE}}}", "at most 63 letters, digits,", "c4nary"),
         (
-            "containers: [{select: {all: true}, resources: {requests: {cpu: {$cel: VALUE}}}}]",
+            "containerPatches: [{select: {all: true}, resources: {requests: {cpu: {$cel: VALUE}}}}]",
             "wants a quantity",
             "100m",
         ),
         (
-            "containers: [{select: {all: true}, ports: [{name: {$cel: VALUE}, containerPort: 80}]}]",
+            "containerPatches: [{select: {all: true}, ports: [{name: {$cel: VALUE}, containerPort: 80}]}]",
             "the name of a port wants",
             "web",
         ),
@@ -162,8 +162,8 @@ fn a18_a_value_must_be_valid_for_the_field_that_uses_it() {
     for place in [
         "sidecars: [{name: {$cel: VALUE}, image: i}]",
         "volumes: [{name: {$cel: VALUE}, emptyDir: {}}]",
-        "containers: [{select: {all: true}, env: [{name: {$cel: VALUE}, value: x}]}]",
-        "containers: [{select: {all: true}, volumeMounts: [{name: v, mountPath: {$cel: VALUE}}]}]",
+        "containerPatches: [{select: {all: true}, env: [{name: {$cel: VALUE}, value: x}]}]",
+        "containerPatches: [{select: {all: true}, volumeMounts: [{name: v, mountPath: {$cel: VALUE}}]}]",
     ] {
         let codes: Vec<_> = load(&at(place)).err().unwrap().iter().map(|one| one.code().id).collect();
         assert!(codes.iter().all(|code| ["VST0111", "VST0135"].contains(code)), "{place}: {codes:?}");

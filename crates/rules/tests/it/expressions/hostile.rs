@@ -43,11 +43,19 @@ fn shape_with(value: &str) -> Vec<String> {
 }
 
 fn doubling(start: &str, step: impl Fn(&str) -> String, when: &str) -> String {
-    let first = format!("variables:\n- {{name: v0, expr: {}}}\n", Value::from(start));
+    let first = format!("variables:\n- {{name: v0, expression: {}}}\n", Value::from(start));
     let more: String = (1..60)
-        .map(|n| format!("- {{name: v{n}, expr: {}}}\n", Value::from(step(&format!("variables.v{}", n - 1)))))
+        .map(|n| {
+            format!("- {{name: v{n}, expression: {}}}\n", Value::from(step(&format!("variables.v{}", n - 1))))
+        })
         .collect();
-    rule("r", &format!("{first}{more}when: [{}]\npod: {{labels: {{a: b}}}}", Value::from(when)))
+    rule(
+        "r",
+        &format!(
+            "{first}{more}matchConditions: [{{name: c0, expression: {}}}]\npod: {{labels: {{a: b}}}}",
+            Value::from(when)
+        ),
+    )
 }
 
 /// Values with shared parts that unfold to very many, and texts that double: the budget stops each in bounded time and
@@ -104,7 +112,7 @@ fn ten_thousand_variables_fit_into_the_budget() {
         format!(r#"{{"containers":[{{"name":"app","image":"app","env":[{}]}}]}}"#, variables.join(","));
     let rules = rules(&rule(
         "r",
-        "when: [\"object.spec.containers.all(c, !c.?env.orValue([]).exists(e, e.name == 'TARGET'))\"]\npod: {labels: {a: b}}",
+        "matchConditions: [{name: c0, expression: \"object.spec.containers.all(c, !c.?env.orValue([]).exists(e, e.name == 'TARGET'))\"}]\npod: {labels: {a: b}}",
     ));
     assert_eq!(word(&decide(&rules, &annotated("{}", &spec))), "applied");
 }
@@ -232,8 +240,8 @@ fn part() -> impl Strategy<Value = String> {
         "pod: {annotations: {a: {$cel: VALUE}}}",
         "sidecars: [{name: s, image: s, mode: regular, args: [{$cel: VALUE}]}]",
         "sidecars: [{name: t, image: t, env: [{name: E, value: {$cel: VALUE}}]}]",
-        "containers: [{select: {all: true}, env: [{name: E, value: {$cel: VALUE}}]}]",
-        "containers: [{select: {index: 0}, env: [{name: F, value: {$cel: VALUE}}]}]",
+        "containerPatches: [{select: {all: true}, env: [{name: E, value: {$cel: VALUE}}]}]",
+        "containerPatches: [{select: {index: 0}, env: [{name: F, value: {$cel: VALUE}}]}]",
         "volumes: [{name: v, emptyDir: {medium: {$cel: VALUE}}}]",
     ];
     let policies = ["keep", "override", "skipRule", "deny"];
@@ -248,7 +256,7 @@ fn part() -> impl Strategy<Value = String> {
         let value = Value::from(value).to_string();
         let condition = Value::from(condition).to_string();
         format!(
-            "order: {order}\nonConflict: {policy}\nwhen: [{condition}]\n{}",
+            "order: {order}\nonConflict: {policy}\nmatchConditions: [{{name: c0, expression: {condition}}}]\n{}",
             form.replace("VALUE", &value)
         )
     })
@@ -309,7 +317,7 @@ proptest! {
     fn expressions_never_panic(condition in piece(), leaf in piece()) {
         let quoted = |text: &str| Value::from(text).to_string();
         let spec = format!(
-            "parameters: [{{name: p, type: string, default: x}}]\nvariables: [{{name: v, expr: 'object.spec'}}]\nwhen: [{}]\npod: {{annotations: {{a: {{$cel: {}}}}}}}",
+            "parameters: [{{name: p, type: string, default: x}}]\nvariables: [{{name: v, expression: 'object.spec'}}]\nmatchConditions: [{{name: c0, expression: {}}}]\npod: {{annotations: {{a: {{$cel: {}}}}}}}",
             quoted(&condition), quoted(&leaf),
         );
         match load(&rule("r", &spec)) {

@@ -45,7 +45,7 @@ fn row_14_a_container_of_the_same_name_is_a_clash() {
 
 #[test]
 fn row_16_mount_paths_are_one_with_or_without_a_slash() {
-    let spec = "containers:\n- select: {all: true}\n  volumeMounts: [{name: ours, mountPath: /etc/nginx}]\nvolumes: [{name: ours, emptyDir: {}}]\npod: {labels: {l: m}}";
+    let spec = "containerPatches:\n- select: {all: true}\n  volumeMounts: [{name: ours, mountPath: /etc/nginx}]\nvolumes: [{name: ours, emptyDir: {}}]\npod: {labels: {l: m}}";
     let taken = pod(
         r#"{"containers":[{"name":"app","volumeMounts":[{"name":"theirs","mountPath":"/etc/nginx/"}]}],"volumes":[{"name":"theirs","emptyDir":{}}]}"#,
     );
@@ -63,7 +63,7 @@ fn row_17_our_own_output_with_defaults_is_left_alone() {
     let rules = rules(&rule(
         "agent",
         &format!(
-            "{VOLUME}\ncontainers:\n- select: {{all: true}}\n  env: [{{name: A, value: b}}]\n  resources: {{requests: {{cpu: \"0.1\"}}}}"
+            "{VOLUME}\ncontainerPatches:\n- select: {{all: true}}\n  env: [{{name: A, value: b}}]\n  resources: {{requests: {{cpu: \"0.1\"}}}}"
         ),
     ));
     let first = applied(&rules, &creation(&pod(r#"{"containers":[{"name":"app"}]}"#)));

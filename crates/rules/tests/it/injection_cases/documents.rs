@@ -13,8 +13,8 @@ metadata:
   name: nginx
 spec:
   match:
-    objects:
-      labels: {app: web}
+    objectSelector:
+      matchLabels: {app: web}
   sidecars:
   - name: nginx
     image: nginx

@@ -24,7 +24,7 @@ fn row_01_a_variable_makes_its_list() {
         steps(&decision)[0],
         r#"add /spec/containers/0/env [{"name":"TARGET","value":"Sample Injector v1"}]"#
     );
-    assert_eq!(&*decision.changes()[0].origin.clause, "containers[0].env[0]");
+    assert_eq!(&*decision.changes()[0].origin.clause, "containerPatches[0].env[0]");
     // The patch has the status as well.
     let [_, status] = decision.changes() else { panic!("{:?}", steps(&decision)) };
     assert_eq!(status.operation.path().as_str(), "/metadata/annotations");
@@ -84,7 +84,8 @@ fn row_06_annotations_stay_and_pointers_are_escaped() {
 
 #[test]
 fn row_09_a_port_of_the_other_protocol_is_another_port() {
-    let spec = "containers:\n- select: {all: true}\n  ports: [{name: g, containerPort: 8301, protocol: UDP}]";
+    let spec =
+        "containerPatches:\n- select: {all: true}\n  ports: [{name: g, containerPort: 8301, protocol: UDP}]";
     let rules = rules(&rule("ports", spec));
     let both = pod(
         r#"{"containers":[{"name":"app","ports":[{"containerPort":8301},{"containerPort":8301,"protocol":"UDP"}]}]}"#,

@@ -15,7 +15,10 @@ fn web(metadata: &str, spec: &str) -> String {
 
 #[test]
 fn row_21_the_namespace_is_that_of_the_request() {
-    let text = rule("r", CHANGE).replace("match: {", "match: {namespaces: {names: [team-a]}, ");
+    let text = rule("r", CHANGE).replace(
+        "match: {",
+        "match: {namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: team-a}}, ",
+    );
     let rules = rules(&text);
     for namespace in ["", r#","namespace":"""#, r#","namespace":"team-b""#] {
         let pod = format!(

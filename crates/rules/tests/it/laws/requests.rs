@@ -76,8 +76,8 @@ fn computed(own: &'static str) -> impl Strategy<Value = (String, Value, Vec<Valu
              - {{name: size, type: int, min: 0, max: 3, annotation: {own}example.com/size{default}}}\n\
              - {{name: team, type: string, annotation: {own}example.com/team, from: namespace, default: none}}\n\
              variables:\n\
-             - {{name: few, expr: 'size(object.spec.containers) <= params.size + 1'}}\n\
-             - {{name: word, expr: 'params.team + \"-\" + string(params.size)'}}\n\
+             - {{name: few, expression: 'size(object.spec.containers) <= params.size + 1'}}\n\
+             - {{name: word, expression: 'params.team + \"-\" + string(params.size)'}}\n\
              when: {when}"
         );
         let computed = |expression: &str| json!({"$cel": expression});

@@ -34,7 +34,7 @@ fn theirs(count: usize) -> String {
 fn rules_that_fail() {
     failing_rules_take_linear_time(7, |count| {
         let rules = written(count, |n| match n % 2 {
-            0 => format!("containers: [{{select: {{names: [app]}}, env: [{{name: E{n}, value: x}}]}}]"),
+            0 => format!("containerPatches: [{{select: {{names: [app]}}, env: [{{name: E{n}, value: x}}]}}]"),
             _ => format!("sidecars: [{{name: s{n}, image: i, mode: regular}}]"),
         });
         let theirs = theirs(count);
@@ -87,7 +87,7 @@ fn mounts_that_are_taken() {
             let place = if n % 2 == 0 { "free" } else { "m" };
             let mount = format!("{{name: v{n}, mountPath: /{place}{n}}}");
             format!(
-                "volumes: [{{name: v{n}, emptyDir: {{}}}}]\ncontainers: [{{select: {{all: true}}, volumeMounts: [{mount}]}}]"
+                "volumes: [{{name: v{n}, emptyDir: {{}}}}]\ncontainerPatches: [{{select: {{all: true}}, volumeMounts: [{mount}]}}]"
             )
         });
         let mounts: Vec<_> = (0..count).map(|n| format!(r#"{{"name":"w","mountPath":"/m{n}"}}"#)).collect();
@@ -172,7 +172,7 @@ fn failing_rules_leave_no_trace_with_many_rules() {
         let mounts = if n % 3 == 1 { "[{name: nobodys, mountPath: /m}]" } else { "[]" };
         format!(
             "sidecars: [{{name: s{n}, image: i, mode: {mode}, position: {{{list}: {place}}}, volumeMounts: {mounts}}}]\n\
-             containers: [{{select: {{all: true}}, env: [{{name: E{n}, value: $(X)}}, {{name: F{n}, value: x}}]}}]"
+             containerPatches: [{{select: {{all: true}}, env: [{{name: E{n}, value: $(X)}}, {{name: F{n}, value: x}}]}}]"
         )
     };
     let some = |taken: fn(usize) -> bool| {
@@ -222,7 +222,7 @@ fn a_port_is_in_use_again_when_the_rule_that_changed_it_fails() {
 fn a_volume_is_there_again_when_the_rule_that_removed_it_fails() {
     let mount = |name: &str| {
         format!(
-            "containers: [{{select: {{all: true}}, volumeMounts: [{{name: {name}, mountPath: /{name}}}]}}]"
+            "containerPatches: [{{select: {{all: true}}, volumeMounts: [{{name: {name}, mountPath: /{name}}}]}}]"
         )
     };
     let remove = |name: &str| format!("remove: [{{volumes: {{name: {name}}}}}]");

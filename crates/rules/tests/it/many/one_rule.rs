@@ -56,7 +56,7 @@ fn ports_of_a_sidecar() {
 #[test]
 fn ports_that_are_taken() {
     takes_linear_time_in_items("unchanged", |count| {
-        let head = "containers:\n- select: {names: [other]}\n  onConflict: keep\n  ports:";
+        let head = "containerPatches:\n- select: {names: [other]}\n  onConflict: keep\n  ports:";
         let port = |n: usize| format!("- {{containerPort: {}}}", 1_000 + n);
         (listed(head, 2, count, port), listening(count))
     });
@@ -96,7 +96,7 @@ fn items_without_keys() {
     }
     takes_linear_time_in_items("applied", |count| {
         let source = |n: usize| format!("- {{configMapRef: {{name: c{n}}}}}");
-        (listed("containers:\n- select: {all: true}\n  envFrom:", 2, count, source), pod(POD))
+        (listed("containerPatches:\n- select: {all: true}\n  envFrom:", 2, count, source), pod(POD))
     });
 }
 
@@ -104,7 +104,7 @@ fn items_without_keys() {
 fn referring(count: usize) -> String {
     let next = |n: usize| if n + 1 < count { format!("E{}", n + 1) } else { "X".to_owned() };
     let variable = |n: usize| format!("- {{name: E{n}, value: $({})}}", next(n));
-    listed("containers:\n- select: {all: true}\n  env:", 2, count, variable)
+    listed("containerPatches:\n- select: {all: true}\n  env:", 2, count, variable)
 }
 
 #[test]

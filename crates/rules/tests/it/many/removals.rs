@@ -49,7 +49,7 @@ fn variables(count: usize) -> String {
 #[test]
 fn removals_with_many_rules() {
     let remove = |name: &str| format!("remove: [{{env: {{containers: all, name: {name}}}}}]");
-    let adds = "containers: [{select: {all: true}, env: [{name: Z, value: x}]}]".to_owned();
+    let adds = "containerPatches: [{select: {all: true}, env: [{name: Z, value: x}]}]".to_owned();
     let specs = [remove("B"), adds, remove("D"), remove("none"), remove("A")];
     for (before, left) in [
         ("ABCDE", vec!["Z", "C", "E"]),

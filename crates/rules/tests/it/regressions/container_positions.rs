@@ -58,8 +58,7 @@ fn what_the_settings_make_of_a_sidecar_decides_which_position_counts() {
 /// As `docs/how-to/rules` says: if several sources set a variable, the last one counts, and that must be the pod's own.
 #[test]
 fn sources_of_variables_go_before_those_of_the_pod() {
-    let spec =
-        "containers: [{select: {all: true}, envFrom: [{configMapRef: {name: a}}, {secretRef: {name: b}}]}]";
+    let spec = "containerPatches: [{select: {all: true}, envFrom: [{configMapRef: {name: a}}, {secretRef: {name: b}}]}]";
     let web = pod(r#"{"containers":[{"name":"app","envFrom":[{"configMapRef":{"name":"theirs"}}]}]}"#);
     let sources = &result(&rules(&rule("r", spec)), &web)["spec"]["containers"][0]["envFrom"];
     let wanted = json!([{"configMapRef": {"name": "a"}}, {"secretRef": {"name": "b"}}, {"configMapRef": {"name": "theirs"}}]);

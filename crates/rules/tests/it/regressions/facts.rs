@@ -52,8 +52,8 @@ fn the_owner_is_the_same_to_match_and_to_expressions() {
         assert_eq!(got(resource, &owned, "owner.kind"), kind, "{resource:?}");
         if kind != "CronJob" {
             let matching = label(resource, "owner.kind").replace(
-                "match: {objects: {labels: {app: web}}}",
-                &format!("match: {{objects: {{labels: {{app: web}}}}, ownerKinds: [{kind}]}}"),
+                "match: {objectSelector: {matchLabels: {app: web}}}",
+                &format!("match: {{objectSelector: {{matchLabels: {{app: web}}}}, ownerKinds: [{kind}]}}"),
             );
             let object =
                 format!(r#"{{"metadata":{{"labels":{{"app":"web"}}{owned}}},"spec":{{"containers":[]}}}}"#);
@@ -75,12 +75,17 @@ fn the_group_of_a_resource_is_its_own() {
 /// label and will get three.
 #[test]
 fn request_object_is_the_same_in_every_turn() {
-    let second = rule("a", "when: ['has(object.metadata.labels.one)']\npod: {labels: {two: x}}");
+    let second = rule(
+        "a",
+        "matchConditions: [{name: c0, expression: 'has(object.metadata.labels.one)'}]\npod: {labels: {two: x}}",
+    );
     let first = rule("b", "pod: {labels: {one: x}}");
-    let third =
-        rule("c", "when: ['size(request.object.metadata.labels) == 2']\npod: {annotations: {seen: x}}");
+    let third = rule(
+        "c",
+        "matchConditions: [{name: c0, expression: 'size(request.object.metadata.labels) == 2'}]\npod: {annotations: {seen: x}}",
+    );
     let all = rules(&(second + &first + &third));
     let web = pod(r#"{"containers":[]}"#);
-    assert_eq!(words(&decide(&all, &web)), ["applied", "applied", "when_false"]);
+    assert_eq!(words(&decide(&all, &web)), ["applied", "applied", "match_condition_false"]);
     assert!(result(&all, &web)["metadata"]["annotations"].get("seen").is_none());
 }

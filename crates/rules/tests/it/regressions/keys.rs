@@ -9,7 +9,7 @@ const PARAMETERS: &str = "parameters:\n\
     - {name: port, type: int, default: \"15001\", annotation: example.com/app-port}\n\
     - {name: name, type: string, default: ours, annotation: example.com/name}\n\
     - {name: path, type: string, default: /ours, annotation: example.com/path}\n\
-    variables: [{name: next, expr: 'params.port + 1'}]\n";
+    variables: [{name: next, expression: 'params.port + 1'}]\n";
 
 fn with(spec: &str) -> String {
     rule("r", &format!("{PARAMETERS}{spec}"))
@@ -41,7 +41,7 @@ fn every_kind_of_key_can_be_computed() {
          sidecars: [{name: {$cel: \"params.name + '-s'\"}, image: 'i:1', mode: regular}]\n\
          imagePullSecrets: [{name: {$cel: params.name}}]\n\
          pod: {spec: {hostAliases: [{ip: {$cel: \"'10.0.0.1'\"}, hostnames: [h]}]}}\n\
-         containers:\n\
+         containerPatches:\n\
          - select: {all: true}\n\
          \x20 env: [{name: {$cel: params.name.upperAscii()}, value: x}]\n\
          \x20 ports: [{containerPort: {$cel: params.port}}]\n\
@@ -63,7 +63,7 @@ fn every_kind_of_key_can_be_computed() {
 fn computed_keys_find_existing_items() {
     let env = |more: &str| {
         rules(&with(&format!(
-            "{more}\ncontainers: [{{select: {{all: true}}, env: [{{name: {{$cel: params.name}}, value: x}}]}}]"
+            "{more}\ncontainerPatches: [{{select: {{all: true}}, env: [{{name: {{$cel: params.name}}, value: x}}]}}]"
         )))
     };
     let theirs = annotated(r#""example.com/name":"A""#);
@@ -72,13 +72,13 @@ fn computed_keys_find_existing_items() {
     let made = result(&env("onConflict: override"), &theirs);
     assert_eq!(made["spec"]["containers"][0]["env"], json!([{"name": "A", "value": "x"}]));
     let listens = rules(&with(
-        "containers: [{select: {all: true}, ports: [{containerPort: {$cel: params.port}, name: web}]}]",
+        "containerPatches: [{select: {all: true}, ports: [{containerPort: {$cel: params.port}, name: web}]}]",
     ));
     assert_eq!(word(&decide(&listens, &annotated(r#""example.com/app-port":"80""#))), "unchanged");
     // The later of two rules that override one key wins, also if the key is computed.
     let over = |value: &str, name: &str| {
         format!(
-            "onConflict: override\ncontainers: [{{select: {{all: true}}, env: [{{name: {name}, value: {value}}}]}}]"
+            "onConflict: override\ncontainerPatches: [{{select: {{all: true}}, env: [{{name: {name}, value: {value}}}]}}]"
         )
     };
     let both = rules(
@@ -99,11 +99,11 @@ fn keys_that_rules_may_change_are_refused_and_the_reason_said() {
         ),
         ("volumes: [{name: {$cel: object.metadata.name}, emptyDir: {}}]", 27),
         (
-            "containers: [{select: {all: true}, env: [{name: {$cel: request.object.metadata.name}, value: x}]}]",
+            "containerPatches: [{select: {all: true}, env: [{name: {$cel: request.object.metadata.name}, value: x}]}]",
             58,
         ),
         (
-            "variables: [{name: v, expr: object.metadata.name}]\nvolumes: [{name: {$cel: variables.v}, emptyDir: {}}]",
+            "variables: [{name: v, expression: object.metadata.name}]\nvolumes: [{name: {$cel: variables.v}, emptyDir: {}}]",
             27,
         ),
     ] {
@@ -123,7 +123,7 @@ fn invalid_computed_keys_are_an_error_of_the_rule() {
             "from 1 to 65535",
         ),
         (
-            "containers: [{select: {all: true}, ports: [{containerPort: {$cel: params.port}}]}]",
+            "containerPatches: [{select: {all: true}, ports: [{containerPort: {$cel: params.port}}]}]",
             r#""example.com/app-port":"0""#,
             "from 1 to 65535",
         ),
@@ -133,12 +133,12 @@ fn invalid_computed_keys_are_an_error_of_the_rule() {
             "wants 1 to 63 lower-case",
         ),
         (
-            "containers: [{select: {all: true}, env: [{name: {$cel: params.name}, value: x}]}]",
+            "containerPatches: [{select: {all: true}, env: [{name: {$cel: params.name}, value: x}]}]",
             r#""example.com/name":"a=b""#,
             "without `=`",
         ),
         (
-            "containers: [{select: {all: true}, env: [{name: {$cel: params.name}, value: x}, {name: X, value: y}]}]",
+            "containerPatches: [{select: {all: true}, env: [{name: {$cel: params.name}, value: x}, {name: X, value: y}]}]",
             r#""example.com/name":"X""#,
             "appears twice in `env`",
         ),
@@ -169,10 +169,10 @@ fn invalid_computed_keys_are_an_error_of_the_rule() {
 #[test]
 fn conditions_come_before_keys() {
     let spec = "parameters: [{name: n, type: string, annotation: example.com/n, default: ''}]\n\
-                when: [\"params.n != ''\"]\n\
+                matchConditions: [{name: c0, expression: \"params.n != ''\"}]\n\
                 volumes: [{name: {$cel: \"['', params.n][params.n == '' ? 7 : 1]\"}, emptyDir: {}}]";
     let rules = rules(&rule("r", spec));
-    assert_eq!(word(&decide(&rules, &pod(r#"{"containers":[]}"#))), "when_false");
+    assert_eq!(word(&decide(&rules, &pod(r#"{"containers":[]}"#))), "match_condition_false");
     let made = result(&rules, &annotated(r#""example.com/n":"v""#));
     assert_eq!(names(&made["spec"]["volumes"]), ["v"]);
 }
@@ -190,7 +190,7 @@ fn the_owner_may_name_a_volume_of_a_template() {
 fn rules_must_not_remove_what_a_computed_key_may_name() {
     let removes = "remove: [{env: {containers: all, name: B}}]\n";
     let spec = format!(
-        "{removes}{PARAMETERS}containers: [{{select: {{all: true}}, env: [{{name: {{$cel: params.name}}, value: x}}]}}]"
+        "{removes}{PARAMETERS}containerPatches: [{{select: {{all: true}}, env: [{{name: {{$cel: params.name}}, value: x}}]}}]"
     );
     assert_eq!(load(&rule("r", &spec)).err().unwrap()[0].code().id, "VST0156");
     assert_eq!(words(&decide(&rules(&rule("r", removes)), &pod(r#"{"containers":[]}"#))), ["unchanged"]);

@@ -12,9 +12,9 @@ const DECLARED: &str = "parameters:\n\
     - {name: text, type: string, default: x}\n\
     - {name: one, type: enum, values: [a, b], default: a}\n\
     variables:\n\
-    - {name: next, expr: params.port + 1}\n\
-    - {name: names, expr: 'object.spec.containers.map(c, c.name)'}\n\
-    - {name: ports, expr: '[params.port, variables.next]'}\n";
+    - {name: next, expression: params.port + 1}\n\
+    - {name: names, expression: 'object.spec.containers.map(c, c.name)'}\n\
+    - {name: ports, expression: '[params.port, variables.next]'}\n";
 
 /// Code, message and help of the findings for these lines of a rule.
 fn told(spec: &str) -> Vec<String> {
@@ -26,7 +26,9 @@ fn told(spec: &str) -> Vec<String> {
 }
 
 fn env(expression: &str) -> String {
-    format!("containers:\n- select: {{all: true}}\n  env: [{{name: A, value: {{$cel: \"{expression}\"}}}}]")
+    format!(
+        "containerPatches:\n- select: {{all: true}}\n  env: [{{name: A, value: {{$cel: \"{expression}\"}}}}]"
+    )
 }
 
 fn sidecar(fields: &str) -> String {
@@ -71,16 +73,22 @@ fn places_are_checked_against_what_expressions_give() {
         ("pod: {labels: {l: {$cel: params.port}}}".to_owned(), "string(params.port)"),
         ("pod: {annotations: {a: {$cel: params.on}}}".to_owned(), "string(params.on)"),
         ("pod: {spec: {terminationGracePeriodSeconds: {$cel: params.text}}}".to_owned(), "int(params.text)"),
-        ("containers:\n- select: {all: true}\n  tty: {$cel: params.text}".to_owned(), "bool(params.text)"),
+        (
+            "containerPatches:\n- select: {all: true}\n  tty: {$cel: params.text}".to_owned(),
+            "bool(params.text)",
+        ),
         (
             "volumes: [{name: v, secret: {secretName: s, optional: {$cel: params.text}}}]".to_owned(),
             "bool(params.text)",
         ),
         (
-            "when: [params.text]\npod: {labels: {a: b}}".to_owned(),
+            "matchConditions: [{name: c0, expression: params.text}]\npod: {labels: {a: b}}".to_owned(),
             "a condition is true or false, and this is text",
         ),
-        ("when: ['variables.next']\npod: {labels: {a: b}}".to_owned(), "this is a whole number"),
+        (
+            "matchConditions: [{name: c0, expression: 'variables.next'}]\npod: {labels: {a: b}}".to_owned(),
+            "this is a whole number",
+        ),
     ] {
         let told = told(&spec);
         assert!(
@@ -115,9 +123,9 @@ fn expressions_that_may_have_the_right_type_are_accepted() {
         sidecar("livenessProbe: {httpGet: {port: {$cel: params.text}}}"),
         "pod: {spec: {terminationGracePeriodSeconds: {$cel: math.floor(1.5)}}}".to_owned(),
         "pod: {labels: {l: {$cel: \"params.on ? optional.of('x') : optional.none()\"}}}".to_owned(),
-        "when: [params.on, 'object.spec.hostPID', 'params.port == 80 || params.text']\npod: {labels: {a: b}}"
+        "matchConditions: [{name: c0, expression: params.on}, {name: c1, expression: 'object.spec.hostPID'}, {name: c2, expression: 'params.port == 80 || params.text'}]\npod: {labels: {a: b}}"
             .replace(" || params.text", ""),
-        "when: [\"variables.names.all(n, n != '') && variables.ports.exists(p, p > 80)\"]\npod: {labels: {a: b}}".to_owned(),
+        "matchConditions: [{name: c0, expression: \"variables.names.all(n, n != '') && variables.ports.exists(p, p > 80)\"}]\npod: {labels: {a: b}}".to_owned(),
     ] {
         assert_eq!(told(&spec), [""; 0], "{spec}");
     }
@@ -144,7 +152,9 @@ fn the_parts_of_expressions_are_checked_too() {
         ("variables.ports['a'] == 1", "the place in a list wants a whole number, and this is text"),
         ("quantity(params.cpu) + quantity('1') == quantity('2')", "cannot be added"),
     ] {
-        let told = told(&format!("when: [\"{expression}\"]\npod: {{labels: {{a: b}}}}"));
+        let told = told(&format!(
+            "matchConditions: [{{name: c0, expression: \"{expression}\"}}]\npod: {{labels: {{a: b}}}}"
+        ));
         assert!(
             told.len() == 1 && told[0].starts_with("VST0140") && told[0].contains(wanted),
             "{expression}: {told:?}"
@@ -157,10 +167,13 @@ fn the_parts_of_expressions_are_checked_too() {
 fn only_what_fails_for_every_object_is_refused() {
     let web = pod(r#"{"containers":[{"name":"app"}],"port":80,"on":true,"text":"x"}"#);
     for (place, field) in [
-        ("containers: [{select: {all: true}, env: [{name: A, value: {$cel: X}}]}]", "object.spec.port"),
+        ("containerPatches: [{select: {all: true}, env: [{name: A, value: {$cel: X}}]}]", "object.spec.port"),
         ("sidecars: [{name: s, image: 'i:1', tty: {$cel: X}}]", "object.spec.text"),
-        ("when: [X]\npod: {labels: {a: b}}", "object.spec.text"),
-        ("when: [X + 'x' == '']\npod: {labels: {a: b}}", "object.spec.port"),
+        ("matchConditions: [{name: c0, expression: X}]\npod: {labels: {a: b}}", "object.spec.text"),
+        (
+            "matchConditions: [{name: c0, expression: X + 'x' == ''}]\npod: {labels: {a: b}}",
+            "object.spec.port",
+        ),
     ] {
         let dynamic = rules(&rule("r", &place.replace('X', field)));
         assert_eq!(words(&decide(&dynamic, &web)), ["error"], "{place}");
@@ -173,8 +186,8 @@ fn only_what_fails_for_every_object_is_refused() {
 #[test]
 fn types_do_not_grow_with_the_number_of_variables() {
     let variables: String =
-        (1..300).map(|n| format!("- {{name: v{n}, expr: '[variables.v{}]'}}\n", n - 1)).collect();
-    let spec = format!("variables:\n- {{name: v0, expr: '[1]'}}\n{variables}pod: {{labels: {{a: b}}}}");
+        (1..300).map(|n| format!("- {{name: v{n}, expression: '[variables.v{}]'}}\n", n - 1)).collect();
+    let spec = format!("variables:\n- {{name: v0, expression: '[1]'}}\n{variables}pod: {{labels: {{a: b}}}}");
     assert_eq!(mistyped(&rule("r", &spec)), 0);
 }
 
@@ -187,8 +200,14 @@ fn types_of_the_longest_expressions_need_little_of_the_stack() {
     let brackets = format!("{}true{}", "(true && ".repeat(30), ")".repeat(30));
     let choices = format!("{}true", "true ? true : ".repeat(30));
     let fields = format!("has(object{}.x)", ".x".repeat(380));
-    let specs = [operators, terms, methods, brackets, choices, fields]
-        .map(|expression| rule("r", &format!("when: [\"{expression}\"]\npod: {{labels: {{a: b}}}}")));
+    let specs = [operators, terms, methods, brackets, choices, fields].map(|expression| {
+        rule(
+            "r",
+            &format!(
+                "matchConditions: [{{name: c0, expression: \"{expression}\"}}]\npod: {{labels: {{a: b}}}}"
+            ),
+        )
+    });
     let check = move || specs.iter().map(|spec| mistyped(spec)).sum::<usize>();
     let checked = std::thread::Builder::new().stack_size(2 << 20).spawn(check).unwrap().join().unwrap();
     assert_eq!(checked, 0);
