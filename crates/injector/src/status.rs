@@ -4,8 +4,9 @@
 //! digest of its name. Another replica writes the same status only when the preferred writer has not for [`GRACE`]. A write names
 //! the resource version that it is based on, so of two writers one is refused.
 //!
-//! Bounds: a replica writes at most 20 statuses a second. Conditions are written when they change; counts are written at most
-//! once in [`COUNTS_INTERVAL`] for each Injection, and only where objects were counted.
+//! Bounds: a replica writes at most 20 statuses a second. Conditions are written when they change, except that a change of the
+//! message alone, such as the number of replicas, waits for [`GRACE`]. Counts are written at most once in [`COUNTS_INTERVAL`] for
+//! each Injection, and only where objects were counted.
 
 mod content;
 mod counts;
@@ -26,7 +27,7 @@ use tokio::time::Instant;
 use vestibule::tooling::Entries;
 use vestibule_rules::CustomResource;
 
-use self::content::Facts;
+use self::content::{Change, Facts};
 pub(crate) use self::counts::Counts;
 use self::replicas::Replicas;
 use crate::configuration::objects::{Injection, InjectorSettings, RuleKind, RuleObject};
@@ -81,6 +82,8 @@ pub(crate) struct StatusWriter {
 struct Memory {
     /// When its conditions were first seen to be out of date.
     differs_since: Option<Instant>,
+    /// The resource version that the last write was based on. The watch has not seen that write while it still shows this one.
+    written_from: Option<String>,
     /// The counts that are in the stored status, and when they were written.
     reported: Counts,
     counts_written: Option<Instant>,
@@ -119,10 +122,16 @@ impl StatusWriter {
         for object in objects.iter() {
             let memory = memory.entry(object.source.name.clone()).or_default();
             let mut status = object.status.clone();
-            let differs = facts.update(object, &mut status, Timestamp::now());
-            memory.differs_since = differs.then(|| memory.differs_since.unwrap_or(now));
-            let is_writer = replicas.prefer_this(&object.source.name);
-            let waited = memory.differs_since.is_some_and(|since| now - since >= GRACE);
+            let change = facts.update(object, &mut status, Timestamp::now());
+            memory.differs_since = (change != Change::None).then(|| memory.differs_since.unwrap_or(now));
+            if memory.written_from.as_ref() == Some(&object.resource_version) {
+                continue;
+            }
+            let mut wait = if replicas.prefer_this(&object.source.name) { Duration::ZERO } else { GRACE };
+            if change == Change::Message {
+                wait += GRACE;
+            }
+            let differs = memory.differs_since.is_some_and(|since| now - since >= wait);
             let total = match object.resource {
                 CustomResource::Injection => self.outcomes.counts(&object.name),
                 CustomResource::InjectorSettings => Counts::default(),
@@ -130,17 +139,20 @@ impl StatusWriter {
             let is_due = memory.counts_written.is_none_or(|last| now - last >= COUNTS_INTERVAL);
             let new = total.since(&memory.reported);
             let counts = is_due && !new.is_empty();
-            if !(counts || differs && (is_writer || waited)) {
+            if !(counts || differs) {
                 continue;
             }
             if counts {
                 new.add_to(&mut status, Timestamp::now());
             }
-            if self.write(object, &status).await && counts {
-                (memory.reported, memory.counts_written) = (total, Some(now));
+            if self.write(object, &status).await {
+                memory.written_from = Some(object.resource_version.clone());
+                if counts {
+                    (memory.reported, memory.counts_written) = (total, Some(now));
+                }
             }
             // A newer state is written instead of the rest of this one.
-            if self.objects.has_changed().unwrap_or(true) && differs {
+            if self.objects.has_changed().unwrap_or(true) {
                 break;
             }
             tokio::time::sleep(PAUSE).await;

@@ -69,6 +69,16 @@ pub(crate) fn print_manifests(rules: &Path, home: &str, service: &Service) -> (V
     (printed.objects(), said)
 }
 
+/// The command of one replica, as the printed Deployment has it. Its rights are granted by then.
+pub(crate) async fn replica(environment: &Session, home: &str, manifests: &[Value]) -> Command {
+    environment.wait_until_granted(home, "injector", manifests).await.unwrap();
+    let kubeconfig = environment.service_account_kubeconfig(home, "injector").await.unwrap();
+    let mut command = Folder::with(&[]).command("");
+    command.args(arguments(manifests)).arg(format!("--namespace={home}"));
+    command.envs(pod_environment(&kubeconfig)).arg("--kubeconfig").arg(kubeconfig).current_dir("/");
+    command
+}
+
 impl InstalledInjector {
     async fn start() -> Option<Self> {
         let options = Options::default().audit().controller_manager();
@@ -88,31 +98,16 @@ impl InstalledInjector {
         change: impl FnOnce(&mut Command),
     ) -> Self {
         let client = environment.admin().unwrap();
-        let injector = Self::install_without_rules(environment, home, service, manifests, change).await;
-        injector.wait_until_called(&client).await;
-        injector
-    }
-
-    /// Installs the injector and returns when it is ready.
-    pub(crate) async fn install_without_rules(
-        environment: Session,
-        home: &str,
-        service: Service,
-        manifests: Vec<Value>,
-        change: impl FnOnce(&mut Command),
-    ) -> Self {
         environment.apply(manifests.clone()).await.unwrap();
-        environment.wait_until_granted(home, "injector", &manifests).await.unwrap();
-        let kubeconfig = environment.service_account_kubeconfig(home, "injector").await.unwrap();
-        let mut command = Folder::with(&[]).command("");
-        command.args(arguments(&manifests)).arg(format!("--namespace={home}"));
-        command.envs(pod_environment(&kubeconfig)).arg("--kubeconfig").arg(kubeconfig).current_dir("/");
+        let mut command = replica(&environment, home, &manifests).await;
         change(&mut command);
         let server = environment.spawn("injector", &command).unwrap();
         let (address, probes) = addresses(&server).await;
         service.add_replica(address, Some(probes)).unwrap();
         service.wait_for_replicas(1).await.unwrap();
-        Self { environment, service, server, address, probes }
+        let injector = Self { environment, service, server, address, probes };
+        injector.wait_until_called(&client).await;
+        injector
     }
 
     /// The API server learns of the configuration and its bundle by a watch.

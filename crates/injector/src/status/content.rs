@@ -25,6 +25,16 @@ pub(super) struct Facts<'a> {
     pub(super) is_registered: bool,
 }
 
+/// How new conditions differ from the stored ones.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Change {
+    None,
+    /// Only in messages.
+    Message,
+    /// In the generation, a status or a reason.
+    State,
+}
+
 /// Whether a condition holds, the reason in one word, and the message.
 struct State {
     holds: bool,
@@ -33,8 +43,8 @@ struct State {
 }
 
 impl Facts<'_> {
-    /// Brings the conditions in `status` up to date, and returns whether they changed.
-    pub(super) fn update(&self, object: &ObservedObject, status: &mut Value, now: Timestamp) -> bool {
+    /// Brings the conditions in `status` up to date, and returns how they changed.
+    pub(super) fn update(&self, object: &ObservedObject, status: &mut Value, now: Timestamp) -> Change {
         let accepted = self.accepted(object);
         let in_force = self.in_force(object, &accepted);
         let former = status.clone();
@@ -46,7 +56,11 @@ impl Facts<'_> {
         }
         status["observedGeneration"] = object.generation.into();
         status["conditions"] = json!(conditions);
-        *status != former
+        match (*status == former, without_messages(status) == without_messages(&former)) {
+            (true, _) => Change::None,
+            (false, true) => Change::Message,
+            (false, false) => Change::State,
+        }
     }
 
     fn accepted(&self, object: &ObservedObject) -> State {
@@ -97,6 +111,14 @@ impl Facts<'_> {
         let reason = if count == all { "AllReplicas" } else { "SomeReplicas" };
         State { holds: count == all && count > 0, reason, message }
     }
+}
+
+fn without_messages(status: &Value) -> Value {
+    let mut status = status.clone();
+    for condition in status["conditions"].as_array_mut().into_iter().flatten() {
+        condition["message"] = Value::Null;
+    }
+    status
 }
 
 /// `lastTransitionTime` stays as it is while the status does.

@@ -2,10 +2,9 @@
 
 use std::time::{Duration, Instant};
 
-use vestibule_testenv::{Options, start_or_skip, tools_or_skip};
+use vestibule_testenv::Options;
 
-use super::kubectl;
-use crate::cluster::InstalledInjector;
+use super::{Cluster, kubectl};
 use crate::examples;
 use crate::fixture::Folder;
 
@@ -19,18 +18,9 @@ spec: {containers: [{name: app, image: app}]}
 /// `kubectl apply`, `get`, `wait` and a pod: the way of the README.
 #[tokio::test]
 async fn a_rule_is_in_force_when_kubectl_wait_returns() {
-    let Some(tools) = tools_or_skip().await else { return };
-    let Some(environment) = start_or_skip(&Options::default()).await else { return };
-    let home = environment.namespace(&[]).await.unwrap();
-    let service = environment.service(home.name(), "injector").await.unwrap();
-    let target = format!("{home}/injector:{}", service.port());
-    let printed = Folder::with(&[])
-        .run(&format!("manifests --service {target} -n {home} --image registry.invalid/injector:test"));
-    let manifests = printed.objects();
-    assert!(manifests.iter().all(|object| object["metadata"]["name"] != "injector-rules"));
-    let injector =
-        InstalledInjector::install_without_rules(environment, home.name(), service, manifests, |_| {}).await;
-    let environment = &injector.environment;
+    let Some(cluster) = Cluster::start(&Options::default()).await else { return };
+    let _server = cluster.replica("first").await;
+    let (environment, tools) = (&cluster.environment, &cluster.tools);
 
     let nginx = examples::rules().join("nginx.yaml");
     let text = std::fs::read_to_string(&nginx).unwrap();
@@ -39,7 +29,7 @@ async fn a_rule_is_in_force_when_kubectl_wait_returns() {
         ("pod.yaml", POD),
         ("bad.yaml", &text.replace("mountPath: /etc/nginx", "mountPath: etc/nginx, mounthPath: a")),
     ]);
-    let run = |script: &str| kubectl(environment, &tools, &folder, script);
+    let run = |script: &str| kubectl(environment, tools, &folder, script);
     run("kubectl create namespace shop && kubectl label namespace shop sidecar-injector=enabled").exits(0);
     run("kubectl create serviceaccount default -n shop");
     run("kubectl apply -f nginx.yaml && kubectl wait --for=condition=InForce injection/nginx --timeout=60s && kubectl apply -n shop -f pod.yaml")
@@ -55,7 +45,7 @@ async fn a_rule_is_in_force_when_kubectl_wait_returns() {
     refused.tells("those in force stay in force");
 
     // The same rule in a ConfigMap.
-    let home = home.name();
+    let home = &cluster.home;
     let doubled = run(&format!(
         "kubectl create configmap rules -n {home} --from-file nginx.yaml --dry-run=client -o yaml \
          | kubectl label --local -f - vestibule.dev/config=true -o yaml | kubectl apply -f -"
