@@ -135,6 +135,7 @@ impl Configuration {
             entries: new.entries.clone(),
             outcomes: new.outcomes.clone(),
             objects,
+            registered: String::new(),
         };
         Self {
             config_maps: Some(namespace.to_owned()),

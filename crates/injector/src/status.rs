@@ -1,8 +1,8 @@
 //! Writes the status of Injections and InjectorSettings.
 //!
 //! Every replica runs this task, and there is no leader. Each object has a preferred writer among the replicas that report, by a
-//! digest of its name. Another replica writes the same status only when the preferred writer has not for [`GRACE`]. A write names
-//! the resource version that it is based on, so of two writers one is refused.
+//! digest of its name. Another replica writes the same status only when the preferred writer has not for [`GRACE`] and the time
+//! that it needs for other objects. A write names the resource version that it is based on, so of two writers one is refused.
 //!
 //! Bounds: a replica writes at most 20 statuses a second. Conditions are written when they change, except that a change of the
 //! message alone, such as the number of replicas, waits for [`GRACE`]. Counts are written at most once in [`COUNTS_INTERVAL`] for
@@ -13,7 +13,7 @@ mod counts;
 mod registered;
 mod replicas;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -32,7 +32,7 @@ pub(crate) use self::counts::Counts;
 use self::replicas::Replicas;
 use crate::configuration::objects::{Injection, InjectorSettings, RuleKind, RuleObject};
 use crate::configuration::reloader::Reloader;
-use crate::configuration::rule_source::RuleSource;
+use crate::configuration::rule_source::{RuleDocument, RuleSource};
 use crate::outcome_metrics::OutcomeMetrics;
 
 /// The time that the preferred writer has before another replica writes.
@@ -42,7 +42,9 @@ pub(crate) const COUNTS_INTERVAL: Duration = Duration::from_secs(60);
 /// The shortest time between two writes.
 const PAUSE: Duration = Duration::from_millis(50);
 /// The time between two looks at the replicas and counts.
-const LOOK: Duration = Duration::from_secs(1);
+const LOOK: Duration = Duration::from_secs(5);
+/// The time for which statuses of one state are written while there is a newer one.
+const LONGEST_ROUND: Duration = Duration::from_secs(1);
 /// The time after which a look is repeated while a status waits for something.
 const LOOK_AGAIN: Duration = Duration::from_millis(200);
 pub(crate) const MANAGER: &str = "vestibule-injector";
@@ -75,6 +77,8 @@ pub(crate) struct StatusWriter {
     pub(crate) entries: Entries,
     pub(crate) outcomes: OutcomeMetrics,
     pub(crate) objects: ObservedObjects,
+    /// The hash of the rules for which the API server was last seen to have all entries.
+    pub(crate) registered: String,
 }
 
 /// What the writer remembers of an object.
@@ -112,13 +116,22 @@ impl StatusWriter {
     /// Writes every status that this replica has to write. Returns whether a status waits for the registration.
     async fn round(&mut self, replicas: &mut Replicas, memory: &mut HashMap<String, Memory>) -> bool {
         let Some(objects) = self.objects.borrow_and_update().clone() else { return false };
-        memory.retain(|source, _| objects.iter().any(|object| object.source.name == *source));
+        let names: HashSet<&str> = objects.iter().map(|object| &*object.source.name).collect();
+        memory.retain(|source, _| names.contains(&**source));
         let snapshot = self.reloader.current();
-        replicas.report(snapshot.rules().hash()).await;
-        let is_registered = registered::is(&self.client, &self.entries).await;
+        let hash = snapshot.rules().hash();
+        replicas.report(hash).await;
+        if self.registered != hash && registered::is(&self.client, &self.entries).await {
+            hash.clone_into(&mut self.registered);
+        }
+        let is_registered = self.registered == hash;
         let documents = self.reloader.last_good();
-        let facts = Facts { snapshot: &snapshot, documents: &documents, replicas, is_registered };
+        let documents = documents.iter().map(RuleDocument::text).map(|it| (it.name, it.text)).collect();
+        let facts = Facts { snapshot: &snapshot, documents, replicas, is_registered };
         let now = Instant::now();
+        // The preferred writer of an object may have all others to write before it.
+        let behind = memory.values().filter(|memory| memory.differs_since.is_some()).count();
+        let grace = GRACE + PAUSE * u32::try_from(behind).unwrap_or(u32::MAX);
         for object in objects.iter() {
             let memory = memory.entry(object.source.name.clone()).or_default();
             let mut status = object.status.clone();
@@ -127,7 +140,7 @@ impl StatusWriter {
             if memory.written_from.as_ref() == Some(&object.resource_version) {
                 continue;
             }
-            let mut wait = if replicas.prefer_this(&object.source.name) { Duration::ZERO } else { GRACE };
+            let mut wait = if replicas.prefer_this(&object.source.name) { Duration::ZERO } else { grace };
             if change == Change::Message {
                 wait += GRACE;
             }
@@ -151,11 +164,11 @@ impl StatusWriter {
                     (memory.reported, memory.counts_written) = (total, Some(now));
                 }
             }
+            tokio::time::sleep(PAUSE).await;
             // A newer state is written instead of the rest of this one.
-            if self.objects.has_changed().unwrap_or(true) {
+            if now.elapsed() >= LONGEST_ROUND && self.objects.has_changed().unwrap_or(true) {
                 break;
             }
-            tokio::time::sleep(PAUSE).await;
         }
         !is_registered
     }

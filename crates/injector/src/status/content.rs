@@ -1,5 +1,7 @@
 //! The conditions of an object.
 
+use std::collections::HashMap;
+
 use k8s_openapi::jiff::Timestamp;
 use serde_json::{Value, json};
 use vestibule_rules::Mode;
@@ -7,7 +9,6 @@ use vestibule_rules::Mode;
 use super::ObservedObject;
 use super::replicas::Replicas;
 use crate::configuration::finding::Finding;
-use crate::configuration::rule_source::RuleDocument;
 use crate::configuration::snapshot::Snapshot;
 
 /// The number of findings in a message.
@@ -18,8 +19,8 @@ const MAX_MESSAGE: usize = 32_768;
 /// What the conditions are computed from.
 pub(super) struct Facts<'a> {
     pub(super) snapshot: &'a Snapshot,
-    /// The documents in force.
-    pub(super) documents: &'a [RuleDocument],
+    /// The texts in force by the names of their sources. A source that is an object has one text.
+    pub(super) documents: HashMap<&'a str, &'a str>,
     pub(super) replicas: &'a Replicas,
     /// Whether the API server has the entries for the rules in force.
     pub(super) is_registered: bool,
@@ -83,9 +84,8 @@ impl Facts<'_> {
 
     fn in_force(&self, object: &ObservedObject, accepted: &State) -> State {
         let state = |holds, reason, message: &str| State { holds, reason, message: message.to_owned() };
-        let of_object = |document: &&RuleDocument| document.text().name == object.source.name;
-        let document = self.documents.iter().find(of_object);
-        let is_newest = document.is_some_and(|it| object.source.text.as_deref() == Ok(it.text().text));
+        let document = self.documents.get(&*object.source.name);
+        let is_newest = document.is_some_and(|text| object.source.text.as_deref() == Ok(*text));
         match document {
             None if accepted.holds => {
                 return state(
