@@ -25,7 +25,7 @@ use crate::{Failure, print, say};
 ///
 /// Workloads are explained by the pods that their controller will make. A result that depends on a name which is not known yet,
 /// such as the name of each Job of a CronJob, uses the name of the template and is marked `?` and `presumably`. That holds for
-/// `rollout.percent` and for conditions under `when` that read `owner.name`, `ownerReferences` or `generateName`; values that
+/// `rollout.percent` and for match conditions that read `owner.name`, `ownerReferences` or `generateName`; values that
 /// read them are not marked.
 ///
 /// `-o json` lists for each object the `mode` of the injector (an injector acts under `on` alone) and the `rules`, each with its

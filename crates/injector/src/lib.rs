@@ -21,7 +21,7 @@
 //! kind: Injection
 //! metadata: {name: team}
 //! spec:
-//!   match: {namespaces: {matchLabels: {team: blue}}}
+//!   match: {namespaceSelector: {matchLabels: {team: blue}}}
 //!   pod: {labels: {team: blue}}
 //! ")]).map_err(|findings| findings[0].headline())?;
 //!

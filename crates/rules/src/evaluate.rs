@@ -36,7 +36,7 @@ use crate::yaml::Text;
 /// kind: Injection
 /// metadata: {name: team}
 /// spec:
-///   match: {namespaces: {names: [blue]}}
+///   match: {namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: blue}}}
 ///   pod: {labels: {team: blue}}
 /// ")],
 ///     vestibule_patch::Schema::unknown(),

@@ -19,6 +19,7 @@ pub use emit::from_json;
 pub use node::{Entry, Node, Scalar, Value};
 pub(crate) use node::{quote, write_quoted};
 use parse::Documents;
+pub(crate) use parse::first_document;
 pub use patch::{PatchError, Patched, RewriteReason, patch};
 pub use pretty::pretty_json;
 

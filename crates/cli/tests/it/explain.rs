@@ -14,7 +14,7 @@ fn each_question_is_told_with_its_answer_and_line() {
     assert_eq!(head[2], format!("rule target  left out: not_opted_in{:53}rules.yaml:4", ""));
     for line in [
         "  true   exclusions                           no exclusion applies",
-        "  true   match.objectSelector              7  the object has app=web",
+        "  true   match.objectSelector              7  the object meets `app=web`",
         "  true   opt.4                             6  the object has no inject.vestibule.dev/target",
         "  false  opt.8                             6  the object does not ask for the rule",
     ] {

@@ -50,7 +50,7 @@ async fn a_pod_is_explained_by_the_rules_of_its_cluster() {
     assert!(out.starts_with(&format!("Pod {shop}/web")), "{out}");
     assert!(out.contains("rule target  left out: labels_not_matched"), "{out}");
     assert!(out.contains(&format!("ConfigMap {home}/rules, key target.yaml:4")), "{out}");
-    assert!(out.contains("the namespace has team=blue"), "{out}");
+    assert!(out.contains("meets `team=blue`"), "{out}");
     assert!(out.contains("the object has no label app=web"), "{out}");
 
     // A broken document is explained by its last good version, and binary data is reported.

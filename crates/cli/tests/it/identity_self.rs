@@ -337,7 +337,7 @@ fn required() -> String {
 /// A rule that reads the labels of the namespace.
 fn asking(namespace: &str) -> String {
     format!(
-        "{{apiVersion: vestibule.dev/v1alpha1, kind: Injection, metadata: {{name: team}}, spec: {{match: {{namespaces: \
+        "{{apiVersion: vestibule.dev/v1alpha1, kind: Injection, metadata: {{name: team}}, spec: {{match: {{namespaceSelector: \
          {{matchLabels: {{kubernetes.io/metadata.name: {namespace}}}}}}}, pod: {{labels: {{team: blue}}}}}}}}\n"
     )
 }

@@ -348,7 +348,7 @@ fn pods_get_a_status_of_their_own() {
 #[test]
 fn rules_for_workloads_act_on_the_workload() {
     let rules = TARGET.replace("spec:\n", "spec:\n  targets: [statefulsets]\n");
-    let set = "apiVersion: apps/v1\nkind: StatefulSet\nmetadata:\n  name: db\n  labels:\n    app: web\nspec:\n  template:\n    spec:\n      containers:\n      - name: app\n";
+    let set = "apiVersion: apps/v1\nkind: StatefulSet\nmetadata:\n  name: db\n  labels:\n    app: web\nspec:\n  template:\n    metadata:\n      labels:\n        app: web\n    spec:\n      containers:\n      - name: app\n";
     let out = Folder::with(&[("rules.yaml", &rules)])
         .run_with_stdin("inject -f - --rules rules.yaml", set)
         .stdout();

@@ -87,8 +87,8 @@ fn required_rules_fail_closed_and_come_first() {
         ])
     );
     let out = json!([
-        {"key": "vestibule.dev/injector", "operator": "NotIn", "values": ["true"]},
         {"key": "inject.vestibule.dev/data", "operator": "NotIn", "values": ["false"]},
+        {"key": "vestibule.dev/injector", "operator": "NotIn", "values": ["true"]},
     ]);
     assert_eq!(required["objectSelector"], json!({"matchLabels": {"app": "web"}, "matchExpressions": out}));
 }

@@ -18,7 +18,7 @@ fn manifest(name: &str, keys: &[(&str, &str)]) -> String {
 
 #[test]
 fn lint_reads_the_rules_of_config_map_manifests_at_their_lines() {
-    let broken = TARGET.replace("containers:", "contaners:");
+    let broken = TARGET.replace("containerPatches:", "contanerPatches:");
     let two = format!("{REQUIRED}---\n{broken}");
     let text = format!(
         "{}---\n{}",
@@ -32,7 +32,7 @@ fn lint_reads_the_rules_of_config_map_manifests_at_their_lines() {
         )
     );
     let folder = Folder::with(&[("rules.yaml", &text)]);
-    let line = 1 + text.lines().position(|line| line.contains("contaners")).unwrap();
+    let line = 1 + text.lines().position(|line| line.contains("contanerPatches")).unwrap();
     for done in [folder.run("lint rules.yaml -o json"), folder.run_with_stdin("lint - -o json", &text)] {
         done.exits(1);
         let findings = done.json();

@@ -58,8 +58,8 @@ fn a_template_without_metadata_gets_it() {
 #[test]
 fn rules_for_deployments_act_on_the_deployment() {
     let rules = TARGET.replace("spec:\n", "spec:\n  targets: [deployments]\n");
-    let deployment = json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web", "labels": {"app": "web"}},
-                            "spec": {"template": {"spec": {"containers": [{"name": "app"}]}}}});
+    let deployment = json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web"},
+                            "spec": {"template": {"metadata": {"labels": {"app": "web"}}, "spec": {"containers": [{"name": "app"}]}}}});
     let folder = Folder::with(&[("rules.yaml", &rules), ("pod.yaml", POD)]);
     let after = folder.run_with_stdin("try - --rules rules.yaml -o json", &deployment.to_string()).stdout();
     assert_eq!(json(&after)["spec"]["template"]["spec"]["containers"][0]["env"][0]["name"], "TARGET");

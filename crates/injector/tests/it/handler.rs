@@ -129,7 +129,7 @@ async fn deployments_are_changed_also_when_they_are_updated() {
     let injector = injector().await;
     let deployment = json!({"apiVersion": "apps/v1", "kind": "Deployment",
         "metadata": {"name": "web", "labels": {"app": "web"}},
-        "spec": {"template": {"spec": {"containers": [{"name": "app"}]}}}});
+        "spec": {"template": {"metadata": {"labels": {"app": "web"}}, "spec": {"containers": [{"name": "app"}]}}}});
     let review = Review::update(deployment.clone(), deployment.clone()).build().unwrap();
     let allowed = injector.allowed("best-effort", &review).await;
     assert_eq!(allowed.patch.unwrap()[0]["path"], "/spec/template/spec/containers/0/env");

@@ -3,7 +3,7 @@
 mod api_server;
 mod cases;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
@@ -11,7 +11,7 @@ use proptest::test_runner::TestRunner;
 use serde_json::{Value, json};
 use vestibule::Target;
 use vestibule_injector::{Namespaces, app, compile, registration};
-use vestibule_rules::{Outcome, Reason, Rule, RuleSet, Subject};
+use vestibule_rules::{Outcome, Reason, Resource, Rule, RuleSet, Subject};
 
 use api_server::{ApiServer, Request};
 use cases::{AdmissionCase, COMMON, OTHERS, admission_case, proptest_config, settings, spec};
@@ -99,6 +99,10 @@ fn assert_called(api_server: &ApiServer, all: &RuleSet, case: &AdmissionCase, na
         for (rule, verdict) in all.rules().iter().zip(verdicts).filter(|(rule, _)| own(rule)) {
             let is_out = match verdict.outcome {
                 Outcome::Skipped { reason, .. } => may_be_excluded_by_the_entry(reason),
+                // A pod that the rule would leave alone is not refused for a key of its namespace.
+                Outcome::Denied { reason: Reason::InvalidValue, ref message } => {
+                    is_required && message.contains("of the namespace")
+                }
                 _ => false,
             };
             // A required rule that the namespace declines only reports, and need not be called.
@@ -111,13 +115,14 @@ fn assert_called(api_server: &ApiServer, all: &RuleSet, case: &AdmissionCase, na
             all.rules().iter().map(|rule| format!("inject.vestibule.dev/{}", rule.name())).collect();
         let misspelt =
             |key: &str| key.starts_with("inject.") && !(named && known.iter().any(|known| known == key));
-        let misspelt = case.labels.keys().chain(case.annotations.keys()).any(|key| misspelt(key));
-        let declined = all
-            .rules()
-            .iter()
-            .filter(own)
-            .all(|rule| case.declines(rule.name(), rule.compat_annotations().next().is_some()));
-        assert!(!is_called || !declined || misspelt, "{path} is called for {case:?}");
+        let rules: Vec<&Rule> = all.rules().iter().filter(own).collect();
+        // The conditions of an entry read one metadata of a workload for all of its rules, and none if they differ.
+        let of_workloads = rules.iter().filter(|rule| rule.targets() != [Resource::Pods]);
+        let read: BTreeSet<_> = of_workloads.map(|rule| rule.metadata_of()).collect();
+        let of = read.first().copied().unwrap_or_default();
+        let misspelt = case.read(of).iter().any(|map| map.keys().any(|key| misspelt(key)));
+        let declined = rules.iter().all(|rule| case.declines(rule, of));
+        assert!(!is_called || !declined || misspelt || read.len() > 1, "{path} is called for {case:?}");
     }
 }
 
@@ -133,8 +138,9 @@ fn a_thousand_rules_have_short_conditions_that_leave_nothing_out() {
             String::new()
         };
         format!(
-            "{{required: {required}, optIn: {opt_in}{compat}, pod: {{labels: {{added-{index}: x}}}}, match: {{namespaces: \
-             {{names: [blue, green]}}, objects: {{labels: {{app: {app}}}}}}}}}"
+            "{{required: {required}, optIn: {opt_in}{compat}, pod: {{labels: {{added-{index}: x}}}}, match: {{namespaceSelector: \
+             {{matchExpressions: [{{key: kubernetes.io/metadata.name, operator: In, values: [blue, green]}}]}}, \
+             objectSelector: {{matchLabels: {{app: {app}}}}}}}}}"
         )
     };
     let mut runner = TestRunner::deterministic();
@@ -158,7 +164,7 @@ fn a_thousand_rules_have_short_conditions_that_leave_nothing_out() {
 /// Exempt objects pass while the injector is down, as far as selectors and conditions can express the exemption.
 #[test]
 fn the_injector_is_not_called_for_exempt_objects() {
-    let spec = "{required: true, match: {objects: {labels: {app: web}}}, volumes: [{name: a, emptyDir: {}}]}"
+    let spec = "{required: true, match: {objectSelector: {matchLabels: {app: web}}}, volumes: [{name: a, emptyDir: {}}]}"
         .to_owned();
     let exempt = |exemption: &str| {
         let api_server =
@@ -166,25 +172,25 @@ fn the_injector_is_not_called_for_exempt_objects() {
         !is_called(&api_server, &json!({"app": "web", "tier": "back"}), &json!({}))
     };
     for exemption in [
-        "namespaces: [blue]",
-        "objectLabels: {app: web}",
-        "namespaceLabels: {kubernetes.io/metadata.name: blue}",
-        "objectLabels: {app: web, tier: back}",
-        "namespaces: [blue, green], objectLabels: {app: web}",
-        "namespaces: [blue], users: [nobody, somebody]",
+        "namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: blue}}",
+        "objectSelector: {matchLabels: {app: web}}",
+        "namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: blue}}",
+        "objectSelector: {matchLabels: {app: web, tier: back}}",
+        "namespaceSelector: {matchExpressions: [{key: kubernetes.io/metadata.name, operator: In, values: [blue, green]}]}, objectSelector: {matchLabels: {app: web}}",
+        "namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: blue}}, users: [nobody, somebody]",
         "users: [some*]",
     ] {
         assert!(exempt(exemption), "{exemption}");
     }
     for exemption in [
-        "namespaces: [green]",
-        "objectLabels: {app: db}",
-        "objectLabels: {app: web, tier: front}",
-        "namespaces: [green], users: [somebody]",
-        "namespaces: [blue], users: [some]",
-        "namespaces: [blue], objectLabels: {app: ''}",
+        "namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: green}}",
+        "objectSelector: {matchLabels: {app: db}}",
+        "objectSelector: {matchLabels: {app: web, tier: front}}",
+        "namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: green}}, users: [somebody]",
+        "namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: blue}}, users: [some]",
+        "namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: blue}}, objectSelector: {matchLabels: {app: ''}}",
         // Conditions cannot read labels of namespaces.
-        "namespaceLabels: {kubernetes.io/metadata.name: blue}, users: [somebody]",
+        "namespaceSelector: {matchExpressions: [{key: team, operator: DoesNotExist}]}, users: [somebody]",
     ] {
         assert!(!exempt(exemption), "{exemption}");
     }
@@ -194,7 +200,7 @@ fn the_injector_is_not_called_for_exempt_objects() {
 #[test]
 fn pods_of_another_system_or_network_pass_unless_they_have_a_key_of_a_rule() {
     let agent = one(
-        "{required: true, match: {namespaces: {names: [blue]}, hostNetwork: skip}, volumes: [{name: a, emptyDir: {}}]}",
+        "{required: true, match: {namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: blue}}, hostNetwork: skip}, volumes: [{name: a, emptyDir: {}}]}",
     );
     let asked = |spec: Value, annotations: Value| {
         let object = json!({"metadata": {"annotations": annotations}, "spec": spec});
@@ -217,7 +223,7 @@ fn pods_of_another_system_or_network_pass_unless_they_have_a_key_of_a_rule() {
 
     for (required, path) in [(true, "/mutate/required"), (false, "/mutate/best-effort")] {
         let by_namespace = one(&format!(
-            "{{required: {required}, optIn: namespace, match: {{namespaces: {{exclude: [green]}}}}, \
+            "{{required: {required}, optIn: namespace, match: {{namespaceSelector: {{matchExpressions: [{{key: kubernetes.io/metadata.name, operator: NotIn, values: [green]}}]}}}}, \
              volumes: [{{name: a, emptyDir: {{}}}}]}}"
         ));
         let object = json!({"metadata": {}});
@@ -233,13 +239,18 @@ fn many_restrictions_by_one_label_share_an_entry() {
     let by = |restriction: &dyn Fn(usize) -> String, count: usize| {
         let spec = |index| {
             format!(
-                "{{required: true, match: {{namespaces: {{{}}}}}, volumes: [{{name: a{index}, emptyDir: {{}}}}]}}",
+                "{{required: true, match: {{namespaceSelector: {{{}}}}}, volumes: [{{name: a{index}, emptyDir: {{}}}}]}}",
                 restriction(index)
             )
         };
         api_server(rules(&(0..count).map(spec).collect::<Vec<_>>(), "mode: on"))
     };
-    let names = |index: usize| format!("names: [n{index}], exclude: [n{}]", index + 1);
+    let names = |index: usize| {
+        format!(
+            "matchLabels: {{kubernetes.io/metadata.name: n{index}}}, matchExpressions: [{{key: kubernetes.io/metadata.name, operator: NotIn, values: [n{}]}}]",
+            index + 1
+        )
+    };
     assert_eq!(by(&names, 32).webhooks.len(), 32);
     let many = by(&names, 33);
     assert_eq!(many.webhooks.len(), 1);
@@ -278,8 +289,9 @@ fn is_called(api_server: &ApiServer, labels: &Value, annotations: &Value) -> boo
 
 #[test]
 fn an_object_that_opts_out_by_label_or_annotation_is_left_alone() {
-    let agent =
-        one("{required: true, match: {namespaces: {names: [blue]}}, volumes: [{name: a, emptyDir: {}}]}");
+    let agent = one(
+        "{required: true, match: {namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: blue}}}, volumes: [{name: a, emptyDir: {}}]}",
+    );
     let own = "inject.vestibule.dev/r0";
     assert!(is_called(&agent, &json!({}), &json!({})));
     for key in [COMMON, own] {
@@ -301,7 +313,7 @@ fn an_object_that_opts_out_by_label_or_annotation_is_left_alone() {
 fn an_object_that_does_not_opt_in_is_left_alone_by_opt_in_rules() {
     let pod = |required: bool| {
         one(&format!(
-            "{{required: {required}, optIn: pod, match: {{namespaces: {{names: [blue]}}}}, volumes: [{{name: a, emptyDir: {{}}}}]}}"
+            "{{required: {required}, optIn: pod, match: {{namespaceSelector: {{matchLabels: {{kubernetes.io/metadata.name: blue}}}}}}, volumes: [{{name: a, emptyDir: {{}}}}]}}"
         ))
     };
     for required in [true, false] {
@@ -327,21 +339,32 @@ fn rules_that_would_stop_a_cluster_are_refused_with_the_remedy() {
         let findings = registration::entries(&rules).err().unwrap_or_default();
         findings.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
     };
-    let everywhere = findings(None, "mode: on", "{objects: {labels: {app: web}}}");
+    let everywhere = findings(None, "mode: on", "{objectSelector: {matchLabels: {app: web}}}");
     assert!(
         everywhere.starts_with("error[VST0190]: rule `agent` is required in every namespace"),
         "{everywhere}"
     );
     assert!(everywhere.contains("--> rules.yaml:8:10") && everywhere.contains("requiredEverywhere: allow"));
-    assert_eq!(findings(None, "requiredEverywhere: allow", "{objects: {labels: {app: web}}}"), "");
-    assert_eq!(findings(None, "mode: off", "{objects: {labels: {app: web}}}"), "", "no hook is called");
+    assert_eq!(
+        findings(None, "requiredEverywhere: allow", "{objectSelector: {matchLabels: {app: web}}}"),
+        ""
+    );
+    assert_eq!(
+        findings(None, "mode: off", "{objectSelector: {matchLabels: {app: web}}}"),
+        "",
+        "no hook is called"
+    );
 
-    let team = "{namespaces: {matchLabels: {team: blue}}}";
+    let team = "{namespaceSelector: {matchLabels: {team: blue}}}";
     let home = findings(Some("home"), "ownNamespace: inject", team);
-    assert!(home.starts_with("error[VST0191]: ") && home.contains("write `exclude: [home]`"), "{home}");
-    for fine in
-        ["{namespaces: {names: [blue]}}", "{namespaces: {matchLabels: {team: blue}, exclude: [home]}}"]
-    {
+    assert!(
+        home.starts_with("error[VST0191]: ") && home.contains("operator: NotIn, values: [home]"),
+        "{home}"
+    );
+    for fine in [
+        "{namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: blue}}}",
+        "{namespaceSelector: {matchLabels: {team: blue}, matchExpressions: [{key: kubernetes.io/metadata.name, operator: NotIn, values: [home]}]}}",
+    ] {
         assert_eq!(findings(Some("home"), "ownNamespace: inject", fine), "");
     }
     assert_eq!(findings(Some("home"), "ownNamespace: skip", team), "");
@@ -351,15 +374,18 @@ fn rules_that_would_stop_a_cluster_are_refused_with_the_remedy() {
 fn required_rules_have_an_entry_for_each_restriction_and_the_others_one_together() {
     let spec = |required: bool, namespaces: &str| {
         format!(
-            "{{required: {required}, match: {{namespaces: {namespaces}}}, volumes: [{{name: a, emptyDir: {{}}}}]}}"
+            "{{required: {required}, match: {{namespaceSelector: {namespaces}}}, volumes: [{{name: a, emptyDir: {{}}}}]}}"
         )
     };
     let specs = [
         spec(true, "{matchLabels: {team: blue}}"),
-        spec(true, "{names: [shop]}"),
-        spec(true, "{names: [shop]}"),
-        spec(false, "{names: [a]}"),
-        spec(false, "{names: [b], exclude: [c]}"),
+        spec(true, "{matchLabels: {kubernetes.io/metadata.name: shop}}"),
+        spec(true, "{matchLabels: {kubernetes.io/metadata.name: shop}}"),
+        spec(false, "{matchLabels: {kubernetes.io/metadata.name: a}}"),
+        spec(
+            false,
+            "{matchLabels: {kubernetes.io/metadata.name: b}, matchExpressions: [{key: kubernetes.io/metadata.name, operator: NotIn, values: [c]}]}",
+        ),
     ];
     let api_server = api_server(rules(&specs, "mode: on"));
     let selected = |index: usize| {

@@ -26,6 +26,7 @@ pub(super) const VARIABLES: &[(&str, &[(&str, Type)])] = &[
         "request",
         &[
             ("dryRun", Type::Bool),
+            ("kind", Type::Map),
             ("name", Type::Text),
             ("namespace", Type::Text),
             ("object", Type::Any),
@@ -137,10 +138,10 @@ impl<'e> Scope<'e> {
             "name" => text(subject.name),
             "dryRun" => Value::Bool(subject.dry_run),
             "subResource" => text(subject.subresource),
-            "resource" => {
+            "kind" | "resource" => {
                 let resource = subject.resource;
-                let members =
-                    [("group", resource.group()), ("version", "v1"), ("resource", resource.as_str())];
+                let name = if field == "kind" { resource.kind() } else { resource.as_str() };
+                let members = [("group", resource.group()), ("version", "v1"), (field, name)];
                 map(members.map(|(name, member)| (name.to_owned(), text(member))))
             }
             "userInfo" => values.user.get_or_init(|| subject.user.map_or_else(|| map([]), parsed)).clone(),

@@ -26,13 +26,6 @@ pub(crate) static MATCH: Table = Table {
         )
         .example("[Deployment]"),
         refused("resources", "`targets` names what the rule changes"),
-        refused(
-            "annotations",
-            "objects are matched by labels; for an annotation by which pods ask for the rule, set \
-             `optIn: pod` and, where its key is another injector's, `compatAnnotations`; for any \
-             other, write a condition: `matchConditions: [{name: annotated, expression: \
-             \"object.metadata.?annotations.?KEY.orValue('') == 'VALUE'\"}]`",
-        ),
         renamed("namespaces", NAMES),
         renamed("objects", "objectSelector: {matchLabels: {app: web}}"),
     ],

@@ -1,6 +1,6 @@
 //! `LabelSelector`, as the API server has it.
 
-use super::{Choice, Kind, Table, field, text, text_map, texts, word};
+use super::{Choice, Kind, Table, field, refused, text, text_map, texts, word};
 use crate::label_values::LabelOperator;
 
 pub(crate) static LABEL_SELECTOR: Table = Table {
@@ -12,6 +12,13 @@ pub(crate) static LABEL_SELECTOR: Table = Table {
             "matchExpressions",
             Kind::List(&Kind::Map(&LABEL_REQUIREMENT)),
             "Requirements on labels; all of them must hold.",
+        ),
+        refused(
+            "annotations",
+            "objects are matched by labels; for an annotation by which pods ask for the rule, set \
+             `optIn: pod` and, where its key is another injector's, `compatAnnotations`; for any \
+             other, write a condition: `matchConditions: [{name: annotated, expression: \
+             \"object.metadata.?annotations.?KEY.orValue('') == 'VALUE'\"}]`",
         ),
     ],
 };

@@ -18,10 +18,18 @@ use crate::pod;
 use crate::syntax;
 use crate::yaml::{Entry, Node, Value};
 
-/// Reserved words of the rule format. If `when: "false"` were kept as an unknown field of an item, the item would be
+/// Reserved words of the rule format. If `matchConditions: []` were kept as an unknown field of an item, the item would be
 /// injected anyway.
-const RESERVED_WORDS: &[&str] =
-    &["lookups", "parameters", "remove", "replace", "rollout", "securityProfile", "variables", "when"];
+const RESERVED_WORDS: &[&str] = &[
+    "lookups",
+    "matchConditions",
+    "parameters",
+    "remove",
+    "replace",
+    "rollout",
+    "securityProfile",
+    "variables",
+];
 
 impl Reader {
     /// Reads an object of the pod without the fields of `ours`, which belong to the rule format.

@@ -47,7 +47,24 @@ pub struct Entry {
     pub value: Node,
 }
 
+impl Entry {
+    /// The bytes of the key in the text.
+    pub(crate) fn key_range(&self) -> Range<usize> {
+        self.range.clone()
+    }
+}
+
 impl Node {
+    /// Its bytes in the text.
+    pub(crate) fn range(&self) -> Range<usize> {
+        self.range.clone()
+    }
+
+    /// Whether it is a list or map in brackets.
+    pub(crate) fn flow(&self) -> bool {
+        self.flow
+    }
+
     /// The location of the value; for a block map, of its first key.
     pub fn at(&self) -> Position {
         self.at

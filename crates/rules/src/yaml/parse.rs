@@ -47,7 +47,7 @@ pub(super) fn documents(text: Text<'_>) -> Documents {
 }
 
 /// The first document of a YAML text, with the byte range of every value, and the line of its first anchor or alias.
-pub(super) fn first_document(text: &str) -> Option<(Node, Option<usize>)> {
+pub(crate) fn first_document(text: &str) -> Option<(Node, Option<usize>)> {
     let source = Arc::new(Source::from(Text::from(("", text))));
     let mut progress = Progress::default();
     let mut builder = Builder::new(&source, Events::yaml(text), &mut progress);

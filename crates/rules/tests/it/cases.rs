@@ -412,14 +412,14 @@ fn the_environment_of_the_pod() {
 #[test]
 fn labels_of_the_selector_must_not_change() {
     let text = rule("l", "targets: [deployments]\npod: {labels: {tier: ours}}");
-    let object = r#"{"metadata":{"labels":{"app":"web"}},"spec":{"selector":{"matchLabels":{"tier":"theirs"}},"template":{"metadata":{"labels":{"tier":"theirs"}},"spec":{}}}}"#;
+    let object = r#"{"metadata":{"labels":{"app":"web"}},"spec":{"selector":{"matchLabels":{"tier":"theirs"}},"template":{"metadata":{"labels":{"app":"web","tier":"theirs"}},"spec":{}}}}"#;
     let subject = creation(object).resource(Resource::Deployments);
     assert_eq!(word(&evaluate(&rules(&text), &subject)), "unchanged");
     assert_eq!(word(&evaluate(&rules(&format!("{text}  onConflict: override\n")), &subject)), "error");
     let free = object.replace("theirs", "x").replace(r#"{"matchLabels":{"tier":"x"}}"#, "{}");
     let subject = subject.object(&free);
     let result = applied(&rules(&format!("{text}  onConflict: override\n")), &subject);
-    assert!(result.contains(r#""template":{"metadata":{"labels":{"tier":"ours"}}"#), "{result}");
+    assert!(result.contains(r#""template":{"metadata":{"labels":{"app":"web","tier":"ours"}}"#), "{result}");
 }
 
 #[test]

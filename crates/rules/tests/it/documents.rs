@@ -79,10 +79,10 @@ fn every_error_has_its_code_location_and_help() {
     for (spec, expected) in [
         ("pod: {labels: {a: b}}\nsidcars: []", "VST0110 8:3 did you mean `sidecars`?"),
         ("pod: {label: {a: b}}", "VST0110 7:9 did you mean `labels`?"),
-        ("pod: {labels: {a: b}}\nwehn: []", "VST0110 8:3 did you mean `when`?"),
+        ("pod: {labels: {a: b}}\nmatchCondition: []", "VST0110 8:3 did you mean `matchConditions`?"),
         (
             "pod: {labels: {a: b}}\nmatchConditions: [{name: c0, expression: \"tru\"}]",
-            "VST0131 8:11 known here: namespaceObject, object, oldObject, owner, params, request, variables",
+            "VST0131 8:45 known here: namespaceObject, object, oldObject, owner, params, request, variables",
         ),
         ("pod: {labels: {a: b}}\nparameters: [{name: p}]", "VST0112 8:16 The type of its values."),
         ("pod: {labels: {a: b}}\nrollout: {percent: 101}", "VST0113 8:22 0 to 100"),
@@ -97,7 +97,7 @@ fn every_error_has_its_code_location_and_help() {
         ),
         (
             "containerPatches: [{select: {all: true}, command: [sh]}]",
-            "VST0150 7:38 name the field in `replace`, beside it, to replace the user's value",
+            "VST0150 7:44 name the field in `replace`, beside it, to replace the user's value",
         ),
         (
             "containerPatches: [{select: {all: true}, replace: [args, command], command: [sh]}]",

@@ -210,7 +210,7 @@ fn an_explanation_tells_which_condition_stopped_it() {
     let gates = |spec: &str, pod: &str| {
         let explanation = rules(&rule("r", spec)).explain(&creation(pod)).unwrap();
         let own = explanation.rules[0].gates.iter();
-        let own = own.filter(|gate| gate.name == "parameters" || gate.name.starts_with("when"));
+        let own = own.filter(|gate| gate.name == "parameters" || gate.name.starts_with("matchConditions"));
         own.map(|gate| format!("{} {:?} {} {:?}", gate.name, gate.passage, gate.sentence, gate.line))
             .collect::<Vec<_>>()
     };
@@ -414,11 +414,11 @@ fn a_rule_that_writes_what_a_parameter_reads_is_refused() {
 fn findings_point_into_folded_and_quoted_expressions() {
     let text = rule(
         "r",
-        "when:\n- >-\n  request.name == ''\n  && has(objct.spec)\npod: {labels: {a: {$cel: \"'x' + nme\"}}}",
+        "matchConditions:\n- name: named\n  expression: >-\n    request.name == ''\n    && has(objct.spec)\npod: {labels: {a: {$cel: \"'x' + nme\"}}}",
     );
     let findings = load(&text).err().unwrap();
     let places: Vec<String> = findings.iter().map(|finding| finding.position().to_string()).collect();
-    assert_eq!(places, ["10:12", "11:35"], "{findings:?}");
+    assert_eq!(places, ["11:14", "12:35"], "{findings:?}");
 }
 
 #[test]
@@ -427,7 +427,7 @@ fn the_members_of_request() {
         "r",
         "matchConditions: [{name: c0, expression: \"request.userInfo.username == 'ann' && request.dryRun && request.name == 'web' && oldObject.metadata.name == 'old' && request.oldObject != null && request.operation == 'UPDATE' && request.resource.group == 'apps'\"}]\ntargets: [deployments]\npod: {labels: {a: b}}",
     ));
-    let object = r#"{"metadata":{"name":"web","labels":{"app":"web"}},"spec":{"template":{"spec":{"containers":[]}}}}"#;
+    let object = r#"{"metadata":{"name":"web","labels":{"app":"web"}},"spec":{"template":{"metadata":{"labels":{"app":"web"}},"spec":{"containers":[]}}}}"#;
     let subject = Subject::new(object, Resource::Deployments, Verb::Update, "team-a")
         .name("web")
         .user(Some(r#"{"username":"ann"}"#))

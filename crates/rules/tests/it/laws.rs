@@ -213,7 +213,7 @@ fn spec() -> impl Strategy<Value = String> {
                 blocks.extend(asked.blocks);
                 [
                     format!("sidecars: {}", json!(unique(sidecars, "name"))),
-                    format!("containers: {}", json!(blocks)),
+                    format!("containerPatches: {}", json!(blocks)),
                     format!("volumes: {}", json!(unique(volumes, "name"))),
                     format!(
                         "pod: {}",

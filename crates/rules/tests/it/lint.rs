@@ -62,7 +62,7 @@ fn access_to_the_node_gets_a_warning() {
             "volumes: [{{name: v, secret: {{secretName: s}}}}]\ncontainerPatches: [{{select: {{all: true}}, volumeMounts: [{{name: v, mountPath: /v{more}}}]}}]"
         )
     };
-    assert_eq!(found(&[&mount("")]), ["VST0208 8:53"]);
+    assert_eq!(found(&[&mount("")]), ["VST0208 8:59"]);
     assert!(found(&[&mount(", readOnly: true")]).is_empty());
     assert_eq!(found(&["volumes: [{name: v, hostPath: {path: /}}]"]), ["VST0209 7:33"]);
     assert_eq!(found(&["pod: {spec: {hostPID: true}}"]), ["VST0209 7:16"]);
@@ -78,7 +78,7 @@ fn two_rules_that_override_one_key_get_a_warning() {
     let (one, same, other, elsewhere) =
         (env("a", ""), env("a", ""), env("b", ""), env("b", "targets: [deployments]"));
     assert!(found(&[&one, &same]).is_empty());
-    assert_eq!(found(&[&one, &other]), ["VST0204 18:44"]);
+    assert_eq!(found(&[&one, &other]), ["VST0204 18:50"]);
     assert!(found(&[&one, &elsewhere]).is_empty());
 }
 
@@ -253,7 +253,7 @@ fn placeholders_of_other_tools_get_a_hint() {
         assert_eq!(found.is_some(), help.is_some(), "{value}");
         if let (Some(found), Some(help)) = (found, help) {
             assert!(found.severity() == Severity::Hint && found.help().unwrap().contains(help), "{found}");
-            assert_eq!(found.position().to_string(), "7:61");
+            assert_eq!(found.position().to_string(), "7:67");
         }
     }
     // Expressions are not text.

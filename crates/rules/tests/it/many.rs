@@ -121,7 +121,7 @@ fn blocks_beside_containers_of_rules() {
 
 fn beside_a_container(n: usize) -> String {
     let block = format!("{{select: {{all: true}}, env: [{{name: E{n}, value: x}}]}}");
-    format!("sidecars: [{{name: s{n}, image: i, mode: regular}}]\ncontainers: [{block}]")
+    format!("sidecars: [{{name: s{n}, image: i, mode: regular}}]\ncontainerPatches: [{block}]")
 }
 
 #[test]
@@ -209,7 +209,7 @@ fn explained(count: usize, spec: fn(usize) -> String) -> Duration {
 fn explanations() {
     let spec = |n| {
         let block = format!("{{select: {{all: true}}, env: [{{name: E{n}, value: x}}]}}");
-        format!("volumes: [{{name: v{n}, emptyDir: {{}}}}]\ncontainers: [{block}]")
+        format!("volumes: [{{name: v{n}, emptyDir: {{}}}}]\ncontainerPatches: [{block}]")
     };
     let (few, many) = (explained(250, spec), explained(1_000, spec));
     assert!(many < few * 8, "{few:?} and {many:?}");

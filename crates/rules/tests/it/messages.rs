@@ -42,7 +42,11 @@ fn the_help_for_a_wrong_kind_shows_a_valid_example() {
     assert!(fields >= 9, "only {fields} fields take lists");
     for (spec, what, example) in [
         ("pod: [1]", "pod", "{labels: {team: blue}}"),
-        ("containers: [x]", "containers", "{select: {all: true}, env: [{name: TARGET, value: hall}]}"),
+        (
+            "containerPatches: [x]",
+            "containerPatches",
+            "{select: {all: true}, env: [{name: TARGET, value: hall}]}",
+        ),
         ("sidecars: {name: s}", "sidecars", "[{name: proxy, image: 'proxy:1.2'}]"),
         ("sidecars: [s]", "sidecars", "{name: proxy, image: 'proxy:1.2'}"),
         ("sidecars: [{name: s, image: s, env: {A: b}}]", "env", "[{name: TARGET, value: hall}]"),
@@ -128,15 +132,15 @@ fn errors_of_the_rule_format_do_not_blame_the_api_server() {
 #[test]
 fn annotations_under_match_get_help_with_alternatives() {
     let text = rule("r", "sidecars: [{name: s, image: s}]")
-        .replace("labels: {app: web}", "labels: {app: web}, annotations: {team: blue}");
+        .replace("matchLabels: {app: web}", "matchLabels: {app: web}, annotations: {team: blue}");
     let help = found(&text, "VST0114").help().unwrap().to_owned();
-    for way in ["`optIn: pod`", "`compatAnnotations`", "`when: ["] {
+    for way in ["`optIn: pod`", "`compatAnnotations`", "`matchConditions: ["] {
         assert!(help.contains(way), "{way}: {help}");
     }
     // The condition in the help is valid.
-    let condition = help.rsplit_once("`when: ").unwrap().1.trim_end_matches('`');
+    let condition = help.rsplit_once("`matchConditions: ").unwrap().1.trim_end_matches('`');
     let condition = condition.replace("KEY", "team").replace("VALUE", "blue");
-    let acts = rules(&rule("r", &format!("when: {condition}\npod: {{labels: {{l: m}}}}")));
+    let acts = rules(&rule("r", &format!("matchConditions: {condition}\npod: {{labels: {{l: m}}}}")));
     let pod = |annotations: &str| {
         format!(r#"{{"metadata":{{"labels":{{"app":"web"}}{annotations}}},"spec":{{}}}}"#)
     };

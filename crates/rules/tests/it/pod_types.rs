@@ -117,7 +117,7 @@ fn other_spellings_of_the_right_type_are_accepted() {
 
 #[test]
 fn reserved_words_of_the_spec_are_refused_in_items() {
-    for word in ["when", "securityProfile", "remove", "parameters", "variables"] {
+    for word in ["matchConditions", "securityProfile", "remove", "parameters", "variables"] {
         for spec in [
             sidecar(&format!("{word}: \"false\"")),
             sidecar(&format!("securityContext: {{{word}: \"false\"}}")),

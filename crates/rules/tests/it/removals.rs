@@ -103,7 +103,7 @@ fn labels_that_rules_read_are_not_removed() {
     let findings = load(&rule("r", "remove: [{labels: {key: app}}]")).err().unwrap();
     assert_eq!(findings[0].code().id, "VST0123");
     let rules = rules(&rule("r", "targets: [deployments]\nremove: [{labels: {key: l}}]"));
-    let object = r#"{"metadata":{"labels":{"app":"web"}},"spec":{"selector":{"matchLabels":{"l":"m"}},"template":{"metadata":{"labels":{"l":"m"}},"spec":{}}}}"#;
+    let object = r#"{"metadata":{"labels":{"app":"web"}},"spec":{"selector":{"matchLabels":{"l":"m"}},"template":{"metadata":{"labels":{"app":"web","l":"m"}},"spec":{}}}}"#;
     assert_eq!(word(&evaluate(&rules, &creation(object).resource(Resource::Deployments))), "error");
 }
 

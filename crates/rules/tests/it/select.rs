@@ -27,7 +27,7 @@ fn owned(kind: &str, name: &str, hash: &str) -> String {
 #[test]
 fn an_exemption_applies_if_all_its_conditions_hold() {
     let text = settings(
-        "{exemptions: [{namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: other}}}, {namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: team-a}}, namespaceSelector: {matchLabels: {quiet: \"yes\"}}, \
+        "{exemptions: [{namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: other}}}, {namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: team-a, quiet: \"yes\"}}, \
          objectSelector: {matchLabels: {app: web}}, users: [\"system:serviceaccount:ci:*\", root], reason: builds}]}",
     ) + &rule("r", &format!("required: true\n{CHANGE}"));
     let rules = rules(&text);
@@ -131,7 +131,7 @@ fn a_rollout_is_the_same_for_a_workload_and_its_pods() {
         let name = format!("web-{number}");
         let pod = owned("ReplicaSet", &format!("{name}-5d4f"), "5d4f");
         let object =
-            json!({"metadata": {"name": name, "labels": {"app": "web"}}, "spec": {"template": {"spec": {}}}})
+            json!({"metadata": {"name": name, "labels": {"app": "web"}}, "spec": {"template": {"metadata": {"labels": {"app": "web"}}, "spec": {}}}})
                 .to_string();
         let deployment = creation(&object).resource(Resource::Deployments);
         assert_eq!(word(&decide(&rules, &pod)), word(&evaluate(&rules, &deployment)), "{name}");

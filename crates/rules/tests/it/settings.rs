@@ -56,7 +56,7 @@ fn invalid_settings_are_refused() {
             settings(
                 "{exemptions: [{namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: A_b}}}]}",
             ),
-            "rules.yaml:5:21: error[VST0113]: ",
+            "rules.yaml:5:56: error[VST0113]: ",
         ),
         (
             settings("{}") + &settings("{mode: off}"),

@@ -92,7 +92,7 @@ fn the_status_has_a_maximal_length() {
 #[test]
 fn templates_get_no_status() {
     let rules = rules(&rule("r", "targets: [deployments]\npod: {labels: {l: v}}"));
-    let object = r#"{"metadata":{"labels":{"app":"web"}},"spec":{"template":{"spec":{}}}}"#;
+    let object = r#"{"metadata":{"labels":{"app":"web"}},"spec":{"template":{"metadata":{"labels":{"app":"web"}},"spec":{}}}}"#;
     let subject = creation(object).resource(Resource::Deployments);
     assert_eq!(evaluate(&rules, &subject).changes().len(), 1);
     assert!(!applied(&rules, &subject).contains(STATUS_ANNOTATION));

@@ -1,8 +1,8 @@
-//! Workloads: rules read the object and change its pod template.
+//! Workloads: rules read and change the pod template.
 
 use vestibule_rules::{Resource, RuleSet, Subject, Verb};
 
-use crate::kit::{applied, creation, evaluate, rule, rules, steps, word};
+use crate::kit::{applied, creation, evaluate, load, rule, rules, steps, word};
 
 const ENV: &str = "containerPatches:\n- select: {all: true}\n  env: [{name: A, value: b}]";
 
@@ -18,10 +18,10 @@ fn workload(resource: Resource, metadata: &str, selector: &str, template: &str) 
         Resource::CronJobs => format!(r#"{{"jobTemplate":{{"spec":{spec}}}}}"#),
         _ => spec,
     };
-    format!(r#"{{"metadata":{{"labels":{{"app":"web"}}{metadata}}},"spec":{spec}}}"#)
+    format!(r#"{{"metadata":{{"labels":{{"app":"workload"}}{metadata}}},"spec":{spec}}}"#)
 }
 
-const TEMPLATE: &str = r#"{"spec":{"containers":[{"name":"app"}]}}"#;
+const TEMPLATE: &str = r#"{"metadata":{"labels":{"app":"web"}},"spec":{"containers":[{"name":"app"}]}}"#;
 
 #[test]
 fn templates_are_changed_where_they_stand() {
@@ -58,9 +58,9 @@ fn the_template_of_a_controlled_replica_set_is_not_changed() {
 #[test]
 fn labels_of_the_selector_are_never_written() {
     let label = everywhere("onConflict: override\npod: {labels: {tier: ours}}");
-    let theirs = r#"{"metadata":{"labels":{"tier":"theirs"}},"spec":{}}"#;
-    let ours = r#"{"metadata":{"labels":{"tier":"ours"}},"spec":{}}"#;
-    let none = r#"{"spec":{}}"#;
+    let theirs = r#"{"metadata":{"labels":{"app":"web","tier":"theirs"}},"spec":{}}"#;
+    let ours = r#"{"metadata":{"labels":{"app":"web","tier":"ours"}},"spec":{}}"#;
+    let none = r#"{"metadata":{"labels":{"app":"web"}},"spec":{}}"#;
     let exact = r#"{"matchLabels":{"tier":"theirs"}}"#;
     let expressed = r#"{"matchExpressions":[{"key":"tier","operator":"DoesNotExist"}]}"#;
     for (selector, template, expected) in [
@@ -86,11 +86,63 @@ fn the_claims_of_a_stateful_set_are_volumes() {
     let rules = rules(&rule("r", mount));
     let outcome = |claims: &str| {
         let object = format!(
-            r#"{{"metadata":{{"name":"db","labels":{{"app":"web"}}}},"spec":{{{claims}"template":{{"spec":{{"containers":[{{"name":"app"}}]}}}}}}}}"#
+            r#"{{"metadata":{{"name":"db","labels":{{"app":"web"}}}},"spec":{{{claims}"template":{{"metadata":{{"labels":{{"app":"web"}}}},"spec":{{"containers":[{{"name":"app"}}]}}}}}}}}"#
         );
         word(&rules.evaluate(&Subject::new(&object, Resource::StatefulSets, Verb::Create, "a")).unwrap())
     };
     assert_eq!(outcome(r#""volumeClaimTemplates":[{"metadata":{"name":"data"}}],"#), "applied");
     assert_eq!(outcome(r#""volumeClaimTemplates":[{"metadata":{"name":"logs"}}],"#), "error");
     assert_eq!(outcome(""), "error");
+}
+
+const KEY: &str = "inject.vestibule.dev/r";
+
+/// A Deployment whose own metadata and whose template's metadata are these.
+fn deployment(own: &str, template: &str) -> String {
+    format!(
+        r#"{{"metadata":{own},"spec":{{"template":{{"metadata":{template},"spec":{{"containers":[]}}}}}}}}"#
+    )
+}
+
+/// Istio and Linkerd read the pod template too.
+#[test]
+fn selectors_opt_in_and_parameters_read_the_pod_template() {
+    let spec = "optIn: pod\nparameters: [{name: team, type: string, annotation: team}]\ntargets: [deployments]\npod: {labels: {team: {$cel: params.team}}}";
+    let asks = format!(r#"{{"labels":{{"app":"web"}},"annotations":{{"{KEY}":"true","team":"blue"}}}}"#);
+    let silent = r#"{"labels":{"app":"other"}}"#;
+    for (metadata_of, own, template) in
+        [("podTemplate", silent, asks.as_str()), ("workload", asks.as_str(), silent)]
+    {
+        let rules = rules(&rule("r", &format!("metadataOf: {metadata_of}\n{spec}")));
+        let outcome = |own: &str, template: &str| {
+            let object = deployment(own, template);
+            let decision = evaluate(&rules, &creation(&object).resource(Resource::Deployments));
+            (word(&decision), decision.warnings.join(";"))
+        };
+        assert_eq!(outcome(own, template), ("applied", String::new()), "{metadata_of}");
+        assert_eq!(outcome(template, own).0, "labels_not_matched", "{metadata_of}");
+    }
+    let rules = rules(&rule("r", spec));
+    let object = deployment(&asks, r#"{"labels":{"app":"web"}}"#);
+    let decision = evaluate(&rules, &creation(&object).resource(Resource::Deployments));
+    assert_eq!(word(&decision), "not_opted_in");
+    let sentence = "no rule reads inject.vestibule.dev/r of the object: rules read the pod template, unless they have `metadataOf: workload`";
+    assert_eq!(decision.warnings, [sentence]);
+}
+
+#[test]
+fn metadata_of_needs_a_workload() {
+    let found = load(&rule("r", "metadataOf: workload\npod: {labels: {a: b}}")).err().unwrap();
+    assert_eq!(found[0].code().id, "VST0113", "{found:?}");
+}
+
+/// A rule that writes a label of the template which it reads there would change its own match.
+#[test]
+fn labels_of_a_template_that_rules_read_are_not_written() {
+    let codes = |spec: &str| {
+        let found = load(&rule("r", spec)).err().unwrap_or_default();
+        found.iter().map(|one| one.code().id).collect::<Vec<_>>()
+    };
+    assert_eq!(codes("targets: [deployments]\npod: {labels: {app: db}}"), ["VST0123"]);
+    assert!(codes("targets: [deployments]\nmetadataOf: workload\npod: {labels: {app: db}}").is_empty());
 }

@@ -18,8 +18,7 @@ pub(super) fn bad(number: usize, namespace: &str) -> String {
         2 => text.replace("name: banner", "name: meter"),
         // A required rule without a namespace selector, which would match every pod of the cluster.
         _ => text
-            .replace("namespaces: {", "objects: {")
-            .replace("matchLabels", "labels")
+            .replace("namespaceSelector: {", "objectSelector: {")
             .replace("kubernetes.io/metadata.name: ", "name: "),
     }
 }

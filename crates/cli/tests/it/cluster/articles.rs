@@ -51,7 +51,7 @@ async fn the_sidecar_of_nginx() {
     assert!(!with_nginx(&cluster.read(&namespace, &old).await), "what is there stays as it is");
     let would_be = [
         "rule nginx applied",
-        "true match.namespaceSelector 14 the namespace has sidecar-injector=enabled",
+        &*format!("true match.namespaceSelector 14 namespace {namespace} meets `sidecar-injector=enabled`"),
         "true opt.4 11 it asks for the rule",
         "added volumes[0] 30 + spec.volumes[nginx-conf]",
         "added sidecars[0] 19 + spec.containers[sidecar-nginx]",

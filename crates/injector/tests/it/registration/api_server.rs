@@ -79,7 +79,8 @@ fn holds(condition: &kube_cel::cel::common::ast::IdedExpr, request: &Request<'_>
     let mut context = Context::default().with_all();
     context.add_variable_from_value("object", to_value(request.object).unwrap());
     let namespace = request.namespace_labels.get("kubernetes.io/metadata.name");
-    let facts = json!({"namespace": namespace, "userInfo": {"username": request.user}});
+    let resource = json!({"resource": request.resource});
+    let facts = json!({"namespace": namespace, "resource": resource, "userInfo": {"username": request.user}});
     context.add_variable_from_value("request", to_value(facts).unwrap());
     match Cel::resolve(condition, &context) {
         Ok(Cel::Bool(holds)) => holds,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use vestibule_rules::{NamespaceFacts, Resource, Rule, Verb};
+use vestibule_rules::{MetadataOf, NamespaceFacts, Resource, Rule, Verb};
 
 use super::api_server::Request;
 
@@ -20,8 +20,11 @@ pub(super) struct AdmissionCase {
     pub(super) resource: Resource,
     pub(super) verb: Verb,
     is_being_deleted: bool,
+    /// Of the pod, or of the pod template.
     pub(super) labels: BTreeMap<&'static str, &'static str>,
     pub(super) annotations: BTreeMap<&'static str, &'static str>,
+    /// Of a workload itself.
+    own: [BTreeMap<&'static str, &'static str>; 2],
     host_network: bool,
     os: Option<&'static str>,
     pub(super) user: &'static str,
@@ -29,11 +32,18 @@ pub(super) struct AdmissionCase {
 
 impl AdmissionCase {
     pub(super) fn object(&self) -> Value {
-        let mut metadata = json!({"name": "web", "labels": self.labels, "annotations": self.annotations});
-        // The API server omits empty maps.
-        metadata.as_object_mut().unwrap().retain(|_, value| *value != json!({}));
+        let metadata = |[labels, annotations]: [&BTreeMap<&str, &str>; 2]| {
+            let mut metadata = json!({"name": "web", "labels": labels, "annotations": annotations});
+            // The API server omits empty maps.
+            metadata.as_object_mut().unwrap().retain(|_, value| *value != json!({}));
+            metadata
+        };
+        let of_pod = metadata([&self.labels, &self.annotations]);
+        let [labels, annotations] = &self.own;
+        let mut own =
+            if self.resource == Resource::Pods { of_pod.clone() } else { metadata([labels, annotations]) };
         if self.is_being_deleted {
-            metadata["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
+            own["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
         }
         let mut spec = json!({"containers": [{"name": "app", "image": "app"}]});
         if self.host_network {
@@ -50,12 +60,12 @@ impl AdmissionCase {
             None => {}
         }
         match self.resource {
-            Resource::Pods => json!({"metadata": metadata, "spec": spec}),
+            Resource::Pods => json!({"metadata": own, "spec": spec}),
             Resource::CronJobs => {
-                let job = json!({"spec": {"template": {"metadata": {}, "spec": spec}}});
-                json!({"metadata": metadata, "spec": {"jobTemplate": job}})
+                let job = json!({"spec": {"template": {"metadata": of_pod, "spec": spec}}});
+                json!({"metadata": own, "spec": {"jobTemplate": job}})
             }
-            _ => json!({"metadata": metadata, "spec": {"template": {"metadata": {}, "spec": spec}}}),
+            _ => json!({"metadata": own, "spec": {"template": {"metadata": of_pod, "spec": spec}}}),
         }
     }
 
@@ -81,20 +91,43 @@ impl AdmissionCase {
         rule.requires_namespace_opt_in() && self.namespace_labels.get(label.as_str()) == Some(&"false")
     }
 
+    /// Its labels and annotations, or those of its pod template.
+    pub(super) fn read(&self, of: MetadataOf) -> [&BTreeMap<&'static str, &'static str>; 2] {
+        let [labels, annotations] = &self.own;
+        match (self.resource, of) {
+            (Resource::Pods, _) | (_, MetadataOf::PodTemplate) => [&self.labels, &self.annotations],
+            (_, MetadataOf::Workload) => [labels, annotations],
+        }
+    }
+
     /// Whether the object opted out of the rule `rule`.
-    pub(super) fn declines(&self, rule: &str, listens_to_others: bool) -> bool {
-        let said = |key: &str| self.labels.get(key).or(self.annotations.get(key)).copied();
-        let own = said(&format!("inject.vestibule.dev/{rule}"));
-        let others = self.annotations.get(OTHERS).copied().filter(|_| listens_to_others);
+    pub(super) fn declines(&self, rule: &Rule, of: MetadataOf) -> bool {
+        let [labels, annotations] = self.read(of);
+        let said = |key: &str| labels.get(key).or(annotations.get(key)).copied();
+        let own = said(&format!("inject.vestibule.dev/{}", rule.name()));
+        let listens_to_others = rule.compat_annotations().next().is_some();
+        let others = annotations.get(OTHERS).copied().filter(|_| listens_to_others);
         own.or(others).or(said(COMMON)) == Some("false")
     }
 }
 
 pub(super) fn spec(index: usize) -> impl Strategy<Value = String> {
-    let names = prop::sample::subsequence(vec!["blue", "green", "home", "No Namespace"], 0..3);
+    let names = prop::sample::subsequence(vec!["blue", "green", "home"], 0..3);
     let excluded = prop::sample::subsequence(vec!["blue", "home"], 0..2);
-    let team = prop::option::of(prop::sample::select(vec!["a", "b"]));
-    let label = prop::option::of(prop::sample::select(vec!["web", "db"]));
+    let team = prop::option::of(prop::sample::select(vec![
+        "operator: In, values: [a]",
+        "operator: In, values: [a, b]",
+        "operator: NotIn, values: [b]",
+        "operator: Exists",
+        "operator: DoesNotExist",
+    ]));
+    let label = prop::option::of(prop::sample::select(vec![
+        "operator: In, values: [web]",
+        "operator: In, values: [db, web]",
+        "operator: NotIn, values: [web]",
+        "operator: Exists",
+        "operator: DoesNotExist",
+    ]));
     let targets = prop::sample::select(vec![
         "[pods]",
         "[pods]",
@@ -103,14 +136,22 @@ pub(super) fn spec(index: usize) -> impl Strategy<Value = String> {
         "[jobs, cronjobs]",
     ]);
     let opt_in = prop::sample::select(vec!["always", "namespace", "pod", "pod", "either"]);
-    let flags = (any::<bool>(), any::<bool>(), any::<bool>());
+    let flags = (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>());
     (names, excluded, team, label, targets, opt_in, flags).prop_map(
-        move |(names, excluded, team, label, targets, opt_in, (required, compat, host))| {
-            let team = team.map(|team| format!(", matchLabels: {{team: {team}}}")).unwrap_or_default();
+        move |(names, excluded, team, label, targets, opt_in, (required, compat, host, own))| {
+            let asks = |requirement: Option<&str>| requirement.is_some_and(|one| !one.contains("Not"));
             // A rule must have some restriction.
-            let addressed = opt_in != "always" || !names.is_empty() || !team.is_empty();
-            let label = label.or((!addressed).then_some("web"));
-            let objects = label.map(|app| format!(", objects: {{labels: {{app: {app}}}}}")).unwrap_or_default();
+            let addressed = opt_in != "always" || !names.is_empty() || asks(team) || asks(label);
+            let label = if addressed { label } else { Some("operator: In, values: [web]") };
+            let own = if own && targets != "[pods]" { ", metadataOf: workload" } else { "" };
+            let requirement = |key: &str, requirement: &str| format!("{{key: {key}, {requirement}}}");
+            let objects = label.map(|one| requirement("app", one)).unwrap_or_default();
+            let of_names = |operator: &str, names: &[&str]| {
+                let requirement = format!("{{key: kubernetes.io/metadata.name, operator: {operator}, values: {names:?}}}");
+                Some(requirement).filter(|_| !names.is_empty())
+            };
+            let namespaces = [of_names("In", &names), of_names("NotIn", &excluded), team.map(|one| requirement("team", one))];
+            let namespaces = namespaces.into_iter().flatten().collect::<Vec<_>>().join(", ");
             let compat = if compat { format!(", compatAnnotations: {{{OTHERS}: ['yes']}}") } else { String::new() };
             let host = match (host, required) {
                 (true, true) => ", hostNetwork: skip, os: windows",
@@ -118,8 +159,8 @@ pub(super) fn spec(index: usize) -> impl Strategy<Value = String> {
                 _ => "",
             };
             format!(
-                "{{required: {required}, targets: {targets}, optIn: {opt_in}{compat}, pod: {{labels: {{added-{index}: 'x'}}}}, \
-                 match: {{namespaces: {{names: {names:?}, exclude: {excluded:?}{team}}}{objects}{host}}}}}"
+                "{{required: {required}, targets: {targets}{own}, optIn: {opt_in}{compat}, pod: {{labels: {{added-{index}: 'x'}}}}, \
+                 match: {{namespaceSelector: {{matchExpressions: [{namespaces}]}}, objectSelector: {{matchExpressions: [{objects}]}}{host}}}}}"
             )
         },
     )
@@ -128,17 +169,21 @@ pub(super) fn spec(index: usize) -> impl Strategy<Value = String> {
 pub(super) fn settings() -> impl Strategy<Value = String> {
     let own_namespace = prop::sample::select(vec!["skip", "inject"]);
     let exemption = prop::sample::select(vec![
-        "namespaces: [blue]",
-        "namespaceLabels: {team: a}",
-        "namespaceLabels: {team: a, inject.vestibule.dev/r0: 'true'}",
-        "objectLabels: {app: web}",
-        "objectLabels: {app: ''}",
-        "namespaces: [green], objectLabels: {app: web}",
-        "namespaces: [green], users: [somebody]",
-        "objectLabels: {app: web, inject.vestibule.dev/r0: 'true'}",
-        "namespaces: [green], objectLabels: {app: ''}",
+        "namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: blue}}",
+        "namespaceSelector: {matchExpressions: [{key: kubernetes.io/metadata.name, operator: NotIn, values: [blue, green]}]}, users: [nobody]",
+        "namespaceSelector: {matchLabels: {team: a}}",
+        "namespaceSelector: {matchLabels: {team: a, inject.vestibule.dev/r0: 'true'}}",
+        "namespaceSelector: {matchExpressions: [{key: team, operator: Exists}]}",
+        "objectSelector: {matchLabels: {app: web}}",
+        "objectSelector: {matchLabels: {app: ''}}",
+        "objectSelector: {matchExpressions: [{key: app, operator: DoesNotExist}]}",
+        "objectSelector: {matchExpressions: [{key: app, operator: NotIn, values: [web, db]}]}, users: [somebody]",
+        "namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: green}}, objectSelector: {matchLabels: {app: web}}",
+        "namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: green}}, users: [somebody]",
+        "objectSelector: {matchLabels: {app: web, inject.vestibule.dev/r0: 'true'}}",
+        "namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: green}}, objectSelector: {matchLabels: {app: ''}}",
         "users: ['system:*', \"o'\\\"clock\"]",
-        "namespaceLabels: {team: a}, users: [somebody]",
+        "namespaceSelector: {matchLabels: {team: a}}, users: [somebody]",
     ]);
     (own_namespace, prop::collection::vec(exemption, 0..3)).prop_map(|(own_namespace, exemptions)| {
         let exemptions: Vec<_> = exemptions.iter().map(|exemption| format!("{{{exemption}}}")).collect();
@@ -177,7 +222,8 @@ pub(super) fn admission_case() -> impl Strategy<Value = AdmissionCase> {
     let user = prop::sample::select(vec!["somebody", "nobody", "system:node", "o'\"clock"]);
     let run = (any::<bool>(), prop::option::of(os), user);
     let opted = (opt_keys(), opt_keys(), opt_keys(), opt_keys());
-    (namespace, team, resource, app, opted, run, rare(), rare()).prop_map(
+    let of_workload = (opt_keys(), opt_keys(), prop::option::of(prop::sample::select(vec!["web", "db"])));
+    (namespace, team, resource, app, opted, run, (rare(), rare()), of_workload).prop_map(
         |(
             namespace,
             team,
@@ -185,12 +231,13 @@ pub(super) fn admission_case() -> impl Strategy<Value = AdmissionCase> {
             app,
             opted,
             (host_network, os, user),
-            own,
-            mirror,
+            (own, mirror),
+            (mut own_labels, own_annotations, own_app),
         )| {
             let (mut namespace_labels, namespace_annotations, mut labels, mut annotations) = opted;
             namespace_labels.extend(team.map(|team| ("team", team)));
             labels.extend(app.map(|app| ("app", app)));
+            own_labels.extend(own_app.map(|app| ("app", app)));
             labels.extend(own.then_some(("vestibule.dev/injector", "true")));
             annotations.extend(mirror.then_some(("kubernetes.io/config.mirror", "x")));
             AdmissionCase {
@@ -202,6 +249,7 @@ pub(super) fn admission_case() -> impl Strategy<Value = AdmissionCase> {
                 is_being_deleted,
                 labels,
                 annotations,
+                own: [own_labels, own_annotations],
                 host_network,
                 os,
                 user,

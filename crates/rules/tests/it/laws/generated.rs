@@ -145,7 +145,7 @@ fn spec() -> impl Strategy<Value = String> {
             annotations["marker"] = json!(order.to_string());
             blocks.extend(conditions.blocks);
             format!(
-                "order: {order}\nonConflict: {policy}\nsidecars: {}\ninitContainers: {}\ncontainers: {}\nvolumes: {}\npod: {}\nimagePullSecrets: {secrets}\nremove: {removals}\n{}",
+                "order: {order}\nonConflict: {policy}\nsidecars: {}\ninitContainers: {}\ncontainerPatches: {}\nvolumes: {}\npod: {}\nimagePullSecrets: {secrets}\nremove: {removals}\n{}",
                 json!(sidecars),
                 json!(plain),
                 json!(blocks),

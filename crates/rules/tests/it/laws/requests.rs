@@ -9,7 +9,7 @@ const RULES: [&str; 3] = ["one", "two", "three"];
 /// The conditions of a rule, and the values that it computes.
 #[derive(Clone, Debug)]
 pub(super) struct Conditions {
-    /// Lines of the rule's spec: `parameters`, `variables`, `when`, `optIn` and `rollout`.
+    /// Lines of the rule's spec: `parameters`, `variables`, `matchConditions`, `optIn` and `rollout`.
     pub(super) lines: String,
     pub(super) annotations: Value,
     pub(super) blocks: Vec<Value>,
@@ -42,7 +42,7 @@ pub(super) fn conditions(own: &'static str) -> impl Strategy<Value = Conditions>
         prop::sample::select(&["always", "always", "always", "always", "namespace", "pod", "either"][..]);
     let percent = prop::sample::select(&[None, None, None, Some(0), Some(40), Some(100)][..]);
     let asks = prop_oneof![
-        2 => condition().prop_map(|when| (format!("when: {when}"), json!({}), Vec::new())),
+        2 => condition().prop_map(|all| (format!("matchConditions: {}", conditions_of(all)), json!({}), Vec::new())),
         1 => computed(own),
     ];
     (opt_in, percent, asks).prop_map(|(opt_in, percent, (lines, annotations, blocks))| {
@@ -52,25 +52,30 @@ pub(super) fn conditions(own: &'static str) -> impl Strategy<Value = Conditions>
     })
 }
 
-fn condition() -> impl Strategy<Value = &'static str> {
-    prop::sample::select(
-        &[
-            "[]",
-            "[]",
-            "['size(object.spec.containers) < 3']",
-            "['!has(object.metadata.labels.l)']",
-            "['object.spec.containers.exists(c, c.name == \"a\")', 'request.namespace == \"team-a\"']",
-        ][..],
-    )
+fn condition() -> impl Strategy<Value = &'static [&'static str]> {
+    const CONDITIONS: &[&[&str]] = &[
+        &[],
+        &[],
+        &["size(object.spec.containers) < 3"],
+        &["!has(object.metadata.labels.l)"],
+        &["object.spec.containers.exists(c, c.name == \"a\")", "request.namespace == \"team-a\""],
+    ];
+    prop::sample::select(CONDITIONS)
+}
+
+/// `matchConditions` of these expressions.
+fn conditions_of(expressions: &[&str]) -> Value {
+    let condition = |(number, expression): (usize, &&str)| json!({"name": format!("c{number}"), "expression": expression});
+    expressions.iter().enumerate().map(condition).collect()
 }
 
 /// Conditions, an annotation and a variable of parameters.
 fn computed(own: &'static str) -> impl Strategy<Value = (String, Value, Vec<Value>)> {
+    const CONDITIONS: &[&[&str]] =
+        &[&[], &[], &["variables.few"], &["params.team != \"none\"", "params.size > 0"]];
     let default = prop::sample::select(&["", ", default: 1", ", default: 3"][..]);
-    let when = prop::sample::select(
-        &["[]", "[]", "[variables.few]", "['params.team != \"none\"', 'params.size > 0']"][..],
-    );
-    (default, when, any::<bool>(), any::<bool>()).prop_map(move |(default, when, annotates, sets)| {
+    let all = prop::sample::select(CONDITIONS);
+    (default, all, any::<bool>(), any::<bool>()).prop_map(move |(default, all, annotates, sets)| {
         let lines = format!(
             "parameters:\n\
              - {{name: size, type: int, min: 0, max: 3, annotation: {own}example.com/size{default}}}\n\
@@ -78,7 +83,8 @@ fn computed(own: &'static str) -> impl Strategy<Value = (String, Value, Vec<Valu
              variables:\n\
              - {{name: few, expression: 'size(object.spec.containers) <= params.size + 1'}}\n\
              - {{name: word, expression: 'params.team + \"-\" + string(params.size)'}}\n\
-             when: {when}"
+             matchConditions: {}",
+            conditions_of(all),
         );
         let computed = |expression: &str| json!({"$cel": expression});
         let mut annotations = json!({});

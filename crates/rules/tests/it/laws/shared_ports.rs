@@ -47,6 +47,6 @@ fn spec() -> impl Strategy<Value = String> {
             })
             .collect();
         let block = json!({"select": {"names": ["other"]}, "ports": wanted(5)});
-        format!("onConflict: {policy}\nsidecars: {}\ncontainers: [{block}]", json!(all))
+        format!("onConflict: {policy}\nsidecars: {}\ncontainerPatches: [{block}]", json!(all))
     })
 }

@@ -32,7 +32,7 @@ fn disjoint_rule(name: &'static str, own: &'static str) -> impl Strategy<Value =
             annotations.as_object_mut().unwrap().extend(conditions.annotations.as_object().unwrap().clone());
             let blocks: Vec<_> = std::iter::once(block).chain(conditions.blocks).collect();
             format!(
-                "sidecars: {sidecars}\ninitContainers: {init}\nvolumes: {}\nimagePullSecrets: {}\npod: {}\ncontainers: {}\n\
+                "sidecars: {sidecars}\ninitContainers: {init}\nvolumes: {}\nimagePullSecrets: {}\npod: {}\ncontainerPatches: {}\n\
                  remove: {}\n{}",
                 json!([{"name": format!("{name}-v"), "emptyDir": {}}]),
                 json!([{"name": format!("{name}-secret")}]),

@@ -8,7 +8,7 @@ use crate::kit::{names, pod, result};
 fn removals() {
     let spec = |n| {
         let block = format!("{{select: {{all: true}}, env: [{{name: E{n}, value: x}}]}}");
-        format!("remove: [{{env: {{containers: all, name: R{n}}}}}]\ncontainers: [{block}]")
+        format!("remove: [{{env: {{containers: all, name: R{n}}}}}]\ncontainerPatches: [{block}]")
     };
     let (few, many) = (work(250, &variables(250), spec), work(1_000, &variables(1_000), spec));
     assert!(many < few * 9, "{few:?} and {many:?}");

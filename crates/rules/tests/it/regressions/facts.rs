@@ -12,7 +12,7 @@ fn label(resource: Resource, expression: &str) -> String {
 
 /// The value of `expression`, which a rule writes into the label `got` of a template or pod.
 fn got(resource: Resource, metadata: &str, expression: &str) -> String {
-    let template = r#"{"template":{"metadata":{},"spec":{"containers":[]}}}"#;
+    let template = r#"{"template":{"metadata":{"labels":{"app":"web"}},"spec":{"containers":[]}}}"#;
     let spec = match resource {
         Resource::Pods => r#"{"containers":[]}"#.to_owned(),
         Resource::CronJobs => format!(r#"{{"jobTemplate":{{"spec":{template}}}}}"#),

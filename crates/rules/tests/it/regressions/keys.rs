@@ -100,7 +100,7 @@ fn keys_that_rules_may_change_are_refused_and_the_reason_said() {
         ("volumes: [{name: {$cel: object.metadata.name}, emptyDir: {}}]", 27),
         (
             "containerPatches: [{select: {all: true}, env: [{name: {$cel: request.object.metadata.name}, value: x}]}]",
-            58,
+            64,
         ),
         (
             "variables: [{name: v, expression: object.metadata.name}]\nvolumes: [{name: {$cel: variables.v}, emptyDir: {}}]",
@@ -180,7 +180,7 @@ fn conditions_come_before_keys() {
 #[test]
 fn the_owner_may_name_a_volume_of_a_template() {
     let spec = "targets: [deployments]\nvolumes: [{name: {$cel: owner.name}, emptyDir: {}}]";
-    let object = r#"{"metadata":{"name":"web","labels":{"app":"web"}},"spec":{"template":{"spec":{"containers":[]}}}}"#;
+    let object = r#"{"metadata":{"name":"web","labels":{"app":"web"}},"spec":{"template":{"metadata":{"labels":{"app":"web"}},"spec":{"containers":[]}}}}"#;
     let made = applied(&rules(&rule("r", spec)), &creation(object).resource(Resource::Deployments));
     assert!(made.contains(r#""volumes":[{"name":"web","emptyDir":{}}]"#), "{made}");
 }
