@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::value::RawValue;
 use vestibule::patch::{Document, Kind, Operation, View};
-use vestibule_rules::diagnostic::printable;
+use vestibule_rules::diagnostic::{self, printable};
 use vestibule_rules::{Change, Origin};
 
 /// One change and the part of a rule that made it.
@@ -42,7 +42,7 @@ pub(crate) fn explain(changes: &[Change], json: &str, prefix: &str) -> anyhow::R
             place: if is_status(origin) {
                 String::new()
             } else {
-                format!("{}:{}", printable(&origin.source), origin.line)
+                diagnostic::place(&origin.source, origin.line)
             },
         });
         document.apply(operation)?;

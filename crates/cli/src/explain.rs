@@ -20,8 +20,8 @@ use crate::{Failure, print, say};
 /// Explains a code of a finding, a field of the rule format, or what rules make of an object and why.
 ///
 /// For an object: every check of each rule, with its result and the line of the rule; every part of the rule, with what it
-/// adds, or why it does not. `pod/NAME` reads the pod, the labels of its namespace and, without `--rules`, the rules in the
-/// injector's ConfigMaps from a cluster. A pod that exists already holds the injected parts.
+/// adds, or why it does not. `pod/NAME` reads the pod, the labels of its namespace and, without `--rules`, the rules in
+/// Injections and in the injector's ConfigMaps from a cluster. A pod that exists already holds the injected parts.
 ///
 /// Workloads are explained by the pods that their controller will make. A result that depends on a name which is not known yet,
 /// such as the name of each Job of a CronJob, uses the name of the template and is marked `?` and `presumably`. That holds for
@@ -40,6 +40,7 @@ use crate::{Failure, print, say};
   vestibule explain VST0121
   vestibule explain spec.sidecars.position
   vestibule explain -f pod.yaml --rules examples/rules --namespace-labels injection=enabled
+  vestibule explain -f pod.yaml --from-cluster
   vestibule explain pod/web -n shop
   vestibule explain pod/web -n shop --rules rules/ -o json")]
 pub(crate) struct Arguments {
@@ -47,12 +48,15 @@ pub(crate) struct Arguments {
     #[arg(value_name = "CODE|FIELD|pod/NAME", required_unless_present = "files", conflicts_with = "files")]
     subject: Option<String>,
     /// A file of objects, a folder of them (*.yaml, *.yml, *.json), or `-` for stdin; may be given several times.
-    #[arg(long = "filename", short = 'f', value_name = "FILE", requires = "rules")]
+    #[arg(long = "filename", short = 'f', value_name = "FILE", requires = "origin")]
     files: Vec<PathBuf>,
     /// A file of rules, a folder of them (*.yaml, *.yml, *.json), or `-` for stdin; ConfigMap manifests are read for the
     /// rules in them. May be given several times. With `pod/NAME` the default is the rules of the cluster.
-    #[arg(long, env = "VESTIBULE_RULES", value_name = "PATH")]
+    #[arg(long, env = "VESTIBULE_RULES", value_name = "PATH", group = "origin")]
     rules: Vec<PathBuf>,
+    /// With `-f`: the rules that are in force in the cluster, in Injections and in ConfigMaps of the injector.
+    #[arg(long, group = "origin", conflicts_with = "rules")]
+    from_cluster: bool,
     /// Labels of the objects' namespaces, for rules that read them: `injection=enabled,...`. Labels of Namespaces among the
     /// objects are known.
     #[arg(long, value_name = "K=V,...", value_parser = Labels::parse)]
@@ -133,7 +137,13 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
 impl Arguments {
     fn files(&self) -> Result<Case, Failure> {
         rules::refuse_stdin_twice(&[&self.files, &self.rules])?;
-        let rules = rules::load(&self.rules)?;
+        let rules = match self.from_cluster {
+            true => block_on(async {
+                let cluster = ClusterReader::connect(self.kubeconfig.as_deref()).await;
+                self.stored(&cluster.map_err(CommandError::input)?).await
+            })?,
+            false => rules::load(&self.rules)?,
+        };
         let objects: Vec<Object> =
             objects::read(&self.files)?.into_iter().flat_map(|source| source.objects).collect();
         let facts = Facts::new(self.namespace_labels.as_ref(), objects.iter());
@@ -141,8 +151,7 @@ impl Arguments {
     }
 
     fn pod(&self, name: &str) -> Result<Case, Failure> {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-        runtime.map_err(CommandError::running)?.block_on(async {
+        block_on(async {
             let cluster =
                 ClusterReader::connect(self.kubeconfig.as_deref()).await.map_err(CommandError::input)?;
             let namespace = self.namespace.clone().unwrap_or_else(|| cluster.default_namespace().to_owned());
@@ -169,6 +178,11 @@ impl Arguments {
         }
         Ok(in_force.rules)
     }
+}
+
+fn block_on<T>(reading: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    runtime.map_err(CommandError::running)?.block_on(reading)
 }
 
 impl Case {

@@ -1,15 +1,17 @@
 //! `manifests`: the objects that install and register the injector.
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
 use serde_json::json;
 use vestibule::App;
+use vestibule::admission::keys;
 use vestibule_command::{CommandError, ManifestsArguments};
 use vestibule_injector::{CONFIG_LABEL, Configuration, Namespaces, config_map_data, registration};
-use vestibule_rules::{NAMESPACE_NAME, OWN_POD_LABEL, Rule, RuleSet};
+use vestibule_rules::{NAMESPACE_NAME, OWN_POD_LABEL, Rule, RuleSet, custom_resource};
 
-use crate::rules::{self, RulesPath};
+use crate::rules;
 use crate::{Failure, files, say};
 
 /// Prints the objects that register the injector with an API server, as YAML.
@@ -17,17 +19,19 @@ use crate::{Failure, files, say};
 #[command(after_help = "Example:
   vestibule manifests --only registration --rules examples/rules/env-target.yaml \\
     --service webhooks/injector --identity local:identity | kubectl apply -f -
-  vestibule manifests --rules examples/rules/env-target.yaml --namespace webhooks --image IMAGE | kubectl apply -f -
+  vestibule manifests --namespace webhooks --image IMAGE | kubectl apply -f -
   vestibule manifests --rules examples/rules/env-target.yaml --namespace webhooks --image IMAGE --check deploy")]
 pub(crate) struct Arguments {
-    #[command(flatten)]
-    rules: RulesPath,
+    /// A file of rules, or a folder of them (*.yaml, *.yml, *.json), for a ConfigMap beside the injector; ConfigMap manifests are
+    /// read for the rules in them. May be given several times. On a cluster rules may also be applied as objects.
+    #[arg(long, env = "VESTIBULE_RULES", value_name = "PATH")]
+    rules: Vec<PathBuf>,
     #[command(flatten)]
     manifests: ManifestsArguments,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
-    let paths = &arguments.rules.rules;
+    let paths = &arguments.rules;
     if paths.iter().any(|path| files::is_stdin(path)) {
         return Err(CommandError::input(
             "the rules of manifests are files: `--rules -` is for other commands",
@@ -39,6 +43,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     rules.warnings().iter().for_each(say);
     let app_without_cluster = app(rules.clone())?;
     let Some(namespace) = arguments.manifests.namespace(&app_without_cluster)? else {
+        if paths.is_empty() {
+            return Err(
+                CommandError::input("where are the rules? name a file or folder with --rules PATH").into()
+            );
+        }
         registration::entries(&rules).map_err(Failure::Findings)?;
         return Ok(arguments.manifests.run(&app_without_cluster)?);
     };
@@ -53,14 +62,17 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     }
     let app = app(Configuration::installed(rules, &namespace))?;
     Ok(arguments.manifests.run_with(&app, |installation| {
+        installation.definitions = custom_resource::definitions(keys::schema("", "v1", "Pod"));
         // The label excludes the injector's own pods from its rules.
         installation.pod_labels.insert(OWN_POD_LABEL.to_owned(), "true".to_owned());
         let name = format!("{}-rules", installation.name);
-        installation.objects.push(json!({
-            "apiVersion": "v1",
-            "kind": "ConfigMap",
-            "metadata": {"name": name, "namespace": namespace, "labels": {CONFIG_LABEL: "true"}},
-            "data": texts,
+        installation.objects.extend((!texts.is_empty()).then(|| {
+            json!({
+                "apiVersion": "v1",
+                "kind": "ConfigMap",
+                "metadata": {"name": name, "namespace": namespace, "labels": {CONFIG_LABEL: "true"}},
+                "data": texts,
+            })
         }));
     })?)
 }

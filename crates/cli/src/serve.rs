@@ -84,7 +84,7 @@ impl Arguments {
             // Rules in ConfigMaps may start to need labels of namespaces.
             None => Namespaces::watched(client.clone()),
         };
-        Ok((Configuration::from_config_maps(client, &namespace), namespaces))
+        Ok((Configuration::from_cluster(client, &namespace), namespaces))
     }
 
     async fn namespaces(&self, needed: bool) -> Result<Namespaces, CommandError> {

@@ -68,10 +68,7 @@ impl Waiting {
     /// Needs the right to create and patch Events of the group `events.k8s.io` in the namespaces of the objects; Events of
     /// objects without a namespace are in `default`.
     pub async fn write(mut self, client: Client, controller: &str) {
-        // The Downward API or the kubelet names the pod.
-        let pod = std::env::var("POD_NAME").or_else(|_| std::env::var("HOSTNAME"));
-        let instance = pod.unwrap_or_else(|_| format!("{controller}-{}", std::process::id()));
-        let reporter = Reporter { controller: controller.to_owned(), instance: Some(instance) };
+        let reporter = Reporter { controller: controller.to_owned(), instance: Some(instance(controller)) };
         let recorder = Recorder::new(client.clone(), reporter);
         let mut pace = Pace::new(self.again, Instant::now());
         let mut complained: Option<Instant> = None;
@@ -95,6 +92,13 @@ impl Waiting {
             }
         }
     }
+}
+
+/// The name of this process among the replicas of `controller`: that of its pod, as the Downward API or the kubelet says it.
+#[must_use]
+pub fn instance(controller: &str) -> String {
+    let pod = std::env::var("POD_NAME").or_else(|_| std::env::var("HOSTNAME"));
+    pod.unwrap_or_else(|_| format!("{controller}-{}", std::process::id()))
 }
 
 #[cfg(test)]

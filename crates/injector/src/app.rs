@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use k8s_openapi::api::rbac::v1::PolicyRule;
 use vestibule::{App, FailurePolicy, On, Operation, Raw, Rule, on_raw};
-use vestibule_rules::Resource;
+use vestibule_rules::{API_VERSION, CustomResource, Resource};
 
 use crate::configuration::last_good::LAST_GOOD;
 use crate::configuration::{CONFIG_LABEL, Configuration, ConfigurationCollector};
@@ -12,11 +12,12 @@ use crate::events::Events;
 use crate::handler::InjectHandler;
 use crate::namespaces::Namespaces;
 use crate::observer::DecisionObserver;
-use crate::outcome_metrics::{OutcomeCollector, OutcomeMetrics};
+use crate::outcome_metrics::OutcomeCollector;
 use crate::pending_rules::PendingRules;
 use crate::registration::{self, BEST_EFFORT, REQUIRED};
 use crate::rule_validator::RuleValidator;
 use crate::start_error::StartError;
+use crate::status;
 
 /// The injector's name as an app.
 pub const NAME: &str = "injector";
@@ -52,7 +53,7 @@ pub fn observed_app(
     }
     let readiness = configuration.clone();
     app = app.ready_when("configuration", move || readiness.ready());
-    let metrics = OutcomeMetrics::default();
+    let metrics = configuration.outcomes().clone();
     let counted = (metrics.clone(), configuration.clone());
     app = app.metrics(move |registry| {
         let (metrics, configuration) = counted.clone();
@@ -97,7 +98,8 @@ pub fn observed_app(
     })
 }
 
-/// Adds the hook that validates ConfigMaps with rules, and the rights to follow them and to store the last good rules.
+/// Adds the hooks that validate ConfigMaps with rules, Injections and InjectorSettings, and the rights to follow them and to store
+/// the last good rules.
 fn with_validator(app: App, validator: RuleValidator) -> App {
     let home = format!("kubernetes.io/metadata.name={}", validator.namespace);
     let on = on_raw([Rule::new("v1", "configmaps", [Operation::Create, Operation::Update])])
@@ -108,6 +110,9 @@ fn with_validator(app: App, validator: RuleValidator) -> App {
         .timeout_seconds(10)
         // While no replica answers, errors in rules go to the log, and the last good rules stay in force.
         .failure_policy(FailurePolicy::Ignore);
+    let objects = CustomResource::ALL
+        .map(|resource| Rule::new(API_VERSION, resource.plural(), [Operation::Create, Operation::Update]));
+    let on_objects = on_raw(objects).timeout_seconds(10).failure_policy(FailurePolicy::Ignore);
     let right = |verbs: &[&str], name: Option<&str>| PolicyRule {
         api_groups: Some(vec![String::new()]),
         resources: Some(vec!["configmaps".to_owned()]),
@@ -121,7 +126,24 @@ fn with_validator(app: App, validator: RuleValidator) -> App {
         // RBAC cannot limit `create` to a name: the name is not known when a creation is authorized.
         right(&["create"], None),
     ];
-    app.rights_in(&validator.namespace.clone(), rights).validate_raw("config", on, validator)
+    app.rights_in(&validator.namespace.clone(), rights)
+        .rights_in(&validator.namespace.clone(), [status::replicas_right()])
+        .rights([objects_right(&["list", "watch"], ""), objects_right(&["patch"], "/status")])
+        .validate_raw("config", on, validator.clone())
+        .validate_raw("objects", on_objects, validator)
+}
+
+/// A right to all Injections and InjectorSettings, or to a subresource of them: `/status`.
+fn objects_right(verbs: &[&str], subresource: &str) -> PolicyRule {
+    let (group, _) = API_VERSION.split_once('/').unwrap_or_default();
+    PolicyRule {
+        api_groups: Some(vec![group.to_owned()]),
+        resources: Some(
+            CustomResource::ALL.iter().map(|it| format!("{}{subresource}", it.plural())).collect(),
+        ),
+        verbs: verbs.iter().map(|verb| (*verb).to_owned()).collect(),
+        ..PolicyRule::default()
+    }
 }
 
 /// Both hooks accept every resource that rules may be about, since rules change while they are served. The entries say for

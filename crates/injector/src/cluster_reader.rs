@@ -15,6 +15,7 @@ use crate::configuration::compiler::Compiler;
 use crate::configuration::config_maps::all_sources;
 use crate::configuration::finding::Finding;
 use crate::configuration::last_good::{LAST_GOOD, LastGood};
+use crate::configuration::objects::{self, Injection, InjectorSettings};
 use crate::configuration::proof_deadline::ProofDeadline;
 use crate::configuration::resolve::{Resolution, resolve};
 use crate::configuration::rule_source::{RuleDocument, RuleSource};
@@ -30,16 +31,16 @@ pub struct ClusterReader {
     namespace: String,
 }
 
-/// Rules in ConfigMaps, before they are compiled.
+/// Rules in ConfigMaps and objects, before they are compiled.
 pub struct StoredRules {
-    /// The namespace of the ConfigMaps and of the injector.
-    namespace: String,
+    /// The namespace of the ConfigMaps and of the injector, if it is known.
+    namespace: Option<String>,
     sources: Vec<RuleSource>,
     /// The last good documents, or the reason why they cannot be read.
     last_good: Result<Vec<RuleDocument>, ClusterError>,
 }
 
-/// The rules that an injector which reads the same ConfigMaps has in force.
+/// The rules that an injector which reads the same sources has in force.
 pub struct RulesInForce {
     /// The newest good version of each document.
     pub rules: RuleSet,
@@ -77,8 +78,10 @@ pub enum ClusterError {
         /// The API server's message.
         message: String,
     },
-    /// There are no labelled ConfigMaps.
-    #[error("no ConfigMap labelled {CONFIG_LABEL}=true in {0}; name the rules with --rules PATH")]
+    /// There are neither labelled ConfigMaps nor objects.
+    #[error(
+        "no ConfigMap labelled {CONFIG_LABEL}=true in {0}, and no Injection; name the rules with --rules PATH"
+    )]
     NoRules(String),
     /// Labelled ConfigMaps are in more than one namespace, so it is not known which injector is meant.
     #[error("ConfigMaps labelled {CONFIG_LABEL}=true lie in {}; say with --injector-namespace which are meant", .0.join(", "))]
@@ -126,7 +129,8 @@ impl ClusterReader {
         Ok(facts(&metadata))
     }
 
-    /// The rules in labelled ConfigMaps of `namespace`, or of the one namespace that has any.
+    /// The rules in Injections and InjectorSettings, and those in labelled ConfigMaps of `namespace`, or of the one namespace
+    /// that has any.
     ///
     /// # Errors
     /// There are none, or more than one namespace has some, or the cluster does not answer.
@@ -140,20 +144,53 @@ impl ClusterReader {
         let found = found.map_err(|error| failed("ConfigMaps with rules".to_owned(), error))?.items;
         let namespaces: BTreeSet<String> = found.iter().filter_map(ResourceExt::namespace).collect();
         let namespaces: Vec<String> = namespaces.into_iter().collect();
+        let objects = self.objects().await?;
         let own = match namespaces.as_slice() {
-            [own] => own.clone(),
-            [] => {
+            [own] => Some(own.clone()),
+            [] if objects.is_empty() => {
                 let place = namespace.map_or("any namespace".to_owned(), |own| format!("namespace {own}"));
                 return Err(ClusterError::NoRules(place));
             }
+            [] => match namespace {
+                Some(own) => Some(own.to_owned()),
+                None => self.namespace_of_last_good().await?,
+            },
             _ => return Err(ClusterError::SeveralInjectors(namespaces)),
         };
-        let last_good = LastGood::new(self.client.clone(), &own).read().await;
-        let last_good = last_good.map(Option::unwrap_or_default);
-        Ok(StoredRules {
-            sources: all_sources(&own, &found),
-            last_good: last_good.map_err(|error| failed(format!("the ConfigMap {own}/{LAST_GOOD}"), error)),
-            namespace: own,
+        let last_good = match &own {
+            Some(own) => {
+                let read =
+                    LastGood::new(self.client.clone(), own).read().await.map(Option::unwrap_or_default);
+                read.map_err(|error| failed(format!("the ConfigMap {own}/{LAST_GOOD}"), error))
+            }
+            None => Ok(Vec::new()),
+        };
+        let mut sources = own.as_ref().map(|own| all_sources(own, &found)).unwrap_or_default();
+        sources.extend(objects);
+        Ok(StoredRules { sources, last_good, namespace: own })
+    }
+
+    /// The texts of all Injections and InjectorSettings; none on a cluster without their definitions.
+    async fn objects(&self) -> Result<Vec<RuleSource>, ClusterError> {
+        let read = async {
+            if !objects::are_defined(&self.client).await? {
+                return Ok(Vec::new());
+            }
+            let mut sources = objects::stored::<Injection>(&self.client).await?;
+            sources.extend(objects::stored::<InjectorSettings>(&self.client).await?);
+            Ok(sources)
+        };
+        read.await.map_err(|error| failed("Injections".to_owned(), error))
+    }
+
+    /// The namespace of the injector, if one namespace has the ConfigMap with its last good rules.
+    async fn namespace_of_last_good(&self) -> Result<Option<String>, ClusterError> {
+        let named = ListParams::default().fields(&format!("metadata.name={LAST_GOOD}"));
+        let found = Api::<ConfigMap>::all(self.client.clone()).list_metadata(&named).await;
+        let found = found.map_err(|error| failed(format!("ConfigMaps {LAST_GOOD}"), error))?.items;
+        Ok(match found.as_slice() {
+            [one] => one.namespace(),
+            _ => None,
         })
     }
 }
@@ -165,7 +202,7 @@ impl StoredRules {
     /// # Errors
     /// All findings, if no document is good by itself.
     pub fn in_force(&self) -> Result<RulesInForce, LoadError> {
-        let compiler = Compiler::new(Some(&self.namespace));
+        let compiler = Compiler::new(self.namespace.as_deref());
         let last_good = self.last_good.as_deref().unwrap_or_default();
         let Resolution { in_force, errors: mut wrong } =
             resolve(&self.sources, last_good, &compiler, &ProofDeadline::none());

@@ -1,11 +1,13 @@
-//! The rules that are in force, from files or from ConfigMaps.
+//! The rules that are in force, from files or from a cluster.
 
+mod cluster;
 pub(crate) mod compiler;
 pub(crate) mod config_maps;
 pub(crate) mod finding;
 mod folder;
 pub(crate) mod last_good;
 mod metrics;
+pub(crate) mod objects;
 pub(crate) mod proof_deadline;
 pub(crate) mod reloader;
 pub(crate) mod resolve;
@@ -24,14 +26,18 @@ use vestibule::tooling::{Entries, WatchState, Watched};
 pub use vestibule_rules::CONFIG_LABEL;
 use vestibule_rules::RuleSet;
 
+use self::cluster::ClusterRules;
 use self::compiler::Compiler;
 use self::finding::Finding;
 use self::last_good::LastGood;
+use self::objects::RuleObjects;
 use self::reloader::Reloader;
 use self::snapshot::{Snapshot, SnapshotState};
 use crate::events::Events;
+use crate::outcome_metrics::OutcomeMetrics;
 use crate::registration;
 use crate::sources::{LoadError, read};
+use crate::status::StatusWriter;
 
 /// The rules that are in force: a sequence of immutable [`Snapshot`]s.
 ///
@@ -59,7 +65,9 @@ pub struct Configuration {
     reloader: Option<Arc<Reloader>>,
     /// The webhook entries for the rules in force.
     entries: Entries,
-    _following: Option<Arc<JoinSet<()>>>,
+    /// The outcomes of the rules, which are in metrics and in the status of objects.
+    outcomes: OutcomeMetrics,
+    _following: Vec<Arc<JoinSet<()>>>,
 }
 
 /// The ConfigMaps of a cluster that hold the rules.
@@ -101,22 +109,38 @@ impl Configuration {
         Ok(Self::following(following, snapshots, reloader))
     }
 
-    /// The rules of the ConfigMaps in `namespace`, the injector's own, that are labelled [`CONFIG_LABEL`]`=true`, followed
-    /// by a watch. The last good documents are stored in the ConfigMap `injector-last-good`, for a restart while a document is
-    /// broken. Needs a Tokio runtime.
-    pub fn from_config_maps(client: Client, namespace: &str) -> Self {
+    /// The rules of a cluster, followed by watches: the ConfigMaps in `namespace`, the injector's own, that are labelled
+    /// [`CONFIG_LABEL`]`=true`, and the objects of the kinds `Injection` and `InjectorSettings`. The last good documents are
+    /// stored in the ConfigMap `injector-last-good`, for a restart while a document is broken. Needs a Tokio runtime.
+    pub fn from_cluster(client: Client, namespace: &str) -> Self {
         let compiler = Compiler::new(Some(namespace));
-        let (reloader, snapshots) = Reloader::new(compiler, "the ConfigMaps with rules are being read");
-        let last_good = LastGood::new(client.clone(), namespace);
-        let events = Events::new(client.clone());
+        let (reloader, snapshots) = Reloader::new(compiler, "the rules of the cluster are being read");
+        let (observed, objects) = watch::channel(None);
         let config_maps = Watched::start(&client, config_maps::watch(namespace));
         let state = config_maps.state();
-        let following =
-            config_maps::follow(config_maps, namespace.to_owned(), last_good, Arc::clone(&reloader), events);
+        let rules = ClusterRules {
+            namespace: namespace.to_owned(),
+            config_maps,
+            objects: RuleObjects::new(client.clone()),
+            last_good: LastGood::new(client.clone(), namespace),
+            events: Events::new(client.clone()),
+            observed,
+        };
+        let following = cluster::follow(rules, Arc::clone(&reloader));
+        let new = Self::following(following, snapshots, Arc::clone(&reloader));
+        let writer = StatusWriter {
+            client: client.clone(),
+            namespace: namespace.to_owned(),
+            reloader,
+            entries: new.entries.clone(),
+            outcomes: new.outcomes.clone(),
+            objects,
+            registered: String::new(),
+        };
         Self {
             config_maps: Some(namespace.to_owned()),
             watched: Some(WatchedConfigMaps { client, state }),
-            ..Self::following(following, snapshots, reloader)
+            ..new.with_task(writer.run())
         }
     }
 
@@ -180,6 +204,11 @@ impl Configuration {
         &self.entries
     }
 
+    /// The outcomes of the rules.
+    pub(crate) fn outcomes(&self) -> &OutcomeMetrics {
+        &self.outcomes
+    }
+
     fn unchanging(rules: RuleSet, config_maps: Option<&str>) -> Self {
         let (_, snapshots) = watch::channel(Arc::new(Snapshot::new(rules)));
         let config_maps = config_maps.map(str::to_owned);
@@ -192,16 +221,24 @@ impl Configuration {
         reloader: Arc<Reloader>,
     ) -> Self {
         let new = Self::new(snapshots);
+        let registering = registration::follow(new.snapshots.clone(), new.entries.clone());
+        Self { reloader: Some(reloader), ..new }.with_task(sources).with_task(registering)
+    }
+
+    /// Runs `task` until the last clone is dropped.
+    fn with_task(mut self, task: impl Future<Output = ()> + Send + 'static) -> Self {
         let mut tasks = JoinSet::new();
-        tasks.spawn(sources);
-        tasks.spawn(registration::follow(new.snapshots.clone(), new.entries.clone()));
-        Self { reloader: Some(reloader), _following: Some(Arc::new(tasks)), ..new }
+        tasks.spawn(task);
+        self._following.push(Arc::new(tasks));
+        self
     }
 
     fn new(snapshots: watch::Receiver<Arc<Snapshot>>) -> Self {
         let entries = registration::hook_entries();
         registration::publish(&snapshots.borrow(), &entries);
-        Self { snapshots, config_maps: None, watched: None, reloader: None, entries, _following: None }
+        let outcomes = OutcomeMetrics::default();
+        let _following = Vec::new();
+        Self { snapshots, config_maps: None, watched: None, reloader: None, entries, outcomes, _following }
     }
 }
 

@@ -45,6 +45,7 @@ pub mod registration;
 mod rule_validator;
 mod sources;
 mod start_error;
+mod status;
 mod verdict;
 
 pub use app::{NAME, app, observed_app};

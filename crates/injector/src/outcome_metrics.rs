@@ -13,6 +13,7 @@ use vestibule_rules::{Decision, Rule};
 use crate::configuration::Configuration;
 use crate::observer::{DecisionContext, DecisionObserver};
 use crate::outcome_labels::OutcomeLabels;
+use crate::status;
 
 /// Counts outcomes by rule, result and reason. No label holds a value of an object.
 #[derive(Clone, Default)]
@@ -24,6 +25,14 @@ type Counts = BTreeMap<OutcomeLabels, u64>;
 pub(crate) struct OutcomeCollector {
     pub(crate) metrics: OutcomeMetrics,
     pub(crate) configuration: Configuration,
+}
+
+impl OutcomeMetrics {
+    /// The outcomes of one rule for the status of its object.
+    pub(crate) fn counts(&self, rule: &str) -> status::Counts {
+        let counted = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        status::Counts::of(counted.get(rule).into_iter().flatten())
+    }
 }
 
 impl Collector for OutcomeCollector {

@@ -1,4 +1,4 @@
-//! The hook that validates ConfigMaps with rules, so that `kubectl apply` shows the errors in them.
+//! The hooks that validate ConfigMaps with rules, Injections and InjectorSettings, so that `kubectl apply` shows the errors in them.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -6,11 +6,14 @@ use std::time::Instant;
 use k8s_openapi::api::core::v1::ConfigMap;
 use serde_json::value::RawValue;
 use vestibule::admission::{Denial, Fault, FaultKind, Handler, HandlerFuture, Request, Verdict};
+use vestibule_rules::CustomResource;
 
 use crate::configuration::config_maps::{prefix, sources};
 use crate::configuration::finding::Finding;
+use crate::configuration::objects;
 use crate::configuration::proof_deadline::ProofDeadline;
 use crate::configuration::reloader::{Reloader, Validation};
+use crate::configuration::rule_source::RuleSource;
 use crate::configuration::{CONFIG_LABEL, Configuration};
 use crate::deadline::share_of_remaining;
 
@@ -24,10 +27,11 @@ const MAX_WARNINGS: usize = 5;
 const UNPROVED: &str =
     "time ran out before all rules were proved: `vestibule lint` does it; what is wrong will not be in force";
 
-/// Validates a ConfigMap together with all others.
+/// Validates a ConfigMap or an object together with all others.
+#[derive(Clone)]
 pub(crate) struct RuleValidator {
     pub(crate) namespace: String,
-    /// The reloader that knows the other ConfigMaps; [`None`] where no cluster is followed and the hook is never called.
+    /// The reloader that knows the other ConfigMaps; [`None`] where no cluster is followed and the hooks are never called.
     pub(crate) reloader: Option<Arc<Reloader>>,
 }
 
@@ -39,7 +43,7 @@ impl Handler for RuleValidator {
 }
 
 impl RuleValidator {
-    /// The validator, if the rules come from ConfigMaps.
+    /// The validator, if the rules come from a cluster.
     pub(crate) fn of(configuration: &Configuration) -> Option<Self> {
         let namespace = configuration.config_maps()?.to_owned();
         Some(Self { namespace, reloader: configuration.reloader().cloned() })
@@ -49,6 +53,10 @@ impl RuleValidator {
         let (Some(reloader), Some(object)) = (&self.reloader, request.object) else {
             return Verdict::allowed();
         };
+        let named = |it: &CustomResource| it.plural() == request.resource.resource;
+        if let Some(resource) = CustomResource::ALL.into_iter().find(named) {
+            return of_object(reloader, resource, request, until).await;
+        }
         if request.namespace.as_deref() != Some(&*self.namespace) || request.resource.resource != "configmaps"
         {
             return Verdict::allowed();
@@ -64,19 +72,53 @@ impl RuleValidator {
         let name = request.display_name().unwrap_or_default();
         let by = sources(&self.namespace, &name, &config_map);
         let own = prefix(&self.namespace, &name);
-        let (reloader, replaced) = (Arc::clone(reloader), own.clone());
-        // Proofs block their thread.
-        let validated = tokio::task::spawn_blocking(move || {
-            reloader.validate(|source| source.starts_with(&replaced), &by, &ProofDeadline::at(until))
-        });
-        match validated.await {
-            Ok(validation) => {
-                verdict(&validation, |source| Some(field(&config_map, source.strip_prefix(&own)?)))
-            }
-            // The message of a panic may hold values, so it is left out.
-            Err(_) => Fault::new(FaultKind::Panic, "the ConfigMap cannot be validated").into(),
-        }
+        let replaced = own.clone();
+        let validated = validated(reloader, move |source| source.starts_with(&replaced), by, until).await;
+        validated.map_or_else(Verdict::from, |validation| {
+            verdict(&validation, |error| Some(field(&config_map, error.source()?.strip_prefix(&own)?)))
+        })
     }
+}
+
+/// The verdict about an Injection or InjectorSettings.
+async fn of_object(
+    reloader: &Arc<Reloader>,
+    resource: CustomResource,
+    request: &Request<'_>,
+    until: Instant,
+) -> Verdict {
+    let Some(object) = request.object else { return Verdict::allowed() };
+    let name = request.display_name().unwrap_or_default();
+    let spec = |object| objects::spec(object).map(|spec| objects::source(resource, &name, spec.as_deref()));
+    let Ok(new) = spec(object) else {
+        return Fault::new(FaultKind::Undecodable, "the object cannot be read").into();
+    };
+    // Errors that are stored already must not block other changes of the object.
+    if request.old_object.is_some_and(|old| spec(old).is_ok_and(|old| old == new)) {
+        return Verdict::allowed();
+    }
+    let (replaced, own) = (new.name.clone(), new.name.clone());
+    let validated = validated(reloader, move |source| source == replaced, vec![new], until).await;
+    validated.map_or_else(Verdict::from, |validation| {
+        verdict(&validation, |error| {
+            let is_own = error.source() == Some(&*own);
+            error.diagnostic().filter(|_| is_own).map(|diagnostic| diagnostic.field().0)
+        })
+    })
+}
+
+/// Validates the texts `by` in the place of those that `replaced` names. Proofs block their thread.
+async fn validated(
+    reloader: &Arc<Reloader>,
+    replaced: impl Fn(&str) -> bool + Send + 'static,
+    by: Vec<RuleSource>,
+    until: Instant,
+) -> Result<Validation, Fault> {
+    let reloader = Arc::clone(reloader);
+    let validate = move || reloader.validate(replaced, &by, &ProofDeadline::at(until));
+    // The message of a panic may hold values, so it is left out.
+    let panicked = |_| Fault::new(FaultKind::Panic, "the rules cannot be validated");
+    tokio::task::spawn_blocking(validate).await.map_err(panicked)
 }
 
 fn read(object: &RawValue) -> serde_json::Result<ConfigMap> {
@@ -98,8 +140,8 @@ fn field(config_map: &ConfigMap, key: &str) -> String {
     format!("{}[{key}]", if is_binary { "binaryData" } else { "data" })
 }
 
-/// `field` gives the field that holds a source of this ConfigMap, and [`None`] for other sources.
-fn verdict(validation: &Validation, field: impl Fn(&str) -> Option<String>) -> Verdict {
+/// `field` gives the field of this object that an error is about, and [`None`] for errors in other objects.
+fn verdict(validation: &Validation, field: impl Fn(&Finding) -> Option<String>) -> Verdict {
     let mut verdict = match validation.errors.len() {
         0 => Verdict::allowed(),
         _ => denial(validation, field).into(),
@@ -117,10 +159,10 @@ fn verdict(validation: &Validation, field: impl Fn(&str) -> Option<String>) -> V
     verdict
 }
 
-fn denial(validation: &Validation, field: impl Fn(&str) -> Option<String>) -> Denial {
+fn denial(validation: &Validation, field: impl Fn(&Finding) -> Option<String>) -> Denial {
     let mut denial = Denial::new(message(validation));
     for error in validation.errors.iter().take(MAX_CAUSES) {
-        let field = error.source().and_then(&field).unwrap_or_else(|| "data".to_owned());
+        let field = field(error).unwrap_or_else(|| "data".to_owned());
         denial = denial.field(field, cause(error));
     }
     denial
@@ -143,13 +185,15 @@ fn message(Validation { errors, is_complete, .. }: &Validation) -> String {
     message
 }
 
-/// `14:9: VST0121: ... (did you mean ...)`.
+/// `14:9: VST0121: ... (did you mean ...)`; about an object, which has no lines, from the code on.
 fn cause(error: &Finding) -> String {
     let Some(diagnostic) = error.diagnostic() else { return error.headline() };
     let (at, code, message) = (diagnostic.position(), diagnostic.code().id, diagnostic.message());
+    let place =
+        if CustomResource::is_source(diagnostic.source()) { String::new() } else { format!("{at}: ") };
     match diagnostic.help() {
-        Some(help) => format!("{at}: {code}: {message} ({help})"),
-        None => format!("{at}: {code}: {message}"),
+        Some(help) => format!("{place}{code}: {message} ({help})"),
+        None => format!("{place}{code}: {message}"),
     }
 }
 

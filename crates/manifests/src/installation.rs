@@ -68,6 +68,8 @@ pub struct Installation {
     pub pod_labels: BTreeMap<String, String>,
     /// Files that the pods find in folders.
     pub files: Vec<Files>,
+    /// Definitions of the custom resources that the webhook reads. They are printed with and without pods.
+    pub definitions: Vec<Value>,
     /// Further objects, such as a ConfigMap that the pods read over the API.
     pub objects: Vec<Value>,
     /// Whether the pods ask the API server for the public keys of its tokens, and so need a token themselves. Default:
@@ -111,6 +113,7 @@ impl Installation {
             priority_class: Some("system-cluster-critical".to_owned()),
             pod_labels: BTreeMap::new(),
             files: Vec::new(),
+            definitions: Vec::new(),
             objects: Vec::new(),
             reads_token_keys: false,
             env: Vec::new(),

@@ -59,6 +59,7 @@ impl Installation {
             objects.push(pods.deployment());
         }
         objects.extend(self.configurations(app)?);
+        objects.extend(self.definitions.iter().cloned());
         // A definition comes before objects of its kind.
         objects.sort_by_key(|object| !is_definition(object));
         Ok(labelled(objects, &self.name))

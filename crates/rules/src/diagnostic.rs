@@ -6,6 +6,8 @@ mod export;
 use std::fmt;
 use std::sync::Arc;
 
+use crate::well_known::CustomResource;
+use crate::yaml::{self, Text};
 pub(crate) use code::*;
 pub use code::{CODES, Code};
 pub use export::{json, sarif};
@@ -82,7 +84,7 @@ impl Diagnostic {
         &self.source.name
     }
 
-    /// The location in the source.
+    /// The location in the source. The text of an object is JSON on one line; see [`field`](Self::field).
     pub fn position(&self) -> Position {
         self.position
     }
@@ -97,16 +99,24 @@ impl Diagnostic {
         self.source.line(self.position.line)
     }
 
-    /// `rules.yaml:14:9: error[VST0121]: ...`, without the source line.
+    /// `rules.yaml:14:9: error[VST0121]: ...`, without the source line; for an object
+    /// `Injection nginx, spec.volumes[0]: error[VST0121]: ...`.
     pub fn headline(&self) -> String {
-        format!(
-            "{}:{}: {}[{}]: {}",
-            printable(self.source()),
-            self.position,
-            self.severity.as_str(),
-            self.code.id,
-            self.message
-        )
+        format!("{}: {}[{}]: {}", self.place(), self.severity.as_str(), self.code.id, self.message)
+    }
+
+    /// The path of the field that it is about, and the field's text: `spec.volumes[0].name`, `data`.
+    pub fn field(&self) -> (String, Option<String>) {
+        let documents = yaml::read_all(Text::from(&*self.source)).0;
+        documents.first().map_or_else(Default::default, |document| document.root().field_at(self.position))
+    }
+
+    fn place(&self) -> String {
+        let source = printable(self.source());
+        match CustomResource::is_source(&source) {
+            true => format!("{source}, {}", printable(&self.field().0)),
+            false => format!("{source}:{}", self.position),
+        }
     }
 
     /// The finding with a proposed solution; an empty text is none.
@@ -125,11 +135,21 @@ impl Diagnostic {
 
 impl fmt::Display for Diagnostic {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(formatter, "{}[{}]: {}", self.severity.as_str(), self.code.id, self.message)?;
+        if CustomResource::is_source(self.source()) {
+            write!(formatter, "  --> {}", self.place())?;
+            if let Some(text) = self.field().1 {
+                write!(formatter, ": {}", shown(&text))?;
+            }
+            return match &self.help {
+                Some(help) => write!(formatter, "\n      help: {help}"),
+                None => Ok(()),
+            };
+        }
         let Position { line, column } = self.position;
         let (snippet, indent) = snippet_around(self.line(), column);
         let gutter = line.to_string().len();
-        writeln!(formatter, "{}[{}]: {}", self.severity.as_str(), self.code.id, self.message)?;
-        writeln!(formatter, "{:gutter$} --> {}:{}", "", printable(self.source()), self.position)?;
+        writeln!(formatter, "{:gutter$} --> {}", "", self.place())?;
         writeln!(formatter, " {line} | {snippet}")?;
         write!(formatter, " {:gutter$} | {:indent$}^", "", "")?;
         match &self.help {
@@ -218,6 +238,21 @@ impl Source {
 /// ```
 pub fn printable(text: &str) -> String {
     text.chars().map(printable_character).collect()
+}
+
+/// A place in a source, for messages: `rules.yaml:14`. An object has no lines, so it is named alone: `Injection nginx`.
+pub fn place(source: &str, line: usize) -> String {
+    let name = printable(source);
+    if CustomResource::is_source(source) { name } else { format!("{name}:{line}") }
+}
+
+/// [`place`] with the column.
+pub(crate) fn position_in(source: &str, at: Position) -> String {
+    if CustomResource::is_source(source) {
+        place(source, at.line)
+    } else {
+        format!("{}:{at}", printable(source))
+    }
 }
 
 /// Like [`printable`], cut to 63 characters.

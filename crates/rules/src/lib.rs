@@ -30,6 +30,7 @@ macro_rules! api_version {
     };
 }
 
+pub mod custom_resource;
 mod decision;
 pub mod diagnostic;
 mod digest;
@@ -74,4 +75,6 @@ pub use rule::{MetadataOf, Resource, Rule, Verb};
 pub use select::{MIRROR_ANNOTATION, OWN_POD_LABEL};
 pub use settings::{Exemption, Mode, Settings};
 pub use subject::{NamespaceFacts, Subject};
-pub use well_known::{API_VERSION, CONFIG_LABEL, CONTROLLER, INJECT_KEY, RULE_KEY_PREFIX, STATUS_ANNOTATION};
+pub use well_known::{
+    API_VERSION, CONFIG_LABEL, CONTROLLER, CustomResource, INJECT_KEY, RULE_KEY_PREFIX, STATUS_ANNOTATION,
+};

@@ -23,7 +23,9 @@ use std::sync::Arc;
 
 use vestibule_patch::Schema;
 
-use crate::diagnostic::{DUPLICATE_NAME, DUPLICATE_SETTINGS, Diagnostic, MAX_FINDINGS, Severity, Source};
+use crate::diagnostic::{
+    self, DUPLICATE_NAME, DUPLICATE_SETTINGS, Diagnostic, MAX_FINDINGS, Severity, Source,
+};
 use crate::digest;
 use crate::expression::SharedBudget;
 use crate::rule::Rule;
@@ -124,7 +126,7 @@ fn settings_of<'d>(documents: impl Iterator<Item = &'d yaml::Document>) -> (Sett
         if let Some((_, location)) = &first {
             reader.error(&DUPLICATE_SETTINGS, at, format!("settings exist already, at {location}"), "");
         } else {
-            first = Some((settings, format!("{}:{at}", document.source())));
+            first = Some((settings, diagnostic::position_in(document.source(), at)));
         }
         findings.append(&mut reader.findings);
     }
@@ -136,8 +138,8 @@ fn duplicate_names(loaded: &[LoadedRule]) -> Vec<Diagnostic> {
     let mut findings = Vec::new();
     for LoadedRule { rule, source, .. } in loaded {
         if let Some(earlier) = first.get(rule.name()) {
-            let message =
-                format!("rule `{}` exists already, at {}:{}", rule.name, earlier.source, earlier.at);
+            let place = diagnostic::position_in(&earlier.source, earlier.at);
+            let message = format!("rule `{}` exists already, at {place}", rule.name);
             findings.push(source.error(&DUPLICATE_NAME, rule.at, message));
         } else {
             first.insert(rule.name(), rule);

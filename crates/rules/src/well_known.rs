@@ -1,4 +1,4 @@
-//! The API version, labels and annotations of the injector.
+//! The API version, kinds, labels and annotations of the injector.
 
 /// The `apiVersion` of rule documents.
 pub const API_VERSION: &str = api_version!();
@@ -17,3 +17,53 @@ pub const CONFIG_LABEL: &str = concat!(group!(), "/config");
 
 /// The name of the injector as a reporter of Events, as `kubectl describe` shows it.
 pub const CONTROLLER: &str = concat!(group!(), "/injector");
+
+/// A kind of custom resource that holds a document of the rule format.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum CustomResource {
+    /// A rule.
+    Injection,
+    /// Settings for all rules.
+    InjectorSettings,
+}
+
+impl CustomResource {
+    /// Both kinds.
+    pub const ALL: [Self; 2] = [Self::Injection, Self::InjectorSettings];
+
+    /// `Injection`
+    pub fn kind(self) -> &'static str {
+        match self {
+            Self::Injection => "Injection",
+            Self::InjectorSettings => "InjectorSettings",
+        }
+    }
+
+    /// `injections`, as RBAC and URLs name it.
+    pub fn plural(self) -> &'static str {
+        match self {
+            Self::Injection => "injections",
+            Self::InjectorSettings => "injectorsettings",
+        }
+    }
+
+    /// The name of the object `name` as a source of rules: `Injection nginx`. Findings about such a source have paths of fields
+    /// and no lines.
+    ///
+    /// ```
+    /// use vestibule_rules::CustomResource;
+    ///
+    /// let source = CustomResource::Injection.source("nginx");
+    /// assert!(CustomResource::is_source(&source) && !CustomResource::is_source("rules.yaml"));
+    /// ```
+    pub fn source(self, name: &str) -> String {
+        format!("{} {name}", self.kind())
+    }
+
+    /// Whether a source of this name is an object.
+    pub fn is_source(source: &str) -> bool {
+        Self::ALL
+            .iter()
+            .any(|resource| source.strip_prefix(resource.kind()).is_some_and(|name| name.starts_with(' ')))
+    }
+}

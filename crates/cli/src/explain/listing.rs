@@ -3,8 +3,8 @@
 use std::fmt;
 
 use vestibule_command::colour::{Palette, Style};
-use vestibule_rules::diagnostic::printable;
-use vestibule_rules::{ClauseExplanation, Effect, Gate, Passage, RuleExplanation};
+use vestibule_rules::diagnostic;
+use vestibule_rules::{ClauseExplanation, CustomResource, Effect, Gate, Passage, RuleExplanation};
 use vestibule_rules::{Explanation, Outcome, Reason};
 
 use crate::changes::ExplainedChange;
@@ -17,7 +17,7 @@ const NAME: usize = 30;
 
 /// The explanations of `evaluations`, one after the other.
 pub(super) fn text(evaluations: &[Evaluation<'_, Explanation>], palette: Palette) -> anyhow::Result<String> {
-    let mut listing = Listing { palette, text: String::new() };
+    let mut listing = Listing { palette, text: String::new(), has_lines: true };
     for (index, evaluation) in evaluations.iter().enumerate() {
         listing.text.push_str(if index > 0 { "\n" } else { "" });
         listing.object(evaluation)?;
@@ -28,6 +28,8 @@ pub(super) fn text(evaluations: &[Evaluation<'_, Explanation>], palette: Palette
 struct Listing {
     palette: Palette,
     text: String,
+    /// Whether the rule is in a text with lines. An object has none.
+    has_lines: bool,
 }
 
 impl Listing {
@@ -74,8 +76,9 @@ impl Listing {
             self.palette.paint(style, &outcome)
         );
         let plain = format!("rule {}  {outcome}", rule.rule).chars().count();
-        let place = format!("{}:{}", printable(&rule.source), rule.line);
+        let place = diagnostic::place(&rule.source, rule.line);
         self.aligned(&title, plain, &place);
+        self.has_lines = !CustomResource::is_source(&rule.source);
         self.gates(&rule.gates);
         self.clauses(&rule.clauses, &step.explained()?);
         let is_explained = rule.gates.iter().any(|gate| gate.passage == Passage::Failed)
@@ -150,7 +153,7 @@ impl Listing {
 
     /// `  false  opt.8                   11  the object does not ask for the rule`
     fn line(&mut self, answer: &str, style: Style, name: &str, line: Option<usize>, sentence: &str) {
-        let number = line.map(|line| line.to_string()).unwrap_or_default();
+        let number = line.filter(|_| self.has_lines).map(|line| line.to_string()).unwrap_or_default();
         let room = WIDTH - NAME - 16;
         let lines = wrapped(sentence, room);
         let name =

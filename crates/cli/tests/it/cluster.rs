@@ -69,6 +69,16 @@ pub(crate) fn print_manifests(rules: &Path, home: &str, service: &Service) -> (V
     (printed.objects(), said)
 }
 
+/// The command of one replica, as the printed Deployment has it. Its rights are granted by then.
+pub(crate) async fn replica(environment: &Session, home: &str, manifests: &[Value]) -> Command {
+    environment.wait_until_granted(home, "injector", manifests).await.unwrap();
+    let kubeconfig = environment.service_account_kubeconfig(home, "injector").await.unwrap();
+    let mut command = Folder::with(&[]).command("");
+    command.args(arguments(manifests)).arg(format!("--namespace={home}"));
+    command.envs(pod_environment(&kubeconfig)).arg("--kubeconfig").arg(kubeconfig).current_dir("/");
+    command
+}
+
 impl InstalledInjector {
     async fn start() -> Option<Self> {
         let options = Options::default().audit().controller_manager();
@@ -89,11 +99,7 @@ impl InstalledInjector {
     ) -> Self {
         let client = environment.admin().unwrap();
         environment.apply(manifests.clone()).await.unwrap();
-        environment.wait_until_granted(home, "injector", &manifests).await.unwrap();
-        let kubeconfig = environment.service_account_kubeconfig(home, "injector").await.unwrap();
-        let mut command = Folder::with(&[]).command("");
-        command.args(arguments(&manifests)).arg(format!("--namespace={home}"));
-        command.envs(pod_environment(&kubeconfig)).arg("--kubeconfig").arg(kubeconfig).current_dir("/");
+        let mut command = replica(&environment, home, &manifests).await;
         change(&mut command);
         let server = environment.spawn("injector", &command).unwrap();
         let (address, probes) = addresses(&server).await;

@@ -22,6 +22,7 @@ mod messages;
 mod names;
 mod pages;
 mod quota;
+mod rule_objects;
 mod rule_sources;
 mod serve;
 mod served;

@@ -100,7 +100,11 @@ fn a_ring_needs_rights_by_name_and_keeps_its_own_bundle() {
         let command = format!("manifests --rules rules.yaml --identity self --service shop/injector {flags}");
         folder.run(&command).objects()
     };
-    let all = printed("");
+    let printed_first = printed("");
+    let (definitions, all) = printed_first.split_at(2);
+    let names: Vec<_> =
+        definitions.iter().map(|object| object["metadata"]["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["injections.vestibule.dev", "injectorsettings.vestibule.dev"]);
     let kinds: Vec<_> = all.iter().map(|object| object["kind"].as_str().unwrap()).collect();
     let bound = ["Role", "RoleBinding", "Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding"];
     assert_eq!(
@@ -110,7 +114,7 @@ fn a_ring_needs_rights_by_name_and_keeps_its_own_bundle() {
     for configuration in &all[6..] {
         assert!(configuration.get("webhooks").is_none(), "the replicas write the entries");
     }
-    let entry = &printed("--only registration --registration-mode static")[0]["webhooks"][0];
+    let entry = &printed("--only registration --registration-mode static")[2]["webhooks"][0];
     assert!(entry["clientConfig"]["service"].is_object() && entry["clientConfig"].get("caBundle").is_none());
     assert_eq!(
         all[0]["rules"],
@@ -125,6 +129,8 @@ fn a_ring_needs_rights_by_name_and_keeps_its_own_bundle() {
             {"apiGroups": [""], "resources": ["configmaps"], "resourceNames": ["injector-last-good"],
              "verbs": ["get", "update"]},
             {"apiGroups": [""], "resources": ["configmaps"], "verbs": ["create"]},
+            {"apiGroups": ["coordination.k8s.io"], "resources": ["leases"],
+             "verbs": ["list", "watch", "create", "patch", "delete"]},
         ])
     );
     assert_eq!(all[2]["metadata"]["namespace"], "default");
@@ -137,6 +143,10 @@ fn a_ring_needs_rights_by_name_and_keeps_its_own_bundle() {
             {"apiGroups": ["admissionregistration.k8s.io"], "resources": ["validatingwebhookconfigurations"],
              "resourceNames": ["injector"], "verbs": ["get", "list", "watch", "patch"]},
             {"apiGroups": [""], "resources": ["namespaces"], "verbs": ["get", "list", "watch"]},
+            {"apiGroups": ["vestibule.dev"], "resources": ["injections", "injectorsettings"],
+             "verbs": ["list", "watch"]},
+            {"apiGroups": ["vestibule.dev"], "resources": ["injections/status", "injectorsettings/status"],
+             "verbs": ["patch"]},
             {"apiGroups": ["events.k8s.io"], "resources": ["events"], "verbs": ["create", "patch"]},
         ])
     );
@@ -145,7 +155,7 @@ fn a_ring_needs_rights_by_name_and_keeps_its_own_bundle() {
         assert_eq!(all[binding]["subjects"], subject);
     }
 
-    assert_eq!(printed("--only registration"), all[6..]);
+    assert_eq!(printed("--only registration"), [definitions, &all[6..]].concat());
     let flags =
         "--only rbac --service-account other/runner --secret other/ring --registration crd/a.b,injector";
     let elsewhere = printed(flags);
@@ -153,7 +163,7 @@ fn a_ring_needs_rights_by_name_and_keeps_its_own_bundle() {
     let places_of_roles = [Some("other"), Some("default"), Some("shop"), None];
     assert_eq!(places, places_of_roles.map(|place| [place; 2]).concat());
     assert_eq!(elsewhere[6]["rules"][2]["resources"], json!(["customresourcedefinitions"]));
-    assert_eq!(elsewhere[6]["rules"].as_array().unwrap().len(), 5);
+    assert_eq!(elsewhere[6]["rules"].as_array().unwrap().len(), 7);
     assert_eq!(elsewhere[7]["subjects"][0]["name"], "runner");
 }
 

@@ -57,6 +57,11 @@ impl Reloader {
         self.known().last_good = Some(last_good);
     }
 
+    /// The documents in force.
+    pub(crate) fn last_good(&self) -> Vec<RuleDocument> {
+        self.known().last_good.clone().unwrap_or_default()
+    }
+
     /// Brings `sources` into force as far as they are good. Returns the good documents, to be stored, where they changed.
     pub(crate) fn reload(&self, sources: Vec<RuleSource>) -> Option<Vec<RuleDocument>> {
         let _reloading = self.reloading.lock().unwrap_or_else(PoisonError::into_inner);

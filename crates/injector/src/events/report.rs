@@ -2,7 +2,7 @@
 
 use k8s_openapi::api::core::v1::ObjectReference;
 use vestibule::identity::events::Report;
-use vestibule_rules::{Decision, Mode, Outcome, Reason, Verdict};
+use vestibule_rules::{Decision, Mode, Outcome, Reason, Verdict, diagnostic};
 
 use crate::observer::DecisionContext;
 
@@ -71,14 +71,13 @@ fn reason(verdict: &Verdict) -> Option<&'static str> {
 /// sentences of other outcomes may hold values of expressions and opt-in keys.
 fn note(verdict: &Verdict, object: &str) -> String {
     let Verdict { rule, source, line, outcome, .. } = verdict;
+    let place = diagnostic::place(source, *line);
     match outcome {
         Outcome::Skipped { reason: Reason::Conflict | Reason::JobWithoutNativeSidecar, sentence } => {
-            format!("rule {rule} left {object} as it is: {sentence} ({source}:{line})")
+            format!("rule {rule} left {object} as it is: {sentence} ({place})")
         }
         Outcome::Skipped { reason, .. } => {
-            format!(
-                "rule {rule} left {object} as it is: {reason} ({source}:{line}); `vestibule explain` tells more"
-            )
+            format!("rule {rule} left {object} as it is: {reason} ({place}); `vestibule explain` tells more")
         }
         _ => format!("rule {rule} was applied to {object}"),
     }

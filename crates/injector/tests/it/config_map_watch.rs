@@ -85,7 +85,7 @@ fn server() -> (Client, Arc<AtomicUsize>) {
 #[tokio::test(start_paused = true)]
 async fn rules_are_followed_over_watches_that_end_or_fail() {
     let (client, watched) = server();
-    let mut configuration = Configuration::from_config_maps(client, "injector");
+    let mut configuration = Configuration::from_cluster(client, "injector");
     for (rule, watches) in [("first", 0), ("second", 1), ("third", 2), ("fourth", 6)] {
         let begun = tokio::time::Instant::now();
         let snapshot = configuration.changed().await;

@@ -72,7 +72,7 @@ async fn a_first_start_with_broken_files_fails() {
 async fn before_the_first_rules_no_call_is_answered() {
     let nowhere = kube::Config::new("http://127.0.0.1:1".parse().unwrap());
     let client = kube::Client::try_from(nowhere).unwrap();
-    let configuration = Configuration::from_config_maps(client, "injector");
+    let configuration = Configuration::from_cluster(client, "injector");
     let injector = fixture::injector(configuration.clone(), Namespaces::unknown()).await;
     assert_eq!(configuration.current().state(), SnapshotState::Waiting);
     let review = Review::create(pod("shop")).build().unwrap();

@@ -6,7 +6,7 @@ use vestibule_patch::Patch;
 
 use super::not_applied::NotApplied;
 use crate::decision::{Decision, Outcome, Reason, Verdict};
-use crate::diagnostic::Position;
+use crate::diagnostic::{self, Position};
 use crate::merge::Failure;
 use crate::parameter::Invalid;
 use crate::rule::{Clause, Rule};
@@ -70,7 +70,7 @@ pub(super) fn discard_changes(decision: &mut Decision) {
 }
 
 fn denial(rule: &Rule, at: Position, sentence: &str) -> String {
-    format!("rule {} cannot be applied: {sentence} ({}:{})", rule.name, rule.source, at.line)
+    format!("rule {} cannot be applied: {sentence} ({})", rule.name, diagnostic::place(&rule.source, at.line))
 }
 
 fn clause_verdict(rule: &Rule, clause: &Clause, outcome: Outcome) -> Verdict {

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::diagnostic::{Diagnostic, MATCHES_NO_NAMESPACE, OVERRIDDEN_TWICE, REQUIRED_BROADLY};
+use crate::diagnostic::{self, Diagnostic, MATCHES_NO_NAMESPACE, OVERRIDDEN_TWICE, REQUIRED_BROADLY};
 use crate::evaluate::RuleSet;
 use crate::key::COMPUTED;
 use crate::label_selector::{LabelRequirement, LabelSelector, NAMESPACE_NAME};
@@ -69,8 +69,9 @@ fn overridden_twice(rules: &[Rule], findings: &mut Vec<Diagnostic>) {
             });
             if let Some(Override { rule: other, item, .. }) = clash {
                 let message = format!(
-                    "rule `{}` overrides {location} as well, at {}:{}; this one acts later and wins",
-                    other.name, other.source, item.clause.at
+                    "rule `{}` overrides {location} as well, at {}; this one acts later and wins",
+                    other.name,
+                    diagnostic::position_in(&other.source, item.clause.at)
                 );
                 let help = "let only one of them override it, or separate them by `match`";
                 let at = this.item.clause.at;

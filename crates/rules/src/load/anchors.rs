@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::LoadedRule;
-use crate::diagnostic::{ANCHOR_CYCLE, Diagnostic};
+use crate::diagnostic::{self, ANCHOR_CYCLE, Diagnostic};
 use crate::rule::{ContainerPosition, Injected};
 
 /// The container `from` must come before `to`, because of the position of `by`.
@@ -74,7 +74,7 @@ fn finding(circle: &[&Step<'_>]) -> Option<Diagnostic> {
     let described = |step: &&Step<'_>| {
         let Step { from, to, loaded: LoadedRule { rule, .. }, by } = step;
         let line = by.position_at.unwrap_or(by.item.clause.at).line;
-        format!("`{from}` before `{to}` (rule `{}`, {}:{line})", rule.name, rule.source)
+        format!("`{from}` before `{to}` (rule `{}`, {})", rule.name, diagnostic::place(&rule.source, line))
     };
     let described: Vec<String> = circle.iter().map(described).collect();
     let Step { loaded, by, .. } = circle.first()?;

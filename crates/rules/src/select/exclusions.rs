@@ -4,7 +4,7 @@ use vestibule_patch::Document;
 
 use super::{MatchContext, Skip};
 use crate::decision::Reason;
-use crate::diagnostic::shown;
+use crate::diagnostic::{self, shown};
 use crate::rule::{MetadataOf, Resource};
 use crate::settings::Exemption;
 use crate::subject::{Subject, text};
@@ -64,7 +64,8 @@ impl MatchContext<'_> {
     pub(super) fn exemption(&self) -> Option<Skip> {
         let found = self.settings.exemptions().iter().enumerate().find(|(_, one)| self.is_exempt(one));
         found.map(|(index, exemption)| {
-            let place = format!("exemptions[{index}], {}:{}", exemption.source(), exemption.position().line);
+            let place = diagnostic::place(exemption.source(), exemption.position().line);
+            let place = format!("exemptions[{index}], {place}");
             let sentence = match exemption.reason() {
                 "" => format!("an administrator exempts it ({place})"),
                 reason => format!("an administrator exempts it: {} ({place})", shown(reason)),

@@ -147,6 +147,11 @@ impl Entries {
         Ok(())
     }
 
+    /// The registered objects with the entries that they should hold by now; none with the registration mode `static`.
+    pub fn desired(&self) -> Vec<Desired> {
+        self.state().followers.iter().filter_map(|follower| follower.updates.latest()).flatten().collect()
+    }
+
     /// The hooks that these entries call.
     pub(crate) fn hooks(&self) -> &BTreeSet<String> {
         &self.0.hooks

@@ -22,7 +22,7 @@ async fn rules_are_listed_again_after_a_watch_is_answered_410() {
     let Some(mut fixture) = Fixture::new().await else { return };
     let home = fixture.cluster.home.clone();
     home.create(&config_map("cache", &cache("redis:8.2"))).await.object();
-    let configuration = Configuration::from_config_maps(fixture.client.clone(), home.name());
+    let configuration = Configuration::from_cluster(fixture.client.clone(), home.name());
     in_force(&configuration, "redis:8.2").await;
 
     let unheard = async || drop(home.replace(&config_map("cache", &cache("redis:8.3"))).await.object());

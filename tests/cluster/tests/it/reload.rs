@@ -85,7 +85,7 @@ async fn rules_in_config_maps_are_watched_and_validated_and_the_last_good_ones_s
     let Some(cluster) = Cluster::shared().await else { return };
     let (home, client) = (cluster.home.clone(), as_printed(&cluster).await);
     let namespace = cluster.namespace(&[("cache", "enabled")]).await;
-    let start = || Configuration::from_config_maps(client.clone(), home.name());
+    let start = || Configuration::from_cluster(client.clone(), home.name());
     let hash = |texts: &[&str]| {
         let rules = compile(texts.iter().map(|text| ("rules.yaml", *text)));
         rules.ok().unwrap().hash().to_owned()

@@ -18,7 +18,7 @@ async fn rules_whose_watch_is_cut_within_an_object_are_followed_to_the_newest() 
     let namespace = cluster.namespace(&[]).await;
     namespace.create(&config_map("cache", &cache("redis:8.2"))).await.object();
     let (proxy, way) = cluster.environment.api_server().proxied().unwrap();
-    let configuration = Configuration::from_config_maps(way.admin().unwrap(), namespace.name());
+    let configuration = Configuration::from_cluster(way.admin().unwrap(), namespace.name());
     in_force(&configuration, "redis:8.2").await;
 
     // No other message of the watch is as large.
@@ -37,7 +37,7 @@ async fn rules_whose_watch_gets_no_bookmarks_are_followed_to_the_newest() {
     let namespace = cluster.namespace(&[]).await;
     namespace.create(&config_map("cache", &cache("redis:8.2"))).await.object();
     let (client, mut noted) = without_bookmarks(cluster.client());
-    let configuration = Configuration::from_config_maps(client, namespace.name());
+    let configuration = Configuration::from_cluster(client, namespace.name());
     in_force(&configuration, "redis:8.2").await;
 
     let mut next = async || timeout(TIMEOUT, noted.recv()).await.expect("nothing happens").unwrap();

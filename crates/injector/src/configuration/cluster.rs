@@ -1,0 +1,103 @@
+//! Rules of a cluster: ConfigMaps of the injector's own namespace, and objects.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use k8s_openapi::api::core::v1::ConfigMap;
+use tokio::sync::watch;
+use tokio::time::{Instant, sleep_until};
+use vestibule::tooling::Watched;
+
+use super::config_maps::{all_sources, report};
+use super::last_good::{LAST_GOOD, LastGood, StoreError};
+use super::objects::RuleObjects;
+use super::reloader::Reloader;
+use super::rule_source::{RuleDocument, RuleSource};
+use crate::events::Events;
+use crate::status::ObservedObject;
+
+/// The time for which changes are collected: `kubectl apply` of a folder applies one object after another.
+const DEBOUNCE: Duration = Duration::from_millis(200);
+/// The time between attempts after the API server refused a request.
+const PAUSE: Duration = Duration::from_secs(5);
+
+/// The sources of rules in a cluster, and where the good ones are stored and reported.
+pub(crate) struct ClusterRules {
+    /// The namespace of the ConfigMaps.
+    pub(crate) namespace: String,
+    pub(crate) config_maps: Watched<ConfigMap>,
+    pub(crate) objects: RuleObjects,
+    pub(crate) last_good: LastGood,
+    pub(crate) events: Events,
+    /// The objects of each reload, for their status.
+    pub(crate) observed: watch::Sender<Option<Arc<[ObservedObject]>>>,
+}
+
+/// Follows the sources until it is dropped. ConfigMaps come before objects: of two documents that contradict each other, the one
+/// in the object is wrong.
+pub(crate) async fn follow(rules: ClusterRules, reloader: Arc<Reloader>) {
+    let ClusterRules { namespace, mut config_maps, mut objects, last_good, events, observed } = rules;
+    restore(&last_good, &reloader).await;
+    // The time of the next reload, the documents to store, and the time to store them at.
+    let (mut due, mut unstored, mut store_at) = (None, None, Instant::now());
+    loop {
+        tokio::select! {
+            () = config_maps.changed() => {
+                due.get_or_insert_with(|| Instant::now() + DEBOUNCE);
+            }
+            () = objects.changed() => {
+                due.get_or_insert_with(|| Instant::now() + DEBOUNCE);
+            }
+            () = sleep_until(due.unwrap_or_else(Instant::now)), if due.is_some() => {
+                due = None;
+                let listed = config_maps.lookup(Instant::now().into_std()).everywhere().list();
+                // Without the first lists, rules that are in force elsewhere would be missing.
+                if let (Ok(config_maps), Some(of_objects)) = (listed, objects.all()) {
+                    let mut sources = all_sources(&namespace, &config_maps);
+                    sources.extend(of_objects.iter().map(|object| object.source.clone()));
+                    if let Some(good) = reload(&reloader, sources).await {
+                        (unstored, store_at) = (Some(good), Instant::now());
+                    }
+                    report(&namespace, &config_maps, reloader.current().findings(), &events);
+                    observed.send_replace(objects.are_watched().then(|| of_objects.into()));
+                }
+            }
+            () = sleep_until(store_at), if unstored.is_some() => {
+                unstored = store(&last_good, unstored).await;
+                store_at = Instant::now() + PAUSE;
+            }
+        }
+    }
+}
+
+/// Reads the documents that were good before a restart. Without them, broken rules would leave no rules in force.
+async fn restore(last_good: &LastGood, reloader: &Reloader) {
+    loop {
+        match last_good.read().await {
+            Ok(Some(documents)) => return reloader.restore(documents),
+            Ok(None) => return,
+            Err(error) => {
+                tracing::warn!(%error, "the ConfigMap {LAST_GOOD} cannot be read; trying again");
+            }
+        }
+        tokio::time::sleep(PAUSE).await;
+    }
+}
+
+/// Compiles and proves on a blocking thread, so that calls are answered meanwhile.
+async fn reload(reloader: &Arc<Reloader>, sources: Vec<RuleSource>) -> Option<Vec<RuleDocument>> {
+    let reloader = Arc::clone(reloader);
+    let reloaded = tokio::task::spawn_blocking(move || reloader.reload(sources)).await;
+    reloaded.unwrap_or_else(|_| {
+        tracing::error!("reading the rules panicked; those before stay in force until the texts change");
+        None
+    })
+}
+
+/// Returns the documents if the attempt has to be repeated.
+async fn store(last_good: &LastGood, documents: Option<Vec<RuleDocument>>) -> Option<Vec<RuleDocument>> {
+    let documents = documents?;
+    let error = last_good.write(&documents).await.err()?;
+    tracing::warn!(%error, "the good rules are not stored in the ConfigMap {LAST_GOOD}");
+    (!matches!(error, StoreError::TooLarge { .. })).then_some(documents)
+}

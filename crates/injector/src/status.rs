@@ -1,0 +1,200 @@
+//! Writes the status of Injections and InjectorSettings.
+//!
+//! Every replica runs this task, and there is no leader. Each object has a preferred writer among the replicas that report, by a
+//! digest of its name. Another replica writes the same status only when the preferred writer has not for [`GRACE`] and the time
+//! that it needs for other objects. A write names the resource version that it is based on, so of two writers one is refused.
+//!
+//! Bounds: a replica writes at most 20 statuses a second. Conditions are written when they change, except that a change of the
+//! message alone, such as the number of replicas, waits for [`GRACE`]. Counts are written at most once in [`COUNTS_INTERVAL`] for
+//! each Injection, and only where objects were counted.
+
+mod content;
+mod counts;
+mod registered;
+mod replicas;
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+use k8s_openapi::api::rbac::v1::PolicyRule;
+use k8s_openapi::jiff::Timestamp;
+use kube::Client;
+use kube::api::{Api, Patch, PatchParams};
+use serde_json::{Value, json};
+use tokio::sync::watch;
+use tokio::time::Instant;
+use vestibule::tooling::Entries;
+use vestibule_rules::CustomResource;
+
+use self::content::{Change, Facts};
+pub(crate) use self::counts::Counts;
+use self::replicas::Replicas;
+use crate::configuration::objects::{Injection, InjectorSettings, RuleKind, RuleObject};
+use crate::configuration::reloader::Reloader;
+use crate::configuration::rule_source::{RuleDocument, RuleSource};
+use crate::outcome_metrics::OutcomeMetrics;
+
+/// The time that the preferred writer has before another replica writes.
+const GRACE: Duration = Duration::from_secs(10);
+/// The shortest time between two writes of counts of one Injection by one replica.
+pub(crate) const COUNTS_INTERVAL: Duration = Duration::from_secs(60);
+/// The shortest time between two writes.
+const PAUSE: Duration = Duration::from_millis(50);
+/// The time between two looks at the replicas and counts.
+const LOOK: Duration = Duration::from_secs(5);
+/// The time for which statuses of one state are written while there is a newer one.
+const LONGEST_ROUND: Duration = Duration::from_secs(1);
+/// The time after which a look is repeated while a status waits for something.
+const LOOK_AGAIN: Duration = Duration::from_millis(200);
+pub(crate) const MANAGER: &str = "vestibule-injector";
+
+/// The rights to the Leases of replicas, in the injector's namespace.
+pub(crate) fn replicas_right() -> PolicyRule {
+    Replicas::right()
+}
+
+/// An object as the last reload saw it.
+#[derive(Clone)]
+pub(crate) struct ObservedObject {
+    pub(crate) resource: CustomResource,
+    pub(crate) name: String,
+    pub(crate) source: RuleSource,
+    pub(crate) generation: i64,
+    pub(crate) resource_version: String,
+    /// Its status as it is stored.
+    pub(crate) status: Value,
+}
+
+/// The objects of the last reload; [`None`] where the cluster has no definitions of them.
+pub(crate) type ObservedObjects = watch::Receiver<Option<Arc<[ObservedObject]>>>;
+
+pub(crate) struct StatusWriter {
+    pub(crate) client: Client,
+    /// The namespace of the injector.
+    pub(crate) namespace: String,
+    pub(crate) reloader: Arc<Reloader>,
+    pub(crate) entries: Entries,
+    pub(crate) outcomes: OutcomeMetrics,
+    pub(crate) objects: ObservedObjects,
+    /// The hash of the rules for which the API server was last seen to have all entries.
+    pub(crate) registered: String,
+}
+
+/// What the writer remembers of an object.
+#[derive(Default)]
+struct Memory {
+    /// When its conditions were first seen to be out of date.
+    differs_since: Option<Instant>,
+    /// The resource version that the last write was based on. The watch has not seen that write while it still shows this one.
+    written_from: Option<String>,
+    /// The counts that are in the stored status, and when they were written.
+    reported: Counts,
+    counts_written: Option<Instant>,
+}
+
+impl StatusWriter {
+    /// Writes until it is dropped.
+    pub(crate) async fn run(mut self) {
+        // Without objects nothing is written, and no Lease.
+        if self.objects.wait_for(Option::is_some).await.is_err() {
+            return;
+        }
+        let mut replicas = Replicas::start(&self.client, &self.namespace);
+        let mut memory = HashMap::new();
+        loop {
+            let waits = self.round(&mut replicas, &mut memory).await;
+            let pause = if waits { LOOK_AGAIN } else { LOOK };
+            tokio::select! {
+                changed = self.objects.changed() => if changed.is_err() { return },
+                () = replicas.changed() => {}
+                () = tokio::time::sleep(pause) => {}
+            }
+        }
+    }
+
+    /// Writes every status that this replica has to write. Returns whether a status waits for the registration.
+    async fn round(&mut self, replicas: &mut Replicas, memory: &mut HashMap<String, Memory>) -> bool {
+        let Some(objects) = self.objects.borrow_and_update().clone() else { return false };
+        let names: HashSet<&str> = objects.iter().map(|object| &*object.source.name).collect();
+        memory.retain(|source, _| names.contains(&**source));
+        let snapshot = self.reloader.current();
+        let hash = snapshot.rules().hash();
+        replicas.report(hash).await;
+        if self.registered != hash && registered::is(&self.client, &self.entries).await {
+            hash.clone_into(&mut self.registered);
+        }
+        let is_registered = self.registered == hash;
+        let documents = self.reloader.last_good();
+        let documents = documents.iter().map(RuleDocument::text).map(|it| (it.name, it.text)).collect();
+        let facts = Facts { snapshot: &snapshot, documents, replicas, is_registered };
+        let now = Instant::now();
+        // The preferred writer of an object may have all others to write before it.
+        let behind = memory.values().filter(|memory| memory.differs_since.is_some()).count();
+        let grace = GRACE + PAUSE * u32::try_from(behind).unwrap_or(u32::MAX);
+        for object in objects.iter() {
+            let memory = memory.entry(object.source.name.clone()).or_default();
+            let mut status = object.status.clone();
+            let change = facts.update(object, &mut status, Timestamp::now());
+            memory.differs_since = (change != Change::None).then(|| memory.differs_since.unwrap_or(now));
+            if memory.written_from.as_ref() == Some(&object.resource_version) {
+                continue;
+            }
+            let mut wait = if replicas.prefer_this(&object.source.name) { Duration::ZERO } else { grace };
+            if change == Change::Message {
+                wait += GRACE;
+            }
+            let differs = memory.differs_since.is_some_and(|since| now - since >= wait);
+            let total = match object.resource {
+                CustomResource::Injection => self.outcomes.counts(&object.name),
+                CustomResource::InjectorSettings => Counts::default(),
+            };
+            let is_due = memory.counts_written.is_none_or(|last| now - last >= COUNTS_INTERVAL);
+            let new = total.since(&memory.reported);
+            let counts = is_due && !new.is_empty();
+            if !(counts || differs) {
+                continue;
+            }
+            if counts {
+                new.add_to(&mut status, Timestamp::now());
+            }
+            if self.write(object, &status).await {
+                memory.written_from = Some(object.resource_version.clone());
+                if counts {
+                    (memory.reported, memory.counts_written) = (total, Some(now));
+                }
+            }
+            tokio::time::sleep(PAUSE).await;
+            // A newer state is written instead of the rest of this one.
+            if now.elapsed() >= LONGEST_ROUND && self.objects.has_changed().unwrap_or(true) {
+                break;
+            }
+        }
+        !is_registered
+    }
+
+    /// Returns whether the status was written. If another replica has changed the object, its watch will tell.
+    async fn write(&self, object: &ObservedObject, status: &Value) -> bool {
+        let patch = json!({"metadata": {"resourceVersion": object.resource_version}, "status": status});
+        let written = match object.resource {
+            CustomResource::Injection => patch_status::<Injection>(&self.client, &object.name, patch).await,
+            CustomResource::InjectorSettings => {
+                patch_status::<InjectorSettings>(&self.client, &object.name, patch).await
+            }
+        };
+        match written {
+            Ok(()) => true,
+            Err(kube::Error::Api(status)) if [404, 409].contains(&status.code) => false,
+            Err(error) => {
+                tracing::debug!(name = object.name, %error, "a status cannot be written; trying again");
+                false
+            }
+        }
+    }
+}
+
+async fn patch_status<K: RuleKind>(client: &Client, name: &str, patch: Value) -> Result<(), kube::Error> {
+    let objects: Api<RuleObject<K>> = Api::all(client.clone());
+    let params = PatchParams { field_manager: Some(MANAGER.to_owned()), ..PatchParams::default() };
+    objects.patch_status(name, &params, &Patch::Merge(patch)).await.map(drop)
+}

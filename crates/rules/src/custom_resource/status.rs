@@ -1,0 +1,82 @@
+//! The status of rules and settings that are objects, and the columns of `kubectl get`.
+
+use serde_json::{Value, json};
+
+use crate::well_known::CustomResource;
+
+/// Heading, type and path of a column.
+type Column = (&'static str, &'static str, &'static str);
+
+const READY: &str = ".status.conditions[?(@.type==\"InForce\")].status";
+const ACCEPTED: Column = ("Accepted", "string", ".status.conditions[?(@.type==\"Accepted\")].status");
+const AGE: Column = ("Age", "date", ".metadata.creationTimestamp");
+
+pub(super) const RULE_COLUMNS: &[Column] = &[
+    ("Targets", "string", ".spec.targets"),
+    ("Opt-In", "string", ".spec.optIn"),
+    ("Percent", "integer", ".spec.rollout.percent"),
+    ACCEPTED,
+    ("Ready", "string", READY),
+    ("Injected", "integer", ".status.counts.injected"),
+    AGE,
+];
+
+pub(super) const SETTINGS_COLUMNS: &[Column] =
+    &[("Mode", "string", ".spec.mode"), ACCEPTED, ("Ready", "string", READY), AGE];
+
+pub(super) fn columns(columns: &[Column]) -> Value {
+    columns.iter().map(|(name, kind, path)| json!({"name": name, "type": kind, "jsonPath": path})).collect()
+}
+
+/// The schema of `status`. Settings have no counts.
+pub(super) fn schema(resource: CustomResource) -> Value {
+    let mut properties = json!({
+        "observedGeneration": {
+            "type": "integer",
+            "format": "int64",
+            "description": "The generation that the conditions are about.",
+        },
+        "conditions": {
+            "type": "array",
+            "description": "`Accepted`: whether the injector can use the object, with its findings. `InForce`: whether every \
+                            replica that reports acts by this generation.",
+            "x-kubernetes-list-type": "map",
+            "x-kubernetes-list-map-keys": ["type"],
+            "items": {
+                "type": "object",
+                "required": ["type", "status", "lastTransitionTime", "reason", "message"],
+                "properties": {
+                    "type": {"type": "string", "description": "`Accepted` or `InForce`."},
+                    "status": {"type": "string", "enum": ["True", "False", "Unknown"], "description": "Whether it holds."},
+                    "observedGeneration": {"type": "integer", "format": "int64", "description": "The generation that it is about."},
+                    "lastTransitionTime": {"type": "string", "format": "date-time", "description": "When `status` last changed."},
+                    "reason": {"type": "string", "description": "One word for programs."},
+                    "message": {"type": "string", "description": "The findings, or the number of replicas."},
+                },
+            },
+        },
+    });
+    if resource == CustomResource::Injection {
+        properties["counts"] = counts();
+    }
+    json!({"type": "object", "description": "Written by the injector.", "properties": properties})
+}
+
+fn counts() -> Value {
+    let count = |about: &str| json!({"type": "integer", "format": "int64", "description": about});
+    json!({
+        "type": "object",
+        "description": "What became of the objects that the rule was evaluated for, on all replicas; up to some minutes late.",
+        "properties": {
+            "since": {"type": "string", "format": "date-time", "description": "When counting began."},
+            "injected": count("Objects that the rule changed."),
+            "failed": count("Objects that the rule could not be applied to, or that were denied because of it."),
+            "lastFailed": {"type": "string", "format": "date-time", "description": "When a failure was last counted."},
+            "leftOut": {
+                "type": "object",
+                "description": "Objects that the rule left alone, by reason: `opted_out`, `labels_not_matched` and so on.",
+                "additionalProperties": {"type": "integer", "format": "int64"},
+            },
+        },
+    })
+}
