@@ -215,7 +215,10 @@ mod tests {
             places.steps.get()
         };
         let (some, more) = (work(1 << 10), work(1 << 14));
-        assert!(some <= 2 * 11 * (1 << 10) && more <= 2 * 15 * (1 << 14), "{some} and {more}");
+        assert!(
+            some > 1 << 10 && some <= 2 * 11 * (1 << 10) && more <= 2 * 15 * (1 << 14),
+            "{some} and {more}"
+        );
     }
 
     /// The list that results from the moves is the wanted one.

@@ -1,5 +1,7 @@
 //! A document and its text, and the depth to which a difference is followed.
 
+use std::fmt::Display;
+
 use vestibule_patch::{Document, Edit, Operation, Pointer, Schema, diff, diff_onto, to_json};
 
 use crate::sample::schema;
@@ -71,6 +73,19 @@ fn a_document_is_of_its_own_text_until_it_is_opened_or_changed() {
 }
 
 #[test]
+fn a_member_is_removed_with_its_duplicates_from_a_large_opened_object() {
+    let members: String = (0..100).map(|n| format!(r#""m{n}":{n},"#)).collect();
+    let text = format!(r#"{{{members}"m7":"again"}}"#);
+    let mut document = Document::parse(&text).unwrap();
+    document.open(&Pointer::root());
+    document.apply(&Operation::Remove { path: pointer("/m7") }).unwrap();
+    assert_eq!(
+        document.to_json(),
+        format!("{{{}}}", members.replace(r#""m7":7,"#, "").trim_end_matches(','))
+    );
+}
+
+#[test]
 fn a_container_ends_with_its_own_bracket() {
     for text in ["[1}", r#"{"a":1]"#, "[[1}]", r#"{"a":{"b":1]}"#, "[1,2}", r#"[{"a":1}}"#] {
         assert!(Document::parse(text).is_err(), "{text}");
@@ -78,7 +93,7 @@ fn a_container_ends_with_its_own_bracket() {
 }
 
 /// `levels` objects around `inner`.
-fn objects(levels: usize, inner: u8) -> String {
+fn objects(levels: usize, inner: impl Display) -> String {
     format!("{}{inner}{}", r#"{"k":"#.repeat(levels), "}".repeat(levels))
 }
 
@@ -108,6 +123,15 @@ fn a_difference_is_followed_for_128_levels_through_keyed_lists() {
     // The limit is met at a list below `child`, and at an item of a list below the root.
     let paths = [format!("/child/named{}", "/0/named".repeat(63)), "/named/0".repeat(64)];
     assert_eq!(replaced(&document(1, 2), &document(3, 4)), paths);
+}
+
+#[test]
+fn items_without_keys_are_compared_for_128_levels() {
+    let document = |levels, inner| format!(r#"{{"plain":[{}]}}"#, objects(levels, inner));
+    let replaced =
+        |levels| replaced(&document(levels, r#"{"x":1,"y":1}"#), &document(levels, r#"{"x":1,"y":2}"#));
+    assert_eq!(replaced(120), [format!("/plain/0{}/y", "/k".repeat(120))]);
+    assert_eq!(replaced(150), ["/plain/0"]);
 }
 
 #[test]

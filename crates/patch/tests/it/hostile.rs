@@ -127,6 +127,15 @@ fn copies_do_not_grow_without_end() {
 }
 
 #[test]
+fn copies_may_take_3_mib_and_no_byte_more() {
+    let text = format!(r#"["{}",1]"#, "x".repeat((3 << 20) - 2));
+    let mut document = Document::parse(&text).unwrap();
+    let copy = |item| Operation::Copy { from: Pointer::root().item(item), path: Pointer::root().child("-") };
+    document.apply(&copy(0)).unwrap();
+    assert_eq!(document.apply(&copy(1)).unwrap_err().kind, ApplyErrorKind::Size);
+}
+
+#[test]
 fn a_syntax_error_names_its_position() {
     for (text, says) in [
         ("", "not JSON: a value expected at line 1 column 1"),

@@ -13,6 +13,14 @@ pub(crate) fn cases() -> ProptestConfig {
     ProptestConfig { cases: wanted.unwrap_or(10_000), failure_persistence: None, ..ProptestConfig::default() }
 }
 
+fn depth(json: &Json) -> usize {
+    match json {
+        Json::Scalar(_) => 0,
+        Json::Array(items) => 1 + items.iter().map(depth).max().unwrap_or_default(),
+        Json::Object(members) => 1 + members.iter().map(|(_, value)| depth(value)).max().unwrap_or_default(),
+    }
+}
+
 fn value(text: &str) -> Value {
     serde_json::from_str(text).unwrap()
 }
@@ -54,6 +62,7 @@ proptest! {
         let document = Document::parse(&text).unwrap();
         prop_assert_eq!(plain(&read(document.view())), plain(&read(View::of(unknown))));
         prop_assert_eq!(document.view().canonical(), View::of(unknown).canonical());
+        prop_assert_eq!(document.view().depth(), depth(&json));
     }
 
     #[test]

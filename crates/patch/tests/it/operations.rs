@@ -31,6 +31,7 @@ fn examples_of_the_standard() {
             r#"{"a":100}"#,
         ),
         (r#"{"a":0.50}"#, r#"[{"op":"test","path":"/a","value":5e-1}]"#, r#"{"a":0.50}"#),
+        (r#"{"a":110}"#, r#"[{"op":"test","path":"/a","value":0.11e3}]"#, r#"{"a":110}"#),
         (r#"{"a":-0.0}"#, r#"[{"op":"test","path":"/a","value":0}]"#, r#"{"a":-0.0}"#),
         (
             r#"{"~1":1,"a/b":2}"#,
@@ -116,6 +117,12 @@ fn an_operation_that_does_not_apply_says_why() {
         ),
         (
             "[1]",
+            r#"{"op":"remove","path":"/1"}"#,
+            Index,
+            "cannot remove at /1: invalid index: the list has no such place",
+        ),
+        (
+            "[1]",
             r#"{"op":"remove","path":""}"#,
             Inside,
             "cannot remove at the whole document: the value holds the place it would go to, or is the whole document",
@@ -141,6 +148,12 @@ fn an_operation_that_does_not_apply_says_why() {
         (
             r#"{"a":"secret"}"#,
             r#"{"op":"test","path":"/a","value":"geheim"}"#,
+            Differs,
+            "cannot test at /a: test failed: another value stands there",
+        ),
+        (
+            r#"{"a":1.5}"#,
+            r#"{"op":"test","path":"/a","value":15}"#,
             Differs,
             "cannot test at /a: test failed: another value stands there",
         ),

@@ -39,8 +39,17 @@ pub(crate) fn schema() -> Schema<'static> {
     Schema::new(&TABLE, 0)
 }
 
-const STRINGS: &[&str] =
-    &["\"\"", "\"a\"", "\"b\"", "\"TCP\"", "\"UDP\"", "\"/~\\\"\\\\\"", "\"\u{e9}\u{1f600}\""];
+const STRINGS: &[&str] = &[
+    "\"\"",
+    "\"a\"",
+    "\"b\"",
+    "\"TCP\"",
+    "\"UDP\"",
+    "\"/~\\\"\\\\\"",
+    "\"\u{e9}\u{1f600}\"",
+    "\"[{,\"",
+    "\"}]:\"",
+];
 const NUMBERS: &[&str] = &["0", "-0", "1", "1.0", "1e0", "80", "443", "-7", "9223372036854775808", "1e300"];
 
 /// An object with lists of every kind, keyed ones with doubled and missing keys among them.

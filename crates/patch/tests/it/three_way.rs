@@ -182,8 +182,20 @@ fn an_unchanged_value_is_not_added() {
 }
 
 #[test]
+fn a_value_that_decoding_has_added_is_added_once_it_changes() {
+    check(
+        r#"{"named":[{"name":"a"},{"name":"default"}]}"#,
+        r#"{"named":[{"name":"a"},{"name":"default","x":1}]}"#,
+        r#"{"named":[{"name":"a"}]}"#,
+        r#"[{"op":"add","path":"/named/1","value":{"name":"default","x":1}}]"#,
+        r#"{"named":[{"name":"a"},{"name":"default","x":1}]}"#,
+    );
+}
+
+#[test]
 fn an_equal_value_is_not_written() {
     check(r#"{"x":1}"#, r#"{"x":2}"#, r#"{"x":2}"#, "[]", r#"{"x":2}"#);
+    check(r#"{"set":["a"]}"#, r#"{"set":["A"]}"#, r#"{"set":["A"]}"#, "[]", r#"{"set":["A"]}"#);
 }
 
 #[test]

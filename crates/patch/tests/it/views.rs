@@ -87,3 +87,94 @@ fn a_name_is_what_its_escapes_stand_for() {
         assert_eq!(value(name), None, "{name}");
     }
 }
+
+#[test]
+fn several_members_are_found_in_one_pass() {
+    let text = r#"{"name":1,"namespace":2,"\u006eode":3,"name":4,"names":{"name":5}}"#;
+    let check = |view: View<'_>| {
+        let found = view.select(["name", "namespace", "node", "none", "names"]);
+        let found = found.map(|value| value.map(|value| value.to_json().into_owned()));
+        assert_eq!(
+            found.each_ref().map(Option::as_deref),
+            [Some("4"), Some("2"), Some("3"), None, Some(r#"{"name":5}"#)]
+        );
+    };
+    check(View::of(&raw(text)));
+    let mut document = Document::parse(text).unwrap();
+    check(document.view());
+    document.open(&Pointer::root());
+    check(document.view());
+    assert!(View::of(&raw(r#"["name",1]"#)).select(["name", "1"]).iter().all(Option::is_none));
+}
+
+#[test]
+fn a_value_of_another_kind_has_no_items_and_no_members() {
+    let text = r#"[["a",1],{"a":1},true,false,"true"]"#;
+    let check = |values: View<'_>| {
+        let [list, object, yes, no, string] = values.items().try_into().ok().unwrap();
+        assert!(list.entries().is_empty() && list.get("a").is_none());
+        assert!(object.items().is_empty() && object.item(0).is_none());
+        let booleans = [list, object, yes, no, string].map(View::as_bool);
+        assert_eq!(booleans, [None, None, Some(true), Some(false), None]);
+    };
+    check(View::of(&raw(text)));
+    let mut document = Document::parse(text).unwrap();
+    document.open_items(&Pointer::root());
+    check(document.view());
+}
+
+#[test]
+fn the_written_text_is_known_of_values_in_which_nothing_was_opened() {
+    let mut document = Document::parse(r#" {"a":{ "b":[ 1.0 ] }, "c":2} "#).unwrap();
+    let written = |document: &Document<'_>, path: &str| {
+        document.at(&pointer(path)).unwrap().as_written().map(str::to_owned)
+    };
+    assert_eq!(written(&document, "").as_deref(), Some(r#"{"a":{ "b":[ 1.0 ] }, "c":2}"#));
+    document
+        .apply(&Operation::Replace { path: pointer("/a/x").parent().unwrap(), value: raw("[ 3 ]") })
+        .unwrap();
+    assert_eq!(written(&document, ""), None);
+    assert_eq!(written(&document, "/a").as_deref(), Some("[ 3 ]"));
+    assert_eq!(written(&document, "/c").as_deref(), Some("2"));
+    assert_eq!(View::of(&raw("[ 3 ]")).as_written(), Some("[ 3 ]"));
+}
+
+/// Below 128 levels, values that are not in a document are compared by their bytes, and canonical texts hold the bytes.
+#[test]
+fn spellings_are_told_from_values_for_128_levels() {
+    for (open, close) in [("[", "]"), (r#"{"a":"#, "}")] {
+        let nested = |levels, inner: &str| format!("{}{inner}{}", open.repeat(levels), close.repeat(levels));
+        let empty = |levels, space| nested(levels, &format!("{}{space}{}", &open[..1], close));
+        let same =
+            |one: View<'_>, other: View<'_>| (one.same_as(other), one.canonical() == other.canonical());
+        for (levels, are_same) in [(127, true), (128, false)] {
+            let (one, other) = (empty(levels, ""), empty(levels, " "));
+            let (raw_one, raw_other) = (raw(&one), raw(&other));
+            assert_eq!(
+                same(View::of(&raw_one), View::of(&raw_other)),
+                (are_same, are_same),
+                "{levels} {open}"
+            );
+            let (document_one, document_other) =
+                (Document::parse(&one).unwrap(), Document::parse(&other).unwrap());
+            assert_eq!(
+                same(document_one.view(), View::of(&raw_other)),
+                (are_same, are_same),
+                "{levels} {open}"
+            );
+            assert_eq!(
+                same(View::of(&raw_one), document_other.view()),
+                (are_same, are_same),
+                "{levels} {open}"
+            );
+            assert!(document_one.view().same_as(document_other.view()), "{levels} {open}");
+        }
+        let deep = |inner| nested(9_000, inner);
+        let (one, same, other) = (deep("[true,null,1]"), deep("[ true,null,1]"), deep("[true,null,1.0]"));
+        let document = |text| Document::parse(text).unwrap();
+        assert!(document(&one).view().same_as(document(&same).view()));
+        assert!(!document(&one).view().same_as(document(&other).view()));
+        let canonical = document(&one).view().canonical();
+        assert!(canonical != document(&same).view().canonical());
+    }
+}

@@ -52,3 +52,41 @@ fn is_within(name: &str, domain: &str) -> bool {
         None => false,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use rcgen::{CertificateParams, CidrSubnet, GeneralSubtree, KeyPair, NameConstraints};
+
+    use super::*;
+
+    fn permits(subtree: GeneralSubtree, name: &str) -> bool {
+        let mut params = CertificateParams::default();
+        params.name_constraints =
+            Some(NameConstraints { permitted_subtrees: vec![subtree], excluded_subtrees: Vec::new() });
+        let certificate = params.self_signed(&KeyPair::generate().unwrap()).unwrap();
+        Certificate::read(certificate.der()).unwrap().permits(name)
+    }
+
+    #[test]
+    fn a_domain_permits_the_names_below_it() {
+        for (domain, name, expected) in [
+            ("demo.svc", "demo.svc", true),
+            ("demo.svc", "hooks.Demo.svc", true),
+            ("demo.svc", "another-demo.svc", false),
+            (".demo.svc", "hooks.demo.svc", true),
+            (".demo.svc", "demo.svc", false),
+        ] {
+            assert_eq!(
+                permits(GeneralSubtree::DnsName(domain.to_owned()), name),
+                expected,
+                "{domain} {name}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_constraint_of_addresses_permits_no_address_and_every_dns_name() {
+        let subnet = || GeneralSubtree::IpAddress(CidrSubnet::V4([10, 0, 0, 0], [255, 0, 0, 0]));
+        assert!(!permits(subnet(), "10.0.0.1") && permits(subnet(), "hooks.demo.svc"));
+    }
+}

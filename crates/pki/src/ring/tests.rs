@@ -1,5 +1,6 @@
 //! Properties of every history of a ring, and of every data that a Secret may hold.
 
+mod carry_out;
 mod damage;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};

@@ -82,6 +82,26 @@ fn an_authority_of_another_tool_can_sign() {
     let authority = Authority::from_pem(&certificate, &key.serialize_pem()).unwrap();
     let leaf = authority.issue(&NAMES, now(), DAY).unwrap();
     assert_eq!(verify(&certificate, &leaf.chain, &NAMES, now()), Ok(()));
+    let leaf = Certificate::from_der(&leaf.chain[0]).unwrap();
+    let (_, issuer) = leaf.tbs_certificate().get_extension::<AuthorityKeyIdentifier>().unwrap().unwrap();
+    assert_eq!(issuer.key_identifier.unwrap().as_bytes(), b"of another method");
+}
+
+/// rcgen writes one attribute of each kind, so the leaf would name another issuer than this CA.
+#[test]
+fn an_authority_with_two_organizational_units_is_refused() {
+    let key = rcgen::KeyPair::generate().unwrap();
+    let mut params = rcgen::CertificateParams::default();
+    params.distinguished_name.push(rcgen::DnType::OrganizationalUnitName, "one");
+    params.distinguished_name.push(rcgen::DnType::CustomDnType(vec![2, 5, 4, 12]), "other");
+    let mut der = params.self_signed(&key).unwrap().der().to_vec();
+    // The title (2.5.4.12) becomes the second organizational unit (2.5.4.11), in the issuer and in the subject.
+    while let Some(title) = der.windows(5).position(|bytes| bytes == [6, 3, 85, 4, 12]) {
+        der[title + 4] = 11;
+    }
+    let certificate = vestibule_pki::Bundle::pem(&[der.into()]);
+    let error = Authority::from_pem(&certificate, &key.serialize_pem()).err();
+    assert_eq!(error, Some(AuthorityError::Subject));
 }
 
 #[test]

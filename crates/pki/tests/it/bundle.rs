@@ -1,3 +1,4 @@
+use vestibule_pki::ring::read_bundle;
 use vestibule_pki::{Bundle, VerifyError};
 
 use crate::authority;
@@ -13,6 +14,7 @@ fn a_bundle_of_ours_is_canonical() {
         (2, 0, None, true)
     );
     assert_eq!(both.certificates, read.certificates);
+    assert_eq!(read_bundle(&canonical), read.certificates);
     for untidy in
         [format!("\n{canonical}"), canonical.replace('\n', "\r\n"), format!("{canonical}{canonical}")]
     {
@@ -44,10 +46,13 @@ fn a_bundle_that_go_cannot_load_is_a_problem() {
 }
 
 #[test]
-fn a_certificate_too_large_for_a_ring_is_skipped() {
-    let key = rcgen::KeyPair::generate().unwrap();
-    let names: Vec<_> = (0..900).map(|number| format!("a-rather-long-name-{number}.demo.svc")).collect();
-    let huge = rcgen::CertificateParams::new(names).unwrap().self_signed(&key).unwrap().pem();
-    let read = Bundle::read(huge.as_bytes());
-    assert_eq!((read.certificates.len(), read.unreadable), (0, 1));
+fn a_certificate_of_more_than_16_kib_is_passed_over() {
+    for (names, expected) in [(300, (1, 0)), (900, (0, 1))] {
+        let key = rcgen::KeyPair::generate().unwrap();
+        let names: Vec<_> =
+            (0..names).map(|number| format!("a-rather-long-name-{number}.demo.svc")).collect();
+        let pem = rcgen::CertificateParams::new(names).unwrap().self_signed(&key).unwrap().pem();
+        let read = Bundle::read(pem.as_bytes());
+        assert_eq!((read.certificates.len(), read.unreadable), expected);
+    }
 }

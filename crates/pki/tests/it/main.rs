@@ -4,6 +4,7 @@ mod authority;
 mod bundle;
 mod leaf;
 mod verify;
+mod words;
 
 use std::time::Duration;
 

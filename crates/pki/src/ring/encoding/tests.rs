@@ -1,4 +1,5 @@
 mod beyond;
+mod bounds;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -214,7 +215,8 @@ fn fields_of_each_other_are_noticed() {
 
 #[test]
 fn the_description_is_held_to_its_schema() {
-    let whole = data(&created());
+    let ring = created();
+    let whole = data(&ring);
     let with = |from: &str, to: &str| {
         let mut data = whole.clone();
         let text = String::from_utf8(data["ring.json"].clone()).unwrap();
@@ -226,6 +228,12 @@ fn the_description_is_held_to_its_schema() {
     assert_eq!(with("\"next\"", "\"active\""), RingError::field("ring.json", Problem::States));
     assert_eq!(with("\"next\"", "\"gone\""), RingError::field("ring.json", Problem::Json));
     assert_eq!(with("\"due\"", "\"dew\""), RingError::field("ring.json", Problem::Json));
+    let large = format!("\"generation\":{}", u64::MAX / 2 + 1);
+    assert_eq!(with("\"generation\":1", &large), RingError::field("ring.json", Problem::States));
+    let lineage = ring.facts().lineage.to_string();
+    for other in ["+23456789abcdef0", "ABCDEF0123456789", "ab"] {
+        assert_eq!(with(&lineage, other), RingError::field("ring.json", Problem::Json), "{other}");
+    }
 }
 
 #[test]

@@ -51,3 +51,28 @@ fn floors_are_apart() {
     assert_eq!(problems[0].to_string(), "the leaf life 6 s is shorter than 1 h, the least that is supported");
     assert_eq!(problems.len(), 3);
 }
+
+#[test]
+fn every_limit_itself_is_allowed() {
+    let (second, day) = (Duration::from_secs(1), Duration::from_secs(86_400));
+    let mut policy = Policy::default();
+    (policy.hold, policy.hold_cold, policy.unknown_limit) = (day, day, 16);
+    assert_eq!(policy.check(), Ok(()));
+    (policy.leaf_life, policy.authority_life, policy.hold_cold) = (second * 3_600, day * 30, second * 10);
+    assert_eq!(policy.floors(), Ok(()));
+    policy.leaf_life -= second;
+    policy.authority_life -= second;
+    policy.hold_cold -= second;
+    assert_eq!(policy.floors().unwrap_err().len(), 3);
+}
+
+#[test]
+fn a_model_switches_one_rule_off_and_leaves_the_others_on() {
+    use crate::ring::Rule::*;
+    let rules = [W2, W3, H1, P1, P2, S1, S2, S3, D1, G1, G2, E1, C1, L1, L2];
+    assert!(rules.iter().all(|rule| Policy::default().enforces(*rule)));
+    for off in rules {
+        let policy = Policy::default().without(off);
+        assert!(rules.iter().all(|rule| policy.enforces(*rule) == (*rule != off)), "{off:?}");
+    }
+}
