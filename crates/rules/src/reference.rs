@@ -18,7 +18,7 @@ pub fn page(pod: Schema<'_>) -> String {
     let mut page = String::new();
     for (kind, table) in KINDS {
         let mut sections = Sections { pod, maps: Vec::new() };
-        sections.collect(String::new(), table);
+        sections.collect("", table);
         for (path, table) in &sections.maps {
             let title = if path.is_empty() { format!("`{kind}`") } else { format!("`{path}`") };
             let level = if path.is_empty() { "##" } else { "###" };
@@ -170,14 +170,14 @@ struct Sections<'p> {
 }
 
 impl Sections<'_> {
-    fn collect(&mut self, path: String, table: &'static Table) {
+    fn collect(&mut self, path: &str, table: &'static Table) {
         if self.place_of(table).is_some() {
             return;
         }
-        self.maps.push((path.clone(), table));
+        self.maps.push((path.to_owned(), table));
         for field in fields(table) {
             if let Some(below) = own_table(field.kind) {
-                self.collect(joined(&path, field), below);
+                self.collect(&joined(path, field), below);
             }
         }
     }

@@ -49,7 +49,10 @@ fn lint_reads_the_rules_of_config_map_manifests_at_their_lines() {
         );
     }
     let printed = folder.run("lint rules.yaml").out;
-    assert!(printed.contains(&format!("--> rules.yaml:{line}:7\n {line} |       contaners:\n")), "{printed}");
+    assert!(
+        printed.contains(&format!("--> rules.yaml:{line}:7\n {line} |       contanerPatches:\n")),
+        "{printed}"
+    );
 }
 
 #[test]
