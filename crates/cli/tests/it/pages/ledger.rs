@@ -65,6 +65,7 @@ const fn row(page: &'static str, begins: &'static str, held: Held) -> Row {
 const TUTORIAL: &str = "docs/tutorial/first-webhook.md";
 const CERTIFICATES: &str = "docs/how-to/certificates.md";
 pub(super) const CHANGE_RULES: &str = "docs/how-to/change-rules.md";
+const OBJECTS: &str = "docs/how-to/rules-as-objects.md";
 const REGISTRATION: &str = "docs/how-to/registration.md";
 const SWITCH_OFF: &str = "docs/how-to/switch-off.md";
 const CALLING: &str = "docs/how-to/who-is-calling.md";
@@ -96,7 +97,7 @@ pub(super) const ROWS: &[Row] = &[
     here(
         "docs/how-to/alerts/VestibuleRulesNotReloaded.md",
         "kubectl get configmap",
-        &[("CONFIGMAP", "more"), ("NS", "webhooks"), ("FILE", "examples/rules/nginx.yaml")],
+        &[("CONFIGMAP", "cache"), ("NS", "webhooks"), ("FILE", "examples/rules/nginx.yaml")],
     ),
     here("docs/reference/events.md", "kubectl get events", &[]),
     here(OPERATOR, "kubectl create namespace demo", &[]),
@@ -119,6 +120,13 @@ pub(super) const ROWS: &[Row] = &[
     row("docs/how-to/traces.md", "my-webhook serve --otlp-endpoint", Held::By("what_is_seen_from_outside")),
     row(WATCH, "vestibule serve", Held::By("what_is_seen_from_outside")),
     row(WATCH, "promtool test", Held::By("what_is_seen_from_outside")),
+    row(OBJECTS, "kubectl apply", Held::By("a_rule_is_in_force_when_kubectl_wait_returns")),
+    row(
+        OBJECTS,
+        "kubectl explain",
+        Held::By("the_api_server_explains_and_checks_the_format_while_no_injector_runs"),
+    ),
+    row(OBJECTS, "vestibule explain", Held::By("a_rule_is_in_force_when_kubectl_wait_returns")),
     row(WATCH, "kubectl apply", Held::By("a_skipped_rule_makes_an_event_on_the_job")),
     row(
         TUTORIAL,
