@@ -10,14 +10,14 @@ use std::process::ExitCode;
 use clap::{Args, ValueEnum};
 use vestibule_command::{CommandError, colour, kubeconfig_help, namespace};
 use vestibule_injector::{ClusterError, ClusterReader, RulesInForce, RulesStatus};
-use vestibule_rules::{RuleSet, Verb};
+use vestibule_rules::{RuleSet, Verb, reference};
 
 use crate::evaluation::{Facts, Request};
 use crate::objects::{self, Object};
 use crate::rules::{self, Labels};
 use crate::{Failure, print, say};
 
-/// Explains a code of a finding, or what rules make of an object and why.
+/// Explains a code of a finding, a field of the rule format, or what rules make of an object and why.
 ///
 /// For an object: every check of each rule, with its result and the line of the rule; every part of the rule, with what it
 /// adds, or why it does not. `pod/NAME` reads the pod, the labels of its namespace and, without `--rules`, the rules in
@@ -31,17 +31,21 @@ use crate::{Failure, print, say};
 /// `-o json` lists for each object the `mode` of the injector (an injector acts under `on` alone) and the `rules`, each with its
 /// `outcome`, whether that is `presumed`, its `gates` and its `clauses`; then `warnings`, and why it would be `denied`.
 ///
+/// A field is named by its path, as for `kubectl explain`: `spec.sidecars.position`, or `injectorsettings.spec.mode`. A path has
+/// dots and `pod/NAME` a slash, so they cannot be confused.
+///
 /// The exit code is 2 for bad input, and 3 where the cluster does not answer.
 #[derive(Args, Clone, Debug)]
 #[command(after_help = "Examples:
   vestibule explain VST0121
+  vestibule explain spec.sidecars.position
   vestibule explain -f pod.yaml --rules examples/rules --namespace-labels injection=enabled
   vestibule explain -f pod.yaml --from-cluster
   vestibule explain pod/web -n shop
   vestibule explain pod/web -n shop --rules rules/ -o json")]
 pub(crate) struct Arguments {
-    /// A code, such as VST0121, or a pod of the cluster.
-    #[arg(value_name = "CODE|pod/NAME", required_unless_present = "files", conflicts_with = "files")]
+    /// A code, such as VST0121, the path of a field, such as spec.match, or a pod of the cluster.
+    #[arg(value_name = "CODE|FIELD|pod/NAME", required_unless_present = "files", conflicts_with = "files")]
     subject: Option<String>,
     /// A file of objects, a folder of them (*.yaml, *.yml, *.json), or `-` for stdin; may be given several times.
     #[arg(long = "filename", short = 'f', value_name = "FILE", requires = "origin")]
@@ -97,6 +101,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         Some(subject) => match subject.split_once('/') {
             Some(("pod" | "pods" | "po", name)) if !name.is_empty() => arguments.pod(name)?,
             Some(_) => return Err(no_subject(subject).into()),
+            None if reference::is_path(subject) => {
+                let schema = vestibule::admission::keys::schema("", "v1", "Pod");
+                print(&reference::explained(subject, schema).map_err(CommandError::input)?)?;
+                return Ok(ExitCode::SUCCESS);
+            }
             None => {
                 print(&code::explained(subject)?)?;
                 return Ok(ExitCode::SUCCESS);
@@ -208,7 +217,7 @@ fn status_note(in_force: &RulesInForce) -> Option<&'static str> {
 
 fn no_subject(subject: &str) -> CommandError {
     CommandError::input(format_args!(
-        "`{subject}` is neither a code, such as VST0121, nor pod/NAME; files are named with -f FILE"
+        "`{subject}` is neither a code, such as VST0121, nor a field, such as spec.match, nor pod/NAME; files are named with -f FILE"
     ))
 }
 

@@ -1,15 +1,16 @@
 //! `lint`: errors, warnings and hints about rules.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
 use vestibule_command::{CommandError, namespace};
+use vestibule_injector::files::{printable_path, yaml_files};
 use vestibule_injector::{LoadError, registration};
 use vestibule_rules::diagnostic::code::{REQUIRED_BROADLY, REQUIRED_EVERYWHERE};
-use vestibule_rules::{Diagnostic, RuleSet, Severity, diagnostic};
+use vestibule_rules::{Diagnostic, RuleSet, Severity, diagnostic, rename};
 
-use crate::{Failure, print, rules};
+use crate::{Failure, print, rules, say};
 
 /// Checks rules: errors, warnings and hints, each with its place.
 ///
@@ -19,6 +20,7 @@ use crate::{Failure, print, rules};
 #[command(after_help = "Examples:
   vestibule lint examples/rules
   vestibule lint rules/ -o sarif > rules.sarif
+  vestibule lint --fix rules/
   kubectl kustomize overlay | vestibule lint -
   vestibule explain VST0121    # what a code means")]
 pub(crate) struct Arguments {
@@ -35,6 +37,10 @@ pub(crate) struct Arguments {
     /// Ends with 1 for hints too.
     #[arg(long)]
     strict: bool,
+    /// Rewrites former names of fields (VST0124) in the files before it checks them. Comments and everything else keep their
+    /// spelling. Rules in ConfigMap manifests are not rewritten.
+    #[arg(long)]
+    fix: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -51,6 +57,9 @@ enum Format {
 
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     rules::refuse_stdin_twice(&[&arguments.paths])?;
+    if arguments.fix {
+        arguments.paths.iter().try_for_each(|path| fix(path))?;
+    }
     let findings = match vestibule_injector::load_all(&arguments.paths) {
         Ok(rules) => arguments.findings(rules),
         Err(LoadError::Rules(found)) => found,
@@ -64,6 +73,24 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     })?;
     let counts = |finding: &Diagnostic| arguments.strict || finding.severity() != Severity::Hint;
     Ok(ExitCode::from(u8::from(findings.iter().any(counts))))
+}
+
+/// Rewrites the files of `path`.
+fn fix(path: &Path) -> Result<(), CommandError> {
+    if path == Path::new("-") {
+        return Err(CommandError::input("--fix rewrites files, and `-` is stdin"));
+    }
+    let failed =
+        |path: &Path, error: std::io::Error| CommandError::input(format!("{}: {error}", path.display()));
+    for file in yaml_files(path).map_err(|error| failed(path, error))? {
+        let text = std::fs::read_to_string(&file).map_err(|error| failed(&file, error))?;
+        let fixed = rename::fixed(&text);
+        if fixed != text {
+            std::fs::write(&file, fixed).map_err(|error| failed(&file, error))?;
+            say(format_args!("fixed {}", printable_path(&file)));
+        }
+    }
+    Ok(())
 }
 
 impl Arguments {

@@ -17,6 +17,7 @@ mod golden;
 mod inject;
 mod lint;
 mod manifests;
+mod new;
 mod objects;
 mod render;
 mod rules;
@@ -53,6 +54,7 @@ enum Command {
     Inject(inject::Arguments),
     Explain(explain::Arguments),
     Lint(lint::Arguments),
+    New(new::Arguments),
     Test(golden::Arguments),
     Serve(Box<serve::Arguments>),
     Manifests(Box<manifests::Arguments>),
@@ -76,6 +78,7 @@ fn main() -> ExitCode {
         Command::Inject(arguments) => inject::run(&arguments),
         Command::Explain(arguments) => explain::run(&arguments),
         Command::Lint(arguments) => lint::run(&arguments),
+        Command::New(arguments) => new::run(&arguments),
         Command::Test(arguments) => golden::run(&arguments),
         Command::Serve(arguments) => serve::run(&arguments),
         Command::Manifests(arguments) => manifests::run(&arguments),

@@ -44,6 +44,8 @@ pub(crate) struct Field {
     pub(crate) required: bool,
     /// The value of an absent field, as YAML.
     pub(crate) default: Option<&'static str>,
+    /// The first version of the program that reads it.
+    pub(crate) since: &'static str,
     /// An example of a list or map on one line of YAML, if the kind has none.
     pub(crate) example: Option<&'static str>,
     /// Whether the field is reserved but not supported; `about` then names the alternative.
@@ -101,6 +103,7 @@ const fn field(name: &'static str, kind: Kind, about: &'static str) -> Field {
         about,
         required: false,
         default: None,
+        since: "0.1.0",
         example: None,
         refused: false,
         renamed: false,

@@ -53,6 +53,7 @@ mod pod;
 mod pod_types;
 mod proof;
 mod quantity;
+pub mod reference;
 pub mod rename;
 mod rule;
 pub mod schema;

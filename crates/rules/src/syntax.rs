@@ -3,9 +3,12 @@
 
 use crate::quantity::nanos;
 
-/// Names of containers and volumes (RFC 1123 labels), and names of rules, because the key of an annotation ends with
-/// them.
-pub(crate) fn name(text: &str) -> Result<(), &'static str> {
+/// Whether `text` can be the name of a container or volume (an RFC 1123 label), or of a rule, because the key of an annotation
+/// ends with it.
+///
+/// # Errors
+/// A description of valid text.
+pub fn name(text: &str) -> Result<(), &'static str> {
     let fine = text.len() <= 63 && is_label(text);
     fine.then_some(()).ok_or("1 to 63 lower-case letters, digits and `-`, which neither starts nor ends it")
 }

@@ -49,7 +49,10 @@ fn lint_reads_the_rules_of_config_map_manifests_at_their_lines() {
         );
     }
     let printed = folder.run("lint rules.yaml").out;
-    assert!(printed.contains(&format!("--> rules.yaml:{line}:7\n {line} |       contaners:\n")), "{printed}");
+    assert!(
+        printed.contains(&format!("--> rules.yaml:{line}:7\n {line} |       contanerPatches:\n")),
+        "{printed}"
+    );
 }
 
 #[test]
@@ -182,4 +185,48 @@ fn try_reads_what_is_piped_in() {
     );
     let named = folder.run_with_stdin("try pod.yaml", "a: [");
     assert!(named.out.starts_with("Pod default/web  pod.yaml:1"), "{}", named.out);
+}
+
+/// Comments and the spelling of everything else stay.
+#[test]
+fn lint_rewrites_former_names() {
+    let today = format!("# ours\n{TARGET}");
+    let former = today
+        .replace("objectSelector: {matchLabels", "objects: {labels")
+        .replace("containerPatches:", "containers: # theirs");
+    assert_ne!(former, today);
+    let folder = Folder::with(&[("rules.yaml", &former)]);
+    folder.run("lint rules.yaml").exits(1).shows("VST0124").shows("`vestibule lint --fix` rewrites the file");
+    let done = folder.run("lint --fix .");
+    assert!(done.exits(0).err.contains("fixed ./rules.yaml"), "{}", done.err);
+    let fixed = std::fs::read_to_string(folder.path().join("rules.yaml")).unwrap();
+    assert_eq!(fixed.replace("containerPatches: # theirs", "containerPatches:"), today);
+    assert_eq!(folder.run("lint --fix .").err, "");
+    folder.run_with_stdin("lint --fix -", &former).exits(2);
+}
+
+#[test]
+fn a_new_rule_passes_lint_and_its_test_cases() {
+    let folder = Folder::with(&[]);
+    folder.run("new rule banner --dir rules").exits(0);
+    let strict = folder.run("lint --strict rules");
+    assert_eq!((strict.code(), strict.out.trim()), (0, "nothing found"), "{}", strict.err);
+    folder.run("test rules/tests").exits(0);
+    assert!(!std::fs::read_to_string(folder.path().join("rules/banner.yaml")).unwrap().contains("greeting"));
+    folder.run("new rule banner --dir rules").fails(2, "rules/banner.yaml: the file exists already");
+    folder.run("new rule ../up").fails(2, "cannot be the name of a rule");
+}
+
+#[test]
+fn a_field_is_explained_without_a_cluster() {
+    let folder = Folder::with(&[]);
+    let text = folder.run("explain spec.sidecars.position").stdout();
+    assert!(
+        text.starts_with(
+            "KIND:     Injection\nVERSION:  vestibule.dev/v1alpha1\n\nFIELD:    position <Object>\n"
+        ),
+        "{text}"
+    );
+    folder.run("explain spec.sidecars.positon").fails(2, "did you mean `position`?");
+    folder.run("explain when").fails(2, "nor a field, such as spec.match");
 }

@@ -58,7 +58,7 @@ fn below(kind: Kind, each: &mut impl FnMut(&'static Table)) {
 
 impl Field {
     /// An example of the field, if it is a list or a map.
-    fn shown(&self) -> Option<String> {
+    pub(crate) fn shown(&self) -> Option<String> {
         match self.example {
             Some(example) => Some(example.to_owned()),
             None => self.kind.example().filter(|example| example.starts_with(['[', '{'])),

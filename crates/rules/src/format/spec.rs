@@ -62,8 +62,8 @@ pub(crate) static SPEC: Table = Table {
         .example("{sidecar.example.com/inject: ['yes']}"),
         flag("required", "Deny pods that the rule fails to change.").default("false"),
         integer("order", "Rules act by rising order, then by name.").default("0"),
-        word("onConflict", &POLICIES, "What happens if the object already has another value."),
-        word("onError", &ON_ERROR, "What happens when the rule itself fails."),
+        word("onConflict", &POLICIES, "What happens if the object already has another value. Without it, it depends on the part."),
+        word("onError", &ON_ERROR, "What happens when the rule itself fails. Without it: `deny` if the rule is `required`, else `skip`."),
         map("pod", &POD, "Labels, annotations and fields of the pod."),
         field(
             "containerPatches",

@@ -33,12 +33,12 @@ impl Reader {
         match (operator, values.is_empty()) {
             (LabelOperator::In | LabelOperator::NotIn, true) => {
                 self.error(&WRONG_VALUE, node.at(), "`In` and `NotIn` need `values`", "");
-                return None;
+                None
             }
             (LabelOperator::Exists | LabelOperator::DoesNotExist, false) => {
                 let help = "leave `values` out";
                 self.error(&WRONG_VALUE, node.at(), "`Exists` and `DoesNotExist` have no `values`", help);
-                return None;
+                None
             }
             _ => Some(self.label_requirement(key, operator, values, node.at())),
         }

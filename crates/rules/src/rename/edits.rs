@@ -49,7 +49,7 @@ impl<'t> Edits<'t> {
     pub(super) fn nest(&mut self, entry: &Entry, layers: &[Layer], more: Option<String>) {
         let value = &entry.value;
         if value.flow() {
-            return self.nest_in_brackets(value, layers, more);
+            return self.nest_in_brackets(value, layers, more.as_deref());
         }
         let start = self.block_start(value);
         let column = self.column(start);
@@ -142,11 +142,10 @@ impl<'t> Edits<'t> {
         if self.json { quote(word) } else { word.to_owned() }
     }
 
-    fn nest_in_brackets(&mut self, value: &Node, layers: &[Layer], more: Option<String>) {
+    fn nest_in_brackets(&mut self, value: &Node, layers: &[Layer], more: Option<&str>) {
         let (mut before, mut behind) = (String::new(), String::new());
         for (depth, layer) in layers.iter().enumerate() {
-            let more =
-                more.as_ref().filter(|_| depth == 0).map(|more| format!(", {more}")).unwrap_or_default();
+            let more = more.filter(|_| depth == 0).map(|more| format!(", {more}")).unwrap_or_default();
             let close = match layer {
                 Layer::Key(key) => {
                     before += &format!("{{{}", self.pair(key, ""));

@@ -105,3 +105,56 @@ fn every_field_has_a_description() {
     assert_eq!(spec["optIn"]["default"], "always");
     assert_eq!(spec["targets"]["default"], serde_json::json!(["pods"]));
 }
+
+const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/pages/rules.md");
+
+const HEAD: &str = "# The fields of rules and settings
+
+Every field of `Injection` and `InjectorSettings`, made from the definition by which rules are read;
+`VESTIBULE_UPDATE_GOLDEN=1 cargo test -p vestibule-rules` writes this page anew. `vestibule explain spec.sidecars.position` prints the same for one field,
+and `vestibule schema` for editors. A field of a pod, such as a sidecar's `image`, is what it is in a pod. [When a rule applies](opt-in.md) has the order of the
+checks, and [expressions](expressions.md) what CEL reads. `onConflict` has a [default for each kind of part](opt-in.md#if-the-pod-has-another-value).
+";
+
+#[test]
+fn the_page_of_fields_is_up_to_date() {
+    let page = HEAD.to_owned() + &vestibule_rules::reference::page(schema());
+    if std::env::var_os("VESTIBULE_UPDATE_GOLDEN").is_some() {
+        std::fs::write(PAGE, &page).unwrap();
+    }
+    assert_eq!(
+        std::fs::read_to_string(PAGE).unwrap_or_default(),
+        page,
+        "docs/reference/rules.md is out of date"
+    );
+}
+
+/// Every path of the JSON Schema is explained.
+#[test]
+fn every_field_is_explained() {
+    for (path, wanted) in [
+        ("spec", "matchConditions\t<[]Object>"),
+        (
+            "spec.match.namespaceSelector.matchExpressions.operator",
+            "ENUM:     In, NotIn, Exists, DoesNotExist",
+        ),
+        ("Injection.spec.sidecars[0].mode", "DEFAULT:  auto"),
+        ("spec.sidecars.image", "kubectl explain pod.spec.containers.image"),
+        ("spec.containerPatches.env.onConflict", "ENUM:     keep, override, skipRule, deny"),
+        ("injectorsettings.spec.exemptions.users", "FIELD:    users <[]string>"),
+        ("spec.mode", "KIND:     InjectorSettings"),
+    ] {
+        let text = vestibule_rules::reference::explained(path, schema()).unwrap();
+        assert!(text.contains(wanted), "{path}: {text}");
+    }
+    for (path, wanted) in [
+        ("spec.match.objects", "there is no field `objects` in `spec.match` of an Injection; objectSelector"),
+        (
+            "spec.sidecars.imag",
+            "there is no field `imag` in `spec.sidecars` of an Injection; did you mean `image`?",
+        ),
+    ] {
+        let why = vestibule_rules::reference::explained(path, schema()).unwrap_err();
+        assert!(why.starts_with(wanted), "{why}");
+    }
+}
