@@ -37,9 +37,10 @@ pub(crate) struct ClusterRules {
 /// in the object is wrong.
 pub(crate) async fn follow(rules: ClusterRules, reloader: Arc<Reloader>) {
     let ClusterRules { namespace, mut config_maps, mut objects, last_good, events, observed } = rules;
-    restore(&last_good, &reloader).await;
+    // Nothing comes into force without both.
+    tokio::join!(restore(&last_good, &reloader), objects.changed());
     // The time of the next reload, the documents to store, and the time to store them at.
-    let (mut due, mut unstored, mut store_at) = (None, None, Instant::now());
+    let (mut due, mut unstored, mut store_at) = (Some(Instant::now() + DEBOUNCE), None, Instant::now());
     loop {
         tokio::select! {
             () = config_maps.changed() => {

@@ -23,6 +23,9 @@ use crate::status::ObservedObject;
 /// The time between two questions whether the API server has the definitions.
 const ASK_AGAIN: Duration = Duration::from_secs(10);
 
+/// The time until a question without an answer is asked again.
+const RETRY: Duration = Duration::from_secs(1);
+
 /// An object with a document of the rule format. It may hold secrets, so `Debug` prints none of it.
 #[derive(Deserialize)]
 pub(crate) struct RuleObject<K> {
@@ -83,7 +86,7 @@ impl RuleObjects {
                             );
                         }
                         answer => {
-                            *at = Instant::now() + ASK_AGAIN;
+                            *at = Instant::now() + if answer.is_ok() { ASK_AGAIN } else { RETRY };
                             let is_news = answer.is_ok() && !*are_absent;
                             *are_absent |= answer.is_ok();
                             if is_news {

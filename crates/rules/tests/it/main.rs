@@ -3,6 +3,7 @@
 
 mod cases;
 mod container_checks;
+mod custom_resource;
 mod defects;
 mod documents;
 mod explain;

@@ -60,6 +60,7 @@ const PARSED: &str = "every_soak_reload_and_fire_command_in_a_page_parses";
 const TUTORIAL: &str = "docs/tutorial/first-webhook.md";
 const CERTIFICATES: &str = "docs/how-to/certificates.md";
 pub(super) const CHANGE_RULES: &str = "docs/how-to/change-rules.md";
+const OBJECTS: &str = "docs/how-to/rules-as-objects.md";
 const REGISTRATION: &str = "docs/how-to/registration.md";
 const SWITCH_OFF: &str = "docs/how-to/switch-off.md";
 const CALLING: &str = "docs/how-to/who-is-calling.md";
@@ -92,7 +93,7 @@ pub(super) const ROWS: &[Row] = &[
     here(
         "docs/how-to/alerts/VestibuleRulesNotReloaded.md",
         "kubectl get configmap",
-        &[("CONFIGMAP", "more"), ("NS", "webhooks"), ("FILE", "examples/rules/nginx.yaml")],
+        &[("CONFIGMAP", "cache"), ("NS", "webhooks"), ("FILE", "examples/rules/nginx.yaml")],
     ),
     here("docs/reference/events.md", "kubectl get events", &[]),
     installed(CHANGE_RULES, "kubectl -n webhooks get configmap cache", &[]),
@@ -122,6 +123,13 @@ pub(super) const ROWS: &[Row] = &[
     installed(CHANGE_RULES, "kubectl -n webhooks port-forward", &[("localhost", "LOCAL")]),
     row(WATCH, "vestibule serve", Held::By("the_page_about_watching_shows_real_output")),
     row(WATCH, "promtool test", Held::By("the_page_about_watching_shows_real_output")),
+    row(OBJECTS, "kubectl apply", Held::By("a_rule_is_in_force_when_kubectl_wait_returns")),
+    row(
+        OBJECTS,
+        "kubectl explain",
+        Held::By("the_api_server_explains_and_checks_the_format_while_no_injector_runs"),
+    ),
+    row(OBJECTS, "vestibule explain", Held::By("a_rule_is_in_force_when_kubectl_wait_returns")),
     row(WATCH, "kubectl apply", Held::By("a_skipped_rule_makes_an_event_on_the_job")),
     row(TUTORIAL, "cargo new", Held::By("the_files_of_the_page_are_a_package_in_a_new_folder")),
     row(TUTORIAL, "cargo run --quiet -- review", Held::By("the_commands_of_the_page_print_its_output")),
