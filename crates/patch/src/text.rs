@@ -214,7 +214,6 @@ impl<'t, 's> Values<'t, 's> {
         let (bytes, start) = (self.text.as_bytes(), self.start()?);
         let (end, spans) = match bytes.get(start)? {
             b'"' => (string_end(bytes, start + 1).0, &[][..]),
-            b']' | b'}' => return None,
             b'[' | b'{' => match self.spans.first() {
                 Some(span) => {
                     let (spans, later) = self.spans.split_at_checked(span.containers())?;
@@ -226,6 +225,7 @@ impl<'t, 's> Values<'t, 's> {
             _ => (scalar_end(bytes, start), &[][..]),
         };
         self.at = end;
+        // The closing bracket reads as a number without digits.
         (end > start).then_some((start..end, spans))
     }
 
@@ -299,8 +299,7 @@ fn string_end(bytes: &[u8], mut at: usize) -> (usize, bool) {
         match bytes.get(at) {
             Some(b'"') => return (at + 1, is_escaped),
             Some(b'\\') => (at, is_escaped) = (at + 2, true),
-            Some(_) => at += 1,
-            None => return (bytes.len(), is_escaped),
+            _ => return (bytes.len(), is_escaped),
         }
     }
 }

@@ -106,8 +106,8 @@ fn steps<'d>(
             // The items that are passed here are moved later.
             Target::Kept { home, .. } | Target::Replaced { home, .. } => {
                 let rank = ranks[home];
-                put_before.iter_mut().take(rank + 1).skip(passed).for_each(|before| *before = put);
-                passed = passed.max(rank + 1);
+                put_before.iter_mut().take(rank).skip(passed).for_each(|before| *before = put);
+                passed = rank;
                 at = put + places.before(rank);
             }
         }

@@ -6,7 +6,7 @@ use super::{Kind, MAX_RECURSION, View};
 
 impl View<'_> {
     /// A text that is equal for all spellings of this value, as a key for lookups: two values are [`same_as`](Self::same_as) each other
-    /// if their texts are equal. It is not JSON.
+    /// if their texts are equal. Values below 128 levels are copied as they are written. It is not JSON.
     pub fn canonical(self) -> String {
         let mut text = String::new();
         write(self, MAX_RECURSION, &mut text);

@@ -103,7 +103,7 @@ impl<'one> View<'one> {
     }
 }
 
-/// Digits without zeros at either end, times a power of ten.
+/// Digits without zeros at either end, behind a point, times a power of ten.
 fn by_value(written: &str) -> String {
     let (sign, size) = written.strip_prefix('-').map_or(("", written), |size| ("-", size));
     let (mantissa, exponent) = size.split_once(['e', 'E']).unwrap_or((size, "0"));
@@ -114,7 +114,7 @@ fn by_value(written: &str) -> String {
     if trimmed.is_empty() {
         return "0".to_owned();
     }
-    let shift = (digits.len() - trimmed.len()) as i128 - fraction.len() as i128;
+    let shift = digits.len() as i128 - fraction.len() as i128;
     match exponent.parse::<i128>().ok().and_then(|exponent| exponent.checked_add(shift)) {
         Some(exponent) => format!("{sign}{trimmed}e{exponent}"),
         // An exponent of 39 digits or more is compared as it is written.

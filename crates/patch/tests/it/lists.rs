@@ -152,14 +152,14 @@ fn items_with_the_same_key_are_the_same_item_even_if_they_share_no_member() {
     let operations = operations(
         "rules",
         r#"[{"x":1},{"protocol":"UDP","y":1},{"protocol":"UDP","y":2}]"#,
-        r#"[{"protocol":"TCP","z":1},{"protocol":"UDP","y":1},{"protocol":"UDP","y":2}]"#,
+        r#"[{"protocol":"TCP","z":1},{"protocol":"UDP","y":1},{"protocol":"UDP","y":3}]"#,
         Schema::new(&TABLE, 0),
     );
     assert_eq!(
         to_json(&operations),
         concat!(
             r#"[{"op":"remove","path":"/rules/0/x"},{"op":"add","path":"/rules/0/protocol","value":"TCP"},"#,
-            r#"{"op":"add","path":"/rules/0/z","value":1}]"#
+            r#"{"op":"add","path":"/rules/0/z","value":1},{"op":"replace","path":"/rules/2/y","value":3}]"#
         )
     );
 }

@@ -92,7 +92,7 @@ fn a_name_is_what_its_escapes_stand_for() {
 fn several_members_are_found_in_one_pass() {
     let text = r#"{"name":1,"namespace":2,"\u006eode":3,"name":4,"names":{"name":5}}"#;
     let check = |view: View<'_>| {
-        let found = view.select(["name", "namespace", "node", "none", "names"]);
+        let found = view.select(["name", "namespace", "node", "kind", "names"]);
         let found = found.map(|value| value.map(|value| value.to_json().into_owned()));
         assert_eq!(
             found.each_ref().map(Option::as_deref),

@@ -73,13 +73,9 @@ impl Ring {
     pub(super) fn check(&self, now: Moment, policy: &Policy) -> Result<(), RingError> {
         let signing = [self.facts.active(), self.facts.next()];
         for ca in signing.into_iter().flatten() {
-            let trusts = |issuer| self.facts.authority(issuer).is_some();
-            let cross_signature = ca
-                .cross_signature
-                .filter(|cross_signature| cross_signature.not_after > now && trusts(cross_signature.issuer));
             let leaf = LeafFacts {
                 issuer: ca.id,
-                cross_signature: cross_signature.map(|cross_signature| cross_signature.issuer),
+                cross_signature: ca.crossed_by(now).filter(|issuer| self.facts.authority(*issuer).is_some()),
                 renew: now,
                 not_before: now,
                 not_after: now.plus(policy.leaf_life),

@@ -180,6 +180,12 @@ impl AuthorityFacts {
         matches!(self.state, AuthorityState::Active | AuthorityState::Next)
     }
 
+    /// The issuer of its cross-signed certificate, while that is valid.
+    pub(super) fn crossed_by(&self, now: Moment) -> Option<CaId> {
+        let valid = self.cross_signature.filter(|cross_signature| cross_signature.not_after > now);
+        valid.map(|cross_signature| cross_signature.issuer)
+    }
+
     /// Whether it is of another ring.
     #[must_use]
     pub fn is_foreign(&self) -> bool {
@@ -264,13 +270,9 @@ impl Facts {
 
     /// The CAs of the ring that verify a leaf of the active CA: the active CA, and the CA that cross-signed it.
     pub fn anchors(&self, now: Moment) -> impl Iterator<Item = &AuthorityFacts> {
-        let crossed = |ca: &&AuthorityFacts| {
-            let cross_signature =
-                ca.cross_signature.filter(|cross_signature| cross_signature.not_after > now)?;
-            self.authority(cross_signature.issuer)
-        };
         let active = self.active();
-        active.into_iter().chain(active.as_ref().and_then(crossed))
+        let predecessor = active.and_then(|ca| self.authority(ca.crossed_by(now)?));
+        active.into_iter().chain(predecessor)
     }
 
     /// Whether leaves of a retired CA may still be valid.

@@ -226,6 +226,8 @@ fn the_description_is_held_to_its_schema() {
     };
     assert_eq!(with("\"schema\":2", "\"schema\":3"), RingError::Newer { schema: 3 });
     assert_eq!(with("\"next\"", "\"active\""), RingError::field("ring.json", Problem::States));
+    let retired = "\"retired\",\"until\":1";
+    assert_eq!(with("\"next\"", retired), RingError::field("ring.json", Problem::States));
     assert_eq!(with("\"next\"", "\"gone\""), RingError::field("ring.json", Problem::Json));
     assert_eq!(with("\"due\"", "\"dew\""), RingError::field("ring.json", Problem::Json));
     let large = format!("\"generation\":{}", u64::MAX / 2 + 1);

@@ -33,15 +33,11 @@ impl StepContext<'_> {
         // Rule S3: the ring may have changed since it was read.
         let from = if self.policy.enforces(Rule::S3) { self.seen.confirmed?.min(self.now) } else { self.now };
         let not_after = from.plus(life).min(active.not_after);
-        let cross_signature = active
-            .cross_signature
-            .filter(|cross_signature| cross_signature.not_after > self.now)
-            .map(|cross_signature| cross_signature.issuer);
         let renew = self.now.plus(not_after.since(self.now) / 3 * 2);
         let not_before = self.now.minus(BACKDATED).max(active.not_before);
         (not_after > self.now).then_some(LeafFacts {
             issuer: active.id,
-            cross_signature,
+            cross_signature: active.crossed_by(self.now),
             renew,
             not_before,
             not_after,
@@ -55,11 +51,7 @@ impl StepContext<'_> {
             return true;
         }
         let Some(active) = facts.active() else { return false };
-        let cross_signature = active
-            .cross_signature
-            .filter(|cross_signature| cross_signature.not_after > self.now)
-            .map(|cross_signature| cross_signature.issuer);
-        let ends = [Some(active.id), cross_signature];
+        let ends = [Some(active.id), active.crossed_by(self.now)];
         let verifies = |configuration: &Configuration| {
             ends.iter().flatten().any(|id| configuration.bundle.contains_key(id))
         };
