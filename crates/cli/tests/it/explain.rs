@@ -284,7 +284,7 @@ fn a_file_without_its_flag_is_an_error_that_names_the_flag() {
         let done = folder.run(&format!("explain {subject}"));
         done.exits(2);
         let told = format!(
-            "`{subject}` is neither a code, such as VST0121, nor pod/NAME; files are named with -f FILE"
+            "`{subject}` is neither a code, such as VST0121, nor a field, such as spec.match, nor pod/NAME; files are named with -f FILE"
         );
         done.tells(&told);
     }

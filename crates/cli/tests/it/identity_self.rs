@@ -98,7 +98,8 @@ async fn the_printed_manifests_are_all_it_takes() {
     a_pod_that_opted_out_starts_while_the_injector_is_down(&admin, &shop).await;
 
     // Without the validating hook broken rules are stored. A replica that starts now serves the last good rules.
-    let (status, answer) = rules.write(&rules.text.replace("  containers:\n", "  continers:\n")).await;
+    let (status, answer) =
+        rules.write(&rules.text.replace("  containerPatches:\n", "  continerPatches:\n")).await;
     assert!(status.is_success(), "{answer}");
     let server = Server::start(&environment, &folder, &kubeconfig, &at).await;
     service.add_replica(server.address, Some(server.probes)).unwrap();
@@ -338,7 +339,8 @@ fn required() -> String {
 fn asking(namespace: &str) -> String {
     format!(
         "{{apiVersion: vestibule.dev/v1alpha1, kind: Injection, metadata: {{name: team}}, spec: {{match: {{namespaceSelector: \
-         {{matchLabels: {{kubernetes.io/metadata.name: {namespace}}}}}}}, pod: {{labels: {{team: blue}}}}}}}}\n"
+         {{matchLabels: {{kubernetes.io/metadata.name: {namespace}}}, matchExpressions: [{{key: quiet, operator: DoesNotExist}}]}}}}, \
+         pod: {{labels: {{team: blue}}}}}}}}\n"
     )
 }
 

@@ -298,7 +298,8 @@ fn pod() -> Value {
 
 fn evaluate(expression: &str) -> Result {
     let rule = json!({"apiVersion": "vestibule.dev/v1alpha1", "kind": "Injection", "metadata": {"name": "r"},
-        "spec": {"match": {"namespaces": {"names": ["a"]}}, "when": [expression], "pod": {"labels": {"met": "x"}}}});
+        "spec": {"match": {"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "a"}}},
+                 "matchConditions": [{"name": "met", "expression": expression}], "pod": {"labels": {"met": "x"}}}});
     let Ok(rules) = compile([("rule.json", rule.to_string().as_str())]) else { return Result::Error };
     let pod = pod().to_string();
     let decision = rules.evaluate(&Subject::new(&pod, Resource::Pods, Verb::Create, "a")).unwrap();

@@ -9,7 +9,7 @@ use vestibule::App;
 use vestibule_injector::{Namespaces, app, compile};
 
 use crate::cluster::{Cluster, Namespace, Reply};
-use crate::samples::pod;
+use crate::samples::{deployment, pod};
 
 /// `count` rules, of which a few match pods of the application `web`.
 fn rules(count: usize, namespace: &str, required: bool) -> App {
@@ -50,6 +50,43 @@ async fn a_thousand_rules_are_registered_and_inject() {
     webhook.decisions.take();
     namespace.create(&other).await.object();
     assert_eq!(webhook.decisions.take(), [], "who declines is not asked about");
+}
+
+/// One entry for pods and workloads: its conditions read the labels of a pod, and of a workload those of its pod template.
+#[tokio::test]
+async fn an_entry_for_pods_and_workloads_reads_the_pod_template() {
+    let Some(cluster) = Cluster::shared().await else { return };
+    let namespace = cluster.namespace(&[]).await;
+    let text = format!(
+        "apiVersion: vestibule.dev/v1alpha1\nkind: Injection\nmetadata: {{name: both}}\nspec:\n  required: true\n  \
+         targets: [pods, deployments, cronjobs]\n  match:\n    \
+         namespaceSelector: {{matchLabels: {{kubernetes.io/metadata.name: {namespace}}}}}\n    \
+         objectSelector: {{matchExpressions: [{{key: app, operator: In, values: [web, db]}}, {{key: quiet, operator: DoesNotExist}}]}}\n  \
+         pod: {{annotations: {{example.com/added: x}}}}\n",
+        namespace = namespace.name()
+    );
+    let rules = compile([("rules.yaml", text.as_str())]).unwrap_or_else(|findings| panic!("{findings:?}"));
+    let webhook = cluster.serve(app(rules, Namespaces::unknown()).unwrap()).await;
+    assert_eq!(namespace.create(&web()).await.object()["metadata"]["annotations"]["example.com/added"], "x");
+    let of_template = |labels: Value| {
+        let mut deployment = deployment("web", &[("app", "app:1")]);
+        let wanted = json!({"app": "other"});
+        deployment["metadata"]["labels"] = if labels == wanted { json!({"app": "web"}) } else { wanted };
+        deployment["spec"]["selector"] = json!({"matchLabels": {"app": labels["app"]}});
+        deployment["spec"]["template"]["metadata"] = json!({"labels": labels});
+        deployment
+    };
+    let created = namespace.create_dry_run(&of_template(json!({"app": "web"}))).await.object();
+    assert_eq!(created["spec"]["template"]["metadata"]["annotations"]["example.com/added"], "x");
+    webhook.decisions.take();
+    for left_alone in [
+        json!({"app": "other"}),
+        json!({"app": "web", "quiet": "yes"}),
+        json!({"app": "web", "inject.vestibule.dev/both": "false"}),
+    ] {
+        namespace.create_dry_run(&of_template(left_alone)).await.object();
+    }
+    assert_eq!(webhook.decisions.take(), [], "the API server does not call");
 }
 
 /// A pod with many annotation keys, each of which is compared with the names of all rules.
