@@ -30,9 +30,17 @@ fn scalars() {
     );
     assert_eq!(patch("atomic", "[1,2,3]", "[2,3,1]"), r#"[{"move","from":"/0","path":"/2"}]"#);
     assert_eq!(patch("atomic", "[1,1,1]", "[1,1]"), r#"[{"remove","path":"/2"}]"#);
+    assert_eq!(patch("atomic", "[1,2,1,2]", "[2,1,2,1]"), r#"[{"move","from":"/0","path":"/3"}]"#);
     assert_eq!(patch("set", r#"["a","b"]"#, r#"["b","a"]"#), r#"[{"move","from":"/1","path":"/0"}]"#);
     assert_eq!(patch("plain", "[]", "[1]"), r#"[{"add","path":"/0","value":1}]"#);
     assert_eq!(patch("plain", "[[1,2],[3]]", "[[1,2,4],[3]]"), r#"[{"add","path":"/0/2","value":4}]"#);
+}
+
+#[test]
+fn a_list_in_a_list_with_keys_has_no_keys() {
+    let item = schema().field("named").item();
+    assert_eq!(item.list(), List::Unknown);
+    assert_eq!(item.field("named").list(), schema().field("named").list());
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! The last value that is accepted, and what a read ring is taken for.
+//! The limits of fields and dates, and the kinds of a reading.
 
 use super::*;
 

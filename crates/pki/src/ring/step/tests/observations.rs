@@ -1,4 +1,4 @@
-//! What a replica records.
+//! The records of a replica: reads and writes of the ring, reads and watch events of configurations.
 
 use super::*;
 

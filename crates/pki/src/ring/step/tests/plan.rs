@@ -1,4 +1,4 @@
-//! The last second before a planned change, and the first one of it (rules P1, D1, C1, L1).
+//! Planned changes in the second before they are due, and in the first one after it (rules P1, D1, C1, L1).
 
 use super::*;
 

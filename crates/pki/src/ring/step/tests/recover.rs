@@ -1,4 +1,4 @@
-//! Which rings continue the known one, and what is added to the others (rules G1, G2, W3).
+//! Rings and configurations that do not continue the known ring, and the CAs that are added to it (rules G1, G2, W3).
 
 use super::*;
 
