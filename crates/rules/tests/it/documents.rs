@@ -146,7 +146,7 @@ fn every_error_has_its_code_location_and_help() {
         ),
         ("initContainers: [{name: s, startupProbe: {}}]", "VST0113 7:44 "),
         (
-            "containers: [{env: [{name: A, value: b}]}]",
+            "containerPatches: [{env: [{name: A, value: b}]}]",
             "VST0112 7:22 `select` has exactly one of `all: true`, `names`, `images` and `index`",
         ),
         ("containerPatches: [{select: {all: true, index: 0}, env: [{name: A, value: b}]}]", "VST0113 7:31 "),
@@ -297,7 +297,7 @@ fn messages_quote_names_once() {
         "remove: [{env: x}]",
         "pod: []",
         "pod: {spec: []}",
-        "containers: [x]",
+        "containerPatches: [x]",
         "containerPatches: [{select: x}]",
         "sidecars: [{name: s, position: x}]",
         "sidecars: [{name: s, position: {initContainers: []}}]",
