@@ -101,9 +101,9 @@ fn every_error_has_its_code_location_and_help() {
         ),
         (
             "containerPatches: [{select: {all: true}, replace: [args, command], command: [sh]}]",
-            "VST0151 7:48 ",
+            "VST0151 7:54 ",
         ),
-        ("containerPatches: [{select: {all: true}, securityContext: {runAsUser: root}}]", "VST0111 7:67 "),
+        ("containerPatches: [{select: {all: true}, securityContext: {runAsUser: root}}]", "VST0111 7:73 "),
         (
             "sidecars: [{name: s, image: {$cel: x}}]",
             "VST0131 7:38 known here: namespaceObject, object, oldObject, owner, params, request, variables",
@@ -146,15 +146,15 @@ fn every_error_has_its_code_location_and_help() {
         ),
         ("initContainers: [{name: s, startupProbe: {}}]", "VST0113 7:44 "),
         (
-            "containers: [{env: [{name: A, value: b}]}]",
-            "VST0112 7:16 `select` has exactly one of `all: true`, `names`, `images` and `index`",
+            "containerPatches: [{env: [{name: A, value: b}]}]",
+            "VST0112 7:22 `select` has exactly one of `all: true`, `names`, `images` and `index`",
         ),
-        ("containerPatches: [{select: {all: true, index: 0}, env: [{name: A, value: b}]}]", "VST0113 7:25 "),
+        ("containerPatches: [{select: {all: true, index: 0}, env: [{name: A, value: b}]}]", "VST0113 7:31 "),
         (
             "containerPatches: [{select: {all: true}, mounts: []}]",
-            "VST0110 7:38 known here: `args`, `command`, `env`, `envFrom`, `image`, `imagePullPolicy`, `lifecycle`, `livenessProbe`, `onConflict`, `ports`, `readinessProbe`, `replace`, `resizePolicy`, `resources`, `securityContext`, `select`, `startupProbe`, `stdin`, `stdinOnce`, `terminationMessagePath`, `terminationMessagePolicy`, `tty`, `volumeDevices`, `volumeMounts`, `workingDir`",
+            "VST0110 7:44 known here: `args`, `command`, `env`, `envFrom`, `image`, `imagePullPolicy`, `lifecycle`, `livenessProbe`, `onConflict`, `ports`, `readinessProbe`, `replace`, `resizePolicy`, `resources`, `securityContext`, `select`, `startupProbe`, `stdin`, `stdinOnce`, `terminationMessagePath`, `terminationMessagePolicy`, `tty`, `volumeDevices`, `volumeMounts`, `workingDir`",
         ),
-        ("containerPatches: [{select: {all: true}, env: [{value: b}]}]", "VST0112 7:44 "),
+        ("containerPatches: [{select: {all: true}, env: [{value: b}]}]", "VST0112 7:50 "),
         ("required: true\nonConflict: skipRule\npod: {labels: {a: b}}", "VST0122 8:15 "),
         ("required: true\nonError: skip\npod: {labels: {a: b}}", "VST0122 8:12 "),
         (
@@ -302,7 +302,7 @@ fn messages_quote_names_once() {
         "remove: [{env: x}]",
         "pod: []",
         "pod: {spec: []}",
-        "containers: [x]",
+        "containerPatches: [x]",
         "containerPatches: [{select: x}]",
         "sidecars: [{name: s, position: x}]",
         "sidecars: [{name: s, position: {initContainers: []}}]",
