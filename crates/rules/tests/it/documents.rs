@@ -101,9 +101,9 @@ fn every_error_has_its_code_location_and_help() {
         ),
         (
             "containerPatches: [{select: {all: true}, replace: [args, command], command: [sh]}]",
-            "VST0151 7:48 ",
+            "VST0151 7:54 ",
         ),
-        ("containerPatches: [{select: {all: true}, securityContext: {runAsUser: root}}]", "VST0111 7:67 "),
+        ("containerPatches: [{select: {all: true}, securityContext: {runAsUser: root}}]", "VST0111 7:73 "),
         (
             "sidecars: [{name: s, image: {$cel: x}}]",
             "VST0131 7:38 known here: namespaceObject, object, oldObject, owner, params, request, variables",
