@@ -6,9 +6,9 @@ use k8s_openapi::jiff::Timestamp;
 use serde_json::{Value, json};
 use vestibule_rules::Mode;
 
-use super::ObservedObject;
 use super::replicas::Replicas;
 use crate::configuration::finding::Finding;
+use crate::configuration::objects::ObservedObject;
 use crate::configuration::snapshot::Snapshot;
 
 /// The number of findings in a message.
