@@ -13,7 +13,6 @@ use vestibule_rules::{Decision, Rule};
 use crate::configuration::Configuration;
 use crate::observer::{DecisionContext, DecisionObserver};
 use crate::outcome_labels::OutcomeLabels;
-use crate::status;
 
 /// Counts outcomes by rule, result and reason. No label holds a value of an object.
 #[derive(Clone, Default)]
@@ -29,9 +28,9 @@ pub(crate) struct OutcomeCollector {
 
 impl OutcomeMetrics {
     /// The outcomes of one rule for the status of its object.
-    pub(crate) fn counts(&self, rule: &str) -> status::Counts {
+    pub(crate) fn of_rule(&self, rule: &str) -> BTreeMap<OutcomeLabels, u64> {
         let counted = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        status::Counts::of(counted.get(rule).into_iter().flatten())
+        counted.get(rule).cloned().unwrap_or_default()
     }
 }
 

@@ -22,17 +22,18 @@ use k8s_openapi::jiff::Timestamp;
 use kube::Client;
 use kube::api::{Api, Patch, PatchParams};
 use serde_json::{Value, json};
-use tokio::sync::watch;
 use tokio::time::Instant;
 use vestibule::tooling::Entries;
 use vestibule_rules::CustomResource;
 
 use self::content::{Change, Facts};
-pub(crate) use self::counts::Counts;
+use self::counts::Counts;
 use self::replicas::Replicas;
-use crate::configuration::objects::{Injection, InjectorSettings, RuleKind, RuleObject};
+use crate::configuration::objects::{
+    Injection, InjectorSettings, ObservedObject, ObservedObjects, RuleKind, RuleObject,
+};
 use crate::configuration::reloader::Reloader;
-use crate::configuration::rule_source::{RuleDocument, RuleSource};
+use crate::configuration::rule_source::RuleDocument;
 use crate::outcome_metrics::OutcomeMetrics;
 
 /// The time that the preferred writer has before another replica writes.
@@ -53,21 +54,6 @@ pub(crate) const MANAGER: &str = "vestibule-injector";
 pub(crate) fn replicas_right() -> PolicyRule {
     Replicas::right()
 }
-
-/// An object as the last reload saw it.
-#[derive(Clone)]
-pub(crate) struct ObservedObject {
-    pub(crate) resource: CustomResource,
-    pub(crate) name: String,
-    pub(crate) source: RuleSource,
-    pub(crate) generation: i64,
-    pub(crate) resource_version: String,
-    /// Its status as it is stored.
-    pub(crate) status: Value,
-}
-
-/// The objects of the last reload; [`None`] where the cluster has no definitions of them.
-pub(crate) type ObservedObjects = watch::Receiver<Option<Arc<[ObservedObject]>>>;
 
 pub(crate) struct StatusWriter {
     pub(crate) client: Client,
@@ -146,7 +132,7 @@ impl StatusWriter {
             }
             let differs = memory.differs_since.is_some_and(|since| now - since >= wait);
             let total = match object.resource {
-                CustomResource::Injection => self.outcomes.counts(&object.name),
+                CustomResource::Injection => Counts::of(self.outcomes.of_rule(&object.name).iter()),
                 CustomResource::InjectorSettings => Counts::default(),
             };
             let is_due = memory.counts_written.is_none_or(|last| now - last >= COUNTS_INTERVAL);

@@ -10,11 +10,10 @@ use vestibule::tooling::Watched;
 
 use super::config_maps::{all_sources, report};
 use super::last_good::{LAST_GOOD, LastGood, StoreError};
-use super::objects::RuleObjects;
+use super::objects::{ObservedObject, RuleObjects};
 use super::reloader::Reloader;
 use super::rule_source::{RuleDocument, RuleSource};
 use crate::events::Events;
-use crate::status::ObservedObject;
 
 /// The time for which changes are collected: `kubectl apply` of a folder applies one object after another.
 const DEBOUNCE: Duration = Duration::from_millis(200);

@@ -12,13 +12,13 @@ use kube::{Client, Resource, ResourceExt};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
+use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until};
 use vestibule::Watch;
 use vestibule::tooling::Watched;
 use vestibule_rules::{API_VERSION, CustomResource};
 
 use super::rule_source::RuleSource;
-use crate::status::ObservedObject;
 
 /// The time between two questions whether the API server has the definitions.
 const ASK_AGAIN: Duration = Duration::from_secs(10);
@@ -44,6 +44,21 @@ pub(crate) trait RuleKind: 'static {
 pub(crate) enum Injection {}
 
 pub(crate) enum InjectorSettings {}
+
+/// An object as the last reload saw it.
+#[derive(Clone)]
+pub(crate) struct ObservedObject {
+    pub(crate) resource: CustomResource,
+    pub(crate) name: String,
+    pub(crate) source: RuleSource,
+    pub(crate) generation: i64,
+    pub(crate) resource_version: String,
+    /// Its status as it is stored.
+    pub(crate) status: Value,
+}
+
+/// The objects of the last reload; [`None`] where the cluster has no definitions of them.
+pub(crate) type ObservedObjects = watch::Receiver<Option<Arc<[ObservedObject]>>>;
 
 /// The objects of a cluster that hold rules and settings. A cluster without the definitions has none.
 pub(crate) struct RuleObjects {

@@ -6,9 +6,9 @@ use k8s_openapi::jiff::Timestamp;
 use serde_json::{Value, json};
 use vestibule_rules::Mode;
 
-use super::ObservedObject;
 use super::replicas::Replicas;
 use crate::configuration::finding::Finding;
+use crate::configuration::objects::ObservedObject;
 use crate::configuration::snapshot::Snapshot;
 
 /// The number of findings in a message.
@@ -51,7 +51,7 @@ impl Facts<'_> {
         let former = status.clone();
         let conditions = [("Accepted", accepted), ("InForce", in_force)];
         let conditions =
-            conditions.map(|(name, state)| condition(&former, object.generation, name, state, now));
+            conditions.map(|(name, state)| condition(&former, object.generation, name, &state, now));
         if !status.is_object() {
             *status = json!({});
         }
@@ -122,7 +122,7 @@ fn without_messages(status: &Value) -> Value {
 }
 
 /// `lastTransitionTime` stays as it is while the status does.
-fn condition(former: &Value, generation: i64, name: &str, state: State, now: Timestamp) -> Value {
+fn condition(former: &Value, generation: i64, name: &str, state: &State, now: Timestamp) -> Value {
     let word = if state.holds { "True" } else { "False" };
     let mut conditions = former["conditions"].as_array().into_iter().flatten();
     let same = conditions.find(|it| it["type"] == name && it["status"] == word);

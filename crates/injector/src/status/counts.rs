@@ -11,14 +11,14 @@ use crate::outcome_labels::OutcomeLabels;
 
 /// The outcomes of one rule in this process.
 #[derive(Clone, Default, PartialEq, Eq)]
-pub(crate) struct Counts {
+pub(super) struct Counts {
     injected: u64,
     failed: u64,
     left_out: BTreeMap<&'static str, u64>,
 }
 
 impl Counts {
-    pub(crate) fn of<'c>(outcomes: impl Iterator<Item = (&'c OutcomeLabels, &'c u64)>) -> Self {
+    pub(super) fn of<'c>(outcomes: impl Iterator<Item = (&'c OutcomeLabels, &'c u64)>) -> Self {
         let mut counts = Self::default();
         for (OutcomeLabels { result, reason }, count) in outcomes {
             let is_failure = Reason::ALL.iter().any(|it| it.as_str() == *reason && it.is_unexpected());

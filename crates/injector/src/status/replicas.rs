@@ -91,7 +91,7 @@ impl Replicas {
             match self.api.patch(&self.name, &params, &Patch::Apply(lease)).await {
                 Ok(_) => self.reported = Some((hash.to_owned(), Instant::now())),
                 Err(error) => {
-                    tracing::debug!(%error, "the Lease of this replica cannot be written; trying again")
+                    tracing::debug!(%error, "the Lease of this replica cannot be written; trying again");
                 }
             }
         }
