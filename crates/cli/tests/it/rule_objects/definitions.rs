@@ -1,4 +1,4 @@
-//! What the definitions do without an injector.
+//! The definitions without an injector, and `kubectl explain` of docs/how-to/rules-as-objects.md.
 
 use vestibule_testenv::{Options, start_or_skip, tools_or_skip};
 

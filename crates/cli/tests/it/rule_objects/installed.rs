@@ -1,4 +1,4 @@
-//! Rules that are objects, with an injector.
+//! Rules that are objects, with an injector: the commands of docs/how-to/rules-as-objects.md.
 
 use std::time::{Duration, Instant};
 
