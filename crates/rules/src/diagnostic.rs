@@ -2,12 +2,12 @@
 
 pub mod code;
 mod export;
+mod field;
 
 use std::fmt;
 use std::sync::Arc;
 
 use crate::well_known::CustomResource;
-use crate::yaml::{self, Text};
 pub(crate) use code::*;
 pub use code::{CODES, Code};
 pub use export::{json, sarif};
@@ -105,10 +105,10 @@ impl Diagnostic {
         format!("{}: {}[{}]: {}", self.place(), self.severity.as_str(), self.code.id, self.message)
     }
 
-    /// The path of the field that it is about, and the field's text: `spec.volumes[0].name`, `data`.
+    /// The path of the field of an object that it is about, and the field's text: `spec.volumes[0].name`, `data`. Both are empty for
+    /// other sources.
     pub fn field(&self) -> (String, Option<String>) {
-        let documents = yaml::read_all(Text::from(&*self.source)).0;
-        documents.first().map_or_else(Default::default, |document| document.root().field_at(self.position))
+        field::field_at(self.line(), self.position.column)
     }
 
     fn place(&self) -> String {

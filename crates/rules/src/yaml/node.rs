@@ -124,29 +124,6 @@ impl Node {
         }
     }
 
-    /// The path and the text of the value that starts at `at` or contains it. Lists and maps of JSON only: a block map starts
-    /// where its first key does.
-    pub(crate) fn field_at(&self, at: Position) -> (String, Option<String>) {
-        let (mut path, mut node) = (String::new(), self);
-        while node.at < at {
-            let below = match &node.value {
-                Value::Scalar(_) => None,
-                Value::List(items) => {
-                    let item = items.iter().enumerate().take_while(|(_, item)| item.at <= at).last();
-                    item.map(|(index, item)| (format!("[{index}]"), item))
-                }
-                Value::Map(entries) => {
-                    let entry = entries.iter().take_while(|entry| entry.at <= at).last();
-                    entry.map(|entry| (step(&entry.key), &entry.value))
-                }
-            };
-            let Some((step, next)) = below else { break };
-            path.push_str(&step);
-            node = next;
-        }
-        (path.trim_start_matches('.').to_owned(), node.as_text().map(str::to_owned))
-    }
-
     /// The unresolved text of a scalar.
     pub fn as_text(&self) -> Option<&str> {
         match &self.value {
@@ -243,11 +220,6 @@ impl Scalar {
     fn resolved(&self, resolve: fn(&str) -> String) -> String {
         if self.quoted { quote(&self.text) } else { resolve(&self.text) }
     }
-}
-
-/// The part of a path that leads to a member, as `kubectl` writes it: `.name`, `[example.com/team]`.
-fn step(key: &str) -> String {
-    if key.contains(['.', '/', '[']) { format!("[{key}]") } else { format!(".{key}") }
 }
 
 /// `text` as a JSON string.
