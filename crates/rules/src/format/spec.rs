@@ -1,8 +1,9 @@
 //! The document, and the `spec` of a rule.
 
 use super::{
-    BLOCK, CONDITION, CONTAINER, Choice, INIT_CONTAINER, ITEM, Kind, MATCH, PARAMETER, POD, REMOVAL, Table,
-    VARIABLE, field, flag, fragment, integer, map, refused, renamed, text, text_map, word,
+    BLOCK, CONDITION, CONTAINER, Choice, INIT_CONTAINER, ITEM, Kind, MATCH, PARAMETER, POD, REMOVAL,
+    SETTINGS_DOCUMENT, Table, VARIABLE, field, flag, fragment, integer, map, refused, renamed, text,
+    text_map, word,
 };
 use crate::rule::{MetadataOf, OnError, OptIn, Policy, Resource};
 
@@ -33,6 +34,28 @@ pub(crate) static METADATA: Table = Table {
             .example("{example.com/team: blue}"),
     ],
 };
+
+/// Whether an API server adds this field of a document or its metadata to the objects that it stores. `kubectl get --output yaml`
+/// prints it, the reader ignores it, and it is no field of the format.
+pub(crate) fn is_set_by_the_api_server(table: &Table, name: &str) -> bool {
+    if std::ptr::eq(table, &METADATA) {
+        SERVER_METADATA.contains(&name)
+    } else {
+        name == "status" && (std::ptr::eq(table, &INJECTION) || std::ptr::eq(table, &SETTINGS_DOCUMENT))
+    }
+}
+
+const SERVER_METADATA: [&str; 9] = [
+    "creationTimestamp",
+    "deletionGracePeriodSeconds",
+    "deletionTimestamp",
+    "finalizers",
+    "generation",
+    "managedFields",
+    "ownerReferences",
+    "resourceVersion",
+    "uid",
+];
 
 pub(crate) static SPEC: Table = Table {
     what: "`spec`",

@@ -8,7 +8,7 @@ use crate::diagnostic::{
     UNKNOWN_FIELD, WRONG_TYPE, WRONG_VALUE,
 };
 use crate::expression::SharedBudget;
-use crate::format::{Collection, Field, Kind, Table, example};
+use crate::format::{self, Collection, Field, Kind, Table, example};
 use crate::logic::Logic;
 use crate::near::nearest;
 use crate::rule::Policy;
@@ -78,6 +78,7 @@ impl Reader {
                     self.error(&NOT_SUPPORTED, entry.at, message, *about);
                 }
                 Some(_) => {}
+                None if format::is_set_by_the_api_server(table, &entry.key) => {}
                 None => self.unknown_field(entry, table),
             }
         }

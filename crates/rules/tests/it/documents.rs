@@ -205,6 +205,24 @@ fn other_kinds_are_refused() {
     assert!(headlines("kind: Injection\nspec: {}\n")[0].contains("`apiVersion` is missing"));
 }
 
+/// As `kubectl get --output yaml` prints it.
+#[test]
+fn fields_that_an_api_server_adds_are_ignored() {
+    let stored = |kind: &str, spec: &str| {
+        format!(
+            "apiVersion: vestibule.dev/v1alpha1\nkind: {kind}\nmetadata:\n  creationTimestamp: \"2026-11-24T19:00:00Z\"\n  \
+             generation: 1\n  managedFields: [{{manager: kubectl, fieldsV1: {{}}}}]\n  name: a\n  resourceVersion: \"12\"\n  \
+             uid: 5b8f8b5e\nspec: {spec}\nstatus: {{observedGeneration: 1}}\n"
+        )
+    };
+    for text in [stored("Injection", "{optIn: pod, pod: {labels: {a: b}}}"), stored("InjectorSettings", "{}")]
+    {
+        assert_eq!(headlines(&text), Vec::<String>::new());
+    }
+    let elsewhere = stored("Injection", "{optIn: pod, pod: {labels: {a: b}}, status: {}}");
+    assert!(headlines(&elsewhere)[0].contains("VST0110"));
+}
+
 #[test]
 fn unknown_fields_of_pods_are_kept_with_a_warning() {
     let rules = rules(&rule("r", "sidecars: [{name: s, image: s, brandNewThing: {x: 1.0}}]"));
