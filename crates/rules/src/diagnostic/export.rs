@@ -6,9 +6,11 @@ use std::collections::BTreeMap;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Value, json};
 
-use super::{Code, Diagnostic, Severity};
+use super::{Code, Diagnostic, Position, Severity};
+use crate::well_known::CustomResource;
 
-/// The findings as a JSON array, in their order: `code`, `severity`, `source`, `line`, `column`, `message`, `help`.
+/// The findings as a JSON array, in their order: `code`, `severity`, `source`, `line`, `column`, `message`, `help`. A finding about
+/// an object of the cluster has a `field` in the place of `line` and `column`.
 ///
 /// ```
 /// let findings = vestibule_rules::yaml::read("pod.yaml", "kind: Pod\nkind: Job\n").err().unwrap();
@@ -21,12 +23,17 @@ pub fn json(findings: &[Diagnostic]) -> String {
             "code": finding.code().id,
             "severity": finding.severity().as_str(),
             "source": finding.source(),
-            "line": finding.position().line,
-            "column": finding.position().column,
             "message": finding.message(),
         });
-        if let (Some(help), Some(members)) = (finding.help(), object.as_object_mut()) {
-            members.insert("help".to_owned(), help.into());
+        if CustomResource::is_source(finding.source()) {
+            object["field"] = finding.field().0.into();
+        } else {
+            let Position { line, column } = finding.position();
+            object["line"] = line.into();
+            object["column"] = column.into();
+        }
+        if let Some(help) = finding.help() {
+            object["help"] = help.into();
         }
         object
     };

@@ -1,7 +1,7 @@
 //! The CustomResourceDefinitions agree with the JSON Schema and with the reader.
 
 use serde_json::Value;
-use vestibule_rules::{CustomResource, RuleSet, custom_resource};
+use vestibule_rules::{CustomResource, RuleSet, custom_resource, diagnostic};
 
 use crate::kit::schema;
 
@@ -81,6 +81,8 @@ fn findings_about_an_object_have_its_fields_and_no_lines() {
         [("VST0113", "spec.pod.labels.team".to_owned()), ("VST0110", "spec.sidecars[1].imagee".to_owned())]
     );
     assert!(findings[1].headline().starts_with("Injection a, spec.sidecars[1].imagee: error[VST0110]: "));
+    let json = diagnostic::json(&findings);
+    assert!(json.contains(r#""field":"spec.pod.labels.team""#) && !json.contains(r#""line""#), "{json}");
     let shown = findings[1].to_string();
     assert!(
         shown.contains("\n  --> Injection a, spec.sidecars[1].imagee: y\n      help: did you mean `image`?"),
