@@ -15,7 +15,7 @@ use vestibule_rules::{RuleSet, Verb, reference};
 use crate::evaluation::{Facts, Request};
 use crate::objects::{self, Object};
 use crate::rules::{self, Labels};
-use crate::{Failure, print, say};
+use crate::{Failure, block_on, print, say};
 
 /// Explains a code of a finding, a field of the rule format, or what rules make of an object and why.
 ///
@@ -165,7 +165,7 @@ impl Arguments {
                 paths => rules::load(paths)?,
             };
             let objects = objects::parse("the cluster", &pod).map_err(Failure::Findings)?;
-            Ok(Case { rules, objects, facts, namespace })
+            Ok::<_, Failure>(Case { rules, objects, facts, namespace })
         })
     }
 
@@ -178,11 +178,6 @@ impl Arguments {
         }
         Ok(in_force.rules)
     }
-}
-
-fn block_on<T>(reading: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    runtime.map_err(CommandError::running)?.block_on(reading)
 }
 
 impl Case {

@@ -97,10 +97,10 @@ fn main() -> ExitCode {
     })
 }
 
-/// Runs a command that every webhook's binary has.
-fn block_on(command: impl Future<Output = Result<ExitCode, CommandError>>) -> Result<ExitCode, Failure> {
+/// Runs a command, or a part of one, that asks a cluster.
+fn block_on<T, E: Into<Failure>>(asking: impl Future<Output = Result<T, E>>) -> Result<T, Failure> {
     let runtime = tokio::runtime::Runtime::new().map_err(CommandError::running)?;
-    Ok(runtime.block_on(command)?)
+    runtime.block_on(asking).map_err(Into::into)
 }
 
 /// Writes data to stdout. A reader that closes the pipe early, as `head` does, is no error.

@@ -67,7 +67,7 @@ pub(crate) struct StatusWriter {
     pub(crate) registered: String,
 }
 
-/// What the writer remembers of an object.
+/// The state that the writer keeps for an object between rounds.
 #[derive(Default)]
 struct Memory {
     /// When its conditions were first seen to be out of date.

@@ -193,10 +193,14 @@ impl Field {
 }
 
 impl Table {
+    /// The fields without those that are reserved or have another name now.
+    pub(crate) fn supported(&self) -> impl Iterator<Item = &'static Field> + use<> {
+        self.fields.iter().filter(|field| !field.refused)
+    }
+
     /// The sorted names of the supported fields.
     pub(crate) fn names(&self) -> Vec<&'static str> {
-        let mut names: Vec<_> =
-            self.fields.iter().filter(|field| !field.refused).map(|field| field.name).collect();
+        let mut names: Vec<_> = self.supported().map(|field| field.name).collect();
         names.sort_unstable();
         names
     }

@@ -52,7 +52,7 @@ impl LabelValues {
         Self { absent: true, ..Self::only([]) }
     }
 
-    /// What is in both sets.
+    /// The values in both sets.
     #[must_use]
     pub fn and(&self, other: &Self) -> Self {
         let (one, two) = (&self.listed, &other.listed);
@@ -66,13 +66,13 @@ impl LabelValues {
         Self { listed, excludes, absent: self.absent && other.absent }
     }
 
-    /// What is in either set.
+    /// The values in one set or both.
     #[must_use]
     pub fn or(&self, other: &Self) -> Self {
         self.complement().and(&other.complement()).complement()
     }
 
-    /// What is not in the set.
+    /// The values outside the set.
     #[must_use]
     pub fn complement(&self) -> Self {
         Self { listed: self.listed.clone(), excludes: !self.excludes, absent: !self.absent }

@@ -23,7 +23,7 @@ pub fn page(pod: Schema<'_>) -> String {
             let title = if path.is_empty() { format!("`{kind}`") } else { format!("`{path}`") };
             let level = if path.is_empty() { "##" } else { "###" };
             let head = "| Field | Type | Default | Since | Meaning | Example |\n|---|---|---|---|---|---|\n";
-            let rows = fields(table).map(|field| sections.row(path, field));
+            let rows = table.supported().map(|field| sections.row(path, field));
             // Writing to a string cannot fail.
             let _infallible = write!(page, "\n{level} {title}\n\n{head}{}", rows.collect::<String>());
         }
@@ -31,7 +31,7 @@ pub fn page(pod: Schema<'_>) -> String {
     page
 }
 
-/// What the field at `path` is, as `kubectl explain` prints it. The path may start with a kind: `injectorsettings.spec.mode`.
+/// The documentation of the field at `path`, as `kubectl explain` prints it. The path may start with a kind: `injectorsettings.spec.mode`.
 ///
 /// # Errors
 /// There is no such field. The error is a sentence that names the nearest one.
@@ -106,7 +106,7 @@ fn described(kind: &str, table: &'static Table, steps: &[&str], pod: Schema<'_>)
         Place::Pod { ours, .. } => *ours,
         Place::Value => None,
     };
-    let lines = members.into_iter().flat_map(fields).map(|field| {
+    let lines = members.into_iter().flat_map(Table::supported).map(|field| {
         let required = if field.required { " -required-" } else { "" };
         format!("  {}\t<{}>{required}\n    {}\n", field.name, type_name(field.kind, pod), field.about)
     });
@@ -132,7 +132,7 @@ fn below<'p>(
     if let Some(field) = table.and_then(|table| table.field(step)).filter(|field| !field.refused) {
         return Ok((inside(field.kind, pod), Some(field)));
     }
-    let mut known: Vec<&str> = table.into_iter().flat_map(fields).map(|field| field.name).collect();
+    let mut known: Vec<&str> = table.into_iter().flat_map(Table::supported).map(|field| field.name).collect();
     if let Place::Pod { schema, path, .. } = place {
         let item = item_of(*schema);
         if item.fields().iter().any(|field| field.name == step) {
@@ -175,7 +175,7 @@ impl Sections<'_> {
             return;
         }
         self.maps.push((path.to_owned(), table));
-        for field in fields(table) {
+        for field in table.supported() {
             if let Some(below) = own_table(field.kind) {
                 self.collect(&joined(path, field), below);
             }
@@ -226,10 +226,6 @@ fn details(field: &Field) -> String {
         text += &value.map(|value| format!("{title:<10}{value}\n")).unwrap_or_default();
     }
     format!("{text}SINCE:    {}\n\nDESCRIPTION:\n    {}\n", field.since, field.about)
-}
-
-fn fields(table: &'static Table) -> impl Iterator<Item = &'static Field> {
-    table.fields.iter().filter(|field| !field.refused)
 }
 
 fn words(kind: Kind) -> Option<Vec<&'static str>> {

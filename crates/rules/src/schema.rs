@@ -83,9 +83,8 @@ impl<'t> Writer<'t> {
     }
 
     fn fields(&mut self, table: &'static Table) -> Map<String, Value> {
-        let usable = table.fields.iter().filter(|field| !field.refused);
         let mut fields = Map::new();
-        for Field { name, kind, about, default, .. } in usable {
+        for Field { name, kind, about, default, .. } in table.supported() {
             let mut schema = self.kind(*kind);
             if let Some(members) = schema.as_object_mut() {
                 members.insert("description".to_owned(), (*about).into());

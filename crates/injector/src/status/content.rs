@@ -16,7 +16,7 @@ const MAX_FINDINGS: usize = 5;
 /// The longest message of a condition (`metav1.Condition`).
 const MAX_MESSAGE: usize = 32_768;
 
-/// What the conditions are computed from.
+/// The input of the conditions.
 pub(super) struct Facts<'a> {
     pub(super) snapshot: &'a Snapshot,
     /// The texts in force by the names of their sources. A source that is an object has one text.

@@ -15,16 +15,12 @@ pub(super) struct Writer<'t> {
 impl Writer<'_> {
     /// The schema of a whole document. The API server itself defines `apiVersion`, `kind` and `metadata`.
     pub(super) fn document(&self, table: &'static Table) -> Value {
-        let spec = table.field("spec").map(|field| self.field(field));
-        let about = match table.field("spec") {
-            Some(field) => field.about,
-            None => "",
-        };
+        let spec = table.field("spec");
         json!({
             "type": "object",
-            "description": about,
+            "description": spec.map(|field| field.about).unwrap_or_default(),
             "required": ["spec"],
-            "properties": {"spec": spec},
+            "properties": {"spec": spec.map(|field| self.field(field))},
             "x-kubernetes-validations": validation::of_name(),
         })
     }
@@ -43,7 +39,6 @@ impl Writer<'_> {
     }
 
     fn fields(&self, table: &'static Table) -> Map<String, Value> {
-        let usable = table.fields.iter().filter(|field| !field.refused);
         // The values of labels and annotations that a rule adds may be expressions.
         let is_computed = |field: &Field| {
             std::ptr::eq(table, &format::POD) && matches!(field.kind, Kind::Entries(Kind::Text))
@@ -55,7 +50,7 @@ impl Writer<'_> {
             }
             (field.name.to_owned(), schema)
         };
-        usable.map(schema).collect()
+        table.supported().map(schema).collect()
     }
 
     fn field(&self, field: &'static Field) -> Value {

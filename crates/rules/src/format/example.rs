@@ -39,9 +39,8 @@ fn collect(table: &'static Table, name: &str, seen: &mut Vec<&'static str>, name
         return;
     }
     seen.push(table.example);
-    let fields = || table.fields.iter().filter(|field| !field.refused);
-    named.extend(fields().filter(|field| field.name == name));
-    for field in fields() {
+    named.extend(table.supported().filter(|field| field.name == name));
+    for field in table.supported() {
         below(field.kind, &mut |table| collect(table, name, seen, named));
     }
 }
@@ -99,7 +98,7 @@ mod tests {
         let mut tables = Vec::new();
         walk(&INJECTION, &mut tables);
         walk(&SETTINGS_DOCUMENT, &mut tables);
-        let fields = tables.iter().flat_map(|table| table.fields).filter(|field| !field.refused).collect();
+        let fields = tables.iter().flat_map(|table| table.supported()).collect();
         (tables, fields)
     }
 

@@ -96,7 +96,7 @@ impl Reader {
 
     /// Checks the values of the fields of `table` in a map that may have other members.
     pub(super) fn check_values(&mut self, node: &Node, table: &Table) {
-        for field in table.fields.iter().filter(|field| !field.refused) {
+        for field in table.supported() {
             if let Some(value) = node.get(field.name) {
                 self.check_value(value, field.name_in_messages(), field.kind);
             }

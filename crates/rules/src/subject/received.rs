@@ -22,7 +22,7 @@ pub(crate) struct Received<'d> {
     spec_fields: OnceCell<[Option<View<'d>>; SPEC_FIELDS.len()]>,
     /// The labels and annotations of the object.
     own: ObjectMetadata<'d>,
-    /// Those of the pod template, if the object is a workload.
+    /// The labels and annotations of the pod template, if the object is a workload.
     template: Option<ObjectMetadata<'d>>,
     ownership: OnceCell<Ownership<'d>>,
     owner: OnceCell<Option<Owner>>,

@@ -68,7 +68,7 @@ async fn commands_of_pages_work_with_an_installed_injector() {
     }
 }
 
-/// What the commands of pages that show no output print.
+/// Parts of the output of commands for which the page shows none.
 const PRINTED: [(&str, &str); 4] = [
     ("docs/reference/metrics.md", "\nvestibule_ready 1\n"),
     ("docs/how-to/alerts/VestibuleNotReady.md", "[+]certificate ok since "),

@@ -57,7 +57,7 @@ async fn a_rule_is_in_force_when_kubectl_wait_returns() {
     while run("kubectl get vinj nginx -o jsonpath='{.status.counts.injected}'").out != "1" {
         assert!(Instant::now() < end, "{}", run("kubectl get vinj nginx -o yaml").out);
     }
-    // What is in force is explained by the cluster's objects.
+    // `explain` reads the rules that are in force from the objects of the cluster.
     let explain =
         folder.run(&format!("explain pod/web -n shop --kubeconfig {}", environment.kubeconfig().display()));
     explain.exits(0).shows("Injection nginx\n");
