@@ -1,5 +1,6 @@
 //! An AdmissionReview as kube-apiserver sends it.
 
+mod envelope;
 mod wire;
 
 use std::borrow::Cow;
@@ -74,7 +75,7 @@ pub struct Request<'a> {
     /// The operation.
     pub operation: Operation,
     /// The user of the request.
-    #[serde(borrow, rename = "userInfo")]
+    #[serde(borrow, rename = "userInfo", deserialize_with = "wire::user")]
     pub user: User<'a>,
     /// The new state of the object; absent on DELETE.
     #[serde(borrow, default)]
@@ -143,6 +144,9 @@ pub struct User<'a> {
     /// Further attributes from the authenticator: an object of lists of strings.
     #[serde(borrow, default)]
     pub extra: Option<&'a RawValue>,
+    /// All of this as it was received.
+    #[serde(skip)]
+    json: Option<&'a RawValue>,
 }
 
 /// Why a body is not a review. It is answered with HTTP 400, since a review as answer needs the uid.
@@ -178,6 +182,9 @@ impl<'a> Review<'a> {
     /// # Errors
     /// The JSON is invalid, the document is of another kind, or a required member of the request is missing.
     pub fn parse(body: &'a [u8]) -> Result<Self, ReviewError> {
+        if let Some(review) = envelope::read(body) {
+            return Ok(review);
+        }
         let (version, request) = ReviewKind::Admission.parse::<Request<'_>>(body)?;
         if request.uid.is_empty() {
             return Err(ReviewError::NoUid(ReviewKind::Admission));
@@ -212,9 +219,15 @@ impl<'a> Request<'a> {
     }
 
     /// The prefix from which the API server will make a name, if the request has no name yet.
-    pub fn generate_name(&self) -> Option<Cow<'_, str>> {
-        let metadata = View::of(self.object?).get("metadata")?;
-        metadata.get("generateName")?.as_str().filter(|prefix| !prefix.is_empty())
+    pub fn generate_name(&self) -> Option<String> {
+        let prefix = |object: View<'_>| {
+            let prefix = object.get("metadata")?.get("generateName")?.as_str()?;
+            (!prefix.is_empty()).then(|| prefix.into_owned())
+        };
+        match self.document()? {
+            Ok(document) => prefix(document.view()),
+            Err(_) => prefix(View::of(self.object?)),
+        }
     }
 
     /// The name for people: the name, or `PREFIX*****` if it is yet to be made, or an empty text. On CREATE the API server has
@@ -226,6 +239,13 @@ impl<'a> Request<'a> {
             None => one_line(&self.generate_name()?, LONGEST_NAME) + "*****",
         };
         Some(Cow::Owned(shown))
+    }
+}
+
+impl User<'_> {
+    /// The `userInfo` of the request, byte by byte as it was received.
+    pub fn as_json(&self) -> &str {
+        self.json.map_or("{}", RawValue::get)
     }
 }
 

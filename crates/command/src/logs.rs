@@ -2,6 +2,7 @@
 
 mod component;
 mod follow;
+mod json;
 mod level_config;
 mod levels;
 mod lines;
@@ -25,7 +26,7 @@ pub(crate) use follow::follow;
 pub(crate) use level_config::{Key, LevelConfig, MAX_RAISE, Raised};
 pub(crate) use levels::{Levels, level};
 pub(crate) use redaction::redacted;
-use stderr::NonBlockingWriter;
+use stderr::BackgroundWriter;
 
 /// The default level.
 const USUAL: &str = "info";
@@ -105,7 +106,7 @@ impl Logs {
             Format::Human => true,
             Format::Json => false,
         };
-        let writer = Arc::new(NonBlockingWriter::new(
+        let writer = Arc::new(BackgroundWriter::new(
             std::io::stderr(),
             if human { missing_lines_as_text } else { missing_lines_as_json },
         ));
@@ -119,9 +120,9 @@ impl Logs {
         let _already_set = subscriber(base, beside, lines).try_init();
     }
 
-    /// Waits until lines that a full pipe kept back are written, for half a second at most. For the end of a process.
+    /// Waits until lines in memory are written, for half a second at most. For the end of a process.
     pub(crate) fn finish() {
-        if let Some(writer) = find::<Arc<NonBlockingWriter<Stderr>>>() {
+        if let Some(writer) = find::<Arc<BackgroundWriter<Stderr>>>() {
             writer.finish(Duration::from_millis(500));
         }
     }

@@ -4,8 +4,8 @@ use std::cell::Cell;
 use std::sync::{Arc, Once};
 use std::time::Instant;
 
+use serde_json::Value;
 use serde_json::value::RawValue;
-use serde_json::{Value, json};
 use tokio::time::timeout_at;
 use tracing::debug_span;
 use vestibule::Operation;
@@ -165,13 +165,12 @@ fn evaluate(
     let read = || request.document().unwrap_or_else(|| Document::parse(object.get()));
     let document = debug_span!("decode").in_scope(read)?;
     let namespace = request.namespace.as_deref().unwrap_or_default();
-    let user = user_info(request);
     let subject = Subject::new(object.get(), resource, verb(request.operation), namespace)
         .facts(facts)
         .subresource(request.subresource.as_deref().unwrap_or_default())
         .name(request.name.as_deref().unwrap_or_default())
         .old_object(request.old_object.map(RawValue::get))
-        .user(Some(&user))
+        .user(Some(request.user.as_json()))
         .dry_run(request.dry_run)
         .document(&document);
     let (matching, handling) = (debug_span!("match").entered(), Cell::new(None));
@@ -205,17 +204,6 @@ fn log(request: &Request<'_>, decision: &Decision, mode: Mode) {
         let (name, rule) = (name.as_deref(), &*verdict.rule);
         tracing::debug!(name, rule, result, reason, "a rule has decided");
     }
-}
-
-/// The `userInfo` of the request as JSON, for rules that read it.
-fn user_info(request: &Request<'_>) -> String {
-    let user = &request.user;
-    let mut info = json!({"username": user.username, "uid": user.uid, "groups": user.groups});
-    let extra = user.extra.and_then(|extra| serde_json::from_str::<Value>(extra.get()).ok());
-    if let (Some(extra), Some(members)) = (extra, info.as_object_mut()) {
-        members.insert("extra".to_owned(), extra);
-    }
-    info.to_string()
 }
 
 fn resource(request: &Request<'_>) -> Option<Resource> {

@@ -54,9 +54,22 @@ pub fn diff_onto(
     onto: &str,
     schema: Schema<'_>,
 ) -> Result<Vec<Operation>, DiffError> {
+    let onto = Document::parse(onto).map_err(DiffError::Onto)?;
+    diff_onto_document(before, after, &onto, schema)
+}
+
+/// The same as [`diff_onto`], for a document that was parsed before.
+///
+/// # Errors
+/// `before` or `after` is not JSON, or nests too deeply.
+pub fn diff_onto_document(
+    before: &str,
+    after: &str,
+    onto: &Document<'_>,
+    schema: Schema<'_>,
+) -> Result<Vec<Operation>, DiffError> {
     let before = Document::parse(before).map_err(DiffError::Before)?;
     let after = Document::parse(after).map_err(DiffError::After)?;
-    let onto = Document::parse(onto).map_err(DiffError::Onto)?;
     Draft::default().diff_onto(before.view(), after.view(), onto.view(), schema).map_err(DiffError::After)
 }
 

@@ -1,5 +1,6 @@
 //! A lazily parsed document: unchanged values stay text, and changed containers become a tree.
 
+use std::borrow::Cow;
 use std::ops::{Deref, Range};
 use std::sync::Arc;
 
@@ -8,7 +9,7 @@ use serde_json::value::RawValue;
 use crate::grammar::{check, trimmed};
 use crate::index::{Index, Outline, Span};
 use crate::pointer::{index, tokens};
-use crate::text::Text;
+use crate::text::{Text, meaning};
 use crate::{DocumentError, Kind, Pointer, View};
 
 mod apply;
@@ -106,13 +107,41 @@ impl<'a> Document<'a> {
     }
 
     fn of(text: &'a str, index: Index) -> Self {
-        let spans = 0..index.spans().len() as u32;
-        Self { text, root: Node::Raw(Raw { text: Written::Received(text), spans }), index, copied: 0 }
+        let root = Node::Raw(Raw { text: Written::Received(text), spans: index.part() });
+        Self { text, root, index, copied: 0 }
     }
 
     /// The result of reading the text, with which [`resume`](Self::resume) makes the document again.
     pub fn outline(&self) -> Outline {
         Outline::new(self.text, self.index.clone())
+    }
+
+    /// The members of the received object by their unescaped names, each as a document of its own that is not read again; none for
+    /// other values. Duplicates are included.
+    ///
+    /// ```
+    /// use vestibule_patch::Document;
+    ///
+    /// let review = Document::parse(r#"{"request": {"uid": "a"}}"#)?;
+    /// let (name, request) = review.members().next().unwrap();
+    /// assert_eq!((&*name, request.text()), ("request", r#"{"uid": "a"}"#));
+    /// # Ok::<(), vestibule_patch::DocumentError>(())
+    /// ```
+    pub fn members(&self) -> impl Iterator<Item = (Cow<'a, str>, Self)> + use<'a, '_> {
+        let Range { mut start, end } = self.index.part();
+        let spans = self.index.spans().get(start as usize..end as usize).unwrap_or_default();
+        let text = Text { written: self.text, spans };
+        let members = (text.kind() == Kind::Object).then(|| text.members());
+        members.into_iter().flatten().map(move |(name, letter, value)| {
+            let part = start + 1..start + 1 + value.spans.len() as u32;
+            start = part.end - 1;
+            (meaning(name, letter), Self::of(value.written, self.index.of_part(part)))
+        })
+    }
+
+    /// The text as it was received.
+    pub fn text(&self) -> &'a str {
+        self.text
     }
 
     pub(crate) fn index(&self) -> &Index {

@@ -1,5 +1,6 @@
 //! The ends of all containers, recorded while the grammar is checked, so that a container can be skipped without reading it.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 /// The size of an array or object in a text. It has no position, so that it is valid in any part of the text that contains the
@@ -14,7 +15,12 @@ pub(crate) struct Span {
 
 /// The containers of one text, in the order in which they open. Without an index, containers are skipped by reading them.
 #[derive(Clone, Default)]
-pub(crate) struct Index(Arc<Vec<Span>>);
+pub(crate) struct Index {
+    /// All containers of the text that was read.
+    spans: Arc<Vec<Span>>,
+    /// The containers of the part of that text which this is the index of.
+    part: Range<u32>,
+}
 
 /// The result of reading a text, without the text, with which a later [`Document`](crate::Document) of it is made without reading
 /// it again.
@@ -50,13 +56,25 @@ impl Span {
 }
 
 impl Index {
+    /// The containers of the whole text that was read.
     pub(crate) fn spans(&self) -> &[Span] {
-        &self.0
+        &self.spans
     }
 
-    /// Whether both are of the same reading of one text.
+    /// The containers of this part of it.
+    pub(crate) fn part(&self) -> Range<u32> {
+        self.part.clone()
+    }
+
+    /// The index of a smaller part.
+    pub(crate) fn of_part(&self, part: Range<u32>) -> Self {
+        // A value without containers is in no other way distinguished from the one behind it.
+        if part.is_empty() { Self::default() } else { Self { spans: Arc::clone(&self.spans), part } }
+    }
+
+    /// Whether both are of the same part of the same reading of one text.
     pub(crate) fn is(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.0, &other.0)
+        Arc::ptr_eq(&self.spans, &other.spans) && self.part == other.part
     }
 }
 
@@ -99,6 +117,10 @@ impl Indexer {
 
     /// The index of a text of `length` bytes. It is empty for a text longer than `u32` can count, whose positions wrapped.
     pub(crate) fn finish(self, length: usize) -> Index {
-        if u32::try_from(length).is_ok() { Index(Arc::new(self.spans)) } else { Index::default() }
+        if u32::try_from(length).is_err() {
+            return Index::default();
+        }
+        let part = 0..self.spans.len() as u32;
+        Index { spans: Arc::new(self.spans), part }
     }
 }

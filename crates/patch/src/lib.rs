@@ -21,7 +21,7 @@ mod string_scan;
 mod text;
 mod view;
 
-pub use diff::{DiffError, diff, diff_onto};
+pub use diff::{DiffError, diff, diff_onto, diff_onto_document};
 pub use document::{ApplyError, ApplyErrorKind, Document};
 pub use grammar::{DocumentError, MAX_DEPTH};
 pub use index::Outline;

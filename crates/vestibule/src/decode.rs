@@ -1,7 +1,7 @@
 //! JSON to typed values, for objects that nest deeper than serde_json decodes.
 
 use serde::de::DeserializeOwned;
-use vestibule_patch::{Document, Operation, Pointer};
+use vestibule_patch::Document;
 
 /// Decodes an object that was received, and is known to be JSON.
 ///
@@ -10,16 +10,23 @@ use vestibule_patch::{Document, Operation, Pointer};
 /// not decode. Such an object is decoded without its `managedFields`. They stay in the object received, like any other member
 /// that the type does not know.
 pub(crate) fn decode<T: DeserializeOwned>(object: &str) -> Result<T, serde_json::Error> {
-    serde_json::from_str(object).or_else(|error| match error.is_syntax() {
+    serde_json::from_str(object).or_else(|error| {
         // The grammar has been checked: the only syntax error left is the limit of levels.
-        true => without_managed_fields(object).ok_or(error),
-        false => Err(error),
+        let shorter =
+            error.is_syntax().then(|| without_managed_fields(&Document::parse(object).ok()?)).flatten();
+        shorter.map_or(Err(error), |object| serde_json::from_str(&object))
     })
 }
 
-fn without_managed_fields<T: DeserializeOwned>(object: &str) -> Option<T> {
-    let mut document = Document::parse(object).ok()?;
-    let path = Pointer::root().child("metadata").child("managedFields");
-    document.apply(&Operation::Remove { path }).ok()?;
-    serde_json::from_str(&document.to_json()).ok()
+/// The received object with `null` in the place of `metadata.managedFields`; [`None`] if it has none.
+pub(crate) fn without_managed_fields(object: &Document<'_>) -> Option<String> {
+    let fields = member(&member(object, "metadata")?, "managedFields")?;
+    let start = fields.text().as_ptr().addr() - object.text().as_ptr().addr();
+    let (before, rest) = object.text().split_at_checked(start)?;
+    Some([before, "null", rest.strip_prefix(fields.text())?].concat())
+}
+
+/// Of duplicates the last one, as in Go.
+fn member<'a>(object: &Document<'a>, wanted: &str) -> Option<Document<'a>> {
+    object.members().filter(|(name, _)| name == wanted).last().map(|(_, value)| value)
 }

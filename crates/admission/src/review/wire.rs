@@ -2,11 +2,12 @@
 
 use std::borrow::Cow;
 
-use serde::de::IgnoredAny;
+use serde::de::{Error, IgnoredAny};
 use serde::{Deserialize, Deserializer};
 use serde_json::error::Category;
+use serde_json::value::RawValue;
 
-use super::{ReviewError, ReviewKind, Version};
+use super::{ReviewError, ReviewKind, User, Version};
 
 /// A review, or another document: with any `R` its `apiVersion` and `kind` are read.
 #[derive(Deserialize)]
@@ -61,6 +62,13 @@ pub(super) fn non_empty<'de: 'a, 'a, D: Deserializer<'de>>(
 
     let text = Option::<Text<'a>>::deserialize(deserializer)?;
     Ok(text.map(|text| text.0).filter(|text| !text.is_empty()))
+}
+
+/// The user, with the text of its members.
+pub(super) fn user<'de: 'a, 'a, D: Deserializer<'de>>(deserializer: D) -> Result<User<'a>, D::Error> {
+    let json = <&'a RawValue>::deserialize(deserializer)?;
+    let user = serde_json::from_str(json.get()).map_err(D::Error::custom)?;
+    Ok(User { json: Some(json), ..user })
 }
 
 /// The problem of a body, in a few words and without a value.

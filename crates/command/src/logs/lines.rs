@@ -1,14 +1,13 @@
 //! The formats of log lines. Control characters in a value are escaped, so that one event is one line.
 
 use std::fmt::{self, Write as _};
-use std::io::{self, Write};
-
 use tracing::field::Field;
 use tracing_subscriber::Layer;
 use tracing_subscriber::fmt::format::{Writer, debug_fn};
 use tracing_subscriber::fmt::{self as formats, MakeWriter};
 
 use super::BoxedLayer;
+use super::json::{JsonLine, JsonMembers};
 use crate::terminal_escape::is_control;
 
 /// For people.
@@ -26,7 +25,7 @@ pub(super) fn human(colour: bool, writer: impl for<'w> MakeWriter<'w> + Send + S
 
 /// For machines.
 pub(super) fn json(writer: impl for<'w> MakeWriter<'w> + Send + Sync + 'static) -> BoxedLayer {
-    formats::layer().json().flatten_event(true).with_writer(Json(writer)).boxed()
+    formats::layer().event_format(JsonLine).fmt_fields(JsonMembers).with_writer(writer).boxed()
 }
 
 /// Text with its control characters written out.
@@ -41,49 +40,9 @@ impl<W: fmt::Write> fmt::Write for Plain<W> {
     }
 }
 
-/// Escapes control characters in JSON strings. JSON itself only escapes the first 32 characters of Unicode.
-struct Json<W>(W);
-
-impl<'w, W: MakeWriter<'w>> MakeWriter<'w> for Json<W> {
-    type Writer = Json<W::Writer>;
-
-    fn make_writer(&'w self) -> Self::Writer {
-        Json(self.0.make_writer())
-    }
-}
-
-impl<W: Write> Write for Json<W> {
-    /// A whole line at a time, as the formatter hands it over.
-    fn write(&mut self, line: &[u8]) -> io::Result<usize> {
-        // Every other control character has two bytes or more, or is DEL.
-        if line.iter().all(|byte| byte.is_ascii() && *byte != 0x7f) {
-            self.0.write_all(line)?;
-        } else {
-            self.0.write_all(escaped(&String::from_utf8_lossy(line)).as_bytes())?;
-        }
-        Ok(line.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.0.flush()
-    }
-}
-
-fn escaped(line: &str) -> String {
-    let mut escaped = String::with_capacity(line.len() + 8);
-    for character in line.chars() {
-        if character != '\n' && is_control(character) {
-            // All of them are in the first plane: one escape is enough.
-            let _infallible = write!(escaped, "\\u{:04x}", u32::from(character));
-        } else {
-            escaped.push(character);
-        }
-    }
-    escaped
-}
-
 #[cfg(test)]
 mod tests {
+    use std::io::{self, Write};
     use std::sync::{Arc, Mutex};
 
     use tracing_subscriber::layer::SubscriberExt;
@@ -119,7 +78,8 @@ mod tests {
         let _guard = tracing_subscriber::registry().with(layer).set_default();
         let span = tracing::info_span!("handle", hook = NASTY);
         let _entered = span.enter();
-        tracing::info!(name = NASTY, shown = %NASTY, debugged = ?NASTY, none = None::<&str>, "{NASTY}");
+        let (small, big) = (0.5, u128::MAX);
+        tracing::info!(name = NASTY, shown = %NASTY, debugged = ?NASTY, none = None::<&str>, small, big, "{NASTY}");
         String::from_utf8(kept.0.lock().unwrap().clone()).unwrap()
     }
 
@@ -146,5 +106,10 @@ mod tests {
         for text in [&line["name"], &line["shown"], &line["message"], &line["span"]["hook"]] {
             assert_eq!(text, NASTY);
         }
+        assert_eq!((&line["small"], &line["level"]), (&0.5.into(), &"INFO".into()));
+        assert_eq!(line["spans"], serde_json::json!([{"hook": NASTY, "name": "handle"}]));
+        assert!(line["timestamp"].as_str().unwrap().parse::<jiff::Timestamp>().is_ok());
+        assert!(said.contains(r#""big":340282366920938463463374607431768211455"#), "{said}");
+        assert!(line.get("none").is_none());
     }
 }

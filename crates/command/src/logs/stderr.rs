@@ -1,38 +1,32 @@
-//! Writes log lines to stderr without waiting for its reader.
+//! Writes log lines to stderr on a thread of its own.
 //!
-//! The threads that log also answer calls and probes. When the pipe is full, a line is kept in memory, and a thread of its own
-//! writes it as soon as the reader goes on. Lines beyond 256 KiB are dropped and counted, and a line in the log tells the
-//! number. [`NonBlockingWriter::finish`] waits for kept lines at the end of a process.
+//! The threads that log also answer calls and probes: they add a line to memory, and wait neither for the system nor for the
+//! reader of stderr. While many lines are logged, one write takes all lines of two milliseconds. Lines beyond 1 MiB are dropped
+//! and counted, and a line in the log tells the number. [`BackgroundWriter::finish`] waits for the lines at the end of a process.
 
 #[cfg(test)]
 mod tests;
 
-use std::borrow::Cow;
-use std::collections::VecDeque;
 use std::io::{self, Write};
 use std::os::fd::AsFd;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::Builder;
 use std::time::Duration;
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 
-/// `PIPE_BUF` of Linux: a pipe that `poll` calls writable takes this many bytes without blocking.
-const MAX_WRITE: usize = 4096;
-/// The bytes of all kept lines: about a thousand lines.
-const MAX_KEPT: usize = 256 << 10;
-/// A timeout of zero makes `poll` return at once.
-const NO_TIME: Timespec = Timespec { tv_sec: 0, tv_nsec: 0 };
+/// The bytes of all lines in memory that are not being written: about three thousand lines.
+const MAX_KEPT: usize = 1 << 20;
+/// The pause between two writes. Each write costs a system call and a change of threads.
+const PAUSE: Duration = Duration::from_millis(2);
 
-/// Writes lines to an [`Output`], and never blocks the thread that logs them.
-pub(super) struct NonBlockingWriter<O>(Arc<Shared<O>>);
+/// Takes lines for an [`Output`], and never blocks the thread that logs them.
+pub(super) struct BackgroundWriter<O>(Arc<Shared<O>>);
 
 /// A file descriptor, or a test's script of one.
 pub(super) trait Output: Send + Sync + 'static {
-    /// Whether a write would not block. With `wait` it returns only then, or when the output has failed (`false`).
-    fn is_writable(&self, wait: bool) -> bool;
-
-    /// Writes a part of `bytes`, and returns its length.
+    /// Writes a part of `bytes`, and returns its length. It may wait for the reader.
     fn write(&self, bytes: &[u8]) -> rustix::io::Result<usize>;
 }
 
@@ -41,74 +35,74 @@ struct Shared<O> {
     /// Makes the line with the number of missing lines.
     missing_line: fn(u64) -> String,
     state: Mutex<State>,
-    /// Notified when no line is kept any more.
-    drained: Condvar,
+    /// Notified when the thread that writes has something to do.
+    work: Condvar,
+    /// Notified when all lines are written.
+    written: Condvar,
 }
 
 #[derive(Default)]
 struct State {
-    kept: VecDeque<u8>,
+    kept: Vec<u8>,
     /// Lines dropped since their number was last logged.
     missing: u64,
-    /// A thread writes the kept lines, and no other thread writes meanwhile.
-    is_draining: bool,
-    /// The output failed in the middle of a line. The next line is written after a line break.
-    is_cut_off: bool,
+    /// The number that the first kept line tells; 0 if it is another line.
+    told: u64,
+    thread: Thread,
+    /// No further line comes, or a caller waits for the lines: no pause.
+    is_urgent: bool,
+    /// The writer was dropped.
+    is_closed: bool,
 }
 
-impl<O: Output> NonBlockingWriter<O> {
+/// The state of the thread that writes.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+enum Thread {
+    #[default]
+    NotStarted,
+    /// It waits for lines.
+    Idle,
+    Busy,
+}
+
+impl<O: Output> BackgroundWriter<O> {
     pub(super) fn new(output: O, missing_line: fn(u64) -> String) -> Self {
-        let (state, drained) = (Mutex::default(), Condvar::new());
-        Self(Arc::new(Shared { output, missing_line, state, drained }))
+        let (state, work, written) = (Mutex::default(), Condvar::new(), Condvar::new());
+        Self(Arc::new(Shared { output, missing_line, state, work, written }))
     }
 
-    /// Returns when the kept lines are written, or after `timeout`.
+    /// Returns when all lines are written, or after `timeout`.
     pub(super) fn finish(&self, timeout: Duration) {
-        let state = self.0.state();
-        drop(self.0.drained.wait_timeout_while(state, timeout, |state| state.is_draining));
-    }
-
-    /// Writes or keeps `line`; `false` if it is dropped.
-    fn accept(&self, state: &mut State, line: &[u8]) -> bool {
-        if state.is_draining {
-            let has_room = state.kept.len() + line.len() <= MAX_KEPT;
-            state.kept.extend(has_room.then_some(line).into_iter().flatten());
-            return has_room;
-        }
-        let text = if state.is_cut_off { Cow::Owned([b"\n", line].concat()) } else { Cow::Borrowed(line) };
-        let mut rest = &*text;
-        while !rest.is_empty() {
-            match self.0.attempt(rest, false) {
-                Ok(0) => break,
-                Ok(count) => rest = state.advance(rest, count),
-                Err(_) => return false,
-            }
-        }
-        // The end of a line whose beginning is written is kept, however long it is.
-        let is_begun = rest.len() < text.len();
-        let fits = is_begun || rest.len() <= MAX_KEPT;
-        let is_kept = !rest.is_empty() && fits && self.0.start_draining();
-        if is_kept {
-            // The thread that drains waits for the lock.
-            state.is_draining = true;
-            state.kept.extend(rest);
-        }
-        is_kept || rest.is_empty()
+        let mut state = self.0.state();
+        state.is_urgent = true;
+        self.0.work.notify_one();
+        let unwritten = |state: &mut State| state.thread == Thread::Busy || !state.kept.is_empty();
+        let (mut state, _) = self
+            .0
+            .written
+            .wait_timeout_while(state, timeout, unwritten)
+            .unwrap_or_else(PoisonError::into_inner);
+        state.is_urgent = false;
     }
 }
 
-impl<O: Output> Write for &NonBlockingWriter<O> {
+impl<O> Drop for BackgroundWriter<O> {
+    fn drop(&mut self) {
+        let mut state = self.0.state();
+        (state.is_urgent, state.is_closed) = (true, true);
+        self.0.work.notify_one();
+    }
+}
+
+impl<O: Output> Write for &BackgroundWriter<O> {
     /// Takes a whole line, as the formatter makes it. It never fails: the error would be logged here again.
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
         let mut state = self.0.state();
-        if state.missing > 0 {
-            let missing_line = (self.0.missing_line)(state.missing);
-            if self.accept(&mut state, missing_line.as_bytes()) {
-                state.missing = 0;
-            }
-        }
-        if state.missing > 0 || !self.accept(&mut state, line) {
-            state.missing += 1;
+        state.accept(line, self.0.missing_line);
+        match state.thread {
+            Thread::Busy => {}
+            Thread::Idle => self.0.work.notify_one(),
+            Thread::NotStarted => self.0.start(&mut state),
         }
         Ok(line.len())
     }
@@ -119,85 +113,125 @@ impl<O: Output> Write for &NonBlockingWriter<O> {
 }
 
 impl<O: Output> Shared<O> {
-    /// Starts the thread that writes the kept lines; `false` if the system has no thread left.
-    fn start_draining(self: &Arc<Self>) -> bool {
+    /// Starts the thread. If the system has none left, the next line tries again.
+    fn start(self: &Arc<Self>, state: &mut State) {
         let shared = Arc::clone(self);
-        std::thread::Builder::new().name("log".to_owned()).spawn(move || shared.drain()).is_ok()
+        let run = move || shared.run();
+        if Builder::new().name("log".to_owned()).spawn(run).is_ok() {
+            state.thread = Thread::Busy;
+        }
     }
 
-    /// Writes kept lines as fast as they are read, until none is left or the output fails.
-    fn drain(&self) {
-        let mut part = Vec::with_capacity(MAX_WRITE);
+    /// Writes lines until the writer is dropped.
+    fn run(&self) {
+        let (mut lines, mut is_cut_off) = (Vec::new(), false);
         let mut state = self.state();
-        while state.next_part(self.missing_line, &mut part) {
+        loop {
+            let Some(told) = state.take(&mut lines, self.missing_line) else {
+                state.thread = Thread::Idle;
+                self.written.notify_all();
+                if state.is_closed {
+                    return;
+                }
+                state = self.work.wait(state).unwrap_or_else(PoisonError::into_inner);
+                state.thread = Thread::Busy;
+                continue;
+            };
             // No thread that logs waits for this write.
             drop(state);
-            let written = self.attempt(&part, true);
+            let rest = self.write_all(&lines, &mut is_cut_off);
             state = self.state();
-            let Ok(count) = written else {
-                let dropped = state.kept.iter().filter(|byte| **byte == b'\n').count();
-                state.missing += u64::try_from(dropped).unwrap_or(u64::MAX);
-                break;
-            };
-            state.advance(&part, count);
-            state.kept.drain(..count);
-        }
-        (state.kept, state.is_draining) = (VecDeque::new(), false);
-        self.drained.notify_all();
-    }
-
-    /// Writes a part of `bytes`, and returns its length; 0 if the write would block. An error is for good.
-    fn attempt(&self, bytes: &[u8], wait: bool) -> rustix::io::Result<usize> {
-        if !self.output.is_writable(wait) {
-            return if wait { Err(Errno::IO) } else { Ok(0) };
-        }
-        match self.output.write(&bytes[..bytes.len().min(MAX_WRITE)]) {
-            Ok(0) => Err(Errno::IO),
-            Err(Errno::INTR | Errno::AGAIN) => Ok(0),
-            written => written,
+            state.missing += dropped(&lines, rest, told);
+            let pauses = |state: &mut State| !state.is_urgent;
+            let paused = self.work.wait_timeout_while(state, PAUSE, pauses);
+            state = paused.unwrap_or_else(PoisonError::into_inner).0;
         }
     }
 
+    /// Returns the number of bytes that were not written because the output failed.
+    fn write_all(&self, lines: &[u8], is_cut_off: &mut bool) -> usize {
+        // A line that was cut off ends before the next one.
+        if *is_cut_off {
+            if self.output.write(b"\n") != Ok(1) {
+                return lines.len();
+            }
+            *is_cut_off = false;
+        }
+        let mut rest = lines;
+        while !rest.is_empty() {
+            match self.output.write(rest) {
+                Err(Errno::INTR) => {}
+                Ok(0) | Err(_) => break,
+                Ok(count) => {
+                    let (written, after) = rest.split_at(count.min(rest.len()));
+                    (*is_cut_off, rest) = (!written.ends_with(b"\n"), after);
+                }
+            }
+        }
+        rest.len()
+    }
+}
+
+impl<O> Shared<O> {
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl State {
-    /// Copies the next kept bytes into `part`; `false` if there are none.
-    fn next_part(&mut self, missing_line: fn(u64) -> String, part: &mut Vec<u8>) -> bool {
-        if self.kept.is_empty() && self.missing > 0 {
-            self.kept.extend(missing_line(self.missing).as_bytes());
-            self.missing = 0;
+    /// Keeps `line`, or drops and counts it. Once a line is dropped, all are until there is room for their number.
+    fn accept(&mut self, line: &[u8], missing_line: fn(u64) -> String) {
+        if self.kept.is_empty() {
+            self.tell_missing(missing_line);
         }
-        part.clear();
-        part.extend(self.kept.iter().take(MAX_WRITE));
-        !part.is_empty()
+        let has_room = self.kept.is_empty() || self.kept.len() + line.len() <= MAX_KEPT;
+        if self.missing == 0 && has_room {
+            self.kept.extend_from_slice(line);
+        } else {
+            self.missing += 1;
+        }
     }
 
-    /// Returns `bytes` without the first `count`, which are written now.
-    fn advance<'b>(&mut self, bytes: &'b [u8], count: usize) -> &'b [u8] {
-        let (written, rest) = bytes.split_at(count.min(bytes.len()));
-        // A write that would block writes nothing, and the line before stays cut off.
-        self.is_cut_off = written.last().map_or(self.is_cut_off, |byte| *byte != b'\n');
-        rest
+    /// Moves the kept lines into `lines`; [`None`] if there are none. Returns the number of dropped lines that the first of these
+    /// lines tells.
+    fn take(&mut self, lines: &mut Vec<u8>, missing_line: fn(u64) -> String) -> Option<u64> {
+        lines.clear();
+        std::mem::swap(lines, &mut self.kept);
+        if lines.is_empty() {
+            return None;
+        }
+        let told = std::mem::take(&mut self.told);
+        self.tell_missing(missing_line);
+        Some(told)
+    }
+
+    /// Adds the line with the number of dropped lines, as the first one.
+    fn tell_missing(&mut self, missing_line: fn(u64) -> String) {
+        if self.missing > 0 {
+            self.kept.extend_from_slice(missing_line(self.missing).as_bytes());
+            self.told = std::mem::take(&mut self.missing);
+        }
     }
 }
 
+/// The lines that are missing because the last `rest` bytes of `lines` were not written. The first line stands for `told` others, if
+/// any.
+fn dropped(lines: &[u8], rest: usize, told: u64) -> u64 {
+    let (written, rest) = lines.split_at(lines.len() - rest);
+    let dropped = rest.iter().filter(|byte| **byte == b'\n').count() as u64;
+    if told > 0 && !written.contains(&b'\n') { dropped - 1 + told } else { dropped }
+}
+
 impl<F: AsFd + Send + Sync + 'static> Output for F {
-    fn is_writable(&self, wait: bool) -> bool {
-        let timeout = (!wait).then_some(&NO_TIME);
+    fn write(&self, bytes: &[u8]) -> rustix::io::Result<usize> {
         loop {
-            match poll(&mut [PollFd::new(self, PollFlags::OUT)], timeout) {
-                // A broken pipe is ready too: the write fails.
-                Ok(ready) => return ready > 0,
-                Err(Errno::INTR) => {}
-                Err(_) => return false,
+            match rustix::io::write(self, bytes) {
+                // Another process has made the pipe non-blocking.
+                Err(Errno::AGAIN) => {
+                    poll(&mut [PollFd::new(self, PollFlags::OUT)], None)?;
+                }
+                written => return written,
             }
         }
-    }
-
-    fn write(&self, bytes: &[u8]) -> rustix::io::Result<usize> {
-        rustix::io::write(self, bytes)
     }
 }

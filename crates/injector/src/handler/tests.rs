@@ -3,6 +3,7 @@ use std::convert::Infallible;
 use http::Response;
 use kube::Client;
 use kube::client::Body;
+use serde_json::json;
 use std::time::Duration;
 
 use tokio::time::Instant;

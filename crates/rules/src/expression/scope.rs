@@ -11,7 +11,7 @@ use super::compiled::Variable;
 use super::error::EvaluationError;
 use super::object_value::{ObjectValue, object};
 use super::types::Type;
-use super::values::{map, text, value};
+use super::values::{list, map, text, value};
 use crate::rule::Verb;
 use crate::subject::{Ownership, Subject};
 
@@ -144,7 +144,7 @@ impl<'e> Scope<'e> {
                 let members = [("group", resource.group()), ("version", "v1"), (field, name)];
                 map(members.map(|(name, member)| (name.to_owned(), text(member))))
             }
-            "userInfo" => values.user.get_or_init(|| subject.user.map_or_else(|| map([]), parsed)).clone(),
+            "userInfo" => values.user.get_or_init(|| subject.user.map_or_else(|| map([]), user)).clone(),
             "object" => values.received.get_or_init(|| object(*received)).clone(),
             "oldObject" => self.variable("oldObject").ok()?,
             _ => return None,
@@ -178,6 +178,15 @@ impl<'e> Scope<'e> {
         let RequestScope { subject, received, .. } = self.request;
         Ownership::of(subject.resource, subject.name, received.get("metadata"))
     }
+}
+
+/// The `userInfo` of a request, with the members that kube-apiserver leaves out because they are empty.
+fn user(json: &str) -> Value {
+    let document = Document::parse(json).ok();
+    let entries = document.iter().flat_map(|document| document.view().entries());
+    let absent = [("username", text("")), ("uid", text("")), ("groups", list(Vec::new()))];
+    let absent = absent.map(|(name, value)| (name.to_owned(), value));
+    map(absent.into_iter().chain(entries.map(|(name, member)| (name.into_owned(), value(member)))))
 }
 
 /// The value of JSON text; null where it is no JSON.

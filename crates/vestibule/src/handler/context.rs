@@ -88,7 +88,7 @@ impl Context {
             request_resource: resource(request.request_resource.as_ref().unwrap_or(&request.resource)),
             subresource: request.subresource.as_deref().map(str::to_owned),
             name: request.name.as_deref().map(str::to_owned),
-            generate_name: request.generate_name().map(std::borrow::Cow::into_owned),
+            generate_name: request.generate_name(),
             namespace: request.namespace.as_deref().map(str::to_owned),
             user: User {
                 username: user.username.to_string(),

@@ -11,11 +11,12 @@ use tracing::{Instrument, debug_span};
 use vestibule_admission::{
     Fault, FaultKind, Handler, HandlerFuture, Operation, Outcome, Request, Resource, keys,
 };
+use vestibule_patch::Document;
 
 use crate::handler::change::Change;
 use crate::handler::context::Context;
 use crate::handler::mutation::Mutation;
-use crate::handler::typed_patch::{self, diff_onto, encode};
+use crate::handler::typed_patch::{self, decode_to_change, diff_onto, encode, failed};
 use crate::handler::{Mutate, Validate};
 use crate::lookup::Lookups;
 use crate::registration::rule::{Match, Rule};
@@ -57,8 +58,11 @@ where
         }
         let Some(received) = request.object else { return Ok(Outcome::Allowed) };
         let context = self.0.context(request, deadline);
+        // The check of the answer uses the same parsed document.
+        let document =
+            request.document().unwrap_or_else(|| Document::parse(received.get())).map_err(failed)?;
         let (object, before) = debug_span!("decode").in_scope(|| {
-            let object: T = decode(received)?;
+            let object: T = decode_to_change(&document, received.get())?;
             encode(&object, received.get().len()).map(|before| (object, before))
         })?;
         let handled = self.0.handler.mutate(object, context).instrument(debug_span!("handle")).await;
@@ -70,7 +74,7 @@ where
         };
         let kind = &request.kind;
         let schema = keys::schema(&kind.group, &kind.version, &kind.kind);
-        let diff = || diff_onto::<T>(&before, &after, received.get(), schema);
+        let diff = || diff_onto::<T>(&before, &after, &document, schema);
         debug_span!("diff").in_scope(diff).map(|operations| Outcome::Mutated(operations.into()))
     }
 }

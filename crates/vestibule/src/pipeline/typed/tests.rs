@@ -331,6 +331,45 @@ async fn a_validator_sees_the_change() {
 }
 
 /// Regression: a hook that sets a label failed with "nested deeper than 128 levels" for a field that its type does not know.
+#[tokio::test]
+async fn managed_fields_are_left_out_of_the_object_to_change_and_stay_where_they_are() {
+    let fields = json!([{"manager": "m", "fieldsV1": {"f:spec": {}}}]);
+    let body = review("CREATE", |request| request["object"]["metadata"]["managedFields"] = fields.clone());
+    let typed = async |mut pod: Pod, context: Context| {
+        let received = context.raw().unwrap().view().pointer(&"/metadata/managedFields".parse()?);
+        assert!(received.is_some_and(|fields| !fields.items().is_empty()));
+        pod.metadata.annotations =
+            Some([("fields".to_owned(), format!("{:?}", pod.metadata.managed_fields))].into());
+        Ok(pod)
+    };
+    let answer = call(mutating(typed), &body).await;
+    assert_eq!(
+        patch_of(&answer),
+        json!([{"op": "add", "path": "/metadata/annotations", "value": {"fields": "None"}}])
+    );
+
+    // A handler that reads bytes gets all of them.
+    let raw = async |object: RawObject, _: Context| {
+        assert!(object.as_str().contains("managedFields"));
+        Ok(object)
+    };
+    let on = on_rules::<RawObject>([Rule::new("v1", "pods", [Operation::Create])]);
+    let hook = Hook::mutating("m", Mutating(self::typed(&on, raw)));
+    assert_eq!(call(hook, &body).await.decision, Decision::Allowed);
+}
+
+#[tokio::test]
+async fn an_object_that_does_not_fit_the_type_is_described_by_its_place_in_the_received_text() {
+    let body = review("CREATE", |request| {
+        request["object"]["metadata"]["managedFields"] = json!([{"manager": "a".repeat(1000)}]);
+        request["object"]["spec"]["containers"] = json!("no list");
+    });
+    let answer = call(mutating(add_target), &body).await;
+    let text = String::from_utf8(answer.body).unwrap();
+    let column: usize = text.split("column ").nth(1).unwrap().split(' ').next().unwrap().parse().unwrap();
+    assert!(column > 1000, "{text}");
+}
+
 /// kube-apiserver takes 10,000 levels, and repeats them in `managedFields`.
 #[tokio::test]
 async fn unknown_members_may_nest_as_deep_as_an_api_server_takes_them() {

@@ -1,0 +1,199 @@
+//! Reads an envelope and its objects in one pass.
+//!
+//! serde_json reads the whole body to find the end of each object, and the object is then read again for the handler. Here the
+//! structural index of the body serves both. A body that is unusual in any way is left to serde_json, which also makes the errors.
+
+use std::borrow::Cow;
+use std::sync::OnceLock;
+
+use serde::de::value::{BorrowedStrDeserializer, Error, MapDeserializer};
+use serde::de::{Deserialize, Deserializer, Error as _, Visitor};
+use serde_json::value::RawValue;
+use vestibule_patch::Document;
+
+use super::{Kind, Request, Resource, Review, ReviewKind, User, Version};
+use crate::{Notes, Operation};
+
+/// The review in `body`; [`None`] if serde_json has to read it.
+pub(super) fn read(body: &[u8]) -> Option<Review<'_>> {
+    let document = Document::parse(std::str::from_utf8(body).ok()?).ok()?;
+    let [api_version, kind, request] = members(&document, ["apiVersion", "kind", "request"])?;
+    let (api_version, kind) = (string(&api_version?)?, string(&kind?)?);
+    let is = |version: &Version| api_version == ReviewKind::Admission.api_version(*version);
+    let version = [Version::V1, Version::V1beta1].into_iter().find(is)?;
+    if kind != ReviewKind::Admission.as_str() {
+        return None;
+    }
+    let request = self::request(&request?)?;
+    (!request.uid.is_empty()).then_some(Review { version, request })
+}
+
+fn request<'a>(document: &Document<'a>) -> Option<Request<'a>> {
+    let [
+        uid,
+        kind,
+        resource,
+        subresource,
+        request_kind,
+        request_resource,
+        name,
+        namespace,
+        operation,
+        user,
+        object,
+        old_object,
+        options,
+        dry_run,
+    ] = members(
+        document,
+        [
+            "uid",
+            "kind",
+            "resource",
+            "subResource",
+            "requestKind",
+            "requestResource",
+            "name",
+            "namespace",
+            "operation",
+            "userInfo",
+            "object",
+            "oldObject",
+            "options",
+            "dryRun",
+        ],
+    )?;
+    let object = object.filter(is_present);
+    let outline = object.as_ref().map_or_else(OnceLock::new, |object| object.outline().into());
+    Some(Request {
+        uid: text(&uid?)?,
+        kind: self::kind(&kind?)?,
+        resource: self::resource(&resource?)?,
+        subresource: optional(subresource, text)?.filter(|text| !text.is_empty()),
+        request_kind: optional(request_kind, self::kind)?,
+        request_resource: optional(request_resource, self::resource)?,
+        name: optional(name, text)?.filter(|text| !text.is_empty()),
+        namespace: optional(namespace, text)?.filter(|text| !text.is_empty()),
+        operation: self::operation(&operation?)?,
+        user: self::user(&user?)?,
+        object: optional(object, raw)?,
+        old_object: optional(old_object, raw)?,
+        options: optional(options, raw)?,
+        dry_run: dry_run.map_or(Some(false), |dry_run| boolean(&dry_run))?,
+        trace: None,
+        notes: Notes::default(),
+        outline,
+    })
+}
+
+fn kind<'a>(document: &Document<'a>) -> Option<Kind<'a>> {
+    let [group, version, kind] = members(document, ["group", "version", "kind"])?;
+    Some(Kind { group: text(&group?)?, version: text(&version?)?, kind: text(&kind?)? })
+}
+
+fn resource<'a>(document: &Document<'a>) -> Option<Resource<'a>> {
+    let [group, version, resource] = members(document, ["group", "version", "resource"])?;
+    Some(Resource { group: text(&group?)?, version: text(&version?)?, resource: text(&resource?)? })
+}
+
+fn user<'a>(document: &Document<'a>) -> Option<User<'a>> {
+    let [username, uid, groups, extra] = members(document, ["username", "uid", "groups", "extra"])?;
+    let text_or_empty = |member: Option<Document<'a>>| member.map_or(Some(Cow::Borrowed("")), |it| text(&it));
+    Some(User {
+        username: text_or_empty(username)?,
+        uid: text_or_empty(uid)?,
+        groups: groups.map_or(Some(Vec::new()), |groups| serde_json::from_str(groups.text()).ok())?,
+        extra: optional(extra, raw)?,
+        json: Some(raw(document)?),
+    })
+}
+
+fn operation(document: &Document<'_>) -> Option<Operation> {
+    let written = string(document)?;
+    let all = [Operation::Create, Operation::Update, Operation::Delete, Operation::Connect];
+    all.into_iter().find(|operation| operation.as_str() == written)
+}
+
+/// The members of these names of an object; [`None`] if one of them occurs twice.
+fn members<'a, const N: usize>(
+    document: &Document<'a>,
+    names: [&str; N],
+) -> Option<[Option<Document<'a>>; N]> {
+    if !document.text().starts_with('{') {
+        return None;
+    }
+    let mut found = [const { None }; N];
+    for (name, value) in document.members() {
+        let Some(place) = names.iter().position(|known| name == *known) else { continue };
+        if found[place].replace(value).is_some() {
+            return None;
+        }
+    }
+    Some(found)
+}
+
+/// `Some(None)` for an absent member and for null, the member as `read` reads it otherwise.
+fn optional<'a, T>(
+    member: Option<Document<'a>>,
+    read: impl FnOnce(&Document<'a>) -> Option<T>,
+) -> Option<Option<T>> {
+    match member.filter(is_present) {
+        Some(member) => read(&member).map(Some),
+        None => Some(None),
+    }
+}
+
+fn is_present(document: &Document<'_>) -> bool {
+    document.text() != "null"
+}
+
+fn text<'a>(document: &Document<'a>) -> Option<Cow<'a, str>> {
+    string(document).map(Cow::Borrowed)
+}
+
+/// A string without escapes.
+fn string<'a>(document: &Document<'a>) -> Option<&'a str> {
+    let inner = document.text().strip_prefix('"')?.strip_suffix('"')?;
+    (!inner.contains('\\')).then_some(inner)
+}
+
+fn boolean(document: &Document<'_>) -> Option<bool> {
+    match document.text() {
+        "true" => Some(true),
+        "false" => Some(false),
+        _ => None,
+    }
+}
+
+fn raw<'a>(document: &Document<'a>) -> Option<&'a RawValue> {
+    <&RawValue>::deserialize(Checked(document.text())).ok()
+}
+
+/// Text whose grammar was checked, as a deserializer of a [`RawValue`] only: serde_json's own would read it again.
+struct Checked<'a>(&'a str);
+
+impl<'de> Deserializer<'de> for Checked<'de> {
+    type Error = Error;
+
+    fn deserialize_newtype_struct<V: Visitor<'de>>(
+        self,
+        name: &'static str,
+        visitor: V,
+    ) -> Result<V::Value, Error> {
+        // A `RawValue` asks for a map with this one name, and takes the text of its value.
+        let text = BorrowedStrDeserializer::<Error>::new(self.0);
+        visitor.visit_map(MapDeserializer::new(std::iter::once((name, text))))
+    }
+
+    fn deserialize_any<V: Visitor<'de>>(self, _: V) -> Result<V::Value, Error> {
+        Err(Error::custom("only the text is known"))
+    }
+
+    serde::forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf option unit unit_struct seq tuple
+        tuple_struct map struct enum identifier ignored_any
+    }
+}
+
+#[cfg(test)]
+mod tests;
