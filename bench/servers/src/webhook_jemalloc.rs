@@ -1,0 +1,12 @@
+//! The same webhook with the allocator of the injector.
+
+mod app;
+mod sidecar;
+
+#[global_allocator]
+static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
+
+#[tokio::main]
+async fn main() -> std::process::ExitCode {
+    vestibule_command::run(app::app()).await
+}

@@ -1,0 +1,87 @@
+//! Compares webhook servers: `cargo xtask bench`.
+//!
+//! Each server is a process on one processor; this process makes the calls from another. Every server gets the same bytes and has
+//! to make the same change. They run in alternating rounds, and each round is compared with the floor of the same round, because
+//! other work on the machine changes times by a third, and ratios by much less.
+//!
+//! Start reading at `scenario.rs`. `servers` says what is measured, `review` makes the bodies, `mutation` checks the answers, `load`
+//! makes the calls, `report` prints.
+
+// A command-line tool prints.
+#![allow(clippy::print_stdout, clippy::print_stderr)]
+
+mod bench;
+mod certificates;
+mod connection;
+mod figure;
+mod load;
+mod mutation;
+mod options;
+mod process;
+mod report;
+mod review;
+mod scenario;
+mod servers;
+
+use std::process::ExitCode;
+
+use anyhow::Context;
+use clap::{Parser, ValueEnum};
+
+use crate::bench::Bench;
+use crate::options::Options;
+use crate::process::Processors;
+use crate::report::results::{Results, machine};
+use crate::scenario::Scenario;
+use crate::servers::Running;
+
+fn main() -> ExitCode {
+    let run = || {
+        // The thread of the calls; it also has to be the one whose processor time is read.
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        runtime.block_on(run(Options::parse()))
+    };
+    match run() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("\nbench: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn run(options: Options) -> anyhow::Result<()> {
+    let machine = machine();
+    let processors = Processors::choose()?;
+    processors.move_to_client()?;
+    if !processors.are_apart() {
+        println!("one processor: servers and client share it");
+    }
+    let folder = tempfile::tempdir().context("no temporary folder")?;
+    let mut programs = options.programs.clone();
+    let own = std::env::current_exe()?;
+    programs.extend(
+        own.parent().map(|folder| [folder.to_owned(), folder.join("bench-peers")]).into_iter().flatten(),
+    );
+    let running = Running::new(folder.path(), processors, programs)?;
+    let json = options.json.clone();
+    let scenarios = match options.scenarios.as_slice() {
+        [] => Scenario::value_variants().to_vec(),
+        wanted => wanted.to_vec(),
+    };
+    let mut bench = Bench::new(options, running)?;
+    for (server, reason) in &bench.left_out {
+        println!("left out: {server} ({reason})");
+    }
+    let mut rows = Vec::new();
+    for scenario in scenarios {
+        println!("\n{}: {}", scenario.name(), scenario.title());
+        rows.extend(scenario.run(&mut bench).await?);
+    }
+    let results = Results { machine, left_out: bench.left_out, rows };
+    if let Some(json) = json {
+        results.write(&json)?;
+        println!("\nevery round: {}", json.display());
+    }
+    Ok(())
+}

@@ -1,0 +1,4 @@
+//! Figures as tables, a file, a page and a picture.
+
+pub(crate) mod results;
+pub(crate) mod table;

@@ -1,0 +1,169 @@
+//! The servers: which program, with which arguments, on which path.
+
+mod catalogue;
+mod rules;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, bail};
+
+use crate::certificates::{Certificates, Key};
+use crate::connection::{Target, request};
+use crate::process::{Process, Processors, free_address};
+use crate::review::{Review, SMALL};
+
+pub(crate) use catalogue::{FLOOR, all};
+
+/// The longest time of a start.
+const START: Duration = Duration::from_secs(30);
+
+/// A process to start. Servers of equal backends share one process.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Backend {
+    /// The name of the program, which is looked up in the folders of programs.
+    pub(crate) program: &'static str,
+    /// The folder of the program, if it is not one of the folders of programs.
+    pub(crate) folder: Option<PathBuf>,
+    pub(crate) arguments: Arguments,
+    pub(crate) environment: Vec<(&'static str, &'static str)>,
+}
+
+/// The arguments of a program.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Arguments {
+    /// `ADDRESS FOLDER`, with the certificate in the folder.
+    Plain,
+    /// Those of a webhook built with `vestibule_command`: the log level, and further ones.
+    Webhook { level: &'static str, more: Vec<&'static str> },
+    /// Those of the injector: the log level and the rules.
+    Injector { level: &'static str, rules: Rules },
+}
+
+/// The rules of an injector.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Rules {
+    /// Rules that act on the object, each with a sidecar, a volume and an annotation.
+    pub(crate) acting: usize,
+    /// Rules that match other objects.
+    pub(crate) others: usize,
+}
+
+/// A server as a row of the table.
+#[derive(Clone, Debug)]
+pub(crate) struct Server {
+    pub(crate) name: String,
+    pub(crate) backend: Backend,
+    pub(crate) path: &'static str,
+}
+
+/// The running processes, and what they need.
+pub(crate) struct Running {
+    pub(crate) certificates: Certificates,
+    processors: Processors,
+    /// Folders of programs, the first one wins.
+    programs: Vec<PathBuf>,
+    folder: PathBuf,
+    processes: BTreeMap<(Backend, &'static str), Rc<Process>>,
+}
+
+impl Running {
+    pub(crate) fn new(folder: &Path, processors: Processors, programs: Vec<PathBuf>) -> anyhow::Result<Self> {
+        let certificates = Certificates::create(&folder.join("certificates"))?;
+        let (folder, processes) = (folder.to_owned(), BTreeMap::new());
+        Ok(Self { certificates, processors, programs, folder, processes })
+    }
+
+    /// The path of the backend's program; `None` if it was not built.
+    pub(crate) fn program(&self, backend: &Backend) -> Option<PathBuf> {
+        let folders = backend.folder.as_ref().map_or(self.programs.as_slice(), std::slice::from_ref);
+        folders.iter().map(|folder| folder.join(backend.program)).find(|file| file.is_file())
+    }
+
+    /// The process of the backend, started if it does not run.
+    pub(crate) async fn process(&mut self, backend: &Backend, key: Key) -> anyhow::Result<Rc<Process>> {
+        let place = (backend.clone(), key.name());
+        if let Some(process) = self.processes.get(&place) {
+            return Ok(Rc::clone(process));
+        }
+        let process = Rc::new(self.start(backend, key).await?);
+        self.processes.insert(place, Rc::clone(&process));
+        Ok(process)
+    }
+
+    /// Ends all processes that nothing else holds.
+    pub(crate) fn stop(&mut self) {
+        self.processes.clear();
+    }
+
+    /// Starts a process of its own, and waits until it accepts connections.
+    pub(crate) async fn start(&self, backend: &Backend, key: Key) -> anyhow::Result<Process> {
+        let (command, address) = self.command(backend, key)?;
+        let mut process = Process::start(self.processors, command, address)?;
+        let target = Target { address, config: self.certificates.client()? };
+        let began = Instant::now();
+        loop {
+            let Err(error) = target.connect().await else { return Ok(process) };
+            if let Some(end) = process.ended() {
+                bail!("{}: {end}", backend.program);
+            }
+            if began.elapsed() > START {
+                return Err(error.context(format!(
+                    "{} does not answer:\n{}",
+                    backend.program,
+                    process.output()
+                )));
+            }
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    }
+
+    /// The command of the backend, and the address where it will listen.
+    pub(crate) fn command(&self, backend: &Backend, key: Key) -> anyhow::Result<(Command, SocketAddr)> {
+        let program = self.program(backend).with_context(|| format!("no program {}", backend.program))?;
+        let (address, folder) = (free_address()?, self.certificates.folder(key));
+        let mut command = Command::new(program);
+        // A cluster of the person who runs the bench is none of its business.
+        command.env_remove("KUBECONFIG").env_remove("RUST_LOG").env("HOME", &self.folder);
+        command.envs(backend.environment.iter().copied());
+        match &backend.arguments {
+            Arguments::Plain => {
+                command.arg(address.to_string()).arg(folder);
+            }
+            Arguments::Webhook { level, more } => {
+                serve(&mut command, address, &folder, level);
+                command.args(more);
+            }
+            Arguments::Injector { level, rules } => {
+                let file = self.folder.join(format!("rules-{}-{}.yaml", rules.acting, rules.others));
+                fs::write(&file, rules::text(*rules))
+                    .with_context(|| format!("cannot write {}", file.display()))?;
+                serve(&mut command, address, &folder, level);
+                command.arg("--rules").arg(file);
+            }
+        }
+        Ok((command, address))
+    }
+
+    pub(crate) fn target(&self, process: &Process) -> anyhow::Result<Target> {
+        Ok(Target { address: process.address, config: self.certificates.client()? })
+    }
+
+    /// The key exchange that the process chooses.
+    pub(crate) async fn key_exchange(&self, process: &Process) -> anyhow::Result<String> {
+        let mut connection = self.target(process)?.connect().await?;
+        let _ = connection.call(&request("/", &Review::new(SMALL)?.body)).await;
+        Ok(connection.key_exchange())
+    }
+}
+
+fn serve(command: &mut Command, address: SocketAddr, folder: &Path, level: &str) {
+    command.args(["serve", "--log-format", "json", "--metrics-listen", "127.0.0.1:0", "--log-level", level]);
+    command.arg("--listen").arg(address.to_string());
+    command.arg("--identity").arg(format!("mounted:{}", folder.display()));
+}
