@@ -1,6 +1,6 @@
-//! A run of the bench: its servers and what it prints.
+//! A run of the bench: its options, its processes, and the servers that take part.
 
-use anyhow::Context;
+use serde_json::Value;
 
 use crate::certificates::Key;
 use crate::connection::request;
@@ -10,56 +10,69 @@ use crate::mutation;
 use crate::options::Options;
 use crate::report::table;
 use crate::review::Review;
-use crate::servers::{self, FLOOR, Running, Server};
+use crate::servers::{FLOOR, Running, Server};
 
 pub(crate) struct Bench {
     pub(crate) options: Options,
     pub(crate) running: Running,
-    /// Servers that were built and are wanted, the floor first.
-    pub(crate) servers: Vec<Server>,
     /// Servers that were left out, with the reason.
     pub(crate) left_out: Vec<(String, String)>,
 }
 
-impl Bench {
-    pub(crate) fn new(options: Options, running: Running) -> anyhow::Result<Self> {
-        let (mut found, mut left_out) = (Vec::new(), Vec::new());
-        let wanted = |server: &Server| server.name == FLOOR || options.wants(&server.name);
-        for server in servers::all(options.baseline.as_deref()).into_iter().filter(wanted) {
-            match running.program(&server.backend) {
-                Some(_) => found.push(server),
-                None if server.backend.folder.is_some() => {}
-                None => left_out.push((server.name, format!("{} was not built", server.backend.program))),
-            }
-        }
-        found.iter().any(|server| server.name == FLOOR).then_some(()).context("bench-floor was not built")?;
-        Ok(Self { options, running, servers: found, left_out })
-    }
+/// The answer that is expected of every server but the floor.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Expected {
+    /// The object with this many sidecars.
+    Sidecars(usize),
+    /// The object as it was.
+    Unchanged,
+    /// A denial with a message.
+    Denied,
+}
 
-    /// The servers that make the change of this many sidecars to the object of the review, and the floor. The others are left
-    /// out, with the first difference as the reason.
-    pub(crate) async fn agreeing(&mut self, review: &Review, sidecars: usize) -> anyhow::Result<Vec<Server>> {
-        let expected = mutation::changed(&review.object, sidecars)?;
+impl Bench {
+    /// Of these servers the floor and those that are wanted, were built, and answer as expected. Others are left out by name.
+    pub(crate) async fn agreeing(
+        &mut self,
+        servers: Vec<Server>,
+        review: &Review,
+        expected: Expected,
+    ) -> anyhow::Result<Vec<Server>> {
         let mut agreeing = Vec::new();
-        for server in self.servers.clone() {
-            match self.agrees(&server, review, &expected).await {
+        for server in self.available(servers) {
+            match self.agrees(&server, review, expected).await {
                 Ok(()) => agreeing.push(server),
-                Err(error) => {
-                    let reason = format!("{}: {error:#}", review.shape);
-                    println!("left out: {} ({reason})", server.name);
-                    self.left_out.push((server.name, reason));
-                }
+                Err(error) => self.leave_out(&server.name, format!("{}: {error:#}", review.shape)),
             }
         }
         Ok(agreeing)
     }
 
-    async fn agrees(
-        &mut self,
-        server: &Server,
-        review: &Review,
-        expected: &serde_json::Value,
-    ) -> anyhow::Result<()> {
+    /// Of these servers the floor and those that are wanted and were built.
+    pub(crate) fn available(&mut self, servers: Vec<Server>) -> Vec<Server> {
+        let mut available = Vec::new();
+        for server in servers {
+            if server.name != FLOOR && !self.options.wants(&server.name) {
+                continue;
+            }
+            if self.running.program(&server.backend).is_some() {
+                available.push(server);
+            } else if server.backend.folder.is_none() {
+                self.leave_out(&server.name, format!("{} was not built", server.backend.program));
+            }
+        }
+        available
+    }
+
+    fn leave_out(&mut self, name: &str, reason: String) {
+        let line = (name.to_owned(), reason);
+        if !self.left_out.contains(&line) {
+            println!("left out: {name} ({})", line.1);
+            self.left_out.push(line);
+        }
+    }
+
+    async fn agrees(&mut self, server: &Server, review: &Review, expected: Expected) -> anyhow::Result<()> {
         let process = self.running.process(&server.backend, Key::P256).await?;
         if server.name == FLOOR {
             return Ok(());
@@ -68,16 +81,24 @@ impl Bench {
         let answer = connection.call(&request(server.path, &review.body)).await?;
         expect_success(&answer)?;
         let verdict = mutation::read(review, &answer.body)?;
-        mutation::compare(expected, &verdict.object)
+        let object: Value = match expected {
+            Expected::Sidecars(sidecars) => mutation::changed(&review.object, sidecars)?,
+            Expected::Unchanged => review.object.clone(),
+            Expected::Denied => {
+                anyhow::ensure!(!verdict.allowed, "it allows the request");
+                anyhow::ensure!(!verdict.message.is_empty(), "the denial has no message");
+                return Ok(());
+            }
+        };
+        anyhow::ensure!(verdict.allowed, "it denies the request: {}", verdict.message);
+        mutation::compare(&object, &verdict.object)
     }
 
-    /// Says what is measured next.
-    pub(crate) fn begin(&self, case: &str) {
-        println!("\n{case}");
-    }
-
-    /// Prints the rows and hands them on.
+    /// Prints the rows below their case and hands them on.
     pub(crate) fn shown(&self, rows: Vec<Row>) -> Vec<Row> {
+        if let Some(row) = rows.first() {
+            println!("\n{}, {}", row.scenario, row.case);
+        }
         print!("{}", table::of(&rows));
         rows
     }

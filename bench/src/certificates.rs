@@ -12,6 +12,7 @@ use rcgen::{
 use rustls::crypto::aws_lc_rs;
 use rustls::{ClientConfig, RootCertStore};
 use rustls_pki_types::CertificateDer;
+use rustls_pki_types::pem::PemObject;
 
 /// The name that the certificates are for.
 pub(crate) const NAME: &str = "bench.default.svc";
@@ -82,14 +83,23 @@ impl Certificates {
 
     /// A client as kube-apiserver: TLS 1.3, HTTP/1.1, no resumption of sessions.
     pub(crate) fn client(&self) -> anyhow::Result<Arc<ClientConfig>> {
-        let mut roots = RootCertStore::empty();
-        roots.add(self.authority.clone())?;
-        let mut config = ClientConfig::builder_with_provider(Arc::new(aws_lc_rs::default_provider()))
-            .with_protocol_versions(&[&rustls::version::TLS13])?
-            .with_root_certificates(roots)
-            .with_no_client_auth();
-        config.alpn_protocols = vec![b"http/1.1".to_vec()];
-        config.resumption = rustls::client::Resumption::disabled();
-        Ok(Arc::new(config))
+        client(self.authority.clone())
     }
+
+    /// A client that trusts the CA in this file.
+    pub(crate) fn client_of(&self, file: &Path) -> anyhow::Result<Arc<ClientConfig>> {
+        client(CertificateDer::from_pem_file(file).with_context(|| format!("no CA in {}", file.display()))?)
+    }
+}
+
+fn client(authority: CertificateDer<'static>) -> anyhow::Result<Arc<ClientConfig>> {
+    let mut roots = RootCertStore::empty();
+    roots.add(authority)?;
+    let mut config = ClientConfig::builder_with_provider(Arc::new(aws_lc_rs::default_provider()))
+        .with_protocol_versions(&[&rustls::version::TLS13])?
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    config.alpn_protocols = vec![b"http/1.1".to_vec()];
+    config.resumption = rustls::client::Resumption::disabled();
+    Ok(Arc::new(config))
 }

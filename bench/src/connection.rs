@@ -103,6 +103,12 @@ impl Connection {
         group.map_or_else(|| "unknown".to_owned(), |group| format!("{:?}", group.name()))
     }
 
+    /// The certificate that the server showed.
+    pub(crate) fn certificate(&self) -> Vec<u8> {
+        let chain = self.stream.get_ref().1.peer_certificates();
+        chain.and_then(|chain| chain.first()).map(|leaf| leaf.to_vec()).unwrap_or_default()
+    }
+
     async fn read(&mut self) -> anyhow::Result<()> {
         match self.stream.read_buf(&mut self.received).await.context("read")? {
             0 => bail!("the server closed the connection before its answer"),

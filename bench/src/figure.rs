@@ -33,6 +33,7 @@ pub(crate) const RATE: &str = "calls/s";
 pub(crate) const P50: &str = "p50 µs";
 pub(crate) const P99: &str = "p99 µs";
 pub(crate) const P999: &str = "p99.9 µs";
+pub(crate) const MOST: &str = "longest µs";
 /// The share of its processor that the client used, in percent.
 pub(crate) const CLIENT: &str = "client %";
 /// Resident memory after the round, in MB.

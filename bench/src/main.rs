@@ -18,6 +18,7 @@ mod load;
 mod mutation;
 mod options;
 mod process;
+mod quota;
 mod report;
 mod review;
 mod scenario;
@@ -32,7 +33,7 @@ use crate::bench::Bench;
 use crate::options::Options;
 use crate::process::Processors;
 use crate::report::results::{Results, machine};
-use crate::scenario::Scenario;
+use crate::scenario::{QUICK, Scenario};
 use crate::servers::Running;
 
 fn main() -> ExitCode {
@@ -66,16 +67,14 @@ async fn run(options: Options) -> anyhow::Result<()> {
     let running = Running::new(folder.path(), processors, programs)?;
     let json = options.json.clone();
     let scenarios = match options.scenarios.as_slice() {
+        [] if options.quick => QUICK.to_vec(),
         [] => Scenario::value_variants().to_vec(),
         wanted => wanted.to_vec(),
     };
-    let mut bench = Bench::new(options, running)?;
-    for (server, reason) in &bench.left_out {
-        println!("left out: {server} ({reason})");
-    }
+    let mut bench = Bench { options, running, left_out: Vec::new() };
     let mut rows = Vec::new();
     for scenario in scenarios {
-        println!("\n{}: {}", scenario.name(), scenario.title());
+        println!("\n== {}: {}", scenario.name(), scenario.title());
         rows.extend(scenario.run(&mut bench).await?);
     }
     let results = Results { machine, left_out: bench.left_out, rows };

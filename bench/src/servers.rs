@@ -13,12 +13,15 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 
-use crate::certificates::{Certificates, Key};
+use crate::certificates::{Certificates, Key, NAME};
 use crate::connection::{Target, request};
 use crate::process::{Process, Processors, free_address};
 use crate::review::{Review, SMALL};
 
-pub(crate) use catalogue::{FLOOR, all};
+pub(crate) use catalogue::{
+    FLOOR, INJECTOR, INJECTOR_WARN, PEERS, TYPED, allowing, converting, denying, floor, injector_of, mutating,
+    of_deployments, working,
+};
 
 /// The longest time of a start.
 const START: Duration = Duration::from_secs(30);
@@ -43,6 +46,15 @@ pub(crate) enum Arguments {
     Webhook { level: &'static str, more: Vec<&'static str> },
     /// Those of the injector: the log level and the rules.
     Injector { level: &'static str, rules: Rules },
+}
+
+/// Where the certificate of a server comes from.
+#[derive(Clone, Debug)]
+pub(crate) enum Credentials {
+    /// Files with a leaf of this key.
+    Mounted(Key),
+    /// The server makes a CA and a leaf, and keeps them in this folder.
+    Local(PathBuf),
 }
 
 /// The rules of an injector.
@@ -103,8 +115,8 @@ impl Running {
 
     /// Starts a process of its own, and waits until it accepts connections.
     pub(crate) async fn start(&self, backend: &Backend, key: Key) -> anyhow::Result<Process> {
-        let (command, address) = self.command(backend, key)?;
-        let mut process = Process::start(self.processors, command, address)?;
+        let (command, address) = self.command(backend, &Credentials::Mounted(key))?;
+        let mut process = self.spawn(command, address)?;
         let target = Target { address, config: self.certificates.client()? };
         let began = Instant::now();
         loop {
@@ -123,31 +135,57 @@ impl Running {
         }
     }
 
+    /// Starts a process without waiting for it.
+    pub(crate) fn spawn(&self, command: Command, address: SocketAddr) -> anyhow::Result<Process> {
+        Process::start(self.processors, command, address)
+    }
+
     /// The command of the backend, and the address where it will listen.
-    pub(crate) fn command(&self, backend: &Backend, key: Key) -> anyhow::Result<(Command, SocketAddr)> {
+    pub(crate) fn command(
+        &self,
+        backend: &Backend,
+        credentials: &Credentials,
+    ) -> anyhow::Result<(Command, SocketAddr)> {
         let program = self.program(backend).with_context(|| format!("no program {}", backend.program))?;
-        let (address, folder) = (free_address()?, self.certificates.folder(key));
+        let address = free_address()?;
         let mut command = Command::new(program);
-        // A cluster of the person who runs the bench is none of its business.
+        // The bench has no cluster, also where its user has one.
         command.env_remove("KUBECONFIG").env_remove("RUST_LOG").env("HOME", &self.folder);
         command.envs(backend.environment.iter().copied());
         match &backend.arguments {
             Arguments::Plain => {
-                command.arg(address.to_string()).arg(folder);
+                let Credentials::Mounted(key) = credentials else {
+                    bail!("{} makes no certificates", backend.program)
+                };
+                command.arg(address.to_string()).arg(self.certificates.folder(*key));
             }
             Arguments::Webhook { level, more } => {
-                serve(&mut command, address, &folder, level);
+                self.serve(&mut command, address, credentials, level);
                 command.args(more);
             }
             Arguments::Injector { level, rules } => {
                 let file = self.folder.join(format!("rules-{}-{}.yaml", rules.acting, rules.others));
                 fs::write(&file, rules::text(*rules))
                     .with_context(|| format!("cannot write {}", file.display()))?;
-                serve(&mut command, address, &folder, level);
+                self.serve(&mut command, address, credentials, level);
                 command.arg("--rules").arg(file);
             }
         }
         Ok((command, address))
+    }
+
+    /// The arguments of `serve`.
+    fn serve(&self, command: &mut Command, address: SocketAddr, credentials: &Credentials, level: &str) {
+        command.args(["serve", "--log-format", "json", "--metrics-listen", "127.0.0.1:0"]);
+        command.args(["--log-level", level, "--listen", &address.to_string(), "--identity"]);
+        match credentials {
+            Credentials::Mounted(key) => {
+                command.arg(format!("mounted:{}", self.certificates.folder(*key).display()))
+            }
+            Credentials::Local(folder) => {
+                command.arg(format!("local:{}", folder.display())).args(["--dns", NAME])
+            }
+        };
     }
 
     pub(crate) fn target(&self, process: &Process) -> anyhow::Result<Target> {
@@ -162,8 +200,9 @@ impl Running {
     }
 }
 
-fn serve(command: &mut Command, address: SocketAddr, folder: &Path, level: &str) {
-    command.args(["serve", "--log-format", "json", "--metrics-listen", "127.0.0.1:0", "--log-level", level]);
-    command.arg("--listen").arg(address.to_string());
-    command.arg("--identity").arg(format!("mounted:{}", folder.display()));
+impl Backend {
+    /// Whether the program can make a CA and a certificate by itself.
+    pub(crate) fn makes_certificates(&self) -> bool {
+        self.arguments != Arguments::Plain
+    }
 }

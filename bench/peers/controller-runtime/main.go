@@ -11,8 +11,8 @@ import (
 	"strconv"
 	"strings"
 
-	"gomodules.xyz/jsonpatch/v2"
 	"go.uber.org/zap/zapcore"
+	"gomodules.xyz/jsonpatch/v2"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
