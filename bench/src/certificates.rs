@@ -9,7 +9,7 @@ use rcgen::{
     BasicConstraints, CertificateParams, CertifiedIssuer, DnType, ExtendedKeyUsagePurpose, IsCa, KeyPair,
     PKCS_ECDSA_P256_SHA256, PKCS_RSA_SHA256, RsaKeySize,
 };
-use rustls::crypto::aws_lc_rs;
+use rustls::crypto::{CryptoProvider, aws_lc_rs};
 use rustls::{ClientConfig, RootCertStore};
 use rustls_pki_types::CertificateDer;
 use rustls_pki_types::pem::PemObject;
@@ -83,19 +83,27 @@ impl Certificates {
 
     /// A client as kube-apiserver: TLS 1.3, HTTP/1.1, no resumption of sessions.
     pub(crate) fn client(&self) -> anyhow::Result<Arc<ClientConfig>> {
-        client(self.authority.clone())
+        client(self.authority.clone(), aws_lc_rs::default_provider())
+    }
+
+    /// The same client without the hybrid key exchange.
+    pub(crate) fn classic_client(&self) -> anyhow::Result<Arc<ClientConfig>> {
+        let kx_groups = vec![aws_lc_rs::kx_group::X25519];
+        client(self.authority.clone(), CryptoProvider { kx_groups, ..aws_lc_rs::default_provider() })
     }
 
     /// A client that trusts the CA in this file.
     pub(crate) fn client_of(&self, file: &Path) -> anyhow::Result<Arc<ClientConfig>> {
-        client(CertificateDer::from_pem_file(file).with_context(|| format!("no CA in {}", file.display()))?)
+        let authority =
+            CertificateDer::from_pem_file(file).with_context(|| format!("no CA in {}", file.display()))?;
+        client(authority, aws_lc_rs::default_provider())
     }
 }
 
-fn client(authority: CertificateDer<'static>) -> anyhow::Result<Arc<ClientConfig>> {
+fn client(authority: CertificateDer<'static>, provider: CryptoProvider) -> anyhow::Result<Arc<ClientConfig>> {
     let mut roots = RootCertStore::empty();
     roots.add(authority)?;
-    let mut config = ClientConfig::builder_with_provider(Arc::new(aws_lc_rs::default_provider()))
+    let mut config = ClientConfig::builder_with_provider(Arc::new(provider))
         .with_protocol_versions(&[&rustls::version::TLS13])?
         .with_root_certificates(roots)
         .with_no_client_auth();

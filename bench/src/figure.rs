@@ -72,6 +72,9 @@ impl Row {
 
     /// Adds the value of one round.
     pub(crate) fn add(&mut self, name: &str, value: f64) {
+        // Five digits say more than a measurement.
+        let unit = 10_f64.powf(4.0 - value.abs().max(f64::MIN_POSITIVE).log10().floor());
+        let value = if unit.is_finite() { (value * unit).round() / unit } else { value };
         match self.figures.iter_mut().find(|figure| figure.name == name) {
             Some(figure) => figure.rounds.push(value),
             None => {

@@ -14,10 +14,13 @@ mod bench;
 mod certificates;
 mod connection;
 mod figure;
+mod gates;
+mod goals;
 mod load;
 mod mutation;
 mod options;
 mod process;
+mod publish;
 mod quota;
 mod report;
 mod review;
@@ -52,6 +55,9 @@ fn main() -> ExitCode {
 }
 
 async fn run(options: Options) -> anyhow::Result<()> {
+    if options.page {
+        return publish::page(&Results::read(&publish::results())?);
+    }
     let machine = machine();
     let processors = Processors::choose()?;
     processors.move_to_client()?;
@@ -65,7 +71,7 @@ async fn run(options: Options) -> anyhow::Result<()> {
         own.parent().map(|folder| [folder.to_owned(), folder.join("bench-peers")]).into_iter().flatten(),
     );
     let running = Running::new(folder.path(), processors, programs)?;
-    let json = options.json.clone();
+    let (json, write) = (options.json.clone(), options.write);
     let scenarios = match options.scenarios.as_slice() {
         [] if options.quick => QUICK.to_vec(),
         [] => Scenario::value_variants().to_vec(),
@@ -77,7 +83,16 @@ async fn run(options: Options) -> anyhow::Result<()> {
         println!("\n== {}: {}", scenario.name(), scenario.title());
         rows.extend(scenario.run(&mut bench).await?);
     }
-    let results = Results { machine, left_out: bench.left_out, rows };
+    let results = Results { machine, left_out: bench.left_out, allocations: gates::allocations()?, rows };
+    println!();
+    for goal in goals::of(&results.rows, results.allocations) {
+        let parts: Vec<_> = goal.parts.iter().map(ToString::to_string).collect();
+        println!("{:<4}{:<16}{}: {}", goal.name, goal.verdict(), goal.text, parts.join("; "));
+    }
+    if write {
+        results.write(&publish::results())?;
+        publish::page(&results)?;
+    }
     if let Some(json) = json {
         results.write(&json)?;
         println!("\nevery round: {}", json.display());

@@ -43,8 +43,6 @@ pub(crate) struct Verdict {
     pub(crate) object: Value,
     /// The message of a denial.
     pub(crate) message: String,
-    /// The operations of the patch.
-    pub(crate) operations: usize,
 }
 
 /// Reads an answer and applies its patch to the object of the review.
@@ -55,14 +53,12 @@ pub(crate) fn read(review: &Review, body: &[u8]) -> anyhow::Result<Verdict> {
         bail!("the answer has the uid {}", response["uid"]);
     }
     let mut object = review.object.clone();
-    let mut operations = 0;
     if let Some(patch) = patch(&response["patch"])? {
         let patch: json_patch::Patch = serde_json::from_slice(&patch).context("the patch")?;
-        operations = patch.len();
         json_patch::patch(&mut object, &patch).context("the patch does not apply")?;
     }
     let message = response["status"]["message"].as_str().unwrap_or_default().to_owned();
-    Ok(Verdict { allowed: response["allowed"] == true, object, message, operations })
+    Ok(Verdict { allowed: response["allowed"] == true, object, message })
 }
 
 /// The patch in base64, or as kube-rs writes it, an array of bytes, which Go reads as well.
@@ -131,7 +127,7 @@ mod tests {
         for encoded in [json!(STANDARD.encode(patch)), json!(patch.as_bytes())] {
             let answer = json!({"response": {"uid": UID, "allowed": true, "patch": encoded}});
             let verdict = read(&review, answer.to_string().as_bytes()).unwrap();
-            assert_eq!((verdict.allowed, verdict.operations), (true, 1));
+            assert!(verdict.allowed);
             assert_eq!(verdict.object["metadata"]["labels"]["seen"], "yes");
         }
         let other = json!({"response": {"uid": "other", "allowed": true}});

@@ -32,6 +32,12 @@ pub(crate) struct Options {
     /// A folder of other builds of the same programs, which become servers of their own beside them
     #[arg(long, value_name = "DIR")]
     pub(crate) baseline: Option<PathBuf>,
+    /// Write the results, the page and the picture of the documentation
+    #[arg(long)]
+    pub(crate) write: bool,
+    /// Make the page and the picture of the documentation from the results that are there, without measuring
+    #[arg(long, conflicts_with = "write")]
+    pub(crate) page: bool,
     /// The file for the figures of every round
     #[arg(long, value_name = "FILE")]
     pub(crate) json: Option<PathBuf>,

@@ -14,13 +14,12 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, bail};
 
 use crate::certificates::{Certificates, Key, NAME};
-use crate::connection::{Target, request};
+use crate::connection::Target;
 use crate::process::{Process, Processors, free_address};
-use crate::review::{Review, SMALL};
 
 pub(crate) use catalogue::{
-    FLOOR, INJECTOR, INJECTOR_WARN, PEERS, TYPED, allowing, converting, denying, floor, injector_of, mutating,
-    of_deployments, working,
+    FLOOR, INJECTOR, INJECTOR_WARN, PEERS, TYPED, allowing, converting, denying, floor, injector_of,
+    mutating, of_deployments, working,
 };
 
 /// The longest time of a start.
@@ -108,11 +107,6 @@ impl Running {
         Ok(process)
     }
 
-    /// Ends all processes that nothing else holds.
-    pub(crate) fn stop(&mut self) {
-        self.processes.clear();
-    }
-
     /// Starts a process of its own, and waits until it accepts connections.
     pub(crate) async fn start(&self, backend: &Backend, key: Key) -> anyhow::Result<Process> {
         let (command, address) = self.command(backend, &Credentials::Mounted(key))?;
@@ -192,11 +186,15 @@ impl Running {
         Ok(Target { address: process.address, config: self.certificates.client()? })
     }
 
+    /// A target to which the client offers X25519 only.
+    pub(crate) fn classic_target(&self, process: &Process) -> anyhow::Result<Target> {
+        Ok(Target { address: process.address, config: self.certificates.classic_client()? })
+    }
+
     /// The key exchange that the process chooses.
-    pub(crate) async fn key_exchange(&self, process: &Process) -> anyhow::Result<String> {
-        let mut connection = self.target(process)?.connect().await?;
-        let _ = connection.call(&request("/", &Review::new(SMALL)?.body)).await;
-        Ok(connection.key_exchange())
+    pub(crate) async fn key_exchange(&self, process: &Process, is_classic: bool) -> anyhow::Result<String> {
+        let target = if is_classic { self.classic_target(process) } else { self.target(process) };
+        Ok(target?.connect().await?.key_exchange())
     }
 }
 

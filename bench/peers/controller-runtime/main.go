@@ -10,6 +10,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"time"
 
 	"go.uber.org/zap/zapcore"
 	"gomodules.xyz/jsonpatch/v2"
@@ -90,6 +91,23 @@ func (v *validator) Handle(_ context.Context, req admission.Request) admission.R
 	return admission.Allowed("")
 }
 
+// worker computes for 1 ms and allows.
+type worker struct{ decoder admission.Decoder }
+
+func (w *worker) Handle(_ context.Context, req admission.Request) admission.Response {
+	pod := &corev1.Pod{}
+	if err := w.decoder.Decode(req, pod); err != nil {
+		return admission.Errored(http.StatusBadRequest, err)
+	}
+	for began := time.Now(); time.Since(began) < time.Millisecond; {
+	}
+	return admission.Allowed("")
+}
+
+func deny(context.Context, admission.Request) admission.Response {
+	return admission.Denied("no pod today")
+}
+
 func run() error {
 	if len(os.Args) != 3 {
 		return fmt.Errorf("ADDRESS FOLDER")
@@ -117,6 +135,8 @@ func run() error {
 	decoder := admission.NewDecoder(scheme)
 	server.Register("/mutate", &webhook.Admission{Handler: &mutator{decoder}})
 	server.Register("/mutate-by-hand", &webhook.Admission{Handler: &byHand{decoder}})
+	server.Register("/work", &webhook.Admission{Handler: &worker{decoder}})
+	server.Register("/deny", &webhook.Admission{Handler: admission.HandlerFunc(deny)})
 	server.Register("/validate", &webhook.Admission{Handler: &validator{decoder}})
 	return server.Start(ctrl.SetupSignalHandler())
 }

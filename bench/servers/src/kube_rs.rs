@@ -40,6 +40,7 @@ async fn run() -> anyhow::Result<()> {
     let app = Router::new()
         .route("/mutate", post(mutate))
         .route("/validate", post(validate))
+        .route("/deny", post(deny))
         .layer(DefaultBodyLimit::max(LARGEST));
     axum_server::bind_rustls(address, tls).serve(app.into_make_service()).await?;
     Ok(())
@@ -81,4 +82,13 @@ async fn validate(Json(review): Json<AdmissionReview<Pod>>) -> Json<AdmissionRev
         response = response.deny("a pod needs a container");
     }
     Json(response.into_review())
+}
+
+/// Denies every pod.
+async fn deny(Json(review): Json<AdmissionReview<Pod>>) -> Json<AdmissionReview<DynamicObject>> {
+    let request: AdmissionRequest<Pod> = match review.try_into() {
+        Ok(request) => request,
+        Err(error) => return Json(AdmissionResponse::invalid(error).into_review()),
+    };
+    Json(AdmissionResponse::from(&request).deny("no pod today").into_review())
 }

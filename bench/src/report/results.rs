@@ -17,13 +17,34 @@ pub(crate) struct Results {
     pub(crate) machine: BTreeMap<String, String>,
     /// Servers that were not measured, with the reason.
     pub(crate) left_out: Vec<(String, String)>,
+    /// Heap allocations of a call of the framework, as a test counts them.
+    pub(crate) allocations: Option<u64>,
     pub(crate) rows: Vec<Row>,
 }
 
 impl Results {
-    /// Writes the file.
+    /// Reads a file that [`Results::write`] wrote.
+    pub(crate) fn read(file: &Path) -> anyhow::Result<Self> {
+        let text = fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;
+        serde_json::from_str(&text).with_context(|| format!("{} has no results", file.display()))
+    }
+
+    /// Writes the file, with a line for each row.
     pub(crate) fn write(&self, file: &Path) -> anyhow::Result<()> {
-        let text = serde_json::to_string_pretty(self)? + "\n";
+        let mut head = serde_json::to_value(self)?;
+        let mut rows = Vec::new();
+        for row in &self.rows {
+            rows.push(serde_json::to_string(row)?);
+        }
+        if let Some(head) = head.as_object_mut() {
+            head.remove("rows");
+        }
+        let head = serde_json::to_string_pretty(&head)?;
+        let text = format!(
+            "{},\n  \"rows\": [\n{}\n  ]\n}}\n",
+            head.trim_end_matches(['}', '\n']),
+            rows.join(",\n")
+        );
         if let Some(folder) = file.parent() {
             fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
         }

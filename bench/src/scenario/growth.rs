@@ -8,6 +8,10 @@ use crate::load::Closed;
 use crate::review::{Review, SMALL, Shape};
 use crate::servers::{Rules, floor, injector_of};
 
+/// The case.
+pub(crate) const CASE: &str = "growth of the injector (warn)";
+/// The step with 50 rules that act.
+pub(crate) const FIFTY: &str = "50 × rule that acts";
 /// One more unit costs this many microseconds.
 pub(crate) const SLOPE: &str = "µs each";
 
@@ -42,11 +46,18 @@ async fn at(bench: &mut Bench, rules: Rules, shape: Shape, name: &str) -> anyhow
     let servers = bench.agreeing(vec![floor(), injector_of(rules)], &review, expected).await?;
     let (warm_up, during) = (bench.options.warm_up(), bench.options.during());
     let load = Closed { connections: 16, reconnects: false, warm_up, during };
-    let case = Case { scenario: "S12", name: name.to_owned(), review: &review, key: Key::P256, load };
+    let case = Case {
+        scenario: "S12",
+        name: name.to_owned(),
+        review: &review,
+        key: Key::P256,
+        is_classic: false,
+        load,
+    };
     let row = case.run(bench, &servers).await?.into_iter().nth(1);
     Ok(row.map(|mut row| {
         row.server = name.to_owned();
-        "growth of the injector (warn)".clone_into(&mut row.case);
+        CASE.clone_into(&mut row.case);
         row
     }))
 }

@@ -16,6 +16,8 @@ use crate::servers::mutating;
 const EVERY: Duration = Duration::from_millis(100);
 /// Connections that stay open.
 const CONNECTIONS: usize = 16;
+/// The case.
+pub(crate) const CASE: &str = "a new certificate every 100 ms, 16 connections and new ones";
 /// p99 in percent of that without rotations.
 pub(crate) const CHANGE: &str = "p99 %";
 pub(crate) const FAILED: &str = "failed";
@@ -38,7 +40,7 @@ pub(super) async fn run(bench: &mut Bench) -> anyhow::Result<Vec<Row>> {
     let during = Duration::from_secs(if bench.options.quick { 2 } else { 10 });
     let mut rows = Vec::new();
     for server in servers.iter().skip(1) {
-        let mut row = Row::new("S7", "a new certificate every 100 ms, 16 connections and new ones", &server.name);
+        let mut row = Row::new("S7", CASE, &server.name);
         let process = bench.running.process(&server.backend, Key::P256).await?;
         let target = bench.running.target(&process)?;
         let request: Arc<[u8]> = request(server.path, &review.body).into();

@@ -21,6 +21,8 @@ pub(super) struct Case<'c> {
     pub(super) name: String,
     pub(super) review: &'c Review,
     pub(super) key: Key,
+    /// Whether the client offers X25519 only, without the hybrid with ML-KEM.
+    pub(super) is_classic: bool,
     pub(super) load: Closed,
 }
 
@@ -40,7 +42,10 @@ impl Case<'_> {
         for server in servers {
             let row = Row::new(self.scenario, &self.name, &server.name);
             let process = bench.running.process(&server.backend, self.key).await?;
-            let target = bench.running.target(&process)?;
+            let target = match self.is_classic {
+                true => bench.running.classic_target(&process)?,
+                false => bench.running.target(&process)?,
+            };
             let request = request(server.path, &self.review.body).into();
             contenders.push(Contender { process, target, request, row, failed: false });
         }

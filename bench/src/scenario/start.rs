@@ -15,6 +15,8 @@ use crate::servers::{Credentials, Server, mutating};
 
 /// Starts of each server.
 const STARTS: usize = 15;
+/// The case without a certificate.
+pub(crate) const NEW: &str = "no certificate before: CA and leaf are made";
 /// In milliseconds.
 pub(crate) const FIRST_ANSWER: &str = "first answer ms";
 
@@ -24,7 +26,7 @@ pub(super) async fn run(bench: &mut Bench) -> anyhow::Result<Vec<Row>> {
     let starts = if bench.options.quick { 3 } else { STARTS };
     let mut rows = Vec::new();
     for makes_ca in [false, true] {
-        let case = if makes_ca { "no certificate before: CA and leaf are made" } else { "mounted certificate" };
+        let case = if makes_ca { NEW } else { "mounted certificate" };
         let servers: Vec<_> =
             servers.iter().filter(|server| !makes_ca || server.backend.makes_certificates()).collect();
         let mut measured: Vec<_> = servers.iter().map(|server| Row::new("S10", case, &server.name)).collect();

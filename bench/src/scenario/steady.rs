@@ -60,7 +60,7 @@ async fn measured(
         let (warm_up, during) = (bench.options.warm_up(), bench.options.during());
         let load = Closed { connections, reconnects: false, warm_up, during };
         let name = format!("{shape}, {connections} connection{}", if connections == 1 { "" } else { "s" });
-        let case = Case { scenario, name, review: &review, key: Key::P256, load };
+        let case = Case { scenario, name, review: &review, key: Key::P256, is_classic: false, load };
         let measured = case.run(bench, &servers).await?;
         rows.extend(bench.shown(measured));
     }
