@@ -10,20 +10,18 @@
 // A command-line tool prints.
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
-mod bench;
 mod certificates;
 mod connection;
 mod figure;
 mod gates;
 mod goals;
 mod load;
-mod mutation;
 mod options;
 mod process;
 mod publish;
 mod quota;
 mod report;
-mod review;
+mod run;
 mod scenario;
 mod servers;
 
@@ -32,7 +30,7 @@ use std::process::ExitCode;
 use anyhow::Context;
 use clap::{Parser, ValueEnum};
 
-use crate::bench::Bench;
+use crate::run::Bench;
 use crate::options::Options;
 use crate::process::Processors;
 use crate::report::results::{Results, machine};

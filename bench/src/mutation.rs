@@ -11,12 +11,15 @@ use crate::review::{Review, UID};
 const STATUS: &str = "vestibule.dev/injected";
 
 /// The name of the sidecar and the volume of this number.
-pub(crate) fn name(number: usize) -> String {
+pub fn name(number: usize) -> String {
     if number == 0 { "agent".to_owned() } else { format!("agent-{number:03}") }
 }
 
 /// The object as it should be stored: this many sidecars as last containers, volumes and annotations.
-pub(crate) fn changed(object: &Value, sidecars: usize) -> anyhow::Result<Value> {
+///
+/// # Errors
+/// The object has no list of containers or volumes.
+pub fn changed(object: &Value, sidecars: usize) -> anyhow::Result<Value> {
     let mut object = object.clone();
     let pod = match object["kind"].as_str() {
         Some("Pod") => &mut object,
@@ -37,16 +40,20 @@ pub(crate) fn changed(object: &Value, sidecars: usize) -> anyhow::Result<Value> 
 }
 
 /// What an answer says.
-pub(crate) struct Verdict {
-    pub(crate) allowed: bool,
+pub struct Verdict {
+    /// Whether the request goes on.
+    pub allowed: bool,
     /// The object with the patch applied.
-    pub(crate) object: Value,
+    pub object: Value,
     /// The message of a denial.
-    pub(crate) message: String,
+    pub message: String,
 }
 
 /// Reads an answer and applies its patch to the object of the review.
-pub(crate) fn read(review: &Review, body: &[u8]) -> anyhow::Result<Verdict> {
+///
+/// # Errors
+/// The answer is none for this review, or its patch does not apply.
+pub fn read(review: &Review, body: &[u8]) -> anyhow::Result<Verdict> {
     let answer: Value = serde_json::from_slice(body).context("the answer is no JSON")?;
     let response = &answer["response"];
     if response["uid"] != UID {
@@ -75,8 +82,11 @@ fn patch(patch: &Value) -> anyhow::Result<Option<Vec<u8>>> {
 }
 
 /// Whether the objects are equal to a reader of Kubernetes: members that are null or empty are as good as absent, and the annotation
-/// of the injector does not count. The error names the first difference.
-pub(crate) fn compare(expected: &Value, found: &Value) -> anyhow::Result<()> {
+/// of the injector does not count.
+///
+/// # Errors
+/// They differ; the text names the first difference.
+pub fn compare(expected: &Value, found: &Value) -> anyhow::Result<()> {
     let [expected, found] = [expected, found].map(|object| plain(object).unwrap_or_default());
     if expected == found {
         return Ok(());

@@ -11,11 +11,11 @@ use anyhow::Context;
 use serde_json::Value;
 
 /// The uid of every request.
-pub(crate) const UID: &str = "3b5c0b0e-7f0e-4d5c-9d0c-5a1f6f0f2a11";
+pub const UID: &str = "3b5c0b0e-7f0e-4d5c-9d0c-5a1f6f0f2a11";
 
 /// The object of a review, and the operation on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Shape {
+pub enum Shape {
     /// The creation of a Pod by a ReplicaSet, as a review of about this many bytes.
     Pod(usize),
     /// The same Pod with labels of another app, which no rule matches.
@@ -32,20 +32,29 @@ pub(crate) enum Shape {
     Annotations(usize),
 }
 
-/// 8 KB, 92 KB and 1.4 MB.
-pub(crate) const SMALL: Shape = Shape::Pod(8_000);
-pub(crate) const MIDDLE: Shape = Shape::Pod(92_000);
-pub(crate) const LARGE: Shape = Shape::Pod(1_400_000);
+/// A Pod as most are: 8 KB.
+pub const SMALL: Shape = Shape::Pod(8_000);
+/// A Pod with hundreds of variables: 92 KB.
+pub const MIDDLE: Shape = Shape::Pod(92_000);
+/// Nearly the largest object that etcd takes: 1.4 MB.
+pub const LARGE: Shape = Shape::Pod(1_400_000);
 
 /// A review as it is sent, and its parts for the comparison of answers.
-pub(crate) struct Review {
-    pub(crate) shape: Shape,
-    pub(crate) body: String,
-    pub(crate) object: Value,
+pub struct Review {
+    /// What it is about.
+    pub shape: Shape,
+    /// The bytes.
+    pub body: String,
+    /// The object.
+    pub object: Value,
 }
 
 impl Review {
-    pub(crate) fn new(shape: Shape) -> anyhow::Result<Self> {
+    /// Makes the review.
+    ///
+    /// # Errors
+    /// The generator has a bug: its text is no JSON.
+    pub fn new(shape: Shape) -> anyhow::Result<Self> {
         let body = match shape {
             Shape::Pod(size) => sized(size, |more| create("pods", "Pod", &pod::of(2 + more / 300, more))),
             Shape::OtherPod(size) => sized(size, |more| {

@@ -13,7 +13,7 @@ mod steady;
 
 use clap::ValueEnum;
 
-use crate::bench::Bench;
+use crate::run::Bench;
 use crate::figure::Row;
 
 /// What is measured.

@@ -1,7 +1,6 @@
 //! The servers: which program, with which arguments, on which path.
 
 mod catalogue;
-mod rules;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -12,13 +11,14 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
+use bench::rules::{self, Rules};
 
 use crate::certificates::{Certificates, Key, NAME};
 use crate::connection::Target;
 use crate::process::{Process, Processors, free_address};
 
 pub(crate) use catalogue::{
-    FLOOR, INJECTOR, INJECTOR_WARN, PEERS, TYPED, allowing, converting, denying, floor, injector_of,
+    FLOOR, INJECTOR, INJECTOR_WARN, PEERS, TYPED, allowing, denying, floor, injector_of,
     mutating, of_deployments, working,
 };
 
@@ -54,15 +54,6 @@ pub(crate) enum Credentials {
     Mounted(Key),
     /// The server makes a CA and a leaf, and keeps them in this folder.
     Local(PathBuf),
-}
-
-/// The rules of an injector.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Rules {
-    /// Rules that act on the object, each with a sidecar, a volume and an annotation.
-    pub(crate) acting: usize,
-    /// Rules that match other objects.
-    pub(crate) others: usize,
 }
 
 /// A server as a row of the table.

@@ -3,8 +3,6 @@
 // A program tells its failure on the terminal.
 #![allow(clippy::print_stderr)]
 
-mod sidecar;
-
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -14,6 +12,7 @@ use axum::extract::DefaultBodyLimit;
 use axum::routing::post;
 use axum::{Json, Router};
 use axum_server::tls_rustls::RustlsConfig;
+use bench_servers::sidecar;
 use k8s_openapi::api::core::v1::Pod;
 use kube::core::DynamicObject;
 use kube::core::admission::{AdmissionRequest, AdmissionResponse, AdmissionReview};

@@ -4,7 +4,7 @@ use k8s_openapi::api::core::v1::{Container, EmptyDirVolumeSource, PodSpec, Volum
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 /// Changes a pod or the template of one.
-pub(crate) fn add(metadata: &mut ObjectMeta, spec: &mut PodSpec) {
+pub fn add(metadata: &mut ObjectMeta, spec: &mut PodSpec) {
     let annotations = metadata.annotations.get_or_insert_default();
     annotations.insert("bench.example.com/agent".to_owned(), "1.4".to_owned());
     spec.containers.push(Container {

@@ -1,11 +1,11 @@
 //! S5: every call on a new connection, with its TLS handshake.
 
 use super::rounds::Case;
-use crate::bench::{Bench, Expected};
+use crate::run::{Bench, Expected};
 use crate::certificates::Key;
 use crate::figure::Row;
 use crate::load::Closed;
-use crate::review::{Review, SMALL};
+use bench::review::{Review, SMALL};
 use crate::servers::mutating;
 
 /// Calls at a time. With more, the client is the limit on one processor.

@@ -1,12 +1,13 @@
 //! S12: how the cost of a call of the injector grows with rules, templates, annotations and containers.
 
 use super::rounds::Case;
-use crate::bench::{Bench, Expected};
+use crate::run::{Bench, Expected};
 use crate::certificates::Key;
 use crate::figure::{CPU, Figure, Row};
 use crate::load::Closed;
-use crate::review::{Review, SMALL, Shape};
-use crate::servers::{Rules, floor, injector_of};
+use bench::rules::Rules;
+use bench::review::{Review, SMALL, Shape};
+use crate::servers::{floor, injector_of};
 
 /// The case.
 pub(crate) const CASE: &str = "growth of the injector (warn)";

@@ -7,12 +7,12 @@ use std::time::Duration;
 
 use anyhow::Context;
 
-use crate::bench::Bench;
+use crate::run::Bench;
 use crate::certificates::Key;
 use crate::connection::request;
 use crate::figure::Row;
 use crate::load::{Closed, expect_success};
-use crate::review::{LARGE, MIDDLE, Review, SMALL, Shape};
+use bench::review::{LARGE, MIDDLE, Review, SMALL, Shape};
 use crate::servers::{Server, mutating};
 
 /// The case.

@@ -3,13 +3,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::bench::{Bench, Expected};
+use crate::run::{Bench, Expected};
 use crate::certificates::Key;
 use crate::connection::request;
 use crate::figure::{CPU, MOST, P50, P99, Row};
 use crate::load::open::{Arrivals, Open, POOL};
 use crate::quota::Quota;
-use crate::review::{Review, SMALL};
+use bench::review::{Review, SMALL};
 use crate::servers::mutating;
 
 const RATE: f64 = 200.0;

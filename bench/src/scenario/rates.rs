@@ -3,13 +3,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::bench::{Bench, Expected};
+use crate::run::{Bench, Expected};
 use crate::certificates::Key;
 use crate::connection::request;
 use crate::figure::{CPU, MOST, P50, P99, P999, RATE, RATIO, Row};
 use crate::load::Closed;
 use crate::load::open::{Arrivals, Open, Outcomes, POOL};
-use crate::review::{Review, SMALL};
+use bench::review::{Review, SMALL};
 use crate::servers::{FLOOR, Server, mutating};
 
 /// Connections of the load that finds the capacity.

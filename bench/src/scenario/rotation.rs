@@ -4,12 +4,12 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crate::bench::{Bench, Expected};
+use crate::run::{Bench, Expected};
 use crate::certificates::Key;
 use crate::connection::{Target, request};
 use crate::figure::{P99, Row};
 use crate::load::histogram;
-use crate::review::{Review, SMALL};
+use bench::review::{Review, SMALL};
 use crate::servers::mutating;
 
 /// The time between two certificates.

@@ -5,12 +5,12 @@ use std::time::{Duration, Instant};
 use anyhow::bail;
 use tokio::net::TcpStream;
 
-use crate::bench::Bench;
+use crate::run::Bench;
 use crate::certificates::Key;
 use crate::connection::{Target, request};
 use crate::figure::Row;
 use crate::load::expect_success;
-use crate::review::{Review, SMALL};
+use bench::review::{Review, SMALL};
 use crate::servers::{Credentials, Server, mutating};
 
 /// Starts of each server.

@@ -1,11 +1,11 @@
 //! S1 to S3: keep-alive connections, one call after the other.
 
 use super::rounds::Case;
-use crate::bench::{Bench, Expected};
+use crate::run::{Bench, Expected};
 use crate::certificates::Key;
 use crate::figure::Row;
 use crate::load::Closed;
-use crate::review::{LARGE, MIDDLE, Review, SMALL, Shape};
+use bench::review::{LARGE, MIDDLE, Review, SMALL, Shape};
 use crate::servers::{Server, allowing, denying, mutating, of_deployments};
 
 /// S1: every server makes the same change.

@@ -2,7 +2,9 @@
 
 use std::path::Path;
 
-use super::{Arguments, Backend, Rules, Server};
+use bench::rules::Rules;
+
+use super::{Arguments, Backend, Server};
 
 /// The server that all others are compared with.
 pub(crate) const FLOOR: &str = "floor";
@@ -97,12 +99,6 @@ pub(crate) fn working() -> Vec<Server> {
 /// The injector with these rules, and with no line for a call.
 pub(crate) fn injector_of(rules: Rules) -> Server {
     injector(INJECTOR_WARN, QUIET, rules.acting, rules.others)
-}
-
-/// The server that converts the example's custom resource.
-pub(crate) fn converting() -> Server {
-    let arguments = Arguments::Webhook { level: QUIET, more: Vec::new() };
-    server("conversion", backend("conversion", arguments), "/convert/mirrors")
 }
 
 pub(crate) fn floor() -> Server {

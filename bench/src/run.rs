@@ -6,10 +6,10 @@ use crate::certificates::Key;
 use crate::connection::request;
 use crate::figure::Row;
 use crate::load::expect_success;
-use crate::mutation;
+use bench::mutation;
 use crate::options::Options;
 use crate::report::table;
-use crate::review::Review;
+use bench::review::Review;
 use crate::servers::{FLOOR, Running, Server};
 
 pub(crate) struct Bench {

@@ -1,10 +1,19 @@
 //! Rules for the injector.
 
-use super::Rules;
 use crate::mutation;
 
+/// How many rules.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Rules {
+    /// Rules that act on the object, each with a sidecar, a volume and an annotation.
+    pub acting: usize,
+    /// Rules that match other objects.
+    pub others: usize,
+}
+
 /// The documents: the acting rules first.
-pub(super) fn text(rules: Rules) -> String {
+#[must_use]
+pub fn text(rules: Rules) -> String {
     let acting = (0..rules.acting).map(acting);
     let others = (0..rules.others).map(other);
     acting.chain(others).collect()
