@@ -15,6 +15,7 @@ mod connection;
 mod figure;
 mod gates;
 mod goals;
+mod instructions;
 mod load;
 mod options;
 mod process;
@@ -30,10 +31,11 @@ use std::process::ExitCode;
 use anyhow::Context;
 use clap::{Parser, ValueEnum};
 
-use crate::run::Bench;
+use crate::gates::Gates;
 use crate::options::Options;
 use crate::process::Processors;
 use crate::report::results::{Results, machine};
+use crate::run::Bench;
 use crate::scenario::{QUICK, Scenario};
 use crate::servers::Running;
 
@@ -56,6 +58,15 @@ async fn run(options: Options) -> anyhow::Result<()> {
     if options.page {
         return publish::page(&Results::read(&publish::results())?);
     }
+    let mut programs = options.programs.clone();
+    let own = std::env::current_exe()?;
+    let own = own.parent().context("the folder of this program")?;
+    programs.extend([own.to_owned(), own.join("bench-peers")]);
+    if options.instructions {
+        let program =
+            programs.iter().map(|folder| folder.join(instructions::PROGRAM)).find(|file| file.is_file());
+        return instructions::run(&program.context("bench-paths was not built")?, options.write);
+    }
     let machine = machine();
     let processors = Processors::choose()?;
     processors.move_to_client()?;
@@ -63,11 +74,6 @@ async fn run(options: Options) -> anyhow::Result<()> {
         println!("one processor: servers and client share it");
     }
     let folder = tempfile::tempdir().context("no temporary folder")?;
-    let mut programs = options.programs.clone();
-    let own = std::env::current_exe()?;
-    programs.extend(
-        own.parent().map(|folder| [folder.to_owned(), folder.join("bench-peers")]).into_iter().flatten(),
-    );
     let running = Running::new(folder.path(), processors, programs)?;
     let (json, write) = (options.json.clone(), options.write);
     let scenarios = match options.scenarios.as_slice() {
@@ -81,7 +87,8 @@ async fn run(options: Options) -> anyhow::Result<()> {
         println!("\n== {}: {}", scenario.name(), scenario.title());
         rows.extend(scenario.run(&mut bench).await?);
     }
-    let results = Results { machine, left_out: bench.left_out, allocations: gates::allocations()?, rows };
+    let results =
+        Results { machine, left_out: bench.left_out, allocations: Gates::read()?.allocations(), rows };
     println!();
     for goal in goals::of(&results.rows, results.allocations) {
         let parts: Vec<_> = goal.parts.iter().map(ToString::to_string).collect();

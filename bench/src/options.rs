@@ -32,7 +32,10 @@ pub(crate) struct Options {
     /// A folder of other builds of the same programs, which become servers of their own beside them
     #[arg(long, value_name = "DIR")]
     pub(crate) baseline: Option<PathBuf>,
-    /// Write the results, the page and the picture of the documentation
+    /// Only count the instructions of calls in process, under valgrind, and compare them with the committed figures
+    #[arg(long)]
+    pub(crate) instructions: bool,
+    /// Write the results, the page and the picture of the documentation; with `--instructions` the committed figures
     #[arg(long)]
     pub(crate) write: bool,
     /// Make the page and the picture of the documentation from the results that are there, without measuring

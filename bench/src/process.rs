@@ -24,7 +24,7 @@ impl Processors {
         let allowed = sched_getaffinity(None).context("cannot read the processors of this process")?;
         let mut usable = (0..CpuSet::MAX_CPU).filter(|cpu| allowed.is_set(*cpu));
         let server = usable.next().context("no processor")?;
-        Ok(Self { server, client: usable.last().unwrap_or(server) })
+        Ok(Self { server, client: usable.next_back().unwrap_or(server) })
     }
 
     pub(crate) fn are_apart(self) -> bool {

@@ -6,11 +6,11 @@ use crate::certificates::Key;
 use crate::connection::request;
 use crate::figure::Row;
 use crate::load::expect_success;
-use bench::mutation;
 use crate::options::Options;
 use crate::report::table;
-use bench::review::Review;
 use crate::servers::{FLOOR, Running, Server};
+use bench::mutation;
+use bench::review::Review;
 
 pub(crate) struct Bench {
     pub(crate) options: Options,

@@ -13,8 +13,8 @@ mod steady;
 
 use clap::ValueEnum;
 
-use crate::run::Bench;
 use crate::figure::Row;
+use crate::run::Bench;
 
 /// What is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

@@ -18,8 +18,8 @@ use crate::connection::Target;
 use crate::process::{Process, Processors, free_address};
 
 pub(crate) use catalogue::{
-    FLOOR, INJECTOR, INJECTOR_WARN, PEERS, TYPED, allowing, denying, floor, injector_of,
-    mutating, of_deployments, working,
+    FLOOR, INJECTOR, INJECTOR_WARN, PEERS, TYPED, allowing, denying, floor, injector_of, mutating,
+    of_deployments, working,
 };
 
 /// The longest time of a start.

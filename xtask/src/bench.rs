@@ -13,12 +13,14 @@ use crate::metadata::Metadata;
 const WITH_ALL_DESCRIPTORS: &str = r#"ulimit -n "$(ulimit -Hn)"; exec "$0" "$@""#;
 
 /// Builds release programs, and the peers if there is Go, and runs the bench with these arguments. With `--bin-dir` only the bench and
-/// the floor are built.
+/// the floor are built; with `--page` and `--help` nothing is measured.
 pub(crate) fn run(arguments: &[String]) -> anyhow::Result<ExitCode> {
     let target = Metadata::of_workspace()?.target_directory;
     let has = |flag: &str| arguments.iter().any(|argument| argument.starts_with(flag));
     build("bench")?;
-    if !has("--bin-dir") && !has("--help") {
+    if has("--instructions") {
+        build("bench-servers")?;
+    } else if !has("--bin-dir") && !has("--help") && !has("--page") {
         // One command for each, so that no package gets the features of another: the injector is the one that is shipped.
         build("vestibule-cli")?;
         build("bench-servers")?;

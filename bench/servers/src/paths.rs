@@ -60,7 +60,8 @@ impl Path {
         let review = Received::parse(self.body.as_bytes())?;
         let deadline = Instant::now() + Duration::from_secs(10);
         // No handler of these waits for anything.
-        let verdict = self.hook.decide(&review.request, deadline).now_or_never().context("the handler waits")?;
+        let verdict =
+            self.hook.decide(&review.request, deadline).now_or_never().context("the handler waits")?;
         let answer = self.hook.answer(&review, verdict);
         if answer.status != 200 {
             bail!("status {}: {}", answer.status, String::from_utf8_lossy(&answer.body));

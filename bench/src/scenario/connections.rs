@@ -1,12 +1,12 @@
 //! S5: every call on a new connection, with its TLS handshake.
 
 use super::rounds::Case;
-use crate::run::{Bench, Expected};
 use crate::certificates::Key;
 use crate::figure::Row;
 use crate::load::Closed;
-use bench::review::{Review, SMALL};
+use crate::run::{Bench, Expected};
 use crate::servers::mutating;
+use bench::review::{Review, SMALL};
 
 /// Calls at a time. With more, the client is the limit on one processor.
 const CONNECTIONS: usize = 4;

@@ -1,13 +1,13 @@
 //! S12: how the cost of a call of the injector grows with rules, templates, annotations and containers.
 
 use super::rounds::Case;
-use crate::run::{Bench, Expected};
 use crate::certificates::Key;
 use crate::figure::{CPU, Figure, Row};
 use crate::load::Closed;
-use bench::rules::Rules;
-use bench::review::{Review, SMALL, Shape};
+use crate::run::{Bench, Expected};
 use crate::servers::{floor, injector_of};
+use bench::review::{Review, SMALL, Shape};
+use bench::rules::Rules;
 
 /// The case.
 pub(crate) const CASE: &str = "growth of the injector (warn)";

@@ -7,13 +7,13 @@ use std::time::Duration;
 
 use anyhow::Context;
 
-use crate::run::Bench;
 use crate::certificates::Key;
 use crate::connection::request;
 use crate::figure::Row;
 use crate::load::{Closed, expect_success};
-use bench::review::{LARGE, MIDDLE, Review, SMALL, Shape};
+use crate::run::Bench;
 use crate::servers::{Server, mutating};
+use bench::review::{LARGE, MIDDLE, Review, SMALL, Shape};
 
 /// The case.
 pub(crate) const CASE: &str = "memory in MB";

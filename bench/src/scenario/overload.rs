@@ -3,15 +3,15 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::run::{Bench, Expected};
 use crate::certificates::Key;
 use crate::connection::{Target, request};
 use crate::figure::{P50, P99, Row};
 use crate::load::Closed;
 use crate::load::open::{Arrivals, Open};
 use crate::process::Process;
-use bench::review::{Review, SMALL};
+use crate::run::{Bench, Expected};
 use crate::servers::working;
+use bench::review::{Review, SMALL};
 
 /// Connections of the load that finds the capacity, and idle ones of the open loop: several API servers.
 const CONNECTIONS: usize = 32;

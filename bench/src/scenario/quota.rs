@@ -3,14 +3,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::run::{Bench, Expected};
 use crate::certificates::Key;
 use crate::connection::request;
 use crate::figure::{CPU, MOST, P50, P99, Row};
 use crate::load::open::{Arrivals, Open, POOL};
 use crate::quota::Quota;
-use bench::review::{Review, SMALL};
+use crate::run::{Bench, Expected};
 use crate::servers::mutating;
+use bench::review::{Review, SMALL};
 
 const RATE: f64 = 200.0;
 /// The share of periods in which the server had to wait, in percent.

@@ -3,14 +3,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::run::{Bench, Expected};
 use crate::certificates::Key;
 use crate::connection::request;
 use crate::figure::{CPU, MOST, P50, P99, P999, RATE, RATIO, Row};
 use crate::load::Closed;
 use crate::load::open::{Arrivals, Open, Outcomes, POOL};
-use bench::review::{Review, SMALL};
+use crate::run::{Bench, Expected};
 use crate::servers::{FLOOR, Server, mutating};
+use bench::review::{Review, SMALL};
 
 /// Connections of the load that finds the capacity.
 const CONNECTIONS: usize = 16;

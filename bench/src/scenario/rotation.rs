@@ -4,13 +4,13 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crate::run::{Bench, Expected};
 use crate::certificates::Key;
 use crate::connection::{Target, request};
 use crate::figure::{P99, Row};
 use crate::load::histogram;
-use bench::review::{Review, SMALL};
+use crate::run::{Bench, Expected};
 use crate::servers::mutating;
+use bench::review::{Review, SMALL};
 
 /// The time between two certificates.
 const EVERY: Duration = Duration::from_millis(100);

@@ -3,14 +3,14 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use crate::run::Bench;
 use crate::certificates::Key;
 use crate::connection::{Target, request};
 use crate::figure::{CLIENT, CPU, MEMORY, P50, P99, P999, RATE, RATIO, Row};
 use crate::load::{Closed, Sample};
 use crate::process::Process;
-use bench::review::Review;
+use crate::run::Bench;
 use crate::servers::{FLOOR, Server};
+use bench::review::Review;
 
 /// A client that uses more of its processor is the limit of the rate and of latencies.
 const BUSY: f64 = 90.0;

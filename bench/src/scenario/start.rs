@@ -5,13 +5,13 @@ use std::time::{Duration, Instant};
 use anyhow::bail;
 use tokio::net::TcpStream;
 
-use crate::run::Bench;
 use crate::certificates::Key;
 use crate::connection::{Target, request};
 use crate::figure::Row;
 use crate::load::expect_success;
-use bench::review::{Review, SMALL};
+use crate::run::Bench;
 use crate::servers::{Credentials, Server, mutating};
+use bench::review::{Review, SMALL};
 
 /// Starts of each server.
 const STARTS: usize = 15;

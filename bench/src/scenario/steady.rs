@@ -1,12 +1,12 @@
 //! S1 to S3: keep-alive connections, one call after the other.
 
 use super::rounds::Case;
-use crate::run::{Bench, Expected};
 use crate::certificates::Key;
 use crate::figure::Row;
 use crate::load::Closed;
-use bench::review::{LARGE, MIDDLE, Review, SMALL, Shape};
+use crate::run::{Bench, Expected};
 use crate::servers::{Server, allowing, denying, mutating, of_deployments};
+use bench::review::{LARGE, MIDDLE, Review, SMALL, Shape};
 
 /// S1: every server makes the same change.
 pub(super) async fn changed(bench: &mut Bench) -> anyhow::Result<Vec<Row>> {
