@@ -40,11 +40,8 @@ impl Results {
             head.remove("rows");
         }
         let head = serde_json::to_string_pretty(&head)?;
-        let text = format!(
-            "{},\n  \"rows\": [\n{}\n  ]\n}}\n",
-            head.trim_end_matches(['}', '\n']),
-            rows.join(",\n")
-        );
+        let head = head.strip_suffix("\n}").unwrap_or(&head);
+        let text = format!("{head},\n  \"rows\": [\n{}\n  ]\n}}\n", rows.join(",\n"));
         if let Some(folder) = file.parent() {
             fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
         }

@@ -91,7 +91,7 @@ mod tests {
         slow.note("failed: no answer");
         let table = of(&[floor, slow]);
         let lines: Vec<_> = table.lines().collect();
-        assert_eq!(lines[0], "server                  CPU µs");
+        assert_eq!(lines[0], "server                   CPU µs");
         assert_eq!(lines[1], "floor        1.00 / 2.00 / 4.00");
         assert_eq!(lines[2], "slow server                   -  failed: no answer");
     }
