@@ -19,7 +19,6 @@ use crate::sidecar;
 const WORK: Duration = Duration::from_millis(1);
 
 /// The app with all hooks.
-#[must_use]
 pub fn app() -> App {
     let rules = || [Rule::new("v1", "pods", [Create, Update])];
     let deployments = on::<Deployment>([Create, Update]).failure_policy(FailurePolicy::Fail);
