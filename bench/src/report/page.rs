@@ -51,7 +51,7 @@ fn machine(page: &mut String, results: &Results) {
     let of = |name: &str| results.machine.get(name).map_or("unknown", String::as_str);
     let _ = writeln!(
         page,
-        "The run below: `{}` on {}, commit {}; {} processors, {}; {}; {}; {}.\n",
+        "The run below: `{}` on {}, commit {}; {} processors, {}; {}; {}; {}; load average before the run {}.\n",
         of("command"),
         of("date"),
         of("commit"),
@@ -60,6 +60,7 @@ fn machine(page: &mut String, results: &Results) {
         of("kernel"),
         of("rustc"),
         of("go"),
+        of("load"),
     );
 }
 

@@ -53,11 +53,13 @@ impl Results {
 pub(crate) fn machine() -> BTreeMap<String, String> {
     let cpu = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let model = cpu.lines().find_map(|line| line.strip_prefix("model name")?.split_once(':'));
+    let load = fs::read_to_string("/proc/loadavg").unwrap_or_default();
     let processors = std::thread::available_parallelism().map_or(0, usize::from);
     let arguments: Vec<_> = std::env::args().skip(1).collect();
     [
         ("processor", model.map_or_else(String::new, |(_, name)| name.trim().to_owned())),
         ("processors", processors.to_string()),
+        ("load", load.split_whitespace().next().unwrap_or_default().to_owned()),
         ("kernel", output("uname", &["-sr"])),
         ("rustc", output("rustc", &["--version"])),
         ("go", output("go", &["version"])),
