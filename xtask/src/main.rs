@@ -7,6 +7,7 @@
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
 mod alerts;
+mod bench;
 mod cargo;
 mod check;
 mod controlplane;
@@ -52,6 +53,7 @@ fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         Some(Task::Soak { arguments }) => soak::run(arguments),
         Some(Task::Reload { release, arguments }) => soak::reload(*release, arguments),
         Some(Task::Fire { arguments }) => return fire::run(arguments),
+        Some(Task::Bench { arguments }) => return bench::run(arguments),
         Some(Task::Mutants { krate, arguments }) => return mutants::run(*krate, arguments),
         Some(Task::Fuzz { minutes, targets }) => fuzz::run(*minutes, targets),
         Some(Task::Keys { check: false, from }) => keys::write(from.as_deref()),
@@ -125,6 +127,13 @@ enum Task {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "OPTION")]
         arguments: Vec<String>,
     },
+    /// Compare webhook servers, ours and others: CPU time, latency, memory; options: `bench --help`
+    #[command(disable_help_flag = true)]
+    Bench {
+        /// Options: `[--quick] [--scenario S1,...] [--server NAME,...] [--bin-dir DIR]`
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "OPTION")]
+        arguments: Vec<String>,
+    },
     /// Change the code of a pure crate in one place after the other, and list the changes that no test detects (needs cargo-mutants)
     Mutants {
         /// The crate
@@ -163,7 +172,7 @@ mod tests {
         super::Arguments::command().debug_assert();
     }
 
-    /// The arguments of `fire`, `soak` and `reload` are parsed by these programs, not here.
+    /// The arguments of `bench`, `fire`, `soak` and `reload` are parsed by these programs, not here.
     #[test]
     fn every_task_that_a_page_names_can_be_typed() {
         let mut named = 0;

@@ -1,0 +1,3 @@
+module example.com/bench/go-http
+
+go 1.26.0

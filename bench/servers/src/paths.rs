@@ -1,0 +1,79 @@
+//! Calls in process, from the bytes of a review to the bytes of the answer: without sockets, TLS and HTTP. Their instructions and
+//! allocations are counted, which noise does not reach.
+
+use std::fs;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, bail};
+use bench::review::{Review, SMALL, Shape};
+use bench::rules::{self, Rules};
+use futures_util::FutureExt;
+use vestibule::App;
+use vestibule::admission::{Hook, Review as Received};
+use vestibule::tooling::Environment;
+use vestibule_injector::{Configuration, Namespaces};
+
+/// The names of all paths: of the injector, then of each kind of handler.
+pub const ALL: [&str; 8] = [
+    "injector",
+    "injector, 50 rules for others",
+    "injector, untouched",
+    "handler",
+    "raw",
+    "typed",
+    "typed, unchanged",
+    "validating",
+];
+
+/// A hook and the review to call it with.
+pub struct Path {
+    hook: Hook,
+    body: String,
+}
+
+impl Path {
+    /// The path of this name.
+    ///
+    /// # Errors
+    /// There is none, or the injector refuses its rules.
+    pub fn new(name: &str) -> anyhow::Result<Self> {
+        let one = Rules { acting: 1, others: 0 };
+        let (app, hook, shape) = match name {
+            "injector" => (injector(one)?, "best-effort", SMALL),
+            "injector, 50 rules for others" => (injector(Rules { others: 50, ..one })?, "best-effort", SMALL),
+            "injector, untouched" => (injector(one)?, "best-effort", Shape::OtherPod(8_000)),
+            "handler" | "raw" | "typed" => (crate::app(), name, SMALL),
+            "typed, unchanged" => (crate::app(), "allow", SMALL),
+            "validating" => (crate::app(), "validate", SMALL),
+            _ => bail!("no path {name}; there are {}", ALL.join("; ")),
+        };
+        let registered = app.hooks().iter().find(|registered| registered.entry.name == hook);
+        let hook = registered.with_context(|| format!("no hook {hook}"))?.hook(&Environment::default());
+        Ok(Self { hook, body: Review::new(shape)?.body })
+    }
+
+    /// One call; returns the bytes of its answer.
+    ///
+    /// # Errors
+    /// The answer is none of a decision.
+    pub fn call(&self) -> anyhow::Result<Vec<u8>> {
+        let review = Received::parse(self.body.as_bytes())?;
+        let deadline = Instant::now() + Duration::from_secs(10);
+        // No handler of these waits for anything.
+        let verdict =
+            self.hook.decide(&review.request, deadline).now_or_never().context("the handler waits")?;
+        let answer = self.hook.answer(&review, verdict);
+        if answer.status != 200 {
+            bail!("status {}: {}", answer.status, String::from_utf8_lossy(&answer.body));
+        }
+        Ok(answer.body)
+    }
+}
+
+fn injector(rules: Rules) -> anyhow::Result<App> {
+    let folder = tempfile::tempdir()?;
+    let file = folder.path().join("rules.yaml");
+    fs::write(&file, rules::text(rules))?;
+    let configuration = Configuration::from_paths(&[file], None).context("the rules")?;
+    Ok(vestibule_injector::app(configuration, Namespaces::unknown())?)
+}

@@ -1,0 +1,153 @@
+//! A server as a child process on a processor of its own.
+
+use std::fs;
+use std::io::Read;
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use anyhow::{Context, bail};
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+
+/// The processors of servers and of the client. With one processor they share it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Processors {
+    server: usize,
+    client: usize,
+}
+
+impl Processors {
+    /// The first and the last processor that this process may use.
+    pub(crate) fn choose() -> anyhow::Result<Self> {
+        let allowed = sched_getaffinity(None).context("cannot read the processors of this process")?;
+        let mut usable = (0..CpuSet::MAX_CPU).filter(|cpu| allowed.is_set(*cpu));
+        let server = usable.next().context("no processor")?;
+        Ok(Self { server, client: usable.next_back().unwrap_or(server) })
+    }
+
+    pub(crate) fn are_apart(self) -> bool {
+        self.server != self.client
+    }
+
+    /// Moves the calling thread, and the threads that it starts, to the client's processor.
+    pub(crate) fn move_to_client(self) -> anyhow::Result<()> {
+        move_to(self.client)
+    }
+}
+
+fn move_to(processor: usize) -> anyhow::Result<()> {
+    let mut set = CpuSet::new();
+    set.set(processor);
+    sched_setaffinity(None, &set).with_context(|| format!("cannot move to processor {processor}"))
+}
+
+/// A running server, which is killed on drop.
+pub(crate) struct Process {
+    child: Child,
+    pub(crate) address: SocketAddr,
+    /// The end of its output.
+    output: Arc<Mutex<Vec<u8>>>,
+}
+
+/// How much of the output is kept, in bytes.
+const KEPT: usize = 16 << 10;
+
+impl Process {
+    /// Starts `command` on the processor of servers. Its output is read and dropped, as a container's is by the runtime.
+    pub(crate) fn start(
+        processors: Processors,
+        mut command: Command,
+        address: SocketAddr,
+    ) -> anyhow::Result<Self> {
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+        // A child inherits the processor of the thread that starts it.
+        let spawned = std::thread::spawn(move || {
+            move_to(processors.server)?;
+            let program = Path::new(command.get_program()).to_owned();
+            command.spawn().with_context(|| format!("cannot start {}", program.display()))
+        });
+        let Ok(child) = spawned.join() else { bail!("the thread that starts a server panicked") };
+        let mut child = child?;
+        let output = Arc::<Mutex<Vec<u8>>>::default();
+        if let Some(mut stderr) = child.stderr.take() {
+            let output = Arc::clone(&output);
+            std::thread::spawn(move || {
+                let mut buffer = vec![0; 64 << 10];
+                while let Ok(read @ 1..) = stderr.read(&mut buffer) {
+                    let mut output = output.lock().unwrap_or_else(PoisonError::into_inner);
+                    output.extend_from_slice(buffer.get(..read).unwrap_or_default());
+                    let too_much = output.len().saturating_sub(KEPT);
+                    output.drain(..too_much);
+                }
+            });
+        }
+        Ok(Self { child, address, output })
+    }
+
+    /// Its exit status and the end of its output, if it has ended.
+    pub(crate) fn ended(&mut self) -> Option<String> {
+        let status = self.child.try_wait().ok()??;
+        // The thread that reads the output may be behind.
+        std::thread::sleep(Duration::from_millis(50));
+        Some(format!("ended with {status}\n{}", self.output()))
+    }
+
+    pub(crate) fn output(&self) -> String {
+        String::from_utf8_lossy(&self.output.lock().unwrap_or_else(PoisonError::into_inner)).into_owned()
+    }
+
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// The processor time of its threads so far.
+    pub(crate) fn cpu(&self) -> anyhow::Result<Duration> {
+        let folder = format!("/proc/{}/task", self.child.id());
+        let mut nanos = 0;
+        for task in fs::read_dir(&folder).with_context(|| format!("no {folder}"))? {
+            // A thread may end in between.
+            let Ok(text) = fs::read_to_string(task?.path().join("schedstat")) else { continue };
+            nanos += text.split_whitespace().next().and_then(|nanos| nanos.parse().ok()).unwrap_or(0);
+        }
+        Ok(Duration::from_nanos(nanos))
+    }
+
+    /// Resident memory and its peak in KiB.
+    pub(crate) fn memory(&self) -> anyhow::Result<(u64, u64)> {
+        let file = format!("/proc/{}/status", self.child.id());
+        let status = fs::read_to_string(&file).with_context(|| format!("no {file}"))?;
+        let read = |name: &str| {
+            let line = status.lines().find_map(|line| line.strip_prefix(name))?;
+            line.split_whitespace().next()?.parse().ok()
+        };
+        Ok((read("VmRSS:").context("no VmRSS")?, read("VmHWM:").context("no VmHWM")?))
+    }
+
+    /// Resets the peak of its memory; see proc_pid_clear_refs(5).
+    pub(crate) fn forget_peak(&self) -> anyhow::Result<()> {
+        let file = format!("/proc/{}/clear_refs", self.child.id());
+        fs::write(&file, "5").with_context(|| format!("cannot write {file}"))
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        // It may have ended already.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// The processor time of the calling thread so far.
+pub(crate) fn own_cpu() -> Duration {
+    let text = fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
+    let nanos = text.split_whitespace().next().and_then(|nanos| nanos.parse().ok());
+    Duration::from_nanos(nanos.unwrap_or(0))
+}
+
+/// A loopback address that is free now.
+pub(crate) fn free_address() -> anyhow::Result<SocketAddr> {
+    Ok(TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?)
+}
