@@ -91,7 +91,7 @@ fn the_number_of_missing_lines_is_told_although_the_line_with_it_failed() {
 
 #[test]
 fn a_log_that_is_not_read_blocks_no_writer_and_tells_what_is_missing() {
-    const LINES: u64 = 100_000;
+    const LINES: u64 = 300_000;
     let (log, reader) = log();
     for number in 0..LINES {
         (&log).write_all(format!("{number}\n").as_bytes()).unwrap();
@@ -152,11 +152,16 @@ fn a_reader_that_has_gone_is_no_error() {
     fill(&log);
     drop(reader);
     log.finish(Duration::from_secs(60));
-    let missing = log.0.state().missing;
-    assert!(missing * 7 >= MAX_KEPT as u64, "{missing} lines were kept");
+    let missing = |log: &BackgroundWriter<PipeWriter>| {
+        let state = log.0.state();
+        assert_eq!(state.thread, Thread::Idle, "no line is left to write");
+        state.missing
+    };
+    let before = missing(&log);
+    assert!(before * 7 >= MAX_KEPT as u64, "{before} lines are missing");
     (&log).write_all(b"dropped\n").unwrap();
     log.finish(Duration::from_secs(60));
-    assert_eq!(log.0.state().missing, missing + 1);
+    assert_eq!(missing(&log), before + 1);
 }
 
 #[test]
