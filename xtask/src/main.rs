@@ -16,6 +16,7 @@ mod doc_examples;
 mod duplicates;
 mod fire;
 mod fuzz;
+mod image;
 mod keys;
 mod length;
 mod licences;
@@ -54,6 +55,7 @@ fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         Some(Task::Reload { release, arguments }) => soak::reload(*release, arguments),
         Some(Task::Fire { arguments }) => return fire::run(arguments),
         Some(Task::Bench { arguments }) => return bench::run(arguments),
+        Some(Task::Image(arguments)) => image::run(arguments),
         Some(Task::Mutants { krate, arguments }) => return mutants::run(*krate, arguments),
         Some(Task::Fuzz { minutes, targets }) => fuzz::run(*minutes, targets),
         Some(Task::Keys { check: false, from }) => keys::write(from.as_deref()),
@@ -134,6 +136,8 @@ enum Task {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "OPTION")]
         arguments: Vec<String>,
     },
+    /// Make the container image, reproducibly and without Docker; `--try` runs it under runc, called by a real API server
+    Image(image::Arguments),
     /// Change the code of a pure crate in one place after the other, and list the changes that no test detects (needs cargo-mutants)
     Mutants {
         /// The crate

@@ -15,6 +15,7 @@ mod explain;
 mod files;
 mod golden;
 mod inject;
+mod install;
 mod lint;
 mod manifests;
 mod new;
@@ -58,6 +59,8 @@ enum Command {
     Test(golden::Arguments),
     Serve(Box<serve::Arguments>),
     Manifests(Box<manifests::Arguments>),
+    Install(install::Install),
+    Uninstall(install::Uninstall),
     Certs(CertsArguments),
     Loglevel(LogLevelArguments),
     Schema(shell::SchemaArguments),
@@ -82,6 +85,8 @@ fn main() -> ExitCode {
         Command::Test(arguments) => golden::run(&arguments),
         Command::Serve(arguments) => serve::run(&arguments),
         Command::Manifests(arguments) => manifests::run(&arguments),
+        Command::Install(arguments) => arguments.run(),
+        Command::Uninstall(arguments) => arguments.run(),
         Command::Certs(arguments) => block_on(arguments.run()),
         Command::Loglevel(arguments) => block_on(arguments.run(vestibule_injector::NAME)),
         Command::Schema(_) => shell::schema(),

@@ -7,7 +7,7 @@ use clap::Args;
 use serde_json::json;
 use vestibule::App;
 use vestibule::admission::keys;
-use vestibule_command::{CommandError, ManifestsArguments};
+use vestibule_command::{CommandError, Installation, ManifestsArguments};
 use vestibule_injector::{CONFIG_LABEL, Configuration, Namespaces, config_map_data, registration};
 use vestibule_rules::{NAMESPACE_NAME, OWN_POD_LABEL, Rule, RuleSet, custom_resource};
 
@@ -62,9 +62,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     }
     let app = app(Configuration::installed(rules, &namespace))?;
     Ok(arguments.manifests.run_with(&app, |installation| {
-        installation.definitions = custom_resource::definitions(keys::schema("", "v1", "Pod"));
-        // The label excludes the injector's own pods from its rules.
-        installation.pod_labels.insert(OWN_POD_LABEL.to_owned(), "true".to_owned());
+        of_injector(installation);
         let name = format!("{}-rules", installation.name);
         installation.objects.extend((!texts.is_empty()).then(|| {
             json!({
@@ -75,6 +73,13 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
             })
         }));
     })?)
+}
+
+/// What the injector adds to the installation of any webhook.
+pub(crate) fn of_injector(installation: &mut Installation) {
+    installation.definitions = custom_resource::definitions(keys::schema("", "v1", "Pod"));
+    // The label excludes the injector's own pods from its rules.
+    installation.pod_labels.insert(OWN_POD_LABEL.to_owned(), "true".to_owned());
 }
 
 /// Whether a note about the injector's own namespace is useful: a rule names that namespace, or it is `default`, which holds
@@ -88,7 +93,7 @@ fn is_left_alone(rules: &RuleSet, own: &str) -> bool {
 }
 
 /// The app to register. The labels of namespaces do not matter here, so they are empty.
-fn app(configuration: impl Into<Configuration>) -> Result<App, CommandError> {
+pub(crate) fn app(configuration: impl Into<Configuration>) -> Result<App, CommandError> {
     let namespaces = Namespaces::labelled::<String, String>([]);
     vestibule_injector::app(configuration, namespaces).map_err(CommandError::input)
 }

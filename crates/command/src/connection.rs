@@ -18,12 +18,12 @@ const PATIENCE: Duration = Duration::from_secs(10);
 pub(super) struct ConnectionArguments {
     /// The namespace of names without one. Unless given, the kubeconfig context's.
     #[arg(long, short, value_name = "NS", value_parser = namespace)]
-    namespace: Option<String>,
+    pub(super) namespace: Option<String>,
     #[arg(long, env = "VESTIBULE_KUBECONFIG", value_name = "FILE", help = kubeconfig_help())]
-    kubeconfig: Option<PathBuf>,
+    pub(super) kubeconfig: Option<PathBuf>,
     /// The kubeconfig's context, where it is not the current one.
     #[arg(long, value_name = "NAME")]
-    context: Option<String>,
+    pub(super) context: Option<String>,
 }
 
 /// A client of the cluster; no request has been sent yet.

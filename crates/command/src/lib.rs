@@ -15,6 +15,7 @@ mod conflicts;
 mod connection;
 pub mod diff;
 mod duration;
+mod install;
 mod limit_arguments;
 mod log_arguments;
 mod log_level;
@@ -41,6 +42,7 @@ use std::process::ExitCode;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 pub use certs::CertsArguments;
+pub use install::{InstallArguments, Plan, UninstallArguments};
 pub use log_arguments::init_logs;
 pub use log_level::LogLevelArguments;
 pub use manifests::{ManifestsArguments, Part};
@@ -55,6 +57,7 @@ use terminal_escape::escape_lines;
 #[cfg(not(feature = "otel"))]
 use traces_without_exporter as traces;
 use vestibule::App;
+pub use vestibule_manifests::Installation;
 
 /// The error of a command. Its exit code is 1 for an error while running, 2 for bad input, 3 for a cluster or server
 /// that does not answer.

@@ -65,6 +65,22 @@ impl Installation {
         Ok(labelled(objects, &self.name))
     }
 
+    /// The Namespace of the pods, which [`manifests`](Self::manifests) leaves out. Its labels enforce the Pod Security Standard
+    /// that the pods pass: `restricted`, or `privileged` on the network of their nodes.
+    ///
+    /// # Errors
+    /// The webhook is behind a URL: there is no namespace.
+    pub fn namespace_object(&self) -> Result<Value, String> {
+        let namespace =
+            self.target.own_namespace().ok_or("behind a URL there are no pods, and no namespace")?;
+        let standard = if self.host_network { "privileged" } else { "restricted" };
+        let mut labels = json!({"app.kubernetes.io/name": self.name});
+        labels["pod-security.kubernetes.io/enforce"] = json!(standard);
+        Ok(
+            json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace, "labels": labels}}),
+        )
+    }
+
     /// Roles and their bindings: for the CA ring, for lookups, for the log level, and those of [`App::rights`].
     ///
     /// # Errors

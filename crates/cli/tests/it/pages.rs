@@ -3,7 +3,7 @@
 //! [`how_to`](crate::how_to) runs the blocks that need only the binary and compares their output. The others are in
 //! [`ledger::ROWS`]: blocks with kubectl are run here on a real API server, and blocks of examples by the example's own tests.
 
-mod block;
+pub(crate) mod block;
 mod installed;
 mod ledger;
 mod node;

@@ -48,6 +48,8 @@ struct State {
     missing: u64,
     /// The number that the first kept line tells; 0 if it is another line.
     told: u64,
+    /// The last write failed.
+    has_failed: bool,
     thread: Thread,
     /// No further line comes, or a caller waits for the lines: no pause.
     is_urgent: bool,
@@ -141,6 +143,7 @@ impl<O: Output> Shared<O> {
             drop(state);
             let rest = self.write_all(&lines, &mut is_cut_off);
             state = self.state();
+            state.has_failed = rest > 0;
             state.missing += dropped(&lines, rest, told);
             let pauses = |state: &mut State| !state.is_urgent;
             let paused = self.work.wait_timeout_while(state, PAUSE, pauses);
@@ -201,7 +204,10 @@ impl State {
             return None;
         }
         let told = std::mem::take(&mut self.told);
-        self.tell_missing(missing_line);
+        // An output that has failed is tried again with the next line.
+        if !self.has_failed {
+            self.tell_missing(missing_line);
+        }
         Some(told)
     }
 

@@ -3,13 +3,13 @@
 use super::ledger::LEFT_OUT;
 
 /// A fenced block of a page.
-pub(super) struct Block {
-    pub(super) info: String,
-    pub(super) text: String,
+pub(crate) struct Block {
+    pub(crate) info: String,
+    pub(crate) text: String,
 }
 
 impl Block {
-    pub(super) fn all(page: &str) -> Vec<Self> {
+    pub(crate) fn all(page: &str) -> Vec<Self> {
         let (mut blocks, mut open): (Vec<Self>, Option<(usize, Self)>) = (Vec::new(), None);
         for line in page.lines() {
             let bare = line.trim_start();
@@ -30,18 +30,18 @@ impl Block {
         blocks
     }
 
-    pub(super) fn has_commands(&self) -> bool {
+    pub(crate) fn has_commands(&self) -> bool {
         matches!(self.info.as_str(), "console" | "sh")
     }
 
     /// The name of the file, if the block is a file.
-    pub(super) fn file(&self) -> Option<&str> {
+    pub(crate) fn file(&self) -> Option<&str> {
         let (_, name) = self.info.split_once(' ').filter(|(kind, _)| matches!(*kind, "yaml" | "json"))?;
         Some(name)
     }
 
     /// The script with values for placeholders.
-    pub(super) fn script_with(&self, values: &[(&str, &str)]) -> String {
+    pub(crate) fn script_with(&self, values: &[(&str, &str)]) -> String {
         values.iter().fold(self.script(), |script, (written, here)| {
             assert!(script.contains(written), "{script}: {written}");
             script.replace(written, here)
@@ -49,12 +49,12 @@ impl Block {
     }
 
     /// The commands without their output, as one script.
-    pub(super) fn script(&self) -> String {
+    pub(crate) fn script(&self) -> String {
         self.split().0
     }
 
     /// The output of the commands, if the block shows it.
-    pub(super) fn output(&self) -> String {
+    pub(crate) fn output(&self) -> String {
         self.split().1
     }
 

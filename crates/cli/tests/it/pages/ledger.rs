@@ -58,6 +58,7 @@ const fn row(page: &'static str, begins: &'static str, held: Held) -> Row {
 
 const PARSED: &str = "every_soak_reload_and_fire_command_in_a_page_parses";
 const TUTORIAL: &str = "docs/tutorial/first-webhook.md";
+const INSTALL: &str = "docs/how-to/install.md";
 const CERTIFICATES: &str = "docs/how-to/certificates.md";
 pub(super) const CHANGE_RULES: &str = "docs/how-to/change-rules.md";
 const OBJECTS: &str = "docs/how-to/rules-as-objects.md";
@@ -69,7 +70,11 @@ const WATCH: &str = "docs/how-to/watch.md";
 const OPERATOR: &str = "examples/operator-identity/README.md";
 
 pub(super) const ROWS: &[Row] = &[
-    here("README.md", "cargo run -- try deployment.yaml", &[IMAGE]),
+    here(
+        "README.md",
+        "cargo run -- try deployment.yaml",
+        &[("-- install", "-- install --no-wait -n webhooks"), IMAGE],
+    ),
     here("README.md", "cargo run -- try\n", &[]),
     here(CHANGE_RULES, "kubectl -n webhooks create configmap cache", &[]),
     here(TUTORIAL, "cargo run --quiet -- manifests", &[]),
@@ -142,6 +147,28 @@ pub(super) const ROWS: &[Row] = &[
         "operator-identity run --namespace",
         Held::By("the_commands_of_the_page_work_on_a_cluster"),
     ),
+    row(
+        INSTALL,
+        "vestibule install",
+        Held::By("install_waits_until_the_webhook_is_called_and_uninstall_leaves_nothing"),
+    ),
+    row(
+        INSTALL,
+        "vestibule uninstall",
+        Held::By("install_waits_until_the_webhook_is_called_and_uninstall_leaves_nothing"),
+    ),
+    row(
+        INSTALL,
+        "kubectl apply --server-side -f",
+        Held::By("kubectl_and_kustomize_install_and_remove_everything"),
+    ),
+    row(
+        INSTALL,
+        "kubectl apply --server-side -k",
+        Held::By("kubectl_and_kustomize_install_and_remove_everything"),
+    ),
+    row(INSTALL, "helm install", Held::By("helm_installs_upgrades_and_uninstalls")),
+    row(INSTALL, "helm uninstall", Held::By("helm_installs_upgrades_and_uninstalls")),
     row("docs/explanation/reload.md", "cargo xtask reload", Held::Parsed(PARSED)),
     row("docs/explanation/soak.md", "cargo xtask soak", Held::Parsed(PARSED)),
 ];

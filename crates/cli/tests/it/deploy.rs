@@ -1,0 +1,251 @@
+//! The files in deploy/: install.yaml, the base and the overlays for kustomize, the Helm chart. They hold what
+//! `vestibule manifests` prints. `VESTIBULE_UPDATE_GOLDEN=1` writes the generated ones.
+
+mod installed;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::{Value, json};
+use vestibule_testenv::{Tools, tools_or_skip};
+
+use crate::fixture::{Done, Folder, finish};
+use crate::how_to::ROOT;
+
+const NAMESPACE: &str = "vestibule-system";
+const IMAGE: &str = concat!("ghcr.io/vestibule-dev/vestibule:", env!("CARGO_PKG_VERSION"));
+const GENERATED: &str = "# Printed by `vestibule manifests`; VESTIBULE_UPDATE_GOLDEN=1 cargo test -p vestibule-cli deploy writes it again.\n";
+
+/// The objects that flags ask for, as YAML; the Namespace is not among them.
+fn manifests(namespace: &str, flags: &str) -> Done {
+    Folder::with(&[]).run(&format!("manifests --namespace {namespace} --image {IMAGE} {flags}"))
+}
+
+/// The Namespace of the files.
+fn namespace(standard: &str) -> Value {
+    let labels =
+        json!({"app.kubernetes.io/name": "injector", "pod-security.kubernetes.io/enforce": standard});
+    json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE, "labels": labels}})
+}
+
+fn folder() -> PathBuf {
+    Path::new(ROOT).join("deploy")
+}
+
+/// Compares a file with its generated text, or writes it.
+fn golden(path: &str, text: &str) {
+    let file = folder().join(path);
+    if std::env::var_os("VESTIBULE_UPDATE_GOLDEN").is_some() {
+        fs::write(&file, text).unwrap();
+    }
+    let found = fs::read_to_string(&file).unwrap_or_default();
+    assert!(
+        found == text,
+        "deploy/{path} is not what `vestibule manifests` prints; VESTIBULE_UPDATE_GOLDEN=1 writes it"
+    );
+}
+
+/// Objects by kind, namespace and name. Helm and kustomize may sort them.
+fn by_name(objects: Vec<Value>) -> BTreeMap<String, Value> {
+    let key = |object: &Value| {
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let metadata = &object["metadata"];
+        format!("{} {}/{}", text(&object["kind"]), text(&metadata["namespace"]), text(&metadata["name"]))
+    };
+    objects.into_iter().map(|object| (key(&object), object)).collect()
+}
+
+#[track_caller]
+fn assert_equal(found: Vec<Value>, wanted: Vec<Value>, what: &str) {
+    let (found, wanted) = (by_name(found), by_name(wanted));
+    assert_eq!(found.keys().collect::<Vec<_>>(), wanted.keys().collect::<Vec<_>>(), "{what}");
+    for (name, object) in &wanted {
+        assert_eq!(&found[name], object, "{what}: {name}");
+    }
+}
+
+#[test]
+fn the_files_for_kubectl_and_kustomize_are_what_manifests_prints() {
+    let labels = "    app.kubernetes.io/name: injector\n    pod-security.kubernetes.io/enforce: restricted\n";
+    let namespace =
+        format!("---\napiVersion: v1\nkind: Namespace\nmetadata:\n  labels:\n{labels}  name: {NAMESPACE}\n");
+    let text = format!("{GENERATED}{namespace}{}", manifests(NAMESPACE, "").stdout());
+    golden("install.yaml", &text);
+    golden("base/installation.yaml", &text);
+}
+
+#[test]
+fn the_generated_templates_of_the_chart_are_what_manifests_prints() {
+    let printed = manifests("the-namespace-of-the-release", "").stdout();
+    assert!(!printed.contains("{{"), "a text for Helm would need quotes");
+    let comment = |text: &str| format!("{{{{- /* {} */ -}}}}\n", text.trim_start_matches("# ").trim_end());
+    let of = |kinds: &[&str]| -> String {
+        let documents = printed.split("---\n").filter(|document| {
+            document
+                .lines()
+                .find_map(|line| line.strip_prefix("kind: "))
+                .is_some_and(|kind| kinds.contains(&kind))
+        });
+        documents.map(|document| format!("---\n{document}")).collect()
+    };
+    let release = |text: &str| text.replace("the-namespace-of-the-release", "{{ .Release.Namespace }}");
+    let rights = of(&["ServiceAccount", "Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding"]);
+    let others = of(&[
+        "Service",
+        "PodDisruptionBudget",
+        "MutatingWebhookConfiguration",
+        "ValidatingWebhookConfiguration",
+    ]);
+    let kept = "metadata:\n  annotations:\n    helm.sh/resource-policy: keep\n";
+    let definitions = of(&["CustomResourceDefinition"]).replace("\nmetadata:\n", &format!("\n{kept}"));
+    golden("helm/vestibule/templates/rights.yaml", &(comment(GENERATED) + &release(&rights)));
+    golden("helm/vestibule/templates/service.yaml", &(comment(GENERATED) + &release(&others)));
+    let definitions = format!("{{{{- if .Values.crds.install }}}}\n{definitions}{{{{- end }}}}\n");
+    golden("helm/vestibule/templates/definitions.yaml", &(comment(GENERATED) + &definitions));
+}
+
+#[tokio::test]
+async fn overlays_are_manifests_with_a_flag() {
+    let Some(tools) = tools_or_skip().await else { return };
+    let build = |path: &str| {
+        let mut command = Command::new(&tools.kubectl);
+        finish(command.arg("kustomize").arg(folder().join(path)), "").objects()
+    };
+    let wanted = |flags: &str, standard: &str| {
+        [vec![namespace(standard)], manifests(NAMESPACE, flags).objects()].concat()
+    };
+    assert_equal(build("base"), wanted("", "restricted"), "base");
+    assert_equal(build("overlays/host-network"), wanted("--host-network", "privileged"), "host-network");
+    let mut ha = wanted("--replicas 3", "restricted");
+    let deployment = ha.iter_mut().find(|object| object["kind"] == "Deployment").unwrap();
+    deployment["spec"]["template"]["spec"]["topologySpreadConstraints"][0]["whenUnsatisfiable"] =
+        json!("DoNotSchedule");
+    assert_equal(build("overlays/ha"), ha, "ha");
+}
+
+/// `helm template` with these values.
+fn template(helm: &Path, values: &Value) -> Done {
+    let folder_of_values = Folder::with(&[("values.yaml", &values.to_string())]);
+    let mut command = Command::new(helm);
+    command.args(["template", "vestibule", "--no-hooks", "--namespace", NAMESPACE, "--values"]);
+    command.arg(folder_of_values.path().join("values.yaml")).arg(folder().join("helm/vestibule"));
+    command.env("HOME", folder_of_values.path());
+    finish(&mut command, "")
+}
+
+#[tokio::test]
+async fn the_chart_is_manifests_with_flags() {
+    let Some(tools) = tools_or_skip().await else { return };
+    for (values, flags) in [
+        (json!({}), ""),
+        (json!({"replicas": 3, "priorityClassName": ""}), "--replicas 3 --priority-class none"),
+        (json!({"hostNetwork": true}), "--host-network"),
+        (json!({"ports": {"https": 8443, "plain": 8080}}), "--port 8443 --metrics-port 8080"),
+        (
+            json!({"apiServer": {"cidrs": ["10.0.0.0/28", "fd00::/8"], "ports": [6444]}}),
+            "--api-server-cidr 10.0.0.0/28,fd00::/8 --api-server-port 6444",
+        ),
+        (
+            json!({"extraEnv": [{"name": "A", "value": "b"}], "extraArgs": ["--log-level=debug"]}),
+            "--env A=b -- --log-level=debug",
+        ),
+    ] {
+        for helm in [&tools.helm3, &tools.helm4] {
+            let mut found = template(helm, &values).objects();
+            for definition in found.iter_mut().filter(|object| object["kind"] == "CustomResourceDefinition") {
+                let annotations = definition["metadata"].as_object_mut().unwrap().remove("annotations");
+                assert_eq!(annotations, Some(json!({"helm.sh/resource-policy": "keep"})));
+            }
+            assert_equal(found, manifests(NAMESPACE, flags).objects(), flags);
+        }
+    }
+}
+
+#[tokio::test]
+async fn the_chart_refuses_unknown_values_and_passes_on_the_others() {
+    let Some(Tools { helm3, helm4, .. }) = tools_or_skip().await else { return };
+    for helm in [&helm3, &helm4] {
+        for values in [
+            json!({"replica": 3}),
+            json!({"image": {"digest": "abc"}}),
+            json!({"apiServer": {"cidrs": ["shop"]}}),
+            json!({"crds": {"instal": false}}),
+        ] {
+            let done = template(helm, &values);
+            assert!(
+                !done.status.success() && done.err.contains("values don't meet"),
+                "{values}: {}",
+                done.err
+            );
+        }
+    }
+    let digest = format!("sha256:{}", "0".repeat(64));
+    let values = json!({
+        "image": {"repository": "registry.example.com/vestibule", "digest": digest, "pullPolicy": "Always"},
+        "imagePullSecrets": [{"name": "registry"}],
+        "crds": {"install": false},
+        "nodeSelector": {"disk": "fast"},
+        "tolerations": [{"operator": "Exists"}],
+        "affinity": {"nodeAffinity": {}},
+        "podAnnotations": {"a": "b"},
+        "resources": {"limits": {"memory": "1Gi"}},
+    });
+    let objects = template(&helm3, &values).objects();
+    assert!(!objects.iter().any(|object| object["kind"] == "CustomResourceDefinition"));
+    let template = &objects.iter().find(|object| object["kind"] == "Deployment").unwrap()["spec"]["template"];
+    let (pod, container) = (&template["spec"], &template["spec"]["containers"][0]);
+    assert_eq!(container["image"], format!("registry.example.com/vestibule@{digest}"));
+    assert_eq!(
+        (&container["imagePullPolicy"], &pod["imagePullSecrets"][0]["name"]),
+        (&json!("Always"), &json!("registry"))
+    );
+    assert_eq!(
+        (&pod["nodeSelector"]["disk"], &pod["tolerations"][0]["operator"]),
+        (&json!("fast"), &json!("Exists"))
+    );
+    assert_eq!(
+        (&pod["affinity"], &template["metadata"]["annotations"]["a"]),
+        (&json!({"nodeAffinity": {}}), &json!("b"))
+    );
+    assert_eq!(container["resources"]["limits"]["memory"], "1Gi");
+}
+
+#[test]
+fn every_value_has_a_comment_and_a_schema() {
+    let chart = folder().join("helm/vestibule");
+    let schema: Value =
+        serde_json::from_str(&fs::read_to_string(chart.join("values.schema.json")).unwrap()).unwrap();
+    let text = fs::read_to_string(chart.join("values.yaml")).unwrap();
+    let mut lines = text.lines().peekable();
+    let (mut previous, mut parent, mut documented) = ("", "", Vec::new());
+    while let Some(line) = lines.next() {
+        let name = line.trim_start().split(':').next().unwrap();
+        if !line.trim_start().starts_with('#') && line.contains(':') {
+            let is_parent = line.ends_with(':');
+            let is_child = line.starts_with("  ");
+            assert!(is_parent || previous.trim_start().starts_with('#'), "{line} has no comment");
+            if is_parent {
+                parent = name;
+            } else {
+                documented.push(if is_child { format!("{parent}.{name}") } else { name.to_owned() });
+            }
+        }
+        // The two members of resources have one comment.
+        let of_resources = line.starts_with("resources:") || line.starts_with("  requests:");
+        previous = if of_resources { "#" } else { line };
+    }
+    let mut known = Vec::new();
+    let properties = |value: &Value| value["properties"].as_object().cloned().unwrap_or_default();
+    for (name, value) in properties(&schema).into_iter().filter(|(name, _)| name != "global") {
+        let children = properties(&value);
+        match children.is_empty() {
+            true => known.push(name),
+            false => known.extend(children.keys().map(|child| format!("{name}.{child}"))),
+        }
+    }
+    documented.sort();
+    known.sort();
+    assert_eq!(documented, known);
+}

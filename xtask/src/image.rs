@@ -1,0 +1,178 @@
+//! `cargo xtask image`: the container image of `vestibule`, or of any other binary, without Docker and without a daemon.
+//!
+//! The result is an OCI image layout, as a folder and as a tar that `docker load`, `kind load image-archive` and `ctr images
+//! import` read. The same sources, compiler and Debian packages give the same bytes, in any folder and at any time.
+//!
+//! `compile` builds the binary, `debian` finds the shared libraries and certificates, `sbom` lists the crates, `root` joins
+//! them to two layers, `layout` writes the image, `trial` runs it under crun or runc.
+
+mod compile;
+mod debian;
+mod layout;
+mod root;
+mod sbom;
+#[cfg(test)]
+mod tests;
+mod trial;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail};
+use clap::Args;
+
+use self::compile::Source;
+use self::layout::{Image, Labels};
+use crate::cargo;
+
+/// The largest permitted size of the layers, compressed.
+const LARGEST: usize = 20 << 20;
+
+/// What goes into the image, and where it goes.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct Arguments {
+    /// A finished binary for Linux, instead of a release build of `vestibule`; it is the entrypoint
+    #[arg(long, value_name = "FILE", conflicts_with = "check_reproducible")]
+    binary: Option<PathBuf>,
+    /// The package whose dependencies the SBOM lists
+    #[arg(long, default_value = "vestibule-cli")]
+    package: String,
+    /// The image's name without a tag
+    #[arg(long, default_value = "ghcr.io/vestibule-dev/vestibule")]
+    name: String,
+    /// The image's tag [default: the version of the package]
+    #[arg(long)]
+    tag: Option<String>,
+    /// The architecture
+    #[arg(long, default_value = "amd64")]
+    arch: Architecture,
+    /// Where the image goes: the folder `image`, and `image.tar` beside it [default: target/image/ARCH]
+    #[arg(long, value_name = "FOLDER")]
+    output: Option<PathBuf>,
+    /// Also write the root file system into this folder
+    #[arg(long, value_name = "FOLDER")]
+    unpack: Option<PathBuf>,
+    /// Also build the committed sources in two other folders, and compare the digests: two release builds, half an hour
+    #[arg(long)]
+    check_reproducible: bool,
+    /// Then run the image under crun or runc: read-only, without rights, with 128 MiB, called by a real API server
+    #[arg(long = "try")]
+    trial: bool,
+}
+
+/// An architecture by its name in OCI images.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Architecture {
+    Amd64,
+    Arm64,
+}
+
+/// Makes the image.
+pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
+    if arguments.check_reproducible {
+        return check_reproducible(arguments);
+    }
+    let source = Source::here()?;
+    let image = build(&source, arguments)?;
+    let size = image.compressed_size();
+    let usual = || source.folder.join("target/image").join(arguments.arch.name());
+    let folder = arguments.output.clone().unwrap_or_else(usual);
+    image.write(&folder)?;
+    println!(
+        "{}\n  digest  {}\n  layers  {:.1} MB compressed, {:.1} MB unpacked\n  folder  {}\n  tar     {}",
+        image.reference(),
+        image.digest(),
+        size as f64 / 1e6,
+        image.unpacked_size() as f64 / 1e6,
+        folder.join("image").display(),
+        folder.join("image.tar").display(),
+    );
+    if size > LARGEST {
+        bail!("the layers have {size} bytes; at most {LARGEST} are permitted");
+    }
+    if let Some(folder) = &arguments.unpack {
+        image.unpack(folder)?;
+    }
+    if arguments.trial { trial::run(&image) } else { Ok(()) }
+}
+
+fn build(source: &Source, arguments: &Arguments) -> anyhow::Result<Image> {
+    let binary = match &arguments.binary {
+        Some(file) => file.clone(),
+        None => compile::release(source, arguments.arch)?,
+    };
+    let name = binary.file_name().and_then(|name| name.to_str()).context("the binary has no name")?;
+    let bytes = fs::read(&binary).with_context(|| format!("cannot read {}", binary.display()))?;
+    compile::check_architecture(&bytes, arguments.arch)?;
+    let base = debian::files(&binary)?;
+    let version = sbom::version(source, &arguments.package)?;
+    let labels = Labels {
+        name: arguments.name.clone(),
+        tag: arguments.tag.clone().unwrap_or_else(|| version.clone()),
+        title: name.to_owned(),
+        version,
+        revision: source.revision.clone(),
+        created: source.time()?,
+    };
+    let bill = sbom::document(source, &arguments.package, &labels, &base.packages)?;
+    let licence = fs::read(source.folder.join("LICENSE")).context("cannot read LICENSE")?;
+    let base = root::base(base)?;
+    let program = root::program(name, bytes, bill, licence);
+    Image::new(labels, arguments.arch, &[base, program])
+}
+
+/// Builds the committed sources in two folders of different length, and compares the images.
+fn check_reproducible(arguments: &Arguments) -> anyhow::Result<()> {
+    let here = Source::here()?;
+    let folders = tempfile::tempdir()?;
+    let mut digests = Vec::new();
+    for name in ["a", "another-folder-with-a-longer-name"] {
+        let source = here.export(&folders.path().join(name))?;
+        let image = build(&source, arguments)?;
+        println!("{}  {}", image.digest(), source.folder.display());
+        digests.push(image.digest().to_owned());
+    }
+    if digests[0] != digests[1] {
+        bail!("the two images differ: the build puts a path, a time or an order of files into the binary");
+    }
+    println!("both folders give the same image");
+    Ok(())
+}
+
+impl Architecture {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Amd64 => "amd64",
+            Self::Arm64 => "arm64",
+        }
+    }
+
+    /// The target of rustc.
+    fn target(self) -> &'static str {
+        match self {
+            Self::Amd64 => "x86_64-unknown-linux-gnu",
+            Self::Arm64 => "aarch64-unknown-linux-gnu",
+        }
+    }
+}
+
+/// The standard output of a program that succeeds.
+fn read(program: &str, arguments: &[&str], folder: &Path) -> anyhow::Result<String> {
+    let mut command = std::process::Command::new(program);
+    let output = command.args(arguments).current_dir(folder).output();
+    let output = output.with_context(|| format!("cannot start {program}"))?;
+    if !output.status.success() {
+        let words = arguments.join(" ");
+        bail!(
+            "`{program} {words}` ended with {}: {}",
+            output.status,
+            String::from_utf8_lossy(&output.stderr)
+        );
+    }
+    Ok(String::from_utf8(output.stdout)?)
+}
+
+/// The folder of the workspace, without links or `..`.
+fn workspace() -> anyhow::Result<PathBuf> {
+    Ok(cargo::workspace().canonicalize()?)
+}

@@ -1,0 +1,111 @@
+//! Builds the binary so that its bytes depend on the sources and the compiler alone.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, bail};
+
+use super::Architecture;
+use crate::cargo;
+
+/// The sources of a build.
+pub(super) struct Source {
+    pub(super) folder: PathBuf,
+    /// The commit, with `-modified` if files differ from it.
+    pub(super) revision: String,
+    /// The time of the commit in seconds since 1970, or `SOURCE_DATE_EPOCH`.
+    epoch: i64,
+}
+
+impl Source {
+    /// This checkout.
+    pub(super) fn here() -> anyhow::Result<Self> {
+        let folder = super::workspace()?;
+        let git = |arguments: &[&str]| super::read("git", arguments, &folder);
+        let mut revision = git(&["rev-parse", "HEAD"])?.trim().to_owned();
+        if !git(&["status", "--porcelain"])?.trim().is_empty() {
+            revision.push_str("-modified");
+        }
+        let epoch = match std::env::var("SOURCE_DATE_EPOCH") {
+            Ok(seconds) => seconds,
+            Err(_) => git(&["log", "-1", "--format=%ct"])?,
+        };
+        let epoch = epoch.trim().parse().context("SOURCE_DATE_EPOCH is not a number of seconds")?;
+        Ok(Self { folder, revision, epoch })
+    }
+
+    /// The committed files of this checkout in another folder.
+    pub(super) fn export(&self, folder: &Path) -> anyhow::Result<Self> {
+        fs::create_dir_all(folder)?;
+        let archive = folder.with_extension("tar");
+        let path = archive.to_str().context("the temporary folder's name is not UTF-8")?;
+        super::read("git", &["archive", "--output", path, "HEAD"], &self.folder)?;
+        tar::Archive::new(fs::File::open(&archive)?).unpack(folder)?;
+        fs::remove_file(&archive)?;
+        let revision = self.revision.trim_end_matches("-modified").to_owned();
+        Ok(Self { folder: folder.canonicalize()?, revision, epoch: self.epoch })
+    }
+
+    /// The time of the sources, as in RFC 3339.
+    pub(super) fn time(&self) -> anyhow::Result<String> {
+        Ok(jiff::Timestamp::from_second(self.epoch)?.to_string())
+    }
+}
+
+/// A release build of `vestibule` for this architecture. Returns its path.
+pub(super) fn release(source: &Source, arch: Architecture) -> anyhow::Result<PathBuf> {
+    check_toolchain(arch)?;
+    let target = source.folder.join("target/image");
+    let home = cargo_home()?;
+    // The folders of the checkout and of the crates would otherwise be in panic messages and assertions.
+    let places = [(source.folder.as_path(), "/source"), (home.as_path(), "/cargo")];
+    let remapped = |flag: &str, separator: &str| {
+        let flags = places.map(|(from, to)| format!("{flag}={}={to}", from.display()));
+        flags.join(separator)
+    };
+    let mut command = cargo::command(&["build", "--release", "--locked", "--package", "vestibule-cli"]);
+    command.args(["--target", arch.target(), "--target-dir"]).arg(&target).current_dir(&source.folder);
+    command.env("CARGO_ENCODED_RUSTFLAGS", remapped("--remap-path-prefix", "\u{1f}"));
+    command.env("CFLAGS", remapped("-ffile-prefix-map", " "));
+    command.env("SOURCE_DATE_EPOCH", source.epoch.to_string());
+    command.env_remove("CARGO_TARGET_DIR");
+    cargo::finish(&mut command)?;
+    Ok(target.join(arch.target()).join("release/vestibule"))
+}
+
+/// Whether the ELF header of `binary` names this architecture. A dynamic or static binary for Linux passes.
+pub(super) fn check_architecture(binary: &[u8], arch: Architecture) -> anyhow::Result<()> {
+    let machine = match arch {
+        Architecture::Amd64 => 62_u16,
+        Architecture::Arm64 => 183,
+    };
+    let is_elf = binary.starts_with(b"\x7fELF");
+    match binary.get(18..20) {
+        Some(&[low, high]) if is_elf && u16::from_le_bytes([low, high]) == machine => Ok(()),
+        _ => bail!("the binary is not an ELF file for linux/{}", arch.name()),
+    }
+}
+
+fn check_toolchain(arch: Architecture) -> anyhow::Result<()> {
+    let root = super::read("rustc", &["--print", "sysroot"], Path::new("."))?;
+    if !Path::new(root.trim()).join("lib/rustlib").join(arch.target()).is_dir() {
+        bail!(
+            "rustc has no standard library for {0}; `rustup target add {0}` installs it, and a C compiler for that target is \
+             needed too",
+            arch.target()
+        );
+    }
+    let linker = format!("{}-linux-gnu-gcc", arch.target().split('-').next().unwrap_or_default());
+    let native = arch.target().starts_with(std::env::consts::ARCH);
+    if !native && Command::new(&linker).arg("--version").output().is_err() {
+        bail!("there is no {linker}, the C compiler for linux/{}", arch.name());
+    }
+    Ok(())
+}
+
+fn cargo_home() -> anyhow::Result<PathBuf> {
+    let home = std::env::var_os("CARGO_HOME").map(PathBuf::from);
+    let usual = || Some(PathBuf::from(std::env::var_os("HOME")?).join(".cargo"));
+    home.or_else(usual).context("neither CARGO_HOME nor HOME is set")
+}

@@ -1,0 +1,232 @@
+//! Writes an OCI image layout, and the same as a tar that `docker load` reads.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+
+use anyhow::Context;
+use flate2::{Compression, GzBuilder};
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+
+use super::Architecture;
+use super::root::{Layer, USER, entrypoint};
+
+/// What the image says about itself.
+pub(super) struct Labels {
+    /// The name without a tag.
+    pub(super) name: String,
+    pub(super) tag: String,
+    /// The name of the binary.
+    pub(super) title: String,
+    pub(super) version: String,
+    pub(super) revision: String,
+    /// RFC 3339.
+    pub(super) created: String,
+}
+
+/// A finished image in memory.
+pub(super) struct Image {
+    labels: Labels,
+    /// By path in the layout: `blobs/sha256/...` and the index.
+    files: BTreeMap<String, Vec<u8>>,
+    digest: String,
+    compressed: usize,
+    unpacked: usize,
+    /// The tars of the layers.
+    pub(super) layers: Vec<Vec<u8>>,
+}
+
+impl Image {
+    /// An image of these layers, the lowest first.
+    pub(super) fn new(labels: Labels, arch: Architecture, layers: &[Layer]) -> anyhow::Result<Self> {
+        let mut files = BTreeMap::new();
+        let (mut descriptors, mut diffs, mut tars, mut compressed) = (Vec::new(), Vec::new(), Vec::new(), 0);
+        for layer in layers {
+            let tar = archive(layer)?;
+            diffs.push(digest(&tar));
+            let packed = pack(&tar)?;
+            compressed += packed.len();
+            descriptors.push(blob(&mut files, packed, "application/vnd.oci.image.layer.v1.tar+gzip"));
+            tars.push(tar);
+        }
+        let about = labels.annotations();
+        let config = json!({
+            "created": labels.created,
+            "architecture": arch.name(),
+            "os": "linux",
+            "config": {
+                "User": format!("{USER}:{USER}"),
+                "Entrypoint": [entrypoint(&labels.title)],
+                "Env": ["PATH=/usr/bin", format!("SSL_CERT_FILE={}", super::debian::BUNDLE)],
+                "WorkingDir": "/",
+                "StopSignal": "SIGTERM",
+                "Labels": about,
+            },
+            "rootfs": {"type": "layers", "diff_ids": diffs},
+            "history": layers.iter().map(|_| json!({"created": labels.created, "created_by": "cargo xtask image"})).collect::<Vec<_>>(),
+        });
+        let config = blob(&mut files, text(&config), "application/vnd.oci.image.config.v1+json");
+        let manifest = json!({
+            "schemaVersion": 2,
+            "mediaType": "application/vnd.oci.image.manifest.v1+json",
+            "config": config,
+            "layers": descriptors,
+            "annotations": about,
+        });
+        let mut entry = blob(&mut files, text(&manifest), "application/vnd.oci.image.manifest.v1+json");
+        let digest = entry["digest"].as_str().unwrap_or_default().to_owned();
+        entry["platform"] = json!({"architecture": arch.name(), "os": "linux"});
+        entry["annotations"] = json!({
+            "org.opencontainers.image.ref.name": labels.tag,
+            "io.containerd.image.name": labels.reference(),
+        });
+        let index = json!({
+            "schemaVersion": 2,
+            "mediaType": "application/vnd.oci.image.index.v1+json",
+            "manifests": [entry],
+        });
+        files.insert("index.json".to_owned(), text(&index));
+        files.insert("oci-layout".to_owned(), text(&json!({"imageLayoutVersion": "1.0.0"})));
+        let unpacked = layers.iter().flat_map(Layer::values).map(|file| file.contents.len()).sum();
+        let image = Self { labels, files, digest, compressed, unpacked, layers: tars };
+        Ok(image.for_docker(&config, &descriptors))
+    }
+
+    /// Adds the index by which `docker load` before version 25 finds config and layers.
+    fn for_docker(mut self, config: &Value, layers: &[Value]) -> Self {
+        let path = |entry: &Value| entry["digest"].as_str().unwrap_or_default().replace(':', "/");
+        let path = |entry: &Value| format!("blobs/{}", path(entry));
+        let manifest = json!([{
+            "Config": path(config),
+            "RepoTags": [self.reference()],
+            "Layers": layers.iter().map(path).collect::<Vec<_>>(),
+        }]);
+        self.files.insert("manifest.json".to_owned(), text(&manifest));
+        self
+    }
+
+    /// Writes `image` and `image.tar` into `folder`. An earlier image there is replaced.
+    pub(super) fn write(&self, folder: &Path) -> anyhow::Result<()> {
+        let layout = folder.join("image");
+        if layout.exists() {
+            fs::remove_dir_all(&layout)?;
+        }
+        let mut tar = tar::Builder::new(Vec::new());
+        for (path, contents) in &self.files {
+            let file = layout.join(path);
+            fs::create_dir_all(file.parent().unwrap_or(&layout))?;
+            fs::write(&file, contents).with_context(|| format!("cannot write {}", file.display()))?;
+            append(&mut tar, path, 0o644, contents)?;
+        }
+        let path = folder.join("image.tar");
+        fs::write(&path, tar.into_inner()?).with_context(|| format!("cannot write {}", path.display()))
+    }
+
+    /// Writes the root file system into `folder`.
+    pub(super) fn unpack(&self, folder: &Path) -> anyhow::Result<()> {
+        for layer in &self.layers {
+            tar::Archive::new(layer.as_slice()).unpack(folder)?;
+        }
+        Ok(())
+    }
+
+    /// The digest of the manifest: what a Deployment pins.
+    pub(super) fn digest(&self) -> &str {
+        &self.digest
+    }
+
+    /// Name and tag.
+    pub(super) fn reference(&self) -> String {
+        self.labels.reference()
+    }
+
+    /// The path of the binary.
+    pub(super) fn entrypoint(&self) -> String {
+        entrypoint(&self.labels.title)
+    }
+
+    /// The size of the layers in bytes, as a registry has them.
+    pub(super) fn compressed_size(&self) -> usize {
+        self.compressed
+    }
+
+    /// The size of all files in bytes.
+    pub(super) fn unpacked_size(&self) -> usize {
+        self.unpacked
+    }
+}
+
+impl Labels {
+    fn reference(&self) -> String {
+        format!("{}:{}", self.name, self.tag)
+    }
+
+    fn annotations(&self) -> Value {
+        json!({
+            "org.opencontainers.image.title": self.title,
+            "org.opencontainers.image.version": self.version,
+            "org.opencontainers.image.revision": self.revision,
+            "org.opencontainers.image.created": self.created,
+            "org.opencontainers.image.licenses": "Apache-2.0",
+        })
+    }
+}
+
+/// A tar of the files and their folders: sorted, owned by root, without times.
+fn archive(layer: &Layer) -> anyhow::Result<Vec<u8>> {
+    let mut tar = tar::Builder::new(Vec::new());
+    let mut folders = BTreeSet::new();
+    for (path, file) in layer {
+        let path = path.trim_start_matches('/');
+        for (end, _) in path.match_indices('/') {
+            if folders.insert(&path[..=end]) {
+                let mut header = header(0o755, 0);
+                header.set_entry_type(tar::EntryType::Directory);
+                tar.append_data(&mut header, &path[..=end], std::io::empty())?;
+            }
+        }
+        append(&mut tar, path, file.mode, &file.contents)?;
+    }
+    Ok(tar.into_inner()?)
+}
+
+fn append(tar: &mut tar::Builder<Vec<u8>>, path: &str, mode: u32, contents: &[u8]) -> anyhow::Result<()> {
+    Ok(tar.append_data(&mut header(mode, contents.len() as u64), path, contents)?)
+}
+
+fn header(mode: u32, size: u64) -> tar::Header {
+    let mut header = tar::Header::new_ustar();
+    header.set_mode(mode);
+    header.set_size(size);
+    header.set_mtime(0);
+    header.set_uid(0);
+    header.set_gid(0);
+    header
+}
+
+/// gzip without a name and a time.
+fn pack(tar: &[u8]) -> anyhow::Result<Vec<u8>> {
+    let mut packer = GzBuilder::new().mtime(0).operating_system(255).write(Vec::new(), Compression::best());
+    packer.write_all(tar)?;
+    Ok(packer.finish()?)
+}
+
+/// Adds a blob. Returns its descriptor.
+fn blob(files: &mut BTreeMap<String, Vec<u8>>, contents: Vec<u8>, kind: &str) -> Value {
+    let digest = digest(&contents);
+    let descriptor = json!({"mediaType": kind, "digest": digest, "size": contents.len()});
+    files.insert(format!("blobs/{}", digest.replace(':', "/")), contents);
+    descriptor
+}
+
+fn digest(contents: &[u8]) -> String {
+    let digits = Sha256::digest(contents).iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+    format!("sha256:{digits}")
+}
+
+/// JSON with sorted keys.
+fn text(value: &Value) -> Vec<u8> {
+    value.to_string().into_bytes()
+}

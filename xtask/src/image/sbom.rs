@@ -1,0 +1,174 @@
+//! The list of crates and Debian packages in the image, in CycloneDX 1.5.
+
+use std::path::Path;
+
+use anyhow::Context;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::compile::Source;
+use super::debian;
+use super::layout::Labels;
+
+#[derive(Deserialize)]
+struct Metadata {
+    packages: Vec<Crate>,
+}
+
+#[derive(Deserialize)]
+struct Crate {
+    name: String,
+    version: String,
+    license: Option<String>,
+    source: Option<String>,
+    description: Option<String>,
+}
+
+/// The version of a package of the workspace.
+pub(super) fn version(source: &Source, package: &str) -> anyhow::Result<String> {
+    let text = cargo(source, &["metadata", "--format-version=1", "--no-deps", "--locked"])?;
+    let metadata: Metadata = serde_json::from_str(&text)?;
+    let found = metadata.packages.into_iter().find(|found| found.name == package);
+    Ok(found.with_context(|| format!("there is no package {package} in the workspace"))?.version)
+}
+
+/// The document: the crates that are linked into the binary, and the packages of `base`.
+pub(super) fn document(
+    source: &Source,
+    package: &str,
+    labels: &Labels,
+    base: &[debian::Package],
+) -> anyhow::Result<String> {
+    let metadata: Metadata =
+        serde_json::from_str(&cargo(source, &["metadata", "--format-version=1", "--locked"])?)?;
+    let checksums = Checksums::read(&source.folder)?;
+    let linked = linked(source, package)?;
+    let mut components = Vec::new();
+    for found in &metadata.packages {
+        let is_linked = linked.contains(&(found.name.clone(), found.version.clone()));
+        if is_linked && found.name != package {
+            components.push(found.component(&checksums));
+        }
+    }
+    components.extend(base.iter().map(of_debian));
+    components.sort_by_key(|component| component["bom-ref"].to_string());
+    let document = json!({
+        "bomFormat": "CycloneDX",
+        "specVersion": "1.5",
+        "version": 1,
+        "metadata": {
+            "timestamp": labels.created,
+            "component": {
+                "type": "application",
+                "bom-ref": labels.title,
+                "name": labels.title,
+                "version": labels.version,
+                "purl": format!("pkg:cargo/{package}@{}", labels.version),
+                "licenses": [{"expression": "Apache-2.0"}],
+            },
+        },
+        "components": components,
+    });
+    Ok(format!("{document:#}\n"))
+}
+
+impl Crate {
+    fn component(&self, checksums: &Checksums) -> Value {
+        let url = format!("pkg:cargo/{}@{}", self.name, self.version);
+        let mut component = json!({
+            "type": "library",
+            "bom-ref": url,
+            "name": self.name,
+            "version": self.version,
+            "purl": url,
+            "scope": "required",
+        });
+        if let Some(description) = &self.description {
+            component["description"] = json!(description.trim());
+        }
+        if let Some(licence) = &self.license {
+            // Older crates write `MIT/Apache-2.0`.
+            component["licenses"] = json!([{"expression": licence.replace('/', " OR ")}]);
+        }
+        let checksum = self.source.as_ref().and_then(|_| checksums.of(&self.name, &self.version));
+        if let Some(checksum) = checksum {
+            component["hashes"] = json!([{"alg": "SHA-256", "content": checksum}]);
+        }
+        component
+    }
+}
+
+fn of_debian(package: &debian::Package) -> Value {
+    let debian::Package { name, version, architecture, .. } = package;
+    let url = format!(
+        "pkg:deb/debian/{name}@{}?arch={architecture}",
+        version.replace('+', "%2B").replace(':', "%3A")
+    );
+    json!({
+        "type": "library",
+        "bom-ref": url,
+        "name": name,
+        "version": version,
+        "purl": url,
+        "scope": "required",
+    })
+}
+
+/// Names and versions of the crates that `package` links: cargo's own answer, with the features of this build.
+fn linked(source: &Source, package: &str) -> anyhow::Result<Vec<(String, String)>> {
+    // `cargo metadata` unites the features of the whole workspace; `cargo tree` does not.
+    let arguments = ["tree", "--locked", "--package", package, "--edges", "normal", "--prefix", "none"];
+    let text = cargo(source, &[&arguments[..], &["--no-dedupe", "--format", "{p}"]].concat())?;
+    let mut found: Vec<_> =
+        text.lines().filter(|line| !line.contains("(proc-macro)")).filter_map(named).collect();
+    found.sort();
+    found.dedup();
+    Ok(found)
+}
+
+/// Name and version of a line such as `serde v1.0.229 (proc-macro)`.
+fn named(line: &str) -> Option<(String, String)> {
+    let mut words = line.split_whitespace();
+    let name = words.next()?;
+    let version = words.next()?.strip_prefix('v')?;
+    Some((name.to_owned(), version.to_owned()))
+}
+
+/// The checksums in Cargo.lock.
+struct Checksums(String);
+
+impl Checksums {
+    fn read(folder: &Path) -> anyhow::Result<Self> {
+        let text = std::fs::read_to_string(folder.join("Cargo.lock"));
+        Ok(Self(text.context("cannot read Cargo.lock")?))
+    }
+
+    fn of(&self, name: &str, version: &str) -> Option<&str> {
+        let start = format!("name = \"{name}\"\nversion = \"{version}\"\n");
+        let entry = self.0.split("[[package]]\n").find(|entry| entry.starts_with(&start))?;
+        entry.split("checksum = \"").nth(1)?.split('"').next()
+    }
+}
+
+fn cargo(source: &Source, arguments: &[&str]) -> anyhow::Result<String> {
+    super::read("cargo", arguments, &source.folder)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn checksums_are_of_one_version() {
+        let lock = "[[package]]\nname = \"a\"\nversion = \"1.0.0\"\nchecksum = \"11\"\n\n[[package]]\nname = \"a\"\nversion = \"2.0.0\"\n";
+        let checksums = Checksums(lock.to_owned());
+        assert_eq!(checksums.of("a", "1.0.0"), Some("11"));
+        assert_eq!(checksums.of("a", "2.0.0"), None);
+    }
+
+    #[test]
+    fn crates_of_the_tree_have_a_version() {
+        assert_eq!(named("serde v1.0.229"), Some(("serde".to_owned(), "1.0.229".to_owned())));
+        assert_eq!(named(""), None);
+    }
+}

@@ -1,0 +1,49 @@
+//! Runs the image as a node would: under runc or crun, called by a real API server, without Docker.
+//!
+//! The assertions are in `crates/cli/tests/it/image.rs`; this module unpacks the layers and starts that test in a network
+//! namespace of its own.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::process::Command;
+
+use anyhow::{Context, bail};
+
+use super::layout::Image;
+use crate::cargo;
+
+/// Folders that a runtime mounts file systems on. The container's user cannot make them: the root is read-only.
+const MOUNTED: [&str; 4] = ["dev", "proc", "sys", "kubeconfig"];
+
+pub(super) fn run(image: &Image) -> anyhow::Result<()> {
+    let runtime =
+        ["runc", "crun"].into_iter().find(|name| Command::new(name).arg("--version").output().is_ok());
+    let runtime = runtime.context("neither runc nor crun is installed; `apt-get install runc` brings one")?;
+    let bundle = tempfile::tempdir()?;
+    let root = bundle.path().join("rootfs");
+    image.unpack(&root)?;
+    for folder in MOUNTED {
+        fs::create_dir_all(root.join(folder))?;
+    }
+    // Root of the container's user namespace is nobody outside.
+    fs::set_permissions(bundle.path(), fs::Permissions::from_mode(0o755))?;
+    let test = ["test", "--package", "vestibule-cli", "--test", "it", "--", "--exact", "--nocapture", TEST];
+    // Built outside, where the network is.
+    cargo::run(&["test", "--package", "vestibule-cli", "--test", "it", "--no-run"])?;
+    cargo::run(&["run", "--quiet", "--package", "vestibule-testenv", "--example", "controlplane"])?;
+    let cargo = cargo::command(&test);
+    let mut command = Command::new("unshare");
+    command.args(["--net", "--", "sh", "-c", "ip link set lo up && exec \"$0\" \"$@\""]);
+    command.arg(cargo.get_program()).args(cargo.get_args());
+    command.env("VESTIBULE_REQUIRE_APISERVER", "1");
+    command.env("VESTIBULE_IMAGE_BUNDLE", bundle.path()).env("VESTIBULE_IMAGE_RUNTIME", runtime);
+    command.env("VESTIBULE_IMAGE_ENTRYPOINT", image.entrypoint());
+    let status = command.status().context("cannot start unshare")?;
+    if !status.success() {
+        bail!("the image does not run as it should under {runtime}; the test {TEST} says why");
+    }
+    Ok(())
+}
+
+/// The test that runs the bundle.
+const TEST: &str = "image::the_image_serves_rotates_and_drains_without_rights";
