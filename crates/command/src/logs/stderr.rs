@@ -58,7 +58,7 @@ struct State {
 }
 
 /// The state of the thread that writes.
-#[derive(Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Thread {
     #[default]
     NotStarted,
