@@ -218,9 +218,8 @@ fn every_value_has_a_comment_and_a_schema() {
     let schema: Value =
         serde_json::from_str(&fs::read_to_string(chart.join("values.schema.json")).unwrap()).unwrap();
     let text = fs::read_to_string(chart.join("values.yaml")).unwrap();
-    let mut lines = text.lines().peekable();
     let (mut previous, mut parent, mut documented) = ("", "", Vec::new());
-    while let Some(line) = lines.next() {
+    for line in text.lines() {
         let name = line.trim_start().split(':').next().unwrap();
         if !line.trim_start().starts_with('#') && line.contains(':') {
             let is_parent = line.ends_with(':');

@@ -183,7 +183,7 @@ impl Drop for Bundle {
 fn memory_limit(process: &Path) -> u64 {
     let groups = fs::read_to_string(process.join("cgroup")).unwrap();
     let path = |line: &str| line.splitn(3, ':').nth(2).unwrap().to_owned();
-    let first = groups.lines().find(|line| line.splitn(3, ':').nth(1) == Some("memory"));
+    let first = groups.lines().find(|line| line.split(':').nth(1) == Some("memory"));
     let file = match first {
         Some(line) => format!("/sys/fs/cgroup/memory{}/memory.limit_in_bytes", path(line)),
         None => format!("/sys/fs/cgroup{}/memory.max", path(groups.lines().next().unwrap())),
