@@ -129,7 +129,9 @@ async fn overlays_are_manifests_with_a_flag() {
 fn template(helm: &Path, values: &Value) -> Done {
     let folder_of_values = Folder::with(&[("values.yaml", &values.to_string())]);
     let mut command = Command::new(helm);
-    command.args(["template", "vestibule", "--no-hooks", "--namespace", NAMESPACE, "--values"]);
+    command.args(["template", "vestibule", "--no-hooks", "--namespace", NAMESPACE]);
+    // A helm without the version of a release takes Kubernetes for 1.20.
+    command.args(["--kube-version", "1.36.2", "--values"]);
     command.arg(folder_of_values.path().join("values.yaml")).arg(folder().join("helm/vestibule"));
     command.env("HOME", folder_of_values.path());
     finish(&mut command, "")

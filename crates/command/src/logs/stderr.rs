@@ -1,7 +1,7 @@
 //! Writes log lines to stderr on a thread of its own.
 //!
 //! The threads that log also answer calls and probes: they add a line to memory, and wait neither for the system nor for the
-//! reader of stderr. While many lines are logged, one write takes all lines of two milliseconds. Lines beyond 1 MiB are dropped
+//! reader of stderr. While many lines are logged, one write takes all lines of two milliseconds. Lines beyond 256 KiB are dropped
 //! and counted, and a line in the log tells the number. [`BackgroundWriter::finish`] waits for the lines at the end of a process.
 
 #[cfg(test)]
@@ -16,8 +16,8 @@ use std::time::Duration;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 
-/// The bytes of all lines in memory that are not being written: about three thousand lines.
-const MAX_KEPT: usize = 1 << 20;
+/// The bytes of all lines in memory that are not being written: about a thousand lines.
+const MAX_KEPT: usize = 256 << 10;
 /// The pause between two writes. Each write costs a system call and a change of threads.
 const PAUSE: Duration = Duration::from_millis(2);
 

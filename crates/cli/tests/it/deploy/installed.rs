@@ -170,7 +170,8 @@ async fn install_waits_until_the_webhook_is_called_and_uninstall_leaves_nothing(
     let bundle = "kubectl get validatingwebhookconfiguration injector -o jsonpath='{.webhooks[0].clientConfig.caBundle}'";
     assert!(!cluster.run(bundle).stdout().is_empty());
     for _ in 0..5 {
-        let drift = cluster.run("kubectl diff --server-side -f deploy/install.yaml");
+        let drift = cluster
+            .run("kubectl diff --server-side --field-manager=vestibule-install -f deploy/install.yaml");
         assert_eq!((drift.code(), drift.out.as_str()), (0, ""), "{}", drift.err);
     }
 
