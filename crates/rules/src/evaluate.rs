@@ -143,6 +143,11 @@ impl RuleSet {
         Ok((Arc::new(rule), warnings))
     }
 
+    /// Whether there are no rules, neither of the cluster nor of namespaces.
+    pub fn is_empty(&self) -> bool {
+        self.rules.is_empty() && self.namespaced.iter().next().is_none()
+    }
+
     /// The rules of namespaces that came with the documents.
     pub fn namespaced(&self) -> &NamespacedRules {
         &self.namespaced
@@ -196,7 +201,7 @@ impl RuleSet {
 
     /// Whether a rule or an exemption needs the labels or annotations of namespaces.
     pub fn needs_namespace_facts(&self) -> bool {
-        self.rules.iter().any(Rule::needs_namespace_facts) || self.settings.need_namespace_facts()
+        self.rules.iter().chain(self.namespaced.iter()).any(Rule::needs_namespace_facts) || self.settings.need_namespace_facts()
     }
 
     /// Evaluates the rules for `subject`. The same input gives the same decision, and a further evaluation of the result changes

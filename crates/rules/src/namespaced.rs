@@ -89,6 +89,12 @@ impl NamespacedRules {
         Self(Arc::new(Inner { bounds: settings.namespaced.clone(), by_namespace }))
     }
 
+    /// These rules and `more`, under the bounds of `settings`.
+    #[must_use]
+    pub fn with(&self, settings: &Settings, more: impl IntoIterator<Item = Arc<Rule>>) -> Self {
+        Self::new(settings, self.0.by_namespace.values().flatten().cloned().chain(more))
+    }
+
     /// All rules, by namespace.
     pub fn iter(&self) -> impl Iterator<Item = &Rule> {
         self.0.by_namespace.values().flatten().map(|rule| &**rule)

@@ -138,6 +138,11 @@ impl Rule {
         self.text.error(code, self.matching.at, message)
     }
 
+    /// A finding about the place of the rule, at its name.
+    pub fn finding_at_name(&self, code: &'static Code, message: impl Into<String>) -> Diagnostic {
+        self.text.error(code, self.at, message)
+    }
+
     /// Whether the rule has to know the workload that an object belongs to.
     pub(crate) fn asks_for_workload(&self) -> bool {
         self.rollout.is_some() || !self.matching.owner_kinds.is_empty()

@@ -74,7 +74,7 @@ pub(super) fn too_many(all: &[LoadedRule], settings: &Settings) -> Vec<Diagnosti
 
 impl NamespacedBounds {
     /// The message for the rule with which a namespace has `of_namespace` rules, and all namespaces together have `of_all`.
-    pub(crate) fn exceeded_by(&self, of_namespace: usize, of_all: usize) -> Option<String> {
+    pub fn exceeded_by(&self, of_namespace: usize, of_all: usize) -> Option<String> {
         if of_namespace > self.max_rules {
             return Some(format!("the namespace has more than {} rules", self.max_rules));
         }
