@@ -161,3 +161,6 @@ fn compiled(
         (Ok(_), None) => Err(Vec::new()),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -153,7 +153,7 @@ fn allowed_parts_are_added_as_by_any_rule() {
     assert_eq!(result["spec"]["initContainers"][0]["name"], "setup");
     assert_eq!(result["spec"]["containers"][0]["env"][0]["name"], "TARGET");
     assert_eq!(result["metadata"]["labels"]["app.kubernetes.io/part-of"], "shop");
-    assert_eq!(rules.prove().err(), None::<Vec<vestibule_rules::Diagnostic>>.map(|_| Vec::new()));
+    assert!(rules.prove().is_ok());
     assert!(rules.lint().iter().all(|finding| finding.code().id != "VST0211"));
     assert!(rules.evaluate(&in_shop(&web())).unwrap().warnings.is_empty());
 }
