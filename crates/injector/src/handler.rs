@@ -12,7 +12,8 @@ use vestibule::Operation;
 use vestibule::admission::{Fault, FaultKind, Handler, HandlerFuture, Request, Verdict};
 use vestibule::patch::{Document, DocumentError, View};
 use vestibule_rules::{
-    Decision, Mode, NamespaceFacts, NamespacedRules, Outcome, Resource, RuleSet, STATUS_ANNOTATION, Subject, Verb,
+    Decision, Mode, NamespaceFacts, NamespacedRules, Outcome, Resource, RuleSet, STATUS_ANNOTATION, Subject,
+    Verb,
 };
 
 use crate::configuration::Configuration;
@@ -96,7 +97,8 @@ impl InjectHandler {
         if can_decide(&snapshot) {
             return snapshot;
         }
-        let decision = evaluate(snapshot.rules(), &NamespacedRules::default(), request, (object, resource), facts);
+        let decision =
+            evaluate(snapshot.rules(), &NamespacedRules::default(), request, (object, resource), facts);
         if decision.is_ok_and(|decision| decision.patch().is_empty() && decision.denial().is_none()) {
             return snapshot;
         }

@@ -105,7 +105,8 @@ impl StatusWriter {
         let names: HashSet<&str> = objects.iter().map(|object| &*object.source.name).collect();
         memory.retain(|source, _| names.contains(&**source));
         let snapshot = self.reloader.current();
-        let hash = &*snapshot.hash();
+        let hash = snapshot.hash();
+        let hash = hash.as_str();
         replicas.report(hash).await;
         if self.registered != hash && registered::is(&self.client, &self.entries).await {
             hash.clone_into(&mut self.registered);

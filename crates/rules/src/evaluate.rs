@@ -201,7 +201,8 @@ impl RuleSet {
 
     /// Whether a rule or an exemption needs the labels or annotations of namespaces.
     pub fn needs_namespace_facts(&self) -> bool {
-        self.rules.iter().chain(self.namespaced.iter()).any(Rule::needs_namespace_facts) || self.settings.need_namespace_facts()
+        self.rules.iter().chain(self.namespaced.iter()).any(Rule::needs_namespace_facts)
+            || self.settings.need_namespace_facts()
     }
 
     /// Evaluates the rules for `subject`. The same input gives the same decision, and a further evaluation of the result changes

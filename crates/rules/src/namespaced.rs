@@ -110,6 +110,6 @@ impl NamespacedRules {
 
     /// The rules of `namespace` in their order, and the bounds; [`None`] without such rules, or where they are switched off.
     pub(crate) fn of(&self, namespace: &str) -> Option<(&[Arc<Rule>], &NamespacedBounds)> {
-        Some((self.0.by_namespace.get(namespace)?, self.0.bounds.as_ref()?))
+        Some((self.0.by_namespace.get(namespace)?.as_slice(), self.0.bounds.as_ref()?))
     }
 }

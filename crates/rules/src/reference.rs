@@ -11,8 +11,11 @@ use crate::near::nearest;
 use crate::well_known::API_VERSION;
 
 /// The kinds of documents.
-const KINDS: [(&str, &Table); 3] =
-    [("Injection", &INJECTION), ("InjectorSettings", &SETTINGS_DOCUMENT), ("NamespacedInjection", &NAMESPACED)];
+const KINDS: [(&str, &Table); 3] = [
+    ("Injection", &INJECTION),
+    ("InjectorSettings", &SETTINGS_DOCUMENT),
+    ("NamespacedInjection", &NAMESPACED),
+];
 
 /// The reference page: for each map of the format a table of its fields.
 pub fn page(pod: Schema<'_>) -> String {

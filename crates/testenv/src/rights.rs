@@ -51,7 +51,8 @@ impl Environment {
 /// One right of each rule of a role: a role takes effect as a whole, so one stands for all.
 fn attributes(object: &Value) -> Vec<ResourceAttributes> {
     // A role that is part of `edit` and `admin` is not bound to the ServiceAccount.
-    let is_aggregated = !object["metadata"]["labels"]["rbac.authorization.k8s.io/aggregate-to-edit"].is_null();
+    let is_aggregated =
+        !object["metadata"]["labels"]["rbac.authorization.k8s.io/aggregate-to-edit"].is_null();
     if is_aggregated || !matches!(object["kind"].as_str(), Some("Role" | "ClusterRole")) {
         return Vec::new();
     }

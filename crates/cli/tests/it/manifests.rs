@@ -104,7 +104,11 @@ fn a_ring_needs_rights_by_name_and_keeps_its_own_bundle() {
     let (definitions, all) = printed_first.split_at(3);
     let names: Vec<_> =
         definitions.iter().map(|object| object["metadata"]["name"].as_str().unwrap()).collect();
-    assert_eq!(names, ["injections", "injectorsettings", "namespacedinjections"].map(|name| format!("{name}.vestibule.dev")));
+    assert_eq!(
+        names,
+        ["injections", "injectorsettings", "namespacedinjections"]
+            .map(|name| format!("{name}.vestibule.dev"))
+    );
     let kinds: Vec<_> = all.iter().map(|object| object["kind"].as_str().unwrap()).collect();
     let bound = ["Role", "RoleBinding", "Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding"];
     assert_eq!(

@@ -139,7 +139,8 @@ impl Counts {
     /// The finding if there are too many with `rule`, which does not count then.
     fn add(&mut self, rule: &Rule, cluster: &RuleSet) -> Option<Finding> {
         let bounds = cluster.settings().namespaced_injections()?;
-        let of_namespace = self.of_namespace.entry(rule.namespace().unwrap_or_default().to_owned()).or_default();
+        let of_namespace =
+            self.of_namespace.entry(rule.namespace().unwrap_or_default().to_owned()).or_default();
         if let Some(message) = bounds.exceeded_by(*of_namespace + 1, self.of_all + 1) {
             return Some(rule.finding_at_name(&NAMESPACED_PLACE, message).into());
         }
@@ -156,7 +157,9 @@ fn compiled(
     deadline: &ProofDeadline,
 ) -> Result<(Arc<Rule>, Vec<Finding>), Vec<Finding>> {
     match (&source.text, source.text()) {
-        (Err(problem), _) => Err(vec![Finding::Source { name: source.name.clone(), problem: problem.clone() }]),
+        (Err(problem), _) => {
+            Err(vec![Finding::Source { name: source.name.clone(), problem: problem.clone() }])
+        }
         (Ok(_), Some(text)) => compiler.compile_namespaced(cluster, text, deadline),
         (Ok(_), None) => Err(Vec::new()),
     }

@@ -175,7 +175,10 @@ impl<K: RuleKind> RuleObject<K> {
         let source =
             source(K::RESOURCE, self.metadata.namespace.as_deref(), &self.name_any(), self.spec.as_deref());
         match self.is_too_large {
-            true => RuleSource { text: Err(format!("its `spec` takes more than {MAX_NAMESPACED_SPEC} bytes")), ..source },
+            true => RuleSource {
+                text: Err(format!("its `spec` takes more than {MAX_NAMESPACED_SPEC} bytes")),
+                ..source
+            },
             false => source,
         }
     }

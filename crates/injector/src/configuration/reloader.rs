@@ -68,7 +68,8 @@ impl Reloader {
     /// Brings `sources` into force as far as they are good. Returns the good documents, to be stored, where they changed.
     pub(crate) fn reload(&self, sources: Vec<RuleSource>) -> Option<Vec<RuleDocument>> {
         let _reloading = self.reloading.lock().unwrap_or_else(PoisonError::into_inner);
-        let (namespaced, sources): (Vec<_>, Vec<_>) = sources.into_iter().partition(RuleSource::is_namespaced);
+        let (namespaced, sources): (Vec<_>, Vec<_>) =
+            sources.into_iter().partition(RuleSource::is_namespaced);
         let before = {
             let known = self.known();
             if known.sources.as_ref() == Some(&sources) {
@@ -113,7 +114,8 @@ impl Reloader {
     /// often does not make the injector compile all rules.
     fn reload_namespaced(&self, namespaced: Vec<RuleSource>) {
         let former = self.current();
-        let own = NamespacedSnapshot::compile(&namespaced, former.rules(), former.namespaced(), &self.compiler);
+        let own =
+            NamespacedSnapshot::compile(&namespaced, former.rules(), former.namespaced(), &self.compiler);
         let next = Snapshot::clone(&former).with_namespaced(own);
         self.snapshots.send_replace(Arc::new(next.after(&former)));
         self.known().namespaced = namespaced;

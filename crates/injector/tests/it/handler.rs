@@ -185,7 +185,10 @@ async fn rules_of_namespaces_are_applied_by_the_best_effort_hook_alone() {
     assert!(injector.allowed("required", &review).await.patch.is_none());
     let allowed = injector.allowed("best-effort", &review).await;
     assert_eq!(allowed.object.unwrap()["metadata"]["labels"]["team"], "blue");
-    assert_eq!(allowed.audit_annotations.kept.get("best-effort/rules").map(String::as_str), Some("shop/team"));
+    assert_eq!(
+        allowed.audit_annotations.kept.get("best-effort/rules").map(String::as_str),
+        Some("shop/team")
+    );
     let page = injector.page("/metrics").await;
     assert!(page.contains(r#"rule="shop/team",result="applied""#), "{page}");
     let elsewhere = Review::create(pod("stop")).build().unwrap();

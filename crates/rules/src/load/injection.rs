@@ -7,8 +7,8 @@ use vestibule_patch::Schema;
 use super::matching::{match_of, metadata_of, opt_in, rollout};
 use super::reader::Reader;
 use crate::diagnostic::{
-    EMPTY_RULE, NAMESPACED_PART, NAMESPACED_PLACE, NOT_SUPPORTED, Position, REQUIRED_SKIPS, Severity, WRONG_KIND,
-    WRONG_VALUE,
+    EMPTY_RULE, NAMESPACED_PART, NAMESPACED_PLACE, NOT_SUPPORTED, Position, REQUIRED_SKIPS, Severity,
+    WRONG_KIND, WRONG_VALUE,
 };
 use crate::format::{self, Collection, chosen};
 use crate::label_selector::{LabelRequirement, NAMESPACE_NAME};

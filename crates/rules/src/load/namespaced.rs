@@ -23,7 +23,10 @@ pub(super) fn findings<'l>(
         return findings;
     };
     if source.text.len() > MAX_BYTES {
-        let message = format!("the rule takes {} bytes, and a rule of a namespace at most {MAX_BYTES}", source.text.len());
+        let message = format!(
+            "the rule takes {} bytes, and a rule of a namespace at most {MAX_BYTES}",
+            source.text.len()
+        );
         findings.push(source.error(&NAMESPACED_PLACE, rule.at, message));
     }
     findings.extend(refused_parts(loaded, bounds));
@@ -43,9 +46,15 @@ fn refused_parts(loaded: &LoadedRule, bounds: &NamespacedBounds) -> Vec<Diagnost
 }
 
 /// The finding that the settings switch rules of namespaces off.
-pub(super) fn switched_off(loaded: &LoadedRule, settings: &Settings, severity: Severity) -> Option<Diagnostic> {
-    const MESSAGE: &str = "the InjectorSettings do not switch rules of namespaces on, so this rule is not in force";
-    const HELP: &str = "an administrator sets `namespacedInjections: {allowedParts: [...]}` in the InjectorSettings";
+pub(super) fn switched_off(
+    loaded: &LoadedRule,
+    settings: &Settings,
+    severity: Severity,
+) -> Option<Diagnostic> {
+    const MESSAGE: &str =
+        "the InjectorSettings do not switch rules of namespaces on, so this rule is not in force";
+    const HELP: &str =
+        "an administrator sets `namespacedInjections: {allowedParts: [...]}` in the InjectorSettings";
     let LoadedRule { rule, source } = loaded;
     let finding = || match severity {
         Severity::Error => source.error(&NAMESPACED_PLACE, rule.at, MESSAGE),

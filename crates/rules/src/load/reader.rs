@@ -4,8 +4,8 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use crate::diagnostic::{
-    Code, Diagnostic, MAX_FINDINGS, MISSING_FIELD, NAMESPACED_PART, NOT_SUPPORTED, NULL, Position, RENAMED, Source,
-    UNKNOWN_FIELD, WRONG_TYPE, WRONG_VALUE,
+    Code, Diagnostic, MAX_FINDINGS, MISSING_FIELD, NAMESPACED_PART, NOT_SUPPORTED, NULL, Position, RENAMED,
+    Source, UNKNOWN_FIELD, WRONG_TYPE, WRONG_VALUE,
 };
 use crate::expression::SharedBudget;
 use crate::format::{self, Collection, Field, Kind, Table, example};
@@ -81,8 +81,10 @@ impl Reader {
                     self.error(&NOT_SUPPORTED, entry.at, message, *about);
                 }
                 Some(Field { cluster_only: true, .. }) if self.namespaced => {
-                    let message =
-                        format!("`{}` in {} is for an Injection, not for a rule of a namespace", entry.key, table.what);
+                    let message = format!(
+                        "`{}` in {} is for an Injection, not for a rule of a namespace",
+                        entry.key, table.what
+                    );
                     self.error(&NAMESPACED_PART, entry.at, message, "");
                 }
                 Some(_) => {}

@@ -46,7 +46,8 @@ impl Comparison<'_> {
         unchanged("metadata.", before, after, &["annotations", "labels"])?;
         for name in ["annotations", "labels"] {
             let (old, new) = (member(before, name), member(after, name));
-            let added: Vec<&str> = new.keys().map(String::as_str).filter(|key| !old.contains_key(*key)).collect();
+            let added: Vec<&str> =
+                new.keys().map(String::as_str).filter(|key| !old.contains_key(*key)).collect();
             unchanged(&format!("metadata.{name}."), old, new, &added)?;
             added.into_iter().try_for_each(|key| self.bounds.key(name, key))?;
         }

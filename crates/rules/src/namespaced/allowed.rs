@@ -41,7 +41,10 @@ impl NotAllowed {
 
     pub(crate) fn help(&self) -> String {
         match self.why {
-            Why::Needs(part) => format!("an administrator allows it by `{}` in `namespacedInjections.allowedParts`", word(part)),
+            Why::Needs(part) => format!(
+                "an administrator allows it by `{}` in `namespacedInjections.allowedParts`",
+                word(part)
+            ),
             Why::Never | Why::Taken => String::new(),
         }
     }
@@ -53,9 +56,15 @@ impl fmt::Display for NotAllowed {
         match self.why {
             Why::Never => write!(formatter, "a rule of a namespace may not add `{field}`"),
             Why::Needs(part) => {
-                write!(formatter, "the InjectorSettings do not allow `{field}`: `allowedParts` has no `{}`", word(part))
+                write!(
+                    formatter,
+                    "the InjectorSettings do not allow `{field}`: `allowedParts` has no `{}`",
+                    word(part)
+                )
             }
-            Why::Taken => write!(formatter, "a rule of a namespace may not change `{field}`, which is there already"),
+            Why::Taken => {
+                write!(formatter, "a rule of a namespace may not change `{field}`, which is there already")
+            }
         }
     }
 }
@@ -132,9 +141,9 @@ impl NamespacedBounds {
     pub(super) fn key(&self, map: &str, key: &str) -> Allowed {
         let field = format!("metadata.{map}[{key}]");
         let domain = key.split_once('/').map_or("", |(domain, _)| domain);
-        let is_reserved = ["kubernetes.io", "k8s.io", group!()]
-            .iter()
-            .any(|owner| domain.strip_suffix(*owner).is_some_and(|start| start.is_empty() || start.ends_with('.')));
+        let is_reserved = ["kubernetes.io", "k8s.io", group!()].iter().any(|owner| {
+            domain.strip_suffix(*owner).is_some_and(|start| start.is_empty() || start.ends_with('.'))
+        });
         match map {
             "annotations" if key == DEFAULT_CONTAINER => Ok(()),
             _ if is_reserved && domain != "app.kubernetes.io" => Err(NotAllowed::never(field)),

@@ -24,7 +24,8 @@ impl Protected {
         let volumes = rules.iter().flat_map(|rule| &rule.volumes).map(|item| item.key.clone()).collect();
         let is_source = |rule: &&Rule| {
             let mut parts = rule.parts();
-            parts.any(|(place, _)| matches!(place.base, Base::Containers(..)) && place.list == Some("envFrom"))
+            parts
+                .any(|(place, _)| matches!(place.base, Base::Containers(..)) && place.list == Some("envFrom"))
         };
         let mut last = BTreeMap::new();
         for list in ["containers", "initContainers"] {

@@ -69,10 +69,16 @@ fn a_rule_applies_to_the_pods_of_its_namespace_alone() {
 #[test]
 fn without_settings_no_rule_is_in_force_and_a_warning_says_so() {
     let text = own("team", "{pod: {labels: {team: blue}}}");
-    for text in [text.clone(), settings("labels").replace("{namespacedInjections: {allowedParts: [labels]}}", "{}") + &text] {
+    for text in [
+        text.clone(),
+        settings("labels").replace("{namespacedInjections: {allowedParts: [labels]}}", "{}") + &text,
+    ] {
         let rules = rules(&text);
         let warnings = headlines(rules.warnings());
-        assert!(warnings[0].contains("warning[VST0193]: the InjectorSettings do not switch rules of namespaces on"));
+        assert!(
+            warnings[0]
+                .contains("warning[VST0193]: the InjectorSettings do not switch rules of namespaces on")
+        );
         let decision = decide(&rules, &web());
         assert!(decision.patch().is_empty() && decision.verdicts.is_empty());
     }
@@ -124,7 +130,8 @@ fn a_rule_without_a_namespace_or_in_one_of_the_cluster_is_refused() {
 #[test]
 fn a_namespace_has_a_bounded_number_of_rules_of_bounded_size() {
     let many = |count: usize| {
-        let rule = |number: usize| own(&format!("r{number}"), &format!("{{pod: {{labels: {{l{number}: x}}}}}}"));
+        let rule =
+            |number: usize| own(&format!("r{number}"), &format!("{{pod: {{labels: {{l{number}: x}}}}}}"));
         settings("labels") + &(0..count).map(rule).collect::<String>()
     };
     assert!(load(&many(10)).is_ok());
@@ -146,7 +153,10 @@ fn names_are_those_of_a_namespace() {
     let other = mine.replace("namespace: shop", "namespace: stop");
     let rules = rules(&(settings("labels") + &cluster + &mine + &other));
     let result = made(&rules, &web());
-    assert_eq!((&result["metadata"]["labels"]["cluster"], &result["metadata"]["labels"]["team"]), (&"yes".into(), &"blue".into()));
+    assert_eq!(
+        (&result["metadata"]["labels"]["cluster"], &result["metadata"]["labels"]["team"]),
+        (&"yes".into(), &"blue".into())
+    );
     let found = headlines(&load(&(settings("labels") + &mine + &mine)).err().unwrap());
     assert!(found[0].contains("error[VST0116]: rule `shop/team` exists already"), "{found:?}");
 }
@@ -171,7 +181,9 @@ fn conditions_parameters_and_opt_outs_are_those_of_other_rules() {
 
 #[test]
 fn an_explanation_has_the_rules_of_the_namespace() {
-    let text = settings("labels") + &rule("first", "pod: {labels: {first: x}}") + &own("team", "{pod: {labels: {team: blue}}}");
+    let text = settings("labels")
+        + &rule("first", "pod: {labels: {first: x}}")
+        + &own("team", "{pod: {labels: {team: blue}}}");
     let rules = rules(&text);
     let pod = web();
     let explanation = rules.explain(&in_shop(&pod)).unwrap();

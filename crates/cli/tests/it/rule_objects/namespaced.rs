@@ -37,7 +37,9 @@ fn pod(namespace: &str, path: &str) -> String {
 async fn start() -> Option<Cluster> {
     let cluster = Cluster::start(&Options::default()).await?;
     for namespace in ["shop", "stop"] {
-        let script = format!("kubectl create namespace {namespace} && kubectl create serviceaccount default -n {namespace} || true");
+        let script = format!(
+            "kubectl create namespace {namespace} && kubectl create serviceaccount default -n {namespace} || true"
+        );
         cluster.kubectl("", &script).exits(0);
     }
     let bind = "kubectl create rolebinding team -n shop --user=team --clusterrole=injector-namespacedinjections-edit";
@@ -67,7 +69,11 @@ impl Cluster {
                 "{}{}\n{}",
                 done.out,
                 done.err,
-                self.kubectl("", "kubectl get vninj -A -o yaml; kubectl get mutatingwebhookconfiguration -o yaml").out
+                self.kubectl(
+                    "",
+                    "kubectl get vninj -A -o yaml; kubectl get mutatingwebhookconfiguration -o yaml"
+                )
+                .out
             );
             tokio::time::sleep(Duration::from_millis(100)).await;
         }
@@ -80,7 +86,11 @@ async fn a_team_has_rules_for_the_pods_of_its_namespace_where_settings_allow_the
     let _server = cluster.replica("first").await;
     let apply = "kubectl --as=team apply -f rule.yaml";
     // The role may have taken effect a moment later.
-    cluster.until_prints("kubectl auth can-i create namespacedinjections -n shop --as=team", |out| out == "yes\n").await;
+    cluster
+        .until_prints("kubectl auth can-i create namespacedinjections -n shop --as=team", |out| {
+            out == "yes\n"
+        })
+        .await;
     let off = cluster.kubectl(&team(BLUE), apply);
     off.fails(1, "error[VST0193]: the InjectorSettings do not switch rules of namespaces on");
     off.tells("--> NamespacedInjection shop/team, metadata.name: team");
@@ -93,11 +103,17 @@ async fn a_team_has_rules_for_the_pods_of_its_namespace_where_settings_allow_the
     cluster.kubectl("", &pod("stop", label)).prints("");
     let columns = cluster.kubectl("", "kubectl get vninj -n shop").stdout();
     assert!(columns.starts_with("NAME") && columns.contains("True"), "{columns}");
-    cluster.kubectl("", "kubectl get vestibule -n shop -o name").prints("namespacedinjection.vestibule.dev/team\n");
+    cluster
+        .kubectl("", "kubectl get vestibule -n shop -o name")
+        .prints("namespacedinjection.vestibule.dev/team\n");
 
     // Parts that are not allowed are refused with code and field; the rule that is there stays.
     for (spec, code, field) in [
-        ("{volumes: [{name: v, hostPath: {path: /}}]}", "may not add `volumes[v].hostPath`", "spec.volumes[0]"),
+        (
+            "{volumes: [{name: v, hostPath: {path: /}}]}",
+            "may not add `volumes[v].hostPath`",
+            "spec.volumes[0]",
+        ),
         (
             "{sidecars: [{name: s, image: 's:1', securityContext: {privileged: true}}]}",
             "may not add `initContainers[s].securityContext.privileged`",
@@ -111,14 +127,16 @@ async fn a_team_has_rules_for_the_pods_of_its_namespace_where_settings_allow_the
         refused.tells(code).tells(format!("--> NamespacedInjection shop/team, {field}"));
     }
     // Fields that only an Injection has are unknown to the API server itself.
-    for field in ["required: true", "targets: [deployments]", "match: {namespaceSelector: {}}", "remove: []"] {
+    for field in ["required: true", "targets: [deployments]", "match: {namespaceSelector: {}}", "remove: []"]
+    {
         let spec = format!("{{{field}, pod: {{labels: {{a: b}}}}}}");
         cluster.kubectl(&team(&spec), apply).fails(1, "unknown field \"spec.");
     }
     cluster.kubectl("", &pod("shop", label)).prints("blue");
 
     // Switched off, nothing happens.
-    let off = SETTINGS.replace("{namespacedInjections: {allowedParts: [labels, env, sidecars, volumes]}}", "{}");
+    let off =
+        SETTINGS.replace("{namespacedInjections: {allowedParts: [labels, env, sidecars, volumes]}}", "{}");
     cluster.kubectl(&off, "kubectl apply -f rule.yaml").exits(0);
     cluster.until_prints(&pod("shop", label), str::is_empty).await;
     cluster.kubectl(&team(BLUE).replace("blue", "red"), apply).fails(1, "VST0193");
@@ -129,7 +147,11 @@ async fn a_team_cannot_write_anything_else_of_the_injector() {
     let Some((cluster, _server)) = start_with_settings().await else { return };
     let home = &cluster.home;
     let rule = team(BLUE);
-    cluster.until_prints("kubectl auth can-i create namespacedinjections -n shop --as=team", |out| out == "yes\n").await;
+    cluster
+        .until_prints("kubectl auth can-i create namespacedinjections -n shop --as=team", |out| {
+            out == "yes\n"
+        })
+        .await;
     cluster.kubectl(&rule, "kubectl --as=team apply -f rule.yaml").exits(0);
     let injection = rule.replace("NamespacedInjection", "Injection").replace(", namespace: shop", "");
     let elsewhere = rule.replace("namespace: shop", "namespace: stop");
@@ -163,7 +185,9 @@ async fn a_team_cannot_write_anything_else_of_the_injector() {
     cluster.kubectl("", role).fails(1, "orbidden");
     // The namespace in the object decides, not one that the rule could name.
     let disguised = rule.replace("spec: {", "spec: {namespace: stop, ");
-    cluster.kubectl(&disguised, "kubectl --as=team apply -f rule.yaml").fails(1, "unknown field \"spec.namespace\"");
+    cluster
+        .kubectl(&disguised, "kubectl --as=team apply -f rule.yaml")
+        .fails(1, "unknown field \"spec.namespace\"");
     // A rule in a namespace where rules do not apply is refused, whoever writes it.
     let system = rule.replace("namespace: shop", "namespace: kube-system");
     cluster.kubectl(&system, "kubectl create -f rule.yaml").fails(1, "error[VST0193]");
@@ -183,11 +207,17 @@ spec:
   containerPatches: [{select: {all: true}, env: [{name: HTTP_PROXY, value: cluster}]}]
 ";
     let apply = "kubectl apply -f rule.yaml";
-    cluster.kubectl(proxy, &format!("{apply} && kubectl wait --for=condition=InForce injection/proxy --timeout=60s")).exits(0);
+    cluster
+        .kubectl(
+            proxy,
+            &format!("{apply} && kubectl wait --for=condition=InForce injection/proxy --timeout=60s"),
+        )
+        .exits(0);
     let shown = "{.spec.containers[*].name} {.spec.containers[*].image} {.spec.containers[?(@.name==\"app\")].env[*].value} {.spec.volumes[*].hostPath.path}";
     let wanted = "app proxy app proxy:1 cluster /etc/certs";
     cluster.until_prints(&pod("stop", shown), |out| out == wanted).await;
-    let privileged = "{.spec.containers[*].securityContext}{.spec.initContainers[*].name}{.metadata.labels.mine}";
+    let privileged =
+        "{.spec.containers[*].securityContext}{.spec.initContainers[*].name}{.metadata.labels.mine}";
     for (spec, warning) in [
         (
             "{pod: {labels: {mine: x}}, sidecars: [{name: proxy, image: 'mine:1', mode: regular}]}",

@@ -114,7 +114,10 @@ fn a_namespace_has_at_most_as_many_rules_as_the_settings_say() {
     let snapshot = fixture.reload(&sources);
     assert_eq!(in_force(&snapshot), ["shop/a", "shop/b", "stop/a"]);
     let found = headlines(&snapshot);
-    assert!(found[0].contains("NamespacedInjection shop/c") && found[0].contains("more than 2 rules"), "{found:?}");
+    assert!(
+        found[0].contains("NamespacedInjection shop/c") && found[0].contains("more than 2 rules"),
+        "{found:?}"
+    );
     // At apply the rules that are there count, whatever their names.
     assert!(fixture.refused(&own("shop/aa"))[0].contains("VST0193"));
     assert!(fixture.refused(&own("shop/a")).is_empty() && fixture.refused(&own("stop/b")).is_empty());
@@ -123,7 +126,8 @@ fn a_namespace_has_at_most_as_many_rules_as_the_settings_say() {
 #[test]
 fn an_object_that_is_too_large_to_keep_is_reported() {
     let fixture = Fixture::new();
-    let large = RuleSource { text: Err("its `spec` takes more than 65536 bytes".to_owned()), ..own("shop/large") };
+    let large =
+        RuleSource { text: Err("its `spec` takes more than 65536 bytes".to_owned()), ..own("shop/large") };
     let snapshot = fixture.reload(&[cluster(), on(), large, own("shop/good")]);
     assert_eq!(in_force(&snapshot), ["shop/good"]);
     assert_eq!(

@@ -28,7 +28,10 @@ fn a_text_with_a_part_that_nothing_allows_is_refused_with_its_field() {
         (sidecar("resources: {limits: {example.com/kvm: 1}}"), "resources.limits.example.com/kvm"),
         (sidecar("resources: {claims: [{name: gpu}]}"), "resources.claims"),
         (sidecar("livenessProbe: {httpGet: {host: 169.254.169.254, port: 80}}"), "livenessProbe"),
-        (sidecar("volumeMounts: [{name: v, mountPath: /v, mountPropagation: Bidirectional}]"), "mountPropagation"),
+        (
+            sidecar("volumeMounts: [{name: v, mountPath: /v, mountPropagation: Bidirectional}]"),
+            "mountPropagation",
+        ),
         (patch("ports: [{containerPort: 80}]"), "containers.ports"),
         (patch("image: 'other:1'"), "containers.image"),
         (patch("replace: [command], command: [sh]"), "containers.command"),
@@ -48,10 +51,14 @@ fn a_text_with_a_part_that_nothing_allows_is_refused_with_its_field() {
         (of_pod("securityContext: {sysctls: [{name: a, value: b}]}"), "securityContext"),
         ("{pod: {annotations: {kubernetes.io/config.mirror: a}}}".to_owned(), "config.mirror"),
         (
-            "{pod: {annotations: {container.apparmor.security.beta.kubernetes.io/app: unconfined}}}".to_owned(),
+            "{pod: {annotations: {container.apparmor.security.beta.kubernetes.io/app: unconfined}}}"
+                .to_owned(),
             "metadata.annotations[container.apparmor",
         ),
-        ("{pod: {labels: {vestibule.dev/injector: 'true'}}}".to_owned(), "metadata.labels[vestibule.dev/injector]"),
+        (
+            "{pod: {labels: {vestibule.dev/injector: 'true'}}}".to_owned(),
+            "metadata.labels[vestibule.dev/injector]",
+        ),
         ("{pod: {labels: {inject.vestibule.dev/proxy: 'false'}}}".to_owned(), "inject.vestibule.dev/proxy"),
     ] {
         let found = headlines(&load(&(settings(ALL) + &own("team", &spec))).err().unwrap_or_default());
@@ -87,7 +94,10 @@ fn a_part_that_the_settings_do_not_list_is_refused_with_its_word() {
         let others: Vec<&str> = ALL.split(',').map(str::trim).filter(|part| *part != word).collect();
         let text = settings(&others.join(", ")) + &own("team", spec);
         let found = headlines(&load(&text).err().unwrap_or_default());
-        assert!(found.iter().any(|found| found.contains(&format!("`allowedParts` has no `{word}`"))), "{spec}: {found:?}");
+        assert!(
+            found.iter().any(|found| found.contains(&format!("`allowedParts` has no `{word}`"))),
+            "{spec}: {found:?}"
+        );
         assert!(load(&(settings(ALL) + &own("team", spec))).is_ok(), "{spec}");
     }
 }
@@ -95,7 +105,9 @@ fn a_part_that_the_settings_do_not_list_is_refused_with_its_word() {
 /// Expressions compute what no text shows: the result is checked.
 #[test]
 fn a_computed_part_that_is_not_allowed_leaves_the_rule_out() {
-    let sidecar = |fields: &str| format!("{{pod: {{labels: {{team: blue}}}}, sidecars: [{{name: s, image: 's:1', {fields}}}]}}");
+    let sidecar = |fields: &str| {
+        format!("{{pod: {{labels: {{team: blue}}}}, sidecars: [{{name: s, image: 's:1', {fields}}}]}}")
+    };
     for (spec, field) in [
         (sidecar("securityContext: {$cel: \"{'privileged': true}\"}"), "securityContext.privileged"),
         (sidecar("securityContext: {privileged: {$cel: \"1 == 1\"}}"), "securityContext.privileged"),
@@ -113,7 +125,8 @@ fn a_computed_part_that_is_not_allowed_leaves_the_rule_out() {
         assert!(decision.warnings[0].contains(field), "{spec}: {:?}", decision.warnings);
     }
     // The same for a part that another word allows.
-    let spec = sidecar("env: {$cel: \"[{'name': 'A', 'valueFrom': {'secretKeyRef': {'name': 'a', 'key': 'b'}}}]\"}");
+    let spec =
+        sidecar("env: {$cel: \"[{'name': 'A', 'valueFrom': {'secretKeyRef': {'name': 'a', 'key': 'b'}}}]\"}");
     let rules = rules(&(settings("labels, sidecars") + &own("team", &spec)));
     assert_eq!(words(&decide(&rules, &web())), ["not_allowed"]);
 }
@@ -130,7 +143,8 @@ fn a_volume_of_the_pod_is_mounted_only_if_its_kind_is_allowed() {
             (r#""secret":{"secretName":"a"}"#, "not_allowed"),
             (r#""emptyDir":{}"#, "applied"),
         ] {
-            let pod = pod(&format!(r#"{{"volumes":[{{"name":"v",{volume}}}],"containers":[{{"name":"app"}}]}}"#));
+            let pod =
+                pod(&format!(r#"{{"volumes":[{{"name":"v",{volume}}}],"containers":[{{"name":"app"}}]}}"#));
             let rules = rules(&(settings("sidecars, volumes") + &own("team", spec)));
             assert_eq!(words(&decide(&rules, &pod)), [word], "{spec} {volume}");
         }

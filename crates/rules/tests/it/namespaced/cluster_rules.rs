@@ -39,8 +39,14 @@ fn nothing_that_a_rule_of_the_cluster_wrote_is_overridden() {
         ("{volumes: [{name: certs, configMap: {name: mine}}]}", "conflict"),
         ("{containerPatches: [{select: {all: true}, env: [{name: HTTP_PROXY, value: none}]}]}", "unchanged"),
         // A volume of the cluster's rule, by a sidecar and in an existing container.
-        ("{sidecars: [{name: s, image: 's:1', volumeMounts: [{name: certs, mountPath: /c}]}]}", "not_allowed"),
-        ("{containerPatches: [{select: {names: [app]}, volumeMounts: [{name: certs, mountPath: /c}]}]}", "not_allowed"),
+        (
+            "{sidecars: [{name: s, image: 's:1', volumeMounts: [{name: certs, mountPath: /c}]}]}",
+            "not_allowed",
+        ),
+        (
+            "{containerPatches: [{select: {names: [app]}, volumeMounts: [{name: certs, mountPath: /c}]}]}",
+            "not_allowed",
+        ),
         // A mount over a part of a mount, or around it.
         (
             "{volumes: [{name: m, emptyDir: {}}], containerPatches: [{select: {names: [app]}, volumeMounts: [{name: m, mountPath: /etc/certs/ca}]}]}",
@@ -51,7 +57,10 @@ fn nothing_that_a_rule_of_the_cluster_wrote_is_overridden() {
             "not_allowed",
         ),
         // Its container.
-        ("{containerPatches: [{select: {names: [proxy]}, env: [{name: LD_PRELOAD, value: a}]}]}", "unchanged"),
+        (
+            "{containerPatches: [{select: {names: [proxy]}, env: [{name: LD_PRELOAD, value: a}]}]}",
+            "unchanged",
+        ),
         // A place before its container.
         (
             "{sidecars: [{name: s, image: 's:1', mode: regular, position: {containers: {before: proxy}}}]}",
@@ -88,13 +97,15 @@ fn a_variable_changes_no_value_of_another() {
 #[test]
 fn a_label_that_a_rule_of_the_cluster_reads_is_refused() {
     let cluster = "match: {objectSelector: {matchLabels: {proxied: 'yes'}}}\npod: {labels: {a: b}}";
-    let cluster = rule("proxy", cluster).replace("  match: {objectSelector: {matchLabels: {app: web}}}\n", "");
+    let cluster =
+        rule("proxy", cluster).replace("  match: {objectSelector: {matchLabels: {app: web}}}\n", "");
     let found = headlines(
         &load(&(settings(ALL) + &cluster + &own("team", "{pod: {labels: {proxied: 'yes'}}}"))).err().unwrap(),
     );
     assert!(found[0].contains("error[VST0123]") && found[0].contains("read by rule `proxy`"), "{found:?}");
     // An exemption would exempt the pod at the second call.
-    let exempt = settings(ALL).replace("spec: {", "spec: {exemptions: [{objectSelector: {matchLabels: {free: 'yes'}}}], ");
+    let exempt = settings(ALL)
+        .replace("spec: {", "spec: {exemptions: [{objectSelector: {matchLabels: {free: 'yes'}}}], ");
     let found = headlines(&load(&(exempt + &own("team", "{pod: {labels: {free: 'yes'}}}"))).err().unwrap());
     assert!(found[0].contains("VST0123") && found[0].contains("read by an exemption"), "{found:?}");
 }
@@ -112,7 +123,10 @@ fn a_bad_rule_harms_no_other() {
     let rules = rules(&text);
     let result = made(&rules, &web());
     let labels = &result["metadata"]["labels"];
-    assert_eq!((&labels["cluster"], &labels["costly"], &labels["later"]), (&json!("1"), &json!(null), &json!("yes")));
+    assert_eq!(
+        (&labels["cluster"], &labels["costly"], &labels["later"]),
+        (&json!("1"), &json!(null), &json!("yes"))
+    );
     assert_eq!(words(&decide(&rules, &web())), ["applied", "error", "applied"]);
 }
 
@@ -121,7 +135,8 @@ fn a_bad_rule_harms_no_other() {
 fn a_denial_stays_a_denial() {
     let cluster = rule("proxy", "required: true\nvolumes: [{name: certs, emptyDir: {}}]");
     let rules = rules(&(settings(ALL) + &cluster + &own("team", "{pod: {labels: {team: blue}}}")));
-    let taken = pod(r#"{"volumes":[{"name":"certs","configMap":{"name":"a"}}],"containers":[{"name":"app"}]}"#);
+    let taken =
+        pod(r#"{"volumes":[{"name":"certs","configMap":{"name":"a"}}],"containers":[{"name":"app"}]}"#);
     let decision = decide(&rules, &taken);
     assert_eq!(words(&decision), ["denied", "object_denied"]);
     assert!(decision.patch().is_empty() && decision.denial().is_some());
