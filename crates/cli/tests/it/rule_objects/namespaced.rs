@@ -56,11 +56,11 @@ async fn start_with_settings() -> Option<(Cluster, Child)> {
 }
 
 impl Cluster {
-    /// Runs `script` until `wanted` holds for its output.
-    async fn until_prints(&self, script: &str, wanted: impl Fn(&str) -> bool) -> Done {
+    /// Runs `script`, with `text` in `rule.yaml`, until `wanted` holds for its output.
+    async fn until_prints(&self, text: &str, script: &str, wanted: impl Fn(&str) -> bool) -> Done {
         let end = Instant::now() + Duration::from_secs(60);
         loop {
-            let done = self.kubectl("", script);
+            let done = self.kubectl(text, script);
             if wanted(&done.out) {
                 return done;
             }
@@ -87,10 +87,13 @@ async fn a_team_has_rules_for_the_pods_of_its_namespace_where_settings_allow_the
     let apply = "kubectl --as=team apply -f rule.yaml";
     // The role may have taken effect a moment later.
     cluster
-        .until_prints("kubectl auth can-i create namespacedinjections -n shop --as=team", |out| {
+        .until_prints("", "kubectl auth can-i create namespacedinjections -n shop --as=team", |out| {
             out == "yes\n"
         })
         .await;
+    // The API server has heard of the hook a moment after the replica is ready.
+    let rehearse = format!("{apply} --dry-run=server 2>&1");
+    cluster.until_prints(&team(BLUE), &rehearse, |out| out.contains("VST0193")).await;
     let off = cluster.kubectl(&team(BLUE), apply);
     off.fails(1, "error[VST0193]: the InjectorSettings do not switch rules of namespaces on");
     off.tells("--> NamespacedInjection shop/team, metadata.name: team");
@@ -99,7 +102,7 @@ async fn a_team_has_rules_for_the_pods_of_its_namespace_where_settings_allow_the
     cluster.kubectl(SETTINGS, settings).exits(0);
     cluster.kubectl(&team(BLUE), &format!("{apply} && {WAIT}")).exits(0);
     let label = "{.metadata.labels.team}";
-    cluster.until_prints(&pod("shop", label), |out| out == "blue").await;
+    cluster.until_prints("", &pod("shop", label), |out| out == "blue").await;
     cluster.kubectl("", &pod("stop", label)).prints("");
     let columns = cluster.kubectl("", "kubectl get vninj -n shop").stdout();
     assert!(columns.starts_with("NAME") && columns.contains("True"), "{columns}");
@@ -138,7 +141,7 @@ async fn a_team_has_rules_for_the_pods_of_its_namespace_where_settings_allow_the
     let off =
         SETTINGS.replace("{namespacedInjections: {allowedParts: [labels, env, sidecars, volumes]}}", "{}");
     cluster.kubectl(&off, "kubectl apply -f rule.yaml").exits(0);
-    cluster.until_prints(&pod("shop", label), str::is_empty).await;
+    cluster.until_prints("", &pod("shop", label), str::is_empty).await;
     cluster.kubectl(&team(BLUE).replace("blue", "red"), apply).fails(1, "VST0193");
 }
 
@@ -148,7 +151,7 @@ async fn a_team_cannot_write_anything_else_of_the_injector() {
     let home = &cluster.home;
     let rule = team(BLUE);
     cluster
-        .until_prints("kubectl auth can-i create namespacedinjections -n shop --as=team", |out| {
+        .until_prints("", "kubectl auth can-i create namespacedinjections -n shop --as=team", |out| {
             out == "yes\n"
         })
         .await;
@@ -215,7 +218,7 @@ spec:
         .exits(0);
     let shown = "{.spec.containers[*].name} {.spec.containers[*].image} {.spec.containers[?(@.name==\"app\")].env[*].value} {.spec.volumes[*].hostPath.path}";
     let wanted = "app proxy app proxy:1 cluster /etc/certs";
-    cluster.until_prints(&pod("stop", shown), |out| out == wanted).await;
+    cluster.until_prints("", &pod("stop", shown), |out| out == wanted).await;
     let privileged =
         "{.spec.containers[*].securityContext}{.spec.initContainers[*].name}{.metadata.labels.mine}";
     for (spec, warning) in [
@@ -258,8 +261,8 @@ async fn a_rule_that_was_stored_while_the_injector_was_down_stays_within_the_bou
     let _server = cluster.replica("first").await;
     cluster.kubectl("", &WAIT.replace("/team", "/good")).exits(0);
     let accepted = "kubectl get namespacedinjection team -n shop -o jsonpath='{.status.conditions[?(@.type==\"Accepted\")].message}'";
-    let told = cluster.until_prints(accepted, |out| !out.is_empty()).await;
+    let told = cluster.until_prints("", accepted, |out| !out.is_empty()).await;
     told.shows("NamespacedInjection shop/team, spec.volumes[0]").shows("error[VST0192]");
-    cluster.until_prints(&pod("shop", "{.metadata.labels.team}"), |out| out == "blue").await;
+    cluster.until_prints("", &pod("shop", "{.metadata.labels.team}"), |out| out == "blue").await;
     cluster.kubectl("", &pod("shop", "{.spec.volumes[*].hostPath.path}")).prints("");
 }
