@@ -5,6 +5,7 @@
 
 mod additions;
 mod allowed;
+mod node;
 mod protected;
 
 use std::collections::BTreeMap;

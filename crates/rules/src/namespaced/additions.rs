@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use serde_json::{Map, Value};
 
 use super::allowed::{Allowed, NotAllowed, at};
-use super::{NamespacedBounds, Protected};
+use super::{NamespacedBounds, Protected, node};
 use crate::key::trimmed_path;
 
 /// Whether `after` has everything that `before` has, unchanged and in the same order, and besides only what `bounds` allow.
@@ -15,7 +15,7 @@ pub(crate) fn additions(
     protected: &Protected,
     bounds: &NamespacedBounds,
 ) -> Allowed {
-    let comparison = Comparison { after, protected, bounds };
+    let comparison = Comparison { before, after, protected, bounds };
     unchanged("", map(before), map(after), &["metadata", "spec"])?;
     comparison.metadata(map(&before["metadata"]), map(&after["metadata"]))?;
     let (before, after) = (&before["spec"], &after["spec"]);
@@ -36,6 +36,7 @@ pub(crate) fn additions(
 }
 
 struct Comparison<'c> {
+    before: &'c Value,
     after: &'c Value,
     protected: &'c Protected,
     bounds: &'c NamespacedBounds,
@@ -58,6 +59,9 @@ impl Comparison<'_> {
         let is_protected =
             |item: &Value| item["name"].as_str().is_some_and(|name| self.protected.containers.contains(name));
         let (same, added) = aligned(list, before, after)?;
+        if !added.is_empty() || same.iter().any(|(old, new)| old != new) {
+            node::shared(&self.before["spec"])?;
+        }
         let last = after.iter().rposition(is_protected);
         for (index, item) in added {
             if let Some(last) = last.filter(|last| index < *last) {
@@ -69,6 +73,9 @@ impl Comparison<'_> {
         for (old, new) in same.into_iter().filter(|(old, new)| old != new) {
             if is_protected(old) {
                 return Err(NotAllowed::taken(at(list, old)));
+            }
+            if node::is_reached_by(old, &self.before["spec"]) {
+                return Err(NotAllowed::has_access(at(list, old)));
             }
             self.container(&at(list, old), old, new)?;
         }
@@ -182,7 +189,7 @@ fn inserted<'v>(before: &[Value], after: &'v [Value]) -> Option<Vec<(bool, &'v V
     rest.peek().is_none().then_some(added)
 }
 
-fn items(list: &Value) -> &[Value] {
+pub(super) fn items(list: &Value) -> &[Value] {
     list.as_array().map(Vec::as_slice).unwrap_or_default()
 }
 

@@ -25,6 +25,8 @@ enum Why {
     Needs(AllowedPart),
     /// It is there already, or a rule of the cluster wrote it.
     Taken,
+    /// It has access to the node, which a change of it would share.
+    HasAccess,
 }
 
 pub(super) type Allowed = Result<(), NotAllowed>;
@@ -39,13 +41,18 @@ impl NotAllowed {
         Self { field: field.into(), why: Why::Taken }
     }
 
+    /// The pod or container of this field has access to the node.
+    pub(super) fn has_access(field: impl Into<String>) -> Self {
+        Self { field: field.into(), why: Why::HasAccess }
+    }
+
     pub(crate) fn help(&self) -> String {
         match self.why {
             Why::Needs(part) => format!(
                 "an administrator allows it by `{}` in `namespacedInjections.allowedParts`",
                 word(part)
             ),
-            Why::Never | Why::Taken => String::new(),
+            Why::Never | Why::Taken | Why::HasAccess => String::new(),
         }
     }
 }
@@ -60,6 +67,12 @@ impl fmt::Display for NotAllowed {
                     formatter,
                     "the InjectorSettings do not allow `{field}`: `allowedParts` has no `{}`",
                     word(part)
+                )
+            }
+            Why::HasAccess => {
+                write!(
+                    formatter,
+                    "a rule of a namespace may not change a pod with access to the node: `{field}`"
                 )
             }
             Why::Taken => {

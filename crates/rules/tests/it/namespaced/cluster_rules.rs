@@ -141,3 +141,35 @@ fn a_denial_stays_a_denial() {
     assert_eq!(words(&decision), ["denied", "object_denied"]);
     assert!(decision.patch().is_empty() && decision.denial().is_some());
 }
+
+/// Such a pod may belong to an administrator who runs it in the namespace.
+#[test]
+fn a_pod_with_access_to_the_node_gets_no_container_variable_or_mount() {
+    let sidecar = "{sidecars: [{name: s, image: 's:1'}]}";
+    let variable = "{containerPatches: [{select: {names: [app]}, env: [{name: LD_PRELOAD, value: a}]}]}";
+    let label = "{pod: {labels: {team: blue}}}";
+    let privileged = r#"{"containers":[{"name":"app","securityContext":{"privileged":true}}]"#;
+    for (spec, words) in [
+        (r#"{"hostNetwork":true,"containers":[{"name":"app"}]}"#.to_owned(), ["not_allowed", "not_allowed"]),
+        (r#"{"hostPID":true,"containers":[{"name":"app"}]}"#.to_owned(), ["not_allowed", "not_allowed"]),
+        (r#"{"hostIPC":true,"containers":[{"name":"app"}]}"#.to_owned(), ["not_allowed", "not_allowed"]),
+        (format!("{privileged}}}"), ["applied", "not_allowed"]),
+        (format!(r#"{privileged},"shareProcessNamespace":true}}"#), ["not_allowed", "not_allowed"]),
+        (
+            r#"{"containers":[{"name":"app","securityContext":{"capabilities":{"add":["NET_ADMIN"]}}}]}"#.to_owned(),
+            ["applied", "not_allowed"],
+        ),
+        (
+            r#"{"volumes":[{"name":"v","hostPath":{"path":"/"}}],"containers":[{"name":"app","volumeMounts":[{"name":"v","mountPath":"/v"}]}]}"#
+                .to_owned(),
+            ["applied", "not_allowed"],
+        ),
+    ] {
+        let of = |mine: &str| {
+            let rules = rules(&(settings(ALL) + &own("team", mine)));
+            crate::kit::word(&decide(&rules, &pod(&spec)))
+        };
+        assert_eq!([of(sidecar), of(variable)], words, "{spec}");
+        assert_eq!(of(label), "applied");
+    }
+}
