@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 pub(crate) use additions::additions;
-pub(crate) use allowed::{NotAllowed, part};
+pub(crate) use allowed::part;
 pub(crate) use protected::Protected;
 
 use crate::digest;

@@ -30,8 +30,12 @@ fn web() -> String {
     pod(r#"{"containers":[{"name":"app","image":"app:1"}]}"#)
 }
 
+fn creation_in<'o>(namespace: &'o str, object: &'o str) -> Subject<'o> {
+    Subject::new(object, Resource::Pods, Verb::Create, namespace)
+}
+
 fn in_shop(object: &str) -> Subject<'_> {
-    Subject::new(object, Resource::Pods, Verb::Create, "shop")
+    creation_in("shop", object)
 }
 
 fn decide(rules: &RuleSet, object: &str) -> Decision {
@@ -57,7 +61,7 @@ fn a_rule_applies_to_the_pods_of_its_namespace_alone() {
     assert!(status.contains("shop/team@"), "{status}");
     assert_eq!(words(&decide(&rules, &pod)), ["applied"]);
     for namespace in ["stop", "shop2", "kube-system", ""] {
-        let decision = rules.evaluate(&Subject { namespace, ..in_shop(&pod) }).unwrap();
+        let decision = rules.evaluate(&creation_in(namespace, &pod)).unwrap();
         assert!(decision.patch().is_empty() && decision.verdicts.is_empty(), "{namespace}");
     }
     // Workloads and their templates are left alone.
@@ -190,5 +194,5 @@ fn an_explanation_has_the_rules_of_the_namespace() {
     let names: Vec<_> = explanation.rules.iter().map(|rule| &*rule.rule).collect();
     assert_eq!(names, ["first", "shop/team"]);
     assert!(explanation.rules[1].gates.iter().any(|gate| gate.name == "match.namespaceSelector"));
-    assert_eq!(rules.explain(&Subject { namespace: "stop", ..in_shop(&pod) }).unwrap().rules.len(), 1);
+    assert_eq!(rules.explain(&creation_in("stop", &pod)).unwrap().rules.len(), 1);
 }
