@@ -23,7 +23,9 @@ pub fn page(pod: Schema<'_>) -> String {
     for (kind, table) in KINDS {
         let mut sections = Sections { pod, maps: Vec::new() };
         sections.collect("", table);
-        for (path, table) in &sections.maps {
+        // The fields of the rest are those of an Injection.
+        let is_shared = |path: &str| std::ptr::eq(table, &NAMESPACED) && path.starts_with("spec");
+        for (path, table) in sections.maps.iter().filter(|(path, _)| !is_shared(path)) {
             let title = if path.is_empty() { format!("`{kind}`") } else { format!("`{path}`") };
             let level = if path.is_empty() { "##" } else { "###" };
             let head = "| Field | Type | Default | Since | Meaning | Example |\n|---|---|---|---|---|---|\n";

@@ -12,6 +12,7 @@ use super::RuleSet;
 use super::decide::{Request, trace_conditions};
 use super::fixpoint::{Application, Fixpoint};
 use super::list_keys::with_keys;
+use super::not_applied::NotApplied;
 use super::verdict::{not_applied, skipped, verdict};
 use crate::decision::{Outcome, Reason, Verdict};
 use crate::explanation::Record;
@@ -53,10 +54,14 @@ impl RuleSet {
             protected: Protected::of(cluster, &applied.draft),
             total: SharedBudget::of_a_request(),
         };
+        let before = applied.draft.clone();
         for rule in rules {
             let rule = stage.protected.spared_by(rule);
             let verdict = stage.apply(rule, &mut applied, warnings, record);
             applied.verdicts.push(verdict);
+        }
+        if applied.verdicts.iter().any(|verdict| matches!(verdict.outcome, Outcome::Applied)) {
+            stage.apply_cluster_again(cluster, before, &mut applied, warnings);
         }
         applied
     }
@@ -115,6 +120,35 @@ impl Stage<'_, '_> {
         applied.present.push(values.unwrap_or_else(|| rule.clone()));
         applied.draft = applied.draft.followed_by(draft);
         verdict
+    }
+
+    /// Applies the rules of the cluster once more, as the next call of the API server would do: they may be for a container that was
+    /// added. If one of them cannot be applied to the result, the rules of the namespace are left out, and `before` is the result.
+    fn apply_cluster_again<'d>(
+        &self,
+        cluster: &[&Rule],
+        before: Draft<'d>,
+        applied: &mut AppliedNamespaced<'d>,
+        warnings: &mut Vec<String>,
+    ) {
+        let subject = self.request.subject;
+        let start = applied.draft.as_received();
+        let received = Received::new(start.root(), subject, start.layout);
+        let again = Fixpoint::new(subject, &received, SharedBudget::of_a_request()).run(cluster, &start);
+        let fails = |(_, why): &(&&str, &NotApplied)| !matches!(why, NotApplied::ConditionFalse(_));
+        let Some(failed) = again.not_applied.iter().filter(fails).map(|(rule, _)| *rule).min() else {
+            applied.draft = applied.draft.followed_by(again.draft);
+            return;
+        };
+        let sentence = format!("rule {failed} could not be applied to the result");
+        (applied.draft, applied.present) = (before, Vec::new());
+        for verdict in &mut applied.verdicts {
+            if matches!(verdict.outcome, Outcome::Applied) {
+                warnings.push(format!("rule {} was left out: {sentence}", verdict.rule));
+                let sentence = Arc::from(&*sentence);
+                verdict.outcome = Outcome::Skipped { reason: Reason::NotAllowed, sentence };
+            }
+        }
     }
 
     /// Why the result `after` of a rule is dropped.

@@ -34,7 +34,9 @@ pub(crate) static NAMESPACED: Table = Table {
         text("apiVersion", concat!("`", api_version!(), "`.")).required(),
         text("kind", "`NamespacedInjection`.").required(),
         map("metadata", &NAMESPACED_METADATA, "The document's name and namespace.").required(),
-        map("spec", &SPEC, "The rule, without the fields that only an Injection has.").required(),
+        map("spec", &SPEC, "The rule: the fields of an Injection's `spec` except those that say so.")
+            .example("{pod: {labels: {team: blue}}}")
+            .required(),
     ],
 };
 

@@ -79,7 +79,37 @@ fn containers_of_the_cluster_are_not_selected_and_come_first() {
     let result = made(&rules, &web());
     let containers = &result["spec"]["containers"];
     assert_eq!(names(containers), ["proxy", "s", "app"]);
-    assert!(containers[0]["env"].is_null() && names(&containers[2]["env"]).contains(&"A"), "{containers}");
+    assert!(containers[0]["env"].is_null(), "{containers}");
+    assert_eq!(
+        [names(&containers[1]["env"]), names(&containers[2]["env"])],
+        [vec!["HTTP_PROXY"], vec!["A", "HTTP_PROXY"]]
+    );
+}
+
+/// A rule for all containers is for those that a team adds too. If it cannot be applied to them, the team's rules are left out.
+#[test]
+fn a_rule_of_the_cluster_is_applied_to_added_containers() {
+    let everywhere = "required: true\nvolumes: [{name: certs, emptyDir: {}}]\ncontainerPatches:\n- select: {all: true}\n  volumeMounts: [{name: certs, mountPath: /etc/certs}]";
+    let mine = "{pod: {labels: {mine: x}}, sidecars: [{name: s, image: 's:1', mode: regular}]}";
+    let all = rules(&(settings(ALL) + &rule("proxy", everywhere) + &own("team", mine)));
+    let result = made(&all, &web());
+    assert_eq!(result["spec"]["containers"][1]["volumeMounts"][0]["name"], "certs");
+
+    let taken = "{volumes: [{name: m, emptyDir: {}}], pod: {labels: {mine: x}}, \
+                 sidecars: [{name: s, image: 's:1', mode: regular, volumeMounts: [{name: m, mountPath: /etc/certs}]}]}";
+    let all = rules(&(settings(ALL) + &rule("proxy", everywhere) + &own("team", taken)));
+    let pod = web();
+    let decision = decide(&all, &pod);
+    assert_eq!(words(&decision), ["applied", "not_allowed"]);
+    assert_eq!(
+        decision.warnings,
+        ["rule shop/team was left out: rule proxy could not be applied to the result"]
+    );
+    let result = made(&all, &pod);
+    assert_eq!(
+        (names(&result["spec"]["containers"]), &result["metadata"]["labels"]["mine"]),
+        (vec!["app"], &json!(null))
+    );
 }
 
 /// A variable takes precedence over a source of variables, and a value may refer to a variable.
