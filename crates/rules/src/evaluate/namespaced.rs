@@ -57,7 +57,7 @@ impl RuleSet {
         let before = applied.draft.clone();
         for rule in rules {
             let rule = stage.protected.spared_by(rule);
-            let verdict = stage.apply(rule, &mut applied, warnings, record);
+            let verdict = stage.apply(&rule, &mut applied, warnings, record);
             applied.verdicts.push(verdict);
         }
         if applied.verdicts.iter().any(|verdict| matches!(verdict.outcome, Outcome::Applied)) {
@@ -80,7 +80,7 @@ struct Stage<'s, 'q> {
 impl Stage<'_, '_> {
     fn apply(
         &self,
-        rule: Rule,
+        rule: &Rule,
         applied: &mut AppliedNamespaced<'_>,
         warnings: &mut Vec<String>,
         record: &mut Option<Record>,
@@ -91,31 +91,31 @@ impl Stage<'_, '_> {
         let context = MatchContext {
             subject,
             received: &received,
-            rules: std::slice::from_ref(&rule),
+            rules: std::slice::from_ref(rule),
             settings: &self.set.settings,
             own_namespace: self.set.own_namespace.as_deref(),
             cache: MatchCache::default(),
         };
         // Warnings about opt-in keys were made for the rules of the cluster.
-        if let Some(skip) = context.skip_rule(&rule, &mut Vec::new(), record) {
-            return skipped(&rule, &skip);
+        if let Some(skip) = context.skip_rule(rule, &mut Vec::new(), record) {
+            return skipped(rule, &skip);
         }
-        let keyed = with_keys(&[&rule], subject, &received, document, &start.shape, &self.total);
-        let rules = [keyed.get(rule.name()).unwrap_or(&rule)];
+        let keyed = with_keys(&[rule], subject, &received, document, &start.shape, &self.total);
+        let rules = [keyed.get(rule.name()).unwrap_or(rule)];
         let result = Fixpoint::new(subject, &received, self.total.clone()).run(&rules, &start);
         trace_conditions(&rules, &result, subject.presumed_owner, record);
         let Application { draft, not_applied: reasons, mut resolved, .. } = result;
         if let Some(why) = reasons.get(rule.name()) {
-            return never_denied(not_applied(&rule, why, warnings));
+            return never_denied(not_applied(rule, why, warnings));
         }
         let is_changed = draft.change_count() > 0;
         if is_changed && let Some(sentence) = self.refused(&start, &draft) {
             warnings.push(format!("rule {} was left out: {sentence}", rule.name));
             let sentence = Arc::from(sentence);
-            return verdict(&rule, rule.at, Outcome::Skipped { reason: Reason::NotAllowed, sentence });
+            return verdict(rule, rule.at, Outcome::Skipped { reason: Reason::NotAllowed, sentence });
         }
         let outcome = if is_changed { Outcome::Applied } else { Outcome::Unchanged };
-        let verdict = verdict(&rule, rule.at, outcome);
+        let verdict = verdict(rule, rule.at, outcome);
         let values = resolved.remove(rule.name()).map(Cow::into_owned);
         applied.present.push(values.unwrap_or_else(|| rule.clone()));
         applied.draft = applied.draft.followed_by(draft);

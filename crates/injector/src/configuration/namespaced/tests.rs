@@ -21,7 +21,7 @@ impl Fixture {
 
     fn refused(&self, source: &RuleSource) -> Vec<String> {
         let validation = self.0.validate_namespaced(source, &ProofDeadline::none());
-        validation.errors.iter().map(|error| error.headline()).collect()
+        validation.errors.iter().map(Finding::headline).collect()
     }
 }
 
