@@ -4,7 +4,7 @@ use anyhow::bail;
 use clap::ValueEnum;
 
 use crate::outcome::Outcome;
-use crate::{alerts, cargo, controlplane, duplicates, keys, length, licences, walls};
+use crate::{alerts, cargo, controlplane, duplicates, keys, length, licences, walls, workflows};
 
 /// One check.
 #[derive(Clone, Copy, ValueEnum)]
@@ -27,6 +27,8 @@ pub(crate) enum Check {
     Generated,
     /// promtool accepts the alerting rules, and their tests pass
     Alerts,
+    /// actionlint accepts the workflows
+    Workflows,
 }
 
 /// Runs the `wanted` checks, or all. A failed check does not stop the others.
@@ -67,6 +69,7 @@ impl Check {
             Self::Documentation => documentation(),
             Self::Generated => return generated(),
             Self::Alerts => return alerts::run(),
+            Self::Workflows => return workflows::run(),
         }?;
         Ok(Outcome::Passed)
     }

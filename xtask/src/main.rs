@@ -24,9 +24,13 @@ mod metadata;
 mod model;
 mod mutants;
 mod outcome;
+mod release;
+mod smoke;
 mod soak;
+mod tarball;
 mod test;
 mod walls;
+mod workflows;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -56,6 +60,8 @@ fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         Some(Task::Fire { arguments }) => return fire::run(arguments),
         Some(Task::Bench { arguments }) => return bench::run(arguments),
         Some(Task::Image(arguments)) => image::run(arguments),
+        Some(Task::Release(arguments)) => release::run(arguments),
+        Some(Task::Smoke { binary }) => smoke::run(binary.as_deref()),
         Some(Task::Mutants { krate, arguments }) => return mutants::run(*krate, arguments),
         Some(Task::Fuzz { minutes, targets }) => fuzz::run(*minutes, targets),
         Some(Task::Keys { check: false, from }) => keys::write(from.as_deref()),
@@ -83,7 +89,7 @@ enum Task {
         #[arg(long)]
         require_apiserver: bool,
     },
-    /// Format, lints, documentation, walls, licences, duplicates, file length, generated files, alerts
+    /// Format, lints, documentation, walls, licences, duplicates, file length, generated files, alerts, workflows
     Check {
         /// Run only these
         #[arg(value_enum, value_name = "CHECK")]
@@ -138,6 +144,14 @@ enum Task {
     },
     /// Make the container image, reproducibly and without Docker; `--try` runs it under runc, called by a real API server
     Image(image::Arguments),
+    /// The files of a release and the commands that publish it: versions compared, archives, chart, krew manifest, checksums
+    Release(release::Arguments),
+    /// Run the commands for a laptop once each: the only test on macOS and Windows
+    Smoke {
+        /// A finished binary instead of a build
+        #[arg(long, value_name = "FILE")]
+        binary: Option<PathBuf>,
+    },
     /// Change the code of a pure crate in one place after the other, and list the changes that no test detects (needs cargo-mutants)
     Mutants {
         /// The crate

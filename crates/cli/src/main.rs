@@ -37,7 +37,8 @@ use clap::{CommandFactory, Parser, Subcommand};
 use vestibule_command::{CertsArguments, CommandError, LogLevelArguments};
 use vestibule_rules::Diagnostic;
 
-/// jemalloc returns the memory of a burst of requests to the system; glibc keeps it.
+/// jemalloc returns the memory of a burst of requests to the system; glibc keeps it. It does not build for Windows.
+#[cfg(not(windows))]
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
