@@ -24,6 +24,7 @@ mod metadata;
 mod model;
 mod mutants;
 mod outcome;
+mod package;
 mod release;
 mod smoke;
 mod soak;
@@ -60,6 +61,7 @@ fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         Some(Task::Fire { arguments }) => return fire::run(arguments),
         Some(Task::Bench { arguments }) => return bench::run(arguments),
         Some(Task::Image(arguments)) => image::run(arguments),
+        Some(Task::Package { verify }) => package::run(*verify),
         Some(Task::Release(arguments)) => release::run(arguments),
         Some(Task::Smoke { binary }) => smoke::run(binary.as_deref()),
         Some(Task::Mutants { krate, arguments }) => return mutants::run(*krate, arguments),
@@ -89,7 +91,7 @@ enum Task {
         #[arg(long)]
         require_apiserver: bool,
     },
-    /// Format, lints, documentation, walls, licences, duplicates, file length, generated files, alerts, workflows
+    /// Format, lints, documentation, walls, licences, duplicates, file length, generated files, alerts, workflows, packages
     Check {
         /// Run only these
         #[arg(value_enum, value_name = "CHECK")]
@@ -144,6 +146,12 @@ enum Task {
     },
     /// Make the container image, reproducibly and without Docker; `--try` runs it under runc, called by a real API server
     Image(image::Arguments),
+    /// Make the packages of all published crates, and check their manifests and contents
+    Package {
+        /// Also build each package alone, from the other packages: half an hour
+        #[arg(long)]
+        verify: bool,
+    },
     /// The files of a release and the commands that publish it: versions compared, archives, chart, krew manifest, checksums
     Release(release::Arguments),
     /// Run the commands for a laptop once each: the only test on macOS and Windows
