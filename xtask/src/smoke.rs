@@ -39,6 +39,7 @@ const CASES: &[Case] = &[
     case(&["inject", "-f", "OBJECT", "--rules", RULES], "Sample Injector v1"),
     case(&["explain", "-f", "OBJECT", "--rules", RULES], "rule env-target"),
     case(&["test", "examples/rules/tests"], "all as expected"),
+    case(&["version", "-o", "json"], "vestibule.dev/v1alpha1"),
     case(&["schema"], "\"$schema\""),
     case(&["completions", "bash"], "complete -F"),
     case(&["manifests"], "kind: Deployment"),

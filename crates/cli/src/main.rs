@@ -27,6 +27,7 @@ mod shell;
 #[cfg(test)]
 mod tests;
 mod try_rules;
+mod version;
 mod workload;
 
 use std::fmt;
@@ -67,6 +68,7 @@ enum Command {
     Schema(shell::SchemaArguments),
     Completions(shell::CompletionsArguments),
     Man(shell::ManArguments),
+    Version(version::Arguments),
 }
 
 /// Why a command failed.
@@ -93,6 +95,7 @@ fn main() -> ExitCode {
         Command::Schema(_) => shell::schema(),
         Command::Completions(arguments) => shell::completions(&arguments, Arguments::command()),
         Command::Man(arguments) => shell::man(&arguments, Arguments::command()),
+        Command::Version(arguments) => version::run(&arguments),
     };
     done.unwrap_or_else(|failure| match failure {
         Failure::Command(error) => error.report(),
