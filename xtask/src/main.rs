@@ -8,6 +8,7 @@
 
 mod alerts;
 mod bench;
+mod book;
 mod cargo;
 mod check;
 mod controlplane;
@@ -61,6 +62,7 @@ fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         Some(Task::Fire { arguments }) => return fire::run(arguments),
         Some(Task::Bench { arguments }) => return bench::run(arguments),
         Some(Task::Image(arguments)) => image::run(arguments),
+        Some(Task::Docs) => book::run(),
         Some(Task::Package { verify }) => package::run(*verify),
         Some(Task::Release(arguments)) => release::run(arguments),
         Some(Task::Smoke { binary }) => smoke::run(binary.as_deref()),
@@ -146,6 +148,8 @@ enum Task {
     },
     /// Make the container image, reproducibly and without Docker; `--try` runs it under runc, called by a real API server
     Image(image::Arguments),
+    /// Build the pages of docs/ as a book with search, by mdBook; installs it into the cache first
+    Docs,
     /// Make the packages of all published crates, and check their manifests and contents
     Package {
         /// Also build each package alone, from the other packages: half an hour
