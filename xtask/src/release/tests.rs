@@ -147,3 +147,27 @@ fn signatures_are_of_digests_and_pushes_come_first() {
     assert_eq!(pushed_digest(printed).unwrap(), "sha256:dd");
     assert!(pushed_digest("").is_err());
 }
+
+/// Users copy these commands from SECURITY.md. They cannot run before there is a release.
+#[test]
+fn the_commands_of_security_md_verify_what_a_release_signs() {
+    let page = check::read("SECURITY.md").unwrap();
+    let (_, block) = page.split_once("```sh\n").unwrap();
+    let (block, _) = block.split_once("```").unwrap();
+    let version = check::version().unwrap();
+    let workflow =
+        "https://github.com/vestibule-dev/vestibule/.github/workflows/release.yml@refs/tags/v$VERSION";
+    let archive = archive::name("$VERSION", "linux", "amd64");
+    for part in [
+        format!("VERSION={version}\n"),
+        format!("IMAGE={}\n", super::IMAGE),
+        format!("WORKFLOW={workflow}\n"),
+        format!(" {}/vestibule:$VERSION\n", super::CHARTS),
+        format!("--bundle {0}.sigstore.json ", files::CHECKSUMS),
+        format!(" {}\n", files::CHECKSUMS),
+        format!("gh attestation verify {archive} --repo vestibule-dev/vestibule\n"),
+    ] {
+        assert!(block.contains(&part), "{part}");
+    }
+    assert!(check::read(".github/workflows/release.yml").unwrap().contains("cargo xtask release publish"));
+}
