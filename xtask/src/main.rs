@@ -52,7 +52,9 @@ fn main() -> ExitCode {
 fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     match &arguments.task {
         None => Arguments::command().print_help().map_err(Into::into),
-        Some(Task::Test { parts, require_apiserver }) => test::run(parts, *require_apiserver),
+        Some(Task::Test { parts, require_apiserver, apiserver }) => {
+            test::run(parts, *require_apiserver, apiserver.as_deref())
+        }
         Some(Task::Check { only }) => check::run(only),
         Some(Task::Walls) => walls::run(),
         Some(Task::Controlplane) => controlplane::find_or_build(),
@@ -92,6 +94,9 @@ enum Task {
         /// Fail when a test that needs the real API server was skipped, or none ran
         #[arg(long)]
         require_apiserver: bool,
+        /// Run the tests on this minor version of kube-apiserver, which Go builds first
+        #[arg(long, value_name = "MINOR")]
+        apiserver: Option<String>,
     },
     /// Format, lints, documentation, walls, licences, duplicates, file length, generated files, alerts, workflows, packages
     Check {
