@@ -38,7 +38,9 @@ pub(super) fn run(folders: &[PathBuf], output: &Path) -> anyhow::Result<String> 
     let annotations = annotations.context("no image to join")?;
     for manifest in &mut manifests {
         // The name is that of the joint image, not of its parts.
-        manifest.as_object_mut().map(|members| members.remove("annotations"));
+        if let Some(members) = manifest.as_object_mut() {
+            members.remove("annotations");
+        }
     }
     let index = json!({"schemaVersion": 2, "mediaType": INDEX, "manifests": manifests});
     let mut entry = blob(&mut files, text(&index), INDEX);
