@@ -43,7 +43,7 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 pub use certs::CertsArguments;
 pub use install::{InstallArguments, Plan, UninstallArguments};
-pub use log_arguments::init_logs;
+pub use log_arguments::{finish_logs, init_logs};
 pub use log_level::LogLevelArguments;
 pub use manifests::{ManifestsArguments, Part};
 pub use own_namespace::own_namespace;

@@ -35,9 +35,17 @@ pub(super) struct LogArguments {
 /// From now on the log of a panic holds its place and not its message, which may quote an object. If the program has
 /// installed a subscriber of its own, that one stays.
 ///
+/// Lines are written by a thread of their own: [`finish_logs`] waits for the last ones at the end of a process.
+///
 /// [`ServeArguments::init_logs`](super::ServeArguments::init_logs) also reads flags.
 pub fn init_logs() {
     LogArguments::default().init(ExtraLayers::new());
+}
+
+/// Waits until the lines of [`init_logs`] that are in memory are written, for half a second at most. A program calls it before
+/// it ends, and sets it as [`Options::before_exit`](vestibule::Options::before_exit).
+pub fn finish_logs() {
+    Logs::finish();
 }
 
 impl LogArguments {
@@ -48,6 +56,10 @@ impl LogArguments {
         std::panic::set_hook(Box::new(|panic| {
             let place = panic.location().map(ToString::to_string);
             tracing::error!(place, "panic");
+            // The process ends with its main thread.
+            if std::thread::current().name() == Some("main") {
+                Logs::finish();
+            }
         }));
         if let Some(why) = trouble {
             tracing::warn!(why, "RUST_LOG counts for nothing: it is no filter");

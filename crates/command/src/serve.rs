@@ -158,6 +158,7 @@ impl ServeArguments {
         options.settings.drain_delay = self.drain_delay;
         options.settings.drain_timeout = self.drain_timeout;
         self.limits.apply(&mut options.settings);
+        options.before_exit = Some(Logs::finish);
         traces::observe(&mut options);
         change_options(&mut options);
         app.bind(options).await.map_err(|error| match error {

@@ -33,6 +33,7 @@ pub struct Bound {
     works: Vec<Work>,
     /// The tasks that reload the files and keys of client authentication; they end with the server.
     reloads: JoinSet<()>,
+    before_exit: Option<fn()>,
 }
 
 /// Why an app cannot be served.
@@ -159,7 +160,7 @@ impl Bound {
     /// # Errors
     /// The system does not deliver signals. Work of [`App::background`](crate::App::background) ended, or panicked, before a signal came.
     pub async fn serve_until_signalled(self) -> Result<(), ServeError> {
-        let signalled = signals::listen(self.shutdown()).map_err(ServeError::Signals)?;
+        let signalled = signals::listen(self.shutdown(), self.before_exit).map_err(ServeError::Signals)?;
         match self.serve().await {
             Ok(0) => tracing::info!("stopped"),
             Ok(cut) => tracing::warn!(connections = cut, "stopped; connections were cut off"),

@@ -8,6 +8,7 @@ fn a_panic_is_logged_by_its_place_alone() {
     if std::env::var_os(PANICS).is_some() {
         vestibule_command::init_logs();
         assert!(std::thread::spawn(|| panic!("s3cret")).join().is_err());
+        vestibule_command::finish_logs();
         return;
     }
     let child = Command::new(std::env::current_exe().unwrap())

@@ -49,7 +49,8 @@ async fn serve() {
     }
     vestibule_command::init_logs();
     let identity = Local::in_memory(&["localhost"], SystemTime::now()).unwrap();
-    let options = Options::new(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)), Arc::new(identity));
+    let mut options = Options::new(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)), Arc::new(identity));
+    options.before_exit = Some(vestibule_command::finish_logs);
     let app =
         App::new("demo").mutate("same", on::<Pod>([Create]).failure_policy(FailurePolicy::Ignore), same);
     let bound = app.bind(options).await.unwrap();

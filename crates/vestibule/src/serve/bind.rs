@@ -25,8 +25,17 @@ impl App {
     /// server's, or an address is in use.
     pub async fn bind(self, options: Options) -> Result<Bound, ServeError> {
         self.check()?;
-        let Options { identity, settings, observer, traces, certificates, clients, client, must_reach } =
-            options;
+        let Options {
+            identity,
+            settings,
+            observer,
+            traces,
+            certificates,
+            clients,
+            client,
+            must_reach,
+            before_exit,
+        } = options;
         let reach = must_reach.map(|target| self.reach(client.as_ref(), target)).transpose()?;
         if settings.idle_timeout < SHORTEST_IDLE {
             return Err(ServeError::Idle);
@@ -115,7 +124,7 @@ impl App {
                 identity.draining();
             }
         });
-        Ok(Bound { server, identity, reach, hooks, works, reloads: known.reloads })
+        Ok(Bound { server, identity, reach, hooks, works, reloads: known.reloads, before_exit })
     }
 }
 

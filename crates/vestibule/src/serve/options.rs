@@ -53,6 +53,9 @@ pub struct Options {
     /// create ConfigMaps in the Service's namespace, which is done as a dry run. Not checked, unless set: a pod behind its Service
     /// does not need it.
     pub must_reach: Option<Target>,
+    /// Called before a second signal ends the process, for example to write the lines that a log has in memory
+    /// (`vestibule_command::finish_logs`). It must return soon: the process ends after it.
+    pub before_exit: Option<fn()>,
 }
 
 impl Options {
@@ -69,6 +72,7 @@ impl Options {
             clients: ClientSettings::default(),
             client: None,
             must_reach: None,
+            before_exit: None,
         }
     }
 

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use vestibule_server::Shutdown;
 
 /// Listens for signals on a thread of its own, which no handler can block. The result says whether one has come.
-pub(super) fn listen(shutdown: Shutdown) -> std::io::Result<Arc<AtomicBool>> {
+pub(super) fn listen(shutdown: Shutdown, before_exit: Option<fn()>) -> std::io::Result<Arc<AtomicBool>> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let entered = runtime.enter();
     let (mut terminate, mut interrupt) = signals()?;
@@ -32,6 +32,9 @@ pub(super) fn listen(shutdown: Shutdown) -> std::io::Result<Arc<AtomicBool>> {
             _ = interrupt.recv() => {}
         }
         tracing::warn!("ending at once: a second signal");
+        if let Some(before_exit) = before_exit {
+            before_exit();
+        }
         #[expect(
             clippy::disallowed_methods,
             reason = "returning from `main` would wait for the runtime's threads"
