@@ -42,7 +42,7 @@ const CASES: &[Case] = &[
     case(&["version", "-o", "json"], "vestibule.dev/v1alpha1"),
     case(&["schema"], "\"$schema\""),
     case(&["completions", "bash"], "complete -F"),
-    case(&["manifests"], "kind: Deployment"),
+    case(&["manifests", "--namespace", "webhooks", "--image", "IMAGE"], "kind: Deployment"),
     case(&["serve", "--help"], "--identity"),
 ];
 
