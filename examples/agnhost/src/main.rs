@@ -40,9 +40,8 @@ async fn main() -> anyhow::Result<()> {
     let identity = Mounted::start(Path::new("."), &settings)?;
     let mut options = Options::new(SocketAddr::from((Ipv4Addr::UNSPECIFIED, arguments.port)), identity);
     options.settings.probes_over_https = true;
-    options.before_exit = Some(vestibule_command::finish_logs);
     let image = arguments.sidecar_image.filter(|image| !image.is_empty());
-    let served = agnhost::app(image).bind(options).await?.serve_until_signalled().await;
+    agnhost::app(image).bind(options).await?.serve_until_signalled().await?;
     vestibule_command::finish_logs();
-    Ok(served?)
+    Ok(())
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 /// Every example with the most lines it may have: all lines of all files below its `src`, empty ones and comments too.
 #[rustfmt::skip]
 pub(crate) const MOST_LINES: &[(&str, usize)] = &[
-    ("agnhost", 300),
+    ("agnhost", 301),
     ("conversion", 120),
     ("dependencies", 120),
     ("env-injector", 40),
