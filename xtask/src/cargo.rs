@@ -17,6 +17,15 @@ pub(crate) fn workspace() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 
+/// The folder of tools that were built here: the same as that of `vestibule-testenv`.
+pub(crate) fn cache() -> anyhow::Result<PathBuf> {
+    let variable = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    variable("VESTIBULE_CACHE")
+        .or_else(|| variable("XDG_CACHE_HOME").map(|home| home.join("vestibule")))
+        .or_else(|| variable("HOME").map(|home| home.join(".cache/vestibule")))
+        .context("no place for a cache: set VESTIBULE_CACHE, XDG_CACHE_HOME or HOME")
+}
+
 /// Runs cargo with its output on the terminal.
 pub(crate) fn run(arguments: &[&str]) -> anyhow::Result<()> {
     finish(&mut command(arguments))

@@ -4,7 +4,7 @@ use anyhow::bail;
 use clap::ValueEnum;
 
 use crate::outcome::Outcome;
-use crate::{alerts, cargo, controlplane, duplicates, keys, length, licences, walls};
+use crate::{alerts, cargo, controlplane, duplicates, keys, length, licences, package, walls, workflows};
 
 /// One check.
 #[derive(Clone, Copy, ValueEnum)]
@@ -27,6 +27,10 @@ pub(crate) enum Check {
     Generated,
     /// promtool accepts the alerting rules, and their tests pass
     Alerts,
+    /// actionlint accepts the workflows
+    Workflows,
+    /// Every published crate has the manifest and the files that crates.io and docs.rs need
+    Packages,
 }
 
 /// Runs the `wanted` checks, or all. A failed check does not stop the others.
@@ -63,10 +67,12 @@ impl Check {
             Self::Licences => licences::run(),
             Self::Duplicates => duplicates::run(),
             Self::Length => length::run(),
+            Self::Packages => package::run(false),
             Self::Lints => lints(),
             Self::Documentation => documentation(),
             Self::Generated => return generated(),
             Self::Alerts => return alerts::run(),
+            Self::Workflows => return workflows::run(),
         }?;
         Ok(Outcome::Passed)
     }

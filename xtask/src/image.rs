@@ -4,10 +4,11 @@
 //! import` read. The same sources, compiler and Debian packages give the same bytes, in any folder and at any time.
 //!
 //! `compile` builds the binary, `debian` finds the shared libraries and certificates, `sbom` lists the crates, `root` joins
-//! them to two layers, `layout` writes the image, `trial` runs it under crun or runc.
+//! them to two layers, `layout` writes the image, `join` joins two architectures, `trial` runs it under crun or runc.
 
 mod compile;
 mod debian;
+mod join;
 mod layout;
 mod root;
 mod sbom;
@@ -21,7 +22,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail};
 use clap::Args;
 
-use self::compile::Source;
+pub(crate) use self::compile::Source;
 use self::layout::{Image, Labels};
 use crate::cargo;
 
@@ -46,7 +47,7 @@ pub(crate) struct Arguments {
     /// The architecture
     #[arg(long, default_value = "amd64")]
     arch: Architecture,
-    /// Where the image goes: the folder `image`, and `image.tar` beside it [default: target/image/ARCH]
+    /// Where the image goes: the folder `image`; `image.tar`, `image.cdx.json` and `digest` beside it [default: target/image/ARCH]
     #[arg(long, value_name = "FOLDER")]
     output: Option<PathBuf>,
     /// Also write the root file system into this folder
@@ -55,6 +56,9 @@ pub(crate) struct Arguments {
     /// Also build the committed sources in two other folders, and compare the digests: two release builds, half an hour
     #[arg(long)]
     check_reproducible: bool,
+    /// Instead, join finished images of several architectures to one in `--output`: the folders that hold them
+    #[arg(long, value_name = "FOLDER", num_args = 2.., requires = "output", conflicts_with_all = ["binary", "check_reproducible", "trial"])]
+    join: Vec<PathBuf>,
     /// Then run the image under crun or runc: read-only, without rights, with 128 MiB, called by a real API server
     #[arg(long = "try")]
     trial: bool,
@@ -72,12 +76,19 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
     if arguments.check_reproducible {
         return check_reproducible(arguments);
     }
+    if let (false, Some(output)) = (arguments.join.is_empty(), &arguments.output) {
+        let digest = join::run(&arguments.join, output)?;
+        println!("{digest}\n  folder  {}", output.join("image").display());
+        return write(output, "digest", &digest);
+    }
     let source = Source::here()?;
-    let image = build(&source, arguments)?;
+    let (image, bill) = build(&source, arguments)?;
     let size = image.compressed_size();
     let usual = || source.folder.join("target/image").join(arguments.arch.name());
     let folder = arguments.output.clone().unwrap_or_else(usual);
     image.write(&folder)?;
+    write(&folder, "digest", image.digest())?;
+    write(&folder, "image.cdx.json", &bill)?;
     println!(
         "{}\n  digest  {}\n  layers  {:.1} MB compressed, {:.1} MB unpacked\n  folder  {}\n  tar     {}",
         image.reference(),
@@ -96,7 +107,25 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
     if arguments.trial { trial::run(&image) } else { Ok(()) }
 }
 
-fn build(source: &Source, arguments: &Arguments) -> anyhow::Result<Image> {
+/// A list of the crates that are linked into the binary of `package`, for an archive without Debian's files.
+pub(crate) fn bill(source: &Source, package: &str) -> anyhow::Result<String> {
+    let version = sbom::version(source, package)?;
+    sbom::document(
+        source,
+        package,
+        &sbom::About { title: "vestibule", version: &version, created: &source.time()? },
+        &[],
+    )
+}
+
+/// The binary of the image for this machine's architecture.
+pub(crate) fn release_here(source: &Source) -> anyhow::Result<PathBuf> {
+    let arch = if cfg!(target_arch = "aarch64") { Architecture::Arm64 } else { Architecture::Amd64 };
+    compile::release(source, arch)
+}
+
+/// The image and its SBOM.
+fn build(source: &Source, arguments: &Arguments) -> anyhow::Result<(Image, String)> {
     let binary = match &arguments.binary {
         Some(file) => file.clone(),
         None => compile::release(source, arguments.arch)?,
@@ -114,11 +143,17 @@ fn build(source: &Source, arguments: &Arguments) -> anyhow::Result<Image> {
         revision: source.revision.clone(),
         created: source.time()?,
     };
-    let bill = sbom::document(source, &arguments.package, &labels, &base.packages)?;
+    let about = sbom::About { title: name, version: &labels.version, created: &labels.created };
+    let bill = sbom::document(source, &arguments.package, &about, &base.packages)?;
     let licence = fs::read(source.folder.join("LICENSE")).context("cannot read LICENSE")?;
     let base = root::base(base)?;
-    let program = root::program(name, bytes, bill, licence);
-    Image::new(labels, arguments.arch, &[base, program])
+    let program = root::program(name, bytes, bill.clone(), licence);
+    Ok((Image::new(labels, arguments.arch, &[base, program])?, bill))
+}
+
+/// Writes a file beside the image.
+fn write(folder: &Path, name: &str, text: &str) -> anyhow::Result<()> {
+    fs::write(folder.join(name), text).with_context(|| format!("cannot write {name}"))
 }
 
 /// Builds the committed sources in two folders of different length, and compares the images.
@@ -128,7 +163,7 @@ fn check_reproducible(arguments: &Arguments) -> anyhow::Result<()> {
     let mut digests = Vec::new();
     for name in ["a", "another-folder-with-a-longer-name"] {
         let source = here.export(&folders.path().join(name))?;
-        let image = build(&source, arguments)?;
+        let (image, _) = build(&source, arguments)?;
         println!("{}  {}", image.digest(), source.folder.display());
         digests.push(image.digest().to_owned());
     }
@@ -174,5 +209,9 @@ fn read(program: &str, arguments: &[&str], folder: &Path) -> anyhow::Result<Stri
 
 /// The folder of the workspace, without links or `..`.
 fn workspace() -> anyhow::Result<PathBuf> {
-    Ok(cargo::workspace().canonicalize()?)
+    // On Windows `canonicalize` gives a path that git does not take.
+    match Path::new(env!("CARGO_MANIFEST_DIR")).parent() {
+        Some(folder) if cfg!(windows) => Ok(folder.to_owned()),
+        _ => Ok(cargo::workspace().canonicalize()?),
+    }
 }

@@ -8,6 +8,7 @@
 
 mod alerts;
 mod bench;
+mod book;
 mod cargo;
 mod check;
 mod controlplane;
@@ -24,9 +25,14 @@ mod metadata;
 mod model;
 mod mutants;
 mod outcome;
+mod package;
+mod release;
+mod smoke;
 mod soak;
+mod tarball;
 mod test;
 mod walls;
+mod workflows;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -46,7 +52,9 @@ fn main() -> ExitCode {
 fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     match &arguments.task {
         None => Arguments::command().print_help().map_err(Into::into),
-        Some(Task::Test { parts, require_apiserver }) => test::run(parts, *require_apiserver),
+        Some(Task::Test { parts, require_apiserver, apiserver }) => {
+            test::run(parts, *require_apiserver, apiserver.as_deref())
+        }
         Some(Task::Check { only }) => check::run(only),
         Some(Task::Walls) => walls::run(),
         Some(Task::Controlplane) => controlplane::find_or_build(),
@@ -56,6 +64,10 @@ fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         Some(Task::Fire { arguments }) => return fire::run(arguments),
         Some(Task::Bench { arguments }) => return bench::run(arguments),
         Some(Task::Image(arguments)) => image::run(arguments),
+        Some(Task::Docs) => book::run(),
+        Some(Task::Package { verify }) => package::run(*verify),
+        Some(Task::Release(arguments)) => release::run(arguments),
+        Some(Task::Smoke { binary }) => smoke::run(binary.as_deref()),
         Some(Task::Mutants { krate, arguments }) => return mutants::run(*krate, arguments),
         Some(Task::Fuzz { minutes, targets }) => fuzz::run(*minutes, targets),
         Some(Task::Keys { check: false, from }) => keys::write(from.as_deref()),
@@ -82,8 +94,11 @@ enum Task {
         /// Fail when a test that needs the real API server was skipped, or none ran
         #[arg(long)]
         require_apiserver: bool,
+        /// Run the tests on this minor version of kube-apiserver, which Go builds first
+        #[arg(long, value_name = "MINOR")]
+        apiserver: Option<String>,
     },
-    /// Format, lints, documentation, walls, licences, duplicates, file length, generated files, alerts
+    /// Format, lints, documentation, walls, licences, duplicates, file length, generated files, alerts, workflows, packages
     Check {
         /// Run only these
         #[arg(value_enum, value_name = "CHECK")]
@@ -138,6 +153,22 @@ enum Task {
     },
     /// Make the container image, reproducibly and without Docker; `--try` runs it under runc, called by a real API server
     Image(image::Arguments),
+    /// Build the pages of docs/ as a book with search, by mdBook; installs it into the cache first
+    Docs,
+    /// Make the packages of all published crates, and check their manifests and contents
+    Package {
+        /// Also build each package alone, from the other packages: half an hour
+        #[arg(long)]
+        verify: bool,
+    },
+    /// The files of a release and the commands that publish it: versions compared, archives, chart, krew manifest, checksums
+    Release(release::Arguments),
+    /// Run the commands for a laptop once each: the only test on macOS and Windows
+    Smoke {
+        /// A finished binary instead of a build
+        #[arg(long, value_name = "FILE")]
+        binary: Option<PathBuf>,
+    },
     /// Change the code of a pure crate in one place after the other, and list the changes that no test detects (needs cargo-mutants)
     Mutants {
         /// The crate

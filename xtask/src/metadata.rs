@@ -23,6 +23,8 @@ pub(crate) struct Package {
     pub(crate) license: Option<String>,
     pub(crate) manifest_path: PathBuf,
     pub(crate) dependencies: Vec<Dependency>,
+    /// The registries that it may go to: none at all with `publish = false`.
+    pub(crate) publish: Option<Vec<String>>,
 }
 
 /// One dependency as its manifest names it.
@@ -61,6 +63,11 @@ impl Metadata {
 }
 
 impl Package {
+    /// Whether it goes to crates.io.
+    pub(crate) fn is_published(&self) -> bool {
+        self.publish.is_none()
+    }
+
     /// Its folder below `root`: `crates/patch`.
     pub(crate) fn folder(&self, root: &Path) -> PathBuf {
         let folder = self.manifest_path.parent().unwrap_or(&self.manifest_path);

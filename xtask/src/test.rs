@@ -1,8 +1,9 @@
 //! `cargo xtask test`: runs the tests, two programs at a time, and counts them.
 //!
-//! [`plan`] chooses packages, builds their test programs and estimates the time; [`lanes`] runs the programs; [`report`] counts
+//! [`apiserver`] builds another version of the API server, if one is wanted. [`plan`] chooses packages, builds their test programs and estimates the time; [`lanes`] runs the programs; [`report`] counts
 //! the results. Tests on a real API server are counted twice, because a test that returns early looks like a passed one.
 
+mod apiserver;
 mod lanes;
 mod plan;
 mod report;
@@ -17,17 +18,20 @@ use report::{Report, Tally};
 /// Tests write one line each to the file that this variable names: `ran NAME`, `skipped NAME REASON`, `left-out NAME REASON` if
 /// they lack something else than an API server, or `shortened NAME REASON` if a part of them did not run.
 const REPORT: &str = "VESTIBULE_TEST_REPORT";
+/// The folder of etcd and kube-apiserver that the tests prefer.
+const ASSETS: &str = "KUBEBUILDER_ASSETS";
 /// If set, a test that skips fails.
 const REQUIRE: &str = "VESTIBULE_REQUIRE_APISERVER";
 
 /// Finds or builds the control plane, then runs the tests and documentation examples of the packages that `parts` name, or of
-/// all packages.
-pub(crate) fn run(parts: &[String], require_apiserver: bool) -> anyhow::Result<()> {
+/// all packages. With a `version`, such as `1.30`, the API server is of that minor version.
+pub(crate) fn run(parts: &[String], require_apiserver: bool, version: Option<&str>) -> anyhow::Result<()> {
     let workspace = Metadata::of_workspace()?;
     let plan = Plan::new(&workspace, parts)?;
     println!("== plan\n{}", plan.text());
 
     println!("\n== control plane");
+    let assets = version.map(apiserver::assets).transpose()?;
     if let Err(error) = controlplane::find_or_build() {
         if require_apiserver {
             return Err(error.context("no real API server, but --require-apiserver requires one"));
@@ -40,6 +44,10 @@ pub(crate) fn run(parts: &[String], require_apiserver: bool) -> anyhow::Result<(
     let mut environment = vec![(REPORT, lines.clone().into_os_string())];
     if require_apiserver {
         environment.push((REQUIRE, "1".into()));
+    }
+
+    if let Some(folder) = assets {
+        environment.push((ASSETS, folder.into_os_string()));
     }
 
     println!("\n== build");

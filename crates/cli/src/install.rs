@@ -12,7 +12,7 @@ use vestibule_rules::RuleSet;
 use crate::{Failure, block_on, manifests};
 
 /// The image of this version. `vestibule manifests` and the files in deploy/ name the same.
-const IMAGE: &str = concat!("ghcr.io/vestibule-dev/vestibule:", env!("CARGO_PKG_VERSION"));
+pub(crate) const IMAGE: &str = concat!("ghcr.io/vestibule-dev/vestibule:", env!("CARGO_PKG_VERSION"));
 
 /// Installs the injector on a cluster, or upgrades it: applies its objects, and waits until the API server calls it.
 ///

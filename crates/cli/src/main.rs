@@ -27,6 +27,7 @@ mod shell;
 #[cfg(test)]
 mod tests;
 mod try_rules;
+mod version;
 mod workload;
 
 use std::fmt;
@@ -37,7 +38,8 @@ use clap::{CommandFactory, Parser, Subcommand};
 use vestibule_command::{CertsArguments, CommandError, LogLevelArguments};
 use vestibule_rules::Diagnostic;
 
-/// jemalloc returns the memory of a burst of requests to the system; glibc keeps it.
+/// jemalloc returns the memory of a burst of requests to the system; glibc keeps it. It does not build for Windows.
+#[cfg(not(windows))]
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
@@ -66,6 +68,7 @@ enum Command {
     Schema(shell::SchemaArguments),
     Completions(shell::CompletionsArguments),
     Man(shell::ManArguments),
+    Version(version::Arguments),
 }
 
 /// Why a command failed.
@@ -92,6 +95,7 @@ fn main() -> ExitCode {
         Command::Schema(_) => shell::schema(),
         Command::Completions(arguments) => shell::completions(&arguments, Arguments::command()),
         Command::Man(arguments) => shell::man(&arguments, Arguments::command()),
+        Command::Version(arguments) => version::run(&arguments),
     };
     done.unwrap_or_else(|failure| match failure {
         Failure::Command(error) => error.report(),

@@ -1,6 +1,9 @@
 //! A CA in a folder or in memory, and a leaf in memory.
 
+#[cfg(unix)]
 mod files;
+#[cfg(not(unix))]
+mod refused;
 
 use std::path::Path;
 use std::sync::{Arc, Mutex, TryLockError};
@@ -10,7 +13,10 @@ use arc_swap::ArcSwap;
 use rustls_pki_types::UnixTime;
 use vestibule_pki::{Authority, AuthorityError, Leaf};
 
+#[cfg(unix)]
 use self::files::Folder;
+#[cfg(not(unix))]
+use self::refused::Folder;
 use crate::log_throttle::LogThrottle;
 use crate::time::{system_time, unix_time};
 use crate::{AuthorityStatus, Identity, IdentityError, Role, Status};
@@ -40,7 +46,8 @@ impl Local {
     /// owner only. Processes that start at the same time end with the same CA.
     ///
     /// # Errors
-    /// Files that cannot be read or written, a key that others may read, a CA that has expired or is none.
+    /// Files that cannot be read or written, a key that others may read, a CA that has expired or is none; on Windows every
+    /// folder, because the key of a CA would have no mode that keeps other users away.
     pub fn open(folder: &Path, names: &[impl AsRef<str>], now: SystemTime) -> Result<Self, IdentityError> {
         let now = unix_time(now);
         let folder = Folder::lock(folder)?;

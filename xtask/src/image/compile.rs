@@ -10,7 +10,7 @@ use super::Architecture;
 use crate::cargo;
 
 /// The sources of a build.
-pub(super) struct Source {
+pub(crate) struct Source {
     pub(super) folder: PathBuf,
     /// The commit, with `-modified` if files differ from it.
     pub(super) revision: String,
@@ -20,7 +20,7 @@ pub(super) struct Source {
 
 impl Source {
     /// This checkout.
-    pub(super) fn here() -> anyhow::Result<Self> {
+    pub(crate) fn here() -> anyhow::Result<Self> {
         let folder = super::workspace()?;
         let git = |arguments: &[&str]| super::read("git", arguments, &folder);
         let mut revision = git(&["rev-parse", "HEAD"])?.trim().to_owned();

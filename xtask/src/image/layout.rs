@@ -2,16 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::io::Write;
 use std::path::Path;
 
 use anyhow::Context;
-use flate2::{Compression, GzBuilder};
 use serde_json::{Value, json};
-use sha2::{Digest, Sha256};
 
 use super::Architecture;
 use super::root::{Layer, USER, entrypoint};
+use crate::tarball::{append, header, pack, sha256};
 
 /// What the image says about itself.
 pub(super) struct Labels {
@@ -109,19 +107,7 @@ impl Image {
 
     /// Writes `image` and `image.tar` into `folder`. An earlier image there is replaced.
     pub(super) fn write(&self, folder: &Path) -> anyhow::Result<()> {
-        let layout = folder.join("image");
-        if layout.exists() {
-            fs::remove_dir_all(&layout)?;
-        }
-        let mut tar = tar::Builder::new(Vec::new());
-        for (path, contents) in &self.files {
-            let file = layout.join(path);
-            fs::create_dir_all(file.parent().unwrap_or(&layout))?;
-            fs::write(&file, contents).with_context(|| format!("cannot write {}", file.display()))?;
-            append(&mut tar, path, 0o644, contents)?;
-        }
-        let path = folder.join("image.tar");
-        fs::write(&path, tar.into_inner()?).with_context(|| format!("cannot write {}", path.display()))
+        write(&self.files, folder)
     }
 
     /// Writes the root file system into `folder`.
@@ -174,6 +160,23 @@ impl Labels {
     }
 }
 
+/// Writes the files of a layout into the folder `image` of `folder`, and into `image.tar` beside it.
+pub(super) fn write(files: &BTreeMap<String, Vec<u8>>, folder: &Path) -> anyhow::Result<()> {
+    let layout = folder.join("image");
+    if layout.exists() {
+        fs::remove_dir_all(&layout)?;
+    }
+    let mut tar = tar::Builder::new(Vec::new());
+    for (path, contents) in files {
+        let file = layout.join(path);
+        fs::create_dir_all(file.parent().unwrap_or(&layout))?;
+        fs::write(&file, contents).with_context(|| format!("cannot write {}", file.display()))?;
+        append(&mut tar, path, 0o644, contents)?;
+    }
+    let path = folder.join("image.tar");
+    fs::write(&path, tar.into_inner()?).with_context(|| format!("cannot write {}", path.display()))
+}
+
 /// A tar of the files and their folders: sorted, owned by root, without times.
 fn archive(layer: &Layer) -> anyhow::Result<Vec<u8>> {
     let mut tar = tar::Builder::new(Vec::new());
@@ -192,41 +195,19 @@ fn archive(layer: &Layer) -> anyhow::Result<Vec<u8>> {
     Ok(tar.into_inner()?)
 }
 
-fn append(tar: &mut tar::Builder<Vec<u8>>, path: &str, mode: u32, contents: &[u8]) -> anyhow::Result<()> {
-    Ok(tar.append_data(&mut header(mode, contents.len() as u64), path, contents)?)
-}
-
-fn header(mode: u32, size: u64) -> tar::Header {
-    let mut header = tar::Header::new_ustar();
-    header.set_mode(mode);
-    header.set_size(size);
-    header.set_mtime(0);
-    header.set_uid(0);
-    header.set_gid(0);
-    header
-}
-
-/// gzip without a name and a time.
-fn pack(tar: &[u8]) -> anyhow::Result<Vec<u8>> {
-    let mut packer = GzBuilder::new().mtime(0).operating_system(255).write(Vec::new(), Compression::best());
-    packer.write_all(tar)?;
-    Ok(packer.finish()?)
-}
-
 /// Adds a blob. Returns its descriptor.
-fn blob(files: &mut BTreeMap<String, Vec<u8>>, contents: Vec<u8>, kind: &str) -> Value {
+pub(super) fn blob(files: &mut BTreeMap<String, Vec<u8>>, contents: Vec<u8>, kind: &str) -> Value {
     let digest = digest(&contents);
     let descriptor = json!({"mediaType": kind, "digest": digest, "size": contents.len()});
     files.insert(format!("blobs/{}", digest.replace(':', "/")), contents);
     descriptor
 }
 
-fn digest(contents: &[u8]) -> String {
-    let digits = Sha256::digest(contents).iter().map(|byte| format!("{byte:02x}")).collect::<String>();
-    format!("sha256:{digits}")
+pub(super) fn digest(contents: &[u8]) -> String {
+    format!("sha256:{}", sha256(contents))
 }
 
 /// JSON with sorted keys.
-fn text(value: &Value) -> Vec<u8> {
+pub(super) fn text(value: &Value) -> Vec<u8> {
     value.to_string().into_bytes()
 }

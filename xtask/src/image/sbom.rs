@@ -8,7 +8,14 @@ use serde_json::{Value, json};
 
 use super::compile::Source;
 use super::debian;
-use super::layout::Labels;
+
+/// What the document says about the binary.
+pub(super) struct About<'a> {
+    pub(super) title: &'a str,
+    pub(super) version: &'a str,
+    /// RFC 3339.
+    pub(super) created: &'a str,
+}
 
 #[derive(Deserialize)]
 struct Metadata {
@@ -36,7 +43,7 @@ pub(super) fn version(source: &Source, package: &str) -> anyhow::Result<String> 
 pub(super) fn document(
     source: &Source,
     package: &str,
-    labels: &Labels,
+    about: &About<'_>,
     base: &[debian::Package],
 ) -> anyhow::Result<String> {
     let metadata: Metadata =
@@ -57,13 +64,13 @@ pub(super) fn document(
         "specVersion": "1.5",
         "version": 1,
         "metadata": {
-            "timestamp": labels.created,
+            "timestamp": about.created,
             "component": {
                 "type": "application",
-                "bom-ref": labels.title,
-                "name": labels.title,
-                "version": labels.version,
-                "purl": format!("pkg:cargo/{package}@{}", labels.version),
+                "bom-ref": about.title,
+                "name": about.title,
+                "version": about.version,
+                "purl": format!("pkg:cargo/{package}@{}", about.version),
                 "licenses": [{"expression": "Apache-2.0"}],
             },
         },

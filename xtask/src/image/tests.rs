@@ -5,9 +5,13 @@ use std::io::Read;
 
 use super::debian::{Base, Package};
 use super::layout::{Image, Labels};
-use super::{Architecture, compile, root};
+use super::{Architecture, compile, join, root};
 
 fn image(binary: &[u8]) -> Image {
+    image_for(Architecture::Amd64, binary)
+}
+
+fn image_for(arch: Architecture, binary: &[u8]) -> Image {
     let labels = Labels {
         name: "registry.example.com/hook".to_owned(),
         tag: "1.0".to_owned(),
@@ -28,7 +32,7 @@ fn image(binary: &[u8]) -> Image {
         root::base(base).unwrap(),
         root::program("hook", binary.to_vec(), "{}".to_owned(), b"Apache".to_vec()),
     ];
-    Image::new(labels, Architecture::Amd64, &layers).unwrap()
+    Image::new(labels, arch, &layers).unwrap()
 }
 
 #[test]
@@ -100,6 +104,42 @@ fn the_layout_names_each_blob_by_its_digest() {
     let docker = json("manifest.json");
     assert_eq!(docker[0]["RepoTags"][0], "registry.example.com/hook:1.0");
     assert!(layout.join(docker[0]["Config"].as_str().unwrap()).is_file());
+}
+
+#[test]
+fn images_of_two_architectures_become_one_with_an_entry_for_each() {
+    let folders: Vec<_> = (0..3).map(|_| tempfile::tempdir().unwrap()).collect();
+    let paths: Vec<_> = folders.iter().map(|folder| folder.path().to_owned()).collect();
+    let (amd64, arm64) = (image(b"amd64"), image_for(Architecture::Arm64, b"arm64"));
+    amd64.write(&paths[0]).unwrap();
+    arm64.write(&paths[1]).unwrap();
+    let digest = join::run(&paths[..2], &paths[2]).unwrap();
+    let backwards = join::run(&[paths[1].clone(), paths[0].clone()], &paths[2]).unwrap();
+    assert_eq!(digest, backwards);
+
+    let layout = paths[2].join("image");
+    let json = |path: &str| -> serde_json::Value {
+        serde_json::from_slice(&std::fs::read(layout.join(path)).unwrap()).unwrap()
+    };
+    let top = &json("index.json")["manifests"];
+    assert_eq!((top.as_array().unwrap().len(), &top[0]["digest"]), (1, &serde_json::json!(digest)));
+    assert_eq!(top[0]["annotations"]["org.opencontainers.image.ref.name"], "1.0");
+    let index = json(&format!("blobs/{}", digest.replace(':', "/")));
+    for (entry, image, arch) in
+        [(&index["manifests"][0], &amd64, "amd64"), (&index["manifests"][1], &arm64, "arm64")]
+    {
+        assert_eq!(
+            (&entry["digest"], &entry["platform"]["architecture"]),
+            (&image.digest().into(), &arch.into())
+        );
+        let manifest = json(&format!("blobs/{}", image.digest().replace(':', "/")));
+        for layer in manifest["layers"].as_array().unwrap() {
+            let blob = layer["digest"].as_str().unwrap().replace(':', "/");
+            assert!(layout.join("blobs").join(blob).is_file());
+        }
+    }
+    let twice = join::run(&[paths[0].clone(), paths[0].clone()], &paths[2]).unwrap_err();
+    assert!(twice.to_string().contains("amd64"), "{twice}");
 }
 
 #[test]

@@ -4,7 +4,6 @@
 //! namespace of its own.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 
 use anyhow::{Context, bail};
@@ -26,7 +25,8 @@ pub(super) fn run(image: &Image) -> anyhow::Result<()> {
         fs::create_dir_all(root.join(folder))?;
     }
     // Root of the container's user namespace is nobody outside.
-    fs::set_permissions(bundle.path(), fs::Permissions::from_mode(0o755))?;
+    #[cfg(unix)]
+    fs::set_permissions(bundle.path(), std::os::unix::fs::PermissionsExt::from_mode(0o755))?;
     let test = ["test", "--package", "vestibule-cli", "--test", "it", "--", "--exact", "--nocapture", TEST];
     // Built outside, where the network is.
     cargo::run(&["test", "--package", "vestibule-cli", "--test", "it", "--no-run"])?;

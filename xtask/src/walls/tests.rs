@@ -165,6 +165,7 @@ fn package<const N: usize>(name: &str, folder: &str, dependencies: [Dependency; 
         license: None,
         manifest_path: format!("/workspace/{folder}/Cargo.toml").into(),
         dependencies: dependencies.into(),
+        publish: None,
     }
 }
 

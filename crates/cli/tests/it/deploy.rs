@@ -2,6 +2,7 @@
 //! `vestibule manifests` prints. `VESTIBULE_UPDATE_GOLDEN=1` writes the generated ones.
 
 mod installed;
+mod optional;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -174,6 +175,8 @@ async fn the_chart_refuses_unknown_values_and_passes_on_the_others() {
             json!({"image": {"digest": "abc"}}),
             json!({"apiServer": {"cidrs": ["shop"]}}),
             json!({"crds": {"instal": false}}),
+            json!({"autoscaling": {"averageCPU": "80%"}}),
+            json!({"priorityClass": {"value": 1000000001}}),
         ] {
             let done = template(helm, &values);
             assert!(

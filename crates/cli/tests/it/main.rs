@@ -31,3 +31,4 @@ mod served;
 mod terminal;
 mod try_formats;
 mod try_rules;
+mod version;

@@ -104,7 +104,7 @@ fn commands_in_the_text_of_pages_and_of_help_are_those_of_the_binary() {
 #[test]
 fn tests_that_run_a_block_elsewhere_exist_and_name_its_page() {
     let mut files = Vec::new();
-    for folder in ["crates", "examples", "tests"] {
+    for folder in ["crates", "examples", "tests", "xtask"] {
         append_code(&Path::new(ROOT).join(folder), &mut files);
     }
     for row in ROWS {

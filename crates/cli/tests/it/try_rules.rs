@@ -221,7 +221,9 @@ fn required_rules_come_first_and_both_hooks_are_asked() {
 
 #[test]
 fn help_shows_examples() {
-    for command in ["try", "inject", "explain", "lint", "test", "serve", "manifests", "completions", "man"] {
+    for command in
+        ["try", "inject", "explain", "lint", "test", "serve", "manifests", "completions", "man", "version"]
+    {
         Folder::with(&[])
             .run(&format!("{command} --help"))
             .exits(0)

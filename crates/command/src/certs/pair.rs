@@ -2,7 +2,6 @@
 
 use std::fs::{self, DirBuilder, OpenOptions};
 use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
@@ -47,7 +46,8 @@ impl Pair {
         })
     }
 
-    /// Writes `ca.crt`, `server.crt` and `server.key` (mode 0600) into a folder, which is made (mode 0700) if need be.
+    /// Writes `ca.crt`, `server.crt` and `server.key` (mode 0600) into a folder, which is made (mode 0700) if need be. Windows has no
+    /// modes: there the files inherit the access list of the folder above.
     /// Each file appears whole or not at all. Files that exist are replaced only if `replace` is set.
     pub(super) fn write(&self, folder: &Path, replace: bool) -> Result<(), CommandError> {
         let present = FILES.map(|name| folder.join(name)).into_iter().find(|path| path.exists());
@@ -57,7 +57,10 @@ impl Pair {
                 path.display()
             )));
         }
-        DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(failed(folder))?;
+        let mut builder = DirBuilder::new();
+        #[cfg(unix)]
+        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+        builder.recursive(true).create(folder).map_err(failed(folder))?;
         let [ca, certificate, key] = FILES;
         write(&folder.join(key), 0o600, self.key.as_bytes())?;
         write(&folder.join(certificate), 0o644, self.chain.as_bytes())?;
@@ -73,9 +76,14 @@ fn common_name(names: &[impl AsRef<str>]) -> String {
 
 fn write(path: &Path, mode: u32, content: &[u8]) -> Result<(), CommandError> {
     let unfinished = path.with_extension("unfinished");
+    let mut options = OpenOptions::new();
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, mode);
+    #[cfg(not(unix))]
+    let _no_modes = mode;
     let written = match fs::remove_file(&unfinished) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-        _ => OpenOptions::new().write(true).create_new(true).mode(mode).open(&unfinished),
+        _ => options.write(true).create_new(true).open(&unfinished),
     };
     let written = written.and_then(|mut file| file.write_all(content).and_then(|()| file.sync_all()));
     written.and_then(|()| fs::rename(&unfinished, path)).map_err(failed(path))

@@ -7,14 +7,10 @@
 #[cfg(test)]
 mod tests;
 
-use std::io::{self, Write};
-use std::os::fd::AsFd;
+use std::io::{self, ErrorKind, Write};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::Builder;
 use std::time::Duration;
-
-use rustix::event::{PollFd, PollFlags, poll};
-use rustix::io::Errno;
 
 /// The bytes of all lines in memory that are not being written: about a thousand lines.
 const MAX_KEPT: usize = 256 << 10;
@@ -27,7 +23,7 @@ pub(super) struct BackgroundWriter<O>(Arc<Shared<O>>);
 /// A file descriptor, or a test's script of one.
 pub(super) trait Output: Send + Sync + 'static {
     /// Writes a part of `bytes`, and returns its length. It may wait for the reader.
-    fn write(&self, bytes: &[u8]) -> rustix::io::Result<usize>;
+    fn write(&self, bytes: &[u8]) -> io::Result<usize>;
 }
 
 struct Shared<O> {
@@ -155,7 +151,7 @@ impl<O: Output> Shared<O> {
     fn write_all(&self, lines: &[u8], is_cut_off: &mut bool) -> usize {
         // A line that was cut off ends before the next one.
         if *is_cut_off {
-            if self.output.write(b"\n") != Ok(1) {
+            if !matches!(self.output.write(b"\n"), Ok(1)) {
                 return lines.len();
             }
             *is_cut_off = false;
@@ -163,7 +159,7 @@ impl<O: Output> Shared<O> {
         let mut rest = lines;
         while !rest.is_empty() {
             match self.output.write(rest) {
-                Err(Errno::INTR) => {}
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Ok(0) | Err(_) => break,
                 Ok(count) => {
                     let (written, after) = rest.split_at(count.min(rest.len()));
@@ -228,16 +224,26 @@ fn dropped(lines: &[u8], rest: usize, told: u64) -> u64 {
     if told > 0 && !written.contains(&b'\n') { dropped - 1 + told } else { dropped }
 }
 
-impl<F: AsFd + Send + Sync + 'static> Output for F {
-    fn write(&self, bytes: &[u8]) -> rustix::io::Result<usize> {
+#[cfg(unix)]
+impl<F: std::os::fd::AsFd + Send + Sync + 'static> Output for F {
+    fn write(&self, bytes: &[u8]) -> io::Result<usize> {
+        use rustix::event::{PollFd, PollFlags, poll};
+
         loop {
             match rustix::io::write(self, bytes) {
                 // Another process has made the pipe non-blocking.
-                Err(Errno::AGAIN) => {
+                Err(rustix::io::Errno::AGAIN) => {
                     poll(&mut [PollFd::new(self, PollFlags::OUT)], None)?;
                 }
-                written => return written,
+                written => return Ok(written?),
             }
         }
+    }
+}
+
+#[cfg(not(unix))]
+impl Output for io::Stderr {
+    fn write(&self, bytes: &[u8]) -> io::Result<usize> {
+        self.lock().write(bytes)
     }
 }

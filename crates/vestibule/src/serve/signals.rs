@@ -3,14 +3,13 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use tokio::signal::unix::{SignalKind, signal};
 use vestibule_server::Shutdown;
 
 /// Listens for signals on a thread of its own, which no handler can block. The result says whether one has come.
 pub(super) fn listen(shutdown: Shutdown, before_exit: Option<fn()>) -> std::io::Result<Arc<AtomicBool>> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let entered = runtime.enter();
-    let (mut terminate, mut interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
+    let (mut terminate, mut interrupt) = signals()?;
     drop(entered);
     let signalled = Arc::new(AtomicBool::new(false));
     let has_come = Arc::clone(&signalled);
@@ -44,4 +43,17 @@ pub(super) fn listen(shutdown: Shutdown, before_exit: Option<fn()>) -> std::io::
     };
     std::thread::Builder::new().name("signals".to_owned()).spawn(move || runtime.block_on(listen))?;
     Ok(signalled)
+}
+
+#[cfg(unix)]
+fn signals() -> std::io::Result<(tokio::signal::unix::Signal, tokio::signal::unix::Signal)> {
+    use tokio::signal::unix::{SignalKind, signal};
+    Ok((signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?))
+}
+
+/// Windows has no SIGTERM: the end of the session is in its place, and Ctrl-C in that of SIGINT.
+#[cfg(windows)]
+fn signals() -> std::io::Result<(tokio::signal::windows::CtrlShutdown, tokio::signal::windows::CtrlC)> {
+    use tokio::signal::windows::{ctrl_c, ctrl_shutdown};
+    Ok((ctrl_shutdown()?, ctrl_c()?))
 }

@@ -56,6 +56,18 @@ fn the_tables_of_fire_are_complete_and_name_tests_and_cases_that_exist() {
 }
 
 #[test]
+fn every_threat_names_tests_and_cases_that_exist() {
+    let text = fs::read_to_string(workspace().join("SECURITY.md")).unwrap();
+    let (_, table) = text.split_once("## Threats").unwrap();
+    let rows = rows(table, &Tests::of_the_workspace());
+    assert!(rows.len() > 18, "{rows:?}");
+    let known = Commands::of_the_workspace();
+    let commands = table.split('`').filter_map(|quoted| quoted.strip_prefix("cargo xtask "));
+    let missing: Vec<_> = commands.filter(|command| !known.know(command)).collect();
+    assert!(missing.is_empty(), "no such commands: {missing:?}");
+}
+
+#[test]
 fn every_promise_is_held_by_tests_that_exist() {
     let (page, known) = (page("promises.md"), Commands::of_the_workspace());
     let rows = rows(&page, &Tests::of_the_workspace());
@@ -228,7 +240,7 @@ fn page(name: &str) -> String {
 /// All code of the workspace.
 fn code() -> String {
     let mut code = String::new();
-    for folder in ["crates", "examples", "tests"] {
+    for folder in ["crates", "examples", "tests", "xtask"] {
         read(&workspace().join(folder), &mut code);
     }
     code

@@ -88,6 +88,10 @@ async fn kubectl_and_kustomize_install_and_remove_everything() {
     for begins in ["kubectl apply --server-side -f", "kubectl apply --server-side -k"] {
         let script = from_page(begins);
         cluster.run(&script).exits(0);
+        let components =
+            "deploy/components/autoscaling/autoscaler.yaml,deploy/components/priority-class/class.yaml";
+        let taken = cluster.run(&format!("kubectl apply --server-side --dry-run=server -f {components}"));
+        taken.exits(0).shows("horizontalpodautoscaler").shows("priorityclass");
         // Again: no object changes.
         let apply = script.lines().find(|line| line.starts_with("kubectl apply")).unwrap();
         let again = cluster.run(&apply.replace("apply", "diff"));

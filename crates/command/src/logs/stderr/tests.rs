@@ -22,29 +22,33 @@ fn fill<O: Output>(log: &BackgroundWriter<O>) {
     }
 }
 
+/// The number of bytes that a write took, or its error.
+type Answer = Result<usize, ErrorKind>;
+
 /// An output that answers each write as a test says.
 struct Scripted {
     /// A number of bytes that it takes; then it takes everything.
-    writes: Mutex<VecDeque<rustix::io::Result<usize>>>,
+    writes: Mutex<VecDeque<Answer>>,
     written: Mutex<Vec<u8>>,
 }
 
 impl Scripted {
-    fn log(writes: impl IntoIterator<Item = rustix::io::Result<usize>>) -> BackgroundWriter<Self> {
+    fn log(writes: impl IntoIterator<Item = Answer>) -> BackgroundWriter<Self> {
         let (writes, written) = (Mutex::new(writes.into_iter().collect()), Mutex::default());
         BackgroundWriter::new(Self { writes, written }, missing_line)
     }
 }
 
 impl Output for Scripted {
-    fn write(&self, bytes: &[u8]) -> rustix::io::Result<usize> {
-        let count = self.writes.lock().unwrap().pop_front().unwrap_or(Ok(bytes.len()))?.min(bytes.len());
+    fn write(&self, bytes: &[u8]) -> io::Result<usize> {
+        let answer = self.writes.lock().unwrap().pop_front().unwrap_or(Ok(bytes.len()));
+        let count = answer.map_err(io::Error::from)?.min(bytes.len());
         self.written.lock().unwrap().extend(&bytes[..count]);
         Ok(count)
     }
 }
 
-fn written(writes: impl IntoIterator<Item = rustix::io::Result<usize>>, lines: &[&str]) -> String {
+fn written(writes: impl IntoIterator<Item = Answer>, lines: &[&str]) -> String {
     let log = Scripted::log(writes);
     for line in lines {
         (&log).write_all(line.as_bytes()).unwrap();
@@ -57,7 +61,9 @@ fn written(writes: impl IntoIterator<Item = rustix::io::Result<usize>>, lines: &
 #[test]
 fn a_line_that_is_written_in_parts_is_whole() {
     let lines = ["first\n", "second\n"];
-    for writes in [vec![Ok(2), Ok(1)], vec![Err(Errno::INTR), Ok(3), Err(Errno::INTR), Ok(1)]] {
+    for writes in
+        [vec![Ok(2), Ok(1)], vec![Err(ErrorKind::Interrupted), Ok(3), Err(ErrorKind::Interrupted), Ok(1)]]
+    {
         assert_eq!(written(writes.clone(), &lines), lines.concat(), "{writes:?}");
     }
 }
@@ -65,9 +71,12 @@ fn a_line_that_is_written_in_parts_is_whole() {
 #[test]
 fn a_line_that_fails_half_way_ends_before_the_next_one_and_is_counted() {
     for (writes, expected) in [
-        (vec![Ok(2), Err(Errno::IO)], "fi\n1 are missing\nsecond\n"),
-        (vec![Err(Errno::IO)], "1 are missing\nsecond\n"),
-        (vec![Ok(2), Err(Errno::IO), Ok(1), Ok(3), Err(Errno::IO)], "fi\n1 a\n2 are missing\nthird\n"),
+        (vec![Ok(2), Err(ErrorKind::Other)], "fi\n1 are missing\nsecond\n"),
+        (vec![Err(ErrorKind::Other)], "1 are missing\nsecond\n"),
+        (
+            vec![Ok(2), Err(ErrorKind::Other), Ok(1), Ok(3), Err(ErrorKind::Other)],
+            "fi\n1 a\n2 are missing\nthird\n",
+        ),
     ] {
         let count = if expected.contains("third") { 3 } else { 2 };
         let lines = &["first\n", "second\n", "third\n"][..count];
@@ -118,7 +127,7 @@ fn no_thread_that_logs_waits_for_a_reader() {
     struct Full(Mutex<Vec<ThreadId>>);
 
     impl Output for Full {
-        fn write(&self, _: &[u8]) -> rustix::io::Result<usize> {
+        fn write(&self, _: &[u8]) -> io::Result<usize> {
             self.0.lock().unwrap().push(std::thread::current().id());
             // Until the test ends.
             loop {

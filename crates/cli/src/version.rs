@@ -1,0 +1,90 @@
+//! `version`: what this binary is, and what its rules and definitions are written in.
+
+use std::process::ExitCode;
+
+use clap::{Args, ValueEnum};
+use serde_json::{Value, json};
+use vestibule::admission::keys;
+use vestibule_rules::{API_VERSION, CustomResource, custom_resource};
+
+use crate::{Failure, install, print};
+
+/// Prints the version of the program, of the format of rules, and of the definitions that it installs.
+#[derive(Args, Clone, Debug)]
+#[command(after_help = "Examples:
+  vestibule version
+  vestibule version -o json")]
+pub(crate) struct Arguments {
+    /// The output format.
+    #[arg(long, short, value_enum, default_value = "text", value_name = "FORMAT")]
+    output: Format,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Format {
+    /// For people.
+    Text,
+    /// For scripts.
+    Json,
+    /// The same as YAML.
+    Yaml,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
+    let version = Version::of_this_binary();
+    print(&match arguments.output {
+        Format::Text => version.text(),
+        Format::Json => format!("{:#}\n", version.json()),
+        Format::Yaml => crate::render::yaml(&version.json().to_string())?,
+    })?;
+    Ok(ExitCode::SUCCESS)
+}
+
+struct Version {
+    /// Names of definitions, and the versions that each serves.
+    definitions: Vec<(String, Vec<String>)>,
+}
+
+impl Version {
+    fn of_this_binary() -> Self {
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let definitions = custom_resource::definitions(keys::schema("", "v1", "Pod"));
+        let definitions = definitions.iter().map(|definition| {
+            let versions = definition["spec"]["versions"].as_array().into_iter().flatten();
+            let served = versions.filter(|version| version["served"] == true);
+            (text(&definition["metadata"]["name"]), served.map(|version| text(&version["name"])).collect())
+        });
+        Self { definitions: definitions.collect() }
+    }
+
+    fn text(&self) -> String {
+        let kinds = CustomResource::ALL.map(CustomResource::kind).join(", ");
+        let mut text = format!(
+            "vestibule    {}\nplatform     {}\nimage        {}\nrules        {API_VERSION} ({kinds})\n",
+            env!("CARGO_PKG_VERSION"),
+            platform(),
+            install::IMAGE
+        );
+        for (name, versions) in &self.definitions {
+            text.push_str(&format!("definition   {name} ({})\n", versions.join(", ")));
+        }
+        text
+    }
+
+    fn json(&self) -> Value {
+        let definitions = self.definitions.iter();
+        let definitions = definitions.map(|(name, versions)| json!({"name": name, "versions": versions}));
+        json!({
+            "version": env!("CARGO_PKG_VERSION"),
+            "platform": platform(),
+            "image": install::IMAGE,
+            "rules": {"apiVersion": API_VERSION, "kinds": CustomResource::ALL.map(CustomResource::kind)},
+            "definitions": definitions.collect::<Vec<_>>(),
+        })
+    }
+}
+
+/// As in `uname`: `linux/x86_64`.
+fn platform() -> String {
+    format!("{}/{}", std::env::consts::OS, std::env::consts::ARCH)
+}

@@ -1,0 +1,105 @@
+//! `cargo xtask package`: every crate as crates.io would get it.
+//!
+//! The manifests are checked first, then the contents of the packages. With `--verify`, cargo also builds each package in a folder of
+//! its own, from the other packages instead of the checkout.
+
+mod manifest;
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail};
+
+use self::manifest::Manifest;
+use crate::cargo;
+use crate::metadata::Metadata;
+
+/// crates.io takes no larger package.
+const LARGEST: u64 = 10 << 20;
+
+/// Packages every published crate.
+pub(crate) fn run(verify: bool) -> anyhow::Result<()> {
+    let manifests = Manifest::of_published()?;
+    let complaints: Vec<_> = manifests.iter().flat_map(Manifest::complaints).collect();
+    if !complaints.is_empty() {
+        bail!("{}", complaints.join("\n"));
+    }
+    // Changes that are not committed are packaged too: this is a check, and `cargo publish` refuses them.
+    let mut arguments = vec!["package", "--quiet", "--allow-dirty"];
+    if !verify {
+        // `cargo metadata` has fetched what is needed.
+        arguments.extend(["--no-verify", "--offline"]);
+    }
+    arguments.extend(manifests.iter().flat_map(|manifest| ["--package", &manifest.name]));
+    cargo::run(&arguments)?;
+    let folder = Metadata::of_workspace()?.target_directory.join("package");
+    for manifest in &manifests {
+        let package = folder.join(format!("{}-{}.crate", manifest.name, manifest.version));
+        check(manifest, &package)?;
+    }
+    let built = if verify { "built alone" } else { "not built; --verify does" };
+    println!("packages: {}, contents as they should be, {built}", manifests.len());
+    Ok(())
+}
+
+/// Whether the package has what its reader needs, and crates.io takes it.
+fn check(manifest: &Manifest, package: &Path) -> anyhow::Result<()> {
+    let file = File::open(package).with_context(|| format!("cannot open {}", package.display()))?;
+    let size = file.metadata()?.len();
+    if size > LARGEST {
+        bail!("{} has {size} bytes; crates.io takes {LARGEST}", package.display());
+    }
+    let mut files = Vec::new();
+    for entry in tar::Archive::new(flate2::read::GzDecoder::new(file)).entries()? {
+        let path = entry?.path()?.into_owned();
+        // The first part is the name with the version.
+        files.push(path.components().skip(1).collect());
+    }
+    let missing = missing(&files);
+    if !missing.is_empty() {
+        bail!("the package of {} has no {}", manifest.name, missing.join(", no "));
+    }
+    Ok(())
+}
+
+/// The files that every package has and this one lacks.
+fn missing(files: &[PathBuf]) -> Vec<&'static str> {
+    let has = |path: &str| files.iter().any(|file| file == Path::new(path));
+    let mut missing = ["Cargo.toml", "Cargo.lock", "LICENSE", "README.md"].to_vec();
+    missing.retain(|path| !has(path));
+    if !has("src/lib.rs") && !has("src/main.rs") {
+        missing.push("src/lib.rs");
+    }
+    missing
+}
+
+#[cfg(test)]
+mod tests {
+    use super::manifest::Manifest;
+    use super::missing;
+
+    #[test]
+    fn every_published_crate_has_what_crates_io_and_docs_rs_need() {
+        let manifests = Manifest::of_published().unwrap();
+        assert!(manifests.len() > 10);
+        let complaints: Vec<_> = manifests.iter().flat_map(Manifest::complaints).collect();
+        assert_eq!(complaints, [""; 0]);
+    }
+
+    /// A crate below `crates/` is for others; tests, examples, benches and this task runner are not.
+    #[test]
+    fn the_crates_below_crates_are_published_and_no_other() {
+        let metadata = crate::metadata::Metadata::of_workspace().unwrap();
+        for package in &metadata.packages {
+            let is_crate = package.folder(&metadata.workspace_root).starts_with("crates");
+            assert_eq!(package.is_published(), is_crate, "{}", package.name);
+        }
+    }
+
+    #[test]
+    fn a_package_without_its_licence_is_noticed() {
+        let files = ["Cargo.toml", "Cargo.lock", "README.md", "src/main.rs"].map(Into::into);
+        assert_eq!(missing(&files), ["LICENSE"]);
+        assert_eq!(missing(&files[..3]), ["LICENSE", "src/lib.rs"]);
+    }
+}

@@ -1,0 +1,124 @@
+//! The archive for people without Rust: the binary, and what a shell, a manual reader and a scanner want beside it.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, bail};
+
+use super::{PACKAGE, check};
+use crate::cargo;
+use crate::image::{self, Source};
+use crate::metadata::Metadata;
+use crate::tarball;
+
+/// The files of an archive by path, with their modes.
+pub(super) type Contents = BTreeMap<String, (u32, Vec<u8>)>;
+
+/// Shells, and the names under which they find completions.
+const COMPLETIONS: [(&str, &str); 4] = [
+    ("bash", "completions/vestibule.bash"),
+    ("zsh", "completions/_vestibule"),
+    ("fish", "completions/vestibule.fish"),
+    ("powershell", "completions/_vestibule.ps1"),
+];
+
+/// The platforms of a release, in the words of Go, which krew and OCI images use.
+pub(super) const PLATFORMS: [(&str, &str); 5] =
+    [("linux", "amd64"), ("linux", "arm64"), ("darwin", "amd64"), ("darwin", "arm64"), ("windows", "amd64")];
+
+/// Packs `binary`, or a release build.
+pub(super) fn run(binary: Option<&Path>, output: &Path) -> anyhow::Result<()> {
+    let source = Source::here()?;
+    let (system, architecture) = here()?;
+    let binary = match binary {
+        Some(file) => file.to_owned(),
+        None => build(&source)?,
+    };
+    let version = check::version()?;
+    let mut contents = generated(&binary)?;
+    contents.insert("vestibule.cdx.json".to_owned(), (0o644, image::bill(&source, PACKAGE)?.into_bytes()));
+    for file in ["LICENSE", "README.md", "CHANGELOG.md"] {
+        contents.insert(file.to_owned(), (0o644, check::read(file)?.into_bytes()));
+    }
+    let program = fs::read(&binary).with_context(|| format!("cannot read {}", binary.display()))?;
+    contents.insert(program_name(system).to_owned(), (0o755, program));
+    fs::create_dir_all(output)?;
+    let path = output.join(name(&version, system, architecture));
+    fs::write(&path, pack(&contents)?).with_context(|| format!("cannot write {}", path.display()))?;
+    println!("{}: {} files", path.display(), contents.len());
+    Ok(())
+}
+
+/// The name of an archive.
+pub(super) fn name(version: &str, system: &str, architecture: &str) -> String {
+    format!("vestibule-{version}-{system}-{architecture}.tar.gz")
+}
+
+/// The name of the binary in an archive.
+pub(super) fn program_name(system: &str) -> &'static str {
+    if system == "windows" { "vestibule.exe" } else { "vestibule" }
+}
+
+/// Completions and manual pages, printed by the binary itself.
+pub(super) fn generated(binary: &Path) -> anyhow::Result<Contents> {
+    let mut contents = Contents::new();
+    for (shell, path) in COMPLETIONS {
+        contents.insert(path.to_owned(), (0o644, printed(binary, &["completions", shell])?));
+    }
+    let folder = tempfile::tempdir()?;
+    printed(binary, &["man", "--dir", &folder.path().to_string_lossy()])?;
+    for entry in fs::read_dir(folder.path())? {
+        let path = entry?.path();
+        let page = path.file_name().unwrap_or_default().to_string_lossy();
+        contents.insert(format!("man/man1/{page}"), (0o644, fs::read(&path)?));
+    }
+    Ok(contents)
+}
+
+/// A tar of these files, compressed: equal files give equal bytes.
+pub(super) fn pack(contents: &Contents) -> anyhow::Result<Vec<u8>> {
+    let mut tar = tar::Builder::new(Vec::new());
+    for (path, (mode, bytes)) in contents {
+        tarball::append(&mut tar, path, *mode, bytes)?;
+    }
+    tarball::pack(&tar.into_inner()?)
+}
+
+fn printed(binary: &Path, arguments: &[&str]) -> anyhow::Result<Vec<u8>> {
+    let output = Command::new(binary).args(arguments).output();
+    let output = output.with_context(|| format!("cannot start {}", binary.display()))?;
+    if !output.status.success() {
+        let words = arguments.join(" ");
+        bail!(
+            "`vestibule {words}` ended with {}: {}",
+            output.status,
+            String::from_utf8_lossy(&output.stderr)
+        );
+    }
+    Ok(output.stdout)
+}
+
+/// This machine's platform.
+fn here() -> anyhow::Result<(&'static str, &'static str)> {
+    let (system, architecture) = (std::env::consts::OS, std::env::consts::ARCH);
+    let system = if system == "macos" { "darwin" } else { system };
+    let architecture = match architecture {
+        "x86_64" => "amd64",
+        "aarch64" => "arm64",
+        other => other,
+    };
+    let known = PLATFORMS.into_iter().find(|platform| *platform == (system, architecture));
+    known.with_context(|| format!("there is no archive for {system}-{architecture}"))
+}
+
+/// On Linux the binary of the image; elsewhere a plain release build.
+fn build(source: &Source) -> anyhow::Result<PathBuf> {
+    if cfg!(target_os = "linux") {
+        return image::release_here(source);
+    }
+    cargo::run(&["build", "--release", "--locked", "--package", PACKAGE])?;
+    let folder = Metadata::of_workspace()?.target_directory.join("release");
+    Ok(folder.join(format!("vestibule{}", std::env::consts::EXE_SUFFIX)))
+}

@@ -1,0 +1,106 @@
+//! `cargo xtask smoke`: the commands for a laptop, once each, on macOS and Windows too.
+//!
+//! The tests of the binary start servers, shells and signals as Linux has them. These few runs need none of that.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, bail};
+
+use crate::cargo;
+use crate::metadata::Metadata;
+
+/// A Deployment that the rule of [`RULES`] changes.
+const OBJECT: &str = r#"apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  selector: {matchLabels: {app: helloworld-go}}
+  template:
+    metadata: {labels: {app: helloworld-go}}
+    spec: {containers: [{name: app, image: "alpine:3.22"}]}
+"#;
+const RULES: &str = "examples/rules/env-target.yaml";
+
+/// A command, its exit code, and words of its output.
+struct Case {
+    arguments: &'static [&'static str],
+    code: i32,
+    words: &'static str,
+}
+
+/// `OBJECT` stands for the file with the object.
+const CASES: &[Case] = &[
+    case(&["try"], "second pass: no change"),
+    case(&["try", "OBJECT", "--rules", RULES], "TARGET"),
+    case(&["lint", RULES], "1 hint"),
+    Case { arguments: &["lint", "--strict", RULES], code: 1, words: "1 hint" },
+    case(&["inject", "-f", "OBJECT", "--rules", RULES], "Sample Injector v1"),
+    case(&["explain", "-f", "OBJECT", "--rules", RULES], "rule env-target"),
+    case(&["test", "examples/rules/tests"], "all as expected"),
+    case(&["version", "-o", "json"], "vestibule.dev/v1alpha1"),
+    case(&["schema"], "\"$schema\""),
+    case(&["completions", "bash"], "complete -F"),
+    case(&["manifests", "--namespace", "webhooks", "--image", "IMAGE"], "kind: Deployment"),
+    case(&["serve", "--help"], "--identity"),
+];
+
+const fn case(arguments: &'static [&'static str], words: &'static str) -> Case {
+    Case { arguments, code: 0, words }
+}
+
+/// Runs every case with `binary`, or with a build of this checkout.
+pub(crate) fn run(binary: Option<&Path>) -> anyhow::Result<()> {
+    let binary = match binary {
+        Some(file) => file.canonicalize().with_context(|| format!("there is no {}", file.display()))?,
+        None => build()?,
+    };
+    let folder = tempfile::tempdir()?;
+    let object = folder.path().join("web.yaml");
+    fs::write(&object, OBJECT)?;
+    let mut failed = 0;
+    for case in CASES {
+        let result = case.run(&binary, &object);
+        println!(
+            "{} vestibule {}",
+            if result.is_ok() { "ok    " } else { "FAILED" },
+            case.arguments.join(" ")
+        );
+        if let Err(error) = result {
+            println!("{error:#}");
+            failed += 1;
+        }
+    }
+    if failed > 0 {
+        bail!("{failed} of {} commands failed", CASES.len());
+    }
+    println!("{} commands on {}: all as expected", CASES.len(), std::env::consts::OS);
+    Ok(())
+}
+
+impl Case {
+    fn run(&self, binary: &Path, object: &Path) -> anyhow::Result<()> {
+        let mut command = Command::new(binary);
+        for argument in self.arguments {
+            match *argument {
+                "OBJECT" => command.arg(object),
+                argument => command.arg(argument),
+            };
+        }
+        let output = command.current_dir(cargo::workspace()).stdin(Stdio::null()).output();
+        let output = output.with_context(|| format!("cannot start {}", binary.display()))?;
+        let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+        if output.status.code() != Some(self.code) || !(out.contains(self.words) || err.contains(self.words))
+        {
+            bail!("expected code {} and `{}`, got {}:\n{out}{err}", self.code, self.words, output.status);
+        }
+        Ok(())
+    }
+}
+
+fn build() -> anyhow::Result<PathBuf> {
+    cargo::run(&["build", "--locked", "--package", "vestibule-cli"])?;
+    let folder = Metadata::of_workspace()?.target_directory.join("debug");
+    Ok(folder.join(format!("vestibule{}", std::env::consts::EXE_SUFFIX)))
+}
