@@ -65,6 +65,9 @@ pub fn observed_app(
     let mut client = None;
     if let Some(watched) = configuration.watched() {
         app = app.reports_watch("ConfigMap", watched.state.clone());
+        for (kind, state) in watched.objects.by_kind() {
+            app = app.reports_watch(kind, state);
+        }
         client = Some(&watched.client);
     }
     if let Some(watched) = namespaces.as_watched() {

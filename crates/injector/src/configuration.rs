@@ -31,7 +31,7 @@ use self::cluster::ClusterRules;
 use self::compiler::Compiler;
 use self::finding::Finding;
 use self::last_good::LastGood;
-use self::objects::RuleObjects;
+use self::objects::{ObjectWatches, RuleObjects};
 use self::reloader::Reloader;
 use self::snapshot::{Snapshot, SnapshotState};
 use crate::events::Events;
@@ -61,7 +61,7 @@ pub struct Configuration {
     /// The namespace whose ConfigMaps hold the rules.
     config_maps: Option<String>,
     /// [`None`] for rules in files, and for rules that are only printed, without a cluster.
-    watched: Option<WatchedConfigMaps>,
+    watched: Option<WatchedSources>,
     /// [`None`] for rules that never change.
     reloader: Option<Arc<Reloader>>,
     /// The webhook entries for the rules in force.
@@ -71,11 +71,14 @@ pub struct Configuration {
     _following: Vec<Arc<JoinSet<()>>>,
 }
 
-/// The ConfigMaps of a cluster that hold the rules.
+/// The watches of what holds the rules in a cluster.
 #[derive(Clone)]
-pub(crate) struct WatchedConfigMaps {
+pub(crate) struct WatchedSources {
     pub(crate) client: Client,
+    /// Of the ConfigMaps.
     pub(crate) state: WatchState,
+    /// Of the rules and settings that are objects.
+    pub(crate) objects: ObjectWatches,
 }
 
 impl Configuration {
@@ -119,10 +122,12 @@ impl Configuration {
         let (observed, objects) = watch::channel(None);
         let config_maps = Watched::start(&client, config_maps::watch(namespace));
         let state = config_maps.state();
+        let rule_objects = RuleObjects::new(client.clone());
+        let watches = rule_objects.watches();
         let rules = ClusterRules {
             namespace: namespace.to_owned(),
             config_maps,
-            objects: RuleObjects::new(client.clone()),
+            objects: rule_objects,
             last_good: LastGood::new(client.clone(), namespace),
             events: Events::new(client.clone()),
             observed,
@@ -140,7 +145,7 @@ impl Configuration {
         };
         Self {
             config_maps: Some(namespace.to_owned()),
-            watched: Some(WatchedConfigMaps { client, state }),
+            watched: Some(WatchedSources { client, state, objects: watches }),
             ..new.with_task(writer.run())
         }
     }
@@ -184,7 +189,7 @@ impl Configuration {
     }
 
     /// The ConfigMaps of a cluster, if the rules come from there.
-    pub(crate) fn watched(&self) -> Option<&WatchedConfigMaps> {
+    pub(crate) fn watched(&self) -> Option<&WatchedSources> {
         self.watched.as_ref()
     }
 

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until};
 use vestibule::Watch;
-use vestibule::tooling::Watched;
+use vestibule::tooling::{WatchState, Watched};
 use vestibule_rules::{API_VERSION, CustomResource};
 
 use super::rule_source::RuleSource;
@@ -76,6 +76,15 @@ pub(crate) struct RuleObjects {
     state: State,
     /// Rules of namespaces; [`None`] where the settings in force switch them off, and for the time before settings are in force.
     namespaced: Option<Watched<RuleObject<NamespacedInjection>>>,
+    watches: ObjectWatches,
+}
+
+/// The states of the watches, which the app reports. A watch that does not run is not broken.
+#[derive(Clone)]
+pub(crate) struct ObjectWatches {
+    rules: WatchState,
+    settings: WatchState,
+    namespaced: WatchState,
 }
 
 enum State {
@@ -90,7 +99,17 @@ enum State {
 impl RuleObjects {
     /// Needs a Tokio runtime.
     pub(crate) fn new(client: Client) -> Self {
-        Self { client, state: State::Ask { at: Instant::now(), are_absent: false }, namespaced: None }
+        Self {
+            client,
+            state: State::Ask { at: Instant::now(), are_absent: false },
+            namespaced: None,
+            watches: ObjectWatches::idle(),
+        }
+    }
+
+    /// The states of its watches.
+    pub(crate) fn watches(&self) -> ObjectWatches {
+        self.watches.clone()
     }
 
     /// Waits until objects changed, or the definitions were found or missed for the first time. A wait that is dropped loses
@@ -110,10 +129,10 @@ impl RuleObjects {
                     sleep_until(*at).await;
                     match are_defined(&self.client).await {
                         Ok(true) => {
-                            let client = &self.client;
+                            let (client, watches) = (&self.client, &self.watches);
                             self.state = State::Watched(
-                                Watched::start(client, Watch::new()),
-                                Watched::start(client, Watch::new()),
+                                Watched::start_as(client, Watch::new(), watches.rules.clone()),
+                                Watched::start_as(client, Watch::new(), watches.settings.clone()),
                             );
                         }
                         answer => {
@@ -134,9 +153,11 @@ impl RuleObjects {
     pub(crate) fn follow_namespaced(&mut self, are_on: bool) {
         if are_on && self.namespaced.is_none() {
             let watch = Watch::new().slim(RuleObject::slim);
-            self.namespaced = Some(Watched::start(&self.client, watch));
+            let state = self.watches.namespaced.clone();
+            self.namespaced = Some(Watched::start_as(&self.client, watch, state));
         } else if !are_on {
             self.namespaced = None;
+            self.watches.namespaced.end();
         }
     }
 
@@ -158,6 +179,22 @@ impl RuleObjects {
     /// Whether the cluster has the definitions.
     pub(crate) fn are_watched(&self) -> bool {
         matches!(self.state, State::Watched(..))
+    }
+}
+
+impl ObjectWatches {
+    fn idle() -> Self {
+        Self { rules: WatchState::idle(), settings: WatchState::idle(), namespaced: WatchState::idle() }
+    }
+
+    /// Each with the kind of its objects.
+    pub(crate) fn by_kind(&self) -> [(&'static str, WatchState); 3] {
+        let Self { rules, settings, namespaced } = self.clone();
+        [
+            (Injection::RESOURCE.kind(), rules),
+            (InjectorSettings::RESOURCE.kind(), settings),
+            (NamespacedInjection::RESOURCE.kind(), namespaced),
+        ]
     }
 }
 

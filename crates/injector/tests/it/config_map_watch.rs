@@ -11,7 +11,9 @@ use http_body_util::{BodyStream, StreamBody};
 use kube::Client;
 use kube::client::Body;
 use serde_json::{Value, json};
-use vestibule_injector::Configuration;
+use vestibule_injector::{Configuration, Namespaces};
+
+use crate::fixture::injector;
 
 /// A ConfigMap with one rule.
 fn config_map(rule: &str, version: u32) -> Value {
@@ -93,5 +95,17 @@ async fn rules_are_followed_over_watches_that_end_or_fail() {
         assert_eq!(names, [rule], "{snapshot}");
         assert!(watched.load(Ordering::SeqCst) >= watches);
         assert!(begun.elapsed() < Duration::from_secs(62), "{rule}: {:?}", begun.elapsed());
+    }
+}
+
+/// A watch that did not run was in no metric.
+#[tokio::test]
+async fn every_watch_of_rules_is_reported() {
+    let (client, _) = server();
+    let injector = injector(Configuration::from_cluster(client, "injector"), Namespaces::unknown()).await;
+    let metrics = injector.page("/metrics").await;
+    for kind in ["ConfigMap", "Injection", "InjectorSettings", "NamespacedInjection"] {
+        let line = format!(r#"vestibule_watch_broken_seconds{{kind="{kind}"}} 0"#);
+        assert!(metrics.contains(&line), "{line}: {metrics}");
     }
 }
