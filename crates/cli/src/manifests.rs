@@ -4,12 +4,14 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
-use serde_json::json;
+use serde_json::{Value, json};
 use vestibule::App;
 use vestibule::admission::keys;
 use vestibule_command::{CommandError, Installation, ManifestsArguments};
 use vestibule_injector::{CONFIG_LABEL, Configuration, Namespaces, config_map_data, registration};
-use vestibule_rules::{NAMESPACE_NAME, OWN_POD_LABEL, Rule, RuleSet, custom_resource};
+use vestibule_rules::{
+    API_VERSION, CustomResource, NAMESPACE_NAME, OWN_POD_LABEL, Rule, RuleSet, custom_resource,
+};
 
 use crate::rules;
 use crate::{Failure, files, say};
@@ -78,8 +80,31 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
 /// What the injector adds to the installation of any webhook.
 pub(crate) fn of_injector(installation: &mut Installation) {
     installation.definitions = custom_resource::definitions(keys::schema("", "v1", "Pod"));
+    installation.objects.push(namespaced_role(&installation.name));
     // The label excludes the injector's own pods from its rules.
     installation.pod_labels.insert(OWN_POD_LABEL.to_owned(), "true".to_owned());
+}
+
+/// The rights to rules of namespaces, for everyone who may create pods in a namespace: such a rule acts with the rights of the pods
+/// there.
+fn namespaced_role(name: &str) -> Value {
+    let (group, _) = API_VERSION.split_once('/').unwrap_or_default();
+    json!({
+        "apiVersion": "rbac.authorization.k8s.io/v1",
+        "kind": "ClusterRole",
+        "metadata": {
+            "name": format!("{name}-namespacedinjections-edit"),
+            "labels": {
+                "rbac.authorization.k8s.io/aggregate-to-admin": "true",
+                "rbac.authorization.k8s.io/aggregate-to-edit": "true",
+            },
+        },
+        "rules": [{
+            "apiGroups": [group],
+            "resources": [CustomResource::NamespacedInjection.plural()],
+            "verbs": ["get", "list", "watch", "create", "update", "patch", "delete", "deletecollection"],
+        }],
+    })
 }
 
 /// Whether a note about the injector's own namespace is useful: a rule names that namespace, or it is `default`, which holds

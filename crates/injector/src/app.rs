@@ -98,7 +98,7 @@ pub fn observed_app(
     })
 }
 
-/// Adds the hooks that validate ConfigMaps with rules, Injections and InjectorSettings, and the rights to follow them and to store
+/// Adds the hooks that validate ConfigMaps with rules and objects with rules or settings, and the rights to follow them and to store
 /// the last good rules.
 fn with_validator(app: App, validator: RuleValidator) -> App {
     let home = format!("kubernetes.io/metadata.name={}", validator.namespace);
@@ -112,7 +112,9 @@ fn with_validator(app: App, validator: RuleValidator) -> App {
         .failure_policy(FailurePolicy::Ignore);
     let objects = CustomResource::ALL
         .map(|resource| Rule::new(API_VERSION, resource.plural(), [Operation::Create, Operation::Update]));
-    let on_objects = on_raw(objects).timeout_seconds(10).failure_policy(FailurePolicy::Ignore);
+    // A rule of a namespace is refused in the namespaces where rules do not apply.
+    let on_objects =
+        on_raw(objects).system_namespaces().timeout_seconds(10).failure_policy(FailurePolicy::Ignore);
     let right = |verbs: &[&str], name: Option<&str>| PolicyRule {
         api_groups: Some(vec![String::new()]),
         resources: Some(vec!["configmaps".to_owned()]),
@@ -133,7 +135,7 @@ fn with_validator(app: App, validator: RuleValidator) -> App {
         .validate_raw("objects", on_objects, validator)
 }
 
-/// A right to all Injections and InjectorSettings, or to a subresource of them: `/status`.
+/// A right to all objects with rules or settings, or to a subresource of them: `/status`.
 fn objects_right(verbs: &[&str], subresource: &str) -> PolicyRule {
     let (group, _) = API_VERSION.split_once('/').unwrap_or_default();
     PolicyRule {

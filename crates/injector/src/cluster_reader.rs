@@ -15,7 +15,8 @@ use crate::configuration::compiler::Compiler;
 use crate::configuration::config_maps::all_sources;
 use crate::configuration::finding::Finding;
 use crate::configuration::last_good::{LAST_GOOD, LastGood};
-use crate::configuration::objects::{self, Injection, InjectorSettings};
+use crate::configuration::namespaced::NamespacedSnapshot;
+use crate::configuration::objects::{self, Injection, InjectorSettings, NamespacedInjection};
 use crate::configuration::proof_deadline::ProofDeadline;
 use crate::configuration::resolve::{Resolution, resolve};
 use crate::configuration::rule_source::{RuleDocument, RuleSource};
@@ -36,6 +37,8 @@ pub struct StoredRules {
     /// The namespace of the ConfigMaps and of the injector, if it is known.
     namespace: Option<String>,
     sources: Vec<RuleSource>,
+    /// The rules of namespaces.
+    namespaced: Vec<RuleSource>,
     /// The last good documents, or the reason why they cannot be read.
     last_good: Result<Vec<RuleDocument>, ClusterError>,
 }
@@ -167,7 +170,8 @@ impl ClusterReader {
         };
         let mut sources = own.as_ref().map(|own| all_sources(own, &found)).unwrap_or_default();
         sources.extend(objects);
-        Ok(StoredRules { sources, last_good, namespace: own })
+        let namespaced = self.namespaced().await?;
+        Ok(StoredRules { sources, namespaced, last_good, namespace: own })
     }
 
     /// The texts of all Injections and InjectorSettings; none on a cluster without their definitions.
@@ -181,6 +185,14 @@ impl ClusterReader {
             Ok(sources)
         };
         read.await.map_err(|error| failed("Injections".to_owned(), error))
+    }
+
+    /// The texts of all rules of namespaces that may be read; none on a cluster without their definition.
+    async fn namespaced(&self) -> Result<Vec<RuleSource>, ClusterError> {
+        match objects::stored::<NamespacedInjection>(&self.client).await {
+            Err(kube::Error::Api(status)) if [403, 404].contains(&status.code) => Ok(Vec::new()),
+            found => found.map_err(|error| failed("NamespacedInjections".to_owned(), error)),
+        }
     }
 
     /// The namespace of the injector, if one namespace has the ConfigMap with its last good rules.
@@ -210,7 +222,12 @@ impl StoredRules {
             wrong.push(Finding::RuleSet(format!("what was good last is not known: {error}")));
         }
         if let Some((snapshot, _)) = in_force {
-            return Ok(RulesInForce { rules: snapshot.rules().clone(), wrong, status: RulesStatus::InForce });
+            let rules = snapshot.rules().clone();
+            let none = NamespacedSnapshot::default();
+            let own = NamespacedSnapshot::compile(&self.namespaced, &rules, &none, &compiler);
+            wrong.extend(own.findings().iter().filter(|finding| finding.is_error()).cloned());
+            let rules = rules.with_namespaced(own.rules().clone());
+            return Ok(RulesInForce { rules, wrong, status: RulesStatus::InForce });
         }
         let of = |documents: &[RuleDocument]| {
             let texts: Vec<_> = documents.iter().map(RuleDocument::text).collect();

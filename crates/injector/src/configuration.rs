@@ -7,6 +7,7 @@ pub(crate) mod finding;
 mod folder;
 pub(crate) mod last_good;
 mod metrics;
+pub(crate) mod namespaced;
 pub(crate) mod objects;
 pub(crate) mod proof_deadline;
 pub(crate) mod reloader;
@@ -102,7 +103,7 @@ impl Configuration {
         if first.state() == SnapshotState::Waiting {
             return Err(LoadError::of(first.findings()));
         }
-        if first.rules().rules().is_empty() {
+        if first.rules().is_empty() {
             return Err(LoadError::Empty(paths.first().cloned().unwrap_or_default()));
         }
         let following = folder::follow(paths.to_vec(), Arc::clone(&reloader));

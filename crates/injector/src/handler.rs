@@ -12,7 +12,8 @@ use vestibule::Operation;
 use vestibule::admission::{Fault, FaultKind, Handler, HandlerFuture, Request, Verdict};
 use vestibule::patch::{Document, DocumentError, View};
 use vestibule_rules::{
-    Decision, Mode, NamespaceFacts, Outcome, Resource, RuleSet, STATUS_ANNOTATION, Subject, Verb,
+    Decision, Mode, NamespaceFacts, NamespacedRules, Outcome, Resource, RuleSet, STATUS_ANNOTATION, Subject,
+    Verb,
 };
 
 use crate::configuration::Configuration;
@@ -55,13 +56,13 @@ impl Handler for InjectHandler {
             match self.namespaces.facts(namespace, deadline).await {
                 Ok(facts) => {
                     let Some(hash) = injected_by(request) else {
-                        return self.decide(snapshot.rules(), request, facts.as_deref());
+                        return self.decide(&snapshot, snapshot.rules(), request, facts.as_deref());
                     };
                     let snapshot = self.snapshot_for(snapshot, &hash, request, facts.as_deref(), until).await;
                     if mode(&snapshot) == Mode::Off {
                         return Verdict::allowed();
                     }
-                    self.decide(snapshot.rules_to_continue(&hash), request, facts.as_deref())
+                    self.decide(&snapshot, snapshot.rules_to_continue(&hash), request, facts.as_deref())
                 }
                 Err(NotReady(missing)) => Verdict::not_ready(missing),
             }
@@ -96,7 +97,8 @@ impl InjectHandler {
         if can_decide(&snapshot) {
             return snapshot;
         }
-        let decision = evaluate(snapshot.rules(), request, (object, resource), facts);
+        let decision =
+            evaluate(snapshot.rules(), &NamespacedRules::default(), request, (object, resource), facts);
         if decision.is_ok_and(|decision| decision.patch().is_empty() && decision.denial().is_none()) {
             return snapshot;
         }
@@ -113,7 +115,15 @@ impl InjectHandler {
         known.unwrap_or_else(|_| self.configuration.current())
     }
 
-    fn decide(&self, rules: &RuleSet, request: &Request<'_>, facts: Option<&NamespaceFacts>) -> Verdict {
+    /// Decides by `rules`, which are in force or were a moment ago, and the rules of namespaces of `snapshot`. The hook for required
+    /// rules, which fails closed, has none of the latter.
+    fn decide(
+        &self,
+        snapshot: &Snapshot,
+        rules: &RuleSet,
+        request: &Request<'_>,
+        facts: Option<&NamespaceFacts>,
+    ) -> Verdict {
         // A DELETE has no object, and no rule is about other resources.
         let (Some(object), Some(resource)) = (request.object, resource(request)) else {
             return Verdict::allowed();
@@ -125,7 +135,9 @@ impl InjectHandler {
                 );
             });
         }
-        match evaluate(rules, request, (object, resource), facts) {
+        let none = NamespacedRules::default();
+        let namespaced = if self.is_required { &none } else { snapshot.namespaced().rules() };
+        match evaluate(rules, namespaced, request, (object, resource), facts) {
             Ok(mut decision) => {
                 self.retain_reported(&mut decision, rules);
                 let context = DecisionContext::new(request, resource, rules.settings());
@@ -157,6 +169,7 @@ fn mode(snapshot: &Snapshot) -> Mode {
 
 fn evaluate(
     rules: &RuleSet,
+    namespaced: &NamespacedRules,
     request: &Request<'_>,
     (object, resource): (&RawValue, Resource),
     facts: Option<&NamespaceFacts>,
@@ -174,7 +187,7 @@ fn evaluate(
         .dry_run(request.dry_run)
         .document(&document);
     let (matching, handling) = (debug_span!("match").entered(), Cell::new(None));
-    rules.evaluate_in_steps(&subject, || {
+    rules.evaluate_in_steps(namespaced, &subject, || {
         drop(matching);
         handling.set(Some(debug_span!("handle").entered()));
     })

@@ -38,7 +38,13 @@ impl Collector for OutcomeCollector {
     /// Counts of rules that are no longer in force are dropped, so that renaming rules does not grow the number of series.
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
         let snapshot = self.configuration.current();
-        let names: HashSet<&str> = snapshot.rules().rules().iter().map(Rule::name).collect();
+        let names: HashSet<&str> = snapshot
+            .rules()
+            .rules()
+            .iter()
+            .chain(snapshot.namespaced().rules().iter())
+            .map(Rule::name)
+            .collect();
         // Copied, so that no decision waits while the page is written.
         let counted = {
             let mut counted = self.metrics.0.lock().unwrap_or_else(PoisonError::into_inner);

@@ -26,13 +26,16 @@ pub(crate) const REQUIRED: &str = "required";
 /// The hook for all other rules. It fails open.
 pub(crate) const BEST_EFFORT: &str = "best-effort";
 
+/// The entry for rules of namespaces, of the hook [`BEST_EFFORT`].
+const NAMESPACED: &str = "namespaced";
+
 /// The number of entries above which rules share entries by label. The API server evaluates all entries for every object,
 /// and refuses a configuration of more than 1.5 MiB.
 const MAX_EXACT_ENTRIES: usize = 32;
 
 /// The entries for `rules`, in the order of their calls: one for each distinct restriction of required rules to namespaces
-/// (beyond 32, one for each label in restrictions), all of the hook `required`, and one for all other rules. There are none in
-/// `mode: off`.
+/// (beyond 32, one for each label in restrictions), all of the hook `required`, one for all other rules, and one for rules of namespaces, if the settings
+/// switch them on. There are none in `mode: off`.
 ///
 /// ```
 /// use vestibule_injector::{compile, registration};
@@ -76,7 +79,23 @@ pub fn entries(rules: &RuleSet) -> Result<Vec<Entry>, Vec<Diagnostic>> {
             on(&others, rules).failure_policy(FailurePolicy::Ignore),
         ));
     }
+    if rules.settings().namespaced_injections().is_some() {
+        entries.push(Entry::new(BEST_EFFORT, NAMESPACED, on_namespaced(rules)));
+    }
     Ok(entries)
+}
+
+/// The pods that rules of namespaces may change. It does not depend on these rules: a team that changes its rules does not make the
+/// API server read the configuration again.
+fn on_namespaced(all: &RuleSet) -> On<Raw> {
+    let (settings, pods) = (all.settings(), BTreeSet::from([Resource::Pods]));
+    let on = on_raw([resources(Resource::Pods)])
+        .namespaces(&selector::of_namespaces(&[], settings))
+        .objects(&selector::of_objects(&[], &pods, settings))
+        .side_effects(SideEffects::NoneOnDryRun)
+        .failure_policy(FailurePolicy::Ignore);
+    let on = if settings.injects_own_namespace() { on.own_namespace() } else { on };
+    condition::of_pods(all).iter().fold(on, |on, (name, expression)| on.match_condition(name, expression))
 }
 
 /// Groups required rules by their restriction to namespaces, so that one rule does not stop pods in the namespaces of another

@@ -1,4 +1,4 @@
-//! The hooks that validate ConfigMaps with rules, Injections and InjectorSettings, so that `kubectl apply` shows the errors in them.
+//! The hooks that validate ConfigMaps with rules, Injections, InjectorSettings and NamespacedInjections, so that `kubectl apply` shows the errors in them.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -13,7 +13,6 @@ use crate::configuration::finding::Finding;
 use crate::configuration::objects;
 use crate::configuration::proof_deadline::ProofDeadline;
 use crate::configuration::reloader::{Reloader, Validation};
-use crate::configuration::rule_source::RuleSource;
 use crate::configuration::{CONFIG_LABEL, Configuration};
 use crate::deadline::share_of_remaining;
 
@@ -73,14 +72,17 @@ impl RuleValidator {
         let by = sources(&self.namespace, &name, &config_map);
         let own = prefix(&self.namespace, &name);
         let replaced = own.clone();
-        let validated = validated(reloader, move |source| source.starts_with(&replaced), by, until).await;
+        let validate = move |reloader: &Reloader, deadline: &ProofDeadline| {
+            reloader.validate(|source| source.starts_with(&replaced), &by, deadline)
+        };
+        let validated = validated(reloader, until, validate).await;
         validated.map_or_else(Verdict::from, |validation| {
             verdict(&validation, |error| Some(field(&config_map, error.source()?.strip_prefix(&own)?)))
         })
     }
 }
 
-/// The verdict about an Injection or InjectorSettings.
+/// The verdict about an object of [`CustomResource`].
 async fn of_object(
     reloader: &Arc<Reloader>,
     resource: CustomResource,
@@ -89,7 +91,10 @@ async fn of_object(
 ) -> Verdict {
     let Some(object) = request.object else { return Verdict::allowed() };
     let name = request.display_name().unwrap_or_default();
-    let spec = |object| objects::spec(object).map(|spec| objects::source(resource, &name, spec.as_deref()));
+    let namespace = request.namespace.as_deref();
+    let spec = |object| {
+        objects::spec(object).map(|spec| objects::source(resource, namespace, &name, spec.as_deref()))
+    };
     let Ok(new) = spec(object) else {
         return Fault::new(FaultKind::Undecodable, "the object cannot be read").into();
     };
@@ -98,7 +103,11 @@ async fn of_object(
         return Verdict::allowed();
     }
     let (replaced, own) = (new.name.clone(), new.name.clone());
-    let validated = validated(reloader, move |source| source == replaced, vec![new], until).await;
+    let validate = move |reloader: &Reloader, deadline: &ProofDeadline| match resource.is_namespaced() {
+        true => reloader.validate_namespaced(&new, deadline),
+        false => reloader.validate(|source| source == replaced, &[new], deadline),
+    };
+    let validated = validated(reloader, until, validate).await;
     validated.map_or_else(Verdict::from, |validation| {
         verdict(&validation, |error| {
             let is_own = error.source() == Some(&*own);
@@ -107,15 +116,14 @@ async fn of_object(
     })
 }
 
-/// Validates the texts `by` in the place of those that `replaced` names. Proofs block their thread.
+/// Runs `validate` on a thread of its own, since proofs block their thread.
 async fn validated(
     reloader: &Arc<Reloader>,
-    replaced: impl Fn(&str) -> bool + Send + 'static,
-    by: Vec<RuleSource>,
     until: Instant,
+    validate: impl FnOnce(&Reloader, &ProofDeadline) -> Validation + Send + 'static,
 ) -> Result<Validation, Fault> {
     let reloader = Arc::clone(reloader);
-    let validate = move || reloader.validate(replaced, &by, &ProofDeadline::at(until));
+    let validate = move || validate(&reloader, &ProofDeadline::at(until));
     // The message of a panic may hold values, so it is left out.
     let panicked = |_| Fault::new(FaultKind::Panic, "the rules cannot be validated");
     tokio::task::spawn_blocking(validate).await.map_err(panicked)

@@ -80,7 +80,7 @@ pub fn load_all<P: AsRef<Path>>(paths: &[P]) -> Result<RuleSet, LoadError> {
     }
     let rules = compile(texts.iter().map(|(name, text)| (&**name, &**text))).map_err(LoadError::Rules)?;
     match paths {
-        [path, ..] if rules.rules().is_empty() => Err(LoadError::Empty(path.as_ref().to_owned())),
+        [path, ..] if rules.is_empty() => Err(LoadError::Empty(path.as_ref().to_owned())),
         _ => Ok(rules),
     }
 }

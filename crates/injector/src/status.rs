@@ -1,4 +1,4 @@
-//! Writes the status of Injections and InjectorSettings.
+//! Writes the status of Injections, InjectorSettings and NamespacedInjections.
 //!
 //! Every replica runs this task, and there is no leader. Each object has a preferred writer among the replicas that report, by a
 //! digest of its name. Another replica writes the same status only when the preferred writer has not for [`GRACE`] and the time
@@ -30,7 +30,7 @@ use self::content::{Change, Facts};
 use self::counts::Counts;
 use self::replicas::Replicas;
 use crate::configuration::objects::{
-    Injection, InjectorSettings, ObservedObject, ObservedObjects, RuleKind, RuleObject,
+    Injection, InjectorSettings, NamespacedInjection, ObservedObject, ObservedObjects, RuleKind, RuleObject,
 };
 use crate::configuration::reloader::Reloader;
 use crate::configuration::rule_source::RuleDocument;
@@ -105,14 +105,16 @@ impl StatusWriter {
         let names: HashSet<&str> = objects.iter().map(|object| &*object.source.name).collect();
         memory.retain(|source, _| names.contains(&**source));
         let snapshot = self.reloader.current();
-        let hash = snapshot.rules().hash();
+        let hash = snapshot.hash();
+        let hash = hash.as_str();
         replicas.report(hash).await;
         if self.registered != hash && registered::is(&self.client, &self.entries).await {
             hash.clone_into(&mut self.registered);
         }
         let is_registered = self.registered == hash;
         let documents = self.reloader.last_good();
-        let documents = documents.iter().map(RuleDocument::text).map(|it| (it.name, it.text)).collect();
+        let of_cluster = documents.iter().map(RuleDocument::text).map(|it| (it.name, it.text));
+        let documents = of_cluster.chain(snapshot.namespaced().in_force()).collect();
         let facts = Facts { snapshot: &snapshot, documents, replicas, is_registered };
         let now = Instant::now();
         // The preferred writer of an object may have all others to write before it.
@@ -132,7 +134,9 @@ impl StatusWriter {
             }
             let differs = memory.differs_since.is_some_and(|since| now - since >= wait);
             let total = match object.resource {
-                CustomResource::Injection => Counts::of(self.outcomes.of_rule(&object.name).iter()),
+                CustomResource::Injection | CustomResource::NamespacedInjection => {
+                    Counts::of(self.outcomes.of_rule(&object.rule_name()).iter())
+                }
                 CustomResource::InjectorSettings => Counts::default(),
             };
             let is_due = memory.counts_written.is_none_or(|last| now - last >= COUNTS_INTERVAL);
@@ -162,10 +166,18 @@ impl StatusWriter {
     /// Returns whether the status was written. If another replica has changed the object, its watch will tell.
     async fn write(&self, object: &ObservedObject, status: &Value) -> bool {
         let patch = json!({"metadata": {"resourceVersion": object.resource_version}, "status": status});
+        let client = self.client.clone();
         let written = match object.resource {
-            CustomResource::Injection => patch_status::<Injection>(&self.client, &object.name, patch).await,
+            CustomResource::Injection => {
+                patch_status(&Api::<RuleObject<Injection>>::all(client), &object.name, patch).await
+            }
             CustomResource::InjectorSettings => {
-                patch_status::<InjectorSettings>(&self.client, &object.name, patch).await
+                patch_status(&Api::<RuleObject<InjectorSettings>>::all(client), &object.name, patch).await
+            }
+            CustomResource::NamespacedInjection => {
+                let namespace = object.namespace.as_deref().unwrap_or_default();
+                let api = Api::<RuleObject<NamespacedInjection>>::namespaced(client, namespace);
+                patch_status(&api, &object.name, patch).await
             }
         };
         match written {
@@ -179,8 +191,11 @@ impl StatusWriter {
     }
 }
 
-async fn patch_status<K: RuleKind>(client: &Client, name: &str, patch: Value) -> Result<(), kube::Error> {
-    let objects: Api<RuleObject<K>> = Api::all(client.clone());
+async fn patch_status<K: RuleKind>(
+    objects: &Api<RuleObject<K>>,
+    name: &str,
+    patch: Value,
+) -> Result<(), kube::Error> {
     let params = PatchParams { field_manager: Some(MANAGER.to_owned()), ..PatchParams::default() };
     objects.patch_status(name, &params, &Patch::Merge(patch)).await.map(drop)
 }

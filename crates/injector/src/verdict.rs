@@ -21,11 +21,11 @@ pub(crate) fn verdict(decision: &Decision, rules: &RuleSet) -> Verdict {
         decision.warnings.iter().for_each(|warning| verdict.warnings.push(warning));
     }
     let applied = decision.verdicts.iter().filter(|one| matches!(one.outcome, Outcome::Applied));
-    annotate(&mut verdict, "rules", applied.map(|one| one.rule.to_string()));
+    annotate(&mut verdict, "rules", applied.map(|one| (&*one.rule, None)));
     let skipped = decision.verdicts.iter().filter_map(|one| match &one.outcome {
         // A rule for another resource is no news.
         Outcome::Skipped { reason: Reason::OtherResource, .. } => None,
-        Outcome::Skipped { reason, .. } => Some(format!("{}={reason}", one.rule)),
+        Outcome::Skipped { reason, .. } => Some((&*one.rule, Some(*reason))),
         _ => None,
     });
     annotate(&mut verdict, "skipped", skipped);
@@ -33,16 +33,18 @@ pub(crate) fn verdict(decision: &Decision, rules: &RuleSet) -> Verdict {
     verdict
 }
 
-fn annotate(verdict: &mut Verdict, key: &str, values: impl Iterator<Item = String>) {
+/// Adds the list of rules, each with the reason why it was skipped.
+fn annotate<'d>(verdict: &mut Verdict, key: &str, rules: impl Iterator<Item = (&'d str, Option<Reason>)>) {
     let mut text = String::new();
     let mut more = 0_usize;
-    for value in values {
-        if text.len() + value.len() >= MAX_ANNOTATION {
+    for (rule, reason) in rules {
+        let (sign, reason) = reason.map_or(("", ""), |reason| ("=", reason.as_str()));
+        if text.len() + rule.len() + sign.len() + reason.len() >= MAX_ANNOTATION {
             more += 1;
             continue;
         }
-        text.push_str(if text.is_empty() { "" } else { "," });
-        text.push_str(&value);
+        let comma = if text.is_empty() { "" } else { "," };
+        [comma, rule, sign, reason].into_iter().for_each(|part| text.push_str(part));
     }
     if more > 0 {
         text.push_str(&format!(",and {more} more"));

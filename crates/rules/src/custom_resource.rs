@@ -30,10 +30,11 @@ fn definition(resource: CustomResource, pod: Schema<'_>) -> Value {
     let (table, short_names, columns) = match resource {
         CustomResource::Injection => (&format::INJECTION, ["vinj"], status::RULE_COLUMNS),
         CustomResource::InjectorSettings => (&format::SETTINGS_DOCUMENT, ["vset"], status::SETTINGS_COLUMNS),
+        CustomResource::NamespacedInjection => (&format::NAMESPACED, ["vninj"], status::NAMESPACED_COLUMNS),
     };
     let (group, version) = API_VERSION.split_once('/').unwrap_or_default();
     let (kind, plural) = (resource.kind(), resource.plural());
-    let mut schema = Writer { pod }.document(table);
+    let mut schema = Writer { pod, namespaced: resource.is_namespaced() }.document(table);
     schema["properties"]["status"] = status::schema(resource);
     json!({
         "apiVersion": "apiextensions.k8s.io/v1",
@@ -41,7 +42,7 @@ fn definition(resource: CustomResource, pod: Schema<'_>) -> Value {
         "metadata": {"name": format!("{plural}.{group}")},
         "spec": {
             "group": group,
-            "scope": "Cluster",
+            "scope": if resource.is_namespaced() { "Namespaced" } else { "Cluster" },
             "names": {
                 "kind": kind,
                 "listKind": format!("{kind}List"),

@@ -7,6 +7,7 @@ mod decide;
 mod fixpoint;
 mod instantiate;
 mod list_keys;
+mod namespaced;
 mod not_applied;
 mod verdict;
 
@@ -18,7 +19,9 @@ use crate::decision::Decision;
 use crate::diagnostic::Diagnostic;
 use crate::explanation::{Explanation, Record};
 use crate::load;
+use crate::namespaced::NamespacedRules;
 use crate::pod::Shape;
+use crate::proof::Proofs;
 use crate::rule::{Resource, Rule, Verb};
 use crate::select;
 use crate::settings::Settings;
@@ -62,6 +65,7 @@ pub struct RuleSet {
     shape: Shape,
     own_namespace: Option<String>,
     hash: Arc<str>,
+    namespaced: NamespacedRules,
 }
 
 /// A resource that rules change. A registration has an entry for it.
@@ -90,6 +94,7 @@ impl Default for RuleSet {
             shape: Shape::of(Schema::unknown()),
             hash: Arc::from(""),
             own_namespace: None,
+            namespaced: NamespacedRules::default(),
         }
     }
 }
@@ -103,9 +108,10 @@ impl RuleSet {
         sources: impl IntoIterator<Item = impl Into<Text<'s>>>,
         pod: Schema<'static>,
     ) -> Result<Self, Vec<Diagnostic>> {
-        let load::LoadedDocuments { rules, settings, warnings, hash } =
+        let load::LoadedDocuments { rules, namespaced, settings, warnings, hash } =
             load::documents(sources.into_iter().map(Into::into), pod)?;
-        Ok(Self { rules, settings, warnings, shape: Shape::of(pod), own_namespace: None, hash })
+        let namespaced = NamespacedRules::new(&settings, namespaced.into_iter().map(Arc::new));
+        Ok(Self { rules, settings, warnings, shape: Shape::of(pod), own_namespace: None, hash, namespaced })
     }
 
     /// Excludes all objects in `namespace`, the injector's own.
@@ -113,6 +119,38 @@ impl RuleSet {
     pub fn with_own_namespace(mut self, namespace: impl Into<String>) -> Self {
         self.own_namespace = Some(namespace.into());
         self
+    }
+
+    /// The same rules, and `namespaced` as the rules of namespaces.
+    #[must_use]
+    pub fn with_namespaced(self, namespaced: NamespacedRules) -> Self {
+        Self { namespaced, ..self }
+    }
+
+    /// Reads the rule of a namespace in `text`, a text of one document, and proves it as [`prove_further`](Self::prove_further) does. The
+    /// second value are the warnings. The rule does not become part of this set.
+    ///
+    /// # Errors
+    /// The document is wrong, or these rules and settings do not allow it: all findings.
+    pub fn namespaced_rule<'t>(
+        &self,
+        text: impl Into<Text<'t>>,
+        known: &Proofs,
+        goes_on: impl Fn() -> bool,
+    ) -> Result<(Arc<Rule>, Vec<Diagnostic>), Vec<Diagnostic>> {
+        let (rule, warnings) = load::namespaced_rule(text.into(), &self.rules, &self.settings, self.pod())?;
+        self.with_rules(vec![rule.clone()]).prove_further(known, goes_on)?;
+        Ok((Arc::new(rule), warnings))
+    }
+
+    /// Whether there are no rules, neither of the cluster nor of namespaces.
+    pub fn is_empty(&self) -> bool {
+        self.rules.is_empty() && self.namespaced.iter().next().is_none()
+    }
+
+    /// The rules of namespaces that came with the documents.
+    pub fn namespaced(&self) -> &NamespacedRules {
+        &self.namespaced
     }
 
     /// A set of `rules` with the default settings.
@@ -163,7 +201,8 @@ impl RuleSet {
 
     /// Whether a rule or an exemption needs the labels or annotations of namespaces.
     pub fn needs_namespace_facts(&self) -> bool {
-        self.rules.iter().any(Rule::needs_namespace_facts) || self.settings.need_namespace_facts()
+        self.rules.iter().chain(self.namespaced.iter()).any(Rule::needs_namespace_facts)
+            || self.settings.need_namespace_facts()
     }
 
     /// Evaluates the rules for `subject`. The same input gives the same decision, and a further evaluation of the result changes
@@ -172,20 +211,21 @@ impl RuleSet {
     /// # Errors
     /// The object is not JSON, or nested too deeply.
     pub fn evaluate(&self, subject: &Subject<'_>) -> Result<Decision, DocumentError> {
-        self.decide(subject, &mut None, || ())
+        self.decide(&self.namespaced, subject, &mut None, || ())
     }
 
-    /// Evaluates the rules, and calls `selected` between selection and application, so that a caller can measure both. It is not
-    /// called if an exclusion or exemption applies.
+    /// Evaluates the rules, and then `namespaced` as the rules of namespaces. Calls `selected` between selection and application, so that
+    /// a caller can measure both. It is not called if an exclusion or exemption applies.
     ///
     /// # Errors
     /// As [`RuleSet::evaluate`].
     pub fn evaluate_in_steps(
         &self,
+        namespaced: &NamespacedRules,
         subject: &Subject<'_>,
         selected: impl FnOnce(),
     ) -> Result<Decision, DocumentError> {
-        self.decide(subject, &mut None, selected)
+        self.decide(namespaced, subject, &mut None, selected)
     }
 
     /// Evaluates the rules, and reports every gate and the effect of every part of each rule.
@@ -206,8 +246,10 @@ impl RuleSet {
     /// ```
     pub fn explain(&self, subject: &Subject<'_>) -> Result<Explanation, DocumentError> {
         let mut record = Some(Record::default());
-        let decision = self.decide(subject, &mut record, || ())?;
+        let decision = self.decide(&self.namespaced, subject, &mut record, || ())?;
         let gates = |rule: &Rule| [select::gates(rule), not_applied::gates(rule)].concat();
-        Ok(record.unwrap_or_default().explain(&self.rules, decision, gates))
+        let namespaced = self.namespaced.of(subject.namespace).map(|(rules, _)| rules).unwrap_or_default();
+        let rules = self.rules.iter().chain(namespaced.iter().map(|rule| &**rule));
+        Ok(record.unwrap_or_default().explain(rules, decision, gates))
     }
 }

@@ -132,9 +132,9 @@ impl Record {
     }
 
     /// The explanation of a `decision` about `rules`. `all` returns every gate of a rule as not reached.
-    pub(crate) fn explain(
+    pub(crate) fn explain<'r>(
         mut self,
-        rules: &[Rule],
+        rules: impl Iterator<Item = &'r Rule>,
         decision: Decision,
         all: impl Fn(&Rule) -> Vec<Gate>,
     ) -> Explanation {
@@ -142,7 +142,7 @@ impl Record {
         for (index, change) in decision.changes().iter().enumerate() {
             changes.entry(&change.origin.rule).or_default().push((index, change));
         }
-        let explained = rules.iter().zip(&decision.verdicts).map(|(rule, verdict)| {
+        let explained = rules.zip(&decision.verdicts).map(|(rule, verdict)| {
             let changes = changes.get(rule.name()).map(Vec::as_slice).unwrap_or_default();
             let mut reached = self.gates.remove(&rule.name).unwrap_or_default();
             let gates = all(rule).into_iter().map(|gate| {

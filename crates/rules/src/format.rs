@@ -52,6 +52,8 @@ pub(crate) struct Field {
     pub(crate) refused: bool,
     /// Whether it is refused because it has another name now; `about` then is an example of it.
     pub(crate) renamed: bool,
+    /// Whether an `Injection` has the field and a `NamespacedInjection` does not.
+    pub(crate) cluster_only: bool,
 }
 
 /// The kind of value that a member holds.
@@ -107,6 +109,7 @@ const fn field(name: &'static str, kind: Kind, about: &'static str) -> Field {
         example: None,
         refused: false,
         renamed: false,
+        cluster_only: false,
     }
 }
 
@@ -174,6 +177,11 @@ impl Field {
 
     const fn example(mut self, value: &'static str) -> Self {
         self.example = Some(value);
+        self
+    }
+
+    const fn cluster_only(mut self) -> Self {
+        self.cluster_only = true;
         self
     }
 

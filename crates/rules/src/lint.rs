@@ -43,7 +43,8 @@ impl RuleSet {
     /// ```
     pub fn lint(&self) -> Vec<Diagnostic> {
         let mut findings = Vec::new();
-        let documents = self.rules().iter().flat_map(|rule| Some((rule, document_of(rule)?)));
+        let all = self.rules().iter().chain(self.namespaced().iter());
+        let documents = all.flat_map(|rule| Some((rule, document_of(rule)?)));
         let documents: Vec<(&Rule, yaml::Document)> = documents.collect();
         let mut rules = Vec::new();
         for (rule, document) in &documents {
@@ -54,8 +55,12 @@ impl RuleSet {
             security::lint(rule, &mut findings);
             references::lint(rule, &mut findings);
             templates::lint(rule, &mut findings);
-            admission_policy::lint(rule, self.pod(), &mut findings);
+            // A team cannot write a policy of the cluster.
+            if rule.rule.namespace.is_none() {
+                admission_policy::lint(rule, self.pod(), &mut findings);
+            }
         }
+        rules.retain(|linted| linted.rule.namespace.is_none());
         references::between_rules(&rules, &mut findings);
         conflicts::lint(self, &mut findings);
         findings.sort_by(|one, other| {

@@ -10,6 +10,7 @@ mod injection;
 mod items;
 mod label_selector;
 mod matching;
+mod namespaced;
 mod parameters;
 mod parts;
 mod pod_types;
@@ -44,6 +45,8 @@ struct LoadedRule {
 pub(crate) struct LoadedDocuments {
     /// Rules in the order in which they are evaluated.
     pub(crate) rules: Vec<Rule>,
+    /// Rules of namespaces.
+    pub(crate) namespaced: Vec<Rule>,
     pub(crate) settings: Settings,
     pub(crate) warnings: Vec<Diagnostic>,
     /// The short digest of all documents. It does not depend on their order or formatting.
@@ -72,19 +75,22 @@ pub(crate) fn documents<'s>(
     for (documents, problems) in read {
         findings.extend(problems);
         for document in documents.iter().filter(|document| !is_settings(document.root())) {
-            let source = Arc::clone(document.source_text());
-            let native_sidecars = settings.native_sidecars;
-            let mut reader = Reader::new(source, native_sidecars, total.clone());
-            let rule = injection(&mut reader, document.root(), pod);
-            findings.append(&mut reader.findings);
-            let source = reader.source;
-            let digest = digest_of(document).into();
-            loaded.extend(rule.map(|rule| LoadedRule { rule: Rule { digest, ..rule }, source }));
+            let (rule, mut found) = rule(document, &settings, total.clone(), pod);
+            findings.append(&mut found);
+            loaded.extend(rule.map(|rule| LoadedRule { source: Arc::clone(&rule.text), rule }));
         }
     }
+    let (namespaced, loaded): (Vec<LoadedRule>, Vec<LoadedRule>) =
+        loaded.into_iter().partition(|loaded| loaded.rule.namespace.is_some());
+    let rules = || loaded.iter().map(|loaded| &loaded.rule);
     findings.extend(settings_findings);
     findings.extend(duplicate_names(&loaded));
-    findings.extend(feedback::findings(&loaded, &settings));
+    findings.extend(duplicate_names(&namespaced));
+    findings.extend(feedback::findings(rules(), rules(), &settings));
+    for one in &namespaced {
+        findings.extend(namespaced::findings(one, rules(), &settings));
+    }
+    findings.extend(namespaced::too_many(&namespaced, &settings));
     findings.extend(anchors::findings(&loaded));
     findings.extend(removals::findings(&loaded));
     sort_by_source(&mut findings, &names);
@@ -97,7 +103,50 @@ pub(crate) fn documents<'s>(
     }
     let mut rules: Vec<Rule> = loaded.into_iter().map(|loaded| loaded.rule).collect();
     rules.sort_by(|one, other| (one.order, &one.name).cmp(&(other.order, &other.name)));
-    Ok(LoadedDocuments { rules, settings, warnings: findings, hash: hash_of_all })
+    let namespaced = namespaced.into_iter().map(|loaded| loaded.rule).collect();
+    Ok(LoadedDocuments { rules, namespaced, settings, warnings: findings, hash: hash_of_all })
+}
+
+/// Loads the rule of a namespace in `text`, a text of one document, beside `rules` and `settings` of the cluster. The second value
+/// are the warnings.
+pub(crate) fn namespaced_rule(
+    text: Text<'_>,
+    rules: &[Rule],
+    settings: &Settings,
+    pod: Schema<'_>,
+) -> Result<(Rule, Vec<Diagnostic>), Vec<Diagnostic>> {
+    let (documents, mut findings) = yaml::read_all(text);
+    let mut found = None;
+    for document in &documents {
+        let (rule, more) = rule(document, settings, SharedBudget::of_a_load(), pod);
+        findings.extend(more);
+        found = found.or(rule);
+    }
+    if let Some(rule) = &found {
+        let loaded = LoadedRule { rule: rule.clone(), source: Arc::clone(&rule.text) };
+        findings.extend(namespaced::switched_off(&loaded, settings, Severity::Error));
+        findings.extend(namespaced::findings(&loaded, rules, settings));
+    }
+    let wrong = findings.iter().any(|finding| finding.severity() == Severity::Error);
+    findings.truncate(MAX_FINDINGS);
+    match found {
+        Some(rule) if !wrong => Ok((rule, findings)),
+        _ => Err(findings),
+    }
+}
+
+/// Reads the rule of a document. [`None`] if its name or `spec` is missing.
+fn rule(
+    document: &yaml::Document,
+    settings: &Settings,
+    total: SharedBudget,
+    pod: Schema<'_>,
+) -> (Option<Rule>, Vec<Diagnostic>) {
+    let source = Arc::clone(document.source_text());
+    let mut reader = Reader::new(source, settings.native_sidecars, total);
+    let rule = injection(&mut reader, document.root(), pod);
+    let digest = digest_of(document).into();
+    (rule.map(|rule| Rule { digest, ..rule }), reader.findings)
 }
 
 /// Sorts findings by source in the order of loading, then by location.

@@ -6,12 +6,16 @@ use std::fmt::Write;
 
 use vestibule_patch::{List, Schema};
 
-use crate::format::{Field, INJECTION, Kind, SETTINGS_DOCUMENT, Table};
+use crate::format::{Field, INJECTION, Kind, NAMESPACED, SETTINGS_DOCUMENT, Table};
 use crate::near::nearest;
 use crate::well_known::API_VERSION;
 
 /// The kinds of documents.
-const KINDS: [(&str, &Table); 2] = [("Injection", &INJECTION), ("InjectorSettings", &SETTINGS_DOCUMENT)];
+const KINDS: [(&str, &Table); 3] = [
+    ("Injection", &INJECTION),
+    ("InjectorSettings", &SETTINGS_DOCUMENT),
+    ("NamespacedInjection", &NAMESPACED),
+];
 
 /// The reference page: for each map of the format a table of its fields.
 pub fn page(pod: Schema<'_>) -> String {
@@ -19,7 +23,9 @@ pub fn page(pod: Schema<'_>) -> String {
     for (kind, table) in KINDS {
         let mut sections = Sections { pod, maps: Vec::new() };
         sections.collect("", table);
-        for (path, table) in &sections.maps {
+        // The fields of the rest are those of an Injection.
+        let is_shared = |path: &str| std::ptr::eq(table, &NAMESPACED) && path.starts_with("spec");
+        for (path, table) in sections.maps.iter().filter(|(path, _)| !is_shared(path)) {
             let title = if path.is_empty() { format!("`{kind}`") } else { format!("`{path}`") };
             let level = if path.is_empty() { "##" } else { "###" };
             let head = "| Field | Type | Default | Since | Meaning | Example |\n|---|---|---|---|---|---|\n";
@@ -53,7 +59,7 @@ pub fn explained(path: &str, pod: Schema<'_>) -> Result<String, String> {
         steps.remove(0);
         return described(kind, table, &steps, pod);
     }
-    let [(rule, rules), (settings, table)] = KINDS;
+    let [(rule, rules), (settings, table), _] = KINDS;
     described(rule, rules, &steps, pod)
         .or_else(|unknown| described(settings, table, &steps, pod).map_err(|_| unknown))
 }
@@ -106,7 +112,9 @@ fn described(kind: &str, table: &'static Table, steps: &[&str], pod: Schema<'_>)
         Place::Pod { ours, .. } => *ours,
         Place::Value => None,
     };
-    let lines = members.into_iter().flat_map(Table::supported).map(|field| {
+    let is_namespaced = std::ptr::eq(table, &NAMESPACED);
+    let fields = members.into_iter().flat_map(Table::supported);
+    let lines = fields.filter(|field| !(is_namespaced && field.cluster_only)).map(|field| {
         let required = if field.required { " -required-" } else { "" };
         format!("  {}\t<{}>{required}\n    {}\n", field.name, type_name(field.kind, pod), field.about)
     });
@@ -208,7 +216,7 @@ impl Sections<'_> {
             field.name,
             code(&type_name(field.kind, self.pod)),
             field.since,
-            field.about.replace('|', "\\|"),
+            about(field).replace('|', "\\|"),
             code(&field.shown().unwrap_or_default()),
         )
     }
@@ -225,7 +233,16 @@ fn details(field: &Field) -> String {
     for (title, value) in [("DEFAULT:", field.default), ("EXAMPLE:", field.shown().as_deref())] {
         text += &value.map(|value| format!("{title:<10}{value}\n")).unwrap_or_default();
     }
-    format!("{text}SINCE:    {}\n\nDESCRIPTION:\n    {}\n", field.since, field.about)
+    format!("{text}SINCE:    {}\n\nDESCRIPTION:\n    {}\n", field.since, about(field))
+}
+
+/// The description of a field, and the kind that has it.
+fn about(field: &Field) -> String {
+    let end = if field.about.ends_with('.') { "" } else { "." };
+    match field.cluster_only {
+        true => format!("{}{end} Not in a NamespacedInjection.", field.about),
+        false => field.about.to_owned(),
+    }
 }
 
 fn words(kind: Kind) -> Option<Vec<&'static str>> {

@@ -16,10 +16,12 @@ pub(crate) use item::{
 pub(crate) use parts::{Base, PartDestination};
 pub use resource::{MetadataOf, Resource, Verb};
 
-/// One `Injection` document.
+/// One `Injection` or `NamespacedInjection` document.
 #[derive(Clone)]
 pub struct Rule {
     pub(crate) name: Arc<str>,
+    /// The namespace of a rule of a namespace. The name then is `NAMESPACE/NAME`.
+    pub(crate) namespace: Option<Arc<str>>,
     /// The label or annotation that opts in or out of this rule alone.
     pub(crate) key: String,
     pub(crate) source: Arc<str>,
@@ -49,9 +51,14 @@ pub struct Rule {
 }
 
 impl Rule {
-    /// `metadata.name`.
+    /// `metadata.name`; of a rule of a namespace `NAMESPACE/NAME`.
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// The namespace of a rule of a namespace, a `NamespacedInjection`.
+    pub fn namespace(&self) -> Option<&str> {
+        self.namespace.as_deref()
     }
 
     /// The name of the source that holds its document.
@@ -129,6 +136,11 @@ impl Rule {
     /// A finding about the scope of the rule, at the location of its `match`.
     pub fn finding(&self, code: &'static Code, message: impl Into<String>) -> Diagnostic {
         self.text.error(code, self.matching.at, message)
+    }
+
+    /// A finding about the place of the rule, at its name.
+    pub fn finding_at_name(&self, code: &'static Code, message: impl Into<String>) -> Diagnostic {
+        self.text.error(code, self.at, message)
     }
 
     /// Whether the rule has to know the workload that an object belongs to.

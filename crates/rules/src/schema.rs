@@ -21,21 +21,24 @@ use crate::yaml;
 /// assert!(schema.contains("https://json-schema.org/draft/2020-12/schema") && schema.contains("optIn"));
 /// ```
 pub fn json(pod: Schema<'_>) -> String {
-    let mut writer = Writer { pod, definitions: Map::new(), tables: HashMap::new(), types: HashMap::new() };
+    let (definitions, tables, types) = (Map::new(), HashMap::new(), HashMap::new());
+    let mut writer = Writer { pod, namespaced: false, definitions, tables, types };
     let rule = writer.table(&format::INJECTION);
     let settings = writer.table(&format::SETTINGS_DOCUMENT);
-    let is_settings = json!({"properties": {"kind": {"const": "InjectorSettings"}}, "required": ["kind"]});
+    writer.namespaced = true;
+    let namespaced = writer.table(&format::NAMESPACED);
+    let is = |kind: &str| json!({"properties": {"kind": {"const": kind}}, "required": ["kind"]});
     let schema = json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": format!("Rules of {API_VERSION}"),
         "type": "object",
         "properties": {
             "apiVersion": {"const": API_VERSION},
-            "kind": {"enum": ["Injection", "InjectorSettings"]},
+            "kind": {"enum": ["Injection", "InjectorSettings", "NamespacedInjection"]},
         },
-        "if": is_settings,
+        "if": is("InjectorSettings"),
         "then": settings,
-        "else": rule,
+        "else": {"if": is("NamespacedInjection"), "then": namespaced, "else": rule},
         "$defs": writer.definitions,
     });
     format!("{schema:#}\n")
@@ -43,17 +46,20 @@ pub fn json(pod: Schema<'_>) -> String {
 
 struct Writer<'t> {
     pod: Schema<'t>,
+    /// Whether fields that only an Injection has are left out.
+    namespaced: bool,
     definitions: Map<String, Value>,
-    /// The names of the definitions written so far, by the address of their fields. A type of the pod is keyed by the
+    /// The names of the definitions written so far, by the address of their fields, and whether fields are left out. A type of the pod is keyed by the
     /// table that the format adds to it as well.
-    tables: HashMap<*const Field, String>,
+    tables: HashMap<(*const Field, bool), String>,
     types: HashMap<(*const vestibule_patch::Field, Option<*const Field>), String>,
 }
 
 impl<'t> Writer<'t> {
     /// A reference to the definition of a map of the format.
     fn table(&mut self, table: &'static Table) -> Value {
-        let address = table.fields.as_ptr();
+        let has_less = self.namespaced && table.fields.iter().any(|field| field.cluster_only);
+        let address = (table.fields.as_ptr(), has_less);
         if !self.tables.contains_key(&address) {
             let name = self.free(&table.what.replace('`', "").replace(' ', "-"));
             self.tables.insert(address, name.clone());
@@ -84,7 +90,9 @@ impl<'t> Writer<'t> {
 
     fn fields(&mut self, table: &'static Table) -> Map<String, Value> {
         let mut fields = Map::new();
-        for Field { name, kind, about, default, .. } in table.supported() {
+        let left_out = |field: &&Field| self.namespaced && field.cluster_only;
+        let taken: Vec<&Field> = table.supported().filter(|field| !left_out(field)).collect();
+        for Field { name, kind, about, default, .. } in taken {
             let mut schema = self.kind(*kind);
             if let Some(members) = schema.as_object_mut() {
                 members.insert("description".to_owned(), (*about).into());

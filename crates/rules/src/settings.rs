@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::diagnostic::Position;
 use crate::label_selector::LabelSelector;
+use crate::namespaced::NamespacedBounds;
 
 /// The settings of the only `InjectorSettings` document, or the defaults without one.
 ///
@@ -37,6 +38,7 @@ pub struct Settings {
     pub(crate) exemptions: Vec<Exemption>,
     pub(crate) required_everywhere: bool,
     pub(crate) success_events: bool,
+    pub(crate) namespaced: Option<NamespacedBounds>,
 }
 
 /// Whether rules act.
@@ -95,6 +97,11 @@ impl Settings {
 }
 
 impl Settings {
+    /// `namespacedInjections`: the bounds of rules of namespaces; [`None`] where no such rule is in force, the default.
+    pub fn namespaced_injections(&self) -> Option<&NamespacedBounds> {
+        self.namespaced.as_ref()
+    }
+
     /// Whether an exemption asks for labels of the namespace.
     pub(crate) fn need_namespace_facts(&self) -> bool {
         self.exemptions.iter().any(|exemption| exemption.namespaces.needs_namespace_facts())
@@ -110,6 +117,7 @@ impl Default for Settings {
             exemptions: Vec::new(),
             required_everywhere: false,
             success_events: false,
+            namespaced: None,
         }
     }
 }

@@ -25,17 +25,20 @@ pub enum CustomResource {
     Injection,
     /// Settings for all rules.
     InjectorSettings,
+    /// A rule of a namespace, for the pods there.
+    NamespacedInjection,
 }
 
 impl CustomResource {
-    /// Both kinds.
-    pub const ALL: [Self; 2] = [Self::Injection, Self::InjectorSettings];
+    /// All kinds.
+    pub const ALL: [Self; 3] = [Self::Injection, Self::InjectorSettings, Self::NamespacedInjection];
 
     /// `Injection`
     pub fn kind(self) -> &'static str {
         match self {
             Self::Injection => "Injection",
             Self::InjectorSettings => "InjectorSettings",
+            Self::NamespacedInjection => "NamespacedInjection",
         }
     }
 
@@ -44,10 +47,17 @@ impl CustomResource {
         match self {
             Self::Injection => "injections",
             Self::InjectorSettings => "injectorsettings",
+            Self::NamespacedInjection => "namespacedinjections",
         }
     }
 
-    /// The name of the object `name` as a source of rules: `Injection nginx`. Findings about such a source have paths of fields
+    /// Whether its objects are in namespaces.
+    pub fn is_namespaced(self) -> bool {
+        self == Self::NamespacedInjection
+    }
+
+    /// The name of the object `name` as a source of rules: `Injection nginx`; of an object in a namespace, `name` is
+    /// `NAMESPACE/NAME`. Findings about such a source have paths of fields
     /// and no lines.
     ///
     /// ```

@@ -50,7 +50,10 @@ impl Environment {
 
 /// One right of each rule of a role: a role takes effect as a whole, so one stands for all.
 fn attributes(object: &Value) -> Vec<ResourceAttributes> {
-    if !matches!(object["kind"].as_str(), Some("Role" | "ClusterRole")) {
+    // A role that is part of `edit` and `admin` is not bound to the ServiceAccount.
+    let is_aggregated =
+        !object["metadata"]["labels"]["rbac.authorization.k8s.io/aggregate-to-edit"].is_null();
+    if is_aggregated || !matches!(object["kind"].as_str(), Some("Role" | "ClusterRole")) {
         return Vec::new();
     }
     let first = |rule: &Value, member: &str| rule[member][0].as_str().map(str::to_owned);

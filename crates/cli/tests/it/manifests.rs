@@ -101,10 +101,14 @@ fn a_ring_needs_rights_by_name_and_keeps_its_own_bundle() {
         folder.run(&command).objects()
     };
     let printed_first = printed("");
-    let (definitions, all) = printed_first.split_at(2);
+    let (definitions, all) = printed_first.split_at(3);
     let names: Vec<_> =
         definitions.iter().map(|object| object["metadata"]["name"].as_str().unwrap()).collect();
-    assert_eq!(names, ["injections.vestibule.dev", "injectorsettings.vestibule.dev"]);
+    assert_eq!(
+        names,
+        ["injections", "injectorsettings", "namespacedinjections"]
+            .map(|name| format!("{name}.vestibule.dev"))
+    );
     let kinds: Vec<_> = all.iter().map(|object| object["kind"].as_str().unwrap()).collect();
     let bound = ["Role", "RoleBinding", "Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding"];
     assert_eq!(
@@ -114,7 +118,7 @@ fn a_ring_needs_rights_by_name_and_keeps_its_own_bundle() {
     for configuration in &all[6..] {
         assert!(configuration.get("webhooks").is_none(), "the replicas write the entries");
     }
-    let entry = &printed("--only registration --registration-mode static")[2]["webhooks"][0];
+    let entry = &printed("--only registration --registration-mode static")[3]["webhooks"][0];
     assert!(entry["clientConfig"]["service"].is_object() && entry["clientConfig"].get("caBundle").is_none());
     assert_eq!(
         all[0]["rules"],
@@ -143,9 +147,9 @@ fn a_ring_needs_rights_by_name_and_keeps_its_own_bundle() {
             {"apiGroups": ["admissionregistration.k8s.io"], "resources": ["validatingwebhookconfigurations"],
              "resourceNames": ["injector"], "verbs": ["get", "list", "watch", "patch"]},
             {"apiGroups": [""], "resources": ["namespaces"], "verbs": ["get", "list", "watch"]},
-            {"apiGroups": ["vestibule.dev"], "resources": ["injections", "injectorsettings"],
+            {"apiGroups": ["vestibule.dev"], "resources": ["injections", "injectorsettings", "namespacedinjections"],
              "verbs": ["list", "watch"]},
-            {"apiGroups": ["vestibule.dev"], "resources": ["injections/status", "injectorsettings/status"],
+            {"apiGroups": ["vestibule.dev"], "resources": ["injections/status", "injectorsettings/status", "namespacedinjections/status"],
              "verbs": ["patch"]},
             {"apiGroups": ["events.k8s.io"], "resources": ["events"], "verbs": ["create", "patch"]},
         ])
@@ -165,6 +169,24 @@ fn a_ring_needs_rights_by_name_and_keeps_its_own_bundle() {
     assert_eq!(elsewhere[6]["rules"][2]["resources"], json!(["customresourcedefinitions"]));
     assert_eq!(elsewhere[6]["rules"].as_array().unwrap().len(), 7);
     assert_eq!(elsewhere[7]["subjects"][0]["name"], "runner");
+}
+
+/// A person who may create pods in a namespace may write rules of it.
+#[test]
+fn the_roles_edit_and_admin_get_the_right_to_rules_of_a_namespace() {
+    let printed = Folder::with(&[]).run("manifests --namespace shop --image i").objects();
+    let named = |object: &&Value| object["metadata"]["name"] == "injector-namespacedinjections-edit";
+    let role = printed.iter().find(named).unwrap();
+    assert_eq!(role["kind"], "ClusterRole");
+    for aggregated in ["admin", "edit"] {
+        let label = format!("rbac.authorization.k8s.io/aggregate-to-{aggregated}");
+        assert_eq!(role["metadata"]["labels"][label], "true");
+    }
+    let verbs = ["get", "list", "watch", "create", "update", "patch", "delete", "deletecollection"];
+    assert_eq!(
+        role["rules"],
+        json!([{"apiGroups": ["vestibule.dev"], "resources": ["namespacedinjections"], "verbs": verbs}])
+    );
 }
 
 #[test]

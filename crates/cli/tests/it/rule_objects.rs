@@ -3,6 +3,7 @@
 mod definitions;
 mod installed;
 mod many;
+mod namespaced;
 mod status;
 
 use std::time::{Duration, Instant};

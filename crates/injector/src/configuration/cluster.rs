@@ -58,6 +58,8 @@ pub(crate) async fn follow(rules: ClusterRules, reloader: Arc<Reloader>) {
                     if let Some(good) = reload(&reloader, sources).await {
                         (unstored, store_at) = (Some(good), Instant::now());
                     }
+                    let current = reloader.current();
+                    objects.follow_namespaced(current.rules().settings().namespaced_injections().is_some());
                     report(&namespace, &config_maps, reloader.current().findings(), &events);
                     observed.send_replace(objects.are_watched().then(|| of_objects.into()));
                 }

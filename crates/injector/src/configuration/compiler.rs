@@ -1,10 +1,11 @@
 //! From texts to rules that can be served.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use vestibule::admission::keys;
 use vestibule_rules::yaml::Text;
-use vestibule_rules::{Diagnostic, Proofs, RuleSet};
+use vestibule_rules::{Diagnostic, Proofs, Rule, RuleSet};
 
 use super::finding::Finding;
 use super::proof_deadline::ProofDeadline;
@@ -52,6 +53,17 @@ impl Compiler {
         }
         registration::entries(snapshot.rules()).map_err(findings)?;
         Ok(snapshot)
+    }
+
+    /// Compiles the rule of a namespace beside the rules `cluster`. The second value are the warnings.
+    pub(super) fn compile_namespaced(
+        &self,
+        cluster: &RuleSet,
+        text: Text<'_>,
+        deadline: &ProofDeadline,
+    ) -> Result<(Arc<Rule>, Vec<Finding>), Vec<Finding>> {
+        let compiled = cluster.namespaced_rule(text, &self.proofs, || deadline.has_time());
+        compiled.map(|(rule, warnings)| (rule, findings(warnings))).map_err(findings)
     }
 
     fn proved(&self, texts: &[Text<'_>], deadline: &ProofDeadline) -> Result<RuleSet, Vec<Finding>> {

@@ -1,4 +1,4 @@
-//! Rules and settings that are Kubernetes objects: Injections and InjectorSettings.
+//! Rules and settings that are Kubernetes objects: Injections, InjectorSettings and NamespacedInjections.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use kube::api::{Api, ListParams, ObjectMeta};
-use kube::core::ClusterResourceScope;
+use kube::core::{ClusterResourceScope, NamespaceResourceScope};
 use kube::{Client, Resource, ResourceExt};
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -26,6 +26,9 @@ const ASK_AGAIN: Duration = Duration::from_secs(10);
 /// The time until a question without an answer is asked again.
 const RETRY: Duration = Duration::from_secs(1);
 
+/// The longest `spec` of a rule of a namespace that is kept: teams may store more than the injector has memory for.
+const MAX_NAMESPACED_SPEC: usize = 64 * 1024;
+
 /// An object with a document of the rule format. It may hold secrets, so `Debug` prints none of it.
 #[derive(Deserialize)]
 pub(crate) struct RuleObject<K> {
@@ -33,22 +36,29 @@ pub(crate) struct RuleObject<K> {
     spec: Option<Box<RawValue>>,
     status: Option<Box<RawValue>>,
     #[serde(skip)]
+    is_too_large: bool,
+    #[serde(skip)]
     kind: PhantomData<fn() -> K>,
 }
 
 /// One of the kinds of [`RuleObject`].
 pub(crate) trait RuleKind: 'static {
     const RESOURCE: CustomResource;
+    type Scope: 'static;
 }
 
 pub(crate) enum Injection {}
 
 pub(crate) enum InjectorSettings {}
 
+pub(crate) enum NamespacedInjection {}
+
 /// An object as the last reload saw it.
 #[derive(Clone)]
 pub(crate) struct ObservedObject {
     pub(crate) resource: CustomResource,
+    /// The namespace of a rule of a namespace.
+    pub(crate) namespace: Option<String>,
     pub(crate) name: String,
     pub(crate) source: RuleSource,
     pub(crate) generation: i64,
@@ -64,6 +74,8 @@ pub(crate) type ObservedObjects = watch::Receiver<Option<Arc<[ObservedObject]>>>
 pub(crate) struct RuleObjects {
     client: Client,
     state: State,
+    /// Rules of namespaces; [`None`] where the settings in force switch them off, and for the time before settings are in force.
+    namespaced: Option<Watched<RuleObject<NamespacedInjection>>>,
 }
 
 enum State {
@@ -78,7 +90,7 @@ enum State {
 impl RuleObjects {
     /// Needs a Tokio runtime.
     pub(crate) fn new(client: Client) -> Self {
-        Self { client, state: State::Ask { at: Instant::now(), are_absent: false } }
+        Self { client, state: State::Ask { at: Instant::now(), are_absent: false }, namespaced: None }
     }
 
     /// Waits until objects changed, or the definitions were found or missed for the first time. A wait that is dropped loses
@@ -87,7 +99,11 @@ impl RuleObjects {
         loop {
             match &mut self.state {
                 State::Watched(rules, settings) => {
-                    tokio::select! { () = rules.changed() => {}, () = settings.changed() => {} }
+                    tokio::select! {
+                        () = rules.changed() => {}
+                        () = settings.changed() => {}
+                        () = changed(&mut self.namespaced) => {}
+                    }
                     return;
                 }
                 State::Ask { at, are_absent } => {
@@ -114,14 +130,27 @@ impl RuleObjects {
         }
     }
 
-    /// All objects, rules by name and then settings; [`None`] while they are being read.
+    /// Starts or ends the watch of rules of namespaces. Where they are switched off, nothing of them is read.
+    pub(crate) fn follow_namespaced(&mut self, are_on: bool) {
+        if are_on && self.namespaced.is_none() {
+            let watch = Watch::new().slim(RuleObject::slim);
+            self.namespaced = Some(Watched::start(&self.client, watch));
+        } else if !are_on {
+            self.namespaced = None;
+        }
+    }
+
+    /// All objects: rules by name, then settings, then rules of namespaces as far as they were read; [`None`] while the others are being
+    /// read.
     pub(crate) fn all(&self) -> Option<Vec<ObservedObject>> {
         match &self.state {
             State::Ask { are_absent, .. } => are_absent.then(Vec::new),
             State::Watched(rules, settings) => {
                 let (rules, settings) = (list(rules)?, list(settings)?);
                 let rules = rules.iter().map(|object| object.observed());
-                Some(rules.chain(settings.iter().map(|object| object.observed())).collect())
+                let namespaced = self.namespaced.as_ref().and_then(list).unwrap_or_default();
+                let settings = settings.iter().map(|object| object.observed());
+                Some(rules.chain(settings).chain(namespaced.iter().map(|object| object.observed())).collect())
             }
         }
     }
@@ -133,12 +162,34 @@ impl RuleObjects {
 }
 
 impl<K: RuleKind> RuleObject<K> {
+    /// Drops what is not needed, and a `spec` that is too large.
+    fn slim(&mut self) {
+        self.metadata.managed_fields = None;
+        self.is_too_large = self.spec.as_ref().is_some_and(|spec| spec.get().len() > MAX_NAMESPACED_SPEC);
+        if self.is_too_large {
+            self.spec = None;
+        }
+    }
+
+    fn source(&self) -> RuleSource {
+        let source =
+            source(K::RESOURCE, self.metadata.namespace.as_deref(), &self.name_any(), self.spec.as_deref());
+        match self.is_too_large {
+            true => RuleSource {
+                text: Err(format!("its `spec` takes more than {MAX_NAMESPACED_SPEC} bytes")),
+                ..source
+            },
+            false => source,
+        }
+    }
+
     pub(crate) fn observed(&self) -> ObservedObject {
         let status = self.status.as_deref().and_then(|status| serde_json::from_str(status.get()).ok());
         ObservedObject {
             resource: K::RESOURCE,
+            namespace: self.metadata.namespace.clone(),
             name: self.name_any(),
-            source: source(K::RESOURCE, &self.name_any(), self.spec.as_deref()),
+            source: self.source(),
             generation: self.metadata.generation.unwrap_or_default(),
             resource_version: self.metadata.resource_version.clone().unwrap_or_default(),
             status: status.unwrap_or_default(),
@@ -146,14 +197,35 @@ impl<K: RuleKind> RuleObject<K> {
     }
 }
 
+impl ObservedObject {
+    /// The name of its rule.
+    pub(crate) fn rule_name(&self) -> String {
+        qualified(self.namespace.as_deref(), &self.name)
+    }
+}
+
+/// `NAMESPACE/NAME`; of an object without a namespace its name.
+fn qualified(namespace: Option<&str>, name: &str) -> String {
+    namespace.map_or_else(|| name.to_owned(), |namespace| format!("{namespace}/{name}"))
+}
+
 /// The text of an object under the name that findings show. The status and the rest of the metadata are no rule.
-pub(crate) fn source(resource: CustomResource, name: &str, spec: Option<&RawValue>) -> RuleSource {
+pub(crate) fn source(
+    resource: CustomResource,
+    namespace: Option<&str>,
+    name: &str,
+    spec: Option<&RawValue>,
+) -> RuleSource {
+    let namespace = namespace.filter(|_| resource.is_namespaced());
     let mut document =
         json!({"apiVersion": API_VERSION, "kind": resource.kind(), "metadata": {"name": name}});
+    if let Some(namespace) = namespace {
+        document["metadata"]["namespace"] = namespace.into();
+    }
     if let Some(spec) = spec.and_then(|spec| serde_json::from_str::<Value>(spec.get()).ok()) {
         document["spec"] = spec;
     }
-    RuleSource::new(resource.source(name), document.to_string())
+    RuleSource::new(resource.source(&qualified(namespace, name)), document.to_string())
 }
 
 /// The `spec` of an object.
@@ -165,14 +237,15 @@ pub(crate) fn spec(object: &RawValue) -> serde_json::Result<Option<Box<RawValue>
     serde_json::from_str::<Specified>(object.get()).map(|object| object.spec)
 }
 
-/// Whether the API server has both definitions.
+/// Whether the API server has the definitions of rules and settings. That of rules of namespaces is needed only where they are
+/// switched on.
 pub(crate) async fn are_defined(client: &Client) -> Result<bool, kube::Error> {
     let found = match client.list_api_group_resources(API_VERSION).await {
         Err(kube::Error::Api(status)) if status.code == 404 => return Ok(false),
         found => found?.resources,
     };
     let has = |resource: &CustomResource| found.iter().any(|found| found.name == resource.plural());
-    Ok(CustomResource::ALL.iter().all(has))
+    Ok(CustomResource::ALL.iter().filter(|resource| !resource.is_namespaced()).all(has))
 }
 
 /// The texts of all objects of a kind, read from the API server.
@@ -181,22 +254,36 @@ pub(crate) async fn stored<K: RuleKind>(client: &Client) -> Result<Vec<RuleSourc
     Ok(objects.iter().map(|object| object.observed().source).collect())
 }
 
+async fn changed(watched: &mut Option<Watched<RuleObject<NamespacedInjection>>>) {
+    match watched {
+        Some(watched) => watched.changed().await,
+        None => std::future::pending().await,
+    }
+}
+
 fn list<K: RuleKind>(watched: &Watched<RuleObject<K>>) -> Option<Vec<Arc<RuleObject<K>>>> {
     watched.lookup(std::time::Instant::now()).everywhere().list().ok()
 }
 
 impl RuleKind for Injection {
     const RESOURCE: CustomResource = CustomResource::Injection;
+    type Scope = ClusterResourceScope;
 }
 
 impl RuleKind for InjectorSettings {
     const RESOURCE: CustomResource = CustomResource::InjectorSettings;
+    type Scope = ClusterResourceScope;
+}
+
+impl RuleKind for NamespacedInjection {
+    const RESOURCE: CustomResource = CustomResource::NamespacedInjection;
+    type Scope = NamespaceResourceScope;
 }
 
 impl<K> Clone for RuleObject<K> {
     fn clone(&self) -> Self {
         let (metadata, spec, status) = (self.metadata.clone(), self.spec.clone(), self.status.clone());
-        Self { metadata, spec, status, kind: PhantomData }
+        Self { metadata, spec, status, is_too_large: self.is_too_large, kind: PhantomData }
     }
 }
 
@@ -208,7 +295,7 @@ impl<K> fmt::Debug for RuleObject<K> {
 
 impl<K: RuleKind> Resource for RuleObject<K> {
     type DynamicType = ();
-    type Scope = ClusterResourceScope;
+    type Scope = K::Scope;
 
     fn kind(_: &()) -> Cow<'_, str> {
         K::RESOURCE.kind().into()

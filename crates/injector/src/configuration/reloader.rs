@@ -7,6 +7,7 @@ use tokio::sync::watch;
 
 use super::compiler::Compiler;
 use super::finding::Finding;
+use super::namespaced::NamespacedSnapshot;
 use super::proof_deadline::ProofDeadline;
 use super::resolve::{Resolution, resolve};
 use super::rule_source::{RuleDocument, RuleSource};
@@ -25,6 +26,8 @@ pub(crate) struct Reloader {
 struct Known {
     /// The texts of the last reload; [`None`] before the first one.
     sources: Option<Vec<RuleSource>>,
+    /// The rules of namespaces of the last reload.
+    namespaced: Vec<RuleSource>,
     /// The documents in force, or those stored before a restart.
     last_good: Option<Vec<RuleDocument>>,
 }
@@ -65,9 +68,16 @@ impl Reloader {
     /// Brings `sources` into force as far as they are good. Returns the good documents, to be stored, where they changed.
     pub(crate) fn reload(&self, sources: Vec<RuleSource>) -> Option<Vec<RuleDocument>> {
         let _reloading = self.reloading.lock().unwrap_or_else(PoisonError::into_inner);
+        let (namespaced, sources): (Vec<_>, Vec<_>) =
+            sources.into_iter().partition(RuleSource::is_namespaced);
         let before = {
             let known = self.known();
             if known.sources.as_ref() == Some(&sources) {
+                let is_new = known.namespaced != namespaced;
+                drop(known);
+                if is_new {
+                    self.reload_namespaced(namespaced);
+                }
                 return None;
             }
             known.last_good.clone()
@@ -90,12 +100,39 @@ impl Reloader {
             (_, None) => (Snapshot::waiting(errors), None),
         };
         log(&next);
-        self.snapshots.send_replace(Arc::new(next.after(&former)));
+        let own = NamespacedSnapshot::compile(&namespaced, next.rules(), former.namespaced(), &self.compiler);
+        self.snapshots.send_replace(Arc::new(next.with_namespaced(own).after(&former)));
         let mut known = self.known();
         known.sources = Some(sources);
+        known.namespaced = namespaced;
         let good = good.filter(|good| before.as_ref() != Some(good))?;
         known.last_good = Some(good.clone());
         Some(good)
+    }
+
+    /// Brings rules of namespaces into force beside the rules of the cluster, which stay as they are: a team that changes its rule
+    /// often does not make the injector compile all rules.
+    fn reload_namespaced(&self, namespaced: Vec<RuleSource>) {
+        let former = self.current();
+        let own =
+            NamespacedSnapshot::compile(&namespaced, former.rules(), former.namespaced(), &self.compiler);
+        let next = Snapshot::clone(&former).with_namespaced(own);
+        self.snapshots.send_replace(Arc::new(next.after(&former)));
+        self.known().namespaced = namespaced;
+    }
+
+    /// Checks the rule of a namespace in `source` as if it were stored. Nothing comes into force.
+    pub(crate) fn validate_namespaced(&self, source: &RuleSource, deadline: &ProofDeadline) -> Validation {
+        let snapshot = self.current();
+        let checked = snapshot.namespaced().check(source, snapshot.rules(), &self.compiler, deadline);
+        let is_complete = !deadline.was_reached();
+        match checked {
+            Ok(remarks) => Validation { errors: Vec::new(), remarks, is_complete },
+            Err(mut errors) => {
+                errors.retain(Finding::is_error);
+                Validation { errors, remarks: Vec::new(), is_complete }
+            }
+        }
     }
 
     /// Checks the texts `by` as if they stood in the place of the sources for which `replaced` holds. Nothing comes into

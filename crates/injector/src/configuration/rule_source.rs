@@ -1,6 +1,7 @@
 //! Texts with rules, and the documents in them.
 
 use serde::{Deserialize, Serialize};
+use vestibule_rules::CustomResource;
 use vestibule_rules::yaml::{self, Node, Text};
 
 use super::finding::Finding;
@@ -35,6 +36,12 @@ impl RuleSource {
     pub(super) fn text(&self) -> Option<Text<'_>> {
         let text = self.text.as_ref().ok()?;
         Some(Text::from((&*self.name, &**text)))
+    }
+
+    /// Whether it is the object of a rule of a namespace.
+    pub(crate) fn is_namespaced(&self) -> bool {
+        let kind = CustomResource::NamespacedInjection.kind();
+        self.name.strip_prefix(kind).is_some_and(|name| name.starts_with(' '))
     }
 
     pub(crate) fn documents(&self) -> Vec<RuleDocument> {

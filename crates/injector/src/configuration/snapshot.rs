@@ -7,6 +7,7 @@ use std::time::{Duration, Instant, SystemTime};
 use vestibule_rules::{Mode, RuleSet};
 
 use super::finding::Finding;
+use super::namespaced::NamespacedSnapshot;
 
 /// All rules that are in force together. Every call is decided by one snapshot, from its first byte to its last.
 #[derive(Clone)]
@@ -17,6 +18,7 @@ pub struct Snapshot {
     since: Option<SystemTime>,
     former: Arc<[Former]>,
     sequence: u64,
+    namespaced: NamespacedSnapshot,
 }
 
 /// Rules that were in force before.
@@ -47,6 +49,7 @@ impl Snapshot {
     /// A snapshot of rules without errors.
     pub fn new(rules: RuleSet) -> Self {
         let findings = rules.warnings().iter().cloned().map(Finding::from).collect();
+        let namespaced = NamespacedSnapshot::new(&rules);
         Self {
             rules: Arc::new(rules),
             state: SnapshotState::Current,
@@ -54,12 +57,23 @@ impl Snapshot {
             since: None,
             former: Arc::default(),
             sequence: 0,
+            namespaced,
         }
     }
 
     /// All rules.
     pub fn rules(&self) -> &RuleSet {
         &self.rules
+    }
+
+    /// The rules of namespaces.
+    pub(crate) fn namespaced(&self) -> &NamespacedSnapshot {
+        &self.namespaced
+    }
+
+    /// A hash of all rules, those of namespaces included.
+    pub(crate) fn hash(&self) -> String {
+        self.namespaced.rules().hash_with(self.rules.hash())
     }
 
     /// Whether the rules are those of the newest texts.
@@ -116,6 +130,10 @@ impl Snapshot {
         let former = former.filter(|former| former.rules.hash() != self.rules.hash()).take(MAX_FORMER);
         let sequence = last.sequence + u64::from(self.rules.hash() != last.rules.hash());
         Self { former: former.collect(), sequence, ..self }
+    }
+
+    pub(super) fn with_namespaced(self, namespaced: NamespacedSnapshot) -> Self {
+        Self { namespaced, ..self }
     }
 
     pub(super) fn at(self, now: SystemTime) -> Self {

@@ -32,8 +32,7 @@ pub(super) fn all(
 ) -> Vec<(&'static str, String)> {
     let mut conditions = Vec::new();
     if resources.contains(&Resource::Pods) {
-        let mirror = Metadata::of_object().annotation(&quoted(MIRROR_ANNOTATION));
-        conditions.push(("not-a-static-pod", format!("!{mirror}.hasValue()")));
+        conditions.push(not_static());
     }
     if resources.iter().any(|resource| *resource != Resource::Pods) {
         conditions.push(("not-being-deleted", "!has(object.metadata.deletionTimestamp)".to_owned()));
@@ -52,6 +51,17 @@ pub(super) fn all(
         conditions.extend(short.map(|expression| ("not-opted-out", expression)));
     }
     conditions
+}
+
+/// Name and expression of the conditions for all pods that some rule may be for.
+pub(super) fn of_pods(all: &RuleSet) -> Vec<(&'static str, String)> {
+    let exempt = not_exempt(&BTreeSet::from([Resource::Pods]), all);
+    std::iter::once(not_static()).chain(exempt.map(|expression| ("not-exempt", expression))).collect()
+}
+
+fn not_static() -> (&'static str, String) {
+    let mirror = Metadata::of_object().annotation(&quoted(MIRROR_ANNOTATION));
+    ("not-a-static-pod", format!("!{mirror}.hasValue()"))
 }
 
 /// The labels that all rules of `group` ask for. For pods alone the selector of the entry asks for them.

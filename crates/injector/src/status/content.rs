@@ -66,7 +66,8 @@ impl Facts<'_> {
 
     fn accepted(&self, object: &ObservedObject) -> State {
         let about_it = |finding: &&Finding| finding.source() == Some(&*object.source.name);
-        let findings: Vec<_> = self.snapshot.findings().iter().filter(about_it).collect();
+        let all = self.snapshot.findings().iter().chain(self.snapshot.namespaced().findings());
+        let findings: Vec<_> = all.filter(about_it).collect();
         let errors: Vec<_> = findings.iter().filter(|finding| finding.is_error()).copied().collect();
         let words = |findings: &[&Finding]| {
             let mut words: Vec<_> = findings.iter().take(MAX_FINDINGS).map(|it| it.headline()).collect();
@@ -103,7 +104,7 @@ impl Facts<'_> {
             }
             Some(_) => {}
         }
-        let (count, all) = self.replicas.of_hash(self.snapshot.rules().hash());
+        let (count, all) = self.replicas.of_hash(&self.snapshot.hash());
         let mut message = format!("on {count} of {all} replicas");
         if self.snapshot.rules().settings().mode() != Mode::On {
             message.push_str("; InjectorSettings say that no rule changes anything");

@@ -171,3 +171,26 @@ async fn the_observer_gets_the_origin_of_each_change() {
         assert!(origin.contains(clause), "{origin}");
     }
 }
+
+/// Rules of namespaces fail open, so only the hook that fails open has them.
+#[tokio::test]
+async fn rules_of_namespaces_are_applied_by_the_best_effort_hook_alone() {
+    let text = "\
+{apiVersion: vestibule.dev/v1alpha1, kind: InjectorSettings, metadata: {name: s}, spec: {namespacedInjections: {allowedParts: [labels]}}}
+---
+{apiVersion: vestibule.dev/v1alpha1, kind: NamespacedInjection, metadata: {name: team, namespace: shop}, spec: {pod: {labels: {team: blue}}}}
+";
+    let injector = fixture::injector(rules(text), Namespaces::unknown()).await;
+    let review = Review::create(pod("shop")).build().unwrap();
+    assert!(injector.allowed("required", &review).await.patch.is_none());
+    let allowed = injector.allowed("best-effort", &review).await;
+    assert_eq!(allowed.object.unwrap()["metadata"]["labels"]["team"], "blue");
+    assert_eq!(
+        allowed.audit_annotations.kept.get("best-effort/rules").map(String::as_str),
+        Some("shop/team")
+    );
+    let page = injector.page("/metrics").await;
+    assert!(page.contains(r#"rule="shop/team",result="applied""#), "{page}");
+    let elsewhere = Review::create(pod("stop")).build().unwrap();
+    assert!(injector.allowed("best-effort", &elsewhere).await.patch.is_none());
+}

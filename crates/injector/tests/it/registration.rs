@@ -410,3 +410,35 @@ fn required_rules_have_an_entry_for_each_restriction_and_the_others_one_together
     assert_eq!(selected(2), json!([name("best-effort"), "Ignore", "/mutate/best-effort", null, ["a", "b"]]));
     assert_eq!(api_server.webhooks.len(), 3);
 }
+
+/// The entry depends on the settings alone, so that no team makes API servers read the configuration again.
+#[test]
+fn rules_of_namespaces_have_one_entry_where_the_settings_switch_them_on() {
+    let own = "---\n{apiVersion: vestibule.dev/v1alpha1, kind: NamespacedInjection, metadata: {name: a, namespace: shop}, spec: {pod: {labels: {a: b}}}}\n";
+    let loaded = |settings: &str, own: &str| {
+        let text = format!(
+            "{{apiVersion: vestibule.dev/v1alpha1, kind: InjectorSettings, metadata: {{name: s}}, spec: {{{settings}}}}}\n{own}"
+        );
+        let rules = compile([("rules.yaml", &*text)]).unwrap_or_else(|findings| panic!("{findings:?}"));
+        rules.with_own_namespace("home")
+    };
+    let webhooks = |settings: &str, own: &str| api_server(loaded(settings, own)).webhooks;
+    let on = "namespacedInjections: {allowedParts: [labels]}";
+    let entries = webhooks(on, own);
+    assert_eq!(entries, webhooks(on, ""));
+    let [entry] = entries.as_slice() else { panic!("{entries:?}") };
+    assert_eq!(entry["name"], "namespaced.injector.vestibule.dev");
+    assert_eq!(
+        (&entry["failurePolicy"], &entry["clientConfig"]["service"]["path"]),
+        (&json!("Ignore"), &json!("/mutate/best-effort"))
+    );
+    assert_eq!(entry["rules"][0]["resources"], json!(["pods"]));
+    assert_eq!(entry["matchConditions"][0]["name"], "not-a-static-pod");
+    let excluded = &entry["namespaceSelector"]["matchExpressions"][0]["values"];
+    assert_eq!(*excluded, json!(["home", "kube-node-lease", "kube-public", "kube-system"]));
+    let exempt = format!("{on}, exemptions: [{{users: [ci]}}]");
+    assert_eq!(webhooks(&exempt, own)[0]["matchConditions"][1]["name"], "not-exempt");
+    for off in ["mode: on", &format!("mode: off, {on}")] {
+        assert!(registration::entries(&loaded(off, own)).is_ok_and(|entries| entries.is_empty()), "{off}");
+    }
+}

@@ -10,6 +10,8 @@ use crate::format::{self, Field, Kind, Table};
 pub(super) struct Writer<'t> {
     /// The schema of pods.
     pub(super) pod: Schema<'t>,
+    /// Whether the definition is for rules of namespaces, without the fields that only an Injection has.
+    pub(super) namespaced: bool,
 }
 
 impl Writer<'_> {
@@ -32,7 +34,7 @@ impl Writer<'_> {
         if !required.is_empty() {
             schema["required"] = json!(required);
         }
-        if let Some(rules) = validation::of(table) {
+        if let Some(rules) = validation::of(table, self.namespaced) {
             schema["x-kubernetes-validations"] = rules;
         }
         schema
@@ -50,7 +52,7 @@ impl Writer<'_> {
             }
             (field.name.to_owned(), schema)
         };
-        table.supported().map(schema).collect()
+        table.supported().filter(|field| !(self.namespaced && field.cluster_only)).map(schema).collect()
     }
 
     fn field(&self, field: &'static Field) -> Value {

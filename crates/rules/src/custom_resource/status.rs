@@ -21,6 +21,14 @@ pub(super) const RULE_COLUMNS: &[Column] = &[
     AGE,
 ];
 
+pub(super) const NAMESPACED_COLUMNS: &[Column] = &[
+    ("Percent", "integer", ".spec.rollout.percent"),
+    ACCEPTED,
+    ("Ready", "string", READY),
+    ("Injected", "integer", ".status.counts.injected"),
+    AGE,
+];
+
 pub(super) const SETTINGS_COLUMNS: &[Column] =
     &[("Mode", "string", ".spec.mode"), ACCEPTED, ("Ready", "string", READY), AGE];
 
@@ -56,7 +64,7 @@ pub(super) fn schema(resource: CustomResource) -> Value {
             },
         },
     });
-    if resource == CustomResource::Injection {
+    if resource != CustomResource::InjectorSettings {
         properties["counts"] = counts();
     }
     json!({"type": "object", "description": "Written by the injector.", "properties": properties})

@@ -16,9 +16,13 @@ pub(super) fn of_name() -> Value {
 }
 
 /// The rules about a map of the format; [`None`] where there are none.
-pub(super) fn of(table: &'static Table) -> Option<Value> {
+pub(super) fn of(table: &'static Table, namespaced: bool) -> Option<Value> {
     let is = |other: &'static Table| std::ptr::eq(table, other);
     let found: &[(&str, &str)] = if is(&format::SPEC) {
+        // The rules read fields that a rule of a namespace does not have.
+        if namespaced {
+            return None;
+        }
         &[
             (
                 "!has(self.targets) || self.targets.size() > 0",

@@ -78,6 +78,8 @@ reasons! {
     Conflict = "conflict",
     /// The result of the rule would not be a valid pod.
     Error = "error",
+    /// The rule is of a namespace, and would add a part that it may not have, or change what the object or another rule has.
+    NotAllowed = "not_allowed",
     /// Another rule denies the object.
     ObjectDenied = "object_denied",
 }
@@ -93,6 +95,7 @@ impl Reason {
                 | Self::InvalidParameter
                 | Self::JobWithoutNativeSidecar
                 | Self::Conflict
+                | Self::NotAllowed
                 | Self::Error
         )
     }

@@ -276,6 +276,18 @@ codes! {
          While the injector is down, a required rule would keep them from starting, including pods that the \
          injector needs to start. Exclude the namespace from the rule, or remove `required`.";
 
+    NAMESPACED_PART = "VST0192", "a part that a rule of a namespace may not have",
+        "A NamespacedInjection adds to the pods of its own namespace what the InjectorSettings allow: \
+         `namespacedInjections.allowedParts` lists the parts. It never changes or removes what a pod or a rule of the \
+         cluster has, and never gives access to the node or more privileges. Ask an administrator to allow the part, or \
+         for an Injection.",
+        Documents "kind: NamespacedInjection\nmetadata: {name: example, namespace: shop}\nspec: {required: true, pod: {labels: {team: blue}}}\n";
+    NAMESPACED_PLACE = "VST0193", "a rule of a namespace that cannot be in force",
+        "Rules of namespaces are in force only where the InjectorSettings have `namespacedInjections`, in namespaces \
+         other than those of the cluster and of the injector, up to a number for each namespace \
+         (`maxRulesPerNamespace`) and 1,000 in all, each up to 64 KiB.",
+        Documents "kind: NamespacedInjection\nmetadata: {name: example, namespace: kube-system}\nspec: {pod: {labels: {team: blue}}}\n";
+
     NO_REQUESTS = "VST0200", "a container without requests",
         "An injected container does not state the resources that it needs. In a namespace with a quota or a \
          LimitRange the whole pod may be refused, and the scheduler counts the container as nothing.",

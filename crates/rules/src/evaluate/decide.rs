@@ -13,6 +13,7 @@ use crate::decision::{Decision, Outcome};
 use crate::explanation::Record;
 use crate::expression::SharedBudget;
 use crate::merge::{self, Draft};
+use crate::namespaced::NamespacedRules;
 use crate::rule::Rule;
 use crate::select::{MatchCache, MatchContext, Skip};
 use crate::subject::{Layout, Received, Subject};
@@ -20,6 +21,7 @@ use crate::subject::{Layout, Received, Subject};
 impl RuleSet {
     pub(super) fn decide(
         &self,
+        namespaced: &NamespacedRules,
         subject: &Subject<'_>,
         record: &mut Option<Record>,
         selected: impl FnOnce(),
@@ -53,14 +55,15 @@ impl RuleSet {
         let fixpoint = Fixpoint::new(subject, &received, total);
         let applied = fixpoint.run(&rules, &Draft::new(document.clone(), layout, self.shape));
         trace_conditions(&rules, &applied, subject.presumed_owner, record);
-        Ok(self.complete(&document, &skips, &rules, applied, warnings, record))
+        let request = Request { subject, document: &document, namespaced };
+        Ok(self.complete(&request, &skips, &rules, applied, warnings, record))
     }
 
-    /// Restores positions, adds the status annotation, and makes the decision. `skips` are for all rules of the set, `rules` are
+    /// Restores positions, applies the rules of the namespace, adds the status annotation, and makes the decision. `skips` are for all rules of the set, `rules` are
     /// the rules that were not skipped.
     fn complete(
         &self,
-        document: &Document<'_>,
+        request: &Request<'_>,
         skips: &[Option<Skip>],
         rules: &[&Rule],
         applied: Application<'_, '_>,
@@ -76,6 +79,12 @@ impl RuleSet {
             present.iter().filter(|rule| !ended.contains(&rule.name())).copied().collect();
         merge::restore_strict_positions(&acting, &mut draft);
         warnings.extend(merge::position_warnings(&acting, &draft));
+        let own = self.apply_namespaced(request, &present, draft, &mut warnings, record);
+        let mut draft = own.draft;
+        if !own.present.is_empty() {
+            merge::restore_strict_positions(&acting, &mut draft);
+        }
+        let present: Vec<&Rule> = present.into_iter().chain(&own.present).collect();
         let change_count = draft.change_count();
         if change_count > 0 {
             merge::record_status(&present, &self.hash, &mut draft);
@@ -85,6 +94,7 @@ impl RuleSet {
             let standing: Vec<&Rule> = present.iter().filter(has_values).copied().collect();
             record.standings = merge::standings(&standing, &mut draft);
         }
+        let document = request.document;
         debug_assert!(draft.follows_from(document), "the operations make another object than the rules did");
         let (patch, origins) = draft.into_patch();
         debug_assert!(patch.is_empty() || patch.was_carried_out_on(document), "the patch has lost its proof");
@@ -96,7 +106,7 @@ impl RuleSet {
                 (None, None) if authors.contains(rule.name()) => verdict(rule, rule.at, Outcome::Applied),
                 (None, None) => verdict(rule, rule.at, Outcome::Unchanged),
             });
-        let verdicts = verdicts.collect();
+        let verdicts = verdicts.chain(own.verdicts).collect();
         let unsettled = rules.iter().find_map(|rule| match reasons.get(rule.name()) {
             Some(NotApplied::Unsettled(why)) => Some((Arc::clone(&rule.name), why.sentence())),
             _ => None,
@@ -110,7 +120,14 @@ impl RuleSet {
     }
 }
 
-fn trace_conditions(
+/// What is decided about, besides the rules of the cluster.
+pub(super) struct Request<'q> {
+    pub(super) subject: &'q Subject<'q>,
+    pub(super) document: &'q Document<'q>,
+    pub(super) namespaced: &'q NamespacedRules,
+}
+
+pub(super) fn trace_conditions(
     rules: &[&Rule],
     applied: &Application<'_, '_>,
     presumed_owner: bool,

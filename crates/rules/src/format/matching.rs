@@ -10,7 +10,8 @@ pub(crate) static MATCH: Table = Table {
             "namespaceSelector",
             &LABEL_SELECTOR,
             "The labels of the namespace. Namespaces are named by the label `kubernetes.io/metadata.name`.",
-        ),
+        )
+        .cluster_only(),
         map(
             "objectSelector",
             &LABEL_SELECTOR,

@@ -4,6 +4,7 @@ use super::{
     Choice, Kind, LABEL_SELECTOR, METADATA, NAMES, Table, field, flag, map, refused, renamed, text, texts,
     word,
 };
+use crate::namespaced::AllowedPart;
 use crate::settings::Mode;
 
 pub(crate) static SETTINGS_DOCUMENT: Table = Table {
@@ -50,9 +51,49 @@ pub(crate) static SETTINGS: Table = Table {
         )
         .default("refuse"),
         flag("successEvents", "Whether successful injections are reported as Events.").default("false"),
-        refused("tenantConfigs", "rules belong in the injector's own namespace"),
+        map(
+            "namespacedInjections",
+            &NAMESPACED_INJECTIONS,
+            "Switches rules of namespaces (NamespacedInjections) on, and bounds them. Without it none is in force.",
+        ),
+        refused("tenantConfigs", "`namespacedInjections` switches rules of namespaces on"),
     ],
 };
+
+pub(crate) static NAMESPACED_INJECTIONS: Table = Table {
+    what: "`namespacedInjections`",
+    example: "{allowedParts: [labels, env]}",
+    fields: &[
+        field(
+            "allowedParts",
+            Kind::List(&Kind::Word(&ALLOWED_PARTS)),
+            "What the rules may add to pods. Everything else is refused, above all access to the node and more privileges.",
+        )
+        .required(),
+        field(
+            "maxRulesPerNamespace",
+            Kind::Integer(1, 100),
+            "The number of rules that a namespace may have; the first by name count.",
+        )
+        .default("10"),
+    ],
+};
+
+/// What a rule of a namespace may add, if the settings name it. No word allows host paths, ports or namespaces of the node,
+/// privileges, devices, other service accounts, or changes of what a pod has.
+pub(crate) static ALLOWED_PARTS: Choice<AllowedPart, 11> = [
+    ("annotations", AllowedPart::Annotations),
+    ("configMaps", AllowedPart::ConfigMaps),
+    ("env", AllowedPart::Env),
+    ("imagePullSecrets", AllowedPart::ImagePullSecrets),
+    ("initContainers", AllowedPart::InitContainers),
+    ("labels", AllowedPart::Labels),
+    ("persistentVolumeClaims", AllowedPart::PersistentVolumeClaims),
+    ("secrets", AllowedPart::Secrets),
+    ("sidecars", AllowedPart::Sidecars),
+    ("volumeMounts", AllowedPart::VolumeMounts),
+    ("volumes", AllowedPart::Volumes),
+];
 
 pub(crate) static EXEMPTION: Table = Table {
     what: "an exemption",

@@ -22,6 +22,40 @@ pub(crate) static INJECTION: Table = Table {
     ],
 };
 
+/// A rule of a namespace. Fields that are `cluster_only` are no fields of it.
+pub(crate) static NAMESPACED: Table = Table {
+    what: "the document",
+    example: concat!(
+        "{apiVersion: ",
+        api_version!(),
+        ", kind: NamespacedInjection, metadata: {name: team, namespace: shop}, spec: {pod: {labels: {team: blue}}}}"
+    ),
+    fields: &[
+        text("apiVersion", concat!("`", api_version!(), "`.")).required(),
+        text("kind", "`NamespacedInjection`.").required(),
+        map("metadata", &NAMESPACED_METADATA, "The document's name and namespace.").required(),
+        map("spec", &SPEC, "The rule: the fields of an Injection's `spec` except those that say so.")
+            .example("{pod: {labels: {team: blue}}}")
+            .required(),
+    ],
+};
+
+pub(crate) static NAMESPACED_METADATA: Table = Table {
+    what: "`metadata`",
+    example: "{name: team, namespace: shop}",
+    fields: &[
+        text("name", "The name that opt-out keys use; messages and metrics say `NAMESPACE/NAME`.")
+            .required()
+            .called("metadata.name"),
+        text("namespace", "The namespace whose pods the rule is for.")
+            .required()
+            .called("metadata.namespace"),
+        text_map("labels", "For people; the injector does not read them.").example("{team: blue}"),
+        text_map("annotations", "For people; the injector does not read them.")
+            .example("{example.com/team: blue}"),
+    ],
+};
+
 pub(crate) static METADATA: Table = Table {
     what: "`metadata`",
     example: "{name: team}",
@@ -38,10 +72,11 @@ pub(crate) static METADATA: Table = Table {
 /// Whether an API server adds this field of a document or its metadata to the objects that it stores. `kubectl get --output yaml`
 /// prints it, the reader ignores it, and it is no field of the format.
 pub(crate) fn is_set_by_the_api_server(table: &Table, name: &str) -> bool {
-    if std::ptr::eq(table, &METADATA) {
+    let is_one_of = |tables: &[&Table]| tables.iter().any(|one| std::ptr::eq(table, *one));
+    if is_one_of(&[&METADATA, &NAMESPACED_METADATA]) {
         SERVER_METADATA.contains(&name)
     } else {
-        name == "status" && (std::ptr::eq(table, &INJECTION) || std::ptr::eq(table, &SETTINGS_DOCUMENT))
+        name == "status" && is_one_of(&[&INJECTION, &NAMESPACED, &SETTINGS_DOCUMENT])
     }
 }
 
@@ -62,31 +97,36 @@ pub(crate) static SPEC: Table = Table {
     example: "{optIn: pod, pod: {labels: {team: blue}}}",
     fields: &[
         field("targets", Kind::List(&Kind::Word(&Resource::ALL)), "The resources that the rule changes.")
-            .default("[pods]"),
+            .default("[pods]")
+            .cluster_only(),
         map("match", &MATCH, "The objects that the rule applies to: every condition must hold."),
         word(
             "metadataOf",
             &METADATA_SOURCES,
             "For targets other than pods: the labels and annotations that `match`, the opt-in and parameters read.",
         )
-        .default("podTemplate"),
+        .default("podTemplate")
+        .cluster_only(),
         word(
             "optIn",
             &OPT_IN,
             "The opt-in that the rule needs: of the namespace, of the pod, of either of them, or \
              none (`always`).",
         )
-        .default("always"),
+        .default("always")
+        .cluster_only(),
         field(
             "compatAnnotations",
             Kind::Entries(&Kind::List(&Kind::Text)),
             "Annotations of other injectors that opt in too, each with the values that opt in.",
         )
-        .example("{sidecar.example.com/inject: ['yes']}"),
-        flag("required", "Deny pods that the rule fails to change.").default("false"),
+        .example("{sidecar.example.com/inject: ['yes']}")
+        .cluster_only(),
+        flag("required", "Deny pods that the rule fails to change.").default("false").cluster_only(),
         integer("order", "Rules act by rising order, then by name.").default("0"),
         word("onConflict", &POLICIES, "What happens if the object already has another value. Without it, it depends on the part."),
-        word("onError", &ON_ERROR, "What happens when the rule itself fails. Without it: `deny` if the rule is `required`, else `skip`."),
+        word("onError", &ON_ERROR, "What happens when the rule itself fails. Without it: `deny` if the rule is `required`, else `skip`.")
+            .cluster_only(),
         map("pod", &POD, "Labels, annotations and fields of the pod."),
         field(
             "containerPatches",
@@ -117,7 +157,8 @@ pub(crate) static SPEC: Table = Table {
             "remove",
             Kind::List(&Kind::Map(&REMOVAL)),
             "Entries that the rule removes, by names and keys.",
-        ),
+        )
+        .cluster_only(),
         refused("replace", "`replace` belongs beside the fields that it names"),
         map("rollout", &ROLLOUT, "The share of the workloads that the rule applies to."),
         word(

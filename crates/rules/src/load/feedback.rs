@@ -1,12 +1,11 @@
 //! Reports a rule that writes a label or annotation which a rule or an exemption reads: a second evaluation would differ
 //! from the first.
 //!
-//! `load` calls [`findings`] once for all documents. The keys that are read are indexed first, so the work is one lookup
+//! `load` calls [`findings`] once for all rules of the cluster, and for rules of namespaces. The keys that are read are indexed first, so the work is one lookup
 //! for each written key and not one comparison for each pair of rules.
 
 use std::collections::HashMap;
 
-use super::LoadedRule;
 use crate::diagnostic::{Diagnostic, FEEDBACK, Position, RESERVED};
 use crate::label_selector::LabelRequirement;
 use crate::rule::{MetadataOf, Resource, Rule};
@@ -15,10 +14,16 @@ use crate::settings::Settings;
 use crate::subject::HASH_LABEL;
 use crate::well_known::{INJECT_KEY, STATUS_ANNOTATION};
 
-pub(super) fn findings(loaded: &[LoadedRule], settings: &Settings) -> Vec<Diagnostic> {
-    let readers = Readers::new(loaded, settings);
+/// The findings about labels and annotations that rules of `writing` write, and rules of `reading` or exemptions read.
+pub(super) fn findings<'l>(
+    writing: impl IntoIterator<Item = &'l Rule>,
+    reading: impl IntoIterator<Item = &'l Rule>,
+    settings: &'l Settings,
+) -> Vec<Diagnostic> {
+    let readers = Readers::new(reading, settings);
     let mut findings = Vec::new();
-    for LoadedRule { rule, source } in loaded {
+    for rule in writing {
+        let source = &rule.text;
         for (map, key, at) in keys_written(rule) {
             if map == "annotations" && key == STATUS_ANNOTATION {
                 let message = format!("the injector itself writes `{STATUS_ANNOTATION}`");
@@ -56,13 +61,13 @@ enum ReadBy<'l> {
 }
 
 impl<'l> Readers<'l> {
-    fn new(loaded: &'l [LoadedRule], settings: &'l Settings) -> Self {
+    fn new(rules: impl IntoIterator<Item = &'l Rule>, settings: &'l Settings) -> Self {
         let mut readers = Self {
             by_key: HashMap::new(),
             #[cfg(test)]
             steps: std::cell::Cell::default(),
         };
-        for LoadedRule { rule, .. } in loaded {
+        for rule in rules {
             for resource in resources_read(rule) {
                 for (map, key) in keys_read(rule) {
                     readers.insert((map, key, resource), ReadBy::Rule(&rule.name));
@@ -146,13 +151,12 @@ mod tests {
             let documents = yaml::read("a.yaml", &yaml).unwrap();
             let source = Arc::clone(documents[0].source_text());
             let mut reader = reader::Reader::new(source, true, SharedBudget::of_a_load());
-            let rule = injection(&mut reader, documents[0].root(), Schema::unknown()).unwrap();
-            LoadedRule { rule, source: reader.source }
+            injection(&mut reader, documents[0].root(), Schema::unknown()).unwrap()
         };
-        let loaded: Vec<LoadedRule> = (0..count).map(loaded).collect();
+        let loaded: Vec<Rule> = (0..count).map(loaded).collect();
         let settings = Settings::default();
         let readers = Readers::new(&loaded, &settings);
-        for (map, key, _) in loaded.iter().flat_map(|loaded| keys_written(&loaded.rule)) {
+        for (map, key, _) in loaded.iter().flat_map(keys_written) {
             assert!(readers.find(&map, key, Resource::Pods).is_none());
         }
         readers.steps.get()

@@ -7,13 +7,17 @@ use vestibule_patch::Schema;
 use super::matching::{match_of, metadata_of, opt_in, rollout};
 use super::reader::Reader;
 use crate::diagnostic::{
-    EMPTY_RULE, NOT_SUPPORTED, Position, REQUIRED_SKIPS, Severity, WRONG_KIND, WRONG_VALUE,
+    EMPTY_RULE, NAMESPACED_PART, NAMESPACED_PLACE, NOT_SUPPORTED, Position, REQUIRED_SKIPS, Severity,
+    WRONG_KIND, WRONG_VALUE,
 };
 use crate::format::{self, Collection, chosen};
+use crate::label_selector::{LabelRequirement, NAMESPACE_NAME};
+use crate::label_values::LabelOperator;
 use crate::near::nearest;
 use crate::rule::{CompatAnnotation, OnError, Policy, Resource, Rule};
+use crate::select::SYSTEM_NAMESPACES;
 use crate::syntax;
-use crate::well_known::{API_VERSION, RULE_KEY_PREFIX};
+use crate::well_known::{API_VERSION, CustomResource, RULE_KEY_PREFIX};
 use crate::yaml::Node;
 
 const KINDS_OF_THE_FORMAT: &[&str] = &["Defaulting", "Guard"];
@@ -24,18 +28,28 @@ pub(super) fn is_settings(root: &Node) -> bool {
     text("apiVersion") == Some(API_VERSION) && text("kind") == Some("InjectorSettings")
 }
 
+/// Whether a document is a rule of a namespace.
+fn is_namespaced(root: &Node) -> bool {
+    root.get("kind").and_then(Node::as_text) == Some(CustomResource::NamespacedInjection.kind())
+}
+
 /// Reads a rule; `None` if its name or `spec` is missing. `reader` collects the findings.
 pub(super) fn injection(reader: &mut Reader, root: &Node, pod: Schema<'_>) -> Option<Rule> {
     if !is_injection(reader, root) {
         return None;
     }
-    reader.fields(root, &format::INJECTION);
+    reader.namespaced = is_namespaced(root);
+    reader.fields(root, if reader.namespaced { &format::NAMESPACED } else { &format::INJECTION });
     let name = name(reader, root);
+    let namespace = if reader.namespaced { Some(namespace(reader, root)?) } else { None };
     let spec = root.get("spec")?;
     reader.fields(spec, &format::SPEC);
     // A document without a name is refused, but its other errors are reported as well.
     let (known, at) = name.clone().unwrap_or(("?".to_owned(), root.at()));
-    let rule = rule(reader, spec, &known, at, pod);
+    let mut rule = rule(reader, spec, &known, at, pod);
+    if let Some((namespace, at)) = namespace {
+        rule.restrict_to(namespace, at);
+    }
     let empty = rule.metadata.is_empty()
         && rule.spec.is_empty()
         && rule.removals.is_empty()
@@ -62,6 +76,7 @@ fn rule(reader: &mut Reader, spec: &Node, name: &str, at: Position, pod: Schema<
     let targets = targets(reader, spec);
     let mut rule = Rule {
         name: name.into(),
+        namespace: None,
         key: format!("{RULE_KEY_PREFIX}{name}"),
         source: Arc::clone(&reader.source.name),
         digest: Arc::default(),
@@ -105,14 +120,14 @@ fn is_injection(reader: &mut Reader, root: &Node) -> bool {
     let at = |field: &str| root.get(field).map_or(root.at(), Node::at);
     let help = format!("a rule starts with `apiVersion: {API_VERSION}` and `kind: Injection`");
     match (version, kind) {
-        (Some(API_VERSION), Some("Injection")) => return true,
+        (Some(API_VERSION), Some("Injection" | "NamespacedInjection")) => return true,
         (Some(API_VERSION), Some(kind)) if KINDS_OF_THE_FORMAT.contains(&kind) => {
             let message = format!("kind `{kind}` is not supported yet");
             reader.error(&NOT_SUPPORTED, at("kind"), message, "");
         }
         (Some(API_VERSION), Some(kind)) => {
             let message = format!("`{kind}` is not a kind of {API_VERSION}");
-            let meant = nearest(kind, ["Injection"]);
+            let meant = nearest(kind, ["Injection", "NamespacedInjection"]);
             let help = meant.map_or(help, |meant| format!("did you mean `{meant}`?"));
             reader.error(&WRONG_KIND, at("kind"), message, help);
             // A misspelt kind does not hide the errors in `spec`.
@@ -121,7 +136,7 @@ fn is_injection(reader: &mut Reader, root: &Node) -> bool {
         (Some(version), Some(kind)) => {
             let message = format!("apiVersion `{version}` is not {API_VERSION}");
             reader.error(&WRONG_KIND, at("apiVersion"), message, help);
-            return kind == "Injection";
+            return ["Injection", "NamespacedInjection"].contains(&kind);
         }
         (version, _) => {
             let missing = if version.is_none() { "apiVersion" } else { "kind" };
@@ -134,11 +149,38 @@ fn is_injection(reader: &mut Reader, root: &Node) -> bool {
 
 pub(super) fn name(reader: &mut Reader, root: &Node) -> Option<(String, Position)> {
     let metadata = root.get("metadata")?;
-    reader.fields(metadata, &format::METADATA);
+    let table = if reader.namespaced { &format::NAMESPACED_METADATA } else { &format::METADATA };
+    reader.fields(metadata, table);
     let (node, name) = (metadata.get("name")?, metadata.text("name")?);
     let message =
         "keys of labels and annotations cannot end with this `metadata.name`, as the keys of a rule do";
     reader.check_format(syntax::name(name), message, node.at()).then(|| (name.to_owned(), node.at()))
+}
+
+/// The namespace of a rule of a namespace; [`None`] if it cannot have rules, which is reported.
+fn namespace(reader: &mut Reader, root: &Node) -> Option<(String, Position)> {
+    let node = root.find(&["metadata", "namespace"])?;
+    let name = node.as_text()?;
+    if !reader.check_format(syntax::name(name), "no namespace can have this name", node.at()) {
+        return None;
+    }
+    if SYSTEM_NAMESPACES.contains(&name) {
+        let message = format!("rules do not apply in {name}, which belongs to the cluster itself");
+        reader.error(&NAMESPACED_PLACE, node.at(), message, "");
+        return None;
+    }
+    Some((name.to_owned(), node.at()))
+}
+
+impl Rule {
+    /// Makes it a rule of `namespace`. Its selector names the namespace, so that no code that evaluates or proves rules applies it
+    /// anywhere else.
+    fn restrict_to(&mut self, namespace: String, at: Position) {
+        self.name = format!("{namespace}/{}", self.name).into();
+        self.namespace = Some(namespace.as_str().into());
+        let own = LabelRequirement::new(NAMESPACE_NAME.to_owned(), LabelOperator::In, vec![namespace], at);
+        self.matching.namespaces.requirements = vec![own];
+    }
 }
 
 fn targets(reader: &mut Reader, spec: &Node) -> Vec<Resource> {
@@ -186,6 +228,12 @@ impl Reader {
         if let Some(node) = node.get("onConflict").filter(|_| self.required && policy == Policy::SkipRule) {
             let message = "`required: true` and `onConflict: skipRule` contradict each other";
             self.error(&REQUIRED_SKIPS, node.at(), message, "");
+        }
+        if let Some(node) = node.get("onConflict").filter(|_| self.namespaced)
+            && matches!(policy, Policy::Override | Policy::Deny)
+        {
+            let message = "a rule of a namespace neither overrides what is there nor denies pods";
+            self.error(&NAMESPACED_PART, node.at(), message, "`keep` or `skipRule`");
         }
         Some(policy)
     }

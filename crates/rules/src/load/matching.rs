@@ -86,6 +86,7 @@ pub(super) fn opt_in(
     let at = node.map_or(matching.at, Node::at);
     let addressed = matching.namespaces.asks_for_labels()
         || matching.objects.asks_for_labels()
+        || reader.namespaced
         // The selectors have their former names.
         || reader.findings.iter().any(|finding| finding.code() == &RENAMED);
     // An unknown word was reported already.

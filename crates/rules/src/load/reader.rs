@@ -4,8 +4,8 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use crate::diagnostic::{
-    Code, Diagnostic, MAX_FINDINGS, MISSING_FIELD, NOT_SUPPORTED, NULL, Position, RENAMED, Source,
-    UNKNOWN_FIELD, WRONG_TYPE, WRONG_VALUE,
+    Code, Diagnostic, MAX_FINDINGS, MISSING_FIELD, NAMESPACED_PART, NOT_SUPPORTED, NULL, Position, RENAMED,
+    Source, UNKNOWN_FIELD, WRONG_TYPE, WRONG_VALUE,
 };
 use crate::expression::SharedBudget;
 use crate::format::{self, Collection, Field, Kind, Table, example};
@@ -20,6 +20,8 @@ pub(super) struct Reader {
     pub(super) findings: Vec<Diagnostic>,
     /// The parameters, variables and conditions read so far.
     pub(super) logic: Logic,
+    /// Whether the document is a rule of a namespace.
+    pub(super) namespaced: bool,
     /// `required` of the rule.
     pub(super) required: bool,
     /// `onConflict` of the rule, the default for all of its parts.
@@ -36,6 +38,7 @@ impl Reader {
             source,
             findings: Vec::new(),
             logic: Logic::default(),
+            namespaced: false,
             required: false,
             on_conflict: None,
             native_sidecars,
@@ -76,6 +79,13 @@ impl Reader {
                 Some(Field { refused: true, about, .. }) => {
                     let message = format!("`{}` in {} is not supported yet", entry.key, table.what);
                     self.error(&NOT_SUPPORTED, entry.at, message, *about);
+                }
+                Some(Field { cluster_only: true, .. }) if self.namespaced => {
+                    let message = format!(
+                        "`{}` in {} is for an Injection, not for a rule of a namespace",
+                        entry.key, table.what
+                    );
+                    self.error(&NAMESPACED_PART, entry.at, message, "");
                 }
                 Some(_) => {}
                 None if format::is_set_by_the_api_server(table, &entry.key) => {}

@@ -6,6 +6,7 @@ use super::injection::name;
 use super::reader::Reader;
 use crate::diagnostic::{EMPTY_EXEMPTION, RENAMED};
 use crate::format::{self, chosen};
+use crate::namespaced::NamespacedBounds;
 use crate::settings::{Exemption, Settings};
 use crate::yaml::Node;
 
@@ -24,7 +25,16 @@ pub(super) fn settings(reader: &mut Reader, root: &Node) -> Settings {
         native_sidecars: spec.flag("nativeSidecars").unwrap_or(default.native_sidecars),
         success_events: spec.flag("successEvents").unwrap_or_default(),
         exemptions: spec.items("exemptions").iter().map(|item| exemption(reader, item)).collect(),
+        namespaced: spec.get("namespacedInjections").map(|node| namespaced_injections(reader, node)),
     }
+}
+
+fn namespaced_injections(reader: &mut Reader, node: &Node) -> NamespacedBounds {
+    reader.fields(node, &format::NAMESPACED_INJECTIONS);
+    let words = node.texts("allowedParts");
+    let allowed = format::ALLOWED_PARTS.iter().filter(|(word, _)| words.iter().any(|one| one == word));
+    let max_rules = node.integer("maxRulesPerNamespace").and_then(|number| number.try_into().ok());
+    NamespacedBounds { allowed: allowed.map(|(_, part)| *part).collect(), max_rules: max_rules.unwrap_or(10) }
 }
 
 fn exemption(reader: &mut Reader, node: &Node) -> Exemption {

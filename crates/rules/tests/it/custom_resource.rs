@@ -38,8 +38,8 @@ fn compare(root: &Value, json: &Value, structural: &Value, path: &str) -> usize 
 fn the_definitions_and_the_schema_for_editors_have_the_same_fields() {
     let root: Value = serde_json::from_str(&vestibule_rules::schema::json(schema())).unwrap();
     let definitions = custom_resource::definitions(schema());
-    for (definition, branch) in definitions.iter().zip(["else", "then"]) {
-        let name = root[branch]["$ref"].as_str().unwrap().strip_prefix("#/$defs/").unwrap();
+    for (definition, branch) in definitions.iter().zip(["/else/else", "/then", "/else/then"]) {
+        let name = root.pointer(branch).unwrap()["$ref"].as_str().unwrap().strip_prefix("#/$defs/").unwrap();
         let maps = compare(&root, &root["$defs"][name]["properties"]["spec"], spec_of(definition), "spec");
         assert!(maps >= 3, "{maps}");
     }

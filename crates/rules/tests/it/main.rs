@@ -17,6 +17,7 @@ mod laws;
 mod lint;
 mod many;
 mod messages;
+mod namespaced;
 mod opt;
 mod parts;
 mod pod_types;

@@ -110,7 +110,7 @@ const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/pages/rules.md");
 
 const HEAD: &str = "# The fields of rules and settings
 
-Every field of `Injection` and `InjectorSettings`, made from the definition by which rules are read;
+Every field of `Injection`, `InjectorSettings` and `NamespacedInjection`, made from the definition by which rules are read;
 `VESTIBULE_UPDATE_GOLDEN=1 cargo test -p vestibule-rules` writes this page anew. `vestibule explain spec.sidecars.position` prints the same for one field,
 and `vestibule schema` for editors. A field of a pod, such as a sidecar's `image`, is what it is in a pod. [When a rule applies](opt-in.md) has the order of the
 checks, and [expressions](expressions.md) what CEL reads. `onConflict` has a [default for each kind of part](opt-in.md#if-the-pod-has-another-value).

@@ -30,11 +30,12 @@ pub(super) fn start<T: LookedUp>(
     kind: Kind,
     watch: Watch<T>,
     store: Arc<Store<T>>,
-) -> (JoinSet<()>, WatchState) {
-    let (client, state) = WatchState::listening(client);
+    state: WatchState,
+) -> JoinSet<()> {
+    let client = state.begin(client);
     let mut task = JoinSet::new();
-    task.spawn(watch_objects(client, kind, watch, AbandonOnDrop(store), state.clone()));
-    (task, state)
+    task.spawn(watch_objects(client, kind, watch, AbandonOnDrop(store), state));
+    task
 }
 
 /// Marks the store as unusable when the watch ends, as after a panic in an author's `slim` or index function.

@@ -75,7 +75,7 @@ impl Declared {
     pub(crate) fn watch<T: LookedUp>(watch: Watch<T>) -> Self {
         let namespace = watch.namespace.clone();
         Self::new::<T>(namespace, &["get", "list", "watch"], move |source, kind| match source {
-            Source::Cluster(client) => Ok(Kept::start(client, kind, watch.clone()).0),
+            Source::Cluster(client) => Ok(Kept::start(client, kind, watch.clone(), WatchState::idle()).0),
             Source::Objects(objects) => {
                 let store = Arc::new(Store::new(watch.indices.clone()));
                 let origin = Origin::fixed(objects, &kind, &watch.slim, Some(&*store))?;
@@ -140,19 +140,20 @@ impl Lookups {
 }
 
 impl<T: LookedUp> Kept<T> {
-    /// Starts a watch; returns its state and the receiver of its changes too.
+    /// Starts a watch, which reports to `state`; returns the receiver of its changes too.
     pub(super) fn start(
         client: &Client,
         kind: Kind,
         watch: Watch<T>,
-    ) -> (Self, WatchState, tokio::sync::watch::Receiver<()>) {
+        state: WatchState,
+    ) -> (Self, tokio::sync::watch::Receiver<()>) {
         let store = Arc::new(Store::new(watch.indices.clone()));
         let (namespace, origin) = (watch.namespace.clone(), Origin::live(client, &kind, &watch.slim));
         // Subscribed before the watch starts: a first list that is complete at once is a change too.
         let changes = store.changes();
-        let (task, state) = reflector::start(client, kind.clone(), watch, Arc::clone(&store));
-        let feed = Some((task, state.clone()));
-        (Self { kind, namespace, store: Some(store), origin, feed }, state, changes)
+        let task = reflector::start(client, kind.clone(), watch, Arc::clone(&store), state.clone());
+        let feed = Some((task, state));
+        (Self { kind, namespace, store: Some(store), origin, feed }, changes)
     }
 
     pub(super) async fn live(&self, namespace: &str, name: &str, joins: Joins) -> Answer<T> {

@@ -18,7 +18,8 @@ const ANSWER_EXPECTED: Duration = Duration::from_secs(120);
 pub struct WatchState(Arc<Mutex<State>>);
 
 struct State {
-    answered: Instant,
+    /// [`None`] where no watch has begun.
+    answered: Option<Instant>,
     trouble: String,
 }
 
@@ -30,9 +31,20 @@ impl WatchState {
     /// The client observes the responses, because the stream of a watch has no event for a recovery. Needs a Tokio runtime.
     #[must_use]
     pub fn listening(client: &Client) -> (Client, Self) {
-        let state = State { answered: Instant::now(), trouble: String::new() };
-        let state = Self(Arc::new(Mutex::new(state)));
-        let (to, told) = (client.clone(), state.clone());
+        let state = Self::idle();
+        (state.begin(client), state)
+    }
+
+    /// The state of a watch that may begin later. Until then it is not broken.
+    #[must_use]
+    pub fn idle() -> Self {
+        Self(Arc::new(Mutex::new(State { answered: None, trouble: String::new() })))
+    }
+
+    /// The watch begins. Returns the client for it, as [`WatchState::listening`] does.
+    pub(crate) fn begin(&self, client: &Client) -> Client {
+        self.state().answered = Some(Instant::now());
+        let (to, told) = (client.clone(), self.clone());
         let service = tower::service_fn(move |request: Request<Body>| {
             let (to, told) = (to.clone(), told.clone());
             async move {
@@ -46,7 +58,12 @@ impl WatchState {
                 answer
             }
         });
-        (Client::new(service, client.default_namespace()), state)
+        Client::new(service, client.default_namespace())
+    }
+
+    /// The watch has ended, because nothing needs it any more. It is not broken.
+    pub fn end(&self) {
+        self.state().answered = None;
     }
 
     /// Stores why the watch is not answered, for `/readyz?verbose`. Returns `true` if this is the first failure with this text since
@@ -66,7 +83,7 @@ impl WatchState {
     /// For how long no watch was answered; [`None`] for up to 120 s.
     #[must_use]
     pub fn broken(&self) -> Option<Duration> {
-        Some(self.state().answered.elapsed()).filter(|age| *age > ANSWER_EXPECTED)
+        Some(self.state().answered?.elapsed()).filter(|age| *age > ANSWER_EXPECTED)
     }
 
     /// The line of `/readyz?verbose` while the watch is broken.
@@ -78,7 +95,11 @@ impl WatchState {
     }
 
     fn answered(&self) {
-        *self.state() = State { answered: Instant::now(), trouble: String::new() };
+        let mut state = self.state();
+        // The last answer may come while the watch ends.
+        if state.answered.is_some() {
+            *state = State { answered: Some(Instant::now()), trouble: String::new() };
+        }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -126,5 +147,21 @@ mod tests {
         }
         ask("allowWatchBookmarks=true&watch=true&resourceVersion=7").await;
         assert_eq!((state.broken(), state.line("Pod")), (None, None));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_watch_that_has_not_begun_or_has_ended_is_not_broken() {
+        let nowhere =
+            tower::service_fn(async |_: Request<Body>| Ok::<_, Infallible>(Response::new(Body::empty())));
+        let (client, state) = (Client::new(nowhere, "shop"), WatchState::idle());
+        let later = async || {
+            tokio::time::advance(2 * ANSWER_EXPECTED).await;
+            state.broken()
+        };
+        assert_eq!(later().await, None);
+        let _client = state.begin(&client);
+        assert_eq!(later().await, Some(2 * ANSWER_EXPECTED));
+        state.end();
+        assert_eq!(later().await, None);
     }
 }

@@ -44,7 +44,13 @@ impl<T: LookedUp> Watched<T> {
     /// Starts the watch. Needs a Tokio runtime.
     #[must_use]
     pub fn start(client: &Client, watch: Watch<T>) -> Self {
-        let (kept, state, changes) = Kept::start(client, Kind::of::<T>(), watch);
+        Self::start_as(client, watch, WatchState::idle())
+    }
+
+    /// Starts the watch with a state that the app reports already ([`WatchState::idle`]). Needs a Tokio runtime.
+    #[must_use]
+    pub fn start_as(client: &Client, watch: Watch<T>, state: WatchState) -> Self {
+        let (kept, changes) = Kept::start(client, Kind::of::<T>(), watch, state.clone());
         Self { kept: Arc::new(kept), state, changes }
     }
 

@@ -97,7 +97,7 @@ async fn kubectl_and_kustomize_install_and_remove_everything() {
         let again = cluster.run(&apply.replace("apply", "diff"));
         assert_eq!((again.code(), again.out.as_str()), (0, ""), "{script}: {}", again.err);
         cluster.run(&format!("{} --wait=false", apply.replace("apply --server-side", "delete"))).exits(0);
-        cluster.run("kubectl wait --for=delete --timeout=60s crd/injections.vestibule.dev").exits(0);
+        cluster.run("kubectl wait --for=delete --timeout=60s crd/injections.vestibule.dev crd/namespacedinjections.vestibule.dev").exits(0);
         cluster.assert_gone(&before);
         // No controller ends a namespace here, and objects cannot be made in one that ends.
         cluster.finalize_namespace().await;

@@ -1,0 +1,116 @@
+//! Rules of namespaces (`NamespacedInjection`): their bounds, and what they may add to a pod.
+//!
+//! `load` checks the parts as they are written, by [`part`]. `evaluate` applies each rule alone to the result of the rules of the
+//! cluster and compares the pod before and after by [`additions`], since expressions compute parts that no text shows.
+
+mod additions;
+mod allowed;
+mod node;
+mod protected;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+pub(crate) use additions::additions;
+pub(crate) use allowed::part;
+pub(crate) use protected::Protected;
+
+use crate::digest;
+use crate::rule::Rule;
+use crate::settings::Settings;
+
+/// The number of rules that all namespaces together may have.
+pub const MAX_NAMESPACED_RULES: usize = 1_000;
+
+/// A word of `allowedParts`: something that rules of namespaces may add.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum AllowedPart {
+    Annotations,
+    /// ConfigMaps as volumes and sources of variables.
+    ConfigMaps,
+    /// Variables of existing containers.
+    Env,
+    ImagePullSecrets,
+    InitContainers,
+    Labels,
+    PersistentVolumeClaims,
+    /// Secrets as volumes and sources of variables.
+    Secrets,
+    Sidecars,
+    /// Mounts in existing containers.
+    VolumeMounts,
+    /// Volumes of the kinds `emptyDir` and `downwardAPI`, and of other kinds that are allowed besides.
+    Volumes,
+}
+
+/// `spec.namespacedInjections` of the settings.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NamespacedBounds {
+    pub(crate) allowed: Vec<AllowedPart>,
+    pub(crate) max_rules: usize,
+}
+
+impl NamespacedBounds {
+    /// The bounds of settings that allow everything that can be allowed.
+    pub(crate) fn widest() -> Self {
+        let allowed = crate::format::ALLOWED_PARTS.iter().map(|(_, part)| *part);
+        Self { allowed: allowed.collect(), max_rules: MAX_NAMESPACED_RULES }
+    }
+
+    /// `maxRulesPerNamespace`.
+    pub fn max_rules_per_namespace(&self) -> usize {
+        self.max_rules
+    }
+}
+
+/// The rules of namespaces that are in force, with their bounds. A clone is cheap.
+#[derive(Clone, Default)]
+pub struct NamespacedRules(Arc<Inner>);
+
+#[derive(Default)]
+struct Inner {
+    /// [`None`] where the settings switch such rules off: then no rule applies.
+    bounds: Option<NamespacedBounds>,
+    /// In the order in which they are applied.
+    by_namespace: BTreeMap<String, Vec<Arc<Rule>>>,
+}
+
+impl NamespacedRules {
+    /// `rules` under the bounds of `settings`. A rule without a namespace is dropped.
+    pub fn new(settings: &Settings, rules: impl IntoIterator<Item = Arc<Rule>>) -> Self {
+        let mut by_namespace: BTreeMap<String, Vec<Arc<Rule>>> = BTreeMap::new();
+        for rule in rules {
+            if let Some(namespace) = rule.namespace() {
+                by_namespace.entry(namespace.to_owned()).or_default().push(rule);
+            }
+        }
+        for rules in by_namespace.values_mut() {
+            rules.sort_by(|one, other| (one.order, &one.name).cmp(&(other.order, &other.name)));
+        }
+        Self(Arc::new(Inner { bounds: settings.namespaced.clone(), by_namespace }))
+    }
+
+    /// These rules and `more`, under the bounds of `settings`.
+    #[must_use]
+    pub fn with(&self, settings: &Settings, more: impl IntoIterator<Item = Arc<Rule>>) -> Self {
+        Self::new(settings, self.0.by_namespace.values().flatten().cloned().chain(more))
+    }
+
+    /// All rules, by namespace.
+    pub fn iter(&self) -> impl Iterator<Item = &Rule> {
+        self.0.by_namespace.values().flatten().map(|rule| &**rule)
+    }
+
+    /// A hash of rules of the cluster and these. Without rules of namespaces it is that of the cluster's.
+    pub fn hash_with(&self, cluster: &str) -> String {
+        match self.0.by_namespace.is_empty() {
+            true => cluster.to_owned(),
+            false => digest::short([cluster].into_iter().chain(self.iter().map(|rule| &*rule.digest))),
+        }
+    }
+
+    /// The rules of `namespace` in their order, and the bounds; [`None`] without such rules, or where they are switched off.
+    pub(crate) fn of(&self, namespace: &str) -> Option<(&[Arc<Rule>], &NamespacedBounds)> {
+        Some((self.0.by_namespace.get(namespace)?.as_slice(), self.0.bounds.as_ref()?))
+    }
+}

@@ -1,0 +1,35 @@
+//! Pods with access to their node. A container that a rule of a namespace adds would share it, and a variable or mount in a
+//! container with access could use it.
+
+use serde_json::Value;
+
+use super::additions::items;
+use super::allowed::{Allowed, NotAllowed};
+
+/// Whether containers of a pod with this `spec` share a namespace of the node, or the processes of a container with access.
+pub(super) fn shared(spec: &Value) -> Allowed {
+    let mut fields = ["hostIPC", "hostNetwork", "hostPID"].into_iter();
+    if let Some(field) = fields.find(|field| spec[*field] == true) {
+        return Err(NotAllowed::has_access(field));
+    }
+    let lists = ["containers", "initContainers"].into_iter();
+    let mut containers = lists.flat_map(|list| items(&spec[list]));
+    match spec["shareProcessNamespace"] == true && containers.any(|one| is_reached_by(one, spec)) {
+        true => Err(NotAllowed::has_access("shareProcessNamespace")),
+        false => Ok(()),
+    }
+}
+
+/// Whether `container` of a pod with this `spec` has access to the node.
+pub(super) fn is_reached_by(container: &Value, spec: &Value) -> bool {
+    let context = &container["securityContext"];
+    let is_of_node = |mount: &Value| {
+        let mut volumes = items(&spec["volumes"]).iter();
+        volumes.any(|volume| volume["name"] == mount["name"] && !volume["hostPath"].is_null())
+    };
+    context["privileged"] == true
+        || context["windowsOptions"]["hostProcess"] == true
+        || !items(&context["capabilities"]["add"]).is_empty()
+        || !items(&container["volumeDevices"]).is_empty()
+        || items(&container["volumeMounts"]).iter().any(is_of_node)
+}

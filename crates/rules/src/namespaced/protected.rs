@@ -1,0 +1,52 @@
+//! What the rules of the cluster wrote into a pod, which rules of namespaces leave alone.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::merge::Draft;
+use crate::rule::{Base, ContainerPosition, Rule};
+use crate::subject::NamedContainer;
+
+/// The parts of the rules of the cluster that apply to a pod, by name.
+pub(crate) struct Protected {
+    pub(super) containers: BTreeSet<String>,
+    pub(super) volumes: BTreeSet<String>,
+    /// Whether containers of the pod get sources of variables: a variable of the same name would take precedence.
+    pub(super) sources_of_variables: bool,
+    /// The last of the containers in each list.
+    last: BTreeMap<&'static str, String>,
+}
+
+impl Protected {
+    /// The parts of `rules`, which were applied to `draft`.
+    pub(crate) fn of(rules: &[&Rule], draft: &Draft<'_>) -> Self {
+        let injected = rules.iter().flat_map(|rule| &rule.injected);
+        let containers: BTreeSet<String> = injected.map(|one| one.item.key.clone()).collect();
+        let volumes = rules.iter().flat_map(|rule| &rule.volumes).map(|item| item.key.clone()).collect();
+        let is_source = |rule: &&Rule| {
+            let mut parts = rule.parts();
+            parts
+                .any(|(place, _)| matches!(place.base, Base::Containers(..)) && place.list == Some("envFrom"))
+        };
+        let mut last = BTreeMap::new();
+        for list in ["containers", "initContainers"] {
+            let found = NamedContainer::all(draft.at(&draft.layout.list(list)));
+            let found = found.into_iter().rfind(|one| containers.contains(&*one.name));
+            last.extend(found.map(|one| (list, one.name.into_owned())));
+        }
+        Self { containers, volumes, sources_of_variables: rules.iter().any(is_source), last }
+    }
+
+    /// `rule` in a form that does not select these containers, and has no place before them.
+    pub(crate) fn spared_by(&self, rule: &Rule) -> Rule {
+        let mut rule = rule.clone();
+        for block in &mut rule.blocks {
+            block.select.exclude.extend(self.containers.iter().cloned());
+        }
+        for one in &mut rule.injected {
+            if let Some(last) = self.last.get(one.list).filter(|_| one.position == ContainerPosition::First) {
+                one.position = ContainerPosition::After(last.clone());
+            }
+        }
+        rule
+    }
+}
