@@ -17,7 +17,7 @@ fn version_names_the_program_the_rules_and_the_definitions() {
     assert_eq!(found["version"], VERSION);
     assert_eq!(
         found["rules"],
-        json!({"apiVersion": "vestibule.dev/v1alpha1", "kinds": ["Injection", "InjectorSettings"]})
+        json!({"apiVersion": "vestibule.dev/v1alpha1", "kinds": ["Injection", "InjectorSettings", "NamespacedInjection"]})
     );
     assert_eq!(found["image"], format!("ghcr.io/vestibule-dev/vestibule:{VERSION}"));
     // The definitions are those that the same binary installs.
@@ -30,7 +30,7 @@ fn version_names_the_program_the_rules_and_the_definitions() {
             json!({"name": definition["metadata"]["name"], "versions": versions})
         })
         .collect();
-    assert_eq!((definitions.len(), &found["definitions"]), (2, &json!(definitions)));
+    assert_eq!((definitions.len(), &found["definitions"]), (3, &json!(definitions)));
 
     let yaml = folder.run("version -o yaml").objects();
     assert_eq!(yaml, [found]);
