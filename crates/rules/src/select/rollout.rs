@@ -99,6 +99,13 @@ mod tests {
     }
 
     #[test]
+    fn the_limit_of_a_share_is_not_in_it() {
+        let mut names = (0..).map(|number| format!("service-{number}"));
+        let name = names.find(|name| workload_hash("team-a", name) % 10_000 == 5_000).unwrap();
+        assert!(!reaches(50, "team-a", &name) && reaches(51, "team-a", &name), "{name}");
+    }
+
+    #[test]
     fn hashes_never_change() {
         // With another hash, a new version would remove sidecars from workloads that have them.
         assert_eq!(workload_hash("team-a", "web") % 10_000, 391);
