@@ -1,6 +1,6 @@
 //! When the object has a value of a rule already, in the spelling of the rule or in another one.
 
-use crate::kit::{decide, pod, result, rule, rules, steps, word};
+use crate::kit::{decide, pod, result, rule, rules, steps, word, words};
 
 /// `onConflict: override` writes the value of the rule unless the object has the same.
 #[test]
@@ -115,18 +115,21 @@ fn the_origin_of_one_part_in_an_absent_map_is_the_part() {
 /// What stands behind the last colon of an image is its tag, unless a slash follows.
 #[test]
 fn the_port_of_a_registry_is_no_tag() {
-    for (image, expected) in [
-        ("registry:5000/app", "applied"),
-        ("registry:5000/app:1", "applied"),
-        ("registry:5000/other", "unchanged"),
-        ("registry", "unchanged"),
+    for (selected, image, expected) in [
+        ("registry:5000/app", "registry:5000/app", "applied"),
+        ("registry:5000/app", "registry:5000/app:1", "applied"),
+        ("registry:5000/app", "registry:5000/other", "unchanged"),
+        ("registry", "registry:5000/app", "unchanged"),
+        ("registry", "registry:1", "applied"),
     ] {
         let rules = rules(&rule(
             "r",
-            "containerPatches: [{select: {images: ['registry:5000/app']}, env: [{name: A, value: b}]}]",
+            &format!(
+                "containerPatches: [{{select: {{images: ['{selected}']}}, env: [{{name: A, value: b}}]}}]"
+            ),
         ));
         let object = pod(&format!(r#"{{"containers":[{{"name":"app","image":"{image}"}}]}}"#));
-        assert_eq!(word(&decide(&rules, &object)), expected, "{image}");
+        assert_eq!(word(&decide(&rules, &object)), expected, "{selected} {image}");
     }
 }
 
@@ -154,16 +157,78 @@ fn a_mount_is_not_satisfied_by_another_volume_of_the_rule() {
     assert!(decision.warnings[0].contains("a mount names volume `gone`"), "{:?}", decision.warnings);
 }
 
-/// Privileges that an expression computes are checked in the container that the rule adds.
+/// The privileges of a sidecar are checked whether the rule adds it or the pod has it already.
 #[test]
-fn computed_privileges_of_a_sidecar_are_checked() {
-    let spec = |allowed: bool| {
-        format!(
-            "sidecars: [{{name: s, image: i, securityContext: {{privileged: {{$cel: \"object.metadata.name == 'web'\"}}, allowPrivilegeEscalation: {allowed}}}}}]"
-        )
+fn privileges_of_a_sidecar_are_checked() {
+    let of = |context: &str| {
+        rules(&rule("r", &format!("sidecars: [{{name: s, image: i, mode: regular{context}}}]")))
     };
-    for (allowed, expected) in [(true, "applied"), (false, "error")] {
-        assert_eq!(word(&decide(&rules(&rule("r", &spec(allowed))), &pod("{}"))), expected, "{allowed}");
+    let privileged = |allowed: bool| {
+        of(&format!(", securityContext: {{privileged: true, allowPrivilegeEscalation: {allowed}}}"))
+    };
+    assert_eq!(word(&decide(&privileged(true), &pod("{}"))), "applied");
+    assert_eq!(word(&decide(&privileged(false), &pod("{}"))), "error");
+    for (allowed, expected) in [(true, "unchanged"), (false, "error")] {
+        let object = pod(&format!(
+            r#"{{"containers":[{{"name":"s","image":"i","securityContext":{{"privileged":true,"allowPrivilegeEscalation":{allowed}}}}}]}}"#
+        ));
+        assert_eq!(word(&decide(&of(""), &object)), expected, "{allowed}");
+    }
+}
+
+/// The second of the ports that one rule adds to a container is taken for another rule. With so many ports an index is kept.
+#[test]
+fn each_port_that_a_rule_adds_is_taken() {
+    let ports: String = (1_000..1_010).map(|port| format!("{{containerPort: {port}}}, ")).collect();
+    let block = rule("a", &format!("containerPatches: [{{select: {{all: true}}, ports: [{ports}]}}]"));
+    let object = pod(r#"{"containers":[{"name":"app","image":"i"}]}"#);
+    for (port, expected) in
+        [(1_000, "conflict"), (1_001, "conflict"), (1_009, "conflict"), (1_010, "applied")]
+    {
+        let sidecar = format!(
+            "order: 1\nsidecars: [{{name: s, image: i, mode: regular, ports: [{{containerPort: {port}}}]}}]"
+        );
+        let rules = rules(&(block.clone() + &rule("b", &sidecar)));
+        assert_eq!(words(&decide(&rules, &object)), ["applied", expected], "{port}");
+    }
+}
+
+/// An empty value means the same as none, but not where the variable has another source.
+#[test]
+fn a_source_of_a_value_is_no_empty_value() {
+    let rules = rules(&rule(
+        "r",
+        "containerPatches: [{select: {all: true}, onConflict: override, env: [{name: A, value: ''}]}]",
+    ));
+    for (variable, expected) in [
+        (r#"{"name":"A"}"#, "unchanged"),
+        (r#"{"name":"A","valueFrom":{"fieldRef":{"fieldPath":"metadata.name"}}}"#, "applied"),
+    ] {
+        let object = pod(&format!(r#"{{"containers":[{{"name":"app","env":[{variable}]}}]}}"#));
+        assert_eq!(word(&decide(&rules, &object)), expected, "{variable}");
+    }
+}
+
+/// A name may be written with escapes, here with an even number of backslashes in the list.
+#[test]
+fn an_escaped_name_is_found() {
+    let rules = rules(&rule("r", "containerPatches: [{select: {all: true}, env: [{name: A, value: B}]}]"));
+    let object = pod(r#"{"containers":[{"name":"app","env":[{"name":"\u0041","value":"\u0042"}]}]}"#);
+    assert_eq!(word(&decide(&rules, &object)), "unchanged");
+}
+
+/// A rule is in the status if the pod has one of its parts, or if it has changed the pod.
+#[test]
+fn the_status_lists_rules_with_parts_and_rules_that_removed() {
+    let text = rule("added", "pod: {labels: {x: y}}")
+        + &rule("there", "pod: {labels: {app: web}}")
+        + &rule("removed", "remove: [{labels: {key: gone}}]")
+        + &rule("absent", "remove: [{labels: {key: nothing}}]");
+    let object = pod("{}").replace(r#""app":"web""#, r#""app":"web","gone":"x""#);
+    let made = result(&rules(&text), &object);
+    let status = made["metadata"]["annotations"]["vestibule.dev/injected"].as_str().unwrap();
+    for (name, listed) in [("added@", true), ("there@", true), ("removed@", true), ("absent@", false)] {
+        assert_eq!(status.contains(name), listed, "{name} {status}");
     }
 }
 

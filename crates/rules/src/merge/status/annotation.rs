@@ -95,7 +95,7 @@ fn write_fitting(json: &mut String, words: &[&str], room: &mut usize) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::{MAX_LENGTH, Words, annotation};
+    use super::{MAX_LENGTH, Words, annotation, write_fitting};
 
     fn read(json: &str) -> serde_json::Value {
         assert!(json.len() <= MAX_LENGTH, "{}", json.len());
@@ -110,6 +110,15 @@ mod tests {
         odd.iter().for_each(|word| added.push([*word]));
         let read = read(&annotation("a\"b", &rules, &added));
         assert_eq!(read, serde_json::json!({"v": 1, "cfg": "a\"b", "rules": ["r@1234"], "add": odd[..6]}));
+    }
+
+    #[test]
+    fn a_word_that_fills_the_room_is_written() {
+        // Four bytes with the quotes, and a comma.
+        for (mut room, written) in [(4, 0), (5, 1), (9, 1), (10, 2)] {
+            let mut json = String::new();
+            assert_eq!(write_fitting(&mut json, &["ab", "cd"], &mut room), written, "{json}");
+        }
     }
 
     #[test]
