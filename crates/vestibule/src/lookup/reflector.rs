@@ -269,7 +269,7 @@ mod tests {
         });
         let store = Arc::new(Store::<Pod>::new(BTreeMap::new()));
         let client = Client::new(answer, "default");
-        let _feed = start(&client, Kind::of::<Pod>(), Watch::new(), Arc::clone(&store));
+        let _feed = start(&client, Kind::of::<Pod>(), Watch::new(), Arc::clone(&store), WatchState::idle());
         tokio::time::sleep(Duration::from_secs(3600)).await;
         assert_eq!(store.missing(), None);
         assert_eq!(asked.load(Ordering::Relaxed), 3, "a silent watch is no error");
