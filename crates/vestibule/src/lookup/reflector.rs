@@ -177,7 +177,7 @@ mod tests {
         });
         let store = Arc::new(Store::<Pod>::new(BTreeMap::new()));
         let client = Client::new(refuse, "default");
-        let (feed, _) = start(&client, Kind::of::<Pod>(), Watch::new(), Arc::clone(&store));
+        let feed = start(&client, Kind::of::<Pod>(), Watch::new(), Arc::clone(&store), WatchState::idle());
         tokio::time::sleep(Duration::from_secs(300)).await;
         let times = asked.load(Ordering::Relaxed);
         assert!((5..30).contains(&times), "{times}");
@@ -208,7 +208,7 @@ mod tests {
         let store = Arc::new(Store::<Pod>::new(BTreeMap::new()));
         let client = Client::new(answer, "default");
         let watch = Watch::new().streaming_lists(true);
-        let _feed = start(&client, Kind::of::<Pod>(), watch, Arc::clone(&store));
+        let _feed = start(&client, Kind::of::<Pod>(), watch, Arc::clone(&store), WatchState::idle());
         tokio::time::sleep(Duration::from_secs(60)).await;
         assert_eq!(store.missing(), None);
         assert!(store.get("shop", "web").is_some());
@@ -236,7 +236,8 @@ mod tests {
         });
         let store = Arc::new(Store::<Pod>::new(BTreeMap::new()));
         let client = Client::new(answer, "default");
-        let (_feed, state) = start(&client, Kind::of::<Pod>(), Watch::new(), Arc::clone(&store));
+        let state = WatchState::idle();
+        let _feed = start(&client, Kind::of::<Pod>(), Watch::new(), Arc::clone(&store), state.clone());
         let hour = Duration::from_secs(3600);
         tokio::time::sleep(hour).await;
         assert_eq!((store.missing(), state.broken()), (None, None));
@@ -268,7 +269,7 @@ mod tests {
         });
         let store = Arc::new(Store::<Pod>::new(BTreeMap::new()));
         let client = Client::new(answer, "default");
-        let _feed = start(&client, Kind::of::<Pod>(), Watch::new(), Arc::clone(&store));
+        let _feed = start(&client, Kind::of::<Pod>(), Watch::new(), Arc::clone(&store), WatchState::idle());
         tokio::time::sleep(Duration::from_secs(3600)).await;
         assert_eq!(store.missing(), None);
         assert_eq!(asked.load(Ordering::Relaxed), 3, "a silent watch is no error");
