@@ -221,10 +221,10 @@ fn an_escaped_name_is_found() {
 #[test]
 fn the_status_lists_rules_with_parts_and_rules_that_removed() {
     let text = rule("added", "pod: {labels: {x: y}}")
-        + &rule("there", "pod: {labels: {app: web}}")
+        + &rule("there", "pod: {labels: {tier: web}}")
         + &rule("removed", "remove: [{labels: {key: gone}}]")
         + &rule("absent", "remove: [{labels: {key: nothing}}]");
-    let object = pod("{}").replace(r#""app":"web""#, r#""app":"web","gone":"x""#);
+    let object = pod("{}").replace(r#""app":"web""#, r#""app":"web","tier":"web","gone":"x""#);
     let made = result(&rules(&text), &object);
     let status = made["metadata"]["annotations"]["vestibule.dev/injected"].as_str().unwrap();
     for (name, listed) in [("added@", true), ("there@", true), ("removed@", true), ("absent@", false)] {
