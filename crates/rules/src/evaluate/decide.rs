@@ -59,8 +59,8 @@ impl RuleSet {
         Ok(self.complete(&request, &skips, &rules, applied, warnings, record))
     }
 
-    /// Restores positions, applies the rules of the namespace, adds the status annotation, and makes the decision. `skips` are for all rules of the set, `rules` are
-    /// the rules that were not skipped.
+    /// Restores positions, applies the rules of the namespace, adds the status annotation, and makes the decision. `skips` are for
+    /// all rules of the set, `rules` are the rules that were not skipped.
     fn complete(
         &self,
         request: &Request<'_>,
