@@ -115,3 +115,85 @@ impl<'s> RuleDependencies<'s> {
         if list == "initContainers" { init } else { others }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use vestibule_patch::Schema;
+
+    use super::RuleDependencies;
+    use crate::RuleSet;
+    use crate::rule::Rule;
+
+    /// Four rules, of which each injects a container: `c0` to `c3`.
+    fn rules() -> RuleSet {
+        let one = |rank: usize| {
+            format!(
+                "---\napiVersion: vestibule.dev/v1alpha1\nkind: Injection\nmetadata: {{name: r{rank}}}\nspec:\n  match: {{objectSelector: {{matchLabels: {{app: web}}}}}}\n  sidecars: [{{name: c{rank}, image: 'i:1'}}]\n"
+            )
+        };
+        let text: String = (0..4).map(one).collect();
+        RuleSet::load([("rules.yaml", &*text)], Schema::unknown()).unwrap()
+    }
+
+    type Does = fn(&mut RuleDependencies<'static>);
+
+    /// The ranks of the independent failures, after `does` in a round of four rules.
+    fn independent(does: Does, failed: &[usize]) -> Vec<usize> {
+        let rules = rules();
+        let mut all = RuleDependencies::among(4);
+        does(&mut all);
+        let failed: Vec<(usize, &Rule)> = failed.iter().map(|rank| (*rank, &rules.rules()[*rank])).collect();
+        let mut independent: Vec<usize> = all.independent_failures(&failed).into_iter().collect();
+        independent.sort_unstable();
+        independent
+    }
+
+    #[test]
+    fn failures_that_others_depend_on_are_independent_of_those() {
+        let chain_of_selections: Does = |all| {
+            all.selects(1, "containers", ["c0"].into_iter());
+            all.inserted("containers", "c1");
+            all.selects(2, "containers", std::iter::empty());
+        };
+        let chain_of_overrides: Does = |all| {
+            all.yields_to(1, 0);
+            all.yields_to(2, 1);
+            all.yields_to(3, 2);
+        };
+        let circle: Does = |all| {
+            all.yields_to(1, 2);
+            all.yields_to(2, 1);
+        };
+        let own_container: Does = |all| all.selects(1, "initContainers", ["c1"].into_iter());
+        let of_one_list: Does = |all| {
+            all.selects(1, "initContainers", ["c0"].into_iter());
+            all.selects(2, "containers", ["c3"].into_iter());
+        };
+        for (does, failed, expected) in [
+            ((|_| ()) as Does, &[1, 2][..], &[1, 2][..]),
+            // Rule 3 depends on no other, but no other depends on it.
+            (chain_of_selections, &[0, 1, 2, 3], &[0]),
+            (chain_of_selections, &[1, 2], &[1]),
+            (chain_of_selections, &[2, 3], &[2, 3]),
+            (chain_of_overrides, &[0, 1, 2, 3], &[0]),
+            // Rule 1 depends on rule 0, which has not failed.
+            (chain_of_overrides, &[1, 2], &[1]),
+            (chain_of_overrides, &[1, 2, 3], &[1]),
+            (circle, &[1, 2, 3], &[1, 2]),
+            (own_container, &[0, 1], &[0, 1]),
+            (of_one_list, &[0, 1, 2], &[0]),
+            (of_one_list, &[1, 2, 3], &[3]),
+        ] {
+            assert_eq!(independent(does, failed), expected, "{failed:?}");
+        }
+    }
+
+    #[test]
+    fn the_first_selection_reads_the_containers_that_are_there() {
+        let inserted_before: Does = |all| {
+            all.inserted("containers", "c0");
+            all.selects(1, "containers", std::iter::empty());
+        };
+        assert_eq!(independent(inserted_before, &[0, 1]), [0, 1]);
+    }
+}

@@ -285,3 +285,63 @@ pub(crate) fn authors(origins: &[Origin]) -> HashSet<&str> {
     let runs = origins.chunk_by(|one, next| Arc::ptr_eq(&one.rule, &next.rule));
     runs.filter_map(|run| run.first()).map(|origin| &*origin.rule).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use serde_json::value::RawValue;
+    use vestibule_patch::{Document, Operation, Schema};
+
+    use super::Draft;
+    use crate::decision::Origin;
+    use crate::diagnostic::Position;
+    use crate::overlay::Overlay;
+    use crate::pod::Shape;
+    use crate::rule::{Clause, Item, Policy, Resource};
+    use crate::subject::Layout;
+
+    const POD: &str = r#"{"metadata":{"labels":{"a":"b"}},"spec":{"containers":[]}}"#;
+
+    fn draft() -> Draft<'static> {
+        let document = Document::parse(POD).unwrap();
+        Draft::new(document, Layout::of(Resource::Pods), Shape::of(Schema::unknown()))
+    }
+
+    fn origin() -> Origin {
+        Origin { rule: "r".into(), clause: "pod".into(), source: "rules.yaml".into(), line: 1 }
+    }
+
+    fn add(path: &str) -> Operation {
+        let value: Arc<RawValue> = RawValue::from_string(r#""x""#.to_owned()).unwrap().into();
+        Operation::Add { path: path.parse().unwrap(), value }
+    }
+
+    fn remove(path: &str) -> Operation {
+        Operation::Remove { path: path.parse().unwrap() }
+    }
+
+    #[test]
+    fn an_addition_keeps_the_notes() {
+        let clause = Clause { text: "".into(), at: Position { line: 1, column: 1 } };
+        let item = Item::new(clause, "a".to_owned(), Overlay::Text("a".to_owned()), Policy::Keep);
+        let mut draft = draft();
+        draft.known.note([&item], None, false);
+        draft.apply(add("/metadata/labels/c"), origin()).unwrap();
+        assert!(draft.known.has(&item, None));
+        draft.apply(remove("/metadata/labels/a"), origin()).unwrap();
+        assert!(!draft.known.has(&item, None));
+    }
+
+    #[test]
+    fn a_failed_operation_is_rolled_back() {
+        let mut draft = draft();
+        let checkpoint = draft.checkpoint();
+        let error = draft.apply(remove("/metadata/none/a"), origin()).unwrap_err();
+        assert!(error.contains("/metadata/none"), "{error}");
+        assert!(draft.broken);
+        draft.roll_back(&checkpoint);
+        assert!(!draft.broken && draft.change_count() == 0);
+        assert_eq!(draft.root().to_json(), POD);
+    }
+}

@@ -164,3 +164,35 @@ fn indexes_of_changed_lists_are_discarded() {
         assert_eq!(left(&insert_and_roll_back), [true; 4]);
     }
 }
+
+/// Two quantities or paths may be equal although their texts differ, and an absent member may mean the same as a default.
+#[test]
+fn only_texts_that_decide_are_keys() {
+    for (name, json, has_key) in [
+        ("tolerations", r#"{"key":"a"}"#, true),
+        ("tolerations", r#"{"key":"a","seconds":3}"#, true),
+        ("tolerations", r#"{"key":"a","other":{"name":"b"}}"#, true),
+        ("tolerations", r#"{"key":""}"#, false),
+        ("tolerations", "{}", false),
+        ("tolerations", r#"{"key":"a","other":{}}"#, false),
+        ("volumeMounts", r#"{"name":"a","mountPath":"/a"}"#, false),
+        ("items", r#"{"path":"a","resourceFieldRef":{"resource":"limits.cpu","divisor":"1"}}"#, false),
+        ("items", r#"{"path":"a","requests":{"cpu":"1"}}"#, false),
+        ("ports", r#"{"port":1,"protocol":"TCP"}"#, false),
+        ("ports", r#"{"port":1,"protocol":"UDP"}"#, true),
+    ] {
+        assert_eq!(IndexKey::of(Schema::unknown(), name, &overlay(json)).is_some(), has_key, "{name} {json}");
+    }
+}
+
+#[test]
+fn items_behind_a_removed_one_get_its_position() {
+    for index in 0..7 {
+        let mut list = ["a", "b", "c", "d", "e", "f", "g"].to_vec();
+        let mut positions = positions(&list);
+        assert_eq!(positions.remove(index).as_deref(), Some(list.remove(index)));
+        for (position, key) in list.iter().enumerate() {
+            assert_eq!(positions.find(key), Some(position), "{key} without item {index}");
+        }
+    }
+}
