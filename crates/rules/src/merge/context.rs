@@ -70,3 +70,23 @@ impl<'s> MergeContext<'s> {
         self.dependencies.borrow().independent_failures(failed)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use vestibule_patch::{Document, Schema};
+
+    use super::{ContainerInsertion, MergeContext};
+    use crate::merge::Draft;
+    use crate::pod::Shape;
+    use crate::rule::Resource;
+    use crate::subject::Layout;
+
+    #[test]
+    fn the_containers_of_a_rule_that_succeeded_are_kept() {
+        let document = Document::parse("{}").unwrap();
+        let draft = Draft::new(document, Layout::of(Resource::Pods), Shape::of(Schema::unknown()));
+        let context = MergeContext::new(&[], &draft);
+        context.keep(&[ContainerInsertion { list: "containers", names: vec!["c"], leading: 1 }]);
+        assert_eq!(["initContainers", "containers"].map(|list| context.leading_in(list).get()), [0, 1]);
+    }
+}

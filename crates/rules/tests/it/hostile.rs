@@ -161,6 +161,25 @@ fn the_number_of_merges_of_dependent_rules_is_bounded() {
     assert!(work.elapsed() < Duration::from_secs(60), "{:?}", work.elapsed());
 }
 
+/// Each rule mounts the volume that the next rule adds. The limit holds for rules that do not read the object as well.
+#[test]
+fn rules_that_wait_too_long_for_volumes_are_left_out() {
+    for (length, expected) in [(20, "applied"), (120, "error")] {
+        let one = |index: usize| {
+            let next = index + 1;
+            let mount = format!(
+                "containerPatches: [{{select: {{all: true}}, volumeMounts: [{{name: v{next}, mountPath: /v{next}}}]}}]"
+            );
+            let mount = if next < length { mount.as_str() } else { "" };
+            rule(&format!("r{index:03}"), &format!("volumes: [{{name: v{index}, emptyDir: {{}}}}]\n{mount}"))
+        };
+        let rules = rules(&(0..length).map(one).collect::<String>());
+        let decision = decide(&rules, &pod(r#"{"containers":[{"name":"app","image":"i"}]}"#));
+        assert!(words(&decision).iter().all(|word| *word == expected), "{:?}", decision.warnings);
+        assert_eq!(steps(&decision).is_empty(), expected == "error");
+    }
+}
+
 #[test]
 fn unusual_characters_survive() {
     let fine = rule("r", "pod:\n  labels:\n    a: b");

@@ -64,18 +64,25 @@ fn rules_of_namespaces_can_be_handed_over() {
     assert_eq!(both.rules().len(), 1);
 }
 
-/// The container of the namespace is inserted behind the cluster's one, which is then moved back to the end.
+/// The container of the namespace is inserted behind the cluster's one, which is then moved back to the end. The container of a
+/// rule that ended its own condition stays, because the next evaluation does not attribute it to the rule.
 #[test]
 fn strict_positions_are_restored_after_rules_of_namespaces() {
-    let cluster =
-        rule("r", "sidecars: [{name: s, image: i, position: {initContainers: last, strict: true}}]");
+    let sidecar = "sidecars: [{name: s, image: i, position: {initContainers: last, strict: true}}]";
+    let once =
+        "matchConditions: [{name: c0, expression: \"!object.spec.initContainers.exists(c, c.name == 's')\"}]";
     let own = namespaced("n", "{initContainers: [{name: setup, image: 'setup:1'}]}");
-    let rules = rules(&(SETTINGS.to_owned() + &cluster + &own));
     let object = pod(
         r#"{"initContainers":[{"name":"theirs","image":"i"}],"containers":[{"name":"app","image":"i"}]}"#,
     );
-    let made = result(&rules, &object);
-    assert_eq!(names(&made["spec"]["initContainers"]), ["theirs", "setup", "s"]);
+    for (spec, expected) in [
+        (sidecar.to_owned(), ["theirs", "setup", "s"]),
+        (format!("{once}\n{sidecar}"), ["theirs", "s", "setup"]),
+    ] {
+        let rules = rules(&(SETTINGS.to_owned() + &rule("r", &spec) + &own));
+        let made = result(&rules, &object);
+        assert_eq!(names(&made["spec"]["initContainers"]), expected, "{spec}");
+    }
 }
 
 /// A rule may change what it reads four times more often than there are rules, and once more.
@@ -96,6 +103,24 @@ fn passes_have_a_limit() {
         (other + &counting(7), &["applied", "error"]),
     ] {
         assert_eq!(words(&decide(&rules(&text), &pod("{}"))), words_of, "{text}");
+    }
+}
+
+/// Rules that wait for others get one turn more than there are rules in each pass. A rule that goes on longer is left out.
+#[test]
+fn turns_have_a_limit() {
+    let counting = |most: usize| {
+        let text = "object.metadata.?annotations[?'n'].orValue('')";
+        let expression = format!("size({text}) < {most} ? {text} + 'x' : {text}");
+        rule("r", &format!("onConflict: override\npod: {{annotations: {{n: {{$cel: \"{expression}\"}}}}}}"))
+    };
+    let waiting = rule(
+        "w",
+        "matchConditions: [{name: c0, expression: \"has(object.metadata.labels.none)\"}]\npod: {labels: {x: y}}",
+    );
+    for (most, expected) in [(8, "applied"), (60, "error")] {
+        let rules = rules(&(counting(most) + &waiting));
+        assert_eq!(words(&decide(&rules, &pod("{}"))), [expected, "match_condition_false"], "{most}");
     }
 }
 

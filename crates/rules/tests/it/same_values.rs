@@ -251,3 +251,16 @@ fn the_status_lists_the_default_container_only_if_it_is_there() {
         assert_eq!(status.contains("annotation:kubectl"), listed, "{status}");
     }
 }
+
+/// With many blocks, an index of the containers is kept. It has only the last container of a name.
+#[test]
+fn blocks_change_all_containers_of_one_name() {
+    let block =
+        |number: usize| format!("- {{select: {{all: true}}, env: [{{name: E{number}, value: x}}]}}\n");
+    let spec = format!("containerPatches:\n{}", (0..10).map(block).collect::<String>());
+    let object = pod(r#"{"containers":[{"name":"app"},{"name":"app"},{"name":"other"}]}"#);
+    let made = result(&rules(&rule("r", &spec)), &object);
+    for container in made["spec"]["containers"].as_array().unwrap() {
+        assert_eq!(container["env"].as_array().unwrap().len(), 10, "{container}");
+    }
+}
