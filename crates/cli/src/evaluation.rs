@@ -209,10 +209,8 @@ impl Evaluation<'_, Decision> {
         let pods = self.steps.iter().filter(|step| presumed && !step.submitted.prefix.is_empty());
         let verdicts = pods.flat_map(|step| &step.answer.verdicts);
         let names = verdicts.filter(|verdict| decided(&verdict.outcome)).map(|verdict| &*verdict.rule);
-        let reads_name = |name: &&str| {
-            let mut all = rules.rules().iter().chain(rules.namespaced().iter());
-            all.any(|rule| rule.name() == *name && rule.needs_owner_name())
-        };
+        let reads_name =
+            |name: &&str| rules.all_rules().any(|rule| rule.name() == *name && rule.needs_owner_name());
         names.filter(reads_name).collect()
     }
 

@@ -75,9 +75,9 @@ pub struct Configuration {
 #[derive(Clone)]
 pub(crate) struct WatchedSources {
     pub(crate) client: Client,
-    /// Of the ConfigMaps.
+    /// The state of the watch of ConfigMaps.
     pub(crate) state: WatchState,
-    /// Of the rules and settings that are objects.
+    /// The states of the watches of objects with rules or settings.
     pub(crate) objects: ObjectWatches,
 }
 

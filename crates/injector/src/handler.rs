@@ -97,8 +97,7 @@ impl InjectHandler {
         if can_decide(&snapshot) {
             return snapshot;
         }
-        let decision =
-            evaluate(snapshot.rules(), &NamespacedRules::default(), request, (object, resource), facts);
+        let decision = evaluate(snapshot.rules(), None, request, (object, resource), facts);
         if decision.is_ok_and(|decision| decision.patch().is_empty() && decision.denial().is_none()) {
             return snapshot;
         }
@@ -135,8 +134,7 @@ impl InjectHandler {
                 );
             });
         }
-        let none = NamespacedRules::default();
-        let namespaced = if self.is_required { &none } else { snapshot.namespaced().rules() };
+        let namespaced = (!self.is_required).then(|| snapshot.namespaced().rules());
         match evaluate(rules, namespaced, request, (object, resource), facts) {
             Ok(mut decision) => {
                 self.retain_reported(&mut decision, rules);
@@ -169,7 +167,7 @@ fn mode(snapshot: &Snapshot) -> Mode {
 
 fn evaluate(
     rules: &RuleSet,
-    namespaced: &NamespacedRules,
+    namespaced: Option<&NamespacedRules>,
     request: &Request<'_>,
     (object, resource): (&RawValue, Resource),
     facts: Option<&NamespaceFacts>,

@@ -88,14 +88,8 @@ pub fn entries(rules: &RuleSet) -> Result<Vec<Entry>, Vec<Diagnostic>> {
 /// The pods that rules of namespaces may change. It does not depend on these rules: a team that changes its rules does not make the
 /// API server read the configuration again.
 fn on_namespaced(all: &RuleSet) -> On<Raw> {
-    let (settings, pods) = (all.settings(), BTreeSet::from([Resource::Pods]));
-    let on = on_raw([resources(Resource::Pods)])
-        .namespaces(&selector::of_namespaces(&[], settings))
-        .objects(&selector::of_objects(&[], &pods, settings))
-        .side_effects(SideEffects::NoneOnDryRun)
-        .failure_policy(FailurePolicy::Ignore);
-    let on = if settings.injects_own_namespace() { on.own_namespace() } else { on };
-    condition::of_pods(all).iter().fold(on, |on, (name, expression)| on.match_condition(name, expression))
+    let pods = BTreeSet::from([Resource::Pods]);
+    on_resources(&[], &pods, all, &condition::of_pods(all)).failure_policy(FailurePolicy::Ignore)
 }
 
 /// Groups required rules by their restriction to namespaces, so that one rule does not stop pods in the namespaces of another
@@ -147,12 +141,22 @@ pub(crate) async fn follow(mut snapshots: watch::Receiver<Arc<Snapshot>>, to: En
 /// The objects that any rule of `group` may change, deny or warn about. All rules of it are required, or none is.
 fn on(group: &[&Rule], all: &RuleSet) -> On<Raw> {
     let resources: BTreeSet<Resource> = group.iter().flat_map(|rule| rule.targets()).copied().collect();
+    on_resources(group, &resources, all, &condition::all(group, &resources, all))
+}
+
+/// Objects of these resources that rules of `group` may be for and that meet the match conditions.
+fn on_resources(
+    group: &[&Rule],
+    resources: &BTreeSet<Resource>,
+    all: &RuleSet,
+    conditions: &[(&'static str, String)],
+) -> On<Raw> {
+    let settings = all.settings();
     let on = on_raw(resources.iter().copied().map(self::resources))
-        .namespaces(&selector::of_namespaces(group, all.settings()))
-        .objects(&selector::of_objects(group, &resources, all.settings()))
+        .namespaces(&selector::of_namespaces(group, settings))
+        .objects(&selector::of_objects(group, resources, settings))
         .side_effects(SideEffects::NoneOnDryRun);
-    let on = if all.settings().injects_own_namespace() { on.own_namespace() } else { on };
-    let conditions = condition::all(group, &resources, all);
+    let on = if settings.injects_own_namespace() { on.own_namespace() } else { on };
     conditions.iter().fold(on, |on, (name, expression)| on.match_condition(name, expression))
 }
 

@@ -105,8 +105,7 @@ impl StatusWriter {
         let names: HashSet<&str> = objects.iter().map(|object| &*object.source.name).collect();
         memory.retain(|source, _| names.contains(&**source));
         let snapshot = self.reloader.current();
-        let hash = snapshot.hash();
-        let hash = hash.as_str();
+        let hash = &*snapshot.hash();
         replicas.report(hash).await;
         if self.registered != hash && registered::is(&self.client, &self.entries).await {
             hash.clone_into(&mut self.registered);
@@ -115,7 +114,7 @@ impl StatusWriter {
         let documents = self.reloader.last_good();
         let of_cluster = documents.iter().map(RuleDocument::text).map(|it| (it.name, it.text));
         let documents = of_cluster.chain(snapshot.namespaced().in_force()).collect();
-        let facts = Facts { snapshot: &snapshot, documents, replicas, is_registered };
+        let facts = Facts { snapshot: &snapshot, hash, documents, replicas, is_registered };
         let now = Instant::now();
         // The preferred writer of an object may have all others to write before it.
         let behind = memory.values().filter(|memory| memory.differs_since.is_some()).count();

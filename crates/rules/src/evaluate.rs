@@ -145,7 +145,12 @@ impl RuleSet {
 
     /// Whether there are no rules, neither of the cluster nor of namespaces.
     pub fn is_empty(&self) -> bool {
-        self.rules.is_empty() && self.namespaced.iter().next().is_none()
+        self.all_rules().next().is_none()
+    }
+
+    /// The rules of the cluster, then those of namespaces that came with the documents.
+    pub fn all_rules(&self) -> impl Iterator<Item = &Rule> {
+        self.rules.iter().chain(self.namespaced.iter())
     }
 
     /// The rules of namespaces that came with the documents.
@@ -201,8 +206,7 @@ impl RuleSet {
 
     /// Whether a rule or an exemption needs the labels or annotations of namespaces.
     pub fn needs_namespace_facts(&self) -> bool {
-        self.rules.iter().chain(self.namespaced.iter()).any(Rule::needs_namespace_facts)
-            || self.settings.need_namespace_facts()
+        self.all_rules().any(Rule::needs_namespace_facts) || self.settings.need_namespace_facts()
     }
 
     /// Evaluates the rules for `subject`. The same input gives the same decision, and a further evaluation of the result changes
@@ -211,7 +215,7 @@ impl RuleSet {
     /// # Errors
     /// The object is not JSON, or nested too deeply.
     pub fn evaluate(&self, subject: &Subject<'_>) -> Result<Decision, DocumentError> {
-        self.decide(&self.namespaced, subject, &mut None, || ())
+        self.decide(Some(&self.namespaced), subject, &mut None, || ())
     }
 
     /// Evaluates the rules, and then `namespaced` as the rules of namespaces. Calls `selected` between selection and application, so that
@@ -221,7 +225,7 @@ impl RuleSet {
     /// As [`RuleSet::evaluate`].
     pub fn evaluate_in_steps(
         &self,
-        namespaced: &NamespacedRules,
+        namespaced: Option<&NamespacedRules>,
         subject: &Subject<'_>,
         selected: impl FnOnce(),
     ) -> Result<Decision, DocumentError> {
@@ -246,7 +250,7 @@ impl RuleSet {
     /// ```
     pub fn explain(&self, subject: &Subject<'_>) -> Result<Explanation, DocumentError> {
         let mut record = Some(Record::default());
-        let decision = self.decide(&self.namespaced, subject, &mut record, || ())?;
+        let decision = self.decide(Some(&self.namespaced), subject, &mut record, || ())?;
         let gates = |rule: &Rule| [select::gates(rule), not_applied::gates(rule)].concat();
         let namespaced = self.namespaced.of(subject.namespace).map(|(rules, _)| rules).unwrap_or_default();
         let rules = self.rules.iter().chain(namespaced.iter().map(|rule| &**rule));

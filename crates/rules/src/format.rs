@@ -206,6 +206,11 @@ impl Table {
         self.fields.iter().filter(|field| !field.refused)
     }
 
+    /// The supported fields of a rule of a namespace, or of any other document.
+    pub(crate) fn supported_in(&self, is_namespaced: bool) -> impl Iterator<Item = &'static Field> + use<> {
+        self.supported().filter(move |field| !(is_namespaced && field.cluster_only))
+    }
+
     /// The sorted names of the supported fields.
     pub(crate) fn names(&self) -> Vec<&'static str> {
         let mut names: Vec<_> = self.supported().map(|field| field.name).collect();

@@ -71,7 +71,7 @@ pub use evaluate::{RuleSet, Target};
 pub use explanation::{ClauseExplanation, Effect, Explanation, Gate, Passage, RuleExplanation};
 pub use label_selector::{LabelRequirement, LabelSelector, NAMESPACE_NAME};
 pub use label_values::{LabelOperator, LabelValues};
-pub use namespaced::{MAX_NAMESPACED_RULES, NamespacedBounds, NamespacedRules};
+pub use namespaced::{MAX_NAMESPACED_BYTES, NamespacedBounds, NamespacedRules};
 pub use proof::Proofs;
 pub use rule::{MetadataOf, Resource, Rule, Verb};
 pub use select::{MIRROR_ANNOTATION, OWN_POD_LABEL};

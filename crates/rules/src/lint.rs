@@ -43,8 +43,7 @@ impl RuleSet {
     /// ```
     pub fn lint(&self) -> Vec<Diagnostic> {
         let mut findings = Vec::new();
-        let all = self.rules().iter().chain(self.namespaced().iter());
-        let documents = all.flat_map(|rule| Some((rule, document_of(rule)?)));
+        let documents = self.all_rules().flat_map(|rule| Some((rule, document_of(rule)?)));
         let documents: Vec<(&Rule, yaml::Document)> = documents.collect();
         let mut rules = Vec::new();
         for (rule, document) in &documents {

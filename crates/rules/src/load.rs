@@ -24,9 +24,7 @@ use std::sync::Arc;
 
 use vestibule_patch::Schema;
 
-use crate::diagnostic::{
-    self, DUPLICATE_NAME, DUPLICATE_SETTINGS, Diagnostic, MAX_FINDINGS, Severity, Source,
-};
+use crate::diagnostic::{self, DUPLICATE_NAME, DUPLICATE_SETTINGS, Diagnostic, MAX_FINDINGS, Severity};
 use crate::digest;
 use crate::expression::SharedBudget;
 use crate::rule::Rule;
@@ -34,12 +32,6 @@ use crate::settings::Settings;
 use crate::yaml::{self, Text};
 use injection::{injection, is_settings};
 use reader::Reader;
-
-/// A rule and its source, for findings about several rules.
-struct LoadedRule {
-    rule: Rule,
-    source: Arc<Source>,
-}
 
 /// The result of loading all documents.
 pub(crate) struct LoadedDocuments {
@@ -70,29 +62,26 @@ pub(crate) fn documents<'s>(
     let mut digests: Vec<String> = all().map(digest_of).collect();
     digests.sort_unstable();
     let hash_of_all = digest::short(digests.iter().filter_map(|whole| whole.get(..digest::SHORT))).into();
-    let (mut loaded, mut findings) = (Vec::new(), Vec::new());
+    let (mut rules, mut findings) = (Vec::new(), Vec::new());
     let total = SharedBudget::of_a_load();
     for (documents, problems) in read {
         findings.extend(problems);
         for document in documents.iter().filter(|document| !is_settings(document.root())) {
             let (rule, mut found) = rule(document, &settings, total.clone(), pod);
             findings.append(&mut found);
-            loaded.extend(rule.map(|rule| LoadedRule { source: Arc::clone(&rule.text), rule }));
+            rules.extend(rule);
         }
     }
-    let (namespaced, loaded): (Vec<LoadedRule>, Vec<LoadedRule>) =
-        loaded.into_iter().partition(|loaded| loaded.rule.namespace.is_some());
-    let rules = || loaded.iter().map(|loaded| &loaded.rule);
+    let (namespaced, mut rules): (Vec<Rule>, Vec<Rule>) =
+        rules.into_iter().partition(|rule: &Rule| rule.namespace.is_some());
     findings.extend(settings_findings);
-    findings.extend(duplicate_names(&loaded));
+    findings.extend(duplicate_names(&rules));
     findings.extend(duplicate_names(&namespaced));
-    findings.extend(feedback::findings(rules(), rules(), &settings));
-    for one in &namespaced {
-        findings.extend(namespaced::findings(one, rules(), &settings));
-    }
+    findings.extend(feedback::findings(rules.iter().chain(&namespaced), &rules, &settings));
+    findings.extend(namespaced.iter().flat_map(|rule| namespaced::findings(rule, &settings)));
     findings.extend(namespaced::too_many(&namespaced, &settings));
-    findings.extend(anchors::findings(&loaded));
-    findings.extend(removals::findings(&loaded));
+    findings.extend(anchors::findings(&rules));
+    findings.extend(removals::findings(&rules));
     sort_by_source(&mut findings, &names);
     let wrong = findings.iter().any(|finding| finding.severity() == Severity::Error);
     let more = findings.get(MAX_FINDINGS).map(Diagnostic::and_more_hidden);
@@ -101,9 +90,7 @@ pub(crate) fn documents<'s>(
     if wrong {
         return Err(findings);
     }
-    let mut rules: Vec<Rule> = loaded.into_iter().map(|loaded| loaded.rule).collect();
     rules.sort_by(|one, other| (one.order, &one.name).cmp(&(other.order, &other.name)));
-    let namespaced = namespaced.into_iter().map(|loaded| loaded.rule).collect();
     Ok(LoadedDocuments { rules, namespaced, settings, warnings: findings, hash: hash_of_all })
 }
 
@@ -123,9 +110,9 @@ pub(crate) fn namespaced_rule(
         found = found.or(rule);
     }
     if let Some(rule) = &found {
-        let loaded = LoadedRule { rule: rule.clone(), source: Arc::clone(&rule.text) };
-        findings.extend(namespaced::switched_off(&loaded, settings, Severity::Error));
-        findings.extend(namespaced::findings(&loaded, rules, settings));
+        findings.extend(namespaced::switched_off(rule, settings, Severity::Error));
+        findings.extend(feedback::findings([rule], rules, settings));
+        findings.extend(namespaced::findings(rule, settings));
     }
     let wrong = findings.iter().any(|finding| finding.severity() == Severity::Error);
     findings.truncate(MAX_FINDINGS);
@@ -182,14 +169,14 @@ fn settings_of<'d>(documents: impl Iterator<Item = &'d yaml::Document>) -> (Sett
     (first.map(|(settings, _)| settings).unwrap_or_default(), findings)
 }
 
-fn duplicate_names(loaded: &[LoadedRule]) -> Vec<Diagnostic> {
+fn duplicate_names(rules: &[Rule]) -> Vec<Diagnostic> {
     let mut first: HashMap<&str, &Rule> = HashMap::new();
     let mut findings = Vec::new();
-    for LoadedRule { rule, source, .. } in loaded {
+    for rule in rules {
         if let Some(earlier) = first.get(rule.name()) {
             let place = diagnostic::position_in(&earlier.source, earlier.at);
             let message = format!("rule `{}` exists already, at {place}", rule.name);
-            findings.push(source.error(&DUPLICATE_NAME, rule.at, message));
+            findings.push(rule.text.error(&DUPLICATE_NAME, rule.at, message));
         } else {
             first.insert(rule.name(), rule);
         }

@@ -20,7 +20,10 @@ use crate::rule::Rule;
 use crate::settings::Settings;
 
 /// The number of rules that all namespaces together may have.
-pub const MAX_NAMESPACED_RULES: usize = 1_000;
+const MAX_NAMESPACED_RULES: usize = 1_000;
+
+/// The longest text of a rule of a namespace, in bytes.
+pub const MAX_NAMESPACED_BYTES: usize = 64 * 1024;
 
 /// A word of `allowedParts`: something that rules of namespaces may add.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,9 +60,13 @@ impl NamespacedBounds {
         Self { allowed: allowed.collect(), max_rules: MAX_NAMESPACED_RULES }
     }
 
-    /// `maxRulesPerNamespace`.
-    pub fn max_rules_per_namespace(&self) -> usize {
-        self.max_rules
+    /// The message for the rule with which a namespace has `of_namespace` rules, and all namespaces together have `of_all`.
+    pub fn exceeded_by(&self, of_namespace: usize, of_all: usize) -> Option<String> {
+        if of_namespace > self.max_rules {
+            return Some(format!("the namespace has more than {} rules", self.max_rules));
+        }
+        (of_all > MAX_NAMESPACED_RULES)
+            .then(|| format!("all namespaces together have more than {MAX_NAMESPACED_RULES} rules"))
     }
 }
 

@@ -49,7 +49,7 @@ impl RuleSet {
     pub fn prove_further(&self, known: &Proofs, goes_on: impl Fn() -> bool) -> Result<(), Vec<Diagnostic>> {
         let mut findings = Vec::new();
         let mut unstable = HashSet::new();
-        for rule in self.rules().iter().chain(self.namespaced().iter()) {
+        for rule in self.all_rules() {
             let key = cache_key("alone", std::slice::from_ref(rule));
             if known.contains(&key) {
                 continue;

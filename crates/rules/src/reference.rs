@@ -113,8 +113,8 @@ fn described(kind: &str, table: &'static Table, steps: &[&str], pod: Schema<'_>)
         Place::Value => None,
     };
     let is_namespaced = std::ptr::eq(table, &NAMESPACED);
-    let fields = members.into_iter().flat_map(Table::supported);
-    let lines = fields.filter(|field| !(is_namespaced && field.cluster_only)).map(|field| {
+    let fields = members.into_iter().flat_map(|table| table.supported_in(is_namespaced));
+    let lines = fields.map(|field| {
         let required = if field.required { " -required-" } else { "" };
         format!("  {}\t<{}>{required}\n    {}\n", field.name, type_name(field.kind, pod), field.about)
     });

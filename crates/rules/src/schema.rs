@@ -90,9 +90,7 @@ impl<'t> Writer<'t> {
 
     fn fields(&mut self, table: &'static Table) -> Map<String, Value> {
         let mut fields = Map::new();
-        let left_out = |field: &&Field| self.namespaced && field.cluster_only;
-        let taken: Vec<&Field> = table.supported().filter(|field| !left_out(field)).collect();
-        for Field { name, kind, about, default, .. } in taken {
+        for Field { name, kind, about, default, .. } in table.supported_in(self.namespaced) {
             let mut schema = self.kind(*kind);
             if let Some(members) = schema.as_object_mut() {
                 members.insert("description".to_owned(), (*about).into());

@@ -72,8 +72,11 @@ impl CustomResource {
 
     /// Whether a source of this name is an object.
     pub fn is_source(source: &str) -> bool {
-        Self::ALL
-            .iter()
-            .any(|resource| source.strip_prefix(resource.kind()).is_some_and(|name| name.starts_with(' ')))
+        Self::ALL.iter().any(|resource| resource.is_kind_of(source))
+    }
+
+    /// Whether a source of this name is an object of this kind.
+    pub fn is_kind_of(self, source: &str) -> bool {
+        source.strip_prefix(self.kind()).is_some_and(|name| name.starts_with(' '))
     }
 }

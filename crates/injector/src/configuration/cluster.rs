@@ -60,7 +60,7 @@ pub(crate) async fn follow(rules: ClusterRules, reloader: Arc<Reloader>) {
                     }
                     let current = reloader.current();
                     objects.follow_namespaced(current.rules().settings().namespaced_injections().is_some());
-                    report(&namespace, &config_maps, reloader.current().findings(), &events);
+                    report(&namespace, &config_maps, current.findings(), &events);
                     observed.send_replace(objects.are_watched().then(|| of_objects.into()));
                 }
             }

@@ -7,6 +7,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use vestibule_rules::diagnostic::code::NAMESPACED_PLACE;
+use vestibule_rules::yaml::Text;
 use vestibule_rules::{NamespacedRules, Rule, RuleSet};
 
 use super::compiler::Compiler;
@@ -38,7 +39,7 @@ impl NamespacedSnapshot {
         Self { rules: cluster.namespaced().clone(), ..Self::default() }
     }
 
-    /// Compiles `sources` beside the rules `cluster`. What `former` has compiled already is taken from there.
+    /// Compiles `sources` beside the rules `cluster`. A source that `former` has compiled is not compiled again.
     pub(crate) fn compile(
         sources: &[RuleSource],
         cluster: &RuleSet,
@@ -68,7 +69,7 @@ impl NamespacedSnapshot {
             }
             Compiled { source: source.clone(), result, is_in_force }
         };
-        // By name, so that of too many rules every replica takes the same.
+        // The sources are sorted by name, so that all replicas choose the same rules if there are too many.
         let mut sources: Vec<&RuleSource> = sources.iter().collect();
         sources.sort_by(|one, other| one.name.cmp(&other.name));
         let compiled: Vec<Compiled> = sources.into_iter().map(compile).collect();
@@ -156,12 +157,9 @@ fn compiled(
     compiler: &Compiler,
     deadline: &ProofDeadline,
 ) -> Result<(Arc<Rule>, Vec<Finding>), Vec<Finding>> {
-    match (&source.text, source.text()) {
-        (Err(problem), _) => {
-            Err(vec![Finding::Source { name: source.name.clone(), problem: problem.clone() }])
-        }
-        (Ok(_), Some(text)) => compiler.compile_namespaced(cluster, text, deadline),
-        (Ok(_), None) => Err(Vec::new()),
+    match &source.text {
+        Ok(text) => compiler.compile_namespaced(cluster, Text::from((&*source.name, &**text)), deadline),
+        Err(problem) => Err(vec![Finding::Source { name: source.name.clone(), problem: problem.clone() }]),
     }
 }
 

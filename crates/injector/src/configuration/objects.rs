@@ -16,7 +16,7 @@ use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until};
 use vestibule::Watch;
 use vestibule::tooling::{WatchState, Watched};
-use vestibule_rules::{API_VERSION, CustomResource};
+use vestibule_rules::{API_VERSION, CustomResource, MAX_NAMESPACED_BYTES};
 
 use super::rule_source::RuleSource;
 
@@ -25,9 +25,6 @@ const ASK_AGAIN: Duration = Duration::from_secs(10);
 
 /// The time until a question without an answer is asked again.
 const RETRY: Duration = Duration::from_secs(1);
-
-/// The longest `spec` of a rule of a namespace that is kept: teams may store more than the injector has memory for.
-const MAX_NAMESPACED_SPEC: usize = 64 * 1024;
 
 /// An object with a document of the rule format. It may hold secrets, so `Debug` prints none of it.
 #[derive(Deserialize)]
@@ -149,7 +146,7 @@ impl RuleObjects {
         }
     }
 
-    /// Starts or ends the watch of rules of namespaces. Where they are switched off, nothing of them is read.
+    /// Starts the watch of rules of namespaces if the settings switch them on, and ends it if they switch them off.
     pub(crate) fn follow_namespaced(&mut self, are_on: bool) {
         if are_on && self.namespaced.is_none() {
             let watch = Watch::new().slim(RuleObject::slim);
@@ -199,10 +196,10 @@ impl ObjectWatches {
 }
 
 impl<K: RuleKind> RuleObject<K> {
-    /// Drops what is not needed, and a `spec` that is too large.
+    /// Drops the managed fields, and a `spec` that is too large: teams may store more than the injector has memory for.
     fn slim(&mut self) {
         self.metadata.managed_fields = None;
-        self.is_too_large = self.spec.as_ref().is_some_and(|spec| spec.get().len() > MAX_NAMESPACED_SPEC);
+        self.is_too_large = self.spec.as_ref().is_some_and(|spec| spec.get().len() > MAX_NAMESPACED_BYTES);
         if self.is_too_large {
             self.spec = None;
         }
@@ -213,7 +210,7 @@ impl<K: RuleKind> RuleObject<K> {
             source(K::RESOURCE, self.metadata.namespace.as_deref(), &self.name_any(), self.spec.as_deref());
         match self.is_too_large {
             true => RuleSource {
-                text: Err(format!("its `spec` takes more than {MAX_NAMESPACED_SPEC} bytes")),
+                text: Err(format!("its `spec` takes more than {MAX_NAMESPACED_BYTES} bytes")),
                 ..source
             },
             false => source,

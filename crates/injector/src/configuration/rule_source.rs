@@ -40,8 +40,7 @@ impl RuleSource {
 
     /// Whether it is the object of a rule of a namespace.
     pub(crate) fn is_namespaced(&self) -> bool {
-        let kind = CustomResource::NamespacedInjection.kind();
-        self.name.strip_prefix(kind).is_some_and(|name| name.starts_with(' '))
+        CustomResource::NamespacedInjection.is_kind_of(&self.name)
     }
 
     pub(crate) fn documents(&self) -> Vec<RuleDocument> {

@@ -19,6 +19,8 @@ const MAX_MESSAGE: usize = 32_768;
 /// The input of the conditions.
 pub(super) struct Facts<'a> {
     pub(super) snapshot: &'a Snapshot,
+    /// The hash of its rules.
+    pub(super) hash: &'a str,
     /// The texts in force by the names of their sources. A source that is an object has one text.
     pub(super) documents: HashMap<&'a str, &'a str>,
     pub(super) replicas: &'a Replicas,
@@ -104,7 +106,7 @@ impl Facts<'_> {
             }
             Some(_) => {}
         }
-        let (count, all) = self.replicas.of_hash(&self.snapshot.hash());
+        let (count, all) = self.replicas.of_hash(self.hash);
         let mut message = format!("on {count} of {all} replicas");
         if self.snapshot.rules().settings().mode() != Mode::On {
             message.push_str("; InjectorSettings say that no rule changes anything");

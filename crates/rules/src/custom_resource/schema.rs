@@ -52,7 +52,7 @@ impl Writer<'_> {
             }
             (field.name.to_owned(), schema)
         };
-        table.supported().filter(|field| !(self.namespaced && field.cluster_only)).map(schema).collect()
+        table.supported_in(self.namespaced).map(schema).collect()
     }
 
     fn field(&self, field: &'static Field) -> Value {

@@ -21,7 +21,7 @@ use crate::subject::{Layout, Received, Subject};
 impl RuleSet {
     pub(super) fn decide(
         &self,
-        namespaced: &NamespacedRules,
+        namespaced: Option<&NamespacedRules>,
         subject: &Subject<'_>,
         record: &mut Option<Record>,
         selected: impl FnOnce(),
@@ -73,7 +73,7 @@ impl RuleSet {
         let Application { mut draft, not_applied: reasons, resolved, ended } = applied;
         let present = rules.iter().copied().filter(|rule| !reasons.contains_key(rule.name()));
         // A rule that ended itself has no computed values and counts as it is written.
-        let present = with_values(present, &resolved);
+        let mut present = with_values(present, &resolved);
         // The next evaluation does not attribute containers to a rule that ended itself, so positions are judged without it.
         let acting: Vec<&Rule> =
             present.iter().filter(|rule| !ended.contains(&rule.name())).copied().collect();
@@ -84,7 +84,7 @@ impl RuleSet {
         if !own.present.is_empty() {
             merge::restore_strict_positions(&acting, &mut draft);
         }
-        let present: Vec<&Rule> = present.into_iter().chain(&own.present).collect();
+        present.extend(&own.present);
         let change_count = draft.change_count();
         if change_count > 0 {
             merge::record_status(&present, &self.hash, &mut draft);
@@ -120,11 +120,11 @@ impl RuleSet {
     }
 }
 
-/// What is decided about, besides the rules of the cluster.
+/// The object of a decision, and the rules of namespaces.
 pub(super) struct Request<'q> {
     pub(super) subject: &'q Subject<'q>,
     pub(super) document: &'q Document<'q>,
-    pub(super) namespaced: &'q NamespacedRules,
+    pub(super) namespaced: Option<&'q NamespacedRules>,
 }
 
 pub(super) fn trace_conditions(

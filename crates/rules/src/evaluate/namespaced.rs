@@ -1,7 +1,7 @@
 //! Applies the rules of the object's namespace to the result of the rules of the cluster.
 //!
-//! Each rule is evaluated alone, on the result of those before it. So no rule of a namespace can make another rule fail, take its
-//! budget, or have its result changed by it. The rule is dropped as a whole where its result has anything that it may not have.
+//! Each rule is evaluated alone, on the result of those before it. A rule of a namespace cannot make a rule of the cluster fail or
+//! use its budget. A rule whose result has a part that is not allowed is dropped as a whole.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -43,7 +43,8 @@ impl RuleSet {
         record: &mut Option<Record>,
     ) -> AppliedNamespaced<'d> {
         let mut applied = AppliedNamespaced { draft, verdicts: Vec::new(), present: Vec::new() };
-        let Some((rules, bounds)) = request.namespaced.of(request.subject.namespace) else { return applied };
+        let of_namespace = request.namespaced.and_then(|rules| rules.of(request.subject.namespace));
+        let Some((rules, bounds)) = of_namespace else { return applied };
         if request.subject.resource != Resource::Pods {
             return applied;
         }
@@ -56,8 +57,7 @@ impl RuleSet {
         };
         let before = applied.draft.clone();
         for rule in rules {
-            let rule = stage.protected.spared_by(rule);
-            let verdict = stage.apply(&rule, &mut applied, warnings, record);
+            let verdict = stage.apply(rule, &mut applied, warnings, record);
             applied.verdicts.push(verdict);
         }
         if applied.verdicts.iter().any(|verdict| matches!(verdict.outcome, Outcome::Applied)) {
@@ -67,7 +67,7 @@ impl RuleSet {
     }
 }
 
-/// What all rules of the namespace share.
+/// The input of all rules of the namespace, and their shared budget.
 struct Stage<'s, 'q> {
     set: &'s RuleSet,
     request: &'s Request<'q>,
@@ -100,6 +100,7 @@ impl Stage<'_, '_> {
         if let Some(skip) = context.skip_rule(rule, &mut Vec::new(), record) {
             return skipped(rule, &skip);
         }
+        let rule = &self.protected.spared_by(rule);
         let keyed = with_keys(&[rule], subject, &received, document, &start.shape, &self.total);
         let rules = [keyed.get(rule.name()).unwrap_or(rule)];
         let result = Fixpoint::new(subject, &received, self.total.clone()).run(&rules, &start);

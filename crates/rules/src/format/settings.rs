@@ -79,7 +79,7 @@ pub(crate) static NAMESPACED_INJECTIONS: Table = Table {
     ],
 };
 
-/// What a rule of a namespace may add, if the settings name it. No word allows host paths, ports or namespaces of the node,
+/// The words of `allowedParts`: each allows rules of namespaces to add one kind of part. No word allows host paths, ports or namespaces of the node,
 /// privileges, devices, other service accounts, or changes of what a pod has.
 pub(crate) static ALLOWED_PARTS: Choice<AllowedPart, 11> = [
     ("annotations", AllowedPart::Annotations),

@@ -2,33 +2,32 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::LoadedRule;
 use crate::diagnostic::{self, ANCHOR_CYCLE, Diagnostic};
-use crate::rule::{ContainerPosition, Injected};
+use crate::rule::{ContainerPosition, Injected, Rule};
 
 /// The container `from` must come before `to`, because of the position of `by`.
 struct Step<'l> {
     from: &'l str,
     to: &'l str,
-    loaded: &'l LoadedRule,
+    rule: &'l Rule,
     by: &'l Injected,
 }
 
-pub(super) fn findings(loaded: &[LoadedRule]) -> Vec<Diagnostic> {
-    ["initContainers", "containers"].into_iter().flat_map(|list| circles(&steps(loaded, list))).collect()
+pub(super) fn findings(rules: &[Rule]) -> Vec<Diagnostic> {
+    ["initContainers", "containers"].into_iter().flat_map(|list| circles(&steps(rules, list))).collect()
 }
 
 /// The order that the rules demand for the containers they inject into `list`.
-fn steps<'l>(loaded: &'l [LoadedRule], list: &str) -> Vec<Step<'l>> {
-    let all = loaded.iter().flat_map(|loaded| loaded.rule.injected.iter().map(move |by| (loaded, by)));
+fn steps<'l>(rules: &'l [Rule], list: &str) -> Vec<Step<'l>> {
+    let all = rules.iter().flat_map(|rule| rule.injected.iter().map(move |by| (rule, by)));
     let here = all.filter(|(_, by)| by.list == list);
-    let step = |(loaded, by): (&'l LoadedRule, &'l Injected)| {
+    let step = |(rule, by): (&'l Rule, &'l Injected)| {
         let (from, to) = match &by.position {
             ContainerPosition::Before(anchor) => (by.item.key.as_str(), anchor.as_str()),
             ContainerPosition::After(anchor) => (anchor.as_str(), by.item.key.as_str()),
             ContainerPosition::First | ContainerPosition::Last => return None,
         };
-        Some(Step { from, to, loaded, by })
+        Some(Step { from, to, rule, by })
     };
     here.filter_map(step).collect()
 }
@@ -72,13 +71,13 @@ fn circles<'l>(steps: &'l [Step<'l>]) -> Vec<Diagnostic> {
 
 fn finding(circle: &[&Step<'_>]) -> Option<Diagnostic> {
     let described = |step: &&Step<'_>| {
-        let Step { from, to, loaded: LoadedRule { rule, .. }, by } = step;
+        let Step { from, to, rule, by } = step;
         let line = by.position_at.unwrap_or(by.item.clause.at).line;
         format!("`{from}` before `{to}` (rule `{}`, {})", rule.name, diagnostic::place(&rule.source, line))
     };
     let described: Vec<String> = circle.iter().map(described).collect();
-    let Step { loaded, by, .. } = circle.first()?;
+    let Step { rule, by, .. } = circle.first()?;
     let at = by.position_at.unwrap_or(by.item.clause.at);
     let message = format!("no order of containers satisfies: {}", described.join(" and "));
-    Some(loaded.source.error(&ANCHOR_CYCLE, at, message))
+    Some(rule.text.error(&ANCHOR_CYCLE, at, message))
 }

@@ -21,6 +21,8 @@ use crate::well_known::{API_VERSION, CustomResource, RULE_KEY_PREFIX};
 use crate::yaml::Node;
 
 const KINDS_OF_THE_FORMAT: &[&str] = &["Defaulting", "Guard"];
+/// The kinds of rules.
+const RULE_KINDS: [&str; 2] = ["Injection", "NamespacedInjection"];
 
 /// Whether a document holds settings instead of a rule.
 pub(super) fn is_settings(root: &Node) -> bool {
@@ -120,14 +122,14 @@ fn is_injection(reader: &mut Reader, root: &Node) -> bool {
     let at = |field: &str| root.get(field).map_or(root.at(), Node::at);
     let help = format!("a rule starts with `apiVersion: {API_VERSION}` and `kind: Injection`");
     match (version, kind) {
-        (Some(API_VERSION), Some("Injection" | "NamespacedInjection")) => return true,
+        (Some(API_VERSION), Some(kind)) if RULE_KINDS.contains(&kind) => return true,
         (Some(API_VERSION), Some(kind)) if KINDS_OF_THE_FORMAT.contains(&kind) => {
             let message = format!("kind `{kind}` is not supported yet");
             reader.error(&NOT_SUPPORTED, at("kind"), message, "");
         }
         (Some(API_VERSION), Some(kind)) => {
             let message = format!("`{kind}` is not a kind of {API_VERSION}");
-            let meant = nearest(kind, ["Injection", "NamespacedInjection"]);
+            let meant = nearest(kind, RULE_KINDS);
             let help = meant.map_or(help, |meant| format!("did you mean `{meant}`?"));
             reader.error(&WRONG_KIND, at("kind"), message, help);
             // A misspelt kind does not hide the errors in `spec`.
@@ -136,7 +138,7 @@ fn is_injection(reader: &mut Reader, root: &Node) -> bool {
         (Some(version), Some(kind)) => {
             let message = format!("apiVersion `{version}` is not {API_VERSION}");
             reader.error(&WRONG_KIND, at("apiVersion"), message, help);
-            return ["Injection", "NamespacedInjection"].contains(&kind);
+            return RULE_KINDS.contains(&kind);
         }
         (version, _) => {
             let missing = if version.is_none() { "apiVersion" } else { "kind" };

@@ -2,7 +2,6 @@
 
 use vestibule_patch::{List, Schema};
 
-use super::LoadedRule;
 use super::reader::Reader;
 use crate::diagnostic::{Diagnostic, REMOVES_WRITTEN, WRONG_VALUE};
 use crate::format::{self, Kind, chosen};
@@ -77,19 +76,17 @@ fn selected(node: &Node) -> Option<Select> {
 }
 
 /// Reports removals of parts that a rule adds: the two would undo each other in every evaluation.
-pub(super) fn findings(loaded: &[LoadedRule]) -> Vec<Diagnostic> {
+pub(super) fn findings(rules: &[Rule]) -> Vec<Diagnostic> {
     let mut findings = Vec::new();
-    for LoadedRule { rule, source, .. } in loaded {
+    for rule in rules {
         for removal in &rule.removals {
-            let shares =
-                |other: &&LoadedRule| other.rule.targets.iter().any(|one| rule.targets.contains(one));
-            let writer = loaded.iter().filter(shares).find(|other| writes(&other.rule, removal));
-            if let Some(LoadedRule { rule: writer, .. }) = writer {
+            let shares = |other: &&Rule| other.targets.iter().any(|one| rule.targets.contains(one));
+            if let Some(writer) = rules.iter().filter(shares).find(|other| writes(other, removal)) {
                 let message = format!(
                     "what is removed from `{}` here is written by rule `{}`",
                     removal.list, writer.name
                 );
-                findings.push(source.error(&REMOVES_WRITTEN, removal.clause.at, message));
+                findings.push(rule.text.error(&REMOVES_WRITTEN, removal.clause.at, message));
             }
         }
     }

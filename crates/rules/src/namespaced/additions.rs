@@ -113,7 +113,8 @@ impl Comparison<'_> {
         Ok(())
     }
 
-    /// Whether the volume of a mount may be mounted. A volume of a kind that is not allowed stays closed, whoever added it.
+    /// Whether a rule of a namespace may mount the volume of `mount`. The kind of the volume must be allowed, also if the pod had the
+    /// volume before.
     fn mounted(&self, mount: &Value) -> Allowed {
         let Some(name) = mount["name"].as_str() else { return Ok(()) };
         if self.protected.volumes.contains(name) {

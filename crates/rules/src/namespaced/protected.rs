@@ -1,4 +1,4 @@
-//! What the rules of the cluster wrote into a pod, which rules of namespaces leave alone.
+//! The parts of a pod that rules of the cluster wrote. Rules of namespaces may not change them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -36,7 +36,7 @@ impl Protected {
         Self { containers, volumes, sources_of_variables: rules.iter().any(is_source), last }
     }
 
-    /// `rule` in a form that does not select these containers, and has no place before them.
+    /// A copy of `rule` that excludes these containers from its selections and inserts its own containers after them.
     pub(crate) fn spared_by(&self, rule: &Rule) -> Rule {
         let mut rule = rule.clone();
         for block in &mut rule.blocks {

@@ -1,6 +1,6 @@
-//! What a rule set says about itself, the rules of namespaces that a caller hands over, and the order of passes.
+//! The accessors of a rule set, the rules of namespaces that a caller hands over, and the order of passes.
 
-use vestibule_rules::{NamespacedRules, Resource, RuleSet, Subject, Verb};
+use vestibule_rules::{Resource, RuleSet, Subject, Verb};
 
 use crate::kit::{creation, decide, evaluate, names, pod, result, rule, rules, schema, word, words};
 
@@ -51,12 +51,13 @@ fn rules_of_namespaces_can_be_handed_over() {
     let own = rules(&(SETTINGS.to_owned() + &namespaced("n", "{pod: {labels: {a: b}}}")));
     let object = pod("{}");
     let mut called = 0;
-    let decision = cluster.evaluate_in_steps(own.namespaced(), &creation(&object), || called += 1).unwrap();
+    let decision =
+        cluster.evaluate_in_steps(Some(own.namespaced()), &creation(&object), || called += 1).unwrap();
     assert_eq!((words(&decision), called), (vec!["applied", "applied"], 1));
-    let without = cluster.evaluate_in_steps(&NamespacedRules::default(), &creation(&object), || ()).unwrap();
+    let without = cluster.evaluate_in_steps(None, &creation(&object), || ()).unwrap();
     assert_eq!(words(&without), ["applied"]);
     let excluded = Subject::new(&object, Resource::Pods, Verb::Create, "kube-system");
-    let decision = cluster.evaluate_in_steps(own.namespaced(), &excluded, || called += 1).unwrap();
+    let decision = cluster.evaluate_in_steps(Some(own.namespaced()), &excluded, || called += 1).unwrap();
     assert_eq!((words(&decision), called), (vec!["excluded_system_namespace"], 1));
 
     let both = cluster.with_namespaced(own.namespaced().clone());

@@ -112,7 +112,7 @@ fn the_origin_of_one_part_in_an_absent_map_is_the_part() {
     assert!(!two.contains("disk"), "{two}");
 }
 
-/// What stands behind the last colon of an image is its tag, unless a slash follows.
+/// The tag of an image stands behind its last colon, unless a slash follows.
 #[test]
 fn the_port_of_a_registry_is_no_tag() {
     for (selected, image, expected) in [

@@ -1,4 +1,5 @@
-//! What an installation can have besides the output of `vestibule manifests`: the chart and the components for kustomize agree.
+//! The autoscaler and the priority class, which `vestibule manifests` does not print: the chart and the components for kustomize have
+//! the same ones.
 
 use std::process::Command;
 
@@ -78,7 +79,7 @@ async fn the_chart_adds_an_autoscaler_and_a_priority_class() {
     }
 }
 
-/// What an administrator looks for in any installation of a webhook.
+/// The printed objects restrict pods and network, keep a replica during a drain of nodes, and spread the replicas.
 #[test]
 fn the_manifests_restrict_spread_and_protect_the_pods() {
     let objects = manifests(NAMESPACE, "").objects();

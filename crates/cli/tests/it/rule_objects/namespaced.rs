@@ -25,6 +25,8 @@ const BLUE: &str = "{pod: {labels: {team: blue}}}";
 
 const WAIT: &str = "kubectl wait --for=condition=InForce namespacedinjection/team -n shop --timeout=60s";
 
+const APPLY_SETTINGS: &str = "kubectl apply -f rule.yaml && kubectl wait --for=condition=InForce injectorsettings/injector --timeout=60s";
+
 /// Prints what `path` of a pod in `namespace` would be.
 fn pod(namespace: &str, path: &str) -> String {
     format!(
@@ -44,14 +46,16 @@ async fn start() -> Option<Cluster> {
     }
     let bind = "kubectl create rolebinding team -n shop --user=team --clusterrole=injector-namespacedinjections-edit";
     cluster.kubectl("", bind).exits(0);
+    // The role may take effect a moment later.
+    let right = "kubectl auth can-i create namespacedinjections -n shop --as=team";
+    cluster.until_prints("", right, |out| out == "yes\n").await;
     Some(cluster)
 }
 
 async fn start_with_settings() -> Option<(Cluster, Child)> {
     let cluster = start().await?;
     let server = cluster.replica("first").await;
-    let apply = "kubectl apply -f rule.yaml && kubectl wait --for=condition=InForce injectorsettings/injector --timeout=60s";
-    cluster.kubectl(SETTINGS, apply).exits(0);
+    cluster.kubectl(SETTINGS, APPLY_SETTINGS).exits(0);
     Some((cluster, server))
 }
 
@@ -85,12 +89,6 @@ async fn a_team_has_rules_for_the_pods_of_its_namespace_where_settings_allow_the
     let Some(cluster) = start().await else { return };
     let _server = cluster.replica("first").await;
     let apply = "kubectl --as=team apply -f rule.yaml";
-    // The role may have taken effect a moment later.
-    cluster
-        .until_prints("", "kubectl auth can-i create namespacedinjections -n shop --as=team", |out| {
-            out == "yes\n"
-        })
-        .await;
     // The API server has heard of the hook a moment after the replica is ready.
     let rehearse = format!("{apply} --dry-run=server 2>&1");
     cluster.until_prints(&team(BLUE), &rehearse, |out| out.contains("VST0193")).await;
@@ -98,8 +96,7 @@ async fn a_team_has_rules_for_the_pods_of_its_namespace_where_settings_allow_the
     off.fails(1, "error[VST0193]: the InjectorSettings do not switch rules of namespaces on");
     off.tells("--> NamespacedInjection shop/team, metadata.name: team");
 
-    let settings = "kubectl apply -f rule.yaml && kubectl wait --for=condition=InForce injectorsettings/injector --timeout=60s";
-    cluster.kubectl(SETTINGS, settings).exits(0);
+    cluster.kubectl(SETTINGS, APPLY_SETTINGS).exits(0);
     cluster.kubectl(&team(BLUE), &format!("{apply} && {WAIT}")).exits(0);
     let label = "{.metadata.labels.team}";
     cluster.until_prints("", &pod("shop", label), |out| out == "blue").await;
@@ -149,11 +146,6 @@ async fn a_team_cannot_write_anything_else_of_the_injector() {
     let Some((cluster, _server)) = start_with_settings().await else { return };
     let home = &cluster.home;
     let rule = team(BLUE);
-    cluster
-        .until_prints("", "kubectl auth can-i create namespacedinjections -n shop --as=team", |out| {
-            out == "yes\n"
-        })
-        .await;
     cluster.kubectl(&rule, "kubectl --as=team apply -f rule.yaml").exits(0);
     let injection = rule.replace("NamespacedInjection", "Injection").replace(", namespace: shop", "");
     let elsewhere = rule.replace("namespace: shop", "namespace: stop");
@@ -190,7 +182,7 @@ async fn a_team_cannot_write_anything_else_of_the_injector() {
     cluster
         .kubectl(&disguised, "kubectl --as=team apply -f rule.yaml")
         .fails(1, "unknown field \"spec.namespace\"");
-    // A rule in a namespace where rules do not apply is refused, whoever writes it.
+    // The hook refuses a rule in a namespace where rules do not apply, also from an administrator.
     let system = rule.replace("namespace: shop", "namespace: kube-system");
     cluster.kubectl(&system, "kubectl create -f rule.yaml").fails(1, "error[VST0193]");
 }
@@ -247,7 +239,7 @@ spec:
     }
 }
 
-/// What the API server stores while no injector answers is judged when one starts.
+/// The API server stores any rule while no injector answers. The injector judges it when it starts.
 #[tokio::test]
 async fn a_rule_that_was_stored_while_the_injector_was_down_stays_within_the_bounds() {
     let Some(cluster) = start().await else { return };

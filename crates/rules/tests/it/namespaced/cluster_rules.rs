@@ -172,7 +172,7 @@ fn a_denial_stays_a_denial() {
     assert!(decision.patch().is_empty() && decision.denial().is_some());
 }
 
-/// Such a pod may belong to an administrator who runs it in the namespace.
+/// An administrator may run a pod with access to the node in the namespace of a team.
 #[test]
 fn a_pod_with_access_to_the_node_gets_no_container_variable_or_mount() {
     let sidecar = "{sidecars: [{name: s, image: 's:1'}]}";
