@@ -62,7 +62,7 @@ fn mdbook() -> anyhow::Result<PathBuf> {
 }
 
 /// Every page below `docs`, sorted, by its path there.
-fn pages() -> anyhow::Result<Vec<PathBuf>> {
+pub(crate) fn pages() -> anyhow::Result<Vec<PathBuf>> {
     let docs = cargo::workspace().join("docs");
     let (mut pages, mut folders) = (Vec::new(), vec![docs.clone()]);
     while let Some(folder) = folders.pop() {

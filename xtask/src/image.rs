@@ -76,7 +76,8 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
     if arguments.check_reproducible {
         return check_reproducible(arguments);
     }
-    if let (false, Some(output)) = (arguments.join.is_empty(), &arguments.output) {
+    if !arguments.join.is_empty() {
+        let output = arguments.output.as_deref().context("--join needs --output")?;
         let digest = join::run(&arguments.join, output)?;
         println!("{digest}\n  folder  {}", output.join("image").display());
         return write(output, "digest", &digest);
@@ -192,7 +193,7 @@ impl Architecture {
 }
 
 /// The standard output of a program that succeeds.
-fn read(program: &str, arguments: &[&str], folder: &Path) -> anyhow::Result<String> {
+pub(crate) fn read(program: &str, arguments: &[&str], folder: &Path) -> anyhow::Result<String> {
     let mut command = std::process::Command::new(program);
     let output = command.args(arguments).current_dir(folder).output();
     let output = output.with_context(|| format!("cannot start {program}"))?;

@@ -57,7 +57,7 @@ fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         }
         Some(Task::Check { only }) => check::run(only),
         Some(Task::Walls) => walls::run(),
-        Some(Task::Controlplane) => controlplane::find_or_build(),
+        Some(Task::Controlplane) => controlplane::find_or_build(None),
         Some(Task::Model { larger, traces, write }) => model::run(*larger, *traces, *write),
         Some(Task::Soak { arguments }) => soak::run(arguments),
         Some(Task::Reload { release, arguments }) => soak::reload(*release, arguments),
@@ -285,21 +285,11 @@ mod tests {
 
     fn pages() -> Vec<std::path::PathBuf> {
         let workspace = crate::cargo::workspace();
-        let mut pages: Vec<_> = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "fuzz/README.md"]
-            .map(|page| workspace.join(page))
-            .into();
-        collect(&workspace.join("docs"), &mut pages);
+        let mut pages: Vec<_> =
+            ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md", "fuzz/README.md"]
+                .map(|page| workspace.join(page))
+                .into();
+        pages.extend(crate::book::pages().unwrap().iter().map(|page| workspace.join("docs").join(page)));
         pages
-    }
-
-    fn collect(folder: &std::path::Path, pages: &mut Vec<std::path::PathBuf>) {
-        for entry in std::fs::read_dir(folder).unwrap() {
-            let path = entry.unwrap().path();
-            match path.extension() {
-                None if path.is_dir() => collect(&path, pages),
-                Some(extension) if extension == "md" => pages.push(path),
-                _ => {}
-            }
-        }
     }
 }

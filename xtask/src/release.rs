@@ -1,7 +1,6 @@
 //! `cargo xtask release`: the files of a release, and the commands that publish it.
 //!
-//! The workflow `release.yml` calls the steps in the order below and has no logic of its own, so that each step can be tried on a
-//! laptop. `check` compares versions, `archive` packs the binary of this machine, `files` makes what does not depend on a
+//! The workflow `release.yml` calls the steps in the order below, and a laptop can run each of them. `check` compares versions, `archive` packs the binary of this machine, `files` makes what does not depend on a
 //! machine, `publish` pushes and signs; with `--dry-run` it prints the commands instead.
 
 mod archive;

@@ -1,7 +1,7 @@
 //! `cargo xtask test`: runs the tests, two programs at a time, and counts them.
 //!
-//! [`apiserver`] builds another version of the API server, if one is wanted. [`plan`] chooses packages, builds their test programs and estimates the time; [`lanes`] runs the programs; [`report`] counts
-//! the results. Tests on a real API server are counted twice, because a test that returns early looks like a passed one.
+//! [`apiserver`] builds another version of the API server, if one is wanted. [`plan`] chooses packages, builds their test
+//! programs and estimates the time; [`lanes`] runs the programs; [`report`] counts the results. Tests on a real API server are counted twice, because a test that returns early looks like a passed one.
 
 mod apiserver;
 mod lanes;
@@ -18,8 +18,6 @@ use report::{Report, Tally};
 /// Tests write one line each to the file that this variable names: `ran NAME`, `skipped NAME REASON`, `left-out NAME REASON` if
 /// they lack something else than an API server, or `shortened NAME REASON` if a part of them did not run.
 const REPORT: &str = "VESTIBULE_TEST_REPORT";
-/// The folder of etcd and kube-apiserver that the tests prefer.
-const ASSETS: &str = "KUBEBUILDER_ASSETS";
 /// If set, a test that skips fails.
 const REQUIRE: &str = "VESTIBULE_REQUIRE_APISERVER";
 
@@ -32,7 +30,7 @@ pub(crate) fn run(parts: &[String], require_apiserver: bool, version: Option<&st
 
     println!("\n== control plane");
     let assets = version.map(apiserver::assets).transpose()?;
-    if let Err(error) = controlplane::find_or_build() {
+    if let Err(error) = controlplane::find_or_build(assets.as_deref()) {
         if require_apiserver {
             return Err(error.context("no real API server, but --require-apiserver requires one"));
         }
@@ -45,9 +43,8 @@ pub(crate) fn run(parts: &[String], require_apiserver: bool, version: Option<&st
     if require_apiserver {
         environment.push((REQUIRE, "1".into()));
     }
-
     if let Some(folder) = assets {
-        environment.push((ASSETS, folder.into_os_string()));
+        environment.push((controlplane::ASSETS, folder.into_os_string()));
     }
 
     println!("\n== build");

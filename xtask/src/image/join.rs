@@ -7,9 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail};
 use serde_json::{Value, json};
 
-use super::layout::{blob, text, write};
-
-const INDEX: &str = "application/vnd.oci.image.index.v1+json";
+use super::layout::{INDEX, blob, finish, text, write};
 
 /// Reads the OCI layouts `FOLDER/image`, and writes one layout with all of them into `output`. Returns the digest of the joint
 /// image.
@@ -47,9 +45,7 @@ pub(super) fn run(folders: &[PathBuf], output: &Path) -> anyhow::Result<String> 
     let digest = entry["digest"].as_str().unwrap_or_default().to_owned();
     entry["annotations"] = annotations;
     // Tools that copy an image by its tag need one entry for the tag: the index of the architectures is a blob.
-    let top = json!({"schemaVersion": 2, "mediaType": INDEX, "manifests": [entry]});
-    files.insert("index.json".to_owned(), text(&top));
-    files.insert("oci-layout".to_owned(), text(&json!({"imageLayoutVersion": "1.0.0"})));
+    finish(&mut files, &entry);
     write(&files, output)?;
     Ok(digest)
 }

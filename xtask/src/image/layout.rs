@@ -11,7 +11,10 @@ use super::Architecture;
 use super::root::{Layer, USER, entrypoint};
 use crate::tarball::{append, header, pack, sha256};
 
-/// What the image says about itself.
+/// The media type of an index.
+pub(super) const INDEX: &str = "application/vnd.oci.image.index.v1+json";
+
+/// The name, version and origin that the image is labelled with.
 pub(super) struct Labels {
     /// The name without a tag.
     pub(super) name: String,
@@ -80,13 +83,7 @@ impl Image {
             "org.opencontainers.image.ref.name": labels.tag,
             "io.containerd.image.name": labels.reference(),
         });
-        let index = json!({
-            "schemaVersion": 2,
-            "mediaType": "application/vnd.oci.image.index.v1+json",
-            "manifests": [entry],
-        });
-        files.insert("index.json".to_owned(), text(&index));
-        files.insert("oci-layout".to_owned(), text(&json!({"imageLayoutVersion": "1.0.0"})));
+        finish(&mut files, &entry);
         let unpacked = layers.iter().flat_map(Layer::values).map(|file| file.contents.len()).sum();
         let image = Self { labels, files, digest, compressed, unpacked, layers: tars };
         Ok(image.for_docker(&config, &descriptors))
@@ -158,6 +155,13 @@ impl Labels {
             "org.opencontainers.image.licenses": "Apache-2.0",
         })
     }
+}
+
+/// Makes `entry` the image of the layout.
+pub(super) fn finish(files: &mut BTreeMap<String, Vec<u8>>, entry: &Value) {
+    let index = json!({"schemaVersion": 2, "mediaType": INDEX, "manifests": [entry]});
+    files.insert("index.json".to_owned(), text(&index));
+    files.insert("oci-layout".to_owned(), text(&json!({"imageLayoutVersion": "1.0.0"})));
 }
 
 /// Writes the files of a layout into the folder `image` of `folder`, and into `image.tar` beside it.

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::compile::Source;
 use super::debian;
 
-/// What the document says about the binary.
+/// The binary, as the document describes it.
 pub(super) struct About<'a> {
     pub(super) title: &'a str,
     pub(super) version: &'a str,

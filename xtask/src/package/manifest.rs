@@ -1,4 +1,4 @@
-//! What a crate's manifest says to crates.io and docs.rs.
+//! The fields of a crate's manifest that crates.io and docs.rs need.
 
 use std::path::PathBuf;
 
@@ -48,7 +48,7 @@ impl Manifest {
         Ok(workspace.packages.into_iter().filter(|manifest| manifest.publish.is_none()).collect())
     }
 
-    /// What is missing or wrong.
+    /// The missing and wrong fields.
     pub(super) fn complaints(&self) -> Vec<String> {
         let mut complaints = Vec::new();
         let given = [

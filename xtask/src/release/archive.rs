@@ -1,11 +1,10 @@
-//! The archive for people without Rust: the binary, and what a shell, a manual reader and a scanner want beside it.
+//! The archive for people without Rust: the binary, completions, manual pages, SBOM and licence.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
-use anyhow::{Context, bail};
+use anyhow::Context;
 
 use super::{PACKAGE, check};
 use crate::cargo;
@@ -64,11 +63,12 @@ pub(super) fn program_name(system: &str) -> &'static str {
 /// Completions and manual pages, printed by the binary itself.
 pub(super) fn generated(binary: &Path) -> anyhow::Result<Contents> {
     let mut contents = Contents::new();
+    let printed = |arguments: &[&str]| image::read(&binary.to_string_lossy(), arguments, Path::new("."));
     for (shell, path) in COMPLETIONS {
-        contents.insert(path.to_owned(), (0o644, printed(binary, &["completions", shell])?));
+        contents.insert(path.to_owned(), (0o644, printed(&["completions", shell])?.into_bytes()));
     }
     let folder = tempfile::tempdir()?;
-    printed(binary, &["man", "--dir", &folder.path().to_string_lossy()])?;
+    printed(&["man", "--dir", &folder.path().to_string_lossy()])?;
     for entry in fs::read_dir(folder.path())? {
         let path = entry?.path();
         let page = path.file_name().unwrap_or_default().to_string_lossy();
@@ -84,20 +84,6 @@ pub(super) fn pack(contents: &Contents) -> anyhow::Result<Vec<u8>> {
         tarball::append(&mut tar, path, *mode, bytes)?;
     }
     tarball::pack(&tar.into_inner()?)
-}
-
-fn printed(binary: &Path, arguments: &[&str]) -> anyhow::Result<Vec<u8>> {
-    let output = Command::new(binary).args(arguments).output();
-    let output = output.with_context(|| format!("cannot start {}", binary.display()))?;
-    if !output.status.success() {
-        let words = arguments.join(" ");
-        bail!(
-            "`vestibule {words}` ended with {}: {}",
-            output.status,
-            String::from_utf8_lossy(&output.stderr)
-        );
-    }
-    Ok(output.stdout)
 }
 
 /// This machine's platform.

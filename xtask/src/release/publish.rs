@@ -14,18 +14,17 @@ use super::{CHARTS, IMAGE, check};
 /// Runs the commands, or prints them.
 pub(super) fn run(image: &Path, output: &Path, dry_run: bool) -> anyhow::Result<()> {
     let release = Release::read(image, output)?;
-    let (push, sign) = (release.push(), |digest: &str| release.sign(digest));
     if dry_run {
-        for command in push.iter().chain(&sign("sha256:CHART")) {
+        for command in release.push().iter().chain(&release.sign("sha256:CHART")) {
             println!("{}", command.join(" "));
         }
         return Ok(());
     }
     let mut printed = String::new();
-    for command in &push {
+    for command in &release.push() {
         printed = execute(command)?;
     }
-    for command in &sign(pushed_digest(&printed)?) {
+    for command in &release.sign(pushed_digest(&printed)?) {
         execute(command)?;
     }
     Ok(())
@@ -33,7 +32,7 @@ pub(super) fn run(image: &Path, output: &Path, dry_run: bool) -> anyhow::Result<
 
 type Words = Vec<String>;
 
-/// What the commands name.
+/// The names and digests in the commands.
 pub(super) struct Release {
     pub(super) version: String,
     /// The folder with the OCI layout of all architectures, and its digest.

@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, bail};
 use serde::Deserialize;
 
-use crate::cargo;
+use crate::{cargo, tarball};
 
 const KUBERNETES: &str = "k8s.io/kubernetes";
 /// One binary, which runs the program that it is called as.
@@ -20,7 +20,9 @@ const SOURCE: &str = "crates/testenv/controlplane/main.go";
 /// The folder with the programs of the minor version, such as `1.30`.
 pub(super) fn assets(minor: &str) -> anyhow::Result<PathBuf> {
     let version = newest_patch(&go(&["list", "-m", "-versions", KUBERNETES], Path::new("."))?, minor)?;
-    let folder = cargo::cache()?.join(format!("apiserver-{version}"));
+    // Another source is another program.
+    let source = tarball::sha256(&fs::read(cargo::workspace().join(SOURCE))?);
+    let folder = cargo::cache()?.join(format!("apiserver-{version}-{}", source.get(..16).unwrap_or(&source)));
     if !PROGRAMS.iter().all(|program| folder.join(program).is_file()) {
         println!("building kube-apiserver {version}, once; about 10 minutes on 2 cores");
         build(&version, &folder)?;
@@ -53,6 +55,10 @@ fn build(version: &str, folder: &Path) -> anyhow::Result<()> {
     for alias in aliases {
         fs::hard_link(&program, output.join(alias))?;
     }
+    if folder.exists() {
+        // It is incomplete, and the rename would fail.
+        fs::remove_dir_all(folder)?;
+    }
     fs::rename(&output, folder).with_context(|| format!("cannot move the build to {}", folder.display()))
 }
 
@@ -79,17 +85,15 @@ fn module_file(version: &str, upstream: &str) -> anyhow::Result<String> {
     let etcd = etcd.and_then(|rest| rest.split_whitespace().next()).context("Kubernetes requires no etcd")?;
     let parts = upstream.lines().filter_map(|line| line.trim().split_once(" => ./staging/"));
     let replaced: Vec<_> = parts.map(|(part, _)| format!("\t{part} => {part} {parts_version}\n")).collect();
-    if replaced.is_empty() {
+    let (go, replace) = if replaced.is_empty() {
         // Newer versions name their parts as modules.
-        return Ok(format!(
-            "module vestibule.dev/controlplane\n\ngo 1.26\n\nrequire (\n\tgo.etcd.io/etcd/server/v3 {etcd}\n\t\
-             {KUBERNETES} {version}\n)\n"
-        ));
-    }
+        ("1.26", String::new())
+    } else {
+        ("1.24", format!("\nreplace (\n{})\n", replaced.concat()))
+    };
     Ok(format!(
-        "module vestibule.dev/controlplane\n\ngo 1.24\n\nrequire (\n\tgo.etcd.io/etcd/server/v3 {etcd}\n\t{KUBERNETES} \
-         {version}\n)\n\nreplace (\n{})\n",
-        replaced.concat()
+        "module vestibule.dev/controlplane\n\ngo {go}\n\nrequire (\n\tgo.etcd.io/etcd/server/v3 {etcd}\n\t{KUBERNETES} \
+         {version}\n)\n{replace}"
     ))
 }
 
