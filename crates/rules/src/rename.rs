@@ -11,8 +11,9 @@ use crate::label_selector::NAMESPACE_NAME;
 use crate::well_known::API_VERSION;
 use crate::yaml::{self, Entry, Node, Value};
 
-/// `text` with the names of today; a text without former names is returned unchanged. Documents that cannot be read or that use
-/// anchors are left alone, and so is a field whose two lists would have to become one while one of them holds comments.
+/// `text` with the names of today; a text without former names is returned unchanged. Rules in a ConfigMap are rewritten if their
+/// text is in lines after `|`. Documents that cannot be read or that use anchors are left alone, and so is a field whose two lists
+/// would have to become one while one of them holds comments.
 ///
 /// ```
 /// let text = "\
@@ -46,6 +47,10 @@ fn document_fixed(text: &str) -> String {
     let Some((root, None)) = yaml::first_document(text) else { return text.to_owned() };
     let word = |field| root.get(field).and_then(Node::as_text);
     let mut edits = Edits::new(text);
+    if word("kind") == Some("ConfigMap") {
+        let data = root.get("data").and_then(Node::as_map).unwrap_or_default();
+        data.iter().for_each(|entry| edits.rewrite_lines(&entry.value, fixed));
+    }
     if let (Some(API_VERSION), Some(kind), Some(spec)) = (word("apiVersion"), word("kind"), root.get("spec"))
     {
         match kind {

@@ -92,6 +92,28 @@ impl<'t> Edits<'t> {
         }
     }
 
+    /// Rewrites the lines after a `|`, without their common indentation. Other scalars are left alone.
+    pub(super) fn rewrite_lines(&mut self, scalar: &Node, rewrite: impl Fn(&str) -> String) {
+        let Some(content) = scalar.as_text() else { return };
+        let range = self.at_line(scalar.range().start).start..scalar.range().end;
+        let lines = self.text.get(range.clone()).unwrap_or_default();
+        let first = lines.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
+        let indent = &first[..first.len() - first.trim_start_matches(' ').len()];
+        let bare: String = lines
+            .split_inclusive('\n')
+            .map(|line| line.strip_prefix(indent).unwrap_or(line.trim_start_matches(' ')))
+            .collect();
+        if bare.trim_end() != content.trim_end() {
+            return;
+        }
+        let rewritten = rewrite(&bare);
+        if rewritten != bare {
+            let indented =
+                |line: &str| if line.trim().is_empty() { line.to_owned() } else { format!("{indent}{line}") };
+            self.edits.push((range, rewritten.split_inclusive('\n').map(indented).collect()));
+        }
+    }
+
     /// The text of a list or map in brackets; `None` if that would lose a comment.
     pub(super) fn in_brackets(&self, node: &Node) -> Option<String> {
         let text = self.text.get(node.range())?;

@@ -429,3 +429,16 @@ fn quantities_may_be_written_as_numbers() {
     assert!(stored.contains("1k"));
     assert_eq!(word(&decide(&rules, &stored)), "unchanged");
 }
+
+#[test]
+fn override_writes_no_item_of_a_list_that_is_there_already() {
+    let object = pod(
+        r#"{"containers":[{"name":"app","image":"i"},{"name":"s","image":"theirs","securityContext":{"capabilities":{"add":["NET_ADMIN"]}}}]}"#,
+    );
+    let spec = "onConflict: override\nsidecars: [{name: s, image: ours, mode: regular, securityContext: {capabilities: {add: [NET_ADMIN, SYS_TIME]}}}]";
+    let expected = [
+        r#"replace /spec/containers/1/image "ours""#,
+        r#"add /spec/containers/1/securityContext/capabilities/add/- "SYS_TIME""#,
+    ];
+    assert_eq!(steps(&decide(&rules(&rule("r", spec)), &object)), expected);
+}

@@ -379,6 +379,20 @@ fn a_rule_that_never_settles_is_left_out() {
     }
 }
 
+/// `request.object` is the result of the evaluation before, so the rule adds one `x` in each evaluation. The last of the five
+/// evaluations of one rule has to change nothing.
+#[test]
+fn a_rule_may_change_the_object_in_four_evaluations() {
+    for (size, expected) in [(4, "applied"), (5, "error")] {
+        let spec = format!(
+            "onConflict: override\nvariables: [{{name: n, expression: \"request.object.metadata.?labels[?'n'].orValue('')\"}}]\n\
+             pod: {{labels: {{n: {{$cel: \"size(variables.n) < {size} ? variables.n + 'x' : variables.n\"}}}}}}"
+        );
+        let decision = decide(&rules(&rule("r", &spec)), &pod(APP));
+        assert_eq!(word(&decision), expected, "{size}: {:?}", steps(&decision));
+    }
+}
+
 /// The first rule changes its own result until the second rule has acted.
 #[test]
 fn a_rule_that_a_later_rule_settles_is_applied() {

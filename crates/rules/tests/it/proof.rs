@@ -145,3 +145,12 @@ fn the_sample_request_meets_the_conditions_of_a_rule() {
     assert_eq!(found(&when("!object.metadata.?annotations[?'seen'].hasValue()"), GROWS), None);
     assert_eq!(found(&when("has(object.spec.never) && !has(object.metadata.annotations)"), GROWS), None);
 }
+
+/// By the schema of pods, the rule changes the same variable in each evaluation, because `env` has one item for each name. Without
+/// the schema, it would add an item in each evaluation.
+#[test]
+fn proofs_use_the_schema_of_pods() {
+    let counts = "onConflict: override\ncontainerPatches: [{select: {all: true}, env: \
+                  [{name: N, value: {$cel: \"string(size(object.spec.containers[0].?env.orValue([])))\"}}]}]";
+    assert!(rules(&rule("r", counts)).prove().is_ok());
+}

@@ -48,6 +48,31 @@ fn each_former_name_is_rewritten_where_it_stands() {
 }
 
 #[test]
+fn rules_in_a_config_map_are_rewritten() {
+    let old = format!(
+        "{RULE}  when: ['true'] # ours\n\n  containers:\n  - select: {{all: true}}\n    env: [{{name: A, value: b}}]\n"
+    );
+    let indented = |text: &str| -> String {
+        let line = |line: &str| if line == "\n" { line.to_owned() } else { format!("    {line}") };
+        text.split_inclusive('\n').map(line).collect()
+    };
+    let map = |rules: &str| {
+        format!(
+            "apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: rules}}\ndata:\n  rules.yaml: | # of the team\n{}\n  other: |-\n    when: [x]\n",
+            indented(rules)
+        )
+    };
+    let found = fixed(&map(&(old.clone() + "---\n" + &old)));
+    let new = fixed(&old);
+    assert_ne!(new, old);
+    assert_eq!(found, map(&(new.clone() + "---\n" + &new)));
+    assert_eq!(fixed(&found), found);
+    // The text of a scalar in one line or in quotes stays.
+    let quoted = format!("kind: ConfigMap\ndata: {{rules.yaml: {}}}\n", serde_json::to_string(&old).unwrap());
+    assert_eq!(fixed(&quoted), quoted);
+}
+
+#[test]
 fn json_and_several_documents_are_rewritten() {
     let json = r#"{"apiVersion": "vestibule.dev/v1alpha1", "kind": "Injection", "metadata": {"name": "j"}, "spec": {"when": ["true"], "match": {"namespaces": {"names": ["a"], "exclude": ["b"]}}, "pod": {"labels": {"c": "d"}}}}"#;
     let found = fixed(json);

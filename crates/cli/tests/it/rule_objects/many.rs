@@ -2,12 +2,13 @@
 
 use std::time::{Duration, Instant};
 
+use fire::rig::get;
 use http::Method;
 use serde_json::Value;
 use vestibule_testenv::Options;
 
 use super::{Cluster, LABEL};
-use crate::cluster::{JSON, send};
+use crate::cluster::{JSON, addresses, send};
 
 const COUNT: usize = 1_000;
 const INJECTIONS: &str = "/apis/vestibule.dev/v1alpha1/injections";
@@ -25,7 +26,7 @@ async fn a_thousand_rules_come_into_force_with_one_write_of_status_each() {
     cluster.kubectl(&rules.join("---\n"), "kubectl create -f rule.yaml").exits(0);
 
     let begun = Instant::now();
-    let _first = cluster.replica("first").await;
+    let first = cluster.replica("first").await;
     let _second = cluster.replica("second").await;
     loop {
         let list = send(&client, Method::GET, INJECTIONS, JSON, &Value::Null).await.object();
@@ -51,7 +52,11 @@ async fn a_thousand_rules_come_into_force_with_one_write_of_status_each() {
         audit.iter().filter(is_write).count()
     };
     let (done, refused) = (writes(200), writes(409));
-    eprintln!("in force after {:?}, {done} writes, {refused} refused", begun.elapsed());
+    let page = get(addresses(&first).await.1, "/metrics").await.unwrap();
+    let resident = page.lines().find_map(|line| line.strip_prefix("process_resident_memory_bytes "));
+    let resident = resident.unwrap().parse::<f64>().unwrap() / 1024.0 / 1024.0;
+    eprintln!("in force after {:?}, {done} writes, {refused} refused, {resident:.0} MiB", begun.elapsed());
+    assert!(resident < 128.0, "{resident} MiB");
     // The replicas start one after the other, so some rules were in force on the first alone.
     assert!(done <= 2 * COUNT && refused <= COUNT / 4, "{done} writes, {refused} refused");
 }
