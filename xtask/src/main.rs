@@ -27,6 +27,7 @@ mod mutants;
 mod outcome;
 mod package;
 mod release;
+mod skew;
 mod smoke;
 mod soak;
 mod tarball;
@@ -68,6 +69,7 @@ fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         Some(Task::Package { verify }) => package::run(*verify),
         Some(Task::Release(arguments)) => release::run(arguments),
         Some(Task::Smoke { binary }) => smoke::run(binary.as_deref()),
+        Some(Task::Skew { revision }) => skew::run(revision),
         Some(Task::Mutants { krate, arguments }) => return mutants::run(*krate, arguments),
         Some(Task::Fuzz { minutes, targets }) => fuzz::run(*minutes, targets),
         Some(Task::Keys { check: false, from }) => keys::write(from.as_deref()),
@@ -168,6 +170,12 @@ enum Task {
         /// A finished binary instead of a build
         #[arg(long, value_name = "FILE")]
         binary: Option<PathBuf>,
+    },
+    /// Run replicas of another release beside this one, both ways, under load on a real API server
+    Skew {
+        /// The other release: a tag or another revision of this repository
+        #[arg(value_name = "REVISION")]
+        revision: String,
     },
     /// Change the code of a pure crate in one place after the other, and list the changes that no test detects (needs cargo-mutants)
     Mutants {

@@ -33,7 +33,7 @@ pub(super) fn run(image: &Image) -> anyhow::Result<()> {
     cargo::run(&["run", "--quiet", "--package", "vestibule-testenv", "--example", "controlplane"])?;
     let cargo = cargo::command(&test);
     let mut command = Command::new("unshare");
-    command.args(["--net", "--", "sh", "-c", "ip link set lo up && exec \"$0\" \"$@\""]);
+    command.args(["--net", "--", "sh", "-c", NETWORK]);
     command.arg(cargo.get_program()).args(cargo.get_args());
     command.env("VESTIBULE_REQUIRE_APISERVER", "1");
     command.env("VESTIBULE_IMAGE_BUNDLE", bundle.path()).env("VESTIBULE_IMAGE_RUNTIME", runtime);
@@ -44,6 +44,9 @@ pub(super) fn run(image: &Image) -> anyhow::Result<()> {
     }
     Ok(())
 }
+
+/// A network namespace with loopback only. kube-apiserver starts only if it finds an address by a default route.
+const NETWORK: &str = "ip link set lo up && ip address add 198.51.100.1/32 dev lo && ip route add default dev lo && exec \"$0\" \"$@\"";
 
 /// The test that runs the bundle.
 const TEST: &str = "image::the_image_serves_rotates_and_drains_without_rights";

@@ -28,6 +28,7 @@ mod rule_objects;
 mod rule_sources;
 mod serve;
 mod served;
+mod skew;
 mod terminal;
 mod try_formats;
 mod try_rules;

@@ -1,0 +1,188 @@
+//! Replicas of two releases beside each other, under load, on a real API server. `cargo xtask skew REVISION` builds the other release and
+//! starts this test.
+
+use std::path::Path;
+use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use http::{Method, StatusCode};
+use kube::Client;
+use serde_json::{Value, json};
+use vestibule_testenv::{Child, Options, Service, Session, leave_out, start_or_skip};
+
+use crate::cluster::{JSON, MERGE, addresses, pod, print_manifests, replica, send};
+use crate::examples;
+use crate::fixture::{Folder, pod_environment};
+
+const INJECTIONS: &str = "/apis/vestibule.dev/v1alpha1/injections";
+const CONFIGURATION: &str = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations/injector";
+
+/// How long each step may take.
+const STEP: Duration = Duration::from_secs(120);
+
+#[tokio::test]
+async fn replicas_of_two_releases_serve_beside_each_other() {
+    let Some(other) = std::env::var_os("VESTIBULE_OTHER_RELEASE") else {
+        leave_out(
+            "it is for two releases: `cargo xtask skew REVISION` builds the other one and runs this test",
+        );
+        return;
+    };
+    let ours = Folder::with(&[]).command("").get_program().to_owned();
+    for programs in [[&other, &ours], [&ours, &other]] {
+        let Some(cluster) = Cluster::start().await else { return };
+        let load = cluster.load();
+        let [first, second] = programs.map(Path::new);
+        let (replaced, address) = cluster.replica("first", first, 1).await;
+        load.begin(&cluster.admin, &cluster.shop).await;
+        let (kept, _) = cluster.replica("second", second, 2).await;
+        cluster.rotate().await;
+        cluster.add_rule("one").await;
+
+        cluster.service.remove_replica(address);
+        replaced.terminate().unwrap();
+        assert_eq!(replaced.wait().await.unwrap(), 0, "{}", replaced.log());
+        cluster.rotate().await;
+        cluster.add_rule("two").await;
+        load.end().await;
+        kept.kill().unwrap();
+    }
+}
+
+struct Cluster {
+    environment: Session,
+    admin: Client,
+    home: String,
+    shop: String,
+    service: Service,
+    manifests: Vec<Value>,
+}
+
+impl Cluster {
+    /// The manifests of this release: an upgrade applies them before it replaces the pods, a return to the release before leaves them.
+    async fn start() -> Option<Self> {
+        let environment = start_or_skip(&Options::default()).await?;
+        let admin = environment.admin().unwrap();
+        let home = environment.namespace(&[]).await.unwrap().name().to_owned();
+        let shop = environment.namespace(&[("injection", "enabled")]).await.unwrap().name().to_owned();
+        let service = environment.service(&home, "injector").await.unwrap();
+        let (manifests, _) = print_manifests(&examples::rules(), &home, &service);
+        environment.apply(manifests.clone()).await.unwrap();
+        Some(Self { environment, admin, home, shop, service, manifests })
+    }
+
+    /// Starts `program` as a replica, and returns when the API server has `count` replicas to call.
+    async fn replica(&self, name: &str, program: &Path, count: usize) -> (Child, std::net::SocketAddr) {
+        let ours = replica(&self.environment, &self.home, &self.manifests).await;
+        let mut command = Command::new(program);
+        let kubeconfig = self.environment.service_account_kubeconfig(&self.home, "injector").await.unwrap();
+        command
+            .args(ours.get_args())
+            .envs(pod_environment(&kubeconfig))
+            .env("POD_NAME", name)
+            .current_dir("/");
+        let server = self.environment.spawn(name, &command).unwrap();
+        let (address, probes) = addresses(&server).await;
+        self.service.add_replica(address, Some(probes)).unwrap();
+        self.service.wait_for_replicas(count).await.unwrap();
+        (server, address)
+    }
+
+    /// Asks for a new CA and returns when the API server has it.
+    async fn rotate(&self) {
+        let bundle = async || {
+            let read = send(&self.admin, Method::GET, CONFIGURATION, JSON, &Value::Null).await.object();
+            read["webhooks"][0]["clientConfig"]["caBundle"].clone()
+        };
+        let before = bundle().await;
+        let uri = format!("/api/v1/namespaces/{}/secrets/injector-ring", self.home);
+        let now = format!("{:?}", Instant::now());
+        let asked = json!({"metadata": {"annotations": {"vestibule.dev/rotate": now}}});
+        send(&self.admin, Method::PATCH, &uri, MERGE, &asked).await.object();
+        let end = Instant::now() + STEP;
+        while bundle().await == before {
+            assert!(Instant::now() < end, "no rotation");
+            tokio::time::sleep(Duration::from_millis(200)).await;
+        }
+    }
+
+    /// Makes an Injection and returns when all replicas have it in force.
+    async fn add_rule(&self, name: &str) {
+        let rule = json!({
+            "apiVersion": "vestibule.dev/v1alpha1",
+            "kind": "Injection",
+            "metadata": {"name": name},
+            "spec": {"pod": {"labels": {name: "yes"}}},
+        });
+        send(&self.admin, Method::POST, INJECTIONS, JSON, &rule).await.object();
+        let end = Instant::now() + STEP;
+        loop {
+            let found =
+                send(&self.admin, Method::GET, &format!("{INJECTIONS}/{name}"), JSON, &Value::Null).await;
+            let found = found.object();
+            let mut conditions = found["status"]["conditions"].as_array().into_iter().flatten();
+            if conditions.any(|it| it["type"] == "InForce" && it["reason"] == "AllReplicas") {
+                break;
+            }
+            assert!(Instant::now() < end, "{found}");
+            tokio::time::sleep(Duration::from_millis(200)).await;
+        }
+        let made = create(&self.admin, &self.shop).await.unwrap();
+        assert_eq!(made["metadata"]["labels"][name], "yes");
+    }
+
+    fn load(&self) -> Load {
+        Load::default()
+    }
+}
+
+/// Creates of pods, one after the other.
+#[derive(Default)]
+struct Load {
+    ended: Arc<AtomicBool>,
+    task: std::sync::Mutex<Option<tokio::task::JoinHandle<(usize, Vec<String>)>>>,
+}
+
+impl Load {
+    /// Returns when the first pod is changed; each pod from then on has to be.
+    async fn begin(&self, admin: &Client, namespace: &str) {
+        let end = Instant::now() + STEP;
+        while !create(admin, namespace).await.is_ok_and(|pod| is_injected(&pod)) {
+            assert!(Instant::now() < end, "nothing is injected");
+        }
+        let (admin, namespace, ended) = (admin.clone(), namespace.to_owned(), Arc::clone(&self.ended));
+        let task = tokio::spawn(async move {
+            let (mut count, mut wrong) = (0, Vec::new());
+            while !ended.load(Ordering::Relaxed) {
+                count += 1;
+                match create(&admin, &namespace).await {
+                    Ok(pod) if is_injected(&pod) => {}
+                    Ok(pod) => wrong.push(format!("not injected: {pod}")),
+                    Err(error) => wrong.push(error),
+                }
+            }
+            (count, wrong)
+        });
+        *self.task.lock().unwrap() = Some(task);
+    }
+
+    async fn end(&self) {
+        self.ended.store(true, Ordering::Relaxed);
+        let task = self.task.lock().unwrap().take().unwrap();
+        let (count, wrong) = task.await.unwrap();
+        eprintln!("{count} pods were created");
+        assert!(count >= 100 && wrong.is_empty(), "{count} pods; {} wrong: {:?}", wrong.len(), wrong.first());
+    }
+}
+
+async fn create(admin: &Client, namespace: &str) -> Result<Value, String> {
+    let uri = format!("/api/v1/namespaces/{namespace}/pods?dryRun=All");
+    let reply = send(admin, Method::POST, &uri, JSON, &pod("probe")).await;
+    if reply.status == StatusCode::CREATED { Ok(reply.body) } else { Err(reply.body.to_string()) }
+}
+
+fn is_injected(pod: &Value) -> bool {
+    !pod["spec"]["initContainers"].is_null()
+}
