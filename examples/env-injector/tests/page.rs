@@ -1,4 +1,4 @@
-//! The commands of `README.md`, and of the page about the article.
+//! The commands of `README.md`, and of pages that use this example.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -15,6 +15,12 @@ const PAGE: &str = include_str!("../README.md");
 #[tokio::test]
 async fn the_article_about_knative_is_replayed() {
     let page = include_str!("../../../docs/how-to/articles/knative.md");
+    replay::replay(page, env!("CARGO_BIN_EXE_env-injector"), "injector").await;
+}
+
+#[tokio::test]
+async fn the_page_about_upgrades_is_replayed() {
+    let page = include_str!("../../../docs/how-to/upgrade-a-webhook.md");
     replay::replay(page, env!("CARGO_BIN_EXE_env-injector"), "injector").await;
 }
 
