@@ -3,11 +3,11 @@
 //! [`how_to`](crate::how_to) runs the blocks that need only the binary and compares their output. The others are in
 //! [`ledger::ROWS`]: blocks with kubectl are run here on a real API server, and blocks of examples by the example's own tests.
 
-mod articles;
 pub(crate) mod block;
 mod installed;
 mod ledger;
 mod node;
+mod replayed;
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -61,7 +61,7 @@ fn every_command_block_of_every_page_is_run() {
             assert!(rows.len() <= 1, "{page}: several rows for `{first}`");
             matched.extend(rows.iter().copied());
             let is_run =
-                articles::is_replayed(&page) || block.info == "console" && how_to::runs(&page, &block.text);
+                replayed::is_replayed(&page) || block.info == "console" && how_to::runs(&page, &block.text);
             if rows.is_empty() && !is_run {
                 unlisted.push(format!("{page}: {first}"));
             }

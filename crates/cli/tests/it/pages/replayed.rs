@@ -1,4 +1,4 @@
-//! The pages about articles: each replays one.
+//! Pages of which one test runs all blocks, from top to bottom, on a real API server.
 
 use std::fs;
 use std::path::Path;
@@ -96,7 +96,7 @@ async fn replay(
         assert!(shown.is_empty() || printed == shown, "{page}: {}\nprinted:\n{printed}", block.text);
 
         let labelled = if block.text.contains("label configmap") {
-            // In force is the rule when it is, for any namespace with the label.
+            // The rule is in force when it applies in a new namespace with the label.
             let namespace = cluster.environment.namespace(&[("sidecar-injector", "enabled")]).await.unwrap();
             namespace.name().to_owned()
         } else if block.text.contains("label namespace") {
