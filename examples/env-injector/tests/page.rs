@@ -1,6 +1,9 @@
-//! The commands of `README.md`.
+//! The commands of `README.md`, and of pages that use this example.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+#[path = "../../topolvm/tests/it/replay.rs"]
+mod replay;
 
 use std::fs::{create_dir_all, remove_dir_all};
 use std::io::{BufRead, BufReader};
@@ -8,6 +11,18 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 const PAGE: &str = include_str!("../README.md");
+
+#[tokio::test]
+async fn the_article_about_knative_is_replayed() {
+    let page = include_str!("../../../docs/how-to/articles/knative.md");
+    replay::replay(page, env!("CARGO_BIN_EXE_env-injector"), "injector").await;
+}
+
+#[tokio::test]
+async fn the_page_about_upgrades_is_replayed() {
+    let page = include_str!("../../../docs/how-to/upgrade-a-webhook.md");
+    replay::replay(page, env!("CARGO_BIN_EXE_env-injector"), "injector").await;
+}
 
 #[test]
 fn the_commands_of_the_page_work() {

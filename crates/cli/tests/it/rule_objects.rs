@@ -23,17 +23,17 @@ spec: {match: {objectSelector: {matchLabels: {app: web}}}, pod: {labels: {team: 
 ";
 
 /// An API server with the manifests of an injector that has no rules in ConfigMaps.
-struct Cluster {
-    tools: Tools,
-    environment: Session,
-    home: String,
+pub(crate) struct Cluster {
+    pub(crate) tools: Tools,
+    pub(crate) environment: Session,
+    pub(crate) home: String,
     service: Service,
     manifests: Vec<Value>,
 }
 
 impl Cluster {
     /// [`None`] where there is no API server or no kubectl; the test is skipped and says so.
-    async fn start(options: &Options) -> Option<Self> {
+    pub(crate) async fn start(options: &Options) -> Option<Self> {
         let tools = tools_or_skip().await?;
         let environment = start_or_skip(options).await?;
         let home = environment.namespace(&[]).await.unwrap().name().to_owned();
@@ -48,7 +48,7 @@ impl Cluster {
     }
 
     /// Starts a replica in a pod of this name, and returns when the API server may call it.
-    async fn replica(&self, pod: &str) -> Child {
+    pub(crate) async fn replica(&self, pod: &str) -> Child {
         let server = self.unready_replica(pod).await;
         let before = self.service.routed().len();
         let (address, probes) = addresses(&server).await;

@@ -1,9 +1,20 @@
-//! Defaulting and validation of clusters, with simulated StorageClasses.
+//! Defaulting and validation of clusters, with simulated StorageClasses; the page about the article, on a real API server.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+#[path = "../../../topolvm/tests/it/replay.rs"]
+mod replay;
 
 use etcd_operator::EtcdCluster;
 use serde_json::{Value, json};
 use vestibule::{App, Objects};
 use vestibule_test::call;
+
+#[tokio::test]
+async fn the_article_about_cert_controller_is_replayed() {
+    let page = include_str!("../../../../docs/how-to/articles/cert-controller.md");
+    replay::replay(page, env!("CARGO_BIN_EXE_etcd-operator"), "etcd-system").await;
+}
 
 fn class(name: &str, day: u32, is_default: bool) -> Value {
     json!({

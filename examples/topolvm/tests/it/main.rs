@@ -1,5 +1,9 @@
 //! The requests of claims. `tests/examples` checks the same on a real API server.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod replay;
+
 use k8s_openapi::api::core::v1::Pod;
 use serde_json::{Value, json};
 use topolvm::{CAPACITY, app};
@@ -7,6 +11,12 @@ use vestibule::Objects;
 use vestibule_test::{Outcome, call};
 
 const GIBIBYTE: u64 = 1 << 30;
+
+#[tokio::test]
+async fn the_article_about_kubebuilder_is_replayed() {
+    let page = include_str!("../../../../docs/how-to/articles/kubebuilder.md");
+    replay::replay(page, env!("CARGO_BIN_EXE_topolvm"), "topolvm-system").await;
+}
 
 fn class(name: &str, provisioner: &str) -> Value {
     json!({

@@ -1,6 +1,14 @@
-//! Fenced blocks of pages, and the commands in them.
+//! Fenced blocks of pages, and the commands in them. Tests of examples include this file.
 
-use super::ledger::LEFT_OUT;
+/// Lines that are left out of blocks, with the reason.
+pub(crate) const LEFT_OUT: [(&str, &str); 6] = [
+    ("cargo xtask test", "it runs all tests, the test of this page among them"),
+    ("kind ", "kind needs Docker, and no test has a container runtime"),
+    ("cargo xtask image", "it makes a release build; the tests of `xtask` make images of finished binaries"),
+    ("cargo build --release", "it takes minutes, and only the image needs it"),
+    ("kubectl wait --for=condition=Ready pod/", "no kubelet starts pods"),
+    ("kubectl logs web", "no kubelet starts pods"),
+];
 
 /// A fenced block of a page.
 pub(crate) struct Block {

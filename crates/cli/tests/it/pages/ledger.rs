@@ -28,10 +28,6 @@ impl Row {
     }
 }
 
-/// Lines that are left out of blocks, with the reason.
-pub(super) const LEFT_OUT: [(&str, &str); 1] =
-    [("cargo xtask test", "it runs all tests, the test of this page among them")];
-
 const IMAGE: (&str, &str) = ("IMAGE", "registry.example.com/injector:1");
 const INJECTOR: [(&str, &str); 2] = [("NS", "webhooks"), ("NAME", "injector")];
 const FORWARDED: [(&str, &str); 3] = [INJECTOR[0], INJECTOR[1], ("localhost", "LOCAL")];
@@ -76,7 +72,6 @@ pub(super) const ROWS: &[Row] = &[
         &[("-- install", "-- install --no-wait -n webhooks"), IMAGE],
     ),
     here("README.md", "cargo run -- try\n", &[]),
-    here(CHANGE_RULES, "kubectl -n webhooks create configmap cache", &[]),
     here(TUTORIAL, "cargo run --quiet -- manifests", &[]),
     here(CERTIFICATES, "kubectl create namespace webhooks", &[("webhooks", "certificates"), IMAGE]),
     here(CERTIFICATES, "vestibule certs new", &[]),
@@ -98,7 +93,7 @@ pub(super) const ROWS: &[Row] = &[
     here(
         "docs/how-to/alerts/VestibuleRulesNotReloaded.md",
         "kubectl get configmap",
-        &[("CONFIGMAP", "cache"), ("NS", "webhooks"), ("FILE", "examples/rules/nginx.yaml")],
+        &[("CONFIGMAP", "injector-rules"), ("NS", "webhooks"), ("FILE", "examples/rules/nginx.yaml")],
     ),
     here("docs/reference/events.md", "kubectl get events", &[]),
     installed(CHANGE_RULES, "kubectl -n webhooks get configmap cache", &[]),
