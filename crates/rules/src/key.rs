@@ -15,7 +15,7 @@ pub(crate) fn of_overlay(item: &Overlay, keys: &[Key]) -> String {
     let written = |name: &str| match item.get(name) {
         Some(Overlay::Text(text) | Overlay::Literal(text)) => Some(Cow::Borrowed(text.as_str())),
         Some(Overlay::Expression(expression)) => Some(Cow::Owned(format!("{COMPUTED}{}", expression.at))),
-        Some(Overlay::List(_) | Overlay::Map(_)) | None => None,
+        Some(Overlay::List(_) | Overlay::Map(_) | Overlay::Loop(_)) | None => None,
     };
     joined(keys, written).into_owned()
 }

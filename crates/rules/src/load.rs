@@ -8,6 +8,7 @@ mod fragment;
 mod injected;
 mod injection;
 mod items;
+mod iteration;
 mod label_selector;
 mod matching;
 mod namespaced;

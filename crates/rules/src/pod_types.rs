@@ -98,7 +98,7 @@ fn found(value: Option<&Overlay>) -> &'static str {
         Some(Overlay::Literal(literal)) if matches!(literal.as_str(), "true" | "false") => "a truth value",
         Some(Overlay::Literal(_)) => "another number",
         Some(Overlay::List(_)) => "a list",
-        Some(Overlay::Map(_)) => "a map",
+        Some(Overlay::Map(_) | Overlay::Loop(_)) => "a map",
         Some(Overlay::Expression(_)) => "an expression",
         None => "something else",
     }

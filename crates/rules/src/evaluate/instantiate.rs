@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use super::iteration::repeat;
 use crate::diagnostic::Position;
 use crate::expression::{EvaluationError, Scope};
 use crate::logic::Condition;
@@ -34,6 +35,8 @@ pub(super) fn instantiate(rule: &Rule, scope: &Scope<'_>) -> Result<Option<Rule>
         return Ok(None);
     }
     let mut rule = rule.clone();
+    // Nothing is left to repeat, unless it failed when keys were computed.
+    repeat(&mut rule, scope)?;
     rule.retain_parts(|destination, item| instantiate_item(&destination, item, scope))?;
     Ok(Some(rule))
 }
@@ -97,7 +100,7 @@ fn resolved(overlay: &Overlay, scope: &Scope<'_>) -> Result<Option<Overlay>, (Ev
             }
             Ok(Some(Overlay::Map(kept)))
         }
-        Overlay::Text(_) | Overlay::Literal(_) => Ok(Some(overlay.clone())),
+        Overlay::Text(_) | Overlay::Literal(_) | Overlay::Loop(_) => Ok(Some(overlay.clone())),
     }
 }
 

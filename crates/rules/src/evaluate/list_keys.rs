@@ -8,6 +8,7 @@ use std::collections::{HashMap, HashSet};
 use vestibule_patch::{Document, Key, List, Schema};
 
 use super::instantiate::failure;
+use super::iteration::repeat;
 use crate::expression::{ObjectValue, RequestScope, Scope, SharedBudget};
 use crate::key::{self, COMPUTED};
 use crate::merge::Failure;
@@ -75,6 +76,7 @@ pub(super) fn check(rule: &Rule, shape: &Shape) -> Result<(), Failure> {
 /// `rule` with the values of its keys.
 fn set_keys(rule: &Rule, scope: &Scope<'_>, shape: &Shape) -> Result<Rule, Failure> {
     let mut rule = rule.clone();
+    repeat(&mut rule, scope)?;
     rule.retain_parts(|destination, item| {
         if destination.is_item
             && item.key.contains(COMPUTED)

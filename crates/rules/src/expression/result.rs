@@ -26,7 +26,7 @@ impl Expression {
 
     /// The value for its field; `None` leaves the field out.
     pub(crate) fn overlay(&self, scope: &Scope<'_>) -> Result<Option<Overlay>, EvaluationError> {
-        let value = Interpreter::new(scope).value(&self.tree)?;
+        let value = Interpreter::new(scope).with_each(self.each.as_ref()).value(&self.tree)?;
         scope.budget.read(&value)?;
         let overlay = overlay(&value, &self.field)?;
         match overlay {

@@ -24,6 +24,9 @@ const KEYWORD: &str = "$cel";
 /// The maximum number of parameters, and of variables, of a rule: each expression is compared with all of them.
 pub(super) const MAX_NAMES: usize = 256;
 
+/// What the expressions of keys may read.
+pub(super) const KNOWN_BEFORE: &str = "the key must be known before rules change the object: it may read parameters, `owner`, `namespaceObject`, the other members of `request`, and variables that read only these";
+
 /// The maximum number of conditions of a rule, as in the API server.
 const MAX_CONDITIONS: usize = 64;
 
@@ -167,8 +170,7 @@ impl Reader {
                 let message = format!(
                     "`{name}` is a key of `{list}`, and this expression reads the object, which rules change"
                 );
-                let help = "the key must be known before rules change the object: it may read parameters, `owner`, `namespaceObject`, the other members of `request`, and variables that read only these";
-                self.error(&EXPRESSION_PLACE, expression.at, message, help);
+                self.error(&EXPRESSION_PLACE, expression.at, message, KNOWN_BEFORE);
             } else {
                 Arc::make_mut(expression).is_key = true;
             }
@@ -184,7 +186,7 @@ impl Reader {
         Some(Overlay::Expression(Arc::new(expression)))
     }
 
-    fn compiled(&mut self, node: &Node, name: &str) -> Option<Expression> {
+    pub(super) fn compiled(&mut self, node: &Node, name: &str) -> Option<Expression> {
         self.text(node, "an expression")?;
         // The document is refused already, and further findings would not be shown.
         if self.findings.len() > MAX_FINDINGS
@@ -196,7 +198,7 @@ impl Reader {
         let parameters: Vec<_> =
             parameters.map(|parameter| (parameter.name.as_str(), parameter.expression_type())).collect();
         let (variables, total) = (&self.logic.variables, &self.total);
-        let declared = Declared { parameters: &parameters, variables, total };
+        let declared = Declared { parameters: &parameters, variables, each: self.each.as_ref(), total };
         let places = MAX_FINDINGS.saturating_sub(self.findings.len());
         match Expression::compile(&self.source, node, name, declared, places) {
             Ok((expression, mismatch)) => {
@@ -215,7 +217,7 @@ impl Reader {
 
     /// Reports an expression that fails for every object. If the help is the name of a function, the message shows
     /// the expression as its argument.
-    fn report_mismatch(&mut self, node: &Node, Mismatch { message, help }: &Mismatch) {
+    pub(super) fn report_mismatch(&mut self, node: &Node, Mismatch { message, help }: &Mismatch) {
         /// Longer expressions are not repeated in the help.
         const SHORT: usize = 60;
         let text = node.as_text().unwrap_or_default();

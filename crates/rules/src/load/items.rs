@@ -5,6 +5,7 @@ use vestibule_patch::{List, Schema};
 use super::expressions::is_expression;
 use super::reader::Reader;
 use crate::diagnostic::MISSING_FIELD;
+use crate::expression::FOR_EACH;
 use crate::format;
 use crate::key;
 use crate::overlay::Overlay;
@@ -84,11 +85,16 @@ impl Reader {
             };
             self.check_values(node, ours);
             let policy = self.policy(node).unwrap_or(policy);
-            let mut overlay = self.object(node, field, schema.item(), Some(ours));
-            if let Some(overlay) = &mut overlay {
-                self.computed_keys(overlay, field, schema.list());
-                self.item_values(field, overlay, node.at());
-            }
+            let read = |reader: &mut Self| {
+                let mut overlay = reader.object(node, field, schema.item(), ours)?;
+                reader.computed_keys(&mut overlay, field, schema.list());
+                reader.item_values(field, &overlay, node.at());
+                Some(overlay)
+            };
+            let overlay = match ours.field(FOR_EACH) {
+                Some(_) => self.repeated(node, schema.list(), read),
+                None => read(self),
+            };
             let overlay = overlay.unwrap_or(Overlay::Map(Vec::new()));
             let clause = Clause::new(format!("{clause}[{index}]"), node.at());
             let key = match schema.list() {

@@ -59,6 +59,7 @@ fn with_samples(item: &Overlay) -> Overlay {
             let sampled = |member: &Member| Member { value: with_samples(&member.value), ..member.clone() };
             Overlay::Map(members.iter().map(sampled).collect())
         }
+        Overlay::Loop(repeated) => with_samples(&repeated.item),
         Overlay::Text(_) | Overlay::Literal(_) => item.clone(),
     }
 }

@@ -89,6 +89,59 @@ impl Rule {
         }
         Ok(())
     }
+
+    /// Calls `copies` with every item, and puts the items that it returns, if any, in the place of that item.
+    pub(crate) fn replace_parts<E>(
+        &mut self,
+        mut copies: impl FnMut(&Item) -> Result<Option<Vec<Item>>, E>,
+    ) -> Result<(), E> {
+        replace(&mut self.metadata, &mut copies)?;
+        replace(&mut self.spec, &mut copies)?;
+        replace(&mut self.volumes, &mut copies)?;
+        replace(&mut self.injected, &mut copies)?;
+        for Block { lists, parts, .. } in &mut self.blocks {
+            lists.iter_mut().try_for_each(|list| replace(&mut list.items, &mut copies))?;
+            replace(parts, &mut copies)?;
+        }
+        Ok(())
+    }
+}
+
+/// A part with an item of the pod.
+trait HasItem: Sized {
+    fn item(&self) -> &Item;
+    /// The same part with another item.
+    fn with_item(&self, item: Item) -> Self;
+}
+
+impl HasItem for Item {
+    fn item(&self) -> &Item {
+        self
+    }
+
+    fn with_item(&self, item: Item) -> Self {
+        item
+    }
+}
+
+impl HasItem for Part {
+    fn item(&self) -> &Item {
+        &self.item
+    }
+
+    fn with_item(&self, item: Item) -> Self {
+        Self { path: self.path.clone(), listed: self.listed, item }
+    }
+}
+
+impl HasItem for Injected {
+    fn item(&self) -> &Item {
+        &self.item
+    }
+
+    fn with_item(&self, item: Item) -> Self {
+        Self { item, ..self.clone() }
+    }
 }
 
 impl Block {
@@ -113,6 +166,21 @@ fn retain_located<E>(
     keep: &mut impl FnMut(PartDestination<'_>, &mut Item) -> Result<bool, E>,
 ) -> Result<(), E> {
     retain(parts, |Part { path, listed, item }| keep(PartDestination::at(base, path, *listed), item))
+}
+
+fn replace<T: HasItem, E>(
+    all: &mut Vec<T>,
+    copies: &mut impl FnMut(&Item) -> Result<Option<Vec<Item>>, E>,
+) -> Result<(), E> {
+    let mut replaced = Vec::with_capacity(all.len());
+    for one in all.drain(..) {
+        match copies(one.item())? {
+            Some(items) => replaced.extend(items.into_iter().map(|item| one.with_item(item))),
+            None => replaced.push(one),
+        }
+    }
+    *all = replaced;
+    Ok(())
 }
 
 /// `Vec::retain_mut` for a closure that can fail.

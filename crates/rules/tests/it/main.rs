@@ -6,6 +6,7 @@ mod container_checks;
 mod custom_resource;
 mod defects;
 mod documents;
+mod each;
 mod explain;
 mod export;
 mod expressions;
