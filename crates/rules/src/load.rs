@@ -3,7 +3,7 @@
 mod anchors;
 mod blocks;
 mod expressions;
-mod feedback;
+pub(crate) mod feedback;
 mod fragment;
 mod injected;
 mod injection;

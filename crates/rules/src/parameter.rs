@@ -102,7 +102,7 @@ impl Parameter {
     /// The type of `params.NAME` in expressions.
     pub(crate) fn expression_type(&self) -> expression::Type {
         match self.bounds.of {
-            _ if self.prefix.is_some() => expression::Type::Map,
+            _ if self.prefix.is_some() => expression::Type::Map(Vec::new()),
             Type::Int => expression::Type::Int,
             Type::Bool => expression::Type::Bool,
             Type::Duration | Type::Enum | Type::Quantity | Type::Text => expression::Type::Text,

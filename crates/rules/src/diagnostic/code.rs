@@ -186,8 +186,8 @@ codes! {
          beside it.",
         Spec "pod: {labels: {a: {$sel: owner.name}}}";
     EXPRESSION_PLACE = "VST0135", "an expression that is not allowed in this place",
-        "Expressions return single values and lists of them, but no maps, and no lists with a structure of their \
-         own. The keys of a list's items (name, mountPath, containerPort and so on) must be known before rules \
+        "Expressions give single values, lists of them, and maps, but no lists of items: `forEach` repeats an item. The \
+         keys of a list's items (name, mountPath, containerPort and so on) and of maps such as labels must be known before rules \
          change the object, and so must the values of `forEach`: such an expression reads parameters, `owner`, `namespaceObject` and `request` without \
          `request.object`, or variables that read nothing else.",
         Spec "volumes: [{name: {$cel: 'object.spec.nodeName'}, emptyDir: {}}]";

@@ -207,7 +207,7 @@ impl<'d> Checker<'d> {
     fn field_of(&mut self, of: &Type, name: &str) -> Type {
         match of {
             Type::Optional(_) => Type::optional(Type::Any),
-            Type::Any | Type::Never | Type::Map => Type::Any,
+            Type::Any | Type::Never | Type::Map(_) => Type::Any,
             known => self.mistyped(format!("{} has no field `{name}`", known.words()), ""),
         }
     }
@@ -233,18 +233,23 @@ impl<'d> Checker<'d> {
     }
 
     fn map(&mut self, entries: &mut [Entry]) -> Type {
+        let mut members = Vec::new();
         for entry in entries {
             let key = self.of(&mut entry.key);
             self.want(Argument::Text, &key, "the key of a map");
-            self.of(&mut entry.value);
+            let value = match self.of(&mut entry.value) {
+                Type::Optional(inner) if entry.optional => *inner,
+                known => known,
+            };
+            members.extend(entry.key.as_text().map(|name| (name.to_owned(), value)));
         }
-        Type::Map
+        Type::map(members)
     }
 
     fn over(&mut self, written: &mut Loop) -> Type {
         let item = match self.of(&mut written.range) {
             Type::List(item) => *item,
-            Type::Map => Type::Text,
+            Type::Map(_) => Type::Text,
             Type::Any | Type::Never => Type::Any,
             known => {
                 let given = known.words();

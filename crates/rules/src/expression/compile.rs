@@ -35,7 +35,18 @@ impl Expression {
                 let result = if checker.mismatch.is_some() { Type::Any } else { result };
                 let (at, field) = (node.at(), field.to_owned());
                 let tree = Arc::new(tree);
-                let expression = Self { tree, depth, at, field, result, is_key: false, each: None, reads };
+                let expression = Self {
+                    tree,
+                    depth,
+                    at,
+                    field,
+                    result,
+                    is_key: false,
+                    gives_map: false,
+                    gives_parts: false,
+                    each: None,
+                    reads,
+                };
                 return Ok((expression, checker.mismatch));
             }
             Err(parse::SyntaxError { at, message: Some(message) }) => {

@@ -19,6 +19,10 @@ pub(crate) struct Expression {
     pub(super) result: Type,
     /// Whether its field is a key of a list.
     pub(crate) is_key: bool,
+    /// Whether its field is a map or an object.
+    pub(crate) gives_map: bool,
+    /// Whether the members of its value are parts of the rule, each merged by itself.
+    pub(crate) gives_parts: bool,
     /// The value of `each`, if it belongs to an item with `forEach`.
     pub(super) each: Option<Value>,
     pub(crate) reads: Reads,

@@ -29,7 +29,7 @@ impl Expression {
         };
         match given {
             Type::List(item) => Ok((**item).clone()),
-            Type::Map => Ok(Type::Text),
+            Type::Map(_) => Ok(Type::Text),
             Type::Any | Type::Never => Ok(Type::Any),
             other => Err(Mismatch { message: format!("{WANTED} {}", other.words()), help: "" }),
         }

@@ -7,7 +7,7 @@ use vestibule_patch::{List, Schema};
 use super::reader::Reader;
 use crate::diagnostic::{
     DUPLICATE_NAME, EXPRESSION_PLACE, EXPRESSION_SIZE, EXPRESSION_TYPE, MAX_FINDINGS, Position, Severity,
-    UNKNOWN_KEYWORD,
+    UNKNOWN_FIELD, UNKNOWN_KEYWORD,
 };
 use crate::expression::{Declared, Expression, Mismatch, Variable};
 use crate::format;
@@ -15,6 +15,7 @@ use crate::logic::Condition;
 use crate::near::nearest;
 use crate::overlay::Overlay;
 use crate::pod;
+use crate::pod_types::unknown_member;
 use crate::syntax;
 use crate::yaml::{Entry, Node};
 
@@ -26,6 +27,8 @@ pub(super) const MAX_NAMES: usize = 256;
 
 /// What the expressions of keys may read.
 pub(super) const KNOWN_BEFORE: &str = "the key must be known before rules change the object: it may read parameters, `owner`, `namespaceObject`, the other members of `request`, and variables that read only these";
+
+pub(super) const FOR_EACH_ITEM: &str = "repeat an item of it with `forEach`";
 
 /// The maximum number of conditions of a rule, as in the API server.
 const MAX_CONDITIONS: usize = 64;
@@ -111,17 +114,31 @@ impl Reader {
             self.unknown_keyword(entries.first()?);
             return None;
         }
-        let structured = !schema.fields().is_empty()
-            || matches!(schema.list(), List::Map(_))
-            || !schema.item().fields().is_empty()
-            || pod::is_text_map(name);
-        if structured {
-            let message = format!("`{name}` has a structure of its own, which an expression cannot return");
-            let help = "write expressions for single values within it";
-            self.error(&EXPRESSION_PLACE, node.at(), message, help);
-            return None;
+        let is_list_of_items = schema.list() != List::Unknown && !schema.item().fields().is_empty()
+            || matches!(schema.list(), List::Map(_));
+        let is_map = !schema.fields().is_empty() || pod::is_text_map(name);
+        if is_list_of_items {
+            return self.refuse_structured(node, name, FOR_EACH_ITEM);
         }
-        self.expression_value(value, name)
+        // The text of a rule of a namespace shows which fields it adds.
+        if is_map && self.namespaced {
+            return self.refuse_structured(node, name, "write expressions for single values within it");
+        }
+        let found = self.expression_value(value, name, is_map)?;
+        if let Overlay::Expression(expression) = &found
+            && let Some(sample) = expression.sample()
+            && let Some(sentence) = unknown_member(&sample, name, schema)
+        {
+            self.error(&UNKNOWN_FIELD, value.at(), sentence, "");
+        }
+        Some(found)
+    }
+
+    /// Reports an expression for an item of a list, or for a whole list of items.
+    pub(super) fn refuse_structured(&mut self, node: &Node, name: &str, help: &str) -> Option<Overlay> {
+        let message = format!("`{name}` has a structure of its own, which an expression cannot return");
+        self.error(&EXPRESSION_PLACE, node.at(), message, help);
+        None
     }
 
     /// The members of a map of text; each value may be an expression.
@@ -138,7 +155,7 @@ impl Reader {
             } else if let Some([Entry { key, value, .. }]) = entry.value.as_map()
                 && key == KEYWORD
             {
-                self.expression_value(value, what)
+                self.expression_value(value, what, false)
             } else if is_expression(&entry.value) {
                 self.expression(&entry.value, &entry.key, Schema::unknown())
             } else {
@@ -177,8 +194,25 @@ impl Reader {
         }
     }
 
-    fn expression_value(&mut self, node: &Node, name: &str) -> Option<Overlay> {
-        let expression = self.compiled(node, name)?;
+    /// Makes `expression` give the members of the map `name`, which are parts of the rule. Their keys are keys of the pod.
+    pub(super) fn gives_parts(&mut self, expression: &Expression, name: &str) -> Overlay {
+        self.logic.computes_keys = true;
+        if expression.reads.object {
+            let message = format!(
+                "the members of `{name}` are merged one by one, and this expression reads the object, which rules change"
+            );
+            self.error(&EXPRESSION_PLACE, expression.at, message, KNOWN_BEFORE);
+        }
+        let mut expression = expression.clone();
+        expression.gives_parts = true;
+        Overlay::Expression(Arc::new(expression))
+    }
+
+    fn expression_value(&mut self, node: &Node, name: &str, gives_map: bool) -> Option<Overlay> {
+        let mut expression = self.compiled(node, name)?;
+        expression.gives_map = gives_map;
+        // A computed object may have lists with keys.
+        self.logic.computes_keys |= gives_map;
         if let Some(mismatch) = expression.field_mismatch() {
             self.report_mismatch(node, &mismatch);
         }

@@ -26,17 +26,21 @@ pub(super) fn findings<'l>(
     for rule in writing {
         let source = &rule.text;
         for (map, key, at) in keys_written(rule) {
-            if map == "annotations" && key == STATUS_ANNOTATION {
+            if is_reserved(&map, key) {
                 let message = format!("the injector itself writes `{STATUS_ANNOTATION}`");
                 findings.push(source.error(&RESERVED, at, message));
             }
-            if let Some(reader) = rule.targets.iter().find_map(|target| readers.find(&map, key, *target)) {
-                let message = format!("{} `{key}` is read by {reader}", map.trim_end_matches('s'));
+            if let Some(message) = readers.refused(rule, &map, key) {
                 findings.push(source.error(&FEEDBACK, at, message));
             }
         }
     }
     findings
+}
+
+/// Whether the injector itself writes this key.
+pub(crate) fn is_reserved(map: &str, key: &str) -> bool {
+    map == "annotations" && key == STATUS_ANNOTATION
 }
 
 /// The resources whose pods or pod templates `rule` reads; rules write there. With `metadataOf: workload` it reads the labels of
@@ -48,7 +52,7 @@ fn resources_read(rule: &Rule) -> impl Iterator<Item = Resource> {
 }
 
 /// The first reader of each label and annotation, by map, key and resource.
-struct Readers<'l> {
+pub(crate) struct Readers<'l> {
     by_key: HashMap<(&'static str, &'l str, Resource), ReadBy<'l>>,
     /// The first reader of annotations with a prefix, and the lengths of all prefixes.
     by_prefix: HashMap<(&'l str, Resource), ReadBy<'l>>,
@@ -65,7 +69,7 @@ enum ReadBy<'l> {
 }
 
 impl<'l> Readers<'l> {
-    fn new(rules: impl IntoIterator<Item = &'l Rule>, settings: &'l Settings) -> Self {
+    pub(crate) fn new(rules: impl IntoIterator<Item = &'l Rule>, settings: &'l Settings) -> Self {
         let mut readers = Self {
             by_key: HashMap::new(),
             by_prefix: HashMap::new(),
@@ -91,6 +95,12 @@ impl<'l> Readers<'l> {
             }
         }
         readers
+    }
+
+    /// Why `rule` must not write this key.
+    pub(crate) fn refused(&self, rule: &Rule, map: &str, key: &str) -> Option<String> {
+        let reader = rule.targets.iter().find_map(|target| self.find(map, key, *target))?;
+        Some(format!("{} `{key}` is read by {reader}", map.trim_end_matches('s')))
     }
 
     fn insert(&mut self, key: (&'static str, &'l str, Resource), reader: ReadBy<'l>) {

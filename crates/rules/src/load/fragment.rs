@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use vestibule_patch::{List, Schema};
 
-use super::expressions::is_expression;
+use super::expressions::{FOR_EACH_ITEM, is_expression};
 use super::reader::Reader;
 use crate::diagnostic::{
     DUPLICATE_MOUNT, DUPLICATE_NAME, MISSING_FIELD, NOT_SUPPORTED, Position, UNKNOWN_FIELD,
@@ -162,6 +162,9 @@ impl Reader {
         match node.get(FOR_EACH) {
             Some(_) if !is_expression(node) => {
                 self.nested_object(node, list, schema, Some(&format::REPEATED))
+            }
+            _ if is_expression(node) && !schema.fields().is_empty() => {
+                self.refuse_structured(node, list, FOR_EACH_ITEM)
             }
             _ => self.fragment(node, list, schema),
         }

@@ -20,6 +20,18 @@ impl Reader {
         let mut items = Vec::new();
         for map in ["labels", "annotations"] {
             let Some(node) = pod.get(map) else { continue };
+            let policy = self.on_conflict.unwrap_or(Policy::Keep);
+            if is_expression(node) {
+                let Some(Overlay::Expression(written)) = self.expression(node, map, Schema::unknown()) else {
+                    continue;
+                };
+                self.logic.computes_metadata = true;
+                let (overlay, clause) =
+                    (self.gives_parts(&written, map), Clause::new(format!("pod.{map}"), written.at));
+                let item = Item::new(clause, key::computed(&written), overlay, policy);
+                items.push(Part { path: vec![map.to_owned()], listed: false, item });
+                continue;
+            }
             for (key, overlay, at) in self.texts_or_expressions(node, map) {
                 self.check_pod_value(syntax::label_key(&key), &key, at);
                 if map == "labels"
@@ -28,7 +40,6 @@ impl Reader {
                     self.check_pod_value(syntax::label_value(value), &key, at);
                 }
                 let clause = Clause::new(format!("pod.{map}[{key}]"), at);
-                let policy = self.on_conflict.unwrap_or(Policy::Keep);
                 let item = Item::new(clause, key, overlay, policy);
                 items.push(Part { path: vec![map.to_owned()], listed: false, item });
             }

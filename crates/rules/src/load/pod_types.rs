@@ -18,7 +18,7 @@ impl Reader {
         let sampled = if item.is_dynamic() { Cow::Owned(with_samples(item)) } else { Cow::Borrowed(item) };
         let Some(TypeError { path, expected }) = decoded(field, &sampled) else { return };
         match (overlay_at(item, &path), &expected) {
-            (Some(Overlay::Expression(_)), Some(expected)) => {
+            (_, Some(expected)) if is_computed(item, &path) => {
                 let message = type_message(field, &path, Some(expected), overlay_at(&sampled, &path));
                 let help = match expected.as_str() {
                     "i32" | "i64" => "int",
@@ -29,7 +29,7 @@ impl Reader {
                 self.report_mismatch_in_place(node_at(node, &path), message, help);
             }
             // The type is right; the value is known only for an object.
-            (Some(Overlay::Expression(_)), None) => {}
+            (_, None) if is_computed(item, &path) => {}
             _ => self.report_type_error(node, field, item, &path, expected.as_deref()),
         }
     }
@@ -47,6 +47,20 @@ impl Reader {
         let Some(expected) = expected else { return self.error(&WRONG_VALUE, at, message, "") };
         self.error(&WRONG_TYPE, at, message, help(expected, value));
     }
+}
+
+/// Whether an expression gives the value at the path, or a map or list around it.
+fn is_computed(item: &Overlay, path: &Path) -> bool {
+    let mut value = Some(item);
+    for segment in path {
+        value = match (value, segment) {
+            (Some(Overlay::Expression(_)), _) => return true,
+            (Some(value), Segment::Map { key }) => value.get(key),
+            (Some(value), Segment::Seq { index }) => value.items().get(*index),
+            _ => None,
+        };
+    }
+    matches!(value, Some(Overlay::Expression(_)))
 }
 
 /// `item` with a sample value for each expression whose type is known.

@@ -17,6 +17,7 @@ mod large_pods;
 mod laws;
 mod lint;
 mod many;
+mod maps;
 mod messages;
 mod namespaced;
 mod object_keys;
