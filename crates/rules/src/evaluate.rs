@@ -6,6 +6,7 @@
 mod decide;
 mod fixpoint;
 mod instantiate;
+mod iteration;
 mod list_keys;
 mod namespaced;
 mod not_applied;

@@ -12,6 +12,7 @@ mod compiled;
 mod error;
 mod functions;
 mod interpret;
+mod iteration;
 mod locate;
 mod object_value;
 mod operators;
@@ -31,12 +32,13 @@ pub(crate) use budget::SharedBudget;
 pub(crate) use check::Declared;
 pub(crate) use compiled::{Expression, Reads, Variable};
 pub(crate) use error::EvaluationError;
+pub(crate) use iteration::{FOR_EACH, MAX_EACH};
 pub(crate) use object_value::ObjectValue;
 pub(crate) use pattern::Pattern;
 pub(crate) use requirements::{ITEM, Requirement};
 pub(crate) use scope::{RequestScope, Scope};
 pub(crate) use types::{Mismatch, Type};
-pub(crate) use values::text;
+pub(crate) use values::{map, text};
 
 #[cfg(test)]
 mod tests;

@@ -4,18 +4,24 @@ use std::borrow::Cow;
 
 use vestibule_patch::{Key, View};
 
+use crate::expression::Expression;
 use crate::overlay::Overlay;
 
 /// The start of a placeholder for a key that an expression computes later. The location of the expression follows, so
 /// that two placeholders of one document are different.
 pub(crate) const COMPUTED: &str = "$cel at ";
 
+/// The placeholder for the key, or the keys, that `expression` computes.
+pub(crate) fn computed(expression: &Expression) -> String {
+    format!("{COMPUTED}{}", expression.at)
+}
+
 /// The key of an item that a rule adds.
 pub(crate) fn of_overlay(item: &Overlay, keys: &[Key]) -> String {
     let written = |name: &str| match item.get(name) {
         Some(Overlay::Text(text) | Overlay::Literal(text)) => Some(Cow::Borrowed(text.as_str())),
-        Some(Overlay::Expression(expression)) => Some(Cow::Owned(format!("{COMPUTED}{}", expression.at))),
-        Some(Overlay::List(_) | Overlay::Map(_)) | None => None,
+        Some(Overlay::Expression(expression)) => Some(Cow::Owned(computed(expression))),
+        Some(Overlay::List(_) | Overlay::Map(_) | Overlay::Loop(_)) | None => None,
     };
     joined(keys, written).into_owned()
 }

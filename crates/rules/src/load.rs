@@ -3,11 +3,12 @@
 mod anchors;
 mod blocks;
 mod expressions;
-mod feedback;
+pub(crate) mod feedback;
 mod fragment;
 mod injected;
 mod injection;
 mod items;
+mod iteration;
 mod label_selector;
 mod matching;
 mod namespaced;

@@ -18,6 +18,8 @@ pub(crate) struct Logic {
     pub(crate) dynamic: bool,
     /// Whether any key of a list in the rule is an expression.
     pub(crate) computes_keys: bool,
+    /// Whether an expression gives all labels or annotations that the rule adds.
+    pub(crate) computes_metadata: bool,
     /// The inputs that its expressions and parameters read.
     pub(crate) reads: Reads,
 }

@@ -14,7 +14,16 @@ pub(crate) enum Overlay {
     List(Vec<Overlay>),
     /// A value that is computed for each object. A rule that is merged into an object has none left.
     Expression(Arc<Expression>),
+    /// An item of a list that is added once for each value of an expression. A rule that is merged has none left.
+    Loop(Arc<Loop>),
     Map(Vec<Member>),
+}
+
+/// An item with `forEach`.
+pub(crate) struct Loop {
+    /// The expression that gives the values of `each`.
+    pub(crate) over: Expression,
+    pub(crate) item: Overlay,
 }
 
 #[derive(Clone)]
@@ -40,6 +49,7 @@ impl Overlay {
     pub(crate) fn members(&self) -> &[Member] {
         match self {
             Self::Map(members) => members,
+            Self::Loop(repeated) => repeated.item.members(),
             Self::Text(_) | Self::Literal(_) | Self::List(_) | Self::Expression(_) => &[],
         }
     }
@@ -47,14 +57,14 @@ impl Overlay {
     pub(crate) fn items(&self) -> &[Overlay] {
         match self {
             Self::List(items) => items,
-            Self::Text(_) | Self::Literal(_) | Self::Map(_) | Self::Expression(_) => &[],
+            Self::Text(_) | Self::Literal(_) | Self::Map(_) | Self::Expression(_) | Self::Loop(_) => &[],
         }
     }
 
     pub(crate) fn as_text(&self) -> Option<&str> {
         match self {
             Self::Text(text) => Some(text),
-            Self::Literal(_) | Self::List(_) | Self::Map(_) | Self::Expression(_) => None,
+            Self::Literal(_) | Self::List(_) | Self::Map(_) | Self::Expression(_) | Self::Loop(_) => None,
         }
     }
 
@@ -66,14 +76,14 @@ impl Overlay {
     /// Whether it contains an expression.
     pub(crate) fn is_dynamic(&self) -> bool {
         match self {
-            Self::Expression(_) => true,
+            Self::Expression(_) | Self::Loop(_) => true,
             Self::List(items) => items.iter().any(Self::is_dynamic),
             Self::Map(members) => members.iter().any(|member| member.value.is_dynamic()),
             Self::Text(_) | Self::Literal(_) => false,
         }
     }
 
-    /// The value as JSON. Items and members that are expressions are left out.
+    /// The value as JSON. Items and members that are expressions are left out, and an item with `forEach` occurs once.
     pub(crate) fn to_json(&self) -> String {
         let mut json = String::new();
         self.write_json(&mut json);
@@ -85,6 +95,7 @@ impl Overlay {
             Self::Text(text) => write_quoted(json, text),
             Self::Literal(literal) => json.push_str(literal),
             Self::Expression(_) => json.push_str("null"),
+            Self::Loop(repeated) => repeated.item.write_json(json),
             Self::List(items) => {
                 json.push('[');
                 let items = items.iter().filter(|item| !matches!(item, Self::Expression(_)));

@@ -12,9 +12,13 @@ use crate::expression::{self, EvaluationError, Pattern, SharedBudget};
 use crate::quantity::nanos;
 use crate::rule::item::Clause;
 use crate::subject::{ObjectMetadata, Subject};
+use crate::syntax;
 
 /// The longest text of a parameter without `max`, in characters.
 const MAX_LENGTH: i128 = 1024;
+
+/// The maximum number of annotations with the prefix of a parameter.
+const MAX_ANNOTATIONS: usize = expression::MAX_EACH;
 
 /// The end of the message for a text whose match is beyond the budget.
 const UNAFFORDABLE: &str = "a text for which its pattern and those of all other rules need fewer ticks";
@@ -27,6 +31,8 @@ pub(crate) struct Parameter {
     pub(crate) bounds: Bounds,
     pub(crate) default: Option<String>,
     pub(crate) annotation: Option<String>,
+    /// The start of the keys of annotations. The parameter then is a map from the rest of each key to its value.
+    pub(crate) prefix: Option<String>,
     pub(crate) from: AnnotationSource,
 }
 
@@ -35,6 +41,15 @@ pub(crate) struct Parameter {
 pub(crate) enum AnnotationSource {
     Pod,
     Namespace,
+}
+
+impl AnnotationSource {
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Pod => "pod",
+            Self::Namespace => "namespace",
+        }
+    }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -87,6 +102,7 @@ impl Parameter {
     /// The type of `params.NAME` in expressions.
     pub(crate) fn expression_type(&self) -> expression::Type {
         match self.bounds.of {
+            _ if self.prefix.is_some() => expression::Type::Map(Vec::new()),
             Type::Int => expression::Type::Int,
             Type::Bool => expression::Type::Bool,
             Type::Duration | Type::Enum | Type::Quantity | Type::Text => expression::Type::Text,
@@ -96,6 +112,11 @@ impl Parameter {
     /// The annotation of the pod that gives its value.
     pub(crate) fn pod_annotation(&self) -> Option<&str> {
         self.annotation.as_deref().filter(|_| self.from == AnnotationSource::Pod)
+    }
+
+    /// The start of the annotations of the pod that give its values.
+    pub(crate) fn pod_prefix(&self) -> Option<&str> {
+        self.prefix.as_deref().filter(|_| self.from == AnnotationSource::Pod)
     }
 
     /// A value that it accepts, if one of a few simple candidates fits.
@@ -116,16 +137,16 @@ impl Parameter {
         metadata: &ObjectMetadata<'_>,
         total: &SharedBudget,
     ) -> Result<Value, String> {
+        if let Some(prefix) = &self.prefix {
+            return self.entries(prefix, subject, metadata, total);
+        }
         let of = |key: &str| match self.from {
             AnnotationSource::Pod => metadata.annotation(key),
             AnnotationSource::Namespace => subject.facts?.annotations.get(key).map(String::as_str),
         };
         let annotated = self.annotation.as_deref().and_then(|key| Some((key, of(key)?)));
         if let Some((key, text)) = annotated {
-            return self.bounds.value(text, total).map_err(|wanted| {
-                let whose = if self.from == AnnotationSource::Pod { "pod" } else { "namespace" };
-                format!("annotation `{key}` of the {whose} wants {wanted}")
-            });
+            return self.annotated(key, text, total);
         }
         let Some(default) = &self.default else {
             let key = self.annotation.as_deref().unwrap_or_default();
@@ -137,6 +158,53 @@ impl Parameter {
         self.bounds
             .value(default, total)
             .map_err(|wanted| format!("parameter `{}` wants {wanted}", self.name))
+    }
+
+    /// The values of all annotations whose keys begin with `prefix`, by the rest of the key.
+    fn entries(
+        &self,
+        prefix: &str,
+        subject: &Subject<'_>,
+        metadata: &ObjectMetadata<'_>,
+        total: &SharedBudget,
+    ) -> Result<Value, String> {
+        let of_namespace = subject.facts.filter(|_| self.from == AnnotationSource::Namespace);
+        let found: Vec<(&str, &str)> = match of_namespace {
+            Some(facts) => {
+                let all = facts.annotations.iter().map(|(key, text)| (key.as_str(), text.as_str()));
+                all.filter(|(key, _)| key.starts_with(prefix)).collect()
+            }
+            None if self.from == AnnotationSource::Namespace => Vec::new(),
+            None => metadata.annotations_from(prefix).collect(),
+        };
+        let whose = self.from.as_str();
+        if found.len() > MAX_ANNOTATIONS {
+            let count = found.len();
+            return Err(format!(
+                "{count} annotations of the {whose} begin with `{prefix}`, and at most {MAX_ANNOTATIONS} may"
+            ));
+        }
+        let mut entries = Vec::new();
+        for (key, text) in found {
+            let rest = key.get(prefix.len()..).unwrap_or_default();
+            // The API server checks keys only after it has called webhooks.
+            if let Err(wanted) = syntax::label_key(key) {
+                return Err(format!(
+                    "an annotation of the {whose} that begins with `{prefix}` wants {wanted}"
+                ));
+            }
+            if !rest.is_empty() {
+                entries.push((rest.to_owned(), self.annotated(key, text, total)?));
+            }
+        }
+        Ok(expression::map(entries))
+    }
+
+    /// The value of the annotation `key`.
+    fn annotated(&self, key: &str, text: &str, total: &SharedBudget) -> Result<Value, String> {
+        let whose = self.from.as_str();
+        let value = self.bounds.value(text, total);
+        value.map_err(|wanted| format!("annotation `{key}` of the {whose} wants {wanted}"))
     }
 }
 

@@ -126,6 +126,13 @@ pub(crate) fn is_text_map(member: &str) -> bool {
     TEXT_MAPS.contains(&member)
 }
 
+/// Whether the members of the map or object `name` are merged one by one. Objects that hold one of several alternatives, such as probes
+/// and handlers, cannot be.
+pub(crate) fn is_split(name: &str, schema: Schema<'_>) -> bool {
+    let names: Vec<&str> = schema.fields().iter().map(|field| field.name).collect();
+    is_text_map(name) || !names.is_empty() && excluding(&names).is_none()
+}
+
 pub(crate) fn is_quantity(member: &str) -> bool {
     QUANTITIES.contains(&member)
 }

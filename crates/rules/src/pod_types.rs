@@ -7,8 +7,10 @@ use k8s_openapi::api::core::v1::{
 };
 use k8s_openapi::serde::de::DeserializeOwned;
 use serde_path_to_error::{Path, Segment};
+use vestibule_patch::Schema;
 
 use crate::overlay::Overlay;
+use crate::pod;
 
 /// A value that its field cannot hold.
 pub(crate) struct TypeError {
@@ -21,6 +23,22 @@ pub(crate) struct TypeError {
 pub(crate) fn type_error(field: &str, item: &Overlay) -> Option<String> {
     let TypeError { path, expected } = decoded(field, item)?;
     Some(type_message(field, &path, expected.as_deref(), overlay_at(item, &path)))
+}
+
+/// Names a member of a computed object that pods do not have. The reader reports those that are written.
+// Recursion is bounded by the depth of values.
+pub(crate) fn unknown_member(value: &Overlay, name: &str, schema: Schema<'_>) -> Option<String> {
+    let in_items = value.items().iter().find_map(|item| unknown_member(item, name, schema.item()));
+    in_items.or_else(|| {
+        let fields = schema.fields();
+        value.members().iter().filter(|member| member.known && !pod::is_text_map(name)).find_map(|member| {
+            let is_field = fields.is_empty() || fields.iter().any(|field| field.name == member.name);
+            match is_field {
+                true => unknown_member(&member.value, &member.name, schema.field(&member.name)),
+                false => Some(format!("`{name}` has no field `{}`", member.name)),
+            }
+        })
+    })
 }
 
 /// Decodes an item of the list `field`.
@@ -98,7 +116,7 @@ fn found(value: Option<&Overlay>) -> &'static str {
         Some(Overlay::Literal(literal)) if matches!(literal.as_str(), "true" | "false") => "a truth value",
         Some(Overlay::Literal(_)) => "another number",
         Some(Overlay::List(_)) => "a list",
-        Some(Overlay::Map(_)) => "a map",
+        Some(Overlay::Map(_) | Overlay::Loop(_)) => "a map",
         Some(Overlay::Expression(_)) => "an expression",
         None => "something else",
     }

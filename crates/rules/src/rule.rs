@@ -13,7 +13,7 @@ use crate::logic::Logic;
 pub(crate) use item::{
     Block, BlockList, Clause, ContainerPosition, Injected, Item, Part, Policy, Removal, Select, SelectBy,
 };
-pub(crate) use parts::{Base, PartDestination};
+pub(crate) use parts::{Base, Copied, PartDestination};
 pub use resource::{MetadataOf, Resource, Verb};
 
 /// One `Injection` or `NamespacedInjection` document.

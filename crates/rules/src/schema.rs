@@ -137,8 +137,10 @@ impl<'t> Writer<'t> {
             }
             List::Unknown => self.object(path, schema, ours),
             _ => {
-                let item = self.item(path, schema.item(), ours);
-                json!({"type": "array", "items": item})
+                let item = self.item(path, schema.item(), ours.or(Some(&format::REPEATED)));
+                let list = json!({"type": "array", "items": item});
+                // One expression gives a whole list of single values.
+                if schema.item().fields().is_empty() { json!({"anyOf": [list, expression()]}) } else { list }
             }
         }
     }

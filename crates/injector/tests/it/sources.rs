@@ -50,6 +50,7 @@ fn the_samples_can_be_used_together() {
             "log-forwarder",
             "nginx",
             "proxy",
+            "secrets-agent",
             "timezone-and-ca",
             "image-pull-secrets"
         ]

@@ -94,6 +94,7 @@ impl Writer<'_> {
     fn fragment(&self, path: &[&str], schema: Schema<'_>, ours: Option<&'static Table>) -> Value {
         match schema.list() {
             List::Unknown if schema.fields().is_empty() && ours.is_none() => anything(),
+            _ if is_list_of_values(schema) && ours.is_none() => anything(),
             List::Unknown => self.part(path, schema, ours),
             _ => json!({
                 "type": "array",
@@ -111,7 +112,9 @@ impl Writer<'_> {
             if ours.fields.iter().any(|own| own.name == field.name && own.refused) {
                 continue;
             }
-            let mut below = match schema.field(field.name).list() {
+            let below = schema.field(field.name);
+            let mut below = match below.list() {
+                _ if is_list_of_values(below) => anything(),
                 List::Unknown => anything(),
                 _ => json!({"type": "array", "items": anything()}),
             };
@@ -121,6 +124,11 @@ impl Writer<'_> {
         fields.extend(self.fields(ours));
         json!({"type": "object", "properties": fields, "x-kubernetes-preserve-unknown-fields": true})
     }
+}
+
+/// Whether an expression may give the whole list.
+fn is_list_of_values(schema: Schema<'_>) -> bool {
+    schema.list() != List::Unknown && schema.item().fields().is_empty()
 }
 
 /// Accepts every value: an expression, a text, or a part of a pod that this version does not know.

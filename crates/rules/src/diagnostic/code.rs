@@ -186,20 +186,25 @@ codes! {
          beside it.",
         Spec "pod: {labels: {a: {$sel: owner.name}}}";
     EXPRESSION_PLACE = "VST0135", "an expression that is not allowed in this place",
-        "Expressions return single values and lists of them, but no maps, and no lists with a structure of their \
-         own. The keys of a list's items (name, mountPath, containerPort and so on) must be known before rules \
-         change the object: such an expression reads parameters, `owner`, `namespaceObject` and `request` without \
+        "Expressions give single values, lists of them, and maps, but no lists of items: `forEach` repeats an item. The \
+         keys of a list's items (name, mountPath, containerPort and so on) and of maps such as labels must be known before rules \
+         change the object, and so must the values of `forEach`: such an expression reads parameters, `owner`, `namespaceObject` and `request` without \
          `request.object`, or variables that read nothing else.",
         Spec "volumes: [{name: {$cel: 'object.spec.nodeName'}, emptyDir: {}}]";
     BAD_PARAMETER = "VST0136", "a parameter that cannot be used",
         "A parameter has a name, a type, and an annotation or a default or both. Its bounds and its default must \
          fit the type: min and max for numbers, quantities, durations and the length of texts, pattern for texts, \
-         values for an enum.",
+         values for an enum. With `annotationPrefix` it has no default: without annotations it is an empty map.",
         Spec "parameters: [{name: cpu, type: quantity, default: much}]\npod: {labels: {a: b}}";
     BAD_PATTERN = "VST0137", "a pattern that cannot be used",
         "The pattern is not a regular expression, or is too large when it is compiled. Back references and \
          look-around are not supported, as in the API server.",
         Spec "matchConditions: [{name: named, expression: \"request.name.matches('(')\"}]\npod: {labels: {a: b}}";
+    SAME_ITEMS = "VST0138", "a loop whose items are all the same",
+        "`forEach` adds an item once for each value, which its expressions read as `each`. The items of a list must have \
+         different keys (name, mountPath, containerPort and so on), so an expression of such a key has to read `each`. \
+         For volumes and their mounts that is the `name` of the volume, and the `mountPath` of the mount.",
+        Spec "parameters: [{name: files, type: string, annotationPrefix: example.com/file-}]\nvolumes: [{forEach: params.files, name: files, emptyDir: {}}]";
     EXPRESSION_TYPE = "VST0140", "an expression of the wrong type",
         "The expression fails for every object: a part of it gets a value of another type than it takes, or its \
          result has another type than the field. Parameters of type `int` and `bool` are numbers and booleans, all \

@@ -12,6 +12,7 @@ use super::verdict::{discard_changes, not_applied, skipped, verdict};
 use crate::decision::{Decision, Outcome};
 use crate::explanation::Record;
 use crate::expression::SharedBudget;
+use crate::load::feedback::Readers;
 use crate::merge::{self, Draft};
 use crate::namespaced::NamespacedRules;
 use crate::rule::Rule;
@@ -52,7 +53,9 @@ impl RuleSet {
         let keyed = with_keys(&rules, subject, &received, &document, &self.shape, &total);
         let rules: Vec<&Rule> =
             rules.into_iter().map(|rule| keyed.get(rule.name()).unwrap_or(rule)).collect();
-        let fixpoint = Fixpoint::new(subject, &received, total);
+        let computes = rules.iter().any(|rule| rule.logic.computes_metadata);
+        let readers = computes.then(|| Readers::new(&self.rules, &self.settings));
+        let fixpoint = Fixpoint::new(subject, &received, total, readers.as_ref());
         let applied = fixpoint.run(&rules, &Draft::new(document.clone(), layout, self.shape));
         trace_conditions(&rules, &applied, subject.presumed_owner, record);
         let request = Request { subject, document: &document, namespaced };

@@ -22,6 +22,7 @@ use kube_cel::cel::Value;
 
 use super::not_applied::{NotApplied, NotAppliedRules, Unsettled};
 use crate::expression::{RequestScope, SharedBudget};
+use crate::load::feedback::Readers;
 use crate::merge::{Draft, restore_strict_positions};
 use crate::parameter;
 use crate::rule::Rule;
@@ -36,6 +37,8 @@ pub(super) struct Fixpoint<'t, 'r> {
     allowance: Cell<usize>,
     /// The expression budget that all rules and phases share.
     total: SharedBudget,
+    /// The labels and annotations that rules read, if a rule computes keys of them.
+    readers: Option<&'t Readers<'t>>,
 }
 
 /// The result of applying rules.
@@ -73,9 +76,14 @@ const BASE_ALLOWANCE: usize = 10_000;
 const ALLOWANCE_PER_RULE: usize = 20;
 
 impl<'t, 'r> Fixpoint<'t, 'r> {
-    pub(super) fn new(subject: &'t Subject<'t>, received: &'t Received<'t>, total: SharedBudget) -> Self {
+    pub(super) fn new(
+        subject: &'t Subject<'t>,
+        received: &'t Received<'t>,
+        total: SharedBudget,
+        readers: Option<&'t Readers<'t>>,
+    ) -> Self {
         let (parameters, allowance) = (HashMap::new(), Cell::new(0));
-        Self { subject, received, parameters, allowance, total }
+        Self { subject, received, parameters, allowance, total, readers }
     }
 
     /// Applies `rules` to `draft`.

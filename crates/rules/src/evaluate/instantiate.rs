@@ -5,12 +5,14 @@
 
 use std::sync::Arc;
 
+use super::iteration::repeat;
 use crate::diagnostic::Position;
 use crate::expression::{EvaluationError, Scope};
 use crate::logic::Condition;
 use crate::merge::Failure;
 use crate::overlay::{Member, Overlay};
-use crate::pod_types::type_error;
+use crate::pod::Shape;
+use crate::pod_types::{type_error, unknown_member};
 use crate::rule::{Base, Clause, Item, PartDestination, Rule};
 use crate::syntax;
 
@@ -29,12 +31,14 @@ pub(super) fn first_false_condition(rule: &Rule, scope: &Scope<'_>) -> Result<Op
 
 /// `rule` with the values of its expressions, which get the same checks as written values. `None` where it has no
 /// expressions.
-pub(super) fn instantiate(rule: &Rule, scope: &Scope<'_>) -> Result<Option<Rule>, Failure> {
+pub(super) fn instantiate(rule: &Rule, scope: &Scope<'_>, shape: &Shape) -> Result<Option<Rule>, Failure> {
     if !rule.logic.dynamic {
         return Ok(None);
     }
     let mut rule = rule.clone();
-    rule.retain_parts(|destination, item| instantiate_item(&destination, item, scope))?;
+    // Nothing is left to repeat, unless it failed when keys were computed.
+    repeat(&mut rule, scope, shape)?;
+    rule.retain_parts(|destination, item| instantiate_item(&destination, item, scope, shape))?;
     Ok(Some(rule))
 }
 
@@ -43,28 +47,55 @@ fn instantiate_item(
     destination: &PartDestination<'_>,
     item: &mut Item,
     scope: &Scope<'_>,
+    shape: &Shape,
 ) -> Result<bool, Failure> {
     let Some(overlay) = computed(item, scope)? else { return Ok(false) };
-    match (destination.list, destination.base) {
-        (Some(list), _) => checked(item, list, &overlay)?,
-        (None, Base::Metadata) => {}
-        (None, base) => {
-            let field = if matches!(base, Base::Spec) { "pod.spec" } else { "containerPatches" };
-            let innermost = if destination.is_item {
-                Overlay::List(vec![overlay.clone()])
-            } else {
-                Overlay::map([(item.key.clone(), overlay.clone())])
-            };
-            let nested = |below, name: &str| Overlay::map([(name.to_owned(), below)]);
-            checked(item, field, &destination.path().rev().fold(innermost, nested))?;
-            // The key of an item in a list without keys is the item itself.
-            if destination.is_item && item.key == item.overlay.to_json() {
-                item.key = overlay.to_json();
-            }
-        }
+    let of_pod = destination.list.is_none() && !matches!(destination.base, Base::Metadata);
+    let (innermost, is_keyed_by_itself) = match destination.is_item {
+        true => (Overlay::List(vec![overlay.clone()]), of_pod && item.key == item.overlay.to_json()),
+        false => (Overlay::map([(item.key.clone(), overlay.clone())]), false),
+    };
+    check_value(destination, item, if of_pod { &innermost } else { &overlay }, shape)?;
+    // The key of an item in a list without keys is the item itself.
+    if is_keyed_by_itself {
+        item.key = overlay.to_json();
     }
     item.set(overlay);
     Ok(true)
+}
+
+/// Checks the computed `value` as a written one: an item of a list, or else the value of the map or list of `destination`.
+pub(super) fn check_value(
+    destination: &PartDestination<'_>,
+    item: &Item,
+    value: &Overlay,
+    shape: &Shape,
+) -> Result<(), Failure> {
+    if !item.overlay.is_dynamic() {
+        return Ok(());
+    }
+    let schema = destination.schema(shape);
+    let (field, schema, whole) = match (destination.list, destination.base) {
+        (Some(list), _) => (list, schema.item(), value.clone()),
+        (None, Base::Metadata) => return Ok(()),
+        (None, base) => {
+            let nested = |below, name: &str| Overlay::map([(name.to_owned(), below)]);
+            let whole = destination.path().rev().fold(value.clone(), nested);
+            match base {
+                Base::Spec => ("pod.spec", shape.spec, whole),
+                _ => ("containerPatches", shape.container, whole),
+            }
+        }
+    };
+    let ports = if field == "ports" { std::slice::from_ref(&whole) } else { ports(&whole) };
+    let named = ports.iter().filter_map(|port| port.text("name")).try_for_each(syntax::port);
+    let invalid_port = named.err().map(|wanted| format!("the name of a port wants {wanted}"));
+    let sentence =
+        invalid_port.or_else(|| unknown_member(&whole, field, schema)).or_else(|| type_error(field, &whole));
+    match sentence {
+        Some(sentence) => Err(Failure { clause: item.clause.clone(), sentence, conflict: None }),
+        None => Ok(()),
+    }
 }
 
 fn computed(item: &Item, scope: &Scope<'_>) -> Result<Option<Overlay>, Failure> {
@@ -97,20 +128,7 @@ fn resolved(overlay: &Overlay, scope: &Scope<'_>) -> Result<Option<Overlay>, (Ev
             }
             Ok(Some(Overlay::Map(kept)))
         }
-        Overlay::Text(_) | Overlay::Literal(_) => Ok(Some(overlay.clone())),
-    }
-}
-
-fn checked(item: &Item, field: &str, overlay: &Overlay) -> Result<(), Failure> {
-    if !item.overlay.is_dynamic() {
-        return Ok(());
-    }
-    let ports = if field == "ports" { std::slice::from_ref(overlay) } else { ports(overlay) };
-    let named = ports.iter().filter_map(|port| port.text("name")).try_for_each(syntax::port);
-    let invalid_port = named.err().map(|wanted| format!("the name of a port wants {wanted}"));
-    match invalid_port.or_else(|| type_error(field, overlay)) {
-        Some(sentence) => Err(Failure { clause: item.clause.clone(), sentence, conflict: None }),
-        None => Ok(()),
+        Overlay::Text(_) | Overlay::Literal(_) | Overlay::Loop(_) => Ok(Some(overlay.clone())),
     }
 }
 

@@ -8,14 +8,16 @@ use std::collections::{HashMap, HashSet};
 use vestibule_patch::{Document, Key, List, Schema};
 
 use super::instantiate::failure;
+use super::iteration::repeat;
 use crate::expression::{ObjectValue, RequestScope, Scope, SharedBudget};
 use crate::key::{self, COMPUTED};
+use crate::load::feedback::{Readers, is_reserved};
 use crate::merge::Failure;
 use crate::overlay::Overlay;
 use crate::parameter;
 use crate::pod::Shape;
 use crate::pod_types::type_error;
-use crate::rule::{Base, Clause, Item, Rule};
+use crate::rule::{Base, Clause, Item, Part, Rule};
 use crate::subject::{Received, Subject};
 use crate::syntax;
 
@@ -72,9 +74,23 @@ pub(super) fn check(rule: &Rule, shape: &Shape) -> Result<(), Failure> {
     Ok(())
 }
 
+/// Checks computed labels and annotations, as `load` checks written ones: no rule may read them.
+pub(super) fn check_metadata(rule: &Rule, readers: &Readers<'_>) -> Result<(), Failure> {
+    for Part { path, item, .. } in &rule.metadata {
+        let map = path.concat();
+        let reserved =
+            || is_reserved(&map, &item.key).then(|| format!("the injector itself writes `{}`", item.key));
+        if let Some(sentence) = readers.refused(rule, &map, &item.key).or_else(reserved) {
+            return Err(Failure { clause: item.clause.clone(), sentence, conflict: None });
+        }
+    }
+    Ok(())
+}
+
 /// `rule` with the values of its keys.
 fn set_keys(rule: &Rule, scope: &Scope<'_>, shape: &Shape) -> Result<Rule, Failure> {
     let mut rule = rule.clone();
+    repeat(&mut rule, scope, shape)?;
     rule.retain_parts(|destination, item| {
         if destination.is_item
             && item.key.contains(COMPUTED)

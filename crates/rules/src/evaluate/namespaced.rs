@@ -103,7 +103,7 @@ impl Stage<'_, '_> {
         let rule = &self.protected.spared_by(rule);
         let keyed = with_keys(&[rule], subject, &received, document, &start.shape, &self.total);
         let rules = [keyed.get(rule.name()).unwrap_or(rule)];
-        let result = Fixpoint::new(subject, &received, self.total.clone()).run(&rules, &start);
+        let result = Fixpoint::new(subject, &received, self.total.clone(), None).run(&rules, &start);
         trace_conditions(&rules, &result, subject.presumed_owner, record);
         let Application { draft, not_applied: reasons, mut resolved, .. } = result;
         if let Some(why) = reasons.get(rule.name()) {
@@ -135,7 +135,8 @@ impl Stage<'_, '_> {
         let subject = self.request.subject;
         let start = applied.draft.as_received();
         let received = Received::new(start.root(), subject, start.layout);
-        let again = Fixpoint::new(subject, &received, SharedBudget::of_a_request()).run(cluster, &start);
+        let again =
+            Fixpoint::new(subject, &received, SharedBudget::of_a_request(), None).run(cluster, &start);
         let fails = |(_, why): &(&&str, &NotApplied)| !matches!(why, NotApplied::ConditionFalse(_));
         let Some(failed) = again.not_applied.iter().filter(fails).map(|(rule, _)| *rule).min() else {
             applied.draft = applied.draft.followed_by(again.draft);

@@ -8,6 +8,7 @@ mod operators;
 
 use super::budget::SharedBudget;
 use super::compiled::{Reads, Variable};
+use super::iteration::{EACH, FOR_EACH};
 use super::scope::{MEMBERS_ONLY, VARIABLES};
 use super::tree::{Access, Entry, Gives, Item, Loop, Node, Part};
 use super::types::{Argument, Mismatch, Type};
@@ -29,6 +30,8 @@ pub(crate) struct Declared<'d> {
     pub(crate) parameters: &'d [(&'d str, Type)],
     /// The variables before the expression.
     pub(crate) variables: &'d [Variable],
+    /// The type of `each`, in an item with `forEach`.
+    pub(crate) each: Option<&'d Type>,
     /// The budget of the load.
     pub(crate) total: &'d SharedBudget,
 }
@@ -60,7 +63,7 @@ impl<'d> Checker<'d> {
             reads: Reads::default(),
             deepest: 0,
             depth: 0,
-            locals: Vec::new(),
+            locals: declared.each.map(|known| (EACH.to_owned(), known.clone())).into_iter().collect(),
         }
     }
 
@@ -105,8 +108,9 @@ impl<'d> Checker<'d> {
     }
 
     fn name(&mut self, at: usize, name: &str) -> Type {
-        if let Some(known) = self.local(name) {
-            return known.clone();
+        if let Some(known) = self.local(name).cloned() {
+            self.reads.each |= name == EACH && self.declared.each.is_some();
+            return known;
         }
         self.reads.object |= name == "object";
         self.reads.namespace |= name == "namespaceObject";
@@ -120,6 +124,9 @@ impl<'d> Checker<'d> {
             let known = VARIABLES.iter().map(|(known, _)| *known);
             let locals = self.locals.iter().map(|(local, _)| local.as_str());
             let help = match nearest(name, known.clone().chain(locals)) {
+                _ if name == EACH => {
+                    format!("`{EACH}` is for an item with `{FOR_EACH}`, and for its other fields")
+                }
                 Some(near) => format!("did you mean `{near}`?"),
                 None if self.declared.parameters.iter().any(|(known, _)| *known == name) => {
                     format!("a parameter is `params.{name}`")
@@ -200,7 +207,7 @@ impl<'d> Checker<'d> {
     fn field_of(&mut self, of: &Type, name: &str) -> Type {
         match of {
             Type::Optional(_) => Type::optional(Type::Any),
-            Type::Any | Type::Never | Type::Map => Type::Any,
+            Type::Any | Type::Never | Type::Map(_) => Type::Any,
             known => self.mistyped(format!("{} has no field `{name}`", known.words()), ""),
         }
     }
@@ -226,18 +233,23 @@ impl<'d> Checker<'d> {
     }
 
     fn map(&mut self, entries: &mut [Entry]) -> Type {
+        let mut members = Vec::new();
         for entry in entries {
             let key = self.of(&mut entry.key);
             self.want(Argument::Text, &key, "the key of a map");
-            self.of(&mut entry.value);
+            let value = match self.of(&mut entry.value) {
+                Type::Optional(inner) if entry.optional => *inner,
+                known => known,
+            };
+            members.extend(entry.key.as_text().map(|name| (name.to_owned(), value)));
         }
-        Type::Map
+        Type::map(members)
     }
 
     fn over(&mut self, written: &mut Loop) -> Type {
         let item = match self.of(&mut written.range) {
             Type::List(item) => *item,
-            Type::Map => Type::Text,
+            Type::Map(_) => Type::Text,
             Type::Any | Type::Never => Type::Any,
             known => {
                 let given = known.words();

@@ -34,7 +34,19 @@ impl Expression {
             Ok((tree, result)) if findings.is_empty() && depth <= parse::MAX_DEPTH => {
                 let result = if checker.mismatch.is_some() { Type::Any } else { result };
                 let (at, field) = (node.at(), field.to_owned());
-                let expression = Self { tree, depth, at, field, result, is_key: false, reads };
+                let tree = Arc::new(tree);
+                let expression = Self {
+                    tree,
+                    depth,
+                    at,
+                    field,
+                    result,
+                    is_key: false,
+                    gives_map: false,
+                    gives_parts: false,
+                    each: None,
+                    reads,
+                };
                 return Ok((expression, checker.mismatch));
             }
             Err(parse::SyntaxError { at, message: Some(message) }) => {

@@ -1,3 +1,7 @@
+use std::sync::Arc;
+
+use kube_cel::cel::Value;
+
 use super::tree::Node;
 use super::types::Type;
 use crate::diagnostic::Position;
@@ -5,7 +9,7 @@ use crate::diagnostic::Position;
 /// A compiled expression. It has no `Debug`, since the rule's author may have written a secret into it.
 #[derive(Clone)]
 pub(crate) struct Expression {
-    pub(super) tree: Node,
+    pub(super) tree: Arc<Node>,
     /// Its depth in steps, with the steps of the variables that it names.
     pub(super) depth: usize,
     pub(crate) at: Position,
@@ -15,6 +19,12 @@ pub(crate) struct Expression {
     pub(super) result: Type,
     /// Whether its field is a key of a list.
     pub(crate) is_key: bool,
+    /// Whether its field is a map or an object.
+    pub(crate) gives_map: bool,
+    /// Whether the members of its value are parts of the rule, each merged by itself.
+    pub(crate) gives_parts: bool,
+    /// The value of `each`, if it belongs to an item with `forEach`.
+    pub(super) each: Option<Value>,
     pub(crate) reads: Reads,
 }
 
@@ -27,6 +37,8 @@ pub(crate) struct Reads {
     pub(crate) namespace: bool,
     /// Whether they may read the name of the owner.
     pub(crate) owner_name: bool,
+    /// Whether they read `each`.
+    pub(crate) each: bool,
 }
 
 impl Reads {
@@ -34,6 +46,7 @@ impl Reads {
         self.object |= other.object;
         self.namespace |= other.namespace;
         self.owner_name |= other.owner_name;
+        self.each |= other.each;
     }
 }
 

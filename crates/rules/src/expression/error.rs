@@ -11,7 +11,7 @@ pub(crate) enum EvaluationError {
 }
 
 impl EvaluationError {
-    pub(super) fn failed(sentence: impl Into<String>) -> Self {
+    pub(crate) fn failed(sentence: impl Into<String>) -> Self {
         Self::Failed(sentence.into())
     }
 

@@ -6,6 +6,7 @@ use kube_cel::cel::objects::{Key, KeyRef};
 
 use super::error::EvaluationError;
 use super::functions::{self, Body};
+use super::iteration::EACH;
 use super::operators::{self, Operator};
 use super::scope::Scope;
 use super::tree::{Access, Call, Entry, Gives, Item, Loop, Node, Part};
@@ -24,6 +25,12 @@ type Result<T> = std::result::Result<T, EvaluationError>;
 impl<'e> Interpreter<'e> {
     pub(super) fn new(scope: &'e Scope<'e>) -> Self {
         Self { scope, locals: Vec::new() }
+    }
+
+    /// With the value of `each`.
+    pub(super) fn with_each(mut self, each: Option<&Value>) -> Self {
+        self.locals.extend(each.map(|each| (EACH, each.clone())));
+        self
     }
 
     // Recursion is bounded by MAX_DEPTH of the parser, which includes the depth of variables.

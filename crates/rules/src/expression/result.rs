@@ -1,6 +1,7 @@
 //! Evaluates an expression: to the truth of a condition, or to the overlay that a rule adds to a field.
 
 use kube_cel::cel::Value;
+use kube_cel::cel::objects::Map;
 
 use super::compiled::Expression;
 use super::error::EvaluationError;
@@ -26,9 +27,12 @@ impl Expression {
 
     /// The value for its field; `None` leaves the field out.
     pub(crate) fn overlay(&self, scope: &Scope<'_>) -> Result<Option<Overlay>, EvaluationError> {
-        let value = Interpreter::new(scope).value(&self.tree)?;
+        let value = Interpreter::new(scope).with_each(self.each.as_ref()).value(&self.tree)?;
         scope.budget.read(&value)?;
-        let overlay = overlay(&value, &self.field)?;
+        let overlay = match self.gives_map {
+            true => whole_map(&value, &self.field)?,
+            false => overlay(&value, &self.field)?,
+        };
         match overlay {
             None | Some(Overlay::List(_)) if self.is_key => Err(EvaluationError::failed(format!(
                 "`{}` tells the items of a list apart, so it needs a single value",
@@ -51,6 +55,73 @@ pub(super) fn overlay(result: &Value, name: &str) -> Result<Option<Overlay>, Eva
             }
             let items = items.iter().map(|item| single(item, name)).collect::<Result<Vec<_>, _>>()?;
             Ok(Some(Overlay::List(items)))
+        }
+        (None, other) => single(other, name).map(Some),
+    }
+}
+
+/// The overlay for the field `name` that holds a map or an object. `None` leaves the field out.
+pub(super) fn whole_map(result: &Value, name: &str) -> Result<Option<Overlay>, EvaluationError> {
+    match (as_optional(result), result) {
+        (Some(inner), _) => inner.map_or(Ok(None), |inner| whole_map(inner, name)),
+        (None, Value::Map(map)) => members(map, name).map(Some),
+        (None, other) => {
+            Err(EvaluationError::failed(format!("`{name}` wants a map, and this is {}", kind(other))))
+        }
+    }
+}
+
+/// The members of the map or object `name`, sorted.
+// Recursion is bounded by the depth that the budget reads.
+fn members(map: &Map, name: &str) -> Result<Overlay, EvaluationError> {
+    if map.map.len() > MAX_ITEMS {
+        return Err(EvaluationError::failed(format!("`{name}` would get more than {MAX_ITEMS} members")));
+    }
+    let mut keys: Vec<_> = map.map.iter().collect();
+    keys.sort_unstable_by_key(|(key, _)| *key);
+    let mut found = Vec::with_capacity(keys.len());
+    for (key, value) in keys {
+        let key = key.to_string();
+        if matches!(name, "annotations" | "labels" | "matchLabels" | "nodeSelector") {
+            syntax::label_key(&key)
+                .map_err(|wanted| EvaluationError::failed(format!("a key of `{name}` wants {wanted}")))?;
+        }
+        let value = if pod::is_text_map(name) { text_member(value, name) } else { member(value, &key) };
+        found.extend(value?.map(|value| (key, value)));
+    }
+    let names: Vec<&str> = found.iter().map(|(name, _)| name.as_str()).collect();
+    if let Some((one, other)) = pod::excluding(&names) {
+        return Err(EvaluationError::failed(format!("`{one}` and `{other}` exclude each other")));
+    }
+    Ok(Overlay::map(found))
+}
+
+/// A member of a map from text to text.
+fn text_member(value: &Value, map: &str) -> Result<Option<Overlay>, EvaluationError> {
+    match as_optional(value) {
+        Some(inner) => inner.map_or(Ok(None), |inner| text_member(inner, map)),
+        None => single(value, map).map(Some),
+    }
+}
+
+/// The member `name` of an object. An empty list, and an empty map of texts, are left out, as in the text of a rule.
+fn member(value: &Value, name: &str) -> Result<Option<Overlay>, EvaluationError> {
+    match (as_optional(value), value) {
+        (Some(inner), _) => inner.map_or(Ok(None), |inner| member(inner, name)),
+        (None, Value::Map(map)) => {
+            let map = members(map, name)?;
+            Ok(Some(map).filter(|map| !pod::is_text_map(name) || !map.members().is_empty()))
+        }
+        (None, _) if pod::is_text_map(name) => whole_map(value, name),
+        (None, Value::List(items)) => {
+            let mut found = Vec::new();
+            for item in items.iter() {
+                found.extend(member(item, name)?);
+            }
+            Ok(Some(Overlay::List(found)).filter(|list| !list.items().is_empty()))
+        }
+        (None, Value::Null) => {
+            Err(EvaluationError::failed(format!("`{name}` is null; `optional.none()` leaves it out")))
         }
         (None, other) => single(other, name).map(Some),
     }

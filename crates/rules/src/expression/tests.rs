@@ -29,7 +29,8 @@ fn compile_and_check(text: &str) -> Result<(Expression, Option<Mismatch>), Vec<c
     let source = Arc::new(Source { name: "a.yaml".into(), text: yaml.clone(), lines_before: 0 });
     let variables = if text.contains("variables.names") { Vec::from(names()) } else { Vec::new() };
     let total = SharedBudget::of_a_load();
-    let declared = Declared { parameters: &[("size", Type::Text)], variables: &variables, total: &total };
+    let declared =
+        Declared { parameters: &[("size", Type::Text)], variables: &variables, each: None, total: &total };
     Expression::compile(&source, documents[0].root(), "any", declared, 1)
 }
 

@@ -9,8 +9,11 @@ use kube_cel::cel::Value;
 use super::values;
 pub(crate) use signatures::Argument;
 
-/// How deep lists in lists keep the type of their items. Variables can nest lists without end.
+/// How deep lists and maps in each other keep the type of their items. Variables can nest lists without end.
 const MAX_DEPTH: usize = 4;
+
+/// The most types of which a map consists, if its members are known.
+const MAX_MEMBERS: usize = 64;
 
 /// The type of an expression.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,7 +30,8 @@ pub(crate) enum Type {
     Bytes,
     Duration,
     Null,
-    Map,
+    /// A map, with the members that are known.
+    Map(Vec<(String, Type)>),
     /// A quantity, a version, an address or a URL.
     Opaque,
     List(Box<Type>),
@@ -51,7 +55,7 @@ impl Type {
             Value::Bytes(_) => Self::Bytes,
             Value::Duration(_) => Self::Duration,
             Value::Null => Self::Null,
-            Value::Map(_) => Self::Map,
+            Value::Map(_) => Self::Map(Vec::new()),
             Value::List(_) => Self::list(Self::Any),
             Value::Opaque(_) if values::as_optional(value).is_some() => Self::optional(Self::Any),
             Value::Opaque(_) | Value::Timestamp(_) | Value::Function(..) => Self::Any,
@@ -60,6 +64,13 @@ impl Type {
 
     pub(super) fn list(item: Self) -> Self {
         Self::List(Box::new(item.bounded()))
+    }
+
+    /// A map with these members. Of a large one the members are not known, because variables can nest maps without end.
+    pub(super) fn map(members: Vec<(String, Self)>) -> Self {
+        let size: usize = members.iter().map(|(_, known)| known.size()).sum();
+        let known = Self::Map(members);
+        if size <= MAX_MEMBERS && known.depth() <= MAX_DEPTH { known } else { Self::Map(Vec::new()) }
     }
 
     pub(super) fn optional(inner: Self) -> Self {
@@ -74,7 +85,19 @@ impl Type {
     fn depth(&self) -> usize {
         match self {
             Self::List(inner) | Self::Optional(inner) => 1 + inner.depth(),
+            Self::Map(members) => {
+                1 + members.iter().map(|(_, known)| known.depth()).max().unwrap_or_default()
+            }
             _ => 0,
+        }
+    }
+
+    /// How many types it consists of.
+    fn size(&self) -> usize {
+        match self {
+            Self::List(inner) | Self::Optional(inner) => 1 + inner.size(),
+            Self::Map(members) => 1 + members.iter().map(|(_, known)| known.size()).sum::<usize>(),
+            _ => 1,
         }
     }
 
@@ -85,6 +108,7 @@ impl Type {
             (Self::List(one), Self::List(other)) => Self::list(one.or(*other)),
             (Self::Optional(one), Self::Optional(other)) => Self::optional(one.or(*other)),
             (one, other) if one == other => one,
+            (Self::Map(_), Self::Map(_)) => Self::Map(Vec::new()),
             _ => Self::Any,
         }
     }
@@ -101,7 +125,9 @@ impl Type {
             Self::Text => values::text("x"),
             Self::Bytes => Value::from(vec![b'x']),
             Self::Null => Value::Null,
-            Self::Map => values::map([]),
+            Self::Map(members) => {
+                values::map(members.iter().filter_map(|(name, known)| Some((name.clone(), known.sample()?))))
+            }
             Self::List(item) => Value::List(Arc::new(vec![item.sample()?])),
             Self::Optional(inner) => inner.sample()?,
         })
@@ -118,7 +144,7 @@ impl Type {
             Self::Bytes => "bytes",
             Self::Duration => "a duration",
             Self::Null => "null",
-            Self::Map => "a map",
+            Self::Map(_) => "a map",
             Self::Opaque => "a quantity, a version or an address",
             Self::List(_) => "a list",
             Self::Optional(_) => "optional",

@@ -57,7 +57,7 @@ pub(super) fn list(items: Vec<Value>) -> Value {
     Value::List(Arc::new(items))
 }
 
-pub(super) fn map(members: impl IntoIterator<Item = (String, Value)>) -> Value {
+pub(crate) fn map(members: impl IntoIterator<Item = (String, Value)>) -> Value {
     let members = members.into_iter().map(|(name, value)| (Key::from(name), value));
     Value::Map(Map { map: Arc::new(members.collect::<HashMap<_, _>>()) })
 }

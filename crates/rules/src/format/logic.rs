@@ -12,6 +12,10 @@ pub(crate) static PARAMETER: Table = Table {
         text("name", "The name in expressions: letters, digits and `_`.").required(),
         word("type", &TYPES, "The type of its values.").required(),
         text("annotation", "The annotation that gives the value."),
+        text(
+            "annotationPrefix",
+            "The start of the keys of annotations that give values: the parameter is a map from the rest of each key to the value.",
+        ),
         word("from", &ANNOTATION_SOURCES, "The object that has the annotation.").default("pod"),
         field(
             "default",

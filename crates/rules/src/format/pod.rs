@@ -37,11 +37,21 @@ pub(crate) static POD_SPEC: Table = Table {
 
 const ON_CONFLICT: Field = word("onConflict", &POLICIES, "What happens if the pod already has another one.");
 
+const FOR_EACH: Field = field(
+    "forEach",
+    Kind::Expression,
+    "A list or a map: the item is added once for each of its items or sorted keys, which the expressions of the item read as \
+     `each`. Items of lists within a part, such as the `env` of a sidecar, may have it too.",
+);
+
 const PLACE: Field = map("position", &POSITION, "The position in its list.");
 
 /// The fields that the format adds to an item of a pod's list.
 pub(crate) static ITEM: Table =
-    Table { what: "an item", example: "{name: data, onConflict: keep}", fields: &[ON_CONFLICT] };
+    Table { what: "an item", example: "{name: data, onConflict: keep}", fields: &[ON_CONFLICT, FOR_EACH] };
+
+/// The fields that the format adds to an item of a list within a part.
+pub(crate) static REPEATED: Table = Table { what: "an item", example: "{name: data}", fields: &[FOR_EACH] };
 
 /// The fields that the format adds to a sidecar.
 pub(crate) static CONTAINER: Table = Table {

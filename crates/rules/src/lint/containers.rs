@@ -20,9 +20,9 @@ pub(super) fn lint(linted: &LintedRule<'_>, findings: &mut Vec<Diagnostic>) {
 
 fn requests(linted: &LintedRule<'_>, container: &Node) -> Option<Diagnostic> {
     let resources = container.get("resources");
-    if resources
-        .is_some_and(|resources| ["requests", "limits"].iter().any(|group| resources.get(group).is_some()))
-    {
+    if resources.is_some_and(|resources| {
+        ["requests", "limits", "$cel"].iter().any(|group| resources.get(group).is_some())
+    }) {
         return None;
     }
     let message = format!("container `{}` requests no resources", name_of(container));

@@ -7,7 +7,7 @@ use vestibule_patch::{List, Schema};
 use super::reader::Reader;
 use crate::diagnostic::{
     DUPLICATE_NAME, EXPRESSION_PLACE, EXPRESSION_SIZE, EXPRESSION_TYPE, MAX_FINDINGS, Position, Severity,
-    UNKNOWN_KEYWORD,
+    UNKNOWN_FIELD, UNKNOWN_KEYWORD,
 };
 use crate::expression::{Declared, Expression, Mismatch, Variable};
 use crate::format;
@@ -15,6 +15,7 @@ use crate::logic::Condition;
 use crate::near::nearest;
 use crate::overlay::Overlay;
 use crate::pod;
+use crate::pod_types::unknown_member;
 use crate::syntax;
 use crate::yaml::{Entry, Node};
 
@@ -23,6 +24,11 @@ const KEYWORD: &str = "$cel";
 
 /// The maximum number of parameters, and of variables, of a rule: each expression is compared with all of them.
 pub(super) const MAX_NAMES: usize = 256;
+
+/// What the expressions of keys may read.
+pub(super) const KNOWN_BEFORE: &str = "the key must be known before rules change the object: it may read parameters, `owner`, `namespaceObject`, the other members of `request`, and variables that read only these";
+
+pub(super) const FOR_EACH_ITEM: &str = "repeat an item of it with `forEach`";
 
 /// The maximum number of conditions of a rule, as in the API server.
 const MAX_CONDITIONS: usize = 64;
@@ -108,17 +114,31 @@ impl Reader {
             self.unknown_keyword(entries.first()?);
             return None;
         }
-        let structured = !schema.fields().is_empty()
-            || matches!(schema.list(), List::Map(_))
-            || !schema.item().fields().is_empty()
-            || pod::is_text_map(name);
-        if structured {
-            let message = format!("`{name}` has a structure of its own, which an expression cannot return");
-            let help = "write expressions for single values within it";
-            self.error(&EXPRESSION_PLACE, node.at(), message, help);
-            return None;
+        let is_list_of_items = schema.list() != List::Unknown && !schema.item().fields().is_empty()
+            || matches!(schema.list(), List::Map(_));
+        let is_map = !schema.fields().is_empty() || pod::is_text_map(name);
+        if is_list_of_items {
+            return self.refuse_structured(node, name, FOR_EACH_ITEM);
         }
-        self.expression_value(value, name)
+        // The text of a rule of a namespace shows which fields it adds.
+        if is_map && self.namespaced {
+            return self.refuse_structured(node, name, "write expressions for single values within it");
+        }
+        let found = self.expression_value(value, name, is_map)?;
+        if let Overlay::Expression(expression) = &found
+            && let Some(sample) = expression.sample()
+            && let Some(sentence) = unknown_member(&sample, name, schema)
+        {
+            self.error(&UNKNOWN_FIELD, value.at(), sentence, "");
+        }
+        Some(found)
+    }
+
+    /// Reports an expression for an item of a list, or for a whole list of items.
+    pub(super) fn refuse_structured(&mut self, node: &Node, name: &str, help: &str) -> Option<Overlay> {
+        let message = format!("`{name}` has a structure of its own, which an expression cannot return");
+        self.error(&EXPRESSION_PLACE, node.at(), message, help);
+        None
     }
 
     /// The members of a map of text; each value may be an expression.
@@ -135,7 +155,7 @@ impl Reader {
             } else if let Some([Entry { key, value, .. }]) = entry.value.as_map()
                 && key == KEYWORD
             {
-                self.expression_value(value, what)
+                self.expression_value(value, what, false)
             } else if is_expression(&entry.value) {
                 self.expression(&entry.value, &entry.key, Schema::unknown())
             } else {
@@ -167,16 +187,32 @@ impl Reader {
                 let message = format!(
                     "`{name}` is a key of `{list}`, and this expression reads the object, which rules change"
                 );
-                let help = "the key must be known before rules change the object: it may read parameters, `owner`, `namespaceObject`, the other members of `request`, and variables that read only these";
-                self.error(&EXPRESSION_PLACE, expression.at, message, help);
+                self.error(&EXPRESSION_PLACE, expression.at, message, KNOWN_BEFORE);
             } else {
                 Arc::make_mut(expression).is_key = true;
             }
         }
     }
 
-    fn expression_value(&mut self, node: &Node, name: &str) -> Option<Overlay> {
-        let expression = self.compiled(node, name)?;
+    /// Makes `expression` give the members of the map `name`, which are parts of the rule. Their keys are keys of the pod.
+    pub(super) fn gives_parts(&mut self, expression: &Expression, name: &str) -> Overlay {
+        self.logic.computes_keys = true;
+        if expression.reads.object {
+            let message = format!(
+                "the members of `{name}` are merged one by one, and this expression reads the object, which rules change"
+            );
+            self.error(&EXPRESSION_PLACE, expression.at, message, KNOWN_BEFORE);
+        }
+        let mut expression = expression.clone();
+        expression.gives_parts = true;
+        Overlay::Expression(Arc::new(expression))
+    }
+
+    fn expression_value(&mut self, node: &Node, name: &str, gives_map: bool) -> Option<Overlay> {
+        let mut expression = self.compiled(node, name)?;
+        expression.gives_map = gives_map;
+        // A computed object may have lists with keys.
+        self.logic.computes_keys |= gives_map;
         if let Some(mismatch) = expression.field_mismatch() {
             self.report_mismatch(node, &mismatch);
         }
@@ -184,7 +220,7 @@ impl Reader {
         Some(Overlay::Expression(Arc::new(expression)))
     }
 
-    fn compiled(&mut self, node: &Node, name: &str) -> Option<Expression> {
+    pub(super) fn compiled(&mut self, node: &Node, name: &str) -> Option<Expression> {
         self.text(node, "an expression")?;
         // The document is refused already, and further findings would not be shown.
         if self.findings.len() > MAX_FINDINGS
@@ -196,7 +232,7 @@ impl Reader {
         let parameters: Vec<_> =
             parameters.map(|parameter| (parameter.name.as_str(), parameter.expression_type())).collect();
         let (variables, total) = (&self.logic.variables, &self.total);
-        let declared = Declared { parameters: &parameters, variables, total };
+        let declared = Declared { parameters: &parameters, variables, each: self.each.as_ref(), total };
         let places = MAX_FINDINGS.saturating_sub(self.findings.len());
         match Expression::compile(&self.source, node, name, declared, places) {
             Ok((expression, mismatch)) => {
@@ -215,7 +251,7 @@ impl Reader {
 
     /// Reports an expression that fails for every object. If the help is the name of a function, the message shows
     /// the expression as its argument.
-    fn report_mismatch(&mut self, node: &Node, Mismatch { message, help }: &Mismatch) {
+    pub(super) fn report_mismatch(&mut self, node: &Node, Mismatch { message, help }: &Mismatch) {
         /// Longer expressions are not repeated in the help.
         const SHORT: usize = 60;
         let text = node.as_text().unwrap_or_default();

@@ -4,10 +4,11 @@
 //! `load` calls [`findings`] once for all rules of the cluster, and for rules of namespaces. The keys that are read are indexed first, so the work is one lookup
 //! for each written key and not one comparison for each pair of rules.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use crate::diagnostic::{Diagnostic, FEEDBACK, Position, RESERVED};
 use crate::label_selector::LabelRequirement;
+use crate::parameter::Parameter;
 use crate::rule::{MetadataOf, Resource, Rule};
 use crate::select::{MIRROR_ANNOTATION, OWN_POD_LABEL};
 use crate::settings::Settings;
@@ -25,17 +26,21 @@ pub(super) fn findings<'l>(
     for rule in writing {
         let source = &rule.text;
         for (map, key, at) in keys_written(rule) {
-            if map == "annotations" && key == STATUS_ANNOTATION {
+            if is_reserved(&map, key) {
                 let message = format!("the injector itself writes `{STATUS_ANNOTATION}`");
                 findings.push(source.error(&RESERVED, at, message));
             }
-            if let Some(reader) = rule.targets.iter().find_map(|target| readers.find(&map, key, *target)) {
-                let message = format!("{} `{key}` is read by {reader}", map.trim_end_matches('s'));
+            if let Some(message) = readers.refused(rule, &map, key) {
                 findings.push(source.error(&FEEDBACK, at, message));
             }
         }
     }
     findings
+}
+
+/// Whether the injector itself writes this key.
+pub(crate) fn is_reserved(map: &str, key: &str) -> bool {
+    map == "annotations" && key == STATUS_ANNOTATION
 }
 
 /// The resources whose pods or pod templates `rule` reads; rules write there. With `metadataOf: workload` it reads the labels of
@@ -47,8 +52,11 @@ fn resources_read(rule: &Rule) -> impl Iterator<Item = Resource> {
 }
 
 /// The first reader of each label and annotation, by map, key and resource.
-struct Readers<'l> {
+pub(crate) struct Readers<'l> {
     by_key: HashMap<(&'static str, &'l str, Resource), ReadBy<'l>>,
+    /// The first reader of annotations with a prefix, and the lengths of all prefixes.
+    by_prefix: HashMap<(&'l str, Resource), ReadBy<'l>>,
+    lengths: BTreeSet<usize>,
     /// Insertions and lookups.
     #[cfg(test)]
     steps: std::cell::Cell<usize>,
@@ -61,9 +69,11 @@ enum ReadBy<'l> {
 }
 
 impl<'l> Readers<'l> {
-    fn new(rules: impl IntoIterator<Item = &'l Rule>, settings: &'l Settings) -> Self {
+    pub(crate) fn new(rules: impl IntoIterator<Item = &'l Rule>, settings: &'l Settings) -> Self {
         let mut readers = Self {
             by_key: HashMap::new(),
+            by_prefix: HashMap::new(),
+            lengths: BTreeSet::new(),
             #[cfg(test)]
             steps: std::cell::Cell::default(),
         };
@@ -71,6 +81,10 @@ impl<'l> Readers<'l> {
             for resource in resources_read(rule) {
                 for (map, key) in keys_read(rule) {
                     readers.insert((map, key, resource), ReadBy::Rule(&rule.name));
+                }
+                for prefix in rule.logic.parameters.iter().filter_map(Parameter::pod_prefix) {
+                    readers.by_prefix.entry((prefix, resource)).or_insert(ReadBy::Rule(&rule.name));
+                    readers.lengths.insert(prefix.len());
                 }
             }
         }
@@ -83,6 +97,12 @@ impl<'l> Readers<'l> {
         readers
     }
 
+    /// Why `rule` must not write this key.
+    pub(crate) fn refused(&self, rule: &Rule, map: &str, key: &str) -> Option<String> {
+        let reader = rule.targets.iter().find_map(|target| self.find(map, key, *target))?;
+        Some(format!("{} `{key}` is read by {reader}", map.trim_end_matches('s')))
+    }
+
     fn insert(&mut self, key: (&'static str, &'l str, Resource), reader: ReadBy<'l>) {
         self.count_step();
         self.by_key.entry(key).or_insert(reader);
@@ -91,7 +111,12 @@ impl<'l> Readers<'l> {
     fn find(&self, map: &str, key: &str, resource: Resource) -> Option<ReadBy<'l>> {
         self.count_step();
         let map = if map == "labels" { "labels" } else { "annotations" };
-        self.by_key.get(&(map, key, resource)).copied()
+        if let Some(found) = self.by_key.get(&(map, key, resource)) {
+            return Some(*found);
+        }
+        let mut prefixes = self.lengths.iter().filter_map(|length| key.get(..*length));
+        let is_annotation = map == "annotations";
+        prefixes.find_map(|prefix| self.by_prefix.get(&(prefix, resource)).filter(|_| is_annotation)).copied()
     }
 
     fn count_step(&self) {

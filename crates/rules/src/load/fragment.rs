@@ -5,12 +5,13 @@ use std::collections::HashMap;
 
 use vestibule_patch::{List, Schema};
 
-use super::expressions::is_expression;
+use super::expressions::{FOR_EACH_ITEM, is_expression};
 use super::reader::Reader;
 use crate::diagnostic::{
     DUPLICATE_MOUNT, DUPLICATE_NAME, MISSING_FIELD, NOT_SUPPORTED, Position, UNKNOWN_FIELD,
     UNKNOWN_POD_FIELD, WRONG_VALUE,
 };
+use crate::expression::FOR_EACH;
 use crate::format::{self, Collection, Table};
 use crate::near::nearest;
 use crate::overlay::{Member, Overlay};
@@ -21,6 +22,7 @@ use crate::yaml::{Entry, Node, Value};
 /// Reserved words of the rule format. If `matchConditions: []` were kept as an unknown field of an item, the item would be
 /// injected anyway.
 const RESERVED_WORDS: &[&str] = &[
+    FOR_EACH,
     "lookups",
     "matchConditions",
     "parameters",
@@ -38,6 +40,19 @@ impl Reader {
         node: &Node,
         what: &str,
         schema: Schema<'_>,
+        ours: &Table,
+    ) -> Option<Overlay> {
+        let object = self.nested_object(node, what, schema, Some(ours))?;
+        self.check_types(node, what, &object);
+        Some(object)
+    }
+
+    /// Does the same for an object within another one, whose types are checked together with those of the object around it.
+    fn nested_object(
+        &mut self,
+        node: &Node,
+        what: &str,
+        schema: Schema<'_>,
         ours: Option<&Table>,
     ) -> Option<Overlay> {
         let entries = node.as_map().or_else(|| {
@@ -51,12 +66,7 @@ impl Reader {
             let message = format!("`{one}` and `{other}` exclude each other");
             self.error(&WRONG_VALUE, node.at(), message, "");
         }
-        let object = Overlay::Map(members);
-        // The types of nested objects are checked together with the item around them.
-        if ours.is_some() {
-            self.check_types(node, what, &object);
-        }
-        Some(object)
+        Some(Overlay::Map(members))
     }
 
     pub(super) fn member(&mut self, entry: &Entry, what: &str, schema: Schema<'_>) -> Option<Member> {
@@ -74,7 +84,8 @@ impl Reader {
                 }
                 _ => (&NOT_SUPPORTED, format!("`{name}` in `{what}` is not supported yet")),
             };
-            self.error(code, entry.at, message, "");
+            let help = "it is for volumes, image pull secrets, the lists of `containerPatches`, and items of lists within a part";
+            self.error(code, entry.at, message, if name == FOR_EACH { help } else { "" });
             return None;
         }
         let known = in_schema || fields.is_empty();
@@ -133,15 +144,29 @@ impl Reader {
                 self.unique(items, name, schema.list());
                 let mut overlays = Vec::new();
                 for item in items {
-                    let Some(mut overlay) = self.fragment(item, name, schema.item()) else { continue };
-                    self.computed_keys(&mut overlay, name, schema.list());
-                    self.item_values(name, &overlay, item.at());
-                    overlays.push(overlay);
+                    overlays.extend(self.repeated(item, schema.list(), |reader| {
+                        let mut overlay = reader.fragment_item(item, name, schema.item())?;
+                        reader.computed_keys(&mut overlay, name, schema.list());
+                        reader.item_values(name, &overlay, item.at());
+                        Some(overlay)
+                    }));
                 }
                 Some(Overlay::List(overlays)).filter(|list| !list.items().is_empty())
             }
             Value::Map(_) if pod::is_text_map(name) => self.text_members(node, name),
-            Value::Map(_) => self.object(node, name, schema, None),
+            Value::Map(_) => self.nested_object(node, name, schema, None),
+        }
+    }
+
+    fn fragment_item(&mut self, node: &Node, list: &str, schema: Schema<'_>) -> Option<Overlay> {
+        match node.get(FOR_EACH) {
+            Some(_) if !is_expression(node) => {
+                self.nested_object(node, list, schema, Some(&format::REPEATED))
+            }
+            _ if is_expression(node) && !schema.fields().is_empty() => {
+                self.refuse_structured(node, list, FOR_EACH_ITEM)
+            }
+            _ => self.fragment(node, list, schema),
         }
     }
 

@@ -7,7 +7,7 @@ use vestibule_patch::Schema;
 
 use super::reader::Reader;
 use super::security_profile;
-use crate::diagnostic::{DUPLICATE_NAME, OTHER_LIST, UNKNOWN_FIELD, WRONG_VALUE};
+use crate::diagnostic::{DUPLICATE_NAME, OTHER_LIST, PROFILE, UNKNOWN_FIELD, WRONG_VALUE};
 use crate::format::{self, Mode, chosen};
 use crate::merge::ONLY_LASTING;
 use crate::overlay::{Member, Overlay};
@@ -24,8 +24,9 @@ impl Reader {
             let items = self.named_items(node, field, pod_spec.field("containers"), default);
             for (node, item) in node.as_list().unwrap_or_default().iter().zip(items) {
                 let mut one = self.injected_container(node, item, field == "sidecars");
-                if hardened {
-                    security_profile::fill_restricted(&mut one.item.overlay);
+                if hardened && security_profile::fill_restricted(&mut one.item.overlay).is_none() {
+                    let message = "`securityProfile` fills the `securityContext`, and an expression gives a whole map of it";
+                    self.error(&PROFILE, node.at(), message, "write expressions for single values within it");
                 }
                 injected.push(one);
             }

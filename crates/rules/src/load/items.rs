@@ -5,6 +5,7 @@ use vestibule_patch::{List, Schema};
 use super::expressions::is_expression;
 use super::reader::Reader;
 use crate::diagnostic::MISSING_FIELD;
+use crate::expression::FOR_EACH;
 use crate::format;
 use crate::key;
 use crate::overlay::Overlay;
@@ -19,6 +20,18 @@ impl Reader {
         let mut items = Vec::new();
         for map in ["labels", "annotations"] {
             let Some(node) = pod.get(map) else { continue };
+            let policy = self.on_conflict.unwrap_or(Policy::Keep);
+            if is_expression(node) {
+                let Some(Overlay::Expression(written)) = self.expression(node, map, Schema::unknown()) else {
+                    continue;
+                };
+                self.logic.computes_metadata = true;
+                let (overlay, clause) =
+                    (self.gives_parts(&written, map), Clause::new(format!("pod.{map}"), written.at));
+                let item = Item::new(clause, key::computed(&written), overlay, policy);
+                items.push(Part { path: vec![map.to_owned()], listed: false, item });
+                continue;
+            }
             for (key, overlay, at) in self.texts_or_expressions(node, map) {
                 self.check_pod_value(syntax::label_key(&key), &key, at);
                 if map == "labels"
@@ -27,7 +40,6 @@ impl Reader {
                     self.check_pod_value(syntax::label_value(value), &key, at);
                 }
                 let clause = Clause::new(format!("pod.{map}[{key}]"), at);
-                let policy = self.on_conflict.unwrap_or(Policy::Keep);
                 let item = Item::new(clause, key, overlay, policy);
                 items.push(Part { path: vec![map.to_owned()], listed: false, item });
             }
@@ -84,11 +96,16 @@ impl Reader {
             };
             self.check_values(node, ours);
             let policy = self.policy(node).unwrap_or(policy);
-            let mut overlay = self.object(node, field, schema.item(), Some(ours));
-            if let Some(overlay) = &mut overlay {
-                self.computed_keys(overlay, field, schema.list());
-                self.item_values(field, overlay, node.at());
-            }
+            let read = |reader: &mut Self| {
+                let mut overlay = reader.object(node, field, schema.item(), ours)?;
+                reader.computed_keys(&mut overlay, field, schema.list());
+                reader.item_values(field, &overlay, node.at());
+                Some(overlay)
+            };
+            let overlay = match ours.field(FOR_EACH) {
+                Some(_) => self.repeated(node, schema.list(), read),
+                None => read(self),
+            };
             let overlay = overlay.unwrap_or(Overlay::Map(Vec::new()));
             let clause = Clause::new(format!("{clause}[{index}]"), node.at());
             let key = match schema.list() {

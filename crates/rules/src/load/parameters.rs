@@ -22,7 +22,8 @@ impl Reader {
                 let message = format!("parameter `{}` exists already", parameter.name);
                 self.error(&DUPLICATE_NAME, parameter.at, message, "");
             }
-            let asks = parameter.from == AnnotationSource::Namespace && parameter.annotation.is_some();
+            let reads = parameter.annotation.is_some() || parameter.prefix.is_some();
+            let asks = parameter.from == AnnotationSource::Namespace && reads;
             self.logic.reads.namespace |= asks;
             self.logic.parameters.push(parameter);
         }
@@ -45,9 +46,23 @@ impl Reader {
             let message = "no object can have an annotation with this key";
             self.check_format(syntax::label_key(key), message, node.at());
         }
-        if default.is_none() && annotation.is_none() {
+        let prefix = node.text("annotationPrefix");
+        if let (Some(prefix), Some(node)) = (prefix, node.get("annotationPrefix")) {
+            let message = "no annotation can have a key that begins with this";
+            self.check_format(syntax::label_key(&format!("{prefix}x")), message, node.at());
+        }
+        if default.is_none() && annotation.is_none() && prefix.is_none() {
             let message = format!("parameter `{name}` has neither an annotation nor a default");
             self.error(&BAD_PARAMETER, node.at(), message, "");
+        }
+        for (field, help) in [
+            ("annotation", "declare two parameters"),
+            ("default", "without annotations the parameter is an empty map"),
+        ] {
+            if let Some(node) = node.get(field).filter(|_| prefix.is_some()) {
+                let message = format!("`{field}` does not apply to a parameter with `annotationPrefix`");
+                self.error(&BAD_PARAMETER, node.at(), message, help);
+            }
         }
         let from = chosen(node, "from", &format::ANNOTATION_SOURCES);
         Some(Parameter {
@@ -56,6 +71,7 @@ impl Reader {
             bounds,
             default: default.map(str::to_owned),
             annotation: annotation.map(str::to_owned),
+            prefix: prefix.map(str::to_owned),
             from: from.unwrap_or(AnnotationSource::Pod),
         })
     }

@@ -8,7 +8,7 @@ use crate::format::{self, Collection, Field, Table};
 use crate::key;
 use crate::merge::is_open;
 use crate::overlay::{Member, Overlay};
-use crate::pod;
+use crate::pod::{self, is_split};
 use crate::rule::{Clause, Item, Part, Policy};
 use crate::yaml::{Entry, Node};
 
@@ -142,7 +142,7 @@ impl Reader {
                     parts.push(Part { path: path.clone(), listed: false, item });
                 }
             }
-            Overlay::Map(members) if !schema.fields().is_empty() && !has_alternatives(schema) => {
+            Overlay::Map(members) if is_split(&name, schema) => {
                 path.push(name);
                 let entries = paired_in_order(node.as_map().unwrap_or_default(), &members, names);
                 for (member, entry) in members.into_iter().zip(entries) {
@@ -159,6 +159,12 @@ impl Reader {
                     };
                     self.split_into_parts(value, parts);
                 }
+            }
+            Overlay::Expression(written) if written.gives_map && is_split(&name, schema) => {
+                let (overlay, key) = (self.gives_parts(&written, &name), key::computed(&written));
+                path.push(name);
+                let item = Item::new(Clause::new(clause, at), key, overlay, policy);
+                parts.push(Part { path, listed: false, item });
             }
             Overlay::List(items) if is_open(&items, &name, schema) => {
                 path.push(name);
@@ -207,13 +213,6 @@ fn paired_in_order<'a, A, B>(
 
 fn names(entry: &Entry, member: &Member) -> bool {
     entry.key == member.name
-}
-
-/// Whether objects of this type hold one of several alternatives, such as probes and handlers, and therefore cannot
-/// be merged.
-fn has_alternatives(schema: Schema<'_>) -> bool {
-    let names: Vec<&str> = schema.fields().iter().map(|field| field.name).collect();
-    pod::excluding(&names).is_some()
 }
 
 #[cfg(test)]

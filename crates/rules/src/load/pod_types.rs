@@ -18,7 +18,7 @@ impl Reader {
         let sampled = if item.is_dynamic() { Cow::Owned(with_samples(item)) } else { Cow::Borrowed(item) };
         let Some(TypeError { path, expected }) = decoded(field, &sampled) else { return };
         match (overlay_at(item, &path), &expected) {
-            (Some(Overlay::Expression(_)), Some(expected)) => {
+            (_, Some(expected)) if is_computed(item, &path) => {
                 let message = type_message(field, &path, Some(expected), overlay_at(&sampled, &path));
                 let help = match expected.as_str() {
                     "i32" | "i64" => "int",
@@ -29,7 +29,7 @@ impl Reader {
                 self.report_mismatch_in_place(node_at(node, &path), message, help);
             }
             // The type is right; the value is known only for an object.
-            (Some(Overlay::Expression(_)), None) => {}
+            (_, None) if is_computed(item, &path) => {}
             _ => self.report_type_error(node, field, item, &path, expected.as_deref()),
         }
     }
@@ -49,6 +49,20 @@ impl Reader {
     }
 }
 
+/// Whether an expression gives the value at the path, or a map or list around it.
+fn is_computed(item: &Overlay, path: &Path) -> bool {
+    let mut value = Some(item);
+    for segment in path {
+        value = match (value, segment) {
+            (Some(Overlay::Expression(_)), _) => return true,
+            (Some(value), Segment::Map { key }) => value.get(key),
+            (Some(value), Segment::Seq { index }) => value.items().get(*index),
+            _ => None,
+        };
+    }
+    matches!(value, Some(Overlay::Expression(_)))
+}
+
 /// `item` with a sample value for each expression whose type is known.
 // Recursion is bounded by the depth of the rule's document.
 fn with_samples(item: &Overlay) -> Overlay {
@@ -59,6 +73,7 @@ fn with_samples(item: &Overlay) -> Overlay {
             let sampled = |member: &Member| Member { value: with_samples(&member.value), ..member.clone() };
             Overlay::Map(members.iter().map(sampled).collect())
         }
+        Overlay::Loop(repeated) => with_samples(&repeated.item),
         Overlay::Text(_) | Overlay::Literal(_) => item.clone(),
     }
 }

@@ -7,7 +7,7 @@ use crate::diagnostic::{
     Code, Diagnostic, MAX_FINDINGS, MISSING_FIELD, NAMESPACED_PART, NOT_SUPPORTED, NULL, Position, RENAMED,
     Source, UNKNOWN_FIELD, WRONG_TYPE, WRONG_VALUE,
 };
-use crate::expression::SharedBudget;
+use crate::expression::{SharedBudget, Type};
 use crate::format::{self, Collection, Field, Kind, Table, example};
 use crate::logic::Logic;
 use crate::near::nearest;
@@ -18,6 +18,8 @@ use crate::yaml::{Entry, Node, Value};
 pub(super) struct Reader {
     pub(super) source: Arc<Source>,
     pub(super) findings: Vec<Diagnostic>,
+    /// The type of `each`, while an item with `forEach` is read.
+    pub(super) each: Option<Type>,
     /// The parameters, variables and conditions read so far.
     pub(super) logic: Logic,
     /// Whether the document is a rule of a namespace.
@@ -37,6 +39,7 @@ impl Reader {
         Self {
             source,
             findings: Vec::new(),
+            each: None,
             logic: Logic::default(),
             namespaced: false,
             required: false,

@@ -127,7 +127,7 @@ fn overlaps(one: &Select, other: &Select) -> bool {
 fn covers(whole: &Overlay, part: &Overlay) -> bool {
     match (whole, part) {
         (Overlay::Expression(_), _) => true,
-        (Overlay::Map(_), Overlay::Map(members)) => members
+        (Overlay::Map(_) | Overlay::Loop(_), Overlay::Map(members)) => members
             .iter()
             .all(|member| whole.get(&member.name).is_some_and(|found| covers(found, &member.value))),
         (Overlay::Text(one) | Overlay::Literal(one), Overlay::Text(other) | Overlay::Literal(other)) => {

@@ -19,9 +19,9 @@ impl Reader {
     }
 }
 
-/// Fills the absent members of the container's `securityContext`.
-pub(super) fn fill_restricted(container: &mut Overlay) {
-    let Some(context) = below(container, "securityContext") else { return };
+/// Fills the absent members of the container's `securityContext`. `None` if an expression gives a whole map of it.
+pub(super) fn fill_restricted(container: &mut Overlay) -> Option<()> {
+    let context = below(container, "securityContext")?;
     let literal = |name: &str, wanted: &str| matches!(context.get(name), Some(Overlay::Literal(written)) if written == wanted);
     let added = context.get("capabilities").and_then(|capabilities| capabilities.get("add"));
     let mut added = added.map(Overlay::items).unwrap_or_default().iter().filter_map(Overlay::as_text);
@@ -35,19 +35,17 @@ pub(super) fn fill_restricted(container: &mut Overlay) {
     if !root {
         fill(context, "runAsNonRoot", Overlay::Literal("true".to_owned()));
     }
-    if let Some(capabilities) = below(context, "capabilities") {
-        fill(capabilities, "drop", Overlay::List(vec![Overlay::Text("ALL".to_owned())]));
-    }
-    if let Some(profile) = below(context, "seccompProfile") {
-        fill(profile, "type", Overlay::Text("RuntimeDefault".to_owned()));
-    }
+    fill(below(context, "capabilities")?, "drop", Overlay::List(vec![Overlay::Text("ALL".to_owned())]));
+    fill(below(context, "seccompProfile")?, "type", Overlay::Text("RuntimeDefault".to_owned()));
+    Some(())
 }
 
-/// The member `name` of `object`, which is added if it is absent; `None` if `object` is not a map.
+/// The map `name` of `object`, which is added if it is absent; `None` if it is no written map.
 fn below<'o>(object: &'o mut Overlay, name: &str) -> Option<&'o mut Overlay> {
     fill(object, name, Overlay::Map(Vec::new()));
     let Overlay::Map(members) = object else { return None };
-    members.iter_mut().find(|member| member.name == name).map(|member| &mut member.value)
+    let found = members.iter_mut().find(|member| member.name == name)?;
+    matches!(found.value, Overlay::Map(_)).then_some(&mut found.value)
 }
 
 fn fill(object: &mut Overlay, name: &str, value: Overlay) {

@@ -30,7 +30,7 @@ pub(crate) fn contains(found: View<'_>, overlay: &Overlay, name: &str, schema: S
         }
         Overlay::Literal(json) => found.to_json() == json.as_str(),
         // A value that is not computed yet cannot be in the object.
-        Overlay::Expression(_) => false,
+        Overlay::Expression(_) | Overlay::Loop(_) => false,
         Overlay::List(items) => contains_items(found, items, name, schema),
         Overlay::Map(members) => {
             found.kind() == Kind::Object
@@ -69,7 +69,10 @@ pub(crate) fn is_open(wanted: &[Overlay], name: &str, schema: Schema<'_>) -> boo
     match schema.list() {
         List::Map(_) | List::Set => true,
         List::Atomic => pod::is_open_list(name),
-        List::Unknown => pod::is_open_list(name) || wanted.iter().all(|item| matches!(item, Overlay::Map(_))),
+        List::Unknown => {
+            let is_map = |item: &Overlay| matches!(item, Overlay::Map(_) | Overlay::Loop(_));
+            pod::is_open_list(name) || wanted.iter().all(is_map)
+        }
     }
 }
 

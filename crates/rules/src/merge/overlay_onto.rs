@@ -20,7 +20,7 @@ pub(super) fn overlay_onto(
 ) -> Result<(), String> {
     draft.known.clear();
     match overlay {
-        Overlay::Text(_) | Overlay::Literal(_) | Overlay::Expression(_) => {
+        Overlay::Text(_) | Overlay::Literal(_) | Overlay::Expression(_) | Overlay::Loop(_) => {
             replace(draft, path, overlay, origin)
         }
         Overlay::Map(members) => {

@@ -242,6 +242,6 @@ fn called<'i>(overlay: &'i Overlay, key: &'i str, schema: Schema<'_>) -> &'i str
             let nested = || members.iter().find_map(|member| member.value.text("name"));
             overlay.text("name").or_else(|| overlay.text("key")).or_else(nested).unwrap_or("*")
         }
-        Overlay::List(_) | Overlay::Expression(_) => "*",
+        Overlay::List(_) | Overlay::Expression(_) | Overlay::Loop(_) => "*",
     }
 }

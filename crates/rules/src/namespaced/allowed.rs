@@ -118,6 +118,7 @@ fn json(overlay: &Overlay) -> Value {
         Overlay::Text(text) => Value::String(text.clone()),
         Overlay::Literal(literal) => serde_json::from_str(literal).unwrap_or_default(),
         Overlay::Expression(_) => Value::Null,
+        Overlay::Loop(repeated) => json(&repeated.item),
         Overlay::List(items) => items.iter().map(json).collect(),
         Overlay::Map(members) => {
             members.iter().map(|member| (member.name.clone(), json(&member.value))).collect()

@@ -23,6 +23,8 @@ const NAMESPACE_ANNOTATIONS: &[&str] = &["namespaceObject", "metadata", "annotat
 const SPEC: &[&str] = &["object", "spec"];
 const OWNER_KIND: &[&str] = &["owner", "kind"];
 const USER: &[&str] = &["request", "userInfo", "username"];
+/// The ends of the annotations for a parameter with a prefix.
+const NAMES: [&str; 3] = ["a", "b", "c"];
 const GROUPS: &[&str] = &["request", "userInfo", "groups"];
 
 /// A request that some rules apply to.
@@ -31,6 +33,8 @@ pub(super) struct SampleRequest {
     pub(super) namespace: String,
     /// The texts that rules ask for, by the paths by which expressions read them: `object`, `metadata`, `labels`, `app`.
     texts: BTreeMap<Vec<String>, String>,
+    /// The paths of annotations for parameters with a prefix. Some objects have all of them, some a few, some none.
+    repeated: Vec<Vec<String>>,
 }
 
 impl SampleRequest {
@@ -58,7 +62,11 @@ impl SampleRequest {
             self.add(path(labels, &format!("{RULE_KEY_PREFIX}{}", rule.name())), "true");
         }
         for parameter in logic.parameters.iter().filter(|parameter| parameter.default.is_none()) {
-            if let (Some(path), Some(value)) = (annotation(parameter), parameter.example()) {
+            for path in annotations(parameter) {
+                let Some(value) = parameter.example() else { continue };
+                if parameter.prefix.is_some() {
+                    self.repeated.push(path.clone());
+                }
                 self.add(path, &value);
             }
         }
@@ -100,20 +108,23 @@ impl SampleRequest {
                 Resource::Pods => SAMPLE_PODS.iter().collect::<Vec<_>>(),
                 _ => largest.into_iter().collect(),
             };
-            samples.into_iter().map(move |sample: &SamplePod| {
+            let last = samples.len().saturating_sub(1);
+            samples.into_iter().enumerate().map(move |(index, sample)| {
                 let name = match resource {
                     Resource::Pods => sample.name.to_owned(),
                     other => format!("{} in the template of {}", sample.name, other.as_str()),
                 };
-                (name, (*resource, self.object(sample, *resource).to_string()))
+                // The last sample has all annotations of parameters with a prefix, the one before it one, the third last none.
+                let repeated = [NAMES.len(), 1, 0].get((last - index) % 3).copied().unwrap_or_default();
+                (name, (*resource, self.object(sample, *resource, repeated).to_string()))
             })
         })
     }
 
     /// The `sample`, or a `resource` with it as its template, with the texts of the request that it has a place for.
-    fn object(&self, sample: &SamplePod, resource: Resource) -> Value {
+    fn object(&self, sample: &SamplePod, resource: Resource, repeated: usize) -> Value {
         let mut object: Value = serde_json::from_str(sample.pod).unwrap_or_default();
-        self.set_texts(&["object", "metadata"], &mut object);
+        self.set_texts(&["object", "metadata"], repeated, &mut object);
         let kind = self.text(OWNER_KIND).unwrap_or(sample.owner);
         // A rule may ask for a text that is no kind. Kinds begin with a capital letter.
         if kind.starts_with(char::is_uppercase) {
@@ -128,13 +139,20 @@ impl SampleRequest {
             let pod = std::mem::replace(&mut object, workload);
             set(&mut object, &template, pod);
         }
-        self.set_texts(SPEC, &mut object);
+        self.set_texts(SPEC, repeated, &mut object);
         object
     }
 
-    /// Sets the texts below `start`, which begins with `object`.
-    fn set_texts(&self, start: &[&str], object: &mut Value) {
-        for (path, text) in self.texts.iter().filter(|(path, _)| is_below(path, start)) {
+    /// Sets the texts below `start`, which begins with `object`. Of the annotations for a parameter with a prefix, the first
+    /// `repeated` are set.
+    fn set_texts(&self, start: &[&str], repeated: usize, object: &mut Value) {
+        let names = NAMES.iter().skip(repeated);
+        let is_left_out = |path: &Vec<String>| {
+            self.repeated.contains(path)
+                && names.clone().any(|name| path.iter().last().is_some_and(|key| key.ends_with(name)))
+        };
+        let texts = self.texts.iter().filter(|(path, _)| is_below(path, start) && !is_left_out(path));
+        for (path, text) in texts {
             let path: Vec<&str> = path.iter().skip(1).map(String::as_str).collect();
             set(object, &path, Value::from(text.as_str()));
         }
@@ -150,8 +168,8 @@ impl SampleRequest {
         }) && (owners.is_empty()
             || self.text(OWNER_KIND).is_none_or(|kind| owners.iter().any(|one| one == kind)))
             && rule.logic.parameters.iter().all(|parameter| {
-                let there = annotation(parameter).and_then(|path| self.texts.get(&path));
-                there.is_none_or(|text| parameter.bounds.value(text, &SharedBudget::of_a_request()).is_ok())
+                let mut there = annotations(parameter).filter_map(|path| self.texts.get(&path));
+                there.all(|text| parameter.bounds.value(text, &SharedBudget::of_a_request()).is_ok())
             })
             && requirements.iter().all(|requirement| match (settable(requirement), &requirement.value) {
                 (Some(path), Some(value)) => is_below(path, GROUPS) || agrees(path, value),
@@ -218,13 +236,15 @@ fn sample(values: &LabelValues) -> Option<String> {
     candidates.find(|value| values.is_required() && values.contains(Some(value)))
 }
 
-/// The path of the annotation from which `parameter` takes its value.
-fn annotation(parameter: &Parameter) -> Option<Vec<String>> {
+/// The paths of annotations from which `parameter` takes its value, or of a prefix some of its values.
+fn annotations(parameter: &Parameter) -> impl Iterator<Item = Vec<String>> + use<> {
     let start = match parameter.from {
         AnnotationSource::Pod => ANNOTATIONS,
         AnnotationSource::Namespace => NAMESPACE_ANNOTATIONS,
     };
-    Some(path(start, parameter.annotation.as_ref()?))
+    let repeated = parameter.prefix.iter().flat_map(|prefix| NAMES.map(|name| format!("{prefix}{name}")));
+    let keys: Vec<String> = parameter.annotation.iter().cloned().chain(repeated).collect();
+    keys.into_iter().map(|key| path(start, &key))
 }
 
 /// The path of the field that `requirement` is about; `None` if the corpus alone decides about it.
@@ -286,9 +306,9 @@ mod tests {
         let mut request = SampleRequest::default();
         request.add(path(LABELS, "app"), "web");
         for sample in SAMPLE_PODS {
-            let pod = request.object(sample, Resource::Pods);
+            let pod = request.object(sample, Resource::Pods, 0);
             assert!(pod["spec"]["containers"][0]["name"].is_string(), "{}", sample.name);
-            let job = request.object(sample, Resource::CronJobs);
+            let job = request.object(sample, Resource::CronJobs, 0);
             assert_eq!(job["metadata"]["labels"]["app"], "web");
             assert_eq!(job["spec"]["jobTemplate"]["spec"]["template"], pod);
         }

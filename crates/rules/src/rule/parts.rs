@@ -89,6 +89,82 @@ impl Rule {
         }
         Ok(())
     }
+
+    /// Calls `copies` with every item, and puts the items that it returns, if any, in the place of that item.
+    pub(crate) fn replace_parts<E>(
+        &mut self,
+        mut copies: impl FnMut(PartDestination<'_>, &Item) -> Result<Option<Vec<Copied>>, E>,
+    ) -> Result<(), E> {
+        replace(&mut self.metadata, Base::Metadata, "", &mut copies)?;
+        replace(&mut self.spec, Base::Spec, "", &mut copies)?;
+        replace(&mut self.volumes, Base::Spec, "volumes", &mut copies)?;
+        replace(&mut self.injected, Base::Spec, "", &mut copies)?;
+        for (number, Block { select, lists, parts }) in self.blocks.iter_mut().enumerate() {
+            let base = Base::Containers(number, select);
+            lists.iter_mut().try_for_each(|list| replace(&mut list.items, base, list.member, &mut copies))?;
+            replace(parts, base, "", &mut copies)?;
+        }
+        Ok(())
+    }
+}
+
+/// An item in the place of another one.
+pub(crate) struct Copied {
+    /// The members that lead from the map or list of that item to the map or list of this one.
+    pub(crate) below: Vec<String>,
+    /// Whether it is an item of a list, if that differs.
+    pub(crate) listed: Option<bool>,
+    pub(crate) item: Item,
+}
+
+/// A part with an item of the pod.
+trait HasItem: Sized {
+    fn item(&self) -> &Item;
+    /// The same part with another item.
+    fn with_item(&self, copy: Copied) -> Self;
+    fn destination<'r>(&'r self, base: Base<'r>, list: &'static str) -> PartDestination<'r>;
+}
+
+impl HasItem for Item {
+    fn item(&self) -> &Item {
+        self
+    }
+
+    fn with_item(&self, copy: Copied) -> Self {
+        copy.item
+    }
+
+    fn destination<'r>(&'r self, base: Base<'r>, list: &'static str) -> PartDestination<'r> {
+        PartDestination::in_list(base, list)
+    }
+}
+
+impl HasItem for Part {
+    fn item(&self) -> &Item {
+        &self.item
+    }
+
+    fn with_item(&self, Copied { below, listed, item }: Copied) -> Self {
+        Self { path: [&*self.path, &*below].concat(), listed: listed.unwrap_or(self.listed), item }
+    }
+
+    fn destination<'r>(&'r self, base: Base<'r>, _list: &'static str) -> PartDestination<'r> {
+        PartDestination::at(base, &self.path, self.listed)
+    }
+}
+
+impl HasItem for Injected {
+    fn item(&self) -> &Item {
+        &self.item
+    }
+
+    fn with_item(&self, copy: Copied) -> Self {
+        Self { item: copy.item, ..self.clone() }
+    }
+
+    fn destination<'r>(&'r self, base: Base<'r>, _list: &'static str) -> PartDestination<'r> {
+        PartDestination::in_list(base, self.list)
+    }
 }
 
 impl Block {
@@ -113,6 +189,23 @@ fn retain_located<E>(
     keep: &mut impl FnMut(PartDestination<'_>, &mut Item) -> Result<bool, E>,
 ) -> Result<(), E> {
     retain(parts, |Part { path, listed, item }| keep(PartDestination::at(base, path, *listed), item))
+}
+
+fn replace<T: HasItem, E>(
+    all: &mut Vec<T>,
+    base: Base<'_>,
+    list: &'static str,
+    copies: &mut impl FnMut(PartDestination<'_>, &Item) -> Result<Option<Vec<Copied>>, E>,
+) -> Result<(), E> {
+    let mut replaced = Vec::with_capacity(all.len());
+    for one in all.drain(..) {
+        match copies(one.destination(base, list), one.item())? {
+            Some(copied) => replaced.extend(copied.into_iter().map(|copy| one.with_item(copy))),
+            None => replaced.push(one),
+        }
+    }
+    *all = replaced;
+    Ok(())
 }
 
 /// `Vec::retain_mut` for a closure that can fail.

@@ -159,6 +159,14 @@ impl<'d> ObjectMetadata<'d> {
         self.annotations.get(key)
     }
 
+    /// The annotations whose keys begin with `prefix`, sorted.
+    pub(crate) fn annotations_from<'p>(
+        &self,
+        prefix: &'p str,
+    ) -> impl Iterator<Item = (&str, &str)> + use<'_, 'p, 'd> {
+        self.annotations.from(prefix).take_while(move |(key, _)| key.starts_with(prefix))
+    }
+
     /// The keys of all labels and annotations.
     pub(crate) fn keys(&self) -> impl Iterator<Item = &str> {
         self.labels.keys().chain(self.annotations.keys())
@@ -176,6 +184,12 @@ impl<'d> StringMap<'d> {
     fn get(&self, key: &str) -> Option<&str> {
         let index = self.0.binary_search_by(|(name, _)| (**name).cmp(key)).ok()?;
         self.0.get(index).map(|(_, value)| &**value)
+    }
+
+    /// The entries from `key` on.
+    fn from(&self, key: &str) -> impl Iterator<Item = (&str, &str)> + use<'_, 'd> {
+        let first = self.0.partition_point(|(name, _)| **name < *key);
+        self.0.iter().skip(first).map(|(key, value)| (&**key, &**value))
     }
 
     fn keys(&self) -> impl Iterator<Item = &str> {

@@ -45,6 +45,23 @@ fn the_definitions_and_the_schema_for_editors_have_the_same_fields() {
     }
 }
 
+/// Regression test: the API server refused `args: {$cel: ...}` of a sidecar, because the definition wanted a list there, and editors
+/// marked it.
+#[test]
+fn one_expression_may_be_a_list_of_values() {
+    let root: Value = serde_json::from_str(&vestibule_rules::schema::json(schema())).unwrap();
+    assert!(root["$defs"]["pod.spec.containers"]["properties"]["args"]["anyOf"][1].is_object());
+    for definition in &custom_resource::definitions(schema())[..1] {
+        let parts = &spec_of(definition)["properties"];
+        for (part, list) in [("sidecars", "args"), ("sidecars", "command"), ("containerPatches", "args")] {
+            let list = &parts[part]["items"]["properties"][list];
+            assert_eq!(list["type"], Value::Null, "{part}: {list}");
+        }
+        // A list of items is written item by item.
+        assert_eq!(parts["sidecars"]["items"]["properties"]["env"]["type"], "array");
+    }
+}
+
 #[test]
 fn columns_are_fields_and_every_field_is_documented() {
     fn documented(schema: &Value, path: &str) {

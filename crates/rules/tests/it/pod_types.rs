@@ -136,17 +136,17 @@ fn reserved_words_of_the_spec_are_refused_in_items() {
 }
 
 #[test]
-fn expressions_for_structured_values_are_refused() {
+fn expressions_that_do_not_fit_structured_values_are_refused() {
     for (spec, code) in [
-        (volume("csi: {driver: d, volumeAttributes: {$cel: owner.name}}"), "VST0135"),
-        (volume("emptyDir: {$cel: owner.name}"), "VST0135"),
-        (sidecar("securityContext: {$cel: owner.name}"), "VST0135"),
+        (volume("csi: {driver: d, volumeAttributes: {$cel: owner.name}}"), "VST0140"),
+        (volume("emptyDir: {$cel: owner.name}"), "VST0140"),
+        (sidecar("securityContext: {$cel: owner.name}"), "VST0140"),
         (sidecar("env: {$cel: owner.name}"), "VST0135"),
         (sidecar("env: [{$cel: owner.name}]"), "VST0135"),
         (sidecar("env: [{name: {$cel: object.metadata.name}, value: b}]"), "VST0135"),
         (sidecar("volumeMounts: [{name: v, mountPath: {$cel: object.metadata.name}}]"), "VST0135"),
         (sidecar("ports: [{containerPort: {$cel: 'size(object.spec)'}}]"), "VST0135"),
-        (sidecar("resources: {requests: {$cel: owner.name}}"), "VST0135"),
+        (sidecar("resources: {requests: {$cel: owner.name}}"), "VST0140"),
         (block("env: [{name: A, value: b, $cel: owner.name}]"), "VST0134"),
         (block("env: [{name: A, value: {$cel: owner.name, more: x}}]"), "VST0134"),
         (block("env: [{name: A, value: {$cell: owner.name}}]"), "VST0134"),

@@ -80,10 +80,13 @@ impl<'r> Fixpoint<'_, 'r> {
         if let Some(clause) = first_false_condition(rule, &scope).map_err(NotApplied::Failed)? {
             return Err(NotApplied::ConditionFalse(clause));
         }
-        let Some(computed) = instantiate(rule, &scope).map_err(NotApplied::Failed)? else {
+        let Some(computed) = instantiate(rule, &scope, &draft.shape).map_err(NotApplied::Failed)? else {
             return Ok(Cow::Borrowed(rule));
         };
         list_keys::check(&computed, &draft.shape).map_err(NotApplied::Failed)?;
+        if let Some(readers) = self.readers.filter(|_| rule.logic.computes_metadata) {
+            list_keys::check_metadata(&computed, readers).map_err(NotApplied::Failed)?;
+        }
         Ok(Cow::Owned(computed))
     }
 }

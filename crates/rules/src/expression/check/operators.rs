@@ -23,7 +23,7 @@ impl Checker<'_> {
             },
             Operator::Equal | Operator::NotEqual => Type::Bool,
             Operator::In => {
-                if !matches!(other, Type::List(_) | Type::Map | Type::Any | Type::Never) {
+                if !matches!(other, Type::List(_) | Type::Map(_) | Type::Any | Type::Never) {
                     self.mistyped(format!("`in` asks a list or a map, and this is {}", other.words()), "");
                 }
                 Type::Bool
@@ -76,7 +76,7 @@ impl Checker<'_> {
                 *item
             }
             Type::Optional(_) => Type::optional(Type::Any),
-            Type::Any | Type::Never | Type::Map => Type::Any,
+            Type::Any | Type::Never | Type::Map(_) => Type::Any,
             known => self.mistyped(format!("{} has nothing under a key", known.words()), ""),
         }
     }

@@ -24,7 +24,7 @@ impl Argument {
             (Self::Text, given) => *given == Type::Text,
             (Self::Int, given) => *given == Type::Int,
             (Self::List, given) => matches!(given, Type::List(_)),
-            (Self::Sized, given) => matches!(given, Type::Text | Type::Bytes | Type::Map | Type::List(_)),
+            (Self::Sized, given) => matches!(given, Type::Text | Type::Bytes | Type::Map(_) | Type::List(_)),
             (Self::Duration, given) => *given == Type::Duration,
             (Self::Optional, given) => matches!(given, Type::Optional(_)),
             (Self::Opaque, given) => *given == Type::Opaque,

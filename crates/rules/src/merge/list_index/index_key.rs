@@ -38,7 +38,7 @@ impl IndexKey {
                 match path.iter().try_fold(overlay, |found, name| found.get(name))? {
                     Overlay::Text(text) => Some((Cow::Borrowed(text), true)),
                     Overlay::Literal(json) => Some((Cow::Borrowed(json), false)),
-                    Overlay::List(_) | Overlay::Map(_) | Overlay::Expression(_) => None,
+                    Overlay::List(_) | Overlay::Map(_) | Overlay::Expression(_) | Overlay::Loop(_) => None,
                 }
             })),
         }
@@ -79,7 +79,7 @@ fn scalar_paths(overlay: &Overlay, name: &str, path: &mut Vec<String>, paths: &m
                     decides
                 })
         }
-        Overlay::List(_) | Overlay::Expression(_) => false,
+        Overlay::List(_) | Overlay::Expression(_) | Overlay::Loop(_) => false,
     }
 }
 

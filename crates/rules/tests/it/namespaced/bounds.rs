@@ -134,6 +134,30 @@ fn a_computed_part_that_is_not_allowed_leaves_the_rule_out() {
     }
 }
 
+/// The items of a loop are bounded as written ones are, by their text and by what they become.
+#[test]
+fn loops_are_bounded_as_their_items_are() {
+    let rule = |item: &str| {
+        let parameter = "{name: files, type: string, annotationPrefix: example.com/file-}";
+        own(
+            "team",
+            &format!(
+                "{{parameters: [{parameter}], volumes: [{{forEach: params.files, name: {{$cel: each}}, {item}}}]}}"
+            ),
+        )
+    };
+    let pod = r#"{"metadata":{"annotations":{"example.com/file-a":"x","example.com/file-b":"y"}},"spec":{"containers":[{"name":"app"}]}}"#;
+    let allowed = rules(&(settings("volumes") + &rule("emptyDir: {}")));
+    assert_eq!(words(&decide(&allowed, pod)), ["applied"]);
+    let found =
+        headlines(&load(&(settings("volumes") + &rule("secret: {secretName: {$cel: each}}"))).err().unwrap());
+    assert!(found[0].contains("VST0192") && found[0].contains("`secrets`"), "{found:?}");
+    // A name that the pod has is not changed.
+    let taken = pod.replace(r#""spec":{"#, r#""spec":{"volumes":[{"name":"b","hostPath":{"path":"/"}}],"#);
+    let decision = decide(&allowed, &taken);
+    assert!(decision.patch().is_empty(), "{:?}", words(&decision));
+}
+
 /// A volume of the pod stays closed to the rule where its kind is not allowed, such as a host path that an administrator gave the pod.
 #[test]
 fn a_volume_of_the_pod_is_mounted_only_if_its_kind_is_allowed() {

@@ -1,0 +1,81 @@
+//! Reads `forEach` of items of lists.
+
+use std::sync::Arc;
+
+use vestibule_patch::List;
+
+use super::expressions::KNOWN_BEFORE;
+use super::reader::Reader;
+use crate::diagnostic::{EXPRESSION_PLACE, SAME_ITEMS};
+use crate::expression::{Expression, FOR_EACH, Type};
+use crate::overlay::{Loop, Overlay};
+use crate::yaml::Node;
+
+impl Reader {
+    /// Reads `node`, an item of a list, by `read`. If the item has `forEach`, its expressions may name `each`.
+    pub(super) fn repeated(
+        &mut self,
+        node: &Node,
+        list: List,
+        read: impl FnOnce(&mut Self) -> Option<Overlay>,
+    ) -> Option<Overlay> {
+        let Some(written) = node.get(FOR_EACH) else { return read(self) };
+        let outer = self.each.take();
+        if outer.is_some() {
+            let help = "let one expression make the list of all pairs, with `map` and `flatten`";
+            self.error(&EXPRESSION_PLACE, written.at(), "`forEach` within an item that has `forEach`", help);
+        }
+        let over = self.range(written);
+        // Without a type, `each` is known all the same, so that its readers are not reported as well.
+        self.each = Some(over.as_ref().map_or(Type::Any, |(_, each)| each.clone()));
+        let item = read(self);
+        self.each = outer;
+        let ((over, _), item) = (over?, item?);
+        let differs = match list {
+            List::Map(keys) => keys.iter().any(|key| item.get(key.name).is_some_and(reads_each)),
+            List::Set | List::Atomic | List::Unknown => reads_each(&item),
+        };
+        if !differs {
+            let (message, help) = match list {
+                List::Map([key, ..]) => {
+                    let message = format!("`{}` is the same in all items of this `forEach`", key.name);
+                    (message, "let its expression read `each`, or move `forEach` to the list that differs")
+                }
+                _ => ("all items of this `forEach` are the same".to_owned(), "let an expression read `each`"),
+            };
+            self.error(&SAME_ITEMS, written.at(), message, help);
+        }
+        Some(Overlay::Loop(Arc::new(Loop { over, item })))
+    }
+
+    /// The expression of `forEach`, and the type of `each`.
+    fn range(&mut self, node: &Node) -> Option<(Expression, Type)> {
+        // How many items there are decides about their keys.
+        self.logic.dynamic = true;
+        self.logic.computes_keys = true;
+        let over = self.compiled(node, FOR_EACH)?;
+        if over.reads.object {
+            let message = "`forEach` reads the object, which rules change";
+            let help = "annotations of the pod come by a parameter with `annotationPrefix`; ";
+            self.error(&EXPRESSION_PLACE, node.at(), message, format!("{help}{KNOWN_BEFORE}"));
+        }
+        match over.type_of_each() {
+            Ok(each) => Some((over, each)),
+            Err(mismatch) => {
+                self.report_mismatch(node, &mismatch);
+                None
+            }
+        }
+    }
+}
+
+// Recursion is bounded by the depth of the document.
+fn reads_each(value: &Overlay) -> bool {
+    match value {
+        Overlay::Expression(expression) => expression.reads.each,
+        Overlay::List(items) => items.iter().any(reads_each),
+        Overlay::Map(members) => members.iter().any(|member| reads_each(&member.value)),
+        Overlay::Loop(repeated) => reads_each(&repeated.item),
+        Overlay::Text(_) | Overlay::Literal(_) => false,
+    }
+}
