@@ -27,6 +27,8 @@ pub(crate) struct Reads {
     pub(crate) namespace: bool,
     /// Whether they may read the name of the owner.
     pub(crate) owner_name: bool,
+    /// Whether they read the user of the request.
+    pub(crate) user: bool,
 }
 
 impl Reads {
@@ -34,6 +36,7 @@ impl Reads {
         self.object |= other.object;
         self.namespace |= other.namespace;
         self.owner_name |= other.owner_name;
+        self.user |= other.user;
     }
 }
 
