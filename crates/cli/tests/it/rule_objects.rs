@@ -5,6 +5,7 @@ mod drift;
 mod installed;
 mod many;
 mod namespaced;
+mod revisions;
 mod status;
 
 use std::time::{Duration, Instant};

@@ -136,6 +136,11 @@ pub(super) const ROWS: &[Row] = &[
         Held::By("the_api_server_explains_and_checks_the_format_while_no_injector_runs"),
     ),
     row(OBJECTS, "vestibule explain", Held::By("a_rule_is_in_force_when_kubectl_wait_returns")),
+    row(
+        "docs/how-to/two-versions-of-a-rule.md",
+        "kubectl label",
+        Held::By("a_label_of_the_namespace_or_the_pod_chooses_the_version"),
+    ),
     row(DRIFT, "kubectl apply -f rule.yaml", Held::By("the_commands_of_the_page_list_pods_with_other_rules")),
     row(DRIFT, "kubectl rollout restart", Held::By("the_commands_of_the_page_list_pods_with_other_rules")),
     row(
