@@ -9,7 +9,7 @@ use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
 use vestibule_command::{CommandError, colour, kubeconfig_help, namespace};
-use vestibule_injector::{ClusterError, ClusterReader, RulesInForce, RulesStatus};
+use vestibule_injector::ClusterReader;
 use vestibule_rules::{RuleSet, Verb, reference};
 
 use crate::evaluation::{Facts, Request};
@@ -29,7 +29,8 @@ use crate::{Failure, block_on, print, say};
 /// read them are not marked.
 ///
 /// `-o json` lists for each object the `mode` of the injector (an injector acts under `on` alone) and the `rules`, each with its
-/// `outcome`, whether that is `presumed`, its `gates` and its `clauses`; then `warnings`, and why it would be `denied`.
+/// `outcome`, whether that is `presumed`, its `gates` and its `clauses`; then `warnings`, the names of `ephemeralContainers`, which
+/// rules leave alone, and why it would be `denied`.
 ///
 /// A field is named by its path, as for `kubectl explain`: `spec.sidecars.position`, or `injectorsettings.spec.mode`. A path has
 /// dots and `pod/NAME` a slash, so they cannot be confused.
@@ -140,7 +141,8 @@ impl Arguments {
         let rules = match self.from_cluster {
             true => block_on(async {
                 let cluster = ClusterReader::connect(self.kubeconfig.as_deref()).await;
-                self.stored(&cluster.map_err(CommandError::input)?).await
+                let cluster = cluster.map_err(CommandError::input)?;
+                rules::of_cluster(&cluster, self.injector_namespace.as_deref()).await
             })?,
             false => rules::load(&self.rules)?,
         };
@@ -155,28 +157,18 @@ impl Arguments {
             let cluster =
                 ClusterReader::connect(self.kubeconfig.as_deref()).await.map_err(CommandError::input)?;
             let namespace = self.namespace.clone().unwrap_or_else(|| cluster.default_namespace().to_owned());
-            let pod = cluster.pod(&namespace, name).await.map_err(failure)?;
+            let pod = cluster.pod(&namespace, name).await.map_err(rules::unreadable)?;
             let facts = match &self.namespace_labels {
                 Some(_) => Facts::new(self.namespace_labels.as_ref(), std::iter::empty()),
-                None => Facts::everywhere(cluster.facts(&namespace).await.map_err(failure)?),
+                None => Facts::everywhere(cluster.facts(&namespace).await.map_err(rules::unreadable)?),
             };
             let rules = match self.rules.as_slice() {
-                [] => self.stored(&cluster).await?,
+                [] => rules::of_cluster(&cluster, self.injector_namespace.as_deref()).await?,
                 paths => rules::load(paths)?,
             };
             let objects = objects::parse("the cluster", &pod).map_err(Failure::Findings)?;
             Ok::<_, Failure>(Case { rules, objects, facts, namespace })
         })
-    }
-
-    async fn stored(&self, cluster: &ClusterReader) -> Result<RuleSet, Failure> {
-        let stored = cluster.rules(self.injector_namespace.as_deref()).await.map_err(failure)?;
-        let in_force = stored.in_force().map_err(rules::unusable)?;
-        in_force.wrong.iter().for_each(say);
-        if let Some(note) = status_note(&in_force) {
-            say(format_args!("note: {note}"));
-        }
-        Ok(in_force.rules)
     }
 }
 
@@ -194,31 +186,8 @@ impl Case {
     }
 }
 
-/// A note if the explained rules are not those of the newest texts.
-fn status_note(in_force: &RulesInForce) -> Option<&'static str> {
-    match in_force.status {
-        _ if in_force.wrong.is_empty() => None,
-        RulesStatus::LastGood => Some(
-            "the newest documents are not in force, since they contradict each other: the last good version of every \
-             document is, and it is explained here",
-        ),
-        RulesStatus::NotInForce => Some(
-            "nothing is in force: documents contradict each other, and no rules were good before; the explanation uses the \
-             first document of each name and ignores the others",
-        ),
-        _ => Some("a document with errors is not in force: its last good version is, if there is one"),
-    }
-}
-
 fn no_subject(subject: &str) -> CommandError {
     CommandError::input(format_args!(
         "`{subject}` is neither a code, such as VST0121, nor a field, such as spec.match, nor pod/NAME; files are named with -f FILE"
     ))
-}
-
-fn failure(error: ClusterError) -> CommandError {
-    match error {
-        ClusterError::Unreachable(_) => CommandError::unreachable(error),
-        other => CommandError::input(other),
-    }
 }

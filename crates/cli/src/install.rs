@@ -9,6 +9,7 @@ use vestibule_command::{CommandError, InstallArguments, Plan, UninstallArguments
 use vestibule_injector::Configuration;
 use vestibule_rules::RuleSet;
 
+use crate::lagging_pods::LaggingPods;
 use crate::{Failure, block_on, manifests};
 
 /// The image of this version. `vestibule manifests` and the files in deploy/ name the same.
@@ -55,7 +56,8 @@ impl Uninstall {
 
 /// The injector in `namespace`, without rules: these are applied as objects.
 fn app(namespace: &str) -> Result<App, CommandError> {
-    manifests::app(Configuration::installed(RuleSet::default().with_own_namespace(namespace), namespace))
+    let rules = RuleSet::default().with_own_namespace(namespace);
+    manifests::app(LaggingPods::default().apply(Configuration::installed(rules, namespace)))
 }
 
 /// The objects that replicas make: the CA ring, the last good rules, and a Lease for each replica.

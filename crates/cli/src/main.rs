@@ -10,12 +10,14 @@
 //! - `changes` and `render` turn the results into text.
 
 mod changes;
+mod drift;
 mod evaluation;
 mod explain;
 mod files;
 mod golden;
 mod inject;
 mod install;
+mod lagging_pods;
 mod lint;
 mod manifests;
 mod new;
@@ -56,6 +58,7 @@ enum Command {
     Try(try_rules::Arguments),
     Inject(inject::Arguments),
     Explain(explain::Arguments),
+    Drift(drift::Arguments),
     Lint(lint::Arguments),
     New(new::Arguments),
     Test(golden::Arguments),
@@ -83,6 +86,7 @@ fn main() -> ExitCode {
         Command::Try(arguments) => try_rules::run(&arguments),
         Command::Inject(arguments) => inject::run(&arguments),
         Command::Explain(arguments) => explain::run(&arguments),
+        Command::Drift(arguments) => drift::run(&arguments),
         Command::Lint(arguments) => lint::run(&arguments),
         Command::New(arguments) => new::run(&arguments),
         Command::Test(arguments) => golden::run(&arguments),

@@ -13,6 +13,7 @@ use vestibule_rules::{
     API_VERSION, CustomResource, NAMESPACE_NAME, OWN_POD_LABEL, Rule, RuleSet, custom_resource,
 };
 
+use crate::lagging_pods::LaggingPods;
 use crate::rules;
 use crate::{Failure, files, say};
 
@@ -28,6 +29,8 @@ pub(crate) struct Arguments {
     /// read for the rules in them. May be given several times. On a cluster rules may also be applied as objects.
     #[arg(long, env = "VESTIBULE_RULES", value_name = "PATH")]
     rules: Vec<PathBuf>,
+    #[command(flatten)]
+    lagging_pods: LaggingPods,
     #[command(flatten)]
     manifests: ManifestsArguments,
 }
@@ -62,9 +65,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
              InjectorSettings opens it to them"
         ));
     }
-    let app = app(Configuration::installed(rules, &namespace))?;
+    let app = app(arguments.lagging_pods.apply(Configuration::installed(rules, &namespace)))?;
     Ok(arguments.manifests.run_with(&app, |installation| {
         of_injector(installation);
+        installation.arguments.extend(arguments.lagging_pods.argument());
         let name = format!("{}-rules", installation.name);
         installation.objects.extend((!texts.is_empty()).then(|| {
             json!({

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use vestibule_command::CommandError;
-use vestibule_injector::LoadError;
+use vestibule_injector::{ClusterError, ClusterReader, LoadError, RulesInForce, RulesStatus, StoredRules};
 use vestibule_rules::{Mode, RuleSet, syntax};
 
 use crate::{Failure, files, say};
@@ -47,6 +47,48 @@ impl Labels {
 /// Reads rules.
 pub(crate) fn load(paths: &[PathBuf]) -> Result<RuleSet, Failure> {
     vestibule_injector::load_all(paths).map_err(unusable)
+}
+
+/// The rules in force in a cluster.
+pub(crate) async fn of_cluster(
+    cluster: &ClusterReader,
+    injector_namespace: Option<&str>,
+) -> Result<RuleSet, Failure> {
+    Ok(in_force(&cluster.rules(injector_namespace).await.map_err(unreadable)?)?.rules)
+}
+
+/// The rules in force. Errors in the newest texts are printed, with a note about what is in force instead.
+pub(crate) fn in_force(stored: &StoredRules) -> Result<RulesInForce, Failure> {
+    let in_force = stored.in_force().map_err(unusable)?;
+    in_force.wrong.iter().for_each(say);
+    if let Some(note) = status_note(&in_force) {
+        say(format_args!("note: {note}"));
+    }
+    Ok(in_force)
+}
+
+/// A note if the rules are not those of the newest texts.
+fn status_note(in_force: &RulesInForce) -> Option<&'static str> {
+    match in_force.status {
+        _ if in_force.wrong.is_empty() => None,
+        RulesStatus::LastGood => Some(
+            "the newest documents are not in force, since they contradict each other: the last good version of every \
+             document is, and it is used here",
+        ),
+        RulesStatus::NotInForce => Some(
+            "nothing is in force: documents contradict each other, and no rules were good before; the first document of \
+             each name is used here, and the others are ignored",
+        ),
+        _ => Some("a document with errors is not in force: its last good version is, if there is one"),
+    }
+}
+
+/// The failure for a cluster that cannot be read.
+pub(crate) fn unreadable(error: ClusterError) -> Failure {
+    Failure::Command(match error {
+        ClusterError::Unreachable(_) => CommandError::unreachable(error),
+        other => CommandError::input(other),
+    })
 }
 
 /// Stdin can be read only once, so several `-` are refused.

@@ -9,6 +9,7 @@ use vestibule::identity::ClusterConfigError;
 use vestibule_command::{CommandError, ServeArguments, own_namespace, runtime};
 use vestibule_injector::{CONFIG_LABEL, Configuration, ConnectError, NAME, Namespaces, connect};
 
+use crate::lagging_pods::LaggingPods;
 use crate::rules::{Labels, unusable};
 use crate::{Failure, files};
 
@@ -30,6 +31,8 @@ pub(crate) struct Arguments {
     /// The threads to run on [default: one for each CPU that the process may use]
     #[arg(long, env = "VESTIBULE_WORKER_THREADS", value_name = "NUMBER")]
     worker_threads: Option<NonZero<usize>>,
+    #[command(flatten)]
+    lagging_pods: LaggingPods,
     #[command(flatten)]
     serve: ServeArguments,
 }
@@ -84,7 +87,7 @@ impl Arguments {
             // Rules in ConfigMaps may start to need labels of namespaces.
             None => Namespaces::watched(client.clone()),
         };
-        Ok((Configuration::from_cluster(client, &namespace), namespaces))
+        Ok((self.lagging_pods.apply(Configuration::from_cluster(client, &namespace)), namespaces))
     }
 
     async fn namespaces(&self, needed: bool) -> Result<Namespaces, CommandError> {

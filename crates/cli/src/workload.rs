@@ -76,6 +76,14 @@ impl Workload {
     }
 }
 
+/// The names of the ephemeral containers of the pod `json`. They are added to running pods, and no rule changes them.
+pub(crate) fn ephemeral_containers(json: &str) -> Vec<String> {
+    let Ok(pod) = Document::parse(json) else { return Vec::new() };
+    let containers = pod.view().get("spec").and_then(|spec| spec.get("ephemeralContainers"));
+    let names = containers.map(View::items).unwrap_or_default().into_iter();
+    names.filter_map(|container| Some(container.get("name")?.as_str()?.into_owned())).collect()
+}
+
 /// `json` in `namespace`, unless it names one itself.
 pub(crate) fn in_namespace(json: &str, namespace: &str) -> anyhow::Result<String> {
     let mut document = Document::parse(json)?;

@@ -5,7 +5,10 @@ use std::time::Duration;
 use jiff::{Span, SpanRelativeTo};
 
 /// `10s`, `1m30s`, `7d`; a day has 24 hours.
-pub(super) fn duration(text: &str) -> Result<Duration, String> {
+///
+/// # Errors
+/// The text is no such duration.
+pub fn duration(text: &str) -> Result<Duration, String> {
     let span = text.parse::<Span>().and_then(|span| span.to_duration(SpanRelativeTo::days_are_24_hours()));
     let parsed = span.ok().and_then(|span| span.try_into().ok());
     parsed.ok_or_else(|| "write a duration such as `10s`, `1m30s` or `7d`".to_owned())

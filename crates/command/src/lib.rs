@@ -42,6 +42,7 @@ use std::process::ExitCode;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 pub use certs::CertsArguments;
+pub use duration::duration;
 pub use install::{InstallArguments, Plan, UninstallArguments};
 pub use log_arguments::{finish_logs, init_logs};
 pub use log_level::LogLevelArguments;

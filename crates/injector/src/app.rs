@@ -10,6 +10,7 @@ use crate::configuration::last_good::LAST_GOOD;
 use crate::configuration::{CONFIG_LABEL, Configuration, ConfigurationCollector};
 use crate::events::Events;
 use crate::handler::InjectHandler;
+use crate::lagging_pods::{LaggingCollector, LaggingPods};
 use crate::namespaces::Namespaces;
 use crate::observer::DecisionObserver;
 use crate::outcome_metrics::OutcomeCollector;
@@ -54,10 +55,16 @@ pub fn observed_app(
     let readiness = configuration.clone();
     app = app.ready_when("configuration", move || readiness.ready());
     let metrics = configuration.outcomes().clone();
-    let counted = (metrics.clone(), configuration.clone());
+    let lagging = configuration.lagging().clone();
+    if lagging.is_on() {
+        app = app.rights([LaggingPods::right()]);
+    }
+    let counted = (metrics.clone(), lagging, configuration.clone());
     app = app.metrics(move |registry| {
-        let (metrics, configuration) = counted.clone();
+        let (metrics, lagging, configuration) = counted.clone();
         registry.register_collector(Box::new(ConfigurationCollector(configuration.clone())));
+        let of_pods = LaggingCollector { lagging, configuration: configuration.clone() };
+        registry.register_collector(Box::new(of_pods));
         registry.register_collector(Box::new(OutcomeCollector { metrics, configuration }));
     });
     let shown = configuration.clone();
@@ -131,8 +138,10 @@ fn with_validator(app: App, validator: RuleValidator) -> App {
         // RBAC cannot limit `create` to a name: the name is not known when a creation is authorized.
         right(&["create"], None),
     ];
+    let (own_leases, all_leases) = status::replicas_rights();
     app.rights_in(&validator.namespace.clone(), rights)
-        .rights_in(&validator.namespace.clone(), [status::replicas_right()])
+        .rights_in(&validator.namespace.clone(), [own_leases])
+        .rights([all_leases])
         .rights([objects_right(&["list", "watch"], ""), objects_right(&["patch"], "/status")])
         .validate_raw("config", on, validator.clone())
         .validate_raw("objects", on_objects, validator)

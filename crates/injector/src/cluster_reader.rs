@@ -1,4 +1,6 @@
-//! Reads pods, namespaces and rules from a cluster, for `explain`.
+//! Reads pods, namespaces and rules from a cluster, for `explain` and `drift`.
+
+mod pods;
 
 use std::collections::{BTreeSet, HashSet};
 use std::path::Path;
@@ -9,6 +11,8 @@ use kube::api::{Api, GetParams, ListParams, Request};
 use kube::{Client, ResourceExt};
 use vestibule::identity::{cluster_config, with_causes};
 use vestibule_rules::{NamespaceFacts, RuleSet};
+
+pub use self::pods::{PodPages, StoredPod};
 
 use crate::configuration::CONFIG_LABEL;
 use crate::configuration::compiler::Compiler;
@@ -37,8 +41,8 @@ pub struct StoredRules {
     /// The namespace of the ConfigMaps and of the injector, if it is known.
     namespace: Option<String>,
     sources: Vec<RuleSource>,
-    /// The rules of namespaces.
-    namespaced: Vec<RuleSource>,
+    /// The rules of namespaces; [`None`] without the right to read them.
+    namespaced: Option<Vec<RuleSource>>,
     /// The last good documents, or the reason why they cannot be read.
     last_good: Result<Vec<RuleDocument>, ClusterError>,
 }
@@ -51,6 +55,8 @@ pub struct RulesInForce {
     pub wrong: Vec<Finding>,
     /// Whether these rules are in force.
     pub status: RulesStatus,
+    /// Whether the rules of namespaces are among them: not without the right to read these.
+    pub has_namespaced: bool,
 }
 
 /// Whether rules that were read are in force.
@@ -187,11 +193,12 @@ impl ClusterReader {
         read.await.map_err(|error| failed("Injections".to_owned(), error))
     }
 
-    /// The texts of all rules of namespaces that may be read; none on a cluster without their definition.
-    async fn namespaced(&self) -> Result<Vec<RuleSource>, ClusterError> {
+    /// The texts of all rules of namespaces, none on a cluster without their definition; [`None`] without the right to read them.
+    async fn namespaced(&self) -> Result<Option<Vec<RuleSource>>, ClusterError> {
         match objects::stored::<NamespacedInjection>(&self.client).await {
-            Err(kube::Error::Api(status)) if [403, 404].contains(&status.code) => Ok(Vec::new()),
-            found => found.map_err(|error| failed("NamespacedInjections".to_owned(), error)),
+            Err(kube::Error::Api(status)) if status.code == 403 => Ok(None),
+            Err(kube::Error::Api(status)) if status.code == 404 => Ok(Some(Vec::new())),
+            found => found.map(Some).map_err(|error| failed("NamespacedInjections".to_owned(), error)),
         }
     }
 
@@ -204,6 +211,14 @@ impl ClusterReader {
             [one] => one.namespace(),
             _ => None,
         })
+    }
+}
+
+impl RulesInForce {
+    /// For a cluster without rules.
+    pub fn none() -> Self {
+        let (rules, wrong) = (RuleSet::default(), Vec::new());
+        Self { rules, wrong, status: RulesStatus::InForce, has_namespaced: true }
     }
 }
 
@@ -224,23 +239,25 @@ impl StoredRules {
         if let Some((snapshot, _)) = in_force {
             let rules = snapshot.rules().clone();
             let none = NamespacedSnapshot::default();
-            let own = NamespacedSnapshot::compile(&self.namespaced, &rules, &none, &compiler);
+            let namespaced = self.namespaced.as_deref().unwrap_or_default();
+            let own = NamespacedSnapshot::compile(namespaced, &rules, &none, &compiler);
             wrong.extend(own.findings().iter().filter(|finding| finding.is_error()).cloned());
             let rules = rules.with_namespaced(own.rules().clone());
-            return Ok(RulesInForce { rules, wrong, status: RulesStatus::InForce });
+            let has_namespaced = self.namespaced.is_some();
+            return Ok(RulesInForce { rules, wrong, status: RulesStatus::InForce, has_namespaced });
         }
         let of = |documents: &[RuleDocument]| {
             let texts: Vec<_> = documents.iter().map(RuleDocument::text).collect();
             compiler.compile(&texts, &ProofDeadline::none()).ok().map(|snapshot| snapshot.rules().clone())
         };
         if let Some(rules) = Some(last_good).filter(|documents| !documents.is_empty()).and_then(of) {
-            return Ok(RulesInForce { rules, wrong, status: RulesStatus::LastGood });
+            return Ok(RulesInForce { rules, wrong, status: RulesStatus::LastGood, has_namespaced: false });
         }
         let mut seen = HashSet::new();
         let documents = self.sources.iter().flat_map(RuleSource::documents);
         let first: Vec<_> = documents.filter(|document| seen.insert(document.key.clone())).collect();
         let rules = of(&first).ok_or_else(|| LoadError::of(&wrong))?;
-        Ok(RulesInForce { rules, wrong, status: RulesStatus::NotInForce })
+        Ok(RulesInForce { rules, wrong, status: RulesStatus::NotInForce, has_namespaced: false })
     }
 }
 

@@ -18,6 +18,7 @@ pub(crate) mod snapshot;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use kube::Client;
 pub(crate) use metrics::ConfigurationCollector;
@@ -35,6 +36,7 @@ use self::objects::{ObjectWatches, RuleObjects};
 use self::reloader::Reloader;
 use self::snapshot::{Snapshot, SnapshotState};
 use crate::events::Events;
+use crate::lagging_pods::LaggingPods;
 use crate::outcome_metrics::OutcomeMetrics;
 use crate::registration;
 use crate::sources::{LoadError, read};
@@ -68,6 +70,7 @@ pub struct Configuration {
     entries: Entries,
     /// The outcomes of the rules, which are in metrics and in the status of objects.
     outcomes: OutcomeMetrics,
+    lagging: LaggingPods,
     _following: Vec<Arc<JoinSet<()>>>,
 }
 
@@ -140,6 +143,7 @@ impl Configuration {
             reloader,
             entries: new.entries.clone(),
             outcomes: new.outcomes.clone(),
+            lagging: new.lagging.clone(),
             objects,
             registered: String::new(),
         };
@@ -147,6 +151,20 @@ impl Configuration {
             config_maps: Some(namespace.to_owned()),
             watched: Some(WatchedSources { client, state, objects: watches }),
             ..new.with_task(writer.run())
+        }
+    }
+
+    /// The same configuration, where one replica counts the running pods with other versions of rules in each interval `every`, for a
+    /// metric and the status of rules. It needs the right to list pods, which [`app`](crate::app) then names.
+    #[must_use]
+    pub fn counting_lagging_pods(self, every: Duration) -> Self {
+        self.lagging.switch_on();
+        match self.watched.as_ref().map(|watched| watched.client.clone()) {
+            Some(client) => {
+                let counting = self.lagging.clone().run(client, every);
+                self.with_task(counting)
+            }
+            None => self,
         }
     }
 
@@ -210,6 +228,11 @@ impl Configuration {
         &self.entries
     }
 
+    /// The running pods with other versions of rules.
+    pub(crate) fn lagging(&self) -> &LaggingPods {
+        &self.lagging
+    }
+
     /// The outcomes of the rules.
     pub(crate) fn outcomes(&self) -> &OutcomeMetrics {
         &self.outcomes
@@ -243,8 +266,9 @@ impl Configuration {
         let entries = registration::hook_entries();
         registration::publish(&snapshots.borrow(), &entries);
         let outcomes = OutcomeMetrics::default();
-        let _following = Vec::new();
-        Self { snapshots, config_maps: None, watched: None, reloader: None, entries, outcomes, _following }
+        let (lagging, _following) = (LaggingPods::off(), Vec::new());
+        let (config_maps, watched, reloader) = (None, None, None);
+        Self { snapshots, config_maps, watched, reloader, entries, outcomes, lagging, _following }
     }
 }
 

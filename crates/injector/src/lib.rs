@@ -9,6 +9,7 @@
 //!   `handler` and `rule_validator`.
 //! - [`registration`] computes from the rules which objects the API server calls the injector for.
 //! - [`Namespaces`] supplies the labels of a namespace, which a review does not carry.
+//! - `lagging_pods` counts the pods with other versions of rules.
 //! - `outcome_metrics` and `events` report decisions; both are [`DecisionObserver`]s.
 //!
 //! To read the way of a request, start in `handler`; for a change of rules, in `configuration/reloader`.
@@ -36,10 +37,12 @@ mod deadline;
 mod events;
 pub mod files;
 mod handler;
+mod lagging_pods;
 mod namespaces;
 mod observer;
 mod outcome_labels;
 mod outcome_metrics;
+mod pages;
 mod pending_rules;
 pub mod registration;
 mod rule_validator;
@@ -49,7 +52,9 @@ mod status;
 mod verdict;
 
 pub use app::{NAME, app, observed_app};
-pub use cluster_reader::{ClusterError, ClusterReader, RulesInForce, RulesStatus, StoredRules};
+pub use cluster_reader::{
+    ClusterError, ClusterReader, PodPages, RulesInForce, RulesStatus, StoredPod, StoredRules,
+};
 pub use configuration::finding::Finding;
 pub use configuration::snapshot::{Snapshot, SnapshotState};
 pub use configuration::{CONFIG_LABEL, Configuration};

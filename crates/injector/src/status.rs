@@ -4,6 +4,9 @@
 //! digest of its name. Another replica writes the same status only when the preferred writer has not for [`GRACE`] and the time
 //! that it needs for other objects. A write names the resource version that it is based on, so of two writers one is refused.
 //!
+//! Of several injectors in a cluster, one writes the status of an object. `status.injector` is its namespace, and another one writes
+//! only when no replica there reports.
+//!
 //! Bounds: a replica writes at most 20 statuses a second. Conditions are written when they change, except that a change of the
 //! message alone, such as the number of replicas, waits for [`GRACE`]. Counts are written at most once in [`COUNTS_INTERVAL`] for
 //! each Injection, and only where objects were counted.
@@ -34,6 +37,7 @@ use crate::configuration::objects::{
 };
 use crate::configuration::reloader::Reloader;
 use crate::configuration::rule_source::RuleDocument;
+use crate::lagging_pods::LaggingPods;
 use crate::outcome_metrics::OutcomeMetrics;
 
 /// The time that the preferred writer has before another replica writes.
@@ -50,9 +54,9 @@ const LONGEST_ROUND: Duration = Duration::from_secs(1);
 const LOOK_AGAIN: Duration = Duration::from_millis(200);
 pub(crate) const MANAGER: &str = "vestibule-injector";
 
-/// The rights to the Leases of replicas, in the injector's namespace.
-pub(crate) fn replicas_right() -> PolicyRule {
-    Replicas::right()
+/// The rights to the Leases of replicas: in the injector's namespace, and in all namespaces.
+pub(crate) fn replicas_rights() -> (PolicyRule, PolicyRule) {
+    (Replicas::right(), Replicas::right_everywhere())
 }
 
 pub(crate) struct StatusWriter {
@@ -62,6 +66,7 @@ pub(crate) struct StatusWriter {
     pub(crate) reloader: Arc<Reloader>,
     pub(crate) entries: Entries,
     pub(crate) outcomes: OutcomeMetrics,
+    pub(crate) lagging: LaggingPods,
     pub(crate) objects: ObservedObjects,
     /// The hash of the rules for which the API server was last seen to have all entries.
     pub(crate) registered: String,
@@ -107,6 +112,7 @@ impl StatusWriter {
         let snapshot = self.reloader.current();
         let hash = &*snapshot.hash();
         replicas.report(hash).await;
+        self.lagging.count_here(replicas.prefer_this("pods"));
         if self.registered != hash && registered::is(&self.client, &self.entries).await {
             hash.clone_into(&mut self.registered);
         }
@@ -119,10 +125,16 @@ impl StatusWriter {
         // The preferred writer of an object may have all others to write before it.
         let behind = memory.values().filter(|memory| memory.differs_since.is_some()).count();
         let grace = GRACE + PAUSE * u32::try_from(behind).unwrap_or(u32::MAX);
-        for object in objects.iter() {
+        let is_own = |object: &&ObservedObject| replicas.may_write(object.status["injector"].as_str());
+        for object in objects.iter().filter(is_own) {
             let memory = memory.entry(object.source.name.clone()).or_default();
             let mut status = object.status.clone();
-            let change = facts.update(object, &mut status, Timestamp::now());
+            let mut change = facts.update(object, &mut status, Timestamp::now());
+            if object.resource != CustomResource::InjectorSettings
+                && self.lagging.status_of(&object.rule_name(), &snapshot).write(&mut status)
+            {
+                change = change.max(Change::Message);
+            }
             memory.differs_since = (change != Change::None).then(|| memory.differs_since.unwrap_or(now));
             if memory.written_from.as_ref() == Some(&object.resource_version) {
                 continue;

@@ -30,6 +30,7 @@ macro_rules! api_version {
     };
 }
 
+mod carried_rule;
 pub mod custom_resource;
 mod decision;
 pub mod diagnostic;
@@ -65,6 +66,7 @@ pub mod syntax;
 mod well_known;
 pub mod yaml;
 
+pub use carried_rule::CarriedRule;
 pub use decision::{Change, Decision, Origin, Outcome, Reason, Verdict};
 pub use diagnostic::{CODES, Code, Diagnostic, Position, Severity};
 pub use evaluate::{RuleSet, Target};

@@ -71,6 +71,11 @@ impl Rule {
         self.digest.get(..digest::SHORT).unwrap_or_default()
     }
 
+    /// The start of [`hash`](Self::hash) that the status annotation of pods has.
+    pub fn version(&self) -> &str {
+        self.digest.get(..4).unwrap_or_default()
+    }
+
     /// The location of its name in the source.
     pub fn position(&self) -> Position {
         self.at
@@ -152,6 +157,11 @@ impl Rule {
     pub fn needs_owner_name(&self) -> bool {
         self.logic.reads.owner_name
             || self.rollout.as_ref().is_some_and(|rollout| (1..100).contains(&rollout.percent))
+    }
+
+    /// Whether the result of the rule may depend on the user of the request, which a stored object does not show.
+    pub fn reads_user(&self) -> bool {
+        self.logic.reads.user
     }
 
     /// Whether the rule needs the labels or annotations of the namespace.

@@ -9,6 +9,7 @@ use vestibule_rules::{Explanation, Outcome, Reason};
 
 use crate::changes::ExplainedChange;
 use crate::evaluation::{Evaluation, Step};
+use crate::workload::ephemeral_containers;
 
 const WIDTH: usize = 100;
 const NO_BREAK: &str = "\u{a0}";
@@ -52,6 +53,10 @@ impl Listing {
         }
         for warning in evaluation.warnings() {
             self.push(format_args!("\nWarning: {warning}"));
+        }
+        for name in ephemeral_containers(&evaluation.object.json) {
+            let name = diagnostic::printable(&name);
+            self.push(format_args!("\nephemeral container {name}: left alone, as rules change none"));
         }
         Ok(())
     }

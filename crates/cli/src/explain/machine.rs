@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 use vestibule_rules::{Effect, Explanation, Mode, Outcome, Passage, RuleExplanation};
 
 use crate::evaluation::{Evaluation, Step};
+use crate::workload::ephemeral_containers;
 
 /// A list with an entry for each object. It holds names and no values of the object.
 pub(super) fn json(mode: Mode, evaluations: &[Evaluation<'_, Explanation>]) -> anyhow::Result<Value> {
@@ -20,6 +21,7 @@ pub(super) fn json(mode: Mode, evaluations: &[Evaluation<'_, Explanation>]) -> a
             "mode": mode.as_str(),
             "rules": rules,
             "warnings": evaluation.warnings(),
+            "ephemeralContainers": ephemeral_containers(&object.json),
             "denied": evaluation.denial(),
         }))
     });

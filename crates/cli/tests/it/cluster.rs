@@ -71,8 +71,18 @@ pub(crate) fn print_manifests(rules: &Path, home: &str, service: &Service) -> (V
 
 /// The command of one replica, as the printed Deployment has it. Its rights are granted by then.
 pub(crate) async fn replica(environment: &Session, home: &str, manifests: &[Value]) -> Command {
-    environment.wait_until_granted(home, "injector", manifests).await.unwrap();
-    let kubeconfig = environment.service_account_kubeconfig(home, "injector").await.unwrap();
+    replica_of("injector", environment, home, manifests).await
+}
+
+/// The same for an installation of another name, which is that of its account.
+pub(crate) async fn replica_of(
+    name: &str,
+    environment: &Session,
+    home: &str,
+    manifests: &[Value],
+) -> Command {
+    environment.wait_until_granted(home, name, manifests).await.unwrap();
+    let kubeconfig = environment.service_account_kubeconfig(home, name).await.unwrap();
     let mut command = Folder::with(&[]).command("");
     command.args(arguments(manifests)).arg(format!("--namespace={home}"));
     command.envs(pod_environment(&kubeconfig)).arg("--kubeconfig").arg(kubeconfig).current_dir("/");

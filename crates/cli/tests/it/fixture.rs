@@ -64,6 +64,7 @@ pub(crate) fn cron_job() -> String {
 
 pub(crate) struct Folder(TempDir);
 
+#[derive(Debug)]
 pub(crate) struct Done {
     typed: String,
     pub(crate) status: ExitStatus,

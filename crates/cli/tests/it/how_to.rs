@@ -17,8 +17,13 @@ pub(crate) const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 
 /// Whether this module runs the block of this page and compares its output.
 pub(crate) fn runs(page: &str, block: &str) -> bool {
-    const PAGES: [&str; 4] =
-        ["README.md", "docs/how-to/inject-in-ci.md", "docs/how-to/try-rules.md", "docs/how-to/watch.md"];
+    const PAGES: [&str; 5] = [
+        "README.md",
+        "docs/how-to/inject-in-ci.md",
+        "docs/how-to/try-rules.md",
+        "docs/how-to/two-versions-of-a-rule.md",
+        "docs/how-to/watch.md",
+    ];
     let is_of_a_rule = page.starts_with("docs/how-to/rules/") && !page.ends_with("README.md");
     (PAGES.contains(&page) || is_of_a_rule) && !block.lines().any(is_of_another)
 }
@@ -136,6 +141,11 @@ fn inject_in_ci() {
 #[test]
 fn try_rules() {
     check("docs/how-to/try-rules.md");
+}
+
+#[test]
+fn two_versions_of_a_rule() {
+    check("docs/how-to/two-versions-of-a-rule.md");
 }
 
 /// Each example rule has a page with all five commands and their whole output.

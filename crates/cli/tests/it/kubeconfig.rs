@@ -11,6 +11,7 @@ use crate::fixture::{Folder, TARGET};
 /// Every command that uses a cluster, with its other flags.
 const COMMANDS: &[&str] = &[
     "explain pod/web -n shop",
+    "drift",
     "certs show --service shop/hook",
     "certs rotate --yes --service shop/hook",
     "loglevel -n shop",
@@ -71,7 +72,8 @@ fn every_command_finds_its_cluster_in_one_order() {
 #[test]
 fn every_kubeconfig_flag_says_the_same() {
     let folder = Folder::with(&[]);
-    for command in ["explain", "serve", "manifests", "certs show", "certs rotate", "certs revoke", "loglevel"]
+    for command in
+        ["explain", "drift", "serve", "manifests", "certs show", "certs rotate", "certs revoke", "loglevel"]
     {
         let help = folder.run(&format!("{command} --help")).stdout();
         let words = help.split_whitespace().collect::<Vec<_>>().join(" ");

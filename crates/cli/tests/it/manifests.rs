@@ -134,7 +134,7 @@ fn a_ring_needs_rights_by_name_and_keeps_its_own_bundle() {
              "verbs": ["get", "update"]},
             {"apiGroups": [""], "resources": ["configmaps"], "verbs": ["create"]},
             {"apiGroups": ["coordination.k8s.io"], "resources": ["leases"],
-             "verbs": ["list", "watch", "create", "patch", "delete"]},
+             "verbs": ["create", "patch", "delete"]},
         ])
     );
     assert_eq!(all[2]["metadata"]["namespace"], "default");
@@ -147,6 +147,8 @@ fn a_ring_needs_rights_by_name_and_keeps_its_own_bundle() {
             {"apiGroups": ["admissionregistration.k8s.io"], "resources": ["validatingwebhookconfigurations"],
              "resourceNames": ["injector"], "verbs": ["get", "list", "watch", "patch"]},
             {"apiGroups": [""], "resources": ["namespaces"], "verbs": ["get", "list", "watch"]},
+            {"apiGroups": [""], "resources": ["pods"], "verbs": ["list"]},
+            {"apiGroups": ["coordination.k8s.io"], "resources": ["leases"], "verbs": ["list", "watch"]},
             {"apiGroups": ["vestibule.dev"], "resources": ["injections", "injectorsettings", "namespacedinjections"],
              "verbs": ["list", "watch"]},
             {"apiGroups": ["vestibule.dev"], "resources": ["injections/status", "injectorsettings/status", "namespacedinjections/status"],
@@ -167,8 +169,25 @@ fn a_ring_needs_rights_by_name_and_keeps_its_own_bundle() {
     let places_of_roles = [Some("other"), Some("default"), Some("shop"), None];
     assert_eq!(places, places_of_roles.map(|place| [place; 2]).concat());
     assert_eq!(elsewhere[6]["rules"][2]["resources"], json!(["customresourcedefinitions"]));
-    assert_eq!(elsewhere[6]["rules"].as_array().unwrap().len(), 7);
+    assert_eq!(elsewhere[6]["rules"].as_array().unwrap().len(), 9);
     assert_eq!(elsewhere[7]["subjects"][0]["name"], "runner");
+}
+
+#[test]
+fn an_injector_that_counts_no_pods_has_no_right_to_them() {
+    let printed = |flags: &str| {
+        let objects =
+            Folder::with(&[]).run(&format!("manifests --namespace shop --image i {flags}")).objects();
+        let lists_pods = objects.iter().any(|object| object.to_string().contains("\"resources\":[\"pods\"]"));
+        let named = |object: &&Value| object["kind"] == "Deployment";
+        let deployment = objects.iter().find(named).unwrap();
+        (lists_pods, deployment["spec"]["template"]["spec"]["containers"][0]["args"].to_string())
+    };
+    let (lists_pods, arguments) = printed("");
+    assert!(lists_pods && !arguments.contains("lagging"), "{arguments}");
+    let (lists_pods, arguments) = printed("--lagging-pods off");
+    assert!(!lists_pods && arguments.contains("\"--lagging-pods=off\""), "{arguments}");
+    assert!(printed("--lagging-pods 1h").0);
 }
 
 /// A person who may create pods in a namespace may write rules of it.

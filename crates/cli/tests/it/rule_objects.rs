@@ -1,9 +1,11 @@
 //! Rules as Kubernetes objects, on a real API server by the real kubectl.
 
 mod definitions;
+mod drift;
 mod installed;
 mod many;
 mod namespaced;
+mod revisions;
 mod status;
 
 use std::time::{Duration, Instant};
@@ -34,13 +36,19 @@ pub(crate) struct Cluster {
 impl Cluster {
     /// [`None`] where there is no API server or no kubectl; the test is skipped and says so.
     pub(crate) async fn start(options: &Options) -> Option<Self> {
+        Self::start_with(options, "").await
+    }
+
+    /// The same, with flags of `manifests`.
+    async fn start_with(options: &Options, flags: &str) -> Option<Self> {
         let tools = tools_or_skip().await?;
         let environment = start_or_skip(options).await?;
         let home = environment.namespace(&[]).await.unwrap().name().to_owned();
         let service = environment.service(&home, "injector").await.unwrap();
         let target = format!("{home}/injector:{}", service.port());
-        let printed = Folder::with(&[])
-            .run(&format!("manifests --service {target} -n {home} --image registry.invalid/injector:test"));
+        let printed = Folder::with(&[]).run(&format!(
+            "manifests --service {target} -n {home} --image registry.invalid/injector:test {flags}"
+        ));
         let manifests = printed.objects();
         assert!(manifests.iter().all(|object| object["metadata"]["name"] != "injector-rules"));
         environment.apply(manifests.clone()).await.unwrap();

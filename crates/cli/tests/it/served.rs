@@ -71,7 +71,11 @@ fn said(log: &mut Lines<BufReader<ChildStderr>>, message: &str) -> Value {
 }
 
 pub(crate) fn get(server: &Server, path: &str) -> String {
-    let mut stream = TcpStream::connect(server.address("probes")).unwrap();
+    page(server.address("probes"), path)
+}
+
+pub(crate) fn page(probes: SocketAddr, path: &str) -> String {
+    let mut stream = TcpStream::connect(probes).unwrap();
     write!(stream, "GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n").unwrap();
     let mut answer = String::new();
     stream.read_to_string(&mut answer).unwrap();

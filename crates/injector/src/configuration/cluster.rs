@@ -13,6 +13,7 @@ use super::last_good::{LAST_GOOD, LastGood, StoreError};
 use super::objects::{ObservedObject, RuleObjects};
 use super::reloader::Reloader;
 use super::rule_source::{RuleDocument, RuleSource};
+use super::snapshot::SnapshotState;
 use crate::events::Events;
 
 /// The time for which changes are collected: `kubectl apply` of a folder applies one object after another.
@@ -59,7 +60,11 @@ pub(crate) async fn follow(rules: ClusterRules, reloader: Arc<Reloader>) {
                         (unstored, store_at) = (Some(good), Instant::now());
                     }
                     let current = reloader.current();
-                    objects.follow_namespaced(current.rules().settings().namespaced_injections().is_some());
+                    // While rules have errors and none are in force, the settings are not known.
+                    if current.state() != SnapshotState::Waiting {
+                        let settings = current.rules().settings();
+                        objects.follow_namespaced(settings.namespaced_injections().is_some());
+                    }
                     report(&namespace, &config_maps, current.findings(), &events);
                     observed.send_replace(objects.are_watched().then(|| of_objects.into()));
                 }

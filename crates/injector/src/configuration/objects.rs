@@ -26,6 +26,9 @@ const ASK_AGAIN: Duration = Duration::from_secs(10);
 /// The time until a question without an answer is asked again.
 const RETRY: Duration = Duration::from_secs(1);
 
+/// The reason of the condition `InForce` of rules of namespaces while the settings do not switch them on.
+pub(crate) const SWITCHED_OFF: &str = "SwitchedOff";
+
 /// An object with a document of the rule format. It may hold secrets, so `Debug` prints none of it.
 #[derive(Deserialize)]
 pub(crate) struct RuleObject<K> {
@@ -71,8 +74,13 @@ pub(crate) type ObservedObjects = watch::Receiver<Option<Arc<[ObservedObject]>>>
 pub(crate) struct RuleObjects {
     client: Client,
     state: State,
-    /// Rules of namespaces; [`None`] where the settings in force switch them off, and for the time before settings are in force.
+    /// Rules of namespaces; [`None`] where the settings in force switch them off and no status says otherwise, and for the time before
+    /// settings are in force.
     namespaced: Option<Watched<RuleObject<NamespacedInjection>>>,
+    /// Whether no status says that a rule of a namespace is in force, while such rules are switched off.
+    is_settled: bool,
+    /// Whether the watch of rules of namespaces keeps more than their status.
+    has_specs: bool,
     watches: ObjectWatches,
 }
 
@@ -100,6 +108,8 @@ impl RuleObjects {
             client,
             state: State::Ask { at: Instant::now(), are_absent: false },
             namespaced: None,
+            is_settled: false,
+            has_specs: false,
             watches: ObjectWatches::idle(),
         }
     }
@@ -124,8 +134,10 @@ impl RuleObjects {
                 }
                 State::Ask { at, are_absent } => {
                     sleep_until(*at).await;
-                    match are_defined(&self.client).await {
-                        Ok(true) => {
+                    match defined(&self.client).await {
+                        Ok(defined) if is_complete(&defined) => {
+                            // Without the definition there is no status.
+                            self.is_settled = !defined.contains(&NamespacedInjection::RESOURCE);
                             let (client, watches) = (&self.client, &self.watches);
                             self.state = State::Watched(
                                 Watched::start_as(client, Watch::new(), watches.rules.clone()),
@@ -146,13 +158,27 @@ impl RuleObjects {
         }
     }
 
-    /// Starts the watch of rules of namespaces if the settings switch them on, and ends it if they switch them off.
+    /// Starts the watch of rules of namespaces if the settings switch them on. If they switch them off, the watch goes on until no
+    /// status says any more that such a rule is in force.
     pub(crate) fn follow_namespaced(&mut self, are_on: bool) {
-        if are_on && self.namespaced.is_none() {
-            let watch = Watch::new().slim(RuleObject::slim);
+        if !self.are_watched() {
+            return;
+        }
+        if are_on {
+            self.is_settled = false;
+            self.namespaced = self.namespaced.take().filter(|_| self.has_specs);
+        } else if !self.is_settled {
+            let objects = self.namespaced.as_ref().and_then(list);
+            self.is_settled = objects.is_some_and(|all| all.iter().all(|object| object.observed().is_off()));
+        }
+        if !self.is_settled && self.namespaced.is_none() {
+            let slim: fn(&mut RuleObject<NamespacedInjection>) =
+                if are_on { RuleObject::slim } else { RuleObject::keep_status };
+            let watch = Watch::new().slim(slim);
+            self.has_specs = are_on;
             let state = self.watches.namespaced.clone();
             self.namespaced = Some(Watched::start_as(&self.client, watch, state));
-        } else if !are_on {
+        } else if self.is_settled && self.namespaced.is_some() {
             self.namespaced = None;
             self.watches.namespaced.end();
         }
@@ -205,6 +231,12 @@ impl<K: RuleKind> RuleObject<K> {
         }
     }
 
+    /// Drops what the status does not need.
+    fn keep_status(&mut self) {
+        self.metadata.managed_fields = None;
+        self.spec = None;
+    }
+
     fn source(&self) -> RuleSource {
         let source =
             source(K::RESOURCE, self.metadata.namespace.as_deref(), &self.name_any(), self.spec.as_deref());
@@ -232,6 +264,12 @@ impl<K: RuleKind> RuleObject<K> {
 }
 
 impl ObservedObject {
+    /// Whether its status says that such rules are switched off.
+    fn is_off(&self) -> bool {
+        let mut conditions = self.status["conditions"].as_array().into_iter().flatten();
+        conditions.any(|one| one["type"] == "InForce" && one["reason"] == SWITCHED_OFF)
+    }
+
     /// The name of its rule.
     pub(crate) fn rule_name(&self) -> String {
         qualified(self.namespace.as_deref(), &self.name)
@@ -274,12 +312,22 @@ pub(crate) fn spec(object: &RawValue) -> serde_json::Result<Option<Box<RawValue>
 /// Whether the API server has the definitions of rules and settings. That of rules of namespaces is needed only where they are
 /// switched on.
 pub(crate) async fn are_defined(client: &Client) -> Result<bool, kube::Error> {
+    Ok(is_complete(&defined(client).await?))
+}
+
+fn is_complete(defined: &[CustomResource]) -> bool {
+    let mut needed = CustomResource::ALL.iter().filter(|resource| !resource.is_namespaced());
+    needed.all(|resource| defined.contains(resource))
+}
+
+/// The kinds of which the API server has definitions.
+async fn defined(client: &Client) -> Result<Vec<CustomResource>, kube::Error> {
     let found = match client.list_api_group_resources(API_VERSION).await {
-        Err(kube::Error::Api(status)) if status.code == 404 => return Ok(false),
+        Err(kube::Error::Api(status)) if status.code == 404 => return Ok(Vec::new()),
         found => found?.resources,
     };
     let has = |resource: &CustomResource| found.iter().any(|found| found.name == resource.plural());
-    Ok(CustomResource::ALL.iter().filter(|resource| !resource.is_namespaced()).all(has))
+    Ok(CustomResource::ALL.into_iter().filter(has).collect())
 }
 
 /// The texts of all objects of a kind, read from the API server.

@@ -4,11 +4,11 @@ use std::collections::HashMap;
 
 use k8s_openapi::jiff::Timestamp;
 use serde_json::{Value, json};
-use vestibule_rules::Mode;
+use vestibule_rules::{CustomResource, Mode};
 
 use super::replicas::Replicas;
 use crate::configuration::finding::Finding;
-use crate::configuration::objects::ObservedObject;
+use crate::configuration::objects::{ObservedObject, SWITCHED_OFF};
 use crate::configuration::snapshot::Snapshot;
 
 /// The number of findings in a message.
@@ -29,10 +29,10 @@ pub(super) struct Facts<'a> {
 }
 
 /// How new conditions differ from the stored ones.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Change {
     None,
-    /// Only in messages.
+    /// Only in messages and in the number of lagging pods.
     Message,
     /// In the generation, a status or a reason.
     State,
@@ -48,8 +48,8 @@ struct State {
 impl Facts<'_> {
     /// Brings the conditions in `status` up to date, and returns how they changed.
     pub(super) fn update(&self, object: &ObservedObject, status: &mut Value, now: Timestamp) -> Change {
-        let accepted = self.accepted(object);
-        let in_force = self.in_force(object, &accepted);
+        let accepted = self.switched_off(object).unwrap_or_else(|| self.accepted(object));
+        let in_force = self.switched_off(object).unwrap_or_else(|| self.in_force(object, &accepted));
         let former = status.clone();
         let conditions = [("Accepted", accepted), ("InForce", in_force)];
         let conditions =
@@ -57,6 +57,7 @@ impl Facts<'_> {
         if !status.is_object() {
             *status = json!({});
         }
+        status["injector"] = self.replicas.namespace().into();
         status["observedGeneration"] = object.generation.into();
         status["conditions"] = json!(conditions);
         match (*status == former, without_messages(status) == without_messages(&former)) {
@@ -64,6 +65,16 @@ impl Facts<'_> {
             (false, true) => Change::Message,
             (false, false) => Change::State,
         }
+    }
+
+    /// Both conditions of a rule of a namespace where the settings in force do not allow such rules.
+    fn switched_off(&self, object: &ObservedObject) -> Option<State> {
+        let is_on = self.snapshot.rules().settings().namespaced_injections().is_some();
+        (object.resource == CustomResource::NamespacedInjection && !is_on).then(|| State {
+            holds: false,
+            reason: SWITCHED_OFF,
+            message: "the InjectorSettings in force do not switch rules of namespaces on".to_owned(),
+        })
     }
 
     fn accepted(&self, object: &ObservedObject) -> State {

@@ -1,4 +1,7 @@
 //! The replicas of the injector, each of which reports the rules that it has in force by a Lease.
+//!
+//! Injections have no namespace, so several injectors of a cluster read them. Each sees the Leases of all, to know whether the
+//! injector that wrote a status still runs.
 
 use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
@@ -30,17 +33,24 @@ const SKEW: Duration = Duration::from_secs(30);
 /// A Lease that was not renewed for this time is deleted.
 const ABANDONED: Duration = Duration::from_secs(600);
 
-/// The Leases of all replicas in the injector's namespace.
+/// Namespace and name of a Lease.
+type LeaseName = (String, String);
+
+/// The Leases of all replicas of all injectors.
 pub(super) struct Replicas {
+    /// The Leases in the injector's own namespace.
     api: Api<Lease>,
     watched: Watched<Lease>,
+    namespace: String,
     name: String,
     /// The hash that this replica last reported, and when.
     reported: Option<(String, Instant)>,
     /// Each Lease with the time of its renewal, and the instant at which that was seen.
-    seen: HashMap<String, (Option<Timestamp>, Instant)>,
+    seen: HashMap<LeaseName, (Option<Timestamp>, Instant)>,
     /// The hash that each replica has in force.
-    live: BTreeMap<String, String>,
+    live: BTreeMap<LeaseName, String>,
+    /// Whether the Leases have been read.
+    is_known: bool,
 }
 
 impl Replicas {
@@ -51,20 +61,24 @@ impl Replicas {
         let name: String = instance.chars().map(fine).collect();
         Self {
             api: Api::namespaced(client.clone(), namespace),
-            watched: Watched::start(
-                client,
-                Watch::new().namespace(namespace).labels(format!("{LABEL}=true")),
-            ),
+            watched: Watched::start(client, Watch::new().labels(format!("{LABEL}=true"))),
+            namespace: namespace.to_owned(),
             name: format!("injector-{}", name.trim_matches('-')),
             reported: None,
             seen: HashMap::new(),
             live: BTreeMap::new(),
+            is_known: false,
         }
     }
 
     /// The rights in the injector's namespace.
     pub(crate) fn right() -> PolicyRule {
-        policy_rule("coordination.k8s.io", "leases", &["list", "watch", "create", "patch", "delete"], &[])
+        policy_rule("coordination.k8s.io", "leases", &["create", "patch", "delete"], &[])
+    }
+
+    /// The rights in all namespaces. RBAC cannot limit them to a label.
+    pub(crate) fn right_everywhere() -> PolicyRule {
+        policy_rule("coordination.k8s.io", "leases", &["list", "watch"], &[])
     }
 
     /// Waits until a Lease changed.
@@ -100,41 +114,60 @@ impl Replicas {
 
     async fn read(&mut self, hash: &str) {
         let Ok(leases) = self.watched.lookup(std::time::Instant::now()).everywhere().list() else { return };
+        self.is_known = true;
         let (now, clock) = (Instant::now(), Timestamp::now());
-        self.seen.retain(|name, _| leases.iter().any(|lease| lease.name_any() == *name));
+        let key = |lease: &Lease| (lease.namespace().unwrap_or_default(), lease.name_any());
+        self.seen.retain(|seen, _| leases.iter().any(|lease| key(lease) == *seen));
         self.live.clear();
         for lease in &leases {
-            let name = lease.name_any();
+            let key = key(lease);
             let renewed = lease.spec.as_ref().and_then(|spec| spec.renew_time.as_ref()).map(|time| time.0);
-            let seen = self.seen.entry(name.clone()).or_insert((renewed, now));
+            let seen = self.seen.entry(key.clone()).or_insert((renewed, now));
             if seen.0 != renewed {
                 *seen = (renewed, now);
             }
             let age = renewed.map_or(Duration::MAX, |time| clock.duration_since(time).unsigned_abs());
             if now - seen.1 < DURATION && age < DURATION + SKEW {
                 let hash = lease.annotations().get(HASH).cloned().unwrap_or_default();
-                self.live.insert(name, hash);
-            } else if now - seen.1 >= ABANDONED || age >= ABANDONED {
+                self.live.insert(key, hash);
+            } else if key.0 == self.namespace && (now - seen.1 >= ABANDONED || age >= ABANDONED) {
                 // It is deleted by one replica, and missing for the others.
-                let _ = self.api.delete(&name, &DeleteParams::default()).await;
+                let _ = self.api.delete(&key.1, &DeleteParams::default()).await;
             }
         }
         // The watch may not have seen this replica's own report yet.
         if self.reported.as_ref().is_some_and(|(reported, _)| reported == hash) {
-            self.live.insert(self.name.clone(), hash.to_owned());
+            self.live.insert((self.namespace.clone(), self.name.clone()), hash.to_owned());
         }
     }
 
-    /// The number of replicas that have these rules in force, and the number of all that report.
+    /// The number of replicas of this injector that have these rules in force, and the number of all that report.
     pub(super) fn of_hash(&self, hash: &str) -> (usize, usize) {
-        (self.live.values().filter(|of_replica| *of_replica == hash).count(), self.live.len())
+        (self.own().filter(|(_, of_replica)| *of_replica == hash).count(), self.own().count())
     }
 
-    /// Whether this replica is the preferred writer of an object.
+    /// Whether this injector writes a status that was written by the injector in the namespace `owner`: not while that runs.
+    pub(super) fn may_write(&self, owner: Option<&str>) -> bool {
+        let runs = |owner: &str| self.live.keys().any(|(namespace, _)| namespace == owner);
+        self.is_known && owner.is_none_or(|owner| owner == self.namespace || !runs(owner))
+    }
+
+    /// Whether this replica is the preferred writer of an object, among those of this injector.
     pub(super) fn prefer_this(&self, object: &str) -> bool {
         let digest =
             object.bytes().fold(0usize, |digest, byte| digest.wrapping_mul(31).wrapping_add(byte.into()));
-        let chosen = digest.checked_rem(self.live.len()).and_then(|index| self.live.keys().nth(index));
-        chosen.is_none_or(|chosen| *chosen == self.name)
+        let chosen = digest.checked_rem(self.own().count()).and_then(|index| self.own().nth(index));
+        chosen.is_none_or(|(chosen, _)| *chosen == self.name)
+    }
+
+    /// The namespace of this injector.
+    pub(super) fn namespace(&self) -> &str {
+        &self.namespace
+    }
+
+    /// The replicas of this injector, with the hash that each has in force.
+    fn own(&self) -> impl Iterator<Item = (&str, &str)> {
+        let own = self.live.iter().filter(|((namespace, _), _)| *namespace == self.namespace);
+        own.map(|((_, name), hash)| (&**name, &**hash))
     }
 }

@@ -9,6 +9,7 @@ type Column = (&'static str, &'static str, &'static str);
 
 const READY: &str = ".status.conditions[?(@.type==\"InForce\")].status";
 const ACCEPTED: Column = ("Accepted", "string", ".status.conditions[?(@.type==\"Accepted\")].status");
+const LAGGING: Column = ("Lagging", "integer", ".status.lagging");
 const AGE: Column = ("Age", "date", ".metadata.creationTimestamp");
 
 pub(super) const RULE_COLUMNS: &[Column] = &[
@@ -18,6 +19,7 @@ pub(super) const RULE_COLUMNS: &[Column] = &[
     ACCEPTED,
     ("Ready", "string", READY),
     ("Injected", "integer", ".status.counts.injected"),
+    LAGGING,
     AGE,
 ];
 
@@ -26,6 +28,7 @@ pub(super) const NAMESPACED_COLUMNS: &[Column] = &[
     ACCEPTED,
     ("Ready", "string", READY),
     ("Injected", "integer", ".status.counts.injected"),
+    LAGGING,
     AGE,
 ];
 
@@ -39,6 +42,10 @@ pub(super) fn columns(columns: &[Column]) -> Value {
 /// The schema of `status`. Settings have no counts.
 pub(super) fn schema(resource: CustomResource) -> Value {
     let mut properties = json!({
+        "injector": {
+            "type": "string",
+            "description": "The namespace of the injector that wrote the status. Another one writes it when that has ended.",
+        },
         "observedGeneration": {
             "type": "integer",
             "format": "int64",
@@ -66,6 +73,11 @@ pub(super) fn schema(resource: CustomResource) -> Value {
     });
     if resource != CustomResource::InjectorSettings {
         properties["counts"] = counts();
+        properties["lagging"] = json!({
+            "type": "integer",
+            "format": "int64",
+            "description": "Running pods that carry another version of the rule; up to some minutes late.",
+        });
     }
     json!({"type": "object", "description": "Written by the injector.", "properties": properties})
 }

@@ -185,6 +185,7 @@ impl<'d> Checker<'d> {
         self.reads.object |= variable == "request" && name == "object";
         self.reads.namespace |= variable == "namespaceObject";
         self.reads.owner_name |= variable == "owner" && name == "name";
+        self.reads.user |= variable == "request" && name == "userInfo";
         if let Some(one) = variables.iter().find(|one| one.name == name)
             && variable == "variables"
         {

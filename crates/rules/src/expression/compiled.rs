@@ -39,6 +39,8 @@ pub(crate) struct Reads {
     pub(crate) owner_name: bool,
     /// Whether they read `each`.
     pub(crate) each: bool,
+    /// Whether they read the user of the request.
+    pub(crate) user: bool,
 }
 
 impl Reads {
@@ -47,6 +49,7 @@ impl Reads {
         self.namespace |= other.namespace;
         self.owner_name |= other.owner_name;
         self.each |= other.each;
+        self.user |= other.user;
     }
 }
 

@@ -50,7 +50,7 @@ fn status(rules: &[&Rule], contents: &PodContents<'_>, hash: &str) -> String {
         }
         contents.parts_of_blocks(rule, &mut |part| add_name(&part, &mut names));
         if names.len() > before || authors.contains(rule.name()) {
-            acting.push([&*rule.name, "@", rule.hash().get(..4).unwrap_or_default()]);
+            acting.push([&*rule.name, "@", rule.version()]);
         }
     }
     annotation(hash, &acting, &names)

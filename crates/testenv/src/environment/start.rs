@@ -28,7 +28,7 @@ use crate::watchdog::Watchdog;
 const ETCD: &str = "etcd";
 
 /// The controllers that make pods. Other controllers need nodes, or would interfere with the objects of tests.
-const CONTROLLERS: &str = "deployment-controller,replicaset-controller,job-controller";
+const CONTROLLERS: &str = "deployment-controller,replicaset-controller,statefulset-controller,job-controller";
 
 /// etcd keys of the objects that tell an API server which servers to call, and that it learns by a watch.
 const LAGGING_KEYS: [&str; 4] = [

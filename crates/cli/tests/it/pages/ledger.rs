@@ -58,6 +58,7 @@ const INSTALL: &str = "docs/how-to/install.md";
 const CERTIFICATES: &str = "docs/how-to/certificates.md";
 pub(super) const CHANGE_RULES: &str = "docs/how-to/change-rules.md";
 const OBJECTS: &str = "docs/how-to/rules-as-objects.md";
+const DRIFT: &str = "docs/how-to/find-lagging-pods.md";
 const REGISTRATION: &str = "docs/how-to/registration.md";
 const SWITCH_OFF: &str = "docs/how-to/switch-off.md";
 const CALLING: &str = "docs/how-to/who-is-calling.md";
@@ -130,6 +131,24 @@ pub(super) const ROWS: &[Row] = &[
         Held::By("the_api_server_explains_and_checks_the_format_while_no_injector_runs"),
     ),
     row(OBJECTS, "vestibule explain", Held::By("a_rule_is_in_force_when_kubectl_wait_returns")),
+    row(
+        "docs/how-to/two-versions-of-a-rule.md",
+        "kubectl label",
+        Held::By("a_label_of_the_namespace_or_the_pod_chooses_the_version"),
+    ),
+    row(DRIFT, "kubectl apply -f rule.yaml", Held::By("the_commands_of_the_page_list_pods_with_other_rules")),
+    row(DRIFT, "kubectl rollout restart", Held::By("the_commands_of_the_page_list_pods_with_other_rules")),
+    row(
+        DRIFT,
+        "kubectl patch injection team",
+        Held::By("the_commands_of_the_page_list_pods_with_other_rules"),
+    ),
+    row(DRIFT, "kubectl get injection team", Held::By("the_commands_of_the_page_list_pods_with_other_rules")),
+    row(
+        DRIFT,
+        "kubectl apply -f auditor.yaml",
+        Held::By("the_commands_of_the_page_list_pods_with_other_rules"),
+    ),
     row(WATCH, "kubectl apply", Held::By("a_skipped_rule_makes_an_event_on_the_job")),
     row(TUTORIAL, "cargo new", Held::By("the_files_of_the_page_are_a_package_in_a_new_folder")),
     row(TUTORIAL, "cargo run --quiet -- review", Held::By("the_commands_of_the_page_print_its_output")),

@@ -44,7 +44,7 @@ async fn the_api_server_explains_and_checks_the_format_while_no_injector_runs() 
         wide.lines().next().unwrap().split("  ").map(str::trim).filter(|it| !it.is_empty()).collect();
     assert_eq!(
         columns,
-        ["NAME", "TARGETS", "OPT-IN", "PERCENT", "ACCEPTED", "READY", "INJECTED", "AGE"],
+        ["NAME", "TARGETS", "OPT-IN", "PERCENT", "ACCEPTED", "READY", "INJECTED", "LAGGING", "AGE"],
         "{wide}"
     );
 

@@ -23,6 +23,9 @@ fn team(spec: &str) -> String {
 
 const BLUE: &str = "{pod: {labels: {team: blue}}}";
 
+/// Prints status and reason of the condition InForce of the rule.
+const REASON: &str = "kubectl get namespacedinjection team -n shop -o jsonpath='{.status.conditions[?(@.type==\"InForce\")].status} {.status.conditions[?(@.type==\"InForce\")].reason}'";
+
 const WAIT: &str = "kubectl wait --for=condition=InForce namespacedinjection/team -n shop --timeout=60s";
 
 const APPLY_SETTINGS: &str = "kubectl apply -f rule.yaml && kubectl wait --for=condition=InForce injectorsettings/injector --timeout=60s";
@@ -139,6 +142,9 @@ async fn a_team_has_rules_for_the_pods_of_its_namespace_where_settings_allow_the
     cluster.kubectl(&off, "kubectl apply -f rule.yaml").exits(0);
     cluster.until_prints("", &pod("shop", label), str::is_empty).await;
     cluster.kubectl(&team(BLUE).replace("blue", "red"), apply).fails(1, "VST0193");
+    cluster.until_prints("", REASON, |out| out == "False SwitchedOff").await;
+    cluster.kubectl(SETTINGS, &format!("{APPLY_SETTINGS} && {WAIT}")).exits(0);
+    cluster.kubectl("", REASON).prints("True AllReplicas");
 }
 
 #[tokio::test]
@@ -249,11 +255,20 @@ async fn a_rule_that_was_stored_while_the_injector_was_down_stays_within_the_bou
         team(BLUE).replace("name: team", "name: good"),
     ];
     cluster.kubectl(&rules.join("---\n"), "kubectl apply -f rule.yaml").exits(0);
-    let _server = cluster.replica("first").await;
+    let server = cluster.replica("first").await;
     cluster.kubectl("", &WAIT.replace("/team", "/good")).exits(0);
     let accepted = "kubectl get namespacedinjection team -n shop -o jsonpath='{.status.conditions[?(@.type==\"Accepted\")].message}'";
     let told = cluster.until_prints("", accepted, |out| !out.is_empty()).await;
     told.shows("NamespacedInjection shop/team, spec.volumes[0]").shows("error[VST0192]");
     cluster.until_prints("", &pod("shop", "{.metadata.labels.team}"), |out| out == "blue").await;
     cluster.kubectl("", &pod("shop", "{.spec.volumes[*].hostPath.path}")).prints("");
+
+    // Switched off while no injector runs: the next one corrects the status.
+    server.terminate().unwrap();
+    server.wait().await.unwrap();
+    cluster.kubectl("", "kubectl delete injectorsettings injector").exits(0);
+    cluster.kubectl("", &REASON.replace(" team ", " good ")).prints("True AllReplicas");
+    let _server = cluster.unready_replica("second").await;
+    let reason = REASON.replace(" team ", " good ");
+    cluster.until_prints("", &reason, |out| out == "False SwitchedOff").await;
 }

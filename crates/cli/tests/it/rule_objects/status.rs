@@ -1,8 +1,12 @@
 //! The status of objects: findings, replicas, settings.
 
+use std::collections::BTreeSet;
+
 use vestibule_testenv::Options;
 
 use super::{Cluster, LABEL};
+use crate::cluster::replica_of;
+use crate::fixture::Folder;
 
 const IN_FORCE: &str = "{.status.conditions[?(@.type==\"InForce\")].message}";
 const ACCEPTED: &str = "{.status.conditions[?(@.type==\"Accepted\")].message}";
@@ -69,6 +73,46 @@ async fn a_rule_is_in_force_when_every_replica_that_reports_has_it() {
     );
 }
 
+/// Issue 22: two injectors read all Injections, and each wrote its own view into their status.
+#[tokio::test]
+async fn one_of_two_injectors_writes_the_status() {
+    let Some(cluster) = Cluster::start(&Options::default()).await else { return };
+    // The last namespace by name. Its injector has the rule in a ConfigMap, so the object is wrong for it.
+    let (other, environment) = ("zz-other", &cluster.environment);
+    let first = cluster.replica("first").await;
+    cluster.kubectl(LABEL, "kubectl apply -f rule.yaml").exits(0);
+    cluster.until(IN_FORCE, |found| found == "on 1 of 1 replicas").await;
+    let config_map = format!(
+        "kubectl create namespace {other} && kubectl create configmap rules -n {other} --from-file rule.yaml \
+         && kubectl label configmap rules -n {other} vestibule.dev/config=true"
+    );
+    cluster.kubectl(LABEL, &config_map).exits(0);
+    let printed = Folder::with(&[]).run(&format!(
+        "manifests --name other --service {other}/other -n {other} --image registry.invalid/injector:test"
+    ));
+    let manifests = printed.objects();
+    environment.apply(manifests.clone()).await.unwrap();
+    let version = cluster.until("{.metadata.resourceVersion}", |_| true).await;
+    let mut command = replica_of("other", environment, other, &manifests).await;
+    command.env("POD_NAME", "second");
+    let _second = environment.spawn("other", &command).unwrap();
+
+    // The second injector looks at the objects at least as often as it renews its Lease.
+    let renewed = format!("kubectl get lease injector-second -n {other} -o jsonpath='{{.spec.renewTime}}'");
+    let mut renewals = BTreeSet::new();
+    while renewals.len() < 3 {
+        renewals.insert(cluster.kubectl("", &renewed).out);
+    }
+    assert_eq!(cluster.until("{.metadata.resourceVersion}", |_| true).await, version);
+    assert_eq!(cluster.until("{.status.injector}", |_| true).await, cluster.home);
+    cluster.until(IN_FORCE, |found| found == "on 1 of 1 replicas").await;
+
+    // Without the first injector the second one writes.
+    first.terminate().unwrap();
+    cluster.until("{.status.injector}", |found| found == other).await;
+    cluster.until(IN_FORCE, |found| found.starts_with("it has errors")).await;
+}
+
 /// A later version of a definition: objects that are stored stay, also those with a field that it does not have.
 #[tokio::test]
 async fn a_new_definition_keeps_stored_objects() {
@@ -83,7 +127,7 @@ until kubectl apply -f rule.yaml && [ \"$(kubectl get injection label -o jsonpat
   kubectl delete --ignore-not-found injection label
 done
 kubectl get injection label -o jsonpath='{.metadata.uid}' > before";
-    let folder = crate::fixture::Folder::with(&[("rule.yaml", LABEL)]);
+    let folder = Folder::with(&[("rule.yaml", LABEL)]);
     let run = |script: &str| super::kubectl(&cluster.environment, &cluster.tools, &folder, script);
     run(script).exits(0);
     cluster.environment.apply(cluster.manifests.clone()).await.unwrap();

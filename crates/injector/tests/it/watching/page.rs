@@ -1,6 +1,7 @@
 //! docs/reference/metrics.md.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use vestibule_injector::Namespaces;
 use vestibule_rules::Reason;
@@ -19,7 +20,8 @@ async fn the_page_is_what_is_served() {
     // Only files and ConfigMaps are reloaded.
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("rules.yaml"), RULES).unwrap();
-    let of_files = injector(from_folder(folder.path()).unwrap(), Namespaces::unknown()).await;
+    let counting = from_folder(folder.path()).unwrap().counting_lagging_pods(Duration::from_secs(600));
+    let of_files = injector(counting, Namespaces::unknown()).await;
     let pages = [on_cluster.page("/metrics").await, of_files.page("/metrics").await];
     let served =
         pages.each_ref().map(|page| Exposition::read(page.split_once("\r\n\r\n").unwrap().1).unwrap());

@@ -1,0 +1,117 @@
+//! `drift`: the pods of a cluster that have other rules than those in force.
+
+mod difference;
+mod listing;
+mod owner;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Args, ValueEnum};
+use vestibule_command::{CommandError, kubeconfig_help, namespace};
+use vestibule_injector::{ClusterError, ClusterReader, RulesInForce, RulesStatus};
+use vestibule_rules::Mode;
+
+use self::difference::{Comparison, Report};
+use crate::rules::{self, unreadable};
+use crate::{Failure, block_on, print, say};
+
+/// Lists the pods of a cluster that have other rules than those in force, by workload, with the command that restarts each.
+///
+/// Rules change pods when they are created, so a running pod keeps what it got. A pod is listed if it carries another version of a
+/// rule than the one in force (`older version`), or a rule that is gone (`removed`); if a rule would be applied to it now and was
+/// not (`not injected`), because the pod is older than the rule or was created while no injector answered; or if a pod without
+/// rules would now be refused (`would be denied`). Pods that have ended are left out.
+///
+/// What the API server knows only when a pod is created, such as the user, is no part of a stored pod. A result that depends on it is
+/// marked `uncertain` and does not count for the exit code.
+///
+/// The command reads pods by pages of 250 and writes nothing. It needs the rights to list pods, Namespaces and the objects with rules.
+///
+/// The exit code is 0 where no pod is listed, 1 where one is, 2 for bad input and missing rights, and 3 where the cluster does not
+/// answer.
+#[derive(Args, Clone, Debug)]
+#[command(after_help = "Examples:
+  vestibule drift
+  vestibule drift -n shop
+  vestibule drift -o json | jq -r '.workloads[].restart | select(.)'")]
+pub(crate) struct Arguments {
+    /// The namespace of the pods [default: all namespaces]
+    #[arg(long, short, value_name = "NS", value_parser = namespace)]
+    namespace: Option<String>,
+    /// The pods of all namespaces, which is the default.
+    #[arg(long, short = 'A', conflicts_with = "namespace")]
+    all_namespaces: bool,
+    #[arg(long, env = "VESTIBULE_KUBECONFIG", value_name = "FILE", help = kubeconfig_help())]
+    kubeconfig: Option<PathBuf>,
+    /// The namespace of the ConfigMaps with rules, where several namespaces have some.
+    #[arg(long, value_name = "NS", value_parser = namespace)]
+    injector_namespace: Option<String>,
+    /// The output format.
+    #[arg(long, short, value_enum, default_value = "text", value_name = "FORMAT")]
+    output: Format,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// For people.
+    Text,
+    /// One object, for scripts.
+    Json,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
+    let report = block_on(arguments.report())?;
+    match arguments.output {
+        Format::Text => print(&listing::text(&report))?,
+        Format::Json => print(&format!("{:#}\n", listing::json(&report)))?,
+    }
+    say(listing::summary(&report));
+    Ok(if report.is_certain() { ExitCode::from(1) } else { ExitCode::SUCCESS })
+}
+
+impl Arguments {
+    async fn report(&self) -> Result<Report, Failure> {
+        let cluster =
+            ClusterReader::connect(self.kubeconfig.as_deref()).await.map_err(CommandError::input)?;
+        let in_force = self.rules(&cluster).await?;
+        notes(&in_force);
+        let namespace = self.namespace.as_deref();
+        let facts = cluster.namespaces(namespace).await.map_err(unreadable)?;
+        if facts.is_none() {
+            say(
+                "note: labels of namespaces cannot be read without the right to list Namespaces: what is not injected is uncertain",
+            );
+        }
+        let comparison = Comparison::new(&in_force, facts);
+        let (mut report, mut pods) = (Report::default(), cluster.pods(namespace));
+        while let Some(page) = pods.next().await.map_err(unreadable)? {
+            for pod in &page {
+                comparison.add(pod, &mut report)?;
+            }
+        }
+        Ok(report)
+    }
+
+    /// The rules in force. Where there are none any more, pods may still carry some.
+    async fn rules(&self, cluster: &ClusterReader) -> Result<RulesInForce, Failure> {
+        match cluster.rules(self.injector_namespace.as_deref()).await {
+            Ok(stored) => rules::in_force(&stored),
+            Err(ClusterError::NoRules(_)) => {
+                say("note: the cluster has no rules, neither in Injections nor in ConfigMaps");
+                Ok(RulesInForce::none())
+            }
+            Err(error) => Err(unreadable(error)),
+        }
+    }
+}
+
+fn notes(in_force: &RulesInForce) {
+    rules::remark(&in_force.rules);
+    if in_force.rules.settings().mode() != Mode::On {
+        say("note: a pod that is made again would get no rules");
+    }
+    if !in_force.has_namespaced && in_force.status == RulesStatus::InForce {
+        say("note: rules of namespaces are not compared: the right to list NamespacedInjections is missing");
+    }
+}

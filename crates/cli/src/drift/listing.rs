@@ -1,0 +1,103 @@
+//! A report as text and as JSON.
+
+use serde_json::{Value, json};
+use vestibule_rules::diagnostic::printable;
+
+use super::difference::{Difference, Lagging, Report, State};
+use super::owner::{Owner, Restart};
+
+/// The number of pods of a line that are named.
+const NAMED: usize = 3;
+
+/// A paragraph for each workload.
+pub(super) fn text(report: &Report) -> String {
+    let paragraphs = report.workloads.iter().map(|(owner, lagging)| paragraph(owner, lagging));
+    paragraphs.collect::<Vec<_>>().join("\n")
+}
+
+/// The result in one line.
+pub(super) fn summary(report: &Report) -> String {
+    let pods: usize = report.workloads.values().map(|lagging| lagging.pods().len()).sum();
+    match (report.workloads.len(), report.is_certain()) {
+        (0, _) => format!("{}: each has the rules in force", counted(report.pods, "pod")),
+        (workloads, is_certain) => {
+            let uncertain = if is_certain { "" } else { "; whether they would be changed is uncertain" };
+            let all = counted(report.pods, "pod");
+            format!("{pods} of {all} lag, in {}{uncertain}", counted(workloads, "workload"))
+        }
+    }
+}
+
+/// The whole report. It holds names and no values of objects.
+pub(super) fn json(report: &Report) -> Value {
+    let workloads = report.workloads.iter().map(|(owner, lagging)| {
+        let rules = lagging.differences.iter().map(|(Difference { rule, state, uncertain }, pods)| {
+            json!({"rule": rule, "state": state.word(), "uncertain": uncertain, "pods": pods})
+        });
+        let (restart, advice) = match owner.restart() {
+            Restart::Command(command) => (Some(command), None),
+            Restart::Advice(advice) => (None, Some(advice)),
+        };
+        json!({
+            "namespace": owner.namespace, "apiVersion": owner.api_version, "kind": owner.kind, "name": owner.name,
+            "rules": rules.collect::<Vec<_>>(), "restart": restart, "advice": advice,
+            "ephemeralContainers": lagging.ephemeral,
+        })
+    });
+    json!({"pods": report.pods, "workloads": workloads.collect::<Vec<_>>()})
+}
+
+fn paragraph(owner: &Owner, lagging: &Lagging) -> String {
+    let Owner { namespace, kind, name, .. } = owner;
+    let mut text = format!("{kind} {namespace}/{name}: {}\n", counted(lagging.pods().len(), "pod"));
+    let rules = lagging.differences.keys().map(|difference| difference.rule.chars().count());
+    let width = rules.max().unwrap_or_default();
+    for (Difference { rule, state, uncertain }, pods) in &lagging.differences {
+        let rule = printable(rule);
+        let named = pods.iter().take(NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
+        let more = match pods.len().saturating_sub(NAMED) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        text.push_str(&format!("  rule {rule:width$}  {:15}  {named}{more}\n", state.words()));
+        if let Some(why) = uncertain {
+            text.push_str(&format!("    uncertain: {why}\n"));
+        }
+    }
+    for (pod, containers) in &lagging.ephemeral {
+        let containers = containers.join(", ");
+        text.push_str(&format!("  pod {pod} loses its ephemeral containers by a restart: {containers}\n"));
+    }
+    text.push_str(&match owner.restart() {
+        Restart::Command(command) => format!("  {command}\n"),
+        Restart::Advice(advice) => format!("  {advice}\n"),
+    });
+    text
+}
+
+impl State {
+    /// The word for scripts.
+    fn word(self) -> &'static str {
+        match self {
+            Self::Older => "older",
+            Self::Removed => "removed",
+            Self::NotInjected => "notInjected",
+            Self::Denied => "denied",
+        }
+    }
+
+    fn words(self) -> &'static str {
+        match self {
+            Self::Older => "older version",
+            Self::Removed => "removed",
+            Self::NotInjected => "not injected",
+            Self::Denied => "would be denied",
+        }
+    }
+}
+
+/// `1 pod`, `2 pods`
+fn counted(count: usize, what: &str) -> String {
+    let ending = if count == 1 { "" } else { "s" };
+    format!("{count} {what}{ending}")
+}

@@ -1,0 +1,290 @@
+//! Counts the running pods that carry another version of a rule than the one in force.
+//!
+//! One replica counts, which the status writer chooses. It lists the metadata of pods by pages, and keeps a number for each rule and
+//! version that pods name in their annotation. The versions are compared when the numbers are read, so that a rule that
+//! changes needs no further list.
+//!
+//! Bounds: one list in each interval; one page of 250 pods and [`MAX_VERSIONS`] numbers in memory.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use k8s_openapi::api::rbac::v1::PolicyRule;
+use kube::Client;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use tokio::sync::watch;
+use vestibule::identity::{policy_rule, with_causes};
+use vestibule::prometheus_client::collector::Collector;
+use vestibule::prometheus_client::encoding::{DescriptorEncoder, EncodeMetric};
+use vestibule::prometheus_client::metrics::MetricType;
+use vestibule::prometheus_client::metrics::gauge::ConstGauge;
+use vestibule_rules::{CarriedRule, Rule, STATUS_ANNOTATION};
+
+use crate::configuration::Configuration;
+use crate::configuration::snapshot::Snapshot;
+use crate::pages::Pages;
+
+/// The number of versions of rules that are counted. A user who may create pods can write any name into the annotation.
+const MAX_VERSIONS: usize = 4096;
+
+/// The numbers of one injector. A clone sees the same numbers.
+#[derive(Clone)]
+pub(crate) struct LaggingPods(Arc<Inner>);
+
+struct Inner {
+    /// Whether pods are counted by any replica.
+    is_on: AtomicBool,
+    /// Whether this replica counts.
+    is_here: watch::Sender<bool>,
+    /// [`None`] where another replica counts, or before the first list.
+    carried: watch::Sender<Option<Arc<Carried>>>,
+}
+
+/// The numbers of pods.
+#[derive(Default)]
+struct Carried {
+    /// By name and version of a rule.
+    by_rule: BTreeMap<String, BTreeMap<String, u64>>,
+    versions: usize,
+}
+
+/// The member `lagging` of a status.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum LaggingStatus {
+    /// Another replica writes it.
+    Elsewhere,
+    /// There is no number.
+    Off,
+    Counted(u64),
+}
+
+#[derive(Deserialize)]
+struct Pod {
+    metadata: Metadata,
+}
+
+/// The rest of the metadata is skipped. Managed fields are the larger part of it.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Metadata {
+    annotations: Option<BTreeMap<String, String>>,
+    deletion_timestamp: Option<String>,
+}
+
+impl LaggingPods {
+    /// Nothing is counted.
+    pub(crate) fn off() -> Self {
+        let (is_here, _) = watch::channel(false);
+        let (carried, _) = watch::channel(None);
+        Self(Arc::new(Inner { is_on: AtomicBool::new(false), is_here, carried }))
+    }
+
+    pub(crate) fn switch_on(&self) {
+        self.0.is_on.store(true, Ordering::Relaxed);
+    }
+
+    pub(crate) fn is_on(&self) -> bool {
+        self.0.is_on.load(Ordering::Relaxed)
+    }
+
+    /// The right to list pods.
+    pub(crate) fn right() -> PolicyRule {
+        policy_rule("", "pods", &["list"], &[])
+    }
+
+    /// Sets whether this replica counts.
+    pub(crate) fn count_here(&self, is_here: bool) {
+        self.0.is_here.send_if_modified(|before| std::mem::replace(before, is_here) != is_here);
+    }
+
+    /// Counts once in each interval while this replica was chosen, until it is dropped.
+    pub(crate) async fn run(self, client: Client, every: Duration) {
+        let mut is_here = self.0.is_here.subscribe();
+        let mut is_told = false;
+        loop {
+            if is_here.wait_for(|is_here| *is_here).await.is_err() {
+                return;
+            }
+            match count(&client).await {
+                Ok(carried) => {
+                    self.0.carried.send_replace(Some(Arc::new(carried)));
+                    is_told = false;
+                }
+                // The former numbers stay.
+                Err(error) if !is_told => {
+                    let error = with_causes(&error);
+                    tracing::warn!(
+                        error,
+                        "pods cannot be listed, so lagging pods are not counted; trying again"
+                    );
+                    is_told = true;
+                }
+                Err(_) => {}
+            }
+            tokio::select! {
+                () = tokio::time::sleep(every) => {}
+                _ = is_here.wait_for(|is_here| !*is_here) => drop(self.0.carried.send_replace(None)),
+            }
+        }
+    }
+
+    /// The number of pods that carry another version of the rule `name`. A rule that is not in force has none.
+    pub(crate) fn status_of(&self, name: &str, snapshot: &Snapshot) -> LaggingStatus {
+        if !self.is_on() {
+            return LaggingStatus::Off;
+        }
+        let Some(carried) = self.0.carried.borrow().clone() else { return LaggingStatus::Elsewhere };
+        let rule = rules(snapshot).find(|rule| rule.name() == name);
+        rule.map_or(LaggingStatus::Off, |rule| {
+            LaggingStatus::Counted(carried.lagging(rule).unwrap_or_default())
+        })
+    }
+}
+
+impl LaggingStatus {
+    /// Writes it into `status`, and returns whether that changes it.
+    pub(crate) fn write(self, status: &mut Value) -> bool {
+        const NAME: &str = "lagging";
+        let new = match self {
+            Self::Elsewhere => return false,
+            // A merge patch removes the member.
+            Self::Off if status[NAME].is_null() => return false,
+            Self::Off => Value::Null,
+            Self::Counted(count) => json!(count),
+        };
+        let is_changed = status[NAME] != new;
+        status[NAME] = new;
+        is_changed
+    }
+}
+
+impl Carried {
+    fn add(&mut self, annotation: &str) {
+        for CarriedRule { name, version, .. } in CarriedRule::all(annotation) {
+            let known = self.by_rule.get_mut(&name).and_then(|versions| versions.get_mut(&version));
+            match known {
+                Some(count) => *count += 1,
+                None if self.versions >= MAX_VERSIONS => {}
+                None => {
+                    self.by_rule.entry(name).or_default().insert(version, 1);
+                    self.versions += 1;
+                }
+            }
+        }
+    }
+
+    /// The number of pods with another version of `rule`; [`None`] if no pod carries the rule.
+    fn lagging(&self, rule: &Rule) -> Option<u64> {
+        let versions = self.by_rule.get(rule.name())?;
+        Some(versions.iter().filter(|(version, _)| *version != rule.version()).map(|(_, count)| count).sum())
+    }
+}
+
+async fn count(client: &Client) -> Result<Carried, kube::Error> {
+    let mut pages = Pages::<Pod>::of_pods(client, None).metadata_only();
+    let mut carried = Carried::default();
+    while let Some(page) = pages.next().await? {
+        for Pod { metadata } in page {
+            let annotations = metadata.annotations.filter(|_| metadata.deletion_timestamp.is_none());
+            if let Some(annotation) = annotations.as_ref().and_then(|all| all.get(STATUS_ANNOTATION)) {
+                carried.add(annotation);
+            }
+        }
+    }
+    Ok(carried)
+}
+
+fn rules(snapshot: &Snapshot) -> impl Iterator<Item = &Rule> {
+    snapshot.rules().rules().iter().chain(snapshot.namespaced().rules().iter())
+}
+
+/// `vestibule_lagging_pods` on the replica that counts.
+pub(crate) struct LaggingCollector {
+    pub(crate) lagging: LaggingPods,
+    pub(crate) configuration: Configuration,
+}
+
+impl Collector for LaggingCollector {
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
+        if !self.lagging.is_on() {
+            return Ok(());
+        }
+        let snapshot = self.configuration.current();
+        let help = "Running pods that carry another version of a rule than the one in force, or a rule that is gone.";
+        let mut metric =
+            encoder.encode_descriptor("vestibule_lagging_pods", help, None, MetricType::Gauge)?;
+        let Some(carried) = self.lagging.0.carried.borrow().clone() else { return Ok(()) };
+        // The names of rules that are gone come from pods and are no labels.
+        let (mut all, mut of_rules) = (carried.by_rule.values().flat_map(BTreeMap::values).sum::<u64>(), 0);
+        for rule in rules(&snapshot) {
+            let Some(lagging) = carried.lagging(rule) else { continue };
+            of_rules += carried.by_rule.get(rule.name()).into_iter().flat_map(BTreeMap::values).sum::<u64>();
+            let labels = [("rule", rule.name()), ("reason", "older")];
+            ConstGauge::new(lagging).encode(metric.encode_family(&labels)?)?;
+        }
+        all = all.saturating_sub(of_rules);
+        ConstGauge::new(all).encode(metric.encode_family(&[("rule", ""), ("reason", "removed")])?)
+    }
+}
+
+impl fmt::Debug for LaggingCollector {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("LaggingCollector")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::compile;
+
+    fn annotation(rules: &[&str]) -> String {
+        json!({"v": 1, "cfg": "", "rules": rules, "add": []}).to_string()
+    }
+
+    #[test]
+    fn other_versions_are_counted() {
+        let text = "apiVersion: vestibule.dev/v1alpha1\nkind: Injection\nmetadata: {name: a}\nspec: {match: {objectSelector: {matchLabels: {app: web}}}, pod: {labels: {team: blue}}}\n";
+        let rules = compile([("a.yaml", text)]).map_err(|findings| findings[0].headline()).unwrap();
+        let rule = &rules.rules()[0];
+        let mut carried = Carried::default();
+        assert_eq!(carried.lagging(rule), None);
+        let current = format!("a@{}", rule.version());
+        for rules in [&[&*current][..], &["a@0000x", "b@1111"], &["a@0000x"], &["a@0000y"]] {
+            carried.add(&annotation(rules));
+        }
+        carried.add("no annotation of an injector");
+        assert_eq!(carried.lagging(rule), Some(3));
+    }
+
+    #[test]
+    fn the_number_of_versions_is_bounded() {
+        let mut carried = Carried::default();
+        for version in 0..2 * MAX_VERSIONS {
+            carried.add(&annotation(&[&format!("a@{version}")]));
+        }
+        carried.add(&annotation(&["a@0"]));
+        assert_eq!(
+            (carried.versions, carried.by_rule["a"].len(), carried.by_rule["a"]["0"]),
+            (MAX_VERSIONS, MAX_VERSIONS, 2)
+        );
+    }
+
+    #[test]
+    fn a_status_keeps_what_another_replica_writes() {
+        let written = |lagging: LaggingStatus, before: Value| {
+            let mut status = before;
+            (lagging.write(&mut status), status)
+        };
+        let three = json!({"lagging": 3});
+        assert_eq!(written(LaggingStatus::Elsewhere, three.clone()), (false, three.clone()));
+        assert_eq!(written(LaggingStatus::Counted(3), three.clone()), (false, three.clone()));
+        assert_eq!(written(LaggingStatus::Counted(0), three.clone()), (true, json!({"lagging": 0})));
+        assert_eq!(written(LaggingStatus::Off, three), (true, json!({"lagging": null})));
+        assert_eq!(written(LaggingStatus::Off, json!({})), (false, json!({})));
+    }
+}
