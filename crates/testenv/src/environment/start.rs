@@ -27,8 +27,10 @@ use crate::watchdog::Watchdog;
 
 const ETCD: &str = "etcd";
 
-/// The controllers that make pods. Other controllers need nodes, or would interfere with the objects of tests.
-const CONTROLLERS: &str = "deployment-controller,replicaset-controller,statefulset-controller,job-controller";
+/// The controllers that make pods, and the one that joins roles. Other controllers need nodes, or would interfere with the objects of
+/// tests.
+const CONTROLLERS: &str = "deployment-controller,replicaset-controller,statefulset-controller,job-controller,\
+                           clusterrole-aggregation-controller";
 
 /// etcd keys of the objects that tell an API server which servers to call, and that it learns by a watch.
 const LAGGING_KEYS: [&str; 4] = [

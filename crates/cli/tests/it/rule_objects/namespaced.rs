@@ -147,6 +147,19 @@ async fn a_team_has_rules_for_the_pods_of_its_namespace_where_settings_allow_the
     cluster.kubectl("", REASON).prints("True AllReplicas");
 }
 
+/// A controller of Kubernetes adds the injector's role to `edit`, by its label.
+#[tokio::test]
+async fn users_with_the_role_edit_may_write_rules_in_their_namespace() {
+    let Some(cluster) = Cluster::start(&Options::default().controller_manager()).await else { return };
+    cluster.kubectl("", "kubectl create namespace shop").exits(0);
+    cluster.kubectl("", "kubectl create rolebinding dev -n shop --user=dev --clusterrole=edit").exits(0);
+    let may = |what: &str| format!("kubectl auth can-i create {what} --as=dev");
+    cluster.until_prints("", &may("namespacedinjections -n shop"), |out| out == "yes\n").await;
+    for what in ["namespacedinjections -n default", "injections", "injectorsettings"] {
+        cluster.kubectl("", &may(what)).fails(1, "no");
+    }
+}
+
 #[tokio::test]
 async fn a_team_cannot_write_anything_else_of_the_injector() {
     let Some((cluster, _server)) = start_with_settings().await else { return };
