@@ -155,7 +155,7 @@ impl Configuration {
     }
 
     /// The same configuration, where one replica counts the running pods with other versions of rules in each interval `every`, for a
-    /// metric and the status of rules. It needs the right to list pods, which [`app`](crate::app) then names.
+    /// metric and the status of rules. It needs the right to list pods, which [`app`](crate::app()) then names.
     #[must_use]
     pub fn counting_lagging_pods(self, every: Duration) -> Self {
         self.lagging.switch_on();

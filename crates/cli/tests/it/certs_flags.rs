@@ -7,8 +7,16 @@ use crate::fixture::Folder;
 const PAGE: &str = include_str!("../../../../docs/reference/certificate-flags.md");
 
 /// Flags of `serve` that have nothing to do with certificates.
-const OTHERS: [&str; 7] =
-    ["--rules", "--namespace-labels", "--listen", "--path", "--port", "--metrics-listen", "--help"];
+const OTHERS: [&str; 8] = [
+    "--rules",
+    "--lagging-pods",
+    "--namespace-labels",
+    "--listen",
+    "--path",
+    "--port",
+    "--metrics-listen",
+    "--help",
+];
 const OF_OTHER_KINDS: [&str; 8] =
     ["--client-", "--any-client", "--token-", "--log-", "--drain-", "--trace-", "--otlp-", "--worker-"];
 const LIMITS: &str = include_str!("../../../../docs/reference/limits.md");

@@ -9,7 +9,7 @@ use vestibule_testenv::Options;
 
 use super::{Cluster, kubectl};
 use crate::cluster::addresses;
-use crate::fixture::{Done, Folder};
+use crate::fixture::{Done, Folder, REQUIRED};
 use crate::how_to::ROOT;
 use crate::pages::block::Block;
 
@@ -173,6 +173,8 @@ async fn what_depends_on_the_user_is_uncertain() {
         ),
         ("plain.yaml", &rule("plain", "")),
         ("settings.yaml", settings),
+        ("required.yaml", &REQUIRED.replace("[default, demo]", "[shop]").replace("app: web", "app: shop")),
+        ("odd.yaml", &pod(999).replace("spec: {", "spec: {volumes: [{name: data, configMap: {name: a}}], ")),
     ]);
     let run = |script: &str| kubectl(&cluster.environment, &cluster.tools, &folder, script);
     let kubeconfig = cluster.environment.kubeconfig();
@@ -188,7 +190,16 @@ async fn what_depends_on_the_user_is_uncertain() {
     let done = drift("-A");
     done.exits(1).tells("251 of 251 pods lag, in 251 workloads\n");
     assert!(!done.out.contains("uncertain") && done.out.contains("Pod shop/p250: 1 pod\n"), "{}", done.out);
-    run("kubectl apply -f settings.yaml").exits(0);
+
+    // A required rule in conflict with a pod that carries nothing yet.
+    run("kubectl delete injection plain && kubectl apply -f required.yaml && kubectl create -f odd.yaml")
+        .exits(0);
+    drift("-n shop")
+        .exits(1)
+        .shows("  rule data  not injected     p250\n")
+        .shows("  rule data  would be denied  p999\n");
+
+    run("kubectl delete injection data && kubectl apply -f plain.yaml -f settings.yaml").exits(0);
     drift("-n shop").exits(0).shows("uncertain: an exemption is for the user who creates the pod");
 
     let off = "kubectl patch injectorsettings injector --type=merge -p '{\"spec\": {\"mode\": \"off\"}}'";
