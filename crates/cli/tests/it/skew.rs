@@ -33,19 +33,18 @@ async fn replicas_of_two_releases_serve_beside_each_other() {
     let ours = Folder::with(&[]).command("").get_program().to_owned();
     for programs in [[&other, &ours], [&ours, &other]] {
         let Some(cluster) = Cluster::start().await else { return };
-        let load = cluster.load();
+        let load = Load::default();
         let [first, second] = programs.map(Path::new);
         let (replaced, address) = cluster.replica("first", first, 1).await;
         load.begin(&cluster.admin, &cluster.shop).await;
         let (kept, _) = cluster.replica("second", second, 2).await;
         cluster.rotate().await;
-        cluster.add_rule("one").await;
+        cluster.add_rule("one", 2).await;
 
         cluster.service.remove_replica(address);
         replaced.terminate().unwrap();
         assert_eq!(replaced.wait().await.unwrap(), 0, "{}", replaced.log());
-        cluster.rotate().await;
-        cluster.add_rule("two").await;
+        cluster.add_rule("two", 1).await;
         load.end().await;
         kept.kill().unwrap();
     }
@@ -68,7 +67,8 @@ impl Cluster {
         let home = environment.namespace(&[]).await.unwrap().name().to_owned();
         let shop = environment.namespace(&[("injection", "enabled")]).await.unwrap().name().to_owned();
         let service = environment.service(&home, "injector").await.unwrap();
-        let (manifests, _) = print_manifests(&examples::rules(), &home, &service);
+        // A rule that both releases can read.
+        let (manifests, _) = print_manifests(&examples::rules().join("envoy.yaml"), &home, &service);
         environment.apply(manifests.clone()).await.unwrap();
         Some(Self { environment, admin, home, shop, service, manifests })
     }
@@ -86,7 +86,8 @@ impl Cluster {
         let server = self.environment.spawn(name, &command).unwrap();
         let (address, probes) = addresses(&server).await;
         self.service.add_replica(address, Some(probes)).unwrap();
-        self.service.wait_for_replicas(count).await.unwrap();
+        let ready = self.service.wait_for_replicas(count).await;
+        ready.unwrap_or_else(|error| panic!("{error}: {}", server.log()));
         (server, address)
     }
 
@@ -108,13 +109,13 @@ impl Cluster {
         }
     }
 
-    /// Makes an Injection and returns when all replicas have it in force.
-    async fn add_rule(&self, name: &str) {
+    /// Makes an Injection and returns when `count` replicas have it in force.
+    async fn add_rule(&self, name: &str, count: usize) {
         let rule = json!({
             "apiVersion": "vestibule.dev/v1alpha1",
             "kind": "Injection",
             "metadata": {"name": name},
-            "spec": {"pod": {"labels": {name: "yes"}}},
+            "spec": {"match": {"objectSelector": {"matchLabels": {"app": "web"}}}, "pod": {"labels": {name: "yes"}}},
         });
         send(&self.admin, Method::POST, INJECTIONS, JSON, &rule).await.object();
         let end = Instant::now() + STEP;
@@ -123,7 +124,10 @@ impl Cluster {
                 send(&self.admin, Method::GET, &format!("{INJECTIONS}/{name}"), JSON, &Value::Null).await;
             let found = found.object();
             let mut conditions = found["status"]["conditions"].as_array().into_iter().flatten();
-            if conditions.any(|it| it["type"] == "InForce" && it["reason"] == "AllReplicas") {
+            let on_all = format!("{count} of {count} replicas");
+            let says_all =
+                |it: &Value| it["message"].as_str().is_some_and(|message| message.contains(&on_all));
+            if conditions.any(|it| it["type"] == "InForce" && it["reason"] == "AllReplicas" && says_all(it)) {
                 break;
             }
             assert!(Instant::now() < end, "{found}");
@@ -131,10 +135,6 @@ impl Cluster {
         }
         let made = create(&self.admin, &self.shop).await.unwrap();
         assert_eq!(made["metadata"]["labels"][name], "yes");
-    }
-
-    fn load(&self) -> Load {
-        Load::default()
     }
 }
 
@@ -179,7 +179,9 @@ impl Load {
 
 async fn create(admin: &Client, namespace: &str) -> Result<Value, String> {
     let uri = format!("/api/v1/namespaces/{namespace}/pods?dryRun=All");
-    let reply = send(admin, Method::POST, &uri, JSON, &pod("probe")).await;
+    let mut pod = pod("probe");
+    pod["metadata"]["labels"] = json!({"app": "web"});
+    let reply = send(admin, Method::POST, &uri, JSON, &pod).await;
     if reply.status == StatusCode::CREATED { Ok(reply.body) } else { Err(reply.body.to_string()) }
 }
 
