@@ -20,8 +20,9 @@ use crate::{Failure, block_on, print, say};
 ///
 /// Rules change pods when they are created, so a running pod keeps what it got. A pod is listed if it carries another version of a
 /// rule than the one in force (`older version`), or a rule that is gone (`removed`); if a rule would be applied to it now and was
-/// not (`not injected`), because the pod is older than the rule or was created while no injector answered; or if a pod without
-/// rules would now be refused (`would be denied`). Pods that have ended are left out.
+/// not (`not injected`), because the pod is older than the rule or was created while no injector answered; if it carries a rule that
+/// labels, opt-in keys or the roll-out would now keep from it (`would not apply`); or if a pod without rules would now be refused
+/// (`would be denied`). Pods that have ended are left out.
 ///
 /// What the API server knows only when a pod is created, such as the user, is no part of a stored pod. A result that depends on it is
 /// marked `uncertain` and does not count for the exit code.

@@ -263,7 +263,30 @@ impl StoredRules {
 
 fn failed(what: String, error: kube::Error) -> ClusterError {
     match error {
+        // A page that came too late, too many requests, or no answer by an API server.
+        kube::Error::Api(status) if matches!(status.code, 410 | 429 | 500..) => {
+            ClusterError::Unreachable(format!("{what}: {}", status.message))
+        }
         kube::Error::Api(status) => ClusterError::Refused { what, message: status.message },
         other => ClusterError::Unreachable(with_causes(&other)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use kube::core::Status;
+
+    use super::*;
+
+    #[test]
+    fn an_answer_that_another_attempt_may_change_is_none() {
+        for (code, is_unreachable) in
+            [(400, false), (403, false), (404, false), (410, true), (429, true), (500, true), (504, true)]
+        {
+            let status = Box::new(Status { code, ..Status::failure("try again", "Reason") });
+            let error = failed("pods".to_owned(), kube::Error::Api(status));
+            assert_eq!(matches!(error, ClusterError::Unreachable(_)), is_unreachable, "{code}");
+            assert!(error.to_string().ends_with("pods: try again"), "{error}");
+        }
     }
 }

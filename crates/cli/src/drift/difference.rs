@@ -35,6 +35,8 @@ pub(super) enum State {
     NotInjected,
     /// It carries no rules, and would now be denied because of this one.
     Denied,
+    /// It carries a rule in the version in force that would not be applied to it now.
+    NotApplicable,
 }
 
 /// The rule and the kind of a difference.
@@ -80,11 +82,11 @@ impl<'r> Comparison<'r> {
         let carried = annotation.map_or_else(Vec::new, |text| CarriedRule::all(text));
         let mut differences = self.outdated(&carried);
         if self.rules.settings().mode() == Mode::On {
-            let missing = self.missing(pod, &carried).with_context(|| {
+            let changed = self.changed(pod, &carried).with_context(|| {
                 let name = pod.metadata.name.as_deref().unwrap_or_default();
                 format!("pod {}/{name}", pod.metadata.namespace.as_deref().unwrap_or_default())
             })?;
-            differences.extend(missing);
+            differences.extend(changed);
         }
         if differences.is_empty() {
             return Ok(());
@@ -114,13 +116,22 @@ impl<'r> Comparison<'r> {
         carried.iter().filter_map(differs).collect()
     }
 
-    /// The rules that a pod does not carry, and that would be applied to it if it were created now.
-    fn missing(&self, pod: &StoredPod, carried: &[CarriedRule]) -> Result<Vec<Difference>, DocumentError> {
+    /// The rules that a pod does not carry, and that would be applied to it if it were created now; and those that it carries, and that
+    /// would not be.
+    fn changed(&self, pod: &StoredPod, carried: &[CarriedRule]) -> Result<Vec<Difference>, DocumentError> {
         let decision = self.decide(pod, None)?;
-        let mut missing = Vec::new();
+        let mut changed = Vec::new();
+        let mut of_pod = None;
         for verdict in &decision.verdicts {
-            let is_carried = carried.iter().any(|one| one.name == *verdict.rule);
-            let Some(rule) = self.by_name.get(&*verdict.rule).filter(|_| !is_carried) else { continue };
+            let Some(rule) = self.by_name.get(&*verdict.rule) else { continue };
+            if let Some(one) = carried.iter().find(|one| one.name == rule.name()) {
+                // Another version is listed as such.
+                if let Some(uncertain) = not_applicable(&verdict.outcome).filter(|_| one.is_of(rule)) {
+                    let (rule, state) = (rule.name().to_owned(), State::NotApplicable);
+                    changed.push(Difference { rule, state, uncertain });
+                }
+                continue;
+            }
             let state = match &verdict.outcome {
                 Outcome::Applied => State::NotInjected,
                 // What a pod already got from rules may be what the rule is in conflict with.
@@ -133,18 +144,19 @@ impl<'r> Comparison<'r> {
                 }
                 _ => continue,
             };
-            let uncertain = self.uncertain(pod, rule)?;
+            let uncertain = match (rule.reads_user(), of_pod) {
+                (true, _) => Some("the rule reads the user who creates the pod"),
+                (false, Some(known)) => known,
+                (false, None) => *of_pod.insert(self.uncertain(pod)?),
+            };
             let state = if uncertain.is_some() { State::NotInjected } else { state };
-            missing.push(Difference { rule: rule.name().to_owned(), state, uncertain });
+            changed.push(Difference { rule: rule.name().to_owned(), state, uncertain });
         }
-        Ok(missing)
+        Ok(changed)
     }
 
-    /// Why it is not certain that `rule` would be applied to a pod.
-    fn uncertain(&self, pod: &StoredPod, rule: &Rule) -> Result<Option<&'static str>, DocumentError> {
-        if rule.reads_user() {
-            return Ok(Some("the rule reads the user who creates the pod"));
-        }
+    /// Why it is not certain that any rule would be applied to a pod.
+    fn uncertain(&self, pod: &StoredPod) -> Result<Option<&'static str>, DocumentError> {
         if self.facts_of(pod).is_none() {
             return Ok(Some("the labels of the namespace are not known"));
         }
@@ -174,6 +186,21 @@ impl<'r> Comparison<'r> {
 
     fn facts_of(&self, pod: &StoredPod) -> Option<&NamespaceFacts> {
         self.facts.as_ref()?.get(pod.metadata.namespace.as_deref()?)
+    }
+}
+
+/// For a verdict that a rule does not apply to a pod: why that is not certain, if it is not. Other reasons, such as a conflict, may come
+/// from what the rule itself did.
+fn not_applicable(outcome: &Outcome) -> Option<Option<&'static str>> {
+    let Outcome::Skipped { reason, .. } = outcome else { return None };
+    match reason {
+        Reason::NamespaceNotMatched
+        | Reason::OwnerKindNotMatched
+        | Reason::NotOptedIn
+        | Reason::OptedOut
+        | Reason::NotRolledOut => Some(None),
+        Reason::LabelsNotMatched => Some(Some("a rule may have set the labels of the pod")),
+        _ => None,
     }
 }
 

@@ -48,7 +48,7 @@ pub(super) fn json(report: &Report) -> Value {
 }
 
 fn paragraph(owner: &Owner, lagging: &Lagging) -> String {
-    let Owner { namespace, kind, name, .. } = owner;
+    let [namespace, kind, name] = [&owner.namespace, &owner.kind, &owner.name].map(|text| printable(text));
     let mut text = format!("{kind} {namespace}/{name}: {}\n", counted(lagging.pods().len(), "pod"));
     let rules = lagging.differences.keys().map(|difference| difference.rule.chars().count());
     let width = rules.max().unwrap_or_default();
@@ -83,6 +83,7 @@ impl State {
             Self::Removed => "removed",
             Self::NotInjected => "notInjected",
             Self::Denied => "denied",
+            Self::NotApplicable => "notApplicable",
         }
     }
 
@@ -92,6 +93,7 @@ impl State {
             Self::Removed => "removed",
             Self::NotInjected => "not injected",
             Self::Denied => "would be denied",
+            Self::NotApplicable => "would not apply",
         }
     }
 }
@@ -100,4 +102,21 @@ impl State {
 fn counted(count: usize, what: &str) -> String {
     let ending = if count == 1 { "" } else { "s" };
     format!("{count} {what}{ending}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_owner_moves_no_cursor() {
+        let owner = Owner {
+            namespace: "shop".to_owned(),
+            api_version: "v1".to_owned(),
+            kind: "Pod\u{1b}[2J".to_owned(),
+            name: "web\n".to_owned(),
+        };
+        let text = paragraph(&owner, &Lagging::default());
+        assert!(text.starts_with("Pod [2J shop/web : 0 pods\n"), "{text:?}");
+    }
 }

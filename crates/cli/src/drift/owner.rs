@@ -1,8 +1,10 @@
 //! The workload that a pod belongs to, and how it is restarted.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use vestibule::tooling::is_dns_subdomain;
 
-/// What makes a pod: a workload, or the pod itself.
+/// What makes a pod: a workload, or the pod itself. All but the namespace may be any text: the API server checks no more of an owner
+/// that the creator of a pod names.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Owner {
     pub(super) namespace: String,
@@ -42,10 +44,13 @@ impl Owner {
         }
     }
 
+    /// A command has only names without a character that a shell reads otherwise.
     pub(super) fn restart(&self) -> Restart {
-        let Self { namespace, name, .. } = self;
-        match (self.api_version.split_once('/').map_or("", |(group, _)| group), &*self.kind) {
-            ("apps", kind @ ("Deployment" | "StatefulSet" | "DaemonSet")) => {
+        let Self { namespace, api_version, name, .. } = self;
+        match (api_version.split_once('/').map_or("", |(group, _)| group), &*self.kind) {
+            ("apps", kind @ ("Deployment" | "StatefulSet" | "DaemonSet"))
+                if api_version == "apps/v1" && is_dns_subdomain(name) =>
+            {
                 let kind = kind.to_lowercase();
                 Restart::Command(format!("kubectl rollout restart {kind}/{name} -n {namespace}"))
             }
@@ -102,6 +107,11 @@ mod tests {
             (controlled("apps/v1", "ReplicaSet", "web-77c"), "ReplicaSet", "delete its pods"),
             (controlled("v1", "ReplicationController", "old"), "ReplicationController", "delete its pods"),
             (controlled("argoproj.io/v1alpha1", "Deployment", "a"), "Deployment", "in the way of"),
+            // Not names of objects: the creator of the pod wrote them.
+            (controlled("apps/v1", "StatefulSet", "x; id"), "StatefulSet", "in the way of"),
+            (controlled("apps/v1", "ReplicaSet", "$(id)-5d8"), "Deployment", "in the way of"),
+            (controlled("apps/v1", "DaemonSet", "--kubeconfig=a"), "DaemonSet", "in the way of"),
+            (controlled("apps/v1;id", "DaemonSet", "log"), "DaemonSet", "in the way of"),
         ] {
             let owner = Owner::of(&metadata);
             assert_eq!(owner.kind, kind);
