@@ -4,9 +4,10 @@
 //! version that pods name in their annotation. The versions are compared when the numbers are read, so that a rule that
 //! changes needs no further list.
 //!
-//! Bounds: one list in each interval; one page of 250 pods and [`MAX_VERSIONS`] numbers in memory.
+//! Bounds: one list in each interval; one page of 250 pods and [`MAX_VERSIONS`] numbers in memory. Where pods name more versions there
+//! are no numbers.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -50,6 +51,15 @@ struct Carried {
     /// By name and version of a rule.
     by_rule: BTreeMap<String, BTreeMap<String, u64>>,
     versions: usize,
+    /// Whether there are more versions than are counted. Then there is no number.
+    has_more: bool,
+}
+
+/// The numbers beside the rules in force.
+pub(crate) struct Compared<'r> {
+    is_on: bool,
+    carried: Option<Arc<Carried>>,
+    rules: HashMap<&'r str, &'r Rule>,
 }
 
 /// The member `lagging` of a status.
@@ -111,8 +121,15 @@ impl LaggingPods {
             }
             match count(&client).await {
                 Ok(carried) => {
+                    let has_more = carried.has_more;
+                    if has_more && !is_told {
+                        tracing::warn!(
+                            "pods name more than {MAX_VERSIONS} rules and versions in {STATUS_ANNOTATION}, so lagging pods \
+                             are not counted; find the pods with made-up names"
+                        );
+                    }
                     self.0.carried.send_replace(Some(Arc::new(carried)));
-                    is_told = false;
+                    is_told = has_more;
                 }
                 // The former numbers stay.
                 Err(error) if !is_told => {
@@ -132,16 +149,25 @@ impl LaggingPods {
         }
     }
 
+    /// The numbers of this moment beside the rules of `snapshot`.
+    pub(crate) fn compared<'r>(&self, snapshot: &'r Snapshot) -> Compared<'r> {
+        let carried = self.0.carried.borrow().clone();
+        let rules = rules(snapshot).map(|rule| (rule.name(), rule)).collect();
+        Compared { is_on: self.is_on(), carried, rules }
+    }
+}
+
+impl Compared<'_> {
     /// The number of pods that carry another version of the rule `name`. A rule that is not in force has none.
-    pub(crate) fn status_of(&self, name: &str, snapshot: &Snapshot) -> LaggingStatus {
-        if !self.is_on() {
-            return LaggingStatus::Off;
+    pub(crate) fn status_of(&self, name: &str) -> LaggingStatus {
+        match &self.carried {
+            _ if !self.is_on => LaggingStatus::Off,
+            None => LaggingStatus::Elsewhere,
+            Some(carried) if carried.has_more => LaggingStatus::Off,
+            Some(carried) => self.rules.get(name).map_or(LaggingStatus::Off, |rule| {
+                LaggingStatus::Counted(carried.lagging(rule).unwrap_or_default())
+            }),
         }
-        let Some(carried) = self.0.carried.borrow().clone() else { return LaggingStatus::Elsewhere };
-        let rule = rules(snapshot).find(|rule| rule.name() == name);
-        rule.map_or(LaggingStatus::Off, |rule| {
-            LaggingStatus::Counted(carried.lagging(rule).unwrap_or_default())
-        })
     }
 }
 
@@ -168,7 +194,7 @@ impl Carried {
             let known = self.by_rule.get_mut(&name).and_then(|versions| versions.get_mut(&version));
             match known {
                 Some(count) => *count += 1,
-                None if self.versions >= MAX_VERSIONS => {}
+                None if self.versions >= MAX_VERSIONS => self.has_more = true,
                 None => {
                     self.by_rule.entry(name).or_default().insert(version, 1);
                     self.versions += 1;
@@ -214,10 +240,11 @@ impl Collector for LaggingCollector {
             return Ok(());
         }
         let snapshot = self.configuration.current();
-        let help = "Running pods that carry another version of a rule than the one in force, or a rule that is gone.";
+        let help = "Running pods that carry another version of a rule than the one in force; with the reason `removed`, how many rules that are gone they carry in all.";
         let mut metric =
             encoder.encode_descriptor("vestibule_lagging_pods", help, None, MetricType::Gauge)?;
-        let Some(carried) = self.lagging.0.carried.borrow().clone() else { return Ok(()) };
+        let carried = self.lagging.0.carried.borrow().clone().filter(|carried| !carried.has_more);
+        let Some(carried) = carried else { return Ok(()) };
         // The names of rules that are gone come from pods and are no labels.
         let (mut all, mut of_rules) = (carried.by_rule.values().flat_map(BTreeMap::values).sum::<u64>(), 0);
         for rule in rules(&snapshot) {
@@ -239,6 +266,8 @@ impl fmt::Debug for LaggingCollector {
 
 #[cfg(test)]
 mod tests {
+    use vestibule_rules::RuleSet;
+
     use super::*;
     use crate::compile;
 
@@ -246,15 +275,20 @@ mod tests {
         json!({"v": 1, "cfg": "", "rules": rules, "add": []}).to_string()
     }
 
+    /// The rule `a`.
+    fn rules() -> RuleSet {
+        let text = "apiVersion: vestibule.dev/v1alpha1\nkind: Injection\nmetadata: {name: a}\nspec: {match: {objectSelector: {matchLabels: {app: web}}}, pod: {labels: {team: blue}}}\n";
+        compile([("a.yaml", text)]).map_err(|findings| findings[0].headline()).unwrap()
+    }
+
     #[test]
     fn other_versions_are_counted() {
-        let text = "apiVersion: vestibule.dev/v1alpha1\nkind: Injection\nmetadata: {name: a}\nspec: {match: {objectSelector: {matchLabels: {app: web}}}, pod: {labels: {team: blue}}}\n";
-        let rules = compile([("a.yaml", text)]).map_err(|findings| findings[0].headline()).unwrap();
+        let rules = rules();
         let rule = &rules.rules()[0];
         let mut carried = Carried::default();
         assert_eq!(carried.lagging(rule), None);
         let current = format!("a@{}", rule.version());
-        for rules in [&[&*current][..], &["a@0000x", "b@1111"], &["a@0000x"], &["a@0000y"]] {
+        for rules in [&[&*current][..], &["a@000x", "b@1111", "a@000y"], &["a@000x"], &["a@000y"]] {
             carried.add(&annotation(rules));
         }
         carried.add("no annotation of an injector");
@@ -264,14 +298,26 @@ mod tests {
     #[test]
     fn the_number_of_versions_is_bounded() {
         let mut carried = Carried::default();
-        for version in 0..2 * MAX_VERSIONS {
-            carried.add(&annotation(&[&format!("a@{version}")]));
+        for version in 0..MAX_VERSIONS {
+            carried.add(&annotation(&[&format!("a@{version:04x}")]));
         }
-        carried.add(&annotation(&["a@0"]));
+        carried.add(&annotation(&["a@0000"]));
         assert_eq!(
-            (carried.versions, carried.by_rule["a"].len(), carried.by_rule["a"]["0"]),
-            (MAX_VERSIONS, MAX_VERSIONS, 2)
+            (carried.versions, carried.by_rule["a"]["0000"], carried.has_more),
+            (MAX_VERSIONS, 2, false)
         );
+        carried.add(&annotation(&["a@ffff"]));
+        assert_eq!((carried.versions, carried.by_rule["a"].len()), (MAX_VERSIONS, MAX_VERSIONS));
+        // An incomplete number is not shown.
+        let rules = rules();
+        let rules = rules.rules().iter().map(|rule| (rule.name(), rule));
+        let compared = |carried| Compared {
+            is_on: true,
+            carried: Some(Arc::new(carried)),
+            rules: rules.clone().collect(),
+        };
+        assert_eq!(compared(Carried::default()).status_of("a"), LaggingStatus::Counted(0));
+        assert_eq!(compared(carried).status_of("a"), LaggingStatus::Off);
     }
 
     #[test]

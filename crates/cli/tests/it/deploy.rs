@@ -93,6 +93,10 @@ fn the_generated_templates_of_the_chart_are_what_manifests_prints() {
     };
     let release = |text: &str| text.replace("the-namespace-of-the-release", "{{ .Release.Namespace }}");
     let rights = of(&["ServiceAccount", "Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding"]);
+    let pods = "- apiGroups:\n  - \"\"\n  resources:\n  - pods\n  verbs:\n  - list\n";
+    assert_eq!(rights.matches(pods).count(), 1, "the right to count lagging pods");
+    let counting = format!("{{{{- if ne .Values.laggingPods \"off\" }}}}\n{pods}{{{{- end }}}}\n");
+    let rights = rights.replace(pods, &counting);
     let others = of(&[
         "Service",
         "PodDisruptionBudget",
@@ -145,6 +149,8 @@ async fn the_chart_is_manifests_with_flags() {
         (json!({}), ""),
         (json!({"replicas": 3, "priorityClassName": ""}), "--replicas 3 --priority-class none"),
         (json!({"hostNetwork": true}), "--host-network"),
+        (json!({"laggingPods": "off"}), "--lagging-pods off"),
+        (json!({"laggingPods": "1h"}), "--lagging-pods 1h"),
         (json!({"ports": {"https": 8443, "plain": 8080}}), "--port 8443 --metrics-port 8080"),
         (
             json!({"apiServer": {"cidrs": ["10.0.0.0/28", "fd00::/8"], "ports": [6444]}}),
@@ -174,6 +180,7 @@ async fn the_chart_refuses_unknown_values_and_passes_on_the_others() {
             json!({"replica": 3}),
             json!({"image": {"digest": "abc"}}),
             json!({"apiServer": {"cidrs": ["shop"]}}),
+            json!({"laggingPods": "never"}),
             json!({"crds": {"instal": false}}),
             json!({"autoscaling": {"averageCPU": "80%"}}),
             json!({"priorityClass": {"value": 1000000001}}),
