@@ -111,7 +111,8 @@ impl StatusWriter {
         memory.retain(|source, _| names.contains(&**source));
         let snapshot = self.reloader.current();
         let hash = &*snapshot.hash();
-        replicas.report(hash).await;
+        let writers = objects.iter().filter_map(|object| object.status["injector"].as_str()).collect();
+        replicas.report(hash, &writers).await;
         self.lagging.count_here(replicas.prefer_this("pods"));
         if self.registered != hash && registered::is(&self.client, &self.entries).await {
             hash.clone_into(&mut self.registered);
@@ -121,6 +122,7 @@ impl StatusWriter {
         let of_cluster = documents.iter().map(RuleDocument::text).map(|it| (it.name, it.text));
         let documents = of_cluster.chain(snapshot.namespaced().in_force()).collect();
         let facts = Facts { snapshot: &snapshot, hash, documents, replicas, is_registered };
+        let lagging = self.lagging.compared(&snapshot);
         let now = Instant::now();
         // The preferred writer of an object may have all others to write before it.
         let behind = memory.values().filter(|memory| memory.differs_since.is_some()).count();
@@ -131,7 +133,7 @@ impl StatusWriter {
             let mut status = object.status.clone();
             let mut change = facts.update(object, &mut status, Timestamp::now());
             if object.resource != CustomResource::InjectorSettings
-                && self.lagging.status_of(&object.rule_name(), &snapshot).write(&mut status)
+                && lagging.status_of(&object.rule_name()).write(&mut status)
             {
                 change = change.max(Change::Message);
             }
