@@ -38,7 +38,7 @@ pub(crate) struct Arguments {
     #[arg(long)]
     strict: bool,
     /// Rewrites former names of fields (VST0124) in the files before it checks them. Comments and everything else keep their
-    /// spelling. Rules in ConfigMap manifests are not rewritten.
+    /// spelling. Rules in ConfigMap manifests are rewritten if their text is in lines after `|`.
     #[arg(long)]
     fix: bool,
 }

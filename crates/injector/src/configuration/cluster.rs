@@ -10,7 +10,7 @@ use vestibule::tooling::Watched;
 
 use super::config_maps::{all_sources, report};
 use super::last_good::{LAST_GOOD, LastGood, StoreError};
-use super::objects::{ObservedObject, RuleObjects};
+use super::objects::{self, ObservedObject, RuleObjects};
 use super::reloader::Reloader;
 use super::rule_source::{RuleDocument, RuleSource};
 use super::snapshot::SnapshotState;
@@ -53,17 +53,19 @@ pub(crate) async fn follow(rules: ClusterRules, reloader: Arc<Reloader>) {
                 due = None;
                 let listed = config_maps.lookup(Instant::now().into_std()).everywhere().list();
                 // Without the first lists, rules that are in force elsewhere would be missing.
-                if let (Ok(config_maps), Some(of_objects)) = (listed, objects.all()) {
+                if let (Ok(config_maps), Some(mut of_objects)) = (listed, objects.all()) {
                     let mut sources = all_sources(&namespace, &config_maps);
-                    sources.extend(of_objects.iter().map(|object| object.source.clone()));
+                    sources.extend(objects::rules(&of_objects));
                     if let Some(good) = reload(&reloader, sources).await {
                         (unstored, store_at) = (Some(good), Instant::now());
                     }
                     let current = reloader.current();
                     // While rules have errors and none are in force, the settings are not known.
                     if current.state() != SnapshotState::Waiting {
-                        let settings = current.rules().settings();
-                        objects.follow_namespaced(settings.namespaced_injections().is_some());
+                        let are_on = current.rules().settings().namespaced_injections().is_some();
+                        objects.follow_namespaced(are_on);
+                        // Until they were read, nothing is known about these rules.
+                        of_objects.retain(|object| !are_on || !object.is_status_only);
                     }
                     report(&namespace, &config_maps, current.findings(), &events);
                     observed.send_replace(objects.are_watched().then(|| of_objects.into()));

@@ -37,6 +37,9 @@ pub(crate) struct RuleObject<K> {
     status: Option<Box<RawValue>>,
     #[serde(skip)]
     is_too_large: bool,
+    /// Whether its `spec` was dropped because it is needed only for its status.
+    #[serde(skip)]
+    is_status_only: bool,
     #[serde(skip)]
     kind: PhantomData<fn() -> K>,
 }
@@ -61,6 +64,8 @@ pub(crate) struct ObservedObject {
     pub(crate) namespace: Option<String>,
     pub(crate) name: String,
     pub(crate) source: RuleSource,
+    /// Whether `source` has no `spec` because the object was kept for its status alone: it is no rule.
+    pub(crate) is_status_only: bool,
     pub(crate) generation: i64,
     pub(crate) resource_version: String,
     /// Its status as it is stored.
@@ -235,6 +240,7 @@ impl<K: RuleKind> RuleObject<K> {
     fn keep_status(&mut self) {
         self.metadata.managed_fields = None;
         self.spec = None;
+        self.is_status_only = true;
     }
 
     fn source(&self) -> RuleSource {
@@ -256,6 +262,7 @@ impl<K: RuleKind> RuleObject<K> {
             namespace: self.metadata.namespace.clone(),
             name: self.name_any(),
             source: self.source(),
+            is_status_only: self.is_status_only,
             generation: self.metadata.generation.unwrap_or_default(),
             resource_version: self.metadata.resource_version.clone().unwrap_or_default(),
             status: status.unwrap_or_default(),
@@ -274,6 +281,11 @@ impl ObservedObject {
     pub(crate) fn rule_name(&self) -> String {
         qualified(self.namespace.as_deref(), &self.name)
     }
+}
+
+/// The sources of the objects that are rules or settings.
+pub(super) fn rules(objects: &[ObservedObject]) -> Vec<RuleSource> {
+    objects.iter().filter(|object| !object.is_status_only).map(|object| object.source.clone()).collect()
 }
 
 /// `NAMESPACE/NAME`; of an object without a namespace its name.
@@ -365,7 +377,8 @@ impl RuleKind for NamespacedInjection {
 impl<K> Clone for RuleObject<K> {
     fn clone(&self) -> Self {
         let (metadata, spec, status) = (self.metadata.clone(), self.spec.clone(), self.status.clone());
-        Self { metadata, spec, status, is_too_large: self.is_too_large, kind: PhantomData }
+        let Self { is_too_large, is_status_only, .. } = *self;
+        Self { metadata, spec, status, is_too_large, is_status_only, kind: PhantomData }
     }
 }
 
@@ -401,5 +414,21 @@ impl<K: RuleKind> Resource for RuleObject<K> {
 
     fn meta_mut(&mut self) -> &mut ObjectMeta {
         &mut self.metadata
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_object_without_its_spec_is_no_rule() {
+        let text = r#"{"metadata": {"name": "team", "namespace": "shop"}, "spec": {"pod": {}}}"#;
+        let whole: RuleObject<NamespacedInjection> = serde_json::from_str(text).unwrap();
+        let mut status_only = whole.clone();
+        status_only.keep_status();
+        let kept = [&whole, &status_only].map(|object| object.clone().observed());
+        assert_eq!(rules(&kept).len(), 1);
+        assert!(rules(&kept)[0].text.as_ref().unwrap().contains("spec"));
     }
 }
