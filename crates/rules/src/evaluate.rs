@@ -12,7 +12,7 @@ mod namespaced;
 mod not_applied;
 mod verdict;
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use vestibule_patch::{DocumentError, Schema};
 
@@ -20,6 +20,7 @@ use crate::decision::Decision;
 use crate::diagnostic::Diagnostic;
 use crate::explanation::{Explanation, Record};
 use crate::load;
+use crate::load::feedback::Readers;
 use crate::namespaced::NamespacedRules;
 use crate::pod::Shape;
 use crate::proof::Proofs;
@@ -67,6 +68,8 @@ pub struct RuleSet {
     own_namespace: Option<String>,
     hash: Arc<str>,
     namespaced: NamespacedRules,
+    /// The keys that `rules` read, for those that compute keys.
+    readers: OnceLock<Arc<Readers>>,
 }
 
 /// A resource that rules change. A registration has an entry for it.
@@ -96,6 +99,7 @@ impl Default for RuleSet {
             hash: Arc::from(""),
             own_namespace: None,
             namespaced: NamespacedRules::default(),
+            readers: OnceLock::new(),
         }
     }
 }
@@ -112,7 +116,7 @@ impl RuleSet {
         let load::LoadedDocuments { rules, namespaced, settings, warnings, hash } =
             load::documents(sources.into_iter().map(Into::into), pod)?;
         let namespaced = NamespacedRules::new(&settings, namespaced.into_iter().map(Arc::new));
-        Ok(Self { rules, settings, warnings, shape: Shape::of(pod), own_namespace: None, hash, namespaced })
+        Ok(Self { rules, settings, warnings, shape: Shape::of(pod), hash, namespaced, ..Self::default() })
     }
 
     /// Excludes all objects in `namespace`, the injector's own.

@@ -24,6 +24,8 @@ pub(crate) struct Loop {
     /// The expression that gives the values of `each`.
     pub(crate) over: Expression,
     pub(crate) item: Overlay,
+    /// The [`Overlay::size`] of `item`, which is copied for each value.
+    pub(crate) size: usize,
 }
 
 #[derive(Clone)]
@@ -80,6 +82,17 @@ impl Overlay {
             Self::List(items) => items.iter().any(Self::is_dynamic),
             Self::Map(members) => members.iter().any(|member| member.value.is_dynamic()),
             Self::Text(_) | Self::Literal(_) => false,
+        }
+    }
+
+    /// About the number of bytes that a copy takes.
+    pub(crate) fn size(&self) -> usize {
+        const OWN: usize = 32;
+        OWN + match self {
+            Self::Text(text) | Self::Literal(text) => text.len(),
+            Self::List(items) => items.iter().map(Self::size).sum(),
+            Self::Map(members) => members.iter().map(|member| member.name.len() + member.value.size()).sum(),
+            Self::Expression(_) | Self::Loop(_) => OWN,
         }
     }
 

@@ -118,6 +118,16 @@ const UNIONS: &[&[&str]] = &[
     &["subPath", "subPathExpr"],
 ];
 
+/// Members that are different in all items of a list of a container, though they are not its keys, and the members that the API
+/// server compares together with them.
+const DISTINCT: &[(&str, &str, &[&str])] =
+    &[("ports", "hostPort", &["protocol", "hostIP"]), ("ports", "name", &[]), ("volumeDevices", "name", &[])];
+
+/// The members besides the key that are different in all items of `list`, each with those that are compared together with it.
+pub(crate) fn distinct(list: &str) -> impl Iterator<Item = (&'static str, &'static [&'static str])> {
+    DISTINCT.iter().filter(move |(of, ..)| *of == list).map(|(_, member, beside)| (*member, *beside))
+}
+
 pub(crate) fn is_text(member: &str) -> bool {
     TEXTS.contains(&member)
 }

@@ -19,15 +19,20 @@ pub(crate) struct TypeError {
     pub(crate) expected: Option<String>,
 }
 
-/// The reason why the API server would refuse an item of the list `field`.
-pub(crate) fn type_error(field: &str, item: &Overlay) -> Option<String> {
+/// The reason why the API server would refuse an item of the list `field`; `schema` is that of the item.
+pub(crate) fn type_error(field: &str, item: &Overlay, schema: Schema<'_>) -> Option<String> {
     let TypeError { path, expected } = decoded(field, item)?;
-    Some(type_message(field, &path, expected.as_deref(), overlay_at(item, &path)))
+    let name = field_name(field, &path, schema);
+    Some(type_message(name, expected.as_deref(), overlay_at(item, &path)))
 }
 
-/// Names a member of a computed object that pods do not have. The reader reports those that are written.
+/// A member of a computed object that pods do not have, after the name of the object. The reader reports those that are written.
 // Recursion is bounded by the depth of values.
-pub(crate) fn unknown_member(value: &Overlay, name: &str, schema: Schema<'_>) -> Option<String> {
+pub(crate) fn unknown_member<'v>(
+    value: &'v Overlay,
+    name: &'v str,
+    schema: Schema<'_>,
+) -> Option<(&'v str, &'v str)> {
     let in_items = value.items().iter().find_map(|item| unknown_member(item, name, schema.item()));
     in_items.or_else(|| {
         let fields = schema.fields();
@@ -35,7 +40,7 @@ pub(crate) fn unknown_member(value: &Overlay, name: &str, schema: Schema<'_>) ->
             let is_field = fields.is_empty() || fields.iter().any(|field| field.name == member.name);
             match is_field {
                 true => unknown_member(&member.value, &member.name, schema.field(&member.name)),
-                false => Some(format!("`{name}` has no field `{}`", member.name)),
+                false => Some((name, member.name.as_str())),
             }
         })
     })
@@ -59,21 +64,31 @@ pub(crate) fn decoded(field: &str, item: &Overlay) -> Option<TypeError> {
 }
 
 /// Names the field and the types, but never the value, which may be a secret.
-pub(crate) fn type_message(
-    field: &str,
-    path: &Path,
-    expected: Option<&str>,
-    value: Option<&Overlay>,
-) -> String {
-    let mut keys = path.iter().filter_map(|segment| match segment {
-        Segment::Map { key } => Some(key.as_str()),
-        Segment::Seq { .. } | Segment::Enum { .. } | Segment::Unknown => None,
-    });
-    let name = keys.next_back().unwrap_or(field);
+pub(crate) fn type_message(name: &str, expected: Option<&str>, value: Option<&Overlay>) -> String {
     match expected {
         Some(expected) => format!("`{name}` wants {}, and this is {}", wanted(expected), found(value)),
         None => format!("the API server refuses this value of `{name}`"),
     }
+}
+
+/// The keys of `path`, without the positions in lists.
+pub(crate) fn keys(path: &Path) -> impl DoubleEndedIterator<Item = &str> {
+    path.iter().filter_map(|segment| match segment {
+        Segment::Map { key } => Some(key.as_str()),
+        Segment::Seq { .. } | Segment::Enum { .. } | Segment::Unknown => None,
+    })
+}
+
+/// The last field of pods in `path`. Another key may be a value of the object.
+fn field_name<'p>(field: &'p str, path: &'p Path, mut schema: Schema<'_>) -> &'p str {
+    let mut name = field;
+    for key in keys(path) {
+        if !schema.fields().iter().any(|field| field.name == key) {
+            break;
+        }
+        (name, schema) = (key, schema.field(key));
+    }
+    name
 }
 
 fn decoded_as<T: DeserializeOwned>(json: &str) -> Option<TypeError> {

@@ -194,7 +194,8 @@ codes! {
     BAD_PARAMETER = "VST0136", "a parameter that cannot be used",
         "A parameter has a name, a type, and an annotation or a default or both. Its bounds and its default must \
          fit the type: min and max for numbers, quantities, durations and the length of texts, pattern for texts, \
-         values for an enum. With `annotationPrefix` it has no default: without annotations it is an empty map.",
+         values for an enum. With `annotationPrefix` it has no default: without annotations it is an empty map. \
+         Annotations that the injector itself writes are not read: a second call would find another value.",
         Spec "parameters: [{name: cpu, type: quantity, default: much}]\npod: {labels: {a: b}}";
     BAD_PATTERN = "VST0137", "a pattern that cannot be used",
         "The pattern is not a regular expression, or is too large when it is compiled. Back references and \
@@ -203,7 +204,8 @@ codes! {
     SAME_ITEMS = "VST0138", "a loop whose items are all the same",
         "`forEach` adds an item once for each value, which its expressions read as `each`. The items of a list must have \
          different keys (name, mountPath, containerPort and so on), so an expression of such a key has to read `each`. \
-         For volumes and their mounts that is the `name` of the volume, and the `mountPath` of the mount.",
+         For volumes and their mounts that is the `name` of the volume, and the `mountPath` of the mount. \
+         A `name` or `hostPort` of a port has to read it too, and the `name` of a volume device.",
         Spec "parameters: [{name: files, type: string, annotationPrefix: example.com/file-}]\nvolumes: [{forEach: params.files, name: files, emptyDir: {}}]";
     EXPRESSION_TYPE = "VST0140", "an expression of the wrong type",
         "The expression fails for every object: a part of it gets a value of another type than it takes, or its \

@@ -54,8 +54,9 @@ impl RuleSet {
         let rules: Vec<&Rule> =
             rules.into_iter().map(|rule| keyed.get(rule.name()).unwrap_or(rule)).collect();
         let computes = rules.iter().any(|rule| rule.logic.computes_metadata);
-        let readers = computes.then(|| Readers::new(&self.rules, &self.settings));
-        let fixpoint = Fixpoint::new(subject, &received, total, readers.as_ref());
+        let readers = computes
+            .then(|| self.readers.get_or_init(|| Arc::new(Readers::new(&self.rules, &self.settings))));
+        let fixpoint = Fixpoint::new(subject, &received, total, readers.map(|readers| &**readers));
         let applied = fixpoint.run(&rules, &Draft::new(document.clone(), layout, self.shape));
         trace_conditions(&rules, &applied, subject.presumed_owner, record);
         let request = Request { subject, document: &document, namespaced };
@@ -141,5 +142,36 @@ pub(super) fn trace_conditions(
         for gate in passed_gates(rule, applied.not_applied.get(rule.name()), presumed_owner) {
             record.gate(rule, gate);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use vestibule_patch::Schema;
+
+    use super::*;
+    use crate::rule::{Resource, Verb};
+
+    /// Regression test: the index was built for each object.
+    #[test]
+    fn the_index_of_read_keys_is_built_once_and_only_for_computed_keys() {
+        let load = |labels: &str| {
+            let text = format!(
+                "apiVersion: vestibule.dev/v1alpha1\nkind: Injection\nmetadata: {{name: r}}\n\
+                 spec: {{match: {{objectSelector: {{matchLabels: {{app: web}}}}}}, pod: {{labels: {labels}}}}}\n"
+            );
+            RuleSet::load([("a.yaml", text.as_str())], Schema::unknown())
+                .unwrap_or_else(|found| panic!("{found:?}"))
+        };
+        let pod = r#"{"metadata":{"labels":{"app":"web"}},"spec":{"containers":[{"name":"app"}]}}"#;
+        let decided = |rules: &RuleSet| {
+            let decision = rules.evaluate(&Subject::new(pod, Resource::Pods, Verb::Create, "a")).unwrap();
+            assert!(!decision.patch().is_empty());
+            rules.readers.get().map(Arc::as_ptr)
+        };
+        let computes = load("{$cel: \"{'a': 'b'}\"}");
+        let first = decided(&computes);
+        assert!(first.is_some() && decided(&computes.clone()) == first);
+        assert!(decided(&load("{a: b}")).is_none());
     }
 }

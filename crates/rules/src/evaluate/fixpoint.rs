@@ -38,7 +38,7 @@ pub(super) struct Fixpoint<'t, 'r> {
     /// The expression budget that all rules and phases share.
     total: SharedBudget,
     /// The labels and annotations that rules read, if a rule computes keys of them.
-    readers: Option<&'t Readers<'t>>,
+    readers: Option<&'t Readers>,
 }
 
 /// The result of applying rules.
@@ -80,7 +80,7 @@ impl<'t, 'r> Fixpoint<'t, 'r> {
         subject: &'t Subject<'t>,
         received: &'t Received<'t>,
         total: SharedBudget,
-        readers: Option<&'t Readers<'t>>,
+        readers: Option<&'t Readers>,
     ) -> Self {
         let (parameters, allowance) = (HashMap::new(), Cell::new(0));
         Self { subject, received, parameters, allowance, total, readers }

@@ -5,6 +5,8 @@
 
 use std::sync::Arc;
 
+use vestibule_patch::Schema;
+
 use super::iteration::repeat;
 use crate::diagnostic::Position;
 use crate::expression::{EvaluationError, Scope};
@@ -36,7 +38,7 @@ pub(super) fn instantiate(rule: &Rule, scope: &Scope<'_>, shape: &Shape) -> Resu
         return Ok(None);
     }
     let mut rule = rule.clone();
-    // Nothing is left to repeat, unless it failed when keys were computed.
+    // `with_keys` has repeated the items; if that failed, this reports the error.
     repeat(&mut rule, scope, shape)?;
     rule.retain_parts(|destination, item| instantiate_item(&destination, item, scope, shape))?;
     Ok(Some(rule))
@@ -51,11 +53,18 @@ fn instantiate_item(
 ) -> Result<bool, Failure> {
     let Some(overlay) = computed(item, scope)? else { return Ok(false) };
     let of_pod = destination.list.is_none() && !matches!(destination.base, Base::Metadata);
+    let schema = destination.schema(shape);
     let (innermost, is_keyed_by_itself) = match destination.is_item {
-        true => (Overlay::List(vec![overlay.clone()]), of_pod && item.key == item.overlay.to_json()),
-        false => (Overlay::map([(item.key.clone(), overlay.clone())]), false),
+        true => {
+            check_fields(item, &overlay, destination.name(), schema.item())?;
+            (Overlay::List(vec![overlay.clone()]), of_pod && item.key == item.overlay.to_json())
+        }
+        false => {
+            check_fields(item, &overlay, &item.key, schema.field(&item.key))?;
+            (Overlay::map([(item.key.clone(), overlay.clone())]), false)
+        }
     };
-    check_value(destination, item, if of_pod { &innermost } else { &overlay }, shape)?;
+    check_types(destination, item, if of_pod { &innermost } else { &overlay }, shape)?;
     // The key of an item in a list without keys is the item itself.
     if is_keyed_by_itself {
         item.key = overlay.to_json();
@@ -64,8 +73,22 @@ fn instantiate_item(
     Ok(true)
 }
 
+/// Refuses a member of the computed `value` of the field `name` that pods do not have. Its name may be a value of the object.
+pub(super) fn check_fields(
+    item: &Item,
+    value: &Overlay,
+    name: &str,
+    schema: Schema<'_>,
+) -> Result<(), Failure> {
+    let found = item.overlay.is_dynamic().then(|| unknown_member(value, name, schema)).flatten();
+    found.map_or(Ok(()), |(name, _)| {
+        let sentence = format!("`{name}` has a field that pods do not have");
+        Err(Failure { clause: item.clause.clone(), sentence, conflict: None })
+    })
+}
+
 /// Checks the computed `value` as a written one: an item of a list, or else the value of the map or list of `destination`.
-pub(super) fn check_value(
+pub(super) fn check_types(
     destination: &PartDestination<'_>,
     item: &Item,
     value: &Overlay,
@@ -90,9 +113,7 @@ pub(super) fn check_value(
     let ports = if field == "ports" { std::slice::from_ref(&whole) } else { ports(&whole) };
     let named = ports.iter().filter_map(|port| port.text("name")).try_for_each(syntax::port);
     let invalid_port = named.err().map(|wanted| format!("the name of a port wants {wanted}"));
-    let sentence =
-        invalid_port.or_else(|| unknown_member(&whole, field, schema)).or_else(|| type_error(field, &whole));
-    match sentence {
+    match invalid_port.or_else(|| type_error(field, &whole, schema)) {
         Some(sentence) => Err(Failure { clause: item.clause.clone(), sentence, conflict: None }),
         None => Ok(()),
     }

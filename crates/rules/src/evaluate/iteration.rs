@@ -1,13 +1,13 @@
 //! Repeats the items with `forEach`, and splits maps that expressions give (docs/adr/0101, docs/adr/0102).
 //!
-//! That decides about the keys of items, so [`repeat`] is called before keys are computed, and before any rule is applied.
+//! The loops decide the keys of items, so [`repeat`] is called before keys are computed, and before any rule is applied.
 
 use std::sync::Arc;
 
 use kube_cel::cel::Value;
 use vestibule_patch::{List, Schema};
 
-use super::instantiate::{check_value, failure};
+use super::instantiate::{check_fields, check_types, failure};
 use crate::diagnostic::Position;
 use crate::expression::{EvaluationError, Scope};
 use crate::key;
@@ -31,9 +31,11 @@ pub(super) fn repeat(rule: &mut Rule, scope: &Scope<'_>, shape: &Shape) -> Resul
                 let Some(map) = expression.overlay(scope).map_err(failed)? else {
                     return Ok(Some(Vec::new()));
                 };
-                check_value(&destination, item, &map, shape)?;
+                let (name, schema) = (destination.name(), destination.schema(shape));
+                check_fields(item, &map, name, schema)?;
+                check_types(&destination, item, &map, shape)?;
                 let mut members = Members { item, found: Vec::new() };
-                members.split(map, destination.name(), destination.schema(shape), &[]).map_err(failed)?;
+                members.split(map, name, schema, &[]).map_err(failed)?;
                 repetition.take(members.found.len()).map_err(failed)?;
                 Ok(Some(members.found))
             }
@@ -84,8 +86,9 @@ impl Members<'_> {
                     }
                 }
                 Overlay::List(_) => {
+                    // The key may be a value of the object.
                     let message =
-                        format!("`{key}` is a list that is replaced as one value; write it in the rule");
+                        format!("`{name}` has a list that is replaced as one value; write it in the rule");
                     return Err(EvaluationError::failed(message));
                 }
                 value => self.add(below.to_vec(), None, key, value),
@@ -118,8 +121,8 @@ impl Repetition<'_> {
     // Recursion is bounded by the depth of the rule's document.
     fn items(&mut self, item: &Overlay) -> Result<Vec<Overlay>, (EvaluationError, Position)> {
         let Overlay::Loop(repeated) = item else { return Ok(vec![self.value(item)?]) };
-        let Loop { over, item } = &**repeated;
-        let values = over.values_of_each(self.scope).map_err(|error| (error, over.at))?;
+        let Loop { over, item, size } = &**repeated;
+        let values = over.values_of_each(self.scope, *size).map_err(|error| (error, over.at))?;
         self.take(values.len()).map_err(|error| (error, over.at))?;
         Ok(values.iter().map(|each| with_each(item, each)).collect())
     }

@@ -15,11 +15,14 @@ use crate::load::feedback::{Readers, is_reserved};
 use crate::merge::Failure;
 use crate::overlay::Overlay;
 use crate::parameter;
-use crate::pod::Shape;
+use crate::pod::{self, Shape};
 use crate::pod_types::type_error;
 use crate::rule::{Base, Clause, Item, Part, Rule};
 use crate::subject::{Received, Subject};
 use crate::syntax;
+
+/// The word of messages for all members that tell items apart.
+const KEY: &str = "key";
 
 /// The rules that compute keys, with the values of their keys, by name. The keys are computed before any rule is applied,
 /// because each rule depends on the names that the others inject. A rule whose keys have no value is not in the result: it fails
@@ -48,7 +51,7 @@ pub(super) fn check(rule: &Rule, shape: &Shape) -> Result<(), Failure> {
     if !rule.logic.computes_keys {
         return Ok(());
     }
-    let mut seen = HashSet::new();
+    let (mut seen, mut distinct) = (HashSet::new(), HashSet::new());
     for (destination, item) in rule.parts().filter(|(destination, _)| destination.is_item) {
         let schema = destination.schema(shape);
         // All containers and init containers of a pod have different names.
@@ -59,15 +62,17 @@ pub(super) fn check(rule: &Rule, shape: &Shape) -> Result<(), Failure> {
             Base::Metadata | Base::Spec => None,
         };
         let outside = destination.path().rev().skip(1).collect::<Vec<_>>();
+        let shared = distinct_members(field, &item.overlay)
+            .find(|(member, values)| !distinct.insert((block, field, *member, values.clone())));
         let sentence = match schema.list() {
             List::Map(_) if !seen.insert((block, outside, field, item.key.as_str())) => {
-                Some(twice(&item.key, field))
+                Some(twice(KEY, field))
             }
-            _ => None,
+            _ => shared.map(|(member, _)| twice(member, field)),
         };
         let sentence = sentence.or_else(|| valid(field, &item.overlay).err());
         let sentence = sentence.or_else(|| within(&item.overlay, schema.item()).err());
-        if let Some(sentence) = sentence.or_else(|| type_error(field, &item.overlay)) {
+        if let Some(sentence) = sentence.or_else(|| type_error(field, &item.overlay, schema.item())) {
             return Err(Failure { clause: item.clause.clone(), sentence, conflict: None });
         }
     }
@@ -75,7 +80,7 @@ pub(super) fn check(rule: &Rule, shape: &Shape) -> Result<(), Failure> {
 }
 
 /// Checks computed labels and annotations, as `load` checks written ones: no rule may read them.
-pub(super) fn check_metadata(rule: &Rule, readers: &Readers<'_>) -> Result<(), Failure> {
+pub(super) fn check_metadata(rule: &Rule, readers: &Readers) -> Result<(), Failure> {
     for Part { path, item, .. } in &rule.metadata {
         let map = path.concat();
         let reserved =
@@ -128,12 +133,12 @@ fn within(overlay: &Overlay, schema: Schema<'_>) -> Result<(), String> {
         if let List::Map(keys) = schema.list() {
             let mut seen = HashSet::new();
             for item in member.value.items() {
-                let key = key::of_overlay(item, keys);
                 valid(&member.name, item)?;
-                if seen.contains(&key) {
-                    return Err(twice(&key, &member.name));
+                let key = (KEY, key::of_overlay(item, keys));
+                let mut all = std::iter::once(key).chain(distinct_members(&member.name, item));
+                if let Some((what, _)) = all.find(|one| !seen.insert(one.clone())) {
+                    return Err(twice(what, &member.name));
                 }
-                seen.insert(key);
             }
         }
         member.value.items().iter().try_for_each(|item| within(item, schema.item()))?;
@@ -157,6 +162,20 @@ fn valid(field: &str, item: &Overlay) -> Result<(), String> {
     }
 }
 
-fn twice(key: &str, field: &str) -> String {
-    format!("`{key}` appears twice in `{field}`, where its expressions have values")
+/// The members of an item of the list `field` besides its key that no other item has, with the values that are compared.
+fn distinct_members(field: &str, item: &Overlay) -> impl Iterator<Item = (&'static str, String)> {
+    let written = |name: &str| {
+        let json = item.get(name).map(Overlay::to_json);
+        json.filter(|json| !pod::is_default(name, json))
+    };
+    pod::distinct(field).filter_map(move |(member, beside)| {
+        let all = beside.iter().map(|name| written(name).unwrap_or_default());
+        Some((member, std::iter::once(written(member)?).chain(all).collect::<Vec<_>>().join(" ")))
+    })
+}
+
+/// The computed key itself may be a value of the object.
+fn twice(what: &str, field: &str) -> String {
+    let what = if what == KEY { what.to_owned() } else { format!("`{what}`") };
+    format!("two items of `{field}` have the same {what}, where its expressions have values")
 }

@@ -96,6 +96,11 @@ impl Budget {
         take(&self.left, steps).ok_or(EvaluationError::BudgetExceeded { shared: false, ticks: TICKS })
     }
 
+    /// Spends the turns for `count` copies of `bytes`: memory is kept until the decision, so it costs more than reading.
+    pub(super) fn copies(&self, count: usize, bytes: usize) -> Result<(), EvaluationError> {
+        self.spend(count * (1 + bytes / BYTES) * TURN)
+    }
+
     pub(super) fn turn(&self) -> Result<(), EvaluationError> {
         self.spend(TURN)
     }

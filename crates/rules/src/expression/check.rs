@@ -108,9 +108,10 @@ impl<'d> Checker<'d> {
     }
 
     fn name(&mut self, at: usize, name: &str) -> Type {
-        if let Some(known) = self.local(name).cloned() {
-            self.reads.each |= name == EACH && self.declared.each.is_some();
-            return known;
+        if let Some(local) = self.locals.iter().rposition(|(local, _)| local == name) {
+            // A macro may have a variable of the same name.
+            self.reads.each |= local == 0 && self.declared.each.is_some();
+            return self.locals.get(local).map_or(Type::Any, |(_, known)| known.clone());
         }
         self.reads.object |= name == "object";
         self.reads.namespace |= name == "namespaceObject";

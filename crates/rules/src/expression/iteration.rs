@@ -36,7 +36,12 @@ impl Expression {
     }
 
     /// The values of `each` if this is the expression of `forEach`: the items of a list, or the sorted keys of a map.
-    pub(crate) fn values_of_each(&self, scope: &Scope<'_>) -> Result<Vec<Value>, EvaluationError> {
+    /// For each of them an item of `size` bytes is copied, which is spent here.
+    pub(crate) fn values_of_each(
+        &self,
+        scope: &Scope<'_>,
+        size: usize,
+    ) -> Result<Vec<Value>, EvaluationError> {
         let value = Interpreter::new(scope).value(&self.tree)?;
         let value = match as_optional(&value) {
             Some(None) => return Ok(Vec::new()),
@@ -53,7 +58,7 @@ impl Expression {
             return Err(EvaluationError::failed(message));
         }
         scope.budget.read(&value)?;
-        (0..length).try_for_each(|_| scope.budget.turn())?;
+        scope.budget.copies(length, size)?;
         Ok(match &value {
             Value::List(items) => items.to_vec(),
             Value::Map(map) => keys(map),

@@ -1,7 +1,7 @@
 //! Evaluates an expression: to the truth of a condition, or to the overlay that a rule adds to a field.
 
 use kube_cel::cel::Value;
-use kube_cel::cel::objects::Map;
+use kube_cel::cel::objects::{Key, Map};
 
 use super::compiled::Expression;
 use super::error::EvaluationError;
@@ -71,18 +71,21 @@ pub(super) fn whole_map(result: &Value, name: &str) -> Result<Option<Overlay>, E
     }
 }
 
-/// The members of the map or object `name`, sorted.
+/// The members of the map or object `name`, sorted. Their keys may be values of the object, so messages do not show them.
 // Recursion is bounded by the depth that the budget reads.
 fn members(map: &Map, name: &str) -> Result<Overlay, EvaluationError> {
     if map.map.len() > MAX_ITEMS {
-        return Err(EvaluationError::failed(format!("`{name}` would get more than {MAX_ITEMS} members")));
+        return Err(EvaluationError::failed(format!("a map of more than {MAX_ITEMS} members")));
     }
     let mut keys: Vec<_> = map.map.iter().collect();
     keys.sort_unstable_by_key(|(key, _)| *key);
     let mut found = Vec::with_capacity(keys.len());
     for (key, value) in keys {
+        let Key::String(key) = key else {
+            return Err(EvaluationError::failed("the keys of a map are text; `string()` makes them text"));
+        };
         let key = key.to_string();
-        if matches!(name, "annotations" | "labels" | "matchLabels" | "nodeSelector") {
+        if matches!(name, "annotations" | "labels" | "limits" | "matchLabels" | "nodeSelector" | "requests") {
             syntax::label_key(&key)
                 .map_err(|wanted| EvaluationError::failed(format!("a key of `{name}` wants {wanted}")))?;
         }
@@ -121,7 +124,7 @@ fn member(value: &Value, name: &str) -> Result<Option<Overlay>, EvaluationError>
             Ok(Some(Overlay::List(found)).filter(|list| !list.items().is_empty()))
         }
         (None, Value::Null) => {
-            Err(EvaluationError::failed(format!("`{name}` is null; `optional.none()` leaves it out")))
+            Err(EvaluationError::failed("a member of a map is null; `optional.none()` leaves it out"))
         }
         (None, other) => single(other, name).map(Some),
     }
@@ -131,7 +134,7 @@ fn single(value: &Value, name: &str) -> Result<Overlay, EvaluationError> {
     let textual = pod::is_text(name) || pod::is_text_map(name) && !pod::is_quantity(name);
     match value {
         Value::String(text) if text.len() > MAX_TEXT => {
-            Err(EvaluationError::failed(format!("`{name}` would get a text of more than {MAX_TEXT} bytes")))
+            Err(EvaluationError::failed(format!("the result has a text of more than {MAX_TEXT} bytes")))
         }
         Value::String(text) => {
             let checked = if pod::is_quantity(name) {

@@ -127,8 +127,9 @@ impl Reader {
         let found = self.expression_value(value, name, is_map)?;
         if let Overlay::Expression(expression) = &found
             && let Some(sample) = expression.sample()
-            && let Some(sentence) = unknown_member(&sample, name, schema)
+            && let Some((of, member)) = unknown_member(&sample, name, schema)
         {
+            let sentence = format!("`{of}` has no field `{member}`");
             self.error(&UNKNOWN_FIELD, value.at(), sentence, "");
         }
         Some(found)

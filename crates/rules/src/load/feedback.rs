@@ -5,6 +5,7 @@
 //! for each written key and not one comparison for each pair of rules.
 
 use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
 
 use crate::diagnostic::{Diagnostic, FEEDBACK, Position, RESERVED};
 use crate::label_selector::LabelRequirement;
@@ -52,38 +53,40 @@ fn resources_read(rule: &Rule) -> impl Iterator<Item = Resource> {
 }
 
 /// The first reader of each label and annotation, by map, key and resource.
-pub(crate) struct Readers<'l> {
-    by_key: HashMap<(&'static str, &'l str, Resource), ReadBy<'l>>,
+pub(crate) struct Readers {
+    by_key: HashMap<(&'static str, Resource), HashMap<Arc<str>, ReadBy>>,
     /// The first reader of annotations with a prefix, and the lengths of all prefixes.
-    by_prefix: HashMap<(&'l str, Resource), ReadBy<'l>>,
+    by_prefix: HashMap<Resource, HashMap<Arc<str>, ReadBy>>,
     lengths: BTreeSet<usize>,
     /// Insertions and lookups.
     #[cfg(test)]
-    steps: std::cell::Cell<usize>,
+    steps: std::sync::atomic::AtomicUsize,
 }
 
-#[derive(Clone, Copy)]
-enum ReadBy<'l> {
-    Rule(&'l str),
+#[derive(Clone)]
+enum ReadBy {
+    Rule(Arc<str>),
     Exemption,
 }
 
-impl<'l> Readers<'l> {
-    pub(crate) fn new(rules: impl IntoIterator<Item = &'l Rule>, settings: &'l Settings) -> Self {
+impl Readers {
+    pub(crate) fn new<'l>(rules: impl IntoIterator<Item = &'l Rule>, settings: &Settings) -> Self {
         let mut readers = Self {
             by_key: HashMap::new(),
             by_prefix: HashMap::new(),
             lengths: BTreeSet::new(),
             #[cfg(test)]
-            steps: std::cell::Cell::default(),
+            steps: std::sync::atomic::AtomicUsize::default(),
         };
         for rule in rules {
             for resource in resources_read(rule) {
                 for (map, key) in keys_read(rule) {
-                    readers.insert((map, key, resource), ReadBy::Rule(&rule.name));
+                    readers.insert(map, key, resource, || ReadBy::Rule(Arc::clone(&rule.name)));
                 }
                 for prefix in rule.logic.parameters.iter().filter_map(Parameter::pod_prefix) {
-                    readers.by_prefix.entry((prefix, resource)).or_insert(ReadBy::Rule(&rule.name));
+                    let of_resource = readers.by_prefix.entry(resource).or_default();
+                    let reader = || ReadBy::Rule(Arc::clone(&rule.name));
+                    of_resource.entry(Arc::from(prefix)).or_insert_with(reader);
                     readers.lengths.insert(prefix.len());
                 }
             }
@@ -91,7 +94,7 @@ impl<'l> Readers<'l> {
         let exempt = settings.exemptions.iter().flat_map(|exemption| exemption.objects.requirements());
         for requirement in exempt {
             for resource in Resource::ALL {
-                readers.insert(("labels", requirement.key(), *resource), ReadBy::Exemption);
+                readers.insert("labels", requirement.key(), *resource, || ReadBy::Exemption);
             }
         }
         readers
@@ -103,29 +106,32 @@ impl<'l> Readers<'l> {
         Some(format!("{} `{key}` is read by {reader}", map.trim_end_matches('s')))
     }
 
-    fn insert(&mut self, key: (&'static str, &'l str, Resource), reader: ReadBy<'l>) {
+    fn insert(&mut self, map: &'static str, key: &str, resource: Resource, reader: impl FnOnce() -> ReadBy) {
         self.count_step();
-        self.by_key.entry(key).or_insert(reader);
+        let of_resource = self.by_key.entry((map, resource)).or_default();
+        if !of_resource.contains_key(key) {
+            of_resource.insert(Arc::from(key), reader());
+        }
     }
 
-    fn find(&self, map: &str, key: &str, resource: Resource) -> Option<ReadBy<'l>> {
+    fn find(&self, map: &str, key: &str, resource: Resource) -> Option<&ReadBy> {
         self.count_step();
         let map = if map == "labels" { "labels" } else { "annotations" };
-        if let Some(found) = self.by_key.get(&(map, key, resource)) {
-            return Some(*found);
-        }
-        let mut prefixes = self.lengths.iter().filter_map(|length| key.get(..*length));
-        let is_annotation = map == "annotations";
-        prefixes.find_map(|prefix| self.by_prefix.get(&(prefix, resource)).filter(|_| is_annotation)).copied()
+        let by_key = self.by_key.get(&(map, resource)).and_then(|of_resource| of_resource.get(key));
+        by_key.or_else(|| {
+            let of_resource = self.by_prefix.get(&resource).filter(|_| map == "annotations")?;
+            let mut prefixes = self.lengths.iter().filter_map(|length| key.get(..*length));
+            prefixes.find_map(|prefix| of_resource.get(prefix))
+        })
     }
 
     fn count_step(&self) {
         #[cfg(test)]
-        self.steps.set(self.steps.get() + 1);
+        self.steps.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
     }
 }
 
-impl std::fmt::Display for ReadBy<'_> {
+impl std::fmt::Display for ReadBy {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Rule(name) => write!(formatter, "rule `{name}`"),
@@ -157,8 +163,6 @@ fn keys_read(rule: &Rule) -> impl Iterator<Item = (&'static str, &str)> {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use vestibule_patch::Schema;
 
     use super::*;
@@ -184,7 +188,7 @@ mod tests {
         for (map, key, _) in loaded.iter().flat_map(keys_written) {
             assert!(readers.find(&map, key, Resource::Pods).is_none());
         }
-        readers.steps.get()
+        readers.steps.into_inner()
     }
 
     /// Eight keys that opting in reads, one label that is matched and one that is written.

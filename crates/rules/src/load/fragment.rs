@@ -79,13 +79,19 @@ impl Reader {
         let in_schema = fields.iter().any(|field| field.name == name);
         if !in_schema && RESERVED_WORDS.contains(&name) {
             let (code, message) = match format::SPEC.field(name) {
+                _ if name == FOR_EACH => (&NOT_SUPPORTED, format!("`{FOR_EACH}` does not apply to `{what}`")),
                 Some(field) if !field.refused => {
                     (&UNKNOWN_FIELD, format!("`{name}` belongs to the `spec` of a rule, not in `{what}`"))
                 }
                 _ => (&NOT_SUPPORTED, format!("`{name}` in `{what}` is not supported yet")),
             };
-            let help = "it is for volumes, image pull secrets, the lists of `containerPatches`, and items of lists within a part";
-            self.error(code, entry.at, message, if name == FOR_EACH { help } else { "" });
+            let help = match name {
+                FOR_EACH => {
+                    "it is for volumes, image pull secrets, the lists of `containerPatches`, and items of lists within a part"
+                }
+                _ => "",
+            };
+            self.error(code, entry.at, message, help);
             return None;
         }
         let known = in_schema || fields.is_empty();
@@ -144,7 +150,7 @@ impl Reader {
                 self.unique(items, name, schema.list());
                 let mut overlays = Vec::new();
                 for item in items {
-                    overlays.extend(self.repeated(item, schema.list(), |reader| {
+                    overlays.extend(self.repeated(item, name, schema.list(), |reader| {
                         let mut overlay = reader.fragment_item(item, name, schema.item())?;
                         reader.computed_keys(&mut overlay, name, schema.list());
                         reader.item_values(name, &overlay, item.at());

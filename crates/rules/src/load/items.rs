@@ -103,7 +103,7 @@ impl Reader {
                 Some(overlay)
             };
             let overlay = match ours.field(FOR_EACH) {
-                Some(_) => self.repeated(node, schema.list(), read),
+                Some(_) => self.repeated(node, field, schema.list(), read),
                 None => read(self),
             };
             let overlay = overlay.unwrap_or(Overlay::Map(Vec::new()));

@@ -9,13 +9,15 @@ use super::reader::Reader;
 use crate::diagnostic::{EXPRESSION_PLACE, SAME_ITEMS};
 use crate::expression::{Expression, FOR_EACH, Type};
 use crate::overlay::{Loop, Overlay};
+use crate::pod;
 use crate::yaml::Node;
 
 impl Reader {
-    /// Reads `node`, an item of a list, by `read`. If the item has `forEach`, its expressions may name `each`.
+    /// Reads `node`, an item of the list `name`, by `read`. If the item has `forEach`, its expressions may name `each`.
     pub(super) fn repeated(
         &mut self,
         node: &Node,
+        name: &str,
         list: List,
         read: impl FnOnce(&mut Self) -> Option<Overlay>,
     ) -> Option<Overlay> {
@@ -31,21 +33,16 @@ impl Reader {
         let item = read(self);
         self.each = outer;
         let ((over, _), item) = (over?, item?);
-        let differs = match list {
-            List::Map(keys) => keys.iter().any(|key| item.get(key.name).is_some_and(reads_each)),
-            List::Set | List::Atomic | List::Unknown => reads_each(&item),
-        };
-        if !differs {
-            let (message, help) = match list {
-                List::Map([key, ..]) => {
-                    let message = format!("`{}` is the same in all items of this `forEach`", key.name);
-                    (message, "let its expression read `each`, or move `forEach` to the list that differs")
-                }
-                _ => ("all items of this `forEach` are the same".to_owned(), "let an expression read `each`"),
-            };
+        if let Some(member) = same_member(&item, name, list) {
+            let message = format!("`{member}` is the same in all items of this `forEach`");
+            let help = "let its expression read `each`, or move `forEach` to the list that differs";
             self.error(&SAME_ITEMS, written.at(), message, help);
+        } else if !reads_each(&item) {
+            let message = "all items of this `forEach` are the same";
+            self.error(&SAME_ITEMS, written.at(), message, "let an expression read `each`");
         }
-        Some(Overlay::Loop(Arc::new(Loop { over, item })))
+        let size = item.size();
+        Some(Overlay::Loop(Arc::new(Loop { over, item, size })))
     }
 
     /// The expression of `forEach`, and the type of `each`.
@@ -67,6 +64,20 @@ impl Reader {
             }
         }
     }
+}
+
+/// A member of `item` that has to differ from that of the other items of the list `name`, and does not read `each`.
+fn same_member(item: &Overlay, name: &str, list: List) -> Option<&'static str> {
+    let reads = |member: &str| item.get(member).is_some_and(reads_each);
+    if let List::Map(keys) = list
+        && !keys.iter().any(|key| reads(key.name))
+    {
+        return keys.first().map(|key| key.name);
+    }
+    let same = |member: &str, beside: &[&str]| {
+        item.get(member).is_some() && !reads(member) && !beside.iter().copied().any(reads)
+    };
+    pod::distinct(name).find(|(member, beside)| same(member, beside)).map(|(member, _)| member)
 }
 
 // Recursion is bounded by the depth of the document.

@@ -5,9 +5,14 @@ use super::reader::Reader;
 use crate::diagnostic::{BAD_PARAMETER, BAD_PATTERN, DUPLICATE_NAME};
 use crate::expression::Pattern;
 use crate::format::{self, chosen};
+use crate::merge::DEFAULT_CONTAINER;
 use crate::parameter::{AnnotationSource, Bounds, Parameter, Type, compile_anchored};
 use crate::syntax;
+use crate::well_known::STATUS_ANNOTATION;
 use crate::yaml::Node;
+
+/// Annotations of pods that the injector itself writes: a second evaluation would find another value.
+const OWN_ANNOTATIONS: &[&str] = &[STATUS_ANNOTATION, DEFAULT_CONTAINER];
 
 impl Reader {
     pub(super) fn parameters(&mut self, spec: &Node) {
@@ -64,7 +69,19 @@ impl Reader {
                 self.error(&BAD_PARAMETER, node.at(), message, help);
             }
         }
-        let from = chosen(node, "from", &format::ANNOTATION_SOURCES);
+        let from = chosen(node, "from", &format::ANNOTATION_SOURCES).unwrap_or(AnnotationSource::Pod);
+        for field in ["annotation", "annotationPrefix"] {
+            let reads = |own: &&&str| match field {
+                "annotation" => annotation == Some(**own),
+                _ => prefix.is_some_and(|prefix| own.starts_with(prefix)),
+            };
+            if let (Some(own), Some(node)) = (OWN_ANNOTATIONS.iter().find(reads), node.get(field))
+                && from == AnnotationSource::Pod
+            {
+                let message = format!("the parameter reads `{own}`, which the injector itself writes");
+                self.error(&BAD_PARAMETER, node.at(), message, "read an annotation that only users write");
+            }
+        }
         Some(Parameter {
             name,
             at,
@@ -72,7 +89,7 @@ impl Reader {
             default: default.map(str::to_owned),
             annotation: annotation.map(str::to_owned),
             prefix: prefix.map(str::to_owned),
-            from: from.unwrap_or(AnnotationSource::Pod),
+            from,
         })
     }
 

@@ -3,7 +3,7 @@
 use vestibule_patch::{List, Schema};
 
 use super::reader::Reader;
-use crate::diagnostic::{CLOSED_LIST, MISPLACED_FIELD, NOTHING_TO_REPLACE, Position};
+use crate::diagnostic::{CLOSED_LIST, EXPRESSION_PLACE, MISPLACED_FIELD, NOTHING_TO_REPLACE, Position};
 use crate::format::{self, Collection, Field, Table};
 use crate::key;
 use crate::merge::is_open;
@@ -161,6 +161,12 @@ impl Reader {
                 }
             }
             Overlay::Expression(written) if written.gives_map && is_split(&name, schema) => {
+                if replaces {
+                    let message =
+                        format!("`replace` is for written values, and an expression gives `{name}`");
+                    let help = "write its fields, with expressions for their values";
+                    self.error(&EXPRESSION_PLACE, at, message, help);
+                }
                 let (overlay, key) = (self.gives_parts(&written, &name), key::computed(&written));
                 path.push(name);
                 let item = Item::new(Clause::new(clause, at), key, overlay, policy);

@@ -7,7 +7,7 @@ use serde_path_to_error::{Path, Segment};
 use super::reader::Reader;
 use crate::diagnostic::{WRONG_TYPE, WRONG_VALUE};
 use crate::overlay::{Member, Overlay};
-use crate::pod_types::{TypeError, decoded, overlay_at, type_message};
+use crate::pod_types::{TypeError, decoded, keys, overlay_at, type_message};
 use crate::yaml::Node;
 
 impl Reader {
@@ -19,7 +19,8 @@ impl Reader {
         let Some(TypeError { path, expected }) = decoded(field, &sampled) else { return };
         match (overlay_at(item, &path), &expected) {
             (_, Some(expected)) if is_computed(item, &path) => {
-                let message = type_message(field, &path, Some(expected), overlay_at(&sampled, &path));
+                let message =
+                    type_message(written_name(field, &path), Some(expected), overlay_at(&sampled, &path));
                 let help = match expected.as_str() {
                     "i32" | "i64" => "int",
                     "a boolean" => "bool",
@@ -43,10 +44,15 @@ impl Reader {
         expected: Option<&str>,
     ) {
         let (at, value) = (node_at(node, path).at(), overlay_at(item, path));
-        let message = type_message(field, path, expected, value);
+        let message = type_message(written_name(field, path), expected, value);
         let Some(expected) = expected else { return self.error(&WRONG_VALUE, at, message, "") };
         self.error(&WRONG_TYPE, at, message, help(expected, value));
     }
+}
+
+/// The last key of `path`, which is in the text of the rule.
+fn written_name<'p>(field: &'p str, path: &'p Path) -> &'p str {
+    keys(path).next_back().unwrap_or(field)
 }
 
 /// Whether an expression gives the value at the path, or a map or list around it.

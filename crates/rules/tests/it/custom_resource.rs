@@ -55,6 +55,7 @@ fn one_expression_may_be_a_list_of_values() {
         let parts = &spec_of(definition)["properties"];
         for (part, list) in [("sidecars", "args"), ("sidecars", "command"), ("containerPatches", "args")] {
             let list = &parts[part]["items"]["properties"][list];
+            assert_eq!(list["x-kubernetes-preserve-unknown-fields"], true, "{part}: {list}");
             assert_eq!(list["type"], Value::Null, "{part}: {list}");
         }
         // A list of items is written item by item.

@@ -231,6 +231,29 @@ fn unknown_fields_of_pods_are_kept_with_a_warning() {
     assert!(steps(&decide(&rules, &pod("{}")))[0].contains(r#""brandNewThing":{"x":1.0}"#));
 }
 
+/// Regression test: the field was kept when it was read, and then was an error for every pod.
+#[test]
+fn an_unknown_field_of_pods_may_have_an_expression() {
+    for (spec, pointer) in [
+        ("pod: {spec: {brandNew: {$cel: owner.name}}}", "/spec/brandNew"),
+        ("pod: {spec: {securityContext: {brandNew: {$cel: owner.name}}}}", "/spec/securityContext/brandNew"),
+        (
+            "pod: {spec: {hostAliases: [{ip: 10.0.0.1, brandNew: {$cel: owner.name}}]}}",
+            "/spec/hostAliases/0/brandNew",
+        ),
+        (
+            "containerPatches: [{select: {all: true}, securityContext: {brandNew: {$cel: owner.name}}}]",
+            "/spec/containers/0/securityContext/brandNew",
+        ),
+    ] {
+        let rules = rules(&rule("r", spec));
+        let codes: Vec<&str> = rules.warnings().iter().map(|warning| warning.code().id).collect();
+        assert_eq!(codes, ["VST0118"], "{spec}");
+        let made = result(&rules, &pod(r#"{"containers":[{"name":"app"}]}"#));
+        assert_eq!(made.pointer(pointer), Some(&serde_json::json!("web")), "{spec}: {made}");
+    }
+}
+
 #[test]
 fn text_fields_keep_their_spelling() {
     let spec = "sidecars:\n- name: s\n  image: 1.10\n  args: [on, 0644, 1.10, true]\n  env: [{name: A, value: 0644}, {name: B, value: yes}]\n  resources: {limits: {cpu: 1, memory: 1e3}}\n  ports: [{containerPort: 80}]\nvolumes: [{name: v, configMap: {name: c, defaultMode: 0644, optional: true}}]\npod: {labels: {a: 1.10, b: on}}";

@@ -185,9 +185,16 @@ fn loops_that_cannot_work_are_refused_with_the_reason() {
             "sidecars: [{forEach: params.secrets, name: {$cel: \"'x'\"}, image: i}]".to_owned(),
             "VST0114",
             15,
-            "`forEach` in `sidecars`",
+            "`forEach` does not apply to `sidecars`",
         ),
         (volume("forEach: 'lists.range(3)', name: {$cel: each}, emptyDir: {}"), "VST0140", 54, "wants text"),
+        // Regression test: the variable of a macro counted as the value of the loop.
+        (
+            volume("forEach: params.secrets, name: {$cel: \"['a'].map(each, each)[0]\"}, emptyDir: {}"),
+            "VST0138",
+            23,
+            "`name` is the same",
+        ),
     ] {
         let findings = load(&with(&spec)).err().unwrap();
         let [one] = findings.as_slice() else { panic!("{spec}: {findings:?}") };
@@ -204,13 +211,19 @@ fn failures_of_loops_are_errors_of_the_rule() {
         format!("volumes: [{{forEach: \"{over}\", name: {{$cel: {name}}}, emptyDir: {{}}}}]")
     };
     for (spec, annotations, outcome, wanted) in [
-        (volumes("['a', 'b', 'a']", "each"), vec![], "error", "`a` appears twice in `volumes`"),
+        (volumes("['a', 'b', 'a']", "each"), vec![], "error", "two items of `volumes` have the same key"),
         (
             "containerPatches: [{select: {all: true}, volumeMounts: [{forEach: \"['a', 'a/']\", name: v, mountPath: {$cel: each}}]}]"
                 .to_owned(),
             vec![],
             "error",
-            "appears twice in `volumeMounts`",
+            "two items of `volumeMounts` have the same key",
+        ),
+        (
+            volumes("params.names.split(',')", "each.lowerAscii()"),
+            vec![("example.com/names", "UPPER,upper")],
+            "error",
+            "two items of `volumes` have the same key",
         ),
         (volumes("params.names.split(',')", "each"), vec![("example.com/names", "A")], "error", "`volumes` wants"),
         (volumes("lists.range(101)", "string(each)"), vec![], "error", "goes over 101 values, and may go over 100"),
@@ -231,7 +244,67 @@ fn failures_of_loops_are_errors_of_the_rule() {
         let decision = decide(&rules(&with(&spec)), &annotated(&annotations));
         assert_eq!((word(&decision), decision.changes().len()), (outcome, 0), "{spec}");
         assert!(decision.warnings[0].contains(wanted), "{:?}", decision.warnings);
-        assert!(!decision.warnings[0].contains("UPPER") && !decision.warnings[0].contains("../"));
+        assert!(!decision.warnings[0].to_lowercase().contains("upper") && !decision.warnings[0].contains("../"));
+    }
+}
+
+/// Regression test: the API server refuses a container whose ports have one name or host port, or whose volume devices have one name.
+#[test]
+fn ports_and_devices_of_a_loop_differ_in_more_than_their_keys() {
+    let in_patch = |list: &str, item: &str| {
+        format!("containerPatches: [{{select: {{all: true}}, {list}: [{{{item}}}]}}]")
+    };
+    let in_sidecar =
+        |list: &str, item: &str| format!("sidecars: [{{name: s, image: i, {list}: [{{{item}}}]}}]");
+    let port = "forEach: '[1, 2]', containerPort: {$cel: each}";
+    let device = "forEach: \"['a', 'b']\", devicePath: {$cel: each}";
+    for (list, item, wanted) in [
+        ("ports", format!("{port}, name: web"), "`name` is the same"),
+        ("ports", format!("{port}, hostPort: 80"), "`hostPort` is the same"),
+        ("ports", format!("{port}, hostPort: {{$cel: params.port}}"), "`hostPort` is the same"),
+        ("volumeDevices", format!("{device}, name: disk"), "`name` is the same"),
+    ] {
+        for spec in [in_patch(list, &item), in_sidecar(list, &item)] {
+            let findings = load(&with(&spec)).err().unwrap_or_else(|| panic!("{spec}"));
+            let [one] = findings.as_slice() else { panic!("{spec}: {findings:?}") };
+            assert_eq!(one.code().id, "VST0138", "{spec}");
+            assert!(one.headline().contains(wanted), "{spec}: {one}");
+        }
+    }
+    for (list, item, wanted) in [
+        ("ports", format!("{port}, name: {{$cel: \"each > 0 ? 'a' : 'b'\"}}"), "the same `name`"),
+        ("ports", format!("{port}, hostPort: {{$cel: 'each > 0 ? 80 : 81'}}"), "the same `hostPort`"),
+        ("volumeDevices", format!("{device}, name: {{$cel: \"each != '' ? 'a' : 'b'\"}}"), "the same `name`"),
+    ] {
+        for spec in [in_patch(list, &item), in_sidecar(list, &item)] {
+            let decision = decide(&rules(&with(&spec)), &annotated(&[]));
+            assert_eq!((word(&decision), decision.changes().len()), ("error", 0), "{spec}");
+            assert!(decision.warnings[0].contains(wanted), "{spec}: {:?}", decision.warnings);
+        }
+    }
+    let dns = "forEach: \"['TCP', 'UDP']\", containerPort: 53, protocol: {$cel: each}, hostPort: 53";
+    let made = result(&rules(&with(&in_sidecar("ports", dns))), &annotated(&[]));
+    assert_eq!(made["spec"]["initContainers"][0]["ports"].as_array().unwrap().len(), 2);
+}
+
+/// Regression test: a second evaluation found the annotation that the first one wrote, and changed the pod again.
+#[test]
+fn parameters_do_not_read_what_the_injector_writes() {
+    for (parameter, refused) in [
+        ("annotationPrefix: vestibule.dev/", true),
+        ("annotationPrefix: vestibule.dev/injected", true),
+        ("annotationPrefix: kubectl.kubernetes.io/def", true),
+        ("annotation: vestibule.dev/injected, default: x", true),
+        ("annotation: kubectl.kubernetes.io/default-container, default: x", true),
+        ("annotationPrefix: vestibule.dev/, from: namespace", false),
+        ("annotationPrefix: vestibule.dev/injected-", false),
+        ("annotation: kubectl.kubernetes.io/default, default: x", false),
+    ] {
+        let spec = format!("parameters: [{{name: p, type: string, {parameter}}}]\npod: {{labels: {{a: b}}}}");
+        let findings = load(&rule("r", &spec)).err().unwrap_or_default();
+        let codes: Vec<&str> = findings.iter().map(|one| one.code().id).collect();
+        assert_eq!(codes, if refused { vec!["VST0136"] } else { vec![] }, "{parameter}");
+        assert!(findings.iter().all(|one| one.headline().contains("the injector itself writes")));
     }
 }
 

@@ -147,6 +147,11 @@ fn maps_that_their_place_cannot_hold_are_refused_at_load() {
             "VST0155",
             "gives a whole map",
         ),
+        (
+            "pod: {spec: {replace: [dnsConfig], dnsConfig: {$cel: \"{'searches': ['a']}\"}}}".to_owned(),
+            "VST0135",
+            "`replace` is for written values",
+        ),
     ] {
         let text =
             with(&spec).replace("  match: {objectSelector: {matchLabels: {app: web}}}\n", "  optIn: pod\n");
@@ -179,18 +184,24 @@ fn values_that_no_pod_can_have_are_errors_of_the_rule() {
             "annotation `example.com/label-new` is read by rule `r`",
         ),
         ("pod: {labels: {$cel: \"{'a b': 'x'}\"}}".to_owned(), vec![], "a key of `labels` wants"),
-        (of_object(read), vec![("example.com/x", "y")], "`resources` has no field `example.com/x`"),
+        (of_object("{'limits': {'a b': '1'}}"), vec![], "a key of `limits` wants"),
+        (
+            "pod: {labels: {$cel: \"{dyn(params.number): 'a', '1': 'b'}\"}}".to_owned(),
+            vec![],
+            "the keys of a map are text",
+        ),
+        (of_object(read), vec![("example.com/x", "y")], "`resources` has a field that pods do not have"),
         (of_object(&format!("{{'limits': {read}['x']}}")), vec![("x", "y")], "wants a map, and this is text"),
         (
             "containerPatches: [{select: {all: true}, resources: {$cel: \"{'claims': [{'name': 'a'}, {'name': 'a'}]}\"}}]"
                 .to_owned(),
             vec![],
-            "appears twice in `claims`",
+            "two items of `claims` have the same key",
         ),
         (
             "pod: {spec: {dnsConfig: {$cel: \"{'searches': ['a']}\"}}}".to_owned(),
             vec![],
-            "`searches` is a list that is replaced as one value",
+            "`dnsConfig` has a list that is replaced as one value",
         ),
         (
             "sidecars: [{name: s, image: i, readinessProbe: {$cel: \"{'exec': {'command': ['a']}, 'grpc': {'port': 1}}\"}}]"
@@ -203,6 +214,43 @@ fn values_that_no_pod_can_have_are_errors_of_the_rule() {
         let decision = decide(&rules, &annotated(&annotations));
         assert_eq!((word(&decision), decision.changes().len()), ("error", 0), "{spec}");
         assert!(decision.warnings[0].contains(wanted), "{spec}: {:?}", decision.warnings);
+    }
+}
+
+/// Regression test: a key of a computed map may be a value of the object, and messages named it.
+#[test]
+fn messages_do_not_show_computed_keys() {
+    let key = "object.metadata.annotations['x']";
+    let of_sidecar =
+        |field: &str, map: &str| format!("sidecars: [{{name: s, image: i, {field}: {{$cel: \"{map}\"}}}}]");
+    for (spec, wanted) in [
+        (
+            of_sidecar("resources", &format!("{{{key}: 'v'}}")),
+            "`resources` has a field that pods do not have",
+        ),
+        (
+            of_sidecar("securityContext", &format!("{{'capabilities': {{{key}: 'v'}}}}")),
+            "`capabilities` has a field that pods do not have",
+        ),
+        (of_sidecar("resources", &format!("{{{key}: dyn(null)}}")), "a member of a map is null"),
+        (
+            format!(
+                "volumes: [{{name: v, csi: {{$cel: \"{{'driver': 'd', 'volumeAttributes': {{{key}: 1}}}}\"}}}}]"
+            ),
+            "`volumeAttributes` wants text",
+        ),
+        (
+            format!(
+                "volumes: [{{name: v, flexVolume: {{$cel: \"{{'driver': 'd', 'options': {{{key}: 1}}}}\"}}}}]"
+            ),
+            "`options` wants text",
+        ),
+    ] {
+        let Ok(rules) = load(&with(&spec)) else { panic!("{spec}: {:?}", load(&with(&spec)).err()) };
+        let decision = decide(&rules, &annotated(&[("x", "s3cret")]));
+        assert_eq!((word(&decision), decision.changes().len()), ("error", 0), "{spec}");
+        let warning = &decision.warnings[0];
+        assert!(warning.contains(wanted) && !warning.contains("s3cret"), "{spec}: {warning}");
     }
 }
 
@@ -241,6 +289,7 @@ proptest! {
         for (key, value) in &labels {
             let kept = policy == "keep" && key == "team";
             prop_assert_eq!(&made["metadata"]["labels"][key], if kept { "theirs" } else { value.as_str() });
+            prop_assert_eq!(&made["spec"]["nodeSelector"][key], value.as_str());
         }
     }
 }

@@ -158,6 +158,21 @@ fn loops_are_bounded_as_their_items_are() {
     assert!(decision.patch().is_empty(), "{:?}", words(&decision));
 }
 
+/// Regression test: a loop copied its item, up to the length of the rule, for each value, and the copies cost nothing.
+#[test]
+fn a_loop_spends_the_copies_of_its_item() {
+    for (length, word) in [(1 << 10, "applied"), (60 << 10, "error")] {
+        let value = "x".repeat(length);
+        let spec = format!(
+            "{{sidecars: [{{name: s, image: 's:1', env: [{{forEach: lists.range(100), name: {{$cel: \"'V' + string(each)\"}}, value: {value}}}]}}]}}"
+        );
+        let rules = rules(&(settings("sidecars") + &own("team", &spec)));
+        let decision = decide(&rules, &web());
+        assert_eq!(words(&decision), [word], "{length}");
+        assert_eq!(decision.warnings.iter().any(|warning| warning.contains("ticks")), word == "error");
+    }
+}
+
 /// A volume of the pod stays closed to the rule where its kind is not allowed, such as a host path that an administrator gave the pod.
 #[test]
 fn a_volume_of_the_pod_is_mounted_only_if_its_kind_is_allowed() {

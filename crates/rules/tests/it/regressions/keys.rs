@@ -140,17 +140,17 @@ fn invalid_computed_keys_are_an_error_of_the_rule() {
         (
             "containerPatches: [{select: {all: true}, env: [{name: {$cel: params.name}, value: x}, {name: X, value: y}]}]",
             r#""example.com/name":"X""#,
-            "appears twice in `env`",
+            "two items of `env` have the same key",
         ),
         (
             "sidecars: [{name: s, image: 'i:1', ports: [{containerPort: {$cel: params.port}}, {containerPort: 80}]}]",
             r#""example.com/app-port":"80""#,
-            "appears twice in `ports`",
+            "two items of `ports` have the same key",
         ),
         (
             "sidecars: [{name: {$cel: params.name}, image: 'i:1'}]\ninitContainers: [{name: x, image: 'i:1'}]",
             r#""example.com/name":"x""#,
-            "appears twice in `containers`",
+            "two items of `containers` have the same key",
         ),
         (
             "sidecars: [{name: s, image: 'i:1', ports: [{containerPort: {$cel: \"params.name == '' ? optional.of(80) : optional.none()\"}}]}]",
