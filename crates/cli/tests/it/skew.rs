@@ -138,11 +138,14 @@ impl Cluster {
     }
 }
 
+/// How many pods were created, and what was wrong with some.
+type Created = (usize, Vec<String>);
+
 /// Creates of pods, one after the other.
 #[derive(Default)]
 struct Load {
     ended: Arc<AtomicBool>,
-    task: std::sync::Mutex<Option<tokio::task::JoinHandle<(usize, Vec<String>)>>>,
+    task: std::sync::Mutex<Option<tokio::task::JoinHandle<Created>>>,
 }
 
 impl Load {
