@@ -22,7 +22,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail};
 use clap::Args;
 
-pub(crate) use self::compile::Source;
+pub(crate) use self::compile::{Source, export_revision};
 use self::layout::{Image, Labels};
 use crate::cargo;
 

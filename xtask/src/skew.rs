@@ -1,12 +1,7 @@
 //! `cargo xtask skew`: another release beside this one, on a real API server.
 
-use std::fs;
-use std::path::Path;
-
-use anyhow::Context;
-
 use crate::cargo;
-use crate::image::read;
+use crate::image::export_revision;
 
 /// The test that runs both.
 const TEST: &str = "skew::replicas_of_two_releases_serve_beside_each_other";
@@ -16,16 +11,12 @@ pub(crate) fn run(revision: &str) -> anyhow::Result<()> {
     let here = cargo::workspace();
     let folder = tempfile::tempdir()?;
     let source = folder.path().join("source");
-    fs::create_dir(&source)?;
-    let archive = folder.path().join("source.tar");
-    let path = archive.to_str().context("a path that is not UTF-8")?;
-    read("git", &["archive", "--output", path, revision], &here)?;
-    read("tar", &["--extract", "--file", path], &source)?;
+    export_revision(&here, revision, &source)?;
     // Kept for the next run, which builds only what another revision changed.
     let target = here.canonicalize()?.join("target/skew");
     let mut build = cargo::command(&["build", "--package", "vestibule-cli", "--bin", "vestibule"]);
     cargo::finish(build.current_dir(&source).env("CARGO_TARGET_DIR", &target))?;
-    let binary: &Path = &target.join("debug/vestibule");
+    let binary = target.join("debug/vestibule");
 
     let arguments =
         ["test", "--package", "vestibule-cli", "--test", "it", "--", "--exact", "--nocapture", TEST];

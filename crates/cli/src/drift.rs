@@ -94,7 +94,7 @@ impl Arguments {
         Ok(report)
     }
 
-    /// The rules in force. Where there are none any more, pods may still carry some.
+    /// The rules in force. Pods may carry rules of a cluster that has no rules any more.
     async fn rules(&self, cluster: &ClusterReader) -> Result<RulesInForce, Failure> {
         match cluster.rules(self.injector_namespace.as_deref()).await {
             Ok(stored) => rules::in_force(&stored),

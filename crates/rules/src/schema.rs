@@ -139,8 +139,7 @@ impl<'t> Writer<'t> {
             _ => {
                 let item = self.item(path, schema.item(), ours.or(Some(&format::REPEATED)));
                 let list = json!({"type": "array", "items": item});
-                // One expression gives a whole list of single values.
-                if schema.item().fields().is_empty() { json!({"anyOf": [list, expression()]}) } else { list }
+                if is_list_of_values(schema) { json!({"anyOf": [list, expression()]}) } else { list }
             }
         }
     }
@@ -170,6 +169,11 @@ impl<'t> Writer<'t> {
         }
         reference(self.types.get(&address))
     }
+}
+
+/// Whether one expression may give the whole list.
+pub(crate) fn is_list_of_values(schema: Schema<'_>) -> bool {
+    schema.list() != List::Unknown && schema.item().fields().is_empty()
 }
 
 fn reference(name: Option<&String>) -> Value {

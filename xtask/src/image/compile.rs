@@ -37,12 +37,7 @@ impl Source {
 
     /// The committed files of this checkout in another folder.
     pub(super) fn export(&self, folder: &Path) -> anyhow::Result<Self> {
-        fs::create_dir_all(folder)?;
-        let archive = folder.with_extension("tar");
-        let path = archive.to_str().context("the temporary folder's name is not UTF-8")?;
-        super::read("git", &["archive", "--output", path, "HEAD"], &self.folder)?;
-        tar::Archive::new(fs::File::open(&archive)?).unpack(folder)?;
-        fs::remove_file(&archive)?;
+        export_revision(&self.folder, "HEAD", folder)?;
         let revision = self.revision.trim_end_matches("-modified").to_owned();
         Ok(Self { folder: folder.canonicalize()?, revision, epoch: self.epoch })
     }
@@ -51,6 +46,16 @@ impl Source {
     pub(super) fn time(&self) -> anyhow::Result<String> {
         Ok(jiff::Timestamp::from_second(self.epoch)?.to_string())
     }
+}
+
+/// The files of a revision of the repository `source` in another folder.
+pub(crate) fn export_revision(source: &Path, revision: &str, folder: &Path) -> anyhow::Result<()> {
+    fs::create_dir_all(folder)?;
+    let archive = folder.with_extension("tar");
+    let path = archive.to_str().context("the temporary folder's name is not UTF-8")?;
+    super::read("git", &["archive", "--output", path, revision], source)?;
+    tar::Archive::new(fs::File::open(&archive)?).unpack(folder)?;
+    Ok(fs::remove_file(&archive)?)
 }
 
 /// A release build of `vestibule` for this architecture. Returns its path.

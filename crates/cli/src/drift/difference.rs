@@ -134,7 +134,7 @@ impl<'r> Comparison<'r> {
             }
             let state = match &verdict.outcome {
                 Outcome::Applied => State::NotInjected,
-                // What a pod already got from rules may be what the rule is in conflict with.
+                // The rule may be in conflict with changes that other rules made when the pod was created.
                 Outcome::Denied { .. } if carried.is_empty() || rule.reads_user() => State::Denied,
                 Outcome::Skipped { reason: Reason::NamespaceUnknown, .. } => State::NotInjected,
                 Outcome::Skipped { reason: Reason::MatchConditionFalse | Reason::Error, .. }

@@ -3,8 +3,8 @@
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use vestibule::tooling::is_dns_subdomain;
 
-/// What makes a pod: a workload, or the pod itself. All but the namespace may be any text: the API server checks no more of an owner
-/// that the creator of a pod names.
+/// The workload that makes a pod, or the pod itself. The creator of a pod names its owner, and the API server does not check the kind,
+/// the version and the name: they may be any text.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Owner {
     pub(super) namespace: String,

@@ -5,6 +5,7 @@ use vestibule_patch::{List, Schema};
 
 use super::validation;
 use crate::format::{self, Field, Kind, Table};
+use crate::schema::is_list_of_values;
 
 /// Writes schemas without references, which a CustomResourceDefinition cannot have.
 pub(super) struct Writer<'t> {
@@ -124,11 +125,6 @@ impl Writer<'_> {
         fields.extend(self.fields(ours));
         json!({"type": "object", "properties": fields, "x-kubernetes-preserve-unknown-fields": true})
     }
-}
-
-/// Whether an expression may give the whole list.
-fn is_list_of_values(schema: Schema<'_>) -> bool {
-    schema.list() != List::Unknown && schema.item().fields().is_empty()
 }
 
 /// Accepts every value: an expression, a text, or a part of a pod that this version does not know.

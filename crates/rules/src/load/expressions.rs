@@ -25,7 +25,7 @@ const KEYWORD: &str = "$cel";
 /// The maximum number of parameters, and of variables, of a rule: each expression is compared with all of them.
 pub(super) const MAX_NAMES: usize = 256;
 
-/// What the expressions of keys may read.
+/// The help for an expression of a key that reads more than a key may.
 pub(super) const KNOWN_BEFORE: &str = "the key must be known before rules change the object: it may read parameters, `owner`, `namespaceObject`, the other members of `request`, and variables that read only these";
 
 pub(super) const FOR_EACH_ITEM: &str = "repeat an item of it with `forEach`";

@@ -72,7 +72,7 @@ fn rules_know_the_keys_of_computed_maps() {
     assert_eq!(load(&(a + &removes)).err().unwrap()[0].code().id, "VST0156");
 }
 
-/// What is added as a whole may read the object.
+/// The expression of a map that is added as a whole may read the object.
 #[test]
 fn objects_within_a_part_are_computed_as_a_whole() {
     let rules = rules(&with(

@@ -1,7 +1,7 @@
 //! The commands of a page about an article, on a real API server. Tests of other examples include this file.
 
 #[path = "../../../../crates/cli/tests/it/pages/block.rs"]
-#[allow(dead_code)]
+#[allow(dead_code, reason = "the tests of other pages use the rest")]
 mod block;
 
 use std::fs;
