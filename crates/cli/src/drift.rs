@@ -24,8 +24,8 @@ use crate::{Failure, block_on, print, say};
 /// labels, opt-in keys or the roll-out would now keep from it (`would not apply`); or if a pod without rules would now be refused
 /// (`would be denied`). Pods that have ended are left out.
 ///
-/// What the API server knows only when a pod is created, such as the user, is no part of a stored pod. A result that depends on it is
-/// marked `uncertain` and does not count for the exit code.
+/// A rule can depend on the request that creates a pod, such as its user. A stored pod does not have the request. A result that depends on
+/// the request is marked `uncertain`, and does not change the exit code.
 ///
 /// The command reads pods by pages of 250 and writes nothing. It needs the rights to list pods, Namespaces and the objects with rules.
 ///
