@@ -8,6 +8,7 @@
 
 mod alerts;
 mod bench;
+mod binary;
 mod book;
 mod cargo;
 mod check;

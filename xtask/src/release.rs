@@ -1,7 +1,8 @@
 //! `cargo xtask release`: the files of a release, and the commands that publish it.
 //!
-//! The workflow `release.yml` calls the steps in the order below, and a laptop can run each of them. `check` compares versions, `archive` packs the binary of this machine, `files` makes what does not depend on a
-//! machine, `publish` pushes and signs; with `--dry-run` it prints the commands instead.
+//! The workflow `release.yml` calls the steps in the order below, and a laptop can run each of them. `check` compares
+//! versions, `archive` tries the binary of this machine and packs it, `files` makes what does not depend on a machine, `publish`
+//! pushes and signs; with `--dry-run` it prints the commands instead.
 
 mod archive;
 mod changelog;
@@ -19,8 +20,6 @@ use clap::{Args, Subcommand};
 const IMAGE: &str = "ghcr.io/vestibule-dev/vestibule";
 /// The folder of charts in the registry.
 const CHARTS: &str = "ghcr.io/vestibule-dev/charts";
-/// The package of the binary: its version is that of the release.
-const PACKAGE: &str = "vestibule-cli";
 
 /// A step of a release.
 #[derive(Args, Clone, Debug)]
@@ -37,7 +36,7 @@ enum Step {
         #[arg(long, value_name = "TAG")]
         tag: Option<String>,
     },
-    /// Make the archive for this machine's platform: binary, completions, manual pages, SBOM, licence
+    /// Make the archive for this machine's platform, after `smoke` with its binary: binary, completions, manual pages, SBOM, licence
     Archive {
         /// A finished binary instead of a release build
         #[arg(long, value_name = "FILE")]

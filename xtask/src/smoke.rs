@@ -3,13 +3,13 @@
 //! The tests of the binary start servers, shells and signals as Linux has them. These few runs need none of that.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, bail};
 
+use crate::binary::{self, Build};
 use crate::cargo;
-use crate::metadata::Metadata;
 
 /// A Deployment that the rule of [`RULES`] changes.
 const OBJECT: &str = r#"apiVersion: apps/v1
@@ -50,12 +50,9 @@ const fn case(arguments: &'static [&'static str], words: &'static str) -> Case {
     Case { arguments, code: 0, words }
 }
 
-/// Runs every case with `binary`, or with a build of this checkout.
+/// Runs every case with `binary`, or with a debug build of this checkout.
 pub(crate) fn run(binary: Option<&Path>) -> anyhow::Result<()> {
-    let binary = match binary {
-        Some(file) => file.canonicalize().with_context(|| format!("there is no {}", file.display()))?,
-        None => build()?,
-    };
+    let binary = binary::find(binary, Build::Debug)?;
     let folder = tempfile::tempdir()?;
     let object = folder.path().join("web.yaml");
     fs::write(&object, OBJECT)?;
@@ -97,10 +94,4 @@ impl Case {
         }
         Ok(())
     }
-}
-
-fn build() -> anyhow::Result<PathBuf> {
-    cargo::run(&["build", "--locked", "--package", "vestibule-cli"])?;
-    let folder = Metadata::of_workspace()?.target_directory.join("debug");
-    Ok(folder.join(format!("vestibule{}", std::env::consts::EXE_SUFFIX)))
 }

@@ -2,15 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::Context;
 
-use super::{PACKAGE, check};
-use crate::cargo;
+use super::check;
+use crate::binary::{self, Build, PACKAGE};
 use crate::image::{self, Source};
-use crate::metadata::Metadata;
-use crate::tarball;
+use crate::{smoke, tarball};
 
 /// The files of an archive by path, with their modes.
 pub(super) type Contents = BTreeMap<String, (u32, Vec<u8>)>;
@@ -27,14 +26,13 @@ const COMPLETIONS: [(&str, &str); 4] = [
 pub(super) const PLATFORMS: [(&str, &str); 5] =
     [("linux", "amd64"), ("linux", "arm64"), ("darwin", "amd64"), ("darwin", "arm64"), ("windows", "amd64")];
 
-/// Packs `binary`, or a release build.
+/// Tries `binary` or a release build, and packs it.
 pub(super) fn run(binary: Option<&Path>, output: &Path) -> anyhow::Result<()> {
     let source = Source::here()?;
     let (system, architecture) = here()?;
-    let binary = match binary {
-        Some(file) => file.to_owned(),
-        None => build(&source)?,
-    };
+    let binary = binary::find(binary, Build::Release)?;
+    // The file that is packed, so that no other build is tried in its place.
+    smoke::run(Some(&binary))?;
     let version = check::version()?;
     let mut contents = generated(&binary)?;
     contents.insert("vestibule.cdx.json".to_owned(), (0o644, image::bill(&source, PACKAGE)?.into_bytes()));
@@ -97,14 +95,4 @@ fn here() -> anyhow::Result<(&'static str, &'static str)> {
     };
     let known = PLATFORMS.into_iter().find(|platform| *platform == (system, architecture));
     known.with_context(|| format!("there is no archive for {system}-{architecture}"))
-}
-
-/// On Linux the binary of the image; elsewhere a plain release build.
-fn build(source: &Source) -> anyhow::Result<PathBuf> {
-    if cfg!(target_os = "linux") {
-        return image::release_here(source);
-    }
-    cargo::run(&["build", "--release", "--locked", "--package", PACKAGE])?;
-    let folder = Metadata::of_workspace()?.target_directory.join("release");
-    Ok(folder.join(format!("vestibule{}", std::env::consts::EXE_SUFFIX)))
 }

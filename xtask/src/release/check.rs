@@ -4,7 +4,8 @@ use std::fs;
 
 use anyhow::{Context, bail};
 
-use super::{IMAGE, PACKAGE, changelog};
+use super::{IMAGE, changelog};
+use crate::binary::PACKAGE;
 use crate::cargo;
 use crate::metadata::Metadata;
 
