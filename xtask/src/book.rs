@@ -14,6 +14,8 @@ use crate::cargo;
 use crate::metadata::Metadata;
 
 const MDBOOK: &str = "0.5.4";
+/// mdBook writes `README.md` as the index of its folder, and does not change links to it.
+const INDEX: &str = "index.md";
 const REPOSITORY: &str = "https://github.com/vestibule-dev/vestibule";
 
 /// Builds the book.
@@ -109,10 +111,17 @@ fn of_book(link: &str, page: &Path, root: &Path) -> String {
     let anchor = anchor.map(|anchor| format!("#{anchor}")).unwrap_or_default();
     let is_folder = root.join(&target).is_dir();
     if target.starts_with("docs") && is_folder && root.join(&target).join("README.md").is_file() {
-        return format!("{}/README.md{anchor}", path.trim_end_matches('/'));
+        return format!("{}/{INDEX}{anchor}", path.trim_end_matches('/'));
     }
     if target.starts_with("docs") && !is_folder {
-        return link.to_owned();
+        let folder =
+            path.strip_suffix("README.md").filter(|folder| folder.is_empty() || folder.ends_with('/'));
+        // mdBook looks for the chapters of its summary in files.
+        let is_page = page != Path::new("SUMMARY.md");
+        return match folder.filter(|_| is_page) {
+            Some(folder) => format!("{folder}{INDEX}{anchor}"),
+            None => link.to_owned(),
+        };
     }
     let kind = if is_folder { "tree" } else { "blob" };
     let target =
@@ -202,6 +211,7 @@ mod tests {
                     assert!(root.join(path).exists(), "{}: {path}", page.display());
                     outside += 1;
                 } else if !path.is_empty() && !path.contains("://") && !path.contains(['<', ' ']) {
+                    let path = path.replace(INDEX, "README.md");
                     let target = plain(&page.parent().unwrap().join(path));
                     let is_image = target.extension().is_some_and(|extension| extension == "svg");
                     assert!(pages.contains(&target) || is_image, "{}: {}", page.display(), link.0);
@@ -219,12 +229,15 @@ mod tests {
         assert_eq!(of("make-an-image.md#x"), "make-an-image.md#x");
         assert_eq!(of("#remove"), "#remove");
         assert_eq!(of("https://example.com/a"), "https://example.com/a");
-        assert_eq!(of("../adr"), "../adr/README.md");
+        assert_eq!(of("../adr"), "../adr/index.md");
+        assert_eq!(of("alerts/README.md#a"), "alerts/index.md#a");
+        assert_eq!(of("../README.md"), "../index.md");
+        assert_eq!(of_book("README.md", Path::new("SUMMARY.md"), &root), "README.md");
         assert_eq!(of("../../examples/rules"), format!("{REPOSITORY}/tree/main/examples/rules"));
         assert_eq!(of("../../SECURITY.md#report"), format!("{REPOSITORY}/blob/main/SECURITY.md#report"));
         let text = "[a](../../LICENSE) and [b](alerts/README.md)\n```\n[c](../../LICENSE)\n```\n";
         let expected = format!(
-            "[a]({REPOSITORY}/blob/main/LICENSE) and [b](alerts/README.md)\n```\n[c](../../LICENSE)\n```\n"
+            "[a]({REPOSITORY}/blob/main/LICENSE) and [b](alerts/index.md)\n```\n[c](../../LICENSE)\n```\n"
         );
         assert_eq!(with_links(text, Path::new("how-to/install.md"), &root), expected);
     }
