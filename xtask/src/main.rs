@@ -32,6 +32,7 @@ mod skew;
 mod smoke;
 mod soak;
 mod tarball;
+mod templates;
 mod test;
 mod walls;
 mod workflows;
@@ -70,6 +71,7 @@ fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         Some(Task::Package { verify }) => package::run(*verify),
         Some(Task::Release(arguments)) => release::run(arguments),
         Some(Task::Smoke { binary }) => smoke::run(binary.as_deref()),
+        Some(Task::Templates(arguments)) => templates::run(arguments),
         Some(Task::Skew { revision }) => skew::run(revision),
         Some(Task::Mutants { krate, arguments }) => return mutants::run(*krate, arguments),
         Some(Task::Fuzz { minutes, targets }) => fuzz::run(*minutes, targets),
@@ -172,6 +174,8 @@ enum Task {
         #[arg(long, value_name = "FILE")]
         binary: Option<PathBuf>,
     },
+    /// Write a crate of each kind by `vestibule new`, build it alone and offline, and test it on a real API server
+    Templates(templates::Arguments),
     /// Run replicas of another release beside this one, both ways, under load on a real API server
     Skew {
         /// The other release: a tag or another revision of this repository

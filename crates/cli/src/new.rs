@@ -1,4 +1,6 @@
-//! `new`: files to start from.
+//! `new`: files to start from. The crate of a webhook is in [`webhook`].
+
+mod webhook;
 
 use std::fs::OpenOptions;
 use std::io::{ErrorKind, Write};
@@ -9,18 +11,27 @@ use clap::{Args, Subcommand};
 use vestibule_command::CommandError;
 use vestibule_injector::files::printable_path;
 
+use self::webhook::WebhookArguments;
 use crate::{Failure, say};
 
-/// Writes files to start from.
+/// Writes files to start from: the crate of a webhook, or a rule.
 ///
-/// The exit code is 2 if a file exists already or the name cannot be that of a rule.
+/// `new NAME` writes a crate with one hook, its tests, also on a real API server, a Dockerfile, a workflow and a README. `new rule
+/// NAME` writes a rule and its test cases. The exit code is 2 if a file exists already or the name cannot be used.
 #[derive(Args, Clone, Debug)]
-#[command(after_help = "Example:
+#[command(
+    args_conflicts_with_subcommands = true,
+    subcommand_negates_reqs = true,
+    after_help = "Examples:
+  vestibule new my-webhook --validating
   vestibule new rule banner --dir rules
-  vestibule lint rules && vestibule test rules/tests")]
+  vestibule lint rules && vestibule test rules/tests"
+)]
 pub(crate) struct Arguments {
     #[command(subcommand)]
-    what: What,
+    what: Option<What>,
+    #[command(flatten)]
+    webhook: WebhookArguments,
 }
 
 #[derive(Subcommand, Clone, Debug)]
@@ -43,24 +54,35 @@ const CASES: &str = include_str!("new/cases.yaml");
 const NAME: &str = "greeting";
 
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
-    let What::Rule { name, dir } = &arguments.what;
+    let files = match &arguments.what {
+        Some(What::Rule { name, dir }) => rule(name, dir)?,
+        None => arguments.webhook.files()?,
+    };
+    for (path, text) in &files {
+        write(path, text)
+            .map_err(|why| CommandError::input(format_args!("{}: {why}", printable_path(path))))?;
+        say(format_args!("wrote {}", printable_path(path)));
+    }
+    if !webhook::format(files.iter().map(|(path, _)| path.as_path())) {
+        say("note: there is no rustfmt here; `cargo fmt` formats the crate");
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// A rule and its test cases.
+fn rule(name: &str, dir: &Path) -> Result<Vec<(PathBuf, String)>, CommandError> {
     // The name becomes part of a path.
     vestibule_rules::syntax::name(name).map_err(|wanted| {
         CommandError::input(format_args!("`{name}` cannot be the name of a rule: {wanted}"))
     })?;
     let file = format!("{name}.yaml");
-    for (folder, template) in [(dir.clone(), RULE), (dir.join("tests"), CASES)] {
-        let path = folder.join(&file);
-        write(&folder, &path, &template.replace(NAME, name))
-            .map_err(|why| CommandError::input(format_args!("{}: {why}", printable_path(&path))))?;
-        say(format_args!("wrote {}", printable_path(&path)));
-    }
-    Ok(ExitCode::SUCCESS)
+    let files = [(dir.to_owned(), RULE), (dir.join("tests"), CASES)];
+    Ok(files.map(|(folder, template)| (folder.join(&file), template.replace(NAME, name))).into())
 }
 
 /// Writes a file that does not exist yet.
-fn write(folder: &Path, path: &Path, text: &str) -> Result<(), String> {
-    std::fs::create_dir_all(folder).map_err(|error| error.to_string())?;
+fn write(path: &Path, text: &str) -> Result<(), String> {
+    std::fs::create_dir_all(path.parent().unwrap_or(path)).map_err(|error| error.to_string())?;
     let mut file =
         OpenOptions::new().write(true).create_new(true).open(path).map_err(|error| match error.kind() {
             ErrorKind::AlreadyExists => "the file exists already".to_owned(),

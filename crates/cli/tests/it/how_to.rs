@@ -17,9 +17,10 @@ pub(crate) const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 
 /// Whether this module runs the block of this page and compares its output.
 pub(crate) fn runs(page: &str, block: &str) -> bool {
-    const PAGES: [&str; 5] = [
+    const PAGES: [&str; 6] = [
         "README.md",
         "docs/how-to/inject-in-ci.md",
+        "docs/how-to/start-a-webhook.md",
         "docs/how-to/try-rules.md",
         "docs/how-to/two-versions-of-a-rule.md",
         "docs/how-to/watch.md",
@@ -136,6 +137,11 @@ fn compare(name: &str, page: &str, now: &str) {
 #[test]
 fn inject_in_ci() {
     check("docs/how-to/inject-in-ci.md");
+}
+
+#[test]
+fn start_a_webhook() {
+    check("docs/how-to/start-a-webhook.md");
 }
 
 #[test]

@@ -22,6 +22,7 @@ mod leaks;
 mod manifests;
 mod messages;
 mod names;
+mod new;
 mod pages;
 mod quota;
 mod rule_objects;
