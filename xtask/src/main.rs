@@ -28,6 +28,7 @@ mod mutants;
 mod outcome;
 mod package;
 mod release;
+mod session;
 mod skew;
 mod smoke;
 mod soak;
@@ -72,6 +73,7 @@ fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         Some(Task::Release(arguments)) => release::run(arguments),
         Some(Task::Smoke { binary }) => smoke::run(binary.as_deref()),
         Some(Task::Templates(arguments)) => templates::run(arguments),
+        Some(Task::Session) => session::run(),
         Some(Task::Skew { revision }) => skew::run(revision),
         Some(Task::Mutants { krate, arguments }) => return mutants::run(*krate, arguments),
         Some(Task::Fuzz { minutes, targets }) => fuzz::run(*minutes, targets),
@@ -176,6 +178,8 @@ enum Task {
     },
     /// Write a crate of each kind by `vestibule new`, build it alone and offline, and test it on a real API server
     Templates(templates::Arguments),
+    /// Record the terminal session of the README on a real API server, into docs/session.svg
+    Session,
     /// Run replicas of another release beside this one, both ways, under load on a real API server
     Skew {
         /// The other release: a tag or another revision of this repository

@@ -3,6 +3,7 @@
 
 mod installed;
 mod optional;
+mod session;
 
 use std::collections::BTreeMap;
 use std::fs;

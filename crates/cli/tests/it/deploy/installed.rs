@@ -15,20 +15,24 @@ use crate::fixture::{Done, Folder, finish, with_kubectl};
 use crate::how_to::ROOT;
 use crate::pages::block::Block;
 
-struct Cluster {
-    tools: Tools,
-    environment: Session,
+pub(super) struct Cluster {
+    pub(super) tools: Tools,
+    pub(super) environment: Session,
 }
 
 impl Cluster {
     async fn start() -> Option<Self> {
+        Self::start_with(&Options::default()).await
+    }
+
+    pub(super) async fn start_with(options: &Options) -> Option<Self> {
         let tools = tools_or_skip().await?;
-        let environment = start_or_skip(&Options::default()).await?;
+        let environment = start_or_skip(options).await?;
         Some(Self { tools, environment })
     }
 
     /// Runs a script with kubectl, in the folder of the repository.
-    fn run(&self, script: &str) -> Done {
+    pub(super) fn run(&self, script: &str) -> Done {
         finish(with_kubectl(&self.environment, &self.tools, script).current_dir(ROOT), "")
     }
 
@@ -129,7 +133,7 @@ async fn helm_installs_upgrades_and_uninstalls() {
 }
 
 /// A replica as the printed Deployment has it, behind this Service.
-async fn serve(cluster: &Cluster, service: &Service) -> Child {
+pub(super) async fn serve(cluster: &Cluster, service: &Service) -> Child {
     let target = format!("{NAMESPACE}/injector:{}", service.port());
     let objects = manifests(NAMESPACE, &format!("--service {target}")).objects();
     let command = replica(&cluster.environment, NAMESPACE, &objects).await;
@@ -197,7 +201,7 @@ async fn install_waits_until_the_webhook_is_called_and_uninstall_leaves_nothing(
     assert_eq!(leases, "");
 }
 
-fn with_vestibule(script: &str) -> String {
+pub(super) fn with_vestibule(script: &str) -> String {
     let folder = Path::new(env!("CARGO_BIN_EXE_vestibule")).parent().unwrap();
     format!("PATH={}:$PATH\n{script}", folder.display())
 }
