@@ -4,6 +4,8 @@
 //! link leads to the repository's site. mdBook is installed on demand into the cache. A test, not the build, checks that
 //! `SUMMARY.md` has every page.
 
+mod links;
+
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 use std::process::Command;
@@ -39,6 +41,10 @@ pub(crate) fn run() -> anyhow::Result<()> {
     let status = Command::new(mdbook()?).arg("build").current_dir(&target).status();
     if !status.context("mdbook cannot be started")?.success() {
         bail!("mdbook ended with an error");
+    }
+    let broken = links::broken(&target.join("book"))?;
+    if !broken.is_empty() {
+        bail!("links of the book lead to no file:\n{}", broken.join("\n"));
     }
     println!("{} pages: {}", pages.len(), target.join("book/index.html").display());
     Ok(())
