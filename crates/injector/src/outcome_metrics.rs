@@ -2,13 +2,13 @@
 
 use std::collections::{BTreeMap, HashSet};
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use vestibule::prometheus_client::collector::Collector;
 use vestibule::prometheus_client::encoding::{DescriptorEncoder, EncodeMetric};
 use vestibule::prometheus_client::metrics::MetricType;
 use vestibule::prometheus_client::metrics::counter::ConstCounter;
-use vestibule_rules::{Decision, Rule};
+use vestibule_rules::{Decision, Mode, Rule, Verdict};
 
 use crate::configuration::Configuration;
 use crate::observer::{DecisionContext, DecisionObserver};
@@ -16,9 +16,25 @@ use crate::outcome_labels::OutcomeLabels;
 
 /// Counts outcomes by rule, result and reason. No label holds a value of an object.
 #[derive(Clone, Default)]
-pub(crate) struct OutcomeMetrics(Arc<Mutex<BTreeMap<Arc<str>, Counts>>>);
+pub(crate) struct OutcomeMetrics(Arc<Mutex<Table>>);
 
 type Counts = BTreeMap<OutcomeLabels, u64>;
+
+/// A row for each rule. Every decision counts one outcome for every rule, so that a lookup by name for each would be a large part of
+/// the cost of a rule that does not match.
+#[derive(Default)]
+struct Table {
+    rows: Vec<Row>,
+    by_name: BTreeMap<Arc<str>, usize>,
+}
+
+struct Row {
+    rule: Arc<str>,
+    /// Few: most rules have the same outcome for most objects.
+    counts: Vec<(OutcomeLabels, u64)>,
+    /// The row that was counted after this one the last time. Decisions have the rules in one order, so it is mostly right.
+    next: usize,
+}
 
 /// `vestibule_injections_total` of the rules in force.
 pub(crate) struct OutcomeCollector {
@@ -29,8 +45,69 @@ pub(crate) struct OutcomeCollector {
 impl OutcomeMetrics {
     /// The outcomes of one rule for the status of its object.
     pub(crate) fn of_rule(&self, rule: &str) -> BTreeMap<OutcomeLabels, u64> {
-        let counted = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        counted.get(rule).cloned().unwrap_or_default()
+        let table = self.lock();
+        let row = table.by_name.get(rule).and_then(|index| table.rows.get(*index));
+        row.map(Row::counts).unwrap_or_default()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Table> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Table {
+    fn count(&mut self, verdicts: &[Verdict], mode: Mode) {
+        let mut last: Option<usize> = None;
+        for verdict in verdicts {
+            let expected = last.and_then(|last| self.rows.get(last)).map(|row| row.next);
+            let index = self.index(&verdict.rule, expected);
+            if let Some(row) = last.and_then(|last| self.rows.get_mut(last)) {
+                row.next = index;
+            }
+            if let Some(row) = self.rows.get_mut(index) {
+                row.add(OutcomeLabels::of(verdict, mode));
+            }
+            last = Some(index);
+        }
+    }
+
+    /// The index of the row of `rule`, which is probably `expected`.
+    fn index(&mut self, rule: &Arc<str>, expected: Option<usize>) -> usize {
+        let is_expected = |index: &usize| self.rows.get(*index).is_some_and(|row| row.rule == *rule);
+        if let Some(index) = expected.filter(is_expected) {
+            return index;
+        }
+        let rows = &mut self.rows;
+        let added = || {
+            rows.push(Row { rule: Arc::clone(rule), counts: Vec::new(), next: 0 });
+            rows.len() - 1
+        };
+        match self.by_name.get(rule) {
+            Some(index) => *index,
+            None => *self.by_name.entry(Arc::clone(rule)).or_insert_with(added),
+        }
+    }
+
+    /// Drops the rows of all rules but these.
+    fn retain(&mut self, names: &HashSet<&str>) {
+        if self.rows.iter().all(|row| names.contains(&*row.rule)) {
+            return;
+        }
+        self.rows.retain(|row| names.contains(&*row.rule));
+        self.by_name = (0..).zip(&self.rows).map(|(index, row)| (Arc::clone(&row.rule), index)).collect();
+    }
+}
+
+impl Row {
+    fn add(&mut self, labels: OutcomeLabels) {
+        match self.counts.iter_mut().find(|(counted, _)| counted.is(&labels)) {
+            Some((_, count)) => *count += 1,
+            None => self.counts.push((labels, 1)),
+        }
+    }
+
+    fn counts(&self) -> Counts {
+        self.counts.iter().copied().collect()
     }
 }
 
@@ -46,10 +123,10 @@ impl Collector for OutcomeCollector {
             .map(Rule::name)
             .collect();
         // Copied, so that no decision waits while the page is written.
-        let counted = {
-            let mut counted = self.metrics.0.lock().unwrap_or_else(PoisonError::into_inner);
-            counted.retain(|rule, _| names.contains(&**rule));
-            counted.clone()
+        let counted: BTreeMap<Arc<str>, Counts> = {
+            let mut table = self.metrics.lock();
+            table.retain(&names);
+            table.rows.iter().map(|row| (Arc::clone(&row.rule), row.counts())).collect()
         };
         if counted.is_empty() {
             return Ok(());
@@ -75,13 +152,47 @@ impl fmt::Debug for OutcomeCollector {
 impl DecisionObserver for OutcomeMetrics {
     fn decided(&self, decision: &Decision, context: &DecisionContext<'_>) {
         let mode = context.settings().mode();
-        let mut counted = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        for verdict in &decision.verdicts {
-            let of_rule = match counted.get_mut(&verdict.rule) {
-                Some(of_rule) => of_rule,
-                None => counted.entry(Arc::clone(&verdict.rule)).or_default(),
+        self.lock().count(&decision.verdicts, mode);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use vestibule_rules::{Outcome, Reason};
+
+    use super::*;
+
+    #[test]
+    fn outcomes_are_counted_by_name_in_any_order() {
+        let verdict = |rule: &str, skipped: bool| {
+            let outcome = match skipped {
+                true => Outcome::Skipped { reason: Reason::OptedOut, sentence: Arc::from("") },
+                false => Outcome::Applied,
             };
-            *of_rule.entry(OutcomeLabels::of(verdict, mode)).or_default() += 1;
-        }
+            Verdict { rule: rule.into(), source: "rules.yaml".into(), line: 1, clause: None, outcome }
+        };
+        let metrics = OutcomeMetrics::default();
+        let count = |names: &[&str], skipped| {
+            let verdicts: Vec<Verdict> = names.iter().map(|name| verdict(name, skipped)).collect();
+            metrics.lock().count(&verdicts, Mode::On);
+        };
+        let counted = |rule: &str| {
+            let counts = metrics.of_rule(rule);
+            counts.iter().map(|(labels, count)| (labels.result, *count)).collect::<Vec<_>>()
+        };
+        count(&["c", "a", "b"], true);
+        count(&["c", "a", "b"], true);
+        count(&["b", "c"], false);
+        count(&["a", "a", "d"], true);
+        assert_eq!(counted("a"), [("skipped", 4)]);
+        assert_eq!(counted("b"), [("applied", 1), ("skipped", 2)]);
+        assert_eq!(counted("c"), [("applied", 1), ("skipped", 2)]);
+
+        metrics.lock().retain(&HashSet::from(["b", "d"]));
+        assert!(counted("a").is_empty());
+        count(&["d", "a", "b"], true);
+        assert_eq!(counted("a"), [("skipped", 1)]);
+        assert_eq!(counted("b"), [("applied", 1), ("skipped", 3)]);
+        assert_eq!(counted("d"), [("skipped", 2)]);
     }
 }

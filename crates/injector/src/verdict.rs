@@ -38,13 +38,19 @@ fn annotate<'d>(verdict: &mut Verdict, key: &str, rules: impl Iterator<Item = (&
     let mut text = String::new();
     let mut more = 0_usize;
     for (rule, reason) in rules {
-        let (sign, reason) = reason.map_or(("", ""), |reason| ("=", reason.as_str()));
-        if text.len() + rule.len() + sign.len() + reason.len() >= MAX_ANNOTATION {
+        let length = rule.len() + reason.map_or(0, |reason| 1 + reason.as_str().len());
+        if text.len() + length >= MAX_ANNOTATION {
             more += 1;
             continue;
         }
-        let comma = if text.is_empty() { "" } else { "," };
-        [comma, rule, sign, reason].into_iter().for_each(|part| text.push_str(part));
+        if !text.is_empty() {
+            text.push(',');
+        }
+        text.push_str(rule);
+        if let Some(reason) = reason {
+            text.push('=');
+            text.push_str(reason.as_str());
+        }
     }
     if more > 0 {
         text.push_str(&format!(",and {more} more"));
