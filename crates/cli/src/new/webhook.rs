@@ -1,7 +1,8 @@
 //! `new NAME`: the crate of a webhook.
 //!
 //! Each kind of webhook has a folder of templates below `webhook/`. They are the sources of the packages `tests/new-*` too, so the
-//! test suite compiles and runs them. A crate gets its name in place of the template's.
+//! test suite compiles and runs them. A crate gets its name in place of the template's. `manifest.toml` becomes `Cargo.toml`; under
+//! that name Cargo would leave its folder out of the published package.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -52,7 +53,7 @@ macro_rules! kind {
         Kind {
             name: $name,
             description: $description,
-            manifest: include_str!(concat!("webhook/", $folder, "/Cargo.toml")),
+            manifest: include_str!(concat!("webhook/", $folder, "/manifest.toml")),
             main: include_str!(concat!("webhook/", $folder, "/main.rs")),
             library: include_str!(concat!("webhook/", $folder, "/lib.rs")),
             tests: include_str!(concat!("webhook/", $folder, "/webhook.rs")),
