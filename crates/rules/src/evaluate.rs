@@ -4,6 +4,7 @@
 //! [`merge`](crate::merge) for each rule), and makes the [`Decision`].
 
 mod decide;
+mod finish;
 mod fixpoint;
 mod instantiate;
 mod iteration;

@@ -15,6 +15,7 @@ mod namespaced;
 mod parameters;
 mod parts;
 mod pod_types;
+mod probes;
 mod reader;
 mod removals;
 mod security_profile;

@@ -3,7 +3,7 @@
 //! [`apply`] is called for each rule of a round, by `evaluate::fixpoint`. It writes operations into the [`Draft`], which holds
 //! the object as changed so far. The order of the steps in [`apply`] is the order of the operations in the patch. After a failure
 //! the caller rolls back the draft and the [`MergeContext`]. When all rules are applied, [`restore_strict_positions`],
-//! [`record_status`] and [`standings`] look at the result.
+//! [`record_status`] and [`standings`] look at the result, and [`rewrite_probes`] is the last change.
 
 mod blocks;
 mod container_checks;
@@ -26,6 +26,7 @@ mod parts;
 mod ports;
 mod positions;
 mod presence;
+mod probes;
 mod removals;
 mod selection;
 mod selector;
@@ -39,8 +40,9 @@ pub(crate) use context::MergeContext;
 pub(crate) use draft::{Draft, authors};
 pub(crate) use injected::DEFAULT_CONTAINER;
 pub(crate) use positions::{position_warnings, restore_strict_positions};
+pub(crate) use probes::{RewrittenProbes, restore_probes, rewrite_probes};
 pub(crate) use standing::{Standing, Standings, standings};
-pub(crate) use status::record_status;
+pub(crate) use status::{record_status, status};
 
 use std::sync::Arc;
 

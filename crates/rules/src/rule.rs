@@ -47,6 +47,7 @@ pub struct Rule {
     pub(crate) injected: Vec<Injected>,
     pub(crate) blocks: Vec<Block>,
     pub(crate) removals: Vec<Removal>,
+    pub(crate) rewrite_probes: Option<ProbeRewrite>,
     pub(crate) logic: Arc<Logic>,
 }
 
@@ -106,10 +107,12 @@ impl Rule {
         self.metadata_of
     }
 
-    /// The clauses of all parts that add or remove something, in the order of the format.
+    /// The clauses of all parts that add, remove or rewrite something, in the order of the format.
     pub(crate) fn clauses(&self) -> Vec<&Clause> {
         let added = self.parts().map(|(_, item)| &item.clause);
-        added.chain(self.removals.iter().map(|removal| &removal.clause)).collect()
+        let removed = self.removals.iter().map(|removal| &removal.clause);
+        let rewrite = self.rewrite_probes.iter().map(|rewrite| &rewrite.clause);
+        added.chain(removed).chain(rewrite).collect()
     }
 
     /// Whether the object itself must opt in (`optIn: pod`); an opt-in of the namespace does not count.
@@ -192,6 +195,26 @@ pub(crate) struct Match {
 pub(crate) struct Rollout {
     pub(crate) percent: u8,
     pub(crate) at: Position,
+}
+
+/// `rewriteProbes`.
+#[derive(Clone)]
+pub(crate) struct ProbeRewrite {
+    pub(crate) clause: Clause,
+    /// The container that answers.
+    pub(crate) container: String,
+    pub(crate) port: i64,
+    /// The start of the path, without a slash at the end.
+    pub(crate) path: String,
+    /// The variable of the container that gets the original probes.
+    pub(crate) variable: String,
+}
+
+impl ProbeRewrite {
+    /// The path that the kubelet asks for: `/app-health/CONTAINER/livez`.
+    pub(crate) fn url(&self, container: &str, probe: &str) -> String {
+        format!("{}/{container}/{probe}", self.path)
+    }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -12,6 +12,9 @@ pub const RULE_KEY_PREFIX: &str = concat!("inject.", group!(), "/");
 /// The annotation that lists the parts that rules have added to a pod. No evaluation reads it.
 pub const STATUS_ANNOTATION: &str = concat!(group!(), "/injected");
 
+/// The annotation with the probes of a pod as they were before rules have rewritten them (`rewriteProbes`). Evaluations read it.
+pub(crate) const PROBES_ANNOTATION: &str = concat!(group!(), "/original-probes");
+
 /// The label of ConfigMaps that hold rules; its value is `true`.
 pub const CONFIG_LABEL: &str = concat!(group!(), "/config");
 

@@ -5,6 +5,7 @@ use std::sync::{Arc, OnceLock};
 use vestibule_patch::{Document, DocumentError};
 
 use super::RuleSet;
+use super::finish::Finish;
 use super::fixpoint::{Application, Fixpoint, with_values};
 use super::list_keys::with_keys;
 use super::not_applied::{NotApplied, passed_gates};
@@ -57,13 +58,18 @@ impl RuleSet {
         let readers = computes
             .then(|| self.readers.get_or_init(|| Arc::new(Readers::new(&self.rules, &self.settings))));
         let fixpoint = Fixpoint::new(subject, &received, total, readers.map(|readers| &**readers));
-        let applied = fixpoint.run(&rules, &Draft::new(document.clone(), layout, self.shape));
+        let mut draft = Draft::new(document.clone(), layout, self.shape);
+        let restored = merge::restore_probes(&rules, &mut draft);
+        if !restored.is_empty() {
+            draft = draft.as_received();
+        }
+        let applied = fixpoint.run(&rules, &draft);
         trace_conditions(&rules, &applied, subject.presumed_owner, record);
-        let request = Request { subject, document: &document, namespaced };
+        let request = Request { subject, document: &document, namespaced, restored };
         Ok(self.complete(&request, &skips, &rules, applied, warnings, record))
     }
 
-    /// Restores positions, applies the rules of the namespace, adds the status annotation, and makes the decision. `skips` are for
+    /// Restores positions, applies the rules of the namespace, makes the last changes, and makes the decision. `skips` are for
     /// all rules of the set, `rules` are the rules that were not skipped.
     fn complete(
         &self,
@@ -89,16 +95,19 @@ impl RuleSet {
             merge::restore_strict_positions(&acting, &mut draft);
         }
         present.extend(&own.present);
-        let change_count = draft.change_count();
-        if change_count > 0 {
-            merge::record_status(&present, &self.hash, &mut draft);
-        }
         if let Some(record) = record {
             let has_values = |rule: &&&Rule| rule.logic.is_fixed() || resolved.contains_key(rule.name());
             let standing: Vec<&Rule> = present.iter().filter(has_values).copied().collect();
             record.standings = merge::standings(&standing, &mut draft);
         }
-        let document = request.document;
+        // A rule whose condition is false now has rewritten the probes in an earlier call, and they stay so.
+        let may_rewrite = |rule: &&Rule| {
+            !reasons.contains_key(rule.name()) || request.restored.iter().any(|one| one.name() == rule.name())
+        };
+        let rewriting: Vec<&Rule> = rules.iter().copied().filter(may_rewrite).collect();
+        let (document, restored) = (request.document, !request.restored.is_empty());
+        let finish = Finish { document, present: &present, rewriting: &rewriting, restored };
+        let (draft, change_count) = self.finish(&finish, draft, &mut warnings);
         debug_assert!(draft.follows_from(document), "the operations make another object than the rules did");
         let (patch, origins) = draft.into_patch();
         debug_assert!(patch.is_empty() || patch.was_carried_out_on(document), "the patch has lost its proof");
@@ -129,6 +138,8 @@ pub(super) struct Request<'q> {
     pub(super) subject: &'q Subject<'q>,
     pub(super) document: &'q Document<'q>,
     pub(super) namespaced: Option<&'q NamespacedRules>,
+    /// The rules whose rewriting of probes was undone before the rules were applied.
+    pub(super) restored: Vec<&'q Rule>,
 }
 
 pub(super) fn trace_conditions(

@@ -2,8 +2,8 @@
 
 use super::{
     BLOCK, CONDITION, CONTAINER, Choice, INIT_CONTAINER, ITEM, Kind, MATCH, PARAMETER, POD, REMOVAL,
-    SETTINGS_DOCUMENT, Table, VARIABLE, field, flag, fragment, integer, map, refused, renamed, text,
-    text_map, word,
+    REWRITE_PROBES, SETTINGS_DOCUMENT, Table, VARIABLE, field, flag, fragment, integer, map, refused,
+    renamed, text, text_map, word,
 };
 use crate::rule::{MetadataOf, OnError, OptIn, Policy, Resource};
 
@@ -157,6 +157,12 @@ pub(crate) static SPEC: Table = Table {
             "remove",
             Kind::List(&Kind::Map(&REMOVAL)),
             "Entries that the rule removes, by names and keys.",
+        )
+        .cluster_only(),
+        map(
+            "rewriteProbes",
+            &REWRITE_PROBES,
+            "Sends the kubelet's network probes of all containers to one container, which asks the others.",
         )
         .cluster_only(),
         refused("replace", "`replace` belongs beside the fields that it names"),

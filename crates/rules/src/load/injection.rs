@@ -5,6 +5,7 @@ use std::sync::Arc;
 use vestibule_patch::Schema;
 
 use super::matching::{match_of, metadata_of, opt_in, rollout};
+use super::probes::rewrite_probes;
 use super::reader::Reader;
 use crate::diagnostic::{
     EMPTY_RULE, NAMESPACED_PART, NAMESPACED_PLACE, NOT_SUPPORTED, Position, REQUIRED_SKIPS, Severity,
@@ -55,6 +56,7 @@ pub(super) fn injection(reader: &mut Reader, root: &Node, pod: Schema<'_>) -> Op
     let empty = rule.metadata.is_empty()
         && rule.spec.is_empty()
         && rule.removals.is_empty()
+        && rule.rewrite_probes.is_none()
         && rule.volumes.is_empty()
         && rule.injected.is_empty()
         && rule.blocks.is_empty();
@@ -100,6 +102,7 @@ fn rule(reader: &mut Reader, spec: &Node, name: &str, at: Position, pod: Schema<
         injected: reader.injected(spec, pod_spec),
         blocks: reader.blocks(spec, pod_spec),
         removals: reader.removals(spec, pod_spec),
+        rewrite_probes: rewrite_probes(reader, spec),
         logic: Arc::default(),
     };
     // The expressions of all fragments have been read only now.

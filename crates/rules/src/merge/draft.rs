@@ -86,6 +86,11 @@ impl<'d> Draft<'d> {
         Self { received_count: self.received_count, ..next }
     }
 
+    /// The draft whose changes of the received object count as changes of this evaluation.
+    pub(crate) fn with_received_changes(self) -> Self {
+        Self { received_count: 0, ..self }
+    }
+
     /// The state before a rule.
     pub(crate) fn checkpoint(&mut self) -> Checkpoint {
         self.base.mark.get_or_insert_with(|| (self.edit.mark(), self.origins.len()));

@@ -12,24 +12,32 @@ use super::draft::Draft;
 use super::injected::DEFAULT_CONTAINER;
 use super::json;
 use super::presence::{Owner, PlacedPart, PodContents};
+use super::probes::RewrittenProbe;
 use crate::decision::Origin;
 use crate::rule::Rule;
 use annotation::{Words, annotation};
 
-/// Sets the status annotation if it is not up to date. `hash` identifies the documents of the rules. Only pods get it: in a
-/// template it would roll out the workload after each change of the rules.
-pub(crate) fn record_status(rules: &[&Rule], hash: &str, draft: &mut Draft<'_>) {
+/// The text of the status annotation of a pod with the parts of `rules`, before its probes are rewritten; `rewritten` are the probes that
+/// will be. `hash` identifies the documents of the rules. `None` for a workload: in a template the annotation would roll out the workload
+/// after each change of the rules.
+pub(crate) fn status(
+    rules: &[&Rule],
+    rewritten: &[RewrittenProbe],
+    hash: &str,
+    draft: &mut Draft<'_>,
+) -> Option<String> {
+    let is_pod = draft.layout.pod.is_root();
+    is_pod.then(|| text(rules, rewritten, &PodContents::new(rules, draft), hash))
+}
+
+/// Sets the status annotation if it is not up to date.
+pub(crate) fn record_status(status: &str, draft: &mut Draft<'_>) {
     let layout = draft.layout;
-    if !layout.pod.is_root() {
-        return;
-    }
-    let status = status(rules, &PodContents::new(rules, draft), hash);
-    let found = draft.at(&layout.status).and_then(View::as_str);
-    if found.is_some_and(|found| found == status) {
+    if draft.at(&layout.status).and_then(View::as_str).is_some_and(|found| found == status) {
         return;
     }
     // The operation can fail only if the annotations are not a map, and then the rules have failed before.
-    let _ = json::text(&status).and_then(|status| draft.set(layout.status.clone(), status, ORIGIN.clone()));
+    let _ = json::text(status).and_then(|status| draft.set(layout.status.clone(), status, ORIGIN.clone()));
 }
 
 /// The origin of the annotation, which belongs to no rule.
@@ -39,7 +47,7 @@ static ORIGIN: LazyLock<Origin> = LazyLock::new(|| {
 });
 
 /// The text of the annotation.
-fn status(rules: &[&Rule], contents: &PodContents<'_>, hash: &str) -> String {
+fn text(rules: &[&Rule], rewritten: &[RewrittenProbe], contents: &PodContents<'_>, hash: &str) -> String {
     let authors = LazyCell::new(|| contents.draft.authors());
     let (mut acting, mut names) = (Words::new(), Words::new());
     for rule in rules {
@@ -49,6 +57,9 @@ fn status(rules: &[&Rule], contents: &PodContents<'_>, hash: &str) -> String {
             names.push(["annotation:", DEFAULT_CONTAINER]);
         }
         contents.parts_of_blocks(rule, &mut |part| add_name(&part, &mut names));
+        for probe in rewritten.iter().filter(|probe| probe.rule == rule.name) {
+            names.push(["probe:", &*probe.container, "/", probe.member]);
+        }
         if names.len() > before || authors.contains(rule.name()) {
             acting.push([&*rule.name, "@", rule.version()]);
         }

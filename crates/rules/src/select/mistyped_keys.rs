@@ -18,7 +18,7 @@ const RULE_DOMAIN: &str = concat!("inject.", group!());
 const INJECT: &str = "inject";
 
 /// Names below [`DOMAIN`] that the injector reads or writes.
-const KNOWN: &[&str] = &[INJECT, "config", "injected", "injector"];
+const KNOWN: &[&str] = &[INJECT, "config", "injected", "injector", "original-probes"];
 
 impl MatchContext<'_> {
     /// A warning for each key of the object and its namespace that is probably a misspelled opt-in key.

@@ -26,6 +26,7 @@ mod parts;
 mod pod_types;
 mod positions;
 mod presumed;
+mod probes;
 mod proof;
 mod regressions;
 mod removals;

@@ -45,6 +45,42 @@ async fn all_eight_examples_at_once() {
     assert_within(&said, &made, "");
 }
 
+/// A pod that is made from a stored one, with the API server's defaults, has the same probes and the same variable.
+#[tokio::test]
+async fn probes_are_rewritten_once() {
+    let Some(cluster) = Cluster::shared().await else { return };
+    let namespace = cluster.namespace(&[("mesh", "strict")]).await;
+    let mut web = pod("web");
+    web["spec"]["containers"][0]["ports"] = json!([{"name": "http", "containerPort": 8080}]);
+    web["spec"]["containers"][0]["livenessProbe"] = json!({"httpGet": {"path": "/live", "port": "http"}});
+    web["spec"]["containers"][0]["readinessProbe"] = json!({"grpc": {"port": 9000}});
+    let reply = cluster.create(&namespace, &web).await;
+    assert_eq!(reply.warnings, Vec::<String>::new());
+    let made = reply.object();
+    let app = &made["spec"]["containers"][0];
+    assert_eq!(
+        app["livenessProbe"]["httpGet"],
+        json!({"path": "/app-health/app/livez", "port": 15020, "scheme": "HTTP"})
+    );
+    assert_eq!(app["readinessProbe"]["httpGet"]["path"], "/app-health/app/readyz");
+    assert!(app["readinessProbe"]["grpc"].is_null());
+    let probers = made["spec"]["initContainers"][0]["env"][0]["value"].as_str().unwrap();
+    let probers: Value = serde_json::from_str(probers).unwrap();
+    assert_eq!(probers["/app-health/app/livez"]["httpGet"]["port"], 8080);
+    assert_eq!(probers["/app-health/app/readyz"]["grpc"]["port"], 9000);
+
+    let annotations = made["metadata"]["annotations"].clone();
+    let again = json!({
+        "apiVersion": "v1", "kind": "Pod",
+        "metadata": {"name": "again", "annotations": annotations}, "spec": made["spec"],
+    });
+    let again = cluster.create(&namespace, &again).await;
+    assert_eq!(again.warnings, Vec::<String>::new());
+    let again = again.object();
+    assert_eq!(again["spec"], made["spec"]);
+    assert_eq!(again["metadata"]["annotations"], annotations);
+}
+
 /// Checks that `said` is part of `stored`, with items in their order; the API server adds items.
 #[track_caller]
 fn assert_within(said: &Value, stored: &Value, place: &str) {

@@ -1,0 +1,56 @@
+//! The last changes to an object: rewritten probes and the status annotation.
+
+use vestibule_patch::Document;
+
+use super::RuleSet;
+use crate::merge::{self, Draft, RewrittenProbes};
+use crate::rule::Rule;
+
+/// The result of all rules, before and after the last changes.
+pub(super) struct Finish<'f, 'd> {
+    pub(super) document: &'f Document<'d>,
+    /// The rules whose parts the object has.
+    pub(super) present: &'f [&'f Rule],
+    /// The rules that may rewrite probes.
+    pub(super) rewriting: &'f [&'f Rule],
+    /// Whether probes of the document were restored before the rules were applied.
+    pub(super) restored: bool,
+}
+
+impl RuleSet {
+    /// The object with the last changes, and the number of its changes without that of the status.
+    pub(super) fn finish<'d>(
+        &self,
+        finish: &Finish<'_, 'd>,
+        mut draft: Draft<'d>,
+        warnings: &mut Vec<String>,
+    ) -> (Draft<'d>, usize) {
+        let status = |rewritten: &[_], draft: &mut Draft<'d>| {
+            merge::status(finish.present, rewritten, &self.hash, draft)
+        };
+        let Some(RewrittenProbes { draft: rewritten, probes, warnings: more }) =
+            merge::rewrite_probes(finish.rewriting, &draft)
+        else {
+            let change_count = draft.change_count();
+            if change_count > 0
+                && let Some(status) = status(&[], &mut draft)
+            {
+                merge::record_status(&status, &mut draft);
+            }
+            return (draft, change_count);
+        };
+        warnings.extend(more);
+        let mut result = rewritten.with_received_changes();
+        if finish.restored && result.root().same_as(finish.document.view()) {
+            return (Draft::new(finish.document.clone(), draft.layout, draft.shape), 0);
+        }
+        let change_count = result.change_count();
+        // The probes of the draft are those that rules have written, so their containers are found to be in it.
+        if change_count > 0
+            && let Some(status) = status(&probes, &mut draft)
+        {
+            merge::record_status(&status, &mut result);
+        }
+        (result, change_count)
+    }
+}
