@@ -127,6 +127,15 @@ fn version_of(line: &str) -> String {
         .unwrap_or_default()
 }
 
+/// Cargo leaves a folder with a `Cargo.toml` out of a package, and with it the sources of the template.
+#[test]
+fn templates_are_in_the_published_package() {
+    for kind in KINDS {
+        let folder = Path::new(ROOT).join("crates/cli/src/new/webhook").join(kind);
+        assert!(folder.join("lib.rs").is_file() && !folder.join("Cargo.toml").exists(), "{kind}");
+    }
+}
+
 #[test]
 fn the_workflow_is_yaml_and_has_the_actions_of_this_repository() {
     let (_folder, path) = written("mutating");
