@@ -14,7 +14,7 @@ use crate::rule::{MetadataOf, Resource, Rule};
 use crate::select::{MIRROR_ANNOTATION, OWN_POD_LABEL};
 use crate::settings::Settings;
 use crate::subject::HASH_LABEL;
-use crate::well_known::{INJECT_KEY, STATUS_ANNOTATION};
+use crate::well_known::{INJECT_KEY, PROBES_ANNOTATION, STATUS_ANNOTATION};
 
 /// The findings about labels and annotations that rules of `writing` write, and rules of `reading` or exemptions read.
 pub(super) fn findings<'l>(
@@ -28,7 +28,7 @@ pub(super) fn findings<'l>(
         let source = &rule.text;
         for (map, key, at) in keys_written(rule) {
             if is_reserved(&map, key) {
-                let message = format!("the injector itself writes `{STATUS_ANNOTATION}`");
+                let message = format!("the injector itself writes `{key}`");
                 findings.push(source.error(&RESERVED, at, message));
             }
             if let Some(message) = readers.refused(rule, &map, key) {
@@ -41,7 +41,7 @@ pub(super) fn findings<'l>(
 
 /// Whether the injector itself writes this key.
 pub(crate) fn is_reserved(map: &str, key: &str) -> bool {
-    map == "annotations" && key == STATUS_ANNOTATION
+    map == "annotations" && [STATUS_ANNOTATION, PROBES_ANNOTATION].contains(&key)
 }
 
 /// The resources whose pods or pod templates `rule` reads; rules write there. With `metadataOf: workload` it reads the labels of

@@ -8,11 +8,11 @@ use crate::format::{self, chosen};
 use crate::merge::DEFAULT_CONTAINER;
 use crate::parameter::{AnnotationSource, Bounds, Parameter, Type, compile_anchored};
 use crate::syntax;
-use crate::well_known::STATUS_ANNOTATION;
+use crate::well_known::{PROBES_ANNOTATION, STATUS_ANNOTATION};
 use crate::yaml::Node;
 
 /// Annotations of pods that the injector itself writes: a second evaluation would find another value.
-const OWN_ANNOTATIONS: &[&str] = &[STATUS_ANNOTATION, DEFAULT_CONTAINER];
+const OWN_ANNOTATIONS: &[&str] = &[STATUS_ANNOTATION, PROBES_ANNOTATION, DEFAULT_CONTAINER];
 
 impl Reader {
     pub(super) fn parameters(&mut self, spec: &Node) {

@@ -1,6 +1,6 @@
 //! `rewriteProbes`: the kubelet asks one container of the pod for the health of all others.
 //!
-//! Rules see probes as they were before any rewriting. [`restore_probes`] undoes what an earlier call has rewritten, before rules are
+//! Rules see the object as it was before any rewriting. [`restore_probes`] undoes what an earlier call has rewritten, before rules are
 //! applied; [`rewrite_probes`] rewrites the probes of the result. So a rule that adds a container with a probe finds that probe in a
 //! further call.
 
@@ -41,27 +41,48 @@ pub(crate) struct RewrittenProbe {
     pub(crate) member: &'static str,
 }
 
-/// Undoes the rewriting that an earlier call did for `rules`. Returns the rules that have rewritten a probe.
+/// Undoes the rewriting that an earlier call did for `rules`, with the annotation and the variables. Returns the rules that have
+/// rewritten a probe.
 pub(crate) fn restore_probes<'r>(rules: &[&'r Rule], draft: &mut Draft<'_>) -> Vec<&'r Rule> {
     let rewrites = rewrites(rules);
     if rewrites.is_empty() {
         return Vec::new();
     }
     let originals = Originals::read(draft);
-    let mut restored: Vec<&Rule> = Vec::new();
-    for probe in found_probes(draft) {
-        let Some((rule, rewrite)) = rewrites.iter().find(|(_, rewrite)| is_rewritten(&probe, rewrite)) else {
-            continue;
-        };
-        let Some((handler, value)) = originals.get(&probe) else { continue };
-        let origin = origin(rule, &rewrite.clause);
-        // Each place exists, so the operations succeed.
-        let _ = exchange(draft, &probe, handler, value, &origin);
-        if restored.last().is_none_or(|last| last.name() != rule.name()) {
-            restored.push(rule);
+    let mut restored = Vec::new();
+    for (rule, rewrite) in rewrites {
+        let probes = found_probes(draft).into_iter().filter(|probe| is_rewritten(probe, rewrite));
+        let known = probes.filter_map(|probe| Some((originals.get(&probe)?, probe)));
+        let known: Vec<_> = known.collect();
+        let checkpoint = draft.checkpoint();
+        match restore(draft, &known, rewrite, &origin(rule, &rewrite.clause)) {
+            Ok(()) if known.is_empty() => {}
+            Ok(()) => restored.push(rule),
+            Err(_) => draft.roll_back(&checkpoint),
         }
     }
     restored
+}
+
+/// Puts the original handlers into their places.
+fn restore(
+    draft: &mut Draft<'_>,
+    known: &[((&str, &RawValue), FoundProbe)],
+    rewrite: &ProbeRewrite,
+    origin: &Origin,
+) -> Result<(), String> {
+    if known.is_empty() {
+        return Ok(());
+    }
+    for ((handler, value), probe) in known {
+        exchange(draft, probe, handler, value, origin)?;
+    }
+    if let Some(mut variable) = Variable::find(draft, rewrite)? {
+        let urls = known.iter().map(|(_, probe)| rewrite.url(&probe.container, probe.word));
+        urls.for_each(|url| variable.remove(&url));
+        variable.write(draft, origin)?;
+    }
+    originals::remove(draft, origin)
 }
 
 /// Rewrites probes for `rules`, which are applied. `None` if no rule asks for it.

@@ -3,6 +3,8 @@
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
+use vestibule_rules::Resource;
+
 use crate::kit::{applied, creation, decide, load, pod, result, rule, rules, steps, word, words};
 
 const PROXY: &str = "sidecars: [{name: proxy, image: 'proxy:1', readinessProbe: {httpGet: {path: /ready, port: 15021}}}]\n\
@@ -108,17 +110,59 @@ fn conditions_read_the_original_probes() {
     assert_eq!(again["spec"], made["spec"]);
 }
 
+/// A further call shows expressions no annotation and no variable of an earlier rewriting, so their values stay the same.
+#[test]
+fn expressions_see_no_trace_of_the_rewriting() {
+    let count = "string(size(object.?metadata.?annotations.orValue({}))) + string(size(object.spec.containers[1].?env.orValue([])))";
+    let text = rule(
+        "mesh",
+        &format!(
+            "targets: [pods, deployments]\nmatch: {{objectSelector: {{matchLabels: {{app: web}}}}}}\n{}",
+            "rewriteProbes: {container: proxy, port: 15020, env: P}"
+        ),
+    )
+    .replacen("  match: {objectSelector: {matchLabels: {app: web}}}\n", "", 1)
+        + &rule("z", &format!("pod: {{labels: {{count: {{$cel: \"{count}\"}}}}}}\nonConflict: override"));
+    let rules = rules(&text);
+    let object =
+        pod(r#"{"containers":[{"name":"app","livenessProbe":{"grpc":{"port":1}}},{"name":"proxy"}]}"#);
+    let made = result(&rules, &object);
+    assert_eq!(made["metadata"]["labels"]["count"], "00");
+    let mut other = made.clone();
+    other["metadata"]["labels"].as_object_mut().unwrap().remove("count");
+    assert_eq!(result(&rules, &other.to_string())["metadata"]["labels"]["count"], "00");
+
+    let template = object.replace("\"name\":\"web\",", "");
+    let deployment = format!(r#"{{"metadata":{{"name":"web"}},"spec":{{"template":{template}}}}}"#);
+    let subject = creation(&deployment).resource(Resource::Deployments);
+    let made: Value = serde_json::from_str(&applied(&rules, &subject)).unwrap();
+    let path = &made["spec"]["template"]["spec"]["containers"][0]["livenessProbe"]["httpGet"]["path"];
+    assert_eq!(path, "/app-health/app/livez");
+}
+
+#[test]
+fn the_annotation_belongs_to_the_injector() {
+    let cases = [
+        "pod: {annotations: {vestibule.dev/original-probes: x}}",
+        "parameters: [{name: p, type: string, default: '', annotation: vestibule.dev/original-probes}]\npod: {labels: {a: b}}",
+    ];
+    for spec in cases {
+        let found = load(&rule("r", spec)).err().unwrap();
+        assert!(
+            found.iter().any(|one| one.message().contains("injector itself writes")),
+            "{spec}: {found:?}"
+        );
+    }
+}
+
 /// Its own change makes the condition of the rule false.
 #[test]
 fn a_rule_that_ended_itself_leaves_the_probes_rewritten() {
-    let condition =
-        "matchConditions: [{name: once, expression: \"!object.spec.containers.exists(one, one.name == 'proxy')\"}]\n";
-    let rules = rules(&rule("mesh", &format!("{condition}{}", PROXY.replace("image:", "mode: regular, image:"))));
+    let condition = "matchConditions: [{name: once, expression: \"!object.spec.containers.exists(one, one.name == 'proxy')\"}]\n";
+    let rules =
+        rules(&rule("mesh", &format!("{condition}{}", PROXY.replace("image:", "mode: regular, image:"))));
     let made = result(&rules, &pod(APP));
-    assert_eq!(
-        made["spec"]["containers"][0]["livenessProbe"]["httpGet"]["path"],
-        "/app-health/app/livez"
-    );
+    assert_eq!(made["spec"]["containers"][0]["livenessProbe"]["httpGet"]["path"], "/app-health/app/livez");
     let again = decide(&rules, &made.to_string());
     assert_eq!((word(&again), steps(&again)), ("match_condition_false", vec![]));
 }
@@ -135,7 +179,8 @@ fn another_rule_may_ask_for_it_and_opt_out() {
     let rules = rules(&text);
     let made = result(&rules, &pod(APP));
     assert_eq!(made["spec"]["containers"][0]["livenessProbe"]["httpGet"]["path"], "/health/of/app/livez");
-    let out = pod(APP).replace("\"labels\"", "\"annotations\":{\"example.com/rewrite-probes\":\"false\"},\"labels\"");
+    let out = pod(APP)
+        .replace("\"labels\"", "\"annotations\":{\"example.com/rewrite-probes\":\"false\"},\"labels\"");
     let made = result(&rules, &out);
     assert_eq!(made["spec"]["containers"][0]["livenessProbe"]["httpGet"]["path"], "/live");
 }
@@ -160,12 +205,26 @@ fn what_cannot_be_rewritten_stays_and_is_a_warning() {
     let named = r#"{"httpGet":{"path":"/","port":"none"}}"#;
     let numbered = r#"{"httpGet":{"path":"/","port":80}}"#;
     let cases = [
-        (named, "[]", "the livenessProbe of container `app` was not rewritten: the container has no port of the name that it asks for"),
-        (numbered, r#"[{"name":"P","valueFrom":{"fieldRef":{"fieldPath":"metadata.name"}}}]"#,
-            "rule mesh rewrote no probes: variable `P` of container `proxy` has its value from elsewhere, so the probes cannot be added to it"),
-        (numbered, r#"[{"name":"P","value":"[1]"}]"#,
-            "rule mesh rewrote no probes: variable `P` of container `proxy` has a value that is no JSON object"),
-        (numbered, r#"{}"#, "rule mesh rewrote no probes: variable `P` of container `proxy` cannot be written: `env` is not a list"),
+        (
+            named,
+            "[]",
+            "the livenessProbe of container `app` was not rewritten: the container has no port of the name that it asks for",
+        ),
+        (
+            numbered,
+            r#"[{"name":"P","valueFrom":{"fieldRef":{"fieldPath":"metadata.name"}}}]"#,
+            "rule mesh rewrote no probes: variable `P` of container `proxy` has its value from elsewhere, so the probes cannot be added to it",
+        ),
+        (
+            numbered,
+            r#"[{"name":"P","value":"[1]"}]"#,
+            "rule mesh rewrote no probes: variable `P` of container `proxy` has a value that is no JSON object",
+        ),
+        (
+            numbered,
+            r#"{}"#,
+            "rule mesh rewrote no probes: variable `P` of container `proxy` cannot be written: `env` is not a list",
+        ),
     ];
     for (app, env, warning) in cases {
         let object = with(app, env);
@@ -192,8 +251,8 @@ fn the_annotation_and_the_variable_are_bounded() {
     assert_eq!(steps(&decision), Vec::<String>::new());
     assert_eq!(
         decision.warnings,
-        ["rule mesh rewrote no probes: variable `P` would have more than 100 KiB"].map(|text| text
-            .replace("variable `P`", "the annotation with the original probes"))
+        ["rule mesh rewrote no probes: variable `P` would have more than 100 KiB"]
+            .map(|text| text.replace("variable `P`", "the annotation with the original probes"))
     );
 }
 
@@ -201,10 +260,13 @@ fn the_annotation_and_the_variable_are_bounded() {
 #[test]
 fn a_forged_annotation_restores_no_other_probe() {
     let rules = rules(&rule("mesh", "rewriteProbes: {container: proxy, port: 15020, env: P}"));
-    for forged in ["[]", "{", r#"{"app":{"livenessProbe":{"exec":{"command":["x"]}}}}"#,
+    for forged in [
+        "[]",
+        "{",
+        r#"{"app":{"livenessProbe":{"exec":{"command":["x"]}}}}"#,
         r#"{"app":{"livenessProbe":{"httpGet":1}}}"#,
-        r#"{"app":{"livenessProbe":{"httpGet":{"port":1},"grpc":{"port":1}}}}"#]
-    {
+        r#"{"app":{"livenessProbe":{"httpGet":{"port":1},"grpc":{"port":1}}}}"#,
+    ] {
         let spec = json!({"containers": [
             {"name": "app", "livenessProbe": {"httpGet": {"path": "/app-health/app/livez", "port": 15020}}},
             {"name": "proxy"},
@@ -239,7 +301,8 @@ fn mistakes_are_found_when_rules_are_read() {
 fn probe() -> impl Strategy<Value = Value> {
     let port = prop_oneof![Just(json!(80)), Just(json!("http")), Just(json!("none")), Just(json!(15020))];
     prop_oneof![
-        (port.clone(), "/[a-z]{0,3}").prop_map(|(port, path)| json!({"httpGet": {"path": path, "port": port}})),
+        (port.clone(), "/[a-z]{0,3}")
+            .prop_map(|(port, path)| json!({"httpGet": {"path": path, "port": port}})),
         port.prop_map(|port| json!({"tcpSocket": {"port": port}, "timeoutSeconds": 2})),
         Just(json!({"grpc": {"port": 9, "service": "x"}})),
         Just(json!({"exec": {"command": ["true"]}})),
@@ -252,7 +315,8 @@ fn app(name: &'static str) -> impl Strategy<Value = Value> {
     let probes = [(); 3].map(|()| prop::option::of(probe()));
     (probes, any::<bool>()).prop_map(move |([live, ready, startup], has_port)| {
         let mut container = json!({"name": name});
-        for (member, probe) in [("livenessProbe", live), ("readinessProbe", ready), ("startupProbe", startup)] {
+        for (member, probe) in [("livenessProbe", live), ("readinessProbe", ready), ("startupProbe", startup)]
+        {
             if let Some(probe) = probe {
                 container[member] = probe;
             }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde_json::value::RawValue;
-use vestibule_patch::{Pointer, View};
+use vestibule_patch::{Operation, Pointer, View};
 
 use super::super::draft::Draft;
 use super::found::{FoundProbe, HANDLERS};
@@ -49,6 +49,16 @@ impl Originals {
         }
         set(draft, &place, &text, origin)
     }
+}
+
+/// Removes the annotation, and the map of annotations if nothing else is in it.
+pub(super) fn remove(draft: &mut Draft<'_>, origin: &Origin) -> Result<(), String> {
+    let all = &draft.layout.annotations;
+    let Some(found) = draft.at(all).filter(|found| found.get(PROBES_ANNOTATION).is_some()) else {
+        return Ok(());
+    };
+    let path = if found.entries().len() == 1 { all.clone() } else { place(draft) };
+    draft.apply(Operation::Remove { path }, origin.clone())
 }
 
 fn place(draft: &Draft<'_>) -> Pointer {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
-use vestibule_patch::{Kind, Pointer, View};
+use vestibule_patch::{Kind, Operation, Pointer, View};
 
 use super::super::draft::Draft;
 use super::super::json;
@@ -22,8 +22,8 @@ pub(super) struct Variable<'r> {
     /// The list of variables, and its length.
     list: Pointer,
     length: Option<usize>,
-    /// The place and the text of its value, if the container has it.
-    written: Option<(Pointer, String)>,
+    /// Its index and the text of its value, if the container has it.
+    written: Option<(usize, String)>,
 }
 
 impl<'r> Variable<'r> {
@@ -67,7 +67,7 @@ impl<'r> Variable<'r> {
             variable.probes =
                 serde_json::from_str(&value).map_err(|_| "has a value that is no JSON object")?;
         }
-        variable.written = Some((variable.list.item(index).child("value"), value));
+        variable.written = Some((index, value));
         Ok(variable)
     }
 
@@ -88,10 +88,19 @@ impl<'r> Variable<'r> {
         Ok(())
     }
 
+    pub(super) fn remove(&mut self, url: &str) {
+        self.probes.remove(url);
+    }
+
+    /// Writes the variable, or removes it if it has no probes left.
     pub(super) fn write(self, draft: &mut Draft<'_>, origin: &Origin) -> Result<(), String> {
+        if self.probes.is_empty() {
+            return self.remove_from(draft, origin);
+        }
         let value = serde_json::to_string(&self.probes).map_err(|error| error.to_string())?;
         let value = checked(value, &format!("variable `{}`", self.name))?;
-        if let Some((place, written)) = self.written {
+        if let Some((index, written)) = self.written {
+            let place = self.list.item(index).child("value");
             return if written == value { Ok(()) } else { set(draft, &place, &value, origin) };
         }
         let item = serde_json::json!({"name": self.name, "value": value});
@@ -100,5 +109,11 @@ impl<'r> Variable<'r> {
             Some(length) => draft.append(&self.list, length, raw(&item)?.into(), origin.clone()),
             None => draft.set(self.list, raw(&Value::from(vec![item]))?.into(), origin.clone()),
         }
+    }
+
+    fn remove_from(self, draft: &mut Draft<'_>, origin: &Origin) -> Result<(), String> {
+        let Some((index, _)) = self.written else { return Ok(()) };
+        let path = if self.length == Some(1) { self.list } else { self.list.item(index) };
+        draft.apply(Operation::Remove { path }, origin.clone())
     }
 }
