@@ -217,6 +217,7 @@ pub(super) const CRATES: &[Crate] = &[
             "percent-encoding",
             "regex",
             "regex-automata",
+            "serde",
             "serde_json",
             "serde_path_to_error",
             "sha2",

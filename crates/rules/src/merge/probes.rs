@@ -18,8 +18,9 @@ use super::{json, origin};
 use crate::decision::Origin;
 use crate::diagnostic::shown;
 use crate::rule::{ProbeRewrite, Rule};
-use found::{FoundProbe, HTTP_GET, Port, found_probes};
-use originals::Originals;
+use crate::subject::written;
+use found::{FoundProbe, HTTP_GET, LISTS, found_probes};
+use originals::{OfRule, Originals};
 use variable::Variable;
 
 /// The bound for the annotation and the variable, in bytes. The API server refuses annotations of 256 KiB, and Linux refuses to start a
@@ -41,48 +42,49 @@ pub(crate) struct RewrittenProbe {
     pub(crate) member: &'static str,
 }
 
-/// Undoes the rewriting that an earlier call did for `rules`, with the annotation and the variables. Returns the rules that have
-/// rewritten a probe.
+/// Undoes the rewriting that earlier calls did for `rules`. Returns the rules that have rewritten a probe.
 pub(crate) fn restore_probes<'r>(rules: &[&'r Rule], draft: &mut Draft<'_>) -> Vec<&'r Rule> {
     let rewrites = rewrites(rules);
-    if rewrites.is_empty() {
-        return Vec::new();
-    }
-    let originals = Originals::read(draft);
+    let mut originals = if rewrites.is_empty() { Originals::default() } else { Originals::read(draft) };
     let mut restored = Vec::new();
     for (rule, rewrite) in rewrites {
-        let probes = found_probes(draft).into_iter().filter(|probe| is_rewritten(probe, rewrite));
-        let known = probes.filter_map(|probe| Some((originals.get(&probe)?, probe)));
-        let known: Vec<_> = known.collect();
+        let Some(of_rule) = originals.take(rule.name()) else { continue };
+        open(draft);
         let checkpoint = draft.checkpoint();
-        match restore(draft, &known, rewrite, &origin(rule, &rewrite.clause)) {
-            Ok(()) if known.is_empty() => {}
+        match restore(draft, &originals, &of_rule, rewrite, &origin(rule, &rewrite.clause)) {
             Ok(()) => restored.push(rule),
-            Err(_) => draft.roll_back(&checkpoint),
+            Err(_) => {
+                draft.roll_back(&checkpoint);
+                originals.insert(rule.name(), of_rule);
+            }
         }
     }
     restored
 }
 
-/// Puts the original handlers into their places.
+/// Puts the original handlers of a rule into their places. `others` are those of other rules.
 fn restore(
     draft: &mut Draft<'_>,
-    known: &[((&str, &RawValue), FoundProbe)],
+    others: &Originals,
+    of_rule: &OfRule,
     rewrite: &ProbeRewrite,
     origin: &Origin,
 ) -> Result<(), String> {
-    if known.is_empty() {
-        return Ok(());
+    for probe in found_probes(draft) {
+        match of_rule.get(&probe) {
+            // Another program has added a handler and not removed this one, such as `kubectl apply` of a changed manifest.
+            Some(_) if probe.is_ambiguous => {
+                draft.apply(Operation::Remove { path: probe.place() }, origin.clone())?;
+            }
+            Some((handler, value)) => exchange(draft, &probe, handler, value, origin)?,
+            None => {}
+        }
     }
-    for ((handler, value), probe) in known {
-        exchange(draft, probe, handler, value, origin)?;
+    if let Some(at) = answering(draft, rewrite) {
+        let variable = Variable::of(draft, at, rewrite)?;
+        variable.restore(of_rule.probes.keys(), of_rule.variable.as_deref(), draft, origin)?;
     }
-    if let Some(mut variable) = Variable::find(draft, rewrite)? {
-        let urls = known.iter().map(|(_, probe)| rewrite.url(&probe.container, probe.word));
-        urls.for_each(|url| variable.remove(&url));
-        variable.write(draft, origin)?;
-    }
-    originals::remove(draft, origin)
+    others.write(draft, origin)
 }
 
 /// Rewrites probes for `rules`, which are applied. `None` if no rule asks for it.
@@ -91,7 +93,8 @@ pub(crate) fn rewrite_probes<'d>(rules: &[&Rule], draft: &Draft<'d>) -> Option<R
     if rewrites.is_empty() {
         return None;
     }
-    let draft = draft.clone();
+    let mut draft = draft.clone();
+    open(&mut draft);
     let mut rewritten = RewrittenProbes { draft, probes: Vec::new(), warnings: Vec::new() };
     let ports: Vec<i64> = rewrites.iter().map(|(_, rewrite)| rewrite.port).collect();
     for (rule, rewrite) in rewrites {
@@ -101,33 +104,43 @@ pub(crate) fn rewrite_probes<'d>(rules: &[&Rule], draft: &Draft<'d>) -> Option<R
 }
 
 impl RewrittenProbes<'_> {
-    /// Rewrites all probes that ask for none of `answering`, the ports of all rewriting.
-    fn rewrite(&mut self, rule: &Rule, rewrite: &ProbeRewrite, answering: &[i64]) {
-        let probes =
-            found_probes(&self.draft).into_iter().filter(|probe| probe.container != rewrite.container);
-        let mut rewritten: Vec<FoundProbe> = Vec::new();
-        for probe in probes {
-            match &probe.port {
-                Port::Number(port) if answering.contains(port) => {}
-                Port::Number(_) => rewritten.push(probe),
-                Port::Unknown => self.warnings.push(format!(
-                    "the {} of container `{}` was not rewritten: the container has no port of the name that it asks for",
-                    probe.member,
-                    shown(&probe.container)
-                )),
+    /// Rewrites all probes that ask for none of `answering_ports`, the ports of all rewriting, and that no rule has rewritten.
+    fn rewrite(&mut self, rule: &Rule, rewrite: &ProbeRewrite, answering_ports: &[i64]) {
+        let Some(at) = answering(&self.draft, rewrite) else { return };
+        let originals = Originals::read(&self.draft);
+        // An init container that starts before the answering container would wait for it without end.
+        let starts_before = |probe: &FoundProbe| {
+            probe.at.0 == "initContainers" && (at.0 == "containers" || probe.at.1 < at.1)
+        };
+        let stays = |probe: &FoundProbe| probe.at == at || probe.is_ambiguous || starts_before(probe);
+        let (mut probes, mut unknown) = (Vec::new(), Vec::new());
+        for probe in found_probes(&self.draft).into_iter().filter(|probe| !stays(probe)) {
+            match probe.port {
+                Some(port) if answering_ports.contains(&port) || !(1..=65535).contains(&port) => {}
+                Some(_) if originals.know(&probe) => {}
+                Some(_) => probes.push(probe),
+                None => unknown.push(probe),
             }
         }
-        if rewritten.is_empty() {
+        if let Some(probe) = unknown.first() {
+            let more =
+                if unknown.len() > 1 { format!(" ({} more)", unknown.len() - 1) } else { String::new() };
+            self.warnings.push(format!(
+                "the {} of container `{}` was not rewritten{more}: the container has no port of the name that it asks for",
+                probe.member,
+                shown(&probe.container)
+            ));
+        }
+        if probes.is_empty() {
             return;
         }
         let checkpoint = self.draft.checkpoint();
-        match write(&mut self.draft, &rewritten, rewrite, &origin(rule, &rewrite.clause)) {
-            Ok(true) => self.probes.extend(rewritten.into_iter().map(|probe| RewrittenProbe {
+        match write(&mut self.draft, originals, &probes, at, rule, rewrite) {
+            Ok(()) => self.probes.extend(probes.into_iter().map(|probe| RewrittenProbe {
                 rule: Arc::clone(&rule.name),
                 container: probe.container,
                 member: probe.member,
             })),
-            Ok(false) => {}
             Err(why) => {
                 self.draft.roll_back(&checkpoint);
                 self.warnings.push(format!("rule {} rewrote no probes: {why}", rule.name));
@@ -136,22 +149,25 @@ impl RewrittenProbes<'_> {
     }
 }
 
-/// Writes the originals of `probes` to the annotation and the variable, and rewrites them. `false` if the pod does not have the
-/// container that is to answer.
+/// Writes the originals of `probes` to the annotation and to the variable of the container at `at`, and rewrites them.
 fn write(
     draft: &mut Draft<'_>,
+    mut originals: Originals,
     probes: &[FoundProbe],
+    at: (&'static str, usize),
+    rule: &Rule,
     rewrite: &ProbeRewrite,
-    origin: &Origin,
-) -> Result<bool, String> {
-    let Some(mut variable) = Variable::find(draft, rewrite)? else { return Ok(false) };
-    let mut originals = Originals::read(draft);
+) -> Result<(), String> {
+    let origin = &origin(rule, &rewrite.clause);
+    let mut variable = Variable::of(draft, at, rewrite)?;
+    let mut written = OfRule { variable: variable.value().map(str::to_owned), ..OfRule::default() };
     for probe in probes {
-        let handler = draft.at(&probe.place()).map(|found| found.to_json()).unwrap_or_default();
-        let handler = RawValue::from_string(handler.into_owned()).map_err(|_| json::not_json())?;
-        variable.insert(rewrite.url(&probe.container, probe.word), probe, &handler)?;
-        originals.insert(probe, handler);
+        let url = rewrite.url(&probe.container, probe.word);
+        let handler = RawValue::from_string(probe.value.clone()).map_err(|_| json::not_json())?;
+        variable.insert(url.clone(), probe)?;
+        written.insert(url, rewrite.port, probe.handler, handler);
     }
+    originals.insert(rule.name(), written);
     originals.write(draft, origin)?;
     variable.write(draft, origin)?;
     for probe in probes {
@@ -161,7 +177,22 @@ fn write(
         let handler = RawValue::from_string(handler).map_err(|_| json::not_json())?;
         exchange(draft, probe, HTTP_GET, &handler, origin)?;
     }
-    Ok(true)
+    Ok(())
+}
+
+/// The list and the index of the container that answers.
+fn answering(draft: &Draft<'_>, rewrite: &ProbeRewrite) -> Option<(&'static str, usize)> {
+    LISTS.into_iter().find_map(|list| {
+        let mut containers = draft.at(&draft.layout.list(list))?.iter();
+        let found = containers
+            .position(|one| written(Some(one), "name").is_some_and(|name| name == *rewrite.container));
+        found.map(|index| (list, index))
+    })
+}
+
+/// Opens the lists of containers, into which many operations go.
+fn open(draft: &mut Draft<'_>) {
+    LISTS.iter().for_each(|list| draft.open_at(&draft.layout.list(list)));
 }
 
 /// Puts the handler `member` with the value `value` into the place of the handler of `probe`.
@@ -178,13 +209,6 @@ fn exchange(
     }
     draft.apply(Operation::Remove { path: probe.place() }, origin.clone())?;
     draft.apply(Operation::Add { path, value }, origin.clone())
-}
-
-fn is_rewritten(probe: &FoundProbe, rewrite: &ProbeRewrite) -> bool {
-    let asks_for = |port| matches!(probe.port, Port::Number(number) if number == port);
-    probe.handler == HTTP_GET
-        && asks_for(rewrite.port)
-        && probe.path.as_deref() == Some(&*rewrite.url(&probe.container, probe.word))
 }
 
 fn rewrites<'r>(rules: &[&'r Rule]) -> Vec<(&'r Rule, &'r ProbeRewrite)> {

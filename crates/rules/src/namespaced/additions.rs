@@ -67,6 +67,9 @@ impl Comparison<'_> {
             if let Some(last) = last.filter(|last| index < *last) {
                 return Err(NotAllowed::taken(format!("{list}[{last}]")));
             }
+            if is_protected(item) {
+                return Err(NotAllowed::taken(at(list, item)));
+            }
             self.bounds.container(list, item)?;
             items(&item["volumeMounts"]).iter().try_for_each(|mount| self.mounted(mount))?;
         }

@@ -20,7 +20,10 @@ impl Protected {
     /// The parts of `rules`, which were applied to `draft`.
     pub(crate) fn of(rules: &[&Rule], draft: &Draft<'_>) -> Self {
         let injected = rules.iter().flat_map(|rule| &rule.injected);
-        let containers: BTreeSet<String> = injected.map(|one| one.item.key.clone()).collect();
+        // A container that answers probes decides about the health of all others.
+        let answering = rules.iter().filter_map(|rule| Some(rule.rewrite_probes.as_ref()?.container.clone()));
+        let containers: BTreeSet<String> =
+            injected.map(|one| one.item.key.clone()).chain(answering).collect();
         let volumes = rules.iter().flat_map(|rule| &rule.volumes).map(|item| item.key.clone()).collect();
         let is_source = |rule: &&Rule| {
             let mut parts = rule.parts();

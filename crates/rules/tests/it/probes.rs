@@ -80,7 +80,7 @@ fn probes_of_containers_of_other_rules_are_rewritten() {
         + &rule(
             "logs",
             "onConflict: deny\n\
-             sidecars: [{name: logs, image: 'logs:1', ports: [{name: web, containerPort: 80}], livenessProbe: {httpGet: {path: /, port: web}}}]\n\
+             sidecars: [{name: logs, image: 'logs:1', mode: regular, ports: [{name: web, containerPort: 80}], livenessProbe: {httpGet: {path: /, port: web}}}]\n\
              containerPatches: [{select: {names: [app]}, readinessProbe: {grpc: {port: 7}}, onConflict: override}]",
         );
     let rules = rules(&text);
@@ -236,8 +236,10 @@ fn what_cannot_be_rewritten_stays_and_is_a_warning() {
     let object = with(numbered, r#"[{"name":"P","value":"{\"/x\":{\"grpc\":{\"port\":1}}}"}]"#);
     let value = result(&rules, &object)["spec"]["containers"][1]["env"][0]["value"].to_string();
     assert!(value.contains("/x") && value.contains("/app-health/app/livez"), "{value}");
-    let own = with(r#"{"httpGet":{"path":"/mine","port":15020}}"#, "[]");
-    assert_eq!(steps(&decide(&rules, &own)), Vec::<String>::new());
+    for port in ["15020", "0", "65536"] {
+        let kept = with(&format!(r#"{{"httpGet":{{"path":"/mine","port":{port}}}}}"#), "[]");
+        assert_eq!(steps(&decide(&rules, &kept)), Vec::<String>::new(), "{port}");
+    }
 }
 
 /// A pod with very many probes stays one that the API server and Linux take.
@@ -260,13 +262,17 @@ fn the_annotation_and_the_variable_are_bounded() {
 #[test]
 fn a_forged_annotation_restores_no_other_probe() {
     let rules = rules(&rule("mesh", "rewriteProbes: {container: proxy, port: 15020, env: P}"));
-    for forged in [
-        "[]",
-        "{",
-        r#"{"app":{"livenessProbe":{"exec":{"command":["x"]}}}}"#,
-        r#"{"app":{"livenessProbe":{"httpGet":1}}}"#,
-        r#"{"app":{"livenessProbe":{"httpGet":{"port":1},"grpc":{"port":1}}}}"#,
-    ] {
+    let entry = |handler: &str| {
+        format!(r#"{{"mesh":{{"probes":{{"/app-health/app/livez":{{"port":15020,"handler":{handler}}}}}}}}}"#)
+    };
+    let handlers = [
+        r#"{"exec":{"command":["x"]}}"#,
+        r#"{"httpGet":1}"#,
+        r#"{"httpGet":{"port":1},"grpc":{"port":1}}"#,
+        "{}",
+    ];
+    let forged = handlers.map(entry).into_iter().chain(["[]", "{", r#"{"mesh":null}"#].map(str::to_owned));
+    for forged in forged {
         let spec = json!({"containers": [
             {"name": "app", "livenessProbe": {"httpGet": {"path": "/app-health/app/livez", "port": 15020}}},
             {"name": "proxy"},
@@ -275,8 +281,79 @@ fn a_forged_annotation_restores_no_other_probe() {
             "metadata": {"name": "web", "labels": {"app": "web"}, "annotations": {"vestibule.dev/original-probes": forged}},
             "spec": spec,
         });
-        assert_eq!(steps(&decide(&rules, &object.to_string())), Vec::<String>::new(), "{forged}");
+        assert_eq!(result(&rules, &object.to_string())["spec"], spec, "{forged}");
     }
+}
+
+/// Regression test: the rewritten probe was rewritten again, and its original was lost.
+#[test]
+fn another_port_of_the_rule_is_for_the_original_probes() {
+    let with = |port: u16| rules(&rule("mesh", &PROXY.replace("15020", &port.to_string())));
+    let made = result(&with(15020), &pod(APP));
+    let made = result(&with(15030), &made.to_string());
+    let expected = result(&with(15030), &pod(APP));
+    assert_eq!(made["spec"], expected["spec"]);
+}
+
+/// Regression test: a probe with the path of another container's probe was taken for that one.
+#[test]
+fn a_copied_path_is_not_restored() {
+    let rules = rules(&rule("mesh", PROXY));
+    let copied = json!({"httpGet": {"path": "/app-health/a/livez", "port": 15020, "scheme": "HTTP"}});
+    let containers = json!([{"name": "a", "livenessProbe": {"grpc": {"port": 9}}}, {"name": "b", "livenessProbe": copied}]);
+    let made = result(&rules, &pod(&json!({"containers": containers}).to_string()));
+    assert_eq!(made["spec"]["containers"][1]["livenessProbe"], copied);
+    assert_eq!(words(&decide(&rules, &made.to_string())), ["unchanged"]);
+}
+
+/// Regression test: the handler that a user had changed was replaced by the one from before.
+#[test]
+fn a_handler_that_was_added_since_replaces_the_rewritten_one() {
+    let rules = rules(&rule("mesh", PROXY));
+    let made = result(&rules, &pod(APP));
+    let mut changed = made.clone();
+    changed["spec"]["containers"][0]["readinessProbe"]["tcpSocket"] = json!({"port": 9001});
+    changed["spec"]["containers"][0]["livenessProbe"]["exec"] = json!({"command": ["true"]});
+    let made = result(&rules, &changed.to_string());
+    assert_eq!(probers(&made), json!({"/app-health/app/readyz": {"tcpSocket": {"port": 9001}}}));
+    let app = &made["spec"]["containers"][0];
+    assert_eq!(app["livenessProbe"], json!({"exec": {"command": ["true"]}, "timeoutSeconds": 3}));
+}
+
+/// Regression test: a second call moved a variable that had been there, or found another value than the rule's own.
+#[test]
+fn a_variable_that_was_there_is_found_again() {
+    let app = r#"{"name":"app","livenessProbe":{"grpc":{"port":1}}}"#;
+    let rules = rules(&rule("mesh", "rewriteProbes: {container: proxy, port: 15020, env: P}"));
+    for written in ["", "{}", r#"{ "/x": {} }"#] {
+        let proxy =
+            json!({"name": "proxy", "env": [{"name": "P", "value": written}, {"name": "X", "value": "y"}]});
+        let made = result(&rules, &pod(&format!(r#"{{"containers":[{app},{proxy}]}}"#)));
+        let env = &made["spec"]["containers"][1]["env"];
+        assert_eq!((&env[0]["name"], &env[1]["name"]), (&json!("P"), &json!("X")));
+    }
+    let own = "onConflict: deny\n\
+        sidecars: [{name: proxy, image: 'proxy:1', env: [{name: P, value: '{\"/x\": {\"grpc\": {\"port\": 1}}}'}]}]\n\
+        rewriteProbes: {container: proxy, port: 15020, env: P}";
+    let rules = crate::kit::rules(&rule("own", own));
+    let made = result(&rules, &pod(&format!(r#"{{"containers":[{app}]}}"#)));
+    assert_eq!(words(&decide(&rules, &made.to_string())), ["unchanged"]);
+}
+
+/// A native sidecar that waited for a container that starts after it would never start.
+#[test]
+fn probes_of_containers_that_start_earlier_stay() {
+    let rules = rules(&rule("mesh", "rewriteProbes: {container: proxy, port: 15020, env: P}"));
+    let container = |name: &str| json!({"name": name, "restartPolicy": "Always", "startupProbe": {"tcpSocket": {"port": 1}}});
+    let path = |made: &Value, index: usize| {
+        made["spec"]["initContainers"][index]["startupProbe"]["httpGet"].is_object()
+    };
+    let beside =
+        json!({"initContainers": [container("a"), container("proxy"), container("b")], "containers": []});
+    let made = result(&rules, &pod(&beside.to_string()));
+    assert_eq!([0, 1, 2].map(|index| path(&made, index)), [false, false, true]);
+    let regular = json!({"initContainers": [container("a")], "containers": [{"name": "proxy"}]});
+    assert!(steps(&decide(&rules, &pod(&regular.to_string()))).is_empty());
 }
 
 #[test]
@@ -335,7 +412,10 @@ proptest! {
     fn rewriting_is_idempotent_and_loses_no_handler(a in app("a"), b in app("b"), native in any::<bool>()) {
         let mode = if native { "native" } else { "regular" };
         let text = rule("mesh", &PROXY.replace("image:", &format!("mode: {mode}, image:")))
-            + &rule("more", "onConflict: deny\nsidecars: [{name: b, image: 'b:1', livenessProbe: {httpGet: {path: /b, port: 1}}}]")
+            + &rule(
+                "more",
+                &format!("onConflict: deny\nsidecars: [{{name: c, image: 'c:1', mode: {mode}, livenessProbe: {{httpGet: {{path: /c, port: 1}}}}}}]"),
+            )
             + &rule("patch", "containerPatches: [{select: {names: [a]}, startupProbe: {tcpSocket: {port: 5}}, onConflict: override}]");
         let rules = rules(&text);
         let written = json!({"containers": [a, b]});

@@ -9,6 +9,9 @@ use crate::subject::text;
 const PROBES: [(&str, &str); 3] =
     [("livenessProbe", "livez"), ("readinessProbe", "readyz"), ("startupProbe", "startupz")];
 
+/// The lists of containers that may have probes.
+pub(super) const LISTS: [&str; 2] = ["containers", "initContainers"];
+
 pub(super) const HTTP_GET: &str = "httpGet";
 
 /// The handlers that use the network. `exec` does not.
@@ -18,6 +21,8 @@ pub(super) const HANDLERS: [&str; 3] = [HTTP_GET, "tcpSocket", "grpc"];
 pub(super) struct FoundProbe {
     /// The name of its container.
     pub(super) container: String,
+    /// The list and the index of its container.
+    pub(super) at: (&'static str, usize),
     /// `livenessProbe`
     pub(super) member: &'static str,
     /// `livez`
@@ -25,17 +30,14 @@ pub(super) struct FoundProbe {
     /// The place of the probe.
     pub(super) probe: Pointer,
     pub(super) handler: &'static str,
-    pub(super) port: Port,
+    /// The handler, JSON.
+    pub(super) value: String,
+    /// The number of the port that it asks for. `None` if its container has no port of the name.
+    pub(super) port: Option<i64>,
     pub(super) path: Option<String>,
     pub(super) timeout: Option<i64>,
-}
-
-/// The port that a probe asks for.
-#[derive(PartialEq, Eq)]
-pub(super) enum Port {
-    Number(i64),
-    /// It is named, and its container has no port of that name.
-    Unknown,
+    /// Whether the probe has a further handler. Another program has changed it then, and the API server refuses it.
+    pub(super) is_ambiguous: bool,
 }
 
 impl FoundProbe {
@@ -43,17 +45,22 @@ impl FoundProbe {
     pub(super) fn place(&self) -> Pointer {
         self.probe.child(self.handler)
     }
+
+    /// Whether it is an HTTP probe of this port.
+    pub(super) fn asks_for(&self, port: i64) -> bool {
+        self.handler == HTTP_GET && self.port == Some(port)
+    }
 }
 
 /// All such probes, in the order of the containers.
 pub(super) fn found_probes(draft: &Draft<'_>) -> Vec<FoundProbe> {
     let mut found = Vec::new();
-    for list in ["containers", "initContainers"] {
+    for list in LISTS {
         let place = draft.layout.list(list);
         let containers = draft.at(&place).map(View::items).unwrap_or_default();
         for (index, container) in containers.into_iter().enumerate() {
             let probes = PROBES.iter().filter_map(|(member, word)| {
-                found_probe(container, member, word, || place.item(index).child(member))
+                found_probe(container, (list, index), (member, word), || place.item(index).child(member))
             });
             found.extend(probes);
         }
@@ -63,26 +70,29 @@ pub(super) fn found_probes(draft: &Draft<'_>) -> Vec<FoundProbe> {
 
 fn found_probe(
     container: View<'_>,
-    member: &'static str,
-    word: &'static str,
+    at: (&'static str, usize),
+    (member, word): (&'static str, &'static str),
     place: impl FnOnce() -> Pointer,
 ) -> Option<FoundProbe> {
     let probe = container.get(member)?;
-    let mut handlers = HANDLERS
-        .iter()
-        .filter_map(|name| Some((*name, probe.get(name).filter(|handler| !handler.is_null())?)));
-    let (handler, value) = handlers.next()?;
+    let is_there = |name: &&str| probe.get(name).is_some_and(|handler| !handler.is_null());
+    let mut handlers = HANDLERS.iter().copied().filter(is_there);
+    let handler = handlers.next()?;
+    let value = probe.get(handler)?;
     let port = value.get("port")?;
     let number = port.as_i64().or_else(|| named_port(container, &port.as_str()?));
     Some(FoundProbe {
         container: text(Some(container), "name")?,
+        at,
         member,
         word,
         probe: place(),
         handler,
-        port: number.map_or(Port::Unknown, Port::Number),
+        value: value.to_json().into_owned(),
+        port: number,
         path: text(Some(value), "path"),
         timeout: probe.get("timeoutSeconds").and_then(View::as_i64),
+        is_ambiguous: handlers.next().is_some() || is_there(&"exec"),
     })
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
-use vestibule_patch::{Kind, Operation, Pointer, View};
+use vestibule_patch::{Kind, Operation, Pointer};
 
 use super::super::draft::Draft;
 use super::super::json;
@@ -27,22 +27,21 @@ pub(super) struct Variable<'r> {
 }
 
 impl<'r> Variable<'r> {
-    /// The variable as the container has it. `None` if there is no such container.
-    pub(super) fn find(draft: &Draft<'_>, rewrite: &'r ProbeRewrite) -> Result<Option<Self>, String> {
-        let (container, name) = (&*rewrite.container, &*rewrite.variable);
-        for list in ["containers", "initContainers"] {
-            let place = draft.layout.list(list);
-            let containers = draft.at(&place).map(View::items).unwrap_or_default();
-            let found =
-                containers.iter().position(|one| text(Some(*one), "name").as_deref() == Some(container));
-            if let Some(index) = found {
-                let env = place.item(index).child("env");
-                return Self::read(draft, env, name)
-                    .map(Some)
-                    .map_err(|why| format!("variable `{name}` of container `{container}` {why}"));
-            }
-        }
-        Ok(None)
+    /// The variable as the container at `at`, a list and an index, has it.
+    pub(super) fn of(
+        draft: &Draft<'_>,
+        at: (&str, usize),
+        rewrite: &'r ProbeRewrite,
+    ) -> Result<Self, String> {
+        let env = draft.layout.list(at.0).item(at.1).child("env");
+        Self::read(draft, env, &rewrite.variable).map_err(|why| {
+            format!("variable `{}` of container `{}` {why}", rewrite.variable, rewrite.container)
+        })
+    }
+
+    /// Its value, if the container has it.
+    pub(super) fn value(&self) -> Option<&str> {
+        self.written.as_ref().map(|(_, value)| &**value)
     }
 
     fn read(draft: &Draft<'_>, list: Pointer, name: &'r str) -> Result<Self, &'static str> {
@@ -72,15 +71,10 @@ impl<'r> Variable<'r> {
     }
 
     /// Adds the handler of `probe` for the path `url`. Its port is a number.
-    pub(super) fn insert(
-        &mut self,
-        url: String,
-        probe: &FoundProbe,
-        handler: &RawValue,
-    ) -> Result<(), String> {
-        let mut handler: Value = serde_json::from_str(handler.get()).map_err(|_| json::not_json())?;
-        if let (Some(port), super::Port::Number(number)) = (handler.get_mut("port"), &probe.port) {
-            *port = Value::from(*number);
+    pub(super) fn insert(&mut self, url: String, probe: &FoundProbe) -> Result<(), String> {
+        let mut handler: Value = serde_json::from_str(&probe.value).map_err(|_| json::not_json())?;
+        if let (Some(port), Some(number)) = (handler.get_mut("port"), probe.port) {
+            *port = Value::from(number);
         }
         let mut described = Map::from_iter([(probe.handler.to_owned(), handler)]);
         described.extend(probe.timeout.map(|seconds| ("timeoutSeconds".to_owned(), Value::from(seconds))));
@@ -88,8 +82,27 @@ impl<'r> Variable<'r> {
         Ok(())
     }
 
-    pub(super) fn remove(&mut self, url: &str) {
-        self.probes.remove(url);
+    /// Undoes the addition of the probes `urls` to the value `before`, or to no variable.
+    pub(super) fn restore<'u>(
+        mut self,
+        urls: impl Iterator<Item = &'u String>,
+        before: Option<&str>,
+        draft: &mut Draft<'_>,
+        origin: &Origin,
+    ) -> Result<(), String> {
+        let mut known: BTreeMap<String, Value> =
+            before.and_then(|before| serde_json::from_str(before).ok()).unwrap_or_default();
+        for url in urls {
+            self.probes.remove(url);
+            known.remove(url);
+        }
+        match (before, &self.written) {
+            // No other program has changed it since.
+            (Some(before), Some((index, _))) if self.probes == known => {
+                set(draft, &self.list.item(*index).child("value"), before, origin)
+            }
+            _ => self.write(draft, origin),
+        }
     }
 
     /// Writes the variable, or removes it if it has no probes left.

@@ -31,6 +31,16 @@ fn outcomes(cluster: &str, mine: &str, pod: &str) -> Vec<&'static str> {
     words
 }
 
+/// Regression test: a rule of a namespace could add the container that answers the probes of all others.
+#[test]
+fn the_container_that_answers_probes_is_not_of_a_rule_of_a_namespace() {
+    let cluster = "rewriteProbes: {container: agent, port: 15020, env: P}";
+    for mode in ["regular", "native"] {
+        let mine = format!("{{sidecars: [{{name: agent, image: 'mine:1', mode: {mode}}}]}}");
+        assert_eq!(outcomes(cluster, &mine, &web()), ["unchanged", "not_allowed"], "{mode}");
+    }
+}
+
 #[test]
 fn nothing_that_a_rule_of_the_cluster_wrote_is_overridden() {
     for (mine, word) in [
