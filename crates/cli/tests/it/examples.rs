@@ -23,7 +23,7 @@ fn each_has_cases_and_all_of_them_hold() {
     let mut with_cases = names(&rules().join("tests"));
     with_cases.retain(|name| name != "together");
     assert_eq!(names(&rules()), with_cases);
-    assert_eq!(with_cases.len(), 9);
+    assert_eq!(with_cases.len(), 10);
     Folder::with(&[]).run(&format!("test {}", rules().join("tests").display())).exits(0);
 }
 

@@ -49,6 +49,7 @@ fn the_samples_can_be_used_together() {
             "envoy",
             "log-forwarder",
             "nginx",
+            "probes",
             "proxy",
             "secrets-agent",
             "timezone-and-ca",

@@ -102,7 +102,8 @@ impl RuleSet {
         }
         // A rule whose condition is false now has rewritten the probes in an earlier call, and they stay so.
         let may_rewrite = |rule: &&Rule| {
-            !reasons.contains_key(rule.name()) || request.restored.iter().any(|one| one.name() == rule.name())
+            let is_restored = || request.restored.iter().any(|one| one.name() == rule.name());
+            rule.rewrite_probes.is_some() && (!reasons.contains_key(rule.name()) || is_restored())
         };
         let rewriting: Vec<&Rule> = rules.iter().copied().filter(may_rewrite).collect();
         let (document, restored) = (request.document, !request.restored.is_empty());
