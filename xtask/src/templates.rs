@@ -16,14 +16,14 @@ use crate::metadata::Metadata;
 
 /// The name of the crates.
 const NAME: &str = "shop-hooks";
-/// What is run in each crate. The tests on an API server have to run too.
+/// The commands that run in each crate. The tests on an API server have to run too.
 const COMMANDS: [&[&str]; 3] = [
     &["fmt", "--check"],
     &["test", "--offline"],
     &["run", "--offline", "--quiet", "--", "manifests", "--namespace", NAME, "--image", "IMAGE"],
 ];
 
-/// Which crates.
+/// The crates to try.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct Arguments {
     /// Only these kinds

@@ -12,12 +12,12 @@ use super::{checked, set};
 use crate::decision::Origin;
 use crate::well_known::PROBES_ANNOTATION;
 
-/// What rules have rewritten, by their names.
+/// The rewritten probes of all rules, by the names of the rules.
 #[derive(Default, Serialize, Deserialize)]
 #[serde(transparent)]
 pub(super) struct Originals(BTreeMap<String, OfRule>);
 
-/// What one rule has rewritten.
+/// The probes that one rule has rewritten.
 #[derive(Default, Serialize, Deserialize)]
 pub(super) struct OfRule {
     /// The value that the variable had before; absent if the container did not have the variable.
@@ -43,7 +43,7 @@ impl Originals {
         written.and_then(|written| serde_json::from_str(&written).ok()).unwrap_or_default()
     }
 
-    /// Removes what `rule` has rewritten.
+    /// Removes and returns the entry of `rule`.
     pub(super) fn take(&mut self, rule: &str) -> Option<OfRule> {
         self.0.remove(rule)
     }
