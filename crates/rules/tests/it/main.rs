@@ -10,6 +10,7 @@ mod each;
 mod explain;
 mod export;
 mod expressions;
+mod growth;
 mod hostile;
 mod injection_cases;
 mod kit;

@@ -5,11 +5,9 @@ mod one_rule;
 mod ports;
 mod removals;
 
-use std::time::Duration;
-
-use cpu_time::ThreadTime;
 use vestibule_rules::RuleSet;
 
+use crate::growth::takes_less_than;
 use crate::kit::{creation, decide, names, pod, result, rule, rules, words};
 
 const POD: &str = r#"{"containers":[{"name":"app","image":"i","env":[{"name":"X","value":"x"}]}]}"#;
@@ -18,25 +16,19 @@ fn written(count: usize, spec: impl Fn(usize) -> String) -> RuleSet {
     rules(&(0..count).map(|index| rule(&format!("r{index:04}"), &spec(index))).collect::<String>())
 }
 
-/// Processor time of an evaluation with `count` rules.
-fn work(count: usize, object: &str, spec: fn(usize) -> String) -> Duration {
+/// Evaluates `count` rules for the object; all are applied.
+fn apply(count: usize, object: String, spec: fn(usize) -> String) -> impl Fn() {
     let rules = written(count, spec);
-    let once = || {
-        let work = ThreadTime::now();
-        let decision = decide(&rules, object);
-        let work = work.elapsed();
+    move || {
+        let decision = decide(&rules, &object);
         assert!(words(&decision).iter().all(|word| *word == "applied"), "{:?}", decision.warnings);
-        work
-    };
-    once().min(once())
+    }
 }
 
 /// Four times as many rules take about four times as long, and at most `most` times. If each rule looked at the changes of the
 /// others, they would take sixteen times as long.
 fn takes_linear_time(most: u32, spec: fn(usize) -> String) {
-    let object = pod(POD);
-    let (few, many) = (work(250, &object, spec), work(1_000, &object, spec));
-    assert!(many < few * most, "{few:?} and {many:?}");
+    takes_less_than(most, apply(250, pod(POD), spec), apply(1_000, pod(POD), spec));
 }
 
 #[test]
@@ -98,20 +90,15 @@ fn containers_of_the_pod() {
             "containerPatches: [{{select: {{all: true}}, env: [{{name: E{n}, value: x}}], volumeMounts: [{mount}]}}]"
         )
     });
-    let work = |count: usize| {
+    let evaluate = |count: usize| {
         let all: Vec<_> =
             (0..count).map(|n| format!(r#"{{"name":"c{n}","env":[{{"name":"X","value":"x"}}]}}"#)).collect();
         let volumes = r#"[{"name":"v","emptyDir":{}}]"#;
         let object = pod(&format!(r#"{{"containers":[{}],"volumes":{volumes}}}"#, all.join(",")));
-        let once = || {
-            let work = ThreadTime::now();
-            assert!(decide(&rules, &object).changes().len() > 47 * count);
-            work.elapsed()
-        };
-        once().min(once())
+        let rules = &rules;
+        move || assert!(decide(rules, &object).changes().len() > 47 * count)
     };
-    let (few, many) = (work(200), work(800));
-    assert!(many < few * 7, "{few:?} and {many:?}");
+    takes_less_than(7, evaluate(200), evaluate(800));
 }
 
 #[test]
@@ -194,15 +181,10 @@ fn containers_are_found_by_name_with_many_rules() {
     }
 }
 
-/// Processor time of an explanation with `count` rules.
-fn explained(count: usize, spec: fn(usize) -> String) -> Duration {
+/// Explains `count` rules for a pod.
+fn explain(count: usize, spec: fn(usize) -> String) -> impl Fn() {
     let (rules, object) = (written(count, spec), pod(POD));
-    let once = || {
-        let work = ThreadTime::now();
-        assert_eq!(rules.explain(&creation(&object)).unwrap().rules.len(), count);
-        work.elapsed()
-    };
-    once().min(once())
+    move || assert_eq!(rules.explain(&creation(&object)).unwrap().rules.len(), count)
 }
 
 #[test]
@@ -211,29 +193,21 @@ fn explanations() {
         let block = format!("{{select: {{all: true}}, env: [{{name: E{n}, value: x}}]}}");
         format!("volumes: [{{name: v{n}, emptyDir: {{}}}}]\ncontainerPatches: [{block}]")
     };
-    let (few, many) = (explained(250, spec), explained(1_000, spec));
-    assert!(many < few * 8, "{few:?} and {many:?}");
+    takes_less_than(8, explain(250, spec), explain(1_000, spec));
 }
 
 #[test]
 fn explanations_of_blocks_beside_containers_of_rules() {
-    let (few, many) = (explained(250, beside_a_container), explained(1_000, beside_a_container));
-    assert!(many < few * 9, "{few:?} and {many:?}");
+    takes_less_than(9, explain(250, beside_a_container), explain(1_000, beside_a_container));
 }
 
 #[test]
 fn hints() {
-    let hinted = |count| {
+    let lint = |count| {
         let rules = written(count, |n| format!("sidecars: [{{name: s{n}, image: s}}]"));
-        let once = || {
-            let work = ThreadTime::now();
-            assert!(rules.lint().len() >= count);
-            work.elapsed()
-        };
-        once().min(once())
+        move || assert!(rules.lint().len() >= count)
     };
-    let (few, many) = (hinted(250), hinted(1_000));
-    assert!(many < few * 8, "{few:?} and {many:?}");
+    takes_less_than(8, lint(250), lint(1_000));
 }
 
 fn referring(n: usize) -> String {

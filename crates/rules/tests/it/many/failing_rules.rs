@@ -1,26 +1,18 @@
 //! Rules that fail among many.
 
-use cpu_time::ThreadTime;
 use vestibule_rules::RuleSet;
 
 use super::{POD, behind_fillers, written};
+use crate::growth::takes_less_than;
 use crate::kit::{decide, made, pod, rule, rules, words};
 
 /// Half of the rules fail. Four times as many rules take at most `most` times as long.
 fn failing_rules_take_linear_time(most: u32, made: impl Fn(usize) -> (RuleSet, String)) {
-    let work = |count: usize| {
+    let evaluate = |count: usize| {
         let (rules, object) = made(count);
-        let once = || {
-            let work = ThreadTime::now();
-            let decision = decide(&rules, &object);
-            let work = work.elapsed();
-            assert_eq!(words(&decision), ["applied", "conflict"].repeat(count / 2));
-            work
-        };
-        once().min(once())
+        move || assert_eq!(words(&decide(&rules, &object)), ["applied", "conflict"].repeat(count / 2))
     };
-    let (few, many) = (work(250), work(1_000));
-    assert!(many < few * most, "{few:?} and {many:?}");
+    takes_less_than(most, evaluate(250), evaluate(1_000));
 }
 
 /// The JSON of `count` containers of the pod, to follow others.
@@ -142,25 +134,17 @@ fn beside_others(count: usize) -> RuleSet {
 /// Every second rule mounts an absent volume. A rule that fails takes about as long as one that succeeds.
 #[test]
 fn sidecars_of_rules_that_fail() {
-    let work = |fails: bool| {
+    let evaluate = |fails: bool| {
         let rules = written(1_000, |n| {
             let mount =
                 if n % 2 == 1 && fails { ", volumeMounts: [{name: nobodys, mountPath: /m}]" } else { "" };
             format!("sidecars: [{{name: s{n}, image: i{mount}}}]")
         });
         let object = pod(POD);
-        let once = || {
-            let work = ThreadTime::now();
-            let decision = decide(&rules, &object);
-            let work = work.elapsed();
-            let wanted = ["applied", if fails { "error" } else { "applied" }].repeat(500);
-            assert_eq!(words(&decision), wanted);
-            work
-        };
-        once().min(once())
+        let wanted = ["applied", if fails { "error" } else { "applied" }].repeat(500);
+        move || assert_eq!(words(&decide(&rules, &object)), wanted)
     };
-    let (all, half) = (work(false), work(true));
-    assert!(half < all * 9, "{all:?} and {half:?}");
+    takes_less_than(9, evaluate(false), evaluate(true));
 }
 
 /// For any positions of their containers and any items in other containers.

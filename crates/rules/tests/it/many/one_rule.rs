@@ -2,27 +2,21 @@
 
 use std::fmt::Write as _;
 
-use cpu_time::ThreadTime;
-
 use super::POD;
+use crate::growth::takes_less_than;
 use crate::kit::{decide, names, pod, result, rule, rules, word};
 
 /// `made` gives a rule's spec and its pod. Four times as many items take at most ten times as long, and not sixteen times.
 fn takes_linear_time_in_items(outcome: &str, made: impl Fn(usize) -> (String, String)) {
-    let work = |count: usize| {
+    let evaluate = |count: usize| {
         let (spec, object) = made(count);
         let rules = rules(&rule("r", &spec));
-        let once = || {
-            let work = ThreadTime::now();
+        move || {
             let decision = decide(&rules, &object);
-            let work = work.elapsed();
             assert_eq!(word(&decision), outcome, "{:?}", decision.warnings);
-            work
-        };
-        once().min(once()).min(once())
+        }
     };
-    let (few, many) = (work(200), work(800));
-    assert!(many < few * 10, "{few:?} and {many:?}");
+    takes_less_than(10, evaluate(200), evaluate(800));
 }
 
 /// `head` with `count` indented items below it.
