@@ -7,6 +7,7 @@
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
 mod alerts;
+mod api;
 mod bench;
 mod binary;
 mod book;
@@ -77,6 +78,7 @@ fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         Some(Task::Skew { revision }) => skew::run(revision),
         Some(Task::Mutants { krate, arguments }) => return mutants::run(*krate, arguments),
         Some(Task::Fuzz { minutes, targets }) => fuzz::run(*minutes, targets),
+        Some(Task::Api { check }) => api::run(*check),
         Some(Task::Keys { check: false, from }) => keys::write(from.as_deref()),
         Some(Task::Keys { check: true, from }) => keys::compare(from.as_deref()),
     }?;
@@ -203,6 +205,12 @@ enum Task {
         /// Run only these: apply, diff, http, pointer, review, rules, secret, selector, yaml
         #[arg(value_name = "TARGET")]
         targets: Vec<String>,
+    },
+    /// List the public API of every published library in docs/public-api, for reviews
+    Api {
+        /// Only compare the listings with the sources
+        #[arg(long)]
+        check: bool,
     },
     /// Write the table of list keys from the real API server's OpenAPI documents
     Keys {
