@@ -91,6 +91,15 @@ fn the_layout_names_each_blob_by_its_digest() {
     let config = json(&format!("blobs/{config}"));
     assert_eq!(config["config"]["User"], "65532:65532");
     assert_eq!(config["config"]["Entrypoint"][0], "/usr/bin/hook");
+    for (key, value) in
+        [("title", "hook"), ("version", "1.0.0"), ("revision", "abc"), ("licenses", "Apache-2.0")]
+    {
+        let key = format!("org.opencontainers.image.{key}");
+        assert_eq!(
+            (&manifest["annotations"][&key], &config["config"]["Labels"][&key]),
+            (&value.into(), &value.into())
+        );
+    }
     // The configuration names the digests of the layers before compression.
     for (layer, diff) in
         manifest["layers"].as_array().unwrap().iter().zip(config["rootfs"]["diff_ids"].as_array().unwrap())
@@ -150,4 +159,32 @@ fn a_binary_for_another_machine_is_refused() {
     assert!(compile::check_architecture(&elf, Architecture::Arm64).is_ok());
     assert!(compile::check_architecture(&elf, Architecture::Amd64).is_err());
     assert!(compile::check_architecture(b"#!/bin/sh\n", Architecture::Amd64).is_err());
+}
+
+/// Docker builds the image from the unpacked layers and the lines of the Dockerfile.
+#[test]
+fn the_dockerfile_has_the_files_and_the_configuration_of_the_image() {
+    let image = image(b"binary");
+    let (layout, unpacked) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    image.write(layout.path()).unwrap();
+    image.unpack(unpacked.path()).unwrap();
+    assert_eq!(std::fs::read(unpacked.path().join("usr/bin/hook")).unwrap(), b"binary");
+    assert!(unpacked.path().join("usr/share/sbom/hook.cdx.json").is_file());
+
+    let json = |path: &str| -> serde_json::Value {
+        serde_json::from_slice(&std::fs::read(layout.path().join("image").join(path)).unwrap()).unwrap()
+    };
+    let manifest = json(&format!("blobs/{}", image.digest().replace(':', "/")));
+    let digest = manifest["config"]["digest"].as_str().unwrap().replace(':', "/");
+    let config = &json(&format!("blobs/{digest}"))["config"];
+    let words = config["Env"].as_array().unwrap().iter().map(|word| word.as_str().unwrap());
+    let lines = [
+        format!("ENV {}", words.collect::<Vec<_>>().join(" ")),
+        format!("USER {}", config["User"].as_str().unwrap()),
+        format!("ENTRYPOINT {}", config["Entrypoint"]).replace("hook", "vestibule"),
+    ];
+    let dockerfile = std::fs::read_to_string(crate::cargo::workspace().join("deploy/Dockerfile")).unwrap();
+    for line in lines {
+        assert!(dockerfile.lines().any(|found| found == line), "{line}");
+    }
 }
