@@ -113,8 +113,11 @@ pub fn config_map_data<P: AsRef<Path>>(paths: &[P]) -> Result<BTreeMap<String, S
 fn texts_of<P: AsRef<Path>>(paths: &[P]) -> Result<Vec<(PathBuf, String)>, LoadError> {
     let (mut texts, mut seen) = (Vec::new(), BTreeSet::new());
     for path in paths.iter().map(AsRef::as_ref) {
-        let files =
-            if path == STDIN { vec![path.to_owned()] } else { yaml_files(path).map_err(failed(path))? };
+        let files = if path == Path::new(STDIN) {
+            vec![path.to_owned()]
+        } else {
+            yaml_files(path).map_err(failed(path))?
+        };
         if files.is_empty() {
             return Err(LoadError::Empty(path.to_owned()));
         }

@@ -5,7 +5,7 @@ use std::io::{self, ErrorKind, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{AtFlags, Mode, OFlags, openat, renameat, unlinkat};
+use rustix::fs::{AtFlags, Mode, OFlags, RawMode, openat, renameat, unlinkat};
 use rustix::io::Errno;
 use vestibule_pki::{Authority, AuthorityError};
 use zeroize::Zeroizing;
@@ -112,7 +112,7 @@ impl Folder {
         Ok(Some(file))
     }
 
-    fn write(&self, name: &str, mode: u32, content: &[u8]) -> Result<(), IdentityError> {
+    fn write(&self, name: &str, mode: RawMode, content: &[u8]) -> Result<(), IdentityError> {
         let name = unfinished(name);
         let path = self.path.join(&name);
         // A process that died may have left this file; under the lock no other process uses it.
