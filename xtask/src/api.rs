@@ -20,7 +20,7 @@ const FOLDER: &str = "docs/public-api";
 /// Writes the listings, or fails when one with `check` differs from the sources.
 pub(crate) fn run(check: bool) -> anyhow::Result<()> {
     let metadata = Metadata::of_workspace()?;
-    let tool = tool()?;
+    let tool = cargo::tool("cargo-public-api", TOOL)?;
     let libraries = libraries(&metadata);
     let json = describe(&metadata, &libraries)?;
     let folder = metadata.workspace_root.join(FOLDER);
@@ -87,18 +87,6 @@ fn differences(before: &str, after: &str) -> Vec<String> {
     let (before, after): (BTreeSet<_>, BTreeSet<_>) = (before.lines().collect(), after.lines().collect());
     let gone = before.difference(&after).map(|line| format!("- {line}"));
     gone.chain(after.difference(&before).map(|line| format!("+ {line}"))).collect()
-}
-
-/// cargo-public-api in the cache; it is built there first, in about a minute.
-fn tool() -> anyhow::Result<PathBuf> {
-    let folder = cargo::cache()?.join(format!("public-api-{TOOL}"));
-    let program = folder.join(format!("bin/cargo-public-api{}", std::env::consts::EXE_SUFFIX));
-    if !program.is_file() {
-        let mut command = cargo::command(&["install", "cargo-public-api", "--version", TOOL, "--locked", "--root"]);
-        command.arg(&folder);
-        cargo::finish(command.env_remove("CARGO_TARGET_DIR"))?;
-    }
-    Ok(program)
 }
 
 #[cfg(test)]

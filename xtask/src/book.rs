@@ -36,7 +36,9 @@ pub(crate) fn run() -> anyhow::Result<()> {
         fs::write(&copy, with_links(&text, page, &root))
             .with_context(|| format!("cannot write {}", copy.display()))?;
     }
-    fs::copy(root.join("docs/reference/performance.svg"), source.join("reference/performance.svg"))?;
+    for picture in ["reference/performance.svg", "reference/watching-run.svg"] {
+        fs::copy(root.join("docs").join(picture), source.join(picture))?;
+    }
     fs::write(target.join("book.toml"), settings())?;
     let status = Command::new(mdbook()?).arg("build").current_dir(&target).status();
     if !status.context("mdbook cannot be started")?.success() {

@@ -26,6 +26,20 @@ pub(crate) fn cache() -> anyhow::Result<PathBuf> {
         .context("no place for a cache: set VESTIBULE_CACHE, XDG_CACHE_HOME or HOME")
 }
 
+/// A program of crates.io in the cache. It is built there first, once for each version.
+pub(crate) fn tool(package: &str, version: &str) -> anyhow::Result<PathBuf> {
+    let folder = cache()?.join(format!("{package}-{version}"));
+    let program = folder.join(format!("bin/{package}{}", std::env::consts::EXE_SUFFIX));
+    if !program.is_file() {
+        println!("building {package} {version}, once");
+        let mut install = command(&["install", package, "--version", version, "--locked", "--root"]);
+        // Without the settings of this checkout and of its other builds.
+        install.arg(&folder).current_dir(std::env::temp_dir()).env_remove("CARGO_TARGET_DIR");
+        finish(&mut install)?;
+    }
+    Ok(program)
+}
+
 /// Runs cargo with its output on the terminal.
 pub(crate) fn run(arguments: &[&str]) -> anyhow::Result<()> {
     finish(&mut command(arguments))
@@ -57,5 +71,6 @@ pub(crate) fn starting(command: &Command) -> String {
 
 fn words(command: &Command) -> String {
     let arguments = command.get_args().map(|argument| argument.to_string_lossy());
-    format!("`cargo {}`", arguments.collect::<Vec<_>>().join(" "))
+    let program = Path::new(command.get_program()).file_stem().unwrap_or_default();
+    format!("`{} {}`", program.to_string_lossy(), arguments.collect::<Vec<_>>().join(" "))
 }

@@ -6,6 +6,7 @@
 // A command-line tool prints.
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
+mod advisories;
 mod alerts;
 mod api;
 mod bench;
@@ -14,6 +15,7 @@ mod book;
 mod cargo;
 mod check;
 mod controlplane;
+mod cross;
 #[cfg(test)]
 mod doc_examples;
 mod duplicates;
@@ -37,6 +39,7 @@ mod tarball;
 mod templates;
 mod test;
 mod walls;
+mod watching;
 mod workflows;
 
 use std::path::PathBuf;
@@ -57,10 +60,8 @@ fn main() -> ExitCode {
 fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     match &arguments.task {
         None => Arguments::command().print_help().map_err(Into::into),
-        Some(Task::Test { parts, require_apiserver, apiserver }) => {
-            test::run(parts, *require_apiserver, apiserver.as_deref())
-        }
-        Some(Task::Check { only }) => check::run(only),
+        Some(Task::Test(arguments)) => test::run(arguments),
+        Some(Task::Check { only, require_all }) => check::run(only, *require_all),
         Some(Task::Walls) => walls::run(),
         Some(Task::Controlplane) => controlplane::find_or_build(None),
         Some(Task::Model { larger, traces, write }) => model::run(*larger, *traces, *write),
@@ -70,13 +71,15 @@ fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         Some(Task::Bench { arguments }) => return bench::run(arguments),
         Some(Task::Image(arguments)) => image::run(arguments),
         Some(Task::Docs) => book::run(),
-        Some(Task::Package { verify }) => package::run(*verify),
+        Some(Task::Package(arguments)) => package::run(*arguments),
         Some(Task::Release(arguments)) => release::run(arguments),
         Some(Task::Smoke { binary }) => smoke::run(binary.as_deref()),
         Some(Task::Templates(arguments)) => templates::run(arguments),
         Some(Task::Session) => session::run(),
-        Some(Task::Skew { revision }) => skew::run(revision),
-        Some(Task::Mutants { krate, arguments }) => return mutants::run(*krate, arguments),
+        Some(Task::Watching { arguments }) => watching::run(arguments),
+        Some(Task::Skew { revision }) => skew::run(revision.as_deref()),
+        Some(Task::Mutants { krate, known, arguments }) => return mutants::run(*krate, *known, arguments),
+        Some(Task::Advisories) => advisories::run(),
         Some(Task::Fuzz { minutes, targets }) => fuzz::run(*minutes, targets),
         Some(Task::Api { check }) => api::run(*check),
         Some(Task::Keys { check: false, from }) => keys::write(from.as_deref()),
@@ -96,22 +99,15 @@ struct Arguments {
 #[derive(Subcommand)]
 enum Task {
     /// Run the tests; tests on a real API server run if one can be found or built
-    Test {
-        /// Only these packages, by folder: `patch`, `rules`, `cluster`, ...
-        #[arg(value_name = "PART")]
-        parts: Vec<String>,
-        /// Fail when a test that needs the real API server was skipped, or none ran
-        #[arg(long)]
-        require_apiserver: bool,
-        /// Run the tests on this minor version of kube-apiserver, which Go builds first
-        #[arg(long, value_name = "MINOR")]
-        apiserver: Option<String>,
-    },
+    Test(test::Arguments),
     /// Format, lints, documentation, walls, licences, duplicates, file length, generated files, alerts, workflows, packages
     Check {
         /// Run only these
         #[arg(value_enum, value_name = "CHECK")]
         only: Vec<check::Check>,
+        /// Fail when a check was left out, because a program is missing
+        #[arg(long)]
+        require_all: bool,
     },
     /// Check that each crate depends only on the crates that it may use
     Walls,
@@ -165,11 +161,7 @@ enum Task {
     /// Build the pages of docs/ as a book with search, by mdBook; installs it into the cache first
     Docs,
     /// Make the packages of all published crates, and check their manifests and contents
-    Package {
-        /// Also build each package alone, from the other packages: half an hour
-        #[arg(long)]
-        verify: bool,
-    },
+    Package(package::Arguments),
     /// The files of a release and the commands that publish it: versions compared, archives, chart, krew manifest, checksums
     Release(release::Arguments),
     /// Run the commands for a laptop once each: the only test on macOS and Windows
@@ -182,21 +174,33 @@ enum Task {
     Templates(templates::Arguments),
     /// Record the terminal session of the README on a real API server, into docs/session.svg
     Session,
+    /// Run an injector and a webhook under a real Prometheus, make every alert fire, and try the pages about alerts; options: `watching --help`
+    #[command(disable_help_flag = true)]
+    Watching {
+        /// Options: `[--write] [--healthy SECONDS]`
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "OPTION")]
+        arguments: Vec<String>,
+    },
     /// Run replicas of another release beside this one, both ways, under load on a real API server
     Skew {
-        /// The other release: a tag or another revision of this repository
+        /// The other release: a tag or another revision of this repository [default: the last release]
         #[arg(value_name = "REVISION")]
-        revision: String,
+        revision: Option<String>,
     },
     /// Change the code of a pure crate in one place after the other, and list the changes that no test detects (needs cargo-mutants)
     Mutants {
         /// The crate
         #[arg(value_enum, value_name = "CRATE")]
         krate: mutants::PureCrate,
+        /// How many survivors are known to make no difference; has to come first
+        #[arg(long, value_name = "N", default_value_t = 0)]
+        known: usize,
         /// Options for cargo-mutants: `--shard 0/8`, `--file FILE`, `--jobs 2`, ...
         #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "OPTION")]
         arguments: Vec<String>,
     },
+    /// Check the locked crates for known vulnerabilities, by cargo-audit; needs the network
+    Advisories,
     /// Run libFuzzer on the properties that hold for any bytes, one target after the other, and report its findings
     Fuzz {
         /// The duration of each target
@@ -280,6 +284,25 @@ mod tests {
             for file in files {
                 assert!(workspace.join(file).exists(), "{page} names {file}, which does not exist");
             }
+        }
+    }
+
+    /// `.ci/run` itself runs the other tasks.
+    #[test]
+    fn the_page_of_runs_has_a_dated_row_for_each_task_that_ci_does_not_run() {
+        let page = crate::cargo::workspace().join("docs/reference/runs.md");
+        let page = std::fs::read_to_string(page).unwrap();
+        let in_ci = ["test", "check", "walls", "controlplane", "smoke", "keys"];
+        for task in
+            super::Arguments::command().get_subcommands().filter(|task| !in_ci.contains(&task.get_name()))
+        {
+            let begin = format!("| `cargo xtask {}", task.get_name());
+            let mut rows = page
+                .lines()
+                .filter(|line| line.strip_prefix(&begin).is_some_and(|rest| rest.starts_with(['`', ' '])));
+            let row = rows.next().unwrap_or_else(|| panic!("no row for {}", task.get_name()));
+            let date = row.split(" | ").nth(2).unwrap();
+            assert!(date.parse::<jiff::civil::Date>().is_ok(), "{row}");
         }
     }
 

@@ -1,14 +1,17 @@
 //! `cargo xtask package`: every crate as crates.io would get it.
 //!
-//! The manifests are checked first, then the contents of the packages. With `--verify`, cargo also builds each package in a folder of
-//! its own, from the other packages instead of the checkout.
+//! The manifests are checked first, then the contents of the packages. With `--install`, [`install`] unpacks them, installs the binary
+//! from them, and builds their tests. With `--verify`, cargo also builds each package in a folder of its own, from the other packages
+//! instead of the checkout.
 
+mod install;
 mod manifest;
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
+use clap::Args;
 
 use self::manifest::Manifest;
 use crate::cargo;
@@ -17,8 +20,20 @@ use crate::metadata::Metadata;
 /// crates.io takes no larger package.
 const LARGEST: u64 = 10 << 20;
 
+/// What is done with the packages beyond a check of their contents.
+#[derive(Args, Clone, Copy, Debug, Default)]
+pub(crate) struct Arguments {
+    /// Also build each package alone, from the other packages: half an hour
+    #[arg(long)]
+    verify: bool,
+    /// Also install the binary from the packages and run it, build their tests, and run those of the pure crates: a quarter of an hour
+    #[arg(long)]
+    install: bool,
+}
+
 /// Packages every published crate.
-pub(crate) fn run(verify: bool) -> anyhow::Result<()> {
+pub(crate) fn run(arguments: Arguments) -> anyhow::Result<()> {
+    let Arguments { verify, install } = arguments;
     let manifests = Manifest::of_published()?;
     let complaints: Vec<_> = manifests.iter().flat_map(Manifest::complaints).collect();
     if !complaints.is_empty() {
@@ -32,13 +47,16 @@ pub(crate) fn run(verify: bool) -> anyhow::Result<()> {
     }
     arguments.extend(manifests.iter().flat_map(|manifest| ["--package", &manifest.name]));
     cargo::run(&arguments)?;
-    let folder = Metadata::of_workspace()?.target_directory.join("package");
+    let target = Metadata::of_workspace()?.target_directory;
+    let folder = target.join("package");
     for manifest in &manifests {
-        let package = folder.join(format!("{}-{}.crate", manifest.name, manifest.version));
-        check(manifest, &package)?;
+        check(manifest, &folder.join(manifest.file()))?;
     }
     let built = if verify { "built alone" } else { "not built; --verify does" };
     println!("packages: {}, contents as they should be, {built}", manifests.len());
+    if install {
+        install::run(&manifests, &folder, &target.join("package-install"))?;
+    }
     Ok(())
 }
 

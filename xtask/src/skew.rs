@@ -1,17 +1,27 @@
 //! `cargo xtask skew`: another release beside this one, on a real API server.
 
+use std::process::Command;
+
+use anyhow::Context;
+
 use crate::cargo;
 use crate::image::export_revision;
 
 /// The test that runs both.
 const TEST: &str = "skew::replicas_of_two_releases_serve_beside_each_other";
 
-/// Builds `vestibule` as of `revision`, and runs the test with it.
-pub(crate) fn run(revision: &str) -> anyhow::Result<()> {
+/// Builds `vestibule` as of `revision` or of the last release, and runs the test with it.
+pub(crate) fn run(revision: Option<&str>) -> anyhow::Result<()> {
     let here = cargo::workspace();
+    let Some(revision) = revision.map(str::to_owned).map_or_else(last_release, |given| Ok(Some(given)))?
+    else {
+        println!("NOT RUN, because no commit before this one has a tag of a release");
+        return Ok(());
+    };
+    println!("the other release: {revision}");
     let folder = tempfile::tempdir()?;
     let source = folder.path().join("source");
-    export_revision(&here, revision, &source)?;
+    export_revision(&here, &revision, &source)?;
     // Kept for the next run, which builds only what another revision changed.
     let target = here.canonicalize()?.join("target/skew");
     let mut build = cargo::command(&["build", "--package", "vestibule-cli", "--bin", "vestibule"]);
@@ -22,4 +32,14 @@ pub(crate) fn run(revision: &str) -> anyhow::Result<()> {
         ["test", "--package", "vestibule-cli", "--test", "it", "--", "--exact", "--nocapture", TEST];
     let mut test = cargo::command(&arguments);
     cargo::finish(test.env("VESTIBULE_REQUIRE_APISERVER", "1").env("VESTIBULE_OTHER_RELEASE", binary))
+}
+
+/// The newest tag of a release before this commit, which may have a tag itself.
+fn last_release() -> anyhow::Result<Option<String>> {
+    let mut git = Command::new("git");
+    git.args(["describe", "--tags", "--abbrev=0", "--match", "v[0-9]*", "HEAD^"])
+        .current_dir(cargo::workspace());
+    let output = git.output().context("cannot start git")?;
+    let tag = String::from_utf8(output.stdout)?.trim().to_owned();
+    Ok((output.status.success() && !tag.is_empty()).then_some(tag))
 }

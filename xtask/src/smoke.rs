@@ -1,6 +1,9 @@
 //! `cargo xtask smoke`: the commands for a laptop, once each, on macOS and Windows too.
 //!
-//! The tests of the binary start servers, shells and signals as Linux has them. These few runs need none of that.
+//! The tests of the binary start servers, shells and signals as Linux has them. These few runs need none of that; [`serve`] is the
+//! only one that starts a server.
+
+mod serve;
 
 use std::fs;
 use std::path::Path;
@@ -9,7 +12,7 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, bail};
 
 use crate::binary::{self, Build};
-use crate::cargo;
+use crate::{cargo, release};
 
 /// A Deployment that the rule of [`RULES`] changes.
 const OBJECT: &str = r#"apiVersion: apps/v1
@@ -41,9 +44,7 @@ const CASES: &[Case] = &[
     case(&["test", "examples/rules/tests"], "all as expected"),
     case(&["version", "-o", "json"], "vestibule.dev/v1alpha1"),
     case(&["schema"], "\"$schema\""),
-    case(&["completions", "bash"], "complete -F"),
     case(&["manifests", "--namespace", "webhooks", "--image", "IMAGE"], "kind: Deployment"),
-    case(&["serve", "--help"], "--identity"),
 ];
 
 const fn case(arguments: &'static [&'static str], words: &'static str) -> Case {
@@ -56,23 +57,23 @@ pub(crate) fn run(binary: Option<&Path>) -> anyhow::Result<()> {
     let folder = tempfile::tempdir()?;
     let object = folder.path().join("web.yaml");
     fs::write(&object, OBJECT)?;
-    let mut failed = 0;
-    for case in CASES {
-        let result = case.run(&binary, &object);
-        println!(
-            "{} vestibule {}",
-            if result.is_ok() { "ok    " } else { "FAILED" },
-            case.arguments.join(" ")
-        );
+    let cases = CASES.iter().map(|case| (case.arguments.join(" "), case.run(&binary, &object)));
+    let served = ("serve, ready and stopped".to_owned(), serve::run(&binary, RULES, folder.path()));
+    let generated =
+        ("completions and man, as a release packs them".to_owned(), release::check_generated(&binary));
+    let (mut failed, mut count) = (0, 0);
+    for (name, result) in cases.chain([served, generated]) {
+        println!("{} vestibule {name}", if result.is_ok() { "ok    " } else { "FAILED" });
         if let Err(error) = result {
             println!("{error:#}");
             failed += 1;
         }
+        count += 1;
     }
     if failed > 0 {
-        bail!("{failed} of {} commands failed", CASES.len());
+        bail!("{failed} of {count} commands failed");
     }
-    println!("{} commands on {}: all as expected", CASES.len(), std::env::consts::OS);
+    println!("{count} commands on {}: all as expected", std::env::consts::OS);
     Ok(())
 }
 

@@ -6,6 +6,7 @@
 //! | [`soak`](soak()) | `cargo xtask soak` | Leaves and CAs change every few seconds under `failurePolicy: Fail`; no call may fail. |
 //! | [`reload`] | `cargo xtask reload` | The injector's rules change while pods are created. |
 //! | [`cases`] | `cargo xtask fire` | Overload, hostile clients, roll-outs and killed replicas, on loopback. |
+//! | `bin/watching` | `cargo xtask watching` | A real Prometheus: the dashboard has data, every alert fires, the pages about alerts help. |
 //!
 //! Start reading in [`cases`]; [`rig`] has the processes and clients that the cases share.
 

@@ -48,6 +48,11 @@ impl Manifest {
         Ok(workspace.packages.into_iter().filter(|manifest| manifest.publish.is_none()).collect())
     }
 
+    /// The name of the package's file.
+    pub(super) fn file(&self) -> String {
+        format!("{}-{}.crate", self.name, self.version)
+    }
+
     /// The missing and wrong fields.
     pub(super) fn complaints(&self) -> Vec<String> {
         let mut complaints = Vec::new();

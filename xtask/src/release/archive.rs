@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 
 use super::check;
 use crate::binary::{self, Build, PACKAGE};
@@ -14,12 +14,12 @@ use crate::{smoke, tarball};
 /// The files of an archive by path, with their modes.
 pub(super) type Contents = BTreeMap<String, (u32, Vec<u8>)>;
 
-/// Shells, and the names under which they find completions.
-const COMPLETIONS: [(&str, &str); 4] = [
-    ("bash", "completions/vestibule.bash"),
-    ("zsh", "completions/_vestibule"),
-    ("fish", "completions/vestibule.fish"),
-    ("powershell", "completions/_vestibule.ps1"),
+/// Shells, the names under which they find completions, and the word by which they register them.
+const COMPLETIONS: [(&str, &str, &str); 4] = [
+    ("bash", "completions/vestibule.bash", "complete -F _vestibule"),
+    ("zsh", "completions/_vestibule", "#compdef vestibule"),
+    ("fish", "completions/vestibule.fish", "complete -c vestibule"),
+    ("powershell", "completions/_vestibule.ps1", "Register-ArgumentCompleter"),
 ];
 
 /// The platforms of a release, in the words of Go, which krew and OCI images use.
@@ -59,10 +59,10 @@ pub(super) fn program_name(system: &str) -> &'static str {
 }
 
 /// Completions and manual pages, printed by the binary itself.
-pub(super) fn generated(binary: &Path) -> anyhow::Result<Contents> {
+fn generated(binary: &Path) -> anyhow::Result<Contents> {
     let mut contents = Contents::new();
     let printed = |arguments: &[&str]| image::read(&binary.to_string_lossy(), arguments, Path::new("."));
-    for (shell, path) in COMPLETIONS {
+    for (shell, path, _) in COMPLETIONS {
         contents.insert(path.to_owned(), (0o644, printed(&["completions", shell])?.into_bytes()));
     }
     let folder = tempfile::tempdir()?;
@@ -73,6 +73,33 @@ pub(super) fn generated(binary: &Path) -> anyhow::Result<Contents> {
         contents.insert(format!("man/man1/{page}"), (0o644, fs::read(&path)?));
     }
     Ok(contents)
+}
+
+/// Checks the generated files: completions that each shell registers, and a page of each command that `--help` lists. `smoke` calls
+/// this with the binary of a change and with that of a release.
+pub(crate) fn check_generated(binary: &Path) -> anyhow::Result<()> {
+    let contents = generated(binary)?;
+    let help = image::read(&binary.to_string_lossy(), &["--help"], Path::new("."))?;
+    let pages = commands(&help).map(|command| (format!("man/man1/vestibule-{command}.1"), ".TH vestibule-"));
+    let pages: Vec<_> = pages.collect();
+    if pages.len() < 2 {
+        bail!("`--help` lists no commands:\n{help}");
+    }
+    let completions = COMPLETIONS.map(|(_, path, word)| (path.to_owned(), word));
+    for (path, word) in pages.into_iter().chain(completions) {
+        let (_, text) = contents.get(&path).with_context(|| format!("the archive has no {path}"))?;
+        if !String::from_utf8_lossy(text).contains(word) {
+            bail!("{path} has no `{word}`");
+        }
+    }
+    Ok(())
+}
+
+/// The commands in a help text; each line of the list begins with one.
+pub(super) fn commands(help: &str) -> impl Iterator<Item = &str> {
+    let (_, list) = help.split_once("Commands:").unwrap_or_default();
+    let words = list.lines().skip(1).map_while(|line| line.split_whitespace().next());
+    words.filter(|command| *command != "help")
 }
 
 /// A tar of these files, compressed: equal files give equal bytes.

@@ -51,6 +51,14 @@ fn an_archive_keeps_modes_and_equal_files_give_equal_bytes() {
 }
 
 #[test]
+fn the_commands_of_a_help_text_have_pages() {
+    let help =
+        "Does it\n\nCommands:\n  try    Shows\n  serve  Serves\n  help   Prints\n\nOptions:\n  -h  Prints\n";
+    assert_eq!(archive::commands(help).collect::<Vec<_>>(), ["try", "serve"]);
+    assert_eq!(archive::commands("Usage: other").count(), 0);
+}
+
+#[test]
 fn the_krew_manifest_names_every_archive_and_its_checksum() {
     let template = check::read("deploy/krew/vestibule.yaml").unwrap();
     let checksum = |at: usize| format!("{at:064x}");

@@ -10,15 +10,30 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, bail};
 use serde::Deserialize;
 
-use crate::{cargo, tarball};
+use crate::{cargo, controlplane, tarball};
 
 const KUBERNETES: &str = "k8s.io/kubernetes";
 /// One binary, which runs the program that it is called as.
 const PROGRAMS: [&str; 3] = ["kube-apiserver", "etcd", "kube-controller-manager"];
 const SOURCE: &str = "crates/testenv/controlplane/main.go";
+/// The module of the version that the tests take anyway.
+const USUAL: &str = "crates/testenv/controlplane/go.mod";
 
-/// The folder with the programs of the minor version, such as `1.30`.
-pub(super) fn assets(minor: &str) -> anyhow::Result<PathBuf> {
+/// The programs of one version.
+pub(super) struct Assets {
+    /// `1.30.14`
+    pub(super) version: String,
+    /// None for the programs that the tests take anyway.
+    pub(super) folder: Option<PathBuf>,
+}
+
+/// Finds or builds the programs of the minor version, such as `1.30`.
+pub(super) fn assets(minor: &str) -> anyhow::Result<Assets> {
+    if let Some(version) = usual(minor)?
+        && std::env::var_os(controlplane::ASSETS).is_none()
+    {
+        return Ok(Assets { version: version.trim_start_matches('v').to_owned(), folder: None });
+    }
     let version = newest_patch(&go(&["list", "-m", "-versions", KUBERNETES], Path::new("."))?, minor)?;
     // Another source is another program.
     let source = tarball::sha256(&fs::read(cargo::workspace().join(SOURCE))?);
@@ -28,7 +43,14 @@ pub(super) fn assets(minor: &str) -> anyhow::Result<PathBuf> {
         build(&version, &folder)?;
     }
     println!("kube-apiserver {version}: {}", folder.display());
-    Ok(folder)
+    Ok(Assets { version: version.trim_start_matches('v').to_owned(), folder: Some(folder) })
+}
+
+/// The version of the control plane that the tests take anyway, if it is of this minor version.
+fn usual(minor: &str) -> anyhow::Result<Option<String>> {
+    let module = fs::read_to_string(cargo::workspace().join(USUAL))?;
+    let line = module.lines().find(|line| line.trim().starts_with(&format!("{KUBERNETES} ")));
+    Ok(newest_patch(line.with_context(|| format!("{USUAL} requires no {KUBERNETES}"))?, minor).ok())
 }
 
 /// Builds in a temporary folder. The programs are moved as the last step.
@@ -118,6 +140,17 @@ mod tests {
         assert_eq!(newest_patch(versions, "1.30").unwrap(), "v1.30.14");
         assert_eq!(newest_patch(versions, "1.3").unwrap(), "v1.3.0");
         assert!(newest_patch(versions, "1.32").unwrap_err().to_string().contains("1.32"));
+    }
+
+    /// Without a build, and without Go.
+    #[test]
+    fn the_version_of_all_tests_is_known_by_its_module() {
+        let module = fs::read_to_string(cargo::workspace().join(USUAL)).unwrap();
+        let version =
+            module.lines().find_map(|line| line.trim().strip_prefix("k8s.io/kubernetes v")).unwrap();
+        let (minor, _) = version.rsplit_once('.').unwrap();
+        assert_eq!(usual(minor).unwrap(), Some(format!("v{version}")));
+        assert_eq!(usual("1.30").unwrap(), None);
     }
 
     #[test]

@@ -77,6 +77,18 @@ impl Tally {
         self.failed == 0 && self.broken.is_empty()
     }
 
+    pub(super) fn passed(&self) -> usize {
+        self.passed
+    }
+
+    pub(super) fn failures(&self) -> impl Iterator<Item = &str> {
+        self.failures.iter().map(String::as_str)
+    }
+
+    pub(super) fn broken(&self) -> impl Iterator<Item = &str> {
+        self.broken.iter().map(String::as_str)
+    }
+
     fn ignored(&self) -> String {
         match self.ignored {
             0 => String::new(),

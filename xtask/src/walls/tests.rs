@@ -163,6 +163,7 @@ fn package<const N: usize>(name: &str, folder: &str, dependencies: [Dependency; 
         name: name.into(),
         version: "0.1.0".into(),
         license: None,
+        rust_version: None,
         manifest_path: format!("/workspace/{folder}/Cargo.toml").into(),
         dependencies: dependencies.into(),
         publish: None,

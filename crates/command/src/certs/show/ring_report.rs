@@ -131,7 +131,8 @@ impl RegistrationReport {
         if let Some(ring) = ring {
             report.differences.extend(mark_difference(annotation(LINEAGE), report.generation, ring));
         }
-        for place in report.name.kind.places(&object.data) {
+        let places = report.name.kind.places(&object.data);
+        for place in &places {
             let target = match place.service() {
                 Some((namespace, name)) => format!("{namespace}/{name}"),
                 None => place.url().unwrap_or_default().to_owned(),
@@ -139,9 +140,12 @@ impl RegistrationReport {
             if target.is_empty() || service.is_some_and(|service| target != service.to_string()) {
                 continue;
             }
-            report.entry(&place, target, ring);
+            report.entry(place, target, ring);
         }
-        if report.entries.is_empty() && (service.is_some() || annotation(GENERATION).is_none()) {
+        // The replicas of an injector without rules write a configuration without entries.
+        let is_written = annotation(GENERATION).is_some();
+        let needs_an_entry = !is_written || (service.is_some() && !places.is_empty());
+        if report.entries.is_empty() && needs_an_entry {
             report.differences.push(match service {
                 Some(service) => format!("no entry calls the Service {service}"),
                 None => "it has no entry".to_owned(),
@@ -207,4 +211,30 @@ fn has_key(value: &Value, key: &str) -> bool {
     value
         .as_object()
         .is_some_and(|fields| fields.iter().any(|(name, value)| name == key || has_key(value, key)))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn differences(object: &Value, service: &str) -> Vec<String> {
+        let object: DynamicObject = serde_json::from_value(object.clone()).unwrap();
+        let service = NamespacedName::parse_in(service, None).unwrap();
+        let name = "mutating/injector".parse().unwrap();
+        RegistrationReport::new(name, Some(&object), Some(&service), None).differences
+    }
+
+    #[test]
+    fn a_written_configuration_without_entries_is_in_sync() {
+        let marks = json!({"name": "injector", "annotations": {GENERATION: "1", LINEAGE: "a"}});
+        let entry = json!({"name": "a", "clientConfig": {"service": {"namespace": "demo", "name": "other"}}});
+        let (unwritten, empty) = (json!({"metadata": {"name": "injector"}}), json!({"metadata": marks}));
+        let of_another = json!({"metadata": marks, "webhooks": [entry]});
+        assert_eq!(differences(&empty, "demo/hooks"), [""; 0]);
+        for object in [unwritten, of_another] {
+            assert_eq!(differences(&object, "demo/hooks"), ["no entry calls the Service demo/hooks"]);
+        }
+    }
 }

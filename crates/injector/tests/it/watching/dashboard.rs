@@ -76,6 +76,7 @@ fn dashboard() -> Value {
                 "current": {"text": "All", "value": "$__all"},
             },
         ]},
+        "annotations": {"list": []},
         "panels": panels,
     })
 }
@@ -91,11 +92,13 @@ fn panel(Panel { title, description, shape, unit, queries }: &Panel, id: usize, 
             let bound = if *from < 0.0 { 1.0 } else { *from };
             let steps = json!([{"color": below, "value": null}, {"color": above, "value": bound}]);
             let defaults = json!({"unit": unit, "thresholds": {"mode": "absolute", "steps": steps}});
-            (
-                "stat",
-                defaults,
-                json!({"reduceOptions": {"calcs": ["lastNotNull"]}, "colorMode": "background"}),
-            )
+            // Grafana's published types require all of them.
+            let options = json!({
+                "reduceOptions": {"calcs": ["lastNotNull"]}, "colorMode": "background", "graphMode": "none",
+                "justifyMode": "auto", "textMode": "auto", "wideLayout": true, "orientation": "auto",
+                "showPercentChange": false, "percentChangeColorMode": "standard",
+            });
+            ("stat", defaults, options)
         }
         Shape::Lines | Shape::Stack => {
             let stacked = matches!(shape, Shape::Stack);
