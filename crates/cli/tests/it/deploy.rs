@@ -1,9 +1,15 @@
 //! The files in deploy/: install.yaml, the base and the overlays for kustomize, the Helm chart. They hold what
 //! `vestibule manifests` prints. `VESTIBULE_UPDATE_GOLDEN=1` writes the generated ones.
 
+mod drift;
+mod fixture;
+mod gitops;
+mod helm_test;
 mod installed;
 mod optional;
 mod session;
+mod upgrade;
+mod versions;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -131,11 +137,15 @@ async fn overlays_are_manifests_with_a_flag() {
     assert_equal(build("overlays/ha"), ha, "ha");
 }
 
-/// `helm template` with these values.
+/// `helm template` with these values. The pod of `helm test` is a hook.
 fn template(helm: &Path, values: &Value) -> Done {
+    template_with(helm, values, &["--no-hooks"])
+}
+
+fn template_with(helm: &Path, values: &Value, flags: &[&str]) -> Done {
     let folder_of_values = Folder::with(&[("values.yaml", &values.to_string())]);
     let mut command = Command::new(helm);
-    command.args(["template", "vestibule", "--no-hooks", "--namespace", NAMESPACE]);
+    command.args(["template", "vestibule", "--namespace", NAMESPACE]).args(flags);
     // A helm without the version of a release takes Kubernetes for 1.20.
     command.args(["--kube-version", "1.36.2", "--values"]);
     command.arg(folder_of_values.path().join("values.yaml")).arg(folder().join("helm/vestibule"));

@@ -141,16 +141,16 @@ impl Cluster {
 /// How many pods were created, and what was wrong with some.
 type Created = (usize, Vec<String>);
 
-/// Creates of pods, one after the other.
+/// Creates of pods of `app: web`, one after the other. Each of them has to get an init container.
 #[derive(Default)]
-struct Load {
+pub(crate) struct Load {
     ended: Arc<AtomicBool>,
     task: std::sync::Mutex<Option<tokio::task::JoinHandle<Created>>>,
 }
 
 impl Load {
     /// Returns when the first pod is changed; each pod from then on has to be.
-    async fn begin(&self, admin: &Client, namespace: &str) {
+    pub(crate) async fn begin(&self, admin: &Client, namespace: &str) {
         let end = Instant::now() + STEP;
         while !create(admin, namespace).await.is_ok_and(|pod| is_injected(&pod)) {
             assert!(Instant::now() < end, "nothing is injected");
@@ -171,7 +171,7 @@ impl Load {
         *self.task.lock().unwrap() = Some(task);
     }
 
-    async fn end(&self) {
+    pub(crate) async fn end(&self) {
         self.ended.store(true, Ordering::Relaxed);
         let task = self.task.lock().unwrap().take().unwrap();
         let (count, wrong) = task.await.unwrap();

@@ -1,81 +1,12 @@
 //! The ways to install, on a real API server by the real tools. Each leaves nothing behind.
 
-use std::collections::BTreeSet;
 use std::path::Path;
-use std::process::Command;
-use std::time::{Duration, Instant};
 
-use http::Method;
-use serde_json::{Value, json};
-use vestibule_testenv::{Child, Options, Service, Session, Tools, start_or_skip, tools_or_skip};
-
-use super::{NAMESPACE, manifests};
-use crate::cluster::{JSON, addresses, replica, send};
+use super::NAMESPACE;
+use super::fixture::{Cluster, serve, with_vestibule};
 use crate::fixture::{Done, Folder, finish, with_kubectl};
 use crate::how_to::ROOT;
 use crate::pages::block::Block;
-
-pub(super) struct Cluster {
-    pub(super) tools: Tools,
-    pub(super) environment: Session,
-}
-
-impl Cluster {
-    async fn start() -> Option<Self> {
-        Self::start_with(&Options::default()).await
-    }
-
-    pub(super) async fn start_with(options: &Options) -> Option<Self> {
-        let tools = tools_or_skip().await?;
-        let environment = start_or_skip(options).await?;
-        Some(Self { tools, environment })
-    }
-
-    /// Runs a script with kubectl, in the folder of the repository.
-    pub(super) fn run(&self, script: &str) -> Done {
-        finish(with_kubectl(&self.environment, &self.tools, script).current_dir(ROOT), "")
-    }
-
-    fn vestibule(&self, arguments: &str) -> Command {
-        let mut command = Folder::with(&[]).command(arguments);
-        command.arg("--kubeconfig").arg(self.environment.kubeconfig()).current_dir("/");
-        command
-    }
-
-    /// The names of all objects, except those that the API server itself makes and renews.
-    fn objects(&self) -> BTreeSet<String> {
-        let script = "kubectl get -A -o name --ignore-not-found $(kubectl api-resources --verbs=list -o name \
-                      | grep -v -e ^events -e ^leases -e ^componentstatuses | paste -sd ,)";
-        let listed = self.run(script).stdout();
-        listed.lines().map(str::to_owned).collect()
-    }
-
-    /// Checks that there is nothing that was not there `before`, besides the namespace and what the API server puts into one.
-    fn assert_gone(&self, before: &BTreeSet<String>) {
-        let of_the_namespace =
-            |name: &str| name == "namespace/vestibule-system" || name == "configmap/kube-root-ca.crt";
-        let end = Instant::now() + Duration::from_secs(60);
-        loop {
-            let after = self.objects();
-            let left: Vec<_> = after.difference(before).filter(|name| !of_the_namespace(name)).collect();
-            if left.is_empty() {
-                return;
-            }
-            // The API server removes the APIService of a definition a moment later.
-            assert!(Instant::now() < end, "left behind: {left:#?}");
-        }
-    }
-
-    /// Does what the controller of namespaces does at the end. Everything in the namespace is deleted first.
-    async fn finalize_namespace(&self) {
-        let uri = format!("/api/v1/namespaces/{NAMESPACE}");
-        let client = self.environment.admin().unwrap();
-        let mut found = send(&client, Method::GET, &uri, JSON, &Value::Null).await.object();
-        assert!(found["metadata"]["deletionTimestamp"].is_string(), "{found}");
-        found["spec"]["finalizers"] = json!([]);
-        send(&client, Method::PUT, &format!("{uri}/finalize"), JSON, &found).await.object();
-    }
-}
 
 /// The commands of a block of docs/how-to/install.md.
 fn from_page(begins: &str) -> String {
@@ -103,8 +34,7 @@ async fn kubectl_and_kustomize_install_and_remove_everything() {
         cluster.run(&format!("{} --wait=false", apply.replace("apply --server-side", "delete"))).exits(0);
         cluster.run("kubectl wait --for=delete --timeout=60s crd/injections.vestibule.dev crd/namespacedinjections.vestibule.dev").exits(0);
         cluster.assert_gone(&before);
-        // No controller ends a namespace here, and objects cannot be made in one that ends.
-        cluster.finalize_namespace().await;
+        cluster.namespace_ends().await;
     }
 }
 
@@ -128,19 +58,8 @@ async fn helm_installs_upgrades_and_uninstalls() {
         cluster.run("kubectl get crd injections.vestibule.dev injectorsettings.vestibule.dev").exits(0);
         cluster.run(rest).exits(0);
         cluster.assert_gone(&before);
-        cluster.finalize_namespace().await;
+        cluster.namespace_ends().await;
     }
-}
-
-/// A replica as the printed Deployment has it, behind this Service.
-pub(super) async fn serve(cluster: &Cluster, service: &Service) -> Child {
-    let target = format!("{NAMESPACE}/injector:{}", service.port());
-    let objects = manifests(NAMESPACE, &format!("--service {target}")).objects();
-    let command = replica(&cluster.environment, NAMESPACE, &objects).await;
-    let server = cluster.environment.spawn("injector", &command).unwrap();
-    let (address, probes) = addresses(&server).await;
-    service.add_replica(address, Some(probes)).unwrap();
-    server
 }
 
 #[tokio::test]
@@ -153,13 +72,7 @@ async fn install_waits_until_the_webhook_is_called_and_uninstall_leaves_nothing(
     rehearsed.exits(0).tells("taken    ClusterRole injector").tells("new      namespace vestibule-system");
     cluster.assert_gone(&before);
 
-    // No kubelet and no proxy run here: a Service of the environment leads to a replica, and `install` changes that one.
-    cluster.run("kubectl create namespace vestibule-system").exits(0);
-    let service = cluster.environment.service(NAMESPACE, "injector").await.unwrap();
-
-    // Of several ports each needs a name.
-    let name = r#"[{"op": "add", "path": "/spec/ports/0/name", "value": "test"}]"#;
-    cluster.run(&format!("kubectl patch service injector -n {NAMESPACE} --type json -p '{name}'")).exits(0);
+    let service = cluster.service().await;
 
     // Without a replica the command says what is missing.
     let late = finish(&mut cluster.vestibule("install --timeout 1s"), "");
@@ -173,14 +86,10 @@ async fn install_waits_until_the_webhook_is_called_and_uninstall_leaves_nothing(
     assert_eq!(done.code(), 0, "{}{}", done.err, server.log());
     done.tells("upgrade  ghcr.io/vestibule-dev/vestibule:").tells("the API server calls injector");
 
-    // What the replica wrote, caBundle and entries, is no difference for a GitOps tool that applies the same objects.
-    let bundle = "kubectl get validatingwebhookconfiguration injector -o jsonpath='{.webhooks[0].clientConfig.caBundle}'";
-    assert!(!cluster.run(bundle).stdout().is_empty());
-    for _ in 0..5 {
-        let drift = cluster
-            .run("kubectl diff --server-side --field-manager=vestibule-install -f deploy/install.yaml");
-        assert_eq!((drift.code(), drift.out.as_str()), (0, ""), "{}", drift.err);
-    }
+    // `drift` compares every second for a minute.
+    let drift =
+        cluster.run("kubectl diff --server-side --field-manager=vestibule-install -f deploy/install.yaml");
+    assert_eq!((drift.code(), drift.out.as_str()), (0, ""), "{}", drift.err);
 
     let elsewhere = finish(&mut cluster.vestibule("install -n elsewhere"), "");
     elsewhere.fails(2, "injector is installed in namespace vestibule-system already");
@@ -197,13 +106,7 @@ async fn install_waits_until_the_webhook_is_called_and_uninstall_leaves_nothing(
     // The environment has made it for its Service, and no controller removes it here.
     cluster.run(&format!("kubectl delete endpointslice injector -n {NAMESPACE}")).exits(0);
     cluster.assert_gone(&before);
-    let leases = cluster.run(&format!("kubectl get leases -n {NAMESPACE} -o name")).stdout();
-    assert_eq!(leases, "");
-}
-
-pub(super) fn with_vestibule(script: &str) -> String {
-    let folder = Path::new(env!("CARGO_BIN_EXE_vestibule")).parent().unwrap();
-    format!("PATH={}:$PATH\n{script}", folder.display())
+    cluster.namespace_ends().await;
 }
 
 #[tokio::test]

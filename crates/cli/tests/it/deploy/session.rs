@@ -10,7 +10,7 @@ use std::path::Path;
 use vestibule_testenv::Options;
 
 use super::NAMESPACE;
-use super::installed::{Cluster, serve, with_vestibule};
+use super::fixture::{Cluster, serve, with_vestibule};
 use crate::fixture::{Folder, finish, with_kubectl};
 use crate::how_to::ROOT;
 
@@ -48,12 +48,7 @@ async fn the_recorded_session_is_what_the_commands_print() {
     let options =
         Options::default().controller_manager().api_server_flag("--disable-admission-plugins=ServiceAccount");
     let Some(cluster) = Cluster::start_with(&options).await else { return };
-    // No kubelet and no proxy run here: a Service of the environment leads to the replica. `install` adds a port to it, and of
-    // several ports each needs a name.
-    cluster.run(&format!("kubectl create namespace {NAMESPACE}")).exits(0);
-    let service = cluster.environment.service(NAMESPACE, "injector").await.unwrap();
-    let name = r#"[{"op": "add", "path": "/spec/ports/0/name", "value": "test"}]"#;
-    cluster.run(&format!("kubectl patch service injector -n {NAMESPACE} --type json -p '{name}'")).exits(0);
+    let service = cluster.service().await;
 
     let folder = Folder::with(&[("rule.yaml", RULE)]);
     let shell = |typed: &str| {
