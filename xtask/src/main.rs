@@ -302,7 +302,7 @@ mod tests {
                 .filter(|line| line.strip_prefix(&begin).is_some_and(|rest| rest.starts_with(['`', ' '])));
             let row = rows.next().unwrap_or_else(|| panic!("no row for {}", task.get_name()));
             let date = row.split(" | ").nth(2).unwrap();
-            assert!(date.parse::<jiff::civil::Date>().is_ok(), "{row}");
+            assert!(date == "never" || date.parse::<jiff::civil::Date>().is_ok(), "{row}");
         }
     }
 
