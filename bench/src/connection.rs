@@ -16,7 +16,7 @@ use crate::certificates::NAME;
 /// Header fields that are parsed.
 const HEADERS: usize = 32;
 
-/// Where and how to connect.
+/// The address of a server, and how to connect to it.
 #[derive(Clone)]
 pub(crate) struct Target {
     pub(crate) address: SocketAddr,

@@ -33,7 +33,7 @@ enum Limit {
 pub(crate) enum Verdict {
     Met,
     Missed,
-    /// What was measured is within the limits, and a part was not measured.
+    /// The measured part is within the limits, and a part was not measured.
     Partly,
     NotMeasured,
 }

@@ -12,7 +12,7 @@ use tokio::task::JoinSet;
 use crate::connection::{Answer, Connection, Target};
 use crate::process::{Process, own_cpu};
 
-/// What was measured during a load.
+/// The figures of a load.
 pub(crate) struct Sample {
     /// Calls with a good answer.
     pub(crate) calls: u64,

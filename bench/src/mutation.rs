@@ -39,7 +39,7 @@ pub fn changed(object: &Value, sidecars: usize) -> anyhow::Result<Value> {
     Ok(object)
 }
 
-/// What an answer says.
+/// The content of an answer.
 pub struct Verdict {
     /// Whether the request goes on.
     pub allowed: bool,

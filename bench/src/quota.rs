@@ -8,7 +8,7 @@ use anyhow::{Context, bail};
 /// A container's limit of 100m: 10 ms of each 100 ms, in microseconds.
 const QUOTA: u64 = 10_000;
 const PERIOD: u64 = 100_000;
-/// Where hybrid systems have the controllers of version 1.
+/// The folder in which hybrid systems have the controllers of version 1.
 const FIRST: &str = "/sys/fs/cgroup/cpu";
 const SECOND: &str = "/sys/fs/cgroup";
 

@@ -41,7 +41,7 @@ pub const LARGE: Shape = Shape::Pod(1_400_000);
 
 /// A review as it is sent, and its parts for the comparison of answers.
 pub struct Review {
-    /// What it is about.
+    /// The kind and size of its object.
     pub shape: Shape,
     /// The bytes.
     pub body: String,

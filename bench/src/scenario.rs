@@ -16,7 +16,7 @@ use clap::ValueEnum;
 use crate::figure::Row;
 use crate::run::Bench;
 
-/// What is measured.
+/// The measured quantity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Scenario {
     /// Steady creation of Pods that are changed
@@ -70,7 +70,7 @@ impl Scenario {
         }
     }
 
-    /// What the scenario shows to a user.
+    /// The use of the scenario for a user.
     pub(crate) fn meaning(self) -> &'static str {
         match self {
             Self::S1 => {

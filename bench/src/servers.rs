@@ -41,13 +41,13 @@ pub(crate) struct Backend {
 pub(crate) enum Arguments {
     /// `ADDRESS FOLDER`, with the certificate in the folder.
     Plain,
-    /// Those of a webhook built with `vestibule_command`: the log level, and further ones.
+    /// Flags of a webhook built with `vestibule_command`: the log level, and further ones.
     Webhook { level: &'static str, more: Vec<&'static str> },
-    /// Those of the injector: the log level and the rules.
+    /// Flags of the injector: the log level and the rules.
     Injector { level: &'static str, rules: Rules },
 }
 
-/// Where the certificate of a server comes from.
+/// The source of a server's certificate.
 #[derive(Clone, Debug)]
 pub(crate) enum Credentials {
     /// Files with a leaf of this key.

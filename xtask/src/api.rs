@@ -25,7 +25,7 @@ pub(crate) fn run(check: bool) -> anyhow::Result<()> {
     let json = describe(&metadata, &libraries)?;
     let folder = metadata.workspace_root.join(FOLDER);
     fs::create_dir_all(&folder).with_context(|| format!("cannot create {}", folder.display()))?;
-    let mut changes = Vec::new();
+    let mut changes = stale(&folder, &libraries)?;
     for library in &libraries {
         let listing = list(&tool, &json.join(format!("{}.json", library.replace('-', "_"))))?;
         let file = folder.join(format!("{library}.txt"));
@@ -38,13 +38,27 @@ pub(crate) fn run(check: bool) -> anyhow::Result<()> {
     }
     if !changes.is_empty() {
         bail!(
-            "the public API differs from {FOLDER}; `cargo xtask api` writes it again:\n{}",
+            "the public API differs from {FOLDER}; `cargo xtask api` writes its listings again:\n{}",
             changes.join("\n")
         );
     }
     let done = if check { "agrees with the sources" } else { "written" };
     println!("public API of {} libraries: {FOLDER} {done}", libraries.len());
     Ok(())
+}
+
+/// A line for each listing of a library that is gone.
+fn stale(folder: &Path, libraries: &[String]) -> anyhow::Result<Vec<String>> {
+    let mut stale = Vec::new();
+    for entry in fs::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()))? {
+        let path = entry?.path();
+        let is_present =
+            libraries.iter().any(|name| path.file_stem().is_some_and(|stem| stem == name.as_str()));
+        if !is_present {
+            stale.push(format!("{} is of no published library: delete it", path.display()));
+        }
+    }
+    Ok(stale)
 }
 
 /// The published packages with a library.

@@ -29,7 +29,7 @@ use crate::cargo;
 /// The largest permitted size of the layers, compressed.
 const LARGEST: usize = 20 << 20;
 
-/// What goes into the image, and where it goes.
+/// The contents of the image, and its place.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct Arguments {
     /// A finished binary for Linux, instead of a release build of `vestibule`; it is the entrypoint
@@ -47,7 +47,7 @@ pub(crate) struct Arguments {
     /// The architecture
     #[arg(long, default_value = "amd64")]
     arch: Architecture,
-    /// Where the image goes: the folder `image`; `image.tar`, `image.cdx.json` and `digest` beside it [default: target/image/ARCH]
+    /// The place of the image: the folder `image`; `image.tar`, `image.cdx.json` and `digest` beside it [default: target/image/ARCH]
     #[arg(long, value_name = "FOLDER")]
     output: Option<PathBuf>,
     /// Also write the root file system into this folder

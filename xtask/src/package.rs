@@ -20,7 +20,7 @@ use crate::metadata::Metadata;
 /// crates.io takes no larger package.
 const LARGEST: u64 = 10 << 20;
 
-/// What is done with the packages beyond a check of their contents.
+/// The work on the packages beyond a check of their contents.
 #[derive(Args, Clone, Copy, Debug, Default)]
 pub(crate) struct Arguments {
     /// Also build each package alone, from the other packages: half an hour
@@ -41,8 +41,9 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<()> {
     }
     // Changes that are not committed are packaged too: this is a check, and `cargo publish` refuses them.
     let mut arguments = vec!["package", "--quiet", "--allow-dirty"];
+    // Packages are made and built without the network; a new clone has not fetched the dependencies of tests.
+    cargo::run(&["fetch", "--quiet", "--locked"])?;
     if !verify {
-        // `cargo metadata` has fetched what is needed.
         arguments.extend(["--no-verify", "--offline"]);
     }
     arguments.extend(manifests.iter().flat_map(|manifest| ["--package", &manifest.name]));

@@ -43,7 +43,7 @@ enum Step {
         /// A finished binary instead of a release build
         #[arg(long, value_name = "FILE")]
         binary: Option<PathBuf>,
-        /// Where the archive goes
+        /// The folder of the archive
         #[arg(long, value_name = "FOLDER", default_value = "target/dist")]
         output: PathBuf,
     },

@@ -46,6 +46,12 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
     let Arguments { parts, require_apiserver, apiserver, write } = arguments;
     let require_apiserver = *require_apiserver;
+    if *write && parts != &[versions::PART] {
+        bail!(
+            "--write writes the results of `{0}` alone: `cargo xtask test {0} --apiserver MINOR --write`",
+            versions::PART
+        );
+    }
     let workspace = Metadata::of_workspace()?;
     let plan = Plan::new(&workspace, parts)?;
     println!("== plan\n{}", plan.text());

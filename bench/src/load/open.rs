@@ -42,7 +42,7 @@ pub(crate) enum Arrivals {
     Bursts(usize, Duration),
 }
 
-/// What became of the calls.
+/// The outcomes of the calls.
 pub(crate) struct Outcomes {
     pub(crate) due: u64,
     pub(crate) answered: u64,

@@ -64,7 +64,7 @@ fn machine(page: &mut String, results: &Results) {
     );
 }
 
-/// What the figures of S1 mean for a cluster.
+/// The meaning of the figures of S1 for a cluster.
 fn meaning(page: &mut String, rows: &[Row]) {
     let cpu = |server: &str| {
         let case = super::picture::SIZES.first()?.0;

@@ -49,7 +49,7 @@ impl Results {
     }
 }
 
-/// What a reader needs to compare the figures with others.
+/// The facts that a reader needs to compare the figures with others.
 pub(crate) fn machine() -> BTreeMap<String, String> {
     let cpu = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let model = cpu.lines().find_map(|line| line.strip_prefix("model name")?.split_once(':'));

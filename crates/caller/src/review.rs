@@ -87,7 +87,7 @@ impl Default for User {
 pub struct Review {
     uid: String,
     body: Bytes,
-    /// Where the uid stands in the body.
+    /// The position of the uid in the body.
     uid_at: Range<usize>,
     request: Arc<ReviewBuilder>,
 }

@@ -81,7 +81,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     })?)
 }
 
-/// What the injector adds to the installation of any webhook.
+/// The additions of the injector to the installation of any webhook.
 pub(crate) fn of_injector(installation: &mut Installation) {
     installation.definitions = custom_resource::definitions(keys::schema("", "v1", "Pod"));
     installation.objects.push(namespaced_role(&installation.name));

@@ -31,7 +31,7 @@ const ESTABLISHED: Duration = Duration::from_secs(60);
 /// The time between two questions whether the webhook is called.
 const PAUSE: Duration = Duration::from_millis(500);
 
-/// Where and how to install.
+/// The place and the manner of an installation.
 #[derive(Args, Clone, Debug)]
 pub struct InstallArguments {
     /// The image of the pods.
@@ -65,7 +65,7 @@ struct WhichCluster {
     context: Option<String>,
 }
 
-/// What an app tells `install`.
+/// The facts that an app gives to `install`.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Plan {
@@ -246,7 +246,7 @@ impl InstallArguments {
         }
     }
 
-    /// What is still missing, in words.
+    /// The missing parts, in words.
     async fn state(&self, client: &Client, name: &str) -> Result<String, CommandError> {
         let uri = format!("/apis/apps/v1/namespaces/{}/deployments/{name}", self.namespace);
         let deployment = send(client, "GET", &uri, None).await?.body;

@@ -7,7 +7,7 @@
 //!
 //! The framework and the injector call it, and so can an operator with a server of its own: see below.
 //!
-//! Where to start: [`SelfManaged::start`] spawns the tasks. `self_managed/control_loop.rs` has the loop of the main task,
+//! To start reading: [`SelfManaged::start`] spawns the tasks. `self_managed/control_loop.rs` has the loop of the main task,
 //! `self_managed/state.rs` decides on the next operation by `vestibule_pki::ring::step` without I/O, and
 //! `self_managed/api_client.rs` sends it.
 //!

@@ -6,7 +6,7 @@
 //! `vestibule-identity` calls this crate: it reads and writes the Secret and the webhook configurations, and does what [`ring`]
 //! decides. The model checker in `tests/model` calls the same functions.
 //!
-//! Where to start: [`ring::step`] is the rotation protocol, one pure function. [`ring::Change`] says how a step changes the
+//! To start reading: [`ring::step`] is the rotation protocol, one pure function. [`ring::Change`] says how a step changes the
 //! ring; [`ring::carry_out`] does it with keys and certificates. [`Authority`] signs, [`verify`] checks, [`Bundle`] reads a
 //! `caBundle`.
 //!

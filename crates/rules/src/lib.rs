@@ -13,7 +13,7 @@
 //! An object stays the text that arrived and is opened only along the paths that rules touch, so fields that this crate
 //! does not know survive.
 //!
-//! Where to start reading: `evaluate.rs`, then `select` and `merge`. A new field of the rule format is declared in
+//! To start reading: `evaluate.rs`, then `select` and `merge`. A new field of the rule format is declared in
 //! `format`, read in `load`, and kept in `rule`; `Rule::parts` is the one walk over the parts of a rule.
 
 /// The API group of rule documents, and the domain of all label and annotation keys. No other file spells it out.

@@ -38,8 +38,13 @@ impl Binaries {
     }
 
     /// The program `kube-controller-manager`, which is searched for only on demand: few tests need it, and most assets
-    /// folders lack it. Blocks the thread.
-    pub(crate) fn kube_controller_manager(&self) -> Result<PathBuf, Error> {
+    /// folders lack it.
+    ///
+    /// Blocks the thread.
+    ///
+    /// # Errors
+    /// [`Error::Unavailable`] when the program is neither in the folder nor in the cache and cannot be built.
+    pub fn kube_controller_manager(&self) -> Result<PathBuf, Error> {
         let beside = self.kube_apiserver.with_file_name("kube-controller-manager");
         if beside.is_file() { Ok(beside) } else { find("kube-controller-manager", None) }
     }

@@ -12,7 +12,7 @@ use vestibule_identity::{NamespacedName, Source, cluster_config};
 /// A small operator whose conversion webhook maintains its own certificate.
 #[derive(Parser)]
 struct Arguments {
-    /// Where the certificate comes from.
+    /// The source of the certificate.
     #[arg(
         long,
         env = "IDENTITY",

@@ -17,7 +17,7 @@ pub struct Invariant {
     pub shown: Shown,
 }
 
-/// Where an invariant is checked.
+/// The states in which an invariant is checked.
 #[derive(Clone, Copy)]
 pub enum Shown {
     /// In every state of every scenario.

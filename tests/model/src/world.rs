@@ -30,7 +30,7 @@ pub struct World {
     pub replaced: BTreeSet<CaId>,
     /// A write of the ring broke the order of generations.
     pub disorder: bool,
-    /// Where new names come from.
+    /// The source of new names.
     pub names: Names,
 }
 

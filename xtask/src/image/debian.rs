@@ -26,13 +26,13 @@ pub(super) struct Package {
     pub(super) status: String,
 }
 
-/// Where Mozilla's certificates are, one a file. The bundle in /etc is not used: it also has the machine's own CAs.
+/// The folder of Mozilla's certificates, one a file. The bundle in /etc is not used: it also has the machine's own CAs.
 const CERTIFICATES: &str = "/usr/share/ca-certificates/mozilla";
-/// Where programs look for the bundle.
+/// The path at which programs look for the bundle.
 pub(super) const BUNDLE: &str = "/etc/ssl/certs/ca-certificates.crt";
 const OS_RELEASE: &str = "/usr/lib/os-release";
 
-/// What `binary` needs besides itself.
+/// The files that `binary` needs besides itself.
 pub(super) fn files(binary: &Path) -> anyhow::Result<Base> {
     let mut files = BTreeMap::new();
     let mut owners = BTreeSet::new();

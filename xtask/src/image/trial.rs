@@ -24,7 +24,7 @@ pub(super) fn run(image: &Image) -> anyhow::Result<()> {
     for folder in MOUNTED {
         fs::create_dir_all(root.join(folder))?;
     }
-    // Root of the container's user namespace is nobody outside.
+    // Root of the container's user namespace has no rights outside.
     #[cfg(unix)]
     fs::set_permissions(bundle.path(), std::os::unix::fs::PermissionsExt::from_mode(0o755))?;
     let test = ["test", "--package", "vestibule-cli", "--test", "it", "--", "--exact", "--nocapture", TEST];

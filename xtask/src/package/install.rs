@@ -86,7 +86,7 @@ impl Unpacked<'_> {
         Ok(command)
     }
 
-    /// What `cargo install vestibule-cli` does, without optimisation.
+    /// As `cargo install vestibule-cli`, without optimisation.
     fn install(&self) -> anyhow::Result<()> {
         let manifest = self.manifests.iter().find(|manifest| manifest.name == PACKAGE);
         let manifest = manifest.with_context(|| format!("there is no package {PACKAGE}"))?;

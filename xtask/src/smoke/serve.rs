@@ -87,10 +87,9 @@ fn get(address: SocketAddr, path: &str) -> anyhow::Result<String> {
 /// SIGTERM drains the process, and its exit code is 0. Windows has no signals: the process is killed, by the end of [`Server`].
 fn stop(child: &mut Child) -> anyhow::Result<()> {
     if cfg!(unix) {
-        Command::new("kill")
-            .args(["-TERM", &child.id().to_string()])
-            .status()
-            .context("cannot start kill")?;
+        // Small systems have `kill` in the shell only.
+        let id = child.id().to_string();
+        Command::new("sh").args(["-c", "kill -TERM \"$0\"", &id]).status().context("cannot start sh")?;
         until("the server stops after SIGTERM", || Ok(child.try_wait()?.is_some()))?;
         let status = child.wait()?;
         if !status.success() {

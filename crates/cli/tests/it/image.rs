@@ -78,7 +78,7 @@ async fn the_image_serves_rotates_and_drains_without_rights() {
 }
 
 impl Bundle {
-    /// What `cargo xtask image --try` unpacked.
+    /// The files that `cargo xtask image --try` unpacked.
     fn given() -> Option<Self> {
         let folder = PathBuf::from(std::env::var_os("VESTIBULE_IMAGE_BUNDLE")?);
         let of = |name: &str| std::env::var(name).unwrap();

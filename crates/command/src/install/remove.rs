@@ -16,7 +16,7 @@ use crate::{CommandError, namespace, say};
 /// A deletion is over in a moment, except for the definitions of many rules.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// What to remove.
+/// The objects to remove.
 #[derive(Args, Clone, Debug)]
 pub struct UninstallArguments {
     /// The namespace of the installation.

@@ -1,4 +1,4 @@
-//! Where new keys and known certificates come from.
+//! The source of new keys and known certificates.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! What the replicas write, `caBundle`, managed entries and status, is no difference for a tool that applies the same objects again.
+//! The writes of replicas, `caBundle`, managed entries and status, are no difference for a tool that applies the same objects again.
 
 use std::time::{Duration, Instant};
 
@@ -6,6 +6,7 @@ use http::Method;
 use kube::Client;
 use serde_json::{Value, json};
 use tokio::time::{MissedTickBehavior, interval};
+use vestibule_testenv::until;
 
 use super::fixture::{Cluster, serve_as};
 use super::gitops::{ARGO_CD, FLUX, apply, differences, installation, read, rule};
@@ -65,14 +66,6 @@ impl Tools {
     }
 }
 
-async fn until(what: &str, mut holds: impl AsyncFnMut() -> bool) {
-    let end = Instant::now() + PATIENCE;
-    while !holds().await {
-        assert!(Instant::now() < end, "{what}");
-        tokio::time::sleep(Duration::from_millis(200)).await;
-    }
-}
-
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn no_tool_sees_a_difference_for_a_minute() {
     let Some(cluster) = Cluster::start().await else { return };
@@ -88,29 +81,34 @@ async fn no_tool_sees_a_difference_for_a_minute() {
     cluster.run(&format!("kubectl wait --for=condition=Established --timeout=60s {definition}")).exits(0);
     let printed = manifests(NAMESPACE, "").objects();
     let (_first, _) = serve_as("first", &cluster, &service, printed.clone()).await;
-    until("a bundle", async || !tools.bundle().await.is_null()).await;
+    until("a bundle", PATIENCE, async || !tools.bundle().await.is_null()).await.unwrap();
     for manager in MANAGERS {
         apply(&tools.client, manager, &rule("labelled"), false).await;
     }
     tools.objects.push(rule("labelled"));
-    until("the rule in force", async || tools.in_force().await.contains("1 of 1 replicas")).await;
+    until("the rule in force", PATIENCE, async || tools.in_force().await.contains("1 of 1 replicas"))
+        .await
+        .unwrap();
 
     // A third of the minute before these writes, one beside them, and one after them.
     let changes = async {
         let (second, _) = serve_as("second", &cluster, &service, printed).await;
-        until("both replicas in the status", async || tools.in_force().await.contains("2 of 2 replicas"))
-            .await;
+        until("both replicas in the status", PATIENCE, async || {
+            tools.in_force().await.contains("2 of 2 replicas")
+        })
+        .await
+        .unwrap();
         let before = tools.bundle().await;
         let asked = json!({"metadata": {"annotations": {"vestibule.dev/rotate": "now"}}});
         let ring = format!("/api/v1/namespaces/{NAMESPACE}/secrets/injector-ring");
         send(&tools.client, Method::PATCH, &ring, MERGE, &asked).await.object();
-        until("a rotation", async || tools.bundle().await != before).await;
+        until("a rotation", PATIENCE, async || tools.bundle().await != before).await.unwrap();
         let before = tools.entries().await;
         let mut more = rule("required");
         more["spec"]["required"] = json!(true);
         more["spec"]["match"]["namespaceSelector"] = json!({"matchLabels": {"team": "blue"}});
         apply(&tools.client, "kubectl", &more, false).await;
-        until("another entry", async || tools.entries().await != before).await;
+        until("another entry", PATIENCE, async || tools.entries().await != before).await.unwrap();
         second
     };
     let began = Instant::now();

@@ -1,9 +1,12 @@
 //! Installation, comparison and removal by the API calls of Argo CD and Flux, with a rule beside the installation, as in a repository
 //! that both come from.
 
+use std::time::Duration;
+
 use http::Method;
 use kube::Client;
 use serde_json::{Value, json};
+use vestibule_testenv::until;
 
 use super::NAMESPACE;
 use super::fixture::Cluster;
@@ -129,10 +132,9 @@ async fn prune(client: &Client) {
     for object in in_stages().iter().rev().flatten() {
         send(client, Method::DELETE, &path(object), JSON, &options).await.object();
         // The rules are gone before their definition is deleted. A namespace waits for its controller.
-        let end = std::time::Instant::now() + std::time::Duration::from_secs(60);
-        while object["kind"] != "Namespace" && read(client, object).await.status.is_success() {
-            assert!(std::time::Instant::now() < end, "{} is not gone", path(object));
-        }
+        let is_gone =
+            async || object["kind"] == "Namespace" || !read(client, object).await.status.is_success();
+        until(&path(object), Duration::from_secs(60), is_gone).await.unwrap();
     }
 }
 

@@ -1,4 +1,5 @@
-//! The chart of the first release, `tests/charts`, and its upgrade to the present chart while pods are created.
+//! The chart of the first release, `tests/charts`, and its upgrade to the present chart while pods are created. The release is not
+//! made yet: until then the archive has the chart of the day on which this test was written.
 
 use std::fs;
 use std::net::SocketAddr;

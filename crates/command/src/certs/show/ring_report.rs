@@ -7,7 +7,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ManagedFieldsEntry;
 use kube::api::DynamicObject;
 use serde_json::Value;
 use vestibule_identity::inspect::{GENERATION, LINEAGE, Place};
-use vestibule_identity::{NamespacedName, RegistrationName};
+use vestibule_identity::{NamespacedName, RegistrationKind, RegistrationName};
 use vestibule_pki::ring::{CaId, Facts, Reading, Ring, RingFacts};
 use vestibule_pki::{Bundle, describe};
 
@@ -142,9 +142,13 @@ impl RegistrationReport {
             }
             report.entry(place, target, ring);
         }
-        // The replicas of an injector without rules write a configuration without entries.
+        // The replicas of an injector without rules write a configuration without entries. One whose entries another program has
+        // removed looks the same until the replicas repair it. A definition has an entry once it is written.
         let is_written = annotation(GENERATION).is_some();
-        let needs_an_entry = !is_written || (service.is_some() && !places.is_empty());
+        let may_be_empty =
+            matches!(report.name.kind, RegistrationKind::Mutating | RegistrationKind::Validating)
+                && places.is_empty();
+        let needs_an_entry = !is_written || (service.is_some() && !may_be_empty);
         if report.entries.is_empty() && needs_an_entry {
             report.differences.push(match service {
                 Some(service) => format!("no entry calls the Service {service}"),
@@ -219,11 +223,10 @@ mod tests {
 
     use super::*;
 
-    fn differences(object: &Value, service: &str) -> Vec<String> {
+    fn differences(name: &str, object: &Value) -> Vec<String> {
         let object: DynamicObject = serde_json::from_value(object.clone()).unwrap();
-        let service = NamespacedName::parse_in(service, None).unwrap();
-        let name = "mutating/injector".parse().unwrap();
-        RegistrationReport::new(name, Some(&object), Some(&service), None).differences
+        let service = NamespacedName::parse_in("demo/hooks", None).unwrap();
+        RegistrationReport::new(name.parse().unwrap(), Some(&object), Some(&service), None).differences
     }
 
     #[test]
@@ -232,9 +235,14 @@ mod tests {
         let entry = json!({"name": "a", "clientConfig": {"service": {"namespace": "demo", "name": "other"}}});
         let (unwritten, empty) = (json!({"metadata": {"name": "injector"}}), json!({"metadata": marks}));
         let of_another = json!({"metadata": marks, "webhooks": [entry]});
-        assert_eq!(differences(&empty, "demo/hooks"), [""; 0]);
-        for object in [unwritten, of_another] {
-            assert_eq!(differences(&object, "demo/hooks"), ["no entry calls the Service demo/hooks"]);
+        assert_eq!(differences("mutating/injector", &empty), [""; 0]);
+        // A definition loses its entry with `conversion: {strategy: None}`.
+        for (name, object) in [
+            ("mutating/injector", &unwritten),
+            ("mutating/injector", &of_another),
+            ("crd/things.example.com", &empty),
+        ] {
+            assert_eq!(differences(name, object), ["no entry calls the Service demo/hooks"], "{name}");
         }
     }
 }

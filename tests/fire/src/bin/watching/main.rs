@@ -86,7 +86,9 @@ async fn run(options: &Options) -> anyhow::Result<bool> {
     let date = k8s_openapi::jiff::Timestamp::now().strftime("%Y-%m-%d").to_string();
     let run = Run { date, version: prometheus.version().await?, trouble, fired, panels, commands };
     println!("{run}");
-    if options.write {
+    if options.write && !run.is_good() {
+        say("nothing is written, because the run is not good");
+    } else if options.write {
         let folder = root().join("docs/reference");
         std::fs::write(folder.join("watching-run.md"), run.page())?;
         std::fs::write(folder.join("watching-run.svg"), picture::draw(&run.panels, trouble, &run.date))?;

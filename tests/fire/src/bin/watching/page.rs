@@ -7,7 +7,7 @@ use crate::panels::Panel;
 use crate::prometheus::FOR;
 use crate::runbooks::Ran;
 
-/// What a run found.
+/// The findings of a run.
 pub(crate) struct Run {
     /// The day.
     pub(crate) date: String,
@@ -97,7 +97,7 @@ changes and a CA is rotated. Then every trouble of the first table is made. The 
 
 ## Alerts
 
-`for` is FOR for each alert, instead of minutes to days. The expressions and their windows are those of the file.
+`for` is FOR where an alert has one, instead of minutes to days. The expressions and their windows are those of the file.
 
 ALERTS
 

@@ -28,13 +28,15 @@ const QUERIES: [&str; 3] = ["sum by ", "sum(", "rate("];
 /// For what a command has to bring about.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// What a command must do.
+/// The expected result of a command.
 #[derive(Clone, Copy)]
 enum Expected {
     /// It succeeds and prints this.
     Shows(&'static str),
     /// It fails and prints this.
     Refused(&'static str),
+    /// It fails and prints this line, perhaps with a reason behind ` - `.
+    Denies(&'static str),
     /// It succeeds, and then this query has a result.
     Cures(&'static str),
     /// It is not run, for this reason.
@@ -46,7 +48,7 @@ pub(crate) struct Ran {
     /// The alert.
     pub(crate) page: String,
     pub(crate) command: String,
-    /// What is wrong with it.
+    /// The difference from it.
     pub(crate) wrong: Option<String>,
     pub(crate) left_out: Option<&'static str>,
 }
@@ -129,6 +131,11 @@ impl Row {
             match (&found, self.expected) {
                 (Ok((true, printed)), Expected::Shows(words)) if printed.contains(words) => return Ok(()),
                 (Ok((false, printed)), Expected::Refused(words)) if printed.contains(words) => return Ok(()),
+                (Ok((false, printed)), Expected::Denies(word))
+                    if printed.lines().any(|line| line.split(" - ").next() == Some(word)) =>
+                {
+                    return Ok(());
+                }
                 (Ok((true, _)), Expected::Cures(query)) => {
                     let is_cured =
                         async || prometheus.query(query).await.is_ok_and(|found| !found.is_empty());

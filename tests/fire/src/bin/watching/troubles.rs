@@ -35,7 +35,7 @@ const REST: Duration = Duration::from_secs(120);
 /// More than the five repairs of the alert.
 const OVERWRITES: usize = 8;
 
-/// What goes on until it is dropped.
+/// Troubles that last until it is dropped.
 pub(crate) struct Background {
     _clients: JoinSet<()>,
     _caller: Child,

@@ -1,6 +1,6 @@
-//! What each command of the pages does in the run. The last ones change the cluster.
+//! The result of each command of the pages in the run. The last ones change the cluster.
 
-use super::Expected::{self, Cures, LeftOut, Refused, Shows};
+use super::Expected::{self, Cures, Denies, LeftOut, Refused, Shows};
 
 /// A command of a page.
 pub(super) struct Row {
@@ -9,7 +9,7 @@ pub(super) struct Row {
     /// How the command begins.
     pub(super) begins: &'static str,
     pub(super) expected: Expected,
-    /// What has to be typed otherwise here, because the shell has no terminal.
+    /// The words that are typed otherwise here, because the shell has no terminal.
     pub(super) changes: &'static [(&'static str, &'static str)],
 }
 
@@ -25,7 +25,7 @@ const WEBHOOK: &[&str] = &[
     "VestibuleUndecided",
 ];
 
-/// What placeholders stand for, on these pages or on all.
+/// The values of placeholders, on these pages or on all.
 pub(super) const VALUES: &[(&[&str], &str, &str)] = &[
     (&[], "NAME", "injector"),
     (&[], "POD", "injector"),
@@ -112,7 +112,7 @@ pub(super) const ROWS: &[Row] = &[
         "kubectl port-forward",
         LeftOut("the block of VestibuleNotReady has it, which a test of crates/cli runs"),
     ),
-    row("VestibuleWatchBroken", "kubectl auth", Refused("no")),
+    row("VestibuleWatchBroken", "kubectl auth", Denies("no")),
     row("VestibuleWatchBroken", "kubectl api-resources", Shows("configmaps")),
     row("VestibuleWatchBroken", "kubectl get --raw", Shows("ok")),
     row("VestibuleCertificateExpiring", "kubectl logs", Shows("\"level\"")),
@@ -145,12 +145,12 @@ pub(super) const ROWS: &[Row] = &[
     row("VestibuleClockSkew", "kubectl get --raw", Shows("Date:")),
     row("VestibuleClockSkew", "chronyc", LeftOut(OF_THE_NODE)),
     row("VestibuleClockSkew", "timedatectl", LeftOut(OF_THE_NODE)),
-    // What the pages cure.
+    // The troubles that the pages cure.
     row("VestibuleAuthorityExpiring", "kubectl get pods", Shows("injector")),
-    row("VestibuleAuthorityExpiring", "kubectl auth", Refused("no")),
+    row("VestibuleAuthorityExpiring", "kubectl auth", Denies("no")),
     row("VestibuleAuthorityExpiring", "kubectl get secret", Shows("")),
     row("VestibuleBundleOutOfSync", "kubectl get mutating", Shows("aged")),
-    row("VestibuleBundleOutOfSync", "kubectl auth", Refused("no")),
+    row("VestibuleBundleOutOfSync", "kubectl auth", Denies("no")),
     row("VestibuleBundleOutOfSync", "kubectl patch", Refused("cannot patch resource")),
     changed(
         "VestibuleBundleOutOfSync",
