@@ -19,9 +19,14 @@ pub(super) const PART: &str = "cluster";
 const PROGRAM: &str = "cluster it";
 
 /// Features that not every version has, and the test of `tests/cluster` that shows each.
-const FEATURES: [(&str, &str); 4] = [
+const FEATURES: [(&str, &str); 6] = [
     ("`matchConditions` of entries", "registration::match_conditions_evaluate_for_every_object"),
     ("native sidecars", "rules::envoy_in_its_native_form_is_an_init_container_that_stays"),
+    (
+        "`ValidatingAdmissionPolicy` beside a webhook",
+        "versions::a_validating_policy_sees_the_object_that_a_webhook_made",
+    ),
+    ("reviews of `v1beta1`", "versions::a_review_of_v1beta1_is_answered"),
     (
         "the same CEL in rules and in a `ValidatingAdmissionPolicy`",
         "expressions::the_api_server_gives_the_same_results",

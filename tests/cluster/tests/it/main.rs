@@ -30,5 +30,6 @@ mod rules;
 mod samples;
 mod second_call;
 mod streams;
+mod versions;
 mod webhook;
 mod widget;
