@@ -12,7 +12,7 @@ const TOOL: &str = "0.22.2";
 
 /// Fails when a locked crate has a vulnerability. Unmaintained and yanked crates are printed as warnings.
 pub(crate) fn run() -> anyhow::Result<()> {
-    let audit = cargo::tool("cargo-audit", TOOL)?;
+    let audit = cargo::tool("cargo-audit", TOOL, &[])?;
     let mut command = Command::new(audit);
     cargo::finish(command.args(["audit", "--file", "Cargo.lock"]).current_dir(cargo::workspace()))
 }

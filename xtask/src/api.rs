@@ -20,7 +20,7 @@ const FOLDER: &str = "docs/public-api";
 /// Writes the listings, or fails when one with `check` differs from the sources.
 pub(crate) fn run(check: bool) -> anyhow::Result<()> {
     let metadata = Metadata::of_workspace()?;
-    let tool = cargo::tool("cargo-public-api", TOOL)?;
+    let tool = cargo::tool("cargo-public-api", TOOL, &[])?;
     let libraries = libraries(&metadata);
     let json = describe(&metadata, &libraries)?;
     let folder = metadata.workspace_root.join(FOLDER);

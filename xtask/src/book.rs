@@ -40,7 +40,8 @@ pub(crate) fn run() -> anyhow::Result<()> {
         fs::copy(root.join("docs").join(picture), source.join(picture))?;
     }
     fs::write(target.join("book.toml"), settings())?;
-    let status = Command::new(mdbook()?).arg("build").current_dir(&target).status();
+    let mdbook = cargo::tool("mdbook", MDBOOK, &["--no-default-features", "--features", "search"])?;
+    let status = Command::new(mdbook).arg("build").current_dir(&target).status();
     if !status.context("mdbook cannot be started")?.success() {
         bail!("mdbook ended with an error");
     }
@@ -57,18 +58,6 @@ fn settings() -> String {
         "[book]\ntitle = \"Vestibule\"\nlanguage = \"en\"\n\n[output.html]\ngit-repository-url = \"{REPOSITORY}\"\n\
          edit-url-template = \"{REPOSITORY}/edit/main/docs/{{path}}\"\n"
     )
-}
-
-/// mdBook in the cache; it is built there first, in some minutes.
-fn mdbook() -> anyhow::Result<PathBuf> {
-    let folder = cargo::cache()?.join(format!("mdbook-{MDBOOK}"));
-    let program = folder.join(format!("bin/mdbook{}", std::env::consts::EXE_SUFFIX));
-    if !program.is_file() {
-        let mut command = cargo::command(&["install", "mdbook", "--version", MDBOOK, "--locked"]);
-        command.args(["--no-default-features", "--features", "search", "--root"]).arg(&folder);
-        cargo::finish(command.env_remove("CARGO_TARGET_DIR"))?;
-    }
-    Ok(program)
 }
 
 /// Every page below `docs`, sorted, by its path there.

@@ -26,15 +26,15 @@ pub(crate) fn cache() -> anyhow::Result<PathBuf> {
         .context("no place for a cache: set VESTIBULE_CACHE, XDG_CACHE_HOME or HOME")
 }
 
-/// A program of crates.io in the cache. It is built there first, once for each version.
-pub(crate) fn tool(package: &str, version: &str) -> anyhow::Result<PathBuf> {
+/// A program of crates.io in the cache. It is built there first with the `options`, once for each version.
+pub(crate) fn tool(package: &str, version: &str, options: &[&str]) -> anyhow::Result<PathBuf> {
     let folder = cache()?.join(format!("{package}-{version}"));
     let program = folder.join(format!("bin/{package}{}", std::env::consts::EXE_SUFFIX));
     if !program.is_file() {
         println!("building {package} {version}, once");
         let mut install = command(&["install", package, "--version", version, "--locked", "--root"]);
         // Without the settings of this checkout and of its other builds.
-        install.arg(&folder).current_dir(std::env::temp_dir()).env_remove("CARGO_TARGET_DIR");
+        install.arg(&folder).args(options).current_dir(std::env::temp_dir()).env_remove("CARGO_TARGET_DIR");
         finish(&mut install)?;
     }
     Ok(program)

@@ -24,7 +24,7 @@ const REPORT: &str = "VESTIBULE_TEST_REPORT";
 /// If set, a test that skips fails.
 const REQUIRE: &str = "VESTIBULE_REQUIRE_APISERVER";
 
-/// What is tested, and on which API server.
+/// The tested packages, and the version of the API server.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct Arguments {
     /// Only these packages, by folder: `patch`, `rules`, `cluster`, ...

@@ -76,7 +76,7 @@ pub(super) fn run(version: &str, report: &str, tally: &Tally, write: bool) -> an
     Ok(())
 }
 
-/// What was found. The report has a line `ran NAME` for each test that ran on the API server; libtest counts others too.
+/// The results of the tests, as a column. The report has a line `ran NAME` for each test that ran on the API server; libtest counts others too.
 fn column(report: &str, tally: &Tally, date: &str) -> Column {
     let ran: BTreeSet<_> = report.lines().filter_map(|line| line.strip_prefix("ran ")).collect();
     let failed: BTreeSet<_> = tally.failures().collect();

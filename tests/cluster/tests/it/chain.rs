@@ -15,7 +15,7 @@ use vestibule_admission::Decision;
 use crate::cluster::Cluster;
 use crate::samples::{config_map, deployment, pod};
 
-async fn stamp(mut object: ConfigMap, _: Context) -> Result<ConfigMap, Reject> {
+pub(crate) async fn stamp(mut object: ConfigMap, _: Context) -> Result<ConfigMap, Reject> {
     object.data.get_or_insert_default().insert("stamp".to_owned(), "ours".to_owned());
     Ok(object)
 }

@@ -168,9 +168,7 @@ impl Fixture {
     }
 
     async fn send(&self, method: Method, uri: &str, media_type: &str, body: &Value) -> Reply {
-        let body = if body.is_null() { Vec::new() } else { body.to_string().into_bytes() };
-        let request = Request::builder().method(method).uri(uri).header("content-type", media_type);
-        Reply::read(self.cluster.client().send(request.body(Body::from(body)).unwrap()).await.unwrap()).await
+        Reply::to(&self.cluster.client(), method, uri, media_type, body).await
     }
 }
 

@@ -2,22 +2,16 @@
 
 use std::time::Duration;
 
-use http::{Method, Request};
-use k8s_openapi::api::core::v1::ConfigMap;
-use kube::client::Body;
+use http::Method;
 use serde_json::{Value, json};
 use vestibule::Operation::Create;
-use vestibule::{App, Context, FailurePolicy, Reject, on};
+use vestibule::{App, FailurePolicy, on};
 use vestibule_admission::Decision;
 use vestibule_testenv::until;
 
+use crate::chain::stamp;
 use crate::cluster::{Cluster, Reply, TEST};
 use crate::samples::config_map;
-
-async fn stamp(mut object: ConfigMap, _: Context) -> Result<ConfigMap, Reject> {
-    object.data.get_or_insert_default().insert("stamp".to_owned(), "ours".to_owned());
-    Ok(object)
-}
 
 fn stamps() -> App {
     App::new("stamps").mutate("stamp", on([Create]).failure_policy(FailurePolicy::Fail), stamp)
@@ -67,8 +61,6 @@ async fn a_validating_policy_sees_the_object_that_a_webhook_made() {
 }
 
 async fn send(cluster: &Cluster, method: Method, path: &str, body: &Value) -> Reply {
-    let body = if body.is_null() { Vec::new() } else { body.to_string().into_bytes() };
     let uri = format!("/apis/admissionregistration.k8s.io/v1/{path}");
-    let request = Request::builder().method(method).uri(uri).header("content-type", "application/json");
-    Reply::read(cluster.client().send(request.body(Body::from(body)).unwrap()).await.unwrap()).await
+    Reply::to(&cluster.client(), method, &uri, "application/json", body).await
 }

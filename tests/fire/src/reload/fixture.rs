@@ -4,12 +4,12 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use anyhow::{Context, ensure};
-use http::{Method, Request, StatusCode};
+use http::{Method, StatusCode};
 use kube::Client;
-use kube::client::Body;
 use serde_json::{Value, json};
 
 use super::pod::{Outcome, pod};
+use crate::rig::send;
 
 const APPLY: &str = "application/apply-patch+yaml";
 const JSON: &str = "application/json";
@@ -124,21 +124,6 @@ async fn apply(client: &Client, manifest: &Value, options: &str) -> anyhow::Resu
         (if version == "v1" { "api" } else { "apis" }, text("/metadata/name").context("a name")?);
     let uri = format!("/{root}/{version}{namespace}/{kind}s/{name}?fieldManager=fire&force=true{options}");
     send(client, Method::PATCH, &uri, APPLY, manifest).await
-}
-
-async fn send(
-    client: &Client,
-    method: Method,
-    uri: &str,
-    kind: &str,
-    body: &Value,
-) -> anyhow::Result<(StatusCode, Value)> {
-    let body = if body.is_null() { Vec::new() } else { body.to_string().into_bytes() };
-    let request = Request::builder().method(method).uri(uri).header("content-type", kind);
-    let answer = client.send(request.body(Body::from(body))?).await?;
-    let status = answer.status();
-    let body = answer.into_body().collect_bytes().await?;
-    Ok((status, serde_json::from_slice(&body)?))
 }
 
 fn message(answer: &Value) -> String {

@@ -11,6 +11,7 @@ use vestibule_testenv::{Child, Environment, Service};
 
 use super::fixture::apply_all;
 use super::{Figures, InjectorFixture, RuleChanges, versions};
+use crate::rig::Replica;
 
 /// Changes rules under load on a real kube-apiserver, judges every pod, and counts the creates that fail
 #[derive(Clone, Debug, Parser)]
@@ -97,23 +98,11 @@ async fn install(
     let kubeconfig = environment.service_account_kubeconfig(home.name(), "injector").await?;
     let (mut children, mut probes) = (Vec::new(), Vec::new());
     for _ in 0..options.replicas {
-        let mut command = Command::new(program);
-        command.args(["serve", "--listen=127.0.0.1:0", "--metrics-listen=127.0.0.1:0", "--identity=self"]);
-        command.args([&named, "--hold-cold=10s", "--kubeconfig"]).arg(&kubeconfig);
-        // kubelet sets these variables in every container.
-        let (host, port) = environment.url().rsplit_once(':').unwrap_or_default();
-        command.env("KUBERNETES_SERVICE_HOST", host.trim_start_matches("https://"));
-        command.env("KUBERNETES_SERVICE_PORT", port);
-        let child = environment.spawn("injector", &command)?;
-        let serving = child.wait_for_line(|line| {
-            let line: Value = serde_json::from_str(line).ok()?;
-            let address = |member: &str| line[member].as_str()?.parse().ok();
-            (line["message"] == "serving").then(|| Some((address("address")?, address("probes")?)))?
-        });
-        let (address, probe) = serving.await?;
-        service.add_replica(address, Some(probe))?;
-        children.push(child);
-        probes.push(probe);
+        let arguments = ["--identity=self", &named, "--hold-cold=10s"];
+        let replica = Replica::start(environment, program, &kubeconfig, &arguments).await?;
+        service.add_replica(replica.address, Some(replica.probes))?;
+        children.push(replica.process);
+        probes.push(replica.probes);
     }
     if let Err(error) = service.wait_for_replicas(children.len()).await {
         let logs: Vec<_> = children.iter().map(Child::log).collect();

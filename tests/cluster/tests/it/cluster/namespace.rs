@@ -1,8 +1,7 @@
 //! A namespace, and the requests of a user in it.
 
-use http::{Method, Request};
+use http::Method;
 use kube::Client;
-use kube::client::Body;
 use serde_json::{Value, json};
 
 use super::Reply;
@@ -76,10 +75,7 @@ impl Namespace {
     }
 
     async fn send(&self, method: Method, uri: String, media_type: &str, body: &Value) -> Reply {
-        let body = if body.is_null() { Vec::new() } else { body.to_string().into_bytes() };
-        let request = Request::builder().method(method).uri(uri).header("content-type", media_type);
-        let request = request.body(Body::from(body)).unwrap();
-        Reply::read(self.client.send(request).await.unwrap()).await
+        Reply::to(&self.client, method, &uri, media_type, body).await
     }
 
     fn path(&self, object: &Value) -> String {

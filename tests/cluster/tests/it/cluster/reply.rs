@@ -1,6 +1,7 @@
 //! Replies of the API server.
 
-use http::Response;
+use http::{Method, Request, Response};
+use kube::Client;
 use kube::client::Body;
 use serde_json::Value;
 
@@ -12,6 +13,19 @@ pub(crate) struct Reply {
 }
 
 impl Reply {
+    /// The reply to a request with `body`, unless that is null.
+    pub(crate) async fn to(
+        client: &Client,
+        method: Method,
+        uri: &str,
+        media_type: &str,
+        body: &Value,
+    ) -> Self {
+        let body = if body.is_null() { Vec::new() } else { body.to_string().into_bytes() };
+        let request = Request::builder().method(method).uri(uri).header("content-type", media_type);
+        Self::read(client.send(request.body(Body::from(body)).unwrap()).await.unwrap()).await
+    }
+
     pub(crate) async fn read(response: Response<Body>) -> Self {
         let warnings = response.headers().get_all("warning").iter();
         let warnings =

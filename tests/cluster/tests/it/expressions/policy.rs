@@ -2,8 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use http::{Method, Request};
-use kube::client::Body;
+use http::Method;
 use serde_json::{Value, json};
 
 use super::Result;
@@ -134,9 +133,7 @@ impl Policy<'_> {
     }
 
     async fn send(&self, method: Method, uri: &str, body: &Value) -> Reply {
-        let body = if body.is_null() { Vec::new() } else { body.to_string().into_bytes() };
-        let request = Request::builder().method(method).uri(uri).header("content-type", "application/json");
-        Reply::read(self.cluster.client().send(request.body(Body::from(body)).unwrap()).await.unwrap()).await
+        Reply::to(&self.cluster.client(), method, uri, "application/json", body).await
     }
 }
 

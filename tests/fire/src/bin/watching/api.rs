@@ -1,29 +1,13 @@
-//! Requests to the API server.
+//! Requests to the API server that have to succeed, and the objects of the run.
 
 use anyhow::{Context, ensure};
-use http::{Method, Request, StatusCode};
+use fire::rig::send;
+use http::Method;
 use kube::Client;
-use kube::client::Body;
 use serde_json::{Value, json};
 
 pub(crate) const JSON: &str = "application/json";
 pub(crate) const MERGE: &str = "application/merge-patch+json";
-
-/// The status and the object of the answer.
-pub(crate) async fn send(
-    client: &Client,
-    method: Method,
-    uri: &str,
-    kind: &str,
-    body: &Value,
-) -> anyhow::Result<(StatusCode, Value)> {
-    let body = if body.is_null() { Vec::new() } else { body.to_string().into_bytes() };
-    let request = Request::builder().method(method).uri(uri).header("content-type", kind);
-    let answer = client.send(request.body(Body::from(body))?).await?;
-    let status = answer.status();
-    let body = answer.into_body().collect_bytes().await?;
-    Ok((status, serde_json::from_slice(&body).unwrap_or_default()))
-}
 
 /// The object of an answer that must be a success.
 pub(crate) async fn done(

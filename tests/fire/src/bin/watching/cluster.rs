@@ -6,14 +6,14 @@ use std::process::Command;
 use std::time::Duration;
 
 use anyhow::{Context, ensure};
-use fire::rig::{beside, get};
+use fire::rig::{Replica, beside, get, send};
 use http::Method;
 use kube::Client;
 use serde_json::{Value, json};
 use vestibule_testenv::{Child, Environment, Options, Service, Tools, until};
 
-use crate::api::{JSON, MERGE, config_map, done, pod, send};
-use crate::replicas::Replica;
+use crate::api::{JSON, MERGE, config_map, done, pod};
+use crate::pods::stand_for;
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -103,8 +103,8 @@ impl Cluster {
         let (webhook_service, webhook) =
             install(&environment, &program, &home, "webhook", &[], &flags).await?;
         let kubelets = [
-            injector.as_pod(&environment, &tools, &home, "injector").await?,
-            webhook.as_pod(&environment, &tools, &home, "webhook").await?,
+            stand_for(&injector, &environment, &tools, &home, "injector").await?,
+            stand_for(&webhook, &environment, &tools, &home, "webhook").await?,
         ];
         let cluster = Self {
             injector,

@@ -4,12 +4,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use fire::rig::send;
 use http::Method;
 use serde_json::Value;
 use tokio::task::JoinSet;
 use tokio::time::interval;
 
-use crate::api::{JSON, config_map, pod, send};
+use crate::api::{JSON, config_map, pod};
 use crate::cluster::Cluster;
 
 /// The time between two creates of one kind.

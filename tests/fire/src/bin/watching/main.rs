@@ -15,8 +15,8 @@ mod load;
 mod page;
 mod panels;
 mod picture;
+mod pods;
 mod prometheus;
-mod replicas;
 mod runbooks;
 mod troubles;
 

@@ -8,6 +8,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use anyhow::ensure;
+use fire::rig::Replica;
 use http::Method;
 use rustls_pki_types::UnixTime;
 use serde_json::{Value, json};
@@ -21,7 +22,6 @@ use vestibule_testenv::{Child, Clock};
 use crate::api::{JSON, done, pod};
 use crate::cluster::Cluster;
 use crate::prometheus::Prometheus;
-use crate::replicas::Replica;
 
 /// The jobs of the replicas in trouble, in the order in which they start.
 pub(crate) const JOBS: [&str; 4] = ["powerless", "mounted", "aged", "skewed"];

@@ -4,6 +4,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use anyhow::Context;
+use fire::rig::Replica;
 use fire::rig::beside;
 use http::Method;
 use rustls_pki_types::UnixTime;
@@ -15,7 +16,6 @@ use vestibule_testenv::until;
 use super::{FIVE_DAYS, names, patch_bundle};
 use crate::api::{JSON, done};
 use crate::cluster::Cluster;
-use crate::replicas::Replica;
 
 /// The name of the account, the Service and the configuration.
 const AGED: &str = "aged";
