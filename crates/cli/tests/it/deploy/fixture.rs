@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use http::{Method, StatusCode};
 use serde_json::{Value, json};
 use vestibule_testenv::{
-    Binaries, Child, Options, Service, Session, Tools, leave_out_part, start_or_skip, tools_or_skip,
+    Binaries, Child, Options, Service, Session, Tools, leave_out_part, start_or_skip, tools_or_skip, until,
 };
 
 use super::{NAMESPACE, manifests};
@@ -68,6 +68,20 @@ impl Cluster {
                       | grep -v -e ^events -e ^leases -e ^componentstatuses | paste -sd ,)";
         let listed = self.run(script).stdout();
         listed.lines().map(str::to_owned).collect()
+    }
+
+    /// Waits until the API server lists the objects of each definition, as it has in every cluster with a replica.
+    ///
+    /// A definition that is deleted before its storage is ready may stay for five minutes: the controller of kube-apiserver 1.36
+    /// that deletes its objects fails to list them, meets a conflict when it tries again, and then waits for its next resync.
+    pub(super) async fn definitions_are_served(&self) {
+        let client = self.environment.admin().unwrap();
+        for plural in ["injections", "injectorsettings", "namespacedinjections"] {
+            let uri = format!("/apis/vestibule.dev/v1alpha1/{plural}");
+            let is_listed =
+                async || send(&client, Method::GET, &uri, JSON, &Value::Null).await.status.is_success();
+            until(&uri, Duration::from_secs(60), is_listed).await.unwrap();
+        }
     }
 
     /// Checks that there is nothing that was not there `before`, besides the namespace and what the API server puts into one.

@@ -127,7 +127,8 @@ fn established(cluster: &Cluster) {
 }
 
 /// A prune of both tools: without a wait for dependents, which only a garbage collector would delete.
-async fn prune(client: &Client) {
+async fn prune(cluster: &Cluster, client: &Client) {
+    cluster.definitions_are_served().await;
     let options = json!({"apiVersion": "v1", "kind": "DeleteOptions", "propagationPolicy": "Background"});
     for object in in_stages().iter().rev().flatten() {
         send(client, Method::DELETE, &path(object), JSON, &options).await.object();
@@ -146,7 +147,7 @@ async fn argo_cd_installs_and_removes_everything() {
         argo_cd_syncs(&cluster, &format!("apply {mode}"));
         // Again: no object changes.
         assert_eq!(argo_cd_syncs(&cluster, &format!("diff {mode}")), "", "{mode}");
-        prune(&client).await;
+        prune(&cluster, &client).await;
         cluster.assert_gone(&before);
         cluster.namespace_ends().await;
     }
@@ -167,7 +168,7 @@ async fn flux_installs_and_removes_everything() {
     for object in in_stages().iter().flatten() {
         assert_eq!(differences(&client, &[FLUX], object).await, [""; 0]);
     }
-    prune(&client).await;
+    prune(&cluster, &client).await;
     cluster.assert_gone(&before);
     cluster.namespace_ends().await;
 }

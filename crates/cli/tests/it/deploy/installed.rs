@@ -31,6 +31,7 @@ async fn kubectl_and_kustomize_install_and_remove_everything() {
         let apply = script.lines().find(|line| line.starts_with("kubectl apply")).unwrap();
         let again = cluster.run(&apply.replace("apply", "diff"));
         assert_eq!((again.code(), again.out.as_str()), (0, ""), "{script}: {}", again.err);
+        cluster.definitions_are_served().await;
         cluster.run(&format!("{} --wait=false", apply.replace("apply --server-side", "delete"))).exits(0);
         cluster.run("kubectl wait --for=delete --timeout=60s crd/injections.vestibule.dev crd/namespacedinjections.vestibule.dev").exits(0);
         cluster.assert_gone(&before);
@@ -51,6 +52,7 @@ async fn helm_installs_upgrades_and_uninstalls() {
         cluster
             .run("kubectl get deployment injector -n vestibule-system -o jsonpath={.spec.replicas}")
             .prints("3");
+        cluster.definitions_are_served().await;
         // The definitions stay, and with them the rules, until they are deleted too.
         let remove = from_page("helm uninstall");
         let (helm_alone, rest) = remove.split_at(remove.find("kubectl").unwrap());
