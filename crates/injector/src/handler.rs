@@ -10,7 +10,7 @@ use tokio::time::timeout_at;
 use tracing::debug_span;
 use vestibule::Operation;
 use vestibule::admission::{Fault, FaultKind, Handler, HandlerFuture, Request, Verdict};
-use vestibule::patch::{Document, DocumentError, View};
+use vestibule::patch::{Document, DocumentError};
 use vestibule_rules::{
     Decision, Mode, NamespaceFacts, NamespacedRules, Outcome, Resource, RuleSet, STATUS_ANNOTATION, Subject,
     Verb,
@@ -194,12 +194,12 @@ fn evaluate(
 /// The hash in the status annotation of an object that is being created: the rules by which an earlier call of the same
 /// create changed it. The hash only selects among known rules, which then decide anew what is missing.
 fn injected_by(request: &Request<'_>) -> Option<String> {
-    let object = request.object?;
-    if request.operation != Operation::Create || !object.get().contains(STATUS_ANNOTATION) {
+    if request.operation != Operation::Create {
         return None;
     }
-    let annotations = View::of(object).get("metadata")?.get("annotations")?;
-    let status = annotations.get(STATUS_ANNOTATION)?.as_str()?;
+    // The evaluation reports an object that is no document.
+    let object = request.document()?.ok()?;
+    let status = object.view().get("metadata")?.get("annotations")?.get(STATUS_ANNOTATION)?.as_str()?;
     let status: Value = serde_json::from_str(&status).ok()?;
     Some(status.get("cfg")?.as_str()?.to_owned())
 }

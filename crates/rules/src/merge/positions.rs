@@ -10,7 +10,7 @@ use super::draft::Draft;
 use crate::decision::Origin;
 use crate::diagnostic::shown;
 use crate::rule::{ContainerPosition, Injected, Rule};
-use crate::subject::text;
+use crate::subject::{text, written};
 
 /// Warnings about containers of `rules` that are no longer at their positions.
 pub(crate) fn position_warnings(rules: &[&Rule], draft: &Draft<'_>) -> Vec<String> {
@@ -21,7 +21,7 @@ pub(crate) fn position_warnings(rules: &[&Rule], draft: &Draft<'_>) -> Vec<Strin
     let anchored = Anchored::new(rules, draft);
     for rule in rules {
         for one in rule.injected.iter().filter(|one| one.position_at.is_some()) {
-            if let Some((other, side)) = anchored.violation(one) {
+            if let Some((other, side)) = anchored.violation(one, draft) {
                 warnings.push(format!(
                     "anchor_violated: `{}` stands {side} container `{}` in `{}`, against the position that rule {} \
                      gives it; nothing was moved",
@@ -43,7 +43,7 @@ pub(crate) fn restore_strict_positions(rules: &[&Rule], draft: &mut Draft<'_>) {
     }
     let mut anchored = Anchored::new(rules, draft);
     for (rule, one) in anchored.strict() {
-        let Some((from, to)) = anchored.put_back(one) else { continue };
+        let Some((from, to)) = anchored.put_back(one, draft) else { continue };
         let origin = Origin {
             rule: Arc::clone(&rule.name),
             clause: format!("{}.position", one.item.clause.text).into(),
@@ -60,56 +60,43 @@ struct Anchored<'a> {
     rules: &'a [&'a Rule],
     /// The names of all injected containers.
     injected_names: HashSet<&'a str>,
-    /// The injected containers that have a position and are in the object with their contents. A container of the same name that
-    /// the rule kept is not one of them.
-    ours: HashSet<(&'static str, &'a str)>,
     /// The names of the containers in each list.
-    names: HashMap<&'static str, Vec<String>>,
+    names: [(&'static str, Vec<String>); 2],
 }
 
 impl<'a> Anchored<'a> {
     fn new(rules: &'a [&'a Rule], draft: &Draft<'_>) -> Self {
-        let injected = || rules.iter().flat_map(|rule| &rule.injected);
-        let injected_names = injected().map(|one| one.item.key.as_str()).collect();
-        let container = draft.shape.container;
-        let (mut ours, mut names) = (HashSet::new(), HashMap::new());
-        for list in ["initContainers", "containers"] {
-            let existing = draft.at(&draft.layout.list(list)).map(View::items).unwrap_or_default();
-            let named: Vec<String> =
-                existing.iter().map(|one| text(Some(*one), "name").unwrap_or_default()).collect();
-            let by_name: HashMap<&str, View<'_>> =
-                named.iter().map(String::as_str).zip(existing.iter().copied()).collect();
-            for one in injected().filter(|one| one.list == list && one.position_at.is_some()) {
-                let found = by_name.get(one.item.key.as_str());
-                if found.is_some_and(|found| contains(*found, &one.item.overlay, list, container)) {
-                    ours.insert((list, one.item.key.as_str()));
-                }
-            }
-            names.insert(list, named);
-        }
-        Self { rules, injected_names, ours, names }
+        let injected = rules.iter().flat_map(|rule| &rule.injected);
+        let injected_names = injected.map(|one| one.item.key.as_str()).collect();
+        let names = ["initContainers", "containers"].map(|list| {
+            let existing = draft.at(&draft.layout.list(list));
+            let names = existing.iter().flat_map(|list| list.iter());
+            (list, names.map(|one| text(Some(one), "name").unwrap_or_default()).collect())
+        });
+        Self { rules, injected_names, names }
     }
 
-    /// A container that is on the wrong side of `one`, and the side.
-    fn violation(&self, one: &Injected) -> Option<(&str, &'static str)> {
-        self.ours.contains(&(one.list, one.item.key.as_str())).then_some(())?;
-        let names = self.names.get(one.list)?;
+    /// A container that is on the wrong side of `one`, and the side. Only the few injected containers that are on a wrong side are
+    /// compared with their rules.
+    fn violation(&self, one: &Injected, draft: &Draft<'_>) -> Option<(&str, &'static str)> {
+        let (_, names) = self.names.iter().find(|(list, _)| *list == one.list)?;
         let index = names.iter().position(|name| *name == one.item.key)?;
         let (mut before, mut after) = (names.iter().take(index), names.iter().skip(index + 1));
-        let foreign = |name: &&String| !self.injected_names.contains(name.as_str());
+        let is_foreign = |name: &&String| !self.injected_names.contains(name.as_str());
         let (other, side) = match &one.position {
-            ContainerPosition::First => (before.find(foreign), "before"),
-            ContainerPosition::Last => (after.find(foreign), "behind"),
+            ContainerPosition::First => (before.find(is_foreign), "before"),
+            ContainerPosition::Last => (after.find(is_foreign), "behind"),
             ContainerPosition::Before(anchor) => (before.find(|name| *name == anchor), "before"),
             ContainerPosition::After(anchor) => (after.find(|name| *name == anchor), "behind"),
         };
-        other.map(|other| (other.as_str(), side))
+        let other = other.filter(|_| is_ours(one, draft))?;
+        Some((other, side))
     }
 
     /// Moves `one` in `names` to its position. Returns the indices of the move, if it is needed.
-    fn put_back(&mut self, one: &Injected) -> Option<(usize, usize)> {
-        self.violation(one)?;
-        let names = self.names.get_mut(one.list)?;
+    fn put_back(&mut self, one: &Injected, draft: &Draft<'_>) -> Option<(usize, usize)> {
+        self.violation(one, draft)?;
+        let (_, names) = self.names.iter_mut().find(|(list, _)| *list == one.list)?;
         let from = names.iter().position(|name| *name == one.item.key)?;
         let name = names.remove(from);
         let at = |anchor: &String| names.iter().position(|name| name == anchor);
@@ -150,4 +137,13 @@ impl<'a> Anchored<'a> {
         }
         sorted
     }
+}
+
+/// Whether the object has the container with the contents that the rule gives it. A container of the same name that the rule kept
+/// is not the rule's.
+fn is_ours(one: &Injected, draft: &Draft<'_>) -> bool {
+    let is_named =
+        |container: &View<'_>| written(Some(*container), "name").as_deref() == Some(&*one.item.key);
+    let found = draft.at(&draft.layout.list(one.list)).and_then(|list| list.iter().find(is_named));
+    found.is_some_and(|found| contains(found, &one.item.overlay, one.list, draft.shape.container))
 }
