@@ -14,8 +14,9 @@ use vestibule::tooling::Environment;
 use vestibule_injector::{Configuration, Namespaces};
 
 /// The names of all paths: of the injector, then of each kind of handler.
-pub const ALL: [&str; 8] = [
+pub const ALL: [&str; 9] = [
     "injector",
+    "injector, 50 rules that act",
     "injector, 50 rules for others",
     "injector, untouched",
     "handler",
@@ -40,6 +41,7 @@ impl Path {
         let one = Rules { acting: 1, others: 0 };
         let (app, hook, shape) = match name {
             "injector" => (injector(one)?, "best-effort", SMALL),
+            "injector, 50 rules that act" => (injector(Rules { acting: 50, ..one })?, "best-effort", SMALL),
             "injector, 50 rules for others" => (injector(Rules { others: 50, ..one })?, "best-effort", SMALL),
             "injector, untouched" => (injector(one)?, "best-effort", Shape::OtherPod(8_000)),
             "handler" | "raw" | "typed" => (crate::app(), name, SMALL),

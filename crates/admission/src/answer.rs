@@ -3,7 +3,9 @@
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde::Serialize;
+use serde_json::value::RawValue;
 
+use crate::checked;
 use crate::line::one_line;
 use crate::{
     AuditAnnotations, Cause, Denial, Fault, FaultKind, OnFault, Outcome, Review, ReviewKind, Verdict, Version,
@@ -69,8 +71,10 @@ impl Answer {
                 Self::review(review, verdict, Decision::Allowed, Response::default())
             }
             Outcome::Mutated(patch) => {
+                let encoded = quoted_base64(patch.to_json().as_bytes());
                 let response = Response {
-                    patch: Some(STANDARD.encode(patch.to_json())),
+                    // Base64 has no characters to escape, and the patch is most of the answer.
+                    patch: checked::raw(&encoded),
                     patch_type: Some("JSONPatch"),
                     ..Response::default()
                 };
@@ -174,7 +178,7 @@ struct Response<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     status: Option<Status<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    patch: Option<String>,
+    patch: Option<&'a RawValue>,
     #[serde(skip_serializing_if = "Option::is_none")]
     patch_type: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -225,6 +229,15 @@ impl<'a> Response<'a> {
         let status = Status { status: "Failure", message, reason, details, code: denial.code_to_send() };
         Self { allowed: false, status: Some(status), ..Self::default() }
     }
+}
+
+/// `bytes` in base64 as a JSON string.
+fn quoted_base64(bytes: &[u8]) -> String {
+    let mut quoted = String::with_capacity(bytes.len().div_ceil(3) * 4 + 2);
+    quoted.push('"');
+    STANDARD.encode_string(bytes, &mut quoted);
+    quoted.push('"');
+    quoted
 }
 
 #[cfg(test)]

@@ -39,6 +39,7 @@
 mod answer;
 mod audit;
 mod check;
+mod checked;
 mod conversion;
 mod denial;
 mod fault;

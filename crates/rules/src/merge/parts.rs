@@ -171,14 +171,14 @@ impl<'r> Merge<'_, 'r, '_, '_> {
     ) -> Result<(), Failure> {
         let mut place = base.clone();
         let mut depth = 0;
+        let mut found = self.draft.at(base);
         for name in &part.path {
-            if self.draft.at(&place).is_none() {
-                break;
-            }
+            let Some(there) = found else { break };
+            found = there.get(name).filter(|value| !value.is_null());
             place = place.child(name);
             depth += 1;
         }
-        if !part.listed && self.draft.at(&place).is_some() {
+        if !part.listed && found.is_some() {
             let (item, place) = (&part.item, place.child(&part.item.key));
             return self.change(&item.clause, |draft, origin| draft.set(place, json::of_item(item)?, origin));
         }

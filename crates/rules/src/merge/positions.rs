@@ -58,57 +58,80 @@ pub(crate) fn restore_strict_positions(rules: &[&Rule], draft: &mut Draft<'_>) {
 
 struct Anchored<'a> {
     rules: &'a [&'a Rule],
-    /// The names of all injected containers.
-    injected_names: HashSet<&'a str>,
-    /// The names of the containers in each list.
-    names: [(&'static str, Vec<String>); 2],
+    /// The containers in each list.
+    lists: [(&'static str, Names); 2],
+}
+
+/// The containers of one list.
+struct Names {
+    all: Vec<String>,
+    /// Whether a rule injects the container at each index.
+    injected: Vec<bool>,
+}
+
+impl Names {
+    /// The first container from `start` on that no rule injects.
+    fn first_foreign(&self, start: usize) -> Option<usize> {
+        let found = self.injected.iter().skip(start).position(|injected| !injected);
+        found.map(|offset| start + offset)
+    }
+
+    fn last_foreign(&self) -> Option<usize> {
+        self.injected.iter().rposition(|injected| !injected)
+    }
+
+    fn find(&self, name: &str) -> Option<usize> {
+        self.all.iter().position(|one| one == name)
+    }
 }
 
 impl<'a> Anchored<'a> {
     fn new(rules: &'a [&'a Rule], draft: &Draft<'_>) -> Self {
         let injected = rules.iter().flat_map(|rule| &rule.injected);
-        let injected_names = injected.map(|one| one.item.key.as_str()).collect();
-        let names = ["initContainers", "containers"].map(|list| {
+        let injected_names: HashSet<&str> = injected.map(|one| one.item.key.as_str()).collect();
+        let lists = ["initContainers", "containers"].map(|list| {
             let existing = draft.at(&draft.layout.list(list));
-            let names = existing.iter().flat_map(|list| list.iter());
-            (list, names.map(|one| text(Some(one), "name").unwrap_or_default()).collect())
+            let existing = existing.iter().flat_map(|list| list.iter());
+            let all: Vec<String> = existing.map(|one| text(Some(one), "name").unwrap_or_default()).collect();
+            let injected = all.iter().map(|name| injected_names.contains(name.as_str())).collect();
+            (list, Names { all, injected })
         });
-        Self { rules, injected_names, names }
+        Self { rules, lists }
     }
 
-    /// A container that is on the wrong side of `one`, and the side. Only the few injected containers that are on a wrong side are
+    /// A container that is on the wrong side of `one`, and the side. Only the injected containers that are on a wrong side are
     /// compared with their rules.
     fn violation(&self, one: &Injected, draft: &Draft<'_>) -> Option<(&str, &'static str)> {
-        let (_, names) = self.names.iter().find(|(list, _)| *list == one.list)?;
-        let index = names.iter().position(|name| *name == one.item.key)?;
-        let (mut before, mut after) = (names.iter().take(index), names.iter().skip(index + 1));
-        let is_foreign = |name: &&String| !self.injected_names.contains(name.as_str());
+        let (_, names) = self.lists.iter().find(|(list, _)| *list == one.list)?;
+        let index = names.find(&one.item.key)?;
         let (other, side) = match &one.position {
-            ContainerPosition::First => (before.find(is_foreign), "before"),
-            ContainerPosition::Last => (after.find(is_foreign), "behind"),
-            ContainerPosition::Before(anchor) => (before.find(|name| *name == anchor), "before"),
-            ContainerPosition::After(anchor) => (after.find(|name| *name == anchor), "behind"),
+            ContainerPosition::First => (names.first_foreign(0).filter(|first| *first < index)?, "before"),
+            ContainerPosition::Last => (names.first_foreign(index + 1)?, "behind"),
+            ContainerPosition::Before(anchor) => {
+                (names.find(anchor).filter(|anchor| *anchor < index)?, "before")
+            }
+            ContainerPosition::After(anchor) => {
+                (names.find(anchor).filter(|anchor| *anchor > index)?, "behind")
+            }
         };
-        let other = other.filter(|_| is_ours(one, draft))?;
-        Some((other, side))
+        is_ours(one, draft).then_some((names.all.get(other)?, side))
     }
 
-    /// Moves `one` in `names` to its position. Returns the indices of the move, if it is needed.
+    /// Moves `one` in the names to its position. Returns the indices of the move, if it is needed.
     fn put_back(&mut self, one: &Injected, draft: &Draft<'_>) -> Option<(usize, usize)> {
         self.violation(one, draft)?;
-        let (_, names) = self.names.iter_mut().find(|(list, _)| *list == one.list)?;
-        let from = names.iter().position(|name| *name == one.item.key)?;
-        let name = names.remove(from);
-        let at = |anchor: &String| names.iter().position(|name| name == anchor);
-        let foreign = |name: &String| !self.injected_names.contains(name.as_str());
+        let (_, names) = self.lists.iter_mut().find(|(list, _)| *list == one.list)?;
+        let from = names.find(&one.item.key)?;
+        let (name, injected) = (names.all.remove(from), names.injected.remove(from));
         let to = match &one.position {
-            ContainerPosition::First => names.iter().position(foreign),
-            ContainerPosition::Last => names.iter().rposition(foreign).map(|last| last + 1),
-            ContainerPosition::Before(anchor) => at(anchor),
-            ContainerPosition::After(anchor) => at(anchor).map(|index| index + 1),
+            ContainerPosition::First => names.first_foreign(0),
+            ContainerPosition::Last => names.last_foreign().map(|last| last + 1),
+            ContainerPosition::Before(anchor) => names.find(anchor),
+            ContainerPosition::After(anchor) => names.find(anchor).map(|index| index + 1),
         };
         let to = to.unwrap_or(from);
-        names.insert(to, name);
+        names.all.insert(to, name);
+        names.injected.insert(to, injected);
         (from != to).then_some((from, to))
     }
 

@@ -23,13 +23,13 @@ fn os(context: &MatchContext<'_>, rule: &Rule, _: &mut Vec<String>) -> CheckResu
     let Some(wanted) = rule.matching.os else {
         return CheckResult::NotApplicable(|_, _| "the rule is for any operating system".to_owned());
     };
-    let other = context.received.os().filter(|found| found != wanted);
+    let other = context.received.os().filter(|found| *found != wanted);
     let skip = other.map(|found| {
-        let sentence = format!("the pod is for {}, the rule for {wanted}", shown(&found));
+        let sentence = format!("the pod is for {}, the rule for {wanted}", shown(found));
         Skip::new(Reason::OsMismatch, Some(rule.matching.os_at), sentence)
     });
     passed_unless(skip, |context, rule| match (context.received.os(), rule.matching.os) {
-        (Some(found), _) => format!("the pod is for {}", shown(&found)),
+        (Some(found), _) => format!("the pod is for {}", shown(found)),
         (None, wanted) => format!("the pod does not say, the rule is for {}", wanted.unwrap_or("any")),
     })
 }

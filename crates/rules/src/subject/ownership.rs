@@ -74,7 +74,7 @@ impl<'d> Ownership<'d> {
 
     /// Whether a Job owns the object.
     pub(crate) fn is_owned_by_job(&self) -> bool {
-        self.owners().any(|owner| text(Some(owner), "kind").as_deref() == Some("Job"))
+        self.owners().any(|owner| written(Some(owner), "kind").as_deref() == Some("Job"))
     }
 
     fn as_owner(&self, name: String) -> Owner {

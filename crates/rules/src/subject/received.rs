@@ -24,6 +24,8 @@ pub(crate) struct Received<'d> {
     own: ObjectMetadata<'d>,
     /// The labels and annotations of the pod template, if the object is a workload.
     template: Option<ObjectMetadata<'d>>,
+    os: OnceCell<Option<Cow<'d, str>>>,
+    runs_to_completion: OnceCell<bool>,
     ownership: OnceCell<Ownership<'d>>,
     owner: OnceCell<Option<Owner>>,
     workload: OnceCell<Option<Owner>>,
@@ -64,6 +66,8 @@ impl<'d> Received<'d> {
             deletion_timestamp,
             spec: if layout.pod.is_root() { spec } else { object.pointer(&layout.spec) },
             spec_fields: OnceCell::new(),
+            os: OnceCell::new(),
+            runs_to_completion: OnceCell::new(),
             ownership: OnceCell::new(),
             owner: OnceCell::new(),
             workload: OnceCell::new(),
@@ -107,11 +111,14 @@ impl<'d> Received<'d> {
     }
 
     /// The operating system that the pod names in `os` or in its node selector.
-    pub(crate) fn os(&self) -> Option<Cow<'d, str>> {
+    pub(crate) fn os(&self) -> Option<&str> {
         let selected = |name| written(self.spec_field("nodeSelector"), name);
-        written(self.spec_field("os"), "name")
-            .or_else(|| selected("kubernetes.io/os"))
-            .or_else(|| selected("beta.kubernetes.io/os"))
+        let find = || {
+            written(self.spec_field("os"), "name")
+                .or_else(|| selected("kubernetes.io/os"))
+                .or_else(|| selected("beta.kubernetes.io/os"))
+        };
+        self.os.get_or_init(find).as_deref()
     }
 
     pub(crate) fn host_network(&self) -> bool {
@@ -120,8 +127,10 @@ impl<'d> Received<'d> {
 
     /// Whether all containers of the pod have to end: it belongs to a Job, or its restart policy is not `Always`.
     pub(crate) fn runs_to_completion(&self) -> bool {
-        let policy = self.spec_field("restartPolicy").and_then(View::as_str);
-        policy.is_some_and(|policy| policy != "Always") || self.ownership().is_owned_by_job()
+        *self.runs_to_completion.get_or_init(|| {
+            let policy = self.spec_field("restartPolicy").and_then(View::as_str);
+            policy.is_some_and(|policy| policy != "Always") || self.ownership().is_owned_by_job()
+        })
     }
 
     /// The owner that controls the object; an object has one at most.
