@@ -5,7 +5,7 @@ use std::fs;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
-use bench::review::{Review, SMALL, Shape};
+use bench::review::{MIDDLE, Review, SMALL, Shape};
 use bench::rules::{self, Rules};
 use futures_util::FutureExt;
 use vestibule::App;
@@ -14,8 +14,9 @@ use vestibule::tooling::Environment;
 use vestibule_injector::{Configuration, Namespaces};
 
 /// The names of all paths: of the injector, then of each kind of handler.
-pub const ALL: [&str; 9] = [
+pub const ALL: [&str; 10] = [
     "injector",
+    "injector, 92 KB",
     "injector, 50 rules that act",
     "injector, 50 rules for others",
     "injector, untouched",
@@ -41,6 +42,7 @@ impl Path {
         let one = Rules { acting: 1, others: 0 };
         let (app, hook, shape) = match name {
             "injector" => (injector(one)?, "best-effort", SMALL),
+            "injector, 92 KB" => (injector(one)?, "best-effort", MIDDLE),
             "injector, 50 rules that act" => (injector(Rules { acting: 50, ..one })?, "best-effort", SMALL),
             "injector, 50 rules for others" => (injector(Rules { others: 50, ..one })?, "best-effort", SMALL),
             "injector, untouched" => (injector(one)?, "best-effort", Shape::OtherPod(8_000)),

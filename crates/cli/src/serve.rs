@@ -44,8 +44,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
             [] => arguments.of_config_maps().await?,
             paths => arguments.of_paths(paths).await?,
         };
-        let app = vestibule_injector::app(configuration, namespaces).map_err(CommandError::input)?;
-        arguments.serve.serve(app).await?;
+        let app = vestibule_injector::app(configuration.clone(), namespaces).map_err(CommandError::input)?;
+        let served = arguments.serve.serve(app).await;
+        configuration.withdraw().await;
+        served?;
         Ok(ExitCode::SUCCESS)
     })
 }

@@ -19,12 +19,16 @@ pub(super) const PART: &str = "cluster";
 const PROGRAM: &str = "cluster it";
 
 /// Features that not every version has, and the test of `tests/cluster` that shows each.
-const FEATURES: [(&str, &str); 6] = [
+const FEATURES: [(&str, &str); 7] = [
     ("`matchConditions` of entries", "registration::match_conditions_evaluate_for_every_object"),
     ("native sidecars", "rules::envoy_in_its_native_form_is_an_init_container_that_stays"),
     (
         "`ValidatingAdmissionPolicy` beside a webhook",
         "versions::a_validating_policy_sees_the_object_that_a_webhook_made",
+    ),
+    (
+        "`MutatingAdmissionPolicy` beside a webhook",
+        "versions::mutating_policies_and_a_webhook_change_the_same_pod",
     ),
     ("reviews of `v1beta1`", "versions::a_review_of_v1beta1_is_answered"),
     (
@@ -76,20 +80,25 @@ pub(super) fn run(version: &str, report: &str, tally: &Tally, write: bool) -> an
     Ok(())
 }
 
-/// The results of the tests, as a column. The report has a line `ran NAME` for each test that ran on the API server; libtest counts others too.
+/// The results of the tests, as a column. The report has a line `ran NAME` for each test that ran on the API server, and
+/// `left-out NAME REASON` for each that found the feature absent; libtest counts both as passed.
 fn column(report: &str, tally: &Tally, date: &str) -> Column {
     let ran: BTreeSet<_> = report.lines().filter_map(|line| line.strip_prefix("ran ")).collect();
+    let left_out = report.lines().filter_map(|line| line.strip_prefix("left-out ")?.split(' ').next());
+    let left_out: BTreeSet<_> = left_out.collect();
     let failed: BTreeSet<_> = tally.failures().collect();
-    let state = |test| match (failed.contains(test), ran.contains(test)) {
-        (true, _) => "differs",
-        (false, true) => "works",
-        (false, false) => "not run",
+    let state = |test| match test {
+        _ if failed.contains(test) => "differs",
+        _ if left_out.contains(test) => "absent",
+        _ if ran.contains(test) => "works",
+        _ => "not run",
     };
     let mut column: Column =
         FEATURES.iter().map(|(feature, test)| ((*feature).to_owned(), state(test).to_owned())).collect();
     let names: Vec<_> = failed.iter().map(|name| format!("`{name}`")).collect();
     column.insert(FAIL.to_owned(), if names.is_empty() { "none".to_owned() } else { names.join(", ") });
-    column.insert(PASS.to_owned(), format!("{} of {}", tally.passed(), tally.passed() + failed.len()));
+    let passed = tally.passed().saturating_sub(left_out.len());
+    column.insert(PASS.to_owned(), format!("{passed} of {}", passed + failed.len()));
     column.insert(DATE.to_owned(), date.to_owned());
     column
 }
@@ -200,14 +209,16 @@ mod tests {
     #[test]
     fn a_run_is_compared_by_its_failures_and_features() {
         let mut tally = Tally::default();
-        let failed = FEATURES[3].1;
-        tally.add("test result: FAILED. 96 passed; 1 failed; 0 ignored; 0 measured; 0 filtered out");
+        let (absent, failed) = (FEATURES[3].1, FEATURES[4].1);
+        tally.add("test result: FAILED. 97 passed; 1 failed; 0 ignored; 0 measured; 0 filtered out");
         tally.add(&format!("test {failed} ... FAILED"));
-        let report = format!("ran {}\nran {failed}\n", FEATURES[0].1);
+        let report =
+            format!("ran {}\nran {absent}\nleft-out {absent} not served\nran {failed}\n", FEATURES[0].1);
         let found = column(&report, &tally, "2026-01-02");
-        let cells =
-            [FEATURES[0].0, FEATURES[1].0, FEATURES[3].0, PASS, FAIL, DATE].map(|row| found[row].as_str());
-        assert_eq!(cells, ["works", "not run", "differs", "96 of 97", &format!("`{failed}`"), "2026-01-02"]);
+        let cells = [0, 1, 3, 4].map(|row| found[FEATURES[row].0].as_str());
+        assert_eq!(cells, ["works", "not run", "absent", "differs"]);
+        let cells = [PASS, FAIL, DATE].map(|row| found[row].as_str());
+        assert_eq!(cells, ["96 of 97", &format!("`{failed}`"), "2026-01-02"]);
 
         let mut table = Table::default();
         assert_eq!(table.differences(&[1, 30, 14], &found), ["there is no column for this version"]);

@@ -10,7 +10,7 @@ use vestibule_testenv::{Answer, Recorder};
 use crate::cluster::Cluster;
 use crate::samples::{helloworld, names, pod};
 
-fn with_sidecar() -> App {
+pub(crate) fn with_sidecar() -> App {
     async fn sidecar(mut pod: Pod, _: Context) -> Result<Pod, Reject> {
         let containers = &mut pod.spec.get_or_insert_default().containers;
         if !containers.iter().any(|container| container.name == "sidecar") {
