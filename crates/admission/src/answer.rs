@@ -72,12 +72,12 @@ impl Answer {
             }
             Outcome::Mutated(patch) => {
                 let encoded = quoted_base64(patch.to_json().as_bytes());
-                let response = Response {
-                    // Base64 has no characters to escape, and the patch is most of the answer.
-                    patch: checked::raw(&encoded),
-                    patch_type: Some("JSONPatch"),
-                    ..Response::default()
+                // Base64 has no characters to escape, and the patch is most of the answer.
+                let Some(encoded) = checked::raw(&encoded) else {
+                    return Self::fault(&Fault::new(FaultKind::Error, "the patch cannot be written as JSON"));
                 };
+                let response =
+                    Response { patch: Some(encoded), patch_type: Some("JSONPatch"), ..Response::default() };
                 Self::review(review, verdict, Decision::Mutated(patch.len()), response)
             }
             Outcome::Denied(denial) => Self::review(

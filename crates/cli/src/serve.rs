@@ -44,10 +44,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
             [] => arguments.of_config_maps().await?,
             paths => arguments.of_paths(paths).await?,
         };
-        let app = vestibule_injector::app(configuration.clone(), namespaces).map_err(CommandError::input)?;
-        let served = arguments.serve.serve(app).await;
-        configuration.withdraw().await;
-        served?;
+        let app = vestibule_injector::app(configuration, namespaces).map_err(CommandError::input)?;
+        arguments.serve.serve(app).await?;
         Ok(ExitCode::SUCCESS)
     })
 }

@@ -40,7 +40,7 @@ use crate::lagging_pods::LaggingPods;
 use crate::outcome_metrics::OutcomeMetrics;
 use crate::registration;
 use crate::sources::{LoadError, read};
-use crate::status::{Ending, StatusWriter};
+use crate::status::StatusWriter;
 
 /// The rules that are in force: a sequence of immutable [`Snapshot`]s.
 ///
@@ -71,8 +71,6 @@ pub struct Configuration {
     /// The outcomes of the rules, which are in metrics and in the status of objects.
     outcomes: OutcomeMetrics,
     lagging: LaggingPods,
-    /// Ends the writer of statuses.
-    ending: Option<Ending>,
     _following: Vec<Arc<JoinSet<()>>>,
 }
 
@@ -139,7 +137,6 @@ impl Configuration {
         };
         let following = cluster::follow(rules, Arc::clone(&reloader));
         let new = Self::following(following, snapshots, Arc::clone(&reloader));
-        let (ending, ends) = Ending::new();
         let writer = StatusWriter {
             client: client.clone(),
             namespace: namespace.to_owned(),
@@ -149,12 +146,10 @@ impl Configuration {
             lagging: new.lagging.clone(),
             objects,
             registered: String::new(),
-            ends,
         };
         Self {
             config_maps: Some(namespace.to_owned()),
             watched: Some(WatchedSources { client, state, objects: watches }),
-            ending: Some(ending),
             ..new.with_task(writer.run())
         }
     }
@@ -183,15 +178,6 @@ impl Configuration {
         match self.snapshots.changed().await {
             Ok(()) => Arc::clone(&self.snapshots.borrow_and_update()),
             Err(_) => std::future::pending().await,
-        }
-    }
-
-    /// Tells the other replicas of the injector that this one has ended: deletes the Lease by which it reported its rules, so that it no
-    /// longer counts in the status of objects. Returns after 2 s at most, also if the API server does not answer; the Lease expires
-    /// then, as after a crash. Call it once no more calls are answered.
-    pub async fn withdraw(&self) {
-        if let Some(ending) = &self.ending {
-            ending.end().await;
         }
     }
 
@@ -281,8 +267,8 @@ impl Configuration {
         registration::publish(&snapshots.borrow(), &entries);
         let outcomes = OutcomeMetrics::default();
         let (lagging, _following) = (LaggingPods::off(), Vec::new());
-        let (config_maps, watched, reloader, ending) = (None, None, None, None);
-        Self { snapshots, config_maps, watched, reloader, entries, outcomes, lagging, ending, _following }
+        let (config_maps, watched, reloader) = (None, None, None);
+        Self { snapshots, config_maps, watched, reloader, entries, outcomes, lagging, _following }
     }
 }
 

@@ -13,7 +13,6 @@
 
 mod content;
 mod counts;
-mod ending;
 mod registered;
 mod replicas;
 
@@ -26,14 +25,12 @@ use k8s_openapi::jiff::Timestamp;
 use kube::Client;
 use kube::api::{Api, Patch, PatchParams};
 use serde_json::{Value, json};
-use tokio::sync::watch;
 use tokio::time::Instant;
 use vestibule::tooling::Entries;
 use vestibule_rules::CustomResource;
 
 use self::content::{Change, Facts};
 use self::counts::Counts;
-pub(crate) use self::ending::Ending;
 use self::replicas::Replicas;
 use crate::configuration::objects::{
     Injection, InjectorSettings, NamespacedInjection, ObservedObject, ObservedObjects, RuleKind, RuleObject,
@@ -73,8 +70,6 @@ pub(crate) struct StatusWriter {
     pub(crate) objects: ObservedObjects,
     /// The hash of the rules for which the API server was last seen to have all entries.
     pub(crate) registered: String,
-    /// Whether this replica ends.
-    pub(crate) ends: watch::Receiver<bool>,
 }
 
 /// The state that the writer keeps for an object between rounds.
@@ -90,29 +85,23 @@ struct Memory {
 }
 
 impl StatusWriter {
-    /// Writes until this replica ends, whose Lease is then deleted, or until it is dropped.
+    /// Writes until it is dropped.
     pub(crate) async fn run(mut self) {
         // Without objects nothing is written, and no Lease.
-        tokio::select! {
-            objects = self.objects.wait_for(Option::is_some) => if objects.is_err() { return },
-            _ = self.ends.wait_for(|ends| *ends) => return,
+        if self.objects.wait_for(Option::is_some).await.is_err() {
+            return;
         }
         let mut replicas = Replicas::start(&self.client, &self.namespace);
         let mut memory = HashMap::new();
         loop {
             let waits = self.round(&mut replicas, &mut memory).await;
-            if *self.ends.borrow() {
-                break;
-            }
             let pause = if waits { LOOK_AGAIN } else { LOOK };
             tokio::select! {
                 changed = self.objects.changed() => if changed.is_err() { return },
                 () = replicas.changed() => {}
                 () = tokio::time::sleep(pause) => {}
-                _ = self.ends.wait_for(|ends| *ends) => break,
             }
         }
-        replicas.withdraw().await;
     }
 
     /// Writes every status that this replica has to write. Returns whether a status waits for the registration.
@@ -140,9 +129,6 @@ impl StatusWriter {
         let grace = GRACE + PAUSE * u32::try_from(behind).unwrap_or(u32::MAX);
         let is_own = |object: &&ObservedObject| replicas.may_write(object.status["injector"].as_str());
         for object in objects.iter().filter(is_own) {
-            if *self.ends.borrow() {
-                break;
-            }
             let memory = memory.entry(object.source.name.clone()).or_default();
             let mut status = object.status.clone();
             let mut change = facts.update(object, &mut status, Timestamp::now());

@@ -81,7 +81,7 @@ pub(super) fn run(version: &str, report: &str, tally: &Tally, write: bool) -> an
 }
 
 /// The results of the tests, as a column. The report has a line `ran NAME` for each test that ran on the API server, and
-/// `left-out NAME REASON` for each that found the feature absent; libtest counts both as passed.
+/// `left-out NAME REASON` for each that found the feature absent, the only reason in this package; libtest counts both as passed.
 fn column(report: &str, tally: &Tally, date: &str) -> Column {
     let ran: BTreeSet<_> = report.lines().filter_map(|line| line.strip_prefix("ran ")).collect();
     let left_out = report.lines().filter_map(|line| line.strip_prefix("left-out ")?.split(' ').next());

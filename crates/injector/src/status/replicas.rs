@@ -2,9 +2,6 @@
 //!
 //! Injections have no namespace, so several injectors of a cluster read them. Each sees the Leases of all, to know whether the
 //! injector that wrote a status still runs. Of Leases in other namespaces it keeps those where a status has its writer.
-//!
-//! A replica that ends deletes its Lease, so that the other replicas no longer count it. The last one leaves its Lease to expire:
-//! during a restart no other injector takes its statuses over.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
@@ -118,17 +115,6 @@ impl Replicas {
             }
         }
         self.read(hash, writers).await;
-    }
-
-    /// Deletes the Lease of this replica, unless no other replica of this injector reports.
-    pub(super) async fn withdraw(&self) {
-        let has_others = self.own().any(|(name, _)| name != self.name);
-        if self.reported.is_none() || !has_others {
-            return;
-        }
-        if let Err(error) = self.api.delete(&self.name, &DeleteParams::default()).await {
-            tracing::debug!(%error, "the Lease of this replica cannot be deleted; it expires");
-        }
     }
 
     async fn read(&mut self, hash: &str, writers: &HashSet<&str>) {

@@ -3,14 +3,14 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use vestibule_patch::{Operation, View};
+use vestibule_patch::Operation;
 
 use super::contains::contains;
 use super::draft::Draft;
 use crate::decision::Origin;
 use crate::diagnostic::shown;
 use crate::rule::{ContainerPosition, Injected, Rule};
-use crate::subject::{text, written};
+use crate::subject::text;
 
 /// Warnings about containers of `rules` that are no longer at their positions.
 pub(crate) fn position_warnings(rules: &[&Rule], draft: &Draft<'_>) -> Vec<String> {
@@ -110,11 +110,25 @@ impl<'a> Anchored<'a> {
             ContainerPosition::Before(anchor) => {
                 (names.find(anchor).filter(|anchor| *anchor < index)?, "before")
             }
-            ContainerPosition::After(anchor) => {
-                (names.find(anchor).filter(|anchor| *anchor > index)?, "behind")
-            }
+            ContainerPosition::After(anchor) => (
+                names.all.iter().rposition(|name| name == anchor).filter(|anchor| *anchor > index)?,
+                "behind",
+            ),
         };
-        is_ours(one, draft).then_some((names.all.get(other)?, side))
+        self.has_contents_of_a_rule(one, index, draft).then_some((names.all.get(other)?, side))
+    }
+
+    /// Whether the container at `index` has the contents that a rule with a position gives the container of this name. A container
+    /// of the same name that the rules kept is not theirs.
+    fn has_contents_of_a_rule(&self, one: &Injected, index: usize, draft: &Draft<'_>) -> bool {
+        let found = draft.at(&draft.layout.list(one.list)).and_then(|list| list.item(index));
+        let is_same = |other: &&Injected| {
+            other.position_at.is_some() && other.list == one.list && other.item.key == one.item.key
+        };
+        let mut same = self.rules.iter().flat_map(|rule| &rule.injected).filter(is_same);
+        found.is_some_and(|found| {
+            same.any(|one| contains(found, &one.item.overlay, one.list, draft.shape.container))
+        })
     }
 
     /// Moves `one` in the names to its position. Returns the indices of the move, if it is needed.
@@ -160,13 +174,4 @@ impl<'a> Anchored<'a> {
         }
         sorted
     }
-}
-
-/// Whether the object has the container with the contents that the rule gives it. A container of the same name that the rule kept
-/// is not the rule's.
-fn is_ours(one: &Injected, draft: &Draft<'_>) -> bool {
-    let is_named =
-        |container: &View<'_>| written(Some(*container), "name").as_deref() == Some(&*one.item.key);
-    let found = draft.at(&draft.layout.list(one.list)).and_then(|list| list.iter().find(is_named));
-    found.is_some_and(|found| contains(found, &one.item.overlay, one.list, draft.shape.container))
 }

@@ -70,7 +70,7 @@ impl Cluster {
         listed.lines().map(str::to_owned).collect()
     }
 
-    /// Waits until the API server lists the objects of each definition, as it has in every cluster with a replica.
+    /// Waits until the API server lists the objects of each definition. A running replica lists them too.
     ///
     /// A definition that is deleted before its storage is ready may stay for five minutes: the controller of kube-apiserver 1.36
     /// that deletes its objects fails to list them, meets a conflict when it tries again, and then waits for its next resync.

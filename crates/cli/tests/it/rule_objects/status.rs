@@ -74,35 +74,6 @@ async fn a_rule_is_in_force_when_every_replica_that_reports_has_it() {
     );
 }
 
-/// Its Lease would count for 30 s, and the next rule would be in force "on 1 of 2 replicas".
-#[tokio::test]
-async fn a_replica_that_has_drained_counts_no_longer() {
-    let Some(cluster) = Cluster::start(&Options::default()).await else { return };
-    // The API server calls neither: its idle connections would hold up the drain for 90 s.
-    let first = cluster.unready_replica("first").await;
-    let second = cluster.unready_replica("second").await;
-    cluster.kubectl(LABEL, "kubectl apply -f rule.yaml").exits(0);
-    cluster.until(IN_FORCE, |found| found == "on 2 of 2 replicas").await;
-
-    let home = &cluster.home;
-    // A Lease that no replica renews is an object for 10 minutes more.
-    let gone = |lease: &str| format!("kubectl wait --for=delete lease/{lease} -n {home} --timeout=60s");
-    second.terminate().unwrap();
-    cluster.kubectl("", &gone("injector-second")).exits(0);
-    let next = LABEL.replace("team: blue", "team: green");
-    let reported = "kubectl apply -f rule.yaml && kubectl wait injection/label --timeout=60s \
-                    --for=jsonpath='{.status.observedGeneration}'=2 && kubectl get injection label -o yaml";
-    let reported = cluster.kubectl(&next, reported);
-    reported.exits(0);
-    assert!(reported.out.contains("message: on 1 of 1 replicas"), "{}", reported.out);
-
-    // The last replica leaves its Lease: during a restart no other injector takes the statuses over.
-    first.terminate().unwrap();
-    first.wait().await.unwrap();
-    let leases = cluster.kubectl("", &format!("kubectl get leases -n {home} -o name")).stdout();
-    assert_eq!(leases, "lease.coordination.k8s.io/injector-first\n");
-}
-
 /// Issue 22: two injectors read all Injections, and each wrote its own view into their status.
 #[tokio::test]
 async fn one_of_two_injectors_writes_the_status() {
