@@ -115,10 +115,6 @@ impl<'a> Node<'a> {
 /// Drops one level after the other: a recursive drop would need stack for each level.
 impl Drop for Node<'_> {
     fn drop(&mut self) {
-        // Most nodes were not opened.
-        if matches!(self, Node::Raw(_)) {
-            return;
-        }
         let mut others = Vec::new();
         self.give_away(&mut others);
         while let Some(mut node) = others.pop() {

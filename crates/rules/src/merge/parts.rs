@@ -2,7 +2,7 @@
 
 use vestibule_patch::{Pointer, Schema};
 
-use super::contains::contains;
+use super::contains::{contains, present};
 use super::overlay_onto::overlay_onto;
 use super::overrides::scope;
 use super::{Failure, Merge, conflict, insertions, json, list_index};
@@ -174,7 +174,7 @@ impl<'r> Merge<'_, 'r, '_, '_> {
         let mut found = self.draft.at(base);
         for name in &part.path {
             let Some(there) = found else { break };
-            found = there.get(name).filter(|value| !value.is_null());
+            found = present(there, name);
             place = place.child(name);
             depth += 1;
         }

@@ -10,7 +10,7 @@ use super::draft::Draft;
 use crate::decision::Origin;
 use crate::diagnostic::shown;
 use crate::rule::{ContainerPosition, Injected, Rule};
-use crate::subject::text;
+use crate::subject::NamedContainer;
 
 /// Warnings about containers of `rules` that are no longer at their positions.
 pub(crate) fn position_warnings(rules: &[&Rule], draft: &Draft<'_>) -> Vec<String> {
@@ -58,43 +58,47 @@ pub(crate) fn restore_strict_positions(rules: &[&Rule], draft: &mut Draft<'_>) {
 
 struct Anchored<'a> {
     rules: &'a [&'a Rule],
-    /// The containers in each list.
-    lists: [(&'static str, Names); 2],
+    lists: [(&'static str, Containers); 2],
 }
 
 /// The containers of one list.
-struct Names {
-    all: Vec<String>,
-    /// Whether a rule injects the container at each index.
-    injected: Vec<bool>,
+struct Containers(Vec<ListedContainer>);
+
+struct ListedContainer {
+    name: String,
+    /// Whether a rule injects a container of this name.
+    is_injected: bool,
 }
 
-impl Names {
+impl Containers {
     /// The first container from `start` on that no rule injects.
     fn first_foreign(&self, start: usize) -> Option<usize> {
-        let found = self.injected.iter().skip(start).position(|injected| !injected);
+        let found = self.0.iter().skip(start).position(|one| !one.is_injected);
         found.map(|offset| start + offset)
     }
 
     fn last_foreign(&self) -> Option<usize> {
-        self.injected.iter().rposition(|injected| !injected)
+        self.0.iter().rposition(|one| !one.is_injected)
     }
 
-    fn find(&self, name: &str) -> Option<usize> {
-        self.all.iter().position(|one| one == name)
+    fn first(&self, name: &str) -> Option<usize> {
+        self.0.iter().position(|one| one.name == name)
+    }
+
+    fn last(&self, name: &str) -> Option<usize> {
+        self.0.iter().rposition(|one| one.name == name)
     }
 }
 
 impl<'a> Anchored<'a> {
     fn new(rules: &'a [&'a Rule], draft: &Draft<'_>) -> Self {
         let injected = rules.iter().flat_map(|rule| &rule.injected);
-        let injected_names: HashSet<&str> = injected.map(|one| one.item.key.as_str()).collect();
+        let injected: HashSet<&str> = injected.map(|one| one.item.key.as_str()).collect();
         let lists = ["initContainers", "containers"].map(|list| {
-            let existing = draft.at(&draft.layout.list(list));
-            let existing = existing.iter().flat_map(|list| list.iter());
-            let all: Vec<String> = existing.map(|one| text(Some(one), "name").unwrap_or_default()).collect();
-            let injected = all.iter().map(|name| injected_names.contains(name.as_str())).collect();
-            (list, Names { all, injected })
+            let listed = NamedContainer::all(draft.at(&draft.layout.list(list))).into_iter().map(|one| {
+                ListedContainer { is_injected: injected.contains(&*one.name), name: one.name.into_owned() }
+            });
+            (list, Containers(listed.collect()))
         });
         Self { rules, lists }
     }
@@ -102,20 +106,17 @@ impl<'a> Anchored<'a> {
     /// A container that is on the wrong side of `one`, and the side. Only the injected containers that are on a wrong side are
     /// compared with their rules.
     fn violation(&self, one: &Injected, draft: &Draft<'_>) -> Option<(&str, &'static str)> {
-        let (_, names) = self.lists.iter().find(|(list, _)| *list == one.list)?;
-        let index = names.find(&one.item.key)?;
+        let (_, containers) = self.lists.iter().find(|(list, _)| *list == one.list)?;
+        let index = containers.first(&one.item.key)?;
+        let before = |other: Option<usize>| Some((other.filter(|other| *other < index)?, "before"));
+        let behind = |other: Option<usize>| Some((other.filter(|other| *other > index)?, "behind"));
         let (other, side) = match &one.position {
-            ContainerPosition::First => (names.first_foreign(0).filter(|first| *first < index)?, "before"),
-            ContainerPosition::Last => (names.first_foreign(index + 1)?, "behind"),
-            ContainerPosition::Before(anchor) => {
-                (names.find(anchor).filter(|anchor| *anchor < index)?, "before")
-            }
-            ContainerPosition::After(anchor) => (
-                names.all.iter().rposition(|name| name == anchor).filter(|anchor| *anchor > index)?,
-                "behind",
-            ),
-        };
-        self.has_contents_of_a_rule(one, index, draft).then_some((names.all.get(other)?, side))
+            ContainerPosition::First => before(containers.first_foreign(0)),
+            ContainerPosition::Last => behind(containers.first_foreign(index)),
+            ContainerPosition::Before(anchor) => before(containers.first(anchor)),
+            ContainerPosition::After(anchor) => behind(containers.last(anchor)),
+        }?;
+        self.has_contents_of_a_rule(one, index, draft).then_some((&containers.0.get(other)?.name, side))
     }
 
     /// Whether the container at `index` has the contents that a rule with a position gives the container of this name. A container
@@ -131,21 +132,20 @@ impl<'a> Anchored<'a> {
         })
     }
 
-    /// Moves `one` in the names to its position. Returns the indices of the move, if it is needed.
+    /// Moves `one` in its list to its position. Returns the indices of the move, if it is needed.
     fn put_back(&mut self, one: &Injected, draft: &Draft<'_>) -> Option<(usize, usize)> {
         self.violation(one, draft)?;
-        let (_, names) = self.lists.iter_mut().find(|(list, _)| *list == one.list)?;
-        let from = names.find(&one.item.key)?;
-        let (name, injected) = (names.all.remove(from), names.injected.remove(from));
+        let (_, containers) = self.lists.iter_mut().find(|(list, _)| *list == one.list)?;
+        let from = containers.first(&one.item.key)?;
+        let moved = containers.0.remove(from);
         let to = match &one.position {
-            ContainerPosition::First => names.first_foreign(0),
-            ContainerPosition::Last => names.last_foreign().map(|last| last + 1),
-            ContainerPosition::Before(anchor) => names.find(anchor),
-            ContainerPosition::After(anchor) => names.find(anchor).map(|index| index + 1),
+            ContainerPosition::First => containers.first_foreign(0),
+            ContainerPosition::Last => containers.last_foreign().map(|last| last + 1),
+            ContainerPosition::Before(anchor) => containers.first(anchor),
+            ContainerPosition::After(anchor) => containers.first(anchor).map(|index| index + 1),
         };
         let to = to.unwrap_or(from);
-        names.all.insert(to, name);
-        names.injected.insert(to, injected);
+        containers.0.insert(to, moved);
         (from != to).then_some((from, to))
     }
 
