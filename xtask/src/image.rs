@@ -53,7 +53,7 @@ pub(crate) struct Arguments {
     /// Also write the root file system into this folder
     #[arg(long, value_name = "FOLDER")]
     unpack: Option<PathBuf>,
-    /// Also build the committed sources in two other folders, and compare the digests: two release builds, half an hour
+    /// Build the committed sources in two other folders, and refuse the image if the digests differ: two release builds, half an hour
     #[arg(long)]
     check_reproducible: bool,
     /// Instead, join finished images of several architectures to one in `--output`: the folders that hold them
@@ -73,9 +73,6 @@ pub(crate) enum Architecture {
 
 /// Makes the image.
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
-    if arguments.check_reproducible {
-        return check_reproducible(arguments);
-    }
     if !arguments.join.is_empty() {
         let output = arguments.output.as_deref().context("--join needs --output")?;
         let digest = join::run(&arguments.join, output)?;
@@ -83,7 +80,11 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
         return write(output, "digest", &digest);
     }
     let source = Source::here()?;
-    let (image, bill) = build(&source, arguments)?;
+    let (image, bill) = if arguments.check_reproducible {
+        build_twice(&source, arguments)?
+    } else {
+        build(&source, arguments)?
+    };
     let size = image.compressed_size();
     let usual = || source.folder.join("target/image").join(arguments.arch.name());
     let folder = arguments.output.clone().unwrap_or_else(usual);
@@ -121,8 +122,7 @@ pub(crate) fn bill(source: &Source, package: &str) -> anyhow::Result<String> {
 
 /// The binary of the image for this machine's architecture.
 pub(crate) fn release_here(source: &Source) -> anyhow::Result<PathBuf> {
-    let arch = if cfg!(target_arch = "aarch64") { Architecture::Arm64 } else { Architecture::Amd64 };
-    compile::release(source, arch)
+    compile::release(source, Architecture::here())
 }
 
 /// The image and its SBOM.
@@ -134,7 +134,7 @@ fn build(source: &Source, arguments: &Arguments) -> anyhow::Result<(Image, Strin
     let name = binary.file_name().and_then(|name| name.to_str()).context("the binary has no name")?;
     let bytes = fs::read(&binary).with_context(|| format!("cannot read {}", binary.display()))?;
     compile::check_architecture(&bytes, arguments.arch)?;
-    let base = debian::files(&binary)?;
+    let base = debian::files(&binary, arguments.arch)?;
     let version = sbom::version(source, &arguments.package)?;
     let labels = Labels {
         name: arguments.name.clone(),
@@ -158,24 +158,28 @@ fn write(folder: &Path, name: &str, text: &str) -> anyhow::Result<()> {
 }
 
 /// Builds the committed sources in two folders of different length, and compares the images.
-fn check_reproducible(arguments: &Arguments) -> anyhow::Result<()> {
-    let here = Source::here()?;
+fn build_twice(here: &Source, arguments: &Arguments) -> anyhow::Result<(Image, String)> {
     let folders = tempfile::tempdir()?;
-    let mut digests = Vec::new();
-    for name in ["a", "another-folder-with-a-longer-name"] {
+    let build = |name| {
         let source = here.export(&folders.path().join(name))?;
-        let (image, _) = build(&source, arguments)?;
+        let (image, bill) = build(&source, arguments)?;
         println!("{}  {}", image.digest(), source.folder.display());
-        digests.push(image.digest().to_owned());
-    }
-    if digests[0] != digests[1] {
+        anyhow::Ok((image, bill))
+    };
+    let (first, second) = (build("a")?, build("another-folder-with-a-longer-name")?);
+    if first.0.digest() != second.0.digest() {
         bail!("the two images differ: the build puts a path, a time or an order of files into the binary");
     }
     println!("both folders give the same image");
-    Ok(())
+    Ok(second)
 }
 
 impl Architecture {
+    /// That of this machine.
+    fn here() -> Self {
+        if cfg!(target_arch = "aarch64") { Self::Arm64 } else { Self::Amd64 }
+    }
+
     fn name(self) -> &'static str {
         match self {
             Self::Amd64 => "amd64",
@@ -188,6 +192,24 @@ impl Architecture {
         match self {
             Self::Amd64 => "x86_64-unknown-linux-gnu",
             Self::Arm64 => "aarch64-unknown-linux-gnu",
+        }
+    }
+
+    /// Whether this machine runs its binaries, and its usual C compiler makes them.
+    fn is_native(self) -> bool {
+        self == Self::here()
+    }
+
+    /// The C compiler of another machine's Debian for this architecture.
+    fn c_compiler(self) -> String {
+        format!("{}-gcc", self.debian())
+    }
+
+    /// The folder of this architecture's shared libraries in Debian.
+    fn debian(self) -> &'static str {
+        match self {
+            Self::Amd64 => "x86_64-linux-gnu",
+            Self::Arm64 => "aarch64-linux-gnu",
         }
     }
 }

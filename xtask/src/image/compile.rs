@@ -75,6 +75,14 @@ pub(super) fn release(source: &Source, arch: Architecture) -> anyhow::Result<Pat
     command.env("CFLAGS", remapped("-ffile-prefix-map", " "));
     command.env("SOURCE_DATE_EPOCH", source.epoch.to_string());
     command.env_remove("CARGO_TARGET_DIR");
+    if !arch.is_native() {
+        let variable = arch.target().to_uppercase().replace('-', "_");
+        command.env(format!("CARGO_TARGET_{variable}_LINKER"), arch.c_compiler());
+    }
+    if arch == Architecture::Arm64 {
+        // Kernels for ARM have pages of 4, 16 or 64 KiB; jemalloc does not start on larger pages than it was built for.
+        command.env("JEMALLOC_SYS_WITH_LG_PAGE", "16");
+    }
     cargo::finish(&mut command)?;
     Ok(target.join(arch.target()).join("release/vestibule"))
 }
@@ -101,10 +109,13 @@ fn check_toolchain(arch: Architecture) -> anyhow::Result<()> {
             arch.target()
         );
     }
-    let linker = format!("{}-linux-gnu-gcc", arch.target().split('-').next().unwrap_or_default());
-    let native = arch.target().starts_with(std::env::consts::ARCH);
-    if !native && Command::new(&linker).arg("--version").output().is_err() {
-        bail!("there is no {linker}, the C compiler for linux/{}", arch.name());
+    let compiler = arch.c_compiler();
+    if !arch.is_native() && Command::new(&compiler).arg("--version").output().is_err() {
+        bail!(
+            "there is no {compiler}, the C compiler for linux/{}; `apt-get install gcc-{}` brings it",
+            arch.name(),
+            arch.debian().replace('_', "-")
+        );
     }
     Ok(())
 }

@@ -1,13 +1,17 @@
-//! The shared libraries of a binary and the CA certificates, from the Debian packages of this machine.
+//! The shared libraries of a binary and the CA certificates, from the Debian packages of this machine. Those of another
+//! architecture can be installed beside its own.
 //!
 //! The files are those that the packages installed, and `dpkg --verify` says so. The packages' status goes into the image too,
 //! as in distroless images: scanners then find the version of libc, and report its vulnerabilities.
 
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, bail};
+
+use super::Architecture;
 
 /// Files and the packages that they came from.
 pub(super) struct Base {
@@ -33,10 +37,10 @@ pub(super) const BUNDLE: &str = "/etc/ssl/certs/ca-certificates.crt";
 const OS_RELEASE: &str = "/usr/lib/os-release";
 
 /// The files that `binary` needs besides itself.
-pub(super) fn files(binary: &Path) -> anyhow::Result<Base> {
+pub(super) fn files(binary: &Path, arch: Architecture) -> anyhow::Result<Base> {
     let mut files = BTreeMap::new();
     let mut owners = BTreeSet::new();
-    for path in libraries(binary)? {
+    for path in libraries(binary, arch)? {
         owners.insert(owner(&path)?);
         files.insert(path.clone(), contents(&path)?);
     }
@@ -45,43 +49,82 @@ pub(super) fn files(binary: &Path) -> anyhow::Result<Base> {
     // It tells scanners which distribution's list of vulnerabilities applies.
     files.insert("/etc/os-release".to_owned(), contents(OS_RELEASE)?);
     owners.insert(owner(OS_RELEASE)?);
-    let packages = owners.iter().map(|name| package(name)).collect::<anyhow::Result<Vec<_>>>()?;
-    for package in &packages {
-        refuse_changed(package, &files)?;
-        let short = package.name.split(':').next().unwrap_or_default();
-        files.insert(format!("/var/lib/dpkg/status.d/{short}"), package.status.clone().into_bytes());
-        let copyright = format!("/usr/share/doc/{short}/copyright");
+    let mut packages = Vec::new();
+    for owner in owners {
+        refuse_changed(&owner, &files)?;
+        let package = package(&owner)?;
+        files.insert(format!("/var/lib/dpkg/status.d/{}", package.name), package.status.clone().into_bytes());
+        let copyright = format!("/usr/share/doc/{}/copyright", package.name);
         // A machine that excludes documentation keeps copyright files.
         files.insert(copyright.clone(), contents(&copyright)?);
+        packages.push(package);
     }
     Ok(Base { files, packages })
 }
 
-/// The libraries that the loader finds for `binary`, the loader included; none for a static binary.
-fn libraries(binary: &Path) -> anyhow::Result<Vec<String>> {
-    let output = std::process::Command::new("ldd").arg(binary).output().context("cannot start ldd")?;
-    let text = String::from_utf8(output.stdout)?;
-    let error = String::from_utf8_lossy(&output.stderr);
-    if error.contains("not a dynamic executable") || text.contains("statically linked") {
-        return Ok(Vec::new());
+/// The shared libraries of `binary`, with those that they need themselves, and the loader; none for a static binary.
+///
+/// `ldd` runs the loader, so it reads only files for this machine; `readelf` reads those of any architecture.
+fn libraries(binary: &Path, arch: Architecture) -> anyhow::Result<BTreeSet<String>> {
+    let mut found = BTreeMap::new();
+    let mut unread = vec![binary.to_owned()];
+    while let Some(path) = unread.pop() {
+        let linked = linked(&path)?;
+        for name in linked.interpreter.into_iter().chain(linked.libraries) {
+            // The loader is also a library of libc; the path in the binary comes first.
+            let file = name.rsplit('/').next().unwrap_or_default().to_owned();
+            if let Entry::Vacant(entry) = found.entry(file) {
+                let path = if name.starts_with('/') { name } else { installed(&name, arch)? };
+                unread.push(path.clone().into());
+                entry.insert(path);
+            }
+        }
     }
-    if !output.status.success() {
-        bail!("ldd cannot read {}: {error}", binary.display());
-    }
-    parse(&text)
+    Ok(found.into_values().collect())
 }
 
-/// The paths in the output of ldd.
-fn parse(text: &str) -> anyhow::Result<Vec<String>> {
-    let mut paths = Vec::new();
-    for line in text.lines().map(str::trim).filter(|line| !line.starts_with("linux-vdso")) {
-        let found = line.split("=> ").last().and_then(|rest| rest.split(" (").next()).unwrap_or_default();
-        if !found.starts_with('/') {
-            bail!("a shared library of the binary is not on this machine: {line}");
-        }
-        paths.push(found.to_owned());
+/// The path of a library in the folders of Debian's packages for `arch`.
+fn installed(library: &str, arch: Architecture) -> anyhow::Result<String> {
+    let folder = arch.debian();
+    let paths = ["/lib", "/usr/lib"].map(|top| format!("{top}/{folder}/{library}"));
+    paths.into_iter().find(|path| Path::new(path).is_file()).with_context(|| {
+        let name = arch.name();
+        format!(
+            "the shared library {library} of the binary is not on this machine; its Debian package for {name} brings it \
+             (`dpkg --add-architecture {name}`, then `apt-get install libc6:{name} libgcc-s1:{name}`)"
+        )
+    })
+}
+
+/// What the dynamic linker reads from an ELF file.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Linked {
+    interpreter: Option<String>,
+    libraries: Vec<String>,
+}
+
+fn linked(path: &Path) -> anyhow::Result<Linked> {
+    let mut command = std::process::Command::new("readelf");
+    let output =
+        command.args(["--program-headers", "--dynamic", "--wide"]).arg(path).env("LC_ALL", "C").output();
+    let output = output.context("cannot start readelf; `apt-get install binutils` brings it")?;
+    if !output.status.success() {
+        bail!("readelf cannot read {}: {}", path.display(), String::from_utf8_lossy(&output.stderr));
     }
-    Ok(paths)
+    Ok(parse(&String::from_utf8(output.stdout)?))
+}
+
+/// Reads the output of readelf.
+fn parse(text: &str) -> Linked {
+    let mut linked = Linked::default();
+    for line in text.lines().filter_map(|line| line.trim_end().strip_suffix(']')) {
+        if let Some((_, path)) = line.split_once("[Requesting program interpreter: ") {
+            linked.interpreter = Some(path.to_owned());
+        } else if let Some((_, name)) = line.split_once("Shared library: [") {
+            linked.libraries.push(name.to_owned());
+        }
+    }
+    linked
 }
 
 /// The package that installed `path`.
@@ -107,17 +150,20 @@ fn package(name: &str) -> anyhow::Result<Package> {
     })
 }
 
-/// Fails if a file of the image differs from what the package installed.
-fn refuse_changed(package: &Package, files: &BTreeMap<String, Vec<u8>>) -> anyhow::Result<()> {
-    let output = std::process::Command::new("dpkg").args(["--verify", &package.name]).output()?;
+/// Fails if a file of the image differs from the one that `package` installed.
+fn refuse_changed(package: &str, files: &BTreeMap<String, Vec<u8>>) -> anyhow::Result<()> {
+    let output = std::process::Command::new("dpkg").args(["--verify", package]).output()?;
     let text = String::from_utf8(output.stdout)?;
+    if text.is_empty() && !output.status.success() {
+        bail!("dpkg cannot verify {package}: {}", String::from_utf8_lossy(&output.stderr));
+    }
     let changed = |line: &&str| {
         line.split_whitespace()
             .last()
             .is_some_and(|path| files.contains_key(path) || path.starts_with(CERTIFICATES))
     };
     match text.lines().find(changed) {
-        Some(line) => bail!("a file of {} was changed on this machine: {line}", package.name),
+        Some(line) => bail!("a file of {package} was changed on this machine: {line}"),
         None => Ok(()),
     }
 }
@@ -143,12 +189,35 @@ fn contents(path: &str) -> anyhow::Result<Vec<u8>> {
 
 #[cfg(test)]
 mod tests {
-    use super::parse;
+    use super::{Linked, parse};
 
     #[test]
-    fn libraries_are_named_by_path_and_a_missing_one_is_an_error() {
-        let text = "\tlinux-vdso.so.1 (0x1)\n\tlibc.so.6 => /lib/x86_64-linux-gnu/libc.so.6 (0x2)\n\t/lib64/ld-linux-x86-64.so.2 (0x3)\n";
-        assert_eq!(parse(text).unwrap(), ["/lib/x86_64-linux-gnu/libc.so.6", "/lib64/ld-linux-x86-64.so.2"]);
-        assert!(parse("\tlibssl.so.3 => not found\n").unwrap_err().to_string().contains("libssl.so.3"));
+    fn the_loader_and_the_libraries_of_a_binary_are_read() {
+        let text = "  INTERP  0x000318 R 0x1\n      [Requesting program interpreter: /lib/ld-linux-aarch64.so.1]\n \
+                    0x0000000000000001 (NEEDED)             Shared library: [libc.so.6]\n \
+                    0x000000000000000e (SONAME)             Library soname: [hook]\n";
+        let expected = Linked {
+            interpreter: Some("/lib/ld-linux-aarch64.so.1".to_owned()),
+            libraries: vec!["libc.so.6".to_owned()],
+        };
+        assert_eq!(parse(text), expected);
+        assert_eq!(parse("There is no dynamic section in this file.\n"), Linked::default());
+    }
+
+    /// Every dynamic binary for Linux has a loader, which is itself a library of libc.
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn the_libraries_of_a_binary_are_found_by_path_with_their_own() {
+        let arch = super::Architecture::here();
+        if !std::path::Path::new("/lib").join(arch.debian()).is_dir() {
+            eprintln!("skipped: the libraries of this machine are not where Debian has them");
+            return;
+        }
+        let found = super::libraries(&std::env::current_exe().unwrap(), arch).unwrap();
+        assert!(found.iter().all(|path| std::path::Path::new(path).is_file()), "{found:?}");
+        assert_eq!(found.iter().filter(|path| path.contains("/ld-linux")).count(), 1, "{found:?}");
+        assert_eq!(found.iter().filter(|path| path.ends_with("/libc.so.6")).count(), 1, "{found:?}");
+        let missing = super::installed("libabsent.so.1", arch).unwrap_err().to_string();
+        assert!(missing.contains("libabsent.so.1") && missing.contains(arch.name()), "{missing}");
     }
 }
