@@ -28,6 +28,8 @@ use crate::tls::Handshakes;
 const MAX_PROBE_CONNECTIONS: usize = 64;
 /// [`Bound::ready`] checks the conditions this often.
 const READY_PERIOD: Duration = Duration::from_millis(100);
+/// The time before the end of the drain in which idle connections are closed.
+const CLOSING_TIME: Duration = Duration::from_secs(1);
 /// A server checks its conditions this often, so that `/readyz?verbose` knows since when each one holds.
 const READINESS_PERIOD: Duration = Duration::from_secs(1);
 
@@ -105,7 +107,7 @@ impl Bound {
         tokio::select! {
             _ = all_connections_closed => 0,
             never = keep_checking(&readiness) => match never {},
-            () = end_of_drain(&phases, settings.drain_timeout) => {
+            () = end_of_drain(&self.shutdown, &settings) => {
                 usize::try_from(connections.usage().0).unwrap_or(usize::MAX)
             }
         }
@@ -178,8 +180,14 @@ async fn end_of_accepting(phases: &Phases, delay: Duration) {
 }
 
 /// Resolves when connections that are still open are cut off.
-async fn end_of_drain(phases: &Phases, drain_timeout: Duration) {
+async fn end_of_drain(shutdown: &Shutdown, settings: &Settings) {
+    let phases = shutdown.phases();
     phases.reached(Phase::Draining).await;
-    // The timeout may pass, or the phase come first.
-    let _ = timeout(drain_timeout, phases.reached(Phase::Aborting)).await;
+    let aborted = async |after: Duration| timeout(after, phases.reached(Phase::Aborting)).await.is_ok();
+    // Idle connections are closed shortly before that, so that a request that arrives at this moment is answered.
+    let closing = (settings.drain_timeout.saturating_sub(settings.drain_delay) / 2).min(CLOSING_TIME);
+    if !aborted(settings.drain_timeout.saturating_sub(closing)).await {
+        shutdown.stop();
+        aborted(closing).await;
+    }
 }

@@ -27,7 +27,7 @@ use crate::deadline::after;
 use crate::idle_eviction::UnusedConnection;
 use crate::random::jittered;
 use crate::settings::Settings;
-use crate::shutdown::{Phase, Phases};
+use crate::shutdown::Phases;
 
 /// How long a client may take to read an answer that was sent before its request body had been read.
 const LINGER: Duration = Duration::from_secs(1);
@@ -67,10 +67,12 @@ where
     }
     let (reason, io) = {
         let mut connection = http.serve_connection(io, service);
-        let mut stopping = pin!(phases.reached(Phase::Stopping));
+        let mut stopping = pin!(phases.stopping());
         let mut closing = false;
         let reason = loop {
             tokio::select! {
+                // A request that has arrived is read before the connection is closed as idle.
+                biased;
                 ended = poll_fn(|context| connection.poll_without_shutdown(context)) => break match ended {
                     _ if closing => CloseReason::Drain,
                     Ok(()) => state.announced().unwrap_or(CloseReason::Client),

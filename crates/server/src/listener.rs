@@ -106,8 +106,9 @@ impl Port for HttpsPort {
         let _connected = limits.connected.increment();
         let mut ending = Ending { observer: &*self.pipeline.observer, reason: CloseReason::Drain };
         let handshake = tokio::select! {
+            biased;
             handshake = self.handshake(stream) => handshake,
-            () = phases.reached(Phase::Stopping) => return,
+            () = phases.stopping() => return,
         };
         ending.reason = match handshake {
             Ok((stream, peer)) => {

@@ -82,8 +82,8 @@ pub struct Settings {
     pub ask_elsewhere: bool,
     /// How long a draining server accepts connections: until every API server knows that the endpoint is removed. 10 s.
     pub drain_delay: Duration,
-    /// The time from the start of a drain to the end of the server, even if connections are open. 95 s: the API server closes its idle
-    /// connections after 90 s.
+    /// The time from the start of a drain to the end of the server, even if connections are open; idle ones are closed up to one second
+    /// before. 95 s: the API server closes its idle connections after 90 s.
     pub drain_timeout: Duration,
 }
 

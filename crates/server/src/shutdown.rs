@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::watch;
+use tokio::task::yield_now;
 
 /// Ends a server. It may be called from any thread and more than once; a phase never goes back.
 ///
@@ -101,6 +102,13 @@ impl Phases {
         if self.0.clone().wait_for(|now| *now >= phase).await.is_err() {
             std::future::pending::<()>().await;
         }
+    }
+
+    /// Resolves when connections without a request are to be closed. Bytes may have arrived that the runtime has not asked for: it
+    /// asks before this resolves, so a `biased` select that polls the connection first still reads them.
+    pub(crate) async fn stopping(&self) {
+        self.reached(Phase::Stopping).await;
+        yield_now().await;
     }
 }
 
