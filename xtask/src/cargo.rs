@@ -1,7 +1,7 @@
 //! Runs cargo as a child process.
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Command, ExitCode, Stdio};
 
 use anyhow::{Context, bail};
 
@@ -43,6 +43,15 @@ pub(crate) fn tool(package: &str, version: &str, options: &[&str]) -> anyhow::Re
 /// Runs cargo with its output on the terminal.
 pub(crate) fn run(arguments: &[&str]) -> anyhow::Result<()> {
     finish(&mut command(arguments))
+}
+
+/// Runs `program` with the highest permitted limit of file descriptors, and returns its exit code: it holds thousands of connections.
+pub(crate) fn run_with_all_descriptors(program: &Path, arguments: &[String]) -> anyhow::Result<ExitCode> {
+    let mut command = Command::new("sh");
+    command.args(["-c", r#"ulimit -n "$(ulimit -Hn)"; exec "$0" "$@""#]).arg(program).args(arguments);
+    // A program that a signal ended has no exit code.
+    let code = command.status().context("cannot start sh")?.code().and_then(|code| u8::try_from(code).ok());
+    Ok(code.map_or(ExitCode::FAILURE, ExitCode::from))
 }
 
 /// The standard output of cargo; its standard error goes to the terminal.

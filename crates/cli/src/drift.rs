@@ -7,12 +7,13 @@ mod owner;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use vestibule_command::{CommandError, kubeconfig_help, namespace};
 use vestibule_injector::{ClusterError, ClusterReader, RulesInForce, RulesStatus};
 use vestibule_rules::Mode;
 
 use self::difference::{Comparison, Report};
+use crate::render::Format;
 use crate::rules::{self, unreadable};
 use crate::{Failure, block_on, print, say};
 
@@ -53,20 +54,9 @@ pub(crate) struct Arguments {
     output: Format,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Format {
-    /// For people.
-    Text,
-    /// One object, for scripts.
-    Json,
-}
-
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let report = block_on(arguments.report())?;
-    match arguments.output {
-        Format::Text => print(&listing::text(&report))?,
-        Format::Json => print(&format!("{:#}\n", listing::json(&report)))?,
-    }
+    print(&arguments.output.render(|| Ok(listing::text(&report)), || Ok(listing::json(&report)))?)?;
     say(listing::summary(&report));
     Ok(if report.is_certain() { ExitCode::from(1) } else { ExitCode::SUCCESS })
 }

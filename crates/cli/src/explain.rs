@@ -7,13 +7,14 @@ mod machine;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use vestibule_command::{CommandError, colour, kubeconfig_help, namespace};
 use vestibule_injector::ClusterReader;
 use vestibule_rules::{RuleSet, Verb, reference};
 
 use crate::evaluation::{Facts, Request};
 use crate::objects::{self, Object};
+use crate::render::Format;
 use crate::rules::{self, Labels};
 use crate::{Failure, block_on, print, say};
 
@@ -73,19 +74,9 @@ pub(crate) struct Arguments {
     /// The output format.
     #[arg(long, short, value_enum, default_value = "text", value_name = "FORMAT")]
     output: Format,
-    /// When to colour. `auto` minds NO_COLOR and CLICOLOR_FORCE.
+    /// When to colour. `auto` follows NO_COLOR and CLICOLOR_FORCE.
     #[arg(long, value_enum, default_value = "auto", value_name = "WHEN")]
     color: colour::When,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Format {
-    /// For people.
-    Text,
-    /// A list of objects, for scripts.
-    Json,
-    /// The same as YAML.
-    Yaml,
 }
 
 /// The rules and objects to explain.
@@ -124,14 +115,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         user: None,
     };
     let evaluations = request.all(&objects, RuleSet::explain)?;
-    let data = match arguments.output {
-        Format::Text => listing::text(&evaluations, arguments.color.palette()),
-        Format::Json => machine::json(mode, &evaluations).map(|json| format!("{json:#}\n")),
-        Format::Yaml => {
-            machine::json(mode, &evaluations).and_then(|json| crate::render::yaml(&json.to_string()))
-        }
-    };
-    print(&data?)?;
+    let text = || listing::text(&evaluations, arguments.color.palette());
+    print(&arguments.output.render(text, || machine::json(mode, &evaluations))?)?;
     Ok(ExitCode::SUCCESS)
 }
 

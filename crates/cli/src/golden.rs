@@ -10,11 +10,12 @@ use std::collections::btree_map::Entry;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use vestibule_command::{CommandError, colour};
 use vestibule_injector::files::yaml_files;
 use vestibule_rules::{Diagnostic, yaml};
 
+use crate::render::Format;
 use crate::{Failure, files, print, rules};
 use case::Suite;
 
@@ -53,19 +54,9 @@ pub(crate) struct Arguments {
     /// The output format.
     #[arg(long, short, value_enum, default_value = "text", value_name = "FORMAT")]
     output: Format,
-    /// When to colour. `auto` minds NO_COLOR and CLICOLOR_FORCE.
+    /// When to colour. `auto` follows NO_COLOR and CLICOLOR_FORCE.
     #[arg(long, value_enum, default_value = "auto", value_name = "WHEN")]
     color: colour::When,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Format {
-    /// For people.
-    Text,
-    /// A list of cases, for scripts.
-    Json,
-    /// The same as YAML.
-    Yaml,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
@@ -82,11 +73,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         }
     }
     let report = report::Report { outcomes: &outcomes, palette: arguments.color.palette() };
-    print(&match arguments.output {
-        Format::Text => report.text(),
-        Format::Json => report.json(),
-        Format::Yaml => crate::render::yaml(&report.json())?,
-    })?;
+    print(&arguments.output.render(|| Ok(report.text()), || Ok(report.json()))?)?;
     Ok(ExitCode::from(u8::from(outcomes.iter().any(|outcome| !outcome.failures.is_empty()))))
 }
 

@@ -2,11 +2,38 @@
 
 use std::fmt::Write as _;
 
-use serde_json::json;
+use clap::ValueEnum;
+use serde_json::{Value, json};
 use vestibule::patch;
 use vestibule_rules::yaml::pretty_json;
 
 use crate::evaluation::Evaluation;
+
+/// The format of a command's output.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// For people.
+    Text,
+    /// For scripts.
+    Json,
+    /// The same as YAML.
+    Yaml,
+}
+
+impl Format {
+    /// The `text` or the indented `json` of an output, in this format.
+    pub(crate) fn render(
+        self,
+        text: impl FnOnce() -> anyhow::Result<String>,
+        json: impl FnOnce() -> anyhow::Result<Value>,
+    ) -> anyhow::Result<String> {
+        match self {
+            Self::Text => text(),
+            Self::Json => Ok(format!("{:#}\n", json()?)),
+            Self::Yaml => yaml(&json()?.to_string()),
+        }
+    }
+}
 
 /// Every object as a document of YAML, laid out as kubectl does.
 pub(crate) fn yaml_of<T>(objects: &[&Evaluation<'_, T>]) -> anyhow::Result<String> {

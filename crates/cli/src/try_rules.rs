@@ -59,7 +59,7 @@ pub(crate) struct Arguments {
     /// The output format.
     #[arg(long, short, value_enum, default_value = "diff", value_name = "FORMAT")]
     output: Format,
-    /// When to colour. `auto` minds NO_COLOR and CLICOLOR_FORCE.
+    /// When to colour. `auto` follows NO_COLOR and CLICOLOR_FORCE.
     #[arg(long, value_enum, default_value = "auto", value_name = "WHEN")]
     color: colour::When,
 }

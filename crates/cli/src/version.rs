@@ -2,11 +2,12 @@
 
 use std::process::ExitCode;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use serde_json::{Value, json};
 use vestibule::admission::keys;
 use vestibule_rules::{API_VERSION, CustomResource, custom_resource};
 
+use crate::render::Format;
 use crate::{Failure, install, print};
 
 /// Prints the version of the program, of the format of rules, and of the definitions that it installs.
@@ -20,23 +21,9 @@ pub(crate) struct Arguments {
     output: Format,
 }
 
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum Format {
-    /// For people.
-    Text,
-    /// For scripts.
-    Json,
-    /// The same as YAML.
-    Yaml,
-}
-
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let version = Version::of_this_binary();
-    print(&match arguments.output {
-        Format::Text => version.text(),
-        Format::Json => format!("{:#}\n", version.json()),
-        Format::Yaml => crate::render::yaml(&version.json().to_string())?,
-    })?;
+    print(&arguments.output.render(|| Ok(version.text()), || Ok(version.json()))?)?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -42,7 +42,7 @@ impl CertsArguments {
     /// something was found.
     ///
     /// # Errors
-    /// InvalidValue input (exit code 2), a cluster or server that cannot be connection (3).
+    /// Invalid input (exit code 2), or a cluster or server that cannot be reached (3).
     pub async fn run(&self) -> Result<ExitCode, CommandError> {
         match &self.command {
             Command::New(arguments) => arguments.run(),

@@ -62,7 +62,7 @@ impl LogArguments {
             }
         }));
         if let Some(why) = trouble {
-            tracing::warn!(why, "RUST_LOG counts for nothing: it is no filter");
+            tracing::warn!(why, "RUST_LOG is ignored: it is not a valid filter");
         }
     }
 }

@@ -58,7 +58,7 @@ struct Place<'a> {
     name: String,
     connection: Connection,
     config_maps: Api<ConfigMap>,
-    /// Of the ConfigMap, if there is one.
+    /// The data of the ConfigMap, if there is one.
     data: Option<BTreeMap<String, String>>,
 }
 
@@ -70,8 +70,7 @@ impl LogLevelArguments {
     pub async fn run(&self, app: &str) -> Result<ExitCode, CommandError> {
         if self.span > MAX_RAISE || self.span.is_zero() {
             return Err(CommandError::input(
-                "--for takes more than nothing and at most a day; what shall hold for longer is written into the \
-                 ConfigMap, as `loglevel.COMPONENT`",
+                "--for takes more than 0 and at most 24h; for a lasting level, write `loglevel.COMPONENT` into the ConfigMap",
             ));
         }
         let connection = self.connection.connect().await?;

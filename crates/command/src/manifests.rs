@@ -33,7 +33,7 @@ pub struct ManifestsArguments {
     /// How to print.
     #[arg(long, short, value_enum, default_value = "yaml", value_name = "FORMAT")]
     output: Format,
-    /// When to colour differences. `auto` minds NO_COLOR and CLICOLOR_FORCE.
+    /// When to colour differences. `auto` follows NO_COLOR and CLICOLOR_FORCE.
     #[arg(long, value_enum, default_value = "auto", value_name = "WHEN")]
     color: colour::When,
     /// The Service in front of the webhook, with :PORT where that is not 443 [default: named as the webhook, in --namespace]

@@ -30,7 +30,7 @@ pub struct ReviewArguments {
     /// The output.
     #[arg(long, short, value_enum, default_value = "text", value_name = "FORMAT")]
     output: Format,
-    /// When to colour. `auto` minds NO_COLOR and CLICOLOR_FORCE.
+    /// When to colour. `auto` follows NO_COLOR and CLICOLOR_FORCE.
     #[arg(long, value_enum, default_value = "auto", value_name = "WHEN")]
     color: colour::When,
 }

@@ -187,7 +187,7 @@ fn message(Validation { errors, is_complete, .. }: &Validation) -> String {
         message.push_str(&format!("\nand {} more: `vestibule lint` shows them\n", number - MAX_SHOWN));
     }
     if !is_complete {
-        message.push_str("\nand what else is wrong was not found out in time: `vestibule lint` shows it\n");
+        message.push_str("\ntime ran out, so there may be more errors: `vestibule lint` shows them\n");
     }
     message.truncate(message.trim_end().len());
     message
@@ -215,7 +215,7 @@ mod tests {
         let allowed = verdict(&validation(Vec::new()), |_| None);
         assert_eq!(allowed.warnings.iter().collect::<Vec<_>>(), [UNPROVED]);
         let refused = validation(vec![Finding::RuleSet("wrong".to_owned())]);
-        assert!(message(&refused).ends_with("not found out in time: `vestibule lint` shows it"));
+        assert!(message(&refused).ends_with("there may be more errors: `vestibule lint` shows them"));
         assert!(verdict(&refused, |_| None).warnings.is_empty());
     }
 }

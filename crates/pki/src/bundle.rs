@@ -1,4 +1,4 @@
-//! Reading a CA bundle with Go's leniency and its one trap.
+//! Reads a CA bundle as Go does: it passes over blocks that hold no certificate, and reads none that begins in the middle of a line.
 
 use std::collections::BTreeMap;
 
@@ -28,7 +28,7 @@ pub struct Bundle {
     pub certificates: BTreeMap<CaId, CertificateDer<'static>>,
     /// Blocks of PEM that hold no certificate, or one too large for any CA; clients pass over them.
     pub unreadable: usize,
-    /// Why Go would read nothing of it. (An altogether empty one means the system's roots to it.)
+    /// Why Go would read nothing of it. For an empty bundle, Go uses the system's roots.
     pub problem: Option<VerifyError>,
     /// Whether the bytes are exactly what [`pem`](Self::pem) writes.
     pub is_canonical: bool,

@@ -1,6 +1,6 @@
 //! The output of `test`.
 
-use serde_json::json;
+use serde_json::{Value, json};
 use vestibule_command::colour::{Palette, Style};
 use vestibule_rules::diagnostic::printable;
 
@@ -30,15 +30,14 @@ impl Report<'_> {
         lines.join("\n") + "\n"
     }
 
-    pub(super) fn json(&self) -> String {
+    pub(super) fn json(&self) -> Value {
         let cases = self.outcomes.iter().map(|checked| {
             json!({
                 "file": checked.file, "line": checked.line, "name": checked.name,
                 "ok": checked.failures.is_empty(), "failures": checked.failures, "explanation": checked.explanation,
             })
         });
-        let cases: Vec<_> = cases.collect();
-        format!("{:#}\n", json!(cases))
+        cases.collect()
     }
 
     fn case(&self, lines: &mut Vec<String>, checked: &Checked) {

@@ -38,7 +38,7 @@ pub(super) struct Arguments {
     /// How long to wait for a connection, and again for the handshake.
     #[arg(long, default_value = "10s", value_parser = crate::duration::duration)]
     timeout: Duration,
-    /// When to colour. `auto` minds NO_COLOR and CLICOLOR_FORCE.
+    /// When to colour. `auto` follows NO_COLOR and CLICOLOR_FORCE.
     #[arg(long, value_enum, default_value = "auto", value_name = "WHEN")]
     color: When,
 }

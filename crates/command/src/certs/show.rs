@@ -40,7 +40,7 @@ pub(super) struct Arguments {
     /// A table for people, or JSON.
     #[arg(long, short, value_enum, default_value = "text")]
     output: Output,
-    /// When to colour. `auto` minds NO_COLOR and CLICOLOR_FORCE.
+    /// When to colour. `auto` follows NO_COLOR and CLICOLOR_FORCE.
     #[arg(long, value_enum, default_value = "auto", value_name = "WHEN")]
     color: When,
 }

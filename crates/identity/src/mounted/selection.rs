@@ -61,8 +61,7 @@ impl Selection {
         };
         let (adopted, problem) = match found {
             Err(reason) => (None, Some(reason)),
-            // A pair that clients may refuse is better than none, and worse than one that they take. Where that one is
-            // in doubt too, the newer is presented.
+            // A new pair that clients may refuse replaces the current one only if that has expired or may be refused too.
             Ok(found) if found.doubt.is_some() && !expired && !doubted => (None, found.doubt),
             Ok(found) => {
                 let doubt = found.doubt.clone();

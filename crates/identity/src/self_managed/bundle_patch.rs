@@ -15,7 +15,10 @@ pub(super) fn bundle_patch(snapshot: &ConfigSnapshot, bundle: &str, mark: Mark) 
     let mut operations = Vec::new();
     for entry in snapshot.entries.iter().filter(|entry| entry.bytes != bundle.as_bytes()) {
         operations.extend(
-            entry.signs.iter().map(|(path, value)| json!({ "op": "test", "path": path, "value": value })),
+            entry
+                .test_values
+                .iter()
+                .map(|(path, value)| json!({ "op": "test", "path": path, "value": value })),
         );
         let path = format!("{}/caBundle", entry.place);
         operations
@@ -63,7 +66,7 @@ mod tests {
     fn snapshot(bundles: &[&str], mark: Option<Mark>, annotated: bool) -> ConfigSnapshot {
         let entry = |(index, bundle): (usize, &&str)| Entry {
             place: format!("/webhooks/{index}/clientConfig"),
-            signs: vec![(format!("/webhooks/{index}/name"), json!("a"))],
+            test_values: vec![(format!("/webhooks/{index}/name"), json!("a"))],
             fields: Vec::new(),
             bytes: bundle.as_bytes().to_vec(),
             bundle: Bundle::read(bundle.as_bytes()),

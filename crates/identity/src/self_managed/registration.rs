@@ -43,7 +43,7 @@ pub(super) struct Entry {
     /// JSON pointer to the object that holds the `caBundle`.
     pub(super) place: String,
     /// Pointers and values that a patch tests, so that it changes the right entry.
-    pub(super) signs: Vec<(String, Value)>,
+    pub(super) test_values: Vec<(String, Value)>,
     /// The path of its `caBundle` in `managedFields`.
     pub(super) fields: Vec<String>,
     /// The stored `caBundle`.
@@ -84,19 +84,20 @@ impl EntryMatcher {
     }
 
     fn entry(&self, place: &Place<'_>) -> Option<Entry> {
-        let sign = self.sign(place)?;
+        let test_value = self.test_value(place)?;
         let name = place.name.as_ref().map(|(pointer, name)| (pointer.clone(), Value::from(*name)));
         let bytes = place.bundle();
         Some(Entry {
             place: place.pointer.clone(),
-            signs: name.into_iter().chain([sign]).collect(),
+            test_values: name.into_iter().chain([test_value]).collect(),
             fields: place.fields(),
             bundle: Bundle::read(&bytes),
             bytes,
         })
     }
 
-    fn sign(&self, place: &Place<'_>) -> Option<(String, Value)> {
+    /// The pointer and value that tell the entry from others, if it is one of this webhook.
+    fn test_value(&self, place: &Place<'_>) -> Option<(String, Value)> {
         let pointer = &place.pointer;
         if let Some(service) = place.service() {
             let ours = self.service.as_ref()?;

@@ -150,7 +150,7 @@ impl State {
     pub(super) fn doubt(&mut self) {
         self.is_stale = true;
         self.registrations.iter_mut().for_each(|watched| watched.outdated = true);
-        let text = "an error in this program interrupted the care for certificates: all is read again";
+        let text = "a panic interrupted the certificate loop: the ring and all webhook configurations are read again";
         self.failed(About::Ring, None, text.to_owned());
     }
 

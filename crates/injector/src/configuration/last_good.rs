@@ -41,7 +41,7 @@ pub(crate) enum StoreError {
     TooLarge { bytes: usize },
     #[error(transparent)]
     Api(#[from] kube::Error),
-    #[error("other replicas write it all the time")]
+    #[error("each attempt to write it met a conflict: other replicas write it too")]
     Contended,
 }
 

@@ -69,12 +69,31 @@ fn every_threat_names_tests_and_cases_that_exist() {
 
 #[test]
 fn every_promise_is_held_by_tests_that_exist() {
-    let (page, known) = (page("promises.md"), Commands::of_the_workspace());
-    let rows = rows(&page, &Tests::of_the_workspace());
+    let (page, known, tests) = (page("promises.md"), Commands::of_the_workspace(), Tests::of_the_workspace());
+    let rows = rows(&page, &tests);
     assert!(rows.len() > 20, "{rows:?}");
     let commands = page.split('`').filter_map(|quoted| quoted.strip_prefix("cargo xtask "));
     let missing: Vec<_> = commands.filter(|command| !known.know(command)).collect();
     assert!(missing.is_empty(), "no such commands: {missing:?}");
+    let selections = page.split('`').filter_map(|quoted| quoted.strip_prefix("cargo test -p "));
+    let filters: Vec<_> = selections.flat_map(filters).collect();
+    assert!(filters.len() > 15, "{filters:?}");
+    let missing: Vec<_> = filters.into_iter().filter(|filter| !tests.match_filter(filter)).collect();
+    assert!(missing.is_empty(), "they select no test: {missing:?}");
+}
+
+/// The filters of tests in the arguments of `cargo test -p`, behind the package.
+fn filters(arguments: &str) -> impl Iterator<Item = &str> {
+    arguments.split_whitespace().skip(1).filter(|word| !word.starts_with('-'))
+}
+
+#[test]
+fn a_filter_that_selects_no_test_does_not_count() {
+    assert_eq!(filters("server --lib -- f08 deadline").collect::<Vec<_>>(), ["f08", "deadline"]);
+    let tests = Tests::of_the_workspace();
+    let matched =
+        ["a_filter_that_selects", "table", "held_back_by_nobody"].map(|filter| tests.match_filter(filter));
+    assert_eq!(matched, [true, true, false]);
 }
 
 #[test]
@@ -197,6 +216,11 @@ impl Tests {
     fn hold(&self, name: &str, row: &str) -> bool {
         self.0.get(name).is_some_and(|ignored| !ignored || row.contains("-- --ignored"))
     }
+
+    /// Whether the filter is part of a test's name, or the name of a module with the tests of a file.
+    fn match_filter(&self, filter: &str) -> bool {
+        self.0.keys().any(|name| name.contains(filter)) || has_file(&workspace(), &format!("{filter}.rs"))
+    }
 }
 
 #[test]
@@ -244,6 +268,17 @@ fn code() -> String {
         read(&workspace().join(folder), &mut code);
     }
     code
+}
+
+/// Whether the code of the workspace has a file of this name.
+fn has_file(folder: &Path, name: &str) -> bool {
+    let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let hidden = |path: &Path| {
+        path.ends_with("target") || path.file_name().unwrap().as_encoded_bytes().starts_with(b".")
+    };
+    entries
+        .filter(|path| !hidden(path))
+        .any(|path| if path.is_dir() { has_file(&path, name) } else { path.ends_with(name) })
 }
 
 /// All Rust below the folder.

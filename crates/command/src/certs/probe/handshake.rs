@@ -148,7 +148,8 @@ fn refusal(error: &io::Error, asked: bool, name: &str) -> Refusal {
 fn alerted(alert: AlertDescription, asked: bool, name: &str) -> Refusal {
     use AlertDescription as Alert;
 
-    let no_way = "client and server found no way of talking that both know".to_owned();
+    let no_way =
+        "client and server have no version, cipher suite or signature algorithm of TLS in common".to_owned();
     let gave_up = "the server gave up the handshake: it may have no certificate yet".to_owned();
     let look = "look whether it is ready, and into its log";
     let any = format!("the server ended the handshake with the alert {alert:?}");

@@ -18,7 +18,7 @@ pub(super) fn write(report: &RingReport, leaf: Option<&Probed>, now: SystemTime,
     }
     if report.registrations.is_empty() && report.notes.is_empty() && report.ring.facts().is_some() {
         table.report.line(format_args!(
-            "no configuration bears the mark of this ring: name those it is for with --registration"
+            "no configuration has an annotation of this ring: name its configurations with --registration"
         ));
     }
     if let Some(leaf) = leaf {

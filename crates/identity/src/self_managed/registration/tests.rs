@@ -37,9 +37,9 @@ fn only_entries_of_our_service_or_address_are_ours() {
     ] });
     let expected = ["/webhooks/1/clientConfig", "/webhooks/3/clientConfig", "/webhooks/5/clientConfig"];
     assert_eq!(places(RegistrationKind::Validating, &object), expected);
-    let signs = see(RegistrationKind::Mutating, &object).entries.remove(0).signs;
+    let test_values = see(RegistrationKind::Mutating, &object).entries.remove(0).test_values;
     assert_eq!(
-        signs,
+        test_values,
         [
             ("/webhooks/1/name".to_owned(), json!("b")),
             ("/webhooks/1/clientConfig/service/name".to_owned(), json!("hooks")),

@@ -71,8 +71,10 @@ impl State {
         if !is_same {
             self.ca_crt_differs = self.stored.as_ref().is_some_and(|ring| ca_crt_differs(ring, fields));
             if !continues && self.seen.memory.is_some() && !matches!(ring, RingFacts::Newer(_)) {
-                let text =
-                    format!("the ring in Secret {} does not continue what is known of it", self.secret_name);
+                let text = format!(
+                    "the ring in Secret {} was rolled back or replaced: it does not follow from the ring, the certificate and the configurations that this replica knows",
+                    self.secret_name
+                );
                 let event = Some(IdentityEvent::Discontinuity);
                 self.tell(About::Ring, (true, Some("RingDiscontinued")), text, event);
             }

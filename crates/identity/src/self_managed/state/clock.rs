@@ -16,7 +16,7 @@ impl State {
             let offset = i64::try_from(date.0).unwrap_or(i64::MAX).saturating_sub_unsigned(now.0);
             if offset.abs_diff(self.seen.offset) > SAME_SECOND {
                 self.seen.offset = offset;
-                self.nothing_is_to_come(now);
+                self.clamp_future_observations(now);
                 if offset.unsigned_abs() > self.settings.policy.skew.as_secs() {
                     self.report(Blocked::Clock);
                 }
@@ -26,7 +26,7 @@ impl State {
     }
 
     /// After a clock was set back, observations that are in the future count from now on.
-    fn nothing_is_to_come(&mut self, now: Moment) {
+    fn clamp_future_observations(&mut self, now: Moment) {
         let now = self.corrected(now);
         for seen in &mut self.seen.configurations {
             seen.bundle

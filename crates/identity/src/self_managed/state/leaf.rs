@@ -26,7 +26,7 @@ impl State {
             self.trouble(
                 "NameNotPermitted",
                 format!(
-                    "the CA was made before it had to sign for {}: the certificate leaves that out until the ring has \
+                    "the CA may not sign for {}, which is newer than it: the certificate leaves that name out until the ring has \
                      rotated twice",
                     others.join(", ")
                 ),

@@ -118,7 +118,7 @@ ring demo/hooks-ring  cannot be used: the ring's field `ring.json` is missing
 #[test]
 fn a_ring_that_no_configuration_bears_says_so() {
     let shown = shown(&report(RingFacts::Known(ring()), Vec::new()));
-    assert!(shown.contains("no configuration bears the mark of this ring"), "{shown}");
+    assert!(shown.contains("no configuration has an annotation of this ring"), "{shown}");
 }
 
 /// Certificates and annotations may hold control characters.
