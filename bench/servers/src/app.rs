@@ -13,6 +13,7 @@ use vestibule::{
     App, Change, Context, FailurePolicy, Mutation, On, RawObject, Reject, Rule, deny, on, on_raw, on_rules,
 };
 
+pub(crate) use self::by_hand::operations;
 use crate::sidecar;
 
 /// How long `work` computes.
@@ -56,7 +57,7 @@ async fn deployment(mut deployment: Deployment, _: Context) -> Result<Deployment
 
 /// Reads two members of the object and answers with operations.
 async fn raw(object: RawObject, _: Context) -> Result<Mutation<RawObject>, Reject> {
-    Ok(Mutation::Patch(by_hand::operations(object.view())?))
+    Ok(Mutation::Patch(operations(object.view())?))
 }
 
 async fn allow(_: Pod, _: Context) -> Result<Option<Pod>, Reject> {

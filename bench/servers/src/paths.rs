@@ -8,18 +8,23 @@ use anyhow::{Context, bail};
 use bench::review::{MIDDLE, Review, SMALL, Shape};
 use bench::rules::{self, Rules};
 use futures_util::FutureExt;
-use vestibule::App;
-use vestibule::admission::{Hook, Review as Received};
+use vestibule::Operation::Create;
+use vestibule::admission::{Handler, HandlerFuture, Hook, Outcome, Request, Review as Received};
+use vestibule::patch::{Patch, View};
 use vestibule::tooling::Environment;
+use vestibule::{App, FailurePolicy, Rule, on_raw};
 use vestibule_injector::{Configuration, Namespaces};
 
+use crate::app::operations;
+
 /// The names of all paths: of the injector, then of each kind of handler.
-pub const ALL: [&str; 10] = [
+pub const ALL: [&str; 11] = [
     "injector",
     "injector, 92 KB",
     "injector, 50 rules that act",
     "injector, 50 rules for others",
     "injector, untouched",
+    "framework",
     "handler",
     "raw",
     "typed",
@@ -46,6 +51,7 @@ impl Path {
             "injector, 50 rules that act" => (injector(Rules { acting: 50, ..one })?, "best-effort", SMALL),
             "injector, 50 rules for others" => (injector(Rules { others: 50, ..one })?, "best-effort", SMALL),
             "injector, untouched" => (injector(one)?, "best-effort", Shape::OtherPod(8_000)),
+            "framework" => (framework()?, "ready", SMALL),
             "handler" | "raw" | "typed" => (crate::app(), name, SMALL),
             "typed, unchanged" => (crate::app(), "allow", SMALL),
             "validating" => (crate::app(), "validate", SMALL),
@@ -72,6 +78,23 @@ impl Path {
         }
         Ok(answer.body)
     }
+}
+
+/// A handler that answers each call with the same patch: everything else that is allocated or computed is the framework's.
+struct Ready(Patch);
+
+impl Handler for Ready {
+    fn handle<'a>(&'a self, _: &'a Request<'a>, _: Instant) -> HandlerFuture<'a> {
+        Box::pin(async { Outcome::Mutated(self.0.clone()).into() })
+    }
+}
+
+fn framework() -> anyhow::Result<App> {
+    let body = Review::new(SMALL)?.body;
+    let object = Received::parse(body.as_bytes())?.request.object.context("the review has no object")?;
+    let patch = Patch::from(operations(View::of(object))?);
+    let pods = on_raw([Rule::new("v1", "pods", [Create])]).failure_policy(FailurePolicy::Fail);
+    Ok(App::new("bench").mutate_raw("ready", pods, Ready(patch)))
 }
 
 fn injector(rules: Rules) -> anyhow::Result<App> {

@@ -11,6 +11,9 @@ use crate::{
     AuditAnnotations, Cause, Denial, Fault, FaultKind, OnFault, Outcome, Review, ReviewKind, Verdict, Version,
 };
 
+/// About the bytes of a body besides its patch or objects.
+pub(crate) const REST_OF_A_RESPONSE: usize = 512;
+
 /// The answer over HTTP, and the facts about it that may be logged.
 #[non_exhaustive]
 pub struct Answer {
@@ -136,19 +139,22 @@ impl Answer {
             audit_annotations: Some(&verdict.audit).filter(|audit| !audit.is_empty()),
             ..response
         };
-        Self::json(ReviewKind::Admission, review.version, response, decision)
+        let length = response.patch.map_or(0, |patch| patch.get().len()) + REST_OF_A_RESPONSE;
+        Self::json(ReviewKind::Admission, review.version, response, length, decision)
     }
 
-    /// An answer that contains a review of this `kind` and `version`.
+    /// An answer that contains a review of this `kind` and `version`. Its body has about `length` bytes.
     pub(crate) fn json(
         kind: ReviewKind,
         version: Version,
         response: impl Serialize,
+        length: usize,
         decision: Decision,
     ) -> Self {
         let envelope = Envelope { api_version: kind.api_version(version), kind: kind.as_str(), response };
-        match serde_json::to_vec(&envelope) {
-            Ok(body) => Self {
+        let mut body = Vec::with_capacity(length);
+        match serde_json::to_writer(&mut body, &envelope) {
+            Ok(()) => Self {
                 status: 200,
                 content_type: "application/json",
                 retry_after_seconds: None,

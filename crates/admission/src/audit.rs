@@ -1,5 +1,6 @@
 //! Audit annotations, with keys that kube-apiserver keeps.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use serde::Serialize;
@@ -34,8 +35,8 @@ impl AuditAnnotations {
 }
 
 fn name_part(key: &str) -> String {
-    let allowed = |character: char| character.is_ascii_alphanumeric() || "-_.".contains(character);
-    let key: String = key.chars().map(|character| if allowed(character) { character } else { '-' }).collect();
+    let refused = |character: char| !(character.is_ascii_alphanumeric() || "-_.".contains(character));
+    let key = if key.contains(refused) { key.replace(refused, "-").into() } else { Cow::Borrowed(key) };
     let key = key.trim_start_matches(|character: char| !character.is_ascii_alphanumeric());
     let key = &key[..key.len().min(LONGEST)];
     key.trim_end_matches(|character: char| !character.is_ascii_alphanumeric()).to_owned()

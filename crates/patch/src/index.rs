@@ -16,8 +16,8 @@ pub(crate) struct Span {
 /// The containers of one text, in the order in which they open. Without an index, containers are skipped by reading them.
 #[derive(Clone, Default)]
 pub(crate) struct Index {
-    /// All containers of the text that was read.
-    spans: Arc<Vec<Span>>,
+    /// All containers of the text that was read; none without an index.
+    spans: Option<Arc<Vec<Span>>>,
     /// The containers of the part of that text which this is the index of.
     part: Range<u32>,
 }
@@ -58,7 +58,7 @@ impl Span {
 impl Index {
     /// The containers of the whole text that was read.
     pub(crate) fn spans(&self) -> &[Span] {
-        &self.spans
+        self.spans.as_deref().map_or(&[], Vec::as_slice)
     }
 
     /// The containers of this part of it.
@@ -69,12 +69,15 @@ impl Index {
     /// The index of a smaller part.
     pub(crate) fn of_part(&self, part: Range<u32>) -> Self {
         // A value without containers is in no other way distinguished from the one behind it.
-        if part.is_empty() { Self::default() } else { Self { spans: Arc::clone(&self.spans), part } }
+        if part.is_empty() { Self::default() } else { Self { spans: self.spans.clone(), part } }
     }
 
     /// Whether both are of the same part of the same reading of one text.
     pub(crate) fn is(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.spans, &other.spans) && self.part == other.part
+        match (&self.spans, &other.spans) {
+            (Some(spans), Some(others)) => Arc::ptr_eq(spans, others) && self.part == other.part,
+            _ => false,
+        }
     }
 }
 
@@ -121,6 +124,6 @@ impl Indexer {
             return Index::default();
         }
         let part = 0..self.spans.len() as u32;
-        Index { spans: Arc::new(self.spans), part }
+        Index { spans: Some(Arc::new(self.spans)), part }
     }
 }

@@ -26,7 +26,7 @@ impl Handler for ByHand {
 }
 
 /// The operations of the change.
-pub(super) fn operations(object: View<'_>) -> anyhow::Result<Vec<Operation>> {
+pub(crate) fn operations(object: View<'_>) -> anyhow::Result<Vec<Operation>> {
     let has =
         |parent: &str, member: &str| object.get(parent).is_some_and(|parent| parent.get(member).is_some());
     let mount = json!({"name": "agent", "mountPath": "/agent"});

@@ -6,6 +6,7 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 
 use super::{ConversionFailure, ConversionReview, Converted};
+use crate::answer::REST_OF_A_RESPONSE;
 use crate::{Answer, Decision, ReviewKind};
 
 pub(super) fn answer(review: &ConversionReview<'_>, converted: &Converted<'_>) -> Answer {
@@ -25,7 +26,9 @@ fn write(
     result: Status<'_>,
 ) -> Answer {
     let response = Response { uid: &review.request.uid, converted_objects, result };
-    Answer::json(ReviewKind::Conversion, review.version, response, decision)
+    let length =
+        converted_objects.iter().map(|object| object.get().len() + 1).sum::<usize>() + REST_OF_A_RESPONSE;
+    Answer::json(ReviewKind::Conversion, review.version, response, length, decision)
 }
 
 #[derive(Serialize)]

@@ -160,7 +160,7 @@ async fn commands_of_pages_are_taken_by_a_real_api_server() {
 
     for (command, printed) in [
         ("kubectl -n webhooks get deployment injector -o jsonpath='{.metadata.name}'", "injector"),
-        ("kubectl get injection nginx -o jsonpath='{.spec.sidecars[0].name}'", "sidecar-nginx"),
+        ("kubectl get injection log-forwarder -o jsonpath='{.spec.sidecars[0].name}'", "log-forwarder"),
         ("kubectl -n certificates get service injector -o jsonpath='{.spec.ports[0].port}'", "443"),
         ("kubectl get mutatingwebhookconfiguration injector -o jsonpath='{.metadata.name}'", "injector"),
         (

@@ -40,6 +40,9 @@ impl Handler for Traced {
             traces.adopt(&span, trace);
         }
         let verdict = span.in_scope(|| self.handler.handle(request, deadline));
+        if span.is_disabled() {
+            return verdict;
+        }
         Box::pin(verdict.instrument(span))
     }
 }
