@@ -27,7 +27,7 @@ impl Gates {
         fs::write(&file, text).with_context(|| format!("cannot write {}", file.display()))
     }
 
-    /// Heap allocations of a call of a handler that makes none itself, as the test of `bench-servers` holds them.
+    /// Heap allocations of a call of a handler that only boxes its future and clones a patch, as the test of `bench-servers` holds them.
     pub(crate) fn allocations(&self) -> Option<u64> {
         self.0["allocations"]["framework"].as_u64()
     }

@@ -175,7 +175,7 @@ fn build_twice(here: &Source, arguments: &Arguments) -> anyhow::Result<(Image, S
 }
 
 impl Architecture {
-    /// That of this machine.
+    /// The architecture of this machine.
     fn here() -> Self {
         if cfg!(target_arch = "aarch64") { Self::Arm64 } else { Self::Amd64 }
     }

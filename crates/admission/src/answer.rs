@@ -11,7 +11,7 @@ use crate::{
     AuditAnnotations, Cause, Denial, Fault, FaultKind, OnFault, Outcome, Review, ReviewKind, Verdict, Version,
 };
 
-/// About the bytes of a body besides its patch or objects.
+/// The approximate number of bytes of a response without its patch or objects.
 pub(crate) const REST_OF_A_RESPONSE: usize = 512;
 
 /// The answer over HTTP, and the facts about it that may be logged.

@@ -198,7 +198,7 @@ fn refuse_secrets(path: &Path, content: &str) -> Result<(), CommandError> {
     }
 }
 
-/// Of a JSON Web Key (RFC 7518 6.2.2, 6.3.2, 6.4), of a set, or of anything around them.
+/// Whether a JSON Web Key in `keys`, at any depth, has a member of a private key (RFC 7518 6.2.2, 6.3.2, 6.4).
 fn has_private_member(keys: &Value) -> bool {
     match keys {
         Value::Object(members) => {

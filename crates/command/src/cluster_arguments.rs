@@ -145,7 +145,7 @@ fn namespace_or_nothing(text: &str) -> Result<String, String> {
     if text.is_empty() { Ok(String::new()) } else { namespace(text) }
 }
 
-/// Of the cluster that [`cluster_config`] finds.
+/// A client of the cluster that [`cluster_config`] finds.
 pub(super) async fn client(kubeconfig: Option<&Path>) -> Result<Client, CommandError> {
     let unusable = |error: &dyn fmt::Display| {
         CommandError::input(format_args!(

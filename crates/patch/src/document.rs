@@ -23,7 +23,7 @@ pub use apply::{ApplyError, ApplyErrorKind};
 
 /// A JSON document that is parsed only along the paths that are changed; all other values stay the bytes received.
 ///
-/// Of duplicate members the last one counts, as in Go. There is no `Debug`, since a document may hold secrets.
+/// If a member occurs more than once, the last one counts, as in Go. There is no `Debug`, since a document may hold secrets.
 ///
 /// ```
 /// use vestibule_patch::{Document, Operation};

@@ -72,7 +72,7 @@ impl Index {
         if part.is_empty() { Self::default() } else { Self { spans: self.spans.clone(), part } }
     }
 
-    /// Whether both are of the same part of the same reading of one text.
+    /// Whether both are of the same part of the same reading of one text; false without an index.
     pub(crate) fn is(&self, other: &Self) -> bool {
         match (&self.spans, &other.spans) {
             (Some(spans), Some(others)) => Arc::ptr_eq(spans, others) && self.part == other.part,

@@ -1,4 +1,5 @@
-//! Reads a CA bundle as Go does: it passes over blocks that hold no certificate, and reads none that begins in the middle of a line.
+//! Reads a CA bundle as Go does: blocks that hold no certificate are passed over. A bundle in which a block begins on the line where
+//! another ends is reported, since Go would not read it.
 
 use std::collections::BTreeMap;
 

@@ -8,7 +8,6 @@ use std::time::Duration;
 
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
-use tokio::task::yield_now;
 use tokio::time::{sleep, timeout};
 
 use crate::bind_error::BindError;
@@ -21,7 +20,7 @@ use crate::pipeline::Pipeline;
 use crate::probes::Probes;
 use crate::readiness::Readiness;
 use crate::settings::Settings;
-use crate::shutdown::{Phase, Phases, Shutdown};
+use crate::shutdown::{Phase, Phases, Shutdown, events_are_known};
 use crate::tls::Handshakes;
 
 /// The most connections to the probe port, after which a new one evicts another. kubelet and a scraper need a few.
@@ -174,12 +173,11 @@ async fn end_of_accepting(phases: &Phases, delay: Duration) {
     phases.reached(Phase::Draining).await;
     // The delay may pass, or the phase come first.
     let _ = timeout(delay, phases.reached(Phase::Stopping)).await;
-    // Events of the listener that the runtime has not asked for: it asks before it continues here, so that their connections are
-    // accepted first.
-    yield_now().await;
+    // Connections that wait in the backlog are accepted first.
+    events_are_known().await;
 }
 
-/// Resolves when connections that are still open are cut off.
+/// Resolves when connections that are still open are cut off. Stops the server shortly before.
 async fn end_of_drain(shutdown: &Shutdown, settings: &Settings) {
     let phases = shutdown.phases();
     phases.reached(Phase::Draining).await;

@@ -71,7 +71,7 @@ where
         let mut closing = false;
         let reason = loop {
             tokio::select! {
-                // A request that has arrived is read before the connection is closed as idle.
+                // A request whose head has arrived is answered, and the connection not closed as idle.
                 biased;
                 ended = poll_fn(|context| connection.poll_without_shutdown(context)) => break match ended {
                     _ if closing => CloseReason::Drain,

@@ -1,9 +1,10 @@
 //! The end of a server, without losing a call.
 
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use tokio::sync::watch;
-use tokio::task::yield_now;
+use tokio::time::sleep;
 
 /// Ends a server. It may be called from any thread and more than once; a phase never goes back.
 ///
@@ -39,7 +40,8 @@ impl Shutdown {
     }
 
     /// For SIGTERM. `/readyz` fails from now on; connections are accepted for [`drain_delay`](crate::Settings::drain_delay), and the
-    /// server ends when no connection is left, at the latest after [`drain_timeout`](crate::Settings::drain_timeout).
+    /// server ends when no connection is left, at the latest after [`drain_timeout`](crate::Settings::drain_timeout). Up to one second
+    /// before that, idle connections are closed as by [`stop`](Self::stop).
     pub fn drain(&self) {
         self.advance(Phase::Draining);
     }
@@ -104,12 +106,18 @@ impl Phases {
         }
     }
 
-    /// Resolves when connections without a request are to be closed. Bytes may have arrived that the runtime has not asked for: it
-    /// asks before this resolves, so a `biased` select that polls the connection first still reads them.
+    /// Resolves when connections without a request are to be closed. A `biased` select that polls the connection first still
+    /// reads a request that has arrived.
     pub(crate) async fn stopping(&self) {
         self.reached(Phase::Stopping).await;
-        yield_now().await;
+        events_are_known().await;
     }
+}
+
+/// Resolves when the runtime knows of the bytes and connections that have arrived: it looks at timers after it has asked the system
+/// for events.
+pub(crate) async fn events_are_known() {
+    sleep(Duration::from_millis(1)).await;
 }
 
 #[cfg(test)]

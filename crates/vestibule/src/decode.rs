@@ -26,7 +26,7 @@ pub(crate) fn without_managed_fields(object: &Document<'_>) -> Option<String> {
     Some([before, "null", rest.strip_prefix(fields.text())?].concat())
 }
 
-/// Of duplicates the last one, as in Go.
+/// The member `wanted`; if it occurs more than once, the last one, as in Go.
 fn member<'a>(object: &Document<'a>, wanted: &str) -> Option<Document<'a>> {
     object.members().filter(|(name, _)| name == wanted).last().map(|(_, value)| value)
 }

@@ -90,8 +90,8 @@ fn installed(library: &str, arch: Architecture) -> anyhow::Result<String> {
     paths.into_iter().find(|path| Path::new(path).is_file()).with_context(|| {
         let name = arch.name();
         format!(
-            "the shared library {library} of the binary is not on this machine; its Debian package for {name} brings it \
-             (`dpkg --add-architecture {name}`, then `apt-get install libc6:{name} libgcc-s1:{name}`)"
+            "the shared library {library} of the binary is neither in /lib/{folder} nor in /usr/lib/{folder}; its Debian package for \
+             {name} brings it, after `dpkg --add-architecture {name}` if this machine is of another architecture"
         )
     })
 }

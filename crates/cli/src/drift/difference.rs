@@ -20,7 +20,7 @@ pub(super) struct Comparison<'r> {
     rules: &'r RuleSet,
     by_name: HashMap<&'r str, &'r Rule>,
     has_namespaced: bool,
-    /// Of each namespace; [`None`] if they cannot be read.
+    /// The facts of each namespace; [`None`] if they cannot be read.
     facts: Option<BTreeMap<String, NamespaceFacts>>,
 }
 

@@ -30,7 +30,7 @@ pub(super) fn left(end: SystemTime, now: SystemTime) -> String {
     }
 }
 
-/// Of two units the larger, rounded down.
+/// The length in seconds, minutes, hours or days, rounded down.
 pub(super) fn span(length: Duration) -> String {
     let seconds = i64::try_from(length.as_secs()).unwrap_or(i64::MAX);
     match seconds {

@@ -38,7 +38,7 @@ enum Difference<'o> {
     Changed(&'o Path, &'o Value, &'o Value),
     /// Printed, and in no file.
     Missing(&'o Value),
-    /// Of this app's label, and the app does not print it.
+    /// An object with the label of this app, which the app does not print.
     Extra(&'o Path, &'o Value),
 }
 

@@ -107,7 +107,7 @@ impl Resolver<'_> {
         Some(Resolution { in_force: Some((snapshot, documents)), errors })
     }
 
-    /// Of all sources, the documents to bring into force; the errors in the others go to `errors`.
+    /// The documents of all sources that are to come into force; errors in the other documents go to `errors`.
     fn resolved(
         &self,
         check: &dyn Fn(&RuleDocument) -> Result<(), Vec<Finding>>,

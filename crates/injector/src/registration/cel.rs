@@ -11,12 +11,12 @@ pub(super) struct Metadata {
 }
 
 impl Metadata {
-    /// Of the object itself.
+    /// The metadata of the object itself.
     pub(super) fn of_object() -> Self {
         Self { source: None }
     }
 
-    /// Of pods and pod templates.
+    /// The metadata of the pod, or of the pod template of a workload.
     pub(super) fn of_pods(resources: &BTreeSet<Resource>) -> Self {
         let source = |resource: &Resource| match resource {
             Resource::Pods => "object.metadata",
@@ -37,7 +37,7 @@ impl Metadata {
         Self { source: Some(source) }
     }
 
-    /// Of what all rules of `group` read in these resources; `None` if it differs.
+    /// The metadata that all rules of `group` read in these resources; `None` if they read different ones.
     pub(super) fn of_group(group: &[&Rule], resources: &BTreeSet<Resource>) -> Option<Self> {
         let of_workloads =
             group.iter().filter(|rule| rule.targets().iter().any(|target| *target != Resource::Pods));

@@ -53,7 +53,7 @@ pub(super) struct Application<'d, 'r> {
 }
 
 impl<'d, 'r> Application<'d, 'r> {
-    /// Of no rules.
+    /// The application of no rules.
     fn unchanged(draft: &Draft<'d>) -> Self {
         let (not_applied, resolved) = (HashMap::new(), HashMap::new());
         Self { draft: draft.clone(), not_applied, resolved, ended: Vec::new() }

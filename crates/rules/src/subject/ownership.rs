@@ -31,7 +31,7 @@ pub(crate) struct Owner {
 }
 
 impl<'d> Ownership<'d> {
-    /// Of an object with this `metadata`, which the request calls `requested`.
+    /// The ownership of an object with this `metadata`, which the request calls `requested`.
     pub(crate) fn of(resource: Resource, requested: &'d str, metadata: Option<View<'d>>) -> Self {
         let [labels, name, generate_name, owners] = metadata
             .map(|metadata| metadata.select(["labels", "name", "generateName", "ownerReferences"]))

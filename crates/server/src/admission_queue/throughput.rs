@@ -55,7 +55,7 @@ impl Drop for Measurement<'_> {
     }
 }
 
-/// Of two updates at the same moment one may be lost, which changes a mean little.
+/// Adds `time` to the mean. If two threads do so at the same moment, one time may be lost, which changes a mean little.
 fn update(mean: &AtomicU64, time: Duration) {
     let (known, time) = (mean.load(Ordering::Relaxed), nanoseconds(time).max(1));
     let updated = if known == 0 { time } else { known - known / MEMORY + time / MEMORY };

@@ -191,7 +191,7 @@ impl ReachCheck {
         Api::namespaced(self.client.clone(), self.target.own_namespace().unwrap_or("default"))
     }
 
-    /// Of the configuration, and of the object that the webhook is called for.
+    /// The metadata of the configuration and of the object that the webhook is called for.
     fn metadata(&self) -> ObjectMeta {
         let labels = [(LABEL.to_owned(), self.token.clone())].into();
         ObjectMeta { name: Some(self.name()), labels: Some(labels), ..ObjectMeta::default() }

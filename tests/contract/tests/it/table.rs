@@ -4,6 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
+/// The folders with the code of the workspace.
+const FOLDERS: [&str; 4] = ["crates", "examples", "tests", "xtask"];
+
 /// The rows of the contract; rows about certificates are in another table.
 const ROWS: &[u8] = &[
     1, 3, 4, 6, 7, 9, 10, 11, 12, 15, 16, 20, 21, 22, 33, 34, 36, 38, 39, 40, 41, 42, 46, 48, 49, 50, 51, 53,
@@ -82,7 +85,7 @@ fn every_promise_is_held_by_tests_that_exist() {
     assert!(missing.is_empty(), "they select no test: {missing:?}");
 }
 
-/// The filters of tests in the arguments of `cargo test -p`, behind the package.
+/// The filters of tests in the arguments of `cargo test -p`, after the package.
 fn filters(arguments: &str) -> impl Iterator<Item = &str> {
     arguments.split_whitespace().skip(1).filter(|word| !word.starts_with('-'))
 }
@@ -92,7 +95,7 @@ fn a_filter_that_selects_no_test_does_not_count() {
     assert_eq!(filters("server --lib -- f08 deadline").collect::<Vec<_>>(), ["f08", "deadline"]);
     let tests = Tests::of_the_workspace();
     let matched =
-        ["a_filter_that_selects", "table", "held_back_by_nobody"].map(|filter| tests.match_filter(filter));
+        ["a_filter_that_selects", "watching", "table_of_nothing"].map(|filter| tests.match_filter(filter));
     assert_eq!(matched, [true, true, false]);
 }
 
@@ -219,7 +222,8 @@ impl Tests {
 
     /// Whether the filter is part of a test's name, or the name of a module with the tests of a file.
     fn match_filter(&self, filter: &str) -> bool {
-        self.0.keys().any(|name| name.contains(filter)) || has_file(&workspace(), &format!("{filter}.rs"))
+        let is_module = |folder: &str| has_file(&workspace().join(folder), &format!("{filter}.rs"));
+        self.0.keys().any(|name| name.contains(filter)) || FOLDERS.into_iter().any(is_module)
     }
 }
 
@@ -264,21 +268,16 @@ fn page(name: &str) -> String {
 /// All code of the workspace.
 fn code() -> String {
     let mut code = String::new();
-    for folder in ["crates", "examples", "tests", "xtask"] {
+    for folder in FOLDERS {
         read(&workspace().join(folder), &mut code);
     }
     code
 }
 
-/// Whether the code of the workspace has a file of this name.
+/// Whether a folder below this one has a file of this name.
 fn has_file(folder: &Path, name: &str) -> bool {
-    let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
-    let hidden = |path: &Path| {
-        path.ends_with("target") || path.file_name().unwrap().as_encoded_bytes().starts_with(b".")
-    };
-    entries
-        .filter(|path| !hidden(path))
-        .any(|path| if path.is_dir() { has_file(&path, name) } else { path.ends_with(name) })
+    let mut entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    entries.any(|path| if path.is_dir() { has_file(&path, name) } else { path.ends_with(name) })
 }
 
 /// All Rust below the folder.
