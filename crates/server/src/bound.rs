@@ -177,15 +177,15 @@ async fn end_of_accepting(phases: &Phases, delay: Duration) {
     events_are_known().await;
 }
 
-/// Resolves when connections that are still open are cut off. Stops the server shortly before.
+/// Resolves when connections that are still open are cut off. Shortly before, it closes idle ones.
 async fn end_of_drain(shutdown: &Shutdown, settings: &Settings) {
     let phases = shutdown.phases();
     phases.reached(Phase::Draining).await;
     let aborted = async |after: Duration| timeout(after, phases.reached(Phase::Aborting)).await.is_ok();
-    // Idle connections are closed shortly before that, so that a request that arrives at this moment is answered.
+    // A connection that is cut off loses a request that arrives at this moment; one that is closed as idle answers it.
     let closing = (settings.drain_timeout.saturating_sub(settings.drain_delay) / 2).min(CLOSING_TIME);
     if !aborted(settings.drain_timeout.saturating_sub(closing)).await {
-        shutdown.stop();
+        shutdown.close_idle();
         aborted(closing).await;
     }
 }

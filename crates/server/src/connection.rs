@@ -67,7 +67,7 @@ where
     }
     let (reason, io) = {
         let mut connection = http.serve_connection(io, service);
-        let mut stopping = pin!(phases.stopping());
+        let mut idle_are_closed = pin!(phases.idle_are_closed());
         let mut closing = false;
         let reason = loop {
             tokio::select! {
@@ -78,7 +78,7 @@ where
                     Ok(()) => state.announced().unwrap_or(CloseReason::Client),
                     Err(error) => reason_of(&error),
                 },
-                () = &mut stopping, if !closing => {
+                () = &mut idle_are_closed, if !closing => {
                     closing = true;
                     Pin::new(&mut connection).graceful_shutdown();
                 }

@@ -108,7 +108,7 @@ impl Port for HttpsPort {
         let handshake = tokio::select! {
             biased;
             handshake = self.handshake(stream) => handshake,
-            () = phases.stopping() => return,
+            () = phases.handshakes_are_given_up() => return,
         };
         ending.reason = match handshake {
             Ok((stream, peer)) => {

@@ -24,6 +24,8 @@ type Callback = Box<dyn FnOnce() + Send>;
 pub(crate) enum Phase {
     Serving,
     Draining,
+    /// The drain ends soon: connections are closed that are idle now.
+    ClosingIdle,
     Stopping,
     Aborting,
     /// The connections that are still open were counted, and are cut off.
@@ -41,7 +43,7 @@ impl Shutdown {
 
     /// For SIGTERM. `/readyz` fails from now on; connections are accepted for [`drain_delay`](crate::Settings::drain_delay), and the
     /// server ends when no connection is left, at the latest after [`drain_timeout`](crate::Settings::drain_timeout). Up to one second
-    /// before that, idle connections are closed as by [`stop`](Self::stop).
+    /// before that, idle connections are closed.
     pub fn drain(&self) {
         self.advance(Phase::Draining);
     }
@@ -68,6 +70,10 @@ impl Shutdown {
         if self.has_begun() {
             self.call_back();
         }
+    }
+
+    pub(crate) fn close_idle(&self) {
+        self.advance(Phase::ClosingIdle);
     }
 
     pub(crate) fn phases(&self) -> Phases {
@@ -106,9 +112,18 @@ impl Phases {
         }
     }
 
-    /// Resolves when connections without a request are to be closed. A `biased` select that polls the connection first still
-    /// reads a request that has arrived.
-    pub(crate) async fn stopping(&self) {
+    /// Resolves when connections that wait for a request are to be closed. A `biased` select that polls the connection first
+    /// still reads a request that has arrived. A connection that is newer than [`Phase::ClosingIdle`] stays until
+    /// [`Phase::Stopping`]: its first request is on its way.
+    pub(crate) async fn idle_are_closed(&self) {
+        let is_newer = *self.0.borrow() >= Phase::ClosingIdle;
+        self.reached(if is_newer { Phase::Stopping } else { Phase::ClosingIdle }).await;
+        events_are_known().await;
+    }
+
+    /// Resolves when handshakes are given up. A `biased` select that polls the handshake first still finishes one whose bytes have
+    /// arrived.
+    pub(crate) async fn handshakes_are_given_up(&self) {
         self.reached(Phase::Stopping).await;
         events_are_known().await;
     }
