@@ -93,8 +93,8 @@ impl DesiredUpdates {
 pub struct DesiredError(String);
 
 impl Desired {
-    /// For a webhook configuration: its `webhooks`, without `caBundle`. An empty list
-    /// removes the entries that an earlier version of the program wrote. For a CustomResourceDefinition: its `spec.conversion`, alone.
+    /// For a webhook configuration: its `webhooks`, without `caBundle`. An empty list removes the entries that an
+    /// earlier version of the program wrote. For a CustomResourceDefinition: its `spec.conversion`, alone.
     ///
     /// # Errors
     /// An entry that no such object can hold.

@@ -62,7 +62,7 @@ pub(crate) struct MatchCache<'i> {
     rule_names: OnceCell<HashSet<&'i str>>,
     other_resource: OnceCell<Arc<str>>,
     other_namespace: OnceCell<Arc<str>>,
-    /// The answer of the metadata that each [`MetadataOf`] names.
+    /// The value of the common key in the metadata that each [`MetadataOf`] names.
     object_inject: [OnceCell<opt::InjectValue<'i>>; 2],
     namespace_inject: OnceCell<opt::InjectValue<'i>>,
 }

@@ -182,7 +182,8 @@ async fn end_of_drain(shutdown: &Shutdown, settings: &Settings) {
     let phases = shutdown.phases();
     phases.reached(Phase::Draining).await;
     let aborted = async |after: Duration| timeout(after, phases.reached(Phase::Aborting)).await.is_ok();
-    // A connection that is cut off loses a request that arrives at this moment; one that is closed as idle answers it.
+    // A request that arrives while its connection is cut off is lost; one that arrives while the connection is closed as idle is
+    // answered.
     let closing = (settings.drain_timeout.saturating_sub(settings.drain_delay) / 2).min(CLOSING_TIME);
     if !aborted(settings.drain_timeout.saturating_sub(closing)).await {
         shutdown.close_idle();

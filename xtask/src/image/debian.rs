@@ -1,5 +1,5 @@
-//! The shared libraries of a binary and the CA certificates, from the Debian packages of this machine. Those of another
-//! architecture can be installed beside its own.
+//! The shared libraries of a binary and the CA certificates, from the Debian packages of this machine. For a binary of another
+//! architecture, dpkg has to have installed the packages of that architecture too.
 //!
 //! The files are those that the packages installed, and `dpkg --verify` says so. The packages' status goes into the image too,
 //! as in distroless images: scanners then find the version of libc, and report its vulnerabilities.
@@ -96,7 +96,7 @@ fn installed(library: &str, arch: Architecture) -> anyhow::Result<String> {
     })
 }
 
-/// What the dynamic linker reads from an ELF file.
+/// The loader and the libraries that an ELF file names.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Linked {
     interpreter: Option<String>,

@@ -153,7 +153,9 @@ fn the_workflow_is_yaml_and_has_the_actions_of_this_repository() {
 #[test]
 fn the_dockerfile_is_that_of_the_page_about_images() {
     let (_folder, path) = written("mutating");
-    let dockerfile = read(path.join("Dockerfile")).replace("shop-hooks", "my-webhook");
+    let dockerfile = read(path.join("Dockerfile"));
+    assert!(dockerfile.ends_with("ENTRYPOINT [\"/usr/bin/shop-hooks\"]\n"), "{dockerfile}");
+    let dockerfile = dockerfile.replace("shop-hooks", "my-webhook");
     let (_comment, instructions) = dockerfile.split_once('\n').unwrap();
     let page = read("docs/how-to/make-an-image.md");
     assert!(page.contains(&format!("```dockerfile\n{instructions}```")), "{instructions}");

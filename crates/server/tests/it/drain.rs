@@ -185,6 +185,26 @@ async fn a_drain_ends_with_open_connections() {
     assert!(call.await.is_err(), "the call was cut off");
 }
 
+/// Its first request is on its way.
+#[tokio::test]
+async fn a_connection_whose_handshake_ends_after_idle_ones_are_closed_gets_its_answer() {
+    let change = |settings: &mut Settings| {
+        (settings.drain_delay, settings.drain_timeout) = (Duration::ZERO, Duration::from_secs(3));
+    };
+    let server = with(change, allow()).await;
+    let late = TcpStream::connect(server.address).await.unwrap();
+    // Connections are accepted in order.
+    let mut idle = server.tls().await;
+    server.shutdown.drain();
+    assert_eq!(idle.read(&mut [0]).await.unwrap(), 0);
+    let late = secure(late, server.client_config(), NAME).await.unwrap();
+    // Longer than the server waits for bytes that have arrived.
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    let reply = Client::over(late).await.review().await;
+    assert_eq!((reply.status, reply.header("connection")), (StatusCode::OK, "close"));
+    assert_eq!(server.ended.await.unwrap(), 0);
+}
+
 #[tokio::test]
 async fn aborting_closes_all_connections_at_once() {
     let (handler, entered, _go_on) = patient();

@@ -72,7 +72,8 @@ impl State {
             self.ca_crt_differs = self.stored.as_ref().is_some_and(|ring| ca_crt_differs(ring, fields));
             if !continues && self.seen.memory.is_some() && !matches!(ring, RingFacts::Newer(_)) {
                 let text = format!(
-                    "the ring in Secret {} was deleted, damaged, rolled back or replaced: it does not follow from the ring, the certificate and the configurations that this replica knows",
+                    "the ring in Secret {} was deleted, damaged, rolled back or replaced: it does not follow from \
+                     the ring, the certificate and the configurations that this replica knows",
                     self.secret_name
                 );
                 let event = Some(IdentityEvent::Discontinuity);

@@ -26,7 +26,7 @@ impl State {
             self.trouble(
                 "NameNotPermitted",
                 format!(
-                    "the CA may not sign for {}, which is newer than it: the certificate leaves that name out until the ring has \
+                    "the name constraints of the CA do not permit {}: the certificate leaves that out until the ring has \
                      rotated twice",
                     others.join(", ")
                 ),
