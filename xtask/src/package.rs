@@ -1,7 +1,7 @@
 //! `cargo xtask package`: every crate as crates.io would get it.
 //!
 //! The manifests are checked first, then the contents of the packages. With `--install`, [`install`] unpacks them, installs the binary
-//! from them, and builds their tests. With `--verify`, cargo also builds each package in a folder of its own, from the other packages
+//! from them, and runs their tests. With `--verify`, cargo also builds each package in a folder of its own, from the other packages
 //! instead of the checkout.
 
 mod install;
@@ -26,7 +26,7 @@ pub(crate) struct Arguments {
     /// Also build each package alone, from the other packages: half an hour
     #[arg(long)]
     verify: bool,
-    /// Also install the binary from the packages and run it, build their tests, and run those of the pure crates: a quarter of an hour
+    /// Also install the binary from the packages and run it, and run the tests of each package: half an hour
     #[arg(long)]
     install: bool,
 }

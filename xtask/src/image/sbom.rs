@@ -91,7 +91,9 @@ impl Crate {
             "scope": "required",
         });
         if let Some(description) = &self.description {
-            component["description"] = json!(description.trim());
+            // The format's strings have no line ends.
+            let words: Vec<_> = description.split_whitespace().collect();
+            component["description"] = json!(words.join(" "));
         }
         if let Some(licence) = &self.license {
             // Older crates write `MIT/Apache-2.0`.
@@ -163,7 +165,30 @@ fn cargo(source: &Source, arguments: &[&str]) -> anyhow::Result<String> {
 
 #[cfg(test)]
 mod tests {
+    use cyclonedx_bom::models::bom::{Bom, SpecVersion};
+    use cyclonedx_bom::validation::Validate;
+
     use super::*;
+
+    #[test]
+    fn the_library_of_the_format_accepts_the_document() {
+        let about = About { title: "vestibule", version: "1.0.0", created: "2026-01-01T00:00:00Z" };
+        let libc = debian::Package {
+            name: "libc6".to_owned(),
+            version: "2.36-9+deb12u1".to_owned(),
+            architecture: "amd64".to_owned(),
+            status: String::new(),
+        };
+        let text = document(&Source::here().unwrap(), crate::binary::PACKAGE, &about, &[libc]).unwrap();
+        let read = Bom::parse_from_json(text.as_bytes()).unwrap();
+        let result = read.validate_version(SpecVersion::V1_5);
+        assert!(result.passed(), "{result:?}");
+        let components = read.components.unwrap().0;
+        let has = |name: &str| components.iter().any(|component| &*component.name == name);
+        assert!(has("libc6") && has("rustls") && has("vestibule-patch"));
+        // Only tests of this program use it.
+        assert!(!has("cyclonedx-bom"));
+    }
 
     #[test]
     fn checksums_are_of_one_version() {

@@ -137,20 +137,6 @@ fn templates_are_in_the_published_package() {
 }
 
 #[test]
-fn the_workflow_is_yaml_and_has_the_actions_of_this_repository() {
-    let (_folder, path) = written("mutating");
-    let text = read(path.join(".github/workflows/ci.yml"));
-    let documents = vestibule_rules::yaml::read("ci.yml", &text).unwrap();
-    assert_eq!(documents.len(), 1);
-    let ours = read(".github/workflows/ci.yml");
-    let actions: Vec<_> = text.lines().filter(|line| line.contains("uses: ")).collect();
-    assert!(actions.len() >= 3, "{actions:?}");
-    for action in actions {
-        assert!(ours.contains(action.trim()), "{action}");
-    }
-}
-
-#[test]
 fn the_dockerfile_is_that_of_the_page_about_images() {
     let (_folder, path) = written("mutating");
     let dockerfile = read(path.join("Dockerfile"));
