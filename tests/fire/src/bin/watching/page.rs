@@ -104,7 +104,8 @@ ALERTS
 ## Dashboard
 
 Each query had data for the choice `All`, or the table has the reason. [Grafana's published
-types](../how-to/alerts/README.md#the-dashboard) check the file. The picture is drawn from the answers of Prometheus, not by Grafana.
+types](../how-to/alerts/README.md#the-dashboard) check the file. The picture is drawn from the answers of Prometheus, not by Grafana
+([ADR 0111](../adr/0111-the-picture-of-the-dashboard-is-drawn.md)).
 
 ![The panels with the data of the run](watching-run.svg)
 
