@@ -3,9 +3,7 @@
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde::Serialize;
-use serde_json::value::RawValue;
 
-use crate::checked;
 use crate::line::one_line;
 use crate::{
     AuditAnnotations, Cause, Denial, Fault, FaultKind, OnFault, Outcome, Review, ReviewKind, Verdict, Version,
@@ -13,6 +11,9 @@ use crate::{
 
 /// The approximate number of bytes of a response without its patch or objects.
 pub(crate) const REST_OF_A_RESPONSE: usize = 512;
+
+/// The ends of a response and of its envelope.
+const ENDS: &[u8] = b"}}";
 
 /// The answer over HTTP, and the facts about it that may be logged.
 #[non_exhaustive]
@@ -74,13 +75,9 @@ impl Answer {
                 Self::review(review, verdict, Decision::Allowed, Response::default())
             }
             Outcome::Mutated(patch) => {
-                let encoded = quoted_base64(patch.to_json().as_bytes());
-                // Base64 has no characters to escape, and the patch is most of the answer.
-                let Some(encoded) = checked::raw(&encoded) else {
-                    return Self::fault(&Fault::new(FaultKind::Error, "the patch cannot be written as JSON"));
-                };
+                let json = patch.to_json();
                 let response =
-                    Response { patch: Some(encoded), patch_type: Some("JSONPatch"), ..Response::default() };
+                    Response { patch: Some(&json), patch_type: Some("JSONPatch"), ..Response::default() };
                 Self::review(review, verdict, Decision::Mutated(patch.len()), response)
             }
             Outcome::Denied(denial) => Self::review(
@@ -139,8 +136,13 @@ impl Answer {
             audit_annotations: Some(&verdict.audit).filter(|audit| !audit.is_empty()),
             ..response
         };
-        let length = response.patch.map_or(0, |patch| patch.get().len()) + REST_OF_A_RESPONSE;
-        Self::json(ReviewKind::Admission, review.version, response, length, decision)
+        let patch = response.patch.unwrap_or_default();
+        let length = base64_length(patch) + REST_OF_A_RESPONSE;
+        let mut answer = Self::json(ReviewKind::Admission, review.version, response, length, decision);
+        if !patch.is_empty() && answer.status == 200 {
+            add_patch(&mut answer.body, patch);
+        }
+        answer
     }
 
     /// An answer that contains a review of this `kind` and `version`. Its body has about `length` bytes.
@@ -183,8 +185,9 @@ struct Response<'a> {
     allowed: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     status: Option<Status<'a>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    patch: Option<&'a RawValue>,
+    /// The patch as JSON, which [`add_patch`] writes.
+    #[serde(skip)]
+    patch: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     patch_type: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -237,13 +240,22 @@ impl<'a> Response<'a> {
     }
 }
 
-/// `bytes` in base64 as a JSON string.
-fn quoted_base64(bytes: &[u8]) -> String {
-    let mut quoted = String::with_capacity(bytes.len().div_ceil(3) * 4 + 2);
-    quoted.push('"');
-    STANDARD.encode_string(bytes, &mut quoted);
-    quoted.push('"');
-    quoted
+/// Adds the patch to the review in `body`, as the last member of its response. The patch is most of an answer, so it is encoded
+/// where it is sent from.
+fn add_patch(body: &mut Vec<u8>, patch: &str) {
+    // The response is the last member of the envelope: both end here.
+    body.truncate(body.len().saturating_sub(ENDS.len()));
+    body.extend_from_slice(br#","patch":""#);
+    let start = body.len();
+    body.resize(start + base64_length(patch), b'=');
+    // The slice has exactly the length of the code, the only condition of this call.
+    let _ = STANDARD.encode_slice(patch, body.get_mut(start..).unwrap_or_default());
+    body.push(b'"');
+    body.extend_from_slice(ENDS);
+}
+
+fn base64_length(text: &str) -> usize {
+    text.len().div_ceil(3) * 4
 }
 
 #[cfg(test)]

@@ -138,9 +138,8 @@ pub struct User<'a> {
     /// Distinguishes users that had the same name at different times.
     #[serde(borrow, default)]
     pub uid: Cow<'a, str>,
-    /// Groups of the user.
-    #[serde(default)]
-    pub groups: Vec<String>,
+    #[serde(borrow, default, deserialize_with = "wire::groups")]
+    groups: Option<&'a RawValue>,
     /// Further attributes from the authenticator: an object of lists of strings.
     #[serde(borrow, default)]
     pub extra: Option<&'a RawValue>,
@@ -243,6 +242,11 @@ impl<'a> Request<'a> {
 }
 
 impl User<'_> {
+    /// The names of the user's groups. They are read at each call.
+    pub fn groups(&self) -> impl Iterator<Item = Cow<'_, str>> {
+        self.groups.into_iter().flat_map(|groups| View::of(groups).iter()).filter_map(View::as_str)
+    }
+
     /// The `userInfo` of the request, byte by byte as it was received.
     pub fn as_json(&self) -> &str {
         self.json.map_or("{}", RawValue::get)

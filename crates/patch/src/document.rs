@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::ops::{Deref, Range};
 use std::sync::Arc;
 
+use ecow::{EcoString, EcoVec};
 use serde_json::value::RawValue;
 
 use crate::grammar::{check, trimmed};
@@ -47,8 +48,8 @@ pub struct Document<'a> {
 #[derive(Clone)]
 pub(crate) enum Node<'a> {
     Raw(Raw<'a>),
-    Array(Arc<Vec<Node<'a>>>),
-    Object(Arc<Members<'a>>),
+    Array(EcoVec<Node<'a>>),
+    Object(Members<'a>),
 }
 
 /// JSON text in a document.
@@ -58,7 +59,7 @@ pub(crate) enum Written<'a> {
     /// The value of an operation, unchanged.
     FromOperation(Arc<RawValue>),
     /// A part of the value of an operation.
-    Copied(Arc<str>),
+    Copied(EcoString),
 }
 
 impl Deref for Written<'_> {
@@ -175,7 +176,7 @@ impl<'a> Document<'a> {
         if let Some(node) = self.root.find(pointer.as_str(), spans) {
             node.open(spans);
             if let Node::Object(members) = node {
-                Arc::make_mut(members).prepare();
+                members.prepare();
             }
         }
     }
@@ -186,7 +187,7 @@ impl<'a> Document<'a> {
         let Some(node) = self.root.find(pointer.as_str(), spans) else { return };
         node.open(spans);
         if let Node::Array(items) = node {
-            Arc::make_mut(items).iter_mut().for_each(|item| item.open(spans));
+            items.make_mut().iter_mut().for_each(|item| item.open(spans));
         }
     }
 
@@ -204,7 +205,7 @@ impl<'a> Node<'a> {
 
     /// A node of a value that is copied from elsewhere in the document.
     fn copied(text: &str) -> Self {
-        Node::Raw(Raw { text: Written::Copied(Arc::from(text)), spans: 0..0 })
+        Node::Raw(Raw { text: Written::Copied(text.into()), spans: 0..0 })
     }
 
     /// Opens one level of a container.
@@ -221,8 +222,8 @@ impl<'a> Node<'a> {
         tokens(path).try_fold(self, |node, token| {
             node.open(spans);
             match node {
-                Node::Array(items) => Arc::make_mut(items).get_mut(index(&token)?),
-                Node::Object(members) => Arc::make_mut(members).get_mut(&token),
+                Node::Array(items) => items.make_mut().get_mut(index(&token)?),
+                Node::Object(members) => members.get_mut(&token),
                 Node::Raw(_) => None,
             }
         })
@@ -242,7 +243,7 @@ impl<'a> Raw<'a> {
         match &self.text {
             Written::Received(text) => self.parts(Text { written: text, spans: known }, Written::Received),
             Written::FromOperation(_) | Written::Copied(_) => {
-                let copied = |part: &str| Written::Copied(Arc::from(part));
+                let copied = |part: &str| Written::Copied(part.into());
                 self.parts(Text { written: &self.text, spans: known }, copied)
             }
         }
@@ -257,13 +258,13 @@ impl<'a> Raw<'a> {
         };
         match text.kind() {
             Kind::Array => {
-                let mut items = Vec::with_capacity(text.likely());
-                items.extend(text.values().map(raw));
-                Some(Node::Array(Arc::new(items)))
+                let mut items = EcoVec::with_capacity(text.likely());
+                text.values().for_each(|value| items.push(raw(value)));
+                Some(Node::Array(items))
             }
             Kind::Object => {
                 let member = |(name, letter, value)| Member::new(own(name), letter, raw(value));
-                Some(Node::Object(Arc::new(Members::new(text.members().map(member)))))
+                Some(Node::Object(Members::new(text.members().map(member))))
             }
             Kind::Null | Kind::Bool | Kind::Number | Kind::String => None,
         }

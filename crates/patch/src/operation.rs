@@ -118,12 +118,12 @@ pub fn to_json(operations: &[Operation]) -> String {
         json.push_str(operation.name());
         if let Operation::Move { from, .. } | Operation::Copy { from, .. } = operation {
             json.push_str("\",\"from\":");
-            text::write_quoted(&mut json, from.as_str());
+            text::quote(from.as_str(), |part| json.push_str(part));
         } else {
             json.push('"');
         }
         json.push_str(",\"path\":");
-        text::write_quoted(&mut json, operation.path().as_str());
+        text::quote(operation.path().as_str(), |part| json.push_str(part));
         if let Some(value) = operation.value() {
             json.push_str(",\"value\":");
             json.push_str(value.get());

@@ -129,28 +129,22 @@ pub(crate) fn meaning(written: &str, letter: u8) -> Cow<'_, str> {
     if letter == b'\\' { unescape(written) } else { Cow::Borrowed(inner(written)) }
 }
 
-/// The string with quotes and as few escapes as possible.
-pub(crate) fn quote(plain: &str) -> String {
-    let mut written = String::with_capacity(plain.len() + 2);
-    write_quoted(&mut written, plain);
-    written
-}
-
-/// Appends the string with quotes and as few escapes as possible.
-pub(crate) fn write_quoted(written: &mut String, plain: &str) {
-    written.push('"');
+/// Passes the parts of the string with quotes and as few escapes as possible to `write`.
+pub(crate) fn quote(plain: &str, mut write: impl FnMut(&str)) {
+    write("\"");
     if string_scan::plain(plain.as_bytes(), 0) == plain.len() {
-        written.push_str(plain);
-        return written.push('"');
+        write(plain);
+        return write("\"");
     }
     for character in plain.chars() {
         match character {
-            '"' | '\\' => written.extend(['\\', character]),
-            '\0'..='\x1f' => written.push_str(&format!("\\u{:04x}", u32::from(character))),
-            other => written.push(other),
+            '"' => write("\\\""),
+            '\\' => write("\\\\"),
+            '\0'..='\x1f' => write(&format!("\\u{:04x}", u32::from(character))),
+            other => write(other.encode_utf8(&mut [0; 4])),
         }
     }
-    written.push('"');
+    write("\"");
 }
 
 /// The meaning of a written string, without quotes and escapes. Half a surrogate pair becomes U+FFFD, as in Go.

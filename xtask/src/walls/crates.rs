@@ -31,7 +31,7 @@ pub(super) const CRATES: &[Crate] = &[
         package: "vestibule-patch",
         uses: &[],
         tests_with: &[],
-        external: &["serde", "serde_json", "thiserror", "wide"],
+        external: &["ecow", "serde", "serde_json", "smallvec", "thiserror", "wide"],
         external_behind_a_feature: &[],
         never_reaches: &[SERVING, CLIENT, TYPES],
         because: "patch only compares JSON documents: any program can use it, and its properties are tested in milliseconds",

@@ -9,6 +9,7 @@ use std::sync::OnceLock;
 use serde_json::value::RawValue;
 use vestibule_patch::Document;
 
+use super::wire::is_list_of_strings;
 use super::{Kind, Request, Resource, Review, ReviewKind, User, Version};
 use crate::{Notes, Operation, checked};
 
@@ -100,7 +101,10 @@ fn user<'a>(document: &Document<'a>) -> Option<User<'a>> {
     Some(User {
         username: text_or_empty(username)?,
         uid: text_or_empty(uid)?,
-        groups: groups.map_or(Some(Vec::new()), |groups| serde_json::from_str(groups.text()).ok())?,
+        groups: match groups {
+            Some(groups) => Some(raw(&groups).filter(|groups| is_list_of_strings(groups))?),
+            None => None,
+        },
         extra: optional(extra, raw)?,
         json: Some(raw(document)?),
     })

@@ -6,6 +6,7 @@ use serde::de::{Error, IgnoredAny};
 use serde::{Deserialize, Deserializer};
 use serde_json::error::Category;
 use serde_json::value::RawValue;
+use vestibule_patch::{Kind, View};
 
 use super::{ReviewError, ReviewKind, User, Version};
 
@@ -69,6 +70,22 @@ pub(super) fn user<'de: 'a, 'a, D: Deserializer<'de>>(deserializer: D) -> Result
     let json = <&'a RawValue>::deserialize(deserializer)?;
     let user = serde_json::from_str(json.get()).map_err(D::Error::custom)?;
     Ok(User { json: Some(json), ..user })
+}
+
+/// The user's groups, unread: most handlers do not ask for them.
+pub(super) fn groups<'de: 'a, 'a, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<&'a RawValue>, D::Error> {
+    let groups = <&'a RawValue>::deserialize(deserializer)?;
+    if is_list_of_strings(groups) {
+        return Ok(Some(groups));
+    }
+    Err(D::Error::custom("the groups are no list of strings"))
+}
+
+pub(super) fn is_list_of_strings(value: &RawValue) -> bool {
+    let view = View::of(value);
+    view.kind() == Kind::Array && view.iter().all(|item| item.kind() == Kind::String)
 }
 
 /// The problem of a body, in a few words and without a value.

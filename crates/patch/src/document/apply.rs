@@ -107,7 +107,7 @@ impl<'a> Document<'a> {
         done: &mut Vec<Operation>,
     ) -> Result<(), ApplyError> {
         let there = match self.container(list.as_str()).map_err(|kind| not_added(list, kind))? {
-            Node::Array(there) => Arc::make_mut(there),
+            Node::Array(there) => there,
             Node::Object(_) | Node::Raw(_) => return Err(not_added(list, ApplyErrorKind::NoParent)),
         };
         for (index, value) in items {
@@ -127,7 +127,7 @@ impl<'a> Document<'a> {
         let Ok(Node::Object(members)) = self.container(parent) else { return Ok(false) };
         let value = Node::from_operation(value);
         fits(path, &value).map_err(|kind| not_added(path, kind))?;
-        Arc::make_mut(members).set(&last, value);
+        members.set(&last, value);
         Ok(true)
     }
 
@@ -139,12 +139,11 @@ impl<'a> Document<'a> {
         };
         match self.container(parent)? {
             Node::Array(items) => {
-                let items = Arc::make_mut(items);
                 let place = if last == "-" { Some(items.len()) } else { index(&last) };
                 let place = place.filter(|&place| place <= items.len()).ok_or(ApplyErrorKind::Index)?;
                 items.insert(place, value);
             }
-            Node::Object(members) => Arc::make_mut(members).set(&last, value),
+            Node::Object(members) => members.set(&last, value),
             Node::Raw(_) => return Err(ApplyErrorKind::NoParent),
         }
         Ok(())
@@ -154,11 +153,10 @@ impl<'a> Document<'a> {
         let (parent, last) = path.split_last_token().ok_or(ApplyErrorKind::Inside)?;
         match self.container(parent)? {
             Node::Array(items) => {
-                let items = Arc::make_mut(items);
                 let place = index(&last).filter(|&place| place < items.len()).ok_or(ApplyErrorKind::Index)?;
                 Ok(items.remove(place))
             }
-            Node::Object(members) => Arc::make_mut(members).remove(&last).ok_or(ApplyErrorKind::Missing),
+            Node::Object(members) => members.remove(&last).ok_or(ApplyErrorKind::Missing),
             Node::Raw(_) => Err(ApplyErrorKind::NoParent),
         }
     }

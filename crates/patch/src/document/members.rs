@@ -2,6 +2,9 @@
 
 use std::borrow::Cow;
 use std::collections::HashMap;
+use std::sync::Arc;
+
+use ecow::{EcoString, EcoVec};
 
 use super::{Node, Written};
 use crate::text;
@@ -10,15 +13,22 @@ use crate::text;
 const FEW: usize = 8;
 const SMALL: usize = 64;
 
-/// The members of an opened object, in their order. With the index, as many operations as there are members take time in
-/// proportion to their number.
+/// The members of an opened object, in their order. A clone shares them until one of the two changes them.
 #[derive(Clone)]
 pub(crate) struct Members<'a> {
     /// A removed member leaves a hole.
-    list: Vec<Option<Member<'a>>>,
-    /// The position of each name, once many lookups were made.
-    places: Option<HashMap<String, usize>>,
+    list: EcoVec<Option<Member<'a>>>,
+    /// Of an object with more than [`SMALL`] members that was searched.
+    lookups: Option<Arc<Lookups>>,
+}
+
+/// The lookups in a large object. With the index, as many operations as there are members take time in proportion to their number.
+#[derive(Clone, Default)]
+struct Lookups {
+    /// The lookups before there was an index.
     asked: usize,
+    /// The position of each name.
+    index: Option<HashMap<String, usize>>,
 }
 
 #[derive(Clone)]
@@ -32,9 +42,14 @@ pub(crate) struct Member<'a> {
 
 impl<'a> Members<'a> {
     pub(super) fn new(members: impl Iterator<Item = Member<'a>>) -> Self {
-        let mut list = Vec::with_capacity(16);
-        list.extend(members.map(Some));
-        Self { list, places: None, asked: 0 }
+        let mut list = EcoVec::with_capacity(16);
+        members.for_each(|member| list.push(Some(member)));
+        Self { list, lookups: None }
+    }
+
+    /// Whether no clone shares the members.
+    pub(super) fn is_unique(&mut self) -> bool {
+        self.list.is_unique()
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Member<'a>> {
@@ -47,13 +62,13 @@ impl<'a> Members<'a> {
     }
 
     pub(super) fn values_mut(&mut self) -> impl Iterator<Item = &mut Node<'a>> {
-        self.list.iter_mut().flatten().map(|member| &mut member.value)
+        self.list.make_mut().iter_mut().flatten().map(|member| &mut member.value)
     }
 
     /// The value of the last member of this name.
     pub(crate) fn get(&self, name: &str) -> Option<&Node<'a>> {
-        let place = match &self.places {
-            Some(places) => places.get(name).copied(),
+        let place = match self.index() {
+            Some(index) => index.get(name).copied(),
             None => self.last(name),
         };
         self.list.get(place?)?.as_ref().map(|member| &member.value)
@@ -62,7 +77,7 @@ impl<'a> Members<'a> {
     /// The mutable value of the last member of this name.
     pub(super) fn get_mut(&mut self, name: &str) -> Option<&mut Node<'a>> {
         let place = self.find(name)?;
-        self.list.get_mut(place)?.as_mut().map(|member| &mut member.value)
+        self.list.make_mut().get_mut(place)?.as_mut().map(|member| &mut member.value)
     }
 
     /// Replaces the value of a member, or appends the member.
@@ -71,20 +86,27 @@ impl<'a> Members<'a> {
             *there = value;
             return;
         }
-        if let Some(places) = &mut self.places {
-            places.insert(name.to_owned(), self.list.len());
+        let place = self.list.len();
+        if let Some(index) = self.index_mut() {
+            index.insert(name.to_owned(), place);
         }
-        let name = text::quote(name);
-        self.list.push(Some(Member::new(Written::Copied(name.as_str().into()), text::letter(&name), value)));
+        let mut written = EcoString::with_capacity(name.len() + 2);
+        text::quote(name, |part| written.push_str(part));
+        let letter = text::letter(&written);
+        self.list.push(Some(Member::new(Written::Copied(written), letter, value)));
     }
 
     /// Removes all duplicates of a member: otherwise an earlier one would become visible.
     pub(super) fn remove(&mut self, name: &str) -> Option<Node<'a>> {
         let place = self.find(name)?;
-        let removed = self.list.get_mut(place)?.take();
-        match &mut self.places {
-            Some(places) => drop(places.remove(name)),
-            None => self.list.iter_mut().for_each(|there| drop(there.take_if(|member| member.is(name)))),
+        let removed = self.list.make_mut().get_mut(place)?.take();
+        match self.index_mut() {
+            Some(index) => drop(index.remove(name)),
+            None => self
+                .list
+                .make_mut()
+                .iter_mut()
+                .for_each(|there| drop(there.take_if(|member| member.is(name)))),
         }
         removed.map(|member| member.value)
     }
@@ -92,7 +114,7 @@ impl<'a> Members<'a> {
     /// Builds the index of an object with many members for lookups that change nothing. An object with duplicate members gets
     /// none.
     pub(super) fn prepare(&mut self) {
-        if self.list.len() <= SMALL || self.places.is_some() {
+        if self.list.len() <= SMALL || self.index().is_some() {
             return;
         }
         let names = self
@@ -100,18 +122,29 @@ impl<'a> Members<'a> {
             .iter()
             .enumerate()
             .filter_map(|(place, there)| Some((there.as_ref()?.plain_name().into_owned(), place)));
-        let places: HashMap<String, usize> = names.collect();
-        if places.len() == self.iter().count() {
-            self.places = Some(places);
+        let index: HashMap<String, usize> = names.collect();
+        if index.len() == self.iter().count() {
+            self.lookups = Some(Arc::new(Lookups { asked: 0, index: Some(index) }));
         }
     }
 
     fn find(&mut self, name: &str) -> Option<usize> {
-        self.asked += 1;
-        if self.asked > FEW && self.list.len() > SMALL && self.places.is_none() {
-            self.places = Some(self.index());
+        if self.list.len() > SMALL && self.index().is_none() {
+            let lookups = Arc::make_mut(self.lookups.get_or_insert_default());
+            lookups.asked += 1;
+            if lookups.asked > FEW {
+                lookups.index = Some(last_places(self.list.make_mut()));
+            }
         }
-        self.places.as_ref().map_or_else(|| self.last(name), |places| places.get(name).copied())
+        self.index().map_or_else(|| self.last(name), |index| index.get(name).copied())
+    }
+
+    fn index(&self) -> Option<&HashMap<String, usize>> {
+        self.lookups.as_ref()?.index.as_ref()
+    }
+
+    fn index_mut(&mut self) -> Option<&mut HashMap<String, usize>> {
+        Arc::make_mut(self.lookups.as_mut()?).index.as_mut()
     }
 
     fn last(&self, name: &str) -> Option<usize> {
@@ -121,18 +154,18 @@ impl<'a> Members<'a> {
             .iter()
             .rposition(|there| there.as_ref().filter(may_be).is_some_and(|member| member.is(name)))
     }
+}
 
-    /// Builds the index; of duplicate members only the last one stays.
-    fn index(&mut self) -> HashMap<String, usize> {
-        let mut places = HashMap::with_capacity(self.list.len());
-        for place in 0..self.list.len() {
-            let Some(Some(member)) = self.list.get(place) else { continue };
-            if let Some(before) = places.insert(member.plain_name().into_owned(), place) {
-                self.list[before] = None;
-            }
+/// The position of each name; of duplicate members only the last one stays.
+fn last_places(list: &mut [Option<Member<'_>>]) -> HashMap<String, usize> {
+    let mut places = HashMap::with_capacity(list.len());
+    for place in 0..list.len() {
+        let Some(Some(member)) = list.get(place) else { continue };
+        if let Some(before) = places.insert(member.plain_name().into_owned(), place) {
+            list[before] = None;
         }
-        places
     }
+    places
 }
 
 impl<'a> Member<'a> {

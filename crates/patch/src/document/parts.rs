@@ -1,9 +1,9 @@
 //! Traversals of opened values. None recurses: an operation may open as many levels as a document has.
 
 use std::mem;
-use std::sync::Arc;
 
-use super::members::Members;
+use smallvec::SmallVec;
+
 use super::{Member, Node, Raw, Written};
 use crate::text;
 
@@ -94,8 +94,8 @@ impl<'a> Node<'a> {
     }
 
     /// Moves the opened containers directly inside to `others`, unless a clone of the document shares them.
-    fn give_away(&mut self, others: &mut Vec<Self>) {
-        let mut give = |node: &mut Self| {
+    fn give_away(&mut self, others: &mut SmallVec<[Self; 4]>) {
+        let give = |node: &mut Self| {
             if !matches!(node, Node::Raw(_)) {
                 let nothing = Node::Raw(Raw { text: Written::Received(""), spans: 0..0 });
                 others.push(mem::replace(node, nothing));
@@ -103,10 +103,15 @@ impl<'a> Node<'a> {
         };
         match self {
             Node::Raw(_) => {}
-            Node::Array(items) => Arc::get_mut(items).into_iter().flatten().for_each(give),
+            Node::Array(items) => {
+                if items.is_unique() {
+                    items.make_mut().iter_mut().for_each(give);
+                }
+            }
             Node::Object(members) => {
-                let values = Arc::get_mut(members).into_iter().flat_map(Members::values_mut);
-                values.for_each(&mut give);
+                if members.is_unique() {
+                    members.values_mut().for_each(give);
+                }
             }
         }
     }
@@ -115,7 +120,10 @@ impl<'a> Node<'a> {
 /// Drops one level after the other: a recursive drop would need stack for each level.
 impl Drop for Node<'_> {
     fn drop(&mut self) {
-        let mut others = Vec::new();
+        if matches!(self, Node::Raw(_)) {
+            return;
+        }
+        let mut others = SmallVec::new();
         self.give_away(&mut others);
         while let Some(mut node) = others.pop() {
             node.give_away(&mut others);

@@ -1,5 +1,6 @@
 //! The request of a call, apart from its object.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -93,7 +94,7 @@ impl Context {
             user: User {
                 username: user.username.to_string(),
                 uid: user.uid.to_string(),
-                groups: user.groups.clone(),
+                groups: user.groups().map(Cow::into_owned).collect(),
                 extra: extra(user.extra),
             },
             dry_run: request.dry_run,

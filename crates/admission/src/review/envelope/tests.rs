@@ -44,7 +44,7 @@ fn contents(request: &Request<'_>) -> String {
                 request.dry_run,
                 request.generate_name(),
             ),
-            (&user.username, &user.uid, &user.groups, raw(user.extra), user.as_json()),
+            (&user.username, &user.uid, user.groups().collect::<Vec<_>>(), raw(user.extra), user.as_json()),
             (raw(request.object), raw(request.old_object), raw(request.options)),
         )
     )
