@@ -18,13 +18,14 @@ use vestibule_injector::{Configuration, Namespaces};
 use crate::app::operations;
 
 /// The names of all paths: of the injector, then of each kind of handler.
-pub const ALL: [&str; 11] = [
+pub const ALL: [&str; 12] = [
     "injector",
     "injector, 92 KB",
     "injector, 50 rules that act",
     "injector, 50 rules for others",
     "injector, untouched",
     "framework",
+    "framework, 92 KB",
     "handler",
     "raw",
     "typed",
@@ -51,7 +52,8 @@ impl Path {
             "injector, 50 rules that act" => (injector(Rules { acting: 50, ..one })?, "best-effort", SMALL),
             "injector, 50 rules for others" => (injector(Rules { others: 50, ..one })?, "best-effort", SMALL),
             "injector, untouched" => (injector(one)?, "best-effort", Shape::OtherPod(8_000)),
-            "framework" => (framework()?, "ready", SMALL),
+            "framework" => (framework(SMALL)?, "ready", SMALL),
+            "framework, 92 KB" => (framework(MIDDLE)?, "ready", MIDDLE),
             "handler" | "raw" | "typed" => (crate::app(), name, SMALL),
             "typed, unchanged" => (crate::app(), "allow", SMALL),
             "validating" => (crate::app(), "validate", SMALL),
@@ -89,8 +91,8 @@ impl Handler for Ready {
     }
 }
 
-fn framework() -> anyhow::Result<App> {
-    let body = Review::new(SMALL)?.body;
+fn framework(shape: Shape) -> anyhow::Result<App> {
+    let body = Review::new(shape)?.body;
     let object = Received::parse(body.as_bytes())?.request.object.context("the review has no object")?;
     let patch = Patch::from(operations(View::of(object))?);
     let pods = on_raw([Rule::new("v1", "pods", [Create])]).failure_policy(FailurePolicy::Fail);
