@@ -1,7 +1,7 @@
 //! A review, a hook, and answers to it.
 
 use serde_json::{Value, json};
-use vestibule_caller::{Hook, Review};
+use vestibule_caller::{Allowed, Answer, Denied, Failed, Hook, Outcome, Review, judge};
 
 pub(crate) const UID: &str = "0a1b";
 
@@ -29,4 +29,28 @@ pub(crate) fn allowed(members: Value) -> Value {
     let mut response = json!({"uid": UID, "allowed": true});
     response.as_object_mut().unwrap().extend(members.as_object().unwrap().clone());
     answered(response)
+}
+
+pub(crate) fn expect_allowed(case: &str, hook: &Hook, answer: &Answer) -> Allowed {
+    match judge(&review(), hook, answer) {
+        Outcome::Allowed(allowed) => allowed,
+        Outcome::Denied(denied) => panic!("{case}: {}", denied.message),
+        Outcome::Failed(failed) => panic!("{case}: {}", failed.message),
+    }
+}
+
+pub(crate) fn expect_denied(hook: &Hook, answer: &Answer) -> Denied {
+    match judge(&review(), hook, answer) {
+        Outcome::Denied(denied) => denied,
+        Outcome::Allowed(_) => panic!("allowed"),
+        Outcome::Failed(failed) => panic!("{}", failed.message),
+    }
+}
+
+pub(crate) fn expect_failed(case: &str, hook: &Hook, answer: &Answer) -> Failed {
+    match judge(&review(), hook, answer) {
+        Outcome::Failed(failed) => failed,
+        Outcome::Allowed(_) => panic!("{case}: allowed"),
+        Outcome::Denied(denied) => panic!("{case}: {}", denied.message),
+    }
 }

@@ -18,7 +18,7 @@ pub(crate) struct Members<'a> {
     list: Vec<Option<Member<'a>>>,
     /// The position of each name, once many lookups were made.
     places: Option<HashMap<String, usize>>,
-    asked: usize,
+    lookups: usize,
 }
 
 #[derive(Clone)]
@@ -34,7 +34,7 @@ impl<'a> Members<'a> {
     pub(super) fn new(members: impl Iterator<Item = Member<'a>>) -> Self {
         let mut list = Vec::with_capacity(16);
         list.extend(members.map(Some));
-        Self { list, places: None, asked: 0 }
+        Self { list, places: None, lookups: 0 }
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Member<'a>> {
@@ -107,8 +107,8 @@ impl<'a> Members<'a> {
     }
 
     fn find(&mut self, name: &str) -> Option<usize> {
-        self.asked += 1;
-        if self.asked > FEW && self.list.len() > SMALL && self.places.is_none() {
+        self.lookups += 1;
+        if self.lookups > FEW && self.list.len() > SMALL && self.places.is_none() {
             self.places = Some(self.index());
         }
         self.places.as_ref().map_or_else(|| self.last(name), |places| places.get(name).copied())

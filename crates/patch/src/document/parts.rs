@@ -94,8 +94,8 @@ impl<'a> Node<'a> {
     }
 
     /// Moves the opened containers directly inside to `others`, unless a clone of the document shares them.
-    fn give_away(&mut self, others: &mut Vec<Self>) {
-        let mut give = |node: &mut Self| {
+    fn detach_children(&mut self, others: &mut Vec<Self>) {
+        let mut detach = |node: &mut Self| {
             if !matches!(node, Node::Raw(_)) {
                 let nothing = Node::Raw(Raw { text: Written::Received(""), spans: 0..0 });
                 others.push(mem::replace(node, nothing));
@@ -103,10 +103,10 @@ impl<'a> Node<'a> {
         };
         match self {
             Node::Raw(_) => {}
-            Node::Array(items) => Arc::get_mut(items).into_iter().flatten().for_each(give),
+            Node::Array(items) => Arc::get_mut(items).into_iter().flatten().for_each(detach),
             Node::Object(members) => {
                 let values = Arc::get_mut(members).into_iter().flat_map(Members::values_mut);
-                values.for_each(&mut give);
+                values.for_each(&mut detach);
             }
         }
     }
@@ -116,9 +116,9 @@ impl<'a> Node<'a> {
 impl Drop for Node<'_> {
     fn drop(&mut self) {
         let mut others = Vec::new();
-        self.give_away(&mut others);
+        self.detach_children(&mut others);
         while let Some(mut node) = others.pop() {
-            node.give_away(&mut others);
+            node.detach_children(&mut others);
         }
     }
 }
