@@ -6,12 +6,12 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use anyhow::{Context, bail};
 
-use crate::cargo;
 use crate::metadata::Metadata;
+use crate::{cargo, files};
 
 /// The version that reads the JSON of Rust 1.95.
 const TOOL: &str = "0.52.0";
@@ -33,7 +33,7 @@ pub(crate) fn run(check: bool) -> anyhow::Result<()> {
             let present = fs::read_to_string(&file).unwrap_or_default();
             changes.extend(differences(&present, &listing));
         } else {
-            fs::write(&file, listing).with_context(|| format!("cannot write {}", file.display()))?;
+            files::write(&file, listing)?;
         }
     }
     if !changes.is_empty() {
@@ -49,16 +49,9 @@ pub(crate) fn run(check: bool) -> anyhow::Result<()> {
 
 /// A line for each listing of a library that is gone.
 fn stale(folder: &Path, libraries: &[String]) -> anyhow::Result<Vec<String>> {
-    let mut stale = Vec::new();
-    for entry in fs::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()))? {
-        let path = entry?.path();
-        let is_present =
-            libraries.iter().any(|name| path.file_stem().is_some_and(|stem| stem == name.as_str()));
-        if !is_present {
-            stale.push(format!("{} is of no published library: delete it", path.display()));
-        }
-    }
-    Ok(stale)
+    let is_present = |path: &PathBuf| libraries.iter().any(|name| path.file_stem() == Some(name.as_ref()));
+    let stale = files::list(folder)?.into_iter().filter(|path| !is_present(path));
+    Ok(stale.map(|path| format!("{} is of no published library: delete it", path.display())).collect())
 }
 
 /// The published packages with a library.
@@ -88,12 +81,7 @@ fn describe(metadata: &Metadata, libraries: &[String]) -> anyhow::Result<PathBuf
 /// The items of a description, without those that derives and blanket implementations add.
 fn list(tool: &Path, json: &Path) -> anyhow::Result<String> {
     let mut command = Command::new(tool);
-    command.args(["-sss", "--color=never", "--rustdoc-json"]).arg(json).stderr(Stdio::inherit());
-    let output = command.output().with_context(|| format!("cannot start {}", tool.display()))?;
-    if !output.status.success() {
-        bail!("cargo-public-api cannot list {}: {}", json.display(), output.status);
-    }
-    Ok(String::from_utf8(output.stdout)?)
+    cargo::output(command.args(["-sss", "--color=never", "--rustdoc-json"]).arg(json))
 }
 
 /// Each line that only one of the listings has, as in a diff.
@@ -105,8 +93,7 @@ fn differences(before: &str, after: &str) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{FOLDER, differences, libraries};
-    use crate::metadata::Metadata;
+    use super::*;
 
     #[test]
     fn a_changed_item_is_shown_before_and_after() {
@@ -121,7 +108,7 @@ mod tests {
         assert!(libraries.len() > 10, "{libraries:?}");
         for library in libraries {
             let file = metadata.workspace_root.join(FOLDER).join(format!("{library}.txt"));
-            let text = std::fs::read_to_string(&file).unwrap_or_default();
+            let text = fs::read_to_string(&file).unwrap_or_default();
             assert!(text.starts_with("pub mod "), "{}", file.display());
         }
     }

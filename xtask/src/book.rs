@@ -10,10 +10,10 @@ use std::fs;
 use std::path::{Component, Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Context, bail};
+use anyhow::bail;
 
-use crate::cargo;
 use crate::metadata::Metadata;
+use crate::{cargo, files};
 
 const MDBOOK: &str = "0.5.4";
 /// mdBook writes `README.md` as the index of its folder, and does not change links to it.
@@ -30,21 +30,17 @@ pub(crate) fn run() -> anyhow::Result<()> {
     let root = cargo::workspace();
     let pages = pages()?;
     for page in &pages {
-        let text = fs::read_to_string(root.join("docs").join(page))?;
+        let text = files::read(&root.join("docs").join(page))?;
         let copy = source.join(page);
         fs::create_dir_all(copy.parent().unwrap_or(&source))?;
-        fs::write(&copy, with_links(&text, page, &root))
-            .with_context(|| format!("cannot write {}", copy.display()))?;
+        files::write(&copy, with_links(&text, page, &root))?;
     }
     for picture in ["reference/performance.svg", "reference/watching-run.svg"] {
         fs::copy(root.join("docs").join(picture), source.join(picture))?;
     }
     fs::write(target.join("book.toml"), settings())?;
     let mdbook = cargo::tool("mdbook", MDBOOK, &["--no-default-features", "--features", "search"])?;
-    let status = Command::new(mdbook).arg("build").current_dir(&target).status();
-    if !status.context("mdbook cannot be started")?.success() {
-        bail!("mdbook ended with an error");
-    }
+    cargo::finish(Command::new(mdbook).arg("build").current_dir(&target))?;
     let broken = links::broken(&target.join("book"))?;
     if !broken.is_empty() {
         bail!("links of the book lead to no file:\n{}", broken.join("\n"));
@@ -63,19 +59,9 @@ fn settings() -> String {
 /// Every page below `docs`, sorted, by its path there.
 pub(crate) fn pages() -> anyhow::Result<Vec<PathBuf>> {
     let docs = cargo::workspace().join("docs");
-    let (mut pages, mut folders) = (Vec::new(), vec![docs.clone()]);
-    while let Some(folder) = folders.pop() {
-        for entry in fs::read_dir(&folder).with_context(|| format!("cannot read {}", folder.display()))? {
-            let path = entry?.path();
-            if path.is_dir() {
-                folders.push(path);
-            } else if path.extension().is_some_and(|extension| extension == "md") {
-                pages.push(path.strip_prefix(&docs)?.to_owned());
-            }
-        }
-    }
-    pages.sort();
-    Ok(pages)
+    let files = files::below(&docs)?;
+    let pages = files.iter().filter(|path| path.extension().is_some_and(|extension| extension == "md"));
+    pages.map(|path| Ok(path.strip_prefix(&docs)?.to_owned())).collect()
 }
 
 /// The text of `page` with links out of `docs` made absolute. Code blocks stay as they are.
@@ -149,7 +135,7 @@ mod tests {
 
     /// Titles and paths of the summary.
     fn summary() -> Vec<(String, PathBuf)> {
-        let text = fs::read_to_string(cargo::workspace().join("docs/SUMMARY.md")).unwrap();
+        let text = files::read_here("docs/SUMMARY.md").unwrap();
         let entry = |line: &str| {
             let (title, path) = line.split_once('[')?.1.split_once("](")?;
             Some((title.to_owned(), PathBuf::from(path.strip_suffix(')')?)))
@@ -169,7 +155,7 @@ mod tests {
         let stale: Vec<_> = paths.difference(&pages).collect();
         assert!(stale.is_empty(), "docs/SUMMARY.md lists {stale:?}, which do not exist");
         for (title, path) in listed {
-            let text = fs::read_to_string(cargo::workspace().join("docs").join(&path)).unwrap();
+            let text = files::read(&cargo::workspace().join("docs").join(&path)).unwrap();
             let heading = text.lines().next().unwrap().trim_start_matches('#').trim();
             assert_eq!(title, heading.replace(['[', ']'], ""), "{}", path.display());
         }
@@ -179,7 +165,7 @@ mod tests {
     #[test]
     fn the_book_begins_with_three_doors() {
         let headings = |file: &str, mark: &str| -> Vec<String> {
-            let text = fs::read_to_string(cargo::workspace().join(file)).unwrap();
+            let text = files::read_here(file).unwrap();
             text.lines().filter_map(|line| line.strip_prefix(mark)).map(str::to_owned).collect()
         };
         let doors = headings("docs/README.md", "## ");
@@ -197,7 +183,7 @@ mod tests {
         let pages: BTreeSet<_> = pages().unwrap().into_iter().collect();
         let (mut inside, mut outside) = (0, 0);
         for page in &pages {
-            let text = fs::read_to_string(root.join("docs").join(page)).unwrap();
+            let text = files::read(&root.join("docs").join(page)).unwrap();
             for link in
                 with_links(&text, page, &root).split("](").skip(1).filter_map(|rest| rest.split_once(')'))
             {

@@ -49,17 +49,29 @@ pub(crate) fn run(arguments: &[&str]) -> anyhow::Result<()> {
 pub(crate) fn run_with_all_descriptors(program: &Path, arguments: &[String]) -> anyhow::Result<ExitCode> {
     let mut command = Command::new("sh");
     command.args(["-c", r#"ulimit -n "$(ulimit -Hn)"; exec "$0" "$@""#]).arg(program).args(arguments);
-    // A program that a signal ended has no exit code.
-    let code = command.status().context("cannot start sh")?.code().and_then(|code| u8::try_from(code).ok());
-    Ok(code.map_or(ExitCode::FAILURE, ExitCode::from))
+    Ok(exit_code(command.status().context("cannot start sh")?.code()))
 }
 
-/// The standard output of cargo; its standard error goes to the terminal.
+/// A program that a signal ended has no exit code: it failed.
+pub(crate) fn exit_code(code: Option<i32>) -> ExitCode {
+    code.and_then(|code| u8::try_from(code).ok()).map_or(ExitCode::FAILURE, ExitCode::from)
+}
+
+/// Whether `program` can be started.
+pub(crate) fn is_installed(program: &str) -> bool {
+    Command::new(program).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok()
+}
+
+/// The standard output of cargo.
 pub(crate) fn read(arguments: &[&str]) -> anyhow::Result<String> {
-    let mut command = command(arguments);
-    let output = command.stderr(Stdio::inherit()).output().with_context(|| starting(&command))?;
+    output(&mut command(arguments))
+}
+
+/// The standard output of a command that succeeds; its standard error goes to the terminal.
+pub(crate) fn output(command: &mut Command) -> anyhow::Result<String> {
+    let output = command.stderr(Stdio::inherit()).output().with_context(|| starting(command))?;
     if !output.status.success() {
-        bail!("{} ended with {}", words(&command), output.status);
+        bail!("{} ended with {}", words(command), output.status);
     }
     Ok(String::from_utf8(output.stdout)?)
 }

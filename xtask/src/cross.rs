@@ -54,9 +54,7 @@ pub(crate) fn targets() -> anyhow::Result<Outcome> {
 /// Checks everything with the compiler of `rust-version`, if rustup has it.
 pub(crate) fn oldest_rust() -> anyhow::Result<Outcome> {
     let metadata = Metadata::of_workspace()?;
-    let package = metadata.packages.iter().find(|package| package.name == PACKAGE);
-    let version =
-        package.and_then(|package| package.rust_version.as_deref()).context("there is no rust-version")?;
+    let version = metadata.package(PACKAGE)?.rust_version.as_deref().context("there is no rust-version")?;
     let mut probe = Command::new("rustup");
     let probe = probe.args(["run", version, "rustc", "--version"]).env("RUSTUP_AUTO_INSTALL", "0").output();
     match probe {

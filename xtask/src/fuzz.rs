@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, bail, ensure};
 
-use crate::cargo;
+use crate::{cargo, files};
 
 /// Counts branches and comparisons for libFuzzer, and keeps overflow checks and debug assertions. Without the address
 /// sanitizer there are twice as many runs, and our code has no `unsafe`.
@@ -44,11 +44,8 @@ pub(crate) fn run(minutes: u64, only: &[String]) -> anyhow::Result<()> {
 
 /// The targets: each has a file.
 fn targets(folder: &Path) -> anyhow::Result<Vec<String>> {
-    let files = folder.join("fuzz_targets").read_dir().context("fuzz/fuzz_targets cannot be read")?;
-    let names = files.filter_map(|file| Some(file.ok()?.path().file_stem()?.to_str()?.to_owned()));
-    let mut names: Vec<_> = names.collect();
-    names.sort();
-    Ok(names)
+    let files = files::list(&folder.join("fuzz_targets"))?;
+    Ok(files.iter().filter_map(|file| Some(file.file_stem()?.to_str()?.to_owned())).collect())
 }
 
 fn build(folder: &Path) -> anyhow::Result<()> {

@@ -16,7 +16,6 @@ mod sbom;
 mod tests;
 mod trial;
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
@@ -24,7 +23,7 @@ use clap::Args;
 
 pub(crate) use self::compile::{Source, export_revision};
 use self::layout::{Image, Labels};
-use crate::cargo;
+use crate::{cargo, files};
 
 /// The largest permitted size of the layers, compressed.
 const LARGEST: usize = 20 << 20;
@@ -77,7 +76,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
         let output = arguments.output.as_deref().context("--join needs --output")?;
         let digest = join::run(&arguments.join, output)?;
         println!("{digest}\n  folder  {}", output.join("image").display());
-        return write(output, "digest", &digest);
+        return files::write(&output.join("digest"), &digest);
     }
     let source = Source::here()?;
     let (image, bill) = if arguments.check_reproducible {
@@ -89,8 +88,8 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
     let usual = || source.folder.join("target/image").join(arguments.arch.name());
     let folder = arguments.output.clone().unwrap_or_else(usual);
     image.write(&folder)?;
-    write(&folder, "digest", image.digest())?;
-    write(&folder, "image.cdx.json", &bill)?;
+    files::write(&folder.join("digest"), image.digest())?;
+    files::write(&folder.join("image.cdx.json"), &bill)?;
     println!(
         "{}\n  digest  {}\n  layers  {:.1} MB compressed, {:.1} MB unpacked\n  folder  {}\n  tar     {}",
         image.reference(),
@@ -132,7 +131,7 @@ fn build(source: &Source, arguments: &Arguments) -> anyhow::Result<(Image, Strin
         None => compile::release(source, arguments.arch)?,
     };
     let name = binary.file_name().and_then(|name| name.to_str()).context("the binary has no name")?;
-    let bytes = fs::read(&binary).with_context(|| format!("cannot read {}", binary.display()))?;
+    let bytes = files::read_bytes(&binary)?;
     compile::check_architecture(&bytes, arguments.arch)?;
     let base = debian::files(&binary, arguments.arch)?;
     let version = sbom::version(source, &arguments.package)?;
@@ -146,15 +145,10 @@ fn build(source: &Source, arguments: &Arguments) -> anyhow::Result<(Image, Strin
     };
     let about = sbom::About { title: name, version: &labels.version, created: &labels.created };
     let bill = sbom::document(source, &arguments.package, &about, &base.packages)?;
-    let licence = fs::read(source.folder.join("LICENSE")).context("cannot read LICENSE")?;
+    let licence = files::read_bytes(&source.folder.join("LICENSE"))?;
     let base = root::base(base)?;
     let program = root::program(name, bytes, bill.clone(), licence);
     Ok((Image::new(labels, arguments.arch, &[base, program])?, bill))
-}
-
-/// Writes a file beside the image.
-fn write(folder: &Path, name: &str, text: &str) -> anyhow::Result<()> {
-    fs::write(folder.join(name), text).with_context(|| format!("cannot write {name}"))
 }
 
 /// Builds the committed sources in two folders of different length, and compares the images.

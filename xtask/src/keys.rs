@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 
-use crate::controlplane;
 use crate::metadata::Metadata;
+use crate::{controlplane, files};
 use openapi::Documents;
 use types::Types;
 
@@ -18,8 +18,7 @@ const TABLE: &str = "crates/admission/src/keys/table.rs";
 /// Writes the table again, from the documents in `folder` or else those of the real API server.
 pub(crate) fn write(folder: Option<&Path>) -> anyhow::Result<()> {
     let table = Table::generate(folder)?;
-    std::fs::write(&table.path, &table.text)
-        .with_context(|| format!("cannot write {}", table.path.display()))?;
+    files::write(&table.path, &table.text)?;
     println!("keys: {TABLE} written");
     Ok(())
 }
@@ -27,8 +26,7 @@ pub(crate) fn write(folder: Option<&Path>) -> anyhow::Result<()> {
 /// Fails when the table differs from the documents.
 pub(crate) fn compare(folder: Option<&Path>) -> anyhow::Result<()> {
     let table = Table::generate(folder)?;
-    let present = std::fs::read_to_string(&table.path).with_context(|| format!("cannot read {TABLE}"))?;
-    if present != table.text {
+    if files::read(&table.path)? != table.text {
         bail!(
             "{TABLE} differs from the API server's documents: `cargo xtask keys` writes it again, `git diff` shows what changed"
         );

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use serde::Deserialize;
+use serde_json::Value;
 
 use crate::cargo;
 
@@ -16,22 +17,33 @@ pub(crate) struct Metadata {
 }
 
 /// One package.
-#[derive(Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize)]
 pub(crate) struct Package {
     pub(crate) name: String,
     pub(crate) version: String,
+    /// The registry; [`None`] for a package of this checkout.
+    pub(crate) source: Option<String>,
+    pub(crate) description: Option<String>,
     pub(crate) license: Option<String>,
+    pub(crate) repository: Option<String>,
+    pub(crate) readme: Option<PathBuf>,
     pub(crate) rust_version: Option<String>,
+    pub(crate) keywords: Vec<String>,
+    pub(crate) categories: Vec<String>,
     pub(crate) manifest_path: PathBuf,
     pub(crate) dependencies: Vec<Dependency>,
+    /// `[package.metadata]`
+    pub(crate) metadata: Value,
     /// The registries that it may go to: none at all with `publish = false`.
     pub(crate) publish: Option<Vec<String>>,
 }
 
 /// One dependency as its manifest names it.
-#[derive(Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize)]
 pub(crate) struct Dependency {
     pub(crate) name: String,
+    /// The versions; `*` if none is named.
+    pub(crate) req: String,
     /// `None` for a normal dependency.
     pub(crate) kind: Option<Kind>,
     pub(crate) optional: bool,
@@ -40,7 +52,7 @@ pub(crate) struct Dependency {
 }
 
 /// Kinds of dependency that need a section of their own in the manifest.
-#[derive(Clone, Copy, Deserialize, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Kind {
     Build,
@@ -50,16 +62,24 @@ pub(crate) enum Kind {
 impl Metadata {
     /// Only the members of the workspace.
     pub(crate) fn of_workspace() -> anyhow::Result<Self> {
-        Self::read(&["metadata", "--format-version=1", "--no-deps"])
+        Self::read(&cargo::workspace(), &["--no-deps"])
     }
 
     /// The members and all their dependencies, for all platforms.
     pub(crate) fn of_everything() -> anyhow::Result<Self> {
-        Self::read(&["metadata", "--format-version=1"])
+        Self::read(&cargo::workspace(), &[])
     }
 
-    fn read(arguments: &[&str]) -> anyhow::Result<Self> {
-        serde_json::from_str(&cargo::read(arguments)?).context("cargo metadata printed something unexpected")
+    /// The metadata of the checkout in `folder`, by `cargo metadata` with these `options`.
+    pub(crate) fn read(folder: &Path, options: &[&str]) -> anyhow::Result<Self> {
+        let mut command = cargo::command(&["metadata", "--format-version=1"]);
+        let text = cargo::output(command.args(options).current_dir(folder))?;
+        serde_json::from_str(&text).context("cargo metadata printed something unexpected")
+    }
+
+    pub(crate) fn package(&self, name: &str) -> anyhow::Result<&Package> {
+        let package = self.packages.iter().find(|package| package.name == name);
+        package.with_context(|| format!("there is no package {name}"))
     }
 }
 

@@ -1,9 +1,7 @@
 //! Runs the model checker of `tests/model`, and prints or writes its page.
 
-use anyhow::Context;
-
-use crate::cargo;
 use crate::metadata::Metadata;
+use crate::{cargo, files};
 
 const PAGE: &str = "docs/explanation/model.md";
 
@@ -17,8 +15,7 @@ pub(crate) fn run(larger: bool, traces: bool, write: bool) -> anyhow::Result<()>
         return cargo::run(&arguments);
     }
     let page = cargo::read(&arguments)?;
-    let path = Metadata::of_workspace()?.workspace_root.join(PAGE);
-    std::fs::write(&path, page).with_context(|| format!("cannot write {}", path.display()))?;
+    files::write(&Metadata::of_workspace()?.workspace_root.join(PAGE), page)?;
     println!("model: {PAGE} written");
     Ok(())
 }

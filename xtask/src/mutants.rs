@@ -6,8 +6,8 @@ use std::process::{Command, ExitCode, Stdio};
 use anyhow::{Context, bail};
 use clap::ValueEnum;
 
-use crate::cargo;
 use crate::metadata::Metadata;
+use crate::{cargo, files};
 
 /// A crate whose code is mutated.
 #[derive(Clone, Copy, ValueEnum)]
@@ -65,16 +65,13 @@ pub(crate) fn run(krate: PureCrate, known: usize, more: &[String]) -> anyhow::Re
     println!("mutants: lists of caught, missed and unviable mutants are in {}", lists.display());
     let code = status.context("cannot start cargo mutants")?.code();
     if code == Some(SURVIVED) {
-        let missed = lists.join("missed.txt");
-        let missed = std::fs::read_to_string(&missed).with_context(|| format!("no {}", missed.display()))?;
-        let survivors = missed.lines().count();
+        let survivors = files::read(&lists.join("missed.txt"))?.lines().count();
         println!("mutants: {survivors} survived; at most {known} are known to make no difference");
         if survivors <= known {
             return Ok(ExitCode::SUCCESS);
         }
     }
-    let code = code.and_then(|code| u8::try_from(code).ok());
-    Ok(code.map_or(ExitCode::FAILURE, ExitCode::from))
+    Ok(cargo::exit_code(code))
 }
 
 fn command(krate: PureCrate, more: &[String]) -> Command {
@@ -111,7 +108,7 @@ mod tests {
     /// The nightly run allows as many survivors as the page explains.
     #[test]
     fn the_workflow_knows_the_survivors_of_the_page() {
-        let read = |file: &str| std::fs::read_to_string(cargo::workspace().join(file)).unwrap();
+        let read = |file| files::read_here(file).unwrap();
         let (workflow, page) = (read(".github/workflows/nightly.yml"), read("docs/explanation/mutants.md"));
         let (_, command) = workflow.split_once("mutants --known ").unwrap();
         let [known, krate] = command.split_whitespace().take(2).collect::<Vec<_>>()[..] else { panic!() };

@@ -13,9 +13,8 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail};
 use clap::Args;
 
-use self::manifest::Manifest;
 use crate::cargo;
-use crate::metadata::Metadata;
+use crate::metadata::{Metadata, Package};
 
 /// crates.io takes no larger package.
 const LARGEST: u64 = 10 << 20;
@@ -34,8 +33,8 @@ pub(crate) struct Arguments {
 /// Packages every published crate.
 pub(crate) fn run(arguments: Arguments) -> anyhow::Result<()> {
     let Arguments { verify, install } = arguments;
-    let manifests = Manifest::of_published()?;
-    let complaints: Vec<_> = manifests.iter().flat_map(Manifest::complaints).collect();
+    let packages = published()?;
+    let complaints: Vec<_> = packages.iter().flat_map(Package::complaints).collect();
     if !complaints.is_empty() {
         bail!("{}", complaints.join("\n"));
     }
@@ -46,27 +45,34 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<()> {
     if !verify {
         arguments.extend(["--no-verify", "--offline"]);
     }
-    arguments.extend(manifests.iter().flat_map(|manifest| ["--package", &manifest.name]));
+    arguments.extend(packages.iter().flat_map(|package| ["--package", &package.name]));
     cargo::run(&arguments)?;
     let target = Metadata::of_workspace()?.target_directory;
     let folder = target.join("package");
-    for manifest in &manifests {
-        check(manifest, &folder.join(manifest.file()))?;
+    for package in &packages {
+        check(package, &folder.join(package.file()))?;
     }
     let built = if verify { "built alone" } else { "not built; --verify does" };
-    println!("packages: {}, contents as they should be, {built}", manifests.len());
+    println!("packages: {}, contents as they should be, {built}", packages.len());
     if install {
-        install::run(&manifests, &folder, &target.join("package-install"))?;
+        install::run(&packages, &folder, &target.join("package-install"))?;
     }
     Ok(())
 }
 
-/// Whether the package has what its reader needs, and crates.io takes it.
-fn check(manifest: &Manifest, package: &Path) -> anyhow::Result<()> {
-    let file = File::open(package).with_context(|| format!("cannot open {}", package.display()))?;
+/// The packages of the workspace that go to crates.io.
+fn published() -> anyhow::Result<Vec<Package>> {
+    let mut packages = Metadata::of_workspace()?.packages;
+    packages.retain(Package::is_published);
+    Ok(packages)
+}
+
+/// Whether the file of the package has what its reader needs, and crates.io takes it.
+fn check(package: &Package, path: &Path) -> anyhow::Result<()> {
+    let file = File::open(path).with_context(|| format!("cannot open {}", path.display()))?;
     let size = file.metadata()?.len();
     if size > LARGEST {
-        bail!("{} has {size} bytes; crates.io takes {LARGEST}", package.display());
+        bail!("{} has {size} bytes; crates.io takes {LARGEST}", path.display());
     }
     let mut files = Vec::new();
     for entry in tar::Archive::new(flate2::read::GzDecoder::new(file)).entries()? {
@@ -76,7 +82,7 @@ fn check(manifest: &Manifest, package: &Path) -> anyhow::Result<()> {
     }
     let missing = missing(&files);
     if !missing.is_empty() {
-        bail!("the package of {} has no {}", manifest.name, missing.join(", no "));
+        bail!("the package of {} has no {}", package.name, missing.join(", no "));
     }
     Ok(())
 }
@@ -94,21 +100,20 @@ fn missing(files: &[PathBuf]) -> Vec<&'static str> {
 
 #[cfg(test)]
 mod tests {
-    use super::manifest::Manifest;
-    use super::missing;
+    use super::*;
 
     #[test]
     fn every_published_crate_has_what_crates_io_and_docs_rs_need() {
-        let manifests = Manifest::of_published().unwrap();
-        assert!(manifests.len() > 10);
-        let complaints: Vec<_> = manifests.iter().flat_map(Manifest::complaints).collect();
+        let packages = published().unwrap();
+        assert!(packages.len() > 10);
+        let complaints: Vec<_> = packages.iter().flat_map(Package::complaints).collect();
         assert_eq!(complaints, [""; 0]);
     }
 
     /// A crate below `crates/` is for others; tests, examples, benches and this task runner are not.
     #[test]
     fn the_crates_below_crates_are_published_and_no_other() {
-        let metadata = crate::metadata::Metadata::of_workspace().unwrap();
+        let metadata = Metadata::of_workspace().unwrap();
         for package in &metadata.packages {
             let is_crate = package.folder(&metadata.workspace_root).starts_with("crates");
             assert_eq!(package.is_published(), is_crate, "{}", package.name);

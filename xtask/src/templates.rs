@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Context, bail};
+use anyhow::Context;
 use clap::{Args, ValueEnum};
 
 use crate::binary::{self, Build};
@@ -73,9 +73,7 @@ fn write(binary: &Path, kind: &str, parent: &Path) -> anyhow::Result<()> {
     let checkout = cargo::workspace().canonicalize()?;
     let mut command = Command::new(binary);
     command.args(["new", NAME, &format!("--{kind}"), "--dir"]).arg(parent).arg("--checkout").arg(&checkout);
-    if !command.status().with_context(|| format!("cannot start {}", binary.display()))?.success() {
-        bail!("`vestibule new {NAME} --{kind}` failed");
-    }
+    cargo::finish(&mut command)?;
     fs::copy(checkout.join("Cargo.lock"), parent.join(NAME).join("Cargo.lock"))?;
     Ok(())
 }

@@ -10,11 +10,11 @@ mod plan;
 mod report;
 mod versions;
 
-use anyhow::{Context, bail};
+use anyhow::bail;
 use clap::Args;
 
-use crate::controlplane;
 use crate::metadata::Metadata;
+use crate::{controlplane, files};
 use plan::Plan;
 use report::{Report, Tally};
 
@@ -68,7 +68,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
     }
 
     let lines = workspace.target_directory.join("apiserver-tests.txt");
-    std::fs::write(&lines, "").with_context(|| format!("cannot write {}", lines.display()))?;
+    files::write(&lines, "")?;
     let mut environment = vec![(REPORT, lines.clone().into_os_string())];
     if require_apiserver {
         environment.push((REQUIRE, "1".into()));
@@ -86,7 +86,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
     println!("\n== examples in the documentation");
     lanes::documentation(&plan.selection, &environment, &mut tally)?;
 
-    let text = std::fs::read_to_string(&lines).with_context(|| format!("cannot read {}", lines.display()))?;
+    let text = files::read(&lines)?;
     let report = Report::read(&text);
     println!("\n== summary");
     print!("{}", report.text(&tally, require_apiserver));

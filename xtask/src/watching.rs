@@ -3,7 +3,7 @@
 
 use std::io::ErrorKind;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use anyhow::{Context, bail};
 
@@ -12,11 +12,10 @@ use crate::outcome::Outcome;
 
 /// Builds the programs and runs them with these arguments.
 pub(crate) fn run(arguments: &[String]) -> anyhow::Result<()> {
-    for (program, version) in [("prometheus", "--version"), ("curl", "--version")] {
-        let found = Command::new(program).arg(version).stdout(Stdio::null()).stderr(Stdio::null()).status();
-        found.with_context(|| {
-            format!("`{program}` cannot be started; Debian has it in the package of that name")
-        })?;
+    for program in ["prometheus", "curl"] {
+        if !cargo::is_installed(program) {
+            bail!("`{program}` cannot be started; Debian has it in the package of that name");
+        }
     }
     cargo::run(&["build", "--quiet", "-p", "vestibule-cli", "-p", "fire", "--bins"])?;
     let mut command = cargo::command(&["run", "--quiet", "-p", "fire", "--bin", "watching", "--"]);
@@ -26,9 +25,11 @@ pub(crate) fn run(arguments: &[String]) -> anyhow::Result<()> {
 /// Decodes the dashboard by the types that Grafana publishes for Go, as `cargo xtask check alerts` does.
 pub(crate) fn check_dashboard(root: &Path) -> anyhow::Result<Outcome> {
     let go = |arguments: &[&str]| {
-        Command::new("go").args(arguments).current_dir(root.join("xtask/dashboard")).status()
+        let mut command = Command::new("go");
+        command.args(arguments).current_dir(root.join("xtask/dashboard"));
+        command
     };
-    let missing = match go(&["mod", "download"]) {
+    let missing = match go(&["mod", "download"]).status() {
         Ok(status) if status.success() => None,
         Ok(_) => Some("Go's module of Grafana's types cannot be downloaded"),
         Err(error) if error.kind() == ErrorKind::NotFound => Some("there is no `go`"),
@@ -38,9 +39,7 @@ pub(crate) fn check_dashboard(root: &Path) -> anyhow::Result<Outcome> {
         println!("NOT CHECKED: deploy/dashboard.json, because {missing}");
         return Ok(Outcome::LeftOut);
     }
-    let status = go(&["run", ".", "../../deploy/dashboard.json"]).context("go cannot be started")?;
-    if !status.success() {
-        bail!("deploy/dashboard.json does not fit Grafana's types: `go run` ended with {status}");
-    }
+    cargo::finish(&mut go(&["run", ".", "../../deploy/dashboard.json"]))
+        .context("deploy/dashboard.json does not fit Grafana's types")?;
     Ok(Outcome::Passed)
 }

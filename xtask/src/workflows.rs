@@ -1,12 +1,12 @@
 //! Checks the workflows with actionlint, and the one that `vestibule new` writes. A test checks that every action is pinned to a commit.
 
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::path::PathBuf;
+use std::process::Command;
 
 use anyhow::{Context, bail};
 
-use crate::cargo;
 use crate::outcome::Outcome;
+use crate::{cargo, files as disk};
 
 /// The workflow that `vestibule new` writes.
 const TEMPLATE: &str = "crates/cli/src/new/webhook/ci.yml";
@@ -33,7 +33,7 @@ pub(crate) fn run() -> anyhow::Result<Outcome> {
 /// actionlint in PATH, in the cache, or built into the cache.
 fn program() -> anyhow::Result<Option<PathBuf>> {
     let name = format!("actionlint{}", std::env::consts::EXE_SUFFIX);
-    if Command::new(&name).arg("-version").stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok() {
+    if cargo::is_installed(&name) {
         return Ok(Some(name.into()));
     }
     let version = MODULE.rsplit('@').next().unwrap_or_default();
@@ -50,13 +50,8 @@ fn program() -> anyhow::Result<Option<PathBuf>> {
 
 /// The workflows, with the template.
 fn files() -> anyhow::Result<Vec<PathBuf>> {
-    let folder = cargo::workspace().join(".github/workflows");
-    let mut files = Vec::new();
-    for entry in std::fs::read_dir(&folder).with_context(|| format!("cannot read {}", folder.display()))? {
-        files.push(entry?.path());
-    }
-    files.retain(|path| path.extension() == Some(Path::new("yml").as_os_str()));
-    files.sort();
+    let mut files = disk::list(&cargo::workspace().join(".github/workflows"))?;
+    files.retain(|path| path.extension().is_some_and(|extension| extension == "yml"));
     files.push(cargo::workspace().join(TEMPLATE));
     Ok(files)
 }
@@ -65,12 +60,10 @@ fn files() -> anyhow::Result<Vec<PathBuf>> {
 mod tests {
     use clap::Parser;
 
-    use super::files;
+    use super::*;
 
     fn texts() -> Vec<(String, String)> {
-        let read = |path: std::path::PathBuf| {
-            (path.file_name().unwrap().to_string_lossy().into_owned(), std::fs::read_to_string(path).unwrap())
-        };
+        let read = |path: PathBuf| (disk::name(&path), disk::read(&path).unwrap());
         files().unwrap().into_iter().map(read).collect()
     }
 

@@ -70,15 +70,14 @@ impl Decision {
 impl Answer {
     pub(crate) fn new(review: &Review<'_>, on_fault: OnFault, verdict: &Verdict) -> Self {
         match &verdict.outcome {
-            Outcome::Allowed => Self::review(review, verdict, Decision::Allowed, Response::default()),
-            Outcome::Mutated(patch) if patch.is_empty() => {
-                Self::review(review, verdict, Decision::Allowed, Response::default())
-            }
-            Outcome::Mutated(patch) => {
+            Outcome::Mutated(patch) if !patch.is_empty() => {
                 let json = patch.to_json();
                 let response =
                     Response { patch: Some(&json), patch_type: Some("JSONPatch"), ..Response::default() };
                 Self::review(review, verdict, Decision::Mutated(patch.len()), response)
+            }
+            Outcome::Allowed | Outcome::Mutated(_) => {
+                Self::review(review, verdict, Decision::Allowed, Response::default())
             }
             Outcome::Denied(denial) => Self::review(
                 review,
@@ -118,15 +117,7 @@ impl Answer {
     }
 
     fn text(status: u16, text: String, decision: Decision) -> Self {
-        let content_type = "text/plain; charset=utf-8";
-        Self {
-            status,
-            content_type,
-            retry_after_seconds: None,
-            body: text.into_bytes(),
-            decision,
-            error: None,
-        }
+        Self::of(status, "text/plain; charset=utf-8", text.into_bytes(), decision)
     }
 
     fn review(review: &Review<'_>, verdict: &Verdict, decision: Decision, response: Response<'_>) -> Self {
@@ -156,16 +147,13 @@ impl Answer {
         let envelope = Envelope { api_version: kind.api_version(version), kind: kind.as_str(), response };
         let mut body = Vec::with_capacity(length);
         match serde_json::to_writer(&mut body, &envelope) {
-            Ok(()) => Self {
-                status: 200,
-                content_type: "application/json",
-                retry_after_seconds: None,
-                body,
-                decision,
-                error: None,
-            },
+            Ok(()) => Self::of(200, "application/json", body, decision),
             Err(_) => Self::fault(&Fault::new(FaultKind::Error, "the review cannot be written as JSON")),
         }
+    }
+
+    fn of(status: u16, content_type: &'static str, body: Vec<u8>, decision: Decision) -> Self {
+        Self { status, content_type, retry_after_seconds: None, body, decision, error: None }
     }
 }
 

@@ -20,7 +20,7 @@ pub(crate) fn mutation(kind: HookKind, request: &Request<'_>, patch: &Patch) -> 
     if !has_mutable_object(request) {
         return Err(refused(format_args!("a {} request holds no object to change", request.operation)));
     }
-    if let Some(operation) = patch.iter().find(|operation| !is_understood_upstream(operation)) {
+    if let Some(operation) = patch.iter().find(|operation| !is_supported_by_the_api_server(operation)) {
         return Err(refused(format_args!("{} of the whole object", operation.name())));
     }
     let before = request.document().transpose().map_err(unreadable)?;
@@ -51,7 +51,7 @@ fn touches_fixed(operation: &Operation) -> bool {
 }
 
 /// RFC 6902 allows all operations on the whole document; the API server's library supports two of them.
-fn is_understood_upstream(operation: &Operation) -> bool {
+fn is_supported_by_the_api_server(operation: &Operation) -> bool {
     let whole = |pointer: &Pointer| pointer.is_root();
     match operation {
         Operation::Replace { .. } | Operation::Test { .. } => true,

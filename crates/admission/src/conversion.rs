@@ -26,7 +26,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-mod kept;
+mod metadata;
 mod response;
 mod review;
 #[cfg(test)]
@@ -124,7 +124,7 @@ impl ConversionHook {
         let mut converted = Vec::with_capacity(request.objects.len());
         for (index, object) in request.objects.iter().enumerate() {
             if index > 0 {
-                others_first().await;
+                yield_once().await;
             }
             converted.push(self.one(index, object, &request.desired_api_version)?);
         }
@@ -143,7 +143,7 @@ impl ConversionHook {
             return Ok(Cow::Borrowed(object));
         }
         let failed = |fault, why: &dyn fmt::Display| {
-            let (object, desired) = (kept::display_name(received, index), one_line(desired, 256));
+            let (object, desired) = (metadata::display_name(received, index), one_line(desired, 256));
             let message = one_line(&format!("{object} to {desired}: {why}"), LONGEST_MESSAGE);
             ConversionFailure { message, fault }
         };
@@ -151,8 +151,8 @@ impl ConversionHook {
         let outcome = catch_unwind(AssertUnwindSafe(|| self.converter.convert(object, desired)));
         let outcome = outcome.map_err(|_| failed(Some(FaultKind::Panic), &"the converter panicked"))?;
         let converted = outcome.map_err(|why| failed(None, &why))?;
-        let kept = kept::whole(received, View::of(&converted), desired);
-        kept.map(Cow::Owned).map_err(|why| failed(Some(FaultKind::Error), &why))
+        let restored = metadata::restore(received, View::of(&converted), desired);
+        restored.map(Cow::Owned).map_err(|why| failed(Some(FaultKind::Error), &why))
     }
 
     /// The result of a conversion that was not done within `budget`, of the `timeout` that kube-apiserver waits.
@@ -169,10 +169,10 @@ impl ConversionHook {
 }
 
 /// A future that is ready when it is polled for the second time.
-async fn others_first() {
-    let mut asked = false;
+async fn yield_once() {
+    let mut has_yielded = false;
     poll_fn(|context| {
-        if std::mem::replace(&mut asked, true) {
+        if std::mem::replace(&mut has_yielded, true) {
             return Poll::Ready(());
         }
         context.waker().wake_by_ref();

@@ -48,20 +48,6 @@ impl Fault {
         );
         Self::new(FaultKind::Deadline, message)
     }
-
-    /// Sets the type of the error that caused the fault.
-    ///
-    /// ```
-    /// use std::num::ParseIntError;
-    /// use vestibule_admission::{Fault, FaultKind};
-    ///
-    /// let fault = Fault::new(FaultKind::Error, "no number").caused_by::<ParseIntError>();
-    /// assert_eq!(fault.error, Some("core::num::error::ParseIntError"));
-    /// ```
-    #[must_use]
-    pub fn caused_by<E: std::error::Error>(self) -> Self {
-        Self { error: Some(std::any::type_name::<E>()), ..self }
-    }
 }
 
 impl FaultKind {

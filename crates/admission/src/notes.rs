@@ -10,10 +10,10 @@ use crate::{AuditAnnotations, Verdict, Warnings};
 /// They join the verdict when it is [checked](crate::Hook::check). A fault that is answered with HTTP 500 has none, since there
 /// is no review to hold them.
 #[derive(Clone, Default)]
-pub struct Notes(Arc<Mutex<Said>>);
+pub struct Notes(Arc<Mutex<Contents>>);
 
 #[derive(Default)]
-struct Said {
+struct Contents {
     warnings: Warnings,
     audit: AuditAnnotations,
 }
@@ -21,22 +21,22 @@ struct Said {
 impl Notes {
     /// Adds a warning for the user; see [`Warnings::push`].
     pub fn warn(&self, warning: &str) {
-        self.said(|said| said.warnings.push(warning));
+        self.update(|contents| contents.warnings.push(warning));
     }
 
     /// Adds an annotation for the API server's audit log; see [`AuditAnnotations::insert`].
     pub fn audit(&self, key: &str, value: impl Into<String>) {
-        self.said(|said| said.audit.insert(key, value));
+        self.update(|contents| contents.audit.insert(key, value));
     }
 
     /// Moves all notes into `verdict`, behind its own.
     pub(crate) fn join(&self, verdict: &mut Verdict) {
-        let Said { warnings, audit } = self.said(std::mem::take);
+        let Contents { warnings, audit } = self.update(std::mem::take);
         warnings.iter().for_each(|warning| verdict.warnings.push(warning));
         audit.iter().for_each(|(key, value)| verdict.audit.insert(key, value));
     }
 
-    fn said<R>(&self, change: impl FnOnce(&mut Said) -> R) -> R {
+    fn update<R>(&self, change: impl FnOnce(&mut Contents) -> R) -> R {
         change(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }

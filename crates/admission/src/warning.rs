@@ -23,16 +23,16 @@ impl Warnings {
     }
 
     /// The warnings to send: all while they fit, else each cut to 256 characters, with the number of those left out.
-    pub fn to_lines(&self) -> Vec<String> {
+    pub(crate) fn to_lines(&self) -> Vec<String> {
         let total: usize = self.0.iter().map(|line| line.chars().count()).sum();
         if total <= TOTAL {
             return self.0.clone();
         }
         let fits = TOTAL / CROWDED;
-        let kept = if self.0.len() <= fits { fits } else { fits - 1 };
-        let mut lines: Vec<String> = self.0.iter().take(kept).map(|line| shorten(line)).collect();
-        if self.0.len() > kept {
-            lines.push(format!("and {} more warnings", self.0.len() - kept));
+        let sent = if self.0.len() <= fits { fits } else { fits - 1 };
+        let mut lines: Vec<String> = self.0.iter().take(sent).map(|line| shorten(line)).collect();
+        if self.0.len() > sent {
+            lines.push(format!("and {} more warnings", self.0.len() - sent));
         }
         lines
     }

@@ -1,26 +1,15 @@
 //! Evaluates rules on objects and on the pods that they will make.
 
-use std::collections::BTreeMap;
+mod facts;
 
 use vestibule::patch::{DocumentError, Operation};
 use vestibule_command::CommandError;
-use vestibule_rules::{
-    Change, Decision, Explanation, NamespaceFacts, Outcome, Reason, Resource, RuleSet, Subject, Verb,
-};
+use vestibule_rules::{Change, Decision, Explanation, Outcome, Reason, Resource, RuleSet, Subject, Verb};
 
+pub(crate) use self::facts::Facts;
 use crate::changes::{self, ExplainedChange};
 use crate::objects::Object;
-use crate::rules::Labels;
 use crate::workload;
-
-/// Labels and annotations of namespaces.
-#[derive(Default)]
-pub(crate) struct Facts {
-    /// For every namespace.
-    everywhere: Option<NamespaceFacts>,
-    /// By name, of namespaces among the objects.
-    named: BTreeMap<String, NamespaceFacts>,
-}
 
 /// The rules, and the parts of a request that are not in the object.
 #[derive(Clone, Copy)]
@@ -128,10 +117,8 @@ impl Request<'_> {
         ask: impl Fn(&RuleSet, &Subject<'_>) -> Result<T, DocumentError> + Copy,
     ) -> Result<Vec<Evaluation<'o, T>>, CommandError> {
         let evaluated = objects.into_iter().map(|object| {
-            self.evaluate(object, &object.json, ask).map_err(|error| {
-                let title = object.title(self.default_namespace);
-                CommandError::running(format_args!("{title} ({}): {error:#}", object.place()))
-            })
+            let evaluation = self.evaluate(object, &object.json, ask);
+            evaluation.map_err(|error| object.failure(self.default_namespace, &error))
         });
         evaluated.collect()
     }
@@ -225,41 +212,5 @@ impl<T: Answer> Step<T> {
     /// The changes, with the parts of rules that made them.
     pub(crate) fn explained(&self) -> anyhow::Result<Vec<ExplainedChange>> {
         changes::explain(self.answer.changes(), &self.submitted.json, self.submitted.prefix)
-    }
-}
-
-impl Facts {
-    /// Facts from `labels` for every namespace, and from the namespaces among `objects`.
-    pub(crate) fn new<'o>(labels: Option<&Labels>, objects: impl Iterator<Item = &'o Object>) -> Self {
-        let everywhere = labels.map(|labels| NamespaceFacts {
-            labels: labels.0.iter().cloned().collect(),
-            ..NamespaceFacts::default()
-        });
-        let named = objects.filter_map(|object| Some((object.name.clone(), object.facts()?))).collect();
-        Self { everywhere, named }
-    }
-
-    /// The same facts for every namespace.
-    pub(crate) fn everywhere(facts: NamespaceFacts) -> Self {
-        Self { everywhere: Some(facts), named: BTreeMap::new() }
-    }
-
-    /// The first namespace without facts that has an object which rules may be about.
-    pub(crate) fn unknown<'o>(
-        &self,
-        objects: impl Iterator<Item = &'o Object>,
-        default_namespace: &'o str,
-    ) -> Option<&'o str> {
-        let may_match = |object: &&Object| {
-            object.workload().is_some() || Resource::of_kind(&object.api_version, &object.kind).is_some()
-        };
-        let mut namespaces =
-            objects.filter(may_match).map(|object| object.namespace.as_deref().unwrap_or(default_namespace));
-        namespaces.find(|namespace| self.of(namespace).is_none())
-    }
-
-    /// The facts about `namespace`, if they are known.
-    pub(crate) fn of(&self, namespace: &str) -> Option<&NamespaceFacts> {
-        self.everywhere.as_ref().or_else(|| self.named.get(namespace))
     }
 }

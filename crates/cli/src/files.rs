@@ -1,14 +1,25 @@
 //! Paths and files that flags name.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::{fmt, io};
 
 use vestibule_command::CommandError;
+use vestibule_injector::files::yaml_files;
 use vestibule_rules::diagnostic::printable;
 
 /// Whether a path stands for stdin.
 pub(crate) fn is_stdin(path: &Path) -> bool {
     path == Path::new("-")
+}
+
+/// The text of a file, or of the `*.yaml`, `*.yml` and `*.json` of a folder.
+pub(crate) fn read(path: &Path) -> Result<Vec<(PathBuf, String)>, CommandError> {
+    let read = |file: PathBuf| match std::fs::read_to_string(&file) {
+        Ok(text) => Ok((file, text)),
+        Err(error) => Err(unreadable(file.display(), &error)),
+    };
+    let files = yaml_files(path).map_err(|error| unreadable(path.display(), &error))?;
+    files.into_iter().map(read).collect()
 }
 
 /// The error for a text `name` that cannot be read.

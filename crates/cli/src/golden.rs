@@ -12,7 +12,6 @@ use std::process::ExitCode;
 
 use clap::Args;
 use vestibule_command::{CommandError, colour};
-use vestibule_injector::files::yaml_files;
 use vestibule_rules::{Diagnostic, yaml};
 
 use crate::render::Format;
@@ -80,9 +79,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
 fn suites(paths: &[PathBuf]) -> Result<Vec<Suite>, Failure> {
     let (mut suites, mut findings) = (Vec::new(), Vec::new());
     for path in paths {
-        for file in yaml_files(path).map_err(|error| files::unreadable(path.display(), &error))? {
-            let text =
-                std::fs::read_to_string(&file).map_err(|error| files::unreadable(file.display(), &error))?;
+        for (file, text) in files::read(path)? {
             match read(&file, &text, !path.is_dir()) {
                 Ok(read) => suites.extend(read),
                 Err(found) => findings.extend(found),

@@ -14,7 +14,7 @@ use vestibule_rules::{Decision, RuleSet, Verb};
 
 use crate::evaluation::{Evaluation, Facts, Request};
 use crate::objects::{self, ObjectSource};
-use crate::rules::{self, Labels, RulesPath};
+use crate::rules::{self, Labels};
 use crate::{Failure, print, render, say, workload};
 
 /// Adds to pods, and to the templates of workloads, what the rules ask for, and prints all objects.
@@ -34,8 +34,10 @@ pub(crate) struct Arguments {
     /// A file of objects, a folder of them (*.yaml, *.yml, *.json), or `-` for stdin; may be given several times.
     #[arg(long = "filename", short = 'f', value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
-    #[command(flatten)]
-    rules: RulesPath,
+    /// A file of rules, a folder of them (*.yaml, *.yml, *.json), or `-` for stdin; ConfigMap manifests are read for the
+    /// rules in them. May be given several times.
+    #[arg(long, env = "VESTIBULE_RULES", value_name = "PATH", required = true)]
+    rules: Vec<PathBuf>,
     /// Labels of the objects' namespaces, for rules that read them: `injection=enabled,...`. Labels of Namespaces among the
     /// objects are known.
     #[arg(long, value_name = "K=V,...", value_parser = Labels::parse)]
@@ -64,8 +66,8 @@ enum Format {
 
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let Arguments { files, rules, namespace_labels, namespace, .. } = arguments;
-    rules::refuse_stdin_twice(&[files, &rules.rules])?;
-    let rules = rules::load(&rules.rules)?;
+    rules::refuse_stdin_twice(&[files, rules])?;
+    let rules = rules::load(rules)?;
     rules::remark(&rules);
     let sources = objects::read(files)?;
     let objects = || sources.iter().flat_map(|source| &source.objects);

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use clap::Args;
 use serde_json::{Value, json};
 use vestibule::App;
-use vestibule_command::{CommandError, InstallArguments, Plan, UninstallArguments};
+use vestibule_command::{CommandError, InstallArguments, UninstallArguments};
 use vestibule_injector::Configuration;
 use vestibule_rules::RuleSet;
 
@@ -42,7 +42,7 @@ pub(crate) struct Uninstall {
 impl Install {
     pub(crate) fn run(&self) -> Result<ExitCode, Failure> {
         let app = app(self.install.namespace())?;
-        block_on(self.install.run(&app, Plan::new(IMAGE, refused()), manifests::of_injector))
+        block_on(self.install.run(&app, IMAGE, &refused(), manifests::of_injector))
     }
 }
 

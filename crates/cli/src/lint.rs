@@ -10,7 +10,8 @@ use vestibule_injector::{LoadError, registration};
 use vestibule_rules::diagnostic::code::{REQUIRED_BROADLY, REQUIRED_EVERYWHERE};
 use vestibule_rules::{Diagnostic, RuleSet, Severity, diagnostic, rename};
 
-use crate::{Failure, print, rules, say};
+use crate::render::counted;
+use crate::{Failure, files, print, rules, say};
 
 /// Checks rules: errors, warnings and hints, each with its place.
 ///
@@ -77,7 +78,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
 
 /// Rewrites the files of `path`.
 fn fix(path: &Path) -> Result<(), CommandError> {
-    if path == Path::new("-") {
+    if files::is_stdin(path) {
         return Err(CommandError::input("--fix rewrites files, and `-` is stdin"));
     }
     let failed =
@@ -117,8 +118,7 @@ fn text(findings: &[Diagnostic]) -> String {
     let mut text: String = findings.iter().map(|finding| format!("{finding}\n\n")).collect();
     let count = |severity: Severity| {
         let number = findings.iter().filter(|finding| finding.severity() == severity).count();
-        let word = severity.as_str();
-        (number > 0).then(|| format!("{number} {word}{}", if number == 1 { "" } else { "s" }))
+        (number > 0).then(|| counted(number, severity.as_str()))
     };
     let counts = [Severity::Error, Severity::Warning, Severity::Hint].into_iter().filter_map(count);
     let counts: Vec<_> = counts.collect();

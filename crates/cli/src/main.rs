@@ -32,12 +32,10 @@ mod try_rules;
 mod version;
 mod workload;
 
-use std::fmt;
-use std::io::Write;
 use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser, Subcommand};
-use vestibule_command::{CertsArguments, CommandError, LogLevelArguments};
+use vestibule_command::{CertsArguments, CommandError, LogLevelArguments, print, say};
 use vestibule_rules::Diagnostic;
 
 /// jemalloc returns the memory of a burst of requests to the system; glibc keeps it. It does not build for Windows.
@@ -114,20 +112,6 @@ fn main() -> ExitCode {
 fn block_on<T, E: Into<Failure>>(asking: impl Future<Output = Result<T, E>>) -> Result<T, Failure> {
     let runtime = tokio::runtime::Runtime::new().map_err(CommandError::running)?;
     runtime.block_on(asking).map_err(Into::into)
-}
-
-/// Writes data to stdout. A reader that closes the pipe early, as `head` does, is no error.
-fn print(data: &str) -> Result<(), CommandError> {
-    let mut stdout = std::io::stdout();
-    match stdout.write_all(data.as_bytes()).and_then(|()| stdout.flush()) {
-        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(CommandError::running(error)),
-        _ => Ok(()),
-    }
-}
-
-/// Writes a line to stderr. An error is ignored: there is no other place to report it.
-fn say(line: impl fmt::Display) {
-    let _unread = writeln!(std::io::stderr(), "{line}");
 }
 
 impl From<CommandError> for Failure {

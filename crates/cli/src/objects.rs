@@ -1,17 +1,20 @@
 //! Objects in files, folders and stdin. Each item of a list is an object.
 
-use std::io::{self, Read};
+mod item;
+
+use std::io;
 use std::path::{Path, PathBuf};
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde_json::{Value, json};
 use vestibule::patch::{self, Pointer};
 use vestibule_command::CommandError;
-use vestibule_injector::files::{first_subfolder, printable_path, yaml_files};
+use vestibule_injector::files::{first_subfolder, printable_path};
 use vestibule_rules::diagnostic::{code, printable};
 use vestibule_rules::yaml::{self, Entry, Node};
 use vestibule_rules::{Diagnostic, NamespaceFacts, Position};
 
+use self::item::{items, object};
 use crate::workload::Workload;
 use crate::{Failure, files};
 
@@ -144,6 +147,11 @@ impl Object {
         })
     }
 
+    /// The error of an evaluation of this object.
+    pub(crate) fn failure(&self, default_namespace: &str, error: &anyhow::Error) -> CommandError {
+        CommandError::running(format_args!("{} ({}): {error:#}", self.title(default_namespace), self.place()))
+    }
+
     /// Its kind among those that hold a pod template.
     pub(crate) fn workload(&self) -> Option<&'static Workload> {
         Workload::of(&self.api_version, &self.kind)
@@ -185,147 +193,12 @@ impl Object {
 
 fn texts_of(file: &Path) -> Result<Vec<(String, String)>, CommandError> {
     if files::is_stdin(file) {
-        let mut text = String::new();
-        io::stdin().read_to_string(&mut text).map_err(|error| files::unreadable("stdin", &error))?;
+        let text = io::read_to_string(io::stdin()).map_err(|error| files::unreadable("stdin", &error))?;
         return Ok(vec![("stdin".to_owned(), text)]);
     }
-    let read = |file: PathBuf| {
-        let name = file.display().to_string();
-        let text = std::fs::read_to_string(file).map_err(|error| files::unreadable(&name, &error))?;
-        Ok((name, text))
-    };
-    let files = yaml_files(file).map_err(|error| files::unreadable(file.display(), &error))?;
-    files.into_iter().map(read).collect()
-}
-
-/// The items of a list, or the object itself; each with the type that its list names, and its place.
-fn items(root: &Node) -> Vec<(&Node, Option<Type<'_>>, Pointer)> {
-    let text = |key| root.get(key).and_then(Node::as_text).unwrap_or_default();
-    let (Some(of), Some(items)) = (text("kind").strip_suffix("List"), root.get("items")) else {
-        return vec![(root, None, Pointer::root())];
-    };
-    // Items of a `v1 List` have a type; items of a `PodList`, as `kubectl get --raw` prints it, do not.
-    let named = (!of.is_empty()).then(|| Type { api_version: text("apiVersion"), kind: of });
-    match items.as_list() {
-        Some(list) => {
-            let pointer = |index| Pointer::root().child("items").item(index);
-            list.iter().enumerate().map(|(index, item)| (item, named, pointer(index))).collect()
-        }
-        None if items.is_null() => Vec::new(),
-        None => vec![(root, None, Pointer::root())],
-    }
-}
-
-/// `apiVersion` and `kind`.
-#[derive(Clone, Copy)]
-struct Type<'d> {
-    api_version: &'d str,
-    kind: &'d str,
-}
-
-/// Reads one object. `written` is its text, if that is JSON.
-fn object(
-    source: &str,
-    node: &Node,
-    listed: Option<Type<'_>>,
-    written: Option<&str>,
-) -> Result<Object, (Position, &'static str)> {
-    let json = written.map_or_else(|| node.to_kubectl_json(), str::to_owned);
-    let metadata = node.get("metadata").filter(|metadata| !metadata.is_null());
-    if let Some(metadata) = metadata.filter(|metadata| metadata.as_map().is_none()) {
-        return Err((metadata.at(), "`metadata` is no map: this is no Kubernetes object"));
-    }
-    let text = |node: Option<&Node>, key: &str| {
-        let text = node?.get(key)?.as_text()?;
-        (!text.is_empty()).then(|| text.to_owned())
-    };
-    let has_no_type =
-        |node: &Node| node.as_map().is_some() && node.get("apiVersion").or(node.get("kind")).is_none();
-    let (api_version, kind, json) = match listed.filter(|_| has_no_type(node)) {
-        Some(listed) => (listed.api_version.to_owned(), listed.kind.to_owned(), typed(&json, listed)),
-        None => {
-            let found = text(Some(node), "apiVersion").zip(text(Some(node), "kind"));
-            let (api_version, kind) = found.ok_or((node.at(), NO_TYPE))?;
-            (api_version, kind, json)
-        }
-    };
-    let generated = || text(metadata, "generateName").map(|prefix| format!("{prefix}*****"));
-    Ok(Object {
-        json,
-        api_version,
-        kind,
-        namespace: text(metadata, "namespace"),
-        name: text(metadata, "name").or_else(generated).unwrap_or_else(|| "(no name)".to_owned()),
-        source: source.to_owned(),
-        at: node.at(),
-        document_line: node.at().line,
-        pointer: Pointer::root(),
-    })
-}
-
-const NO_TYPE: &str = "`apiVersion` or `kind` is missing: this is no Kubernetes object; values and templates, such as \
-                       Helm's, must be rendered first";
-
-/// The object `json` with the type of its list.
-fn typed(json: &str, of: Type<'_>) -> String {
-    let members = json.trim_start().strip_prefix('{').unwrap_or_default().trim_start();
-    let comma = if members.starts_with('}') { "" } else { "," };
-    let Type { api_version, kind } = of;
-    format!(r#"{{"apiVersion":{},"kind":{}{comma}{members}"#, json!(api_version), json!(kind))
+    let texts = files::read(file)?.into_iter();
+    Ok(texts.map(|(file, text)| (file.display().to_string(), text)).collect())
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn titles(text: &str) -> Vec<String> {
-        parse("f.yaml", text).unwrap().iter().map(|object| object.title("default")).collect()
-    }
-
-    #[test]
-    fn documents_and_lists_are_split_into_objects() {
-        let text = "apiVersion: v1\nkind: Pod\nmetadata: {name: a, namespace: shop}\n---\napiVersion: v1\nkind: List\nitems:\n\
-                    - {apiVersion: v1, kind: Pod, metadata: {generateName: b-}}\n- {apiVersion: v1, kind: Service}\n";
-        assert_eq!(titles(text), ["Pod shop/a", "Pod default/b-*****", "Service default/(no name)"]);
-    }
-
-    #[test]
-    fn items_of_a_typed_list_have_the_type_of_the_list() {
-        let list =
-            "apiVersion: v1\nkind: PodList\nitems:\n- metadata: {name: a}\n- {apiVersion: v1, kind: Pod}\n";
-        let objects = parse("f.yaml", list).unwrap();
-        assert_eq!(objects[0].json, r#"{"apiVersion":"v1","kind":"Pod","metadata":{"name":"a"}}"#);
-        assert_eq!(objects[1].json, r#"{"apiVersion":"v1","kind":"Pod"}"#);
-        assert!(parse("f.yaml", "apiVersion: v1\nkind: PodList\nitems: [5]\n").is_err());
-    }
-
-    #[test]
-    fn an_empty_list_has_no_objects() {
-        for items in ["items: []", "items:"] {
-            assert_eq!(titles(&format!("apiVersion: v1\nkind: List\n{items}\n")), [""; 0]);
-        }
-    }
-
-    #[test]
-    fn a_document_that_is_no_object_is_reported_with_its_place() {
-        let found = parse("f.yaml", "a: 1\n---\napiVersion: v1\nkind: List\nitems:\n- b: 1\n").err().unwrap();
-        let found: Vec<_> = found.iter().map(Diagnostic::headline).collect();
-        assert!(found[0].starts_with("f.yaml:1:1: error[VST0108]"), "{found:?}");
-        assert!(found[1].starts_with("f.yaml:6:3: error[VST0108]"), "{found:?}");
-    }
-
-    #[test]
-    fn plain_scalars_are_read_as_kubectl_reads_them() {
-        let pod = "apiVersion: v1\nkind: Pod\nspec: {hostNetwork: yes, shareProcessNamespace: off, subdomain: 'on'}\n";
-        let json = &parse("f.yaml", pod).unwrap()[0].json;
-        assert!(
-            json.ends_with(r#""spec":{"hostNetwork":true,"shareProcessNamespace":false,"subdomain":"on"}}"#),
-            "{json}"
-        );
-    }
-
-    #[test]
-    fn an_object_knows_its_place() {
-        assert_eq!(parse("f.yaml", "\n\napiVersion: v1\nkind: Pod\n").unwrap()[0].place(), "f.yaml:3");
-    }
-}
+mod tests;

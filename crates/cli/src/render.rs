@@ -71,6 +71,12 @@ pub(crate) fn patch_of<T>(objects: &[&Evaluation<'_, T>], several: bool) -> anyh
     Ok(text)
 }
 
+/// `1 pod`, `2 pods`
+pub(crate) fn counted(count: usize, noun: &str) -> String {
+    let ending = if count == 1 { "" } else { "s" };
+    format!("{count} {noun}{ending}")
+}
+
 /// The object as YAML.
 pub(crate) fn yaml(json: &str) -> anyhow::Result<String> {
     Ok(vestibule_rules::yaml::from_json(json)?)

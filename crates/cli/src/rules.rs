@@ -2,21 +2,11 @@
 
 use std::path::PathBuf;
 
-use clap::Args;
 use vestibule_command::CommandError;
 use vestibule_injector::{ClusterError, ClusterReader, LoadError, RulesInForce, RulesStatus, StoredRules};
 use vestibule_rules::{Mode, RuleSet, syntax};
 
 use crate::{Failure, files, say};
-
-/// The flag for the places of rules.
-#[derive(Args, Clone, Debug)]
-pub(crate) struct RulesPath {
-    /// A file of rules, a folder of them (*.yaml, *.yml, *.json), or `-` for stdin; ConfigMap manifests are read for the
-    /// rules in them. May be given several times.
-    #[arg(long, env = "VESTIBULE_RULES", value_name = "PATH", required = true)]
-    pub(crate) rules: Vec<PathBuf>,
-}
 
 /// Labels as a flag writes them: `injection=enabled,team=shop`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -6,14 +6,12 @@ mod report;
 mod run;
 mod stdin;
 
-use std::ffi::OsStr;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
-use vestibule_command::{CommandError, colour, namespace};
+use vestibule_command::{CommandError, colour, namespace, shell_quoted};
 use vestibule_injector::Namespaces;
-use vestibule_rules::diagnostic::printable;
 use vestibule_rules::{Mode, RuleSet};
 
 use crate::evaluation::Submitted;
@@ -117,8 +115,8 @@ impl Arguments {
             let sources = objects::read(&self.files)?.into_iter();
             return refuse_large(sources.flat_map(|source| source.objects).collect());
         }
-        let taken = self.rules.iter().any(|path| files::is_stdin(path));
-        let piped = if taken { None } else { stdin::text()? };
+        let holds_rules = self.rules.iter().any(|path| files::is_stdin(path));
+        let piped = if holds_rules { None } else { stdin::text()? };
         match piped {
             Some(text) => refuse_large(objects::parse("stdin", &text).map_err(Failure::Findings)?),
             None => objects::parse("built-in sample", include_str!("try_rules/sample.yaml"))
@@ -148,10 +146,10 @@ impl Arguments {
             };
         }
         let rules: String =
-            self.rules.iter().map(|path| format!(" --rules {}", quoted(path.as_os_str()))).collect();
+            self.rules.iter().map(|path| format!(" --rules {}", shell_quoted(path.as_os_str()))).collect();
         let labels = self.namespace_labels.as_ref().map(|labels| {
             let labels: Vec<_> = labels.0.iter().map(|(key, value)| format!("{key}={value}")).collect();
-            format!(" --namespace-labels {}", quoted(labels.join(",").as_ref()))
+            format!(" --namespace-labels {}", shell_quoted(labels.join(",").as_ref()))
         });
         let labels = labels.unwrap_or_default();
         let is_stdin = |paths: &[PathBuf]| paths.iter().any(|path| files::is_stdin(path));
@@ -170,7 +168,7 @@ impl Arguments {
             return format!("next: {program} explain --help    # why no rule acts, question by question");
         }
         let files: String =
-            self.files.iter().map(|path| format!(" -f {}", quoted(path.as_os_str()))).collect();
+            self.files.iter().map(|path| format!(" -f {}", shell_quoted(path.as_os_str()))).collect();
         let namespace = match &*self.namespace {
             "default" => String::new(),
             namespace => format!(" -n {namespace}"),
@@ -204,42 +202,5 @@ fn program() -> String {
     if std::env::var_os("CARGO_MANIFEST_DIR").is_some() {
         return "cargo run -q --".to_owned();
     }
-    std::env::args_os().next().map_or_else(|| "vestibule".to_owned(), |typed| quoted(&typed))
-}
-
-/// A word in the quotes that a shell needs. Control characters are octal, as bash, zsh and POSIX 2024 read them.
-fn quoted(word: &OsStr) -> String {
-    let word = word.to_string_lossy();
-    if printable(&word) != word {
-        let octal = |byte: u8| match byte {
-            b'\'' | b'\\' | ..b' ' | 0x7f.. => format!("\\{byte:03o}"),
-            _ => char::from(byte).to_string(),
-        };
-        return format!("$'{}'", word.bytes().map(octal).collect::<String>());
-    }
-    let plain = |character: char| character.is_ascii_alphanumeric() || "_-./:=,@%+".contains(character);
-    if !word.is_empty() && word.chars().all(plain) {
-        return word.into_owned();
-    }
-    format!("'{}'", word.replace('\'', r"'\''"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::quoted;
-
-    #[test]
-    fn a_shell_reads_a_word_back() {
-        for (word, expected) in [
-            ("rules/a.yaml", "rules/a.yaml"),
-            ("a=b,example.com/c=", "a=b,example.com/c="),
-            ("my rules", "'my rules'"),
-            ("it's", r"'it'\''s'"),
-            ("$HOME", "'$HOME'"),
-            ("", "''"),
-            ("it's\u{1b}[2J\n\u{200f}", r"$'it\047s\033[2J\012\342\200\217'"),
-        ] {
-            assert_eq!(quoted(word.as_ref()), expected);
-        }
-    }
+    std::env::args_os().next().map_or_else(|| "vestibule".to_owned(), |typed| shell_quoted(&typed))
 }

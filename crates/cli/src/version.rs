@@ -22,53 +22,49 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
-    let version = Version::of_this_binary();
-    print(&arguments.output.render(|| Ok(version.text()), || Ok(version.json()))?)?;
+    let definitions = definitions();
+    print(&arguments.output.render(|| Ok(text(&definitions)), || Ok(json(&definitions)))?)?;
     Ok(ExitCode::SUCCESS)
 }
 
-struct Version {
-    /// Names of definitions, and the versions that each serves.
-    definitions: Vec<(String, Vec<String>)>,
+fn text(definitions: &[Definition]) -> String {
+    let kinds = CustomResource::ALL.map(CustomResource::kind).join(", ");
+    let mut text = format!(
+        "vestibule    {}\nplatform     {}\nimage        {}\nrules        {API_VERSION} ({kinds})\n",
+        env!("CARGO_PKG_VERSION"),
+        platform(),
+        install::IMAGE
+    );
+    for (name, versions) in definitions {
+        text.push_str(&format!("definition   {name} ({})\n", versions.join(", ")));
+    }
+    text
 }
 
-impl Version {
-    fn of_this_binary() -> Self {
-        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-        let definitions = custom_resource::definitions(keys::schema("", "v1", "Pod"));
-        let definitions = definitions.iter().map(|definition| {
-            let versions = definition["spec"]["versions"].as_array().into_iter().flatten();
-            let served = versions.filter(|version| version["served"] == true);
-            (text(&definition["metadata"]["name"]), served.map(|version| text(&version["name"])).collect())
-        });
-        Self { definitions: definitions.collect() }
-    }
+fn json(definitions: &[Definition]) -> Value {
+    let definitions = definitions.iter();
+    let definitions = definitions.map(|(name, versions)| json!({"name": name, "versions": versions}));
+    json!({
+        "version": env!("CARGO_PKG_VERSION"),
+        "platform": platform(),
+        "image": install::IMAGE,
+        "rules": {"apiVersion": API_VERSION, "kinds": CustomResource::ALL.map(CustomResource::kind)},
+        "definitions": definitions.collect::<Vec<_>>(),
+    })
+}
 
-    fn text(&self) -> String {
-        let kinds = CustomResource::ALL.map(CustomResource::kind).join(", ");
-        let mut text = format!(
-            "vestibule    {}\nplatform     {}\nimage        {}\nrules        {API_VERSION} ({kinds})\n",
-            env!("CARGO_PKG_VERSION"),
-            platform(),
-            install::IMAGE
-        );
-        for (name, versions) in &self.definitions {
-            text.push_str(&format!("definition   {name} ({})\n", versions.join(", ")));
-        }
-        text
-    }
+/// The name of a definition, and the versions that it serves.
+type Definition = (String, Vec<String>);
 
-    fn json(&self) -> Value {
-        let definitions = self.definitions.iter();
-        let definitions = definitions.map(|(name, versions)| json!({"name": name, "versions": versions}));
-        json!({
-            "version": env!("CARGO_PKG_VERSION"),
-            "platform": platform(),
-            "image": install::IMAGE,
-            "rules": {"apiVersion": API_VERSION, "kinds": CustomResource::ALL.map(CustomResource::kind)},
-            "definitions": definitions.collect::<Vec<_>>(),
-        })
-    }
+fn definitions() -> Vec<Definition> {
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let definitions = custom_resource::definitions(keys::schema("", "v1", "Pod"));
+    let definitions = definitions.iter().map(|definition| {
+        let versions = definition["spec"]["versions"].as_array().into_iter().flatten();
+        let served = versions.filter(|version| version["served"] == true);
+        (text(&definition["metadata"]["name"]), served.map(|version| text(&version["name"])).collect())
+    });
+    definitions.collect()
 }
 
 /// As in `uname`: `linux/x86_64`.

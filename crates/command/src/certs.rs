@@ -12,12 +12,12 @@ mod rotate;
 mod show;
 mod time;
 
-use std::fmt;
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
 use vestibule_identity::NamespacedName;
 
+use self::ring_command::RingCommand;
 use super::{CommandError, print};
 use vestibule::tooling::is_dns_subdomain;
 
@@ -48,8 +48,8 @@ impl CertsArguments {
             Command::New(arguments) => arguments.run(),
             Command::Check(arguments) => arguments.run(),
             Command::Show(arguments) => arguments.run().await,
-            Command::Rotate(arguments) => arguments.run().await,
-            Command::Revoke(arguments) => arguments.run().await,
+            Command::Rotate(arguments) => arguments.request.run(RingCommand::Rotate).await,
+            Command::Revoke(arguments) => arguments.request.run(RingCommand::Revoke).await,
         }
     }
 }
@@ -65,11 +65,6 @@ fn object_name(text: &str, namespace: Option<&str>) -> Result<NamespacedName, Co
         }
     }
     Ok(name)
-}
-
-/// The server does not answer: exit code 3.
-fn unreachable(why: impl fmt::Display) -> CommandError {
-    CommandError::unreachable(why)
 }
 
 #[cfg(test)]

@@ -11,19 +11,26 @@ use vestibule_identity::cluster_config;
 use super::{CommandError, kubeconfig_help, namespace};
 
 /// A person waits for the answer.
-const PATIENCE: Duration = Duration::from_secs(10);
+const TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Which cluster, and where on it.
 #[derive(Args, Clone, Debug)]
 pub(super) struct ConnectionArguments {
     /// The namespace of names without one. Unless given, the kubeconfig context's.
     #[arg(long, short, value_name = "NS", value_parser = namespace)]
-    pub(super) namespace: Option<String>,
+    namespace: Option<String>,
+    #[command(flatten)]
+    kubeconfig: KubeconfigArguments,
+}
+
+/// Which cluster.
+#[derive(Args, Clone, Debug)]
+pub(super) struct KubeconfigArguments {
     #[arg(long, env = "VESTIBULE_KUBECONFIG", value_name = "FILE", help = kubeconfig_help())]
-    pub(super) kubeconfig: Option<PathBuf>,
+    kubeconfig: Option<PathBuf>,
     /// The kubeconfig's context, where it is not the current one.
     #[arg(long, value_name = "NAME")]
-    pub(super) context: Option<String>,
+    context: Option<String>,
 }
 
 /// A client of the cluster; no request has been sent yet.
@@ -37,18 +44,25 @@ pub(super) struct Connection {
 
 impl ConnectionArguments {
     pub(super) async fn connect(&self) -> Result<Connection, CommandError> {
+        self.kubeconfig.connect(self.namespace.as_deref()).await
+    }
+}
+
+impl KubeconfigArguments {
+    /// `namespace` is that of names without one; otherwise it is the kubeconfig context's.
+    pub(super) async fn connect(&self, namespace: Option<&str>) -> Result<Connection, CommandError> {
         let config = self.config().await?;
-        let namespace = self.namespace.as_ref().unwrap_or(&config.default_namespace).clone();
+        let namespace = namespace.unwrap_or(&config.default_namespace).to_owned();
         let address = config.cluster_url.to_string();
         let client = Client::try_from(config).map_err(|error| self.unusable(&error))?;
         Ok(Connection { client, namespace, address })
     }
 
     async fn config(&self) -> Result<Config, CommandError> {
-        let found = cluster_config(self.kubeconfig.as_deref(), self.context.as_deref()).await;
-        let mut config = found.map_err(|error| self.unusable(&error))?;
-        config.connect_timeout = Some(PATIENCE);
-        (config.read_timeout, config.reset_reader_on_write) = (Some(PATIENCE), true);
+        let config = cluster_config(self.kubeconfig.as_deref(), self.context.as_deref()).await;
+        let mut config = config.map_err(|error| self.unusable(&error))?;
+        config.connect_timeout = Some(TIMEOUT);
+        (config.read_timeout, config.reset_reader_on_write) = (Some(TIMEOUT), true);
         config.default_retry = false;
         Ok(config)
     }

@@ -28,6 +28,7 @@ mod review;
 mod rotation_arguments;
 mod runtime;
 mod serve;
+mod shell_quote;
 mod terminal_escape;
 #[cfg(feature = "otel")]
 mod traces;
@@ -43,14 +44,15 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 pub use certs::CertsArguments;
 pub use duration::duration;
-pub use install::{InstallArguments, Plan, UninstallArguments};
+pub use install::{InstallArguments, UninstallArguments};
 pub use log_arguments::{finish_logs, init_logs};
 pub use log_level::LogLevelArguments;
-pub use manifests::{ManifestsArguments, Part};
+pub use manifests::ManifestsArguments;
 pub use own_namespace::own_namespace;
 pub use review::ReviewArguments;
 pub use runtime::runtime;
 pub use serve::ServeArguments;
+pub use shell_quote::shell_quoted;
 use value_parsers::image;
 pub use value_parsers::{kubeconfig_help, namespace};
 
@@ -171,13 +173,17 @@ impl fmt::Display for CommandError {
 }
 
 /// Prints a message on stderr; stdout is for data. A closed stderr is no error.
-fn say(words: fmt::Arguments<'_>) {
-    let _unheard = writeln!(std::io::stderr(), "{words}");
+pub fn say(message: impl fmt::Display) {
+    let _closed = writeln!(std::io::stderr(), "{message}");
 }
 
 /// Prints data on stdout. A reader that closes the pipe early, as `head` does, is no error.
-fn print(data: &str) -> Result<(), CommandError> {
-    match std::io::stdout().write_all(data.as_bytes()) {
+///
+/// # Errors
+/// Stdout cannot be written.
+pub fn print(data: &str) -> Result<(), CommandError> {
+    let mut stdout = std::io::stdout();
+    match stdout.write_all(data.as_bytes()).and_then(|()| stdout.flush()) {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(CommandError::running(error)),
         _ => Ok(()),
     }

@@ -16,7 +16,7 @@ use crate::logs::{Base, ExtraLayers, Format, Levels, Logs, config_map, follow};
 use vestibule::{App, Target};
 
 /// The shortest time between two Events about the same invalid log level.
-const AGAIN: Duration = Duration::from_secs(300);
+const EVENT_INTERVAL: Duration = Duration::from_secs(300);
 
 /// How lines look, and how much of them there is.
 #[derive(Args, Clone, Debug, Default)]
@@ -49,10 +49,10 @@ pub fn finish_logs() {
 }
 
 impl LogArguments {
-    pub(super) fn init(&self, beside: ExtraLayers) {
+    pub(super) fn init(&self, extra_layers: ExtraLayers) {
         let variable = std::env::var("RUST_LOG").ok();
-        let (base, trouble) = Base::new(self.log_level.as_ref(), variable.as_deref());
-        Logs::init(self.log_format.unwrap_or_default(), base, beside);
+        let (base, problem) = Base::new(self.log_level.as_ref(), variable.as_deref());
+        Logs::init(self.log_format.unwrap_or_default(), base, extra_layers);
         std::panic::set_hook(Box::new(|panic| {
             let place = panic.location().map(ToString::to_string);
             tracing::error!(place, "panic");
@@ -61,7 +61,7 @@ impl LogArguments {
                 Logs::finish();
             }
         }));
-        if let Some(why) = trouble {
+        if let Some(why) = problem {
             tracing::warn!(why, "RUST_LOG is ignored: it is not a valid filter");
         }
     }
@@ -81,19 +81,19 @@ impl ClusterArguments {
         let following = async {
             let namespace = self.own_namespace(target.and_then(Target::service_name).as_ref())?;
             let client = self.client().await?;
-            let (events, waiting) = Events::queue(AGAIN);
+            let (events, waiting) = Events::queue(EVENT_INTERVAL);
             let metadata = ObjectMeta {
                 name: Some(name.clone()),
                 namespace: Some(namespace.clone()),
                 ..ObjectMeta::default()
             };
             let about = ConfigMap { metadata, ..ConfigMap::default() }.object_ref(&());
-            let tell = |text: &str| {
+            let report = |text: &str| {
                 let (reason, action) = ("LogLevelNotUnderstood", "Reload".to_owned());
                 let (about, note) = (about.clone(), text.to_owned());
                 events.tell(Report { about, is_warning: true, reason, action, note });
             };
-            let followed = follow(&logs, &client, (&namespace, &name), app.name(), tell);
+            let followed = follow(&logs, &client, (&namespace, &name), app.name(), report);
             Ok::<_, CommandError>(tokio::join!(waiting.write(client.clone(), "vestibule"), followed).1)
         };
         let Err(why) = following.await;

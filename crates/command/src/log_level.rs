@@ -53,7 +53,7 @@ pub struct LogLevelArguments {
 }
 
 /// A ConfigMap of levels on a cluster.
-struct Place<'a> {
+struct LevelConfigMap<'a> {
     app: &'a str,
     name: String,
     connection: Connection,
@@ -76,22 +76,22 @@ impl LogLevelArguments {
         let connection = self.connection.connect().await?;
         let config_maps = Api::namespaced(connection.client.clone(), &connection.namespace);
         let name = self.log_config_map.clone().unwrap_or_else(|| logs::config_map(app));
-        let mut place = Place { app, name, connection, config_maps, data: None };
-        place.read().await?;
+        let mut levels = LevelConfigMap { app, name, connection, config_maps, data: None };
+        levels.read().await?;
         let now = Timestamp::now();
         match self.level {
             Some(level) => {
                 let until = self.until(now)?;
-                place.write(self.raised(Raised { level, until })).await?;
+                levels.write(self.raised(Raised { level, until })).await?;
                 say(format_args!(
                     "{level} until {until}, when it falls back by itself; replicas follow at once"
                 ));
             }
             None if self.reset => {
-                place.write(place.raises()).await?;
+                levels.write(levels.raises()).await?;
                 say(format_args!("no temporary level is in force any more"));
             }
-            None => print(&place.shown(now))?,
+            None => print(&levels.shown(now))?,
         }
         Ok(ExitCode::SUCCESS)
     }
@@ -111,7 +111,7 @@ impl LogLevelArguments {
     }
 }
 
-impl Place<'_> {
+impl LevelConfigMap<'_> {
     async fn read(&mut self) -> Result<(), CommandError> {
         let found = self.config_maps.get_opt(&self.name).await.map_err(|error| self.failed(error))?;
         self.data = found.map(|map| map.data.unwrap_or_default());

@@ -29,11 +29,11 @@ pub(crate) use redaction::redacted;
 use stderr::BackgroundWriter;
 
 /// The default level.
-const USUAL: &str = "info";
+const DEFAULT_LEVEL: &str = "info";
 
 /// Added to every filter but `RUST_LOG`. The Kubernetes client logs each failed connection of each watch as an error;
 /// the code that watches logs it too, at a lower rate and with advice.
-const BESIDE: &str = "kube_client::client::builder=off";
+const CLIENT_DIRECTIVE: &str = "kube_client::client::builder=off";
 
 const LINES_ARE_MISSING: &str = "lines are missing here: the reader of stderr was too slow";
 
@@ -60,7 +60,7 @@ pub(crate) struct Base {
 pub(crate) struct Logs {
     filter: reload::Handle<EnvFilter, Registry>,
     base: Base,
-    over: Arc<Mutex<Levels>>,
+    overrides: Arc<Mutex<Levels>>,
 }
 
 /// The ConfigMap that changes the levels of `app`, unless another is named.
@@ -77,15 +77,18 @@ pub(crate) type ExtraLayers = Vec<BoxedLayer>;
 impl Base {
     /// The flag's, else `RUST_LOG`'s, else `info`. An invalid `RUST_LOG` is ignored, with a warning.
     pub(crate) fn new(flag: Option<&Levels>, variable: Option<&str>) -> (Self, Option<String>) {
-        let beside = |usual: &str| format!("{usual},{BESIDE}");
+        let with_client = |level: &str| format!("{level},{CLIENT_DIRECTIVE}");
         if let Some(levels) = flag {
             // Libraries below are no louder than everything else.
             let usual = levels.of_all().filter(|level| *level < LevelFilter::INFO);
-            let directives =
-                levels.directives(&beside(&usual.map_or(USUAL.to_owned(), |level| level.to_string())));
+            let directives = levels
+                .directives(&with_client(&usual.map_or(DEFAULT_LEVEL.to_owned(), |level| level.to_string())));
             return (Self { directives, description: format!("{levels} (--log-level)") }, None);
         }
-        let usual = || Self { directives: beside(USUAL), description: format!("{USUAL} (the default)") };
+        let usual = || Self {
+            directives: with_client(DEFAULT_LEVEL),
+            description: format!("{DEFAULT_LEVEL} (the default)"),
+        };
         match variable.map(|text| (text, EnvFilter::builder().parse(text))) {
             Some((text, Ok(_))) if !text.trim().is_empty() => {
                 (Self { directives: text.to_owned(), description: format!("{text} (RUST_LOG)") }, None)
@@ -99,7 +102,7 @@ impl Base {
 impl Logs {
     /// Writes lines to stderr from now on. If the program has installed a subscriber of its own, that one stays, and
     /// this has no effect.
-    pub(crate) fn init(format: Format, base: Base, mut beside: ExtraLayers) {
+    pub(crate) fn init(format: Format, base: Base, mut layers: ExtraLayers) {
         let terminal = std::io::stderr().is_terminal();
         let human = match format {
             Format::Auto => terminal,
@@ -110,14 +113,14 @@ impl Logs {
             std::io::stderr(),
             if human { missing_lines_as_text } else { missing_lines_as_json },
         ));
-        beside.push(attached(Arc::clone(&writer)));
+        layers.push(attached(Arc::clone(&writer)));
         let lines = if human {
             let colour = terminal && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
             lines::human(colour, writer)
         } else {
             lines::json(writer)
         };
-        let _already_set = subscriber(base, beside, lines).try_init();
+        let _already_set = subscriber(base, layers, lines).try_init();
     }
 
     /// Waits until lines in memory are written, for half a second at most. For the end of a process.
@@ -134,47 +137,48 @@ impl Logs {
 
     /// Applies the levels that hold at `now`. Returns the time of their next change.
     pub(crate) fn apply(&self, wanted: &LevelConfig, now: Timestamp) -> Option<Timestamp> {
-        let (over, next) = wanted.at(now);
-        let mut before = self.over.lock().unwrap_or_else(PoisonError::into_inner);
-        if *before != over {
-            let level = self.words(&over);
+        let (overrides, next) = wanted.at(now);
+        let mut before = self.overrides.lock().unwrap_or_else(PoisonError::into_inner);
+        if *before != overrides {
+            let level = self.description(&overrides);
             // The line is logged under the filter that lets it pass: the old one or the new one.
-            let told = tracing::enabled!(tracing::Level::INFO);
-            let tell = || tracing::info!(level, until = next.map(tracing::field::display), "the log level");
-            if told {
-                tell();
+            let is_enabled = tracing::enabled!(tracing::Level::INFO);
+            let log = || tracing::info!(level, until = next.map(tracing::field::display), "the log level");
+            if is_enabled {
+                log();
             }
-            let _ended_with_the_process = self.filter.reload(parsed(&over.directives(&self.base.directives)));
-            if !told {
-                tell();
+            let _ended_with_the_process =
+                self.filter.reload(parsed(&overrides.directives(&self.base.directives)));
+            if !is_enabled {
+                log();
             }
-            *before = over;
+            *before = overrides;
         }
         next
     }
 
     /// The levels in force, for people.
     pub(crate) fn in_force(&self) -> String {
-        self.words(&self.over.lock().unwrap_or_else(PoisonError::into_inner))
+        self.description(&self.overrides.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    fn words(&self, over: &Levels) -> String {
+    fn description(&self, overrides: &Levels) -> String {
         let base = &self.base.description;
-        if over.is_empty() { base.clone() } else { format!("{over}, over {base}") }
+        if overrides.is_empty() { base.clone() } else { format!("{overrides}, over {base}") }
     }
 }
 
 /// The subscriber: the layer that writes lines, with a changeable filter, and further layers.
-fn subscriber(base: Base, mut beside: ExtraLayers, lines: BoxedLayer) -> impl Subscriber + Send + Sync {
+fn subscriber(base: Base, mut layers: ExtraLayers, lines: BoxedLayer) -> impl Subscriber + Send + Sync {
     let (filter, handle) = reload::Layer::new(parsed(&base.directives));
-    beside.push(lines.with_filter(redacted(filter)).boxed());
-    beside.push(attached(Logs { filter: handle, base, over: Arc::default() }));
-    tracing_subscriber::registry().with(beside)
+    layers.push(lines.with_filter(redacted(filter)).boxed());
+    layers.push(attached(Logs { filter: handle, base, overrides: Arc::default() }));
+    tracing_subscriber::registry().with(layers)
 }
 
 fn parsed(directives: &str) -> EnvFilter {
     // Every part of it has been parsed before.
-    EnvFilter::builder().parse(directives).unwrap_or_else(|_| EnvFilter::new(USUAL))
+    EnvFilter::builder().parse(directives).unwrap_or_else(|_| EnvFilter::new(DEFAULT_LEVEL))
 }
 
 fn missing_lines_as_text(missing: u64) -> String {

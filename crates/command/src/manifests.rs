@@ -64,8 +64,7 @@ pub struct ManifestsArguments {
 
 /// A part of the manifests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-#[non_exhaustive]
-pub enum Part {
+enum Part {
     /// The webhook configurations, and definitions of custom resources that are converted.
     Registration,
     /// The roles that the webhook needs, and their bindings.
@@ -165,7 +164,7 @@ impl ManifestsArguments {
             trusting.ca_bundle = self.ca_bundle(&installation.target)?;
         }
         if trusting.registration_mode() == RegistrationMode::Static {
-            tell_of_definitions_elsewhere(app, &trusting)?;
+            note_definitions_of_others(app, &trusting)?;
         }
         let mut objects = trusting.manifests(app).map_err(CommandError::input)?;
         objects.retain(|object| self.only.is_none() || Part::of(object) == self.only);
@@ -263,7 +262,7 @@ impl Part {
 }
 
 /// Prints the `spec.conversion` that the owner of a definition must write. A webhook that registers itself writes it.
-fn tell_of_definitions_elsewhere(app: &App, installation: &Installation) -> Result<(), CommandError> {
+fn note_definitions_of_others(app: &App, installation: &Installation) -> Result<(), CommandError> {
     let registration = app.registration(&installation.target, "").map_err(CommandError::input)?;
     for (name, conversion) in registration.conversions {
         let conversion = serde_json::to_string(&conversion).map_err(CommandError::running)?;

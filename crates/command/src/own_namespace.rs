@@ -44,16 +44,14 @@ impl<F: FnOnce() -> Result<Kubeconfig, String>> Places<'_, F> {
     /// The error has each place with the reason why it does not name a namespace.
     fn find(self) -> Result<String, Vec<String>> {
         let mut tried = Vec::new();
-        let mut look = |place: String, found: Result<String, String>| match found {
-            Ok(namespace) if !namespace.trim().is_empty() => Some(namespace.trim().to_owned()),
-            Ok(_) => {
-                tried.push(format!("{place} (empty)"));
-                None
-            }
-            Err(why) => {
-                tried.push(format!("{place} ({why})"));
-                None
-            }
+        let mut look = |place: String, found: Result<String, String>| {
+            let why = match found {
+                Ok(namespace) if !namespace.trim().is_empty() => return Some(namespace.trim().to_owned()),
+                Ok(_) => "empty".to_owned(),
+                Err(why) => why,
+            };
+            tried.push(format!("{place} ({why})"));
+            None
         };
         let not_set = || "not set".to_owned();
         let flag = self.flag.map(str::to_owned).ok_or_else(not_set);

@@ -196,8 +196,8 @@ impl ServeArguments {
         let named = self.listen.map(|listen| listen.ip()).filter(|ip| !ip.is_unspecified());
         let everywhere = everywhere(plain_port(app.defaults().host_network));
         let usual = || Some(named.map_or(everywhere, |ip| SocketAddr::new(ip, everywhere.port())));
-        let said = self.metrics_listen.map(|given| given.0).or(app.defaults().metrics_listen);
-        said.unwrap_or_else(usual)
+        let configured = self.metrics_listen.map(|given| given.0).or(app.defaults().metrics_listen);
+        configured.unwrap_or_else(usual)
     }
 
     /// The Service in front of the webhook. On a laptop the app's own default is ignored.

@@ -30,7 +30,8 @@ use crate::{RegistrationKind, RegistrationName};
 pub struct Desired {
     registration: RegistrationName,
     entries: Vec<Value>,
-    hash: String,
+    /// A digest that differs between versions of the entries.
+    pub(crate) hash: String,
 }
 
 /// Changes the desired entries of registered objects while an identity runs. Clones share one value.
@@ -47,7 +48,7 @@ pub struct Desired {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Default)]
-pub struct DesiredUpdates(Arc<watch::Sender<Option<Vec<Desired>>>>);
+pub struct DesiredUpdates(pub(crate) Arc<watch::Sender<Option<Vec<Desired>>>>);
 
 impl DesiredUpdates {
     /// Sets the desired entries, as [`Settings::desired`](crate::Settings::desired) says it at the start.
@@ -80,10 +81,6 @@ impl DesiredUpdates {
     pub fn is_closed(&self) -> bool {
         // Clones before receivers: a receiver is made of a clone, which is dropped after that.
         Arc::strong_count(&self.0) == 1 && self.0.receiver_count() == 0
-    }
-
-    pub(crate) fn subscribe(&self) -> watch::Receiver<Option<Vec<Desired>>> {
-        self.0.subscribe()
     }
 }
 
@@ -133,11 +130,6 @@ impl Desired {
     /// The names of the entries; a `conversion` has none.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.entries.iter().filter_map(name_of)
-    }
-
-    /// A digest that differs between versions of the entries.
-    pub(crate) fn hash(&self) -> &str {
-        &self.hash
     }
 }
 
@@ -200,7 +192,7 @@ mod tests {
     fn updates_are_closed_when_the_last_identity_has_gone() {
         let updates = DesiredUpdates::default();
         let of_settings = updates.clone();
-        let of_identity = of_settings.subscribe();
+        let of_identity = of_settings.0.subscribe();
         drop(of_settings);
         assert!(!updates.is_closed(), "an identity follows");
         drop(of_identity);
@@ -211,7 +203,7 @@ mod tests {
     fn another_version_has_another_hash() {
         let hash = |timeout: u8| {
             let entry = json!({ "name": "a", "clientConfig": {}, "timeoutSeconds": timeout });
-            desired("mutating/x", json!([entry])).unwrap().hash().to_owned()
+            desired("mutating/x", json!([entry])).unwrap().hash
         };
         assert_eq!(hash(1), hash(1));
         assert_ne!(hash(1), hash(2));

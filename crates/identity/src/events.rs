@@ -1,7 +1,7 @@
 //! Writes Kubernetes Events in a task of its own and at a limited rate. An Event is a write to etcd, and no other work waits
 //! for one.
 
-mod pace;
+mod rate_limit;
 
 use std::time::{Duration, Instant};
 
@@ -11,15 +11,15 @@ use kube::{Api, Client};
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 
-use pace::{Key, Pace};
+use rate_limit::{Key, RateLimit};
 
 /// The most reports that wait; further ones are dropped.
-const WAITING: usize = 256;
+const MAX_QUEUED: usize = 256;
 
 /// The API server refuses longer notes than a kilobyte.
-const LONGEST_NOTE: usize = 1_000;
-const LONGEST_WRITE: Duration = Duration::from_secs(5);
-const BETWEEN_COMPLAINTS: Duration = Duration::from_secs(300);
+const MAX_NOTE_BYTES: usize = 1_000;
+const WRITE_TIMEOUT: Duration = Duration::from_secs(5);
+const WARNING_INTERVAL: Duration = Duration::from_secs(300);
 
 /// An Event about one object.
 #[derive(Clone, PartialEq)]
@@ -44,15 +44,15 @@ pub struct Events(mpsc::Sender<Report>);
 /// The reports that are not written yet.
 pub struct Waiting {
     queue: mpsc::Receiver<Report>,
-    again: Duration,
+    repeat_after: Duration,
 }
 
 impl Events {
-    /// A queue, and its other end. An equal report about the same object is written again after `again` at the earliest;
+    /// A queue, and its other end. An equal report about the same object is written again after `repeat_after` at the earliest;
     /// Kubernetes then counts it in the same Event. Of all reports 25 are written at once, and one more every two seconds.
-    pub fn queue(again: Duration) -> (Self, Waiting) {
-        let (events, queue) = mpsc::channel(WAITING);
-        (Self(events), Waiting { queue, again })
+    pub fn queue(repeat_after: Duration) -> (Self, Waiting) {
+        let (events, queue) = mpsc::channel(MAX_QUEUED);
+        (Self(events), Waiting { queue, repeat_after })
     }
 
     /// Queues a report. It is dropped if 256 reports wait already.
@@ -70,24 +70,24 @@ impl Waiting {
     pub async fn write(mut self, client: Client, controller: &str) {
         let reporter = Reporter { controller: controller.to_owned(), instance: Some(instance(controller)) };
         let recorder = Recorder::new(client.clone(), reporter);
-        let mut pace = Pace::new(self.again, Instant::now());
-        let mut complained: Option<Instant> = None;
+        let mut rate_limit = RateLimit::new(self.repeat_after, Instant::now());
+        let mut last_warning: Option<Instant> = None;
         while let Some(report) = self.queue.recv().await {
             let now = Instant::now();
-            if !pace.admits(Key::of(&report), now) {
+            if !rate_limit.admits(Key::of(&report), now) {
                 continue;
             }
             let written = async {
                 let (event, about) = report.event(&client).await;
                 recorder.publish(&event, &about).await
             };
-            let error = match timeout(LONGEST_WRITE, written).await {
+            let error = match timeout(WRITE_TIMEOUT, written).await {
                 Ok(Ok(())) => continue,
                 Ok(Err(error)) => error.to_string(),
                 Err(_) => "the API server does not answer".to_owned(),
             };
-            if complained.is_none_or(|last| now.duration_since(last) >= BETWEEN_COMPLAINTS) {
-                complained = Some(now);
+            if last_warning.is_none_or(|last| now.duration_since(last) >= WARNING_INTERVAL) {
+                last_warning = Some(now);
                 tracing::warn!(error, "an Event cannot be written; nothing else depends on it");
             }
         }
@@ -118,15 +118,15 @@ impl Report {
             about.uid = found.ok().and_then(|found| found.metadata.uid);
         }
         let type_ = if is_warning { EventType::Warning } else { EventType::Normal };
-        let note = Some(short(note));
+        let note = Some(truncated(note));
         (Event { type_, reason: reason.to_owned(), note, action, secondary: None }, about)
     }
 }
 
 /// Truncates to a byte limit at a character boundary.
-fn short(mut note: String) -> String {
-    let letters = note.char_indices().map(|(at, letter)| at + letter.len_utf8());
-    let end = letters.take_while(|end| *end <= LONGEST_NOTE).last().unwrap_or_default();
+fn truncated(mut note: String) -> String {
+    let ends = note.char_indices().map(|(at, character)| at + character.len_utf8());
+    let end = ends.take_while(|end| *end <= MAX_NOTE_BYTES).last().unwrap_or_default();
     note.truncate(end);
     note
 }
@@ -137,8 +137,8 @@ mod tests {
 
     #[test]
     fn a_note_ends_with_a_whole_letter() {
-        assert_eq!(short("ä".repeat(600)).len(), 1_000);
-        assert_eq!(short(format!("{}ä", "a".repeat(999))).len(), 999);
-        assert_eq!(short("as it is".to_owned()), "as it is");
+        assert_eq!(truncated("ä".repeat(600)).len(), 1_000);
+        assert_eq!(truncated(format!("{}ä", "a".repeat(999))).len(), 999);
+        assert_eq!(truncated("as it is".to_owned()), "as it is");
     }
 }

@@ -50,6 +50,7 @@ mod desired;
 mod error;
 pub mod events;
 pub mod inspect;
+mod key_file;
 mod local;
 mod log_throttle;
 mod mounted;

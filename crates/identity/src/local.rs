@@ -3,7 +3,7 @@
 #[cfg(unix)]
 mod files;
 #[cfg(not(unix))]
-mod refused;
+mod unsupported;
 
 use std::path::Path;
 use std::sync::{Arc, Mutex, TryLockError};
@@ -16,7 +16,7 @@ use vestibule_pki::{Authority, AuthorityError, Leaf};
 #[cfg(unix)]
 use self::files::Folder;
 #[cfg(not(unix))]
-use self::refused::Folder;
+use self::unsupported::Folder;
 use crate::log_throttle::LogThrottle;
 use crate::time::{system_time, unix_time};
 use crate::{AuthorityStatus, Identity, IdentityError, Role, Status};
@@ -112,10 +112,10 @@ impl Local {
     }
 
     /// A new CA has to be registered by hand, so a warning is logged from one year before its end.
-    fn tell_of_the_end(&self, now: UnixTime) {
-        let left = self.authority_not_after.as_secs().saturating_sub(now.as_secs());
-        if left < YEAR.as_secs() {
-            let days = left / (24 * 60 * 60);
+    fn warn_before_expiry(&self, now: UnixTime) {
+        let remaining = self.authority_not_after.as_secs().saturating_sub(now.as_secs());
+        if remaining < YEAR.as_secs() {
+            let days = remaining / (24 * 60 * 60);
             self.warnings.warn(&format!(
                 "the local CA ends in {days} days: delete ca.crt and ca.key, start again, and register the new caBundle"
             ));
@@ -129,7 +129,7 @@ impl Identity for Local {
         if self.is_due(&self.leaf.load(), now) {
             self.renew(now);
         }
-        self.tell_of_the_end(now);
+        self.warn_before_expiry(now);
         Some(self.leaf.load_full())
     }
 
@@ -144,10 +144,10 @@ impl Identity for Local {
             waiting_for: authority_ended.then(|| {
                 "a new local CA: the old one has expired; delete ca.crt and ca.key, start again".to_owned()
             }),
-            leaf_not_after: Some(system_time(self.leaf.load().not_after)),
+            leaf_not_after: Some(system_time(self.leaf.load().not_after.as_secs())),
             authorities: vec![AuthorityStatus {
                 role: Role::Active,
-                not_after: system_time(self.authority_not_after),
+                not_after: system_time(self.authority_not_after.as_secs()),
             }],
             ..Status::default()
         }

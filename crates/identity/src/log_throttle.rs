@@ -7,28 +7,28 @@ const PAUSE: Duration = Duration::from_secs(30);
 
 /// Logs at most one warning in 30 s.
 #[derive(Default)]
-pub(crate) struct LogThrottle(Mutex<Told>);
+pub(crate) struct LogThrottle(Mutex<Warnings>);
 
 #[derive(Default)]
-struct Told {
+struct Warnings {
     last: Option<Instant>,
-    times: u64,
+    count: u64,
 }
 
 impl LogThrottle {
     /// Logs the reason unless a line was logged in the last 30 s. `reason` must not contain content of a file or object.
     pub(crate) fn warn(&self, reason: &str) {
-        let mut told = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut warnings = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let now = Instant::now();
-        if told.last.is_none_or(|last| now.duration_since(last) >= PAUSE) {
-            told.last = Some(now);
-            told.times += 1;
+        if warnings.last.is_none_or(|last| now.duration_since(last) >= PAUSE) {
+            warnings.last = Some(now);
+            warnings.count += 1;
             tracing::warn!("{reason}");
         }
     }
 
     #[cfg(test)]
     pub(crate) fn times(&self) -> u64 {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).times
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).count
     }
 }

@@ -15,7 +15,7 @@ use tokio::time::MissedTickBehavior;
 use vestibule_pki::Leaf;
 
 use self::files::Content;
-use self::selection::{Kept, Look, Selection};
+use self::selection::{Outcome, Pair, Selection};
 use crate::log_throttle::LogThrottle;
 use crate::time::{system_time, unix_time};
 use crate::{Identity, IdentityError, IdentityEvent, Observer, Settings, Status};
@@ -75,12 +75,12 @@ impl Mounted {
             files: settings.mounted.clone(),
             // Only the first name is required: API servers ask for it, and another issuer may not know the other names.
             name: settings.all_names().into_iter().next(),
-            kept: ArcSwapOption::empty(),
-            looking: Mutex::default(),
+            presented: ArcSwapOption::empty(),
+            state: Mutex::default(),
             warnings: LogThrottle::default(),
             observer: settings.observer.clone(),
         });
-        shared.look();
+        shared.read_files();
         let mut polling = JoinSet::new();
         polling.spawn_on(poll(Arc::clone(&shared)), &runtime);
         Ok(Arc::new(Self { shared, _polling: polling }))
@@ -89,20 +89,20 @@ impl Mounted {
 
 impl Identity for Mounted {
     fn present(&self) -> Option<Arc<Leaf>> {
-        self.shared.kept.load().as_ref().map(|kept| Arc::clone(&kept.leaf))
+        self.shared.presented.load().as_ref().map(|pair| Arc::clone(&pair.leaf))
     }
 
     fn ca_bundle(&self) -> Option<Arc<str>> {
-        self.shared.kept.load().as_ref().and_then(|kept| kept.ca_bundle.clone())
+        self.shared.presented.load().as_ref().and_then(|pair| pair.ca_bundle.clone())
     }
 
     fn status(&self) -> Status {
         let now = unix_time(SystemTime::now());
-        let kept = self.shared.kept.load();
+        let presented = self.shared.presented.load();
         Status {
             waiting_for: self.shared.waiting_for(now),
-            leaf_not_after: kept.as_ref().map(|kept| system_time(kept.leaf.not_after)),
-            authorities: kept.as_ref().map(|kept| kept.authorities.clone()).unwrap_or_default(),
+            leaf_not_after: presented.as_ref().map(|pair| system_time(pair.leaf.not_after.as_secs())),
+            authorities: presented.as_ref().map(|pair| pair.authorities.clone()).unwrap_or_default(),
             ..Status::default()
         }
     }
@@ -115,8 +115,8 @@ async fn poll(shared: Arc<Shared>) {
         ticks.tick().await;
         let shared = Arc::clone(&shared);
         // A folder on a network may take its time.
-        if tokio::task::spawn_blocking(move || shared.look()).await.is_err() {
-            tracing::debug!("a look at mounted certificates was cut short");
+        if tokio::task::spawn_blocking(move || shared.read_files()).await.is_err() {
+            tracing::debug!("a read of mounted certificates was cut short");
         }
     }
 }
@@ -125,38 +125,39 @@ struct Shared {
     folder: PathBuf,
     files: MountedFiles,
     name: Option<String>,
-    kept: ArcSwapOption<Kept>,
-    looking: Mutex<Looking>,
+    presented: ArcSwapOption<Pair>,
+    state: Mutex<PollState>,
     warnings: LogThrottle,
     observer: Option<Arc<dyn Observer>>,
 }
 
 #[derive(Default)]
-struct Looking {
+struct PollState {
     selection: Selection,
     problem: Option<String>,
-    /// The problem that was counted last; [`None`] after a look without one.
+    /// The problem that was counted last; [`None`] after a read without one.
     counted: Option<String>,
 }
 
 impl Shared {
-    fn look(&self) {
+    fn read_files(&self) {
         let content = Content::read(&self.folder, &self.files);
         let now = unix_time(SystemTime::now());
-        let mut looking = self.looking();
-        let kept = self.kept.load();
-        let look = looking.selection.look(content, kept.as_deref(), &self.files, self.name.as_deref(), now);
-        let failed = self.tell(&mut looking, &look);
-        let renewed = look.adopted.and_then(|adopted| self.adopt(adopted, kept.as_deref()));
-        looking.problem = look.problem;
+        let mut state = self.lock_state();
+        let presented = self.presented.load();
+        let outcome =
+            state.selection.select(content, presented.as_deref(), &self.files, self.name.as_deref(), now);
+        let failed = self.report_problem(&mut state, &outcome);
+        let renewed = outcome.adopted.and_then(|adopted| self.adopt(adopted, presented.as_deref()));
+        state.problem = outcome.problem;
         // The observer may ask for the status, which takes this lock.
-        drop(looking);
+        drop(state);
         if let Some(observer) = &self.observer {
             failed.iter().chain(&renewed).for_each(|event| observer.happened(event));
         }
     }
 
-    fn adopt(&self, adopted: Kept, former: Option<&Kept>) -> Option<IdentityEvent> {
+    fn adopt(&self, adopted: Pair, former: Option<&Pair>) -> Option<IdentityEvent> {
         let folder = self.folder.display();
         let renewed = former.is_none_or(|former| former.leaf.chain != adopted.leaf.chain);
         if renewed {
@@ -164,41 +165,41 @@ impl Shared {
         } else {
             tracing::info!(%folder, "new CAs were read; the serving certificate is the same");
         }
-        let not_after = system_time(adopted.leaf.not_after);
-        self.kept.store(Some(Arc::new(adopted)));
+        let not_after = system_time(adopted.leaf.not_after.as_secs());
+        self.presented.store(Some(Arc::new(adopted)));
         renewed.then_some(IdentityEvent::LeafRenewed { not_after })
     }
 
     fn waiting_for(&self, now: UnixTime) -> Option<String> {
-        let is_valid = || self.kept.load().as_ref().is_some_and(|kept| now <= kept.leaf.not_after);
+        let is_valid = || self.presented.load().as_ref().is_some_and(|pair| now <= pair.leaf.not_after);
         if is_valid() {
             return None;
         }
-        // Look again: the look before may have found a certificate, which ends its problem.
-        let looking = self.looking();
+        // Check again under the lock: a read in between may have found a certificate.
+        let state = self.lock_state();
         (!is_valid()).then(|| {
-            let problem = looking.problem.as_deref().unwrap_or("it has expired");
+            let problem = state.problem.as_deref().unwrap_or("it has expired");
             format!("a valid certificate in {}: {problem}", self.folder.display())
         })
     }
 
     /// Logs a problem at most once in 30 s while it lasts; returns it when it begins, to be counted.
-    fn tell(&self, looking: &mut Looking, look: &Look) -> Option<IdentityEvent> {
-        let Some(reason) = &look.problem else {
-            looking.counted = None;
+    fn report_problem(&self, state: &mut PollState, outcome: &Outcome) -> Option<IdentityEvent> {
+        let Some(reason) = &outcome.problem else {
+            state.counted = None;
             return None;
         };
-        if !look.settled {
+        if !outcome.is_settled {
             return None;
         }
         let object = self.folder.display().to_string();
         self.warnings.warn(&format!("the certificate in {object} cannot be taken: {reason}"));
-        let is_new = looking.counted.as_ref() != Some(reason);
-        looking.counted = Some(reason.clone());
+        let is_new = state.counted.as_ref() != Some(reason);
+        state.counted = Some(reason.clone());
         is_new.then(|| IdentityEvent::Failed { object, reason: reason.clone() })
     }
 
-    fn looking(&self) -> MutexGuard<'_, Looking> {
-        self.looking.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock_state(&self) -> MutexGuard<'_, PollState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -13,6 +13,7 @@ mod state;
 mod watched;
 mod watches;
 
+use std::collections::BTreeSet;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Instant;
@@ -26,7 +27,7 @@ use self::control_loop::{ControlLoop, Shared, lock, now};
 use self::managed_fields::FieldManagers;
 use self::notices::Notifier;
 use self::state::State;
-use crate::{Desired, Identity, IdentityError, Leaf, Settings, Status};
+use crate::{Desired, Identity, IdentityError, Leaf, RegistrationName, Settings, Status};
 
 /// Keeps a CA ring in a Secret and its bundle in the registered configurations, together with any number of replicas,
 /// and signs its own leaf in memory. It works in tasks of its own until it is dropped.
@@ -57,14 +58,14 @@ impl SelfManaged {
     pub fn start(client: kube::Client, mut settings: Settings) -> Result<Arc<Self>, IdentityError> {
         let runtime = Handle::try_current().map_err(|_| unusable("it needs a tokio runtime"))?;
         let secret = settings.secret.clone().ok_or_else(|| unusable("no Secret is named for the CA ring"))?;
-        let mut updates = settings.updates.take().map(|updates| updates.subscribe());
+        let mut updates = settings.updates.take().map(|updates| updates.0.subscribe());
         if let Some(latest) = updates.as_mut().and_then(|updates| updates.borrow_and_update().clone()) {
             settings.desired = latest;
         }
         check(&settings)?;
 
         // A watch waits while the channel is full; no event is lost.
-        let (news, inbox) = mpsc::channel(64);
+        let (events, inbox) = mpsc::channel(64);
         let (notifier, waiting) = Notifier::new();
         let watched: Vec<_> = settings.watched().collect();
         let observer = settings.observer.clone();
@@ -75,12 +76,12 @@ impl SelfManaged {
         let control_loop = ControlLoop::new(Arc::clone(&shared), api_client, inbox);
 
         let mut tasks = JoinSet::new();
-        tasks.spawn_on(watches::watch_ring(client.clone(), secret, news.clone()), &runtime);
+        tasks.spawn_on(watches::watch_ring(client.clone(), secret, events.clone()), &runtime);
         for place in watched.into_iter().enumerate() {
-            tasks.spawn_on(watches::watch_configuration(client.clone(), place, news.clone()), &runtime);
+            tasks.spawn_on(watches::watch_configuration(client.clone(), place, events.clone()), &runtime);
         }
         if let Some(updates) = updates {
-            tasks.spawn_on(watches::follow(updates, news), &runtime);
+            tasks.spawn_on(watches::follow_desired(updates, events), &runtime);
         }
         tasks.spawn_on(async move { waiting.write(client, &manager).await }, &runtime);
         tasks.spawn_on(control_loop.run(), &runtime);
@@ -95,7 +96,7 @@ impl Identity for SelfManaged {
         if Instant::now() >= presented.overdue {
             shared.with_state(|state, now, at| {
                 let renewed = state.renew_overdue(now, at);
-                renewed.map(|leaf| shared.put(&leaf, state, now, at))
+                renewed.map(|leaf| shared.present(&leaf, state, now, at))
             });
             return shared.presented.load_full().map(|presented| Arc::clone(&presented.leaf));
         }
@@ -103,7 +104,7 @@ impl Identity for SelfManaged {
     }
 
     fn ca_bundle(&self) -> Option<Arc<str>> {
-        lock(&self.shared.state).ca_bundle()
+        lock(&self.shared.state).ca_bundle.clone()
     }
 
     fn status(&self) -> Status {
@@ -129,21 +130,16 @@ impl Identity for SelfManaged {
 }
 
 fn check(settings: &Settings) -> Result<(), IdentityError> {
-    let policy = &settings.policy;
     if settings.manager.is_empty() {
         return Err(unusable("the name of the field manager is empty"));
     }
     if settings.all_names().is_empty() {
         return Err(unusable("no Service, DNS name or IP address is named for the certificate"));
     }
-    let mut registrations = settings.registrations.clone();
-    registrations.sort();
-    if registrations.windows(2).any(|pair| pair.first() == pair.last()) {
+    if has_duplicates(settings.registrations.iter()) {
         return Err(unusable("a registration is named twice"));
     }
-    let mut desired: Vec<_> = settings.desired.iter().map(Desired::registration).collect();
-    desired.sort();
-    if desired.windows(2).any(|pair| pair.first() == pair.last()) {
+    if has_duplicates(settings.desired.iter().map(Desired::registration)) {
         return Err(unusable("the entries of one registration are given twice"));
     }
     let unregistered = |desired: &&Desired| {
@@ -153,10 +149,15 @@ fn check(settings: &Settings) -> Result<(), IdentityError> {
         let name = desired.registration();
         return Err(unusable(format!("{name} is to hold entries, and is not among the registrations")));
     }
-    policy.check().map_err(|problems| {
+    settings.policy.check().map_err(|problems| {
         let problems: Vec<_> = problems.iter().map(ToString::to_string).collect();
         unusable(problems.join("; "))
     })
+}
+
+fn has_duplicates<'n>(mut names: impl Iterator<Item = &'n RegistrationName>) -> bool {
+    let mut seen = BTreeSet::new();
+    !names.all(|name| seen.insert(name))
 }
 
 fn unusable(reason: impl Into<String>) -> IdentityError {

@@ -9,6 +9,7 @@ pub(crate) fn unix_time(time: SystemTime) -> UnixTime {
     UnixTime::since_unix_epoch(time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default())
 }
 
-pub(crate) fn system_time(time: UnixTime) -> SystemTime {
-    SystemTime::UNIX_EPOCH + Duration::from_secs(time.as_secs())
+/// The time of a certificate or of a ring, in seconds since 1970.
+pub(crate) fn system_time(seconds: u64) -> SystemTime {
+    SystemTime::UNIX_EPOCH + Duration::from_secs(seconds)
 }

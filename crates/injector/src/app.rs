@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use k8s_openapi::api::rbac::v1::PolicyRule;
+use vestibule::identity::{event_rule, policy_rule};
 use vestibule::{App, FailurePolicy, On, Operation, Raw, Rule, on_raw};
 use vestibule_rules::{API_VERSION, CustomResource, Resource};
 
@@ -10,10 +11,8 @@ use crate::configuration::last_good::LAST_GOOD;
 use crate::configuration::{CONFIG_LABEL, Configuration, ConfigurationCollector};
 use crate::events::Events;
 use crate::handler::InjectHandler;
-use crate::lagging_pods::{LaggingCollector, LaggingPods};
 use crate::namespaces::Namespaces;
 use crate::observer::DecisionObserver;
-use crate::outcome_metrics::OutcomeCollector;
 use crate::pending_rules::PendingRules;
 use crate::registration::{self, BEST_EFFORT, REQUIRED};
 use crate::rule_validator::RuleValidator;
@@ -54,23 +53,17 @@ pub fn observed_app(
     }
     let readiness = configuration.clone();
     app = app.ready_when("configuration", move || readiness.ready());
-    let metrics = configuration.outcomes().clone();
-    let lagging = configuration.lagging().clone();
-    if lagging.is_on() {
-        app = app.rights([LaggingPods::right()]);
+    if configuration.lagging.is_on() {
+        app = app.rights([policy_rule("", "pods", &["list"], &[])]);
     }
-    let counted = (metrics.clone(), lagging, configuration.clone());
+    let measured = configuration.clone();
     app = app.metrics(move |registry| {
-        let (metrics, lagging, configuration) = counted.clone();
-        registry.register_collector(Box::new(ConfigurationCollector(configuration.clone())));
-        let of_pods = LaggingCollector { lagging, configuration: configuration.clone() };
-        registry.register_collector(Box::new(of_pods));
-        registry.register_collector(Box::new(OutcomeCollector { metrics, configuration }));
+        registry.register_collector(Box::new(ConfigurationCollector(measured.clone())));
     });
     let shown = configuration.clone();
     app = app.reports("configuration", move || shown.current().to_string());
     let mut client = None;
-    if let Some(watched) = configuration.watched() {
+    if let Some(watched) = &configuration.watched {
         app = app.reports_watch("ConfigMap", watched.state.clone());
         for (kind, state) in watched.objects.by_kind() {
             app = app.reports_watch(kind, state);
@@ -84,14 +77,15 @@ pub fn observed_app(
         client = client.or(Some(&watched.client));
     }
     let validator = RuleValidator::of(&configuration);
-    let mut observers: Vec<Arc<dyn DecisionObserver>> = vec![Arc::new(metrics), observer];
+    let mut observers: Vec<Arc<dyn DecisionObserver>> =
+        vec![Arc::new(configuration.outcomes.clone()), observer];
     if let Some(client) = client {
         observers.push(Arc::new(Events::new(client.clone())));
     }
     let observers: Arc<[_]> = observers.into();
     // The calls of one create reach both hooks, which share the wait for rules.
     let pending = Arc::new(PendingRules::default());
-    let entries = configuration.entries().clone();
+    let entries = configuration.entries.clone();
     let handler = move |is_required| {
         let (pending, observers) = (Arc::clone(&pending), Arc::clone(&observers));
         InjectHandler::new(configuration.clone(), is_required, namespaces.clone(), pending, observers)
@@ -102,8 +96,8 @@ pub fn observed_app(
         .mutate_raw(BEST_EFFORT, on().failure_policy(FailurePolicy::Ignore), handler(false))
         .entries(&entries);
     Ok(match validator {
-        // Rules in ConfigMaps imply a cluster, where Events on the owners of pods are written.
-        Some(validator) => with_validator(app, validator).rights([Events::right()]),
+        // Rules in ConfigMaps imply a cluster, where Events on the owners of pods are written, in any namespace.
+        Some(validator) => with_validator(app, validator).rights([event_rule()]),
         None => app,
     })
 }
@@ -125,24 +119,17 @@ fn with_validator(app: App, validator: RuleValidator) -> App {
     // A rule of a namespace is refused in the namespaces where rules do not apply.
     let on_objects =
         on_raw(objects).system_namespaces().timeout_seconds(10).failure_policy(FailurePolicy::Ignore);
-    let right = |verbs: &[&str], name: Option<&str>| PolicyRule {
-        api_groups: Some(vec![String::new()]),
-        resources: Some(vec!["configmaps".to_owned()]),
-        resource_names: name.map(|name| vec![name.to_owned()]),
-        verbs: verbs.iter().map(|verb| (*verb).to_owned()).collect(),
-        ..PolicyRule::default()
-    };
-    let rights = [
-        right(&["list", "watch"], None),
-        right(&["get", "update"], Some(LAST_GOOD)),
+    let config_maps = |verbs: &[&str], names: &[&str]| policy_rule("", "configmaps", verbs, names);
+    let (own_leases, all_leases) = status::lease_rights();
+    let own_rights = [
+        config_maps(&["list", "watch"], &[]),
+        config_maps(&["get", "update"], &[LAST_GOOD]),
         // RBAC cannot limit `create` to a name: the name is not known when a creation is authorized.
-        right(&["create"], None),
+        config_maps(&["create"], &[]),
+        own_leases,
     ];
-    let (own_leases, all_leases) = status::replicas_rights();
-    app.rights_in(&validator.namespace.clone(), rights)
-        .rights_in(&validator.namespace.clone(), [own_leases])
-        .rights([all_leases])
-        .rights([objects_right(&["list", "watch"], ""), objects_right(&["patch"], "/status")])
+    app.rights_in(&validator.namespace.clone(), own_rights)
+        .rights([all_leases, objects_right(&["list", "watch"], ""), objects_right(&["patch"], "/status")])
         .validate_raw("config", on, validator.clone())
         .validate_raw("objects", on_objects, validator)
 }
@@ -150,14 +137,8 @@ fn with_validator(app: App, validator: RuleValidator) -> App {
 /// A right to all objects with rules or settings, or to a subresource of them: `/status`.
 fn objects_right(verbs: &[&str], subresource: &str) -> PolicyRule {
     let (group, _) = API_VERSION.split_once('/').unwrap_or_default();
-    PolicyRule {
-        api_groups: Some(vec![group.to_owned()]),
-        resources: Some(
-            CustomResource::ALL.iter().map(|it| format!("{}{subresource}", it.plural())).collect(),
-        ),
-        verbs: verbs.iter().map(|verb| (*verb).to_owned()).collect(),
-        ..PolicyRule::default()
-    }
+    let resources = CustomResource::ALL.iter().map(|it| format!("{}{subresource}", it.plural()));
+    PolicyRule { resources: Some(resources.collect()), ..policy_rule(group, "", verbs, &[]) }
 }
 
 /// Both hooks accept every resource that rules may be about, since rules change while they are served. The entries say for

@@ -20,9 +20,10 @@ use crate::configuration::config_maps::all_sources;
 use crate::configuration::finding::Finding;
 use crate::configuration::last_good::{LAST_GOOD, LastGood};
 use crate::configuration::namespaced::NamespacedSnapshot;
-use crate::configuration::objects::{self, Injection, InjectorSettings, NamespacedInjection};
+use crate::configuration::objects;
 use crate::configuration::proof_deadline::ProofDeadline;
 use crate::configuration::resolve::{Resolution, resolve};
+use crate::configuration::rule_object::{Injection, InjectorSettings, NamespacedInjection};
 use crate::configuration::rule_source::{RuleDocument, RuleSource};
 use crate::namespaces::{ConnectError, facts};
 use crate::sources::LoadError;
@@ -241,8 +242,8 @@ impl StoredRules {
             let none = NamespacedSnapshot::default();
             let namespaced = self.namespaced.as_deref().unwrap_or_default();
             let own = NamespacedSnapshot::compile(namespaced, &rules, &none, &compiler);
-            wrong.extend(own.findings().iter().filter(|finding| finding.is_error()).cloned());
-            let rules = rules.with_namespaced(own.rules().clone());
+            wrong.extend(own.findings.iter().filter(|finding| finding.is_error()).cloned());
+            let rules = rules.with_namespaced(own.rules.clone());
             let has_namespaced = self.namespaced.is_some();
             return Ok(RulesInForce { rules, wrong, status: RulesStatus::InForce, has_namespaced });
         }

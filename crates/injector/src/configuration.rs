@@ -12,6 +12,7 @@ pub(crate) mod objects;
 pub(crate) mod proof_deadline;
 pub(crate) mod reloader;
 pub(crate) mod resolve;
+pub(crate) mod rule_object;
 pub(crate) mod rule_source;
 pub(crate) mod snapshot;
 
@@ -30,7 +31,7 @@ use vestibule_rules::RuleSet;
 
 use self::cluster::ClusterRules;
 use self::compiler::Compiler;
-use self::finding::Finding;
+use self::finding::{Finding, first_texts};
 use self::last_good::LastGood;
 use self::objects::{ObjectWatches, RuleObjects};
 use self::reloader::Reloader;
@@ -38,7 +39,7 @@ use self::snapshot::{Snapshot, SnapshotState};
 use crate::events::Events;
 use crate::lagging_pods::LaggingPods;
 use crate::outcome_metrics::OutcomeMetrics;
-use crate::registration;
+use crate::registration::{self, BEST_EFFORT, REQUIRED};
 use crate::sources::{LoadError, read};
 use crate::status::StatusWriter;
 
@@ -63,14 +64,15 @@ pub struct Configuration {
     /// The namespace whose ConfigMaps hold the rules.
     config_maps: Option<String>,
     /// [`None`] for rules in files, and for rules that are only printed, without a cluster.
-    watched: Option<WatchedSources>,
+    pub(crate) watched: Option<WatchedSources>,
     /// [`None`] for rules that never change.
-    reloader: Option<Arc<Reloader>>,
-    /// The webhook entries for the rules in force.
-    entries: Entries,
+    pub(crate) reloader: Option<Arc<Reloader>>,
+    /// The webhook entries for the rules in force. They are set after the snapshot that they belong to.
+    pub(crate) entries: Entries,
     /// The outcomes of the rules, which are in metrics and in the status of objects.
-    outcomes: OutcomeMetrics,
-    lagging: LaggingPods,
+    pub(crate) outcomes: OutcomeMetrics,
+    /// The running pods with other versions of rules.
+    pub(crate) lagging: LaggingPods,
     _following: Vec<Arc<JoinSet<()>>>,
 }
 
@@ -126,7 +128,7 @@ impl Configuration {
         let config_maps = Watched::start(&client, config_maps::watch(namespace));
         let state = config_maps.state();
         let rule_objects = RuleObjects::new(client.clone());
-        let watches = rule_objects.watches();
+        let watches = rule_objects.watches.clone();
         let rules = ClusterRules {
             namespace: namespace.to_owned(),
             config_maps,
@@ -191,14 +193,11 @@ impl Configuration {
         if snapshot.state() != SnapshotState::Waiting {
             return Ok(());
         }
-        let words = |finding: &Finding| match finding {
+        let text = |finding: &Finding| match finding {
             Finding::RuleSet(problem) => problem.clone(),
             other => other.headline(),
         };
-        let mut words: Vec<_> = snapshot.findings().iter().take(MAX_FINDINGS).map(words).collect();
-        let more = snapshot.findings().len().saturating_sub(MAX_FINDINGS);
-        words.extend((more > 0).then(|| format!("and {more} more")));
-        Err(words.join("; "))
+        Err(first_texts(snapshot.findings().iter().map(text), MAX_FINDINGS))
     }
 
     /// The namespace whose ConfigMaps hold the rules, if they come from ConfigMaps.
@@ -206,36 +205,11 @@ impl Configuration {
         self.config_maps.as_deref()
     }
 
-    /// The ConfigMaps of a cluster, if the rules come from there.
-    pub(crate) fn watched(&self) -> Option<&WatchedSources> {
-        self.watched.as_ref()
-    }
-
-    /// The reloader of rules that change.
-    pub(crate) fn reloader(&self) -> Option<&Arc<Reloader>> {
-        self.reloader.as_ref()
-    }
-
     /// Sets whether rules may read labels of namespaces.
     pub(crate) fn set_knows_namespaces(&self, known: bool) {
         if let Some(reloader) = &self.reloader {
             reloader.compiler.knows_namespaces.store(known, Ordering::Relaxed);
         }
-    }
-
-    /// The webhook entries for the rules in force. They are set after the snapshot that they belong to.
-    pub(crate) fn entries(&self) -> &Entries {
-        &self.entries
-    }
-
-    /// The running pods with other versions of rules.
-    pub(crate) fn lagging(&self) -> &LaggingPods {
-        &self.lagging
-    }
-
-    /// The outcomes of the rules.
-    pub(crate) fn outcomes(&self) -> &OutcomeMetrics {
-        &self.outcomes
     }
 
     fn unchanging(rules: RuleSet, config_maps: Option<&str>) -> Self {
@@ -263,10 +237,10 @@ impl Configuration {
     }
 
     fn new(snapshots: watch::Receiver<Arc<Snapshot>>) -> Self {
-        let entries = registration::hook_entries();
+        let entries = Entries::of([REQUIRED, BEST_EFFORT]);
         registration::publish(&snapshots.borrow(), &entries);
         let outcomes = OutcomeMetrics::default();
-        let (lagging, _following) = (LaggingPods::off(), Vec::new());
+        let (lagging, _following) = (LaggingPods::default(), Vec::new());
         let (config_maps, watched, reloader) = (None, None, None);
         Self { snapshots, config_maps, watched, reloader, entries, outcomes, lagging, _following }
     }

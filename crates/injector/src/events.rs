@@ -5,13 +5,12 @@ mod report;
 use std::time::Duration;
 
 use k8s_openapi::api::core::v1::ObjectReference;
-use k8s_openapi::api::rbac::v1::PolicyRule;
 use kube::Client;
 use tokio::task::JoinSet;
 use vestibule::identity::events::{self, Report};
 use vestibule_rules::{CONTROLLER, Decision};
 
-use crate::configuration::finding::Finding;
+use crate::configuration::finding::{Finding, first_texts};
 use crate::observer::{DecisionContext, DecisionObserver};
 
 /// The shortest time between two equal Events about one object.
@@ -32,23 +31,11 @@ impl Events {
         Self { queue, _writer: writer }
     }
 
-    /// The right to write Events. It is for all namespaces: an owner may be in any.
-    pub(crate) fn right() -> PolicyRule {
-        PolicyRule {
-            api_groups: Some(vec!["events.k8s.io".to_owned()]),
-            resources: Some(vec!["events".to_owned()]),
-            verbs: vec!["create".to_owned(), "patch".to_owned()],
-            ..PolicyRule::default()
-        }
-    }
-
     /// Reports the errors in the rules of `config_map`, without the values that the author wrote.
     pub(crate) fn not_in_force(&self, config_map: ObjectReference, errors: &[&Finding]) {
         const MAX_ERRORS: usize = 3;
-        let mut words: Vec<_> = errors.iter().take(MAX_ERRORS).map(|finding| finding.headline()).collect();
-        let more = errors.len().saturating_sub(MAX_ERRORS);
-        words.extend((more > 0).then(|| format!("and {more} more")));
-        let note = format!("rules that are not in force: {}", words.join("; "));
+        let errors = first_texts(errors.iter().map(|finding| finding.headline()), MAX_ERRORS);
+        let note = format!("rules that are not in force: {errors}");
         let (reason, action) = ("RulesNotInForce", "Reload".to_owned());
         self.queue.tell(Report { about: config_map, is_warning: true, reason, action, note });
     }

@@ -13,29 +13,27 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use k8s_openapi::api::rbac::v1::PolicyRule;
 use kube::Client;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::sync::watch;
-use vestibule::identity::{policy_rule, with_causes};
-use vestibule::prometheus_client::collector::Collector;
+use vestibule::identity::with_causes;
 use vestibule::prometheus_client::encoding::{DescriptorEncoder, EncodeMetric};
 use vestibule::prometheus_client::metrics::MetricType;
 use vestibule::prometheus_client::metrics::gauge::ConstGauge;
 use vestibule_rules::{CarriedRule, Rule, STATUS_ANNOTATION};
 
-use crate::configuration::Configuration;
 use crate::configuration::snapshot::Snapshot;
 use crate::pages::Pages;
 
 /// The number of versions of rules that are counted. A user who may create pods can write any name into the annotation.
 const MAX_VERSIONS: usize = 4096;
 
-/// The numbers of one injector. A clone sees the same numbers.
-#[derive(Clone)]
+/// The numbers of one injector. A clone sees the same numbers. By default nothing is counted.
+#[derive(Clone, Default)]
 pub(crate) struct LaggingPods(Arc<Inner>);
 
+#[derive(Default)]
 struct Inner {
     /// Whether pods are counted by any replica.
     is_on: AtomicBool,
@@ -86,24 +84,12 @@ struct Metadata {
 }
 
 impl LaggingPods {
-    /// Nothing is counted.
-    pub(crate) fn off() -> Self {
-        let (is_here, _) = watch::channel(false);
-        let (carried, _) = watch::channel(None);
-        Self(Arc::new(Inner { is_on: AtomicBool::new(false), is_here, carried }))
-    }
-
     pub(crate) fn switch_on(&self) {
         self.0.is_on.store(true, Ordering::Relaxed);
     }
 
     pub(crate) fn is_on(&self) -> bool {
         self.0.is_on.load(Ordering::Relaxed)
-    }
-
-    /// The right to list pods.
-    pub(crate) fn right() -> PolicyRule {
-        policy_rule("", "pods", &["list"], &[])
     }
 
     /// Sets whether this replica counts.
@@ -114,7 +100,7 @@ impl LaggingPods {
     /// Counts once in each interval while this replica was chosen, until it is dropped.
     pub(crate) async fn run(self, client: Client, every: Duration) {
         let mut is_here = self.0.is_here.subscribe();
-        let mut is_told = false;
+        let mut is_logged = false;
         loop {
             if is_here.wait_for(|is_here| *is_here).await.is_err() {
                 return;
@@ -122,23 +108,23 @@ impl LaggingPods {
             match count(&client).await {
                 Ok(carried) => {
                     let has_more = carried.has_more;
-                    if has_more && !is_told {
+                    if has_more && !is_logged {
                         tracing::warn!(
                             "pods name more than {MAX_VERSIONS} rules and versions in {STATUS_ANNOTATION}, so lagging pods \
                              are not counted; find the pods with made-up names"
                         );
                     }
                     self.0.carried.send_replace(Some(Arc::new(carried)));
-                    is_told = has_more;
+                    is_logged = has_more;
                 }
                 // The former numbers stay.
-                Err(error) if !is_told => {
+                Err(error) if !is_logged => {
                     let error = with_causes(&error);
                     tracing::warn!(
                         error,
                         "pods cannot be listed, so lagging pods are not counted; trying again"
                     );
-                    is_told = true;
+                    is_logged = true;
                 }
                 Err(_) => {}
             }
@@ -152,8 +138,30 @@ impl LaggingPods {
     /// The numbers of this moment beside the rules of `snapshot`.
     pub(crate) fn compared<'r>(&self, snapshot: &'r Snapshot) -> Compared<'r> {
         let carried = self.0.carried.borrow().clone();
-        let rules = rules(snapshot).map(|rule| (rule.name(), rule)).collect();
+        let rules = snapshot.all_rules().map(|rule| (rule.name(), rule)).collect();
         Compared { is_on: self.is_on(), carried, rules }
+    }
+
+    /// Writes `vestibule_lagging_pods` on the replica that counts.
+    pub(crate) fn encode(&self, snapshot: &Snapshot, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
+        if !self.is_on() {
+            return Ok(());
+        }
+        let help = "Running pods that carry another version of a rule than the one in force; with the reason `removed`, how many rules that are gone they carry in all.";
+        let mut metric =
+            encoder.encode_descriptor("vestibule_lagging_pods", help, None, MetricType::Gauge)?;
+        let carried = self.0.carried.borrow().clone().filter(|carried| !carried.has_more);
+        let Some(carried) = carried else { return Ok(()) };
+        // The names of rules that are gone come from pods and are no labels.
+        let (mut all, mut of_rules) = (carried.by_rule.values().flat_map(BTreeMap::values).sum::<u64>(), 0);
+        for rule in snapshot.all_rules() {
+            let Some(lagging) = carried.lagging(rule) else { continue };
+            of_rules += carried.by_rule.get(rule.name()).into_iter().flat_map(BTreeMap::values).sum::<u64>();
+            let labels = [("rule", rule.name()), ("reason", "older")];
+            ConstGauge::new(lagging).encode(metric.encode_family(&labels)?)?;
+        }
+        all = all.saturating_sub(of_rules);
+        ConstGauge::new(all).encode(metric.encode_family(&[("rule", ""), ("reason", "removed")])?)
     }
 }
 
@@ -222,46 +230,6 @@ async fn count(client: &Client) -> Result<Carried, kube::Error> {
         }
     }
     Ok(carried)
-}
-
-fn rules(snapshot: &Snapshot) -> impl Iterator<Item = &Rule> {
-    snapshot.rules().rules().iter().chain(snapshot.namespaced().rules().iter())
-}
-
-/// `vestibule_lagging_pods` on the replica that counts.
-pub(crate) struct LaggingCollector {
-    pub(crate) lagging: LaggingPods,
-    pub(crate) configuration: Configuration,
-}
-
-impl Collector for LaggingCollector {
-    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
-        if !self.lagging.is_on() {
-            return Ok(());
-        }
-        let snapshot = self.configuration.current();
-        let help = "Running pods that carry another version of a rule than the one in force; with the reason `removed`, how many rules that are gone they carry in all.";
-        let mut metric =
-            encoder.encode_descriptor("vestibule_lagging_pods", help, None, MetricType::Gauge)?;
-        let carried = self.lagging.0.carried.borrow().clone().filter(|carried| !carried.has_more);
-        let Some(carried) = carried else { return Ok(()) };
-        // The names of rules that are gone come from pods and are no labels.
-        let (mut all, mut of_rules) = (carried.by_rule.values().flat_map(BTreeMap::values).sum::<u64>(), 0);
-        for rule in rules(&snapshot) {
-            let Some(lagging) = carried.lagging(rule) else { continue };
-            of_rules += carried.by_rule.get(rule.name()).into_iter().flat_map(BTreeMap::values).sum::<u64>();
-            let labels = [("rule", rule.name()), ("reason", "older")];
-            ConstGauge::new(lagging).encode(metric.encode_family(&labels)?)?;
-        }
-        all = all.saturating_sub(of_rules);
-        ConstGauge::new(all).encode(metric.encode_family(&[("rule", ""), ("reason", "removed")])?)
-    }
-}
-
-impl fmt::Debug for LaggingCollector {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("LaggingCollector")
-    }
 }
 
 #[cfg(test)]

@@ -4,13 +4,12 @@ use std::collections::{BTreeMap, HashSet};
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use vestibule::prometheus_client::collector::Collector;
 use vestibule::prometheus_client::encoding::{DescriptorEncoder, EncodeMetric};
 use vestibule::prometheus_client::metrics::MetricType;
 use vestibule::prometheus_client::metrics::counter::ConstCounter;
 use vestibule_rules::{Decision, Mode, Rule, Verdict};
 
-use crate::configuration::Configuration;
+use crate::configuration::snapshot::Snapshot;
 use crate::observer::{DecisionContext, DecisionObserver};
 use crate::outcome_labels::OutcomeLabels;
 
@@ -36,18 +35,36 @@ struct Row {
     next: usize,
 }
 
-/// `vestibule_injections_total` of the rules in force.
-pub(crate) struct OutcomeCollector {
-    pub(crate) metrics: OutcomeMetrics,
-    pub(crate) configuration: Configuration,
-}
-
 impl OutcomeMetrics {
     /// The outcomes of one rule for the status of its object.
     pub(crate) fn of_rule(&self, rule: &str) -> BTreeMap<OutcomeLabels, u64> {
         let table = self.lock();
         let row = table.by_name.get(rule).and_then(|index| table.rows.get(*index));
         row.map(Row::counts).unwrap_or_default()
+    }
+
+    /// Writes `vestibule_injections_total` of the rules of `snapshot`. Counts of rules that are no longer in force are dropped, so
+    /// that renaming rules does not grow the number of series.
+    pub(crate) fn encode(&self, snapshot: &Snapshot, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
+        let names: HashSet<&str> = snapshot.all_rules().map(Rule::name).collect();
+        // Copied, so that no decision waits while the page is written.
+        let counted: BTreeMap<Arc<str>, Counts> = {
+            let mut table = self.lock();
+            table.retain(&names);
+            table.rows.iter().map(|row| (Arc::clone(&row.rule), row.counts())).collect()
+        };
+        if counted.is_empty() {
+            return Ok(());
+        }
+        let (help, kind) = ("Outcomes of rules.", MetricType::Counter);
+        let mut metric = encoder.encode_descriptor("vestibule_injections", help, None, kind)?;
+        for (rule, counts) in &counted {
+            for (OutcomeLabels { result, reason }, count) in counts {
+                let labels = [("rule", &**rule), ("result", result), ("reason", reason)];
+                ConstCounter::new(*count).encode(metric.encode_family(&labels)?)?;
+            }
+        }
+        Ok(())
     }
 
     fn lock(&self) -> MutexGuard<'_, Table> {
@@ -108,44 +125,6 @@ impl Row {
 
     fn counts(&self) -> Counts {
         self.counts.iter().copied().collect()
-    }
-}
-
-impl Collector for OutcomeCollector {
-    /// Counts of rules that are no longer in force are dropped, so that renaming rules does not grow the number of series.
-    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
-        let snapshot = self.configuration.current();
-        let names: HashSet<&str> = snapshot
-            .rules()
-            .rules()
-            .iter()
-            .chain(snapshot.namespaced().rules().iter())
-            .map(Rule::name)
-            .collect();
-        // Copied, so that no decision waits while the page is written.
-        let counted: BTreeMap<Arc<str>, Counts> = {
-            let mut table = self.metrics.lock();
-            table.retain(&names);
-            table.rows.iter().map(|row| (Arc::clone(&row.rule), row.counts())).collect()
-        };
-        if counted.is_empty() {
-            return Ok(());
-        }
-        let (help, kind) = ("Outcomes of rules.", MetricType::Counter);
-        let mut metric = encoder.encode_descriptor("vestibule_injections", help, None, kind)?;
-        for (rule, counts) in &counted {
-            for (OutcomeLabels { result, reason }, count) in counts {
-                let labels = [("rule", &**rule), ("result", result), ("reason", reason)];
-                ConstCounter::new(*count).encode(metric.encode_family(&labels)?)?;
-            }
-        }
-        Ok(())
-    }
-}
-
-impl fmt::Debug for OutcomeCollector {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("OutcomeCollector")
     }
 }
 

@@ -38,8 +38,8 @@ impl PendingRules {
         }
         let now = Instant::now();
         let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if in_force.sequence() > state.newest {
-            *state = Waits { newest: in_force.sequence(), hashes: VecDeque::new() };
+        if in_force.sequence > state.newest {
+            *state = Waits { newest: in_force.sequence, hashes: VecDeque::new() };
         }
         if let Some((_, since)) = state.hashes.iter().find(|(known, _)| known == hash) {
             return Some(*since + MAX_WAIT).filter(|end| *end > now);

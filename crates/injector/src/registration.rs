@@ -112,11 +112,6 @@ fn grouped<'r>(required: &[&'r Rule]) -> Vec<Vec<&'r Rule>> {
     groups.into_values().collect()
 }
 
-/// The entries of both hooks, still empty.
-pub(crate) fn hook_entries() -> Entries {
-    Entries::of([REQUIRED, BEST_EFFORT])
-}
-
 /// Sets the entries for the rules of a snapshot. They stay as they are while there are no rules yet. Rules that cannot be
 /// registered are skipped without an error: `manifests` and the reload refuse them before.
 pub(crate) fn publish(snapshot: &Snapshot, to: &Entries) {

@@ -10,9 +10,9 @@ use vestibule_rules::CustomResource;
 
 use crate::configuration::config_maps::{prefix, sources};
 use crate::configuration::finding::Finding;
-use crate::configuration::objects;
 use crate::configuration::proof_deadline::ProofDeadline;
 use crate::configuration::reloader::{Reloader, Validation};
+use crate::configuration::rule_object;
 use crate::configuration::{CONFIG_LABEL, Configuration};
 use crate::deadline::share_of_remaining;
 
@@ -45,7 +45,7 @@ impl RuleValidator {
     /// The validator, if the rules come from a cluster.
     pub(crate) fn of(configuration: &Configuration) -> Option<Self> {
         let namespace = configuration.config_maps()?.to_owned();
-        Some(Self { namespace, reloader: configuration.reloader().cloned() })
+        Some(Self { namespace, reloader: configuration.reloader.clone() })
     }
 
     async fn validate(&self, request: &Request<'_>, until: Instant) -> Verdict {
@@ -93,7 +93,7 @@ async fn of_object(
     let name = request.display_name().unwrap_or_default();
     let namespace = request.namespace.as_deref();
     let spec = |object| {
-        objects::spec(object).map(|spec| objects::source(resource, namespace, &name, spec.as_deref()))
+        rule_object::spec(object).map(|spec| rule_object::source(resource, namespace, &name, spec.as_deref()))
     };
     let Ok(new) = spec(object) else {
         return Fault::new(FaultKind::Undecodable, "the object cannot be read").into();

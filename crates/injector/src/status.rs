@@ -20,22 +20,21 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use k8s_openapi::api::rbac::v1::PolicyRule;
 use k8s_openapi::jiff::Timestamp;
 use kube::Client;
-use kube::api::{Api, Patch, PatchParams};
+use kube::api::{Api, ApiResource, DynamicObject, GroupVersionKind, Patch, PatchParams};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 use vestibule::tooling::Entries;
-use vestibule_rules::CustomResource;
+use vestibule_rules::{API_VERSION, CustomResource};
 
 use self::content::{Change, Facts};
 use self::counts::Counts;
 use self::replicas::Replicas;
-use crate::configuration::objects::{
-    Injection, InjectorSettings, NamespacedInjection, ObservedObject, ObservedObjects, RuleKind, RuleObject,
-};
+pub(crate) use self::replicas::lease_rights;
+use crate::configuration::objects::ObservedObjects;
 use crate::configuration::reloader::Reloader;
+use crate::configuration::rule_object::ObservedObject;
 use crate::configuration::rule_source::RuleDocument;
 use crate::lagging_pods::LaggingPods;
 use crate::outcome_metrics::OutcomeMetrics;
@@ -45,19 +44,14 @@ const GRACE: Duration = Duration::from_secs(10);
 /// The shortest time between two writes of counts of one Injection by one replica.
 pub(crate) const COUNTS_INTERVAL: Duration = Duration::from_secs(60);
 /// The shortest time between two writes.
-const PAUSE: Duration = Duration::from_millis(50);
-/// The time between two looks at the replicas and counts.
-const LOOK: Duration = Duration::from_secs(5);
+const MIN_WRITE_INTERVAL: Duration = Duration::from_millis(50);
+/// The time between two checks of the replicas and counts.
+const POLL_INTERVAL: Duration = Duration::from_secs(5);
 /// The time for which statuses of one state are written while there is a newer one.
-const LONGEST_ROUND: Duration = Duration::from_secs(1);
-/// The time after which a look is repeated while a status waits for something.
-const LOOK_AGAIN: Duration = Duration::from_millis(200);
+const MAX_ROUND: Duration = Duration::from_secs(1);
+/// The same while a status waits for the registration.
+const SHORT_POLL_INTERVAL: Duration = Duration::from_millis(200);
 pub(crate) const MANAGER: &str = "vestibule-injector";
-
-/// The rights to the Leases of replicas: in the injector's namespace, and in all namespaces.
-pub(crate) fn replicas_rights() -> (PolicyRule, PolicyRule) {
-    (Replicas::right(), Replicas::right_everywhere())
-}
 
 pub(crate) struct StatusWriter {
     pub(crate) client: Client,
@@ -95,7 +89,7 @@ impl StatusWriter {
         let mut memory = HashMap::new();
         loop {
             let waits = self.round(&mut replicas, &mut memory).await;
-            let pause = if waits { LOOK_AGAIN } else { LOOK };
+            let pause = if waits { SHORT_POLL_INTERVAL } else { POLL_INTERVAL };
             tokio::select! {
                 changed = self.objects.changed() => if changed.is_err() { return },
                 () = replicas.changed() => {}
@@ -120,13 +114,13 @@ impl StatusWriter {
         let is_registered = self.registered == hash;
         let documents = self.reloader.last_good();
         let of_cluster = documents.iter().map(RuleDocument::text).map(|it| (it.name, it.text));
-        let documents = of_cluster.chain(snapshot.namespaced().in_force()).collect();
+        let documents = of_cluster.chain(snapshot.namespaced.in_force()).collect();
         let facts = Facts { snapshot: &snapshot, hash, documents, replicas, is_registered };
         let lagging = self.lagging.compared(&snapshot);
         let now = Instant::now();
         // The preferred writer of an object may have all others to write before it.
         let behind = memory.values().filter(|memory| memory.differs_since.is_some()).count();
-        let grace = GRACE + PAUSE * u32::try_from(behind).unwrap_or(u32::MAX);
+        let grace = GRACE + MIN_WRITE_INTERVAL * u32::try_from(behind).unwrap_or(u32::MAX);
         let is_own = |object: &&ObservedObject| replicas.may_write(object.status["injector"].as_str());
         for object in objects.iter().filter(is_own) {
             let memory = memory.entry(object.source.name.clone()).or_default();
@@ -167,9 +161,9 @@ impl StatusWriter {
                     (memory.reported, memory.counts_written) = (total, Some(now));
                 }
             }
-            tokio::time::sleep(PAUSE).await;
+            tokio::time::sleep(MIN_WRITE_INTERVAL).await;
             // A newer state is written instead of the rest of this one.
-            if now.elapsed() >= LONGEST_ROUND && self.objects.has_changed().unwrap_or(true) {
+            if now.elapsed() >= MAX_ROUND && self.objects.has_changed().unwrap_or(true) {
                 break;
             }
         }
@@ -179,22 +173,16 @@ impl StatusWriter {
     /// Returns whether the status was written. If another replica has changed the object, its watch will tell.
     async fn write(&self, object: &ObservedObject, status: &Value) -> bool {
         let patch = json!({"metadata": {"resourceVersion": object.resource_version}, "status": status});
-        let client = self.client.clone();
-        let written = match object.resource {
-            CustomResource::Injection => {
-                patch_status(&Api::<RuleObject<Injection>>::all(client), &object.name, patch).await
-            }
-            CustomResource::InjectorSettings => {
-                patch_status(&Api::<RuleObject<InjectorSettings>>::all(client), &object.name, patch).await
-            }
-            CustomResource::NamespacedInjection => {
-                let namespace = object.namespace.as_deref().unwrap_or_default();
-                let api = Api::<RuleObject<NamespacedInjection>>::namespaced(client, namespace);
-                patch_status(&api, &object.name, patch).await
-            }
+        let (group, version) = API_VERSION.split_once('/').unwrap_or_default();
+        let kind = GroupVersionKind::gvk(group, version, object.resource.kind());
+        let resource = ApiResource::from_gvk_with_plural(&kind, object.resource.plural());
+        let objects: Api<DynamicObject> = match &object.namespace {
+            Some(namespace) => Api::namespaced_with(self.client.clone(), namespace, &resource),
+            None => Api::all_with(self.client.clone(), &resource),
         };
-        match written {
-            Ok(()) => true,
+        let params = PatchParams { field_manager: Some(MANAGER.to_owned()), ..PatchParams::default() };
+        match objects.patch_status(&object.name, &params, &Patch::Merge(patch)).await {
+            Ok(_) => true,
             Err(kube::Error::Api(status)) if [404, 409].contains(&status.code) => false,
             Err(error) => {
                 tracing::debug!(name = object.name, %error, "a status cannot be written; trying again");
@@ -202,13 +190,4 @@ impl StatusWriter {
             }
         }
     }
-}
-
-async fn patch_status<K: RuleKind>(
-    objects: &Api<RuleObject<K>>,
-    name: &str,
-    patch: Value,
-) -> Result<(), kube::Error> {
-    let params = PatchParams { field_manager: Some(MANAGER.to_owned()), ..PatchParams::default() };
-    objects.patch_status(name, &params, &Patch::Merge(patch)).await.map(drop)
 }

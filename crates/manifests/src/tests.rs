@@ -5,6 +5,7 @@ use k8s_openapi::api::rbac::v1::PolicyRule;
 
 use super::*;
 use vestibule::Operation::Create;
+use vestibule::identity::policy_rule;
 use vestibule::{Change, Context, FailurePolicy, Reject, Target, Watch, on};
 
 async fn label(pod: Pod, _: Context) -> Result<Pod, Reject> {
@@ -67,14 +68,11 @@ fn yaml(object: &Value) -> String {
 /// A difference here changes the objects of every user who applies the manifests again.
 #[test]
 fn the_printed_objects_are_as_they_were() {
-    let mut rich =
-        app().watch(Watch::<ConfigMap>::new().namespace("settings")).read::<Secret>().rights([PolicyRule {
-            api_groups: Some(vec!["apps".to_owned()]),
-            resources: Some(vec!["deployments".to_owned()]),
-            verbs: vec!["list".to_owned()],
-            ..PolicyRule::default()
-        }]);
-    rich = rich.watch(Watch::<PersistentVolumeClaim>::new());
+    let rich = app()
+        .watch(Watch::<ConfigMap>::new().namespace("settings"))
+        .read::<Secret>()
+        .rights([policy_rule("apps", "deployments", &["list"], &[])])
+        .watch(Watch::<PersistentVolumeClaim>::new());
     let mut installation = installation();
     installation.api_server_cidrs = vec!["10.0.0.0/28".to_owned()];
     let objects = installation.manifests(&rich).unwrap();

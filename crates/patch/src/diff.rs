@@ -153,9 +153,10 @@ impl Draft {
     ) -> Result<(), DocumentError> {
         let (before, after) = (before.entries(), after.entries());
         let onto: HashMap<Cow<'_, str>, View<'_>> = onto.entries().into_iter().collect();
-        let kept: HashMap<&str, View<'_>> = after.iter().map(|(name, value)| (&**name, *value)).collect();
+        let after_by_name: HashMap<&str, View<'_>> =
+            after.iter().map(|(name, value)| (&**name, *value)).collect();
         for (name, _) in
-            before.iter().filter(|(name, _)| !kept.contains_key(&**name) && onto.contains_key(name))
+            before.iter().filter(|(name, _)| !after_by_name.contains_key(&**name) && onto.contains_key(name))
         {
             self.remove(place.child(name));
         }
@@ -169,7 +170,7 @@ impl Draft {
                 }
                 (Some(before), _) if before.same_as(*after) => {}
                 // The type behind `before` omits an empty value; `onto` may have members that the type does not know.
-                (None, Some(onto)) if after.kind() == onto.kind() && holds_something(*onto) => {
+                (None, Some(onto)) if after.kind() == onto.kind() && is_nonempty(*onto) => {
                     let nothing = View::text(if onto.kind() == Kind::Array { "[]" } else { "{}" });
                     self.change(&place.child(name), nothing, *after, *onto, schema.field(name))?;
                 }
@@ -194,7 +195,7 @@ impl Draft {
     }
 }
 
-fn holds_something(value: View<'_>) -> bool {
+fn is_nonempty(value: View<'_>) -> bool {
     value.item(0).is_some() || !value.entries().is_empty()
 }
 

@@ -101,13 +101,13 @@ fn check_name(leaf: &EndEntityCert<'_>, name: &str) -> Result<(), VerifyError> {
     leaf.verify_is_valid_for_subject_name(&wanted).map_err(|error| match error {
         Error::CertNotValidForName(context) => VerifyError::Name {
             name: name.to_owned(),
-            presented: context.presented.iter().map(|name| plain(name)).collect(),
+            presented: context.presented.iter().map(|name| name_of(name)).collect(),
         },
         other => VerifyError::Other(other.to_string()),
     })
 }
 
 /// webpki tells names as Rust would print its own types: `DnsName("a.b")`, `IpAddress(127.0.0.1)`.
-fn plain(name: &str) -> String {
+fn name_of(name: &str) -> String {
     name.split_once('(').map_or(name, |(_, name)| name.trim_end_matches(')')).trim_matches('"').to_owned()
 }

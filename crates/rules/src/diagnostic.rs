@@ -139,7 +139,7 @@ impl fmt::Display for Diagnostic {
         if CustomResource::is_source(self.source()) {
             write!(formatter, "  --> {}", self.place())?;
             if let Some(text) = self.field().1 {
-                write!(formatter, ": {}", shown(&text))?;
+                write!(formatter, ": {}", printable_short(&text))?;
             }
             return match &self.help {
                 Some(help) => write!(formatter, "\n      help: {help}"),
@@ -256,7 +256,7 @@ pub(crate) fn position_in(source: &str, at: Position) -> String {
 }
 
 /// Like [`printable`], cut to 63 characters.
-pub(crate) fn shown(text: &str) -> String {
+pub(crate) fn printable_short(text: &str) -> String {
     text.chars().map(printable_character).take(63).collect()
 }
 

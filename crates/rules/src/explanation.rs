@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use crate::decision::{Change, Decision, Outcome, Verdict};
 use crate::diagnostic::Position;
-use crate::merge::{Standing, Standings};
+use crate::merge::{PartState, PartStates};
 use crate::rule::{Clause, Rule};
 
 /// The decision of all rules about one object, with the steps that led to it.
@@ -118,7 +118,7 @@ pub enum Effect {
 pub(crate) struct Record {
     /// By the name of the rule.
     gates: HashMap<Arc<str>, Vec<Gate>>,
-    pub(crate) standings: Standings,
+    pub(crate) part_states: PartStates,
 }
 
 impl Record {
@@ -154,7 +154,7 @@ impl Record {
                 source: Arc::clone(&rule.source),
                 line: rule.at.line,
                 gates: gates.collect(),
-                clauses: clauses(rule, verdict, changes, &self.standings),
+                clauses: clauses(rule, verdict, changes, &self.part_states),
                 outcome: verdict.outcome.clone(),
             }
         });
@@ -164,14 +164,14 @@ impl Record {
 }
 
 /// The effect of a part without a change.
-fn unchanged(standing: Option<Standing>) -> (Effect, &'static str) {
-    match standing {
-        Some(Standing::There) => (Effect::There, "the object holds it already"),
-        Some(Standing::Yielded) => {
+fn unchanged(state: Option<PartState>) -> (Effect, &'static str) {
+    match state {
+        Some(PartState::Present) => (Effect::There, "the object holds it already"),
+        Some(PartState::Kept) => {
             (Effect::Kept, "the object holds something else in its place, and the rule yields to that")
         }
-        Some(Standing::Overruled) => (Effect::Kept, "what a later rule wants stands in its place"),
-        Some(Standing::Nowhere) => (Effect::NotNeeded, "it is for none of the containers"),
+        Some(PartState::Overridden) => (Effect::Kept, "what a later rule wants stands in its place"),
+        Some(PartState::NotSelected) => (Effect::NotNeeded, "it is for none of the containers"),
         None => (Effect::NotNeeded, "its expression leaves it out, or the object holds it already"),
     }
 }
@@ -185,7 +185,7 @@ fn clauses(
     rule: &Rule,
     verdict: &Verdict,
     changes: &[(usize, &Change)],
-    standings: &Standings,
+    part_states: &PartStates,
 ) -> Vec<ClauseExplanation> {
     let decided = |clause: &Clause| {
         let decided = verdict.clause.as_ref();
@@ -201,7 +201,7 @@ fn clauses(
             }
             Outcome::Applied | Outcome::Unchanged if made.is_empty() => {
                 let (effect, sentence) =
-                    unchanged(standings.get(&(Arc::clone(&rule.name), Arc::clone(&clause.text))).copied());
+                    unchanged(part_states.get(&(Arc::clone(&rule.name), Arc::clone(&clause.text))).copied());
                 (effect, sentence.to_owned())
             }
             Outcome::Applied | Outcome::Unchanged if removes(clause) => {

@@ -213,6 +213,11 @@ impl Table {
         self.supported().filter(move |field| !(is_namespaced && field.cluster_only))
     }
 
+    /// The names of the fields that a map must have.
+    pub(crate) fn required(&self) -> Vec<&'static str> {
+        self.fields.iter().filter(|field| field.required).map(|field| field.name).collect()
+    }
+
     /// The sorted names of the supported fields.
     pub(crate) fn names(&self) -> Vec<&'static str> {
         let mut names: Vec<_> = self.supported().map(|field| field.name).collect();

@@ -40,7 +40,8 @@ pub(crate) fn trimmed_path(path: &str) -> &str {
     path.trim_end_matches('/')
 }
 
-fn joined<'t>(keys: &[Key], written: impl Fn(&str) -> Option<Cow<'t, str>>) -> Cow<'t, str> {
+/// The key of an item that has these values in its members.
+pub(crate) fn joined<'t>(keys: &[Key], written: impl Fn(&str) -> Option<Cow<'t, str>>) -> Cow<'t, str> {
     let part = |key: &Key| match (key.name, written(key.name)) {
         ("mountPath", Some(path)) => Cow::Owned(trimmed_path(&path).to_owned()),
         (_, Some(text)) => text,

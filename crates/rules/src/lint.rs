@@ -7,8 +7,6 @@ mod references;
 mod security;
 mod templates;
 
-use std::sync::Arc;
-
 use crate::diagnostic::{Code, Diagnostic, Position};
 use crate::evaluate::RuleSet;
 use crate::rule::Rule;
@@ -80,11 +78,11 @@ fn document_of(rule: &Rule) -> Option<yaml::Document> {
 
 impl LintedRule<'_> {
     fn hint(&self, code: &'static Code, at: Position, message: String, help: &str) -> Diagnostic {
-        Arc::clone(&self.rule.text).hint(code, at, message).with_help(help)
+        self.rule.text.hint(code, at, message).with_help(help)
     }
 
     fn warning(&self, code: &'static Code, at: Position, message: String, help: &str) -> Diagnostic {
-        Arc::clone(&self.rule.text).warning(code, at, message).with_help(help)
+        self.rule.text.warning(code, at, message).with_help(help)
     }
 
     /// The containers that the rule injects, each with the field that holds it.

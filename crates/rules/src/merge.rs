@@ -3,7 +3,7 @@
 //! [`apply`] is called for each rule of a round, by `evaluate::fixpoint`. It writes operations into the [`Draft`], which holds
 //! the object as changed so far. The order of the steps in [`apply`] is the order of the operations in the patch. After a failure
 //! the caller rolls back the draft and the [`MergeContext`]. When all rules are applied, [`restore_strict_positions`],
-//! [`record_status`] and [`standings`] look at the result, and [`rewrite_probes`] is the last change.
+//! [`record_status`] and [`part_states`] look at the result, and [`rewrite_probes`] is the last change.
 
 mod blocks;
 mod container_checks;
@@ -22,6 +22,7 @@ mod list_index;
 mod mounts;
 mod overlay_onto;
 mod overrides;
+mod part_state;
 mod parts;
 mod ports;
 mod positions;
@@ -30,7 +31,6 @@ mod probes;
 mod removals;
 mod selection;
 mod selector;
-mod standing;
 mod status;
 
 pub(crate) use container_checks::ONLY_LASTING;
@@ -39,9 +39,9 @@ use context::ContainerInsertion;
 pub(crate) use context::MergeContext;
 pub(crate) use draft::{Draft, authors};
 pub(crate) use injected::DEFAULT_CONTAINER;
+pub(crate) use part_state::{PartState, PartStates, part_states};
 pub(crate) use positions::{position_warnings, restore_strict_positions};
 pub(crate) use probes::{RewrittenProbes, restore_probes, rewrite_probes};
-pub(crate) use standing::{Standing, Standings, standings};
 pub(crate) use status::{record_status, status};
 
 use std::sync::Arc;
@@ -51,7 +51,7 @@ use crate::rule::{Clause, Item, Policy, Rule};
 use crate::subject::Layout;
 
 /// The lists of a pod that hold containers. A name may occur only once in all of them.
-const CONTAINER_LISTS: [&str; 3] = ["containers", "initContainers", "ephemeralContainers"];
+const ALL_CONTAINER_LISTS: [&str; 3] = ["containers", "initContainers", "ephemeralContainers"];
 
 /// Why a rule cannot be applied.
 pub(crate) struct Failure {
@@ -100,9 +100,8 @@ pub(crate) fn apply(
 /// built in the middle of a rule would not have the items that the rule has decided to insert and has not inserted yet.
 fn lookup_count(rule: &Rule) -> usize {
     let in_blocks = rule.blocks.iter().flat_map(|block| &block.lists).filter(|list| list.member == "ports");
-    let in_containers = rule.injected.iter().filter_map(|one| one.item.overlay.get("ports"));
-    let ports = in_blocks.map(|list| list.items.len()).sum::<usize>()
-        + in_containers.map(|ports| ports.items().len()).sum::<usize>();
+    let in_containers = rule.injected.iter().map(|one| one.item.overlay.items_of("ports").len());
+    let ports = in_blocks.map(|list| list.items.len()).chain(in_containers).sum::<usize>();
     rule.injected.len() + rule.removals.len() + rule.blocks.len() + ports
 }
 
@@ -132,6 +131,7 @@ fn conflict(item: &Item, policy: Policy, sentence: String) -> Failure {
     Failure { clause: item.clause.clone(), sentence, conflict: Some(policy) }
 }
 
-fn invalid(clause: &Clause, sentence: String) -> Failure {
+/// The failure for a result that would not be a valid pod.
+pub(crate) fn invalid(clause: &Clause, sentence: String) -> Failure {
     Failure { clause: clause.clone(), sentence, conflict: None }
 }

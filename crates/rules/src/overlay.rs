@@ -40,8 +40,16 @@ pub(crate) struct Member {
 impl Overlay {
     /// A map with these members, marked as known to the schema.
     pub(crate) fn map(members: impl IntoIterator<Item = (String, Overlay)>) -> Self {
-        let members = members.into_iter().map(|(name, value)| Member { name, value, known: true });
-        Self::Map(members.collect())
+        Self::Map(members.into_iter().map(|(name, value)| Member::known(name, value)).collect())
+    }
+
+    /// Adds the member `name` to a map, unless the map has it.
+    pub(crate) fn add_default(&mut self, name: &str, value: Self) {
+        if let Self::Map(members) = self
+            && members.iter().all(|member| member.name != name)
+        {
+            members.push(Member::known(name, value));
+        }
     }
 
     pub(crate) fn get(&self, name: &str) -> Option<&Overlay> {
@@ -63,6 +71,11 @@ impl Overlay {
         }
     }
 
+    /// The items of the list `name`.
+    pub(crate) fn items_of(&self, name: &str) -> &[Overlay] {
+        self.get(name).map(Self::items).unwrap_or_default()
+    }
+
     pub(crate) fn as_text(&self) -> Option<&str> {
         match self {
             Self::Text(text) => Some(text),
@@ -77,12 +90,31 @@ impl Overlay {
 
     /// Whether it contains an expression.
     pub(crate) fn is_dynamic(&self) -> bool {
-        match self {
-            Self::Expression(_) | Self::Loop(_) => true,
-            Self::List(items) => items.iter().any(Self::is_dynamic),
-            Self::Map(members) => members.iter().any(|member| member.value.is_dynamic()),
-            Self::Text(_) | Self::Literal(_) => false,
-        }
+        self.contains(&|value| matches!(value, Self::Expression(_) | Self::Loop(_)))
+    }
+
+    /// Whether `is_wanted` holds for it or for a value within it.
+    // Recursion is bounded by the depth of the rule's document.
+    pub(crate) fn contains(&self, is_wanted: &impl Fn(&Self) -> bool) -> bool {
+        is_wanted(self)
+            || match self {
+                Self::List(items) => items.iter().any(|item| item.contains(is_wanted)),
+                Self::Map(members) => members.iter().any(|member| member.value.contains(is_wanted)),
+                Self::Loop(repeated) => repeated.item.contains(is_wanted),
+                Self::Text(_) | Self::Literal(_) | Self::Expression(_) => false,
+            }
+    }
+
+    /// A copy in which `replacement` takes the place of each value for which it returns one.
+    // Recursion is bounded by the depth of the rule's document.
+    pub(crate) fn replaced(&self, replacement: &impl Fn(&Self) -> Option<Self>) -> Self {
+        replacement(self).unwrap_or_else(|| match self {
+            Self::List(items) => Self::List(items.iter().map(|item| item.replaced(replacement)).collect()),
+            Self::Map(members) => {
+                Self::Map(members.iter().map(|member| member.replaced(replacement)).collect())
+            }
+            Self::Text(_) | Self::Literal(_) | Self::Expression(_) | Self::Loop(_) => self.clone(),
+        })
     }
 
     /// About the number of bytes that a copy takes.
@@ -130,5 +162,16 @@ impl Overlay {
                 json.push('}');
             }
         }
+    }
+}
+
+impl Member {
+    /// A member that the schema knows.
+    pub(crate) fn known(name: impl Into<String>, value: Overlay) -> Self {
+        Self { name: name.into(), value, known: true }
+    }
+
+    fn replaced(&self, replacement: &impl Fn(&Overlay) -> Option<Overlay>) -> Self {
+        Self { name: self.name.clone(), value: self.value.replaced(replacement), known: self.known }
     }
 }

@@ -146,7 +146,7 @@ impl Parameter {
         };
         let annotated = self.annotation.as_deref().and_then(|key| Some((key, of(key)?)));
         if let Some((key, text)) = annotated {
-            return self.annotated(key, text, total);
+            return self.annotation_value(key, text, total);
         }
         let Some(default) = &self.default else {
             let key = self.annotation.as_deref().unwrap_or_default();
@@ -168,14 +168,13 @@ impl Parameter {
         metadata: &ObjectMetadata<'_>,
         total: &SharedBudget,
     ) -> Result<Value, String> {
-        let of_namespace = subject.facts.filter(|_| self.from == AnnotationSource::Namespace);
-        let found: Vec<(&str, &str)> = match of_namespace {
-            Some(facts) => {
-                let all = facts.annotations.iter().map(|(key, text)| (key.as_str(), text.as_str()));
+        let found: Vec<(&str, &str)> = match self.from {
+            AnnotationSource::Pod => metadata.annotations_from(prefix).collect(),
+            AnnotationSource::Namespace => {
+                let all = subject.facts.into_iter().flat_map(|facts| &facts.annotations);
+                let all = all.map(|(key, text)| (key.as_str(), text.as_str()));
                 all.filter(|(key, _)| key.starts_with(prefix)).collect()
             }
-            None if self.from == AnnotationSource::Namespace => Vec::new(),
-            None => metadata.annotations_from(prefix).collect(),
         };
         let whose = self.from.as_str();
         if found.len() > MAX_ANNOTATIONS {
@@ -194,14 +193,14 @@ impl Parameter {
                 ));
             }
             if !rest.is_empty() {
-                entries.push((rest.to_owned(), self.annotated(key, text, total)?));
+                entries.push((rest.to_owned(), self.annotation_value(key, text, total)?));
             }
         }
         Ok(expression::map(entries))
     }
 
     /// The value of the annotation `key`.
-    fn annotated(&self, key: &str, text: &str, total: &SharedBudget) -> Result<Value, String> {
+    fn annotation_value(&self, key: &str, text: &str, total: &SharedBudget) -> Result<Value, String> {
         let whose = self.from.as_str();
         let value = self.bounds.value(text, total);
         value.map_err(|wanted| format!("annotation `{key}` of the {whose} wants {wanted}"))
@@ -213,15 +212,15 @@ impl Bounds {
     pub(crate) fn value(&self, text: &str, total: &SharedBudget) -> Result<Value, String> {
         total.look_through(text.len()).map_err(|_| UNAFFORDABLE.to_owned())?;
         if !self.fits(text) {
-            return Err(self.wanted());
+            return Err(self.accepted_values());
         }
         if let (Type::Text, Some(pattern)) = (self.of, &self.pattern) {
             total.spend(pattern.search(text.len())).map_err(|_| UNAFFORDABLE.to_owned())?;
             if !pattern.is_match(text) {
-                return Err(self.wanted());
+                return Err(self.accepted_values());
             }
         }
-        self.read(text).ok_or_else(|| self.wanted())
+        self.read(text).ok_or_else(|| self.accepted_values())
     }
 
     /// The number that is compared with the bounds: the value of a number, the length of a text.
@@ -258,7 +257,7 @@ impl Bounds {
         }
     }
 
-    fn wanted(&self) -> String {
+    fn accepted_values(&self) -> String {
         let what = match self.of {
             Type::Bool => return "`true` or `false`".to_owned(),
             Type::Enum => {

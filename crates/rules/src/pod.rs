@@ -2,6 +2,9 @@
 
 use vestibule_patch::Schema;
 
+/// The lists of containers that rules add to and select from.
+pub(crate) const CONTAINER_LISTS: [&str; 2] = ["containers", "initContainers"];
+
 /// The schemas of the parts of a pod that rules change, looked up once instead of for each object.
 #[derive(Clone, Copy)]
 pub(crate) struct Shape {

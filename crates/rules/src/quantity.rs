@@ -1,7 +1,7 @@
 //! Kubernetes quantities, compared by value: `100m` is `0.1`.
 
 /// The parts of a quantity: the digits before and behind the dot, times `factor`, times ten to the power of `power`.
-pub(crate) struct Written<'t> {
+pub(crate) struct ParsedQuantity<'t> {
     pub(crate) negative: bool,
     /// Without leading zeros.
     pub(crate) whole: &'t str,
@@ -12,7 +12,7 @@ pub(crate) struct Written<'t> {
     pub(crate) power: i32,
 }
 
-impl<'t> Written<'t> {
+impl<'t> ParsedQuantity<'t> {
     /// As `ParseQuantity` of `k8s.io/apimachinery/pkg/api/resource` reads it; `None` where the suffix is none.
     pub(crate) fn parse(text: &'t str) -> Option<Self> {
         let unsigned = text.strip_prefix(['-', '+']).unwrap_or(text);
@@ -51,7 +51,7 @@ impl<'t> Written<'t> {
 
 /// The amount in billionths, or `None` where the text is no quantity or too large to compare.
 pub(crate) fn nanos(text: &str) -> Option<i128> {
-    Written::parse(text).filter(|written| written.has_digits)?.nanos()
+    ParsedQuantity::parse(text).filter(|written| written.has_digits)?.nanos()
 }
 
 /// The factor and the power of ten of a suffix.

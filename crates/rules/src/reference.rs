@@ -7,7 +7,7 @@ use std::fmt::Write;
 use vestibule_patch::{List, Schema};
 
 use crate::format::{Field, INJECTION, Kind, NAMESPACED, SETTINGS_DOCUMENT, Table};
-use crate::near::nearest;
+use crate::near::did_you_mean;
 use crate::well_known::API_VERSION;
 
 /// The kinds of documents.
@@ -57,11 +57,11 @@ pub fn explained(path: &str, pod: Schema<'_>) -> Result<String, String> {
         steps.first().and_then(|first| KINDS.iter().find(|(kind, _)| kind.eq_ignore_ascii_case(first)));
     if let Some((kind, table)) = named {
         steps.remove(0);
-        return described(kind, table, &steps, pod);
+        return describe(kind, table, &steps, pod);
     }
     let [(rule, rules), (settings, table), _] = KINDS;
-    described(rule, rules, &steps, pod)
-        .or_else(|unknown| described(settings, table, &steps, pod).map_err(|_| unknown))
+    describe(rule, rules, &steps, pod)
+        .or_else(|unknown| describe(settings, table, &steps, pod).map_err(|_| unknown))
 }
 
 /// Whether `text` is meant as the path of a field: it starts with a kind, or with a field of a document.
@@ -77,7 +77,18 @@ enum Place<'p> {
     Value,
 }
 
-fn described(kind: &str, table: &'static Table, steps: &[&str], pod: Schema<'_>) -> Result<String, String> {
+impl Place<'_> {
+    /// The fields that the format defines there.
+    fn table(&self) -> Option<&'static Table> {
+        match self {
+            Self::Map(table) => Some(table),
+            Self::Pod { ours, .. } => *ours,
+            Self::Value => None,
+        }
+    }
+}
+
+fn describe(kind: &str, table: &'static Table, steps: &[&str], pod: Schema<'_>) -> Result<String, String> {
     let mut place = Place::Map(table);
     let mut at = format!("an {kind}");
     let mut text = format!("KIND:     {kind}\nVERSION:  {API_VERSION}\n");
@@ -107,13 +118,8 @@ fn described(kind: &str, table: &'static Table, steps: &[&str], pod: Schema<'_>)
     if let Place::Pod { path, .. } = &place {
         text += &format!("\nIt is a field of a pod: kubectl explain {path}\n");
     }
-    let members = match &place {
-        Place::Map(table) => Some(*table),
-        Place::Pod { ours, .. } => *ours,
-        Place::Value => None,
-    };
     let is_namespaced = std::ptr::eq(table, &NAMESPACED);
-    let fields = members.into_iter().flat_map(|table| table.supported_in(is_namespaced));
+    let fields = place.table().into_iter().flat_map(|table| table.supported_in(is_namespaced));
     let lines = fields.map(|field| {
         let required = if field.required { " -required-" } else { "" };
         format!("  {}\t<{}>{required}\n    {}\n", field.name, type_name(field.kind, pod), field.about)
@@ -132,13 +138,9 @@ fn below<'p>(
     at: &str,
     pod: Schema<'p>,
 ) -> Result<(Place<'p>, Option<&'static Field>), String> {
-    let table = match place {
-        Place::Map(table) => Some(*table),
-        Place::Pod { ours, .. } => *ours,
-        Place::Value => None,
-    };
+    let table = place.table();
     if let Some(field) = table.and_then(|table| table.field(step)).filter(|field| !field.refused) {
-        return Ok((inside(field.kind, pod), Some(field)));
+        return Ok((place_of_kind(field.kind, pod), Some(field)));
     }
     let mut known: Vec<&str> = table.into_iter().flat_map(Table::supported).map(|field| field.name).collect();
     if let Place::Pod { schema, path, .. } = place {
@@ -150,20 +152,17 @@ fn below<'p>(
         known.extend(item.fields().iter().map(|field| field.name));
     }
     let refused = table.and_then(|table| table.field(step)).map(|field| field.about);
-    let help = match (refused, nearest(step, known.iter().copied())) {
-        (Some(about), _) => format!("; {about}"),
-        (None, Some(near)) => format!("; did you mean `{near}`?"),
-        (None, None) => String::new(),
-    };
+    let help = refused.map(str::to_owned).or_else(|| did_you_mean(step, known.iter().copied()));
+    let help = help.map(|help| format!("; {help}")).unwrap_or_default();
     Err(format!("there is no field `{step}` in {at}{help}"))
 }
 
-fn inside(kind: Kind, pod: Schema<'_>) -> Place<'_> {
+fn place_of_kind(kind: Kind, pod: Schema<'_>) -> Place<'_> {
     match kind {
         Kind::Map(table) => Place::Map(table),
-        Kind::List(item) | Kind::Entries(item) => inside(*item, pod),
+        Kind::List(item) | Kind::Entries(item) => place_of_kind(*item, pod),
         Kind::Either(kinds) => {
-            let mut places = kinds.iter().map(|kind| inside(*kind, pod));
+            let mut places = kinds.iter().map(|kind| place_of_kind(*kind, pod));
             places.find(|place| !matches!(place, Place::Value)).unwrap_or(Place::Value)
         }
         Kind::Fragment(path, ours) => Place::Pod { schema: at_path(pod, path), path: pod_path(path), ours },
@@ -184,7 +183,7 @@ impl Sections<'_> {
         }
         self.maps.push((path.to_owned(), table));
         for field in table.supported() {
-            if let Some(below) = own_table(field.kind) {
+            if let Some(below) = field.kind.tables().first() {
                 self.collect(&joined(path, field), below);
             }
         }
@@ -200,7 +199,7 @@ impl Sections<'_> {
             if text.is_empty() { String::new() } else { format!("`{}`", text.replace('|', "\\|")) }
         };
         let own = joined(path, field);
-        let place = own_table(field.kind).and_then(|table| self.place_of(table));
+        let place = field.kind.tables().first().and_then(|table| self.place_of(table));
         let see = match (field.kind, place) {
             (Kind::Fragment(path, _), None) => format!(" As in `{}`.", pod_path(path)),
             (Kind::Fragment(path, _), Some(place)) => {
@@ -217,7 +216,7 @@ impl Sections<'_> {
             code(&type_name(field.kind, self.pod)),
             field.since,
             about(field).replace('|', "\\|"),
-            code(&field.shown().unwrap_or_default()),
+            code(&field.example_text().unwrap_or_default()),
         )
     }
 }
@@ -230,7 +229,7 @@ fn details(field: &Field) -> String {
     if field.required {
         text += "REQUIRED: yes\n";
     }
-    for (title, value) in [("DEFAULT:", field.default), ("EXAMPLE:", field.shown().as_deref())] {
+    for (title, value) in [("DEFAULT:", field.default), ("EXAMPLE:", field.example_text().as_deref())] {
         text += &value.map(|value| format!("{title:<10}{value}\n")).unwrap_or_default();
     }
     format!("{text}SINCE:    {}\n\nDESCRIPTION:\n    {}\n", field.since, about(field))
@@ -283,16 +282,6 @@ fn pod_type(schema: Schema<'_>) -> String {
 
 fn item_of(schema: Schema<'_>) -> Schema<'_> {
     if schema.list() == List::Unknown { schema } else { schema.item() }
-}
-
-fn own_table(kind: Kind) -> Option<&'static Table> {
-    match kind {
-        Kind::Map(table) => Some(table),
-        Kind::Fragment(_, ours) => ours,
-        Kind::List(item) | Kind::Entries(item) => own_table(*item),
-        Kind::Either(kinds) => kinds.iter().find_map(|kind| own_table(*kind)),
-        _ => None,
-    }
 }
 
 fn at_path<'p>(pod: Schema<'p>, path: &[&str]) -> Schema<'p> {

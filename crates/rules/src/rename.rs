@@ -45,13 +45,13 @@ pub fn fixed(text: &str) -> String {
 
 fn document_fixed(text: &str) -> String {
     let Some((root, None)) = yaml::first_document(text) else { return text.to_owned() };
-    let word = |field| root.get(field).and_then(Node::as_text);
     let mut edits = Edits::new(text);
-    if word("kind") == Some("ConfigMap") {
+    if root.text("kind") == Some("ConfigMap") {
         let data = root.get("data").and_then(Node::as_map).unwrap_or_default();
         data.iter().for_each(|entry| edits.rewrite_lines(&entry.value, fixed));
     }
-    if let (Some(API_VERSION), Some(kind), Some(spec)) = (word("apiVersion"), word("kind"), root.get("spec"))
+    if let (Some(API_VERSION), Some(kind), Some(spec)) =
+        (root.text("apiVersion"), root.text("kind"), root.get("spec"))
     {
         match kind {
             "Injection" => rule(&mut edits, spec),
@@ -63,33 +63,25 @@ fn document_fixed(text: &str) -> String {
 }
 
 fn rule(edits: &mut Edits<'_>, spec: &Node) {
-    if let Some(entry) = former(spec, "containers", "containerPatches") {
-        edits.rename(entry, "containerPatches");
-    }
+    rename(edits, spec, "containers", "containerPatches");
     for variable in spec.items("variables") {
-        if let Some(entry) = former(variable, "expr", "expression") {
-            edits.rename(entry, "expression");
-        }
+        rename(edits, variable, "expr", "expression");
     }
-    if let Some(entry) = former(spec, "when", "matchConditions") {
-        edits.rename(entry, "matchConditions");
+    if let Some(entry) = rename(edits, spec, "when", "matchConditions") {
         for (number, condition) in (1..).zip(entry.value.as_list().unwrap_or_default()) {
-            edits.name_item(condition, &format!("condition-{number}"), entry.value.flow());
+            edits.name_item(condition, &format!("condition-{number}"), entry.value.flow);
         }
     }
     let Some(matching) = spec.get("match") else { return };
-    if let Some(entry) = former(matching, "objects", "objectSelector") {
-        edits.rename(entry, "objectSelector");
-        if let Some(labels) = former(&entry.value, "labels", "matchLabels") {
-            edits.rename(labels, "matchLabels");
-        }
+    if let Some(entry) = rename(edits, matching, "objects", "objectSelector") {
+        rename(edits, &entry.value, "labels", "matchLabels");
     }
     if let Some(entry) = former(matching, "namespaces", "namespaceSelector") {
         let lists = [("names", "In"), ("exclude", "NotIn")];
         let lists =
             lists.into_iter().filter_map(|(name, operator)| Some((member(&entry.value, name)?, operator)));
         let mut lists: Vec<_> = lists.collect();
-        lists.sort_by_key(|(entry, _)| entry.key_range().start);
+        lists.sort_by_key(|(entry, _)| entry.range.start);
         match *lists {
             [] => {}
             [(list, operator)] => {
@@ -108,31 +100,35 @@ fn rule(edits: &mut Edits<'_>, spec: &Node) {
 }
 
 fn exemption(edits: &mut Edits<'_>, exemption: &Node) {
-    if let Some(entry) = former(exemption, "objectLabels", "objectSelector") {
-        edits.rename(entry, "objectSelector");
+    if let Some(entry) = rename(edits, exemption, "objectLabels", "objectSelector") {
         edits.nest(entry, &[Layer::Key("matchLabels")], None);
     }
     let names = former(exemption, "namespaces", "namespaceSelector");
     let labels = former(exemption, "namespaceLabels", "namespaceSelector");
-    let in_names = [Layer::Key("matchExpressions"), named("In")];
-    let in_labels = [Layer::Key("matchLabels")];
-    match (names, labels) {
-        (Some(names), Some(labels)) => {
-            let Some(map) = edits.in_brackets(&labels.value) else { return };
-            edits.rename(names, "namespaceSelector");
-            edits.nest(names, &in_names, Some(edits.pair("matchLabels", &map)));
-            edits.remove(labels, exemption);
-        }
-        (Some(names), None) => {
-            edits.rename(names, "namespaceSelector");
-            edits.nest(names, &in_names, None);
-        }
-        (None, Some(labels)) => {
+    let Some(names) = names else {
+        if let Some(labels) = labels {
             edits.rename(labels, "namespaceSelector");
-            edits.nest(labels, &in_labels, None);
+            edits.nest(labels, &[Layer::Key("matchLabels")], None);
         }
-        (None, None) => {}
+        return;
+    };
+    let more = match labels {
+        Some(labels) => {
+            let Some(map) = edits.in_brackets(&labels.value) else { return };
+            Some(edits.pair("matchLabels", &map))
+        }
+        None => None,
+    };
+    edits.rename(names, "namespaceSelector");
+    edits.nest(names, &[Layer::Key("matchExpressions"), named("In")], more);
+    if let Some(labels) = labels {
+        edits.remove(labels, exemption);
     }
+}
+
+/// Gives the member `name` its name of today, and returns it.
+fn rename<'n>(edits: &mut Edits<'_>, map: &'n Node, name: &str, today: &str) -> Option<&'n Entry> {
+    former(map, name, today).inspect(|entry| edits.rename(entry, today))
 }
 
 /// The member with a former name, unless the member with the name of today is there too.

@@ -61,15 +61,14 @@ impl<'t> Writer<'t> {
         let has_less = self.namespaced && table.fields.iter().any(|field| field.cluster_only);
         let address = (table.fields.as_ptr(), has_less);
         if !self.tables.contains_key(&address) {
-            let name = self.free(&table.what.replace('`', "").replace(' ', "-"));
+            let name = self.free_name(&table.what.replace('`', "").replace(' ', "-"));
             self.tables.insert(address, name.clone());
             let fields = self.fields(table);
-            let required: Vec<&str> =
-                table.fields.iter().filter(|field| field.required).map(|field| field.name).collect();
             let mut definition =
                 json!({"type": "object", "properties": fields, "additionalProperties": false});
-            if let (Some(members), false) = (definition.as_object_mut(), required.is_empty()) {
-                members.insert("required".to_owned(), json!(required));
+            let required = table.required();
+            if !required.is_empty() {
+                definition["required"] = json!(required);
             }
             self.definitions.insert(name, definition);
         }
@@ -77,7 +76,7 @@ impl<'t> Writer<'t> {
     }
 
     /// A name that no other definition has.
-    fn free(&mut self, wanted: &str) -> String {
+    fn free_name(&mut self, wanted: &str) -> String {
         let mut name = wanted.to_owned();
         let mut number = 1;
         while self.definitions.contains_key(&name) {
@@ -92,11 +91,10 @@ impl<'t> Writer<'t> {
         let mut fields = Map::new();
         for Field { name, kind, about, default, .. } in table.supported_in(self.namespaced) {
             let mut schema = self.kind(*kind);
-            if let Some(members) = schema.as_object_mut() {
-                members.insert("description".to_owned(), (*about).into());
-                let default = default.and_then(|text| yaml::read("default", text).ok()?.pop());
-                let default = default.and_then(|value| serde_json::from_str(&value.to_json()).ok());
-                members.extend(default.map(|value: Value| ("default".to_owned(), value)));
+            schema["description"] = (*about).into();
+            let default = default.and_then(|text| yaml::read("default", text).ok()?.pop());
+            if let Some(default) = default.and_then(|value| serde_json::from_str(&value.to_json()).ok()) {
+                schema["default"] = default;
             }
             fields.insert((*name).to_owned(), schema);
         }
@@ -115,9 +113,7 @@ impl<'t> Writer<'t> {
             Kind::Entries(Kind::Text) => {
                 json!({"type": "object", "additionalProperties": {"anyOf": [text(), expression()]}})
             }
-            Kind::Entries(value) => {
-                json!({"type": "object", "additionalProperties": self.kind(*value)})
-            }
+            Kind::Entries(value) => json!({"type": "object", "additionalProperties": self.kind(*value)}),
             Kind::Either(kinds) => {
                 json!({"anyOf": kinds.iter().map(|kind| self.kind(*kind)).collect::<Vec<_>>()})
             }
@@ -137,22 +133,21 @@ impl<'t> Writer<'t> {
             }
             List::Unknown => self.object(path, schema, ours),
             _ => {
-                let item = self.item(path, schema.item(), ours.or(Some(&format::REPEATED)));
+                let item = match schema.item() {
+                    item if item.fields().is_empty() => json!({}),
+                    item => self.object(path, item, ours.or(Some(&format::REPEATED))),
+                };
                 let list = json!({"type": "array", "items": item});
                 if is_list_of_values(schema) { json!({"anyOf": [list, expression()]}) } else { list }
             }
         }
     }
 
-    fn item(&mut self, path: &str, schema: Schema<'t>, ours: Option<&'static Table>) -> Value {
-        if schema.fields().is_empty() { json!({}) } else { self.object(path, schema, ours) }
-    }
-
     /// A reference to the definition of a type of the pod, including the fields that the format adds.
     fn object(&mut self, path: &str, schema: Schema<'t>, ours: Option<&'static Table>) -> Value {
         let address = (schema.fields().as_ptr(), ours.map(|table| table.fields.as_ptr()));
         if !self.types.contains_key(&address) {
-            let name = self.free(&format!("pod.{path}"));
+            let name = self.free_name(&format!("pod.{path}"));
             self.types.insert(address, name.clone());
             let mut fields = Map::new();
             for field in schema.fields() {

@@ -94,9 +94,7 @@ impl Settings {
     pub fn success_events(&self) -> bool {
         self.success_events
     }
-}
 
-impl Settings {
     /// `namespacedInjections`: the bounds of rules of namespaces; [`None`] where no such rule is in force, the default.
     pub fn namespaced_injections(&self) -> Option<&NamespacedBounds> {
         self.namespaced.as_ref()

@@ -58,18 +58,16 @@ impl<'a> Subject<'a> {
     /// A request: the `object` as received, JSON, its resource, the operation, and the namespace of the request, because that
     /// of the object is often empty (kubernetes/kubernetes#113952).
     pub fn new(object: &'a str, resource: Resource, verb: Verb, namespace: &'a str) -> Self {
-        let (subresource, name) = ("", "");
-        let (facts, old_object, user) = (None, None, None);
         Self {
             object,
             resource,
             verb,
             namespace,
-            subresource,
-            name,
-            facts,
-            old_object,
-            user,
+            subresource: "",
+            name: "",
+            facts: None,
+            old_object: None,
+            user: None,
             dry_run: false,
             presumed_owner: false,
             document: None,
@@ -248,13 +246,8 @@ impl Layout {
 }
 
 /// The member `name` of `object`, if it is a string.
-pub(crate) fn text(object: Option<View<'_>>, name: &str) -> Option<String> {
-    written(object, name).map(Cow::into_owned)
-}
-
-/// The same as [`text`], borrowed where the string has no escapes.
-pub(crate) fn written<'d>(object: Option<View<'d>>, name: &str) -> Option<Cow<'d, str>> {
-    object?.get(name)?.as_str()
+pub(crate) fn string_member<'d>(object: impl Into<Option<View<'d>>>, name: &str) -> Option<Cow<'d, str>> {
+    object.into()?.get(name)?.as_str()
 }
 
 /// A container and its name.
@@ -268,6 +261,6 @@ impl<'d> NamedContainer<'d> {
     /// The containers of `list`.
     pub(crate) fn all(list: Option<View<'d>>) -> Vec<Self> {
         let items = list.into_iter().flat_map(View::iter);
-        items.map(|view| Self { name: written(Some(view), "name").unwrap_or_default(), view }).collect()
+        items.map(|view| Self { name: string_member(view, "name").unwrap_or_default(), view }).collect()
     }
 }

@@ -56,6 +56,22 @@ pub(crate) fn variable(text: &str) -> Result<(), &'static str> {
     fine.then_some(()).ok_or("printable ASCII without `=`")
 }
 
+/// The contents of every `$(...)`, as the kubelet reads them: `$$` is a dollar.
+pub(crate) fn variable_references(text: &str) -> Vec<&str> {
+    let mut names = Vec::new();
+    let mut rest = text;
+    while let Some((_, behind)) = rest.split_once('$') {
+        rest = behind;
+        if let Some(escaped) = behind.strip_prefix('$') {
+            rest = escaped;
+        } else if let Some((name, behind)) = behind.strip_prefix('(').and_then(|open| open.split_once(')')) {
+            names.push(name);
+            rest = behind;
+        }
+    }
+    names
+}
+
 /// Names of ports (RFC 6335 service names).
 pub(crate) fn port(text: &str) -> Result<(), &'static str> {
     let fine = text.len() <= 15
@@ -73,7 +89,17 @@ pub(crate) fn quantity(text: &str) -> Result<(), &'static str> {
 
 #[cfg(test)]
 mod tests {
-    use super::{label_key as key, label_value as label, name, port, quantity, variable};
+    use super::{
+        label_key as key, label_value as label, name, port, quantity, variable,
+        variable_references as references,
+    };
+
+    #[test]
+    fn references_are_those_that_the_kubelet_expands() {
+        assert_eq!(references("$(A)-$(B) $$(C) $D $(E"), ["A", "B"]);
+        assert_eq!(references("$$$(A)"), ["A"]);
+        assert!(references("").is_empty());
+    }
 
     #[test]
     fn names_are_validated_as_the_api_server_does() {

@@ -4,6 +4,7 @@
 //! variable. This module does not know rules; the command line also reads pods with it.
 
 mod emit;
+mod line;
 mod node;
 mod parse;
 mod patch;
@@ -16,6 +17,7 @@ use std::sync::Arc;
 pub use crate::diagnostic::Position;
 use crate::diagnostic::{Code, Diagnostic, Source};
 pub use emit::from_json;
+pub(crate) use line::{line_start, starts_line};
 pub use node::{Entry, Node, Scalar, Value};
 pub(crate) use node::{quote, write_quoted};
 use parse::Documents;

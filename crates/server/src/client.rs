@@ -52,7 +52,10 @@ pub struct Clients {
 /// Verifies bearer tokens (RFC 6750). It is called at every request with a token, before the body is read.
 pub trait VerifyToken: Send + Sync + 'static {
     /// Whether the holder of `token` may call. The token is a secret: it must reach no log and no error.
-    fn verify<'a>(&'a self, token: &'a str) -> Pin<Box<dyn Future<Output = Result<(), Doubt>> + Send + 'a>>;
+    fn verify<'a>(
+        &'a self,
+        token: &'a str,
+    ) -> Pin<Box<dyn Future<Output = Result<(), CredentialError>> + Send + 'a>>;
 }
 
 /// The result of authenticating a client. It has no names, since it becomes a label of metrics.
@@ -66,14 +69,14 @@ pub enum ClientIdentity {
     /// The bearer token is valid.
     Token,
     /// The certificate or the token is not valid.
-    Invalid(Doubt),
+    Invalid(CredentialError),
 }
 
 /// Why a certificate or a token is not valid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, IntoStaticStr, VariantArray)]
 #[strum(serialize_all = "snake_case")]
 #[non_exhaustive]
-pub enum Doubt {
+pub enum CredentialError {
     /// It cannot be parsed, or the JSON Web Token is not signed with a public key.
     Unreadable,
     /// The certificate's key did not sign the handshake, or the token's signature is wrong.
@@ -143,9 +146,9 @@ impl ClientIdentity {
     }
 
     /// Why the certificate or token is not valid.
-    pub fn doubt(self) -> Option<Doubt> {
+    pub fn error(self) -> Option<CredentialError> {
         match self {
-            Self::Invalid(doubt) => Some(doubt),
+            Self::Invalid(error) => Some(error),
             _ => None,
         }
     }
@@ -157,16 +160,16 @@ impl ClientIdentity {
 
     /// The text of the 401 answer.
     pub(crate) fn explanation(self) -> &'static str {
-        match self.doubt() {
+        match self.error() {
             None => {
                 "unauthorized: the client has neither a certificate nor a bearer token that this webhook verifies"
             }
-            Some(doubt) => doubt.explanation(),
+            Some(error) => error.explanation(),
         }
     }
 }
 
-impl Doubt {
+impl CredentialError {
     /// All of them.
     pub const ALL: &[Self] = Self::VARIANTS;
 

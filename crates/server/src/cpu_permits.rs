@@ -55,9 +55,9 @@ impl Permits {
                 return outcome;
             }
             woken().await;
-            let asked = Instant::now();
+            let woken_at = Instant::now();
             permit = self.acquire().await;
-            times.waited += asked.elapsed();
+            times.waited += woken_at.elapsed();
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use jiff::SignedDuration;
 use tokio::time::Instant;
 
 /// The time that the caller waits for an answer: the smaller of its `timeout` parameter and the hook's own.
@@ -32,35 +33,12 @@ pub(crate) fn after(start: Instant, duration: Duration) -> Instant {
     start + duration.min(YEAR)
 }
 
-/// A parameter that cannot be parsed, or is zero, sets no limit; the call is not refused because of it.
+/// The parameter is a duration as Go's `time.Duration` prints it: `10s`, `1m30s`, `1.5s`, `500ms`. One that cannot be parsed, or is
+/// not positive, sets no limit; the call is not refused because of it.
 fn timeout_parameter(query: &str) -> Option<Duration> {
     let value = query.split('&').find_map(|pair| pair.strip_prefix("timeout="))?;
-    go_duration(value).filter(|timeout| !timeout.is_zero())
-}
-
-/// Parses a duration as Go's `time.Duration` prints it: `10s`, `1m30s`, `1.5s`, `500ms`.
-fn go_duration(text: &str) -> Option<Duration> {
-    let mut rest = text;
-    let mut total = Duration::ZERO;
-    while !rest.is_empty() {
-        let number = rest.find(|character: char| !character.is_ascii_digit() && character != '.')?;
-        let (number, after) = rest.split_at(number);
-        let unit = after.find(|character: char| character.is_ascii_digit()).unwrap_or(after.len());
-        let (unit, after) = after.split_at(unit);
-        let seconds = match unit {
-            "h" => 3600.0,
-            "m" => 60.0,
-            "s" => 1.0,
-            "ms" => 1e-3,
-            "us" | "µs" => 1e-6,
-            "ns" => 1e-9,
-            _ => return None,
-        };
-        let part = Duration::try_from_secs_f64(number.parse::<f64>().ok()? * seconds).ok()?;
-        total = total.checked_add(part)?;
-        rest = after;
-    }
-    Some(total)
+    let timeout = Duration::try_from(value.parse::<SignedDuration>().ok()?).ok()?;
+    Some(timeout).filter(|timeout| !timeout.is_zero())
 }
 
 #[cfg(test)]
@@ -76,7 +54,9 @@ mod tests {
             ("1h0m1s", Some(milliseconds(3_601_000))),
             ("1.5s", Some(milliseconds(1500))),
             ("250ms", Some(milliseconds(250))),
-            ("", Some(Duration::ZERO)),
+            ("2µs", Some(Duration::from_micros(2))),
+            ("0s", None),
+            ("", None),
             ("10", None),
             ("s", None),
             ("-1s", None),
@@ -84,7 +64,7 @@ mod tests {
             ("1..s", None),
             ("99999999999999999999h", None),
         ] {
-            assert_eq!(go_duration(text), expected, "{text}");
+            assert_eq!(timeout_parameter(&format!("timeout={text}")), expected, "{text}");
         }
     }
 

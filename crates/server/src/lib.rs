@@ -70,12 +70,12 @@ pub use bind_error::BindError;
 pub use bound::Bound;
 pub use certificate::{CertificateCell, CertificateError, PresentCertificate, ServingCertificate};
 pub use client::{
-    ClientAuthentication, ClientAuthorities, ClientAuthoritiesError, ClientIdentity, Clients, Doubt,
-    VerifyToken,
+    ClientAuthentication, ClientAuthorities, ClientAuthoritiesError, ClientIdentity, Clients,
+    CredentialError, VerifyToken,
 };
 pub use close_reason::CloseReason;
 pub use deadline::{budget, timeout};
-pub use load::{Held, Load};
+pub use load::{LimitUsage, Load};
 pub use observer::{Converted, Decided, Observer};
 pub use refusal::Refusal;
 pub use server::Server;

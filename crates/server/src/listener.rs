@@ -104,13 +104,13 @@ impl Port for HttpsPort {
     async fn serve(&self, stream: TcpStream, address: SocketAddr, phases: Phases) {
         let limits = &self.pipeline.limits;
         let _connected = limits.connected.increment();
-        let mut ending = Ending { observer: &*self.pipeline.observer, reason: CloseReason::Drain };
+        let mut report = CloseReport { observer: &*self.pipeline.observer, reason: CloseReason::Drain };
         let handshake = tokio::select! {
             biased;
             handshake = self.handshake(stream) => handshake,
             () = phases.handshakes_are_given_up() => return,
         };
-        ending.reason = match handshake {
+        report.reason = match handshake {
             Ok((stream, peer)) => {
                 let client = Arc::new(ClientConnection { pipeline: Arc::clone(&self.pipeline), peer });
                 let unused = Some(limits.idle_eviction.register());
@@ -153,12 +153,12 @@ impl HttpsPort {
 
 /// Tells the observer why a connection ended. If it is dropped before a reason is set, the end of the server closed the
 /// connection.
-struct Ending<'a> {
+struct CloseReport<'a> {
     observer: &'a dyn Observer,
     reason: CloseReason,
 }
 
-impl Drop for Ending<'_> {
+impl Drop for CloseReport<'_> {
     fn drop(&mut self) {
         self.observer.closed(self.reason);
     }

@@ -26,7 +26,7 @@ pub struct Load(Arc<Limits>);
 /// One limit and its use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Held {
+pub struct LimitUsage {
     /// One of [`Load::WHAT`].
     pub what: &'static str,
     /// How much of it is used.
@@ -72,7 +72,7 @@ impl Load {
     }
 
     /// All limits, in the order of [`Load::WHAT`]. They are read one after the other, not at one moment.
-    pub fn now(&self) -> Vec<Held> {
+    pub fn now(&self) -> Vec<LimitUsage> {
         let limits = &*self.0;
         let (queue, large) = (&limits.queue, &limits.large_queue);
         let usage = [
@@ -83,7 +83,11 @@ impl Load {
             queue.computing(),
             (queue.waiting.value() + large.waiting.value(), queue.max_waiting()),
         ];
-        Self::WHAT.into_iter().zip(usage).map(|(what, (now, limit))| Held { what, now, limit }).collect()
+        Self::WHAT
+            .into_iter()
+            .zip(usage)
+            .map(|(what, (now, limit))| LimitUsage { what, now, limit })
+            .collect()
     }
 }
 

@@ -11,7 +11,7 @@ use crate::close_reason::CloseReason;
 use crate::refusal::Refusal;
 use crate::trace::Stage;
 
-/// Is told of events, on the task where they happen, so it must return soon. Each method does nothing by default. A panic in one is
+/// Receives events, on the task where they happen, so it must return soon. Each method does nothing by default. A panic in one is
 /// caught; only that event is lost.
 pub trait Observer: Send + Sync + 'static {
     /// A review was answered, with a verdict or a fault.
@@ -91,39 +91,39 @@ pub struct Converted<'a> {
 pub(crate) struct PanicGuard<O>(pub(crate) O);
 
 impl<O: Observer> PanicGuard<O> {
-    fn tell(&self, tell: impl FnOnce(&O)) {
+    fn notify(&self, event: impl FnOnce(&O)) {
         // The panic hook has reported it. The observer's state after the panic is its author's concern.
-        let _ = catch_unwind(AssertUnwindSafe(|| tell(&self.0)));
+        let _ = catch_unwind(AssertUnwindSafe(|| event(&self.0)));
     }
 }
 
 impl<O: Observer> Observer for PanicGuard<O> {
     fn decided(&self, decided: &Decided<'_>) {
-        self.tell(|observer| observer.decided(decided));
+        self.notify(|observer| observer.decided(decided));
     }
 
     fn converted(&self, converted: &Converted<'_>) {
-        self.tell(|observer| observer.converted(converted));
+        self.notify(|observer| observer.converted(converted));
     }
 
     fn refused(&self, refusal: Refusal) {
-        self.tell(|observer| observer.refused(refusal));
+        self.notify(|observer| observer.refused(refusal));
     }
 
     fn identified(&self, client: ClientIdentity) {
-        self.tell(|observer| observer.identified(client));
+        self.notify(|observer| observer.identified(client));
     }
 
     fn abandoned(&self, hook: &str) {
-        self.tell(|observer| observer.abandoned(hook));
+        self.notify(|observer| observer.abandoned(hook));
     }
 
     fn closed(&self, reason: CloseReason) {
-        self.tell(|observer| observer.closed(reason));
+        self.notify(|observer| observer.closed(reason));
     }
 
     fn handshake_failed(&self, peer: SocketAddr, reason: &str) {
-        self.tell(|observer| observer.handshake_failed(peer, reason));
+        self.notify(|observer| observer.handshake_failed(peer, reason));
     }
 }
 

@@ -26,14 +26,14 @@ pub(crate) struct Condition {
     why_not: WhyNot,
     /// Whether the reason is shown alone, or after the name.
     is_sentence: bool,
-    seen: Mutex<Option<Seen>>,
+    last: Mutex<Option<LastResult>>,
 }
 
 /// [`None`] if the condition holds, else the reason in a few words or an empty text.
 pub(crate) type WhyNot = Arc<dyn Fn() -> Option<String> + Send + Sync>;
 
 #[derive(Clone, Copy)]
-struct Seen {
+struct LastResult {
     holds: bool,
     since: Timestamp,
 }
@@ -91,7 +91,7 @@ impl Readiness {
 impl Condition {
     /// Shown as its name, with the reason behind it in brackets.
     pub(crate) fn new(name: String, why_not: impl Fn() -> Option<String> + Send + Sync + 'static) -> Self {
-        Self { name, why_not: Arc::new(why_not), is_sentence: false, seen: Mutex::default() }
+        Self { name, why_not: Arc::new(why_not), is_sentence: false, last: Mutex::default() }
     }
 
     /// Shown as its reason alone.
@@ -122,10 +122,10 @@ impl Condition {
     /// The short text if it does not hold, and its line.
     fn check(&self) -> (Option<String>, String) {
         let why = self.why_not();
-        let now = Seen { holds: why.is_none(), since: Timestamp::now() };
-        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        let Seen { since, .. } = *match &mut *seen {
-            Some(seen) if seen.holds == now.holds => seen,
+        let now = LastResult { holds: why.is_none(), since: Timestamp::now() };
+        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        let LastResult { since, .. } = *match &mut *last {
+            Some(last) if last.holds == now.holds => last,
             changed => changed.insert(now),
         };
         // To the second.
@@ -194,9 +194,9 @@ mod tests {
         let first = condition.check();
         // Seconds are cut off, not rounded.
         let long_ago = Timestamp::from_millisecond(900).unwrap();
-        *condition.seen.lock().unwrap() = Some(Seen { holds: true, since: long_ago });
+        *condition.last.lock().unwrap() = Some(LastResult { holds: true, since: long_ago });
         assert_eq!(condition.check().1, "[+]cache ok since 1970-01-01T00:00:00Z");
-        *condition.seen.lock().unwrap() = Some(Seen { holds: false, since: long_ago });
+        *condition.last.lock().unwrap() = Some(LastResult { holds: false, since: long_ago });
         assert!(condition.check().1 >= first.1);
     }
 }

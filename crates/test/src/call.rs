@@ -249,14 +249,14 @@ impl Request {
         let entries = app.entries_calling(entry);
         let service = app.defaults().service.as_deref().and_then(|name| Target::service(name).ok());
         let called_by = {
-            let asked = RequestFacts {
+            let facts = RequestFacts {
                 request: &parse(&review).request,
                 resource: &resource,
                 metadata: &metadata,
                 namespace_labels: parts.namespace_labels.as_ref(),
                 own_namespace: service.as_ref().and_then(Target::own_namespace),
             };
-            matching::called_by(&entries, &asked)
+            matching::called_by(&entries, &facts)
         };
         let pipeline = Pipeline::of(&app, hook, called_by.as_ref().map_or(entry, |entry| entry));
         let reply = match called_by {

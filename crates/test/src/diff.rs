@@ -48,8 +48,8 @@ mod tests {
     fn each_difference_has_its_place() {
         let expected = json!({ "a": { "b": 1, "gone": {} }, "same": [1], "list": [{ "name": "x" }, 2] });
         let found = json!({ "a": { "b": 2, "new": null }, "same": [1], "list": [{ "name": "y" }] });
-        let told = lines(&expected, &found);
-        let told: Vec<_> = told.lines().map(str::trim).collect();
+        let differences = lines(&expected, &found);
+        let differences: Vec<_> = differences.lines().map(str::trim).collect();
         let expected = [
             "- a.b: 1",
             "+ a.b: 2",
@@ -59,7 +59,7 @@ mod tests {
             "+ list[0].name: \"y\"",
             "- list[1]: 2",
         ];
-        assert_eq!(told, expected);
+        assert_eq!(differences, expected);
         assert_eq!(lines(&json!([1]), &json!([1])), "");
         assert_eq!(lines(&json!(1), &json!(2)), "  - (the whole): 1\n  + (the whole): 2\n");
     }

@@ -35,11 +35,11 @@ type Labels = BTreeMap<String, String>;
 /// No entry matches; the reasons.
 pub(super) fn called_by<'e>(
     entries: &'e [HookEntry],
-    asked: &RequestFacts<'_>,
+    facts: &RequestFacts<'_>,
 ) -> Result<&'e HookEntry, String> {
     let mut reasons = Vec::new();
     for entry in entries {
-        match not_called(entry, asked) {
+        match not_called(entry, facts) {
             None => return Ok(entry),
             Some(why) if reasons.contains(&why) => {}
             Some(why) => reasons.push(why),
@@ -99,8 +99,8 @@ pub(super) fn resource(
 }
 
 /// The reason why kube-apiserver would not call the hook.
-fn not_called(entry: &HookEntry, asked: &RequestFacts<'_>) -> Option<String> {
-    let RequestFacts { request, resource, metadata, own_namespace, .. } = asked;
+fn not_called(entry: &HookEntry, facts: &RequestFacts<'_>) -> Option<String> {
+    let RequestFacts { request, resource, metadata, own_namespace, .. } = facts;
     let asks = |rule: &Rule| {
         let in_scope = match rule.scope {
             Scope::Namespaced => resource.is_namespaced(),
@@ -120,7 +120,7 @@ fn not_called(entry: &HookEntry, asked: &RequestFacts<'_>) -> Option<String> {
     if !selects_all && !metadata.iter().any(|metadata| matches(&entry.on.objects, &labels(metadata), true)) {
         return Some("its object selector does not match the object's labels".to_owned());
     }
-    let (of_namespace, all_are_known) = namespace(asked)?;
+    let (of_namespace, all_are_known) = namespace(facts)?;
     let selector = entry.namespace_selector(*own_namespace);
     (!matches(&selector, &of_namespace, all_are_known)).then(|| {
         let name = of_namespace.get(NAMESPACE_NAME).map_or("", |name| name);
@@ -130,8 +130,8 @@ fn not_called(entry: &HookEntry, asked: &RequestFacts<'_>) -> Option<String> {
 
 /// The known labels of the object's namespace, and whether they are all labels. A namespace is selected by its own
 /// labels; other objects outside namespaces match every namespace selector.
-fn namespace(asked: &RequestFacts<'_>) -> Option<(Labels, bool)> {
-    let RequestFacts { request, resource, metadata, namespace_labels, .. } = asked;
+fn namespace(facts: &RequestFacts<'_>) -> Option<(Labels, bool)> {
+    let RequestFacts { request, resource, metadata, namespace_labels, .. } = facts;
     let is_namespace = (resource.api_version(), resource.plural()) == ("v1", "namespaces");
     if !resource.is_namespaced() && !is_namespace {
         return None;

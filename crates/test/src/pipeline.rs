@@ -16,7 +16,7 @@ use vestibule::{App, FailurePolicy};
 pub(super) struct Pipeline {
     hook: Hook,
     entry: Arc<HookEntry>,
-    called: caller::Hook,
+    caller_hook: caller::Hook,
 }
 
 /// The answer, and the judgement of kube-apiserver.
@@ -34,12 +34,12 @@ impl Pipeline {
         let registered = &app.hooks()[number];
         let hook = registered.hook(&environment);
         let qualified_name = entry.qualified_name(app.name());
-        let called = match hook.kind() {
+        let caller_hook = match hook.kind() {
             HookKind::Mutating => caller::Hook::mutating(&qualified_name, &entry.path),
             HookKind::Validating => caller::Hook::validating(&qualified_name, &entry.path),
         };
         let timeout = Duration::from_secs(entry.on.timeout_seconds.into());
-        Self { hook, entry: Arc::new(entry.clone()), called: called.timeout(timeout) }
+        Self { hook, entry: Arc::new(entry.clone()), caller_hook: caller_hook.timeout(timeout) }
     }
 
     pub(super) fn hook_name(&self) -> &str {
@@ -47,7 +47,7 @@ impl Pipeline {
     }
 
     pub(super) fn qualified_name(&self) -> &str {
-        self.called.name()
+        self.caller_hook.name()
     }
 
     pub(super) fn failure_policy(&self) -> FailurePolicy {
@@ -67,7 +67,7 @@ impl Pipeline {
             status: received.status,
             retry_after: answer.retry_after_seconds,
             text,
-            judged: judge(review, &self.called, &received),
+            judged: judge(review, &self.caller_hook, &received),
         }
     }
 
@@ -82,9 +82,9 @@ impl Pipeline {
     }
 
     async fn answer(&self, review: &caller::Review) -> vestibule_admission::Answer {
-        let target = self.called.request_target();
-        let timeout = Duration::from_secs(self.entry.on.timeout_seconds.into());
-        let timeout = vestibule_server::timeout(target.split_once('?').map(|(_, query)| query), timeout);
+        let target = self.caller_hook.request_target();
+        let query = target.split_once('?').map(|(_, query)| query);
+        let timeout = vestibule_server::timeout(query, self.caller_hook.budget());
         let budget = vestibule_server::budget(timeout);
         let review = parse(review);
         let deadline = Instant::now() + budget;

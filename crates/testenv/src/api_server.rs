@@ -10,6 +10,7 @@ use kube::{Api, Client};
 
 use crate::access::Access;
 use crate::clock::Clock;
+use crate::environment::write;
 use crate::error::Error;
 use crate::proxy::Proxy;
 
@@ -19,7 +20,7 @@ use crate::proxy::Proxy;
 /// All of them know the same users, and accept each other's tokens.
 #[derive(Clone)]
 pub struct ApiServer {
-    access: Access,
+    pub(crate) access: Access,
     /// Leads past any proxy: tokens can be requested while the proxy is cut.
     direct: Access,
     folder: PathBuf,
@@ -56,10 +57,6 @@ impl ApiServer {
     pub fn with_clock(&self) -> Result<(Clock, Self), Error> {
         let (clock, access) = Clock::before(&self.access)?;
         Ok((clock, self.through(&format!("clock-{}", access.address.port()), access)))
-    }
-
-    pub(crate) fn access(&self) -> &Access {
-        &self.access
     }
 
     /// The URL: `https://ADDRESS:PORT`.
@@ -152,8 +149,7 @@ impl ApiServer {
 
     fn write_kubeconfig(&self, owner: &str, access: &Access) -> Result<PathBuf, Error> {
         let path = self.folder.join(format!("kubeconfig-{}-{}", self.name, owner.replace('/', "-")));
-        std::fs::write(&path, access.kubeconfig().to_string())
-            .map_err(|source| Error::file("write", &path, source))?;
+        write(&path, &access.kubeconfig().to_string())?;
         Ok(path)
     }
 }

@@ -46,7 +46,7 @@ impl Child {
     /// # Errors
     /// [`Error::Child`] when the process has ended.
     pub fn pause(&self) -> Result<(), Error> {
-        self.signal("STOP")
+        self.program.signal("STOP")
     }
 
     /// Continues the process (SIGCONT).
@@ -54,7 +54,7 @@ impl Child {
     /// # Errors
     /// As [`Child::pause`].
     pub fn resume(&self) -> Result<(), Error> {
-        self.signal("CONT")
+        self.program.signal("CONT")
     }
 
     /// Asks the process to end (SIGTERM), as the kubelet does.
@@ -62,7 +62,7 @@ impl Child {
     /// # Errors
     /// As [`Child::pause`].
     pub fn terminate(&self) -> Result<(), Error> {
-        self.signal("TERM")
+        self.program.signal("TERM")
     }
 
     /// Ends the process (SIGKILL), also while it is paused.
@@ -70,7 +70,7 @@ impl Child {
     /// # Errors
     /// As [`Child::pause`].
     pub fn kill(&self) -> Result<(), Error> {
-        self.signal("KILL")
+        self.program.signal("KILL")
     }
 
     /// The exit status as a shell reports it: 137 after SIGKILL. `None` while the process runs.
@@ -84,7 +84,7 @@ impl Child {
     /// [`Error::Late`] after two minutes; a drain is shorter.
     pub async fn wait(&self) -> Result<i32, Error> {
         const SECONDS: u64 = 120;
-        let what = format!("the end of {}", self.program.name());
+        let what = format!("the end of {}", self.program.name);
         crate::poll::retry(&what, SECONDS, async || Ok(self.exited())).await
     }
 
@@ -116,30 +116,20 @@ impl Child {
 
     async fn wait_for<T>(&self, what: &str, mut find: impl FnMut(&str) -> Option<T>) -> Result<T, Error> {
         const SECONDS: u64 = 60;
-        let what = format!("{} {what}", self.program.name());
+        let what = format!("{} {what}", self.program.name);
         let found = crate::poll::retry(&what, SECONDS, async || {
             // In this order, so that the last lines of an ended process are read too.
             let exited = self.exited();
             let log = self.log();
             match (whole_lines(&log).find_map(&mut find), exited) {
                 (None, Some(status)) => {
-                    Err(self.failed(format!("{} ended with {status}", self.program.name())))
+                    let what = format!("{} ended with {status}", self.program.name);
+                    Err(Error::Start { what, log: tail(&log) })
                 }
                 (found, _) => Ok(found),
             }
         });
-        found.await.map_err(|error| match error {
-            late @ Error::Late { .. } => self.failed(late.to_string()),
-            other => other,
-        })
-    }
-
-    fn failed(&self, what: String) -> Error {
-        Error::Start { what, log: tail(&self.log()) }
-    }
-
-    fn signal(&self, signal: &str) -> Result<(), Error> {
-        self.program.signal(signal)
+        found.await.map_err(|error| error.with_log(&self.log()))
     }
 }
 

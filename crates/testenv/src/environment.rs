@@ -11,13 +11,14 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::api_server::ApiServer;
+use crate::error::Error;
 use crate::marker::Markers;
 use crate::network::Network;
 use crate::proxy::Proxy;
 use crate::watchdog::Watchdog;
 
-const API_SERVER: &str = "kube-apiserver";
-const SECOND_API_SERVER: &str = "kube-apiserver-2";
+pub(crate) const API_SERVER: &str = "kube-apiserver";
+pub(crate) const SECOND_API_SERVER: &str = "kube-apiserver-2";
 const CONTROLLER_MANAGER: &str = "kube-controller-manager";
 
 /// A running etcd and kube-apiserver. Both end when this is dropped, or with the process.
@@ -146,16 +147,6 @@ impl Environment {
         &self.folder
     }
 
-    /// The log of the API server so far.
-    pub fn api_server_log(&self) -> String {
-        self.watchdog.program(API_SERVER).log()
-    }
-
-    /// The log of the second API server so far; empty without one.
-    pub fn second_api_server_log(&self) -> String {
-        self.watchdog.program(SECOND_API_SERVER).log()
-    }
-
     /// The log of the controller manager so far; empty without one.
     pub fn controller_manager_log(&self) -> String {
         self.watchdog.program(CONTROLLER_MANAGER).log()
@@ -170,4 +161,8 @@ impl Environment {
     pub(crate) fn next_number(&self) -> usize {
         self.numbers.fetch_add(1, Ordering::Relaxed)
     }
+}
+
+pub(crate) fn write(path: &Path, text: &str) -> Result<(), Error> {
+    std::fs::write(path, text).map_err(|source| Error::file("write", path, source))
 }

@@ -4,6 +4,8 @@ use std::io;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
+use crate::log_tail::tail;
+
 /// An environment, or a part of it, could not be started or used.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -83,6 +85,14 @@ pub enum Error {
 impl Error {
     pub(crate) fn file(action: &'static str, path: &Path, source: io::Error) -> Self {
         Self::File { action, path: path.to_owned(), source }
+    }
+
+    /// A late start gets the end of the program's log.
+    pub(crate) fn with_log(self, log: &str) -> Self {
+        match self {
+            late @ Self::Late { .. } => Self::Start { what: late.to_string(), log: tail(log) },
+            other => other,
+        }
     }
 
     pub(crate) fn api(action: impl Into<String>) -> impl FnOnce(kube::Error) -> Self {

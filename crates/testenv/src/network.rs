@@ -11,7 +11,8 @@ use crate::error::Error;
 /// On Linux every address of 127.0.0.0/8 is local, so an environment takes a /24 of
 /// it, and a Service's ClusterIP is an address that a process can listen on.
 pub(crate) struct Network {
-    address: Ipv4Addr,
+    /// The address on which etcd and the API server listen.
+    pub(crate) address: Ipv4Addr,
     cluster_ips: bool,
 }
 
@@ -34,11 +35,6 @@ impl Network {
     /// For machines where 127.0.0.1 is the only loopback address: only the ports are exclusive.
     pub(crate) fn without_cluster_ips() -> (Self, Claim) {
         (Self { address: Ipv4Addr::LOCALHOST, cluster_ips: false }, None)
-    }
-
-    /// The address on which etcd and the API server listen.
-    pub(crate) fn address(&self) -> Ipv4Addr {
-        self.address
     }
 
     /// The range from which the API server allocates ClusterIPs.
@@ -104,7 +100,7 @@ mod tests {
         let (one, _claim) = Network::claim();
         let (other, _other_claim) = Network::claim();
         assert_ne!(one.service_range(), other.service_range());
-        assert!(one.cluster_ips().all(|address| address != one.address()));
+        assert!(one.cluster_ips().all(|address| address != one.address));
     }
 
     #[test]

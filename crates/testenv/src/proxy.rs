@@ -49,7 +49,7 @@ impl Proxy {
     /// # Errors
     /// [`Error::Listen`] when the address does not belong to this machine.
     pub fn before(upstream: SocketAddr) -> Result<Self, Error> {
-        Self::filtering(upstream, Filter::everything)
+        Self::filtering(upstream, || Filter::Everything)
     }
 
     /// A proxy before an etcd that affects only the answers to watches of keys below `prefixes`, and forwards all else
@@ -72,11 +72,11 @@ impl Proxy {
         let server = serve(listener, move |client| {
             let (filter, conditions) = (filter(), for_connections.conditions.subscribe());
             let Conditions { state, cuts, .. } = *conditions.borrow();
-            if state == State::Cut && filter.affects_all() {
+            if state == State::Cut && matches!(filter, Filter::Everything) {
                 for_connections.refused.fetch_add(1, Ordering::SeqCst);
                 return None;
             }
-            Some(counted((client, upstream), filter, (conditions, cuts), for_connections.clone()))
+            Some(forward_counted((client, upstream), filter, (conditions, cuts), for_connections.clone()))
         })?;
         Ok(Self { address, shared, _server: server })
     }
@@ -157,13 +157,13 @@ enum State {
     Cut,
 }
 
-async fn counted(
+async fn forward_counted(
     (client, upstream): (TcpStream, SocketAddr),
     filter: Filter,
     (conditions, cuts): (watch::Receiver<Conditions>, usize),
     shared: Arc<Shared>,
 ) {
-    let _open = Open::new(&shared);
+    let _open = OpenConnection::new(&shared);
     if let Ok(server) = TcpStream::connect(upstream).await {
         // The client and the server see the errors of their connection.
         let _ = forward::forward(client, server, filter, &shared.allowance, (conditions, cuts)).await;
@@ -171,9 +171,9 @@ async fn counted(
 }
 
 /// Counts a connection as open until it is dropped.
-struct Open<'a>(&'a Shared);
+struct OpenConnection<'a>(&'a Shared);
 
-impl<'a> Open<'a> {
+impl<'a> OpenConnection<'a> {
     fn new(shared: &'a Shared) -> Self {
         shared.accepted.fetch_add(1, Ordering::SeqCst);
         shared.open.fetch_add(1, Ordering::SeqCst);
@@ -181,7 +181,7 @@ impl<'a> Open<'a> {
     }
 }
 
-impl Drop for Open<'_> {
+impl Drop for OpenConnection<'_> {
     fn drop(&mut self) {
         self.0.open.fetch_sub(1, Ordering::SeqCst);
     }

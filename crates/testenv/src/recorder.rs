@@ -142,7 +142,7 @@ impl Records {
     }
 
     /// Records a request and returns the answer to it.
-    fn keep(&self, recorded: Recorded) -> Answer {
+    fn record(&self, recorded: Recorded) -> Answer {
         let answer = (self.answer)(&recorded).http(&recorded);
         self.seen().push(recorded);
         answer

@@ -6,7 +6,7 @@ use std::io::Write;
 use std::sync::{Mutex, PoisonError};
 
 /// Prints a line on standard error that the test harness does not capture.
-pub(crate) fn say(line: &str) {
+pub(crate) fn print_line(line: &str) {
     // A closed standard error is no reason to fail.
     let _ = writeln!(std::io::stderr(), "testenv: {line}");
 }
@@ -38,7 +38,7 @@ pub fn leave_out_part(reason: &str) {
 
 fn note(what: &str, words: &str, reason: &str) {
     let name = test_name();
-    say(&format!("{words}: {name}: {reason}"));
+    print_line(&format!("{words}: {name}: {reason}"));
     append(&format!("{what} {name} {}\n", reason.replace('\n', " ")));
 }
 
@@ -65,6 +65,6 @@ fn append(line: &str) {
         .open(&path)
         .and_then(|mut file| file.write_all(line.as_bytes()));
     if let Err(error) = written {
-        say(&format!("cannot write the report {}: {error}", path.display()));
+        print_line(&format!("cannot write the report {}: {error}", path.display()));
     }
 }

@@ -79,9 +79,7 @@ impl Environment {
         made.map_err(Error::api(format!("create Service {namespace}/{name}")))?;
         Service::balance(namespace, name, listeners)
     }
-}
 
-impl Environment {
     /// The API server proxies an APIService only if its Service has endpoints; it does not use their addresses.
     async fn create_placeholder_endpoints(&self, namespace: &str, name: &str) -> Result<(), Error> {
         // For documentation (RFC 5737): the API server refuses loopback addresses in endpoints.
@@ -185,7 +183,7 @@ impl Service {
 
     /// Closes every connection that is open now, also in the middle of a message; new connections are accepted.
     pub fn cut_connections(&self) {
-        self.replicas.cut();
+        self.replicas.cuts.notify_waiters();
     }
 
     /// From now on, changes of replicas and of their readiness take effect after `delay`, as in a cluster,

@@ -6,7 +6,7 @@ use std::ops::Deref;
 use tokio::sync::OnceCell;
 
 use crate::binaries::Tools;
-use crate::environment::{Environment, Options};
+use crate::environment::{API_SERVER, Environment, Options, SECOND_API_SERVER};
 use crate::error::Error;
 use crate::log_tail::tail;
 use crate::report;
@@ -77,7 +77,7 @@ fn session(started: Result<Source, &Error>) -> Option<Session> {
     let environment = or_skip(started)?;
     report::ran();
     let mut session = Session { environment, log_start: 0 };
-    session.log_start = session.api_server_log().len();
+    session.log_start = session.watchdog.program(API_SERVER).log().len();
     Some(session)
 }
 
@@ -108,13 +108,16 @@ impl Drop for Session {
     #[expect(clippy::print_stderr, reason = "the test harness shows it with the test that failed")]
     fn drop(&mut self) {
         if std::thread::panicking() {
-            let log = self.api_server_log();
+            let log = self.watchdog.program(API_SERVER).log();
             eprintln!(
                 "kube-apiserver since this test began:\n{}",
                 tail(log.get(self.log_start..).unwrap_or(&log))
             );
             if self.second().is_some() {
-                eprintln!("the second kube-apiserver:\n{}", tail(&self.second_api_server_log()));
+                eprintln!(
+                    "the second kube-apiserver:\n{}",
+                    tail(&self.watchdog.program(SECOND_API_SERVER).log())
+                );
             }
             let controllers = self.controller_manager_log();
             if !controllers.is_empty() {

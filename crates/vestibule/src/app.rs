@@ -23,7 +23,7 @@ use crate::app::background::MakeWork;
 use crate::app::defaults::Defaults;
 use crate::app::readiness::{Condition, Holds, Line};
 use crate::conversion::Conversion;
-use crate::lookup::Declared;
+use crate::lookup::LookupDeclaration;
 use crate::lookup::objects::Objects;
 use crate::lookup::watch_state::NamedWatch;
 use crate::registration::Registration;
@@ -83,11 +83,11 @@ pub use hooks::Registered;
 pub struct App {
     name: String,
     hooks: Vec<Registered>,
-    conversions: Vec<Converted>,
+    conversions: Vec<NamedConversion>,
     conditions: Vec<Condition>,
     pub(crate) lines: Vec<Line>,
     pub(crate) metrics: Vec<Arc<RegisterMetrics>>,
-    lookups: Vec<Declared>,
+    lookups: Vec<LookupDeclaration>,
     /// Watches that the app's author started, beside the watches of its lookups.
     pub(crate) watches: Vec<NamedWatch>,
     /// The objects that lookups find instead of a cluster's, in tests.
@@ -106,7 +106,7 @@ type RegisterMetrics = dyn Fn(&mut Registry) + Send + Sync;
 
 /// A conversion under its name.
 #[derive(Clone)]
-pub(crate) struct Converted {
+pub(crate) struct NamedConversion {
     pub(crate) name: String,
     pub(crate) conversion: Conversion,
 }
@@ -143,7 +143,7 @@ impl App {
 
     /// Converts the objects of a custom resource between its versions. The path is `/convert/NAME`.
     pub fn convert(mut self, name: &str, conversion: impl Into<Conversion>) -> Self {
-        self.conversions.push(Converted { name: name.to_owned(), conversion: conversion.into() });
+        self.conversions.push(NamedConversion { name: name.to_owned(), conversion: conversion.into() });
         self
     }
 
@@ -213,8 +213,7 @@ impl App {
     /// # Errors
     /// The app is not in order; every problem is named.
     pub fn registration(&self, target: &Target, ca_bundle: &str) -> Result<Registration, AppError> {
-        let given = self.entries.as_ref().map(Entries::current).unwrap_or_default();
-        self.registration_with(&given, target, ca_bundle)
+        self.registration_with(&self.current_entries(), target, ca_bundle)
     }
 
     /// Like [`App::registration`], with the entries `given` instead of the current ones.
@@ -287,7 +286,7 @@ impl App {
         &self.hooks
     }
 
-    pub(crate) fn conversions(&self) -> &[Converted] {
+    pub(crate) fn conversions(&self) -> &[NamedConversion] {
         &self.conversions
     }
 
@@ -296,7 +295,7 @@ impl App {
     }
 }
 
-impl Converted {
+impl NamedConversion {
     pub(crate) fn path(&self) -> String {
         self.conversion.path_or(&self.name)
     }

@@ -26,6 +26,14 @@ pub(crate) fn without_managed_fields(object: &Document<'_>) -> Option<String> {
     Some([before, "null", rest.strip_prefix(fields.text())?].concat())
 }
 
+/// Whether two texts are the same JSON value: a `HashMap` writes its members in a random order.
+pub(crate) fn is_same_json(one: &str, other: &str) -> bool {
+    match (Document::parse(one), Document::parse(other)) {
+        (Ok(one), Ok(other)) => one.view().same_as(other.view()),
+        _ => false,
+    }
+}
+
 /// The member `wanted`; if it occurs more than once, the last one, as in Go.
 fn member<'a>(object: &Document<'a>, wanted: &str) -> Option<Document<'a>> {
     object.members().filter(|(name, _)| name == wanted).last().map(|(_, value)| value)

@@ -14,13 +14,15 @@ pub(crate) mod watched;
 mod watched_object;
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
+
+use tokio::time::timeout;
 
 use error::LookupError;
 use live::{Answer, Joins};
 use looked_up::LookedUp;
-pub(crate) use registered::{Declared, Lookups, Source, StoreState};
-use registered::{Kept, waiting_for};
+use registered::{KindObjects, waiting_for};
+pub(crate) use registered::{LookupDeclaration, Lookups, Source, StoreState};
 use store::Store;
 
 /// A query for objects of one type, made by [`Context::lookup`](crate::Context::lookup).
@@ -55,7 +57,7 @@ use store::Store;
 /// ```
 #[must_use = "it asks nothing by itself"]
 pub struct Lookup<T: LookedUp> {
-    kept: Option<Arc<Kept<T>>>,
+    objects: Option<Arc<KindObjects<T>>>,
     place: Place,
     deadline: Instant,
 }
@@ -67,7 +69,7 @@ enum Place {
 
 impl<T: LookedUp> Lookup<T> {
     pub(crate) fn new(lookups: &Lookups, namespace: Option<&str>, deadline: Instant) -> Self {
-        Self { kept: lookups.of(), place: Place::Namespace(namespace.map(str::to_owned)), deadline }
+        Self { objects: lookups.of(), place: Place::Namespace(namespace.map(str::to_owned)), deadline }
     }
 
     /// Looks in `namespace` instead of the request's. No effect on cluster-scoped kinds.
@@ -106,14 +108,14 @@ impl<T: LookedUp> Lookup<T> {
     /// # Errors
     /// See [`LookupError`]. A missing object is [`None`], not an error.
     pub async fn get(&self, name: &str) -> Result<Option<Arc<T>>, LookupError> {
-        let kept = self.kept()?;
-        let namespace = self.namespace(kept)?;
-        if kept.store.is_some()
-            && let Some(found) = self.synced(kept)?.get(namespace, name)
+        let objects = self.objects()?;
+        let namespace = self.namespace(objects)?;
+        if objects.store.is_some()
+            && let Some(found) = self.synced(objects)?.get(namespace, name)
         {
             return Ok(Some(found));
         }
-        self.ask(kept, namespace, name, Joins::Found).await
+        self.ask(objects, namespace, name, Joins::Found).await
     }
 
     /// The object with this name, read from the API server.
@@ -121,8 +123,8 @@ impl<T: LookedUp> Lookup<T> {
     /// # Errors
     /// See [`LookupError`]. A missing object is [`None`], not an error.
     pub async fn fresh(&self, name: &str) -> Result<Option<Arc<T>>, LookupError> {
-        let kept = self.kept()?;
-        self.ask(kept, self.namespace(kept)?, name, Joins::Never).await
+        let objects = self.objects()?;
+        self.ask(objects, self.namespace(objects)?, name, Joins::Never).await
     }
 
     /// The object with this name, from memory only. [`None`] also if the watch has not seen it yet.
@@ -130,8 +132,8 @@ impl<T: LookedUp> Lookup<T> {
     /// # Errors
     /// See [`LookupError`].
     pub fn cached(&self, name: &str) -> Result<Option<Arc<T>>, LookupError> {
-        let kept = self.kept()?;
-        Ok(self.synced(kept)?.get(self.namespace(kept)?, name))
+        let objects = self.objects()?;
+        Ok(self.synced(objects)?.get(self.namespace(objects)?, name))
     }
 
     /// All objects in memory, in the order of their names, without objects that do not fit `T`: the log names them.
@@ -139,8 +141,8 @@ impl<T: LookedUp> Lookup<T> {
     /// # Errors
     /// See [`LookupError`].
     pub fn list(&self) -> Result<Vec<Arc<T>>, LookupError> {
-        let kept = self.kept()?;
-        Ok(self.synced(kept)?.list(self.one_namespace(kept)?))
+        let objects = self.objects()?;
+        Ok(self.synced(objects)?.list(self.one_namespace(objects)?))
     }
 
     /// The objects in memory to which the function of [`Watch::index`](crate::Watch::index) gave `key`, in the order of their names.
@@ -148,30 +150,33 @@ impl<T: LookedUp> Lookup<T> {
     /// # Errors
     /// See [`LookupError`].
     pub fn by_index(&self, index: &str, key: &str) -> Result<Vec<Arc<T>>, LookupError> {
-        let kept = self.kept()?;
-        let found = self.synced(kept)?.by_index(index, key, self.one_namespace(kept)?);
-        found.ok_or_else(|| LookupError::NoIndex { kind: kept.kind.title.clone(), index: index.to_owned() })
+        let objects = self.objects()?;
+        let found = self.synced(objects)?.by_index(index, key, self.one_namespace(objects)?);
+        found
+            .ok_or_else(|| LookupError::NoIndex { kind: objects.kind.title.clone(), index: index.to_owned() })
     }
 
-    fn kept(&self) -> Result<&Kept<T>, LookupError> {
-        self.kept.as_deref().ok_or_else(|| LookupError::NotRegistered { kind: kind::Kind::of::<T>().title })
+    fn objects(&self) -> Result<&KindObjects<T>, LookupError> {
+        self.objects
+            .as_deref()
+            .ok_or_else(|| LookupError::NotRegistered { kind: kind::Kind::of::<T>().title })
     }
 
-    fn synced<'k>(&self, kept: &'k Kept<T>) -> Result<&'k Store<T>, LookupError> {
-        let kind = || kept.kind.title.clone();
-        let store = kept.store.as_deref().ok_or_else(|| LookupError::NotWatched { kind: kind() })?;
+    fn synced<'k>(&self, objects: &'k KindObjects<T>) -> Result<&'k Store<T>, LookupError> {
+        let kind = || objects.kind.title.clone();
+        let store = objects.store.as_deref().ok_or_else(|| LookupError::NotWatched { kind: kind() })?;
         match store.missing() {
             None => Ok(store),
-            Some(why) => Err(LookupError::NotSynced { missing: waiting_for(&kept.kind.title, &why) }),
+            Some(why) => Err(LookupError::NotSynced { missing: waiting_for(&objects.kind.title, &why) }),
         }
     }
 
     /// The namespace of one object; empty for cluster-scoped kinds.
-    fn namespace<'l>(&'l self, kept: &Kept<T>) -> Result<&'l str, LookupError> {
-        let kind = || kept.kind.title.clone();
-        match (kept.kind.is_namespaced, &self.place) {
+    fn namespace<'l>(&'l self, objects: &KindObjects<T>) -> Result<&'l str, LookupError> {
+        let kind = || objects.kind.title.clone();
+        match (objects.kind.is_namespaced, &self.place) {
             (false, _) => Ok(""),
-            (true, Place::Namespace(Some(namespace))) => match &kept.namespace {
+            (true, Place::Namespace(Some(namespace))) => match &objects.namespace {
                 Some(watched) if watched != namespace => Err(LookupError::OutOfScope {
                     kind: kind(),
                     namespace: namespace.clone(),
@@ -184,29 +189,24 @@ impl<T: LookedUp> Lookup<T> {
     }
 
     /// The namespace of several objects; [`None`] for all namespaces.
-    fn one_namespace<'l>(&'l self, kept: &Kept<T>) -> Result<Option<&'l str>, LookupError> {
+    fn one_namespace<'l>(&'l self, objects: &KindObjects<T>) -> Result<Option<&'l str>, LookupError> {
         match self.place {
-            Place::Namespace(_) if kept.kind.is_namespaced => self.namespace(kept).map(Some),
+            Place::Namespace(_) if objects.kind.is_namespaced => self.namespace(objects).map(Some),
             _ => Ok(None),
         }
     }
 
     async fn ask(
         &self,
-        kept: &Kept<T>,
+        objects: &KindObjects<T>,
         namespace: &str,
         name: &str,
         joins: Joins,
     ) -> Result<Option<Arc<T>>, LookupError> {
-        let object = || kept.kind.object(namespace, name);
+        let object = || objects.kind.object(namespace, name);
         let after = self.deadline.saturating_duration_since(Instant::now()).mul_f32(0.8);
-        let answer: Answer<T> = within(after, kept.live(namespace, name, joins))
-            .await
-            .ok_or_else(|| LookupError::Late { object: object(), after })?;
+        let late = |_| LookupError::Late { object: object(), after };
+        let answer: Answer<T> = timeout(after, objects.live(namespace, name, joins)).await.map_err(late)?;
         answer.map_err(|failure| LookupError::Api { object: object(), code: failure.code, why: failure.why })
     }
-}
-
-async fn within<A>(time: Duration, answer: impl Future<Output = A>) -> Option<A> {
-    tokio::time::timeout(time, answer).await.ok()
 }

@@ -1,6 +1,7 @@
 //! Log lines and metrics: one line for each decision, and the registry of all metrics.
 
 pub(crate) mod certificates;
+mod exposition;
 pub(crate) mod gauges;
 mod log_rate_limit;
 pub(crate) mod process;
@@ -8,24 +9,22 @@ mod scrape;
 #[cfg(test)]
 mod tests;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use prometheus_client::encoding::{EncodeLabelSet, text};
+use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::histogram::Histogram;
-use prometheus_client::registry::{Registry, Unit};
+use prometheus_client::registry::{Metric, Registry, Unit};
 use vestibule_admission::{Decision, FaultKind, Operation};
-use vestibule_server::{ClientIdentity, CloseReason, Converted, Decided, Doubt, Observer, Refusal};
+use vestibule_server::{ClientIdentity, CloseReason, Converted, CredentialError, Decided, Observer, Refusal};
 
 use crate::pipeline::span::{CallTraces, shorten, trace_id};
+pub(crate) use exposition::{CONTENT_TYPE, page, problems};
 use log_rate_limit::LogRateLimit;
-
-/// OpenMetrics, as prometheus-client writes it.
-pub(crate) const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
 /// The targets of log lines, by which log levels are set.
 const ADMISSION: &str = "vestibule::admission";
@@ -43,7 +42,7 @@ const BUCKETS: [f64; 12] = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1
 #[derive(Clone)]
 pub(crate) struct Telemetry {
     requests: Family<Request, Counter>,
-    duration: Family<Hook, Histogram, fn() -> Histogram>,
+    duration: Durations,
     refused: Family<Reason, Counter>,
     undecided: Family<Undecided, Counter>,
     panics: Family<Hook, Counter>,
@@ -52,9 +51,11 @@ pub(crate) struct Telemetry {
     closed: Family<Reason, Counter>,
     failures: Arc<LogRateLimit>,
     refusals: Arc<BTreeMap<&'static str, LogRateLimit>>,
-    also: Option<Arc<dyn Observer>>,
+    author: Option<Arc<dyn Observer>>,
     traces: Option<Arc<dyn CallTraces>>,
 }
+
+type Durations = Family<Hook, Histogram, fn() -> Histogram>;
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct Request {
@@ -87,70 +88,52 @@ struct Client {
 }
 
 impl Telemetry {
-    /// Registers its metrics. `also` is another observer, of the author; the log names traces that `traces` exports.
+    /// Registers its metrics. `author` is an observer of the app's author; the log names traces that `traces` exports.
     pub(crate) fn register(
         registry: &mut Registry,
-        also: Option<Arc<dyn Observer>>,
+        author: Option<Arc<dyn Observer>>,
         traces: Option<Arc<dyn CallTraces>>,
     ) -> Self {
-        let telemetry = Self {
-            requests: Family::default(),
-            duration: Family::new_with_constructor(|| Histogram::new(BUCKETS)),
-            refused: Family::default(),
-            undecided: Family::default(),
-            panics: Family::default(),
-            clients: Family::default(),
-            handshakes_failed: Counter::default(),
-            closed: Family::default(),
+        Self {
+            requests: registered(
+                registry,
+                "vestibule_admission_requests",
+                "Decisions of hooks and conversions",
+            ),
+            duration: registered_duration(registry),
+            undecided: registered(
+                registry,
+                "vestibule_admission_undecided",
+                "Calls that reached a hook or its queue and got no verdict, so that failurePolicy decided",
+            ),
+            panics: registered(registry, "vestibule_panics", "Handlers that panicked; the process goes on"),
+            refused: registered(
+                registry,
+                "vestibule_admission_refused",
+                "Requests answered without a call of a hook",
+            ),
+            clients: registered(
+                registry,
+                "vestibule_client_identity",
+                "Requests by the credential of their client, if clients are observed or required",
+            ),
+            handshakes_failed: registered(
+                registry,
+                "vestibule_handshakes_failed",
+                "TLS handshakes that failed",
+            ),
+            closed: registered(
+                registry,
+                "vestibule_connections_closed",
+                "Connections to the HTTPS port that were closed, by the reason",
+            ),
             failures: Arc::default(),
             refusals: Arc::new(
                 Refusal::ALL.iter().map(|reason| (reason.as_str(), LogRateLimit::default())).collect(),
             ),
-            also,
+            author,
             traces,
-        };
-        registry.register(
-            "vestibule_admission_requests",
-            "Decisions of hooks and conversions",
-            telemetry.requests.clone(),
-        );
-        registry.register_with_unit(
-            "vestibule_admission_duration",
-            "From a request's head to its answer",
-            Unit::Seconds,
-            telemetry.duration.clone(),
-        );
-        registry.register(
-            "vestibule_admission_undecided",
-            "Calls that reached a hook or its queue and got no verdict, so that failurePolicy decided",
-            telemetry.undecided.clone(),
-        );
-        registry.register(
-            "vestibule_panics",
-            "Handlers that panicked; the process goes on",
-            telemetry.panics.clone(),
-        );
-        registry.register(
-            "vestibule_admission_refused",
-            "Requests answered without a call of a hook",
-            telemetry.refused.clone(),
-        );
-        registry.register(
-            "vestibule_client_identity",
-            "Requests by the credential of their client, if clients are observed or required",
-            telemetry.clients.clone(),
-        );
-        registry.register(
-            "vestibule_handshakes_failed",
-            "TLS handshakes that failed",
-            telemetry.handshakes_failed.clone(),
-        );
-        registry.register(
-            "vestibule_connections_closed",
-            "Connections to the HTTPS port that were closed, by the reason",
-            telemetry.closed.clone(),
-        );
-        telemetry
+        }
     }
 
     /// Starts the counters of these hooks at zero: Prometheus sees the first event only as an increase from zero.
@@ -170,40 +153,12 @@ impl Telemetry {
     }
 }
 
-/// The page of all metrics in `registry`.
-pub(crate) fn page(registry: &Registry) -> String {
-    let mut written = String::new();
-    // Writing to a string cannot fail.
-    let _ = text::encode(&mut written, registry);
-    written
-}
-
-/// Why Prometheus would refuse the page: a name that is not of OpenMetrics, or one that is registered twice.
-pub(crate) fn problems(page: &str) -> Vec<String> {
-    let is_first = |letter: char| letter.is_ascii_alphabetic() || letter == '_' || letter == ':';
-    let is_name = |name: &str| {
-        name.starts_with(is_first) && name.chars().all(|letter| is_first(letter) || letter.is_ascii_digit())
-    };
-    let types = page.lines().filter_map(|line| line.strip_prefix("# TYPE ")?.rsplit_once(' '));
-    let (mut seen, mut problems) = (BTreeSet::new(), Vec::new());
-    for (name, _) in types {
-        if !is_name(name) {
-            problems.push(format!("`{name}` cannot be the name of a metric: use letters, digits and `_`"));
-        } else if !seen.insert(name) {
-            problems.push(format!(
-                "the metric `{name}` is registered twice, with `App::metrics` or by the framework"
-            ));
-        }
-    }
-    problems
-}
-
 impl Observer for Telemetry {
     fn decided(&self, decided: &Decided<'_>) {
         self.log(decided);
         let operation = Operation::as_str(decided.request.operation);
         self.count(decided.hook, operation, decided.decision, decided.elapsed);
-        self.tell(|also| also.decided(decided));
+        self.notify(|author| author.decided(decided));
     }
 
     fn converted(&self, converted: &Converted<'_>) {
@@ -222,7 +177,7 @@ impl Observer for Telemetry {
             "converted"
         );
         self.count(converted.hook, CONVERT, converted.decision, converted.elapsed);
-        self.tell(|also| also.converted(converted));
+        self.notify(|author| author.converted(converted));
     }
 
     fn refused(&self, refusal: Refusal) {
@@ -232,25 +187,25 @@ impl Observer for Telemetry {
             tracing::info!(target: SERVER, reason, left_out = if_any(left_out), "refused");
         }
         self.refused.get_or_create(&Reason { reason }).inc();
-        self.tell(|also| also.refused(refusal));
+        self.notify(|author| author.refused(refusal));
     }
 
     fn identified(&self, client: ClientIdentity) {
-        let reason = client.doubt().map(Doubt::as_str).unwrap_or_default();
+        let reason = client.error().map(CredentialError::as_str).unwrap_or_default();
         tracing::debug!(target: SERVER, client = client.as_str(), reason, "client identified");
         self.clients.get_or_create(&Client { kind: client.as_str(), reason }).inc();
-        self.tell(|also| also.identified(client));
+        self.notify(|author| author.identified(client));
     }
 
     fn abandoned(&self, hook: &str) {
         tracing::info!(target: ADMISSION, hook, "the caller went away before the decision");
         self.undecided.get_or_create(&Undecided { webhook: hook.to_owned(), reason: ABANDONED }).inc();
-        self.tell(|also| also.abandoned(hook));
+        self.notify(|author| author.abandoned(hook));
     }
 
     fn closed(&self, reason: CloseReason) {
         self.closed.get_or_create(&Reason { reason: reason.as_str() }).inc();
-        self.tell(|also| also.closed(reason));
+        self.notify(|author| author.closed(reason));
     }
 
     fn handshake_failed(&self, peer: SocketAddr, reason: &str) {
@@ -259,7 +214,7 @@ impl Observer for Telemetry {
             tracing::info!(target: SERVER, %peer, reason, left_out = if_any(left_out), "a TLS handshake failed");
         }
         self.handshakes_failed.inc();
-        self.tell(|also| also.handshake_failed(peer, reason));
+        self.notify(|author| author.handshake_failed(peer, reason));
     }
 }
 
@@ -304,11 +259,24 @@ impl Telemetry {
         );
     }
 
-    fn tell(&self, what: impl FnOnce(&dyn Observer)) {
-        if let Some(also) = &self.also {
-            what(&**also);
+    fn notify(&self, event: impl FnOnce(&dyn Observer)) {
+        if let Some(author) = &self.author {
+            event(&**author);
         }
     }
+}
+
+fn registered<M: Metric + Clone + Default>(registry: &mut Registry, name: &str, help: &str) -> M {
+    let metric = M::default();
+    registry.register(name, help, metric.clone());
+    metric
+}
+
+fn registered_duration(registry: &mut Registry) -> Durations {
+    let duration: Durations = Family::new_with_constructor(|| Histogram::new(BUCKETS));
+    let help = "From a request's head to its answer";
+    registry.register_with_unit("vestibule_admission_duration", help, Unit::Seconds, duration.clone());
+    duration
 }
 
 /// The number of dropped lines, for a field of the log; [`None`] leaves the field out.
@@ -318,7 +286,7 @@ fn if_any(left_out: u64) -> Option<u64> {
 
 /// How the client was identified, or why not; never its name.
 fn known_by(client: ClientIdentity) -> &'static str {
-    client.doubt().map_or(client.as_str(), Doubt::as_str)
+    client.error().map_or(client.as_str(), CredentialError::as_str)
 }
 
 /// To the microsecond.

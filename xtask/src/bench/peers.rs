@@ -3,22 +3,16 @@
 use std::path::Path;
 use std::process::Command;
 
-use anyhow::Context;
-
-use crate::cargo;
+use crate::{cargo, files};
 
 /// Builds every module into `folder`. A peer that cannot be built is named, and the bench leaves it out.
 pub(crate) fn build(folder: &Path) -> anyhow::Result<()> {
-    let modules = cargo::workspace().join("bench/peers");
-    for module in modules.read_dir().with_context(|| format!("cannot list {}", modules.display()))? {
-        let module = module?.path();
-        let Some(name) = module.file_name().and_then(|name| name.to_str()) else { continue };
-        if !module.join("go.mod").exists() {
-            continue;
-        }
+    let modules = files::list(&cargo::workspace().join("bench/peers"))?;
+    for module in modules.iter().filter(|module| module.join("go.mod").exists()) {
+        let name = files::name(module);
         let mut command = Command::new("go");
         command.args(["build", "-trimpath", "-ldflags", "-s -w", "-o"]);
-        command.arg(folder.join(format!("bench-{name}"))).arg(".").current_dir(&module);
+        command.arg(folder.join(format!("bench-{name}"))).arg(".").current_dir(module);
         match command.status() {
             Ok(status) if status.success() => {}
             Ok(_) => println!("left out: {name}, which Go could not build (see above)"),

@@ -1,27 +1,21 @@
 //! The links of the finished book. mdBook moves pages, so a link that is right in `docs/` can be wrong in the book.
 
-use std::fs;
 use std::path::Path;
 
-use anyhow::Context;
+use crate::files;
 
 /// Pages that mdBook makes itself: all chapters in one, the page of a missing address, the list of chapters.
 const MADE_BY_MDBOOK: [&str; 3] = ["print.html", "404.html", "toc.html"];
 
 /// The links below `folder` that lead to no file, each after its page.
 pub(super) fn broken(folder: &Path) -> anyhow::Result<Vec<String>> {
-    let (mut broken, mut folders) = (Vec::new(), vec![folder.to_owned()]);
-    while let Some(folder) = folders.pop() {
-        for entry in fs::read_dir(&folder).with_context(|| format!("cannot read {}", folder.display()))? {
-            let path = entry?.path();
-            let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-            if path.is_dir() {
-                folders.push(path);
-            } else if name.ends_with(".html") && !MADE_BY_MDBOOK.contains(&name.as_str()) {
-                let page = fs::read_to_string(&path)?;
-                let wrong = targets(&page).filter(|target| !folder.join(target).exists());
-                broken.extend(wrong.map(|target| format!("{}: {target}", path.display())));
-            }
+    let mut broken = Vec::new();
+    for path in files::below(folder)? {
+        let name = files::name(&path);
+        if name.ends_with(".html") && !MADE_BY_MDBOOK.contains(&name.as_str()) {
+            let page = files::read(&path)?;
+            let wrong = targets(&page).filter(|target| !path.with_file_name(target).exists());
+            broken.extend(wrong.map(|target| format!("{}: {target}", path.display())));
         }
     }
     broken.sort();

@@ -2,7 +2,6 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use anyhow::{Context, bail};
 
@@ -110,7 +109,7 @@ fn check_toolchain(arch: Architecture) -> anyhow::Result<()> {
         );
     }
     let compiler = arch.c_compiler();
-    if !arch.is_native() && Command::new(&compiler).arg("--version").output().is_err() {
+    if !arch.is_native() && !cargo::is_installed(&compiler) {
         bail!(
             "there is no {compiler}, the C compiler for linux/{}; `apt-get install gcc-{}` brings it",
             arch.name(),

@@ -6,12 +6,12 @@
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, bail};
 
 use super::Architecture;
+use crate::files;
 
 /// Files and the packages that they came from.
 pub(super) struct Base {
@@ -42,12 +42,12 @@ pub(super) fn files(binary: &Path, arch: Architecture) -> anyhow::Result<Base> {
     let mut owners = BTreeSet::new();
     for path in libraries(binary, arch)? {
         owners.insert(owner(&path)?);
-        files.insert(path.clone(), contents(&path)?);
+        files.insert(path.clone(), files::read_bytes(path.as_ref())?);
     }
     files.insert(BUNDLE.to_owned(), bundle()?);
     owners.insert("ca-certificates".to_owned());
     // It tells scanners which distribution's list of vulnerabilities applies.
-    files.insert("/etc/os-release".to_owned(), contents(OS_RELEASE)?);
+    files.insert("/etc/os-release".to_owned(), files::read_bytes(OS_RELEASE.as_ref())?);
     owners.insert(owner(OS_RELEASE)?);
     let mut packages = Vec::new();
     for owner in owners {
@@ -56,7 +56,7 @@ pub(super) fn files(binary: &Path, arch: Architecture) -> anyhow::Result<Base> {
         files.insert(format!("/var/lib/dpkg/status.d/{}", package.name), package.status.clone().into_bytes());
         let copyright = format!("/usr/share/doc/{}/copyright", package.name);
         // A machine that excludes documentation keeps copyright files.
-        files.insert(copyright.clone(), contents(&copyright)?);
+        files.insert(copyright.clone(), files::read_bytes(copyright.as_ref())?);
         packages.push(package);
     }
     Ok(Base { files, packages })
@@ -170,21 +170,14 @@ fn refuse_changed(package: &str, files: &BTreeMap<String, Vec<u8>>) -> anyhow::R
 
 /// Mozilla's certificates in one file, in the order of their names.
 fn bundle() -> anyhow::Result<Vec<u8>> {
-    let folder = fs::read_dir(CERTIFICATES).context("install the package ca-certificates")?;
-    let mut paths = folder.map(|entry| Ok(entry?.path())).collect::<std::io::Result<Vec<_>>>()?;
-    paths.sort();
     let mut bundle = Vec::new();
-    for path in paths {
-        bundle.extend(fs::read(&path)?);
+    for path in files::list(CERTIFICATES.as_ref()).context("install the package ca-certificates")? {
+        bundle.extend(files::read_bytes(&path)?);
         if !bundle.ends_with(b"\n") {
             bundle.push(b'\n');
         }
     }
     Ok(bundle)
-}
-
-fn contents(path: &str) -> anyhow::Result<Vec<u8>> {
-    fs::read(path).with_context(|| format!("cannot read {path}"))
 }
 
 #[cfg(test)]

@@ -1,13 +1,13 @@
 //! Joins the images of two architectures to one: a registry then gives each node the image of its architecture.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use serde_json::{Value, json};
 
 use super::layout::{INDEX, blob, finish, text, write};
+use crate::files as disk;
 
 /// Reads the OCI layouts `FOLDER/image`, and writes one layout with all of them into `output`. Returns the digest of the joint
 /// image.
@@ -15,7 +15,7 @@ pub(super) fn run(folders: &[PathBuf], output: &Path) -> anyhow::Result<String> 
     let (mut files, mut manifests) = (BTreeMap::new(), Vec::<Value>::new());
     for folder in folders {
         let layout = folder.join("image");
-        let index: Value = serde_json::from_slice(&read(&layout.join("index.json"))?)
+        let index: Value = serde_json::from_slice(&disk::read_bytes(&layout.join("index.json"))?)
             .with_context(|| format!("{} is no OCI layout", layout.display()))?;
         for manifest in index["manifests"].as_array().into_iter().flatten() {
             let same = |other: &Value| other["platform"] == manifest["platform"];
@@ -24,11 +24,8 @@ pub(super) fn run(folders: &[PathBuf], output: &Path) -> anyhow::Result<String> 
             }
             manifests.push(manifest.clone());
         }
-        let blobs = layout.join("blobs/sha256");
-        for entry in fs::read_dir(&blobs).with_context(|| format!("cannot read {}", blobs.display()))? {
-            let path = entry?.path();
-            let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-            files.insert(format!("blobs/sha256/{name}"), read(&path)?);
+        for path in disk::list(&layout.join("blobs/sha256"))? {
+            files.insert(format!("blobs/sha256/{}", disk::name(&path)), disk::read_bytes(&path)?);
         }
     }
     manifests.sort_by_key(|manifest| manifest["platform"].to_string());
@@ -48,8 +45,4 @@ pub(super) fn run(folders: &[PathBuf], output: &Path) -> anyhow::Result<String> 
     finish(&mut files, &entry);
     write(&files, output)?;
     Ok(digest)
-}
-
-fn read(path: &Path) -> anyhow::Result<Vec<u8>> {
-    fs::read(path).with_context(|| format!("cannot read {}", path.display()))
 }

@@ -4,11 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
-use anyhow::Context;
 use serde_json::{Value, json};
 
 use super::Architecture;
 use super::root::{Layer, USER, entrypoint};
+use crate::files as disk;
 use crate::tarball::{append, header, pack, sha256};
 
 /// The media type of an index.
@@ -174,11 +174,10 @@ pub(super) fn write(files: &BTreeMap<String, Vec<u8>>, folder: &Path) -> anyhow:
     for (path, contents) in files {
         let file = layout.join(path);
         fs::create_dir_all(file.parent().unwrap_or(&layout))?;
-        fs::write(&file, contents).with_context(|| format!("cannot write {}", file.display()))?;
+        disk::write(&file, contents)?;
         append(&mut tar, path, 0o644, contents)?;
     }
-    let path = folder.join("image.tar");
-    fs::write(&path, tar.into_inner()?).with_context(|| format!("cannot write {}", path.display()))
+    disk::write(&folder.join("image.tar"), tar.into_inner()?)
 }
 
 /// A tar of the files and their folders: sorted, owned by root, without times.

@@ -2,12 +2,12 @@
 
 use std::path::Path;
 
-use anyhow::Context;
-use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::compile::Source;
 use super::debian;
+use crate::files;
+use crate::metadata::{Metadata, Package};
 
 /// The binary, as the document describes it.
 pub(super) struct About<'a> {
@@ -17,26 +17,10 @@ pub(super) struct About<'a> {
     pub(super) created: &'a str,
 }
 
-#[derive(Deserialize)]
-struct Metadata {
-    packages: Vec<Crate>,
-}
-
-#[derive(Deserialize)]
-struct Crate {
-    name: String,
-    version: String,
-    license: Option<String>,
-    source: Option<String>,
-    description: Option<String>,
-}
-
 /// The version of a package of the workspace.
 pub(super) fn version(source: &Source, package: &str) -> anyhow::Result<String> {
-    let text = cargo(source, &["metadata", "--format-version=1", "--no-deps", "--locked"])?;
-    let metadata: Metadata = serde_json::from_str(&text)?;
-    let found = metadata.packages.into_iter().find(|found| found.name == package);
-    Ok(found.with_context(|| format!("there is no package {package} in the workspace"))?.version)
+    let metadata = Metadata::read(&source.folder, &["--no-deps", "--locked"])?;
+    Ok(metadata.package(package)?.version.clone())
 }
 
 /// The document: the crates that are linked into the binary, and the packages of `base`.
@@ -46,15 +30,14 @@ pub(super) fn document(
     about: &About<'_>,
     base: &[debian::Package],
 ) -> anyhow::Result<String> {
-    let metadata: Metadata =
-        serde_json::from_str(&cargo(source, &["metadata", "--format-version=1", "--locked"])?)?;
+    let metadata = Metadata::read(&source.folder, &["--locked"])?;
     let checksums = Checksums::read(&source.folder)?;
     let linked = linked(source, package)?;
     let mut components = Vec::new();
     for found in &metadata.packages {
         let is_linked = linked.contains(&(found.name.clone(), found.version.clone()));
         if is_linked && found.name != package {
-            components.push(found.component(&checksums));
+            components.push(of_crate(found, &checksums));
         }
     }
     components.extend(base.iter().map(of_debian));
@@ -79,32 +62,23 @@ pub(super) fn document(
     Ok(format!("{document:#}\n"))
 }
 
-impl Crate {
-    fn component(&self, checksums: &Checksums) -> Value {
-        let url = format!("pkg:cargo/{}@{}", self.name, self.version);
-        let mut component = json!({
-            "type": "library",
-            "bom-ref": url,
-            "name": self.name,
-            "version": self.version,
-            "purl": url,
-            "scope": "required",
-        });
-        if let Some(description) = &self.description {
-            // The format's strings have no line ends.
-            let words: Vec<_> = description.split_whitespace().collect();
-            component["description"] = json!(words.join(" "));
-        }
-        if let Some(licence) = &self.license {
-            // Older crates write `MIT/Apache-2.0`.
-            component["licenses"] = json!([{"expression": licence.replace('/', " OR ")}]);
-        }
-        let checksum = self.source.as_ref().and_then(|_| checksums.of(&self.name, &self.version));
-        if let Some(checksum) = checksum {
-            component["hashes"] = json!([{"alg": "SHA-256", "content": checksum}]);
-        }
-        component
+fn of_crate(package: &Package, checksums: &Checksums) -> Value {
+    let Package { name, version, .. } = package;
+    let mut component = library(&format!("pkg:cargo/{name}@{version}"), name, version);
+    if let Some(description) = &package.description {
+        // The format's strings have no line ends.
+        let words: Vec<_> = description.split_whitespace().collect();
+        component["description"] = json!(words.join(" "));
     }
+    if let Some(licence) = &package.license {
+        // Older crates write `MIT/Apache-2.0`.
+        component["licenses"] = json!([{"expression": licence.replace('/', " OR ")}]);
+    }
+    let checksum = package.source.as_ref().and_then(|_| checksums.of(name, version));
+    if let Some(checksum) = checksum {
+        component["hashes"] = json!([{"alg": "SHA-256", "content": checksum}]);
+    }
+    component
 }
 
 fn of_debian(package: &debian::Package) -> Value {
@@ -113,6 +87,10 @@ fn of_debian(package: &debian::Package) -> Value {
         "pkg:deb/debian/{name}@{}?arch={architecture}",
         version.replace('+', "%2B").replace(':', "%3A")
     );
+    library(&url, name, version)
+}
+
+fn library(url: &str, name: &str, version: &str) -> Value {
     json!({
         "type": "library",
         "bom-ref": url,
@@ -127,7 +105,8 @@ fn of_debian(package: &debian::Package) -> Value {
 fn linked(source: &Source, package: &str) -> anyhow::Result<Vec<(String, String)>> {
     // `cargo metadata` unites the features of the whole workspace; `cargo tree` does not.
     let arguments = ["tree", "--locked", "--package", package, "--edges", "normal", "--prefix", "none"];
-    let text = cargo(source, &[&arguments[..], &["--no-dedupe", "--format", "{p}"]].concat())?;
+    let arguments = [&arguments[..], &["--no-dedupe", "--format", "{p}"]].concat();
+    let text = super::read("cargo", &arguments, &source.folder)?;
     let mut found: Vec<_> =
         text.lines().filter(|line| !line.contains("(proc-macro)")).filter_map(named).collect();
     found.sort();
@@ -148,8 +127,7 @@ struct Checksums(String);
 
 impl Checksums {
     fn read(folder: &Path) -> anyhow::Result<Self> {
-        let text = std::fs::read_to_string(folder.join("Cargo.lock"));
-        Ok(Self(text.context("cannot read Cargo.lock")?))
+        Ok(Self(files::read(&folder.join("Cargo.lock"))?))
     }
 
     fn of(&self, name: &str, version: &str) -> Option<&str> {
@@ -157,10 +135,6 @@ impl Checksums {
         let entry = self.0.split("[[package]]\n").find(|entry| entry.starts_with(&start))?;
         entry.split("checksum = \"").nth(1)?.split('"').next()
     }
-}
-
-fn cargo(source: &Source, arguments: &[&str]) -> anyhow::Result<String> {
-    super::read("cargo", arguments, &source.folder)
 }
 
 #[cfg(test)]

@@ -183,7 +183,7 @@ fn the_dockerfile_has_the_files_and_the_configuration_of_the_image() {
         format!("USER {}", config["User"].as_str().unwrap()),
         format!("ENTRYPOINT {}", config["Entrypoint"]).replace("hook", "vestibule"),
     ];
-    let dockerfile = std::fs::read_to_string(crate::cargo::workspace().join("deploy/Dockerfile")).unwrap();
+    let dockerfile = crate::files::read_here("deploy/Dockerfile").unwrap();
     for line in lines {
         assert!(dockerfile.lines().any(|found| found == line), "{line}");
     }

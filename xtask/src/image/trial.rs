@@ -6,7 +6,7 @@
 use std::fs;
 use std::process::Command;
 
-use anyhow::{Context, bail};
+use anyhow::Context;
 
 use super::layout::Image;
 use crate::cargo;
@@ -15,8 +15,7 @@ use crate::cargo;
 const MOUNTED: [&str; 4] = ["dev", "proc", "sys", "kubeconfig"];
 
 pub(super) fn run(image: &Image) -> anyhow::Result<()> {
-    let runtime =
-        ["runc", "crun"].into_iter().find(|name| Command::new(name).arg("--version").output().is_ok());
+    let runtime = ["runc", "crun"].into_iter().find(|name| cargo::is_installed(name));
     let runtime = runtime.context("neither runc nor crun is installed; `apt-get install runc` brings one")?;
     let bundle = tempfile::tempdir()?;
     let root = bundle.path().join("rootfs");
@@ -38,11 +37,9 @@ pub(super) fn run(image: &Image) -> anyhow::Result<()> {
     command.env("VESTIBULE_REQUIRE_APISERVER", "1");
     command.env("VESTIBULE_IMAGE_BUNDLE", bundle.path()).env("VESTIBULE_IMAGE_RUNTIME", runtime);
     command.env("VESTIBULE_IMAGE_ENTRYPOINT", image.entrypoint());
-    let status = command.status().context("cannot start unshare")?;
-    if !status.success() {
-        bail!("the image does not run as it should under {runtime}; the test {TEST} says why");
-    }
-    Ok(())
+    cargo::finish(&mut command).with_context(|| {
+        format!("the image does not run as it should under {runtime}; the test {TEST} says why")
+    })
 }
 
 /// A network namespace with loopback only. kube-apiserver starts only if it finds an address by a default route.

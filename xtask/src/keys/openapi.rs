@@ -7,6 +7,8 @@ use anyhow::{Context, bail};
 use serde::Deserialize;
 use serde_json::Value;
 
+use crate::files;
+
 /// The schemas of all groups in one map.
 #[derive(Default)]
 pub(super) struct Documents {
@@ -53,10 +55,8 @@ impl Documents {
     /// Reads every JSON file of `folder` that holds schemas.
     pub(super) fn read(folder: &Path) -> anyhow::Result<Self> {
         let mut documents = Self::default();
-        for entry in folder.read_dir().with_context(|| format!("cannot list {}", folder.display()))? {
-            let path = entry?.path();
-            let text =
-                std::fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
+        for path in files::list(folder)? {
+            let text = files::read(&path)?;
             documents.add(&text).with_context(|| format!("{} is not an OpenAPI document", path.display()))?;
         }
         if documents.schemas.is_empty() {

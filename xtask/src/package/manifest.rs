@@ -1,53 +1,11 @@
 //! The fields of a crate's manifest that crates.io and docs.rs need.
 
-use std::path::PathBuf;
-
-use anyhow::Context;
-use serde::Deserialize;
 use serde_json::Value;
 
-use crate::cargo;
+use crate::binary::PACKAGE;
+use crate::metadata::{Dependency, Package};
 
-/// The parts of `cargo metadata` that concern a publication.
-#[derive(Clone, Debug, Default, Deserialize)]
-pub(super) struct Manifest {
-    pub(super) name: String,
-    pub(super) version: String,
-    description: Option<String>,
-    license: Option<String>,
-    repository: Option<String>,
-    readme: Option<PathBuf>,
-    rust_version: Option<String>,
-    keywords: Vec<String>,
-    categories: Vec<String>,
-    manifest_path: PathBuf,
-    dependencies: Vec<Dependency>,
-    metadata: Value,
-    publish: Option<Value>,
-}
-
-#[derive(Clone, Debug, Deserialize)]
-struct Dependency {
-    name: String,
-    req: String,
-    kind: Option<String>,
-    path: Option<PathBuf>,
-}
-
-#[derive(Deserialize)]
-struct Workspace {
-    packages: Vec<Manifest>,
-}
-
-impl Manifest {
-    /// The manifests of all crates without `publish = false`.
-    pub(super) fn of_published() -> anyhow::Result<Vec<Self>> {
-        let text = cargo::read(&["metadata", "--format-version=1", "--no-deps"])?;
-        let workspace: Workspace =
-            serde_json::from_str(&text).context("cargo metadata printed something else")?;
-        Ok(workspace.packages.into_iter().filter(|manifest| manifest.publish.is_none()).collect())
-    }
-
+impl Package {
     /// The name of the package's file.
     pub(super) fn file(&self) -> String {
         format!("{}-{}.crate", self.name, self.version)
@@ -75,9 +33,10 @@ impl Manifest {
             .extend(without.map(|dependency| format!("the dependency {} has no version", dependency.name)));
         let needs_types =
             |dependency: &Dependency| dependency.name == "k8s-openapi" && dependency.kind.is_none();
+        // The binary chooses the version in its dependencies.
         if self.dependencies.iter().any(needs_types)
             && !self.chooses_kubernetes_for_docs()
-            && !self.is_binary()
+            && self.name != PACKAGE
         {
             complaints.push(
                 "docs.rs needs a version of Kubernetes: [package.metadata.docs.rs] features = [\"k8s-openapi/v1_36\"]"
@@ -111,32 +70,30 @@ impl Manifest {
         let mut features = features.into_iter().flatten().filter_map(Value::as_str);
         features.any(|feature| feature.starts_with("k8s-openapi/"))
     }
-
-    /// A binary chooses the version in its dependencies.
-    fn is_binary(&self) -> bool {
-        self.name == "vestibule-cli"
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::metadata::Kind;
+    use crate::package::published;
 
     #[test]
     fn each_omission_is_a_complaint_with_the_name_of_the_crate() {
-        let published = Manifest::of_published().unwrap();
-        let whole = published.into_iter().find(|manifest| manifest.name == "vestibule-manifests").unwrap();
+        let whole =
+            published().unwrap().into_iter().find(|manifest| manifest.name == "vestibule-manifests").unwrap();
         assert_eq!(whole.complaints(), [""; 0]);
 
-        let mut bare = Manifest { name: "bare".to_owned(), ..Manifest::default() };
-        let path = |name: &str, req: &str, kind: Option<&str>| Dependency {
+        let mut bare = Package { name: "bare".to_owned(), ..Package::default() };
+        let path = |name: &str, req: &str, kind| Dependency {
             name: name.to_owned(),
             req: req.to_owned(),
-            kind: kind.map(str::to_owned),
+            kind,
             path: Some("../other".into()),
+            ..Dependency::default()
         };
         bare.dependencies =
-            vec![path("a", "*", None), path("b", "*", Some("dev")), path("c", "^0.1.0", None)];
+            vec![path("a", "*", None), path("b", "*", Some(Kind::Dev)), path("c", "^0.1.0", None)];
         let complaints = bare.complaints();
         assert!(complaints.iter().all(|complaint| complaint.starts_with("bare: ")));
         for wanted in [

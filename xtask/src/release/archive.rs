@@ -9,7 +9,7 @@ use anyhow::{Context, bail};
 use super::check;
 use crate::binary::{self, Build, PACKAGE};
 use crate::image::{self, Source};
-use crate::{smoke, tarball};
+use crate::{files, smoke, tarball};
 
 /// The files of an archive by path, with their modes.
 pub(super) type Contents = BTreeMap<String, (u32, Vec<u8>)>;
@@ -37,13 +37,12 @@ pub(super) fn run(binary: Option<&Path>, output: &Path) -> anyhow::Result<()> {
     let mut contents = generated(&binary)?;
     contents.insert("vestibule.cdx.json".to_owned(), (0o644, image::bill(&source, PACKAGE)?.into_bytes()));
     for file in ["LICENSE", "README.md", "CHANGELOG.md"] {
-        contents.insert(file.to_owned(), (0o644, check::read(file)?.into_bytes()));
+        contents.insert(file.to_owned(), (0o644, files::read_here(file)?.into_bytes()));
     }
-    let program = fs::read(&binary).with_context(|| format!("cannot read {}", binary.display()))?;
-    contents.insert(program_name(system).to_owned(), (0o755, program));
+    contents.insert(program_name(system).to_owned(), (0o755, files::read_bytes(&binary)?));
     fs::create_dir_all(output)?;
     let path = output.join(name(&version, system, architecture));
-    fs::write(&path, pack(&contents)?).with_context(|| format!("cannot write {}", path.display()))?;
+    files::write(&path, pack(&contents)?)?;
     println!("{}: {} files", path.display(), contents.len());
     Ok(())
 }
@@ -67,10 +66,8 @@ fn generated(binary: &Path) -> anyhow::Result<Contents> {
     }
     let folder = tempfile::tempdir()?;
     printed(&["man", "--dir", &folder.path().to_string_lossy()])?;
-    for entry in fs::read_dir(folder.path())? {
-        let path = entry?.path();
-        let page = path.file_name().unwrap_or_default().to_string_lossy();
-        contents.insert(format!("man/man1/{page}"), (0o644, fs::read(&path)?));
+    for path in files::list(folder.path())? {
+        contents.insert(format!("man/man1/{}", files::name(&path)), (0o644, files::read_bytes(&path)?));
     }
     Ok(contents)
 }

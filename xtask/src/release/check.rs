@@ -1,12 +1,10 @@
 //! Whether everything that names a version names the same one.
 
-use std::fs;
-
-use anyhow::{Context, bail};
+use anyhow::bail;
 
 use super::{IMAGE, changelog};
 use crate::binary::PACKAGE;
-use crate::cargo;
+use crate::files;
 use crate::metadata::Metadata;
 
 /// Compares all versions with that of the binary's package. With a tag, the changelog needs a section too.
@@ -17,7 +15,7 @@ pub(super) fn run(tag: Option<&str>) -> anyhow::Result<()> {
         if tag != format!("v{version}") {
             wrong.push(format!("the tag is {tag}, not v{version}"));
         }
-        if let Err(error) = changelog::section(&read("CHANGELOG.md")?, &version) {
+        if let Err(error) = changelog::section(&files::read_here("CHANGELOG.md")?, &version) {
             wrong.push(format!("{error:#}"));
         }
     }
@@ -30,9 +28,7 @@ pub(super) fn run(tag: Option<&str>) -> anyhow::Result<()> {
 
 /// The version of the binary's package.
 pub(super) fn version() -> anyhow::Result<String> {
-    let packages = Metadata::of_workspace()?.packages;
-    let package = packages.into_iter().find(|package| package.name == PACKAGE);
-    Ok(package.with_context(|| format!("there is no package {PACKAGE}"))?.version)
+    Ok(Metadata::of_workspace()?.package(PACKAGE)?.version.clone())
 }
 
 /// The places that name another version.
@@ -50,14 +46,9 @@ pub(super) fn differences(version: &str) -> anyhow::Result<Vec<String>> {
         ("deploy/helm/vestibule/Chart.yaml", &app_version),
         ("deploy/install.yaml", &image),
     ] {
-        if !read(file)?.lines().any(|found| found.trim() == line) {
+        if !files::read_here(file)?.lines().any(|found| found.trim() == line) {
             wrong.push(format!("{file} has no line `{line}`"));
         }
     }
     Ok(wrong)
-}
-
-/// A file of the repository.
-pub(super) fn read(file: &str) -> anyhow::Result<String> {
-    fs::read_to_string(cargo::workspace().join(file)).with_context(|| format!("cannot read {file}"))
 }

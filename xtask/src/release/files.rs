@@ -1,15 +1,14 @@
 //! The files of a release that are the same for every machine.
 
 use std::collections::BTreeMap;
-use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 
 use super::archive::{self, Contents, PLATFORMS};
 use super::{IMAGE, changelog, check};
-use crate::cargo;
-use crate::tarball;
+use crate::files as disk;
+use crate::{cargo, tarball};
 
 /// The file with the checksums of all others.
 pub(super) const CHECKSUMS: &str = "SHA256SUMS";
@@ -25,17 +24,14 @@ pub(super) fn run(image: &Path, output: &Path) -> anyhow::Result<()> {
     let digest = digest(image)?;
     let mut archives = BTreeMap::new();
     for (system, architecture) in PLATFORMS {
-        let path = output.join(archive::name(&version, system, architecture));
-        let bytes = fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
+        let bytes = disk::read_bytes(&output.join(archive::name(&version, system, architecture)))?;
         archives.insert(format!("{system}-{architecture}"), tarball::sha256(&bytes));
     }
-    let write = |name: &str, contents: &[u8]| {
-        fs::write(output.join(name), contents).with_context(|| format!("cannot write {name}"))
-    };
-    write("install.yaml", pinned(&check::read("deploy/install.yaml")?, &version, &digest)?.as_bytes())?;
-    write("krew.yaml", krew(&check::read(KREW)?, &version, &archives)?.as_bytes())?;
+    let write = |name: &str, contents: &[u8]| disk::write(&output.join(name), contents);
+    write("install.yaml", pinned(&disk::read_here("deploy/install.yaml")?, &version, &digest)?.as_bytes())?;
+    write("krew.yaml", krew(&disk::read_here(KREW)?, &version, &archives)?.as_bytes())?;
     write(&chart_name(&version), &archive::pack(&chart(&digest)?)?)?;
-    write(NOTES, changelog::section(&check::read("CHANGELOG.md")?, &version)?.as_bytes())?;
+    write(NOTES, changelog::section(&disk::read_here("CHANGELOG.md")?, &version)?.as_bytes())?;
     let checksums = checksums(output)?;
     write(CHECKSUMS, checksums.as_bytes())?;
     print!("{checksums}");
@@ -44,9 +40,7 @@ pub(super) fn run(image: &Path, output: &Path) -> anyhow::Result<()> {
 
 /// The digest of an image that `cargo xtask image` wrote.
 pub(super) fn digest(image: &Path) -> anyhow::Result<String> {
-    let path = image.join("digest");
-    let text = fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
-    Ok(text.trim().to_owned())
+    Ok(disk::read(&image.join("digest"))?.trim().to_owned())
 }
 
 /// The name of the chart's package.
@@ -90,7 +84,11 @@ pub(super) fn krew(
 pub(super) fn chart(digest: &str) -> anyhow::Result<Contents> {
     let folder = cargo::workspace().join(CHART);
     let mut contents = Contents::new();
-    collect(&folder, "vestibule", &mut contents)?;
+    for path in disk::below(&folder)? {
+        let parts = path.strip_prefix(&folder)?.iter().map(|part| part.to_string_lossy());
+        let name = format!("vestibule/{}", parts.collect::<Vec<_>>().join("/"));
+        contents.insert(name, (0o644, disk::read_bytes(&path)?));
+    }
     let (_, values) = contents.get_mut("vestibule/values.yaml").context("the chart has no values.yaml")?;
     let text = String::from_utf8(std::mem::take(values))?;
     if text.matches("  digest: \"\"\n").count() != 1 {
@@ -100,37 +98,18 @@ pub(super) fn chart(digest: &str) -> anyhow::Result<Contents> {
     Ok(contents)
 }
 
-fn collect(folder: &Path, prefix: &str, contents: &mut Contents) -> anyhow::Result<()> {
-    for entry in fs::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()))? {
-        let path = entry?.path();
-        let name = format!("{prefix}/{}", path.file_name().unwrap_or_default().to_string_lossy());
-        if path.is_dir() {
-            collect(&path, &name, contents)?;
-        } else {
-            contents.insert(name, (0o644, fs::read(&path)?));
-        }
-    }
-    Ok(())
-}
-
 /// A line for each file of the release, as `sha256sum --check` reads it.
 pub(super) fn checksums(folder: &Path) -> anyhow::Result<String> {
     let mut lines = Vec::new();
     for (name, path) in published(folder)? {
-        lines.push(format!("{}  {name}\n", tarball::sha256(&fs::read(path)?)));
+        lines.push(format!("{}  {name}\n", tarball::sha256(&disk::read_bytes(&path)?)));
     }
     Ok(lines.concat())
 }
 
 /// The files that have a checksum, by name.
-pub(super) fn published(folder: &Path) -> anyhow::Result<BTreeMap<String, std::path::PathBuf>> {
-    let mut files = BTreeMap::new();
-    for entry in fs::read_dir(folder)? {
-        let path = entry?.path();
-        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        if path.is_file() && !name.starts_with(CHECKSUMS) && name != NOTES {
-            files.insert(name, path);
-        }
-    }
-    Ok(files)
+pub(super) fn published(folder: &Path) -> anyhow::Result<BTreeMap<String, PathBuf>> {
+    let files = disk::list(folder)?.into_iter().filter(|path| path.is_file());
+    let named = files.map(|path| (disk::name(&path), path));
+    Ok(named.filter(|(name, _)| !name.starts_with(CHECKSUMS) && name != NOTES).collect())
 }

@@ -1,7 +1,6 @@
 //! Pushes and signs a release. The signatures are keyless: cosign asks the workflow's identity provider for a certificate, and the
 //! transparency log keeps it.
 
-use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -10,6 +9,7 @@ use serde_json::Value;
 
 use super::files::{self, CHECKSUMS, NOTES};
 use super::{CHARTS, IMAGE, check};
+use crate::files::read_bytes;
 
 /// Runs the commands, or prints them.
 pub(super) fn run(image: &Path, output: &Path, dry_run: bool) -> anyhow::Result<()> {
@@ -49,7 +49,7 @@ impl Release {
     fn read(image: &Path, output: &Path) -> anyhow::Result<Self> {
         let digest = files::digest(image)?;
         let index = image.join("image/blobs").join(digest.replace(':', "/"));
-        let index: Value = serde_json::from_slice(&fs::read(index).context("cannot read the joint image")?)?;
+        let index: Value = serde_json::from_slice(&read_bytes(&index)?)?;
         let mut bills = Vec::new();
         for manifest in index["manifests"].as_array().into_iter().flatten() {
             let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();

@@ -6,6 +6,7 @@ use std::io::Read;
 use super::archive::{self, Contents, PLATFORMS};
 use super::publish::{Release, pushed_digest};
 use super::{check, files};
+use crate::files::read_here;
 
 const DIGEST: &str = "sha256:00000000000000000000000000000000000000000000000000000000000000aa";
 
@@ -60,7 +61,7 @@ fn the_commands_of_a_help_text_have_pages() {
 
 #[test]
 fn the_krew_manifest_names_every_archive_and_its_checksum() {
-    let template = check::read("deploy/krew/vestibule.yaml").unwrap();
+    let template = read_here("deploy/krew/vestibule.yaml").unwrap();
     let checksum = |at: usize| format!("{at:064x}");
     let archives: BTreeMap<_, _> = PLATFORMS
         .iter()
@@ -92,7 +93,7 @@ fn the_krew_manifest_names_every_archive_and_its_checksum() {
 #[test]
 fn manifests_and_chart_pin_the_digest_of_the_image() {
     let version = check::version().unwrap();
-    let manifests = files::pinned(&check::read("deploy/install.yaml").unwrap(), &version, DIGEST).unwrap();
+    let manifests = files::pinned(&read_here("deploy/install.yaml").unwrap(), &version, DIGEST).unwrap();
     assert!(manifests.contains(&format!("image: ghcr.io/vestibule-dev/vestibule@{DIGEST}\n")));
     assert!(files::pinned("kind: Deployment\n", &version, DIGEST).is_err());
 
@@ -159,7 +160,7 @@ fn signatures_are_of_digests_and_pushes_come_first() {
 /// Users copy these commands from SECURITY.md. They cannot run before there is a release.
 #[test]
 fn the_commands_of_security_md_verify_what_a_release_signs() {
-    let page = check::read("SECURITY.md").unwrap();
+    let page = read_here("SECURITY.md").unwrap();
     let (_, block) = page.split_once("```sh\n").unwrap();
     let (block, _) = block.split_once("```").unwrap();
     let version = check::version().unwrap();
@@ -177,5 +178,5 @@ fn the_commands_of_security_md_verify_what_a_release_signs() {
     ] {
         assert!(block.contains(&part), "{part}");
     }
-    assert!(check::read(".github/workflows/release.yml").unwrap().contains("cargo xtask release publish"));
+    assert!(read_here(".github/workflows/release.yml").unwrap().contains("cargo xtask release publish"));
 }

@@ -5,12 +5,12 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 
-use anyhow::{Context, bail};
+use anyhow::Context;
 use serde::Deserialize;
 
-use crate::{cargo, controlplane, tarball};
+use crate::{cargo, controlplane, files, tarball};
 
 const KUBERNETES: &str = "k8s.io/kubernetes";
 /// One binary, which runs the program that it is called as.
@@ -36,7 +36,7 @@ pub(super) fn assets(minor: &str) -> anyhow::Result<Assets> {
     }
     let version = newest_patch(&go(&["list", "-m", "-versions", KUBERNETES], Path::new("."))?, minor)?;
     // Another source is another program.
-    let source = tarball::sha256(&fs::read(cargo::workspace().join(SOURCE))?);
+    let source = tarball::sha256(files::read_here(SOURCE)?.as_bytes());
     let folder = cargo::cache()?.join(format!("apiserver-{version}-{}", source.get(..16).unwrap_or(&source)));
     if !PROGRAMS.iter().all(|program| folder.join(program).is_file()) {
         println!("building kube-apiserver {version}, once; about 10 minutes on 2 cores");
@@ -48,7 +48,7 @@ pub(super) fn assets(minor: &str) -> anyhow::Result<Assets> {
 
 /// The version of the control plane that the tests take anyway, if it is of this minor version.
 fn usual(minor: &str) -> anyhow::Result<Option<String>> {
-    let module = fs::read_to_string(cargo::workspace().join(USUAL))?;
+    let module = files::read_here(USUAL)?;
     let line = module.lines().find(|line| line.trim().starts_with(&format!("{KUBERNETES} ")));
     Ok(newest_patch(line.with_context(|| format!("{USUAL} requires no {KUBERNETES}"))?, minor).ok())
 }
@@ -58,13 +58,12 @@ fn build(version: &str, folder: &Path) -> anyhow::Result<()> {
     let cache = folder.parent().unwrap_or(folder);
     fs::create_dir_all(cache)?;
     let module = tempfile::tempdir_in(cache)?;
-    let asked = format!("{KUBERNETES}@{version}");
+    let module_version = format!("{KUBERNETES}@{version}");
     // A module file has to be there to download into.
     fs::write(module.path().join("go.mod"), "module vestibule.dev/controlplane\n\ngo 1.24\n")?;
     let downloaded: Download =
-        serde_json::from_str(&go(&["mod", "download", "-json", &asked], module.path())?)?;
-    let upstream =
-        fs::read_to_string(&downloaded.go_mod).context("cannot read the module file of Kubernetes")?;
+        serde_json::from_str(&go(&["mod", "download", "-json", &module_version], module.path())?)?;
+    let upstream = files::read(&downloaded.go_mod)?;
     fs::write(module.path().join("go.mod"), module_file(version, &upstream)?)?;
     fs::copy(cargo::workspace().join(SOURCE), module.path().join("main.go"))?;
     go(&["mod", "tidy"], module.path())?;
@@ -121,13 +120,8 @@ fn module_file(version: &str, upstream: &str) -> anyhow::Result<String> {
 
 fn go(arguments: &[&str], folder: &Path) -> anyhow::Result<String> {
     let mut command = Command::new("go");
-    command.args(arguments).current_dir(folder).env("CGO_ENABLED", "0").stderr(Stdio::inherit());
-    let output =
-        command.output().context("cannot start go, which builds other versions of kube-apiserver")?;
-    if !output.status.success() {
-        bail!("`go {}` ended with {}", arguments.join(" "), output.status);
-    }
-    Ok(String::from_utf8(output.stdout)?)
+    command.args(arguments).current_dir(folder).env("CGO_ENABLED", "0");
+    cargo::output(&mut command).context("other versions of kube-apiserver are built by go")
 }
 
 #[cfg(test)]
@@ -145,7 +139,7 @@ mod tests {
     /// Without a build, and without Go.
     #[test]
     fn the_version_of_all_tests_is_known_by_its_module() {
-        let module = fs::read_to_string(cargo::workspace().join(USUAL)).unwrap();
+        let module = files::read_here(USUAL).unwrap();
         let version =
             module.lines().find_map(|line| line.trim().strip_prefix("k8s.io/kubernetes v")).unwrap();
         let (minor, _) = version.rsplit_once('.').unwrap();

@@ -2,14 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::process::Stdio;
 use std::time::Duration;
 
 use anyhow::{Context, bail};
 use serde::Deserialize;
 
-use crate::cargo;
 use crate::metadata::{Metadata, Package};
+use crate::{cargo, files};
 
 /// Seconds and name of each program of earlier runs, one a line.
 const DURATIONS: &str = "test-durations.txt";
@@ -105,12 +104,7 @@ impl Plan {
     pub(super) fn build(&self) -> anyhow::Result<Vec<Program>> {
         let mut command = cargo::command(&["test", "--no-run", "--lib", "--bins", "--tests", "--examples"]);
         command.args(&self.selection).arg("--message-format=json-render-diagnostics");
-        let output = command.stderr(Stdio::inherit()).output().with_context(|| cargo::starting(&command))?;
-        if !output.status.success() {
-            bail!("the tests do not compile");
-        }
-        let messages =
-            String::from_utf8(output.stdout).context("cargo printed something that is not text")?;
+        let messages = cargo::output(&mut command).context("the tests do not compile")?;
         let mut programs: Vec<_> = messages.lines().filter_map(|line| self.program(line)).collect();
         programs.sort_by_key(|program| std::cmp::Reverse(program.expected));
         Ok(programs)
@@ -136,8 +130,7 @@ impl Plan {
         all.extend(durations.iter().cloned());
         let line = |(name, time): (&String, &Duration)| format!("{:.1} {name}\n", time.as_secs_f64());
         let text: String = all.iter().map(line).collect();
-        std::fs::write(&self.durations_file, text)
-            .with_context(|| format!("cannot write {}", self.durations_file.display()))
+        files::write(&self.durations_file, text)
     }
 }
 

@@ -4,12 +4,11 @@
 //! column. A test may fail on an older version, if the page says so.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
 
 use anyhow::{Context, bail};
 
 use super::report::Tally;
-use crate::cargo;
+use crate::{cargo, files};
 
 const PAGE: &str = "docs/reference/versions.md";
 const BEGIN: &str = "<!-- cargo xtask test cluster --apiserver MINOR --write -->\n";
@@ -60,12 +59,12 @@ pub(super) fn run(version: &str, report: &str, tally: &Tally, write: bool) -> an
     }
     let found = column(report, tally, &jiff::Timestamp::now().strftime("%F").to_string());
     let file = cargo::workspace().join(PAGE);
-    let page = fs::read_to_string(&file).with_context(|| format!("cannot read {}", file.display()))?;
+    let page = files::read(&file)?;
     let mut table = Table::of(&page)?;
     let number = number(version).with_context(|| format!("`{version}` is no version"))?;
     if write {
         table.set(number, found);
-        fs::write(&file, table.into_page(&page)?)?;
+        files::write(&file, table.into_page(&page)?)?;
         println!("{PAGE}: the column of {version} is written");
         return Ok(());
     }
@@ -174,7 +173,7 @@ mod tests {
     use super::*;
 
     fn page() -> String {
-        fs::read_to_string(cargo::workspace().join(PAGE)).unwrap()
+        files::read_here(PAGE).unwrap()
     }
 
     #[test]
@@ -189,8 +188,7 @@ mod tests {
     fn the_tests_of_features_exist() {
         for (_, test) in FEATURES {
             let (module, name) = test.split_once("::").unwrap();
-            let source = cargo::workspace().join(format!("tests/cluster/tests/it/{module}.rs"));
-            let source = fs::read_to_string(&source).unwrap();
+            let source = files::read_here(&format!("tests/cluster/tests/it/{module}.rs")).unwrap();
             assert!(source.contains(&format!("async fn {name}()")), "{test}");
         }
     }

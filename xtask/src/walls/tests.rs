@@ -161,17 +161,14 @@ fn breaches<const N: usize>(name: &str, folder: &str, dependencies: [Dependency;
 fn package<const N: usize>(name: &str, folder: &str, dependencies: [Dependency; N]) -> Package {
     Package {
         name: name.into(),
-        version: "0.1.0".into(),
-        license: None,
-        rust_version: None,
         manifest_path: format!("/workspace/{folder}/Cargo.toml").into(),
         dependencies: dependencies.into(),
-        publish: None,
+        ..Package::default()
     }
 }
 
 fn external(name: &str) -> Dependency {
-    Dependency { name: name.into(), kind: None, optional: false, path: None }
+    Dependency { name: name.into(), ..Dependency::default() }
 }
 
 fn member(name: &str) -> Dependency {

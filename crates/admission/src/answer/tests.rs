@@ -6,9 +6,9 @@ use super::*;
 use crate::fixture::review;
 use crate::{Handler, HandlerFuture, Hook, Request};
 
-struct Says(fn() -> Verdict);
+struct FixedVerdict(fn() -> Verdict);
 
-impl Handler for Says {
+impl Handler for FixedVerdict {
     fn handle<'a>(&'a self, _request: &'a Request<'a>, _deadline: Instant) -> HandlerFuture<'a> {
         Box::pin(async { (self.0)() })
     }
@@ -50,21 +50,21 @@ async fn a_hook_takes_objects_of_exactly_the_depth_that_it_may() {
     for (levels, expected) in
         [(1, Decision::Fault(FaultKind::Undecodable)), (2, Decision::Allowed), (3, Decision::Allowed)]
     {
-        let answer = answer_of(Hook::mutating("m", Says(Verdict::allowed)).max_depth(levels)).await;
+        let answer = answer_of(Hook::mutating("m", FixedVerdict(Verdict::allowed)).max_depth(levels)).await;
         assert_eq!(answer.decision, expected, "{levels} levels");
     }
 }
 
 #[test]
 fn a_hook_is_known_by_its_name() {
-    assert_eq!(Hook::mutating("labels", Says(Verdict::allowed)).name(), "labels");
-    assert_eq!(Hook::validating("guard", Says(Verdict::allowed)).name(), "guard");
+    assert_eq!(Hook::mutating("labels", FixedVerdict(Verdict::allowed)).name(), "labels");
+    assert_eq!(Hook::validating("guard", FixedVerdict(Verdict::allowed)).name(), "guard");
 }
 
 #[tokio::test]
 async fn allowed_has_neither_patch_nor_type() {
-    for says in [Verdict::allowed, || Verdict::mutated(Vec::new())] {
-        let answer = answer_of(Hook::mutating("m", Says(says))).await;
+    for verdict in [Verdict::allowed, || Verdict::mutated(Vec::new())] {
+        let answer = answer_of(Hook::mutating("m", FixedVerdict(verdict))).await;
         assert_eq!(response(&answer), json!({"uid": "u-1", "allowed": true}));
         assert_eq!(answer.decision, Decision::Allowed);
     }
@@ -72,8 +72,8 @@ async fn allowed_has_neither_patch_nor_type() {
 
 #[tokio::test]
 async fn a_mutation_has_both() {
-    let says = || Verdict::mutated(operations(r#"[{"op":"add","path":"/spec/a","value":1.0}]"#));
-    let answer = answer_of(Hook::mutating("m", Says(says))).await;
+    let verdict = || Verdict::mutated(operations(r#"[{"op":"add","path":"/spec/a","value":1.0}]"#));
+    let answer = answer_of(Hook::mutating("m", FixedVerdict(verdict))).await;
     let response = response(&answer);
     assert_eq!(response["patchType"], "JSONPatch");
     let patch = STANDARD.decode(response["patch"].as_str().unwrap()).unwrap();
@@ -83,8 +83,8 @@ async fn a_mutation_has_both() {
 
 #[tokio::test]
 async fn a_denial_carries_code_reason_and_causes() {
-    let says = || Denial::new("no such class").field("spec.volumes[0]", "unknown class").into();
-    let answer = answer_of(Hook::mutating("m", Says(says))).await;
+    let verdict = || Denial::new("no such class").field("spec.volumes[0]", "unknown class").into();
+    let answer = answer_of(Hook::mutating("m", FixedVerdict(verdict))).await;
     assert_eq!(
         response(&answer),
         json!({"uid": "u-1", "allowed": false, "status": {"status": "Failure", "message": "no such class",
@@ -96,14 +96,14 @@ async fn a_denial_carries_code_reason_and_causes() {
 
 #[tokio::test]
 async fn a_code_that_would_break_the_connection_is_not_sent() {
-    let answer = answer_of(Hook::validating("v", Says(|| Denial::new("no").code(1000).into()))).await;
+    let answer = answer_of(Hook::validating("v", FixedVerdict(|| Denial::new("no").code(1000).into()))).await;
     assert_eq!(response(&answer)["status"]["code"], 403);
 }
 
 #[tokio::test]
 async fn a_fault_leaves_the_decision_to_the_failure_policy() {
-    let says = || Fault::new(FaultKind::Error, "the lookup failed\nbecause").into();
-    let answer = answer_of(Hook::mutating("m", Says(says))).await;
+    let verdict = || Fault::new(FaultKind::Error, "the lookup failed\nbecause").into();
+    let answer = answer_of(Hook::mutating("m", FixedVerdict(verdict))).await;
     assert_eq!((answer.status, answer.content_type), (500, "text/plain; charset=utf-8"));
     assert_eq!(answer.body, b"the lookup failed because");
     assert_eq!(answer.decision, Decision::Fault(FaultKind::Error));
@@ -111,8 +111,8 @@ async fn a_fault_leaves_the_decision_to_the_failure_policy() {
 
 #[tokio::test]
 async fn a_fault_denies_where_the_hook_says_so() {
-    let says = || Fault::new(FaultKind::Error, "the lookup failed").into();
-    let answer = answer_of(Hook::mutating("m", Says(says)).on_fault(OnFault::Deny)).await;
+    let verdict = || Fault::new(FaultKind::Error, "the lookup failed").into();
+    let answer = answer_of(Hook::mutating("m", FixedVerdict(verdict)).on_fault(OnFault::Deny)).await;
     let response = response(&answer);
     assert_eq!((&response["allowed"], &response["status"]["code"]), (&json!(false), &json!(500)));
     assert_eq!(answer.decision, Decision::Fault(FaultKind::Error));
@@ -120,8 +120,12 @@ async fn a_fault_denies_where_the_hook_says_so() {
 
 #[tokio::test]
 async fn a_fault_passes_with_a_warning_where_the_hook_says_so() {
-    let says = || Fault::new(FaultKind::Error, "the lookup failed").caused_by::<std::io::Error>().into();
-    let hook = Hook::mutating("m", Says(says)).on_fault(OnFault::AllowWithWarning);
+    let verdict = || {
+        let mut fault = Fault::new(FaultKind::Error, "the lookup failed");
+        fault.error = Some("std::io::error::Error");
+        fault.into()
+    };
+    let hook = Hook::mutating("m", FixedVerdict(verdict)).on_fault(OnFault::AllowWithWarning);
     let answer = answer_of(hook).await;
     let expected =
         json!({"uid": "u-1", "allowed": true, "warnings": ["allowed without a decision: the lookup failed"]});
@@ -132,7 +136,7 @@ async fn a_fault_passes_with_a_warning_where_the_hook_says_so() {
 
 #[tokio::test]
 async fn a_panic_is_a_fault_and_keeps_its_message_to_itself() {
-    let answer = answer_of(Hook::mutating("m", Says(|| panic!("s3cret")))).await;
+    let answer = answer_of(Hook::mutating("m", FixedVerdict(|| panic!("s3cret")))).await;
     assert_eq!(answer.status, 500);
     assert_eq!(answer.body, b"the handler of m panicked");
     assert_eq!(answer.decision, Decision::Fault(FaultKind::Panic));
@@ -140,8 +144,8 @@ async fn a_panic_is_a_fault_and_keeps_its_message_to_itself() {
 
 #[tokio::test]
 async fn an_inapplicable_patch_is_a_fault() {
-    let says = || Verdict::mutated(operations(r#"[{"op":"remove","path":"/spec/a"}]"#));
-    let answer = answer_of(Hook::mutating("m", Says(says))).await;
+    let verdict = || Verdict::mutated(operations(r#"[{"op":"remove","path":"/spec/a"}]"#));
+    let answer = answer_of(Hook::mutating("m", FixedVerdict(verdict))).await;
     assert_eq!(answer.decision, Decision::Fault(FaultKind::Patch));
 }
 
@@ -151,27 +155,28 @@ async fn an_object_too_deep_to_patch_is_undecodable() {
     let body = review("CREATE", &deep);
     let verdict = Verdict::mutated(operations(r#"[{"op":"add","path":"/a","value":1}]"#));
     let review = Review::parse(body.as_bytes()).unwrap_or_else(|error| panic!("{error}"));
-    let answer = Hook::mutating("m", Says(Verdict::allowed)).answer(&review, verdict);
+    let answer = Hook::mutating("m", FixedVerdict(Verdict::allowed)).answer(&review, verdict);
     assert_eq!(answer.decision, Decision::Fault(FaultKind::Undecodable));
 }
 
 #[tokio::test]
 async fn not_ready_asks_to_come_again() {
     let answer =
-        answer_of(Hook::mutating("m", Says(|| Verdict::not_ready("namespaces are being read")))).await;
+        answer_of(Hook::mutating("m", FixedVerdict(|| Verdict::not_ready("namespaces are being read"))))
+            .await;
     assert_eq!((answer.status, answer.retry_after_seconds), (503, Some(1)));
     assert_eq!(answer.decision, Decision::NotReady);
 }
 
 #[tokio::test]
 async fn warnings_and_audit_annotations_go_along_with_a_denial() {
-    let says = || {
+    let verdict = || {
         let mut verdict = Verdict::from(Denial::new("no"));
         verdict.warnings.push("look\nhere");
         verdict.audit.insert("example.com/rule", "one");
         verdict
     };
-    let response = response(&answer_of(Hook::validating("v", Says(says))).await);
+    let response = response(&answer_of(Hook::validating("v", FixedVerdict(verdict))).await);
     assert_eq!(response["warnings"], json!(["look", "here"]));
     assert_eq!(response["auditAnnotations"], json!({"example.com-rule": "one"}));
 }

@@ -10,19 +10,14 @@ use serde_json::value::RawValue;
 use vestibule_patch::Document;
 
 use super::wire::is_list_of_strings;
-use super::{Kind, Request, Resource, Review, ReviewKind, User, Version};
+use super::{Kind, Request, Resource, Review, ReviewKind, User};
 use crate::{Notes, Operation, checked};
 
 /// The review in `body`; [`None`] if serde_json has to read it.
 pub(super) fn read(body: &[u8]) -> Option<Review<'_>> {
     let document = Document::parse(std::str::from_utf8(body).ok()?).ok()?;
     let [api_version, kind, request] = members(&document, ["apiVersion", "kind", "request"])?;
-    let (api_version, kind) = (string(&api_version?)?, string(&kind?)?);
-    let is = |version: &Version| api_version == ReviewKind::Admission.api_version(*version);
-    let version = [Version::V1, Version::V1beta1].into_iter().find(is)?;
-    if kind != ReviewKind::Admission.as_str() {
-        return None;
-    }
+    let version = ReviewKind::Admission.version(string(&kind?)?, string(&api_version?)?)?;
     let request = self::request(&request?)?;
     (!request.uid.is_empty()).then_some(Review { version, request })
 }

@@ -27,14 +27,14 @@ impl ReviewKind {
     pub(crate) fn parse<'a, R: Deserialize<'a>>(self, body: &'a [u8]) -> Result<(Version, R), ReviewError> {
         let envelope: Envelope<'_, R> =
             serde_json::from_slice(body).map_err(|error| self.describe(body, &error))?;
-        let version = self.version(&envelope).ok_or(ReviewError::OtherKind(self))?;
+        let version =
+            self.version(&envelope.kind, &envelope.api_version).ok_or(ReviewError::OtherKind(self))?;
         Ok((version, envelope.request.ok_or(ReviewError::NoRequest(self))?))
     }
 
-    fn version<R>(self, envelope: &Envelope<'_, R>) -> Option<Version> {
-        let is = |version: &Version| {
-            envelope.kind == self.as_str() && envelope.api_version == self.api_version(*version)
-        };
+    /// The version of a document with this `kind` and `apiVersion`, if it is a review of this kind.
+    pub(super) fn version(self, kind: &str, api_version: &str) -> Option<Version> {
+        let is = |version: &Version| kind == self.as_str() && api_version == self.api_version(*version);
         [Version::V1, Version::V1beta1].into_iter().find(is)
     }
 
@@ -43,10 +43,12 @@ impl ReviewKind {
     /// The error for a document of another kind or version names no member of it, since that may have it.
     fn describe(self, body: &[u8], error: &serde_json::Error) -> ReviewError {
         match serde_json::from_slice::<Envelope<'_, IgnoredAny>>(body) {
-            Ok(envelope) if self.version(&envelope).is_none() => ReviewError::OtherKind(self),
+            Ok(other) if self.version(&other.kind, &other.api_version).is_none() => {
+                ReviewError::OtherKind(self)
+            }
             _ => ReviewError::Unreadable {
                 of: self,
-                what: trouble(error),
+                what: problem(error),
                 line: error.line(),
                 column: error.column(),
             },
@@ -89,7 +91,7 @@ pub(super) fn is_list_of_strings(value: &RawValue) -> bool {
 }
 
 /// The problem of a body, in a few words and without a value.
-fn trouble(error: &serde_json::Error) -> String {
+fn problem(error: &serde_json::Error) -> String {
     match error.classify() {
         Category::Eof => "it ends too early".to_owned(),
         Category::Syntax | Category::Io => "it is not JSON".to_owned(),

@@ -1,10 +1,9 @@
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use serde_json::{Value, json};
-use vestibule_caller::{
-    Admission, Allowed, Answer, Denied, Failed, FailurePolicy, Hook, Outcome, Review, judge,
-};
+use vestibule_caller::{Admission, Answer, FailurePolicy, Outcome, Review, judge};
 
+use super::expectation::{expect_allowed, expect_denied, expect_failed};
 use super::{UID, allowed, answered, mutating, review, review_v1beta1, validating};
 
 /// `W10=` is `[]`.
@@ -271,30 +270,6 @@ impl Typed for Answer {
 
     fn untyped(self) -> Self {
         Self { content_type: None, ..self }
-    }
-}
-
-fn expect_allowed(case: &str, hook: &Hook, answer: &Answer) -> Allowed {
-    match judge(&review(), hook, answer) {
-        Outcome::Allowed(allowed) => allowed,
-        Outcome::Denied(denied) => panic!("{case}: {}", denied.message),
-        Outcome::Failed(failed) => panic!("{case}: {}", failed.message),
-    }
-}
-
-fn expect_denied(hook: &Hook, answer: &Answer) -> Denied {
-    match judge(&review(), hook, answer) {
-        Outcome::Denied(denied) => denied,
-        Outcome::Allowed(_) => panic!("allowed"),
-        Outcome::Failed(failed) => panic!("{}", failed.message),
-    }
-}
-
-fn expect_failed(case: &str, hook: &Hook, answer: &Answer) -> Failed {
-    match judge(&review(), hook, answer) {
-        Outcome::Failed(failed) => failed,
-        Outcome::Allowed(_) => panic!("{case}: allowed"),
-        Outcome::Denied(denied) => panic!("{case}: {}", denied.message),
     }
 }
 

@@ -8,6 +8,7 @@
 )]
 
 mod calling;
+mod expectation;
 mod fixture;
 mod judging;
 mod patching;

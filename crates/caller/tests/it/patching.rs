@@ -1,8 +1,9 @@
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use serde_json::{Value, json};
-use vestibule_caller::{Admission, Answer, FailurePolicy, Outcome, Review, judge};
+use vestibule_caller::{Admission, Allowed, Answer, FailurePolicy, Outcome, Review, judge};
 
+use super::expectation::{expect_allowed, expect_failed};
 use super::{UID, allowed, mutating, pod, review};
 
 #[test]
@@ -13,9 +14,7 @@ fn a_patch_is_applied() {
         {"op": "add", "path": "/metadata/annotations/example.com~1a", "value": "1"},
         {"op": "add", "path": "/spec/containers/-", "value": {"name": "proxy"}},
     ]);
-    let Outcome::Allowed(outcome) = judge(&review(), &mutating(), &patched(&patch)) else {
-        panic!("not allowed")
-    };
+    let outcome = applied(&patch);
     let object = outcome.object.unwrap();
     assert_eq!(object["metadata"]["annotations"], json!({"example.com/a": "1"}));
     assert_eq!(object["spec"]["containers"][1]["name"], "proxy");
@@ -27,7 +26,7 @@ fn an_array_of_numbers_is_a_patch_too() {
     let patch = json!([{"op": "remove", "path": "/metadata/labels"}]);
     let numbers: Vec<u8> = patch.to_string().into_bytes();
     let answer = Answer::json(200, allowed(json!({"patch": numbers, "patchType": "JSONPatch"})));
-    let Outcome::Allowed(outcome) = judge(&review(), &mutating(), &answer) else { panic!("not allowed") };
+    let outcome = expect_allowed("numbers", &mutating(), &answer);
     assert!(outcome.object.unwrap()["metadata"].get("labels").is_none());
 }
 
@@ -114,7 +113,7 @@ fn an_undecodable_patch_fails_the_call() {
     ];
     for patch in undecodable {
         let answer = Answer::json(200, allowed(json!({"patch": patch, "patchType": "JSONPatch"})));
-        let Outcome::Failed(failed) = judge(&review(), &mutating(), &answer) else { panic!("{patch}") };
+        let failed = expect_failed(&patch, &mutating(), &answer);
         let why = r#"Internal error occurred: failed calling webhook "m.example.com": received undecodable patch in webhook response: "#;
         assert!(failed.message.starts_with(why) && failed.ignorable, "{}", failed.message);
     }
@@ -150,9 +149,7 @@ fn a_patch_that_only_this_library_takes_is_applied_and_reported() {
         (json!([{"op": "add", "path": "junk/metadata/zz", "value": 1}]), "/metadata/zz", json!(1)),
     ];
     for (patch, path, expected) in cases {
-        let Outcome::Allowed(outcome) = judge(&review(), &mutating(), &patched(&patch)) else {
-            panic!("{patch}")
-        };
+        let outcome = applied(&patch);
         assert_eq!(outcome.object.unwrap().pointer(path), Some(&expected), "{patch}");
         assert!(outcome.leniency.is_some(), "{patch}");
     }
@@ -168,9 +165,7 @@ fn a_patch_of_the_standard_needs_no_leniency() {
         {"op": "move", "from": "/spec/containers/0", "path": "/spec/containers/1"},
         {"op": "remove", "path": "/metadata/labels/app"},
     ]);
-    let Outcome::Allowed(outcome) = judge(&review(), &mutating(), &patched(&patch)) else {
-        panic!("not allowed")
-    };
+    let outcome = applied(&patch);
     assert_eq!(outcome.leniency, None);
     let object = outcome.object.unwrap();
     assert_eq!(object["metadata"]["labels"], json!({"a/b~c~1": "1"}));
@@ -184,9 +179,7 @@ fn the_whole_document_can_be_replaced() {
     let mut other = pod_in_shop();
     other["metadata"]["name"] = json!("other");
     let patch = json!([{"op": "replace", "path": "", "value": other}]);
-    let Outcome::Allowed(outcome) = judge(&review(), &mutating(), &patched(&patch)) else {
-        panic!("not allowed")
-    };
+    let outcome = applied(&patch);
     assert_eq!(outcome.object, Some(other));
 }
 
@@ -209,7 +202,7 @@ fn another_patch_type_fails_the_call() {
     let patch = BASE64_STANDARD.encode(r#"[{"op":"remove","path":"/spec"}]"#);
     for name in ["MergePatch", "jsonpatch"] {
         let answer = Answer::json(200, allowed(json!({"patch": patch, "patchType": name})));
-        let Outcome::Failed(failed) = judge(&review(), &mutating(), &answer) else { panic!("{name}") };
+        let failed = expect_failed(name, &mutating(), &answer);
         let why = format!(
             r#"Internal error occurred: failed calling webhook "m.example.com": unsupported patch type "{name}""#
         );
@@ -226,6 +219,10 @@ fn copies_cannot_grow_a_document_without_end() {
         &patched(&json!(steps)),
         "Internal error occurred: Unable to complete the copy, the accumulated size",
     );
+}
+
+fn applied(patch: &Value) -> Allowed {
+    expect_allowed(&patch.to_string(), &mutating(), &patched(patch))
 }
 
 fn patched(patch: &Value) -> Answer {
@@ -273,8 +270,8 @@ fn a_patch_that_nests_without_end_is_refused() {
     };
     assert!(on_a_small_stack(deepened(8)).unwrap());
     for patch in [deepened(12), deepened(17)] {
-        let told = on_a_small_stack(patch).unwrap_err();
-        assert!(told.contains("nests deeper than 1000 levels"), "{told}");
+        let message = on_a_small_stack(patch).unwrap_err();
+        assert!(message.contains("nests deeper than 1000 levels"), "{message}");
     }
     // The deepest that is taken: 998 levels below two that are there.
     let mut steps = vec![json!({"op": "add", "path": "/spec/deep", "value": {}})];

@@ -5,6 +5,7 @@ use vestibule_rules::diagnostic::printable;
 
 use super::difference::{Difference, Lagging, Report, State};
 use super::owner::{Owner, Restart};
+use crate::render::counted;
 
 /// The number of pods of a line that are named.
 const NAMED: usize = 3;
@@ -96,12 +97,6 @@ impl State {
             Self::NotApplicable => "would not apply",
         }
     }
-}
-
-/// `1 pod`, `2 pods`
-fn counted(count: usize, what: &str) -> String {
-    let ending = if count == 1 { "" } else { "s" };
-    format!("{count} {what}{ending}")
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ use vestibule_command::colour::{Palette, Style};
 use vestibule_rules::diagnostic::printable;
 
 use super::check::Checked;
+use crate::render::counted;
 
 pub(super) struct Report<'r> {
     pub(super) outcomes: &'r [Checked],
@@ -22,10 +23,10 @@ impl Report<'_> {
             self.case(&mut lines, checked);
         }
         let failed = self.outcomes.iter().filter(|checked| !checked.failures.is_empty()).count();
-        let count = |number: usize| if number == 1 { "1 case".to_owned() } else { format!("{number} cases") };
+        let cases = counted(self.outcomes.len(), "case");
         lines.push(match failed {
-            0 => format!("{}: all as expected", count(self.outcomes.len())),
-            failed => format!("{}: {failed} not as expected", count(self.outcomes.len())),
+            0 => format!("{cases}: all as expected"),
+            failed => format!("{cases}: {failed} not as expected"),
         });
         lines.join("\n") + "\n"
     }

@@ -29,12 +29,8 @@ pub(super) fn all<'o>(
         };
         Ok(TryResult { first, second })
     };
-    let results = objects.iter().map(|object| {
-        one(object).map_err(|error| {
-            let (title, place) = (object.title(default_namespace), object.place());
-            CommandError::running(format_args!("{title} ({place}): {error:#}"))
-        })
-    });
+    let results =
+        objects.iter().map(|object| one(object).map_err(|error| object.failure(default_namespace, &error)));
     results.collect()
 }
 

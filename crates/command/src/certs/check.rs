@@ -7,10 +7,10 @@ use std::time::{Duration, SystemTime};
 use clap::Args;
 use vestibule_pki::CertificateFacts;
 
+use super::print;
 use super::probe::{Probe, ProbeError, Probed};
 use super::report::Report;
 use super::time::{date, left, system_time};
-use super::{print, unreachable};
 use crate::CommandError;
 use crate::colour::{Palette, Style, When};
 
@@ -63,7 +63,7 @@ impl Arguments {
 /// The verdict on a server that cannot be reached.
 pub(super) fn not_probed(error: ProbeError) -> CommandError {
     match error {
-        ProbeError::Unreachable { .. } => unreachable(error),
+        ProbeError::Unreachable { .. } => CommandError::unreachable(error),
         other => CommandError::input(other),
     }
 }

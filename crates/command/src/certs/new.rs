@@ -15,7 +15,7 @@ use vestibule_identity::{NamespacedName, RegistrationKind, RegistrationName};
 use super::pair::Pair;
 use super::time::date;
 use super::{object_name, print};
-use crate::{CommandError, say};
+use crate::{CommandError, say, shell_quoted};
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
@@ -90,23 +90,23 @@ impl Arguments {
         let pair = Pair::new(&names, SystemTime::now(), DAY * self.days).map_err(CommandError::input)?;
         if let Some(folder) = &self.out {
             pair.write(folder, self.force)?;
-            tell_of_files(folder, &names, &pair);
+            report_files(folder, &names, &pair);
         }
         match printed {
             Some(Printed::Secret(metadata)) => print_secret(&pair, *metadata, &names)?,
             Some(Printed::Patch(registration)) => print_patch(&pair, registration, self.hooks)?,
-            None => self.tell_what_next(&names),
+            None => self.say_next_steps(&names),
         }
         Ok(ExitCode::SUCCESS)
     }
 
     fn printed(&self, service: Option<&NamespacedName>) -> Result<Option<Printed<'_>>, CommandError> {
-        let strays = [
+        let flags = [
             ("--secret", self.secret.is_some(), Output::Secret, "-o secret"),
             ("--registration", self.registration.is_some(), Output::Patch, "-o patch"),
         ];
         if let Some((flag, .., output)) =
-            strays.into_iter().find(|(_, given, output, _)| *given && self.output != Some(*output))
+            flags.into_iter().find(|(_, given, output, _)| *given && self.output != Some(*output))
         {
             return Err(CommandError::input(format_args!("{flag} is for `{output}`")));
         }
@@ -157,25 +157,15 @@ impl Arguments {
         Ok(ObjectMeta { name: Some(secret.name), namespace, ..ObjectMeta::default() })
     }
 
-    fn tell_what_next(&self, names: &[String]) {
+    fn say_next_steps(&self, names: &[String]) {
         let Some(folder) = &self.out else { return };
-        let (folder, name) = (quoted(folder), names.first().map_or("NAME", String::as_str));
+        let (folder, name) = (shell_quoted(folder.as_os_str()), names.first().map_or("NAME", String::as_str));
         say(format_args!(
             "next: vestibule serve --rules PATH --identity mounted:{folder} --mounted-certificate server.crt --mounted-key \
              server.key\nand:  vestibule certs check HOST:PORT --ca {folder}/ca.crt --dns {name}\nThe CA goes into every \
              `caBundle`, as `base64 -w0 {folder}/ca.crt` prints it; `-o patch` does it in one step."
         ));
     }
-}
-
-/// A path as a shell reads it back.
-fn quoted(path: &Path) -> String {
-    let path = path.to_string_lossy();
-    let plain = |character: char| character.is_ascii_alphanumeric() || "_-./:=,@%+".contains(character);
-    if path.chars().all(plain) {
-        return path.into_owned();
-    }
-    format!("'{}'", path.replace('\'', r"'\''"))
 }
 
 fn print_secret(pair: &Pair, metadata: ObjectMeta, names: &[String]) -> Result<(), CommandError> {
@@ -195,7 +185,7 @@ fn print_secret(pair: &Pair, metadata: ObjectMeta, names: &[String]) -> Result<(
     print(&yaml)
 }
 
-fn tell_of_files(folder: &Path, names: &[String], pair: &Pair) {
+fn report_files(folder: &Path, names: &[String], pair: &Pair) {
     let folder = folder.display();
     say(format_args!("wrote {folder}/ca.crt      the CA, for caBundle; its key was erased"));
     say(format_args!(

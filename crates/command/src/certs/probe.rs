@@ -12,8 +12,8 @@ use std::time::{Duration, SystemTime};
 use rustls_pki_types::{ServerName, UnixTime};
 use vestibule_pki::{Bundle, CertificateFacts, describe};
 
-use handshake::{Handshake, shake};
-use verdict::Question;
+use handshake::{Handshake, handshake};
+use verdict::Verification;
 
 /// A server, and the settings of the client.
 pub(super) struct Probe {
@@ -85,7 +85,7 @@ impl Probe {
         let mut refusals = Vec::new();
         if !handshake.chain.is_empty() || handshake.failure.is_none() {
             let since_1970 = now.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-            let question = Question {
+            let verification = Verification {
                 bundle: &self.bundle,
                 roots: &bundle,
                 chain: &handshake.chain,
@@ -93,7 +93,7 @@ impl Probe {
                 name: &self.name,
                 now: UnixTime::since_unix_epoch(since_1970),
             };
-            refusals = question.refusals();
+            refusals = verification.refusals();
         }
         refusals.extend(handshake.failure);
         let (tls, asks_for_certificate) = (handshake.tls, handshake.asks_for_certificate);
@@ -111,7 +111,7 @@ impl Probe {
         })?;
         let mut last = self.unreachable("the name has no address", no_such_host());
         for address in addresses {
-            match shake(address, name.clone(), self.timeout) {
+            match handshake(address, name.clone(), self.timeout) {
                 Ok(handshake) => return Ok((address, handshake)),
                 Err(error) => last = self.not_connected(address, &error),
             }

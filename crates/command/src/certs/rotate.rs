@@ -22,7 +22,7 @@ use crate::{CommandError, say};
   vestibule certs rotate --secret demo/hooks-ring --yes --wait")]
 pub(super) struct RotateArguments {
     #[command(flatten)]
-    common: Common,
+    pub(super) request: RequestArguments,
 }
 
 /// Asks for a revocation, for keys that were lost or stolen: new CAs are made at once,
@@ -36,11 +36,11 @@ pub(super) struct RotateArguments {
   vestibule certs revoke --secret demo/hooks-ring --yes --wait")]
 pub(super) struct RevokeArguments {
     #[command(flatten)]
-    common: Common,
+    pub(super) request: RequestArguments,
 }
 
 #[derive(Args, Clone, Debug)]
-struct Common {
+pub(super) struct RequestArguments {
     #[command(flatten)]
     ring: RingArguments,
     /// Do not ask.
@@ -54,38 +54,26 @@ struct Common {
     timeout: Duration,
 }
 
-impl RotateArguments {
-    pub(super) async fn run(&self) -> Result<ExitCode, CommandError> {
-        self.common.run(RingCommand::Rotate).await
-    }
-}
-
-impl RevokeArguments {
-    pub(super) async fn run(&self) -> Result<ExitCode, CommandError> {
-        self.common.run(RingCommand::Revoke).await
-    }
-}
-
-impl Common {
-    async fn run(&self, wish: RingCommand) -> Result<ExitCode, CommandError> {
+impl RequestArguments {
+    pub(super) async fn run(&self, command: RingCommand) -> Result<ExitCode, CommandError> {
         let place = self.ring.place().await?;
-        if !self.yes && !agreed(wish, &place.secret)? {
-            say(format_args!("nothing was changed"));
+        if !self.yes && !is_confirmed(command, &place.secret)? {
+            say("nothing was changed");
             return Ok(ExitCode::from(1));
         }
         let objects = place.objects();
-        let written = wish.write(&objects, &place.secret).await;
-        let requested = written.map_err(|error| place.failed(error))?;
-        say(format_args!("{}", told(&requested)));
+        let pending = command.write(&objects, &place.secret).await;
+        let pending = pending.map_err(|error| place.failed(error))?;
+        say(request_message(&pending));
         if !self.wait {
             say(format_args!("see it done: vestibule certs show --secret {}", place.secret));
             return Ok(ExitCode::SUCCESS);
         }
         say(format_args!("waiting for it, {} at most", span(self.timeout)));
-        match tokio::time::timeout(self.timeout, requested.done(&objects)).await {
+        match tokio::time::timeout(self.timeout, pending.done(&objects)).await {
             Ok(done) => {
                 done.map_err(|error| place.failed(error))?;
-                say(format_args!("{}", done_words(wish)));
+                say(done_message(command));
                 Ok(ExitCode::SUCCESS)
             }
             Err(_) => Err(CommandError::running(format_args!(
@@ -99,22 +87,22 @@ impl Common {
 }
 
 /// Asks for confirmation on the terminal. Without a terminal, `--yes` is needed.
-fn agreed(wish: RingCommand, secret: &NamespacedName) -> Result<bool, CommandError> {
+fn is_confirmed(command: RingCommand, secret: &NamespacedName) -> Result<bool, CommandError> {
     let stdin = io::stdin();
     if !stdin.is_terminal() {
         return Err(CommandError::input("there is no terminal for the confirmation: give --yes"));
     }
-    ask(wish, secret, stdin.lock(), io::stderr()).map_err(CommandError::running)
+    confirm(command, secret, stdin.lock(), io::stderr()).map_err(CommandError::running)
 }
 
 /// Only `y` or `yes` is a yes; the end of the input is none.
-fn ask(
-    wish: RingCommand,
+fn confirm(
+    command: RingCommand,
     secret: &NamespacedName,
     mut answers: impl BufRead,
     mut screen: impl Write,
 ) -> io::Result<bool> {
-    let what = match wish {
+    let consequences = match command {
         RingCommand::Revoke => format!(
             "New CAs for the ring in Secret {secret}, and no more trust in the present ones: about three minutes, in which \
              API servers that learn late may refuse the webhook."
@@ -124,7 +112,7 @@ fn ask(
              call fails."
         ),
     };
-    write!(screen, "{what}\nGo on? [y/N] ")?;
+    write!(screen, "{consequences}\nGo on? [y/N] ")?;
     screen.flush()?;
     let mut answer = String::new();
     if answers.read_line(&mut answer)? == 0 {
@@ -133,13 +121,13 @@ fn ask(
     Ok(matches!(answer.trim().to_ascii_lowercase().as_str(), "y" | "yes"))
 }
 
-fn told(requested: &PendingCommand) -> String {
-    let secret = &requested.secret;
-    match requested.command {
+fn request_message(pending: &PendingCommand) -> String {
+    let secret = &pending.secret;
+    match pending.command {
         RingCommand::Revoke => format!(
             "asked the replicas of the ring in Secret {secret} for new CAs; the present CAs are removed when they are replaced"
         ),
-        RingCommand::Rotate if requested.next_is_held => {
+        RingCommand::Rotate if pending.next_is_held => {
             format!(
                 "asked the replicas of the ring in Secret {secret} for a rotation: the next CA is known everywhere, so within seconds"
             )
@@ -151,8 +139,8 @@ fn told(requested: &PendingCommand) -> String {
     }
 }
 
-fn done_words(wish: RingCommand) -> &'static str {
-    match wish {
+fn done_message(command: RingCommand) -> &'static str {
+    match command {
         RingCommand::Revoke => "done: none of the former CAs is trusted any more",
         RingCommand::Rotate => {
             "done: another CA signs now; the former one stays trusted until the last certificate that it signed has ended"
@@ -167,7 +155,7 @@ mod tests {
     #[test]
     fn only_a_yes_is_a_yes() {
         let secret: NamespacedName = "demo/hooks-ring".parse().unwrap();
-        for (typed, agreed) in [
+        for (typed, is_yes) in [
             ("y\n", true),
             ("Y\r\n", true),
             (" yes \n", true),
@@ -177,9 +165,13 @@ mod tests {
             ("no\ny\n", false),
             ("yess\n", false),
         ] {
-            for wish in [RingCommand::Rotate, RingCommand::Revoke] {
+            for command in [RingCommand::Rotate, RingCommand::Revoke] {
                 let mut screen = Vec::new();
-                assert_eq!(ask(wish, &secret, typed.as_bytes(), &mut screen).unwrap(), agreed, "{typed:?}");
+                assert_eq!(
+                    confirm(command, &secret, typed.as_bytes(), &mut screen).unwrap(),
+                    is_yes,
+                    "{typed:?}"
+                );
                 let screen = String::from_utf8(screen).unwrap();
                 assert!(screen.contains("Secret demo/hooks-ring"), "{screen}");
                 assert!(screen.trim_end().ends_with("Go on? [y/N]"), "{screen}");

@@ -62,11 +62,11 @@ impl Arguments {
         };
         let report = RingReport::read(&selection, &place.objects(), now).await;
         let report = report.map_err(|error| place.failed(error))?;
-        let asked = match (&self.address, &place.service) {
-            (Some(address), Some(service)) => Some(ask(address, service, &report, now).await),
+        let probed = match (&self.address, &place.service) {
+            (Some(address), Some(service)) => Some(probe(address, service, &report, now).await),
             _ => None,
         };
-        let leaf = asked.as_ref().and_then(|asked| asked.as_ref().ok());
+        let leaf = probed.as_ref().and_then(|probed| probed.as_ref().ok());
         // A ring without a configuration is not in sync.
         let is_in_sync = report.is_in_sync() && !report.registrations.is_empty();
         match self.output {
@@ -74,7 +74,7 @@ impl Arguments {
             Output::Json => print(&json::write(&report, leaf, is_in_sync))?,
         }
         // The report is printed already.
-        let leaf = asked.transpose()?;
+        let leaf = probed.transpose()?;
         if report.registrations.is_empty() && !report.notes.is_empty() {
             return Err(CommandError::input(
                 "no configuration could be looked at: grant what the notes say, or name one with --registration",
@@ -85,7 +85,7 @@ impl Arguments {
     }
 }
 
-async fn ask(
+async fn probe(
     address: &str,
     service: &NamespacedName,
     report: &RingReport,

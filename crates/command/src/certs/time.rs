@@ -14,6 +14,11 @@ pub(super) fn date(time: SystemTime) -> String {
         .map_or_else(|_| "?".to_owned(), |time| time.strftime("%Y-%m-%d %H:%MZ").to_string())
 }
 
+/// In UTC, to the second: `2027-11-21T13:08:05Z`.
+pub(super) fn rfc3339(time: SystemTime) -> String {
+    Timestamp::try_from(time).map_or_else(|_| "?".to_owned(), |time| time.to_string())
+}
+
 pub(super) fn system_time(time: UnixTime) -> SystemTime {
     SystemTime::UNIX_EPOCH + Duration::from_secs(time.as_secs())
 }

@@ -1,8 +1,8 @@
 //! Requests about objects of the kinds that manifests have.
 
-use http::Request;
-use kube::Client;
-use kube::client::Body;
+use kube::api::{ApiResource, DynamicObject, Patch, PatchParams};
+use kube::core::{GroupVersionKind, Status};
+use kube::{Api, Client, Error};
 use serde_json::Value;
 
 use crate::CommandError;
@@ -10,107 +10,83 @@ use crate::CommandError;
 /// The name under which the API server keeps the fields of these objects.
 const MANAGER: &str = "vestibule-install";
 
-/// An answer of the API server.
-pub(super) struct Answer {
-    pub(super) status: u16,
-    pub(super) body: Value,
+/// An answer of the API server; the error is its refusal.
+pub(super) type Answer<T> = Result<T, Box<Status>>;
+
+/// Sends a request. A cluster that does not answer ends the command; a refusal may not.
+pub(super) async fn answered<T>(
+    request: impl Future<Output = Result<T, Error>>,
+) -> Result<Answer<T>, CommandError> {
+    match request.await {
+        Ok(answer) => Ok(Ok(answer)),
+        Err(Error::Api(status)) => Ok(Err(status)),
+        Err(error) => Err(CommandError::unreachable(format_args!("the API server does not answer: {error}"))),
+    }
 }
 
-impl Answer {
-    /// The object, or the API server's own words.
-    pub(super) fn object(self) -> Result<Value, String> {
-        match self.status {
-            200..300 => Ok(self.body),
-            _ => Err(self.message()),
-        }
+/// The API server's own words for a refusal.
+pub(super) fn message(status: &Status) -> String {
+    match status.message.as_str() {
+        "" => format!("status {}", status.code),
+        message => message.to_owned(),
     }
+}
 
-    pub(super) fn message(&self) -> String {
-        self.body["message"].as_str().map_or_else(|| format!("status {}", self.status), str::to_owned)
-    }
+pub(super) async fn get(client: &Client, object: &Value) -> Result<Answer<DynamicObject>, CommandError> {
+    answered(api(client, object).get(name(object))).await
 }
 
 /// Server-side apply. The fields of the manifests are taken over from other managers.
-pub(super) async fn apply(client: &Client, object: &Value, dry_run: bool) -> Result<Answer, CommandError> {
-    let dry_run = if dry_run { "&dryRun=All" } else { "" };
-    send(
-        client,
-        "PATCH",
-        &format!("{}?fieldManager={MANAGER}&force=true{dry_run}", path(object)),
-        Some(object),
-    )
-    .await
-}
-
-/// Sends one request.
-pub(super) async fn send(
+pub(super) async fn apply(
     client: &Client,
-    method: &str,
-    uri: &str,
-    body: Option<&Value>,
-) -> Result<Answer, CommandError> {
-    let kind = if method == "PATCH" { "application/apply-patch+yaml" } else { "application/json" };
-    let text = body.map(Value::to_string).unwrap_or_default();
-    let request = Request::builder().method(method).uri(uri).header("content-type", kind);
-    let request = request.body(Body::from(text.into_bytes())).map_err(CommandError::running)?;
-    let unreachable = |error: kube::Error| {
-        CommandError::unreachable(format_args!("the API server does not answer: {error}"))
-    };
-    let response = client.send(request).await.map_err(unreachable)?;
-    let status = response.status().as_u16();
-    let bytes = response.into_body().collect_bytes().await.map_err(unreachable)?;
-    Ok(Answer { status, body: serde_json::from_slice(&bytes).unwrap_or_default() })
+    object: &Value,
+    dry_run: bool,
+) -> Result<Answer<DynamicObject>, CommandError> {
+    let parameters = PatchParams { dry_run, ..PatchParams::apply(MANAGER).force() };
+    answered(api(client, object).patch(name(object), &parameters, &Patch::Apply(object))).await
 }
 
-/// The path of an object.
-pub(super) fn path(object: &Value) -> String {
-    format!("{}/{}", collection(object), object["metadata"]["name"].as_str().unwrap_or_default())
-}
-
-/// The path of the objects of its kind.
-pub(super) fn collection(object: &Value) -> String {
-    let version = object["apiVersion"].as_str().unwrap_or_default();
-    let root = if version.contains('/') { "apis" } else { "api" };
-    let (_, resource) = resource(object);
+/// The objects of the same kind, in the same namespace if there is one.
+pub(super) fn api(client: &Client, object: &Value) -> Api<DynamicObject> {
+    let resource = resource(object);
     match object["metadata"]["namespace"].as_str() {
-        Some(namespace) => format!("/{root}/{version}/namespaces/{namespace}/{resource}"),
-        None => format!("/{root}/{version}/{resource}"),
+        Some(namespace) => Api::namespaced_with(client.clone(), namespace, &resource),
+        None => Api::all_with(client.clone(), &resource),
     }
 }
 
-/// The API group and the resource of an object's kind.
-pub(super) fn resource(object: &Value) -> (String, String) {
-    let version = object["apiVersion"].as_str().unwrap_or_default();
-    let group = version.split_once('/').map_or("", |(group, _)| group);
-    let kind = object["kind"].as_str().unwrap_or_default().to_lowercase();
-    // Of the kinds in manifests only NetworkPolicy has another plural.
-    let plural = kind.strip_suffix('y').map_or_else(|| format!("{kind}s"), |stem| format!("{stem}ies"));
-    (group.to_owned(), plural)
+/// The resource of an object's kind.
+pub(super) fn resource(object: &Value) -> ApiResource {
+    let text = |field: &str| object[field].as_str().unwrap_or_default();
+    let (group, version) = text("apiVersion").split_once('/').unwrap_or(("", text("apiVersion")));
+    ApiResource::from_gvk(&GroupVersionKind::gvk(group, version, text("kind")))
+}
+
+fn name(object: &Value) -> &str {
+    object["metadata"]["name"].as_str().unwrap_or_default()
 }
 
 #[cfg(test)]
 mod tests {
     use serde_json::json;
 
-    use super::path;
+    use super::resource;
 
     #[test]
     fn paths_are_those_of_the_api_server() {
-        for (object, wanted) in [
+        for (api_version, kind, group, plural) in [
+            ("v1", "Namespace", "", "namespaces"),
+            ("networking.k8s.io/v1", "NetworkPolicy", "networking.k8s.io", "networkpolicies"),
             (
-                json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "a"}}),
-                "/api/v1/namespaces/a",
-            ),
-            (
-                json!({"apiVersion": "networking.k8s.io/v1", "kind": "NetworkPolicy", "metadata": {"name": "a", "namespace": "b"}}),
-                "/apis/networking.k8s.io/v1/namespaces/b/networkpolicies/a",
-            ),
-            (
-                json!({"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": {"name": "a"}}),
-                "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/a",
+                "apiextensions.k8s.io/v1",
+                "CustomResourceDefinition",
+                "apiextensions.k8s.io",
+                "customresourcedefinitions",
             ),
         ] {
-            assert_eq!(path(&object), wanted);
+            let found = resource(&json!({"apiVersion": api_version, "kind": kind}));
+            let found = (&*found.api_version, &*found.group, &*found.plural);
+            assert_eq!(found, (api_version, group, plural));
         }
     }
 }

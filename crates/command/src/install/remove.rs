@@ -4,17 +4,19 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use kube::Client;
+use kube::api::{DeleteParams, DynamicObject, ListParams};
+use kube::{Api, Client};
 use serde_json::{Value, json};
 use vestibule::{App, Target};
 use vestibule_manifests::Installation;
 
-use super::api::{collection, path, send};
-use super::{NAMESPACE, PAUSE, WhichCluster, title};
+use super::api::{answered, api, message};
+use super::{NAMESPACE, PAUSE, title};
+use crate::connection::KubeconfigArguments;
 use crate::{CommandError, namespace, say};
 
 /// A deletion is over in a moment, except for the definitions of many rules.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// The objects to remove.
 #[derive(Args, Clone, Debug)]
@@ -29,7 +31,7 @@ pub struct UninstallArguments {
     #[arg(long)]
     dry_run: bool,
     #[command(flatten)]
-    cluster: WhichCluster,
+    cluster: KubeconfigArguments,
 }
 
 impl UninstallArguments {
@@ -60,9 +62,9 @@ impl UninstallArguments {
             object
         }));
         objects.push(namespace);
-        objects.retain(|object| self.all || !is_kept(object));
+        objects.retain(|object| self.all || !needs_all(object));
         objects.sort_by_key(order);
-        let client = self.cluster.connect(&self.namespace).await?.client;
+        let client = self.cluster.connect(Some(&self.namespace)).await?.client;
         let mut found = 0;
         for object in &objects {
             found += usize::from(self.delete(&client, object).await?);
@@ -80,11 +82,14 @@ impl UninstallArguments {
 
     /// Deletes an object. Whether it was there.
     async fn delete(&self, client: &Client, object: &Value) -> Result<bool, CommandError> {
-        let by_label = object["metadata"].get("name").is_none();
-        let uri = if by_label { selected(object) } else { path(object) };
-        let found = send(client, "GET", &uri, None).await?;
-        let is_empty = found.body["items"].as_array().is_some_and(Vec::is_empty);
-        if found.status == 404 || is_empty {
+        let (objects, named) = (api(client, object), object["metadata"]["name"].as_str());
+        let selected = ListParams::default().labels(&label_selector(object));
+        let exists = match named {
+            Some(name) => answered(objects.get(name)).await?.map(|_| true),
+            None => answered(objects.list(&selected)).await?.map(|list| !list.items.is_empty()),
+        };
+        // Without the right to read the object, its deletion is tried.
+        if !exists.unwrap_or_else(|status| status.code != 404) {
             return Ok(false);
         }
         let what = title(object);
@@ -93,13 +98,18 @@ impl UninstallArguments {
             return Ok(true);
         }
         // Owned ReplicaSets and pods go too, without a wait for them.
-        let options = json!({"apiVersion": "v1", "kind": "DeleteOptions", "propagationPolicy": "Background"});
-        let answer = send(client, "DELETE", &uri, Some(&options)).await?;
-        if !(200..300).contains(&answer.status) && answer.status != 404 {
-            return Err(CommandError::running(format_args!("{what}: {}", answer.message())));
+        let parameters = DeleteParams::background();
+        let deleted = match named {
+            Some(name) => answered(objects.delete(name, &parameters)).await?.map(drop),
+            None => answered(objects.delete_collection(&parameters, &selected)).await?.map(drop),
+        };
+        if let Err(status) = deleted
+            && status.code != 404
+        {
+            return Err(CommandError::running(format_args!("{what}: {}", message(&status))));
         }
-        if object["kind"] == "CustomResourceDefinition" {
-            until_gone(client, &uri, &what).await?;
+        if let Some(name) = named.filter(|_| object["kind"] == "CustomResourceDefinition") {
+            until_gone(&objects, name, &what).await?;
         }
         say(format_args!("deleted  {what}"));
         Ok(true)
@@ -107,9 +117,9 @@ impl UninstallArguments {
 }
 
 /// The namespace is not waited for: pods may drain in it for two minutes.
-async fn until_gone(client: &Client, uri: &str, what: &str) -> Result<(), CommandError> {
-    let end = Instant::now() + PATIENCE;
-    while send(client, "GET", uri, None).await?.status != 404 {
+async fn until_gone(objects: &Api<DynamicObject>, name: &str, what: &str) -> Result<(), CommandError> {
+    let end = Instant::now() + TIMEOUT;
+    while !answered(objects.get(name)).await?.is_err_and(|status| status.code == 404) {
         if Instant::now() >= end {
             return Err(CommandError::running(format_args!(
                 "{what} is not gone after a minute; `kubectl get` shows which finalizer it waits for"
@@ -120,16 +130,14 @@ async fn until_gone(client: &Client, uri: &str, what: &str) -> Result<(), Comman
     Ok(())
 }
 
-/// The objects with its labels.
-fn selected(object: &Value) -> String {
+fn label_selector(object: &Value) -> String {
     let labels = object["metadata"]["labels"].as_object().into_iter().flatten();
-    let pairs = labels
-        .map(|(key, value)| format!("{}%3D{}", key.replace('/', "%2F"), value.as_str().unwrap_or_default()));
-    format!("{}?labelSelector={}", collection(object), pairs.collect::<Vec<_>>().join("%2C"))
+    let pairs = labels.map(|(key, value)| format!("{key}={}", value.as_str().unwrap_or_default()));
+    pairs.collect::<Vec<_>>().join(",")
 }
 
 /// Whether it stays without `--all`.
-fn is_kept(object: &Value) -> bool {
+fn needs_all(object: &Value) -> bool {
     ["CustomResourceDefinition", "Namespace"].iter().any(|kind| object["kind"] == *kind)
 }
 
@@ -161,13 +169,7 @@ mod tests {
 
     #[test]
     fn objects_without_a_name_are_selected_by_label() {
-        let leases = json!({
-            "apiVersion": "coordination.k8s.io/v1", "kind": "Lease",
-            "metadata": {"namespace": "shop", "labels": {"vestibule.dev/replica": "true"}},
-        });
-        assert_eq!(
-            selected(&leases),
-            "/apis/coordination.k8s.io/v1/namespaces/shop/leases?labelSelector=vestibule.dev%2Freplica%3Dtrue"
-        );
+        let leases = json!({"metadata": {"labels": {"team": "shop", "vestibule.dev/replica": "true"}}});
+        assert_eq!(label_selector(&leases), "team=shop,vestibule.dev/replica=true");
     }
 }

@@ -16,23 +16,23 @@ use super::level_config::LevelConfig;
 
 /// The end of a temporary level is checked this often against the wall clock, which may be set, or stop while a machine
 /// sleeps.
-const BETWEEN_LOOKS: Duration = Duration::from_secs(5);
+const CHECK_INTERVAL: Duration = Duration::from_secs(5);
 
 /// Applies the levels of the ConfigMap `name` as it changes. Without one, the levels of the process's start hold; while
-/// it cannot be watched, the last levels. `tell` is called with invalid values.
+/// it cannot be watched, the last levels. `report` is called with invalid values.
 pub(crate) async fn follow(
     logs: &Logs,
     client: &Client,
     (namespace, name): (&str, &str),
     app: &str,
-    tell: impl Fn(&str),
+    report: impl Fn(&str),
 ) -> Infallible {
     let only = Watch::<ConfigMap>::new().namespace(namespace).fields(format!("metadata.name={name}"));
     let mut watched = Watched::start(client, only);
     let (mut wanted, mut data) = (LevelConfig::default(), BTreeMap::new());
     let mut next = None;
     loop {
-        let limit = if next.is_some() { BETWEEN_LOOKS } else { Duration::MAX };
+        let limit = if next.is_some() { CHECK_INTERVAL } else { Duration::MAX };
         // Without a change, a temporary level may have ended.
         let _timed_out = timeout(limit, watched.changed()).await;
         if let Ok(config_maps) = watched.lookup(Instant::now()).everywhere().list() {
@@ -47,7 +47,7 @@ pub(crate) async fn follow(
                          force: {why}"
                     );
                     tracing::warn!("{text}");
-                    tell(&text);
+                    report(&text);
                 }
             }
         }

@@ -53,9 +53,9 @@ mod tests {
     const NASTY: &str = "a\u{1b}[31mb\u{9b}2Jc\nd\u{7f}e\u{202e}f\rg";
 
     #[derive(Clone, Default)]
-    struct Kept(Arc<Mutex<Vec<u8>>>);
+    struct Captured(Arc<Mutex<Vec<u8>>>);
 
-    impl Write for Kept {
+    impl Write for Captured {
         fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
             self.0.lock().unwrap().extend_from_slice(bytes);
             Ok(bytes.len())
@@ -66,7 +66,7 @@ mod tests {
         }
     }
 
-    impl<'w> MakeWriter<'w> for Kept {
+    impl<'w> MakeWriter<'w> for Captured {
         type Writer = Self;
 
         fn make_writer(&'w self) -> Self {
@@ -74,42 +74,42 @@ mod tests {
         }
     }
 
-    fn said(layer: BoxedLayer, kept: &Kept) -> String {
+    fn written(layer: BoxedLayer, captured: &Captured) -> String {
         let _guard = tracing_subscriber::registry().with(layer).set_default();
         let span = tracing::info_span!("handle", hook = NASTY);
         let _entered = span.enter();
         let (small, big) = (0.5, u128::MAX);
         tracing::info!(name = NASTY, shown = %NASTY, debugged = ?NASTY, none = None::<&str>, small, big, "{NASTY}");
-        String::from_utf8(kept.0.lock().unwrap().clone()).unwrap()
+        String::from_utf8(captured.0.lock().unwrap().clone()).unwrap()
     }
 
-    fn assert_one_line(said: &str) {
-        assert_eq!(said.matches('\n').count(), 1, "{said:?}");
-        let line = said.strip_suffix('\n').unwrap();
+    fn assert_one_line(text: &str) {
+        assert_eq!(text.matches('\n').count(), 1, "{text:?}");
+        let line = text.strip_suffix('\n').unwrap();
         assert!(!line.chars().any(is_control), "{line:?}");
     }
 
     #[test]
     fn text_logs_escape_control_characters() {
-        let kept = Kept::default();
-        let said = said(human(false, kept.clone()), &kept);
-        assert_one_line(&said);
-        assert_eq!(said.matches("31mb").count(), 5, "{said}");
+        let captured = Captured::default();
+        let text = written(human(false, captured.clone()), &captured);
+        assert_one_line(&text);
+        assert_eq!(text.matches("31mb").count(), 5, "{text}");
     }
 
     #[test]
     fn json_logs_keep_every_field_unchanged() {
-        let kept = Kept::default();
-        let said = said(json(kept.clone()), &kept);
-        assert_one_line(&said);
-        let line: serde_json::Value = serde_json::from_str(&said).unwrap();
-        for text in [&line["name"], &line["shown"], &line["message"], &line["span"]["hook"]] {
-            assert_eq!(text, NASTY);
+        let captured = Captured::default();
+        let text = written(json(captured.clone()), &captured);
+        assert_one_line(&text);
+        let line: serde_json::Value = serde_json::from_str(&text).unwrap();
+        for value in [&line["name"], &line["shown"], &line["message"], &line["span"]["hook"]] {
+            assert_eq!(value, NASTY);
         }
         assert_eq!((&line["small"], &line["level"]), (&0.5.into(), &"INFO".into()));
         assert_eq!(line["spans"], serde_json::json!([{"hook": NASTY, "name": "handle"}]));
         assert!(line["timestamp"].as_str().unwrap().parse::<jiff::Timestamp>().is_ok());
-        assert!(said.contains(r#""big":340282366920938463463374607431768211455"#), "{said}");
+        assert!(text.contains(r#""big":340282366920938463463374607431768211455"#), "{text}");
         assert!(line.get("none").is_none());
     }
 }

@@ -13,7 +13,7 @@ use std::thread::Builder;
 use std::time::Duration;
 
 /// The bytes of all lines in memory that are not being written: about a thousand lines.
-const MAX_KEPT: usize = 256 << 10;
+const MAX_BUFFERED: usize = 256 << 10;
 /// The pause between two writes. Each write costs a system call and a change of threads.
 const PAUSE: Duration = Duration::from_millis(2);
 
@@ -39,11 +39,11 @@ struct Shared<O> {
 
 #[derive(Default)]
 struct State {
-    kept: Vec<u8>,
+    buffer: Vec<u8>,
     /// Lines dropped since their number was last logged.
     missing: u64,
-    /// The number that the first kept line tells; 0 if it is another line.
-    told: u64,
+    /// The number in the first line of the buffer; 0 if it is another line.
+    announced: u64,
     /// The last write failed.
     has_failed: bool,
     thread: Thread,
@@ -74,7 +74,7 @@ impl<O: Output> BackgroundWriter<O> {
         let mut state = self.0.state();
         state.is_urgent = true;
         self.0.work.notify_one();
-        let unwritten = |state: &mut State| state.thread == Thread::Busy || !state.kept.is_empty();
+        let unwritten = |state: &mut State| state.thread == Thread::Busy || !state.buffer.is_empty();
         let (mut state, _) = self
             .0
             .written
@@ -125,7 +125,7 @@ impl<O: Output> Shared<O> {
         let (mut lines, mut is_cut_off) = (Vec::new(), false);
         let mut state = self.state();
         loop {
-            let Some(told) = state.take(&mut lines, self.missing_line) else {
+            let Some(announced) = state.take(&mut lines, self.missing_line) else {
                 state.thread = Thread::Idle;
                 self.written.notify_all();
                 if state.is_closed {
@@ -140,7 +140,7 @@ impl<O: Output> Shared<O> {
             let rest = self.write_all(&lines, &mut is_cut_off);
             state = self.state();
             state.has_failed = rest > 0;
-            state.missing += dropped(&lines, rest, told);
+            state.missing += dropped(&lines, rest, announced);
             let pauses = |state: &mut State| !state.is_urgent;
             let paused = self.work.wait_timeout_while(state, PAUSE, pauses);
             state = paused.unwrap_or_else(PoisonError::into_inner).0;
@@ -178,50 +178,50 @@ impl<O> Shared<O> {
 }
 
 impl State {
-    /// Keeps `line`, or drops and counts it. Once a line is dropped, all are until there is room for their number.
+    /// Buffers `line`, or drops and counts it. Once a line is dropped, all are until there is room for their number.
     fn accept(&mut self, line: &[u8], missing_line: fn(u64) -> String) {
-        if self.kept.is_empty() {
-            self.tell_missing(missing_line);
+        if self.buffer.is_empty() {
+            self.add_missing_line(missing_line);
         }
-        let has_room = self.kept.is_empty() || self.kept.len() + line.len() <= MAX_KEPT;
+        let has_room = self.buffer.is_empty() || self.buffer.len() + line.len() <= MAX_BUFFERED;
         if self.missing == 0 && has_room {
-            self.kept.extend_from_slice(line);
+            self.buffer.extend_from_slice(line);
         } else {
             self.missing += 1;
         }
     }
 
-    /// Moves the kept lines into `lines`; [`None`] if there are none. Returns the number of dropped lines that the first of these
+    /// Moves the buffered lines into `lines`; [`None`] if there are none. Returns the number of dropped lines that the first of these
     /// lines tells.
     fn take(&mut self, lines: &mut Vec<u8>, missing_line: fn(u64) -> String) -> Option<u64> {
         lines.clear();
-        std::mem::swap(lines, &mut self.kept);
+        std::mem::swap(lines, &mut self.buffer);
         if lines.is_empty() {
             return None;
         }
-        let told = std::mem::take(&mut self.told);
+        let announced = std::mem::take(&mut self.announced);
         // An output that has failed is tried again with the next line.
         if !self.has_failed {
-            self.tell_missing(missing_line);
+            self.add_missing_line(missing_line);
         }
-        Some(told)
+        Some(announced)
     }
 
     /// Adds the line with the number of dropped lines, as the first one.
-    fn tell_missing(&mut self, missing_line: fn(u64) -> String) {
+    fn add_missing_line(&mut self, missing_line: fn(u64) -> String) {
         if self.missing > 0 {
-            self.kept.extend_from_slice(missing_line(self.missing).as_bytes());
-            self.told = std::mem::take(&mut self.missing);
+            self.buffer.extend_from_slice(missing_line(self.missing).as_bytes());
+            self.announced = std::mem::take(&mut self.missing);
         }
     }
 }
 
-/// The lines that are missing because the last `rest` bytes of `lines` were not written. The first line stands for `told` others, if
+/// The lines that are missing because the last `rest` bytes of `lines` were not written. The first line stands for `announced` others, if
 /// any.
-fn dropped(lines: &[u8], rest: usize, told: u64) -> u64 {
+fn dropped(lines: &[u8], rest: usize, announced: u64) -> u64 {
     let (written, rest) = lines.split_at(lines.len() - rest);
     let dropped = rest.iter().filter(|byte| **byte == b'\n').count() as u64;
-    if told > 0 && !written.contains(&b'\n') { dropped - 1 + told } else { dropped }
+    if announced > 0 && !written.contains(&b'\n') { dropped - 1 + announced } else { dropped }
 }
 
 #[cfg(unix)]

@@ -19,8 +19,9 @@ pub(crate) struct TraceArguments {
 impl TraceArguments {
     /// Whether they or the variables of OpenTelemetry name a collector.
     pub(super) fn name_a_collector(&self) -> bool {
-        let said = ["OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"];
-        let elsewhere = said.iter().any(|name| std::env::var_os(name).is_some_and(|value| !value.is_empty()));
+        let variables = ["OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"];
+        let elsewhere =
+            variables.iter().any(|name| std::env::var_os(name).is_some_and(|value| !value.is_empty()));
         let off = std::env::var_os("OTEL_SDK_DISABLED").is_some_and(|value| value == "true");
         !off && (elsewhere || self.otlp_endpoint.is_some())
     }

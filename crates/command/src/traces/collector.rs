@@ -23,37 +23,38 @@ const LONGEST_ANSWER: usize = 64 << 10;
 const LONGEST_EXCHANGE: Duration = Duration::from_secs(10);
 /// The variable of OpenTelemetry that names a file with CA certificates.
 const CERTIFICATE: &str = "OTEL_EXPORTER_OTLP_CERTIFICATE";
-const BETWEEN_COMPLAINTS: Duration = Duration::from_secs(300);
+const WARNING_INTERVAL: Duration = Duration::from_secs(300);
 
 /// Requests run on the runtime that it was made on: the thread of the exporter has none.
 #[derive(Debug)]
 pub(super) struct Collector {
     client: Client<HttpsConnector<HttpConnector>, Full<Bytes>>,
     runtime: Handle,
-    complained: Mutex<Option<Instant>>,
+    last_warning: Mutex<Option<Instant>>,
 }
 
 impl Collector {
     pub(super) fn new() -> Self {
-        let connector = HttpsConnectorBuilder::new().with_tls_config(trust()).https_or_http().enable_http1();
+        let connector =
+            HttpsConnectorBuilder::new().with_tls_config(tls_config()).https_or_http().enable_http1();
         let client = Client::builder(TokioExecutor::new()).build(connector.build());
-        Self { client, runtime: Handle::current(), complained: Mutex::default() }
+        Self { client, runtime: Handle::current(), last_warning: Mutex::default() }
     }
 
-    /// In the log, once in a while.
-    fn complain(&self, why: &str) {
-        let mut complained = self.complained.lock().unwrap_or_else(PoisonError::into_inner);
-        if complained.is_none_or(|last| last.elapsed() >= BETWEEN_COMPLAINTS) {
-            *complained = Some(Instant::now());
+    /// Logs a warning, at most one in five minutes.
+    fn warn(&self, why: &str) {
+        let mut last_warning = self.last_warning.lock().unwrap_or_else(PoisonError::into_inner);
+        if last_warning.is_none_or(|last| last.elapsed() >= WARNING_INTERVAL) {
+            *last_warning = Some(Instant::now());
             tracing::warn!(target: "vestibule::server", why, "spans do not reach the collector; answers do not depend on it");
         }
     }
 }
 
-type Sending<'a> = Pin<Box<dyn Future<Output = Result<Response<Bytes>, HttpError>> + Send + 'a>>;
+type ResponseFuture<'a> = Pin<Box<dyn Future<Output = Result<Response<Bytes>, HttpError>> + Send + 'a>>;
 
 impl HttpClient for Collector {
-    fn send_bytes<'a, 'sending>(&'a self, request: Request<Bytes>) -> Sending<'sending>
+    fn send_bytes<'a, 'sending>(&'a self, request: Request<Bytes>) -> ResponseFuture<'sending>
     where
         'a: 'sending,
         Self: 'sending,
@@ -63,8 +64,8 @@ impl HttpClient for Collector {
             let answer = sent.await.map_err(HttpError::from).and_then(|answer| answer);
             match &answer {
                 Ok(answer) if answer.status().is_success() => {}
-                Ok(answer) => self.complain(answer.status().as_str()),
-                Err(error) => self.complain(&root_cause(&**error)),
+                Ok(answer) => self.warn(answer.status().as_str()),
+                Err(error) => self.warn(&root_cause(&**error)),
             }
             answer
         })
@@ -84,12 +85,12 @@ async fn send(
 }
 
 /// Trusts the CAs in the file that [`CERTIFICATE`] names, else the system's. A collector behind `http` needs none.
-fn trust() -> ClientConfig {
-    let trusting = ClientConfig::builder();
+fn tls_config() -> ClientConfig {
+    let builder = ClientConfig::builder();
     let of = |roots| ClientConfig::builder().with_root_certificates(roots).with_no_client_auth();
     let Some(file) = std::env::var_os(CERTIFICATE).filter(|file| !file.is_empty()) else {
-        return match trusting.with_native_roots() {
-            Ok(trusting) => trusting.with_no_client_auth(),
+        return match builder.with_native_roots() {
+            Ok(builder) => builder.with_no_client_auth(),
             Err(_) => of(RootCertStore::empty()),
         };
     };

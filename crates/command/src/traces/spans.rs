@@ -69,7 +69,7 @@ impl Call {
         trace: &Trace,
         traces: &Traces,
         all: &[Stage],
-        told: impl Iterator<Item = &'s Stage>,
+        shown: impl Iterator<Item = &'s Stage>,
     ) -> Vec<SpanData> {
         self.attributes.push(KeyValue::new("vestibule.verdict", self.decision.as_str()));
         let status = match self.decision {
@@ -99,7 +99,7 @@ impl Call {
             };
         let end = |stage: &Stage| stage.began + stage.took;
         let mut spans = Vec::with_capacity(all.len() + 1);
-        for stage in told {
+        for stage in shown {
             let id = u64::from_be_bytes(RandomIdGenerator::default().new_span_id().to_bytes());
             spans.push(span(stage.what.into(), id, SpanId::from(trace.span), stage.began, end(stage)));
         }

@@ -1,7 +1,7 @@
 //! The pair of files that holds a local CA.
 
 use std::fs::{DirBuilder, File};
-use std::io::{self, ErrorKind, Read, Write};
+use std::io::{self, ErrorKind, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
@@ -10,12 +10,10 @@ use rustix::io::Errno;
 use vestibule_pki::{Authority, AuthorityError};
 use zeroize::Zeroizing;
 
-use crate::IdentityError;
+use crate::{IdentityError, key_file};
 
 const CERTIFICATE: &str = "ca.crt";
 const KEY: &str = "ca.key";
-/// Larger than any certificate or key file.
-const LARGEST: u64 = 1024 * 1024;
 
 /// A folder that this process has locked until the value is dropped. Files are opened relative to the open folder, so that
 /// the checked folder is the one that is read, also when another folder takes its name.
@@ -59,8 +57,8 @@ impl Folder {
     pub(crate) fn store(&self, authority: &Authority) -> Result<(), IdentityError> {
         self.write(KEY, 0o600, authority.key_pem().as_bytes())?;
         self.write(CERTIFICATE, 0o644, authority.certificate_pem().as_bytes())?;
-        self.name(KEY)?;
-        self.name(CERTIFICATE)
+        self.rename(KEY)?;
+        self.rename(CERTIFICATE)
     }
 
     pub(crate) fn unusable(&self, source: AuthorityError) -> IdentityError {
@@ -73,7 +71,7 @@ impl Folder {
         let remainder = self.read(&unfinished(CERTIFICATE))?;
         let authority = remainder.and_then(|certificate| Authority::from_pem(&certificate, key).ok());
         let authority = authority.ok_or_else(|| self.half_pair(KEY, CERTIFICATE))?;
-        self.name(CERTIFICATE)?;
+        self.rename(CERTIFICATE)?;
         Ok(authority)
     }
 
@@ -86,12 +84,12 @@ impl Folder {
             let problem = format!("can be read by others (mode {mode:03o}): chmod 600 {}", path.display());
             return Err(IdentityError::Folder { path, problem });
         }
-        text(file).map(Some).map_err(failed("read", &path))
+        key_file::read(file).map(Some).map_err(failed("read", &path))
     }
 
     fn read(&self, name: &str) -> Result<Option<Zeroizing<String>>, IdentityError> {
         let Some(file) = self.open(name)? else { return Ok(None) };
-        text(file).map(Some).map_err(failed("read", &self.path.join(name)))
+        key_file::read(file).map(Some).map_err(failed("read", &self.path.join(name)))
     }
 
     /// Opens the file once: the owner check, the type check and the read use the same descriptor.
@@ -126,7 +124,8 @@ impl Folder {
         file.write_all(content).and_then(|()| file.sync_all()).map_err(failed("write", &path))
     }
 
-    fn name(&self, name: &str) -> Result<(), IdentityError> {
+    /// Gives a finished file its own name.
+    fn rename(&self, name: &str) -> Result<(), IdentityError> {
         let path = self.path.join(name);
         renameat(&self.folder, unfinished(name), &self.folder, name)
             .map_err(io::Error::from)
@@ -156,18 +155,7 @@ fn check_owner(path: &Path, owner: u32) -> Result<(), IdentityError> {
     Err(IdentityError::Folder { path: path.to_owned(), problem })
 }
 
-fn text(file: File) -> io::Result<Zeroizing<String>> {
-    let length = file.metadata()?.len();
-    if length > LARGEST {
-        return Err(io::Error::new(ErrorKind::FileTooLarge, format!("it has more than {LARGEST} bytes")));
-    }
-    // A text that grows while it is read leaves copies of a key in freed memory.
-    let capacity = usize::try_from(length).unwrap_or_default() + 1;
-    let mut text = Zeroizing::new(String::with_capacity(capacity));
-    file.take(length).read_to_string(&mut text)?;
-    Ok(text)
-}
-
+/// The name of a file before [`Folder::store`] gives it its own.
 fn unfinished(name: &str) -> String {
     format!("{name}.unfinished")
 }

@@ -1,12 +1,13 @@
 //! Reads the files.
 
 use std::fs::File;
-use std::io::{self, ErrorKind, Read};
+use std::io::{self, ErrorKind};
 use std::path::Path;
 
 use zeroize::Zeroizing;
 
 use super::MountedFiles;
+use crate::key_file;
 
 /// The contents of the files at about one moment; not necessarily of one generation. No `Debug`: it holds a key,
 /// and all three fields do when one file has everything.
@@ -37,15 +38,5 @@ impl Content {
 }
 
 fn read(path: &Path) -> io::Result<Zeroizing<String>> {
-    // A Secret holds no more.
-    const LARGEST: u64 = 1024 * 1024;
-    let file = File::open(path)?;
-    let length = file.metadata()?.len();
-    if length > LARGEST {
-        return Err(io::Error::new(ErrorKind::FileTooLarge, "it is larger than 1 MiB"));
-    }
-    // With room for all of it: a buffer that grows would leave parts of a key behind.
-    let mut text = Zeroizing::new(String::with_capacity(usize::try_from(length).unwrap_or_default() + 1));
-    file.take(LARGEST).read_to_string(&mut text)?;
-    Ok(text)
+    key_file::read(File::open(path)?)
 }

@@ -19,73 +19,78 @@ pub(super) struct Selection {
 }
 
 /// A pair that is presented.
-pub(super) struct Kept {
+pub(super) struct Pair {
     pub(super) leaf: Arc<Leaf>,
     pub(super) ca_bundle: Option<Arc<str>>,
     /// Each CA of the bundle.
     pub(super) authorities: Vec<AuthorityStatus>,
     /// The reason why clients might refuse it.
-    pub(super) doubt: Option<String>,
+    pub(super) refusal: Option<String>,
 }
 
 /// The result of one read.
 #[derive(Default)]
-pub(super) struct Look {
-    pub(super) adopted: Option<Kept>,
+pub(super) struct Outcome {
+    pub(super) adopted: Option<Pair>,
     pub(super) problem: Option<String>,
     /// The files are unchanged since the read before, so they are not being written now.
-    pub(super) settled: bool,
+    pub(super) is_settled: bool,
 }
 
 impl Selection {
-    pub(super) fn look(
+    pub(super) fn select(
         &mut self,
         content: Result<Content, String>,
-        kept: Option<&Kept>,
+        presented: Option<&Pair>,
         files: &MountedFiles,
         name: Option<&str>,
         now: UnixTime,
-    ) -> Look {
-        let settled = self.last.as_ref() == Some(&content);
-        let expired = kept.is_none_or(|kept| now > kept.leaf.not_after);
-        let doubted = kept.is_some_and(|kept| kept.doubt.is_some());
+    ) -> Outcome {
+        let is_settled = self.last.as_ref() == Some(&content);
+        let expired = presented.is_none_or(|pair| now > pair.leaf.not_after);
+        let may_be_refused = presented.is_some_and(|pair| pair.refusal.is_some());
         let known = content.as_ref().is_ok_and(|content| self.adopted.as_ref() == Some(content));
-        if known && let Some(kept) = kept {
+        if known && let Some(presented) = presented {
             let end = expired.then(|| format!("{} has expired", files.certificate));
             self.last = Some(content);
-            return Look { problem: end.or_else(|| kept.doubt.clone()), settled, adopted: None };
+            return Outcome { problem: end.or_else(|| presented.refusal.clone()), is_settled, adopted: None };
         }
         let found = match &content {
-            Ok(content) => judge(content, files, name, now),
+            Ok(content) => check_pair(content, files, name, now),
             Err(reason) => Err(reason.clone()),
         };
         let (adopted, problem) = match found {
             Err(reason) => (None, Some(reason)),
             // A new pair that clients may refuse replaces the current one only if that has expired or may be refused too.
-            Ok(found) if found.doubt.is_some() && !expired && !doubted => (None, found.doubt),
+            Ok(found) if found.refusal.is_some() && !expired && !may_be_refused => (None, found.refusal),
             Ok(found) => {
-                let doubt = found.doubt.clone();
-                (Some(found), doubt)
+                let refusal = found.refusal.clone();
+                (Some(found), refusal)
             }
         };
         if adopted.is_some() {
             self.adopted = content.as_ref().ok().cloned();
         }
         self.last = Some(content);
-        Look { adopted, problem, settled }
+        Outcome { adopted, problem, is_settled }
     }
 }
 
 /// The pair as it would be presented, or why it cannot be.
-fn judge(content: &Content, files: &MountedFiles, name: Option<&str>, now: UnixTime) -> Result<Kept, String> {
+fn check_pair(
+    content: &Content,
+    files: &MountedFiles,
+    name: Option<&str>,
+    now: UnixTime,
+) -> Result<Pair, String> {
     let MountedFiles { certificate, key, authority, .. } = files;
     let leaf = Leaf::from_pem(&content.certificate, &content.key, now)
         .map_err(|error| format!("{certificate} and {key}: {error}"))?;
     // An issuer may leave the file empty.
     let bundle = content.authority.as_ref().map(|text| text.as_str()).filter(|text| !text.trim().is_empty());
     let none: [&str; 0] = [];
-    let vouched = bundle.map_or(Ok(()), |bundle| verify(bundle, &leaf.chain, &none, now));
-    let doubt = match (vouched, name) {
+    let verified = bundle.map_or(Ok(()), |bundle| verify(bundle, &leaf.chain, &none, now));
+    let refusal = match (verified, name) {
         (Err(error), _) => Some(format!("{authority} did not sign {certificate}: {error}")),
         (Ok(()), Some(name)) if !leaf.serves(name) => {
             Some(format!("{certificate} is not for `{name}`; it names {}", leaf.names.join(", ")))
@@ -95,10 +100,10 @@ fn judge(content: &Content, files: &MountedFiles, name: Option<&str>, now: UnixT
     let read = Bundle::read(bundle.unwrap_or_default().as_bytes());
     let status = |facts: CertificateFacts| AuthorityStatus {
         role: Role::Foreign,
-        not_after: system_time(facts.not_after),
+        not_after: system_time(facts.not_after.as_secs()),
     };
     let authorities = read.certificates.values().filter_map(describe).map(status).collect();
-    Ok(Kept { leaf: Arc::new(leaf), ca_bundle: bundle.map(Arc::from), authorities, doubt })
+    Ok(Pair { leaf: Arc::new(leaf), ca_bundle: bundle.map(Arc::from), authorities, refusal })
 }
 
 #[cfg(test)]

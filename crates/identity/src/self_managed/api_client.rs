@@ -17,9 +17,9 @@ use crate::{NamespacedName, RegistrationName};
 const JSON: &str = "application/json";
 const JSON_PATCH: &str = "application/json-patch+json";
 /// The `Date` of an answer that took longer is not used as clock.
-const PROMPT: Duration = Duration::from_secs(1);
+const MAX_DATE_AGE: Duration = Duration::from_secs(1);
 /// The timeout of a request.
-const PATIENCE: Duration = Duration::from_secs(10);
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A thin layer over the client, because only the raw answer has the `Date` header.
 pub(super) struct ApiClient {
@@ -48,7 +48,7 @@ pub(super) enum Purpose {
 /// An answer, or the reason why there is none.
 pub(super) struct Answer {
     /// When the request was sent.
-    pub(super) asked: Instant,
+    pub(super) sent: Instant,
     /// The `Date` header: the server's clock.
     pub(super) date: Option<Moment>,
     /// The object, which may be the ring's Secret, or why there is none.
@@ -95,17 +95,17 @@ impl ApiClient {
 
     /// Reads at quorum: no `resourceVersion` asks for the newest.
     pub(super) async fn read_ring(&self) -> Answer {
-        self.ask(Method::GET, &self.secret, None).await
+        self.send(Method::GET, &self.secret, None).await
     }
 
     pub(super) async fn write_ring(&self, object: Vec<u8>, creates: bool) -> Answer {
         let (method, path) =
             if creates { (Method::POST, &self.secrets) } else { (Method::PUT, &self.secret) };
-        self.ask(method, &written_by(&self.managers.bundles, path), Some((JSON, object))).await
+        self.send(method, &with_field_manager(&self.managers.bundles, path), Some((JSON, object))).await
     }
 
     pub(super) async fn read_configuration(&self, position: usize) -> Answer {
-        self.ask(Method::GET, self.path(position), None).await
+        self.send(Method::GET, self.path(position), None).await
     }
 
     pub(super) async fn patch_configuration(
@@ -114,19 +114,19 @@ impl ApiClient {
         patch: &Value,
         purpose: Purpose,
     ) -> Answer {
-        let path = written_by(purpose.manager(&self.managers), self.path(position));
-        self.ask(Method::PATCH, &path, Some((JSON_PATCH, patch.to_string().into_bytes()))).await
+        let path = with_field_manager(purpose.manager(&self.managers), self.path(position));
+        self.send(Method::PATCH, &path, Some((JSON_PATCH, patch.to_string().into_bytes()))).await
     }
 
     fn path(&self, position: usize) -> &str {
         self.configurations.get(position).map_or("", String::as_str)
     }
 
-    async fn ask(&self, method: Method, path: &str, body: Option<(&str, Vec<u8>)>) -> Answer {
-        match tokio::time::timeout(PATIENCE, self.exchange(method, path, body)).await {
+    async fn send(&self, method: Method, path: &str, body: Option<(&str, Vec<u8>)>) -> Answer {
+        match tokio::time::timeout(REQUEST_TIMEOUT, self.exchange(method, path, body)).await {
             Ok(Ok(answer)) => answer,
-            Ok(Err(reason)) => Answer::none(&reason),
-            Err(_) => Answer::none("no answer within 10 s"),
+            Ok(Err(reason)) => Answer::failed(&reason),
+            Err(_) => Answer::failed("no answer within 10 s"),
         }
     }
 
@@ -142,15 +142,15 @@ impl ApiClient {
         }
         let body = body.map_or_else(Body::empty, |(_, bytes)| Body::from(bytes));
         let request = request.body(body).map_err(|error| error.to_string())?;
-        let begun = Instant::now();
+        let sent = Instant::now();
         let response = self.client.send(request).await.map_err(|error| with_causes(&error))?;
-        let date = response.headers().get(header::DATE).filter(|_| begun.elapsed() < PROMPT);
+        let date = response.headers().get(header::DATE).filter(|_| sent.elapsed() < MAX_DATE_AGE);
         let date = date.and_then(|date| moment(date.as_bytes()));
         let status = response.status();
         let body = response.into_body().collect().await.map_err(|error| with_causes(&error))?;
         let body = Zeroizing::new(Vec::from(body.to_bytes()));
-        let outcome = if status.is_success() { Ok(body) } else { Err(ApiError::answered(status, &body)) };
-        Ok(Answer { asked: begun, date, outcome })
+        let outcome = if status.is_success() { Ok(body) } else { Err(ApiError::of_status(status, &body)) };
+        Ok(Answer { sent, date, outcome })
     }
 }
 
@@ -170,15 +170,15 @@ impl Purpose {
 }
 
 impl Answer {
-    fn none(reason: &str) -> Self {
+    fn failed(reason: &str) -> Self {
         let text = format!("the API server does not answer: {reason}");
         let outcome = Err(ApiError { kind: ApiErrorKind::Unreachable, text });
-        Self { asked: Instant::now(), date: None, outcome }
+        Self { sent: Instant::now(), date: None, outcome }
     }
 }
 
 impl ApiError {
-    fn answered(status: StatusCode, body: &[u8]) -> Self {
+    fn of_status(status: StatusCode, body: &[u8]) -> Self {
         let message = serde_json::from_slice::<Value>(body).ok();
         let message = message.as_ref().and_then(|body| body.get("message")?.as_str());
         let kind = match status {
@@ -207,7 +207,7 @@ impl ApiError {
     }
 }
 
-fn written_by(manager: &str, path: &str) -> String {
+fn with_field_manager(manager: &str, path: &str) -> String {
     format!("{path}?fieldManager={manager}")
 }
 
@@ -254,10 +254,10 @@ mod tests {
     #[test]
     fn an_answer_never_repeats_an_object() {
         let body = br#"{"message": "Secret \"x\" is invalid: data[tls.key]: Invalid value: \"canary\""}"#;
-        let trouble = ApiError::answered(StatusCode::UNPROCESSABLE_ENTITY, body);
-        assert_eq!(trouble.kind, ApiErrorKind::Refused);
-        assert!(!trouble.text.contains("canary"), "{}", trouble.text);
-        let forbidden = ApiError::answered(StatusCode::FORBIDDEN, br#"{"message": "secrets is forbidden"}"#);
+        let error = ApiError::of_status(StatusCode::UNPROCESSABLE_ENTITY, body);
+        assert_eq!(error.kind, ApiErrorKind::Refused);
+        assert!(!error.text.contains("canary"), "{}", error.text);
+        let forbidden = ApiError::of_status(StatusCode::FORBIDDEN, br#"{"message": "secrets is forbidden"}"#);
         assert_eq!(
             (forbidden.kind, forbidden.text.as_str()),
             (ApiErrorKind::Forbidden, "secrets is forbidden")

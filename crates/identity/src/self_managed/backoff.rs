@@ -10,24 +10,16 @@ const LONGEST: Duration = Duration::from_secs(30);
 #[derive(Default)]
 pub(super) struct Backoff {
     failures: u32,
-    until: Option<Instant>,
+    pub(super) until: Option<Instant>,
     /// The pause avoids a race between replicas, so an event does not end it.
     is_race: bool,
     /// The last attempt failed. This stays set until an attempt succeeds.
-    is_failing: bool,
+    pub(super) is_failing: bool,
 }
 
 impl Backoff {
-    pub(super) fn is_failing(&self) -> bool {
-        self.is_failing
-    }
-
     pub(super) fn allows(&self, now: Instant) -> bool {
         self.until.is_none_or(|until| until <= now)
-    }
-
-    pub(super) fn end(&self) -> Option<Instant> {
-        self.until
     }
 
     /// A failure that may pass by itself: 0.5 s, doubled each time up to 30 s.
@@ -155,9 +147,9 @@ mod tests {
         let start = Instant::now();
         let mut backoff = Backoff::default();
         backoff.lost_race(start);
-        let end = backoff.end();
+        let end = backoff.until;
         backoff.object_changed();
-        assert_eq!(backoff.end(), end);
+        assert_eq!(backoff.until, end);
         assert!(backoff.allows(start + Duration::from_millis(100)), "short at first");
     }
 

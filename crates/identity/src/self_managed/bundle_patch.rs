@@ -27,11 +27,11 @@ pub(super) fn bundle_patch(snapshot: &ConfigSnapshot, bundle: &str, mark: Mark) 
     if snapshot.mark != Some(mark) {
         operations.extend(annotate(snapshot.annotated, mark));
     }
-    (!operations.is_empty()).then(|| over(snapshot, operations))
+    (!operations.is_empty()).then(|| with_precondition(snapshot, operations))
 }
 
 /// The patch with these operations and a precondition on the version that was read.
-pub(super) fn over(snapshot: &ConfigSnapshot, mut operations: Vec<Value>) -> Value {
+pub(super) fn with_precondition(snapshot: &ConfigSnapshot, mut operations: Vec<Value>) -> Value {
     let precondition =
         json!({ "op": "replace", "path": "/metadata/resourceVersion", "value": snapshot.version });
     operations.insert(0, precondition);

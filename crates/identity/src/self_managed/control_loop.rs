@@ -15,9 +15,10 @@ use super::notices::Notifier;
 use super::state::{Operation, State};
 use super::watches::WatchEvent;
 use crate::Observer;
+use crate::time::unix_time;
 
 /// The pause after a panic.
-const REST: Duration = Duration::from_secs(1);
+const PAUSE_AFTER_PANIC: Duration = Duration::from_secs(1);
 
 /// The state that the task and handshakes share. The lock is held for microseconds, never during I/O.
 pub(super) struct Shared {
@@ -53,7 +54,7 @@ impl Shared {
         let _ = self.is_draining.subscribe().wait_for(|draining| *draining).await;
     }
 
-    pub(super) fn put(&self, leaf: &Arc<Leaf>, state: &State, now: Moment, at: Instant) {
+    pub(super) fn present(&self, leaf: &Arc<Leaf>, state: &State, now: Moment, at: Instant) {
         let overdue = at + state.overdue_in(now);
         self.presented.store(Some(Arc::new(Presented { leaf: Arc::clone(leaf), overdue })));
     }
@@ -69,7 +70,7 @@ impl Shared {
         };
         for notice in notices {
             let event = notice.event.clone();
-            lock(&self.notifier).tell(notice);
+            lock(&self.notifier).send(notice);
             if let (Some(observer), Some(event)) = (&self.observer, event) {
                 // The process's panic hook reports a panic of the observer; it must not stop the ring.
                 let _ = catch_unwind(AssertUnwindSafe(|| observer.happened(&event)));
@@ -94,16 +95,16 @@ impl ControlLoop {
     /// Never ends, also after a panic: otherwise the leaf would expire.
     pub(super) async fn run(mut self) {
         while AssertUnwindSafe(self.work()).catch_unwind().await.is_err() {
-            tokio::time::sleep(REST).await;
-            self.shared.with_state(|state, _, _| state.doubt());
+            tokio::time::sleep(PAUSE_AFTER_PANIC).await;
+            self.shared.with_state(|state, _, _| state.reread_all());
         }
     }
 
     /// Performs one operation after the other, each decided on the latest state.
     async fn work(&mut self) {
         loop {
-            while let Ok(news) = self.inbox.try_recv() {
-                self.shared.with_state(|state, now, _| state.watch_event(news, now));
+            while let Ok(event) = self.inbox.try_recv() {
+                self.shared.with_state(|state, now, _| state.watch_event(event, now));
             }
             match self.shared.with_state(State::decide) {
                 Some(operation) => self.perform(operation).await,
@@ -114,8 +115,8 @@ impl ControlLoop {
 
     async fn wait(&mut self) {
         let pause = self.shared.with_state(|state, _, at| state.pause(at));
-        if let Ok(Some(news)) = tokio::time::timeout(pause, self.inbox.recv()).await {
-            self.shared.with_state(|state, now, _| state.watch_event(news, now));
+        if let Ok(Some(event)) = tokio::time::timeout(pause, self.inbox.recv()).await {
+            self.shared.with_state(|state, now, _| state.watch_event(event, now));
         }
     }
 
@@ -152,7 +153,7 @@ impl ControlLoop {
                 }
             }
             Operation::Present(leaf) => {
-                shared.with_state(|state, now, at| shared.put(&leaf, state, now, at));
+                shared.with_state(|state, now, at| shared.present(&leaf, state, now, at));
             }
         }
     }
@@ -163,5 +164,5 @@ pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 pub(super) fn now() -> Moment {
-    Moment(SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs())
+    Moment(unix_time(SystemTime::now()).as_secs())
 }

@@ -34,7 +34,7 @@ pub(super) struct Owner {
 }
 
 impl StoredEntries {
-    pub(super) fn see(kind: RegistrationKind, object: &DynamicObject, ours: &FieldManagers) -> Self {
+    pub(super) fn read(kind: RegistrationKind, object: &DynamicObject, ours: &FieldManagers) -> Self {
         let annotation = |key| object.metadata.annotations.as_ref()?.get(key);
         let value = object.data.pointer(pointer(kind)).cloned();
         let names = value.iter().filter_map(Value::as_array).flatten().filter_map(name_of);
@@ -61,13 +61,13 @@ impl StoredEntries {
     /// The operations that write the missing entries with their bundle; if another version owns the entries, also the ones that
     /// differ.
     pub(super) fn write(&self, desired: &Desired, bundle: &str) -> Vec<Value> {
-        let is_owner = self.owner.as_ref().is_some_and(|owner| owner.hash == desired.hash());
+        let is_owner = self.owner.as_ref().is_some_and(|owner| owner.hash == desired.hash);
         let mut operations = match desired.registration().kind {
             RegistrationKind::CustomResource => self.convert(desired, bundle),
             _ => self.list(desired, bundle, is_owner),
         };
         if !is_owner {
-            let words: Vec<_> = std::iter::once(desired.hash()).chain(desired.names()).collect();
+            let words: Vec<_> = std::iter::once(&*desired.hash).chain(desired.names()).collect();
             operations.push(annotate(ENTRIES, &words.join(" ")));
         }
         operations.extend(self.claim.is_some().then(|| withdraw(CLAIM)));
@@ -157,7 +157,7 @@ impl Owner {
 
 /// The operations by which a version asks for the entries of another.
 pub(super) fn claim(desired: &Desired) -> Vec<Value> {
-    vec![annotate(CLAIM, desired.hash())]
+    vec![annotate(CLAIM, &desired.hash)]
 }
 
 /// The operations by which the owner of the entries says that it is still there.

@@ -9,7 +9,7 @@ use crate::IdentityEvent;
 use crate::events::{Events, Report, Waiting};
 
 /// The same warning is sent again after this time.
-const AGAIN: Duration = Duration::from_secs(30);
+const REPEAT_AFTER: Duration = Duration::from_secs(30);
 
 /// The object of a notice.
 #[derive(Clone, Copy)]
@@ -26,7 +26,7 @@ pub(super) struct Notice {
     pub(super) about: ObjectReference,
     /// The Event's reason; [`None`] if a line in the log is enough.
     pub(super) reason: Option<&'static str>,
-    pub(super) is_trouble: bool,
+    pub(super) is_warning: bool,
     pub(super) text: String,
     /// The event for the observer, which gets every one.
     pub(super) event: Option<IdentityEvent>,
@@ -35,40 +35,40 @@ pub(super) struct Notice {
 /// Sends notices; a warning at most once in 30 s for each reason and object.
 pub(super) struct Notifier {
     events: Events,
-    told: HashMap<(Option<&'static str>, String), Instant>,
+    last_sent: HashMap<(Option<&'static str>, String), Instant>,
 }
 
 impl Notifier {
     pub(super) fn new() -> (Self, Waiting) {
         // Repeated notices are dropped here, so the queue of Events needs no limit of its own.
         let (events, waiting) = Events::queue(Duration::ZERO);
-        (Self { events, told: HashMap::new() }, waiting)
+        (Self { events, last_sent: HashMap::new() }, waiting)
     }
 
-    pub(super) fn tell(&mut self, notice: Notice) {
-        let Notice { about, reason, is_trouble, text, .. } = notice;
-        if is_trouble && !self.is_news(reason, &about) {
+    pub(super) fn send(&mut self, notice: Notice) {
+        let Notice { about, reason, is_warning, text, .. } = notice;
+        if is_warning && !self.is_new(reason, &about) {
             return;
         }
-        if is_trouble {
+        if is_warning {
             tracing::warn!("{text}");
         } else {
             tracing::info!("{text}");
         }
         if let Some(reason) = reason {
-            let action = if is_trouble { "Repair" } else { "Rotate" }.to_owned();
-            self.events.tell(Report { about, is_warning: is_trouble, reason, action, note: text });
+            let action = if is_warning { "Repair" } else { "Rotate" }.to_owned();
+            self.events.tell(Report { about, is_warning, reason, action, note: text });
         }
     }
 
-    fn is_news(&mut self, reason: Option<&'static str>, about: &ObjectReference) -> bool {
+    fn is_new(&mut self, reason: Option<&'static str>, about: &ObjectReference) -> bool {
         let now = Instant::now();
-        self.told.retain(|_, told| now.saturating_duration_since(*told) < AGAIN);
+        self.last_sent.retain(|_, sent| now.saturating_duration_since(*sent) < REPEAT_AFTER);
         let key = (reason, format!("{:?}/{:?}", about.kind, about.name));
-        if self.told.contains_key(&key) {
+        if self.last_sent.contains_key(&key) {
             return false;
         }
-        self.told.insert(key, now);
+        self.last_sent.insert(key, now);
         true
     }
 }
@@ -77,25 +77,25 @@ impl Notifier {
 mod tests {
     use super::*;
 
-    fn trouble(reason: &'static str, name: &str) -> Notice {
+    fn warning(reason: &'static str, name: &str) -> Notice {
         let about = ObjectReference { name: Some(name.to_owned()), ..ObjectReference::default() };
-        Notice { about, reason: Some(reason), is_trouble: true, text: "as it is".to_owned(), event: None }
+        Notice { about, reason: Some(reason), is_warning: true, text: "as it is".to_owned(), event: None }
     }
 
     #[test]
     fn the_same_warning_is_sent_once_in_half_a_minute() {
         let (mut notifier, mut events) = Notifier::new();
-        let mut told = |notifier: &mut Notifier, notice| {
-            notifier.tell(notice);
+        let mut sent = |notifier: &mut Notifier, notice| {
+            notifier.send(notice);
             events.next().is_some()
         };
-        assert!(told(&mut notifier, trouble("RingNotWritten", "ring")));
-        assert!(!told(&mut notifier, trouble("RingNotWritten", "ring")));
-        assert!(told(&mut notifier, trouble("RingNotWritten", "another")), "another object is news");
-        assert!(told(&mut notifier, trouble("ClockSkew", "ring")), "another cause is news");
-        for when in notifier.told.values_mut() {
-            *when -= AGAIN;
+        assert!(sent(&mut notifier, warning("RingNotWritten", "ring")));
+        assert!(!sent(&mut notifier, warning("RingNotWritten", "ring")));
+        assert!(sent(&mut notifier, warning("RingNotWritten", "another")), "another object is news");
+        assert!(sent(&mut notifier, warning("ClockSkew", "ring")), "another cause is news");
+        for when in notifier.last_sent.values_mut() {
+            *when -= REPEAT_AFTER;
         }
-        assert!(told(&mut notifier, trouble("RingNotWritten", "ring")));
+        assert!(sent(&mut notifier, warning("RingNotWritten", "ring")));
     }
 }

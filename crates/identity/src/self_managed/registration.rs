@@ -61,26 +61,23 @@ impl EntryMatcher {
     }
 
     /// The snapshot of this object.
-    pub(super) fn see(&self, kind: RegistrationKind, object: &DynamicObject) -> ConfigSnapshot {
+    pub(super) fn snapshot(&self, kind: RegistrationKind, object: &DynamicObject) -> ConfigSnapshot {
         let metadata = &object.metadata;
         let mark = mark(metadata);
         let created = metadata.creation_timestamp.as_ref().and_then(moment);
-        let entries = self.entries(kind, &object.data);
+        let entries: Vec<_> =
+            kind.places(&object.data).iter().filter_map(|place| self.entry(place)).collect();
         ConfigSnapshot {
             version: metadata.resource_version.clone().unwrap_or_default(),
             uid: metadata.uid.clone(),
             unchanged_since: unchanged_since(metadata, &entries, &self.managers),
             other_manager: other_manager(metadata, &entries, &self.managers),
             entries,
-            held: StoredEntries::see(kind, object, &self.managers),
+            held: StoredEntries::read(kind, object, &self.managers),
             mark,
             written: if mark.is_some() { marked(metadata) } else { created },
             annotated: metadata.annotations.is_some(),
         }
-    }
-
-    fn entries(&self, kind: RegistrationKind, object: &Value) -> Vec<Entry> {
-        kind.places(object).iter().filter_map(|place| self.entry(place)).collect()
     }
 
     fn entry(&self, place: &Place<'_>) -> Option<Entry> {

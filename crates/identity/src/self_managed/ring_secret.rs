@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use k8s_openapi::ByteString;
-use k8s_openapi::api::core::v1::Secret;
+use k8s_openapi::api::core::v1::{ObjectReference, Secret};
+use kube::Resource;
 use vestibule_pki::ring::Ring;
 use zeroize::{Zeroize, Zeroizing};
 
@@ -58,8 +59,8 @@ impl RingSecret {
         self.object.metadata.resource_version.as_deref()
     }
 
-    pub(super) fn uid(&self) -> Option<&str> {
-        self.object.metadata.uid.as_deref()
+    pub(super) fn reference(&self) -> ObjectReference {
+        self.object.object_ref(&())
     }
 
     pub(super) fn is_immutable(&self) -> bool {

@@ -44,7 +44,7 @@ pub(super) struct State {
     stored: Option<Arc<Ring>>,
     /// The ring of [`Observations::memory`].
     remembered: Option<Arc<Ring>>,
-    ca_bundle: Option<Arc<str>>,
+    pub(super) ca_bundle: Option<Arc<str>>,
     /// The last bundles, without keys: for grafts, and for configurations that have a mark and no entries.
     past: Vec<(Mark, BTreeMap<CaId, CertificateDer<'static>>)>,
     /// The certificate of the CA that signed the leaf.
@@ -143,11 +143,11 @@ impl State {
             actions.sort_by_key(|action| !matches!(action, Action::SignLeaf(_)));
         }
         let operation = actions.into_iter().find_map(|action| self.attempt(action, now, at));
-        operation.or_else(|| self.mend_secret(now, at)).or_else(|| self.register(now, at))
+        operation.or_else(|| self.repair_secret(now, at)).or_else(|| self.register(now, at))
     }
 
     /// After a panic everything is read again.
-    pub(super) fn doubt(&mut self) {
+    pub(super) fn reread_all(&mut self) {
         self.is_stale = true;
         self.registrations.iter_mut().for_each(|watched| watched.outdated = true);
         let text = "a panic interrupted the certificate loop: the ring and all webhook configurations are read again";
@@ -210,7 +210,7 @@ impl State {
     pub(super) fn pause(&self, at: Instant) -> Duration {
         let own = [&self.reading, &self.writing].into_iter();
         let theirs = self.registrations.iter().flat_map(|watched| [&watched.reading, &watched.writing]);
-        let ends = own.chain(theirs).filter_map(Backoff::end);
+        let ends = own.chain(theirs).filter_map(|backoff| backoff.until);
         let ends = ends.chain(self.planned.iter().map(|(_, when)| *when));
         let ahead = ends.filter(|end| *end > at).map(|end| end - at);
         ahead.chain([Duration::from_secs(1)]).min().unwrap_or_default().max(Duration::from_millis(1))

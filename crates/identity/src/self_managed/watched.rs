@@ -84,7 +84,7 @@ impl Watched {
         ours: &EntryMatcher,
         now: Moment,
     ) -> Option<bool> {
-        let snapshot = ours.see(self.name.kind, object);
+        let snapshot = ours.snapshot(self.name.kind, object);
         let jumped = match self.newest.as_deref() {
             None => false,
             Some(newest) if newest == snapshot.version => {
@@ -105,28 +105,28 @@ impl Watched {
             self.claim = snapshot.held.claim.clone().map(|claim| (claim, now));
         }
         if let Some(owner) = &snapshot.held.owner
-            && (!self.inherits(&owner.hash) || self.is_wanted(&owner.hash))
+            && (!self.inherits(&owner.hash)
+                || self.desired.as_ref().is_some_and(|desired| desired.hash == owner.hash))
             && self.unanswered.as_deref() != Some(&*snapshot.version)
         {
             // Another version wrote entries, so earlier entries of ours need a claim again. A late write of ours does not count.
             self.inherited.clear();
         }
         if let Some(mark) = snapshot.mark {
-            self.hold(snapshot.uid.clone(), mark);
+            self.record_mark(snapshot.uid.clone(), mark);
         }
         (self.snapshot, self.outdated) = (Some(snapshot), false);
         Some(jumped)
     }
 
-    /// Sets the desired entries.
-    pub(super) fn want(&mut self, desired: Option<Desired>) {
+    pub(super) fn set_desired(&mut self, desired: Option<Desired>) {
         if desired == self.desired {
             return;
         }
         if let Some(before) = std::mem::replace(&mut self.desired, desired) {
             // A version that was desired before becomes the newest again.
-            self.inherited.retain(|hash| hash != before.hash());
-            self.inherited.push_back(before.hash().to_owned());
+            self.inherited.retain(|hash| *hash != before.hash);
+            self.inherited.push_back(before.hash);
             if self.inherited.len() > MOST_INHERITED {
                 self.inherited.pop_front();
             }
@@ -137,10 +137,6 @@ impl Watched {
     /// claim is needed.
     pub(super) fn inherits(&self, hash: &str) -> bool {
         self.inherited.iter().any(|inherited| inherited == hash)
-    }
-
-    fn is_wanted(&self, hash: &str) -> bool {
-        self.desired.as_ref().is_some_and(|desired| desired.hash() == hash)
     }
 
     /// Records that the object is absent. Returns whether that is new.
@@ -156,7 +152,7 @@ impl Watched {
         true
     }
 
-    fn hold(&mut self, uid: Option<String>, mark: Mark) {
+    fn record_mark(&mut self, uid: Option<String>, mark: Mark) {
         let is_older = self.held.as_ref().is_some_and(|(held_by, held)| {
             *held_by == uid && held.lineage == mark.lineage && held.generation > mark.generation
         });
@@ -238,10 +234,10 @@ mod tests {
             .unwrap()
         };
         for number in 0..100 {
-            watched.want(Some(desired(number)));
+            watched.set_desired(Some(desired(number)));
         }
         assert_eq!(watched.inherited.len(), MOST_INHERITED);
-        let inherits = |number| watched.inherits(desired(number).hash());
+        let inherits = |number| watched.inherits(&desired(number).hash);
         assert!(inherits(98) && inherits(83) && !inherits(82) && !inherits(99));
     }
 

@@ -34,17 +34,17 @@ pub(super) enum WatchEvent {
 
 /// A version of a watched object.
 pub(super) enum Change<K> {
-    Is(Box<K>),
+    Stored(Box<K>),
     /// Deleted, at this version if it is known.
-    Gone(Option<String>),
+    Deleted(Option<String>),
 }
 
 /// Reports every version of the ring's Secret, by its metadata alone, until the receiver is gone.
 pub(super) async fn watch_ring(client: Client, name: NamespacedName, inbox: mpsc::Sender<WatchEvent>) {
     let api = Api::<PartialObjectMeta<Secret>>::namespaced(client, &name.namespace);
     let event = |seen: Result<Seen<PartialObjectMeta<Secret>>, watcher::Error>| match seen {
-        Ok((_, Change::Is(secret))) => Some(WatchEvent::Ring(secret.resource_version())),
-        Ok((_, Change::Gone(_))) => Some(WatchEvent::Ring(None)),
+        Ok((_, Change::Stored(secret))) => Some(WatchEvent::Ring(secret.resource_version())),
+        Ok((_, Change::Deleted(_))) => Some(WatchEvent::Ring(None)),
         // Periodic reads do not depend on the watch.
         Err(_) => None,
     };
@@ -79,20 +79,20 @@ async fn watch_object<K>(
 {
     let selection = short_watch().fields(&format!("metadata.name={name}"));
     let mut events = std::pin::pin!(watcher::watcher(api, selection));
-    let (mut backoff, mut listed) = (Backoff::default(), Change::Gone(None));
+    let (mut backoff, mut listed) = (Backoff::default(), Change::Deleted(None));
     while let Some(event) = events.next().await {
         let seen = match event {
             Ok(Event::Init) => {
-                listed = Change::Gone(None);
+                listed = Change::Deleted(None);
                 continue;
             }
             Ok(Event::InitApply(object)) => {
-                listed = Change::Is(Box::new(object));
+                listed = Change::Stored(Box::new(object));
                 continue;
             }
-            Ok(Event::InitDone) => Ok((true, std::mem::replace(&mut listed, Change::Gone(None)))),
-            Ok(Event::Apply(object)) => Ok((false, Change::Is(Box::new(object)))),
-            Ok(Event::Delete(object)) => Ok((false, Change::Gone(object.meta().resource_version.clone()))),
+            Ok(Event::InitDone) => Ok((true, std::mem::replace(&mut listed, Change::Deleted(None)))),
+            Ok(Event::Apply(object)) => Ok((false, Change::Stored(Box::new(object)))),
+            Ok(Event::Delete(object)) => Ok((false, Change::Deleted(object.meta().resource_version.clone()))),
             Err(error) => Err(error),
         };
         let is_error = seen.is_err();
@@ -102,7 +102,7 @@ async fn watch_object<K>(
             return;
         }
         if is_error {
-            rest(&mut backoff).await;
+            pause_after_error(&mut backoff).await;
         } else {
             backoff.clear();
         }
@@ -110,7 +110,7 @@ async fn watch_object<K>(
 }
 
 /// Reports the latest desired entries until the sender is dropped.
-pub(super) async fn follow(
+pub(super) async fn follow_desired(
     mut updates: watch::Receiver<Option<Vec<Desired>>>,
     inbox: mpsc::Sender<WatchEvent>,
 ) {
@@ -135,10 +135,10 @@ fn forbidden(error: &watcher::Error) -> Option<String> {
 
 /// Waits after an error. The pauses of `kube::runtime` do not grow without a server, because it counts the begin of a list as
 /// success.
-async fn rest(backoff: &mut Backoff) {
+async fn pause_after_error(backoff: &mut Backoff) {
     let now = Instant::now();
     backoff.failed(now);
-    let longest = backoff.end().map(|end| end - now).unwrap_or_default();
+    let longest = backoff.until.map(|end| end - now).unwrap_or_default();
     tokio::time::sleep(longest.mul_f64(0.5 + random_fraction() / 2.0)).await;
 }
 
@@ -165,14 +165,17 @@ mod tests {
             count.fetch_add(usize::from(is_watch), Ordering::SeqCst);
             let list = json!({ "apiVersion": "meta.k8s.io/v1", "kind": "PartialObjectMetadataList",
                                "metadata": { "resourceVersion": "1" }, "items": [] });
-            let said = if is_watch { String::new() } else { list.to_string() };
-            let said = BodyStream::new(Body::from(said.into_bytes()));
-            let body =
-                if is_watch { said.chain(stream::pending()).left_stream() } else { said.right_stream() };
+            let content = if is_watch { String::new() } else { list.to_string() };
+            let content = BodyStream::new(Body::from(content.into_bytes()));
+            let body = if is_watch {
+                content.chain(stream::pending()).left_stream()
+            } else {
+                content.right_stream()
+            };
             async { Ok::<_, std::io::Error>(http::Response::new(StreamBody::new(body))) }
         });
-        let (news, _inbox) = mpsc::channel(1);
-        let watch = watch_ring(Client::new(silent, "default"), "demo/ring".parse().unwrap(), news);
+        let (events, _inbox) = mpsc::channel(1);
+        let watch = watch_ring(Client::new(silent, "default"), "demo/ring".parse().unwrap(), events);
         assert!(tokio::time::timeout(Duration::from_secs(61), watch).await.is_err(), "it never gives up");
         assert_eq!(watched.load(Ordering::SeqCst), 2);
     }
@@ -187,18 +190,18 @@ mod tests {
             let event = json!({ "type": "MODIFIED", "object": { "apiVersion": "meta.k8s.io/v1",
                 "kind": "PartialObjectMetadata", "metadata": { "name": "ring", "resourceVersion": "9" } } });
             let event = format!("{event}\n");
-            let said = match query.contains("watch=true").then(|| count.fetch_add(1, Ordering::SeqCst)) {
+            let content = match query.contains("watch=true").then(|| count.fetch_add(1, Ordering::SeqCst)) {
                 None => json!({ "apiVersion": "meta.k8s.io/v1", "kind": "PartialObjectMetadataList",
                                 "metadata": { "resourceVersion": "7" }, "items": [] })
                 .to_string(),
                 Some(0) => event[..event.len() / 2].to_owned(),
                 Some(_) => event,
             };
-            async { Ok::<_, std::io::Error>(http::Response::new(Body::from(said.into_bytes()))) }
+            async { Ok::<_, std::io::Error>(http::Response::new(Body::from(content.into_bytes()))) }
         });
-        let (news, mut inbox) = mpsc::channel(1);
+        let (events, mut inbox) = mpsc::channel(1);
         let name = "demo/ring".parse().unwrap();
-        let watch = tokio::spawn(watch_ring(Client::new(cutting, "default"), name, news));
+        let watch = tokio::spawn(watch_ring(Client::new(cutting, "default"), name, events));
         let WatchEvent::Ring(None) = inbox.recv().await.unwrap() else { panic!("there is none at first") };
         let WatchEvent::Ring(Some(version)) = inbox.recv().await.unwrap() else { panic!("then there is") };
         assert_eq!((version.as_str(), watched.load(Ordering::SeqCst) >= 2), ("9", true));
@@ -213,8 +216,8 @@ mod tests {
             count.fetch_add(1, Ordering::SeqCst);
             async { Err::<http::Response<Body>, _>(std::io::Error::other("no server")) }
         });
-        let (news, _inbox) = mpsc::channel(1);
-        let watch = watch_ring(Client::new(absent, "default"), "demo/ring".parse().unwrap(), news);
+        let (events, _inbox) = mpsc::channel(1);
+        let watch = watch_ring(Client::new(absent, "default"), "demo/ring".parse().unwrap(), events);
         let time = Duration::from_secs(10 * 60);
         assert!(tokio::time::timeout(time, watch).await.is_err(), "it never gives up");
         let asked = asked.load(Ordering::SeqCst);

@@ -16,20 +16,21 @@ use vestibule_pki::{Authority, verify};
 const HOUR: Duration = Duration::from_secs(60 * 60);
 const NAME: &str = "hooks.demo.svc";
 
-/// Counts what is told.
+/// Records the events of an identity.
 #[derive(Default)]
-struct Told(Mutex<Vec<IdentityEvent>>);
+struct RecordedEvents(Mutex<Vec<IdentityEvent>>);
 
-impl Observer for Told {
+impl Observer for RecordedEvents {
     fn happened(&self, event: &IdentityEvent) {
         self.0.lock().unwrap().push(event.clone());
     }
 }
 
-impl Told {
+impl RecordedEvents {
     fn failures(&self) -> Vec<String> {
-        let told = self.0.lock().unwrap();
-        told.iter()
+        let events = self.0.lock().unwrap();
+        events
+            .iter()
             .filter_map(|one| match one {
                 IdentityEvent::Failed { reason, .. } => Some(reason.clone()),
                 _ => None,
@@ -38,11 +39,11 @@ impl Told {
     }
 }
 
-fn settings(told: &Arc<Told>) -> Settings {
+fn settings(events: &Arc<RecordedEvents>) -> Settings {
     let service = NamespacedName { namespace: "demo".to_owned(), name: "hooks".to_owned() };
     let mut settings = Settings::for_service(service);
     settings.mounted.poll = Duration::from_millis(10);
-    settings.observer = Some(told.clone());
+    settings.observer = Some(events.clone());
     settings
 }
 
@@ -108,10 +109,10 @@ fn presents(identity: &Mounted, leaf: &Leaf) -> bool {
 
 #[tokio::test]
 async fn each_swap_of_a_volume_is_noticed_the_third_like_the_first() {
-    let (authority, told, mut volume) = (authority(), Arc::default(), Volume::new());
+    let (authority, events, mut volume) = (authority(), Arc::default(), Volume::new());
     let first = leaf(&authority);
     volume.swap(&authority, &first);
-    let identity = Mounted::start(volume.folder.path(), &settings(&told)).unwrap();
+    let identity = Mounted::start(volume.folder.path(), &settings(&events)).unwrap();
     assert!(presents(&identity, &first), "there is one at once");
     for _ in 0..4 {
         let next = leaf(&authority);
@@ -120,35 +121,35 @@ async fn each_swap_of_a_volume_is_noticed_the_third_like_the_first() {
         let bundle = identity.ca_bundle().unwrap();
         assert_eq!(verify(&bundle, &identity.present().unwrap().chain, &[NAME], UnixTime::now()), Ok(()));
     }
-    assert_eq!(told.failures(), [""; 0]);
+    assert_eq!(events.failures(), [""; 0]);
     assert!(identity.status().leaf_not_after.unwrap() > SystemTime::now());
 }
 
 #[tokio::test]
 async fn a_new_authority_comes_with_its_leaf() {
-    let (told, mut volume) = (Arc::default(), Volume::new());
+    let (events, mut volume) = (Arc::default(), Volume::new());
     let old = authority();
     volume.swap(&old, &leaf(&old));
-    let identity = Mounted::start(volume.folder.path(), &settings(&told)).unwrap();
+    let identity = Mounted::start(volume.folder.path(), &settings(&events)).unwrap();
     assert_eq!(&*identity.ca_bundle().unwrap(), old.certificate_pem());
     let new = authority();
     volume.swap(&new, &leaf(&new));
     until("the new CA is noticed", || *identity.ca_bundle().unwrap() == *new.certificate_pem()).await;
-    assert_eq!(told.failures(), [""; 0]);
+    assert_eq!(events.failures(), [""; 0]);
 }
 
 #[tokio::test]
 async fn files_that_are_not_there_yet_are_waited_for_by_name() {
-    let (authority, told, folder) = (authority(), Arc::default(), TempDir::new().unwrap());
+    let (authority, events, folder) = (authority(), Arc::default(), TempDir::new().unwrap());
     let leaf = leaf(&authority);
-    let identity = Mounted::start(folder.path(), &settings(&told)).unwrap();
+    let identity = Mounted::start(folder.path(), &settings(&events)).unwrap();
     let waits = |file: &str| {
         let expected = format!("a valid certificate in {}: {file} is missing", folder.path().display());
         identity.status().waiting_for.is_some_and(|waiting| waiting == expected)
     };
     assert!(waits("tls.crt"));
     assert!(identity.present().is_none());
-    until("it is counted", || told.failures() == ["tls.crt is missing"]).await;
+    until("it is counted", || events.failures() == ["tls.crt is missing"]).await;
     put(folder.path(), "tls.crt", &leaf.chain_pem());
     until("the other file is named", || waits("tls.key")).await;
     write(folder.path(), &authority, &leaf);
@@ -159,38 +160,38 @@ async fn files_that_are_not_there_yet_are_waited_for_by_name() {
 #[tokio::test]
 async fn a_torn_pair_leaves_the_last_good_one_whichever_file_comes_first() {
     for first in ["tls.key", "tls.crt"] {
-        let (authority, told, folder) = (authority(), Arc::default(), TempDir::new().unwrap());
+        let (authority, events, folder) = (authority(), Arc::default(), TempDir::new().unwrap());
         let (old, new) = (leaf(&authority), leaf(&authority));
         write(folder.path(), &authority, &old);
-        let identity = Mounted::start(folder.path(), &settings(&told)).unwrap();
+        let identity = Mounted::start(folder.path(), &settings(&events)).unwrap();
         let text = if first == "tls.key" { new.key_pem().to_string() } else { new.chain_pem() };
         put(folder.path(), first, &text);
-        until("it is counted", || told.failures().len() == 1).await;
+        until("it is counted", || events.failures().len() == 1).await;
         assert!(presents(&identity, &old));
         assert_eq!(identity.status().waiting_for, None, "it serves on");
         write(folder.path(), &authority, &new);
         until("the whole pair is taken", || presents(&identity, &new)).await;
-        let failures = told.failures().join("\n");
+        let failures = events.failures().join("\n");
         assert!(failures.starts_with("tls.crt and tls.key: ") && !failures.contains("PRIVATE"), "{failures}");
     }
 }
 
 #[tokio::test]
 async fn a_file_that_vanishes_or_rots_changes_nothing() {
-    let (authority, told, folder) = (authority(), Arc::default(), TempDir::new().unwrap());
+    let (authority, events, folder) = (authority(), Arc::default(), TempDir::new().unwrap());
     let leaf = leaf(&authority);
     write(folder.path(), &authority, &leaf);
-    let identity = Mounted::start(folder.path(), &settings(&told)).unwrap();
+    let identity = Mounted::start(folder.path(), &settings(&events)).unwrap();
     for (file, content) in
         [("tls.crt", None), ("tls.key", None), ("tls.key", Some("rubbish")), ("tls.crt", Some(""))]
     {
-        let before = told.failures().len();
+        let before = events.failures().len();
         match content {
             None => fs::remove_file(folder.path().join(file)).unwrap(),
             Some(text) => put(folder.path(), file, text),
         }
-        until("it is counted", || told.failures().len() > before).await;
-        assert!(told.failures()[before].contains(file), "{:?}", told.failures());
+        until("it is counted", || events.failures().len() > before).await;
+        assert!(events.failures()[before].contains(file), "{:?}", events.failures());
         assert!(presents(&identity, &leaf));
         // Well again in between, so that the next one counts as another.
         write(folder.path(), &authority, &leaf);
@@ -204,30 +205,30 @@ async fn a_file_that_vanishes_or_rots_changes_nothing() {
 
 #[tokio::test]
 async fn an_expired_certificate_is_not_taken_and_says_so() {
-    let told = Arc::default();
+    let events = Arc::default();
     let folder = TempDir::new().unwrap();
     let past = UnixTime::since_unix_epoch(Duration::from_secs(UnixTime::now().as_secs()) - HOUR * 24);
     let authority = Authority::new("test CA", past, HOUR * 48).unwrap();
     let expired = authority.issue(&[NAME], past, HOUR).unwrap();
     let valid = leaf(&authority);
     write(folder.path(), &authority, &valid);
-    let identity = Mounted::start(folder.path(), &settings(&told)).unwrap();
+    let identity = Mounted::start(folder.path(), &settings(&events)).unwrap();
     write(folder.path(), &authority, &expired);
-    until("it is counted", || told.failures().iter().any(|failure| failure.contains("expired"))).await;
+    until("it is counted", || events.failures().iter().any(|failure| failure.contains("expired"))).await;
     assert!(presents(&identity, &valid));
 
-    let late = Mounted::start(folder.path(), &settings(&told)).unwrap();
+    let late = Mounted::start(folder.path(), &settings(&events)).unwrap();
     assert!(late.present().is_none());
     assert!(late.status().waiting_for.unwrap().contains("expired"));
 }
 
 #[tokio::test]
 async fn files_may_have_other_names_and_authorities_may_be_missing() {
-    let (authority, told, folder) = (authority(), Arc::default(), TempDir::new().unwrap());
+    let (authority, events, folder) = (authority(), Arc::default(), TempDir::new().unwrap());
     let leaf = leaf(&authority);
     fs::write(folder.path().join("server.crt"), leaf.chain_pem()).unwrap();
     fs::write(folder.path().join("server.key"), &*leaf.key_pem()).unwrap();
-    let mut settings = settings(&told);
+    let mut settings = settings(&events);
     settings.mounted =
         MountedFiles { certificate: "server.crt".into(), key: "server.key".into(), ..settings.mounted };
     let source = Source::Mounted(folder.path().to_owned());
@@ -239,14 +240,14 @@ async fn files_may_have_other_names_and_authorities_may_be_missing() {
 
 #[tokio::test]
 async fn a_new_authority_alone_is_no_renewal() {
-    let (old, told, folder) = (authority(), Arc::new(Told::default()), TempDir::new().unwrap());
+    let (old, events, folder) = (authority(), Arc::new(RecordedEvents::default()), TempDir::new().unwrap());
     write(folder.path(), &old, &leaf(&old));
-    let identity = Mounted::start(folder.path(), &settings(&told)).unwrap();
+    let identity = Mounted::start(folder.path(), &settings(&events)).unwrap();
     let both = format!("{}{}", old.certificate_pem(), authority().certificate_pem());
     put(folder.path(), "ca.crt", &both);
     until("the bundle is noticed", || *identity.ca_bundle().unwrap() == *both).await;
-    let told = told.0.lock().unwrap();
-    assert!(matches!(told[..], [IdentityEvent::LeafRenewed { .. }]), "{told:?}");
+    let events = events.0.lock().unwrap();
+    assert!(matches!(events[..], [IdentityEvent::LeafRenewed { .. }]), "{events:?}");
 }
 
 #[test]
@@ -278,8 +279,9 @@ async fn an_observer_may_ask_for_the_status() {
 
 #[tokio::test]
 async fn a_dropped_source_stops_reading_its_files() {
-    let (authority, told, folder) = (authority(), Arc::new(Told::default()), TempDir::new().unwrap());
+    let (authority, events, folder) =
+        (authority(), Arc::new(RecordedEvents::default()), TempDir::new().unwrap());
     write(folder.path(), &authority, &leaf(&authority));
-    drop(Mounted::start(folder.path(), &settings(&told)).unwrap());
-    until("its task has ended", || Arc::strong_count(&told) == 1).await;
+    drop(Mounted::start(folder.path(), &settings(&events)).unwrap());
+    until("its task has ended", || Arc::strong_count(&events) == 1).await;
 }

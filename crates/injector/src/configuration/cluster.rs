@@ -10,8 +10,9 @@ use vestibule::tooling::Watched;
 
 use super::config_maps::{all_sources, report};
 use super::last_good::{LAST_GOOD, LastGood, StoreError};
-use super::objects::{self, ObservedObject, RuleObjects};
+use super::objects::{self, RuleObjects};
 use super::reloader::Reloader;
+use super::rule_object::ObservedObject;
 use super::rule_source::{RuleDocument, RuleSource};
 use super::snapshot::SnapshotState;
 use crate::events::Events;

@@ -66,6 +66,13 @@ impl Finding {
     }
 }
 
+/// The first `max` texts in one line, and how many more there are.
+pub(crate) fn first_texts(texts: impl ExactSizeIterator<Item = String>, max: usize) -> String {
+    let more = texts.len().saturating_sub(max);
+    let more = (more > 0).then(|| format!("and {more} more"));
+    texts.take(max).chain(more).collect::<Vec<_>>().join("; ")
+}
+
 impl fmt::Display for Finding {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -18,9 +18,11 @@ use super::rule_source::RuleSource;
 /// The rules of namespaces of one moment. A clone is cheap.
 #[derive(Clone, Default)]
 pub(crate) struct NamespacedSnapshot {
-    rules: NamespacedRules,
+    /// The rules in force.
+    pub(crate) rules: NamespacedRules,
     compiled: Arc<[Compiled]>,
-    findings: Arc<[Finding]>,
+    /// The findings about all sources.
+    pub(crate) findings: Arc<[Finding]>,
     /// The hash of the rules of the cluster that they were compiled beside.
     cluster: String,
 }
@@ -104,16 +106,6 @@ impl NamespacedSnapshot {
         let alone = NamespacedRules::new(cluster.settings(), [rule]);
         remarks.extend(RuleSet::default().with_namespaced(alone).lint().into_iter().map(Finding::from));
         Ok(remarks)
-    }
-
-    /// The rules in force.
-    pub(crate) fn rules(&self) -> &NamespacedRules {
-        &self.rules
-    }
-
-    /// The findings about all sources.
-    pub(crate) fn findings(&self) -> &[Finding] {
-        &self.findings
     }
 
     /// The names and texts of the sources in force.

@@ -1,76 +1,26 @@
-//! Rules and settings that are Kubernetes objects: Injections, InjectorSettings and NamespacedInjections.
+//! The watches of Injections, InjectorSettings and NamespacedInjections.
 
-use std::borrow::Cow;
-use std::fmt;
-use std::marker::PhantomData;
 use std::sync::Arc;
 use std::time::Duration;
 
-use kube::api::{Api, ListParams, ObjectMeta};
-use kube::core::{ClusterResourceScope, NamespaceResourceScope};
-use kube::{Client, Resource, ResourceExt};
-use serde::Deserialize;
-use serde_json::value::RawValue;
-use serde_json::{Value, json};
+use kube::Client;
+use kube::api::{Api, ListParams};
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until};
 use vestibule::Watch;
 use vestibule::tooling::{WatchState, Watched};
-use vestibule_rules::{API_VERSION, CustomResource, MAX_NAMESPACED_BYTES};
+use vestibule_rules::{API_VERSION, CustomResource};
 
+use super::rule_object::{
+    Injection, InjectorSettings, NamespacedInjection, ObservedObject, RuleKind, RuleObject,
+};
 use super::rule_source::RuleSource;
 
 /// The time between two questions whether the API server has the definitions.
-const ASK_AGAIN: Duration = Duration::from_secs(10);
+const DISCOVERY_INTERVAL: Duration = Duration::from_secs(10);
 
 /// The time until a question without an answer is asked again.
-const RETRY: Duration = Duration::from_secs(1);
-
-/// The reason of the condition `InForce` of rules of namespaces while the settings do not switch them on.
-pub(crate) const SWITCHED_OFF: &str = "SwitchedOff";
-
-/// An object with a document of the rule format. It may hold secrets, so `Debug` prints none of it.
-#[derive(Deserialize)]
-pub(crate) struct RuleObject<K> {
-    pub(crate) metadata: ObjectMeta,
-    spec: Option<Box<RawValue>>,
-    status: Option<Box<RawValue>>,
-    #[serde(skip)]
-    is_too_large: bool,
-    /// Whether its `spec` was dropped because it is needed only for its status.
-    #[serde(skip)]
-    is_status_only: bool,
-    #[serde(skip)]
-    kind: PhantomData<fn() -> K>,
-}
-
-/// One of the kinds of [`RuleObject`].
-pub(crate) trait RuleKind: 'static {
-    const RESOURCE: CustomResource;
-    type Scope: 'static;
-}
-
-pub(crate) enum Injection {}
-
-pub(crate) enum InjectorSettings {}
-
-pub(crate) enum NamespacedInjection {}
-
-/// An object as the last reload saw it.
-#[derive(Clone)]
-pub(crate) struct ObservedObject {
-    pub(crate) resource: CustomResource,
-    /// The namespace of a rule of a namespace.
-    pub(crate) namespace: Option<String>,
-    pub(crate) name: String,
-    pub(crate) source: RuleSource,
-    /// Whether `source` has no `spec` because the object was kept for its status alone: it is no rule.
-    pub(crate) is_status_only: bool,
-    pub(crate) generation: i64,
-    pub(crate) resource_version: String,
-    /// Its status as it is stored.
-    pub(crate) status: Value,
-}
+const DISCOVERY_RETRY: Duration = Duration::from_secs(1);
 
 /// The objects of the last reload; [`None`] where the cluster has no definitions of them.
 pub(crate) type ObservedObjects = watch::Receiver<Option<Arc<[ObservedObject]>>>;
@@ -86,7 +36,7 @@ pub(crate) struct RuleObjects {
     is_settled: bool,
     /// Whether the watch of rules of namespaces keeps more than their status.
     has_specs: bool,
-    watches: ObjectWatches,
+    pub(crate) watches: ObjectWatches,
 }
 
 /// The states of the watches, which the app reports. A watch that does not run is not broken.
@@ -99,7 +49,7 @@ pub(crate) struct ObjectWatches {
 
 enum State {
     /// Whether the API server has the definitions is not known, or it has none. It is asked at this instant.
-    Ask {
+    Undiscovered {
         at: Instant,
         are_absent: bool,
     },
@@ -111,17 +61,12 @@ impl RuleObjects {
     pub(crate) fn new(client: Client) -> Self {
         Self {
             client,
-            state: State::Ask { at: Instant::now(), are_absent: false },
+            state: State::Undiscovered { at: Instant::now(), are_absent: false },
             namespaced: None,
             is_settled: false,
             has_specs: false,
             watches: ObjectWatches::idle(),
         }
-    }
-
-    /// The states of its watches.
-    pub(crate) fn watches(&self) -> ObjectWatches {
-        self.watches.clone()
     }
 
     /// Waits until objects changed, or the definitions were found or missed for the first time. A wait that is dropped loses
@@ -137,12 +82,12 @@ impl RuleObjects {
                     }
                     return;
                 }
-                State::Ask { at, are_absent } => {
+                State::Undiscovered { at, are_absent } => {
                     sleep_until(*at).await;
-                    match defined(&self.client).await {
-                        Ok(defined) if is_complete(&defined) => {
+                    match definitions(&self.client).await {
+                        Ok(definitions) if is_complete(&definitions) => {
                             // Without the definition there is no status.
-                            self.is_settled = !defined.contains(&NamespacedInjection::RESOURCE);
+                            self.is_settled = !definitions.contains(&NamespacedInjection::RESOURCE);
                             let (client, watches) = (&self.client, &self.watches);
                             self.state = State::Watched(
                                 Watched::start_as(client, Watch::new(), watches.rules.clone()),
@@ -150,7 +95,8 @@ impl RuleObjects {
                             );
                         }
                         answer => {
-                            *at = Instant::now() + if answer.is_ok() { ASK_AGAIN } else { RETRY };
+                            *at = Instant::now()
+                                + if answer.is_ok() { DISCOVERY_INTERVAL } else { DISCOVERY_RETRY };
                             let is_news = answer.is_ok() && !*are_absent;
                             *are_absent |= answer.is_ok();
                             if is_news {
@@ -193,7 +139,7 @@ impl RuleObjects {
     /// read.
     pub(crate) fn all(&self) -> Option<Vec<ObservedObject>> {
         match &self.state {
-            State::Ask { are_absent, .. } => are_absent.then(Vec::new),
+            State::Undiscovered { are_absent, .. } => are_absent.then(Vec::new),
             State::Watched(rules, settings) => {
                 let (rules, settings) = (list(rules)?, list(settings)?);
                 let rules = rules.iter().map(|object| object.observed());
@@ -226,105 +172,15 @@ impl ObjectWatches {
     }
 }
 
-impl<K: RuleKind> RuleObject<K> {
-    /// Drops the managed fields, and a `spec` that is too large: teams may store more than the injector has memory for.
-    fn slim(&mut self) {
-        self.metadata.managed_fields = None;
-        self.is_too_large = self.spec.as_ref().is_some_and(|spec| spec.get().len() > MAX_NAMESPACED_BYTES);
-        if self.is_too_large {
-            self.spec = None;
-        }
-    }
-
-    /// Drops what the status does not need.
-    fn keep_status(&mut self) {
-        self.metadata.managed_fields = None;
-        self.spec = None;
-        self.is_status_only = true;
-    }
-
-    fn source(&self) -> RuleSource {
-        let source =
-            source(K::RESOURCE, self.metadata.namespace.as_deref(), &self.name_any(), self.spec.as_deref());
-        match self.is_too_large {
-            true => RuleSource {
-                text: Err(format!("its `spec` takes more than {MAX_NAMESPACED_BYTES} bytes")),
-                ..source
-            },
-            false => source,
-        }
-    }
-
-    pub(crate) fn observed(&self) -> ObservedObject {
-        let status = self.status.as_deref().and_then(|status| serde_json::from_str(status.get()).ok());
-        ObservedObject {
-            resource: K::RESOURCE,
-            namespace: self.metadata.namespace.clone(),
-            name: self.name_any(),
-            source: self.source(),
-            is_status_only: self.is_status_only,
-            generation: self.metadata.generation.unwrap_or_default(),
-            resource_version: self.metadata.resource_version.clone().unwrap_or_default(),
-            status: status.unwrap_or_default(),
-        }
-    }
-}
-
-impl ObservedObject {
-    /// Whether its status says that such rules are switched off.
-    fn is_off(&self) -> bool {
-        let mut conditions = self.status["conditions"].as_array().into_iter().flatten();
-        conditions.any(|one| one["type"] == "InForce" && one["reason"] == SWITCHED_OFF)
-    }
-
-    /// The name of its rule.
-    pub(crate) fn rule_name(&self) -> String {
-        qualified(self.namespace.as_deref(), &self.name)
-    }
-}
-
 /// The sources of the objects that are rules or settings.
 pub(super) fn rules(objects: &[ObservedObject]) -> Vec<RuleSource> {
     objects.iter().filter(|object| !object.is_status_only).map(|object| object.source.clone()).collect()
 }
 
-/// `NAMESPACE/NAME`; of an object without a namespace its name.
-fn qualified(namespace: Option<&str>, name: &str) -> String {
-    namespace.map_or_else(|| name.to_owned(), |namespace| format!("{namespace}/{name}"))
-}
-
-/// The text of an object under the name that findings show. The status and the rest of the metadata are no rule.
-pub(crate) fn source(
-    resource: CustomResource,
-    namespace: Option<&str>,
-    name: &str,
-    spec: Option<&RawValue>,
-) -> RuleSource {
-    let namespace = namespace.filter(|_| resource.is_namespaced());
-    let mut document =
-        json!({"apiVersion": API_VERSION, "kind": resource.kind(), "metadata": {"name": name}});
-    if let Some(namespace) = namespace {
-        document["metadata"]["namespace"] = namespace.into();
-    }
-    if let Some(spec) = spec.and_then(|spec| serde_json::from_str::<Value>(spec.get()).ok()) {
-        document["spec"] = spec;
-    }
-    RuleSource::new(resource.source(&qualified(namespace, name)), document.to_string())
-}
-
-/// The `spec` of an object.
-pub(crate) fn spec(object: &RawValue) -> serde_json::Result<Option<Box<RawValue>>> {
-    #[derive(Deserialize)]
-    struct Specified {
-        spec: Option<Box<RawValue>>,
-    }
-    serde_json::from_str::<Specified>(object.get()).map(|object| object.spec)
-}
-
 /// Whether the API server has the definitions of rules and settings. That of rules of namespaces is needed only where they are
 /// switched on.
 pub(crate) async fn are_defined(client: &Client) -> Result<bool, kube::Error> {
-    Ok(is_complete(&defined(client).await?))
+    Ok(is_complete(&definitions(client).await?))
 }
 
 fn is_complete(defined: &[CustomResource]) -> bool {
@@ -333,7 +189,7 @@ fn is_complete(defined: &[CustomResource]) -> bool {
 }
 
 /// The kinds of which the API server has definitions.
-async fn defined(client: &Client) -> Result<Vec<CustomResource>, kube::Error> {
+async fn definitions(client: &Client) -> Result<Vec<CustomResource>, kube::Error> {
     let found = match client.list_api_group_resources(API_VERSION).await {
         Err(kube::Error::Api(status)) if status.code == 404 => return Ok(Vec::new()),
         found => found?.resources,
@@ -357,64 +213,6 @@ async fn changed(watched: &mut Option<Watched<RuleObject<NamespacedInjection>>>)
 
 fn list<K: RuleKind>(watched: &Watched<RuleObject<K>>) -> Option<Vec<Arc<RuleObject<K>>>> {
     watched.lookup(std::time::Instant::now()).everywhere().list().ok()
-}
-
-impl RuleKind for Injection {
-    const RESOURCE: CustomResource = CustomResource::Injection;
-    type Scope = ClusterResourceScope;
-}
-
-impl RuleKind for InjectorSettings {
-    const RESOURCE: CustomResource = CustomResource::InjectorSettings;
-    type Scope = ClusterResourceScope;
-}
-
-impl RuleKind for NamespacedInjection {
-    const RESOURCE: CustomResource = CustomResource::NamespacedInjection;
-    type Scope = NamespaceResourceScope;
-}
-
-impl<K> Clone for RuleObject<K> {
-    fn clone(&self) -> Self {
-        let (metadata, spec, status) = (self.metadata.clone(), self.spec.clone(), self.status.clone());
-        let Self { is_too_large, is_status_only, .. } = *self;
-        Self { metadata, spec, status, is_too_large, is_status_only, kind: PhantomData }
-    }
-}
-
-impl<K> fmt::Debug for RuleObject<K> {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("an object")
-    }
-}
-
-impl<K: RuleKind> Resource for RuleObject<K> {
-    type DynamicType = ();
-    type Scope = K::Scope;
-
-    fn kind(_: &()) -> Cow<'_, str> {
-        K::RESOURCE.kind().into()
-    }
-
-    fn group(_: &()) -> Cow<'_, str> {
-        API_VERSION.split_once('/').map_or("", |(group, _)| group).into()
-    }
-
-    fn version(_: &()) -> Cow<'_, str> {
-        API_VERSION.split_once('/').map_or("", |(_, version)| version).into()
-    }
-
-    fn plural(_: &()) -> Cow<'_, str> {
-        K::RESOURCE.plural().into()
-    }
-
-    fn meta(&self) -> &ObjectMeta {
-        &self.metadata
-    }
-
-    fn meta_mut(&mut self) -> &mut ObjectMeta {
-        &mut self.metadata
-    }
 }
 
 #[cfg(test)]

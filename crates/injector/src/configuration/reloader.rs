@@ -100,7 +100,7 @@ impl Reloader {
             (_, None) => (Snapshot::waiting(errors), None),
         };
         log(&next);
-        let own = NamespacedSnapshot::compile(&namespaced, next.rules(), former.namespaced(), &self.compiler);
+        let own = NamespacedSnapshot::compile(&namespaced, next.rules(), &former.namespaced, &self.compiler);
         self.snapshots.send_replace(Arc::new(next.with_namespaced(own).after(&former)));
         let mut known = self.known();
         known.sources = Some(sources);
@@ -115,7 +115,7 @@ impl Reloader {
     fn reload_namespaced(&self, namespaced: Vec<RuleSource>) {
         let former = self.current();
         let own =
-            NamespacedSnapshot::compile(&namespaced, former.rules(), former.namespaced(), &self.compiler);
+            NamespacedSnapshot::compile(&namespaced, former.rules(), &former.namespaced, &self.compiler);
         let next = Snapshot::clone(&former).with_namespaced(own);
         self.snapshots.send_replace(Arc::new(next.after(&former)));
         self.known().namespaced = namespaced;
@@ -124,7 +124,7 @@ impl Reloader {
     /// Checks the rule of a namespace in `source` as if it were stored. Nothing comes into force.
     pub(crate) fn validate_namespaced(&self, source: &RuleSource, deadline: &ProofDeadline) -> Validation {
         let snapshot = self.current();
-        let checked = snapshot.namespaced().check(source, snapshot.rules(), &self.compiler, deadline);
+        let checked = snapshot.namespaced.check(source, snapshot.rules(), &self.compiler, deadline);
         let is_complete = !deadline.was_reached();
         match checked {
             Ok(remarks) => Validation { errors: Vec::new(), remarks, is_complete },

@@ -67,19 +67,23 @@ impl RuleDocument {
 
     /// A finding about another document that is wrong because of these settings, as a finding at the place of the settings.
     pub(super) fn blamed_for(&self, finding: &Finding) -> Finding {
-        const STAY: &str = "the settings before these stay in force; under these,";
+        const PREFIX: &str = "the settings before these stay in force; under these,";
         let Finding::Document(wrong) = finding else {
-            return Finding::RuleSet(format!("{STAY} {}", finding.headline()));
+            return Finding::RuleSet(format!("{PREFIX} {}", finding.headline()));
         };
         // Line numbers are those of the whole source.
         let text = "\n".repeat(self.lines_before) + &self.text;
-        let message = format!("{STAY} {}:{} is wrong: {}", wrong.source(), wrong.position(), wrong.message());
+        let message =
+            format!("{PREFIX} {}:{} is wrong: {}", wrong.source(), wrong.position(), wrong.message());
         let blamed = yaml::read(&self.source, &text).ok().and_then(|read| {
             let document = read.first()?;
             let at = document.root().get("spec").map_or(document.root().at(), Node::at);
             Some(document.diagnostic(wrong.code(), at, message))
         });
-        blamed.map_or_else(|| finding.clone(), |told| told.with_help("mend either of the two").into())
+        blamed.map_or_else(
+            || finding.clone(),
+            |diagnostic| diagnostic.with_help("mend either of the two").into(),
+        )
     }
 
     pub(crate) fn text(&self) -> Text<'_> {

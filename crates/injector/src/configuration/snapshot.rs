@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
-use vestibule_rules::{Mode, RuleSet};
+use vestibule_rules::{Mode, Rule, RuleSet};
 
 use super::finding::Finding;
 use super::namespaced::NamespacedSnapshot;
@@ -17,8 +17,10 @@ pub struct Snapshot {
     findings: Arc<[Finding]>,
     since: Option<SystemTime>,
     former: Arc<[Former]>,
-    sequence: u64,
-    namespaced: NamespacedSnapshot,
+    /// The number of times that the rules in force have changed in this process.
+    pub(crate) sequence: u64,
+    /// The rules of namespaces.
+    pub(crate) namespaced: NamespacedSnapshot,
 }
 
 /// Rules that were in force before.
@@ -66,14 +68,14 @@ impl Snapshot {
         &self.rules
     }
 
-    /// The rules of namespaces.
-    pub(crate) fn namespaced(&self) -> &NamespacedSnapshot {
-        &self.namespaced
+    /// All rules, then those of namespaces.
+    pub(crate) fn all_rules(&self) -> impl Iterator<Item = &Rule> {
+        self.rules.rules().iter().chain(self.namespaced.rules.iter())
     }
 
     /// A hash of all rules, those of namespaces included.
     pub(crate) fn hash(&self) -> String {
-        self.namespaced.rules().hash_with(self.rules.hash())
+        self.namespaced.rules.hash_with(self.rules.hash())
     }
 
     /// Whether the rules are those of the newest texts.
@@ -89,11 +91,6 @@ impl Snapshot {
     /// The time at which the newest texts were last all good; [`None`] for rules that never change.
     pub fn since(&self) -> Option<SystemTime> {
         self.since
-    }
-
-    /// The number of times that the rules in force have changed in this process.
-    pub(crate) fn sequence(&self) -> u64 {
-        self.sequence
     }
 
     pub(super) fn waiting(findings: Vec<Finding>) -> Self {

@@ -69,8 +69,8 @@ fn selected(group: &[&Rule], resources: &BTreeSet<Resource>, metadata: &Metadata
     let is_workload = |resource: &Resource| *resource != Resource::Pods;
     let labels = selector::shared(group.iter().map(|rule| rule.object_selector()));
     let terms = metadata.meets(&labels);
-    let wanted = resources.iter().any(is_workload) && !terms.is_empty();
-    Some(metadata.bind(terms.join(" && "))).filter(|expression| wanted && expression.len() <= MAX_LENGTH)
+    let is_needed = resources.iter().any(is_workload) && !terms.is_empty();
+    Some(metadata.bind(terms.join(" && "))).filter(|expression| is_needed && expression.len() <= MAX_LENGTH)
 }
 
 /// Conditions for pods that all rules leave alone because of their operating system or network. A pod with a key of a rule is
@@ -95,9 +95,9 @@ fn environment(group: &[&Rule]) -> Vec<(&'static str, String)> {
     {
         let selected = |key: &str| format!("object.?spec.?nodeSelector[?{}]", quoted(key));
         let (new, old) = (selected("kubernetes.io/os"), selected("beta.kubernetes.io/os"));
-        let said = format!("object.?spec.?os.?name.or({new}).or({old}).orValue({})", quoted(any));
+        let system = format!("object.?spec.?os.?name.or({new}).or({old}).orValue({})", quoted(any));
         let systems: Vec<_> = systems.iter().map(|system| quoted(system)).collect();
-        let fits = format!("{said} in [{}]", systems.join(", "));
+        let fits = format!("{system} in [{}]", systems.join(", "));
         conditions.push(("not-for-another-system", format!("{fits} || {has_key}")));
     }
     conditions.retain(|(_, expression)| expression.len() <= MAX_LENGTH);
@@ -109,27 +109,28 @@ fn not_exempt(resources: &BTreeSet<Resource>, all: &RuleSet) -> Option<String> {
     let metadata = Metadata::of_pods(resources);
     let with_workloads = !resources.iter().eq([&Resource::Pods]);
     let conditions = Exemptions::of(all.settings()).conditions(&metadata, with_workloads);
-    let said = conditions.into_iter().map(|holds| format!("!({})", metadata.bind(holds)));
-    said.reduce(
-        |all, next| if all.len() + next.len() < MAX_LENGTH { format!("{all} && {next}") } else { all },
-    )
-    .filter(|expression| expression.len() <= MAX_LENGTH)
+    let terms = conditions.into_iter().map(|condition| format!("!({})", metadata.bind(condition)));
+    terms
+        .reduce(
+            |all, next| if all.len() + next.len() < MAX_LENGTH { format!("{all} && {next}") } else { all },
+        )
+        .filter(|expression| expression.len() <= MAX_LENGTH)
 }
 
 /// [`not_opted_out`] for more rules than an expression can name: any key of the injector, or of another injector that a rule
 /// reads, whose value is not `false` may ask for a rule. For an object that opts out of each rule by name, the injector is
 /// called.
 fn not_opted_out_of_all(group: &[&Rule], metadata: &Metadata) -> String {
-    let all_ask = group.iter().all(|rule| rule.requires_pod_opt_in());
+    let all_are_opt_in = group.iter().all(|rule| rule.requires_pod_opt_in());
     let others: BTreeSet<&str> = group.iter().flat_map(|rule| rule.compat_annotations()).collect();
-    let mut terms = vec![not_declined(metadata, &quoted(INJECT_KEY), &[], all_ask)];
+    let mut terms = vec![not_declined(metadata, &quoted(INJECT_KEY), &[], all_are_opt_in)];
     if !others.is_empty() {
         let others: Vec<_> = others.into_iter().map(quoted).collect();
-        let says = format!("{}.orValue('false') != 'false'", metadata.annotation("other"));
-        terms.push(format!("[{}].exists(other, {says})", others.join(", ")));
+        let opts_in = format!("{}.orValue('false') != 'false'", metadata.annotation("other"));
+        terms.push(format!("[{}].exists(other, {opts_in})", others.join(", ")));
     }
-    let told = all_ask && !group.iter().any(|rule| rule.required());
-    terms.push(match told {
+    let may_only_warn = all_are_opt_in && !group.iter().any(|rule| rule.required());
+    terms.push(match may_only_warn {
         true => misspelt(metadata, Vec::new()),
         false => {
             any_key(metadata, &format!("key.startsWith({}) && keys[key] != 'false'", quoted(RULE_KEY_PREFIX)))
@@ -143,23 +144,23 @@ fn not_opted_out_of_all(group: &[&Rule], metadata: &Metadata) -> String {
 /// all keys for a rule that is opt-in.
 fn not_opted_out(group: &[&Rule], all: &RuleSet, metadata: &Metadata) -> String {
     let mut terms = Vec::new();
-    for asked_for in [false, true] {
-        let of_kind = group.iter().filter(|rule| rule.requires_pod_opt_in() == asked_for);
+    for is_opt_in in [false, true] {
+        let of_kind = group.iter().filter(|rule| rule.requires_pod_opt_in() == is_opt_in);
         let (plain, with_others): (Vec<&Rule>, Vec<&Rule>) =
             of_kind.copied().partition(|rule| rule.compat_annotations().next().is_none());
         match plain.as_slice() {
             [] => {}
-            [rule] => terms.push(not_declined(metadata, &own_key(rule), &[], asked_for)),
+            [rule] => terms.push(not_declined(metadata, &own_key(rule), &[], is_opt_in)),
             rules => {
                 let names = rules.iter().map(|rule| quoted(rule.name()));
                 let key = format!("{} + rule", quoted(RULE_KEY_PREFIX));
-                let one = not_declined(metadata, &key, &[], asked_for);
+                let one = not_declined(metadata, &key, &[], is_opt_in);
                 terms.push(format!("[{}].exists(rule, {one})", names.collect::<Vec<_>>().join(", ")));
             }
         }
         terms.extend(with_others.into_iter().map(|rule| {
             let others: Vec<_> = rule.compat_annotations().collect();
-            not_declined(metadata, &own_key(rule), &others, asked_for)
+            not_declined(metadata, &own_key(rule), &others, is_opt_in)
         }));
     }
     if group.iter().all(|rule| rule.requires_pod_opt_in() && !rule.required()) {
@@ -168,14 +169,14 @@ fn not_opted_out(group: &[&Rule], all: &RuleSet, metadata: &Metadata) -> String 
     terms.join(" || ")
 }
 
-fn not_declined(metadata: &Metadata, key: &str, others: &[&str], asked_for: bool) -> String {
+fn not_declined(metadata: &Metadata, key: &str, others: &[&str], is_opt_in: bool) -> String {
     let mut keys = vec![metadata.label(key), metadata.annotation(key)];
     keys.extend(others.iter().map(|other| metadata.annotation(&quoted(other))));
     let all_rules = quoted(INJECT_KEY);
     keys.extend([metadata.label(&all_rules), metadata.annotation(&all_rules)]);
-    let said = keys.into_iter().reduce(|said, next| format!("{said}.or({next})")).unwrap_or_default();
-    let default = if asked_for { "false" } else { "" };
-    format!("{said}.orValue('{default}') != 'false'")
+    let value = keys.into_iter().reduce(|keys, next| format!("{keys}.or({next})")).unwrap_or_default();
+    let default = if is_opt_in { "false" } else { "" };
+    format!("{value}.orValue('{default}') != 'false'")
 }
 
 /// Whether an object has a key that is almost one of the injector's, or of the keys `known`, so that the injector can warn about

@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 use vestibule_rules::{CustomResource, Mode};
 
 use super::replicas::Replicas;
-use crate::configuration::finding::Finding;
-use crate::configuration::objects::{ObservedObject, SWITCHED_OFF};
+use crate::configuration::finding::{Finding, first_texts};
+use crate::configuration::rule_object::{ObservedObject, SWITCHED_OFF};
 use crate::configuration::snapshot::Snapshot;
 
 /// The number of findings in a message.
@@ -57,7 +57,7 @@ impl Facts<'_> {
         if !status.is_object() {
             *status = json!({});
         }
-        status["injector"] = self.replicas.namespace().into();
+        status["injector"] = self.replicas.namespace.as_str().into();
         status["observedGeneration"] = object.generation.into();
         status["conditions"] = json!(conditions);
         match (*status == former, without_messages(status) == without_messages(&former)) {
@@ -79,20 +79,17 @@ impl Facts<'_> {
 
     fn accepted(&self, object: &ObservedObject) -> State {
         let about_it = |finding: &&Finding| finding.source() == Some(&*object.source.name);
-        let all = self.snapshot.findings().iter().chain(self.snapshot.namespaced().findings());
+        let all = self.snapshot.findings().iter().chain(self.snapshot.namespaced.findings.iter());
         let findings: Vec<_> = all.filter(about_it).collect();
         let errors: Vec<_> = findings.iter().filter(|finding| finding.is_error()).copied().collect();
-        let words = |findings: &[&Finding]| {
-            let mut words: Vec<_> = findings.iter().take(MAX_FINDINGS).map(|it| it.headline()).collect();
-            let more = findings.len().saturating_sub(MAX_FINDINGS);
-            words.extend((more > 0).then(|| format!("and {more} more")));
-            let text = words.join("; ");
+        let message = |findings: &[&Finding]| {
+            let text = first_texts(findings.iter().map(|finding| finding.headline()), MAX_FINDINGS);
             text.chars().take(MAX_MESSAGE).collect()
         };
         match (errors.as_slice(), findings.as_slice()) {
             ([], []) => State { holds: true, reason: "NoFindings", message: String::new() },
-            ([], remarks) => State { holds: true, reason: "Warnings", message: words(remarks) },
-            (errors, _) => State { holds: false, reason: "Errors", message: words(errors) },
+            ([], remarks) => State { holds: true, reason: "Warnings", message: message(remarks) },
+            (errors, _) => State { holds: false, reason: "Errors", message: message(errors) },
         }
     }
 
@@ -102,11 +99,8 @@ impl Facts<'_> {
         let is_newest = document.is_some_and(|text| object.source.text.as_deref() == Ok(*text));
         match document {
             None if accepted.holds => {
-                return state(
-                    false,
-                    "Contradiction",
-                    "rules contradict each other: those before stay in force",
-                );
+                let message = "rules contradict each other: those before stay in force";
+                return state(false, "Contradiction", message);
             }
             None => return state(false, "NotAccepted", "it has errors, and no earlier version was good"),
             Some(_) if !is_newest => {

@@ -37,6 +37,13 @@ const SKEW: Duration = Duration::from_secs(30);
 /// A Lease that was not renewed for this time is deleted.
 const ABANDONED: Duration = Duration::from_secs(600);
 
+/// The rights to the Leases of replicas: in the injector's namespace, and in all namespaces, since RBAC cannot limit them to a
+/// label.
+pub(crate) fn lease_rights() -> (PolicyRule, PolicyRule) {
+    let leases = |verbs: &[&str]| policy_rule("coordination.k8s.io", "leases", verbs, &[]);
+    (leases(&["create", "patch", "delete"]), leases(&["list", "watch"]))
+}
+
 /// Namespace and name of a Lease.
 type LeaseName = (String, String);
 
@@ -45,7 +52,8 @@ pub(super) struct Replicas {
     /// The Leases in the injector's own namespace.
     api: Api<Lease>,
     watched: Watched<Lease>,
-    namespace: String,
+    /// The namespace of this injector.
+    pub(super) namespace: String,
     name: String,
     /// The hash that this replica last reported, and when.
     reported: Option<(String, Instant)>,
@@ -73,16 +81,6 @@ impl Replicas {
             live: BTreeMap::new(),
             is_known: false,
         }
-    }
-
-    /// The rights in the injector's namespace.
-    pub(crate) fn right() -> PolicyRule {
-        policy_rule("coordination.k8s.io", "leases", &["create", "patch", "delete"], &[])
-    }
-
-    /// The rights in all namespaces. RBAC cannot limit them to a label.
-    pub(crate) fn right_everywhere() -> PolicyRule {
-        policy_rule("coordination.k8s.io", "leases", &["list", "watch"], &[])
     }
 
     /// Waits until a Lease changed.
@@ -180,11 +178,6 @@ impl Replicas {
             object.bytes().fold(0usize, |digest, byte| digest.wrapping_mul(31).wrapping_add(byte.into()));
         let chosen = digest.checked_rem(self.own().count()).and_then(|index| self.own().nth(index));
         self.is_known && chosen.is_none_or(|(chosen, _)| *chosen == self.name)
-    }
-
-    /// The namespace of this injector.
-    pub(super) fn namespace(&self) -> &str {
-        &self.namespace
     }
 
     /// The replicas of this injector, with the hash that each has in force.

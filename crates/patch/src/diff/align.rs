@@ -9,9 +9,9 @@ use crate::{Kind, List, View};
 /// The most cells of the table for equal items: 4 MiB, a few milliseconds.
 const EQUAL_CELLS: usize = 1 << 19;
 /// The most pairs of items whose similarity is computed.
-const LIKE_CELLS: usize = 1 << 10;
+const SIMILARITY_CELLS: usize = 1 << 10;
 /// The most bytes of all these pairs: each pair is read once for each of its levels.
-const LIKE_BYTES: usize = 1 << 22;
+const SIMILARITY_BYTES: usize = 1 << 22;
 /// The similarity of equal items.
 const EQUAL: u64 = 1000;
 
@@ -122,7 +122,7 @@ fn names(items: &[View<'_>]) -> HashMap<String, usize> {
 /// Matches equal items that keep their order, then equal items that moved, then similar items between the former.
 fn by_content(old: &[View<'_>], new: &[View<'_>], how: List) -> Vec<Pair> {
     if let ([one], [other]) = (old, new) {
-        return if likeness(*one, *other, how) > 0 { vec![(0, 0)] } else { Vec::new() };
+        return if similarity(*one, *other, how) > 0 { vec![(0, 0)] } else { Vec::new() };
     }
     if old.is_empty() || new.is_empty() {
         return Vec::new();
@@ -139,12 +139,12 @@ fn by_content(old: &[View<'_>], new: &[View<'_>], how: List) -> Vec<Pair> {
     let (moved_old, moved_new): (HashSet<usize>, HashSet<usize>) = moved.iter().copied().unzip();
     let like = |one: usize, other: usize| {
         let taken = moved_old.contains(&one) || moved_new.contains(&other);
-        if taken { 0 } else { likeness(old[one], new[other], how) }
+        if taken { 0 } else { similarity(old[one], new[other], how) }
     };
     let mut pairs = fill(&ordered, &whole_old, &whole_new, |olds, news| {
         let (size_old, size_new) = (size(&old[olds.clone()]), size(&new[news.clone()]));
         let bytes = size_old.saturating_mul(news.len()).saturating_add(size_new.saturating_mul(olds.len()));
-        let cells = if bytes > LIKE_BYTES { 0 } else { LIKE_CELLS };
+        let cells = if bytes > SIMILARITY_BYTES { 0 } else { SIMILARITY_CELLS };
         heaviest(olds, news, cells, like).unwrap_or_else(|| {
             olds.clone().zip(news.clone()).filter(|&(one, other)| like(one, other) > 0).collect()
         })
@@ -249,7 +249,7 @@ fn heaviest(
 }
 
 /// The similarity of two items, from 0 to [`EQUAL`]; 0 below one half, or for different keys in a list with keys.
-fn likeness(one: View<'_>, other: View<'_>, how: List) -> u64 {
+fn similarity(one: View<'_>, other: View<'_>, how: List) -> u64 {
     if let (Some(key), Some(others)) = (identity(one, how), identity(other, how)) {
         return if key == others { 1 + agreement(one, other, MAX_RECURSION) } else { 0 };
     }

@@ -38,8 +38,8 @@ impl Draft {
         for index in (0..onto.len()).rev().filter(|&index| gone[index]) {
             self.remove(place.item(index));
         }
-        let rest: Vec<usize> = (0..onto.len()).filter(|&index| !gone[index]).collect();
-        for step in steps(&targets, &rest, &stays, &mut RemainingItems::all(rest.len())) {
+        let remaining: Vec<usize> = (0..onto.len()).filter(|&index| !gone[index]).collect();
+        for step in steps(&targets, &remaining, &stays, &mut RemainingItems::all(remaining.len())) {
             match step {
                 Step::Insert { at, value } => self.add(place.item(at), value)?,
                 Step::Move { from, to } => {

@@ -94,8 +94,8 @@ impl<'a> Node<'a> {
     }
 
     /// Moves the opened containers directly inside to `others`, unless a clone of the document shares them.
-    fn give_away(&mut self, others: &mut SmallVec<[Self; 4]>) {
-        let give = |node: &mut Self| {
+    fn detach_children(&mut self, others: &mut SmallVec<[Self; 4]>) {
+        let detach = |node: &mut Self| {
             if !matches!(node, Node::Raw(_)) {
                 let nothing = Node::Raw(Raw { text: Written::Received(""), spans: 0..0 });
                 others.push(mem::replace(node, nothing));
@@ -105,12 +105,12 @@ impl<'a> Node<'a> {
             Node::Raw(_) => {}
             Node::Array(items) => {
                 if items.is_unique() {
-                    items.make_mut().iter_mut().for_each(give);
+                    items.make_mut().iter_mut().for_each(detach);
                 }
             }
             Node::Object(members) => {
                 if members.is_unique() {
-                    members.values_mut().for_each(give);
+                    members.values_mut().for_each(detach);
                 }
             }
         }
@@ -124,9 +124,9 @@ impl Drop for Node<'_> {
             return;
         }
         let mut others = SmallVec::new();
-        self.give_away(&mut others);
+        self.detach_children(&mut others);
         while let Some(mut node) = others.pop() {
-            node.give_away(&mut others);
+            node.detach_children(&mut others);
         }
     }
 }

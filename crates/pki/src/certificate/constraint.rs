@@ -17,7 +17,8 @@ impl Certificate {
         let permitted = constraints.permitted_subtrees.unwrap_or_default();
         let excluded = constraints.excluded_subtrees.unwrap_or_default();
         if name.parse::<IpAddr>().is_ok() {
-            return !permitted.iter().chain(&excluded).any(is_address);
+            let mut subtrees = permitted.iter().chain(&excluded);
+            return !subtrees.any(|subtree| matches!(subtree.base, GeneralName::IpAddress(_)));
         }
         let mut domains = permitted.iter().filter_map(domain).peekable();
         let inside = domains.peek().is_none() || domains.any(|domain| is_within(name, domain));
@@ -37,10 +38,6 @@ fn domain(subtree: &GeneralSubtree) -> Option<&str> {
         GeneralName::DnsName(domain) => Some(domain.as_str()),
         _ => None,
     }
-}
-
-fn is_address(subtree: &GeneralSubtree) -> bool {
-    matches!(subtree.base, GeneralName::IpAddress(_))
 }
 
 /// A domain is within itself; `.domain` has only what is below it.

@@ -70,7 +70,7 @@ impl Certificate {
     pub(crate) fn names(&self) -> Vec<String> {
         let found = self.0.tbs_certificate().get_extension::<SubjectAltName>().ok().flatten();
         let names = found.map(|(_, names)| names.0).unwrap_or_default();
-        names.iter().filter_map(plain).collect()
+        names.iter().filter_map(text_of).collect()
     }
 
     fn key_algorithm(&self) -> String {
@@ -89,7 +89,7 @@ impl Certificate {
     }
 }
 
-fn plain(name: &GeneralName) -> Option<String> {
+fn text_of(name: &GeneralName) -> Option<String> {
     match name {
         GeneralName::DnsName(name) => Some(name.to_string()),
         GeneralName::IpAddress(bytes) => {

@@ -21,17 +21,17 @@ pub fn carry_out(
 ) -> Result<Ring, RingError> {
     let facts = change.apply(ring.as_ref().map(Ring::facts), now, policy, keys);
     let facts = facts.ok_or_else(|| keys.failure.take().map_or(RingError::Outdated, Into::into))?;
-    let mut next = gather(facts, ring, keys)?;
+    let mut next = with_certificates(facts, ring, keys)?;
     next.cross(now)?;
     // Dropping a signer erases its key.
-    let signs = [next.facts.active(), next.facts.next()].map(|ca| ca.map(|ca| ca.id));
-    next.signers.retain(|id, _| signs.contains(&Some(*id)));
+    let signing: Vec<_> = next.facts.signing().map(|ca| ca.id).collect();
+    next.signers.retain(|id, _| signing.contains(id));
     next.check(now, policy)?;
     Ok(next)
 }
 
 /// Collects the certificates and keys that the facts name, from the ring or the key source.
-fn gather(mut facts: Facts, ring: Option<Ring>, keys: &mut KeySource) -> Result<Ring, RingError> {
+fn with_certificates(mut facts: Facts, ring: Option<Ring>, keys: &mut KeySource) -> Result<Ring, RingError> {
     let mut certificates = BTreeMap::new();
     for ca in &mut facts.authorities {
         let stored = ring.as_ref().and_then(|ring| ring.certificate(ca.id));
@@ -71,8 +71,7 @@ impl Ring {
 
     /// Verifies every chain that the ring can give, as a client with its bundle would.
     pub(super) fn check(&self, now: Moment, policy: &Policy) -> Result<(), RingError> {
-        let signing = [self.facts.active(), self.facts.next()];
-        for ca in signing.into_iter().flatten() {
+        for ca in self.facts.signing() {
             let leaf = LeafFacts {
                 issuer: ca.id,
                 cross_signature: ca.crossed_by(now).filter(|issuer| self.facts.authority(*issuer).is_some()),

@@ -48,6 +48,14 @@ pub enum Change {
     Revoke,
 }
 
+/// Makes new CAs: with random keys in production, by counting in a model.
+pub trait CaFactory {
+    /// A new CA, valid for that long. [`None`] if none can be made.
+    fn authority(&mut self, now: Moment, not_after: Moment) -> Option<CaId>;
+    /// The family of a new ring.
+    fn lineage(&mut self) -> Lineage;
+}
+
 impl Change {
     /// Whether the caller may delay the change by a random time, so that not all replicas write at once. The other changes
     /// are repairs.
@@ -58,17 +66,7 @@ impl Change {
             Self::Create { .. } | Self::Restore { .. } | Self::Graft { .. } | Self::Revoke => false,
         }
     }
-}
 
-/// Makes new CAs: with random keys in production, by counting in a model.
-pub trait CaFactory {
-    /// A new CA, valid for that long. [`None`] if none can be made.
-    fn authority(&mut self, now: Moment, not_after: Moment) -> Option<CaId>;
-    /// The family of a new ring.
-    fn lineage(&mut self) -> Lineage;
-}
-
-impl Change {
     /// The ring after this change. [`None`] if the change does not fit the ring, because another replica changed it.
     #[must_use]
     pub fn apply(
@@ -84,14 +82,14 @@ impl Change {
                 lineage: factory.lineage(),
                 generation: 1,
                 due: now.plus(policy.period()),
-                rotation: answered(stored.map(|stored| stored.rotation)),
-                revocation: answered(stored.map(|stored| stored.revocation)),
+                rotation: fulfilled(stored.map(|stored| stored.rotation)),
+                revocation: fulfilled(stored.map(|stored| stored.revocation)),
                 restored: None,
                 revoked: stored.map(|stored| stored.revoked.clone()).unwrap_or_default(),
                 made: stored.map(|stored| stored.made.clone()).unwrap_or_default(),
                 authorities: vec![
-                    made(factory, AuthorityState::Active, now, policy)?,
-                    made(factory, AuthorityState::Next, now, policy)?,
+                    new_authority(factory, AuthorityState::Active, now, policy)?,
+                    new_authority(factory, AuthorityState::Next, now, policy)?,
                 ],
             },
             Self::Restore { memory, .. } => (**memory).clone(),
@@ -114,7 +112,7 @@ impl Change {
             Self::Promote => facts.promote(now, policy, factory)?,
             Self::Remove(ids) => {
                 facts.authorities.retain(|ca| !ids.contains(&ca.id));
-                facts.go_on();
+                facts.increment_generation();
             }
             Self::Revoke => {
                 // Foreign CAs too: they may come from the stolen ring.
@@ -122,14 +120,14 @@ impl Change {
                 for ca in &mut facts.authorities {
                     (ca.state, ca.cross_signature) = (AuthorityState::Foreign { until: now }, None);
                 }
-                facts.authorities.push(made(factory, AuthorityState::Active, now, policy)?);
-                facts.authorities.push(made(factory, AuthorityState::Next, now, policy)?);
-                facts.go_on();
+                facts.authorities.push(new_authority(factory, AuthorityState::Active, now, policy)?);
+                facts.authorities.push(new_authority(factory, AuthorityState::Next, now, policy)?);
+                facts.increment_generation();
                 facts.due = now.plus(policy.period());
-                facts.revocation = answered(Some(facts.revocation));
+                facts.revocation = fulfilled(Some(facts.revocation));
             }
         }
-        let signing: Vec<_> = [facts.active(), facts.next()].into_iter().flatten().map(|ca| ca.id).collect();
+        let signing: Vec<_> = facts.signing().map(|ca| ca.id).collect();
         signing.into_iter().for_each(|id| facts.remember(id));
         facts.authorities.sort_by_key(|ca| ca.id);
         Some(facts)
@@ -137,7 +135,7 @@ impl Change {
 }
 
 impl Facts {
-    fn go_on(&mut self) {
+    fn increment_generation(&mut self) {
         self.generation = self.generation.saturating_add(1);
     }
 
@@ -194,15 +192,15 @@ impl Facts {
                 _ => {}
             }
         }
-        self.authorities.push(made(factory, AuthorityState::Next, now, policy)?);
-        self.go_on();
+        self.authorities.push(new_authority(factory, AuthorityState::Next, now, policy)?);
+        self.increment_generation();
         self.due = now.plus(policy.period());
-        self.rotation = answered(Some(self.rotation));
+        self.rotation = fulfilled(Some(self.rotation));
         Some(())
     }
 }
 
-fn made(
+fn new_authority(
     factory: &mut impl CaFactory,
     state: AuthorityState,
     now: Moment,
@@ -214,7 +212,7 @@ fn made(
     Some(AuthorityFacts { id, state, not_before, not_after, held: None, cross_signature: None })
 }
 
-fn answered(request: Option<super::Request>) -> super::Request {
+fn fulfilled(request: Option<super::Request>) -> super::Request {
     let request = request.unwrap_or_default();
     super::Request { answered: request.asked, ..request }
 }

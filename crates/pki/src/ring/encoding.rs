@@ -24,7 +24,8 @@ impl Ring {
     pub fn encode(&self) -> BTreeMap<String, Zeroizing<Vec<u8>>> {
         let text = |text: String| Zeroizing::new(text.into_bytes());
         let mut fields = BTreeMap::new();
-        fields.insert(DESCRIPTION.to_owned(), text(Description::of(&self.facts).to_json()));
+        let description = serde_json::to_string(&Description::of(&self.facts)).unwrap_or_default();
+        fields.insert(DESCRIPTION.to_owned(), text(description));
         fields.insert(BUNDLE.to_owned(), text(self.bundle_pem()));
         fields.extend(
             self.certificates.iter().map(|(id, der)| (certificate_field(*id), text(bundle::pem(der)))),
@@ -176,13 +177,17 @@ impl<'a, V: AsRef<[u8]>> Fields<'a, V> {
         let read = |der| Certificate::read(der).map(|read| (read.public_key(), read.subject()));
         let same = certificates.get(&id).and_then(read) == read(&cross);
         // If the issuer was removed since, no client needs the cross-signed certificate.
-        let issued = certificates.get(&issuer).is_none_or(|issuer| leads_to(signer, &cross, issuer));
+        let issued = certificates.get(&issuer).is_none_or(|issuer| verifies_through(signer, &cross, issuer));
         if same && issued { Ok(cross) } else { Err(RingError::field(field, Problem::CrossSignature)) }
     }
 }
 
 /// Whether a leaf of the signer verifies for a client that trusts the issuer alone, when the cross begins.
-fn leads_to(signer: &Authority, cross: &CertificateDer<'static>, issuer: &CertificateDer<'_>) -> bool {
+fn verifies_through(
+    signer: &Authority,
+    cross: &CertificateDer<'static>,
+    issuer: &CertificateDer<'_>,
+) -> bool {
     // Constraints are on DNS names.
     let name = ["127.0.0.1"];
     let Some(begin) = Certificate::read(cross).map(|cross| cross.not_before()) else { return false };

@@ -215,6 +215,11 @@ impl Facts {
         self.authorities.iter().find(|ca| ca.state == AuthorityState::Next)
     }
 
+    /// The CAs whose keys are in the ring, the active one first.
+    pub(super) fn signing(&self) -> impl Iterator<Item = &AuthorityFacts> {
+        self.active().into_iter().chain(self.next())
+    }
+
     /// One CA by its name.
     #[must_use]
     pub fn authority(&self, id: CaId) -> Option<&AuthorityFacts> {
@@ -251,12 +256,6 @@ impl Facts {
     #[must_use]
     pub fn bundle(&self) -> BTreeSet<CaId> {
         self.bundle_over(|_| false)
-    }
-
-    /// Whether this ring made the CA, or a replica of it signed with it.
-    #[must_use]
-    pub fn has_made(&self, id: CaId) -> bool {
-        self.made.contains(&id)
     }
 
     /// Adds a CA to `made`.

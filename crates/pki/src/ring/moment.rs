@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 /// Seconds since 1970, UTC. Arithmetic saturates.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Moment(pub u64);
 
 impl Moment {

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::ring::{CaId, Facts, Mark, Moment, Policy, RingFacts, step};
 
 /// The observations of one replica, and its leaf. Moments are corrected by [`offset`](Self::offset).
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Observations {
     /// Every registered configuration, seen or not.
     pub configurations: Vec<Configuration>,
@@ -25,7 +25,7 @@ pub struct Observations {
 }
 
 /// One object that holds our `caBundle`, as last seen.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Configuration {
     /// The CAs of its bundle, each with the moment since which it was seen there without a gap.
     pub bundle: BTreeMap<CaId, Moment>,
@@ -80,15 +80,7 @@ impl Observations {
     /// A replica that has read none of its configurations yet.
     #[must_use]
     pub fn new(configurations: usize) -> Self {
-        Self {
-            configurations: vec![Configuration::unseen(); configurations],
-            memory: None,
-            leaf: None,
-            confirmed: None,
-            begun: None,
-            contested: None,
-            offset: 0,
-        }
+        Self { configurations: vec![Configuration::default(); configurations], ..Self::default() }
     }
 
     /// Records a quorum read of the ring. The ring is remembered unless it does not continue the remembered one; `step`
@@ -188,20 +180,6 @@ impl LeafFacts {
 }
 
 impl Configuration {
-    fn unseen() -> Self {
-        Self {
-            bundle: BTreeMap::new(),
-            mark: None,
-            changed: None,
-            absent: None,
-            stripped: None,
-            untidy: false,
-            read: Moment(0),
-            ring_read_since: false,
-            denied: false,
-        }
-    }
-
     /// Whether reading it is forbidden and it was never read.
     pub(super) fn is_hidden(&self) -> bool {
         self.denied && self.read == Moment(0)

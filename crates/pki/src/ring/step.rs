@@ -22,8 +22,8 @@ pub fn step(ring: &RingFacts, seen: &Observations, now: Moment, policy: &Policy)
     match ring {
         RingFacts::Absent | RingFacts::Unreadable => context.recover(None),
         RingFacts::Newer(facts) => {
-            let kept = facts.iter().flat_map(|facts| context.keep(facts));
-            kept.chain([Action::Report(Blocked::NewerSchema)]).collect()
+            let actions = facts.iter().flat_map(|facts| context.actions_without_writes(facts));
+            actions.chain([Action::Report(Blocked::NewerSchema)]).collect()
         }
         RingFacts::Known(facts) if context.is_dead(facts) => context.recover(Some(facts)),
         RingFacts::Known(facts) => context.known(facts),
@@ -45,7 +45,7 @@ impl StepContext<'_> {
             return actions;
         }
         let mut actions = Vec::new();
-        actions.extend(self.publish(facts));
+        actions.extend(self.publish_where(facts, |seen| seen.differs(facts)));
         actions.extend(self.leaf(facts));
         actions.extend(self.plan(facts));
         // Reports come last, because the caller carries out the first action.
@@ -54,7 +54,7 @@ impl StepContext<'_> {
     }
 
     /// The actions under a ring of a newer version: missing CAs are published and leaves signed; the ring is not written.
-    fn keep(&self, facts: &Facts) -> Vec<Action> {
+    fn actions_without_writes(&self, facts: &Facts) -> Vec<Action> {
         let mut actions = self.publish_missing(facts);
         actions.extend(self.leaf(facts));
         actions.sort_by_key(Action::is_report);

@@ -15,8 +15,8 @@ use crate::Bundle;
 use crate::ring::stored::unix;
 use crate::ring::*;
 
-const NOW: Moment = Moment(1_800_000_000);
-const NAMES: [&str; 2] = ["hooks.demo.svc", "hooks.demo.svc.cluster.local"];
+pub(super) const NOW: Moment = Moment(1_800_000_000);
+pub(super) const NAMES: [&str; 2] = ["hooks.demo.svc", "hooks.demo.svc.cluster.local"];
 
 /// One step of a history, to be fitted to the ring that it meets.
 #[derive(Clone, Debug)]
@@ -93,11 +93,11 @@ static STRANGERS: LazyLock<Vec<CertificateDer<'static>>> = LazyLock::new(|| {
     certificates
 });
 
-fn keys(algorithm: Algorithm) -> KeySource {
+pub(super) fn keys(algorithm: Algorithm) -> KeySource {
     KeySource::new("vestibule", &["demo.svc", "demo.svc.cluster.local"], algorithm)
 }
 
-fn begin(keys: &mut KeySource) -> Ring {
+pub(super) fn begin(keys: &mut KeySource) -> Ring {
     let change = Change::Create { trust: BTreeSet::new(), imported: BTreeSet::new() };
     carry_out(&change, None, keys, NOW, &Policy::default()).unwrap()
 }
@@ -116,7 +116,7 @@ impl CaFactory for Drawn {
 
 fn drawn(before: Option<&Facts>, after: &Facts) -> Drawn {
     let new = |ca: &&AuthorityFacts| before.is_none_or(|before| before.authority(ca.id).is_none());
-    let made = [after.active(), after.next()].into_iter().flatten().filter(new).map(|ca| ca.id);
+    let made = after.signing().filter(new).map(|ca| ca.id);
     Drawn(made.collect(), after.lineage)
 }
 
@@ -127,7 +127,7 @@ fn without_foreign_dates(mut facts: Facts) -> Facts {
     facts
 }
 
-fn data(ring: &Ring) -> BTreeMap<String, Vec<u8>> {
+pub(super) fn data(ring: &Ring) -> BTreeMap<String, Vec<u8>> {
     ring.encode().into_iter().map(|(field, bytes)| (field, bytes.to_vec())).collect()
 }
 
@@ -135,8 +135,7 @@ fn assert_sound(ring: &Ring, now: Moment) {
     let stored = data(ring);
     // I2, I3: one active, one next, and their keys alone.
     let facts = ring.facts();
-    let signing: BTreeSet<_> =
-        [facts.active(), facts.next()].into_iter().flatten().map(|ca| format!("ca-{}.key", ca.id)).collect();
+    let signing: BTreeSet<_> = facts.signing().map(|ca| format!("ca-{}.key", ca.id)).collect();
     let keys: BTreeSet<_> = stored.keys().filter(|field| field.ends_with(".key")).cloned().collect();
     assert_eq!((signing.len(), &signing), (2, &keys));
     let secrets = stored.values().filter(|bytes| String::from_utf8_lossy(bytes).contains("PRIVATE KEY"));

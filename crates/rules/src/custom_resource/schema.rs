@@ -30,8 +30,7 @@ impl Writer<'_> {
 
     fn table(&self, table: &'static Table) -> Value {
         let mut schema = json!({"type": "object", "properties": self.fields(table)});
-        let required: Vec<&str> =
-            table.fields.iter().filter(|field| field.required).map(|field| field.name).collect();
+        let required = table.required();
         if !required.is_empty() {
             schema["required"] = json!(required);
         }

@@ -23,14 +23,8 @@ pub(super) const RULE_COLUMNS: &[Column] = &[
     AGE,
 ];
 
-pub(super) const NAMESPACED_COLUMNS: &[Column] = &[
-    ("Percent", "integer", ".spec.rollout.percent"),
-    ACCEPTED,
-    ("Ready", "string", READY),
-    ("Injected", "integer", ".status.counts.injected"),
-    LAGGING,
-    AGE,
-];
+/// A rule of a namespace has neither `targets` nor `optIn`.
+pub(super) const NAMESPACED_COLUMNS: &[Column] = RULE_COLUMNS.split_at(2).1;
 
 pub(super) const SETTINGS_COLUMNS: &[Column] =
     &[("Mode", "string", ".spec.mode"), ACCEPTED, ("Ready", "string", READY), AGE];
@@ -46,11 +40,7 @@ pub(super) fn schema(resource: CustomResource) -> Value {
             "type": "string",
             "description": "The namespace of the injector that wrote the status. Another one writes it when that has ended.",
         },
-        "observedGeneration": {
-            "type": "integer",
-            "format": "int64",
-            "description": "The generation that the conditions are about.",
-        },
+        "observedGeneration": integer("The generation that the conditions are about."),
         "conditions": {
             "type": "array",
             "description": "`Accepted`: whether the injector can use the object, with its findings. `InForce`: whether every \
@@ -63,7 +53,7 @@ pub(super) fn schema(resource: CustomResource) -> Value {
                 "properties": {
                     "type": {"type": "string", "description": "`Accepted` or `InForce`."},
                     "status": {"type": "string", "enum": ["True", "False", "Unknown"], "description": "Whether it holds."},
-                    "observedGeneration": {"type": "integer", "format": "int64", "description": "The generation that it is about."},
+                    "observedGeneration": integer("The generation that it is about."),
                     "lastTransitionTime": {"type": "string", "format": "date-time", "description": "When `status` last changed."},
                     "reason": {"type": "string", "description": "One word for programs."},
                     "message": {"type": "string", "description": "The findings, or the number of replicas."},
@@ -73,24 +63,24 @@ pub(super) fn schema(resource: CustomResource) -> Value {
     });
     if resource != CustomResource::InjectorSettings {
         properties["counts"] = counts();
-        properties["lagging"] = json!({
-            "type": "integer",
-            "format": "int64",
-            "description": "Running pods that carry another version of the rule; up to some minutes late.",
-        });
+        properties["lagging"] =
+            integer("Running pods that carry another version of the rule; up to some minutes late.");
     }
     json!({"type": "object", "description": "Written by the injector.", "properties": properties})
 }
 
+fn integer(description: &str) -> Value {
+    json!({"type": "integer", "format": "int64", "description": description})
+}
+
 fn counts() -> Value {
-    let count = |about: &str| json!({"type": "integer", "format": "int64", "description": about});
     json!({
         "type": "object",
         "description": "What became of the objects that the rule was evaluated for, on all replicas; up to some minutes late.",
         "properties": {
             "since": {"type": "string", "format": "date-time", "description": "When counting began."},
-            "injected": count("Objects that the rule changed."),
-            "failed": count("Objects that the rule could not be applied to, or that were denied because of it."),
+            "injected": integer("Objects that the rule changed."),
+            "failed": integer("Objects that the rule could not be applied to, or that were denied because of it."),
             "lastFailed": {"type": "string", "format": "date-time", "description": "When a failure was last counted."},
             "leftOut": {
                 "type": "object",

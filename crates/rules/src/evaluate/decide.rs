@@ -31,14 +31,7 @@ impl RuleSet {
         let document = subject.read()?;
         let layout = Layout::of(subject.resource);
         let received = Received::new(document.view(), subject, layout);
-        let context = MatchContext {
-            subject,
-            received: &received,
-            rules: &self.rules,
-            settings: &self.settings,
-            own_namespace: self.own_namespace.as_deref(),
-            cache: MatchCache::default(),
-        };
+        let context = self.match_context(subject, &received, &self.rules);
         if let Some(skip) = context.skip_object(record) {
             let verdicts = self.rules.iter().map(|rule| skipped(rule, &skip)).collect();
             return Ok(Decision { verdicts, ..Decision::default() });
@@ -69,6 +62,17 @@ impl RuleSet {
         Ok(self.complete(&request, &skips, &rules, applied, warnings, record))
     }
 
+    /// The context for selecting among `rules`.
+    pub(super) fn match_context<'i>(
+        &'i self,
+        subject: &'i Subject<'i>,
+        received: &'i Received<'i>,
+        rules: &'i [Rule],
+    ) -> MatchContext<'i> {
+        let (settings, own_namespace) = (&self.settings, self.own_namespace.as_deref());
+        MatchContext { subject, received, rules, settings, own_namespace, cache: MatchCache::default() }
+    }
+
     /// Restores positions, applies the rules of the namespace, makes the last changes, and makes the decision. `skips` are for
     /// all rules of the set, `rules` are the rules that were not skipped.
     fn complete(
@@ -97,8 +101,8 @@ impl RuleSet {
         present.extend(&own.present);
         if let Some(record) = record {
             let has_values = |rule: &&&Rule| rule.logic.is_fixed() || resolved.contains_key(rule.name());
-            let standing: Vec<&Rule> = present.iter().filter(has_values).copied().collect();
-            record.standings = merge::standings(&standing, &mut draft);
+            let with_values: Vec<&Rule> = present.iter().filter(has_values).copied().collect();
+            record.part_states = merge::part_states(&with_values, &mut draft);
         }
         // A rule whose condition is false now has rewritten the probes in an earlier call, and they stay so.
         let may_rewrite = |rule: &&Rule| {

@@ -146,7 +146,7 @@ impl<'t, 'r> Fixpoint<'t, 'r> {
             next.draft = result.draft.followed_by(next.draft);
             result = result.then(next);
         }
-        self.without_readers(rules, start, Unsettled::Restless)
+        self.without_readers(rules, start, Unsettled::NeverSettles)
     }
 
     /// Applies the rules that do not read the object. The others are not applied, for the reason `why`.
@@ -191,7 +191,7 @@ impl<'t, 'r> Fixpoint<'t, 'r> {
                     cause = cause.or_else(|| rules.iter().find(|rule| Some(rule.name()) == last));
                 }
                 if cause.is_some() || !changes || passes_left == 0 {
-                    let excluded = unsettled(cause, Unsettled::Restless);
+                    let excluded = unsettled(cause, Unsettled::NeverSettles);
                     return (applied, excluded);
                 }
                 passes_left -= 1;

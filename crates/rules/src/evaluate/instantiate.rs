@@ -11,7 +11,7 @@ use super::iteration::repeat;
 use crate::diagnostic::Position;
 use crate::expression::{EvaluationError, Scope};
 use crate::logic::Condition;
-use crate::merge::Failure;
+use crate::merge::{Failure, invalid};
 use crate::overlay::{Member, Overlay};
 use crate::pod::Shape;
 use crate::pod_types::{type_error, unknown_member};
@@ -25,7 +25,7 @@ pub(super) fn first_false_condition(rule: &Rule, scope: &Scope<'_>) -> Result<Op
         match expression.holds(scope) {
             Ok(true) => {}
             Ok(false) => return Ok(Some(clause())),
-            Err(error) => return Err(failure(clause(), &error)),
+            Err(error) => return Err(failure(&clause(), expression.at, &error)),
         }
     }
     Ok(None)
@@ -51,7 +51,9 @@ fn instantiate_item(
     scope: &Scope<'_>,
     shape: &Shape,
 ) -> Result<bool, Failure> {
-    let Some(overlay) = computed(item, scope)? else { return Ok(false) };
+    let computed = resolved(&item.overlay, scope);
+    let computed = computed.map_err(|(error, at)| failure(&item.clause, at, &error))?;
+    let Some(overlay) = computed else { return Ok(false) };
     let of_pod = destination.list.is_none() && !matches!(destination.base, Base::Metadata);
     let schema = destination.schema(shape);
     let (innermost, is_keyed_by_itself) = match destination.is_item {
@@ -83,7 +85,7 @@ pub(super) fn check_fields(
     let found = item.overlay.is_dynamic().then(|| unknown_member(value, name, schema)).flatten();
     found.map_or(Ok(()), |(name, _)| {
         let sentence = format!("`{name}` has a field that pods do not have");
-        Err(Failure { clause: item.clause.clone(), sentence, conflict: None })
+        Err(invalid(&item.clause, sentence))
     })
 }
 
@@ -110,20 +112,13 @@ pub(super) fn check_types(
             }
         }
     };
-    let ports = if field == "ports" { std::slice::from_ref(&whole) } else { ports(&whole) };
+    let ports = if field == "ports" { std::slice::from_ref(&whole) } else { whole.items_of("ports") };
     let named = ports.iter().filter_map(|port| port.text("name")).try_for_each(syntax::port);
     let invalid_port = named.err().map(|wanted| format!("the name of a port wants {wanted}"));
     match invalid_port.or_else(|| type_error(field, &whole, schema)) {
-        Some(sentence) => Err(Failure { clause: item.clause.clone(), sentence, conflict: None }),
+        Some(sentence) => Err(invalid(&item.clause, sentence)),
         None => Ok(()),
     }
-}
-
-fn computed(item: &Item, scope: &Scope<'_>) -> Result<Option<Overlay>, Failure> {
-    resolved(&item.overlay, scope).map_err(|(error, at)| {
-        let clause = Clause { text: Arc::clone(&item.clause.text), at };
-        failure(clause, &error)
-    })
 }
 
 /// `overlay` with the values of its expressions; `None` where it is left out.
@@ -153,11 +148,8 @@ fn resolved(overlay: &Overlay, scope: &Scope<'_>) -> Result<Option<Overlay>, (Ev
     }
 }
 
-fn ports(overlay: &Overlay) -> &[Overlay] {
-    overlay.get("ports").map(Overlay::items).unwrap_or_default()
-}
-
-pub(super) fn failure(clause: Clause, error: &EvaluationError) -> Failure {
+/// The failure of the expression at `at` within `clause`.
+pub(super) fn failure(clause: &Clause, at: Position, error: &EvaluationError) -> Failure {
     let sentence = format!("`{}`: {}", clause.text, error.sentence());
-    Failure { clause, sentence, conflict: None }
+    invalid(&Clause { text: Arc::clone(&clause.text), at }, sentence)
 }

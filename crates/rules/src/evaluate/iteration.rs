@@ -14,7 +14,7 @@ use crate::key;
 use crate::merge::{Failure, is_open};
 use crate::overlay::{Loop, Member, Overlay};
 use crate::pod::{self, Shape};
-use crate::rule::{Clause, Copied, Item, Rule};
+use crate::rule::{Copied, Item, Rule};
 
 /// How many items all loops and maps of a rule may add together.
 const MAX_ITEMS: usize = 1_000;
@@ -24,7 +24,7 @@ pub(super) fn repeat(rule: &mut Rule, scope: &Scope<'_>, shape: &Shape) -> Resul
     let mut repetition = Repetition { scope, items_left: MAX_ITEMS };
     rule.replace_parts(|destination, item| {
         let Item { clause, key, policy, .. } = item;
-        let failed = |(error, at)| failure(Clause { text: Arc::clone(&clause.text), at }, &error);
+        let failed = |(error, at)| failure(clause, at, &error);
         match &item.overlay {
             Overlay::Expression(expression) if expression.gives_parts => {
                 let failed = |error| failed((error, expression.at));
@@ -39,7 +39,7 @@ pub(super) fn repeat(rule: &mut Rule, scope: &Scope<'_>, shape: &Shape) -> Resul
                 repetition.take(members.found.len()).map_err(failed)?;
                 Ok(Some(members.found))
             }
-            overlay if has_loop(overlay) => {
+            overlay if overlay.contains(&|value| matches!(value, Overlay::Loop(_))) => {
                 let copy = |overlay| Copied {
                     below: Vec::new(),
                     listed: None,
@@ -148,28 +148,12 @@ impl Repetition<'_> {
     }
 }
 
-// Recursion is bounded by the depth of the rule's document.
-fn has_loop(value: &Overlay) -> bool {
-    match value {
-        Overlay::Loop(_) => true,
-        Overlay::List(items) => items.iter().any(has_loop),
-        Overlay::Map(members) => members.iter().any(|member| has_loop(&member.value)),
-        Overlay::Text(_) | Overlay::Literal(_) | Overlay::Expression(_) => false,
-    }
-}
-
 /// `value` for one value of `each`. A loop within a loop is refused when rules are loaded.
-// Recursion is bounded by the depth of the rule's document.
 fn with_each(value: &Overlay, each: &Value) -> Overlay {
-    match value {
+    value.replaced(&|value| match value {
         Overlay::Expression(expression) if expression.reads.each => {
-            Overlay::Expression(Arc::new(expression.with_each(each)))
+            Some(Overlay::Expression(Arc::new(expression.with_each(each))))
         }
-        Overlay::List(items) => Overlay::List(items.iter().map(|item| with_each(item, each)).collect()),
-        Overlay::Map(members) => {
-            let bound = |member: &Member| Member { value: with_each(&member.value, each), ..member.clone() };
-            Overlay::Map(members.iter().map(bound).collect())
-        }
-        Overlay::Text(_) | Overlay::Literal(_) | Overlay::Expression(_) | Overlay::Loop(_) => value.clone(),
-    }
+        _ => None,
+    })
 }

@@ -12,12 +12,12 @@ use super::iteration::repeat;
 use crate::expression::{ObjectValue, RequestScope, Scope, SharedBudget};
 use crate::key::{self, COMPUTED};
 use crate::load::feedback::{Readers, is_reserved};
-use crate::merge::Failure;
+use crate::merge::{Failure, invalid};
 use crate::overlay::Overlay;
 use crate::parameter;
 use crate::pod::{self, Shape};
 use crate::pod_types::type_error;
-use crate::rule::{Base, Clause, Item, Part, Rule};
+use crate::rule::{Base, Item, Part, Rule};
 use crate::subject::{Received, Subject};
 use crate::syntax;
 
@@ -66,14 +66,14 @@ pub(super) fn check(rule: &Rule, shape: &Shape) -> Result<(), Failure> {
             .find(|(member, values)| !distinct.insert((block, field, *member, values.clone())));
         let sentence = match schema.list() {
             List::Map(_) if !seen.insert((block, outside, field, item.key.as_str())) => {
-                Some(twice(KEY, field))
+                Some(duplicate_message(KEY, field))
             }
-            _ => shared.map(|(member, _)| twice(member, field)),
+            _ => shared.map(|(member, _)| duplicate_message(member, field)),
         };
-        let sentence = sentence.or_else(|| valid(field, &item.overlay).err());
-        let sentence = sentence.or_else(|| within(&item.overlay, schema.item()).err());
+        let sentence = sentence.or_else(|| check_key(field, &item.overlay).err());
+        let sentence = sentence.or_else(|| check_nested_lists(&item.overlay, schema.item()).err());
         if let Some(sentence) = sentence.or_else(|| type_error(field, &item.overlay, schema.item())) {
-            return Err(Failure { clause: item.clause.clone(), sentence, conflict: None });
+            return Err(invalid(&item.clause, sentence));
         }
     }
     Ok(())
@@ -86,7 +86,7 @@ pub(super) fn check_metadata(rule: &Rule, readers: &Readers) -> Result<(), Failu
         let reserved =
             || is_reserved(&map, &item.key).then(|| format!("the injector itself writes `{}`", item.key));
         if let Some(sentence) = readers.refused(rule, &map, &item.key).or_else(reserved) {
-            return Err(Failure { clause: item.clause.clone(), sentence, conflict: None });
+            return Err(invalid(&item.clause, sentence));
         }
     }
     Ok(())
@@ -113,9 +113,8 @@ fn set_key(item: &mut Item, keys: &[Key], scope: &Scope<'_>) -> Result<(), Failu
     if let Overlay::Map(members) = &mut overlay {
         for member in members.iter_mut().filter(|member| keys.iter().any(|key| key.name == member.name)) {
             let Overlay::Expression(expression) = &member.value else { continue };
-            let value = expression.overlay(scope).map_err(|error| {
-                failure(Clause { text: item.clause.text.clone(), at: expression.at }, &error)
-            })?;
+            let value = expression.overlay(scope);
+            let value = value.map_err(|error| failure(&item.clause, expression.at, &error))?;
             // The check of the key reports an empty one.
             member.value = value.unwrap_or(Overlay::Text(String::new()));
         }
@@ -127,28 +126,28 @@ fn set_key(item: &mut Item, keys: &[Key], scope: &Scope<'_>) -> Result<(), Failu
 
 /// Checks the lists with keys within an item.
 // Recursion is bounded by the depth of the rule's document.
-fn within(overlay: &Overlay, schema: Schema<'_>) -> Result<(), String> {
+fn check_nested_lists(overlay: &Overlay, schema: Schema<'_>) -> Result<(), String> {
     for member in overlay.members() {
         let schema = schema.field(&member.name);
         if let List::Map(keys) = schema.list() {
             let mut seen = HashSet::new();
             for item in member.value.items() {
-                valid(&member.name, item)?;
+                check_key(&member.name, item)?;
                 let key = (KEY, key::of_overlay(item, keys));
                 let mut all = std::iter::once(key).chain(distinct_members(&member.name, item));
                 if let Some((what, _)) = all.find(|one| !seen.insert(one.clone())) {
-                    return Err(twice(what, &member.name));
+                    return Err(duplicate_message(what, &member.name));
                 }
             }
         }
-        member.value.items().iter().try_for_each(|item| within(item, schema.item()))?;
-        within(&member.value, schema)?;
+        member.value.items().iter().try_for_each(|item| check_nested_lists(item, schema.item()))?;
+        check_nested_lists(&member.value, schema)?;
     }
     Ok(())
 }
 
 /// Checks the key of an item of the list `field` as the API server does.
-fn valid(field: &str, item: &Overlay) -> Result<(), String> {
+fn check_key(field: &str, item: &Overlay) -> Result<(), String> {
     let name = item.text("name");
     let wants = |wanted: &str| format!("`name` of an item of `{field}` wants {wanted}");
     match (field, name, item.get("containerPort")) {
@@ -175,7 +174,7 @@ fn distinct_members(field: &str, item: &Overlay) -> impl Iterator<Item = (&'stat
 }
 
 /// The computed key itself may be a value of the object.
-fn twice(what: &str, field: &str) -> String {
+fn duplicate_message(what: &str, field: &str) -> String {
     let what = if what == KEY { what.to_owned() } else { format!("`{what}`") };
     format!("two items of `{field}` have the same {what}, where its expressions have values")
 }

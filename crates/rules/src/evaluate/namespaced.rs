@@ -20,7 +20,6 @@ use crate::expression::SharedBudget;
 use crate::merge::Draft;
 use crate::namespaced::{NamespacedBounds, Protected, additions};
 use crate::rule::{Resource, Rule};
-use crate::select::{MatchCache, MatchContext};
 use crate::subject::Received;
 
 /// The result of the rules of a namespace.
@@ -88,19 +87,12 @@ impl Stage<'_, '_> {
         let Request { subject, document, .. } = *self.request;
         let start = applied.draft.as_received();
         let received = Received::new(start.root(), subject, start.layout);
-        let context = MatchContext {
-            subject,
-            received: &received,
-            rules: std::slice::from_ref(rule),
-            settings: &self.set.settings,
-            own_namespace: self.set.own_namespace.as_deref(),
-            cache: MatchCache::default(),
-        };
+        let context = self.set.match_context(subject, &received, std::slice::from_ref(rule));
         // Warnings about opt-in keys were made for the rules of the cluster.
         if let Some(skip) = context.skip_rule(rule, &mut Vec::new(), record) {
             return skipped(rule, &skip);
         }
-        let rule = &self.protected.spared_by(rule);
+        let rule = &self.protected.restricted(rule);
         let keyed = with_keys(&[rule], subject, &received, document, &start.shape, &self.total);
         let rules = [keyed.get(rule.name()).unwrap_or(rule)];
         let result = Fixpoint::new(subject, &received, self.total.clone(), None).run(&rules, &start);

@@ -22,7 +22,7 @@ pub(super) enum NotApplied {
 #[derive(Clone, Copy)]
 pub(super) enum Unsettled {
     /// Every evaluation would change the object again.
-    Restless,
+    NeverSettles,
     /// The rules wait for each other for more turns than an evaluation has.
     Exhausted,
 }
@@ -30,7 +30,7 @@ pub(super) enum Unsettled {
 impl Unsettled {
     pub(super) fn sentence(self) -> &'static str {
         match self {
-            Self::Restless => {
+            Self::NeverSettles => {
                 "every evaluation would change the object again, since expressions read what rules write"
             }
             Self::Exhausted => "the rules wait for each other longer than an evaluation of so many may take",

@@ -13,7 +13,7 @@ use kube_cel::cel::objects::Key;
 use super::error::EvaluationError;
 use super::pattern::Pattern;
 use super::url::url_length;
-use super::values::{as_optional, is_too_deep};
+use super::values::{MAX_DEPTH, as_optional, is_too_deep};
 
 /// The ticks that the expressions of one rule may use in one evaluation.
 pub(crate) const TICKS: u64 = 100_000;
@@ -32,9 +32,6 @@ const BYTES: usize = 32;
 
 /// The longest text that an expression may make in between, in bytes.
 const MAX_TEXT: usize = 1024 * 1024;
-
-/// How deep lists and maps may nest in each other.
-const MAX_DEPTH: usize = 160;
 
 /// The patterns that a budget keeps compiled.
 const MAX_PATTERNS: usize = 32;

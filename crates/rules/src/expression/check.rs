@@ -10,10 +10,10 @@ use super::budget::SharedBudget;
 use super::compiled::{Reads, Variable};
 use super::iteration::{EACH, FOR_EACH};
 use super::scope::{MEMBERS_ONLY, VARIABLES};
-use super::tree::{Access, Entry, Gives, Item, Loop, Node, Part};
+use super::tree::{Access, Entry, Item, Loop, LoopResult, Node, Part};
 use super::types::{Argument, Mismatch, Type};
 use crate::diagnostic::{self, Code};
-use crate::near::nearest;
+use crate::near::{did_you_mean, nearest};
 
 /// An error in a part of an expression.
 pub(super) struct Finding {
@@ -97,7 +97,7 @@ impl<'d> Checker<'d> {
             Part::List(items) => self.list(items),
             Part::Map(entries) => self.map(entries),
             Part::Call(call) => self.call(at, call),
-            Part::Loop(written) => self.over(written),
+            Part::Loop(written) => self.loop_type(written),
         };
         self.depth -= 1;
         found
@@ -197,11 +197,10 @@ impl<'d> Checker<'d> {
             return Some(known.clone());
         }
         let known = known.iter().map(|(known, _)| *known);
-        let help = match nearest(name, known.clone()) {
-            Some(near) => format!("did you mean `{near}`?"),
-            None if known.len() == 0 => format!("the rule declares no `{variable}` before this"),
-            None => format!("known here: {}", known.collect::<Vec<_>>().join(", ")),
-        };
+        let help = did_you_mean(name, known.clone()).unwrap_or_else(|| match known.len() {
+            0 => format!("the rule declares no `{variable}` before this"),
+            _ => format!("known here: {}", known.collect::<Vec<_>>().join(", ")),
+        });
         self.report(&diagnostic::UNKNOWN_NAME, at, format!("`{variable}` has no `{name}`"), help);
         Some(Type::Any)
     }
@@ -226,10 +225,7 @@ impl<'d> Checker<'d> {
     fn list(&mut self, items: &mut [Item]) -> Type {
         let mut found = Type::Never;
         for item in items {
-            found = found.or(match self.of(&mut item.value) {
-                Type::Optional(inner) if item.optional => *inner,
-                known => known,
-            });
+            found = found.or(self.element(&mut item.value, item.optional));
         }
         Type::list(found)
     }
@@ -239,16 +235,21 @@ impl<'d> Checker<'d> {
         for entry in entries {
             let key = self.of(&mut entry.key);
             self.want(Argument::Text, &key, "the key of a map");
-            let value = match self.of(&mut entry.value) {
-                Type::Optional(inner) if entry.optional => *inner,
-                known => known,
-            };
+            let value = self.element(&mut entry.value, entry.optional);
             members.extend(entry.key.as_text().map(|name| (name.to_owned(), value)));
         }
         Type::map(members)
     }
 
-    fn over(&mut self, written: &mut Loop) -> Type {
+    /// The type of an item or a member; of an optional one, that of its content.
+    fn element(&mut self, node: &mut Node, optional: bool) -> Type {
+        match self.of(node) {
+            Type::Optional(inner) if optional => *inner,
+            known => known,
+        }
+    }
+
+    fn loop_type(&mut self, written: &mut Loop) -> Type {
         let item = match self.of(&mut written.range) {
             Type::List(item) => *item,
             Type::Map(_) => Type::Text,
@@ -260,9 +261,9 @@ impl<'d> Checker<'d> {
         };
         self.locals.push((written.item.clone(), item));
         self.truth(&mut written.condition);
-        let found = match &mut written.gives {
-            Gives::List(value) => Type::list(self.of(value)),
-            Gives::All | Gives::Any | Gives::One => Type::Bool,
+        let found = match &mut written.result {
+            LoopResult::List(value) => Type::list(self.of(value)),
+            LoopResult::All | LoopResult::Any | LoopResult::One => Type::Bool,
         };
         self.locals.pop();
         found

@@ -2,14 +2,14 @@
 //! maps follow the order of the keys, and every step is charged to the budget.
 
 use kube_cel::cel::Value;
-use kube_cel::cel::objects::{Key, KeyRef};
+use kube_cel::cel::objects::Key;
 
 use super::error::EvaluationError;
 use super::functions::{self, Body};
 use super::iteration::EACH;
 use super::operators::{self, Operator};
 use super::scope::Scope;
-use super::tree::{Access, Call, Entry, Gives, Item, Loop, Node, Part};
+use super::tree::{Access, Call, Entry, Item, Loop, LoopResult, Node, Part};
 use super::types::kind;
 use super::values::{as_optional, keys, list, map, optional};
 
@@ -55,7 +55,7 @@ impl<'e> Interpreter<'e> {
             Part::List(items) => self.list(items),
             Part::Map(entries) => self.map(entries),
             Part::Call(call) => self.call(call),
-            Part::Loop(written) => self.run(written),
+            Part::Loop(written) => self.run_loop(written),
         }
     }
 
@@ -191,7 +191,7 @@ impl<'e> Interpreter<'e> {
         }
     }
 
-    fn run(&mut self, written: &'e Loop) -> Result<Value> {
+    fn run_loop(&mut self, written: &'e Loop) -> Result<Value> {
         let items = match self.value(&written.range)? {
             Value::List(items) => items,
             Value::Map(map) => {
@@ -206,35 +206,37 @@ impl<'e> Interpreter<'e> {
             }
         };
         self.locals.push((&written.item, Value::Null));
-        let result = self.turns(written, &items);
+        let result = self.loop_result(written, &items);
         self.locals.pop();
         result
     }
 
-    fn turns(&mut self, written: &'e Loop, items: &[Value]) -> Result<Value> {
+    fn loop_result(&mut self, written: &'e Loop, items: &[Value]) -> Result<Value> {
         let (mut failure, mut fitting, mut made) = (None, 0, Vec::new());
         for item in items {
             self.scope.budget.turn()?;
             if let Some((_, local)) = self.locals.last_mut() {
                 *local = item.clone();
             }
-            match (&written.gives, self.truth(&written.condition)) {
-                (Gives::All, Ok(false)) => return Ok(Value::Bool(false)),
-                (Gives::Any, Ok(true)) => return Ok(Value::Bool(true)),
+            match (&written.result, self.truth(&written.condition)) {
+                (LoopResult::All, Ok(false)) => return Ok(Value::Bool(false)),
+                (LoopResult::Any, Ok(true)) => return Ok(Value::Bool(true)),
                 // As with `||` and `&&`, a later item may decide although this item fails.
-                (Gives::All | Gives::Any, Err(error @ EvaluationError::Failed(_))) => failure = Some(error),
+                (LoopResult::All | LoopResult::Any, Err(error @ EvaluationError::Failed(_))) => {
+                    failure = Some(error)
+                }
                 (_, Err(error)) => return Err(error),
-                (Gives::One, Ok(holds)) => fitting += usize::from(holds),
-                (Gives::List(value), Ok(true)) => made.push(self.value(value)?),
-                (Gives::All | Gives::Any | Gives::List(_), Ok(_)) => {}
+                (LoopResult::One, Ok(holds)) => fitting += usize::from(holds),
+                (LoopResult::List(value), Ok(true)) => made.push(self.value(value)?),
+                (LoopResult::All | LoopResult::Any | LoopResult::List(_), Ok(_)) => {}
             }
         }
-        match (&written.gives, failure) {
+        match (&written.result, failure) {
             (_, Some(error)) => Err(error),
-            (Gives::All, None) => Ok(Value::Bool(true)),
-            (Gives::Any, None) => Ok(Value::Bool(false)),
-            (Gives::One, None) => Ok(Value::Bool(fitting == 1)),
-            (Gives::List(_), None) => Ok(list(made)),
+            (LoopResult::All, None) => Ok(Value::Bool(true)),
+            (LoopResult::Any, None) => Ok(Value::Bool(false)),
+            (LoopResult::One, None) => Ok(Value::Bool(fitting == 1)),
+            (LoopResult::List(_), None) => Ok(list(made)),
         }
     }
 
@@ -244,12 +246,7 @@ impl<'e> Interpreter<'e> {
             return inner.map_or(Ok(None), |inner| self.at(inner, key));
         }
         match (value, key) {
-            (Value::Map(map), key) => {
-                self.scope.budget.read_scalar(key)?;
-                let key =
-                    KeyRef::try_from(key).map_err(|_| EvaluationError::failed("the key of a map is text"))?;
-                Ok(map.get(&key).cloned())
-            }
+            (Value::Map(map), key) => Ok(operators::member(map, key, &self.scope.budget)?.cloned()),
             (Value::List(items), Value::Int(index)) => {
                 Ok(usize::try_from(*index).ok().and_then(|index| items.get(index)).cloned())
             }

@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 use std::sync::Arc;
 
 use kube_cel::cel::Value;
-use kube_cel::cel::objects::KeyRef;
+use kube_cel::cel::objects::{KeyRef, Map};
 
 use super::budget::Budget;
 use super::error::EvaluationError;
@@ -52,7 +52,7 @@ pub(super) fn binary(
         Operator::LessOrEqual => order(&one, &other, budget)?.is_le(),
         Operator::Greater => order(&one, &other, budget)?.is_gt(),
         Operator::GreaterOrEqual => order(&one, &other, budget)?.is_ge(),
-        Operator::In => within(&one, &other, budget)?,
+        Operator::In => contains(&one, &other, budget)?,
         Operator::Add => return add(one, other, budget),
         _ => return arithmetic(operator, &one, &other),
     };
@@ -78,23 +78,29 @@ fn order(one: &Value, other: &Value, budget: &Budget) -> Result<Ordering, Evalua
     order.ok_or_else(|| EvaluationError::failed(format!("{} and {} have no order", kind(one), kind(other))))
 }
 
-fn within(one: &Value, other: &Value, budget: &Budget) -> Result<bool, EvaluationError> {
+fn contains(one: &Value, other: &Value, budget: &Budget) -> Result<bool, EvaluationError> {
     match other {
         Value::List(items) => {
             budget.read(one)?;
             budget.read(other)?;
             Ok(items.contains(one))
         }
-        Value::Map(map) => {
-            budget.read_scalar(one)?;
-            let key =
-                KeyRef::try_from(one).map_err(|_| EvaluationError::failed("the key of a map is text"))?;
-            Ok(map.get(&key).is_some())
-        }
+        Value::Map(map) => member(map, one, budget).map(|found| found.is_some()),
         other => {
             Err(EvaluationError::failed(format!("`in` asks a list or a map, and this is {}", kind(other))))
         }
     }
+}
+
+/// The member of `map` under `key`.
+pub(super) fn member<'m>(
+    map: &'m Map,
+    key: &Value,
+    budget: &Budget,
+) -> Result<Option<&'m Value>, EvaluationError> {
+    budget.read_scalar(key)?;
+    let key = KeyRef::try_from(key).map_err(|_| EvaluationError::failed("the key of a map is text"))?;
+    Ok(map.get(&key))
 }
 
 fn add(one: Value, other: Value, budget: &Budget) -> Result<Value, EvaluationError> {
@@ -120,12 +126,12 @@ fn arithmetic(operator: Operator, one: &Value, other: &Value) -> Result<Value, E
         (Value::Int(one), Value::Int(other)) => {
             let checked =
                 [i64::checked_add, i64::checked_sub, i64::checked_mul, i64::checked_div, i64::checked_rem];
-            applied(operator, checked, *one, *other).map(Value::Int)
+            checked_operation(operator, checked, *one, *other).map(Value::Int)
         }
         (Value::UInt(one), Value::UInt(other)) => {
             let checked =
                 [u64::checked_add, u64::checked_sub, u64::checked_mul, u64::checked_div, u64::checked_rem];
-            applied(operator, checked, *one, *other).map(Value::UInt)
+            checked_operation(operator, checked, *one, *other).map(Value::UInt)
         }
         (Value::Float(one), Value::Float(other)) => match operator {
             Operator::Add => Some(one + other),
@@ -150,7 +156,12 @@ fn arithmetic(operator: Operator, one: &Value, other: &Value) -> Result<Value, E
 }
 
 /// The sum, difference, product, quotient or rest of whole numbers, from the function for it.
-fn applied<T>(operator: Operator, checked: [fn(T, T) -> Option<T>; 5], one: T, other: T) -> Option<T> {
+fn checked_operation<T>(
+    operator: Operator,
+    checked: [fn(T, T) -> Option<T>; 5],
+    one: T,
+    other: T,
+) -> Option<T> {
     let [add, subtract, multiply, divide, rest] = checked;
     match operator {
         Operator::Add => add(one, other),

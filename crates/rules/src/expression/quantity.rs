@@ -10,7 +10,8 @@ use kube_cel::cel::Value;
 use kube_cel::cel::objects::Opaque;
 
 use super::error::EvaluationError;
-use crate::quantity::Written;
+use super::values::as_opaque;
+use crate::quantity::ParsedQuantity;
 
 #[derive(Clone, Copy)]
 struct Quantity {
@@ -31,19 +32,19 @@ struct Short {
 const NANO: i32 = -9;
 
 pub(super) fn is_quantity(value: &Value) -> bool {
-    of(value).is_some()
+    as_opaque::<Quantity>(value).is_some()
 }
 
 /// Whether `text` is a quantity to Kubernetes, even if it has too many digits for [`parse`].
 pub(super) fn is_written(text: &str) -> bool {
-    Written::parse(text).is_some_and(|written| written.has_digits || Short::of(&written).is_some())
+    ParsedQuantity::parse(text).is_some_and(|written| written.has_digits || Short::of(&written).is_some())
 }
 
 pub(super) fn parse(text: &str) -> Result<Value, EvaluationError> {
-    let written = Written::parse(text).filter(|_| is_written(text));
+    let written = ParsedQuantity::parse(text).filter(|_| is_written(text));
     let written =
         written.ok_or_else(|| EvaluationError::failed("`quantity` wants an amount such as `100m`"))?;
-    made(written.nanos().map(|nanos| Quantity { nanos, short: Short::of(&written) }))
+    quantity_value(written.nanos().map(|nanos| Quantity { nanos, short: Short::of(&written) }))
 }
 
 /// Calls the function `name`, whose receiver is the first argument.
@@ -54,13 +55,14 @@ pub(super) fn call(name: &str, arguments: &[Value]) -> Result<Value, EvaluationE
         _ => {}
     }
     let wanted = || EvaluationError::mistyped(name, "a quantity");
-    let Some((quantity, rest)) = arguments.split_first().and_then(|(one, rest)| Some((of(one)?, rest)))
+    let Some((quantity, rest)) =
+        arguments.split_first().and_then(|(one, rest)| Some((as_opaque::<Quantity>(one)?, rest)))
     else {
         return Err(if name == "sign" { wanted() } else { EvaluationError::refused(name) });
     };
     let other = || match rest {
         [Value::Int(number)] => Ok(Quantity::from(*number)),
-        [other] => of(other).copied().ok_or_else(wanted),
+        [other] => as_opaque(other).copied().ok_or_else(wanted),
         _ => Err(wanted()),
     };
     let order = || match rest {
@@ -74,8 +76,8 @@ pub(super) fn call(name: &str, arguments: &[Value]) -> Result<Value, EvaluationE
         }),
         "asApproximateFloat" => Ok(Value::Float(quantity.float())),
         "sign" => Ok(Value::Int(quantity.nanos.signum() as i64)),
-        "add" => made(quantity.plus(other()?)),
-        "sub" => made(other()?.negated().and_then(|other| quantity.plus(other))),
+        "add" => quantity_value(quantity.plus(other()?)),
+        "sub" => quantity_value(other()?.negated().and_then(|other| quantity.plus(other))),
         "compareTo" => order().map(|order| Value::Int(order as i64)),
         "isGreaterThan" => order().map(|order| Value::Bool(order.is_gt())),
         "isLessThan" => order().map(|order| Value::Bool(order.is_lt())),
@@ -83,12 +85,7 @@ pub(super) fn call(name: &str, arguments: &[Value]) -> Result<Value, EvaluationE
     }
 }
 
-fn of(value: &Value) -> Option<&Quantity> {
-    let Value::Opaque(opaque) = value else { return None };
-    opaque.downcast_ref()
-}
-
-fn made(quantity: Option<Quantity>) -> Result<Value, EvaluationError> {
+fn quantity_value(quantity: Option<Quantity>) -> Result<Value, EvaluationError> {
     let quantity = quantity
         .ok_or_else(|| EvaluationError::failed("an amount of more than 38 digits down to a billionth"))?;
     Ok(Value::Opaque(Arc::new(quantity)))
@@ -97,7 +94,7 @@ fn made(quantity: Option<Quantity>) -> Result<Value, EvaluationError> {
 impl Quantity {
     fn integer(&self) -> Option<i64> {
         let Short { value, scale } = self.short?;
-        lowered(value, scale)
+        times_power_of_ten(value, scale)
     }
 
     #[expect(clippy::cast_precision_loss, reason = "`asApproximateFloat` asks for it")]
@@ -127,8 +124,8 @@ impl Quantity {
 impl Short {
     /// The rules by which Kubernetes chooses 64 bits: 18 digits at most, fewer with a binary suffix, and no fraction with
     /// one.
-    fn of(written: &Written<'_>) -> Option<Self> {
-        let Written { whole, fraction, factor, .. } = *written;
+    fn of(written: &ParsedQuantity<'_>) -> Option<Self> {
+        let ParsedQuantity { whole, fraction, factor, .. } = *written;
         let whole = if whole.is_empty() { "0" } else { whole };
         let room = match factor {
             1 => 18,
@@ -149,8 +146,8 @@ impl Short {
             (0, _) => Some(other),
             (one, another) => {
                 let scale = self.scale.min(other.scale);
-                let sum =
-                    lowered(one, self.scale - scale)?.checked_add(lowered(another, other.scale - scale)?)?;
+                let sum = times_power_of_ten(one, self.scale - scale)?
+                    .checked_add(times_power_of_ten(another, other.scale - scale)?)?;
                 Some(Self { value: sum, scale })
             }
         }
@@ -158,7 +155,7 @@ impl Short {
 }
 
 /// `value` times ten to the power of `steps`, which is not negative, if 64 bits hold it.
-fn lowered(value: i64, steps: i32) -> Option<i64> {
+fn times_power_of_ten(value: i64, steps: i32) -> Option<i64> {
     match (value, u32::try_from(steps).ok()?) {
         (0, _) => Some(0),
         (value, steps) => value.checked_mul(10_i64.checked_pow(steps)?),

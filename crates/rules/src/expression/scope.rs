@@ -97,7 +97,9 @@ impl<'e> Scope<'e> {
         let RequestScope { subject, values, .. } = self.request;
         Ok(match name {
             "object" => self.object.value(self.current),
-            "oldObject" => values.old.get_or_init(|| subject.old_object.map_or(Value::Null, parsed)).clone(),
+            "oldObject" => {
+                values.old.get_or_init(|| subject.old_object.map_or(Value::Null, json_value)).clone()
+            }
             "namespaceObject" => {
                 values.namespace.get_or_init(|| map([("metadata".to_owned(), self.namespace())])).clone()
             }
@@ -190,6 +192,6 @@ fn user(json: &str) -> Value {
 }
 
 /// The value of JSON text; null where it is no JSON.
-fn parsed(json: &str) -> Value {
+fn json_value(json: &str) -> Value {
     Document::parse(json).map_or(Value::Null, |document| value(document.view()))
 }

@@ -82,12 +82,12 @@ pub(super) struct Loop {
     /// The name of the item.
     pub(super) item: String,
     pub(super) condition: Node,
-    pub(super) gives: Gives,
+    pub(super) result: LoopResult,
 }
 
 /// The result of a loop.
 #[derive(Clone)]
-pub(super) enum Gives {
+pub(super) enum LoopResult {
     /// `all`: whether the condition holds for every item.
     All,
     /// `exists`: whether it holds for any item.
@@ -109,9 +109,11 @@ impl Part {
             Self::List(items) => items.iter().map(|item| &item.value).collect(),
             Self::Map(entries) => entries.iter().flat_map(|entry| [&entry.key, &entry.value]).collect(),
             Self::Call(call) => call.arguments.iter().collect(),
-            Self::Loop(written) => match &written.gives {
-                Gives::List(value) => vec![&written.range, &written.condition, value],
-                Gives::All | Gives::Any | Gives::One => vec![&written.range, &written.condition],
+            Self::Loop(written) => match &written.result {
+                LoopResult::List(value) => vec![&written.range, &written.condition, value],
+                LoopResult::All | LoopResult::Any | LoopResult::One => {
+                    vec![&written.range, &written.condition]
+                }
             },
         };
         below.into_iter()

@@ -9,7 +9,7 @@ use kube_cel::cel::Value;
 use kube_cel::cel::objects::Opaque;
 use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
 
-use super::values::{list, map, text};
+use super::values::{as_opaque, list, map, text};
 
 /// The characters that a path must escape; `%` stays, since an escape may begin with it.
 const ESCAPED_IN_PATH: &AsciiSet = &CONTROLS
@@ -74,14 +74,14 @@ pub(super) fn parse(written: &str) -> Option<Value> {
 
 /// The bytes of a URL, for the budget; 0 where `value` is none.
 pub(super) fn url_length(value: &Value) -> usize {
-    of(value).map_or(0, |Url { scheme, rest, host, path, query }| {
+    as_opaque(value).map_or(0, |Url { scheme, rest, host, path, query }| {
         [scheme, rest, host, path, query].iter().map(|part| part.len()).sum()
     })
 }
 
 /// Calls the method `name` of a URL; `None` where `this` is no URL, or URLs have no such method.
 pub(super) fn call(name: &str, this: &Value) -> Option<Value> {
-    let url = of(this)?;
+    let url: &Url = as_opaque(this)?;
     let (hostname, port) = split_port(&url.host);
     Some(match name {
         "getScheme" => text(&url.scheme),
@@ -92,11 +92,6 @@ pub(super) fn call(name: &str, this: &Value) -> Option<Value> {
         "getQuery" => query(&url.query),
         _ => return None,
     })
-}
-
-fn of(value: &Value) -> Option<&Url> {
-    let Value::Opaque(opaque) = value else { return None };
-    opaque.downcast_ref()
 }
 
 /// The scheme, which is empty where a path comes first, and the text behind its colon.

@@ -7,8 +7,8 @@ use kube_cel::cel::Value;
 use kube_cel::cel::objects::{Key, Map, Opaque, OptionalValue};
 use vestibule_patch::{Kind, View};
 
-/// How deep JSON may nest; deeper lists and maps become [`TooDeep`].
-const MAX_DEPTH: usize = 160;
+/// How deep lists and maps may nest in each other. In JSON, deeper ones become [`TooDeep`].
+pub(super) const MAX_DEPTH: usize = 160;
 
 /// The value of JSON. Members that are null are absent, as in the API server.
 pub(super) fn value(view: View<'_>) -> Value {
@@ -69,6 +69,12 @@ pub(super) fn optional(value: Option<Value>) -> Value {
 /// The content of `value`, if it is optional.
 pub(super) fn as_optional(value: &Value) -> Option<Option<&Value>> {
     <&OptionalValue>::try_from(value).ok().map(OptionalValue::value)
+}
+
+/// The value as a `T` of this crate, which the library does not know.
+pub(super) fn as_opaque<T: Opaque>(value: &Value) -> Option<&T> {
+    let Value::Opaque(opaque) = value else { return None };
+    opaque.downcast_ref()
 }
 
 /// The sorted keys of a map.

@@ -21,7 +21,7 @@ fn example_of(name: &str, wanted: Collection, counts: impl Fn(&Field) -> bool) -
         collect(table, name, &mut seen, &mut named);
     }
     let examples: Vec<String> =
-        named.into_iter().filter(|field| counts(field)).filter_map(Field::shown).collect();
+        named.into_iter().filter(|field| counts(field)).filter_map(Field::example_text).collect();
     let starting_with = |begin: char| examples.iter().find(|example| example.starts_with(begin));
     match wanted {
         Collection::List => starting_with('[').cloned(),
@@ -40,24 +40,14 @@ fn collect(table: &'static Table, name: &str, seen: &mut Vec<&'static str>, name
     }
     seen.push(table.example);
     named.extend(table.supported().filter(|field| field.name == name));
-    for field in table.supported() {
-        below(field.kind, &mut |table| collect(table, name, seen, named));
-    }
-}
-
-/// Calls `each` for every table that `kind` contains.
-fn below(kind: Kind, each: &mut impl FnMut(&'static Table)) {
-    match kind {
-        Kind::Map(table) | Kind::Fragment(_, Some(table)) => each(table),
-        Kind::List(item) | Kind::Entries(item) => below(*item, each),
-        Kind::Either(kinds) => kinds.iter().for_each(|kind| below(*kind, each)),
-        _ => {}
+    for below in table.supported().flat_map(|field| field.kind.tables()) {
+        collect(below, name, seen, named);
     }
 }
 
 impl Field {
     /// An example of the field, if it is a list or a map.
-    pub(crate) fn shown(&self) -> Option<String> {
+    pub(crate) fn example_text(&self) -> Option<String> {
         match self.example {
             Some(example) => Some(example.to_owned()),
             None => self.kind.example().filter(|example| example.starts_with(['[', '{'])),
@@ -66,6 +56,16 @@ impl Field {
 }
 
 impl Kind {
+    /// The tables of the maps in a value of this kind.
+    pub(crate) fn tables(self) -> Vec<&'static Table> {
+        match self {
+            Self::Map(table) | Self::Fragment(_, Some(table)) => vec![table],
+            Self::List(item) | Self::Entries(item) => item.tables(),
+            Self::Either(kinds) => kinds.iter().flat_map(|kind| kind.tables()).collect(),
+            _ => Vec::new(),
+        }
+    }
+
     fn example(&self) -> Option<String> {
         match self {
             Self::Map(table) => Some(table.example.to_owned()),
@@ -92,7 +92,8 @@ mod tests {
         fn walk(table: &'static Table, tables: &mut Vec<&'static Table>) {
             if !tables.iter().any(|known| std::ptr::eq(*known, table)) {
                 tables.push(table);
-                table.fields.iter().for_each(|field| below(field.kind, &mut |table| walk(table, tables)));
+                let below = table.fields.iter().flat_map(|field| field.kind.tables());
+                below.for_each(|table| walk(table, tables));
             }
         }
         let mut tables = Vec::new();
@@ -142,11 +143,11 @@ mod tests {
             assert!(of_table(table, &read(table.example)), "{}: {}", table.what, table.example);
         }
         for field in fields {
-            if let Some(example) = field.shown() {
+            if let Some(example) = field.example_text() {
                 assert!(conforms(field.kind, &read(&example)), "{}: {example}", field.name);
             }
             let compound = matches!(field.kind, Kind::Map(_) | Kind::List(_) | Kind::Entries(_));
-            assert!(!compound || field.shown().is_some(), "{} has no example", field.name);
+            assert!(!compound || field.example_text().is_some(), "{} has no example", field.name);
         }
     }
 

@@ -1,7 +1,7 @@
 //! The document, and the `spec` of a rule.
 
 use super::{
-    BLOCK, CONDITION, CONTAINER, Choice, INIT_CONTAINER, ITEM, Kind, MATCH, PARAMETER, POD, REMOVAL,
+    BLOCK, CONDITION, CONTAINER, Choice, Field, INIT_CONTAINER, ITEM, Kind, MATCH, PARAMETER, POD, REMOVAL,
     REWRITE_PROBES, SETTINGS_DOCUMENT, Table, VARIABLE, field, flag, fragment, integer, map, refused,
     renamed, text, text_map, word,
 };
@@ -50,11 +50,16 @@ pub(crate) static NAMESPACED_METADATA: Table = Table {
         text("namespace", "The namespace whose pods the rule is for.")
             .required()
             .called("metadata.namespace"),
-        text_map("labels", "For people; the injector does not read them.").example("{team: blue}"),
-        text_map("annotations", "For people; the injector does not read them.")
-            .example("{example.com/team: blue}"),
+        LABELS,
+        ANNOTATIONS,
     ],
 };
+
+const LABELS: Field =
+    text_map("labels", "For people; the injector does not read them.").example("{team: blue}");
+
+const ANNOTATIONS: Field = text_map("annotations", "For people; the injector does not read them.")
+    .example("{example.com/team: blue}");
 
 pub(crate) static METADATA: Table = Table {
     what: "`metadata`",
@@ -63,9 +68,8 @@ pub(crate) static METADATA: Table = Table {
         text("name", "The name that messages, opt-in keys and metrics use.")
             .required()
             .called("metadata.name"),
-        text_map("labels", "For people; the injector does not read them.").example("{team: blue}"),
-        text_map("annotations", "For people; the injector does not read them.")
-            .example("{example.com/team: blue}"),
+        LABELS,
+        ANNOTATIONS,
     ],
 };
 

@@ -3,22 +3,25 @@
 use std::collections::HashSet;
 
 use super::{LintedRule, name_of};
-use crate::diagnostic::{Diagnostic, FLOATING_IMAGE, NO_REQUESTS, NO_STARTUP_PROBE, Position, UNRESOLVED};
+use crate::diagnostic::{Diagnostic, FLOATING_IMAGE, NO_REQUESTS, NO_STARTUP_PROBE, UNRESOLVED};
+use crate::syntax::variable_references;
 use crate::yaml::Node;
+
+const DEFINE_VARIABLE: &str = "define the variable above, or write `$$(` for the text itself";
 
 pub(super) fn lint(linted: &LintedRule<'_>, findings: &mut Vec<Diagnostic>) {
     for (field, container) in linted.injected() {
-        findings.extend(requests(linted, container));
-        findings.extend(image(linted, container));
+        findings.extend(missing_requests(linted, container));
+        findings.extend(floating_image(linted, container));
         if field == "sidecars" {
-            findings.extend(startup(linted, container));
+            findings.extend(missing_startup_probe(linted, container));
         }
         unresolved(linted, container, findings);
     }
     unresolved_in_blocks(linted, findings);
 }
 
-fn requests(linted: &LintedRule<'_>, container: &Node) -> Option<Diagnostic> {
+fn missing_requests(linted: &LintedRule<'_>, container: &Node) -> Option<Diagnostic> {
     let resources = container.get("resources");
     if resources.is_some_and(|resources| {
         ["requests", "limits", "$cel"].iter().any(|group| resources.get(group).is_some())
@@ -30,7 +33,7 @@ fn requests(linted: &LintedRule<'_>, container: &Node) -> Option<Diagnostic> {
     Some(linted.hint(&NO_REQUESTS, container.at(), message, help))
 }
 
-fn image(linted: &LintedRule<'_>, container: &Node) -> Option<Diagnostic> {
+fn floating_image(linted: &LintedRule<'_>, container: &Node) -> Option<Diagnostic> {
     let node = container.get("image")?;
     let image = node.as_text()?;
     let last = image.rsplit('/').next().unwrap_or(image);
@@ -44,7 +47,7 @@ fn image(linted: &LintedRule<'_>, container: &Node) -> Option<Diagnostic> {
 
 /// The kubelet starts the next container when the startup probe succeeds. A sidecar without a port may need one as
 /// well, for example if it writes a secret into a file.
-fn startup(linted: &LintedRule<'_>, container: &Node) -> Option<Diagnostic> {
+fn missing_startup_probe(linted: &LintedRule<'_>, container: &Node) -> Option<Diagnostic> {
     let regular = container.text("mode") == Some("regular");
     let hook = container.find(&["lifecycle", "postStart"]);
     if regular || hook.is_some() || container.get("startupProbe").is_some() {
@@ -64,12 +67,12 @@ fn unresolved(linted: &LintedRule<'_>, container: &Node, findings: &mut Vec<Diag
     let mut known = HashSet::new();
     for variable in container.items("env") {
         if let Some(value) = variable.get("value") {
-            findings.extend(unknown(value, &known).map(|name| stays(linted, value.at(), name)));
+            findings.extend(unknown_names(value, &known).map(|name| unresolved_warning(linted, value, name)));
         }
         known.extend(variable.text("name"));
     }
     for value in commands(container) {
-        findings.extend(unknown(value, &known).map(|name| stays(linted, value.at(), name)));
+        findings.extend(unknown_names(value, &known).map(|name| unresolved_warning(linted, value, name)));
     }
 }
 
@@ -80,22 +83,22 @@ fn unresolved_in_blocks(linted: &LintedRule<'_>, findings: &mut Vec<Diagnostic>)
     let blocks = linted.spec.items("containerPatches");
     for (index, block) in blocks.iter().enumerate().filter(|(_, block)| block.get("envFrom").is_none()) {
         let others = blocks.iter().enumerate().filter(|(other, _)| *other != index);
-        let mut known: HashSet<&str> = others.flat_map(|(_, other)| names(other)).collect();
-        let own: HashSet<&str> = names(block).collect();
+        let mut known: HashSet<&str> = others.flat_map(|(_, other)| variable_names(other)).collect();
+        let own: HashSet<&str> = variable_names(block).collect();
         for variable in block.items("env") {
             let name = variable.text("name");
             if let Some(value) = variable.get("value") {
-                findings.extend(unknown(value, &known).map(|used| {
+                findings.extend(unknown_names(value, &known).map(|used| {
                     match own.contains(used) && name != Some(used) {
-                        true => stays(linted, value.at(), used),
-                        false => may_stay(linted, value.at(), used),
+                        true => unresolved_warning(linted, value, used),
+                        false => unresolved_hint(linted, value, used),
                     }
                 }));
             }
             known.extend(name);
         }
         for value in commands(block) {
-            findings.extend(unknown(value, &known).map(|name| may_stay(linted, value.at(), name)));
+            findings.extend(unknown_names(value, &known).map(|name| unresolved_hint(linted, value, name)));
         }
     }
 }
@@ -106,45 +109,32 @@ pub(super) fn commands(container: &Node) -> impl Iterator<Item = &Node> {
 }
 
 /// The names in `value` that are not `known`.
-fn unknown<'n>(value: &'n Node, known: &HashSet<&str>) -> impl Iterator<Item = &'n str> {
+fn unknown_names<'n>(value: &'n Node, known: &HashSet<&str>) -> impl Iterator<Item = &'n str> {
     references(value.as_text().unwrap_or_default()).into_iter().filter(|name| !known.contains(name))
 }
 
 /// The names of the variables of a block.
-fn names(block: &Node) -> impl Iterator<Item = &str> {
+fn variable_names(block: &Node) -> impl Iterator<Item = &str> {
     block.items("env").iter().filter_map(|variable| variable.text("name"))
 }
 
-fn stays(linted: &LintedRule<'_>, at: Position, name: &str) -> Diagnostic {
+fn unresolved_warning(linted: &LintedRule<'_>, value: &Node, name: &str) -> Diagnostic {
     let message = format!("`$({name})` stays as it is: no variable before it has this name");
-    let help = "define the variable above, or write `$$(` for the text itself";
-    linted.warning(&UNRESOLVED, at, message, help)
+    linted.warning(&UNRESOLVED, value.at(), message, DEFINE_VARIABLE)
 }
 
-fn may_stay(linted: &LintedRule<'_>, at: Position, name: &str) -> Diagnostic {
+fn unresolved_hint(linted: &LintedRule<'_>, value: &Node, name: &str) -> Diagnostic {
     let message =
         format!("`$({name})` stays as it is in containers without a variable `{name}` of their own");
-    let help = "define the variable above, or write `$$(` for the text itself";
-    linted.hint(&UNRESOLVED, at, message, help)
+    linted.hint(&UNRESOLVED, value.at(), message, DEFINE_VARIABLE)
 }
 
-/// The names in `$(NAME)`, as the kubelet reads them: `$$` is a dollar.
+/// The names of the variables that `text` refers to.
 pub(super) fn references(text: &str) -> Vec<&str> {
-    let mut names = Vec::new();
-    let mut rest = text;
-    while let Some((_, after)) = rest.split_once('$') {
-        rest = after;
-        if let Some(escaped) = after.strip_prefix('$') {
-            rest = escaped;
-        } else if let Some((name, after)) = after.strip_prefix('(').and_then(|inner| inner.split_once(')')) {
-            // Anything but a name is probably a shell's `$(command)`.
-            let is_name = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'-');
-            if !name.is_empty() && name.bytes().all(is_name) {
-                names.push(name);
-            }
-            rest = after;
-        }
-    }
+    // Anything but a name is probably a shell's `$(command)`.
+    let is_name = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'-');
+    let mut names = variable_references(text);
+    names.retain(|name| !name.is_empty() && name.bytes().all(is_name));
     names
 }
 

@@ -9,6 +9,9 @@ use crate::yaml::Node;
 /// Members of a pod's specification that share the namespaces of the node.
 const NODE: &[&str] = &["hostIPC", "hostNetwork", "hostPID"];
 
+const REFUSED_BY_LEVELS: &str =
+    "namespaces of the Pod Security levels `baseline` and `restricted` refuse such pods";
+
 pub(super) fn lint(linted: &LintedRule<'_>, findings: &mut Vec<Diagnostic>) {
     let volumes = linted.spec.items("volumes");
     for volume in volumes {
@@ -17,8 +20,7 @@ pub(super) fn lint(linted: &LintedRule<'_>, findings: &mut Vec<Diagnostic>) {
                 "volume `{}` gives every pod of the rule access to the node's files",
                 super::name_of(volume)
             );
-            let help = "namespaces of the Pod Security levels `baseline` and `restricted` refuse such pods";
-            findings.push(linted.warning(&NODE_ACCESS, path.at(), message, help));
+            findings.push(linted.warning(&NODE_ACCESS, path.at(), message, REFUSED_BY_LEVELS));
         }
     }
     let secrets: HashSet<&str> = volumes
@@ -53,8 +55,7 @@ pub(super) fn lint(linted: &LintedRule<'_>, findings: &mut Vec<Diagnostic>) {
         if NODE.contains(&entry.key.as_str()) && entry.value.as_text() == Some("true") {
             let message =
                 format!("`{}` makes every pod of the rule share this namespace of the node", entry.key);
-            let help = "namespaces of the Pod Security levels `baseline` and `restricted` refuse such pods";
-            findings.push(linted.warning(&NODE_ACCESS, entry.at, message, help));
+            findings.push(linted.warning(&NODE_ACCESS, entry.at, message, REFUSED_BY_LEVELS));
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Placeholders of other template languages, which rules do not replace.
 
 use super::LintedRule;
-use crate::diagnostic::{Diagnostic, TEMPLATE_TEXT, shown};
+use crate::diagnostic::{Diagnostic, TEMPLATE_TEXT, printable_short};
 use crate::yaml::{Node, Value};
 
 /// The names in expressions: `${NAME.` was probably meant to be an expression.
@@ -29,7 +29,7 @@ pub(super) fn lint(linted: &LintedRule<'_>, findings: &mut Vec<Diagnostic>) {
 fn walk(linted: &LintedRule<'_>, node: &Node, findings: &mut Vec<Diagnostic>) {
     match node.value() {
         Value::Scalar(scalar) => findings.extend(template(scalar.text()).map(|(what, meant)| {
-            let message = format!("`{}` is not replaced: rules are not templates", shown(&what));
+            let message = format!("`{}` is not replaced: rules are not templates", printable_short(&what));
             let help = match meant {
                 Some(meant) => format!("an expression replaces the whole value: `{{$cel: {meant}}}`"),
                 None => "render the file first, for example by `helm template`; for values that users set, declare `parameters` and write `{$cel: params.NAME}` in place of a value".to_owned(),

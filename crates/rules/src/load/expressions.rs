@@ -12,7 +12,7 @@ use crate::diagnostic::{
 use crate::expression::{Declared, Expression, Mismatch, Variable};
 use crate::format;
 use crate::logic::Condition;
-use crate::near::nearest;
+use crate::near::did_you_mean;
 use crate::overlay::Overlay;
 use crate::pod;
 use crate::pod_types::unknown_member;
@@ -169,12 +169,9 @@ impl Reader {
 
     pub(super) fn unknown_keyword(&mut self, entry: &Entry) {
         let message = format!("`{}` is not allowed here", entry.key);
-        let help = if entry.key != KEYWORD && nearest(&entry.key, [KEYWORD]).is_some() {
-            format!("did you mean `{KEYWORD}`?")
-        } else {
-            format!("an expression is a map with the one key `{KEYWORD}`, in place of a value")
-        };
-        self.error(&UNKNOWN_KEYWORD, entry.at, message, help);
+        let help = did_you_mean(&entry.key, [KEYWORD]).filter(|_| entry.key != KEYWORD);
+        let other = || format!("an expression is a map with the one key `{KEYWORD}`, in place of a value");
+        self.error(&UNKNOWN_KEYWORD, entry.at, message, help.unwrap_or_else(other));
     }
 
     /// Reports expressions in the keys of a list item that read values which rules may change.

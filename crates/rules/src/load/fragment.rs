@@ -1,6 +1,7 @@
 //! Reads fragments of a pod by their schema. Misspelt fields are errors; other unknown fields are kept with a
 //! warning.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 use vestibule_patch::{List, Schema};
@@ -13,7 +14,8 @@ use crate::diagnostic::{
 };
 use crate::expression::FOR_EACH;
 use crate::format::{self, Collection, Table};
-use crate::near::nearest;
+use crate::key;
+use crate::near::did_you_mean;
 use crate::overlay::{Member, Overlay};
 use crate::pod;
 use crate::syntax;
@@ -98,10 +100,9 @@ impl Reader {
         if !known {
             let message = format!("`{what}` is not known to have a field `{name}`");
             let elsewhere = format::CONTAINER.field(name).is_some();
-            let help = match nearest(name, fields.iter().map(|field| field.name)) {
-                Some(near) => Some(format!("did you mean `{near}`?")),
-                None => elsewhere.then(|| format!("`{name}` belongs to the items of a rule that support it")),
-            };
+            let belongs =
+                || elsewhere.then(|| format!("`{name}` belongs to the items of a rule that support it"));
+            let help = did_you_mean(name, fields.iter().map(|field| field.name)).or_else(belongs);
             match help {
                 Some(help) => self.error(&UNKNOWN_FIELD, entry.at, message, help),
                 None => self.warning(&UNKNOWN_POD_FIELD, entry.at, message),
@@ -242,18 +243,12 @@ impl Reader {
             if keys.iter().any(|key| item.get(key.name).is_some_and(is_expression)) {
                 continue;
             }
-            let text = |key: &vestibule_patch::Key| {
-                let written = item.get(key.name).and_then(Node::as_text);
-                written.or_else(|| key.default.map(|default| default.trim_matches('"'))).map(str::to_owned)
-            };
-            let Some(parts) = keys.iter().map(text).collect::<Option<Vec<_>>>() else { continue };
-            let (code, key) = match name {
-                "volumeMounts" => {
-                    let path = parts.concat();
-                    (&DUPLICATE_MOUNT, path.trim_end_matches('/').to_owned())
-                }
-                _ => (&DUPLICATE_NAME, parts.join("/")),
-            };
+            let written = |name: &str| item.get(name).and_then(Node::as_text);
+            if keys.iter().any(|key| written(key.name).is_none() && key.default.is_none()) {
+                continue;
+            }
+            let key = key::joined(keys, |name| written(name).map(Cow::Borrowed)).into_owned();
+            let code = if name == "volumeMounts" { &DUPLICATE_MOUNT } else { &DUPLICATE_NAME };
             if let Some(first) = seen.get(&key) {
                 let message = format!("`{key}` appears twice in `{name}`; first at {first}");
                 self.error(code, item.at(), message, "");

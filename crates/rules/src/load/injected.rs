@@ -10,7 +10,7 @@ use super::security_profile;
 use crate::diagnostic::{DUPLICATE_NAME, OTHER_LIST, PROFILE, UNKNOWN_FIELD, WRONG_VALUE};
 use crate::format::{self, Mode, chosen};
 use crate::merge::ONLY_LASTING;
-use crate::overlay::{Member, Overlay};
+use crate::overlay::Overlay;
 use crate::rule::{ContainerPosition, Injected, Item, Policy};
 use crate::yaml::{Entry, Node};
 
@@ -53,7 +53,7 @@ impl Reader {
         for Item { clause, key, overlay, policy, .. } in
             injected.iter().filter(runs_beside_others).map(|one| &one.item)
         {
-            for port in overlay.get("ports").map(Overlay::items).unwrap_or_default() {
+            for port in overlay.items_of("ports") {
                 let Some(Overlay::Literal(number)) = port.get("containerPort") else { continue };
                 if port.get("protocol").is_some_and(Overlay::is_dynamic) {
                     continue;
@@ -91,12 +91,8 @@ impl Reader {
             let message = "`restartPolicy` cannot be set here";
             self.error(&WRONG_VALUE, policy.at(), message, help);
         }
-        if native && item.overlay.get("restartPolicy").is_none() {
-            let value = Overlay::Text("Always".to_owned());
-            let member = Member { name: "restartPolicy".to_owned(), value, known: true };
-            if let Overlay::Map(members) = &mut item.overlay {
-                members.push(member);
-            }
+        if native {
+            item.overlay.add_default("restartPolicy", Overlay::Text("Always".to_owned()));
         }
         if !sidecar {
             for field in ONLY_LASTING {

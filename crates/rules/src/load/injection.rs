@@ -27,13 +27,7 @@ const RULE_KINDS: [&str; 2] = ["Injection", "NamespacedInjection"];
 
 /// Whether a document holds settings instead of a rule.
 pub(super) fn is_settings(root: &Node) -> bool {
-    let text = |field: &str| root.get(field).and_then(Node::as_text);
-    text("apiVersion") == Some(API_VERSION) && text("kind") == Some("InjectorSettings")
-}
-
-/// Whether a document is a rule of a namespace.
-fn is_namespaced(root: &Node) -> bool {
-    root.get("kind").and_then(Node::as_text) == Some(CustomResource::NamespacedInjection.kind())
+    root.text("apiVersion") == Some(API_VERSION) && root.text("kind") == Some("InjectorSettings")
 }
 
 /// Reads a rule; `None` if its name or `spec` is missing. `reader` collects the findings.
@@ -41,7 +35,7 @@ pub(super) fn injection(reader: &mut Reader, root: &Node, pod: Schema<'_>) -> Op
     if !is_injection(reader, root) {
         return None;
     }
-    reader.namespaced = is_namespaced(root);
+    reader.namespaced = root.text("kind") == Some(CustomResource::NamespacedInjection.kind());
     reader.fields(root, if reader.namespaced { &format::NAMESPACED } else { &format::INJECTION });
     let name = name(reader, root);
     let namespace = if reader.namespaced { Some(namespace(reader, root)?) } else { None };

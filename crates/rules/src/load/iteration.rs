@@ -80,13 +80,6 @@ fn same_member(item: &Overlay, name: &str, list: List) -> Option<&'static str> {
     pod::distinct(name).find(|(member, beside)| same(member, beside)).map(|(member, _)| member)
 }
 
-// Recursion is bounded by the depth of the document.
 fn reads_each(value: &Overlay) -> bool {
-    match value {
-        Overlay::Expression(expression) => expression.reads.each,
-        Overlay::List(items) => items.iter().any(reads_each),
-        Overlay::Map(members) => members.iter().any(|member| reads_each(&member.value)),
-        Overlay::Loop(repeated) => reads_each(&repeated.item),
-        Overlay::Text(_) | Overlay::Literal(_) => false,
-    }
+    value.contains(&|value| matches!(value, Overlay::Expression(expression) if expression.reads.each))
 }

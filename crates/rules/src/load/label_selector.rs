@@ -6,7 +6,7 @@ use crate::format::{self, chosen};
 use crate::label_selector::{LabelRequirement, LabelSelector, NAMESPACE_NAME};
 use crate::label_values::LabelOperator;
 use crate::syntax;
-use crate::yaml::Node;
+use crate::yaml::{Entry, Node};
 
 impl Reader {
     /// The selector at `node`; without one, everything is selected, and `at` is its location.
@@ -15,8 +15,9 @@ impl Reader {
         self.fields(node, &format::LABEL_SELECTOR);
         let mut requirements = Vec::new();
         if let Some(labels) = node.get("matchLabels") {
-            for (key, value, at) in self.text_map(labels, "matchLabels") {
-                requirements.push(self.label_requirement(key, LabelOperator::In, vec![value], at));
+            for Entry { key, value, at, .. } in self.map(labels, "matchLabels") {
+                let Some(value) = self.text(value, key).map(str::to_owned) else { continue };
+                requirements.push(self.label_requirement(key.clone(), LabelOperator::In, vec![value], *at));
             }
         }
         for item in node.items("matchExpressions") {

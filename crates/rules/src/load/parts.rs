@@ -50,11 +50,8 @@ impl Reader {
             let policy = self.on_conflict.unwrap_or(Policy::Keep);
             let (field, schema) = ("imagePullSecrets", schema.field("imagePullSecrets"));
             let items = self.items(node, field, field, schema, policy);
-            parts.extend(items.into_iter().map(|item| Part {
-                path: vec![field.to_owned()],
-                listed: true,
-                item,
-            }));
+            let part = |item| Part { path: vec![field.to_owned()], listed: true, item };
+            parts.extend(items.into_iter().map(part));
         }
         parts
     }
@@ -88,13 +85,10 @@ impl Reader {
         let mut members = Vec::new();
         let mut parts = Vec::new();
         for entry in entries.iter().filter(|entry| taken(&entry.key)) {
-            match table.field(&entry.key) {
-                Some(field) if field.refused => {
-                    let message = format!("`{}` does not belong in `{}`", entry.key, whole.what);
-                    self.error(&MISPLACED_FIELD, entry.at, message, field.about);
-                    continue;
-                }
-                _ => {}
+            if let Some(field) = table.field(&entry.key).filter(|field| field.refused) {
+                let message = format!("`{}` does not belong in `{}`", entry.key, whole.what);
+                self.error(&MISPLACED_FIELD, entry.at, message, field.about);
+                continue;
             }
             let Some(member) = self.member(entry, whole.what, whole.schema) else { continue };
             let replaces = replaced.contains(&entry.key);

@@ -6,7 +6,7 @@ use serde_path_to_error::{Path, Segment};
 
 use super::reader::Reader;
 use crate::diagnostic::{WRONG_TYPE, WRONG_VALUE};
-use crate::overlay::{Member, Overlay};
+use crate::overlay::Overlay;
 use crate::pod_types::{TypeError, decoded, keys, overlay_at, type_message};
 use crate::yaml::Node;
 
@@ -72,16 +72,11 @@ fn is_computed(item: &Overlay, path: &Path) -> bool {
 /// `item` with a sample value for each expression whose type is known.
 // Recursion is bounded by the depth of the rule's document.
 fn with_samples(item: &Overlay) -> Overlay {
-    match item {
-        Overlay::Expression(expression) => expression.sample().unwrap_or_else(|| item.clone()),
-        Overlay::List(items) => Overlay::List(items.iter().map(with_samples).collect()),
-        Overlay::Map(members) => {
-            let sampled = |member: &Member| Member { value: with_samples(&member.value), ..member.clone() };
-            Overlay::Map(members.iter().map(sampled).collect())
-        }
-        Overlay::Loop(repeated) => with_samples(&repeated.item),
-        Overlay::Text(_) | Overlay::Literal(_) => item.clone(),
-    }
+    item.replaced(&|value| match value {
+        Overlay::Expression(expression) => expression.sample(),
+        Overlay::Loop(repeated) => Some(with_samples(&repeated.item)),
+        _ => None,
+    })
 }
 
 /// The node at the path, or the last existing one on the way.

@@ -11,7 +11,7 @@ use crate::yaml::Node;
 pub(super) fn rewrite_probes(reader: &mut Reader, spec: &Node) -> Option<ProbeRewrite> {
     let node = spec.get("rewriteProbes")?;
     reader.fields(node, &REWRITE_PROBES);
-    let clause = Clause { text: "rewriteProbes".into(), at: node.at() };
+    let clause = Clause::new("rewriteProbes", node.at());
     let (container, variable, port) = (node.text("container")?, node.text("env")?, node.integer("port")?);
     let path = node.text("path").unwrap_or(PROBES_PATH);
     let at = |field: &str| node.get(field).map_or(node.at(), Node::at);

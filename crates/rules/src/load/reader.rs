@@ -10,7 +10,7 @@ use crate::diagnostic::{
 use crate::expression::{SharedBudget, Type};
 use crate::format::{self, Collection, Field, Kind, Table, example};
 use crate::logic::Logic;
-use crate::near::nearest;
+use crate::near::{did_you_mean, nearest};
 use crate::rule::Policy;
 use crate::yaml::{Entry, Node, Value};
 
@@ -120,12 +120,12 @@ impl Reader {
         match kind {
             Kind::Text => drop(self.text(node, what)),
             Kind::Boolean if node.parsed::<bool>().is_none() => {
-                self.wrong_type(node, what, "`true` or `false`");
+                self.wrong_type(node, what, "`true` or `false`", None);
             }
             Kind::Integer(least, most)
                 if node.parsed().is_none_or(|number: i64| number < least || number > most) =>
             {
-                self.wrong_type(node, what, "a whole number");
+                self.wrong_type(node, what, "a whole number", None);
             }
             Kind::Word(words) => self.word(node, what, &words.keywords()),
             Kind::List(item) => {
@@ -180,29 +180,17 @@ impl Reader {
     pub(super) fn text<'n>(&mut self, node: &'n Node, what: &str) -> Option<&'n str> {
         let text = node.as_text().filter(|_| !node.is_null());
         if text.is_none() {
-            self.wrong_type(node, what, "text");
+            self.wrong_type(node, what, "text", None);
         }
         text
-    }
-
-    /// A map from text to text with the location of every key.
-    pub(super) fn text_map(&mut self, node: &Node, what: &str) -> Vec<(String, String, Position)> {
-        let entries = self.map(node, what);
-        let pair = |entry: &Entry| {
-            let value = self.text(&entry.value, &entry.key)?;
-            Some((entry.key.clone(), value.to_owned(), entry.at))
-        };
-        entries.iter().filter_map(pair).collect()
     }
 
     /// Checks one of a few words.
     fn word(&mut self, node: &Node, what: &str, possible: &[&str]) {
         let Some(text) = self.text(node, what) else { return };
         if !possible.contains(&text) {
-            let help = match nearest(text, possible.iter().copied()) {
-                Some(near) => format!("did you mean `{near}`?"),
-                None => format!("possible: {}", words(possible)),
-            };
+            let help = did_you_mean(text, possible.iter().copied());
+            let help = help.unwrap_or_else(|| format!("possible: {}", words(possible)));
             self.error(&WRONG_VALUE, node.at(), format!("`{what}` cannot be `{text}`"), help);
         }
     }
@@ -210,10 +198,6 @@ impl Reader {
     pub(super) fn null(&mut self, node: &Node, what: &str) {
         let help = "leave the field out, or write \"\" for an empty text";
         self.error(&NULL, node.at(), format!("{} is null", quoted(what)), help);
-    }
-
-    fn wrong_type(&mut self, node: &Node, what: &str, wanted: &str) {
-        self.wrong_kind(node, what, wanted, None);
     }
 
     /// Reports a value that is not a map or list, with an example of one.
@@ -224,10 +208,10 @@ impl Reader {
         wanted: Collection,
         example: Option<String>,
     ) {
-        self.wrong_kind(node, what, wanted.as_str(), example);
+        self.wrong_type(node, what, wanted.as_str(), example);
     }
 
-    fn wrong_kind(&mut self, node: &Node, what: &str, wanted: &str, example: Option<String>) {
+    fn wrong_type(&mut self, node: &Node, what: &str, wanted: &str, example: Option<String>) {
         if node.is_null() {
             return self.null(node, what);
         }

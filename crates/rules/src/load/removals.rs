@@ -81,7 +81,8 @@ pub(super) fn findings(rules: &[Rule]) -> Vec<Diagnostic> {
     for rule in rules {
         for removal in &rule.removals {
             let shares = |other: &&Rule| other.targets.iter().any(|one| rule.targets.contains(one));
-            if let Some(writer) = rules.iter().filter(shares).find(|other| writes(other, removal)) {
+            if let Some(writer) = rules.iter().filter(shares).find(|other| adds_removed_entry(other, removal))
+            {
                 let message = format!(
                     "what is removed from `{}` here is written by rule `{}`",
                     removal.list, writer.name
@@ -93,10 +94,10 @@ pub(super) fn findings(rules: &[Rule]) -> Vec<Diagnostic> {
     findings
 }
 
-fn writes(rule: &Rule, removal: &Removal) -> bool {
+fn adds_removed_entry(rule: &Rule, removal: &Removal) -> bool {
     let same = |item: &Item| {
         if removal.key.is_empty() || removal.list == "tolerations" {
-            covers(&item.overlay, &removal.wanted)
+            may_contain(&item.overlay, &removal.wanted)
         } else {
             // An expression may compute any key.
             item.key == removal.key || item.key.contains(COMPUTED)
@@ -124,12 +125,12 @@ fn overlaps(one: &Select, other: &Select) -> bool {
 }
 
 /// Whether `whole` may contain `part`. An expression may compute any value.
-fn covers(whole: &Overlay, part: &Overlay) -> bool {
+fn may_contain(whole: &Overlay, part: &Overlay) -> bool {
     match (whole, part) {
         (Overlay::Expression(_), _) => true,
         (Overlay::Map(_) | Overlay::Loop(_), Overlay::Map(members)) => members
             .iter()
-            .all(|member| whole.get(&member.name).is_some_and(|found| covers(found, &member.value))),
+            .all(|member| whole.get(&member.name).is_some_and(|found| may_contain(found, &member.value))),
         (Overlay::Text(one) | Overlay::Literal(one), Overlay::Text(other) | Overlay::Literal(other)) => {
             one == other
         }

@@ -3,7 +3,7 @@
 use super::reader::Reader;
 use crate::diagnostic::PROFILE;
 use crate::format::{self, chosen};
-use crate::overlay::{Member, Overlay};
+use crate::overlay::Overlay;
 use crate::rule::Match;
 use crate::yaml::Node;
 
@@ -30,28 +30,21 @@ pub(super) fn fill_restricted(container: &mut Overlay) -> Option<()> {
         literal("privileged", "true") || added.any(|one| one.trim_start_matches("CAP_") == "SYS_ADMIN");
     let root = literal("runAsUser", "0");
     if !escalates {
-        fill(context, "allowPrivilegeEscalation", Overlay::Literal("false".to_owned()));
+        context.add_default("allowPrivilegeEscalation", Overlay::Literal("false".to_owned()));
     }
     if !root {
-        fill(context, "runAsNonRoot", Overlay::Literal("true".to_owned()));
+        context.add_default("runAsNonRoot", Overlay::Literal("true".to_owned()));
     }
-    fill(below(context, "capabilities")?, "drop", Overlay::List(vec![Overlay::Text("ALL".to_owned())]));
-    fill(below(context, "seccompProfile")?, "type", Overlay::Text("RuntimeDefault".to_owned()));
+    let all = Overlay::List(vec![Overlay::Text("ALL".to_owned())]);
+    below(context, "capabilities")?.add_default("drop", all);
+    below(context, "seccompProfile")?.add_default("type", Overlay::Text("RuntimeDefault".to_owned()));
     Some(())
 }
 
 /// The map `name` of `object`, which is added if it is absent; `None` if it is no written map.
 fn below<'o>(object: &'o mut Overlay, name: &str) -> Option<&'o mut Overlay> {
-    fill(object, name, Overlay::Map(Vec::new()));
+    object.add_default(name, Overlay::Map(Vec::new()));
     let Overlay::Map(members) = object else { return None };
     let found = members.iter_mut().find(|member| member.name == name)?;
     matches!(found.value, Overlay::Map(_)).then_some(&mut found.value)
-}
-
-fn fill(object: &mut Overlay, name: &str, value: Overlay) {
-    if let Overlay::Map(members) = object
-        && members.iter().all(|member| member.name != name)
-    {
-        members.push(Member { name: name.to_owned(), value, known: true });
-    }
 }

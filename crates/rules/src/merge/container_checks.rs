@@ -7,7 +7,7 @@ use super::{Failure, Merge, invalid};
 use crate::overlay::Overlay;
 use crate::quantity::nanos;
 use crate::rule::{Item, Part};
-use crate::subject::text;
+use crate::subject::string_member;
 
 /// Fields that only containers may have that do not end.
 pub(crate) const ONLY_LASTING: &[&str] = &["lifecycle", "livenessProbe", "readinessProbe", "startupProbe"];
@@ -92,7 +92,7 @@ fn privilege_error(container: View<'_>) -> Option<String> {
 }
 
 fn lifetime_error(container: View<'_>, field: &str) -> Option<String> {
-    let ends = text(Some(container), "restartPolicy").as_deref() != Some("Always");
+    let ends = string_member(container, "restartPolicy").as_deref() != Some("Always");
     (ends && present(container, field).is_some())
         .then(|| format!("an init container that ends cannot have `{field}`"))
 }

@@ -3,7 +3,7 @@
 //! Operations are recorded while rules change the object. A diff of the result would take two to three times as long as the
 //! whole evaluation, and would not know which part of which rule made a change.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 use serde_json::value::RawValue;
@@ -188,8 +188,7 @@ impl<'d> Draft<'d> {
             if self.at(&parent).is_some() {
                 return Err(format!("{parent} is not a map"));
             }
-            let value = json::within(&last, &value)?;
-            next = (parent, value);
+            next = (parent, json::of(&BTreeMap::from([(&*last, &*value)]))?);
         }
         if let Some(set) = self.edit.operations().last() {
             self.lists.changed(set.path());

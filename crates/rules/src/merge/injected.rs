@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::context::ContainerInsertion;
-use super::{CONTAINER_LISTS, Failure, Merge, conflict, insertions, json};
+use super::{ALL_CONTAINER_LISTS, Failure, Merge, conflict, insertions, json};
 use crate::overlay::Overlay;
 use crate::rule::{Clause, Injected, Item, Policy};
 
@@ -23,7 +23,7 @@ impl<'r> Merge<'_, 'r, '_, '_> {
         let sorted = self.sort(&pointer, list, schema, items)?;
         self.draft.known.note(sorted.present, None, false);
         if !sorted.new.is_empty() {
-            for other in CONTAINER_LISTS {
+            for other in ALL_CONTAINER_LISTS {
                 self.index(&self.draft.layout.list(other), other, schema, []);
             }
         }
@@ -53,7 +53,7 @@ impl<'r> Merge<'_, 'r, '_, '_> {
 
     /// Whether the container `item` is left out because another container has its name or one of its ports.
     fn yields_to_container(&mut self, item: &Item, list: &str) -> Result<bool, Failure> {
-        for other in CONTAINER_LISTS.into_iter().filter(|other| *other != list) {
+        for other in ALL_CONTAINER_LISTS.into_iter().filter(|other| *other != list) {
             if self.container(&self.draft.layout.list(other), &item.key).is_some() {
                 let sentence = format!("container `{}` exists already, among `{other}`", item.key);
                 // A pod with two containers of one name is invalid, so `override` is a conflict too.
@@ -63,8 +63,7 @@ impl<'r> Merge<'_, 'r, '_, '_> {
                 };
             }
         }
-        let ports = item.overlay.get("ports").map(Overlay::items).unwrap_or_default();
-        self.yields_to_ports(item, ports, &item.key, 0)
+        self.yields_to_ports(item, item.overlay.items_of("ports"), &item.key, 0)
     }
 
     /// Whether `item` is left out because another container has one of the `ports` that it adds to the container `owner`, after
@@ -92,6 +91,6 @@ impl<'r> Merge<'_, 'r, '_, '_> {
             return Ok(());
         }
         let clause = Clause { text: format!("{}.position", item.clause.text).into(), at: item.clause.at };
-        self.change(&clause, |draft, origin| draft.set(pointer, json::text(user)?, origin))
+        self.change(&clause, |draft, origin| draft.set(pointer, json::of(user)?, origin))
     }
 }

@@ -8,6 +8,7 @@ use vestibule_patch::View;
 use super::injected_names::{InjectedNames, RelativePosition};
 use super::list_index::Positions;
 use crate::rule::{ContainerPosition, Injected, Item};
+use crate::syntax::variable_references;
 
 /// New items in the order in which they are inserted, each with its index at that moment.
 pub(crate) type Insertions<'r> = Vec<(usize, &'r Item)>;
@@ -29,8 +30,10 @@ pub(crate) fn variables<'r, 'd, I: Iterator<Item = View<'d>>>(
     if !items.iter().any(refers) {
         return at(0, items);
     }
-    let needs: Vec<Vec<&str>> =
-        items.iter().map(|item| references(item.overlay.text("value").unwrap_or_default())).collect();
+    let needs: Vec<Vec<&str>> = items
+        .iter()
+        .map(|item| variable_references(item.overlay.text("value").unwrap_or_default()))
+        .collect();
     // For each variable that is referred to: how many existing variables it and the ones before it are.
     let mut behind: HashMap<&str, usize> = needs.iter().flatten().map(|name| (*name, 0)).collect();
     if let Some(positions) = positions {
@@ -80,26 +83,6 @@ fn first_indices<'r>(
         }
     }
     least
-}
-
-/// The names X of every `$(X)`; `$$(X)` is none.
-fn references(value: &str) -> Vec<&str> {
-    let mut names = Vec::new();
-    let mut rest = value;
-    while let Some((_, behind)) = rest.split_once('$') {
-        rest = match (behind.strip_prefix('$'), behind.strip_prefix('(')) {
-            (Some(escaped), _) => escaped,
-            (None, Some(open)) => match open.split_once(')') {
-                Some((name, behind)) => {
-                    names.push(name);
-                    behind
-                }
-                None => return names,
-            },
-            (None, None) => behind,
-        };
-    }
-    names
 }
 
 /// Inserts the `new` ones of `containers` at their positions. A container with the position `first` goes after the containers
@@ -175,17 +158,10 @@ mod tests {
 
     use proptest::prelude::*;
 
-    use super::{first_indices, references};
+    use super::first_indices;
     use crate::diagnostic::Position;
     use crate::overlay::Overlay;
     use crate::rule::{Clause, Item, Policy};
-
-    #[test]
-    fn references_are_those_that_the_kubelet_expands() {
-        assert_eq!(references("$(A)-$(B) $$(C) $D $(E"), ["A", "B"]);
-        assert_eq!(references("$$$(A)"), ["A"]);
-        assert!(references("").is_empty());
-    }
 
     /// Six new variables in the order of the rule, three of the pod, and one that does not exist.
     const NAMES: [&str; 10] = ["A", "B", "C", "D", "E", "F", "X", "Y", "Z", "NOWHERE"];

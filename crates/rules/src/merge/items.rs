@@ -12,10 +12,10 @@ use super::list_index::{self, IndexKey};
 use super::overlay_onto::overlay_onto;
 use super::{Failure, Merge, conflict, invalid, json, origin};
 use crate::decision::Origin;
-use crate::diagnostic::shown;
+use crate::diagnostic::printable_short;
 use crate::overlay::Overlay;
 use crate::rule::{Clause, Item, Policy};
-use crate::subject::{NamedContainer, written};
+use crate::subject::{NamedContainer, string_member};
 
 /// The items of a rule for one list, by what has to be done with them.
 pub(super) struct SortedItems<'r> {
@@ -168,7 +168,7 @@ impl<'r> Merge<'_, 'r, '_, '_> {
         match self.draft.by_keys(list) {
             Some(positions) => self.draft.at(list)?.item(positions.find(name)?),
             None => {
-                self.existing(list).filter(|one| written(Some(*one), "name").as_deref() == Some(name)).last()
+                self.existing(list).filter(|one| string_member(*one, "name").as_deref() == Some(name)).last()
             }
         }
     }
@@ -197,7 +197,7 @@ fn difference(list: &str, found: View<'_>, item: &Item) -> String {
     let key = &item.key;
     match list {
         "volumes" => {
-            let here = found.entries().into_iter().map(|(name, _)| shown(&name));
+            let here = found.entries().into_iter().map(|(name, _)| printable_short(&name));
             let wanted = item.overlay.members().iter().map(|member| member.name.clone());
             let here = here.filter(|name| name != "name").collect::<Vec<_>>().join(", ");
             let wanted = wanted.filter(|name| name != "name").collect::<Vec<_>>().join(", ");

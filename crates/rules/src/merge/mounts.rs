@@ -9,7 +9,7 @@ use super::contains::present;
 use super::{Failure, Merge, invalid, list_index};
 use crate::overlay::Overlay;
 use crate::rule::Clause;
-use crate::subject::written;
+use crate::subject::string_member;
 
 /// The lists of a container whose items name volumes.
 const MOUNTS: &[&str] = &["volumeDevices", "volumeMounts"];
@@ -25,7 +25,7 @@ impl<'r> Merge<'_, 'r, '_, '_> {
         let indexed = self.draft.by_keys(&list);
         let listed = indexed.is_none().then(|| self.existing(&list)).into_iter().flatten();
         let mut volumes: HashSet<Cow<'_, str>> =
-            listed.filter_map(|volume| written(Some(volume), "name")).collect();
+            listed.filter_map(|volume| string_member(volume, "name")).collect();
         volumes.extend(self.claim_templates());
         for (clause, mount) in mounts {
             let volume = mount.text("name").unwrap_or_default();
@@ -41,8 +41,8 @@ impl<'r> Merge<'_, 'r, '_, '_> {
     /// The mounts of the rule, without the mounts of its own volumes that are known to be present.
     fn mounts_to_check(&self) -> Vec<(&'r Clause, &'r Overlay)> {
         let in_containers = self.rule.injected.iter().flat_map(|one| {
-            let lists = MOUNTS.iter().filter_map(|name| one.item.overlay.get(name));
-            lists.flat_map(Overlay::items).map(|mount| (&one.item.clause, mount))
+            let mounts = MOUNTS.iter().flat_map(|name| one.item.overlay.items_of(name));
+            mounts.map(|mount| (&one.item.clause, mount))
         });
         let in_blocks = self.rule.blocks.iter().flat_map(|block| {
             let lists = block.lists.iter().filter(|list| MOUNTS.contains(&list.member));
@@ -69,6 +69,6 @@ impl<'r> Merge<'_, 'r, '_, '_> {
         let spec = present(self.draft.root(), "spec");
         let claims = spec.and_then(|spec| present(spec, "volumeClaimTemplates"));
         let claims = claims.map(View::items).unwrap_or_default().into_iter();
-        claims.filter_map(|claim| written(present(claim, "metadata"), "name"))
+        claims.filter_map(|claim| string_member(present(claim, "metadata"), "name"))
     }
 }

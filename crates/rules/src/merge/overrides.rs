@@ -7,6 +7,7 @@ use std::collections::HashMap;
 use super::draft::Draft;
 use super::injected_names::InjectedNames;
 use super::selection::{select_users, users_of};
+use crate::pod::CONTAINER_LISTS;
 use crate::rule::{Base, Item, PartDestination, Policy, Rule};
 
 /// A rule's rank, and the number of its block.
@@ -23,7 +24,7 @@ impl Overrides {
     pub(crate) fn of(rules: &[&Rule], draft: &Draft<'_>, injected_names: &InjectedNames<'_>) -> Self {
         let mut overrides = Self::default();
         let named = &|list| users_of(draft.at(&draft.layout.list(list)), injected_names);
-        let [others, init] = ["containers", "initContainers"].map(|list| LazyCell::new(move || named(list)));
+        let [others, init] = CONTAINER_LISTS.map(|list| LazyCell::new(move || named(list)));
         for (rank, rule) in rules.iter().enumerate() {
             let mut selected: Option<(usize, Vec<&str>)> = None;
             for (destination, item) in rule.parts().filter(|(_, item)| item.policy == Policy::Override) {

@@ -1,5 +1,7 @@
 //! Adds members: labels and annotations, fields of the pod's specification and of its containers.
 
+use std::borrow::Cow;
+
 use vestibule_patch::{Pointer, Schema};
 
 use super::contains::{contains, present};
@@ -9,7 +11,7 @@ use super::{Failure, Merge, conflict, insertions, json, list_index};
 use crate::overlay::{Member, Overlay};
 use crate::pod;
 use crate::rule::{Item, Part, Policy};
-use crate::subject::text;
+use crate::subject::string_member;
 
 const PRIORITY_CLASS: &str = "priorityClassName";
 
@@ -87,7 +89,7 @@ impl<'r> Merge<'_, 'r, '_, '_> {
     /// The name of the pod's priority class, if the rule has one.
     pub(super) fn priority_class(&self) -> Option<String> {
         self.spec_part(PRIORITY_CLASS)?;
-        text(self.draft.at(&self.draft.layout.spec), PRIORITY_CLASS)
+        string_member(self.draft.at(&self.draft.layout.spec), PRIORITY_CLASS).map(Cow::into_owned)
     }
 
     /// The rule's part for the member `name` of the specification.
@@ -217,12 +219,14 @@ fn combined(parts: &[&Part], depth: usize) -> Overlay {
 fn add_part(value: &mut Overlay, path: &[String], part: &Part) {
     match (value, path.split_first()) {
         (Overlay::List(items), None) => items.push(part.item.overlay.clone()),
-        (Overlay::Map(members), None) => members.push(member(&part.item.key, part.item.overlay.clone())),
+        (Overlay::Map(members), None) => {
+            members.push(Member::known(&part.item.key, part.item.overlay.clone()))
+        }
         (Overlay::Map(members), Some((name, rest))) => {
             if !members.iter().any(|member| member.name == *name) {
                 let listed = part.listed && rest.is_empty();
                 let empty = if listed { Overlay::List(Vec::new()) } else { Overlay::Map(Vec::new()) };
-                members.push(member(name, empty));
+                members.push(Member::known(name, empty));
             }
             let below = members.iter_mut().find(|member| member.name == *name);
             below.into_iter().for_each(|member| add_part(&mut member.value, rest, part));
@@ -230,8 +234,4 @@ fn add_part(value: &mut Overlay, path: &[String], part: &Part) {
         // The reader refuses rules in which one part is a scalar and another one a member of it.
         _ => {}
     }
-}
-
-fn member(name: &str, value: Overlay) -> Member {
-    Member { name: name.to_owned(), value, known: true }
 }

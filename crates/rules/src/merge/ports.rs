@@ -6,10 +6,10 @@ use std::sync::Arc;
 use vestibule_patch::View;
 
 use super::contains::present;
-use super::{CONTAINER_LISTS, Merge};
-use crate::diagnostic::shown;
+use super::{ALL_CONTAINER_LISTS, Merge};
+use crate::diagnostic::printable_short;
 use crate::overlay::Overlay;
-use crate::subject::text;
+use crate::subject::string_member;
 
 /// The numbers of a port. Like its name, two containers must not have the same one.
 const NUMBERS: [&str; 2] = ["containerPort", "hostPort"];
@@ -25,7 +25,7 @@ impl PortIndex {
         let mut all = Self::default();
         for container in containers {
             let ports = present(container, "ports").map(View::items).unwrap_or_default();
-            let name = text(Some(container), "name").unwrap_or_default();
+            let name = string_member(container, "name").unwrap_or_default();
             all.note(ports.into_iter().map(identities_of_view), &name, 0);
         }
         all
@@ -66,7 +66,7 @@ impl Merge<'_, '_, '_, '_> {
         let layout = self.draft.layout;
         let mut index = self.context.ports.borrow_mut();
         if self.uses_indexes && index.is_none() {
-            let lists = CONTAINER_LISTS.map(|list| layout.list(list));
+            let lists = ALL_CONTAINER_LISTS.map(|list| layout.list(list));
             *index = Some(PortIndex::of(lists.iter().flat_map(|list| self.existing(list))));
         }
         let candidates = index.as_ref().map(|index| index.candidates(wanted));
@@ -74,8 +74,8 @@ impl Merge<'_, '_, '_, '_> {
             return None;
         }
         let conflict = |list| self.conflict_in_list(list, wanted, candidates.as_deref());
-        let (name, port) = CONTAINER_LISTS.into_iter().find_map(conflict)?;
-        Some(format!("{port} of container `{}` is taken by container `{name}`", shown(owner)))
+        let (name, port) = ALL_CONTAINER_LISTS.into_iter().find_map(conflict)?;
+        Some(format!("{port} of container `{}` is taken by container `{name}`", printable_short(owner)))
     }
 
     /// The name of the first container of `list` that has one of the `wanted` ports, and the port. `candidates` are from the index,
@@ -87,7 +87,8 @@ impl Merge<'_, '_, '_, '_> {
         candidates: Option<&[(&str, usize, usize)]>,
     ) -> Option<(String, String)> {
         let pointer = self.draft.layout.list(list);
-        let named = |container, port| (shown(&text(Some(container), "name").unwrap_or_default()), port);
+        let named =
+            |container, port| (printable_short(&string_member(container, "name").unwrap_or_default()), port);
         self.index(&pointer, list, self.draft.shape.containers, []);
         let positions = self.draft.by_keys(&pointer).filter(|positions| positions.are_different());
         let (Some(candidates), Some(positions)) = (candidates, positions) else {
@@ -118,7 +119,7 @@ impl Merge<'_, '_, '_, '_> {
 fn occupied_ports<'d>(container: View<'d>, list: &str) -> Option<View<'d>> {
     // An init container that ends has released its ports before other containers start.
     let ends =
-        list == "initContainers" && text(Some(container), "restartPolicy").as_deref() != Some("Always");
+        list == "initContainers" && string_member(container, "restartPolicy").as_deref() != Some("Always");
     if ends { None } else { present(container, "ports") }
 }
 
@@ -128,13 +129,13 @@ fn conflict(wanted: &Overlay, existing: View<'_>) -> Option<String> {
         present(existing, name).filter(|other| other.to_json() == *number).and(Some(number))
     };
     let protocol = wanted.text("protocol").unwrap_or("TCP");
-    if text(Some(existing), "protocol").as_deref().unwrap_or("TCP") == protocol
+    if string_member(existing, "protocol").as_deref().unwrap_or("TCP") == protocol
         && let Some(number) = NUMBERS.into_iter().find_map(same)
     {
         return Some(format!("port {number}/{protocol}"));
     }
     let name = wanted.text("name").filter(|name| !name.is_empty())?;
-    (text(Some(existing), "name").as_deref() == Some(name)).then(|| format!("port name `{name}`"))
+    (string_member(existing, "name").as_deref() == Some(name)).then(|| format!("port name `{name}`"))
 }
 
 /// The member `name` of `port`, if it is a number.
@@ -150,7 +151,7 @@ fn identities_of_overlay(port: &Overlay) -> Vec<String> {
 }
 
 fn identities_of_view(port: View<'_>) -> Vec<String> {
-    let (protocol, name) = (text(Some(port), "protocol"), text(Some(port), "name"));
+    let (protocol, name) = (string_member(port, "protocol"), string_member(port, "name"));
     let number = |name: &str| present(port, name).map(|number| number.to_json().into_owned());
     identities(number, protocol.as_deref(), name.as_deref())
 }

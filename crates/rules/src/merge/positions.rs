@@ -8,7 +8,7 @@ use vestibule_patch::Operation;
 use super::contains::contains;
 use super::draft::Draft;
 use crate::decision::Origin;
-use crate::diagnostic::shown;
+use crate::diagnostic::printable_short;
 use crate::rule::{ContainerPosition, Injected, Rule};
 use crate::subject::NamedContainer;
 
@@ -25,7 +25,7 @@ pub(crate) fn position_warnings(rules: &[&Rule], draft: &Draft<'_>) -> Vec<Strin
                 warnings.push(format!(
                     "anchor_violated: `{}` stands {side} container `{}` in `{}`, against the position that rule {} \
                      gives it; nothing was moved",
-                    shown(other),
+                    printable_short(other),
                     one.item.key,
                     one.list,
                     rule.name,
@@ -165,10 +165,7 @@ impl<'a> Anchored<'a> {
                 && seen.insert(next.1.item.key.as_str())
             {
                 chain.push(*next);
-                name = match &next.1.position {
-                    ContainerPosition::Before(anchor) | ContainerPosition::After(anchor) => Some(anchor),
-                    ContainerPosition::First | ContainerPosition::Last => None,
-                };
+                name = next.1.position.anchor();
             }
             sorted.extend(chain.into_iter().rev());
         }

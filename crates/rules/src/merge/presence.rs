@@ -1,5 +1,5 @@
 //! Which parts of rules the pod has after all rules: [`status`](super::status) lists them in an annotation, and
-//! [`standing`](super::standing) tells an explanation about them.
+//! [`part_state`](super::part_state) tells an explanation about them.
 
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
@@ -14,12 +14,9 @@ use super::item_lookup::ItemLookup;
 use super::list_index::{self, IndexKey};
 use super::selection::{User, select_users, users_of};
 use crate::overlay::Overlay;
-use crate::pod::{self, Shape};
+use crate::pod::{self, CONTAINER_LISTS, Shape};
 use crate::rule::{Base, BlockList, Item, Part, Rule};
-use crate::subject::written;
-
-/// The lists with containers that blocks may select, the second only with `init`.
-const CONTAINERS: [&str; 2] = ["containers", "initContainers"];
+use crate::subject::string_member;
 
 /// A part of a rule in one place of the pod.
 pub(super) struct PlacedPart<'p> {
@@ -32,7 +29,7 @@ pub(super) struct PlacedPart<'p> {
     /// The name of the item: its key, or a name within it. It is never a value of the item.
     pub(super) name: &'p str,
     /// Whether the pod has the part; `None` if its block selects no container.
-    pub(super) is_there: Option<bool>,
+    pub(super) is_present: Option<bool>,
 }
 
 /// The object that a part is added to.
@@ -49,8 +46,8 @@ pub(super) struct PodContents<'h> {
     metadata: Option<View<'h>>,
     spec: Option<View<'h>>,
     pub(super) draft: &'h Draft<'h>,
-    /// The containers of each of [`CONTAINERS`] that no rule injects.
-    users: [OnceCell<Vec<User<'h>>>; CONTAINERS.len()],
+    /// The containers of each of [`CONTAINER_LISTS`] that no rule injects.
+    users: [OnceCell<Vec<User<'h>>>; CONTAINER_LISTS.len()],
     injected_names: InjectedNames<'h>,
     has_default_container: OnceCell<bool>,
     /// Whether lists have indexes.
@@ -106,7 +103,7 @@ impl<'h> PodContents<'h> {
                 let items = block.lists.iter().flat_map(|list| &list.items);
                 for item in items.chain(block.parts.iter().map(|part| &part.item)) {
                     let owner = Owner::Container("containers", 0, "");
-                    each(PlacedPart { owner, list: None, path: &[], item, name: "", is_there: None });
+                    each(PlacedPart { owner, list: None, path: &[], item, name: "", is_present: None });
                 }
             }
         }
@@ -117,14 +114,14 @@ impl<'h> PodContents<'h> {
         *self.has_default_container.get_or_init(|| {
             let containers = self.spec.and_then(|spec| present(spec, "containers"));
             let names = containers.into_iter().flat_map(View::iter);
-            let names = names.map(|one| written(Some(one), "name").unwrap_or_default());
+            let names = names.map(|one| string_member(one, "name").unwrap_or_default());
             let mut names = names.filter(|name| !name.is_empty()).peekable();
             if !names.peek().is_some_and(|first| self.injected_names.has(first)) {
                 return false;
             }
             let user = names.find(|name| !self.injected_names.has(name));
             let annotations = self.metadata.and_then(|metadata| present(metadata, "annotations"));
-            user.is_some() && written(annotations, DEFAULT_CONTAINER) == user
+            user.is_some() && string_member(annotations, DEFAULT_CONTAINER) == user
         })
     }
 
@@ -138,9 +135,9 @@ impl<'h> PodContents<'h> {
         wanted: &'p [Item],
         each: &mut impl FnMut(PlacedPart<'p>),
     ) {
-        let mut add = |item: &'p Item, is_there| {
+        let mut add = |item: &'p Item, is_present| {
             let name = called(&item.overlay, &item.key, schema);
-            each(PlacedPart { owner, list: Some(list), path: &[], item, name, is_there: Some(is_there) });
+            each(PlacedPart { owner, list: Some(list), path: &[], item, name, is_present: Some(is_present) });
         };
         let container = match owner {
             Owner::Metadata | Owner::Spec => None,
@@ -170,7 +167,7 @@ impl<'h> PodContents<'h> {
             let place = path.iter().try_fold(view, |place, name| Some(present(place?, name))).flatten();
             let schema = path.iter().fold(schema, |schema, name| schema.field(name));
             let map = path.last().map_or("", String::as_str);
-            let is_there = if *listed {
+            let is_present = if *listed {
                 let list = || path.iter().fold(self.pointer(owner), |place, name| place.child(name));
                 let found = self.lookup(place, list, schema, std::iter::once(item)).find(item, map, schema);
                 found.is_some_and(|(_, found)| holds(found, item, map, schema.item()))
@@ -180,7 +177,7 @@ impl<'h> PodContents<'h> {
                 found.is_some_and(|found| contains(found, &item.overlay, name, schema.field(&item.key)))
             };
             let name = if *listed { called(&item.overlay, &item.key, schema) } else { &item.key };
-            each(PlacedPart { owner, list: None, path, item, name, is_there: Some(is_there) });
+            each(PlacedPart { owner, list: None, path, item, name, is_present: Some(is_present) });
         }
     }
 
@@ -215,7 +212,7 @@ fn index_lists(rules: &[&Rule], injected_names: &InjectedNames<'_>, draft: &mut 
         lists.entry((in_containers, list)).or_insert_with(|| destination.schema(&shape).list());
     }
     let mut containers = Vec::new();
-    for list in CONTAINERS {
+    for list in CONTAINER_LISTS {
         let pointer = layout.list(list);
         let users = users_of(draft.at(&pointer), injected_names);
         containers.extend(users.iter().map(|user| pointer.item(user.index)));

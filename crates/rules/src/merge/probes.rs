@@ -16,11 +16,12 @@ use vestibule_patch::{Operation, Pointer};
 use super::draft::Draft;
 use super::{json, origin};
 use crate::decision::Origin;
-use crate::diagnostic::shown;
+use crate::diagnostic::printable_short;
+use crate::pod::CONTAINER_LISTS;
 use crate::rule::{ProbeRewrite, Rule};
-use crate::subject::written;
-use found::{FoundProbe, HTTP_GET, LISTS, found_probes};
-use originals::{OfRule, Originals};
+use crate::subject::string_member;
+use found::{FoundProbe, HTTP_GET, found_probes};
+use originals::{Originals, RuleOriginals};
 use variable::Variable;
 
 /// The bound for the annotation and the variable, in bytes. The API server refuses annotations of 256 KiB, and Linux refuses to start a
@@ -49,7 +50,7 @@ pub(crate) fn restore_probes<'r>(rules: &[&'r Rule], draft: &mut Draft<'_>) -> V
     let mut restored = Vec::new();
     for (rule, rewrite) in rewrites {
         let Some(of_rule) = originals.take(rule.name()) else { continue };
-        open(draft);
+        open_lists(draft);
         let checkpoint = draft.checkpoint();
         match restore(draft, &originals, &of_rule, rewrite, &origin(rule, &rewrite.clause)) {
             Ok(()) => restored.push(rule),
@@ -66,7 +67,7 @@ pub(crate) fn restore_probes<'r>(rules: &[&'r Rule], draft: &mut Draft<'_>) -> V
 fn restore(
     draft: &mut Draft<'_>,
     others: &Originals,
-    of_rule: &OfRule,
+    of_rule: &RuleOriginals,
     rewrite: &ProbeRewrite,
     origin: &Origin,
 ) -> Result<(), String> {
@@ -76,11 +77,11 @@ fn restore(
             Some(_) if probe.is_ambiguous => {
                 draft.apply(Operation::Remove { path: probe.place() }, origin.clone())?;
             }
-            Some((handler, value)) => exchange(draft, &probe, handler, value, origin)?,
+            Some((handler, value)) => replace_handler(draft, &probe, handler, value, origin)?,
             None => {}
         }
     }
-    if let Some(at) = answering(draft, rewrite) {
+    if let Some(at) = answering_container(draft, rewrite) {
         let variable = Variable::of(draft, at, rewrite)?;
         variable.restore(of_rule.probes.keys(), of_rule.variable.as_deref(), draft, origin)?;
     }
@@ -94,7 +95,7 @@ pub(crate) fn rewrite_probes<'d>(rules: &[&Rule], draft: &Draft<'d>) -> Option<R
         return None;
     }
     let mut draft = draft.clone();
-    open(&mut draft);
+    open_lists(&mut draft);
     let mut rewritten = RewrittenProbes { draft, probes: Vec::new(), warnings: Vec::new() };
     let ports: Vec<i64> = rewrites.iter().map(|(_, rewrite)| rewrite.port).collect();
     for (rule, rewrite) in rewrites {
@@ -106,7 +107,7 @@ pub(crate) fn rewrite_probes<'d>(rules: &[&Rule], draft: &Draft<'d>) -> Option<R
 impl RewrittenProbes<'_> {
     /// Rewrites all probes that ask for none of `answering_ports`, the ports of all rewriting, and that no rule has rewritten.
     fn rewrite(&mut self, rule: &Rule, rewrite: &ProbeRewrite, answering_ports: &[i64]) {
-        let Some(at) = answering(&self.draft, rewrite) else { return };
+        let Some(at) = answering_container(&self.draft, rewrite) else { return };
         let originals = Originals::read(&self.draft);
         // An init container that starts before the answering container would wait for it without end.
         let starts_before = |probe: &FoundProbe| {
@@ -117,7 +118,7 @@ impl RewrittenProbes<'_> {
         for probe in found_probes(&self.draft).into_iter().filter(|probe| !stays(probe)) {
             match probe.port {
                 Some(port) if answering_ports.contains(&port) || !(1..=65535).contains(&port) => {}
-                Some(_) if originals.know(&probe) => {}
+                Some(_) if originals.contains(&probe) => {}
                 Some(_) => probes.push(probe),
                 None => unknown.push(probe),
             }
@@ -128,7 +129,7 @@ impl RewrittenProbes<'_> {
             self.warnings.push(format!(
                 "the {} of container `{}` was not rewritten{more}: the container has no port of the name that it asks for",
                 probe.member,
-                shown(&probe.container)
+                printable_short(&probe.container)
             ));
         }
         if probes.is_empty() {
@@ -160,7 +161,8 @@ fn write(
 ) -> Result<(), String> {
     let origin = &origin(rule, &rewrite.clause);
     let mut variable = Variable::of(draft, at, rewrite)?;
-    let mut written = OfRule { variable: variable.value().map(str::to_owned), ..OfRule::default() };
+    let mut written =
+        RuleOriginals { variable: variable.value().map(str::to_owned), ..RuleOriginals::default() };
     for probe in probes {
         let url = rewrite.url(&probe.container, probe.word);
         let handler = RawValue::from_string(probe.value.clone()).map_err(|_| json::not_json())?;
@@ -173,30 +175,29 @@ fn write(
     for probe in probes {
         let url = rewrite.url(&probe.container, probe.word);
         // The API server would add this scheme, and a further call would find another handler.
-        let handler = serde_json::json!({"path": url, "port": rewrite.port, "scheme": "HTTP"}).to_string();
-        let handler = RawValue::from_string(handler).map_err(|_| json::not_json())?;
-        exchange(draft, probe, HTTP_GET, &handler, origin)?;
+        let handler = serde_json::json!({"path": url, "port": rewrite.port, "scheme": "HTTP"});
+        replace_handler(draft, probe, HTTP_GET, &json::of(&handler)?, origin)?;
     }
     Ok(())
 }
 
 /// The list and the index of the container that answers.
-fn answering(draft: &Draft<'_>, rewrite: &ProbeRewrite) -> Option<(&'static str, usize)> {
-    LISTS.into_iter().find_map(|list| {
+fn answering_container(draft: &Draft<'_>, rewrite: &ProbeRewrite) -> Option<(&'static str, usize)> {
+    CONTAINER_LISTS.into_iter().find_map(|list| {
         let mut containers = draft.at(&draft.layout.list(list))?.iter();
         let found = containers
-            .position(|one| written(Some(one), "name").is_some_and(|name| name == *rewrite.container));
+            .position(|one| string_member(one, "name").is_some_and(|name| name == *rewrite.container));
         found.map(|index| (list, index))
     })
 }
 
 /// Opens the lists of containers, into which many operations go.
-fn open(draft: &mut Draft<'_>) {
-    LISTS.iter().for_each(|list| draft.open_at(&draft.layout.list(list)));
+fn open_lists(draft: &mut Draft<'_>) {
+    CONTAINER_LISTS.iter().for_each(|list| draft.open_at(&draft.layout.list(list)));
 }
 
 /// Puts the handler `member` with the value `value` into the place of the handler of `probe`.
-fn exchange(
+fn replace_handler(
     draft: &mut Draft<'_>,
     probe: &FoundProbe,
     member: &str,
@@ -216,7 +217,7 @@ fn rewrites<'r>(rules: &[&'r Rule]) -> Vec<(&'r Rule, &'r ProbeRewrite)> {
 }
 
 /// The text of an annotation or a variable.
-fn checked(text: String, what: &str) -> Result<String, String> {
+fn check_length(text: String, what: &str) -> Result<String, String> {
     if text.len() > MAX_LENGTH {
         return Err(format!("{what} would have more than {} KiB", MAX_LENGTH / 1024));
     }
@@ -224,6 +225,6 @@ fn checked(text: String, what: &str) -> Result<String, String> {
 }
 
 /// Sets a text.
-fn set(draft: &mut Draft<'_>, path: &Pointer, text: &str, origin: &Origin) -> Result<(), String> {
-    draft.set(path.clone(), json::text(text)?, origin.clone())
+fn set_text(draft: &mut Draft<'_>, path: &Pointer, text: &str, origin: &Origin) -> Result<(), String> {
+    draft.set(path.clone(), json::of(text)?, origin.clone())
 }

@@ -9,7 +9,7 @@ use super::list_index::IndexKey;
 use super::{Failure, Merge, invalid};
 use crate::key;
 use crate::rule::Removal;
-use crate::subject::text;
+use crate::subject::string_member;
 
 /// Up to this number of volumes, the text of mounts is searched for their names before it is parsed.
 const FEW: usize = 8;
@@ -22,9 +22,8 @@ impl<'r> Merge<'_, 'r, '_, '_> {
             match (removal.list, &removal.select) {
                 ("labels" | "annotations", _) => {
                     let map = self.draft.layout.metadata.child(removal.list);
-                    if removal.list == "labels" && self.selects_by_label(&removal.key) {
-                        let sentence = format!("the workload selects its pods by label `{}`", removal.key);
-                        return Err(invalid(&removal.clause, sentence));
+                    if removal.list == "labels" {
+                        self.verify_not_selected_by(&removal.key, &removal.clause)?;
                     }
                     self.remove_entry(&map, removal)?;
                 }
@@ -96,17 +95,17 @@ impl<'r> Merge<'_, 'r, '_, '_> {
             return Ok(());
         }
         let mut used = HashSet::new();
-        for list in super::CONTAINER_LISTS {
+        for list in super::ALL_CONTAINER_LISTS {
             for container in self.existing(&self.draft.layout.list(list)) {
                 for member in ["volumeMounts", "volumeDevices"] {
                     let mounts = present(container, member)
                         .filter(|mounts| removals.len() > FEW || may_name(*mounts, &removals));
                     let mounts = mounts.map(View::items).unwrap_or_default();
-                    used.extend(mounts.into_iter().filter_map(|mount| text(Some(mount), "name")));
+                    used.extend(mounts.into_iter().filter_map(|mount| string_member(mount, "name")));
                 }
             }
         }
-        match removals.into_iter().find(|removal| used.contains(&removal.key)) {
+        match removals.into_iter().find(|removal| used.contains(removal.key.as_str())) {
             Some(Removal { clause, key, .. }) => {
                 Err(invalid(clause, format!("volume `{key}` cannot be removed: a container mounts it")))
             }

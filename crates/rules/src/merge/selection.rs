@@ -10,7 +10,7 @@ use super::Merge;
 use super::injected_names::InjectedNames;
 use super::list_index::Positions;
 use crate::rule::{Select, SelectBy};
-use crate::subject::{NamedContainer, written};
+use crate::subject::{NamedContainer, string_member};
 
 impl Merge<'_, '_, '_, '_> {
     /// The same as [`selected`](Self::selected), with indexes of the lists if lookups are frequent.
@@ -108,7 +108,7 @@ pub(super) fn select_users<'c, 'd>(
                 SelectBy::Names(names) => names.iter().any(has_name),
                 SelectBy::Index(index) => index == number,
                 SelectBy::Images(images) => {
-                    let image = written(Some(*view), "image").unwrap_or_default();
+                    let image = string_member(*view, "image").unwrap_or_default();
                     images.iter().any(|wanted| *wanted == image || *wanted == repository(&image))
                 }
             }

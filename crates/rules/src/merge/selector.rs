@@ -4,8 +4,8 @@ use vestibule_patch::View;
 
 use super::contains::present;
 use super::{Failure, Merge, invalid};
-use crate::rule::{Part, Policy};
-use crate::subject::text;
+use crate::rule::{Clause, Part, Policy};
+use crate::subject::string_member;
 
 impl Merge<'_, '_, '_, '_> {
     /// The API server refuses a workload whose selector does not match the labels of its template.
@@ -15,26 +15,29 @@ impl Merge<'_, '_, '_, '_> {
         }
         let labels = self.draft.at(&self.draft.layout.metadata.child("labels"));
         for Part { item, .. } in self.rule.metadata.iter().filter(|part| part.path == ["labels"]) {
-            let is_kept = match labels.and_then(|labels| present(labels, &item.key)) {
-                Some(found) => {
-                    item.policy != Policy::Override || item.overlay.as_text() == found.as_str().as_deref()
-                }
-                None => false,
-            };
-            if !is_kept && self.selects_by_label(&item.key) {
-                let sentence = format!("the workload selects its pods by label `{}`", item.key);
-                return Err(invalid(&item.clause, sentence));
+            let is_kept = labels.and_then(|labels| present(labels, &item.key)).is_some_and(|found| {
+                item.policy != Policy::Override || item.overlay.as_text() == found.as_str().as_deref()
+            });
+            if !is_kept {
+                self.verify_not_selected_by(&item.key, &item.clause)?;
             }
         }
         Ok(())
     }
 
-    /// Whether the workload selects its pods by the label `key`.
-    pub(super) fn selects_by_label(&self, key: &str) -> bool {
+    /// Refuses the change of the label `key` by `clause` if the workload selects its pods by that label.
+    pub(super) fn verify_not_selected_by(&self, key: &str, clause: &Clause) -> Result<(), Failure> {
+        if self.selects_by_label(key) {
+            return Err(invalid(clause, format!("the workload selects its pods by label `{key}`")));
+        }
+        Ok(())
+    }
+
+    fn selects_by_label(&self, key: &str) -> bool {
         let selector = self.draft.layout.selector.as_ref().and_then(|selector| self.draft.at(selector));
         let Some(selector) = selector else { return false };
         let expressions = present(selector, "matchExpressions").map(View::items).unwrap_or_default();
         present(selector, "matchLabels").is_some_and(|labels| present(labels, key).is_some())
-            || expressions.into_iter().any(|one| text(Some(one), "key").as_deref() == Some(key))
+            || expressions.into_iter().any(|one| string_member(one, "key").as_deref() == Some(key))
     }
 }

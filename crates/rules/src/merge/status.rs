@@ -37,7 +37,7 @@ pub(crate) fn record_status(status: &str, draft: &mut Draft<'_>) {
         return;
     }
     // The operation can fail only if the annotations are not a map, and then the rules have failed before.
-    let _ = json::text(status).and_then(|status| draft.set(layout.status.clone(), status, ORIGIN.clone()));
+    let _ = json::of(status).and_then(|status| draft.set(layout.status.clone(), status, ORIGIN.clone()));
 }
 
 /// The origin of the annotation, which belongs to no rule.
@@ -70,7 +70,7 @@ fn text(rules: &[&Rule], rewritten: &[RewrittenProbe], contents: &PodContents<'_
 /// Adds the name of `part` if the pod has it.
 fn add_name(part: &PlacedPart<'_>, names: &mut Words) {
     let PlacedPart { owner, list, path, name, .. } = *part;
-    if part.is_there != Some(true) {
+    if part.is_present != Some(true) {
         return;
     }
     let steps = || path.iter().flat_map(|step| [step, "/"]);

@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 use super::allowed::{Allowed, NotAllowed, at};
 use super::{NamespacedBounds, Protected, node};
 use crate::key::trimmed_path;
+use crate::pod::CONTAINER_LISTS;
 
 /// Whether `after` has everything that `before` has, unchanged and in the same order, and besides only what `bounds` allow.
 pub(crate) fn additions(
@@ -17,11 +18,11 @@ pub(crate) fn additions(
 ) -> Allowed {
     let comparison = Comparison { before, after, protected, bounds };
     unchanged("", map(before), map(after), &["metadata", "spec"])?;
-    comparison.metadata(map(&before["metadata"]), map(&after["metadata"]))?;
+    comparison.metadata(&before["metadata"], &after["metadata"])?;
     let (before, after) = (&before["spec"], &after["spec"]);
     let lists = ["containers", "imagePullSecrets", "initContainers", "volumes"];
     unchanged("spec.", map(before), map(after), &lists)?;
-    for list in ["containers", "initContainers"] {
+    for list in CONTAINER_LISTS {
         comparison.containers(list, items(&before[list]), items(&after[list]))?;
     }
     let whole = |list: &str, allowed: &dyn Fn(&Value) -> Allowed| {
@@ -43,10 +44,10 @@ struct Comparison<'c> {
 }
 
 impl Comparison<'_> {
-    fn metadata(&self, before: &Map<String, Value>, after: &Map<String, Value>) -> Allowed {
-        unchanged("metadata.", before, after, &["annotations", "labels"])?;
+    fn metadata(&self, before: &Value, after: &Value) -> Allowed {
+        unchanged("metadata.", map(before), map(after), &["annotations", "labels"])?;
         for name in ["annotations", "labels"] {
-            let (old, new) = (member(before, name), member(after, name));
+            let (old, new) = (map(&before[name]), map(&after[name]));
             let added: Vec<&str> =
                 new.keys().map(String::as_str).filter(|key| !old.contains_key(*key)).collect();
             unchanged(&format!("metadata.{name}."), old, new, &added)?;
@@ -201,9 +202,4 @@ pub(super) fn items(list: &Value) -> &[Value] {
 fn map(value: &Value) -> &Map<String, Value> {
     static NONE: LazyLock<Map<String, Value>> = LazyLock::new(Map::new);
     value.as_object().unwrap_or(&NONE)
-}
-
-fn member<'v>(object: &'v Map<String, Value>, name: &str) -> &'v Map<String, Value> {
-    static NULL: Value = Value::Null;
-    map(object.get(name).unwrap_or(&NULL))
 }

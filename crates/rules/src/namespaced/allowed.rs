@@ -14,11 +14,11 @@ use crate::rule::{Base, Item, PartDestination};
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct NotAllowed {
     field: String,
-    why: Why,
+    cause: Cause,
 }
 
 #[derive(Debug, PartialEq, Eq)]
-enum Why {
+enum Cause {
     /// No settings allow it.
     Never,
     /// The settings do not list the word.
@@ -33,26 +33,26 @@ pub(super) type Allowed = Result<(), NotAllowed>;
 
 impl NotAllowed {
     pub(super) fn never(field: impl Into<String>) -> Self {
-        Self { field: field.into(), why: Why::Never }
+        Self { field: field.into(), cause: Cause::Never }
     }
 
     /// The rule would change what the pod has, or what a rule of the cluster wrote.
     pub(super) fn taken(field: impl Into<String>) -> Self {
-        Self { field: field.into(), why: Why::Taken }
+        Self { field: field.into(), cause: Cause::Taken }
     }
 
     /// The pod or container of this field has access to the node.
     pub(super) fn has_access(field: impl Into<String>) -> Self {
-        Self { field: field.into(), why: Why::HasAccess }
+        Self { field: field.into(), cause: Cause::HasAccess }
     }
 
     pub(crate) fn help(&self) -> String {
-        match self.why {
-            Why::Needs(part) => format!(
+        match self.cause {
+            Cause::Needs(part) => format!(
                 "an administrator allows it by `{}` in `namespacedInjections.allowedParts`",
                 word(part)
             ),
-            Why::Never | Why::Taken | Why::HasAccess => String::new(),
+            Cause::Never | Cause::Taken | Cause::HasAccess => String::new(),
         }
     }
 }
@@ -60,22 +60,22 @@ impl NotAllowed {
 impl fmt::Display for NotAllowed {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let field = &self.field;
-        match self.why {
-            Why::Never => write!(formatter, "a rule of a namespace may not add `{field}`"),
-            Why::Needs(part) => {
+        match self.cause {
+            Cause::Never => write!(formatter, "a rule of a namespace may not add `{field}`"),
+            Cause::Needs(part) => {
                 write!(
                     formatter,
                     "the InjectorSettings do not allow `{field}`: `allowedParts` has no `{}`",
                     word(part)
                 )
             }
-            Why::HasAccess => {
+            Cause::HasAccess => {
                 write!(
                     formatter,
                     "a rule of a namespace may not change a pod with access to the node: `{field}`"
                 )
             }
-            Why::Taken => {
+            Cause::Taken => {
                 write!(formatter, "a rule of a namespace may not change `{field}`, which is there already")
             }
         }
@@ -147,7 +147,7 @@ impl NamespacedBounds {
     fn need(&self, part: AllowedPart, field: impl Into<String>) -> Allowed {
         match self.allowed.contains(&part) {
             true => Ok(()),
-            false => Err(NotAllowed { field: field.into(), why: Why::Needs(part) }),
+            false => Err(NotAllowed { field: field.into(), cause: Cause::Needs(part) }),
         }
     }
 

@@ -5,6 +5,7 @@ use serde_json::Value;
 
 use super::additions::items;
 use super::allowed::{Allowed, NotAllowed};
+use crate::pod::CONTAINER_LISTS;
 
 /// Whether containers of a pod with this `spec` share a namespace of the node, or the processes of a container with access.
 pub(super) fn shared(spec: &Value) -> Allowed {
@@ -12,8 +13,7 @@ pub(super) fn shared(spec: &Value) -> Allowed {
     if let Some(field) = fields.find(|field| spec[*field] == true) {
         return Err(NotAllowed::has_access(field));
     }
-    let lists = ["containers", "initContainers"].into_iter();
-    let mut containers = lists.flat_map(|list| items(&spec[list]));
+    let mut containers = CONTAINER_LISTS.iter().flat_map(|list| items(&spec[*list]));
     match spec["shareProcessNamespace"] == true && containers.any(|one| is_reached_by(one, spec)) {
         true => Err(NotAllowed::has_access("shareProcessNamespace")),
         false => Ok(()),

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::merge::Draft;
+use crate::pod::CONTAINER_LISTS;
 use crate::rule::{Base, ContainerPosition, Rule};
 use crate::subject::NamedContainer;
 
@@ -31,7 +32,7 @@ impl Protected {
                 .any(|(place, _)| matches!(place.base, Base::Containers(..)) && place.list == Some("envFrom"))
         };
         let mut last = BTreeMap::new();
-        for list in ["containers", "initContainers"] {
+        for list in CONTAINER_LISTS {
             let found = NamedContainer::all(draft.at(&draft.layout.list(list)));
             let found = found.into_iter().rfind(|one| containers.contains(&*one.name));
             last.extend(found.map(|one| (list, one.name.into_owned())));
@@ -40,7 +41,7 @@ impl Protected {
     }
 
     /// A copy of `rule` that excludes these containers from its selections and inserts its own containers after them.
-    pub(crate) fn spared_by(&self, rule: &Rule) -> Rule {
+    pub(crate) fn restricted(&self, rule: &Rule) -> Rule {
         let mut rule = rule.clone();
         for block in &mut rule.blocks {
             block.select.exclude.extend(self.containers.iter().cloned());

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::yaml::{Entry, Node, Value, quote};
+use crate::yaml::{Entry, Node, Value, line_start, quote, starts_line};
 
 /// A value that is put around another one.
 #[derive(Clone, Copy)]
@@ -40,7 +40,7 @@ impl<'t> Edits<'t> {
 
     /// Gives the key of `entry` another name.
     pub(super) fn rename(&mut self, entry: &Entry, name: &str) {
-        let range = entry.key_range();
+        let range = entry.range.clone();
         let quoted = self.text.get(range.clone()).is_some_and(|key| key.starts_with(['"', '\'']));
         self.edits.push((range, if quoted { quote(name) } else { name.to_owned() }));
     }
@@ -48,12 +48,12 @@ impl<'t> Edits<'t> {
     /// Puts `layers` around the value of `entry`, the outermost first. `more` is a further member or item of the outermost.
     pub(super) fn nest(&mut self, entry: &Entry, layers: &[Layer], more: Option<String>) {
         let value = &entry.value;
-        if value.flow() {
+        if value.flow {
             return self.nest_in_brackets(value, layers, more.as_deref());
         }
         let start = self.block_start(value);
         let column = self.column(start);
-        let key_column = self.column(entry.key_range().start);
+        let key_column = self.column(entry.range.start);
         let lists = matches!(layers.first(), Some(Layer::Requirement { .. }));
         let outermost = if lists || column > key_column { column } else { key_column + 2 };
         let mut indent = outermost;
@@ -68,11 +68,12 @@ impl<'t> Edits<'t> {
             };
             indent += 2;
         }
-        self.edits.push((self.at_line(start), head));
-        self.indent(self.at_line(start).start..value.range().end, indent.saturating_sub(column));
+        let line = self.line_start(start);
+        self.edits.push((line..line, head));
+        self.indent(self.line_start(start)..value.range.end, indent.saturating_sub(column));
         if let Some(more) = more {
             let dash = if lists { "- " } else { "" };
-            let end = self.line_end(value.range().end);
+            let end = self.line_end(value.range.end);
             self.edits.push((end..end, format!("\n{}{dash}{more}", " ".repeat(outermost))));
         }
     }
@@ -80,7 +81,7 @@ impl<'t> Edits<'t> {
     /// Makes the item of a list the `expression` of a map with this name.
     pub(super) fn name_item(&mut self, item: &Node, name: &str, in_brackets: bool) {
         let (name, key) = (self.pair("name", &self.word(name)), self.pair("expression", ""));
-        let Range { start, end } = item.range();
+        let Range { start, end } = item.range.clone();
         if in_brackets {
             self.edits.push((start..start, format!("{{{name}, {key}")));
             self.edits.push((end..end, "}".to_owned()));
@@ -95,7 +96,7 @@ impl<'t> Edits<'t> {
     /// Rewrites the lines after a `|`, without their common indentation. Other scalars are left alone.
     pub(super) fn rewrite_lines(&mut self, scalar: &Node, rewrite: impl Fn(&str) -> String) {
         let Some(content) = scalar.as_text() else { return };
-        let range = self.at_line(scalar.range().start).start..scalar.range().end;
+        let range = self.line_start(scalar.range.start)..scalar.range.end;
         let lines = self.text.get(range.clone()).unwrap_or_default();
         let first = lines.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
         let indent = &first[..first.len() - first.trim_start_matches(' ').len()];
@@ -116,16 +117,16 @@ impl<'t> Edits<'t> {
 
     /// The text of a list or map in brackets; `None` if that would lose a comment.
     pub(super) fn in_brackets(&self, node: &Node) -> Option<String> {
-        let text = self.text.get(node.range())?;
-        if node.flow() {
+        let text = self.text.get(node.range.clone())?;
+        if node.flow {
             return Some(text.to_owned());
         }
-        let of = |node: &Node| Some(self.text.get(node.range())?.to_owned());
+        let of = |node: &Node| Some(self.text.get(node.range.clone())?.to_owned());
         let (open, items, close) = match node.value() {
             Value::List(items) => ('[', items.iter().map(of).collect::<Option<Vec<_>>>()?, ']'),
             Value::Map(entries) => {
                 let pair =
-                    |entry: &Entry| Some(self.pair(self.text.get(entry.key_range())?, &of(&entry.value)?));
+                    |entry: &Entry| Some(self.pair(self.text.get(entry.range.clone())?, &of(&entry.value)?));
                 ('{', entries.iter().map(pair).collect::<Option<Vec<_>>>()?, '}')
             }
             Value::Scalar(_) => return None,
@@ -135,18 +136,18 @@ impl<'t> Edits<'t> {
 
     /// Removes `entry` from `map`.
     pub(super) fn remove(&mut self, entry: &Entry, map: &Node) {
-        let (start, end) = (entry.key_range().start, entry.value.range().end);
+        let (start, end) = (entry.range.start, entry.value.range.end);
         let entries = map.as_map().unwrap_or_default();
         let index = entries.iter().position(|one| one.key == entry.key).unwrap_or_default();
-        let next = entries.get(index + 1).map(|next| next.key_range().start);
+        let next = entries.get(index + 1).map(|next| next.range.start);
         let previous = index.checked_sub(1).and_then(|index| entries.get(index));
-        let range = match (map.flow(), next, previous) {
+        let range = match (map.flow, next, previous) {
             (true, Some(next), _) => start..next,
-            (true, None, Some(previous)) => previous.value.range().end..end,
+            (true, None, Some(previous)) => previous.value.range.end..end,
             // The first of several members on the line of a dash.
-            (false, Some(next), _) if !self.starts_line(start) => start..next,
+            (false, Some(next), _) if !starts_line(self.text, start) => start..next,
             (false, ..) if self.rest_of_line(end).trim().is_empty() => {
-                let line = self.at_line(start).start;
+                let line = self.line_start(start);
                 line.saturating_sub(1)..self.line_end(end)
             }
             _ => start..end,
@@ -182,25 +183,25 @@ impl<'t> Edits<'t> {
             };
             behind = close + &behind;
         }
-        let Range { start, end } = value.range();
+        let Range { start, end } = value.range.clone();
         self.edits.push((start..start, before));
         self.edits.push((end..end, behind));
     }
 
     /// The first key or dash of a map or list in lines.
     fn block_start(&self, node: &Node) -> usize {
-        let first = node.as_list().and_then(<[Node]>::first).map(|item| item.range().start);
+        let first = node.as_list().and_then(<[Node]>::first).map(|item| item.range.start);
         let before = first.and_then(|first| self.text.get(..first)).unwrap_or_default().trim_end();
-        before.strip_suffix('-').map_or(node.range().start, str::len)
+        before.strip_suffix('-').map_or(node.range.start, str::len)
     }
 
     /// The `|` or `>` before the lines of a block scalar, which start at `at`.
     fn scalar_header(&self, at: usize) -> Option<usize> {
-        let start = self.at_line(at).start;
-        let above = self.text.get(self.at_line(start.checked_sub(1)?).start..start)?;
+        let start = self.line_start(at);
+        let above = self.text.get(self.line_start(start.checked_sub(1)?)..start)?;
         let above = above.split_once(" #").map_or(above, |(above, _)| above).trim_end();
         let header = above.rsplit(' ').next().filter(|word| word.starts_with(['|', '>']))?;
-        Some(self.at_line(start - 1).start + above.len() - header.len()).filter(|_| self.starts_line(at))
+        Some(self.line_start(start - 1) + above.len() - header.len()).filter(|_| starts_line(self.text, at))
     }
 
     /// Indents the lines that start in `range` further.
@@ -217,22 +218,16 @@ impl<'t> Edits<'t> {
     }
 
     fn column(&self, at: usize) -> usize {
-        let before = self.text.get(self.at_line(at).start..at).unwrap_or_default();
+        let before = self.text.get(self.line_start(at)..at).unwrap_or_default();
         before.chars().count()
-    }
-
-    fn starts_line(&self, at: usize) -> bool {
-        self.text.get(self.at_line(at).start..at).unwrap_or_default().trim().is_empty()
     }
 
     fn rest_of_line(&self, at: usize) -> &str {
         self.text.get(at..self.line_end(at)).unwrap_or_default()
     }
 
-    /// The empty range at the start of the line of `at`.
-    fn at_line(&self, at: usize) -> Range<usize> {
-        let start = self.text.get(..at).and_then(|before| before.rfind('\n')).map_or(0, |end| end + 1);
-        start..start
+    fn line_start(&self, at: usize) -> usize {
+        line_start(self.text, at)
     }
 
     fn line_end(&self, at: usize) -> usize {

@@ -6,6 +6,7 @@ use serde_json::value::RawValue;
 
 use crate::diagnostic::Position;
 use crate::overlay::Overlay;
+use crate::pod::CONTAINER_LISTS;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Policy {
@@ -124,6 +125,16 @@ pub(crate) enum ContainerPosition {
     After(String),
 }
 
+impl ContainerPosition {
+    /// The container that the position refers to.
+    pub(crate) fn anchor(&self) -> Option<&str> {
+        match self {
+            Self::Before(anchor) | Self::After(anchor) => Some(anchor),
+            Self::First | Self::Last => None,
+        }
+    }
+}
+
 /// A `containers` block.
 #[derive(Clone)]
 pub(crate) struct Block {
@@ -150,7 +161,7 @@ pub(crate) struct Select {
 impl Select {
     /// The lists of containers that it selects from.
     pub(crate) fn lists(&self) -> impl Iterator<Item = &'static str> + use<> {
-        ["containers", "initContainers"].into_iter().take(1 + usize::from(self.init))
+        CONTAINER_LISTS.into_iter().take(1 + usize::from(self.init))
     }
 }
 

@@ -60,11 +60,10 @@ impl<'r> PartDestination<'r> {
 impl Rule {
     /// Every item that the rule adds, in the order of the format.
     pub(crate) fn parts(&self) -> impl Iterator<Item = (PartDestination<'_>, &Item)> {
-        let metadata = self.metadata.iter().map(|part| part.located(Base::Metadata));
-        let spec = self.spec.iter().map(|part| part.located(Base::Spec));
-        let volumes = self.volumes.iter().map(|item| (PartDestination::in_list(Base::Spec, "volumes"), item));
-        let injected =
-            self.injected.iter().map(|one| (PartDestination::in_list(Base::Spec, one.list), &one.item));
+        let metadata = self.metadata.iter().map(|part| part.located(Base::Metadata, ""));
+        let spec = self.spec.iter().map(|part| part.located(Base::Spec, ""));
+        let volumes = self.volumes.iter().map(|item| item.located(Base::Spec, "volumes"));
+        let injected = self.injected.iter().map(|one| one.located(Base::Spec, ""));
         let blocks = self.blocks.iter().enumerate().flat_map(|(number, block)| block.parts(number));
         metadata.chain(spec).chain(volumes).chain(injected).chain(blocks)
     }
@@ -119,67 +118,50 @@ pub(crate) struct Copied {
 
 /// A part with an item of the pod.
 trait HasItem: Sized {
-    fn item(&self) -> &Item;
+    /// The item and its destination. `list` is for items that do not know their list.
+    fn located<'r>(&'r self, base: Base<'r>, list: &'static str) -> (PartDestination<'r>, &'r Item);
     /// The same part with another item.
     fn with_item(&self, copy: Copied) -> Self;
-    fn destination<'r>(&'r self, base: Base<'r>, list: &'static str) -> PartDestination<'r>;
 }
 
 impl HasItem for Item {
-    fn item(&self) -> &Item {
-        self
+    fn located<'r>(&'r self, base: Base<'r>, list: &'static str) -> (PartDestination<'r>, &'r Item) {
+        (PartDestination::in_list(base, list), self)
     }
 
     fn with_item(&self, copy: Copied) -> Self {
         copy.item
     }
-
-    fn destination<'r>(&'r self, base: Base<'r>, list: &'static str) -> PartDestination<'r> {
-        PartDestination::in_list(base, list)
-    }
 }
 
 impl HasItem for Part {
-    fn item(&self) -> &Item {
-        &self.item
+    fn located<'r>(&'r self, base: Base<'r>, _: &'static str) -> (PartDestination<'r>, &'r Item) {
+        (PartDestination::at(base, &self.path, self.listed), &self.item)
     }
 
     fn with_item(&self, Copied { below, listed, item }: Copied) -> Self {
         Self { path: [&*self.path, &*below].concat(), listed: listed.unwrap_or(self.listed), item }
     }
-
-    fn destination<'r>(&'r self, base: Base<'r>, _list: &'static str) -> PartDestination<'r> {
-        PartDestination::at(base, &self.path, self.listed)
-    }
 }
 
 impl HasItem for Injected {
-    fn item(&self) -> &Item {
-        &self.item
+    fn located<'r>(&'r self, base: Base<'r>, _: &'static str) -> (PartDestination<'r>, &'r Item) {
+        (PartDestination::in_list(base, self.list), &self.item)
     }
 
     fn with_item(&self, copy: Copied) -> Self {
         Self { item: copy.item, ..self.clone() }
-    }
-
-    fn destination<'r>(&'r self, base: Base<'r>, _list: &'static str) -> PartDestination<'r> {
-        PartDestination::in_list(base, self.list)
     }
 }
 
 impl Block {
     fn parts(&self, number: usize) -> impl Iterator<Item = (PartDestination<'_>, &Item)> {
         let base = Base::Containers(number, &self.select);
-        let lists = self.lists.iter().flat_map(move |list| {
-            list.items.iter().map(move |item| (PartDestination::in_list(base, list.member), item))
-        });
-        lists.chain(self.parts.iter().map(move |part| part.located(base)))
-    }
-}
-
-impl Part {
-    fn located<'r>(&'r self, base: Base<'r>) -> (PartDestination<'r>, &'r Item) {
-        (PartDestination::at(base, &self.path, self.listed), &self.item)
+        let lists = self
+            .lists
+            .iter()
+            .flat_map(move |list| list.items.iter().map(move |item| item.located(base, list.member)));
+        lists.chain(self.parts.iter().map(move |part| part.located(base, "")))
     }
 }
 
@@ -199,7 +181,8 @@ fn replace<T: HasItem, E>(
 ) -> Result<(), E> {
     let mut replaced = Vec::with_capacity(all.len());
     for one in all.drain(..) {
-        match copies(one.destination(base, list), one.item())? {
+        let (destination, item) = one.located(base, list);
+        match copies(destination, item)? {
             Some(copied) => replaced.extend(copied.into_iter().map(|copy| one.with_item(copy))),
             None => replaced.push(one),
         }

@@ -2,7 +2,7 @@
 
 use super::{Check, CheckResult, MatchContext, Skip, passed_unless, rollout};
 use crate::decision::Reason;
-use crate::diagnostic::shown;
+use crate::diagnostic::printable_short;
 use crate::rule::{Injected, Rule};
 
 pub(super) static CHECKS: &[Check] = &[
@@ -25,11 +25,11 @@ fn os(context: &MatchContext<'_>, rule: &Rule, _: &mut Vec<String>) -> CheckResu
     };
     let other = context.received.os().filter(|found| *found != wanted);
     let skip = other.map(|found| {
-        let sentence = format!("the pod is for {}, the rule for {wanted}", shown(found));
+        let sentence = format!("the pod is for {}, the rule for {wanted}", printable_short(found));
         Skip::new(Reason::OsMismatch, Some(rule.matching.os_at), sentence)
     });
     passed_unless(skip, |context, rule| match (context.received.os(), rule.matching.os) {
-        (Some(found), _) => format!("the pod is for {}", shown(found)),
+        (Some(found), _) => format!("the pod is for {}", printable_short(found)),
         (None, wanted) => format!("the pod does not say, the rule is for {}", wanted.unwrap_or("any")),
     })
 }

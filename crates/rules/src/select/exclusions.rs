@@ -4,10 +4,10 @@ use vestibule_patch::Document;
 
 use super::{MatchContext, Skip};
 use crate::decision::Reason;
-use crate::diagnostic::{self, shown};
+use crate::diagnostic::{self, printable_short};
 use crate::rule::{MetadataOf, Resource};
 use crate::settings::Exemption;
-use crate::subject::{Subject, text};
+use crate::subject::{Subject, string_member};
 
 pub(crate) const SYSTEM_NAMESPACES: &[&str] = &["kube-node-lease", "kube-public", "kube-system"];
 
@@ -36,7 +36,7 @@ impl MatchContext<'_> {
             return skip(Reason::ExcludedOwnNamespace, sentence);
         }
         if !subresource.is_empty() {
-            let sentence = format!("rules do not change the subresource {}", shown(subresource));
+            let sentence = format!("rules do not change the subresource {}", printable_short(subresource));
             return skip(Reason::ExcludedSubresource, sentence);
         }
         if !resource.verbs().contains(&self.subject.verb) {
@@ -68,7 +68,7 @@ impl MatchContext<'_> {
             let place = format!("exemptions[{index}], {place}");
             let sentence = match exemption.reason() {
                 "" => format!("an administrator exempts it ({place})"),
-                reason => format!("an administrator exempts it: {} ({place})", shown(reason)),
+                reason => format!("an administrator exempts it: {} ({place})", printable_short(reason)),
             };
             Skip::new(Reason::Exempted, None, sentence)
         })
@@ -86,7 +86,7 @@ impl MatchContext<'_> {
 
     fn user_is_one_of(&self, users: &[String]) -> bool {
         let Some(info) = self.subject.user.and_then(|info| Document::parse(info).ok()) else { return false };
-        let Some(name) = text(Some(info.view()), "username") else { return false };
+        let Some(name) = string_member(info.view(), "username") else { return false };
         users.iter().any(|user| match user.strip_suffix('*') {
             Some(start) => name.starts_with(start),
             None => *user == name,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::{Check, CheckResult, MatchContext, Skip, passed_unless};
 use crate::decision::Reason;
-use crate::diagnostic::shown;
+use crate::diagnostic::printable_short;
 use crate::label_selector::NAMESPACE_NAME;
 use crate::rule::Rule;
 
@@ -82,12 +82,12 @@ fn owner_kinds(context: &MatchContext<'_>, rule: &Rule, _: &mut Vec<String>) -> 
         None => kind == NO_OWNER,
     };
     let skip = (!wanted.iter().any(found)).then(|| {
-        let kind = workload.map_or(NO_OWNER.into(), |workload| shown(&workload.kind));
+        let kind = workload.map_or(NO_OWNER.into(), |workload| printable_short(&workload.kind));
         let sentence = format!("the rule is for owners of kind {}, not {kind}", wanted.join(", "));
         Skip::new(Reason::OwnerKindNotMatched, Some(rule.matching.owner_kinds_at), sentence)
     });
     passed_unless(skip, |context, _| match context.received.workload() {
-        Some(workload) => format!("the owner is of kind {}", shown(&workload.kind)),
+        Some(workload) => format!("the owner is of kind {}", printable_short(&workload.kind)),
         None => "the object has no controller".to_owned(),
     })
 }

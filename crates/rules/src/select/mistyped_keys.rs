@@ -1,7 +1,7 @@
 //! Warnings about labels and annotations that look like misspelled opt-in keys.
 
 use super::MatchContext;
-use crate::diagnostic::shown;
+use crate::diagnostic::printable_short;
 use crate::near::nearest;
 use crate::rule::{MetadataOf, Resource, Rule};
 use crate::well_known::{INJECT_KEY, RULE_KEY_PREFIX};
@@ -44,7 +44,7 @@ impl MatchContext<'_> {
                 names.sort_unstable();
             }
             let suggestion = suggestion(key, &names)?;
-            let key = shown(key);
+            let key = printable_short(key);
             Some(match suggestion {
                 Some(meant) => format!("no rule reads {key} of {level}; did you mean {meant}?"),
                 None => format!("no rule reads {key} of {level}: there is no rule of this name"),

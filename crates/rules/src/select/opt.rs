@@ -6,7 +6,7 @@ use std::fmt;
 
 use super::{Check, CheckResult, MatchContext, Skip};
 use crate::decision::Reason;
-use crate::diagnostic::shown;
+use crate::diagnostic::printable_short;
 use crate::rule::{MetadataOf, OptIn, Rule};
 use crate::syntax;
 use crate::well_known::INJECT_KEY;
@@ -253,7 +253,7 @@ fn parse_own_key(value: &str, accepted: &[String]) -> OptAnswer {
         "false" => OptAnswer::Out,
         _ => {
             let others = accepted.iter().filter(|accepted| !["true", "false"].contains(&accepted.as_str()));
-            let shown = others.take(MAX_NAMED).map(|accepted| format!(", `{}`", shown(accepted)));
+            let shown = others.take(MAX_NAMED).map(|accepted| format!(", `{}`", printable_short(accepted)));
             let more: String = shown.collect();
             OptAnswer::Invalid(format!("it reads `true`, `false`{more}"))
         }

@@ -2,7 +2,7 @@
 
 use super::{CheckResult, MatchContext, Skip, passed_unless};
 use crate::decision::Reason;
-use crate::diagnostic::shown;
+use crate::diagnostic::printable_short;
 use crate::rule::Rule;
 
 /// The name of the gate in explanations.
@@ -24,7 +24,7 @@ pub(super) fn check(context: &MatchContext<'_>, rule: &Rule, _: &mut Vec<String>
     // A controller without a name is told apart by its uid.
     let name = if workload.name.is_empty() { &workload.uid } else { &workload.name };
     let skip = (!reaches(rollout.percent, context.subject.namespace, name)).then(|| {
-        let (percent, name) = (rollout.percent, shown(name));
+        let (percent, name) = (rollout.percent, printable_short(name));
         let sentence = match is_presumed(context, rule) {
             true => format!("{}; one called {name} is not", decided_by_name(&workload.kind, percent)),
             false => format!("{percent} % of the workloads are reached, {name} not yet"),
@@ -38,7 +38,7 @@ pub(super) fn check(context: &MatchContext<'_>, rule: &Rule, _: &mut Vec<String>
                 format!(
                     "{}; one called {} is",
                     decided_by_name(&workload.kind, percent),
-                    shown(&workload.name)
+                    printable_short(&workload.name)
                 )
             }
             _ => format!("the workload is among the {percent} % that are reached"),
@@ -54,7 +54,7 @@ pub(super) fn is_presumed(context: &MatchContext<'_>, rule: &Rule) -> bool {
 }
 
 fn decided_by_name(kind: &str, percent: u8) -> String {
-    format!("decided by the name of each {}, of which {percent} % are reached", shown(kind))
+    format!("decided by the name of each {}, of which {percent} % are reached", printable_short(kind))
 }
 
 /// Whether `percent` of the workloads include this one. A workload that is included stays included when the share grows.

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use vestibule_patch::View;
 
-use super::{text, written};
+use super::string_member;
 use crate::rule::resource::Resource;
 
 /// The label by which a Deployment distinguishes its ReplicaSets.
@@ -42,8 +42,8 @@ impl<'d> Ownership<'d> {
     /// The owner that controls the object; an object has one at most.
     pub(crate) fn controller(&self) -> Option<Owner> {
         let controls = |owner: &View<'_>| owner.get("controller").and_then(View::as_bool) == Some(true);
-        let owner = Some(self.owners().find(controls)?);
-        let part = |name| text(owner, name).unwrap_or_default();
+        let owner = self.owners().find(controls)?;
+        let part = |name| string_member(owner, name).unwrap_or_default().into_owned();
         Some(Owner { kind: part("kind"), name: part("name"), uid: part("uid") })
     }
 
@@ -74,7 +74,7 @@ impl<'d> Ownership<'d> {
 
     /// Whether a Job owns the object.
     pub(crate) fn is_owned_by_job(&self) -> bool {
-        self.owners().any(|owner| written(Some(owner), "kind").as_deref() == Some("Job"))
+        self.owners().any(|owner| string_member(owner, "kind").as_deref() == Some("Job"))
     }
 
     fn as_owner(&self, name: String) -> Owner {
@@ -101,7 +101,7 @@ impl<'d> Ownership<'d> {
         if owner.kind != "ReplicaSet" {
             return None;
         }
-        let hash = written(self.labels, HASH_LABEL).filter(|hash| !hash.is_empty())?;
+        let hash = string_member(self.labels, HASH_LABEL).filter(|hash| !hash.is_empty())?;
         let name = owner.name.strip_suffix(&*hash)?.strip_suffix('-').filter(|name| !name.is_empty())?;
         Some(Owner { kind: "Deployment".to_owned(), name: name.to_owned(), uid: owner.uid.clone() })
     }

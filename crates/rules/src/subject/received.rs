@@ -6,7 +6,7 @@ use std::cell::OnceCell;
 use vestibule_patch::{Kind, View};
 
 use super::ownership::{Owner, Ownership};
-use super::{Layout, Subject, written};
+use super::{Layout, Subject, string_member};
 use crate::rule::resource::{MetadataOf, Resource};
 
 /// The received object, before any rule changes it.
@@ -112,9 +112,9 @@ impl<'d> Received<'d> {
 
     /// The operating system that the pod names in `os` or in its node selector.
     pub(crate) fn os(&self) -> Option<&str> {
-        let selected = |name| written(self.spec_field("nodeSelector"), name);
+        let selected = |name| string_member(self.spec_field("nodeSelector"), name);
         let find = || {
-            written(self.spec_field("os"), "name")
+            string_member(self.spec_field("os"), "name")
                 .or_else(|| selected("kubernetes.io/os"))
                 .or_else(|| selected("beta.kubernetes.io/os"))
         };

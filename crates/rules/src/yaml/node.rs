@@ -10,9 +10,9 @@ use super::{Position, scalar};
 pub struct Node {
     pub(super) at: Position,
     /// Its bytes in the text, without the comments and blank lines after it; empty in JSON.
-    pub(super) range: Range<usize>,
+    pub(crate) range: Range<usize>,
     /// Whether it is a list or map in brackets.
-    pub(super) flow: bool,
+    pub(crate) flow: bool,
     pub(super) value: Value,
 }
 
@@ -42,29 +42,12 @@ pub struct Entry {
     /// The location of the key.
     pub at: Position,
     /// The bytes of the key in the text.
-    pub(super) range: Range<usize>,
+    pub(crate) range: Range<usize>,
     /// The value.
     pub value: Node,
 }
 
-impl Entry {
-    /// The bytes of the key in the text.
-    pub(crate) fn key_range(&self) -> Range<usize> {
-        self.range.clone()
-    }
-}
-
 impl Node {
-    /// Its bytes in the text.
-    pub(crate) fn range(&self) -> Range<usize> {
-        self.range.clone()
-    }
-
-    /// Whether it is a list or map in brackets.
-    pub(crate) fn flow(&self) -> bool {
-        self.flow
-    }
-
     /// The location of the value; for a block map, of its first key.
     pub fn at(&self) -> Position {
         self.at

@@ -7,7 +7,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use granit_parser::{ErrorKind, Event, Parser, ScalarStyle, StrInput, StructureStyle};
-pub(super) use json::{after_mark, is_json};
+pub(super) use json::{SPACE, after_mark, is_json, string_length};
 
 use super::split::split;
 use super::{Document, Entry, MAX_COPIES, MAX_DEPTH, MAX_NODES, Node, Position, Scalar, Text, Value};

@@ -66,7 +66,7 @@ pub fn patch(text: &str, operations: &[Operation]) -> Result<Patched, PatchError
         done = done.and_then(|text| apply_to_text(&text, operation, &before));
     }
     let rewritten = match done {
-        Ok(patched) if means(&patched, document.view()) => {
+        Ok(patched) if has_value(&patched, document.view()) => {
             return Ok(Patched { text: patched, rewritten: None });
         }
         Ok(_) => RewriteReason::unusual(None),
@@ -104,7 +104,7 @@ fn apply_to_text(text: &str, operation: &Operation, before: &Document<'_>) -> Re
     }
 }
 
-fn means(text: &str, wanted: View<'_>) -> bool {
+fn has_value(text: &str, wanted: View<'_>) -> bool {
     let Ok(json) = kubectl_json(text) else { return false };
     Document::parse(&json).is_ok_and(|document| document.view().same_as(wanted))
 }
@@ -125,14 +125,6 @@ fn unpatchable(error: impl fmt::Display) -> PatchError {
 impl RewriteReason {
     fn flow(line: usize) -> Self {
         Self { line: Some(line), why: "flow style" }
-    }
-
-    fn anchor(line: usize) -> Self {
-        Self { line: Some(line), why: "an anchor" }
-    }
-
-    fn tab(line: usize) -> Self {
-        Self { line: Some(line), why: "a tab" }
     }
 
     fn unusual(line: Option<usize>) -> Self {

@@ -1,5 +1,7 @@
 //! Indents JSON without changing the bytes of its values.
 
+use super::parse::{SPACE, string_length};
+
 /// The JSON text `json` with one member or item per line and two spaces per level, without a final line break.
 ///
 /// Only the whitespace between values changes: strings keep their escapes, and numbers their digits.
@@ -11,44 +13,32 @@
 pub fn pretty_json(json: &str) -> String {
     let mut pretty = String::with_capacity(json.len() * 2);
     let mut level = 0_usize;
-    let mut rest = json.chars().peekable();
-    while let Some(character) = rest.next() {
-        match character {
-            ' ' | '\t' | '\n' | '\r' => {}
-            '"' => {
-                pretty.push('"');
-                let mut escaped = false;
-                for inner in rest.by_ref() {
-                    pretty.push(inner);
-                    match inner {
-                        _ if escaped => escaped = false,
-                        '\\' => escaped = true,
-                        '"' => break,
-                        _ => {}
-                    }
-                }
-            }
-            '{' | '[' => {
-                pretty.push(character);
-                while rest.next_if(char::is_ascii_whitespace).is_some() {}
-                if let Some(end) = rest.next_if(|next| matches!(next, '}' | ']')) {
-                    pretty.push(end);
-                } else {
+    let mut rest = json.trim_start_matches(SPACE);
+    while let Some(first) = rest.chars().next() {
+        let length = if first == '"' { string_length(rest) } else { first.len_utf8() };
+        let (token, behind) = rest.split_at_checked(length).unwrap_or((rest, ""));
+        rest = behind.trim_start_matches(SPACE);
+        match token {
+            "{" | "[" => {
+                pretty.push_str(token);
+                if !rest.starts_with(['}', ']']) {
                     level += 1;
                     next_line(&mut pretty, level);
                 }
             }
-            '}' | ']' => {
-                level = level.saturating_sub(1);
-                next_line(&mut pretty, level);
-                pretty.push(character);
+            "}" | "]" => {
+                if !pretty.ends_with(['{', '[']) {
+                    level = level.saturating_sub(1);
+                    next_line(&mut pretty, level);
+                }
+                pretty.push_str(token);
             }
-            ',' => {
+            "," => {
                 pretty.push(',');
                 next_line(&mut pretty, level);
             }
-            ':' => pretty.push_str(": "),
-            other => pretty.push(other),
+            ":" => pretty.push_str(": "),
+            _ => pretty.push_str(token),
         }
     }
     pretty

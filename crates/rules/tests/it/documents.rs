@@ -2,11 +2,7 @@
 
 use vestibule_rules::{CODES, Resource, RuleSet, Target};
 
-use crate::kit::{decide, load, pod, result, rule, rules, schema, steps, word};
-
-fn headlines(text: &str) -> Vec<String> {
-    load(text).err().unwrap_or_default().iter().map(vestibule_rules::Diagnostic::headline).collect()
-}
+use crate::kit::{decide, headlines, load, pod, result, rule, rules, schema, steps, word};
 
 /// The only finding about a rule with these lines in its spec: code, position, help.
 fn finding(spec: &str) -> String {
@@ -357,13 +353,6 @@ fn messages_quote_names_once() {
             assert!(!odd && headline.matches('`').count() % 2 == 0, "{headline}");
         }
     }
-    let document = |text: &str| {
-        load(text)
-            .err()
-            .unwrap_or_default()
-            .iter()
-            .map(vestibule_rules::Diagnostic::headline)
-            .collect::<String>()
-    };
-    assert!(document("[]").contains("the document wants a map"), "{}", document("[]"));
+    let document = headlines("[]").concat();
+    assert!(document.contains("the document wants a map"), "{document}");
 }

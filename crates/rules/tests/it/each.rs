@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 use vestibule_rules::{NamespaceFacts, RuleSet};
 
-use crate::kit::{applied, creation, decide, load, names, result, rule, rules, word, words};
+use crate::kit::{applied, codes, creation, decide, load, names, result, rule, rules, word, words};
 
 const PARAMETERS: &str = "parameters:\n\
     - {name: secrets, type: string, annotationPrefix: vault.example.com/secret-, max: 10, pattern: '[a-z/]*'}\n\
@@ -357,8 +357,7 @@ fn annotations_with_a_prefix_that_is_read_are_not_written() {
         ("example.com/secret-x", false),
     ] {
         let writes = rule("b", &format!("pod: {{annotations: {{{key}: x}}}}"));
-        let found = load(&format!("{reads}{writes}")).err().unwrap_or_default();
-        let codes: Vec<&str> = found.iter().map(|one| one.code().id).collect();
+        let codes = codes(&format!("{reads}{writes}"));
         assert_eq!(codes, if refused { vec!["VST0123"] } else { vec![] }, "{key}");
     }
     let label = rule("b", "pod: {labels: {vault.example.com/secret-x: x}}");

@@ -18,6 +18,16 @@ pub(crate) fn load(text: &str) -> Result<RuleSet, Vec<Diagnostic>> {
     RuleSet::load([("rules.yaml", text)], schema())
 }
 
+/// The codes of the findings for which `text` is refused.
+pub(crate) fn codes(text: &str) -> Vec<&'static str> {
+    load(text).err().unwrap_or_default().iter().map(|finding| finding.code().id).collect()
+}
+
+/// The headlines of the findings for which `text` is refused.
+pub(crate) fn headlines(text: &str) -> Vec<String> {
+    load(text).err().unwrap_or_default().iter().map(Diagnostic::headline).collect()
+}
+
 /// A rule `name` for pods labelled `app: web`, with more lines of `spec`.
 pub(crate) fn rule(name: &str, spec: &str) -> String {
     let head = format!(

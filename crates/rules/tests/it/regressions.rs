@@ -9,15 +9,14 @@ use cpu_time::ThreadTime;
 use serde_json::json;
 
 use crate::kit::{
-    applied, creation, decide, evaluate, load, names, pod, result, rule, rules, steps, word, words,
+    self, applied, creation, decide, evaluate, load, names, pod, result, rule, rules, steps, word, words,
 };
 
 const OVERRIDES: &str = "onConflict: override\npod: {labels: {l: one}}\ncontainerPatches:\n- select: {all: true}\n  env: [{name: X, value: one}]";
 
 /// The codes of the findings for a rule with these lines.
 fn codes(spec: &str) -> Vec<&'static str> {
-    let findings = load(&rule("r", spec)).err().unwrap();
-    findings.iter().map(|finding| finding.code().id).collect()
+    kit::codes(&rule("r", spec))
 }
 
 #[test]

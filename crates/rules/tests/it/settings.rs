@@ -2,16 +2,12 @@
 
 use vestibule_rules::Mode;
 
-use crate::kit::{load, rule, rules};
+use crate::kit::{headlines, rule, rules};
 
 fn settings(spec: &str) -> String {
     format!(
         "---\napiVersion: vestibule.dev/v1alpha1\nkind: InjectorSettings\nmetadata: {{name: injector}}\nspec: {spec}\n"
     )
-}
-
-fn headlines(text: &str) -> Vec<String> {
-    load(text).err().into_iter().flatten().map(|finding| finding.headline()).collect()
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use vestibule_rules::{Resource, RuleSet, Subject, Verb};
 
-use crate::kit::{applied, creation, evaluate, load, rule, rules, steps, word};
+use crate::kit::{applied, codes, creation, evaluate, load, rule, rules, steps, word};
 
 const ENV: &str = "containerPatches:\n- select: {all: true}\n  env: [{name: A, value: b}]";
 
@@ -139,10 +139,7 @@ fn metadata_of_needs_a_workload() {
 /// A rule that writes a label of the template which it reads there would change its own match.
 #[test]
 fn labels_of_a_template_that_rules_read_are_not_written() {
-    let codes = |spec: &str| {
-        let found = load(&rule("r", spec)).err().unwrap_or_default();
-        found.iter().map(|one| one.code().id).collect::<Vec<_>>()
-    };
+    let codes = |spec: &str| codes(&rule("r", spec));
     assert_eq!(codes("targets: [deployments]\npod: {labels: {app: db}}"), ["VST0123"]);
     assert!(codes("targets: [deployments]\nmetadataOf: workload\npod: {labels: {app: db}}").is_empty());
 }

@@ -13,7 +13,7 @@ use x509_cert::der::Decode;
 use x509_cert::ext::pkix::name::GeneralName;
 use x509_cert::ext::pkix::{BasicConstraints, SubjectAltName};
 
-use super::Doubt;
+use super::CredentialError;
 
 /// The CAs of client certificates, and the names that may call. The CAs can be replaced at any time; requests on open connections
 /// are then judged by the new ones.
@@ -83,11 +83,11 @@ impl ClientAuthorities {
         verifier: &Verifier,
         chain: &[CertificateDer<'_>],
         now: UnixTime,
-    ) -> Result<(), Doubt> {
-        let (leaf, intermediates) = chain.split_first().ok_or(Doubt::Unreadable)?;
-        verifier.0.verify_client_cert(leaf, intermediates, now).map_err(|error| doubt(&error))?;
+    ) -> Result<(), CredentialError> {
+        let (leaf, intermediates) = chain.split_first().ok_or(CredentialError::Unreadable)?;
+        verifier.0.verify_client_cert(leaf, intermediates, now).map_err(|error| credential_error(&error))?;
         let may_call = self.names.is_empty() || names(leaf).iter().any(|name| self.names.contains(name));
-        may_call.then_some(()).ok_or(Doubt::Name)
+        may_call.then_some(()).ok_or(CredentialError::Name)
     }
 }
 
@@ -116,17 +116,21 @@ fn is_ca(certificate: &Certificate) -> bool {
         || constraints.is_ok_and(|found| found.is_some_and(|(_, found)| found.ca))
 }
 
-fn doubt(error: &Error) -> Doubt {
+fn credential_error(error: &Error) -> CredentialError {
     let Error::InvalidCertificate(error) = error else {
-        return Doubt::Unreadable;
+        return CredentialError::Unreadable;
     };
     match error {
-        CertificateError::Expired | CertificateError::ExpiredContext { .. } => Doubt::Expired,
-        CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => Doubt::NotYetValid,
-        CertificateError::InvalidPurpose | CertificateError::InvalidPurposeContext { .. } => Doubt::Purpose,
-        CertificateError::BadEncoding => Doubt::Unreadable,
+        CertificateError::Expired | CertificateError::ExpiredContext { .. } => CredentialError::Expired,
+        CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => {
+            CredentialError::NotYetValid
+        }
+        CertificateError::InvalidPurpose | CertificateError::InvalidPurposeContext { .. } => {
+            CredentialError::Purpose
+        }
+        CertificateError::BadEncoding => CredentialError::Unreadable,
         // Any other defect: no given CA has signed the chain.
-        _ => Doubt::UnknownAuthority,
+        _ => CredentialError::UnknownAuthority,
     }
 }
 

@@ -8,7 +8,7 @@ use http::header::AUTHORIZATION;
 use rustls_pki_types::{CertificateDer, UnixTime};
 
 use super::authorities::Verifier;
-use super::{ClientAuthentication, ClientAuthorities, ClientIdentity, Clients, Doubt, Possession};
+use super::{ClientAuthentication, ClientAuthorities, ClientIdentity, Clients, CredentialError, Possession};
 
 /// The time for which a judgement about a certificate is reused while the CAs stay the same.
 const JUDGEMENT_LIFETIME: Duration = Duration::from_secs(60);
@@ -27,7 +27,7 @@ pub(crate) struct Peer {
 struct Judgement {
     by: Arc<Verifier>,
     at: Instant,
-    verdict: Result<(), Doubt>,
+    verdict: Result<(), CredentialError>,
 }
 
 impl Peer {
@@ -47,7 +47,7 @@ impl Peer {
         let invalid = match (&clients.tokens, bearer_token(headers)) {
             (Some(tokens), Some(token)) => match verify(&**tokens, token).await {
                 Ok(()) => return Some(ClientIdentity::Token),
-                Err(doubt) => Some(doubt),
+                Err(error) => Some(error),
             },
             _ => certificate.and_then(Result::err),
         };
@@ -55,7 +55,7 @@ impl Peer {
     }
 
     /// The judgement about the client's certificate, if it has one.
-    fn certificate(&self, authorities: &ClientAuthorities) -> Option<Result<(), Doubt>> {
+    fn certificate(&self, authorities: &ClientAuthorities) -> Option<Result<(), CredentialError>> {
         if self.chain.is_empty() {
             return None;
         }
@@ -71,14 +71,14 @@ impl Peer {
         Some(verdict)
     }
 
-    fn holds_the_key(&self) -> Result<(), Doubt> {
-        self.possession.is_proved().then_some(()).ok_or(Doubt::Signature)
+    fn holds_the_key(&self) -> Result<(), CredentialError> {
+        self.possession.is_proved().then_some(()).ok_or(CredentialError::Signature)
     }
 }
 
-async fn verify(tokens: &dyn super::VerifyToken, token: &str) -> Result<(), Doubt> {
+async fn verify(tokens: &dyn super::VerifyToken, token: &str) -> Result<(), CredentialError> {
     if token.len() > MAX_TOKEN {
-        return Err(Doubt::Unreadable);
+        return Err(CredentialError::Unreadable);
     }
     tokens.verify(token).await
 }

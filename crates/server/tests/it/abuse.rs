@@ -9,8 +9,8 @@ use vestibule_admission::{Hook, Verdict};
 use vestibule_server::{CloseReason, Settings};
 
 use crate::harness::{
-    Authority, Client, HOOK, NAME, TIMEOUT, allow, client_config, exchange, handshake, patient_with, review,
-    review_of, serve, serve_with, until,
+    Authority, Client, HOOK, NAME, allow, client_config, exchange, handshake, patient_with, review,
+    review_of, serve, serve_hook, serve_limited, serve_with, until,
 };
 
 const MIB: usize = 1 << 20;
@@ -71,11 +71,7 @@ async fn the_largest_review_of_an_api_server_with_default_limits_is_answered() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a03_concurrent_uploads_share_the_body_memory() {
-    let server = serve_with(
-        |settings| settings.max_bodies = MIB,
-        |server| server.route(HOOK, Hook::validating("hook", allow()), TIMEOUT),
-    )
-    .await;
+    let server = serve_hook(|settings| settings.max_bodies = MIB, Hook::validating("hook", allow())).await;
     let body = review("1") + &" ".repeat(MIB / 2);
     let mut uploads = JoinSet::new();
     for _ in 0..40 {
@@ -96,9 +92,9 @@ async fn a03_concurrent_uploads_share_the_body_memory() {
 
 #[tokio::test]
 async fn a04_slow_heads_are_closed_and_delay_no_other_call() {
-    let mut server = serve_with(
+    let mut server = serve_hook(
         |settings| settings.head_timeout = Duration::from_secs(1),
-        |server| server.route(HOOK, Hook::validating("hook", allow()), TIMEOUT),
+        Hook::validating("hook", allow()),
     )
     .await;
     let slow = (0..20).map(|_| server.exchange("POST /hook HTTP/1.1\r\nhost"));
@@ -119,9 +115,9 @@ async fn a04_slow_heads_are_closed_and_delay_no_other_call() {
 
 #[tokio::test]
 async fn a05_slow_bodies_are_closed_and_delay_no_other_call() {
-    let mut server = serve_with(
+    let mut server = serve_hook(
         |settings| settings.body_timeout = Duration::from_secs(1),
-        |server| server.route(HOOK, Hook::validating("hook", allow()), TIMEOUT),
+        Hook::validating("hook", allow()),
     )
     .await;
     let begun = format!("{HEAD}content-length: 100\r\n\r\n{{");
@@ -183,7 +179,7 @@ async fn a08_members_that_the_handler_does_not_read_may_nest_to_any_depth() {
 #[tokio::test]
 async fn a08_an_object_deeper_than_the_configured_limit_is_a_fault() {
     let set = |settings: &mut Settings| settings.max_depth = Some(3);
-    let server = serve_with(set, |server| server.route(HOOK, Hook::mutating("hook", allow()), TIMEOUT)).await;
+    let server = serve_limited(set).await;
     let mut client = server.connect().await;
     for (object, status) in [
         (r#"{"three":[{"]":"[[[["}]}"#, StatusCode::OK),

@@ -4,14 +4,12 @@ use std::time::Duration;
 
 use http::StatusCode;
 use tokio::task::JoinSet;
-use vestibule_admission::Hook;
 use vestibule_server::Settings;
 
-use crate::harness::{Client, HOOK, Running, TIMEOUT, allow, serve_with};
+use crate::harness::{Client, Running, serve_limited};
 
 async fn aged(age: Option<Duration>) -> Running {
-    let change = |settings: &mut Settings| settings.connection_age = age;
-    serve_with(change, |server| server.route(HOOK, Hook::mutating("hook", allow()), TIMEOUT)).await
+    serve_limited(|settings| settings.connection_age = age).await
 }
 
 #[tokio::test]

@@ -7,20 +7,27 @@ use http::StatusCode;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::task::spawn_blocking;
 use tokio::time::{Instant, timeout};
-use vestibule_admission::{Hook, Verdict};
-use vestibule_server::Settings;
+use vestibule_admission::{Handler, Hook, Verdict};
+use vestibule_server::{Server, Settings};
 
-use crate::harness::{Do, HOOK, Running, TIMEOUT, allow, patient, review, serve, serve_with, until};
+use crate::harness::{
+    Do, HOOK, Running, TIMEOUT, allow, patient, review, serve, serve_hook, serve_limited, serve_with, until,
+};
 
 /// Far beyond the limits that are set here, for a crowded machine.
 const SOON: Duration = Duration::from_secs(9);
 const HEAD: &str = "POST /hook HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\n";
 
-async fn limited(change: impl FnOnce(&mut Settings)) -> Running {
-    serve_with(change, |server| server.route(HOOK, Hook::mutating("hook", allow()), TIMEOUT)).await
+/// Besides the usual hook there is one at `/large`, whose calls the test holds.
+async fn serve_with_large(change: impl FnOnce(&mut Settings), handler: impl Handler) -> Running {
+    let build = |server: Server| {
+        let server = server.route("/large", Hook::validating("large", handler), TIMEOUT);
+        server.route(HOOK, Hook::validating("hook", allow()), TIMEOUT)
+    };
+    serve_with(change, build).await
 }
 
-/// Everything the server says to these bytes until it closes the connection.
+/// Sends everything before it reads what the server says until it closes the connection.
 async fn exchange(server: &Running, bytes: &str) -> String {
     let mut stream = server.tls().await;
     stream.write_all(bytes.as_bytes()).await.unwrap();
@@ -31,7 +38,7 @@ async fn exchange(server: &Running, bytes: &str) -> String {
 
 #[tokio::test]
 async fn a_declared_length_over_the_limit_is_refused_before_the_body_arrives() {
-    let mut server = limited(|settings| settings.max_body = 1000).await;
+    let mut server = serve_limited(|settings| settings.max_body = 1000).await;
     let said = exchange(&server, &format!("{HEAD}content-length: 1001\r\n\r\n")).await;
     assert!(said.starts_with("HTTP/1.1 413 "), "{said}");
     assert!(said.contains("connection: close\r\n"), "{said}");
@@ -41,7 +48,7 @@ async fn a_declared_length_over_the_limit_is_refused_before_the_body_arrives() {
 
 #[tokio::test]
 async fn a_client_that_sends_its_whole_body_first_reads_the_refusal() {
-    let server = limited(|settings| settings.max_body = 1000).await;
+    let server = serve_limited(|settings| settings.max_body = 1000).await;
     let body = " ".repeat(4 << 20);
     let said = exchange(&server, &format!("{HEAD}content-length: {}\r\n\r\n{body}", body.len())).await;
     assert!(said.starts_with("HTTP/1.1 413 "), "{said}");
@@ -49,7 +56,7 @@ async fn a_client_that_sends_its_whole_body_first_reads_the_refusal() {
 
 #[tokio::test]
 async fn a_chunked_body_is_counted() {
-    let server = limited(|settings| settings.max_body = 1000).await;
+    let server = serve_limited(|settings| settings.max_body = 1000).await;
     let body = review("1");
     let chunk = |text: &str| format!("{:x}\r\n{text}\r\n", text.len());
     let small = chunk(&body[..10]) + &chunk(&body[10..]) + "0\r\n\r\n";
@@ -80,7 +87,7 @@ async fn an_expect_header_is_answered_with_100_continue() {
 
 #[tokio::test]
 async fn a_body_that_stalls_is_refused() {
-    let mut server = limited(|settings| settings.body_timeout = Duration::from_millis(100)).await;
+    let mut server = serve_limited(|settings| settings.body_timeout = Duration::from_millis(100)).await;
     let said = exchange(&server, &format!("{HEAD}content-length: 100\r\n\r\n{{")).await;
     assert!(said.starts_with("HTTP/1.1 408 "), "{said}");
     assert_eq!(server.event().await, "refused slow_body");
@@ -88,7 +95,7 @@ async fn a_body_that_stalls_is_refused() {
 
 #[tokio::test]
 async fn a_head_that_stalls_closes_the_connection_before_the_idle_timeout() {
-    let server = limited(|settings| {
+    let server = serve_limited(|settings| {
         (settings.head_timeout, settings.idle_timeout) = (Duration::from_millis(100), Duration::MAX);
     })
     .await;
@@ -98,7 +105,7 @@ async fn a_head_that_stalls_closes_the_connection_before_the_idle_timeout() {
 #[tokio::test]
 async fn an_idle_connection_is_closed_at_its_timeout() {
     let rest = Duration::from_millis(500);
-    let server = limited(|settings| {
+    let server = serve_limited(|settings| {
         (settings.head_timeout, settings.body_timeout, settings.idle_timeout) =
             (Duration::MAX, Duration::MAX, rest);
     })
@@ -116,7 +123,7 @@ async fn an_idle_connection_is_closed_at_its_timeout() {
 
 #[tokio::test]
 async fn a_connection_may_be_idle_longer_than_the_head_timeout() {
-    let server = limited(|settings| settings.head_timeout = Duration::from_millis(50)).await;
+    let server = serve_limited(|settings| settings.head_timeout = Duration::from_millis(50)).await;
     let mut client = server.connect().await;
     for _ in 0..3 {
         assert_eq!(client.review().await.status, StatusCode::OK);
@@ -128,7 +135,7 @@ async fn a_connection_may_be_idle_longer_than_the_head_timeout() {
 
 #[tokio::test]
 async fn a_head_has_a_limit() {
-    let server = limited(|_| {}).await;
+    let server = serve_limited(|_| {}).await;
     let said = exchange(&server, &format!("{HEAD}x: {}", "a".repeat(70_000))).await;
     assert!(said.starts_with("HTTP/1.1 431 "), "{said}");
 }
@@ -136,11 +143,9 @@ async fn a_head_has_a_limit() {
 #[tokio::test]
 async fn a_body_waits_for_memory_until_half_of_its_timeout() {
     let (handler, entered, go_on) = patient();
-    let mut server = serve_with(
-        |settings| settings.max_bodies = review("1").len(),
-        |server| server.route(HOOK, Hook::validating("hook", handler), TIMEOUT),
-    )
-    .await;
+    let mut server =
+        serve_hook(|settings| settings.max_bodies = review("1").len(), Hook::validating("hook", handler))
+            .await;
     // Its body keeps its memory until the decision.
     let mut first = server.connect().await;
     let first = tokio::spawn(async move { first.review().await.status });
@@ -166,7 +171,7 @@ async fn a_body_waits_for_memory_until_half_of_its_timeout() {
 #[tokio::test]
 async fn a_slow_body_is_refused_while_others_wait_for_memory() {
     let body = review("1");
-    let mut server = limited(|settings| settings.max_bodies = body.len()).await;
+    let mut server = serve_limited(|settings| settings.max_bodies = body.len()).await;
     let begun = format!("{HEAD}content-length: {}\r\n\r\n{{", body.len());
     let waits = async {
         until(|| server.held("body_bytes").0 > 0).await;
@@ -184,14 +189,7 @@ async fn a_slow_body_is_refused_while_others_wait_for_memory() {
 async fn small_bodies_do_not_wait_for_large_ones() {
     const ROOM: usize = 1 << 20;
     let (handler, entered, go_on) = patient();
-    let server = serve_with(
-        |settings| settings.max_bodies = ROOM,
-        |server| {
-            let server = server.route("/large", Hook::validating("large", handler), TIMEOUT);
-            server.route(HOOK, Hook::validating("hook", allow()), TIMEOUT)
-        },
-    )
-    .await;
+    let server = serve_with_large(|settings| settings.max_bodies = ROOM, handler).await;
     let mut large = server.connect().await;
     let body = review("1") + &" ".repeat(ROOM);
     let large = tokio::spawn(async move { large.post("/large", body).await.status });
@@ -211,12 +209,9 @@ async fn small_bodies_do_not_wait_for_large_ones() {
 async fn large_bodies_are_processed_one_by_one_and_small_ones_beside_them() {
     const LARGE: usize = 1 << 20;
     let (handler, entered, go_on) = patient();
-    let mut server = serve_with(
+    let mut server = serve_with_large(
         |settings| (settings.max_body, settings.max_running, settings.max_waiting) = (2 * LARGE, 1, 1),
-        |server| {
-            let server = server.route("/large", Hook::validating("large", handler), TIMEOUT);
-            server.route(HOOK, Hook::validating("hook", allow()), TIMEOUT)
-        },
+        handler,
     )
     .await;
     let large = |uid| review(uid) + &" ".repeat(LARGE);
@@ -245,14 +240,7 @@ async fn small_calls_do_not_wait_for_a_large_one_that_computes() {
         let told = told.lock().unwrap().recv_timeout(SOON);
         async move { told.map_or_else(|_| Verdict::not_ready("small calls"), |()| Verdict::allowed()) }
     });
-    let server = serve_with(
-        |_| {},
-        |server| {
-            let server = server.route("/large", Hook::validating("large", handler), TIMEOUT);
-            server.route(HOOK, Hook::validating("hook", allow()), TIMEOUT)
-        },
-    )
-    .await;
+    let server = serve_with_large(|_| {}, handler).await;
     let mut large = server.connect().await;
     let body = review("1") + &" ".repeat(1 << 20);
     let large = tokio::spawn(async move { large.post("/large", body).await.body });
@@ -286,7 +274,7 @@ async fn memory_that_a_body_does_not_need_is_given_back() {
 
 #[tokio::test]
 async fn memory_of_bodies_is_given_back() {
-    let server = limited(|settings| settings.max_bodies = review("1").len()).await;
+    let server = serve_limited(|settings| settings.max_bodies = review("1").len()).await;
     let mut client = server.connect().await;
     for _ in 0..100 {
         assert_eq!(client.review().await.status, StatusCode::OK);

@@ -12,7 +12,9 @@ use rustls::version::{TLS12, TLS13};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use vestibule_admission::Hook;
 use vestibule_server::ClientAuthentication::{self, Observe, Off, Require};
-use vestibule_server::{ClientAuthorities, ClientAuthoritiesError, Clients, Doubt, Server, VerifyToken};
+use vestibule_server::{
+    ClientAuthorities, ClientAuthoritiesError, Clients, CredentialError, Server, VerifyToken,
+};
 
 use self::shown::{Issuer, Shown, shown_by};
 use crate::harness::{Client, HOOK, NAME, Running, TIMEOUT, allow, handshake, review, serve_with};
@@ -229,12 +231,15 @@ async fn no_body_of_an_unknown_client_is_read_and_no_path_is_revealed() {
 struct Tokens;
 
 impl VerifyToken for Tokens {
-    fn verify<'a>(&'a self, token: &'a str) -> Pin<Box<dyn Future<Output = Result<(), Doubt>> + Send + 'a>> {
+    fn verify<'a>(
+        &'a self,
+        token: &'a str,
+    ) -> Pin<Box<dyn Future<Output = Result<(), CredentialError>> + Send + 'a>> {
         Box::pin(async move {
             match token {
                 "canary-right" => Ok(()),
-                "canary-elsewhere" => Err(Doubt::Audience),
-                _ => Err(Doubt::Signature),
+                "canary-elsewhere" => Err(CredentialError::Audience),
+                _ => Err(CredentialError::Signature),
             }
         })
     }

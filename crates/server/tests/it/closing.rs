@@ -3,28 +3,15 @@
 use std::time::Duration;
 
 use http::StatusCode;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
-use vestibule_admission::Hook;
-use vestibule_server::{CloseReason, Settings};
+use vestibule_server::CloseReason;
 
 use crate::harness::{
-    Authority, HOOK, NAME, Running, TIMEOUT, allow, client_config, handshake, patient, serve, serve_with,
-    until,
+    Authority, NAME, allow, client_config, handshake, patient, serve, serve_limited, until,
 };
 
 const MOMENT: Duration = Duration::from_millis(100);
-
-async fn limited(change: impl FnOnce(&mut Settings)) -> Running {
-    serve_with(change, |server| server.route(HOOK, Hook::mutating("hook", allow()), TIMEOUT)).await
-}
-
-/// Sends bytes over TLS, and takes what comes until the end.
-async fn exchange(server: &Running, bytes: &str) {
-    let mut stream = server.tls().await;
-    stream.write_all(bytes.as_bytes()).await.unwrap();
-    stream.read_to_end(&mut Vec::new()).await.unwrap();
-}
 
 #[tokio::test]
 async fn a_connection_closed_by_the_client_is_no_error() {
@@ -41,35 +28,35 @@ async fn a_connection_closed_by_the_client_is_no_error() {
 
 #[tokio::test]
 async fn each_timeout_has_a_close_reason_of_its_own() {
-    let mut server = limited(|settings| settings.handshake_timeout = MOMENT).await;
+    let mut server = serve_limited(|settings| settings.handshake_timeout = MOMENT).await;
     let silent = TcpStream::connect(server.address).await.unwrap();
     assert_eq!(server.closed().await, CloseReason::SlowHandshake);
     drop(silent);
 
-    let mut server = limited(|settings| settings.idle_timeout = MOMENT).await;
-    exchange(&server, "").await;
+    let mut server = serve_limited(|settings| settings.idle_timeout = MOMENT).await;
+    server.exchange("").await;
     assert_eq!(server.closed().await, CloseReason::Idle);
 
-    let mut server = limited(|settings| settings.head_timeout = MOMENT).await;
-    exchange(&server, "POST /hook").await;
+    let mut server = serve_limited(|settings| settings.head_timeout = MOMENT).await;
+    server.exchange("POST /hook").await;
     assert_eq!(server.closed().await, CloseReason::SlowHead);
 
-    let mut server = limited(|settings| settings.body_timeout = MOMENT).await;
-    exchange(&server, "POST /hook HTTP/1.1\r\nhost: a\r\ncontent-length: 9\r\n\r\n{").await;
+    let mut server = serve_limited(|settings| settings.body_timeout = MOMENT).await;
+    server.exchange("POST /hook HTTP/1.1\r\nhost: a\r\ncontent-length: 9\r\n\r\n{").await;
     assert_eq!(server.closed().await, CloseReason::SlowBody);
 }
 
 #[tokio::test]
 async fn a_connection_closed_by_an_answer_has_a_reason() {
-    let mut server = limited(|settings| settings.connection_age = Some(Duration::ZERO)).await;
+    let mut server = serve_limited(|settings| settings.connection_age = Some(Duration::ZERO)).await;
     let mut client = server.connect().await;
     assert_eq!(client.review().await.status, StatusCode::OK);
     assert_eq!(server.closed().await, CloseReason::Age);
 
-    let mut server = limited(|settings| settings.max_body = 1).await;
-    exchange(&server, "POST /hook HTTP/1.1\r\nhost: a\r\ncontent-length: 9\r\n\r\n").await;
+    let mut server = serve_limited(|settings| settings.max_body = 1).await;
+    server.exchange("POST /hook HTTP/1.1\r\nhost: a\r\ncontent-length: 9\r\n\r\n").await;
     assert_eq!(server.closed().await, CloseReason::Refused);
-    exchange(&server, "what\r\n\r\n").await;
+    server.exchange("what\r\n\r\n").await;
     assert_eq!(server.closed().await, CloseReason::Malformed);
 }
 

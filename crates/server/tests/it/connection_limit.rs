@@ -4,20 +4,15 @@ use std::time::Duration;
 
 use http::StatusCode;
 use tokio::time::timeout;
-use vestibule_admission::Hook;
-use vestibule_server::{CloseReason, Server};
+use vestibule_server::CloseReason;
 
-use crate::harness::{Client, HOOK, Running, TIMEOUT, allow, serve_with};
+use crate::harness::{Client, HOOK, Running, serve_limited};
 
 /// Far below the idle timeout.
 const SOON: Duration = Duration::from_secs(30);
 
-fn allowing(server: Server) -> Server {
-    server.route(HOOK, Hook::validating("hook", allow()), TIMEOUT)
-}
-
 async fn with_two_places() -> Running {
-    serve_with(|settings| settings.max_connections = 2, allowing).await
+    serve_limited(|settings| settings.max_connections = 2).await
 }
 
 async fn asked(server: &Running) -> Client {
@@ -56,7 +51,7 @@ async fn unused_connections_are_evicted_when_the_limit_is_reached() {
 
 #[tokio::test]
 async fn a_field_more_than_there_may_be_is_refused() {
-    let server = serve_with(|settings| settings.max_headers = 10, allowing).await;
+    let server = serve_limited(|settings| settings.max_headers = 10).await;
     for (fields, status) in [(10, "400"), (11, "431")] {
         let head: String = (3..=fields).map(|number| format!("x-{number}: a\r\n")).collect();
         let said = server

@@ -7,20 +7,16 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
-use vestibule_admission::{Handler, Hook};
+use vestibule_admission::Hook;
 use vestibule_server::Settings;
 
 use crate::harness::{
-    Client, HOOK, NAME, Running, TIMEOUT, allow, patient, review, secure, serve, serve_with,
+    Client, HOOK, NAME, Running, allow, patient, review, secure, serve, serve_hook, serve_limited,
 };
-
-async fn with(change: impl FnOnce(&mut Settings), handler: impl Handler) -> Running {
-    serve_with(change, |server| server.route(HOOK, Hook::mutating("hook", handler), TIMEOUT)).await
-}
 
 #[tokio::test]
 async fn a_draining_server_answers_with_connection_close_and_waits_for_clients() {
-    let server = with(|settings| settings.drain_delay = Duration::ZERO, allow()).await;
+    let server = serve_limited(|settings| settings.drain_delay = Duration::ZERO).await;
     let mut client = server.connect().await;
     let mut idle = server.connect().await;
     let mut probe = Client::over(TcpStream::connect(server.probes.unwrap()).await.unwrap()).await;
@@ -42,7 +38,7 @@ async fn a_draining_server_answers_with_connection_close_and_waits_for_clients()
 
 #[tokio::test]
 async fn a_draining_server_still_accepts_until_the_delay_is_over() {
-    let server = with(|settings| settings.drain_delay = Duration::from_secs(60), allow()).await;
+    let server = serve_limited(|settings| settings.drain_delay = Duration::from_secs(60)).await;
     server.shutdown.drain();
     let reply = server.connect().await.review().await;
     assert_eq!((reply.status, reply.header("connection")), (StatusCode::OK, "close"));
@@ -56,7 +52,7 @@ async fn a_draining_server_still_accepts_until_the_delay_is_over() {
 async fn connections_before_the_end_of_the_drain_delay_are_accepted() {
     let delay = Duration::from_millis(5);
     for _ in 0..10 {
-        let server = with(|settings| settings.drain_delay = delay, allow()).await;
+        let server = serve_limited(|settings| settings.drain_delay = delay).await;
         server.shutdown.drain();
         // The server's turn to begin its delay.
         tokio::task::yield_now().await;
@@ -74,7 +70,7 @@ async fn connections_before_the_end_of_the_drain_delay_are_accepted() {
 #[tokio::test]
 async fn connections_that_wait_when_the_listener_is_closed_are_accepted() {
     let delay = Duration::from_millis(5);
-    let server = with(|settings| settings.drain_delay = delay, allow()).await;
+    let server = serve_limited(|settings| settings.drain_delay = delay).await;
     server.shutdown.drain();
     // The server's turn to begin its delay.
     tokio::task::yield_now().await;
@@ -99,7 +95,9 @@ async fn assert_is_accepted(dialled: std::net::TcpStream, server: &Running) {
 async fn requests_that_run_when_the_drain_begins_are_answered() {
     for begin in [vestibule_server::Shutdown::drain, vestibule_server::Shutdown::stop] {
         let (handler, entered, go_on) = patient();
-        let server = with(|settings| settings.drain_delay = Duration::ZERO, handler).await;
+        let server =
+            serve_hook(|settings| settings.drain_delay = Duration::ZERO, Hook::mutating("hook", handler))
+                .await;
         let mut client = server.connect().await;
         let call = tokio::spawn(async move { client.review().await });
         entered.notified().await;
@@ -173,7 +171,7 @@ async fn a_drain_ends_with_open_connections() {
     let change = |settings: &mut Settings| {
         (settings.drain_delay, settings.drain_timeout) = (Duration::ZERO, Duration::from_secs(1));
     };
-    let server = with(change, handler).await;
+    let server = serve_hook(change, Hook::mutating("hook", handler)).await;
     let mut client = server.connect().await;
     let mut idle = server.tls().await;
     let call = tokio::spawn(async move { client.review().await.status });
@@ -191,7 +189,7 @@ async fn a_connection_whose_handshake_ends_after_idle_ones_are_closed_gets_its_a
     let change = |settings: &mut Settings| {
         (settings.drain_delay, settings.drain_timeout) = (Duration::ZERO, Duration::from_secs(3));
     };
-    let server = with(change, allow()).await;
+    let server = serve_limited(change).await;
     let late = TcpStream::connect(server.address).await.unwrap();
     // Connections are accepted in order.
     let mut idle = server.tls().await;
@@ -224,7 +222,7 @@ async fn aborting_closes_all_connections_at_once() {
 async fn a_drain_under_load_loses_no_call() {
     let peer = serve(allow()).await;
     for _ in 0..5 {
-        let server = with(|settings| settings.drain_delay = Duration::from_millis(300), allow()).await;
+        let server = serve_limited(|settings| settings.drain_delay = Duration::from_millis(300)).await;
         let addresses = [(server.address, server.client_config()), (peer.address, peer.client_config())];
         let mut callers = JoinSet::new();
         let (warm, mut warmed) = tokio::sync::mpsc::unbounded_channel();

@@ -9,7 +9,9 @@ use tokio::sync::{Notify, mpsc};
 use vestibule_admission::{Handler, HandlerFuture, Hook, Request, Verdict};
 use vestibule_server::{CertificateCell, CloseReason, Decided, Observer, Refusal, Server, Settings};
 
-use crate::harness::{Authority, Client, Do, HOOK, TIMEOUT, allow, client_config, review, serve, serve_with};
+use crate::harness::{
+    Authority, Client, Do, HOOK, TIMEOUT, allow, client_config, review, serve, serve_hook, serve_with,
+};
 
 #[tokio::test]
 async fn a_panic_is_a_fault_and_the_connection_survives() {
@@ -104,9 +106,9 @@ async fn a_caller_that_closes_its_connection_frees_its_permit() {
             std::future::pending::<Verdict>()
         })
     };
-    let mut server = serve_with(
+    let mut server = serve_hook(
         |settings| (settings.max_running, settings.max_waiting) = (1, 0),
-        |server| server.route(HOOK, Hook::validating("hook", handler), TIMEOUT),
+        Hook::validating("hook", handler),
     )
     .await;
     for _ in 0..3 {

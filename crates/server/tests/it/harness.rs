@@ -67,7 +67,16 @@ pub(crate) struct Running {
 }
 
 pub(crate) async fn serve(handler: impl Handler) -> Running {
-    serve_with(|_| {}, |server| server.route(HOOK, Hook::mutating("hook", handler), TIMEOUT)).await
+    serve_hook(|_| {}, Hook::mutating("hook", handler)).await
+}
+
+/// A server of one hook that allows everything.
+pub(crate) async fn serve_limited(change: impl FnOnce(&mut Settings)) -> Running {
+    serve_hook(change, Hook::mutating("hook", allow())).await
+}
+
+pub(crate) async fn serve_hook(change: impl FnOnce(&mut Settings), hook: Hook) -> Running {
+    serve_with(change, |server| server.route(HOOK, hook, TIMEOUT)).await
 }
 
 pub(crate) async fn serve_with(
@@ -330,8 +339,8 @@ impl Observer for Recorder {
     }
 
     fn identified(&self, client: ClientIdentity) {
-        let doubt = client.doubt().map_or("", |doubt| doubt.as_str());
-        self.note(format!("client {} {doubt}", client.as_str()));
+        let error = client.error().map_or("", |error| error.as_str());
+        self.note(format!("client {} {error}", client.as_str()));
     }
 
     fn abandoned(&self, hook: &str) {

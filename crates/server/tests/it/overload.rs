@@ -10,16 +10,14 @@ use tokio::task::JoinSet;
 use tokio::time::Instant;
 use vestibule_admission::{Hook, Verdict};
 
-use crate::harness::{Client, Do, HOOK, TIMEOUT, allow, patient, review, serve_with, until};
+use crate::harness::{
+    Client, Do, HOOK, TIMEOUT, allow, patient, review, serve_hook, serve_limited, serve_with, until,
+};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn three_hundred_new_connections_at_once_are_all_served() {
     // However slow handlers are: a crowded machine is no overload here.
-    let server = serve_with(
-        |settings| settings.latency_budget = Duration::MAX,
-        |server| server.route(HOOK, Hook::mutating("hook", allow()), TIMEOUT),
-    )
-    .await;
+    let server = serve_limited(|settings| settings.latency_budget = Duration::MAX).await;
     let (address, config) = (server.address, server.client_config());
     let began = Instant::now();
     let mut calls = JoinSet::new();
@@ -46,9 +44,9 @@ async fn a_call_beyond_the_queue_is_refused_at_once() {
             }
         })
     };
-    let server = serve_with(
+    let server = serve_hook(
         |settings| (settings.max_running, settings.max_waiting) = (2, 3),
-        |server| server.route(HOOK, Hook::validating("hook", handler), TIMEOUT),
+        Hook::validating("hook", handler),
     )
     .await;
     // The second time shows that every place was given back.
@@ -78,9 +76,9 @@ async fn a_call_beyond_the_queue_is_refused_at_once() {
 #[tokio::test]
 async fn a_deadline_that_passes_before_the_handler_is_free_is_not_the_handlers_fault() {
     let (handler, entered, go_on) = patient();
-    let mut server = serve_with(
+    let mut server = serve_hook(
         |settings| (settings.max_running, settings.max_waiting) = (1, 1),
-        |server| server.route(HOOK, Hook::validating("hook", handler), TIMEOUT),
+        Hook::validating("hook", handler),
     )
     .await;
     let mut first = server.connect().await;
@@ -116,12 +114,12 @@ async fn the_queue_is_as_long_as_the_latency_budget_allows() {
     };
     // With more than 100, a mean of 20 ms would do: handlers are late on a crowded machine.
     for (budget, expected) in [(2_000, 101..=400), (20, 8..=8)] {
-        let server = serve_with(
+        let server = serve_hook(
             |settings| {
                 settings.max_computing = Some(1);
                 settings.latency_budget = Duration::from_millis(budget);
             },
-            |server| server.route(HOOK, Hook::validating("hook", handler()), TIMEOUT),
+            Hook::validating("hook", handler()),
         )
         .await;
         let mut client = server.connect().await;

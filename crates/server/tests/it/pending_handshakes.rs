@@ -5,19 +5,14 @@ use std::time::Duration;
 use http::StatusCode;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
-use vestibule_admission::Hook;
 use vestibule_server::CloseReason;
 
-use crate::harness::{HOOK, TIMEOUT, allow, serve_with, until};
+use crate::harness::{serve_limited, until};
 
 /// A06, in the small: `cargo xtask fire A06` has 5,000 of them.
 #[tokio::test]
 async fn a06_silent_connections_are_evicted_for_clients_that_send_bytes() {
-    let mut server = serve_with(
-        |settings| settings.max_handshakes = 10,
-        |server| server.route(HOOK, Hook::mutating("hook", allow()), TIMEOUT),
-    )
-    .await;
+    let mut server = serve_limited(|settings| settings.max_handshakes = 10).await;
     let mut silent = Vec::new();
     for _ in 0..30 {
         silent.push(TcpStream::connect(server.address).await.unwrap());
@@ -35,10 +30,9 @@ async fn a06_silent_connections_are_evicted_for_clients_that_send_bytes() {
 
 #[tokio::test]
 async fn connections_that_stop_after_one_byte_are_evicted_too() {
-    let mut server = serve_with(
+    let mut server = serve_limited(
         // Only the crowd ends a handshake here.
         |settings| (settings.max_handshakes, settings.handshake_timeout) = (10, Duration::MAX),
-        |server| server.route(HOOK, Hook::mutating("hook", allow()), TIMEOUT),
     )
     .await;
     let mut begun = Vec::new();

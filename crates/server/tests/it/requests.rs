@@ -5,7 +5,7 @@ use http_body_util::Full;
 use vestibule_admission::{Hook, Verdict};
 use vestibule_patch::Operation;
 
-use crate::harness::{Do, HOOK, TIMEOUT, allow, review, review_of, serve, serve_with};
+use crate::harness::{Do, HOOK, TIMEOUT, allow, review, review_of, serve, serve_limited, serve_with};
 
 #[tokio::test]
 async fn a_review_is_answered_with_a_review() {
@@ -68,11 +68,7 @@ async fn paths_are_compared_exactly_and_never_redirected() {
 /// Of several versions that register themselves, another one may serve it.
 #[tokio::test]
 async fn an_unknown_path_may_be_retried_at_another_replica() {
-    let mut server = serve_with(
-        |settings| settings.ask_elsewhere = true,
-        |server| server.route(HOOK, Hook::mutating("hook", allow()), TIMEOUT),
-    )
-    .await;
+    let mut server = serve_limited(|settings| settings.ask_elsewhere = true).await;
     let reply = server.connect().await.post("/nothing", review("1")).await;
     assert_eq!(reply.status, StatusCode::SERVICE_UNAVAILABLE);
     assert_eq!((reply.header("retry-after"), reply.header("connection")), ("0", "close"));

@@ -11,11 +11,10 @@ use rustls_pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::task::JoinSet;
-use vestibule_admission::Hook;
 use vestibule_server::{CertificateError, CloseReason, ServingCertificate, TlsVersion};
 
 use crate::harness::{
-    Authority, Client, HOOK, NAME, Running, TIMEOUT, allow, client_config, handshake, serve, serve_with,
+    Authority, Client, NAME, Running, allow, client_config, handshake, serve, serve_limited, serve_with,
 };
 
 fn tls12(server: &Running) -> ClientConfig {
@@ -151,10 +150,9 @@ async fn a_client_that_distrusts_the_certificate_is_noted() {
 
 #[tokio::test]
 async fn a_handshake_that_stalls_ends_and_delays_no_other() {
-    let mut server = serve_with(
+    let mut server = serve_limited(
         // Others make their handshakes within half of it.
         |settings| settings.handshake_timeout = Duration::from_secs(4),
-        |server| server.route(HOOK, Hook::mutating("hook", allow()), TIMEOUT),
     )
     .await;
     let mut silent = TcpStream::connect(server.address).await.unwrap();

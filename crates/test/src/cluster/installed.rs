@@ -120,11 +120,11 @@ impl<'c> Installed<'c> {
     pub fn audit_annotations(&self, hook: &str) -> Vec<(String, String)> {
         let prefix = self.entry(hook).qualified_name(self.app.name()) + "/";
         // Another test may have installed an app of this name, in other namespaces.
-        let asked = self.reviews.of(hook).into_iter().filter_map(|review| review.namespace);
-        let ours: BTreeSet<String> = asked.collect();
+        let namespaces: BTreeSet<String> =
+            self.reviews.of(hook).into_iter().filter_map(|review| review.namespace).collect();
         let log = or_fail(self.cluster.environment().audit_log());
         let events = log.iter().filter(|event| {
-            event["objectRef"]["namespace"].as_str().is_none_or(|namespace| ours.contains(namespace))
+            event["objectRef"]["namespace"].as_str().is_none_or(|namespace| namespaces.contains(namespace))
         });
         let annotations = events.filter_map(|event| event["annotations"].as_object()).flatten();
         let own = annotations.filter_map(|(key, value)| Some((key.strip_prefix(&prefix)?, value.as_str()?)));

@@ -80,8 +80,8 @@ impl Replica {
             stream.read_to_string(&mut answer).await.ok()?;
             answer.split_once("\r\n\r\n").map(|(_, body)| body.trim().to_owned())
         };
-        let asked = tokio::time::timeout(Duration::from_secs(5), ask).await;
-        asked.ok().flatten().unwrap_or_else(|| "it does not answer".to_owned())
+        let answer = tokio::time::timeout(Duration::from_secs(5), ask).await;
+        answer.ok().flatten().unwrap_or_else(|| "it does not answer".to_owned())
     }
 }
 

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use super::module::Module;
 use crate::error::Error;
-use crate::report::say;
+use crate::report::print_line;
 
 /// The version of the `go` in PATH.
 pub(super) fn go_version() -> Option<String> {
@@ -32,7 +32,10 @@ pub(super) fn into(cache: &Path, folder: &Path, module: &Module) -> Result<(), E
     }
     let output = build_folder.path().join("output");
     fs::create_dir(&output).map_err(|source| Error::file("create", &output, source))?;
-    say(&format!("building {}, once; about {} minutes on 2 cores", module.description, module.minutes));
+    print_line(&format!(
+        "building {}, once; about {} minutes on 2 cores",
+        module.description, module.minutes
+    ));
     for (package, programs) in module.programs {
         let Some((program, aliases)) = programs.split_first() else { continue };
         let program = output.join(program);
@@ -77,7 +80,7 @@ fn follow(output: ChildStderr) -> String {
     for (number, line) in BufReader::new(output).lines().map_while(Result::ok).enumerate() {
         if start.elapsed() > shown + STEP {
             shown = start.elapsed();
-            say(&format!("{} packages, {} s ({line})", number + 1, shown.as_secs()));
+            print_line(&format!("{} packages, {} s ({line})", number + 1, shown.as_secs()));
         }
         if last.len() == KEPT {
             last.remove(0);

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use super::build;
 use super::module::Module;
 use crate::error::Error;
-use crate::report::say;
+use crate::report::print_line;
 
 /// The folder with the programs of `module`; builds them first when it is missing or incomplete.
 pub(super) fn folder(module: &Module) -> Result<PathBuf, Error> {
@@ -53,7 +53,7 @@ fn is_complete(folder: &Path, module: &Module) -> bool {
 fn lock(path: &Path, module: &Module) -> Result<File, Error> {
     let file = File::create(path).map_err(|source| Error::file("create", path, source))?;
     if file.try_lock().is_err() {
-        say(&format!("another process builds {}, waiting for it", module.description));
+        print_line(&format!("another process builds {}, waiting for it", module.description));
         file.lock().map_err(|source| Error::file("lock", path, source))?;
     }
     Ok(file)

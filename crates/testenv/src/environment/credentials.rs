@@ -1,12 +1,11 @@
 //! Credentials that an API server presents to webhooks, so that they can authenticate it.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use k8s_openapi::ByteString;
 use serde_json::{Value, json};
 
-use super::Environment;
+use super::{Environment, write};
 use crate::certificate::Certificate;
 use crate::error::Error;
 
@@ -73,8 +72,4 @@ fn kubeconfig(certificate: &Certificate, token: &Path) -> Value {
             "tokenFile": token,
         }}],
     })
-}
-
-fn write(path: &Path, text: &str) -> Result<(), Error> {
-    fs::write(path, text).map_err(|source| Error::file("write", path, source))
 }

@@ -1,6 +1,5 @@
 //! Starting the control plane.
 
-use std::fs;
 use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::atomic::AtomicUsize;
@@ -11,6 +10,7 @@ use rcgen::KeyPair;
 
 use super::{
     API_SERVER, CONTROLLER_MANAGER, Environment, Options, SECOND_API_SERVER, Second, audit, credentials,
+    write,
 };
 use crate::access::Access;
 use crate::api_server::ApiServer;
@@ -69,7 +69,7 @@ impl Environment {
         let (network, claim) =
             if options.external_names { Network::without_cluster_ips() } else { Network::claim() };
         let [etcd_port, peer_port, api_port, second_port] = network.free_ports()?;
-        let address = network.address();
+        let address = network.address;
 
         let folder = new_folder()?;
         let watchdog = Watchdog::over(folder.clone(), claim)?;
@@ -114,7 +114,7 @@ impl Environment {
             None
         };
 
-        write(&folder.join("kubeconfig"), &first.access().kubeconfig().to_string())?;
+        write(&folder.join("kubeconfig"), &first.access.kubeconfig().to_string())?;
         let markers = Markers::start()?;
         let numbers = AtomicUsize::new(0);
         let environment = Self { watchdog, folder, first, second, network, markers, numbers };
@@ -138,19 +138,13 @@ impl Environment {
             if let Some(program) =
                 [ETCD, program].into_iter().find(|program| self.watchdog.program(program).exited().is_some())
             {
-                return Err(self.failed(program, format!("{program} ended at once")));
+                let log = tail(&self.watchdog.program(program).log());
+                return Err(Error::Start { what: format!("{program} ended at once"), log });
             }
             let ready = client.request_text(get("/readyz")?).await.is_ok();
             Ok((ready && namespaces.get("default").await.is_ok()).then_some(()))
         });
-        ready.await.map_err(|error| match error {
-            late @ Error::Late { .. } => self.failed(program, late.to_string()),
-            other => other,
-        })
-    }
-
-    fn failed(&self, program: &str, what: String) -> Error {
-        Error::Start { what, log: tail(&self.watchdog.program(program).log()) }
+        ready.await.map_err(|error| error.with_log(&self.watchdog.program(program).log()))
     }
 }
 
@@ -179,7 +173,7 @@ fn api_server_flags(folder: &Path, etcd_url: &str, network: &Network, port: u16)
     let file = |name: &str| folder.join(name).display().to_string();
     vec![
         format!("--etcd-servers={etcd_url}"),
-        format!("--bind-address={}", network.address()),
+        format!("--bind-address={}", network.address),
         format!("--secure-port={port}"),
         format!("--tls-cert-file={}", file("server.crt")),
         format!("--tls-private-key-file={}", file("server.key")),
@@ -217,8 +211,4 @@ fn write_files(folder: &Path, certificate: &Certificate) -> Result<(), Error> {
         write(&folder.join(name), text)?;
     }
     Ok(())
-}
-
-fn write(path: &Path, text: &str) -> Result<(), Error> {
-    fs::write(path, text).map_err(|source| Error::file("write", path, source))
 }

@@ -13,9 +13,9 @@ impl Allowance {
 
     /// How many of `bytes` may pass. Once fewer than all pass, the allowance is unlimited again.
     pub(super) fn take(&self, bytes: usize) -> usize {
-        let mut left = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let passing = left.map_or(bytes, |left| left.min(bytes));
-        *left = left.filter(|_| passing == bytes).map(|left| left - passing);
+        let mut remaining = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let passing = remaining.map_or(bytes, |remaining| remaining.min(bytes));
+        *remaining = remaining.filter(|_| passing == bytes).map(|remaining| remaining - passing);
         passing
     }
 }

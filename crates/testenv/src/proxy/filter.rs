@@ -33,10 +33,6 @@ pub(super) struct Watches {
 }
 
 impl Filter {
-    pub(super) fn everything() -> Self {
-        Self::Everything
-    }
-
     pub(super) fn watches(prefixes: &'static [&'static str]) -> Self {
         Self::Watches(Watches {
             prefixes,
@@ -44,11 +40,6 @@ impl Filter {
             from_client: Frames::of_a_client(),
             from_server: Frames::of_a_server(),
         })
-    }
-
-    /// Whether every connection is affected, independent of its content.
-    pub(super) fn affects_all(&self) -> bool {
-        matches!(self, Self::Everything)
     }
 
     /// Whether this connection is affected.

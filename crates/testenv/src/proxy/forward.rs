@@ -128,7 +128,7 @@ mod tests {
         let (client, server) = (client.await.unwrap(), server.await.unwrap());
         let conditions = watch::Sender::new(Conditions { cuts: 1, ..Conditions::default() });
         // Both ends stay open, so only the cut ends the call.
-        forward(client, server, Filter::everything(), &Allowance::default(), (conditions.subscribe(), 0))
+        forward(client, server, Filter::Everything, &Allowance::default(), (conditions.subscribe(), 0))
             .await
             .unwrap();
     }

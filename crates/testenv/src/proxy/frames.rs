@@ -89,8 +89,8 @@ pub(super) mod tests {
             buffer.extend_from_slice(&[*byte]);
             seen.extend(frames.next(&mut buffer));
         }
-        let told: Vec<_> = seen.iter().map(|frame| (frame.kind, frame.stream, frame.ends_stream)).collect();
-        assert_eq!(told, [(Kind::Data, 3, true), (Kind::Other, 0, false), (Kind::Headers, 5, false)]);
+        let fields: Vec<_> = seen.iter().map(|frame| (frame.kind, frame.stream, frame.ends_stream)).collect();
+        assert_eq!(fields, [(Kind::Data, 3, true), (Kind::Other, 0, false), (Kind::Headers, 5, false)]);
         let bytes: Vec<_> = seen.iter().flat_map(|frame| frame.bytes.to_vec()).collect();
         assert_eq!(bytes, sent);
     }

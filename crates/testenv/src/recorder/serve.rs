@@ -31,7 +31,7 @@ async fn record(
     let (head, body) = request.into_parts();
     let Ok(body) = body.collect().await else { return Err(HungUp) };
     let host = head.headers.get(HOST).and_then(|host| host.to_str().ok());
-    let answer = records.keep(Recorded {
+    let answer = records.record(Recorded {
         method: head.method.to_string(),
         path: head.uri.path().to_owned(),
         query: head.uri.query().unwrap_or_default().to_owned(),

@@ -23,7 +23,7 @@ pub(super) struct Replicas {
     routed: Arc<watch::Sender<Vec<Replica>>>,
     watched: Mutex<HashMap<Option<SocketAddr>, AbortHandle>>,
     delay: Mutex<Duration>,
-    cuts: Arc<Notify>,
+    pub(super) cuts: Arc<Notify>,
 }
 
 /// Forwards the connections of one port.
@@ -80,10 +80,6 @@ impl Replicas {
     pub(super) async fn wait_for(&self, count: usize) {
         // `self` owns the sender, so the wait cannot fail.
         let _ = self.routed.subscribe().wait_for(|all| all.len() == count).await;
-    }
-
-    pub(super) fn cut(&self) {
-        self.cuts.notify_waiters();
     }
 
     pub(super) fn set_delay(&self, delay: Duration) {

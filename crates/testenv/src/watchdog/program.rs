@@ -11,16 +11,12 @@ use crate::error::Error;
 
 pub(crate) struct Program {
     folder: PathBuf,
-    name: String,
+    pub(crate) name: String,
 }
 
 impl Program {
     pub(super) fn new(folder: &Path, name: &str) -> Self {
         Self { folder: folder.to_owned(), name: name.to_owned() }
-    }
-
-    pub(crate) fn name(&self) -> &str {
-        &self.name
     }
 
     pub(crate) fn log_file(&self) -> PathBuf {

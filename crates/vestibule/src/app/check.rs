@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use vestibule_admission::HookKind;
 
-use super::{App, Converted};
+use super::{App, NamedConversion};
 use crate::registration::name::{is_dns_label, path_problem};
 
 /// All problems of an [`App`].
@@ -76,7 +76,7 @@ impl App {
             }
         }
         let (mut names, mut definitions) = (BTreeSet::new(), BTreeSet::new());
-        for Converted { name, conversion } in &self.conversions {
+        for NamedConversion { name, conversion } in &self.conversions {
             let mut found = conversion.described().problems();
             let path = conversion.path_or(name);
             if !taken.insert(path.clone()) {

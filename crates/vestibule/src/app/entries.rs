@@ -3,7 +3,7 @@
 use vestibule_admission::HookKind;
 
 use super::App;
-use crate::registration::Entry as Registered;
+use crate::registration::Entry as HookEntry;
 use crate::registration::entries::{Entries, Entry};
 
 impl App {
@@ -37,15 +37,19 @@ impl App {
     }
 
     /// The entries by which the API server calls this hook, as they are now.
-    pub fn entries_calling(&self, hook: &Registered) -> Vec<Registered> {
-        let given = self.entries.as_ref().map(Entries::current).unwrap_or_default();
-        let mut entries = self.entries_of(hook.kind, &given);
+    pub fn entries_calling(&self, hook: &HookEntry) -> Vec<HookEntry> {
+        let mut entries = self.entries_of(hook.kind, &self.current_entries());
         entries.retain(|entry| entry.path == hook.path);
         entries
     }
 
+    /// The entries of the hooks whose entries may change.
+    pub(crate) fn current_entries(&self) -> Vec<Entry> {
+        self.entries.as_ref().map(Entries::current).unwrap_or_default()
+    }
+
     /// The entries of hooks of this kind, in the order of calls. Hooks with changing entries have the entries in `given`.
-    pub(crate) fn entries_of(&self, kind: HookKind, given: &[Entry]) -> Vec<Registered> {
+    pub(crate) fn entries_of(&self, kind: HookKind, given: &[Entry]) -> Vec<HookEntry> {
         let mut given = Some(given);
         let mut entries = Vec::new();
         for hook in self.hooks().iter().map(|hook| &hook.entry).filter(|hook| hook.kind == kind) {
@@ -91,9 +95,9 @@ mod tests {
             drop(settings());
         }
         assert!(followers() <= 1, "{} follow", followers());
-        let kept = settings();
+        let followed = settings();
         entries.set(Vec::new()).unwrap();
         assert_eq!(followers(), 1);
-        assert!(kept.updates.is_some());
+        assert!(followed.updates.is_some());
     }
 }

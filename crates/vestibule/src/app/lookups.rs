@@ -10,7 +10,7 @@ use crate::handler::environment::Environment;
 use crate::lookup::looked_up::LookedUp;
 use crate::lookup::objects::Objects;
 use crate::lookup::watch::Watch;
-use crate::lookup::{Declared, Lookups, Source};
+use crate::lookup::{LookupDeclaration, Lookups, Source};
 
 impl App {
     /// Keeps the objects of `watch` up to date in memory, for [`Context::lookup`](crate::Context::lookup): all objects of a type,
@@ -36,7 +36,7 @@ impl App {
     /// # let _ = app;
     /// ```
     pub fn watch<T: LookedUp>(self, watch: Watch<T>) -> Self {
-        self.looking_up(Declared::watch(watch))
+        self.looking_up(LookupDeclaration::watch(watch))
     }
 
     /// Reads objects of type `T` one by one from the API server, and keeps none in memory: for types with many objects, or types
@@ -57,7 +57,7 @@ impl App {
     /// # let _ = app;
     /// ```
     pub fn read<T: LookedUp>(self) -> Self {
-        self.looking_up(Declared::read::<T>())
+        self.looking_up(LookupDeclaration::read::<T>())
     }
 
     /// Makes lookups find `objects` instead of a cluster's: for tests.
@@ -81,12 +81,12 @@ impl App {
     /// The rights that lookups need, one for each resource and namespace; [`None`] is every namespace.
     pub(crate) fn lookup_rights(&self) -> Vec<(Option<String>, PolicyRule)> {
         let mut rights = BTreeMap::<_, PolicyRule>::new();
-        for Declared { namespace, right, .. } in &self.lookups {
+        for LookupDeclaration { namespace, right, .. } in &self.lookups {
             let place = (&right.api_groups, &right.resources, namespace);
-            let known = rights.entry(place).or_insert_with(|| right.clone());
+            let merged = rights.entry(place).or_insert_with(|| right.clone());
             // The verbs are `get`, or `get, list, watch`: the longer list contains the shorter.
-            if right.verbs.len() > known.verbs.len() {
-                known.verbs.clone_from(&right.verbs);
+            if right.verbs.len() > merged.verbs.len() {
+                merged.verbs.clone_from(&right.verbs);
             }
         }
         rights.into_iter().map(|((.., namespace), right)| (namespace.clone(), right)).collect()
@@ -115,7 +115,7 @@ impl App {
         self.lookups.iter().map(|declared| &*declared.title).collect()
     }
 
-    fn looking_up(mut self, declared: Declared) -> Self {
+    fn looking_up(mut self, declared: LookupDeclaration) -> Self {
         if self.titles().contains(&&*declared.title) {
             let title = &declared.title;
             self.problems.push(format!("{title} is looked up twice: one `.watch` or `.read` is enough"));

@@ -6,7 +6,7 @@ use vestibule_identity::{Desired, DesiredUpdates, RegistrationKind, Registration
 use crate::app::App;
 use crate::app::check::AppError;
 use crate::registration::Registration;
-use crate::registration::entries::{Entries, Entry};
+use crate::registration::entries::Entry;
 use crate::registration::target::Target;
 
 impl App {
@@ -31,8 +31,7 @@ impl App {
         if !is_for(&settings, target) {
             problems.push(format!("the certificate is not for {target}, where the hooks are to be called"));
         }
-        let given = self.entries.as_ref().map(Entries::current).unwrap_or_default();
-        match self.desired(&settings.registrations, target, &given) {
+        match self.desired(&settings.registrations, target, &self.current_entries()) {
             Ok(desired) => settings.desired.extend(desired),
             Err(error) => problems.extend(error.problems),
         }
@@ -86,11 +85,11 @@ impl App {
     /// Configurations of the kinds that no hook needs now: an earlier version of the app may have registered hooks there.
     pub fn unused_kinds(&self, registrations: &[RegistrationName]) -> Vec<RegistrationName> {
         let kinds = [RegistrationKind::Mutating, RegistrationKind::Validating];
-        let known = registrations.iter().find(|name| kinds.contains(&name.kind));
-        let name = known.map_or(self.name(), |known| &known.name);
-        let unknown = |kind: &RegistrationKind| registrations.iter().all(|known| known.kind != *kind);
-        let others = kinds.into_iter().filter(unknown);
-        others.map(|kind| RegistrationName { kind, name: name.to_owned() }).collect()
+        let registered = registrations.iter().find(|name| kinds.contains(&name.kind));
+        let name = registered.map_or(self.name(), |registration| &registration.name);
+        let is_unused = |kind: &RegistrationKind| registrations.iter().all(|name| name.kind != *kind);
+        let unused = kinds.into_iter().filter(is_unused);
+        unused.map(|kind| RegistrationName { kind, name: name.to_owned() }).collect()
     }
 }
 
@@ -128,18 +127,11 @@ impl Registration {
 
 /// Whether a certificate for these settings is valid at `target`.
 fn is_for(settings: &Settings, target: &Target) -> bool {
-    match target {
-        Target::Service { namespace, name, .. } => {
-            let is_it = |service: &vestibule_identity::NamespacedName| {
-                (&service.namespace, &service.name) == (namespace, name)
-            };
-            settings.service.as_ref().is_some_and(is_it)
-        }
-        Target::Url(_) => {
-            let names = settings.all_names();
-            target.dns_names().iter().all(|host| names.iter().any(|name| name.eq_ignore_ascii_case(host)))
-        }
+    if let Some(service) = target.service_name() {
+        return settings.service == Some(service);
     }
+    let names = settings.all_names();
+    target.dns_names().iter().all(|host| names.iter().any(|name| name.eq_ignore_ascii_case(host)))
 }
 
 #[cfg(test)]
@@ -152,8 +144,10 @@ mod tests {
     use crate::conversion::Conversion;
     use crate::handler::context::Context;
     use crate::handler::reject::Reject;
+    use crate::registration::entries::Entries;
     use crate::registration::on::choices::FailurePolicy;
-    use crate::registration::on::on;
+    use crate::registration::on::{on, on_raw};
+    use crate::registration::rule::Rule;
 
     async fn same(pod: Pod, _: Context) -> Result<Pod, Reject> {
         Ok(pod)
@@ -216,9 +210,7 @@ mod tests {
     #[test]
     fn entries_that_change_stand_in_the_place_of_their_hooks() {
         let on = |labels: &str| {
-            crate::registration::on::on_raw([crate::registration::rule::Rule::new("v1", "pods", [Create])])
-                .failure_policy(FailurePolicy::Fail)
-                .namespaces(labels)
+            on_raw([Rule::new("v1", "pods", [Create])]).failure_policy(FailurePolicy::Fail).namespaces(labels)
         };
         let entries = Entries::of(["label"]);
         let app = app().entries(&entries);
@@ -237,8 +229,8 @@ mod tests {
         entries.set(two()).unwrap();
         let label = ["label.demo.vestibule.dev /mutate/label", "label-2.demo.vestibule.dev /mutate/label"];
         assert_eq!(names(), [&label[..], &["stamp.demo.vestibule.dev /mutate/stamp"]].concat());
-        let told = updates.latest().unwrap();
-        assert_eq!(told[0].names().count(), 3);
+        let latest = updates.latest().unwrap();
+        assert_eq!(latest[0].names().count(), 3);
 
         // Entries with problems change nothing.
         let error = entries.set([two(), two()].concat()).unwrap_err().to_string();
@@ -248,7 +240,7 @@ mod tests {
             error.contains("`x`: `.namespaces") && error.contains("`stamp` is none of the hooks"),
             "{error}"
         );
-        assert_eq!(updates.latest(), Some(told));
+        assert_eq!(updates.latest(), Some(latest));
         assert_eq!(names().len(), 3);
 
         entries.set(Vec::new()).unwrap();

@@ -15,7 +15,7 @@ use tokio::time::timeout;
 const PERIOD: Duration = Duration::from_millis(100);
 /// The pause after a panic, each of which writes a line to the log.
 const PERIOD_AFTER_PANIC: Duration = Duration::from_secs(1);
-/// How long [`Asked::begin`] waits for the first answer, so that a condition that holds already does not delay readiness.
+/// How long [`PolledCondition::begin`] waits for the first answer, so that a condition that holds already does not delay readiness.
 const FIRST_ANSWER: Duration = Duration::from_secs(1);
 
 /// Returns a line of `/readyz?verbose`.
@@ -43,13 +43,13 @@ impl Condition {
 
 /// A condition that is called until it holds, and then stays fulfilled. Probes read the last answer.
 #[derive(Clone)]
-pub(crate) struct Asked {
+pub(crate) struct PolledCondition {
     name: String,
     /// [`None`] once the condition holds.
     answer: watch::Receiver<Option<String>>,
 }
 
-impl Asked {
+impl PolledCondition {
     /// Starts all `conditions` at once: the caller waits for [`FIRST_ANSWER`] at most, however many of them block.
     ///
     /// # Errors
@@ -64,16 +64,16 @@ impl Asked {
     /// # Errors
     /// The system has no thread.
     async fn begin(condition: &Condition) -> std::io::Result<Self> {
-        let (answer, mut seen) = watch::channel(Some(String::new()));
+        let (answer, mut answers) = watch::channel(Some(String::new()));
         let (why_not, runtime) = (Arc::clone(&condition.why_not), Handle::current());
         let ask = move || {
             let _runtime = runtime.enter();
-            ask_until_it_holds(&*why_not, &answer);
+            poll_until_it_holds(&*why_not, &answer);
         };
         thread::Builder::new().name("ready-when".to_owned()).spawn(ask)?;
         // Without an answer in time, the condition does not hold yet.
-        let _ = timeout(FIRST_ANSWER, seen.changed()).await;
-        Ok(Self { name: condition.name.clone(), answer: seen })
+        let _ = timeout(FIRST_ANSWER, answers.changed()).await;
+        Ok(Self { name: condition.name.clone(), answer: answers })
     }
 
     pub(crate) fn name(&self) -> &str {
@@ -87,7 +87,7 @@ impl Asked {
 }
 
 /// Returns when the condition holds, or when the receiver of the answer is dropped.
-fn ask_until_it_holds(why_not: &dyn Fn() -> Option<String>, answer: &watch::Sender<Option<String>>) {
+fn poll_until_it_holds(why_not: &dyn Fn() -> Option<String>, answer: &watch::Sender<Option<String>>) {
     while !answer.is_closed() {
         let (why, pause) = match catch_unwind(AssertUnwindSafe(why_not)) {
             Ok(why) => (why, PERIOD),
@@ -122,23 +122,23 @@ mod tests {
 
     use super::*;
 
-    async fn asked<H: Holds>(holds: impl Fn() -> H + Send + Sync + 'static) -> Asked {
-        Asked::begin(&Condition::new("cache", holds)).await.unwrap()
+    async fn polled<H: Holds>(holds: impl Fn() -> H + Send + Sync + 'static) -> PolledCondition {
+        PolledCondition::begin(&Condition::new("cache", holds)).await.unwrap()
     }
 
     #[tokio::test]
     async fn a_condition_may_say_why_it_does_not_hold() {
-        assert_eq!(asked(|| false).await.why_not().as_deref(), Some(""));
-        assert_eq!(asked(|| Err("3 of 5")).await.why_not().as_deref(), Some("3 of 5"));
-        assert_eq!(asked(|| true).await.why_not(), None);
-        assert_eq!(asked(|| Ok::<_, String>(())).await.why_not(), None);
+        assert_eq!(polled(|| false).await.why_not().as_deref(), Some(""));
+        assert_eq!(polled(|| Err("3 of 5")).await.why_not().as_deref(), Some("3 of 5"));
+        assert_eq!(polled(|| true).await.why_not(), None);
+        assert_eq!(polled(|| Ok::<_, String>(())).await.why_not(), None);
     }
 
     /// A poisoned Mutex in a `ready_when` closure ended the process.
     #[tokio::test]
     async fn a_condition_that_panics_does_not_hold_and_is_asked_again() {
         let calls = AtomicUsize::new(0);
-        let mut condition = asked(move || {
+        let mut condition = polled(move || {
             assert!(calls.fetch_add(1, Ordering::SeqCst) > 0, "the first call");
             true
         })
@@ -152,7 +152,7 @@ mod tests {
     async fn a_condition_that_held_once_is_not_asked_again() {
         let calls = Arc::new(AtomicUsize::new(0));
         let counted = Arc::clone(&calls);
-        let mut condition = asked(move || counted.fetch_add(1, Ordering::SeqCst) == 0).await;
+        let mut condition = polled(move || counted.fetch_add(1, Ordering::SeqCst) == 0).await;
         // The thread that asks has ended, so the answer has no sender any more.
         assert!(condition.answer.changed().await.is_err());
         assert_eq!((condition.why_not(), calls.load(Ordering::SeqCst)), (None, 1));
@@ -168,7 +168,7 @@ mod tests {
         };
         let conditions = ["one", "two", "three", "four", "five"].map(condition);
         let start = tokio::time::Instant::now();
-        let begun = Asked::begin_all(&conditions).await.unwrap();
+        let begun = PolledCondition::begin_all(&conditions).await.unwrap();
         assert_eq!((begun.len(), start.elapsed()), (5, FIRST_ANSWER));
         drop(unblock);
     }
@@ -176,9 +176,9 @@ mod tests {
     /// The test runs on one thread, which a blocking closure would keep busy.
     #[tokio::test]
     async fn a_condition_that_blocks_does_not_block_the_runtime() {
-        let (go_on, told) = mpsc::channel::<()>();
-        let told = Mutex::new(told);
-        let mut condition = asked(move || told.lock().unwrap().recv().is_ok()).await;
+        let (go_on, unblocked) = mpsc::channel::<()>();
+        let unblocked = Mutex::new(unblocked);
+        let mut condition = polled(move || unblocked.lock().unwrap().recv().is_ok()).await;
         assert_eq!(condition.why_not().as_deref(), Some(""));
         go_on.send(()).unwrap();
         condition.answer.changed().await.unwrap();

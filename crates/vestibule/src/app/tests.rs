@@ -193,17 +193,7 @@ async fn a_validator_skips_finalizer_updates_where_its_author_says_so() {
         on().skip_finalizer_updates(false),
         refuse,
     );
-    let body = review("UPDATE", |request| {
-        request["object"]["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
-        request["oldObject"] = request["object"].clone();
-        request["oldObject"]["metadata"]["finalizers"] = json!(["example.com/keep"]);
-    });
-    let decisions = app.hooks().iter().map(|hook| call(hook.hook(&app.environment(None).unwrap()), &body));
-    let mut decided = Vec::new();
-    for decision in decisions {
-        decided.push(decision.await.decision);
-    }
-    assert_eq!(decided, [Decision::Allowed, Decision::Denied(403)]);
+    assert_eq!(decisions_on_a_finalizer_update(&app).await, [Decision::Allowed, Decision::Denied(403)]);
 }
 
 /// A validator that protects finalizers was never asked about them.
@@ -213,16 +203,7 @@ async fn a_validator_is_asked_about_the_finalizers_of_an_object_that_goes() {
     let change = async |_: Pod, _: Context| -> Result<Pod, Reject> { Err(deny("called")) };
     let on = || on::<Pod>([Update]).failure_policy(FailurePolicy::Fail);
     let app = App::new("demo").validate("judge", on(), refuse).mutate("change", on(), change);
-    let body = review("UPDATE", |request| {
-        request["object"]["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
-        request["oldObject"] = request["object"].clone();
-        request["oldObject"]["metadata"]["finalizers"] = json!(["example.com/keep"]);
-    });
-    let mut decided = Vec::new();
-    for hook in app.hooks() {
-        decided.push(call(hook.hook(&app.environment(None).unwrap()), &body).await.decision);
-    }
-    assert_eq!(decided, [Decision::Denied(403), Decision::Allowed]);
+    assert_eq!(decisions_on_a_finalizer_update(&app).await, [Decision::Denied(403), Decision::Allowed]);
 }
 
 #[test]
@@ -278,4 +259,18 @@ fn a_url_has_no_namespace_of_its_own() {
     assert_eq!(webhook["clientConfig"]["url"], "https://127.0.0.1:8443/mutate/label");
     let excluded = webhook["namespaceSelector"]["matchExpressions"][0]["values"].as_array().unwrap().len();
     assert_eq!(excluded, 3);
+}
+
+/// What each hook decides when the last finalizer of a deleted object is removed.
+async fn decisions_on_a_finalizer_update(app: &App) -> Vec<Decision> {
+    let body = review("UPDATE", |request| {
+        request["object"]["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
+        request["oldObject"] = request["object"].clone();
+        request["oldObject"]["metadata"]["finalizers"] = json!(["example.com/keep"]);
+    });
+    let mut decisions = Vec::new();
+    for hook in app.hooks() {
+        decisions.push(call(hook.hook(&app.environment(None).unwrap()), &body).await.decision);
+    }
+    decisions
 }

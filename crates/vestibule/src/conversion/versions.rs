@@ -8,10 +8,10 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 use vestibule_admission::{Converter, Unconvertible};
-use vestibule_patch::{Document, View};
+use vestibule_patch::View;
 
 use super::preserve_unknown::preserve_unknown;
-use crate::decode::decode;
+use crate::decode::{decode, is_same_json};
 
 /// The versions by their `apiVersion`.
 pub(super) struct Versions<H>(BTreeMap<String, TypedVersion<H>>);
@@ -76,16 +76,8 @@ impl<H: 'static> Converter for Versions<H> {
         let converted = (to.write)(hub)?;
         let whole = preserve_unknown(received, &known, &converted)
             // A member that the new version knows must come from the converter, not from the received object.
-            .filter(|whole| (to.known)(whole).is_some_and(|known| is_same(&known, &converted)));
+            .filter(|whole| (to.known)(whole).is_some_and(|known| is_same_json(&known, &converted)));
         RawValue::from_string(whole.unwrap_or(converted)).map_err(|_| unwritable())
-    }
-}
-
-/// Compares by value: a `HashMap` writes its members in a random order.
-fn is_same(one: &str, other: &str) -> bool {
-    match (Document::parse(one), Document::parse(other)) {
-        (Ok(one), Ok(other)) => one.view().same_as(other.view()),
-        _ => false,
     }
 }
 

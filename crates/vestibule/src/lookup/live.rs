@@ -61,13 +61,13 @@ pub(super) enum Joins {
 
 impl<T: LookedUp> Live<T> {
     pub(super) async fn get(self: &Arc<Self>, namespace: &str, name: &str, joins: Joins) -> Answer<T> {
-        let asked = Instant::now();
+        let began = Instant::now();
         let key = (namespace.to_owned(), name.to_owned());
         loop {
             let (sent, answer) = self.join(&key);
             let answer = answer.await;
             // A GET that was never sent has an answer too: the runtime is shutting down.
-            let since = sent.get().is_none_or(|sent| *sent >= asked);
+            let since = sent.get().is_none_or(|sent| *sent >= began);
             let found = matches!(answer, Ok(Some(_)));
             // The GET of the next round is sent after the call began, so there are two rounds at most.
             if since || (found && joins == Joins::Found) {

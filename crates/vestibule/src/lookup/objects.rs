@@ -21,12 +21,12 @@ use super::looked_up::LookedUp;
 #[derive(Clone, Default)]
 #[must_use = "hand them to `App::lookups_from`"]
 pub struct Objects {
-    held: Vec<Held>,
+    objects: Vec<TestObject>,
     unsynced: Vec<String>,
 }
 
 #[derive(Clone)]
-struct Held {
+struct TestObject {
     object: Value,
     is_seen: bool,
 }
@@ -39,12 +39,12 @@ impl Objects {
 
     /// Adds an object.
     pub fn with(self, object: impl Serialize) -> Self {
-        self.hold(&object, true)
+        self.add(&object, true)
     }
 
     /// Adds an object that the watch has not seen yet: only reads from the API server find it.
     pub fn with_unseen(self, object: impl Serialize) -> Self {
-        self.hold(&object, false)
+        self.add(&object, false)
     }
 
     /// The first list of `T` is never read: lookups in memory fail with [`LookupError::NotSynced`](crate::LookupError::NotSynced).
@@ -60,7 +60,7 @@ impl Objects {
     /// The objects of type `T`, and whether the watch has seen them.
     pub(super) fn of<T: LookedUp>(&self, kind: &Kind) -> Result<Vec<(T, bool)>, String> {
         let mut found = Vec::new();
-        for Held { object, is_seen } in &self.held {
+        for TestObject { object, is_seen } in &self.objects {
             let (Some(version), Some(its_kind)) = (object["apiVersion"].as_str(), object["kind"].as_str())
             else {
                 return Err("an object to look up has no `apiVersion` or no `kind`".to_owned());
@@ -73,10 +73,10 @@ impl Objects {
         Ok(found)
     }
 
-    fn hold(mut self, object: &impl Serialize, is_seen: bool) -> Self {
+    fn add(mut self, object: &impl Serialize, is_seen: bool) -> Self {
         // An object that cannot be serialized becomes null, which has no kind: `Objects::of` reports it.
         let object = serde_json::to_value(object).unwrap_or_default();
-        self.held.push(Held { object, is_seen });
+        self.objects.push(TestObject { object, is_seen });
         self
     }
 }

@@ -19,7 +19,7 @@ use crate::lookup::watch_state::{NamedWatch, WatchState};
 
 /// A kind that an app declares for lookups.
 #[derive(Clone)]
-pub(crate) struct Declared {
+pub(crate) struct LookupDeclaration {
     of: TypeId,
     pub(crate) title: String,
     /// The namespace that is read; [`None`] for all.
@@ -56,7 +56,7 @@ pub(crate) trait StoreState: Any + Send + Sync {
 }
 
 /// The objects of one kind, for lookups.
-pub(super) struct Kept<T: LookedUp> {
+pub(super) struct KindObjects<T: LookedUp> {
     pub(super) kind: Kind,
     /// The watched namespace; [`None`] for all.
     pub(super) namespace: Option<String>,
@@ -71,15 +71,23 @@ enum Origin<T> {
     Fixed(Store<T>),
 }
 
-impl Declared {
+impl LookupDeclaration {
     pub(crate) fn watch<T: LookedUp>(watch: Watch<T>) -> Self {
         let namespace = watch.namespace.clone();
         Self::new::<T>(namespace, &["get", "list", "watch"], move |source, kind| match source {
-            Source::Cluster(client) => Ok(Kept::start(client, kind, watch.clone(), WatchState::idle()).0),
+            Source::Cluster(client) => {
+                Ok(KindObjects::start(client, kind, watch.clone(), WatchState::idle()).0)
+            }
             Source::Objects(objects) => {
                 let store = Arc::new(Store::new(watch.indices.clone()));
                 let origin = Origin::fixed(objects, &kind, &watch.slim, Some(&*store))?;
-                Ok(Kept { kind, namespace: watch.namespace.clone(), store: Some(store), origin, feed: None })
+                Ok(KindObjects {
+                    kind,
+                    namespace: watch.namespace.clone(),
+                    store: Some(store),
+                    origin,
+                    feed: None,
+                })
             }
         })
     }
@@ -91,21 +99,21 @@ impl Declared {
                 Source::Cluster(client) => Origin::live(client, &kind, &slim),
                 Source::Objects(objects) => Origin::fixed(objects, &kind, &slim, None)?,
             };
-            Ok(Kept { kind, namespace: None, store: None, origin, feed: None })
+            Ok(KindObjects { kind, namespace: None, store: None, origin, feed: None })
         })
     }
 
     fn new<T: LookedUp>(
         namespace: Option<String>,
         verbs: &[&str],
-        open: impl Fn(&Source, Kind) -> Result<Kept<T>, String> + Send + Sync + 'static,
+        open: impl Fn(&Source, Kind) -> Result<KindObjects<T>, String> + Send + Sync + 'static,
     ) -> Self {
         let kind = Kind::of::<T>();
         let right = kind.right(verbs);
         let title = kind.title.clone();
         let open = move |source: &Source| {
-            let kept: Arc<dyn StoreState> = Arc::new(open(source, kind.clone())?);
-            Ok(kept)
+            let objects: Arc<dyn StoreState> = Arc::new(open(source, kind.clone())?);
+            Ok(objects)
         };
         Self { of: TypeId::of::<T>(), title, namespace, right, open: Arc::new(open) }
     }
@@ -113,14 +121,14 @@ impl Declared {
 
 impl Lookups {
     /// Starts the watches.
-    pub(crate) fn open(declared: &[Declared], source: &Source) -> Result<Self, String> {
+    pub(crate) fn open(declared: &[LookupDeclaration], source: &Source) -> Result<Self, String> {
         let opened = declared.iter().map(|declared| Ok((declared.of, (declared.open)(source)?)));
         Ok(Self(Arc::new(opened.collect::<Result<_, String>>()?)))
     }
 
-    pub(super) fn of<T: LookedUp>(&self) -> Option<Arc<Kept<T>>> {
-        let kept: Arc<dyn Any + Send + Sync> = self.0.get(&TypeId::of::<T>())?.clone();
-        kept.downcast().ok()
+    pub(super) fn of<T: LookedUp>(&self) -> Option<Arc<KindObjects<T>>> {
+        let objects: Arc<dyn Any + Send + Sync> = self.0.get(&TypeId::of::<T>())?.clone();
+        objects.downcast().ok()
     }
 
     /// The first lists that are not read yet.
@@ -139,7 +147,7 @@ impl Lookups {
     }
 }
 
-impl<T: LookedUp> Kept<T> {
+impl<T: LookedUp> KindObjects<T> {
     /// Starts a watch, which reports to `state`; returns the receiver of its changes too.
     pub(super) fn start(
         client: &Client,
@@ -164,7 +172,7 @@ impl<T: LookedUp> Kept<T> {
     }
 }
 
-impl<T: LookedUp> StoreState for Kept<T> {
+impl<T: LookedUp> StoreState for KindObjects<T> {
     fn title(&self) -> &str {
         &self.kind.title
     }

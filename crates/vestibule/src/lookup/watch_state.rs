@@ -20,7 +20,7 @@ pub struct WatchState(Arc<Mutex<State>>);
 struct State {
     /// [`None`] where no watch has begun.
     answered: Option<Instant>,
-    trouble: String,
+    error: String,
 }
 
 /// A watch, with the name of its kind.
@@ -38,22 +38,22 @@ impl WatchState {
     /// The state of a watch that may begin later. Until then it is not broken.
     #[must_use]
     pub fn idle() -> Self {
-        Self(Arc::new(Mutex::new(State { answered: None, trouble: String::new() })))
+        Self(Arc::new(Mutex::new(State { answered: None, error: String::new() })))
     }
 
     /// The watch begins. Returns the client for it, as [`WatchState::listening`] does.
     pub(crate) fn begin(&self, client: &Client) -> Client {
         self.state().answered = Some(Instant::now());
-        let (to, told) = (client.clone(), self.clone());
+        let (to, state) = (client.clone(), self.clone());
         let service = tower::service_fn(move |request: Request<Body>| {
-            let (to, told) = (to.clone(), told.clone());
+            let (to, state) = (to.clone(), state.clone());
             async move {
                 let query = request.uri().query().unwrap_or_default();
                 // A streamed list is no proof: it may still break.
                 let is_watch = query.contains("watch=true") && !query.contains("sendInitialEvents=true");
                 let answer = to.send(request).await;
                 if is_watch && answer.as_ref().is_ok_and(|answer| answer.status().is_success()) {
-                    told.answered();
+                    state.answered();
                 }
                 answer
             }
@@ -70,14 +70,14 @@ impl WatchState {
     /// a watch was answered or a list was read.
     pub fn failed(&self, why: &str) -> bool {
         let mut state = self.state();
-        let is_news = state.trouble != why;
-        why.clone_into(&mut state.trouble);
+        let is_news = state.error != why;
+        why.clone_into(&mut state.error);
         is_news
     }
 
     /// A list was read: the next failure will be logged again. It does not mean that watches are answered.
     pub(crate) fn listed(&self) {
-        self.state().trouble.clear();
+        self.state().error.clear();
     }
 
     /// For how long no watch was answered; [`None`] for up to 120 s.
@@ -89,8 +89,8 @@ impl WatchState {
     /// The line of `/readyz?verbose` while the watch is broken.
     pub(crate) fn line(&self, of: &str) -> Option<String> {
         let seconds = self.broken()?.as_secs();
-        let trouble = &self.state().trouble;
-        let why = if trouble.is_empty() { "no answer" } else { trouble };
+        let error = &self.state().error;
+        let why = if error.is_empty() { "no answer" } else { error };
         Some(format!("watch of {of}: broken for {seconds} s ({why}); what was read before is in use"))
     }
 
@@ -98,7 +98,7 @@ impl WatchState {
         let mut state = self.state();
         // The last answer may come while the watch ends.
         if state.answered.is_some() {
-            *state = State { answered: Some(Instant::now()), trouble: String::new() };
+            *state = State { answered: Some(Instant::now()), error: String::new() };
         }
     }
 

@@ -8,7 +8,7 @@ use tokio::sync::watch;
 
 use super::kind::Kind;
 use super::looked_up::LookedUp;
-use super::registered::{Kept, StoreState};
+use super::registered::{KindObjects, StoreState};
 use super::watch::Watch;
 use super::watch_state::WatchState;
 use super::{Lookup, Place};
@@ -35,7 +35,7 @@ use super::{Lookup, Place};
 /// }
 /// ```
 pub struct Watched<T: LookedUp> {
-    kept: Arc<Kept<T>>,
+    objects: Arc<KindObjects<T>>,
     state: WatchState,
     changes: watch::Receiver<()>,
 }
@@ -50,19 +50,19 @@ impl<T: LookedUp> Watched<T> {
     /// Starts the watch with a state that the app reports already ([`WatchState::idle`]). Needs a Tokio runtime.
     #[must_use]
     pub fn start_as(client: &Client, watch: Watch<T>, state: WatchState) -> Self {
-        let (kept, changes) = Kept::start(client, Kind::of::<T>(), watch, state.clone());
-        Self { kept: Arc::new(kept), state, changes }
+        let (objects, changes) = KindObjects::start(client, Kind::of::<T>(), watch, state.clone());
+        Self { objects: Arc::new(objects), state, changes }
     }
 
     /// A query. Reads from the API server are answered before `deadline`, or fail.
     pub fn lookup(&self, deadline: Instant) -> Lookup<T> {
-        Lookup { kept: Some(Arc::clone(&self.kept)), place: Place::Namespace(None), deadline }
+        Lookup { objects: Some(Arc::clone(&self.objects)), place: Place::Namespace(None), deadline }
     }
 
     /// Whether the first list was read.
     #[must_use]
     pub fn is_synced(&self) -> bool {
-        self.kept.missing().is_none()
+        self.objects.missing().is_none()
     }
 
     /// When the API server last answered the watch.
@@ -73,7 +73,7 @@ impl<T: LookedUp> Watched<T> {
 
     /// Waits until objects changed that this clone has not reported; not while a list is being read.
     pub async fn changed(&mut self) {
-        // The sender is in the store that `kept` holds.
+        // The sender is in the store that `objects` holds.
         if self.changes.changed().await.is_err() {
             std::future::pending::<()>().await;
         }
@@ -82,7 +82,7 @@ impl<T: LookedUp> Watched<T> {
 
 impl<T: LookedUp> Clone for Watched<T> {
     fn clone(&self) -> Self {
-        Self { kept: Arc::clone(&self.kept), state: self.state.clone(), changes: self.changes.clone() }
+        Self { objects: Arc::clone(&self.objects), state: self.state.clone(), changes: self.changes.clone() }
     }
 }
 

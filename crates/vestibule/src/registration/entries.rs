@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use vestibule_admission::HookKind;
 use vestibule_identity::{Desired, DesiredUpdates};
 
-use super::Entry as Registered;
+use super::Entry as HookEntry;
 use crate::registration::on::{On, Raw};
 
 /// One entry of a webhook configuration: when one hook of an app is called. Several may name one hook, each with
@@ -14,7 +14,7 @@ use crate::registration::on::{On, Raw};
 #[derive(Clone)]
 pub struct Entry {
     hook: String,
-    pub(crate) registered: Registered,
+    pub(crate) registered: HookEntry,
 }
 
 impl Entry {
@@ -29,7 +29,7 @@ impl Entry {
     /// assert_eq!(Entry::new("required", "required-2", on).name(), "required-2");
     /// ```
     pub fn new(hook: &str, name: &str, on: On<Raw>) -> Self {
-        let registered = Registered::new(name, HookKind::Mutating, on.declaration);
+        let registered = HookEntry::new(name, HookKind::Mutating, on.declaration);
         Self { hook: hook.to_owned(), registered }
     }
 

@@ -79,10 +79,10 @@ impl Rule {
     fn matches(&self, request: &Request<'_>) -> Match {
         let holds = |pattern: &str, value: &str| pattern == "*" || pattern == value;
         let (resource, subresource) = self.resource.split_once('/').unwrap_or((&self.resource, ""));
-        let asked = &request.resource;
-        if !holds(&self.group, &asked.group)
-            || !holds(&self.version, &asked.version)
-            || !holds(resource, &asked.resource)
+        let requested = &request.resource;
+        if !holds(&self.group, &requested.group)
+            || !holds(&self.version, &requested.version)
+            || !holds(resource, &requested.resource)
         {
             // No rule names a subresource of that resource either.
             return if request.subresource.is_some() { Match::OtherOperation } else { Match::OtherResource };

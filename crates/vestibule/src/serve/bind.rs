@@ -12,7 +12,7 @@ use super::reachability::ReachCheck;
 use super::{Bound, ServeError};
 use crate::app::App;
 use crate::app::check::AppError;
-use crate::app::readiness::Asked;
+use crate::app::readiness::PolledCondition;
 use crate::registration::target::Target;
 use crate::telemetry::{self, CONTENT_TYPE, Telemetry, gauges, process};
 
@@ -56,12 +56,13 @@ impl App {
         let watches: Vec<_> = self.watches.iter().cloned().chain(lookups.watches()).collect();
         let presented = Arc::new(presented);
         let server = Server::new(settings, Arc::clone(&presented) as _);
-        let conditions = Asked::begin_all(self.conditions()).await.map_err(ServeError::Conditions)?;
+        let conditions =
+            PolledCondition::begin_all(self.conditions()).await.map_err(ServeError::Conditions)?;
         let unknown_keys = known.missing();
         let ready = {
             let (conditions, lookups, unknown_keys) = (conditions.clone(), lookups.clone(), known.missing());
             move || {
-                let mut missing = conditions.iter().filter_map(Asked::why_not);
+                let mut missing = conditions.iter().filter_map(PolledCondition::why_not);
                 let keys_are_unknown = unknown_keys.as_ref().is_some_and(|are_unknown| are_unknown());
                 missing.next().is_none()
                     && !keys_are_unknown

@@ -94,8 +94,10 @@ impl Options {
         client: kube::Client,
         mut settings: identity::Settings,
     ) -> Result<Self, IdentityError> {
-        let certificates =
-            settings.observer.take().map_or_else(CertificateCounters::default, CertificateCounters::telling);
+        let certificates = settings
+            .observer
+            .take()
+            .map_or_else(CertificateCounters::default, CertificateCounters::with_observer);
         settings.observer = Some(Arc::new(certificates.clone()));
         let registers = registers(&settings);
         let identity = SelfManaged::start(client.clone(), settings)?;

@@ -20,28 +20,28 @@ const BLOCKED_BY: [&str; 5] = ["hold", "clock", "denied", "newer_schema", "ring_
 /// observer, another is in [`Options`](crate::Options).
 #[derive(Clone, Default)]
 pub struct CertificateCounters {
-    rotations: Family<Rotated, Counter>,
-    repairs: Family<Registered, Counter>,
+    rotations: Family<RotationLabels, Counter>,
+    repairs: Family<RegistrationLabels, Counter>,
     discontinuities: Counter,
-    also: Option<Arc<dyn vestibule_identity::Observer>>,
+    author: Option<Arc<dyn vestibule_identity::Observer>>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct Rotated {
+struct RotationLabels {
     result: &'static str,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct Registered {
+struct RegistrationLabels {
     kind: &'static str,
     name: String,
 }
 
 impl CertificateCounters {
-    /// Also calls the observer `also`.
+    /// Also calls the observer `author`.
     #[must_use]
-    pub fn telling(also: Arc<dyn vestibule_identity::Observer>) -> Self {
-        Self { also: Some(also), ..Self::default() }
+    pub fn with_observer(author: Arc<dyn vestibule_identity::Observer>) -> Self {
+        Self { author: Some(author), ..Self::default() }
     }
 
     /// Registers these counters, and gauges that are read from `identity`.
@@ -65,7 +65,7 @@ impl CertificateCounters {
     }
 
     fn rotated(&self, result: &'static str) {
-        self.rotations.get_or_create(&Rotated { result }).inc();
+        self.rotations.get_or_create(&RotationLabels { result }).inc();
     }
 }
 
@@ -76,15 +76,15 @@ impl vestibule_identity::Observer for CertificateCounters {
             IdentityEvent::RingWritten { change } => self.rotated(change),
             IdentityEvent::Failed { .. } => self.rotated("failed"),
             IdentityEvent::BundleWritten { registration, repaired_from: Some(_) } => {
-                self.repairs.get_or_create(&Registered::from(registration)).inc();
+                self.repairs.get_or_create(&RegistrationLabels::from(registration)).inc();
             }
             IdentityEvent::Discontinuity => {
                 self.discontinuities.inc();
             }
             _ => {}
         }
-        if let Some(also) = &self.also {
-            also.happened(event);
+        if let Some(author) = &self.author {
+            author.happened(event);
         }
     }
 }
@@ -127,7 +127,7 @@ fn write(identity: &dyn Identity, scrape: &mut Scrape<'_>) -> fmt::Result {
     scrape.gauge("vestibule_clock_skew", seconds, help, status.clock_skew as f64)
 }
 
-impl From<&RegistrationName> for Registered {
+impl From<&RegistrationName> for RegistrationLabels {
     fn from(registration: &RegistrationName) -> Self {
         Self { kind: registration.kind.as_str(), name: registration.name.clone() }
     }

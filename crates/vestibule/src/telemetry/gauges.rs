@@ -1,7 +1,7 @@
 //! Gauges of readiness, of the use of limits, and of the watches of lookups.
 
 use prometheus_client::registry::{Registry, Unit};
-use vestibule_server::{Held, Load};
+use vestibule_server::{LimitUsage, Load};
 
 use super::scrape::at_each_scrape;
 use crate::lookup::watch_state::NamedWatch;
@@ -20,17 +20,17 @@ pub(crate) fn register_server(
             "Whether `/readyz` answers 200, apart from a drain; its text has the missing condition",
             number(is_ready()),
         )?;
-        let held = load.now();
-        let of_each = |amount: fn(&Held) -> u64| {
-            held.iter().map(move |held| ([("what", held.what)], amount(held) as f64))
+        let usages = load.now();
+        let of_each = |amount: fn(&LimitUsage) -> u64| {
+            usages.iter().map(move |usage| ([("what", usage.what)], amount(usage) as f64))
         };
         let help = "The current use of a limited resource";
-        scrape.gauges("vestibule_server_held", None, help, of_each(|held| held.now))?;
+        scrape.gauges("vestibule_server_held", None, help, of_each(|usage| usage.now))?;
         scrape.gauges(
             "vestibule_server_limit",
             None,
             "The limit of that resource",
-            of_each(|held| held.limit),
+            of_each(|usage| usage.limit),
         )?;
         scrape.gauge(
             "vestibule_worker_threads",

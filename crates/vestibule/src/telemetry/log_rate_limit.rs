@@ -8,24 +8,24 @@ const PACE: Duration = Duration::from_secs(1);
 
 /// Admits one line a second, and counts the suppressed ones.
 #[derive(Default)]
-pub(super) struct LogRateLimit(Mutex<Since>);
+pub(super) struct LogRateLimit(Mutex<Window>);
 
 #[derive(Default)]
-struct Since {
-    told: Option<Instant>,
+struct Window {
+    last_line: Option<Instant>,
     left_out: u64,
 }
 
 impl LogRateLimit {
     /// [`Some`] if a line may be written `now`, with the number of lines that were suppressed since the last one.
     pub(super) fn admits(&self, now: Instant) -> Option<u64> {
-        let mut since = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if since.told.is_some_and(|told| now.saturating_duration_since(told) < PACE) {
-            since.left_out += 1;
+        let mut window = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if window.last_line.is_some_and(|last_line| now.saturating_duration_since(last_line) < PACE) {
+            window.left_out += 1;
             return None;
         }
-        since.told = Some(now);
-        Some(std::mem::take(&mut since.left_out))
+        window.last_line = Some(now);
+        Some(std::mem::take(&mut window.left_out))
     }
 }
 

@@ -18,7 +18,7 @@ use super::*;
 use crate::lookup::objects::Objects;
 use crate::lookup::watch::Watch;
 use crate::lookup::watch_state::WatchState;
-use crate::lookup::{Declared, Lookups, Source};
+use crate::lookup::{LookupDeclaration, Lookups, Source};
 use openmetrics::Exposition;
 use page::rows;
 
@@ -86,7 +86,10 @@ fn everything_happens(Served { telemetry, counters, .. }: &Served) {
     telemetry.identified(ClientIdentity::None);
     telemetry.identified(ClientIdentity::Certificate);
     telemetry.identified(ClientIdentity::Token);
-    Doubt::ALL.iter().copied().for_each(|doubt| telemetry.identified(ClientIdentity::Invalid(doubt)));
+    CredentialError::ALL
+        .iter()
+        .copied()
+        .for_each(|doubt| telemetry.identified(ClientIdentity::Invalid(doubt)));
     telemetry.abandoned("label");
     telemetry.handshake_failed(SocketAddr::from(([127, 0, 0, 1], 1)), "eof");
     let changes = ["created", "restored", "grafted", "held", "promoted", "removed", "revoked", "repaired"];
@@ -114,7 +117,7 @@ const DECISIONS: [Decision; 11] = [
 #[tokio::test]
 async fn served_metrics_are_open_metrics_and_in_the_table() {
     let mut served = Served::new();
-    let watched = [Declared::watch(Watch::<Namespace>::new())];
+    let watched = [LookupDeclaration::watch(Watch::<Namespace>::new())];
     let lookups = Lookups::open(&watched, &Source::Objects(Objects::new())).unwrap();
     let nowhere = kube::Config::new("http://127.0.0.1:1".parse().unwrap());
     let (_, watch) = WatchState::listening(&kube::Client::try_from(nowhere).unwrap());

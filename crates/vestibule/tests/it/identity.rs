@@ -179,7 +179,7 @@ async fn metrics_count_the_events_of_an_identity_and_name_no_unknown_ca() {
     let bundle = identity.renew();
     let told = Arc::new(Told::default());
     let mut options = options(identity);
-    options.certificates = CertificateCounters::telling(told.clone());
+    options.certificates = CertificateCounters::with_observer(told.clone());
     let counters = options.certificates.clone();
     let served = Served::start_as(app(), options, &bundle).await;
     happenings().iter().for_each(|event| counters.happened(event));

@@ -15,7 +15,7 @@ use rustls::{
 use rustls_pki_types::{CertificateDer, ServerName};
 
 use super::Refusal;
-use super::recorder::Recorder;
+use super::recorder::{Recorded, Recorder};
 
 /// A server that asked for a client certificate gets this time to insist on it.
 const TIME_TO_INSIST: Duration = Duration::from_secs(2);
@@ -29,7 +29,7 @@ pub(super) struct Handshake {
     pub(super) failure: Option<Refusal>,
 }
 
-pub(super) fn shake(
+pub(super) fn handshake(
     address: SocketAddr,
     name: ServerName<'static>,
     timeout: Duration,
@@ -47,12 +47,13 @@ pub(super) fn shake(
         Some(ProtocolVersion::TLSv1_3) => Some("TLS 1.3"),
         _ => None,
     };
-    let seen = std::mem::take(&mut *recorder.lock());
+    let recorded = std::mem::take(&mut *recorder.lock());
     let failure = error.map(|error| match wire.no_tls() {
         Some(refusal) => refusal,
-        None => refusal(&error, seen.asked, &asked_name),
+        None => refusal(&error, recorded.asks_for_certificate, &asked_name),
     });
-    Ok(Handshake { chain: seen.chain, tls, asks_for_certificate: seen.asked, failure })
+    let Recorded { chain, asks_for_certificate } = recorded;
+    Ok(Handshake { chain, tls, asks_for_certificate, failure })
 }
 
 fn config(recorder: &Arc<Recorder>) -> Result<ClientConfig, io::Error> {
@@ -94,7 +95,7 @@ fn of_tls(error: &io::Error) -> Option<&Error> {
     error.get_ref()?.downcast_ref()
 }
 
-fn refusal(error: &io::Error, asked: bool, name: &str) -> Refusal {
+fn refusal(error: &io::Error, asks_for_certificate: bool, name: &str) -> Refusal {
     match (of_tls(error), error.kind()) {
         (
             Some(
@@ -111,7 +112,7 @@ fn refusal(error: &io::Error, asked: bool, name: &str) -> Refusal {
             "kube-apiserver wants TLS 1.2 or 1.3: raise the server's newest version",
             "remote error: tls: protocol version not supported",
         ),
-        (Some(Error::AlertReceived(alert)), _) => alerted(*alert, asked, name),
+        (Some(Error::AlertReceived(alert)), _) => alerted(*alert, asks_for_certificate, name),
         (Some(Error::InvalidCertificate(CertificateError::BadSignature)), _) => Refusal::new(
             "signature",
             "the server does not hold the key of the certificate that it presents",
@@ -145,21 +146,21 @@ fn refusal(error: &io::Error, asked: bool, name: &str) -> Refusal {
     }
 }
 
-fn alerted(alert: AlertDescription, asked: bool, name: &str) -> Refusal {
+fn alerted(alert: AlertDescription, asks_for_certificate: bool, name: &str) -> Refusal {
     use AlertDescription as Alert;
 
-    let no_way =
+    let no_common_suite =
         "client and server have no version, cipher suite or signature algorithm of TLS in common".to_owned();
-    let gave_up = "the server gave up the handshake: it may have no certificate yet".to_owned();
-    let look = "look whether it is ready, and into its log";
-    let any = format!("the server ended the handshake with the alert {alert:?}");
+    let no_certificate_yet = "the server gave up the handshake: it may have no certificate yet".to_owned();
+    let check_readiness = "look whether it is ready, and into its log";
+    let alert_received = format!("the server ended the handshake with the alert {alert:?}");
     let see_log = "the server's log may say why";
     let (words_of_go, message, advice) = match alert {
-        Alert::CertificateRequired => ("certificate required", any, see_log),
-        Alert::BadCertificate => ("bad certificate", any, see_log),
+        Alert::CertificateRequired => ("certificate required", alert_received, see_log),
+        Alert::BadCertificate => ("bad certificate", alert_received, see_log),
         Alert::HandshakeFailure => (
             "handshake failure",
-            no_way,
+            no_common_suite,
             "compare cipher suites and key types; some servers answer so when they have no certificate",
         ),
         Alert::NoApplicationProtocol => (
@@ -172,16 +173,16 @@ fn alerted(alert: AlertDescription, asked: bool, name: &str) -> Refusal {
             format!("the server knows nothing of the name {name}"),
             "compare its virtual hosts with the name of the Service",
         ),
-        Alert::AccessDenied => ("access denied", gave_up, look),
-        Alert::InternalError => ("internal error", gave_up, look),
-        _ => ("", any, see_log),
+        Alert::AccessDenied => ("access denied", no_certificate_yet, check_readiness),
+        Alert::InternalError => ("internal error", no_certificate_yet, check_readiness),
+        _ => ("", alert_received, see_log),
     };
     let go = if words_of_go.is_empty() { String::new() } else { format!("remote error: tls: {words_of_go}") };
     let is_about_certificates = matches!(
         alert,
         Alert::CertificateRequired | Alert::BadCertificate | Alert::NoCertificate | Alert::HandshakeFailure
     );
-    if asked && is_about_certificates {
+    if asks_for_certificate && is_about_certificates {
         return Refusal::new(
             "client_certificate",
             "the server insists on a client certificate",

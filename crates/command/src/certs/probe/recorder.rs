@@ -12,26 +12,26 @@ use rustls_pki_types::{CertificateDer, ServerName, UnixTime};
 /// Accepts every certificate and remembers it. For connections that carry nothing.
 #[derive(Debug)]
 pub(super) struct Recorder {
-    seen: Mutex<Seen>,
+    recorded: Mutex<Recorded>,
     algorithms: WebPkiSupportedAlgorithms,
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Seen {
+pub(super) struct Recorded {
     pub(super) chain: Vec<CertificateDer<'static>>,
-    pub(super) asked: bool,
+    pub(super) asks_for_certificate: bool,
 }
 
 impl Default for Recorder {
     fn default() -> Self {
         let algorithms = aws_lc_rs::default_provider().signature_verification_algorithms;
-        Self { seen: Mutex::default(), algorithms }
+        Self { recorded: Mutex::default(), algorithms }
     }
 }
 
 impl Recorder {
-    pub(super) fn lock(&self) -> MutexGuard<'_, Seen> {
-        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+    pub(super) fn lock(&self) -> MutexGuard<'_, Recorded> {
+        self.recorded.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// A certificate of an odd form (version 1, say) is not reason enough to know less about it.
@@ -82,7 +82,7 @@ impl ServerCertVerifier for Recorder {
 
 impl ResolvesClientCert for Recorder {
     fn resolve(&self, _issuers: &[&[u8]], _schemes: &[SignatureScheme]) -> Option<Arc<CertifiedKey>> {
-        self.lock().asked = true;
+        self.lock().asks_for_certificate = true;
         None
     }
 

@@ -4,12 +4,12 @@
 
 use std::net::IpAddr;
 
-use jiff::Timestamp;
 use rustls_pki_types::{CertificateDer, UnixTime};
 use vestibule_pki::{Bundle, CertificateFacts, VerifyError};
 
 use super::Refusal;
 use super::names::{common_name, legacy, matches_name, wrong_name};
+use crate::certs::time::{rfc3339, system_time};
 
 const UNKNOWN: &str = "x509: certificate signed by unknown authority";
 const NO_ROOTS: &str = "unable to load root certificates: unable to parse bytes as PEM block";
@@ -17,7 +17,7 @@ const NO_ROOTS: &str = "unable to load root certificates: unable to parse bytes 
 const AUTHORITY: &str = "CA certificate";
 
 /// The chain and the bundle that are compared.
-pub(super) struct Question<'a> {
+pub(super) struct Verification<'a> {
     /// The `caBundle`.
     pub(super) bundle: &'a str,
     pub(super) roots: &'a [CertificateFacts],
@@ -27,7 +27,7 @@ pub(super) struct Question<'a> {
     pub(super) now: UnixTime,
 }
 
-impl Question<'_> {
+impl Verification<'_> {
     /// Every error; the first is the one that Go reports.
     pub(super) fn refusals(&self) -> Vec<Refusal> {
         let Some(leaf) = self.presented.first() else {
@@ -146,7 +146,7 @@ impl Question<'_> {
     }
 
     fn expired(&self, which: &str, not_after: UnixTime) -> Refusal {
-        let (now, end) = (rfc3339(self.now), rfc3339(not_after));
+        let (now, end) = (rfc3339(system_time(self.now)), rfc3339(system_time(not_after)));
         let (cause, advice) = if which == AUTHORITY {
             (
                 "authority_expired",
@@ -164,7 +164,7 @@ impl Question<'_> {
     }
 
     fn not_yet_valid(&self, which: &str, not_before: UnixTime) -> Refusal {
-        let (now, begin) = (rfc3339(self.now), rfc3339(not_before));
+        let (now, begin) = (rfc3339(system_time(self.now)), rfc3339(system_time(not_before)));
         Refusal::new(
             "not_yet_valid",
             format!("the {which} is not valid before {begin}"),
@@ -233,10 +233,4 @@ fn candidate(failure: &str, root: &CertificateFacts) -> String {
     format!(
         "{UNKNOWN} (possibly because of {failure:?} while trying to verify candidate authority certificate {name:?})"
     )
-}
-
-/// As Go prints it: in UTC, to the second.
-fn rfc3339(time: UnixTime) -> String {
-    let time = i64::try_from(time.as_secs()).ok().and_then(|seconds| Timestamp::from_second(seconds).ok());
-    time.map_or_else(|| "?".to_owned(), |time| time.to_string())
 }

@@ -1,14 +1,11 @@
 //! The report for scripts.
 
-use std::time::SystemTime;
-
-use jiff::Timestamp;
 use serde_json::{Value, json};
 use vestibule_pki::ring::{AuthorityFacts, Facts, RingFacts};
 
 use super::ring_report::{EntryReport, RegistrationReport, RingReport};
 use crate::certs::probe::Probed;
-use crate::certs::time::{moment_time, system_time};
+use crate::certs::time::{moment_time, rfc3339, system_time};
 
 pub(super) fn write(report: &RingReport, leaf: Option<&Probed>, is_in_sync: bool) -> String {
     let state = match &report.ring {
@@ -34,7 +31,7 @@ fn ring(ring: &Facts, report: &RingReport) -> Value {
     json!({
         "generation": ring.generation,
         "lineage": ring.lineage.to_string(),
-        "due": time(moment_time(ring.due)),
+        "due": rfc3339(moment_time(ring.due)),
         "rotationAsked": ring.rotation.is_open(),
         "revocationAsked": ring.revocation.is_open(),
         "authorities": ring.authorities.iter().map(|ca| authority(ca, report)).collect::<Vec<_>>(),
@@ -47,9 +44,9 @@ fn authority(ca: &AuthorityFacts, report: &RingReport) -> Value {
         "id": ca.id.to_string(),
         "role": role.as_str(),
         "subject": report.subjects.get(&ca.id),
-        "notAfter": time(moment_time(ca.not_after)),
-        "heldSince": ca.held.map(|held| time(moment_time(held))),
-        "trustedUntil": until.map(|until| time(moment_time(until))),
+        "notAfter": rfc3339(moment_time(ca.not_after)),
+        "heldSince": ca.held.map(|held| rfc3339(moment_time(held))),
+        "trustedUntil": until.map(|until| rfc3339(moment_time(until))),
         "crossedBy": ca.cross_signature.map(|cross_signature| cross_signature.issuer.to_string()),
     })
 }
@@ -75,13 +72,9 @@ fn presented(probed: &Probed) -> Value {
         "address": probed.peer.to_string(),
         "names": leaf.map(|leaf| &leaf.names),
         "issuer": leaf.map(|leaf| &leaf.issuer),
-        "notAfter": leaf.map(|leaf| time(system_time(leaf.not_after))),
+        "notAfter": leaf.map(|leaf| rfc3339(system_time(leaf.not_after))),
         "refusals": probed.refusals.iter().map(|refusal| json!({
             "cause": refusal.cause, "message": refusal.message, "go": refusal.go, "advice": refusal.advice,
         })).collect::<Vec<_>>(),
     })
-}
-
-fn time(time: SystemTime) -> String {
-    Timestamp::try_from(time).map_or_else(|_| "?".to_owned(), |time| time.to_string())
 }

@@ -167,7 +167,7 @@ fn a_reader_that_has_gone_is_no_error() {
         state.missing
     };
     let before = missing(&log);
-    assert!(before * 7 >= MAX_KEPT as u64, "{before} lines are missing");
+    assert!(before * 7 >= MAX_BUFFERED as u64, "{before} lines are missing");
     (&log).write_all(b"dropped\n").unwrap();
     log.finish(Duration::from_secs(60));
     assert_eq!(missing(&log), before + 1);
@@ -176,7 +176,7 @@ fn a_reader_that_has_gone_is_no_error() {
 #[test]
 fn a_long_line_is_read_whole_however_late() {
     let (log, mut reader) = log();
-    let long = [vec![b'x'; 2 * MAX_KEPT], b"\n".to_vec()].concat();
+    let long = [vec![b'x'; 2 * MAX_BUFFERED], b"\n".to_vec()].concat();
     (&log).write_all(&long).unwrap();
     drop(log);
     let mut read = Vec::new();

@@ -30,22 +30,27 @@ fn generation(authority: &Authority, n: u32) -> Content {
 #[derive(Default)]
 struct Folder {
     selection: Selection,
-    kept: Option<Kept>,
+    presented: Option<Pair>,
 }
 
 impl Folder {
     /// One look: whether it adopted something, and what is wrong once it is settled.
     fn look(&mut self, content: Result<&Content, &str>, now: UnixTime) -> (bool, Option<String>) {
         let content = content.cloned().map_err(str::to_owned);
-        let look =
-            self.selection.look(content, self.kept.as_ref(), &MountedFiles::default(), Some(NAME), now);
-        let adopted = look.adopted.is_some();
-        self.kept = look.adopted.or(self.kept.take());
-        (adopted, look.problem.filter(|_| look.settled))
+        let outcome = self.selection.select(
+            content,
+            self.presented.as_ref(),
+            &MountedFiles::default(),
+            Some(NAME),
+            now,
+        );
+        let adopted = outcome.adopted.is_some();
+        self.presented = outcome.adopted.or(self.presented.take());
+        (adopted, outcome.problem.filter(|_| outcome.is_settled))
     }
 
     fn chain(&self) -> String {
-        self.kept.as_ref().unwrap().leaf.chain_pem()
+        self.presented.as_ref().unwrap().leaf.chain_pem()
     }
 }
 
@@ -58,8 +63,8 @@ fn each_generation_is_adopted_once() {
         assert_eq!(folder.look(Ok(&content), day(n)), (false, None));
         assert_eq!(folder.chain(), *content.certificate);
         assert_eq!(
-            folder.kept.as_ref().unwrap().authorities[0].not_after,
-            system_time(authority.not_after())
+            folder.presented.as_ref().unwrap().authorities[0].not_after,
+            system_time(authority.not_after().as_secs())
         );
     }
 }
@@ -160,6 +165,6 @@ fn without_authorities_the_issuer_is_unknown() {
         let mut folder = Folder::default();
         let content = Content { authority: text, ..generation(&authority, 0) };
         assert_eq!(folder.look(Ok(&content), day(0)), (true, None));
-        assert!(folder.kept.unwrap().ca_bundle.is_none());
+        assert!(folder.presented.unwrap().ca_bundle.is_none());
     }
 }

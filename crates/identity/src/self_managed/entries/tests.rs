@@ -13,7 +13,7 @@ fn desired(entries: &[Value]) -> Desired {
 }
 
 fn held(object: Value) -> StoredEntries {
-    StoredEntries::see(
+    StoredEntries::read(
         RegistrationKind::Mutating,
         &serde_json::from_value(object).unwrap(),
         &FieldManagers::new("vestibule"),
@@ -26,7 +26,7 @@ fn trusting(mut entry: Value) -> Value {
 }
 
 fn owned_by(version: &Desired, webhooks: &Value) -> Value {
-    let words: Vec<_> = std::iter::once(version.hash()).chain(version.names()).collect();
+    let words: Vec<_> = std::iter::once(&*version.hash).chain(version.names()).collect();
     json!({ "metadata": { "annotations": { ENTRIES: words.join(" ") } }, "webhooks": webhooks })
 }
 
@@ -35,7 +35,7 @@ fn an_empty_object_gets_everything_in_one_list_with_the_bundle() {
     let version = desired(&[entry("a", 1), entry("b", 1)]);
     let expected = json!([
         { "op": "add", "path": "/webhooks", "value": [trusting(entry("a", 1)), trusting(entry("b", 1))] },
-        { "op": "add", "path": "/metadata/annotations/vestibule.dev~1entries", "value": format!("{} a b", version.hash()) },
+        { "op": "add", "path": "/metadata/annotations/vestibule.dev~1entries", "value": format!("{} a b", version.hash) },
     ]);
     assert_eq!(Value::from(held(json!({ "metadata": {} })).write(&version, "pem")), expected);
 }
@@ -64,13 +64,13 @@ fn another_version_writes_what_differs_and_removes_what_it_has_not() {
         { "manager": "vestibule-entries", "fieldsV1": fields(json!({ ".": {}, "f:name": {}, "f:matchPolicy": {} })) },
         { "manager": "aks", "fieldsV1": fields(json!({ "f:matchConditions": {} })) },
     ]);
-    object["metadata"]["annotations"][CLAIM] = json!(new.hash());
+    object["metadata"]["annotations"][CLAIM] = json!(new.hash);
     let expected = json!([
         { "op": "add", "path": "/webhooks/1/timeoutSeconds", "value": 2 },
         { "op": "remove", "path": "/webhooks/1/matchPolicy" },
         { "op": "remove", "path": "/webhooks/0" },
         { "op": "add", "path": "/webhooks/-", "value": trusting(entry("b", 2)) },
-        { "op": "add", "path": "/metadata/annotations/vestibule.dev~1entries", "value": format!("{} a b", new.hash()) },
+        { "op": "add", "path": "/metadata/annotations/vestibule.dev~1entries", "value": format!("{} a b", new.hash) },
         { "op": "remove", "path": "/metadata/annotations/vestibule.dev~1entries-claim" },
     ]);
     assert_eq!(Value::from(held(object).write(&new, "pem")), expected);
@@ -85,7 +85,7 @@ fn a_kind_that_was_dropped_loses_its_entries_alone() {
     let expected = json!([
         { "op": "remove", "path": "/webhooks/2" },
         { "op": "remove", "path": "/webhooks/0" },
-        { "op": "add", "path": "/metadata/annotations/vestibule.dev~1entries", "value": none.hash() },
+        { "op": "add", "path": "/metadata/annotations/vestibule.dev~1entries", "value": none.hash },
     ]);
     assert_eq!(Value::from(held.write(&none, "pem")), expected);
 }
@@ -95,20 +95,20 @@ fn a_conversion_is_written_where_there_is_none() {
     let config = json!({ "service": { "namespace": "demo", "name": "hooks" } });
     let conversion = json!({ "strategy": "Webhook", "webhook": { "clientConfig": config } });
     let version = Desired::new("crd/widgets.example.dev".parse().unwrap(), vec![conversion.clone()]).unwrap();
-    let see = |conversion: Value| {
+    let entries = |conversion: Value| {
         let object = json!({ "metadata": {}, "spec": { "conversion": conversion } });
-        StoredEntries::see(
+        StoredEntries::read(
             RegistrationKind::CustomResource,
             &serde_json::from_value(object).unwrap(),
             &FieldManagers::new("vestibule"),
         )
     };
-    let none = see(json!({ "strategy": "None" }));
+    let none = entries(json!({ "strategy": "None" }));
     assert!(none.lacks(&version));
     let written = none.write(&version, "pem");
     assert_eq!(written[0]["path"], "/spec/conversion");
     assert_eq!(written[0]["value"]["webhook"]["clientConfig"]["caBundle"], "cGVt");
-    let present = see(written[0]["value"].clone());
+    let present = entries(written[0]["value"].clone());
     assert!(!present.lacks(&version));
     assert_eq!(present.write(&version, "pem").len(), 1, "the annotation alone");
 }

@@ -10,12 +10,12 @@ fn ours() -> EntryMatcher {
     EntryMatcher::new(&settings)
 }
 
-fn see(kind: RegistrationKind, object: &Value) -> ConfigSnapshot {
-    ours().see(kind, &serde_json::from_value(object.clone()).unwrap())
+fn snapshot_of(kind: RegistrationKind, object: &Value) -> ConfigSnapshot {
+    ours().snapshot(kind, &serde_json::from_value(object.clone()).unwrap())
 }
 
 fn places(kind: RegistrationKind, object: &Value) -> Vec<String> {
-    see(kind, object).entries.into_iter().map(|entry| entry.place).collect()
+    snapshot_of(kind, object).entries.into_iter().map(|entry| entry.place).collect()
 }
 
 fn service(namespace: &str, name: &str) -> Value {
@@ -37,7 +37,7 @@ fn only_entries_of_our_service_or_address_are_ours() {
     ] });
     let expected = ["/webhooks/1/clientConfig", "/webhooks/3/clientConfig", "/webhooks/5/clientConfig"];
     assert_eq!(places(RegistrationKind::Validating, &object), expected);
-    let test_values = see(RegistrationKind::Mutating, &object).entries.remove(0).test_values;
+    let test_values = snapshot_of(RegistrationKind::Mutating, &object).entries.remove(0).test_values;
     assert_eq!(
         test_values,
         [
@@ -79,7 +79,8 @@ fn a_bundle_is_what_every_entry_trusts() {
     let all = Bundle::pem(Bundle::read(format!("{one}{two}").as_bytes()).certificates.values());
     let look = |bundles: &[Option<&str>]| {
         let webhooks: Vec<_> = bundles.iter().map(|bundle| entry(*bundle)).collect();
-        let snapshot = see(RegistrationKind::Mutating, &json!({ "metadata": {}, "webhooks": webhooks }));
+        let snapshot =
+            snapshot_of(RegistrationKind::Mutating, &json!({ "metadata": {}, "webhooks": webhooks }));
         (snapshot.bundle().map(|bundle| bundle.len()), snapshot.is_untidy())
     };
     assert_eq!(look(&[Some(&all), Some(&all)]), (Some(2), false));
@@ -115,16 +116,16 @@ fn a_mark_changed_when_its_owner_wrote_it() {
         { "manager": "kubectl", "operation": "Update", "time": "2026-01-04T00:00:00Z", "fieldsV1": {} },
     ]));
     object["webhooks"] = json!([{ "name": "a", "clientConfig": service("demo", "hooks") }]);
-    let snapshot = see(RegistrationKind::Mutating, &object);
+    let snapshot = snapshot_of(RegistrationKind::Mutating, &object);
     assert_eq!(snapshot.mark, Some(Mark { lineage: Lineage(255), generation: 7 }));
     assert_eq!(snapshot.written, Some(Moment(1_767_312_000)), "2 January");
     assert_eq!(snapshot.other_manager.as_deref(), Some("argo"), "who wrote a caBundle before who wrote last");
 
-    let unmanaged = see(RegistrationKind::Mutating, &managed(&json!(null)));
+    let unmanaged = snapshot_of(RegistrationKind::Mutating, &managed(&json!(null)));
     assert_eq!((unmanaged.written, unmanaged.other_manager), (None, None));
 
     let unmarked = json!({ "metadata": { "creationTimestamp": "2026-01-01T00:00:00Z", "annotations": { GENERATION: "x" } } });
-    let unmarked = see(RegistrationKind::Mutating, &unmarked);
+    let unmarked = snapshot_of(RegistrationKind::Mutating, &unmarked);
     assert_eq!((unmarked.mark, unmarked.written), (None, Some(Moment(1_767_225_600))));
 }
 
@@ -144,7 +145,7 @@ fn own_fields_are_unchanged_since_the_own_write() {
             { "name": "a", "clientConfig": service("demo", "hooks") },
             { "name": "b", "clientConfig": service("demo", "other") },
         ]);
-        see(RegistrationKind::Mutating, &object).unchanged_since
+        snapshot_of(RegistrationKind::Mutating, &object).unchanged_since
     };
     let ours = json!({ "f:metadata": mark, "f:webhooks": bundle("a") });
     assert_eq!(look(ours.clone(), json!({ "f:webhooks": bundle("b") })), Some(Moment(1_767_312_000)));

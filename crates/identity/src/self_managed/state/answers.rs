@@ -18,37 +18,37 @@ const PAST: usize = 8;
 
 impl State {
     pub(in crate::self_managed) fn ring_answered(&mut self, answer: Answer, now: Moment, at: Instant) {
-        let asked = answer.asked;
+        let sent = answer.sent;
         match self.dated(answer, now) {
             Ok(object) => match RingSecret::read(&object) {
                 Some((secret, fields)) => {
                     self.read = Some(at);
                     self.ring_found(secret, &fields, now);
-                    self.confirmed_when(asked, at);
+                    self.confirmed_when(sent, at);
                 }
                 None => self.ring_not_read(&ApiError::unreadable(), at),
             },
-            Err(trouble) if trouble.kind == ApiErrorKind::NotFound => {
+            Err(error) if error.kind == ApiErrorKind::NotFound => {
                 self.read = Some(at);
                 let absent = RingSecret::absent(&self.secret_name, &self.settings.manager);
                 self.ring_found(absent, &Fields::new(), now);
-                self.confirmed_when(asked, at);
+                self.confirmed_when(sent, at);
             }
-            Err(trouble) => self.ring_not_read(&trouble, at),
+            Err(error) => self.ring_not_read(&error, at),
         }
     }
 
     /// Rule S3: an answer confirms the ring at the time of the request, not of the answer.
-    fn confirmed_when(&mut self, asked: Instant, at: Instant) {
-        let late = at.saturating_duration_since(asked);
+    fn confirmed_when(&mut self, sent: Instant, at: Instant) {
+        let late = at.saturating_duration_since(sent);
         self.seen.confirmed = self.seen.confirmed.map(|confirmed| confirmed.minus(late));
     }
 
-    fn ring_not_read(&mut self, trouble: &ApiError, at: Instant) {
+    fn ring_not_read(&mut self, error: &ApiError, at: Instant) {
         self.reading.failed(at);
-        let text = format!("Secret {} cannot be read: {}", self.secret_name, trouble.text);
+        let text = format!("Secret {} cannot be read: {}", self.secret_name, error.text);
         // An unreachable API server takes no Event either.
-        let reason = (trouble.kind == ApiErrorKind::Forbidden).then_some("RingNotReadable");
+        let reason = (error.kind == ApiErrorKind::Forbidden).then_some("RingNotReadable");
         self.failed(About::Ring, reason, text);
     }
 
@@ -66,7 +66,7 @@ impl State {
         self.seen.ring_read(&ring, now, &self.settings.policy);
         let continues = ring.facts().is_some() && ring.facts() == self.seen.memory.as_ref();
         if continues {
-            self.remember();
+            self.remembered.clone_from(&self.stored);
         }
         if !is_same {
             self.ca_crt_differs = self.stored.as_ref().is_some_and(|ring| ca_crt_differs(ring, fields));
@@ -77,7 +77,7 @@ impl State {
                     self.secret_name
                 );
                 let event = Some(IdentityEvent::Discontinuity);
-                self.tell(About::Ring, (true, Some("RingDiscontinued")), text, event);
+                self.notify(About::Ring, (true, Some("RingDiscontinued")), text, event);
             }
             self.know_bundle(now);
         }
@@ -87,7 +87,7 @@ impl State {
         let reading = Ring::read(Some(fields), self.secret.requests(), self.corrected(now));
         if let Reading::Unreadable(error) = &reading {
             let text = format!("Secret {} cannot be used and is repaired: {error}", self.secret_name);
-            self.trouble("RingUnreadable", text);
+            self.warn("RingUnreadable", text);
         }
         let facts = reading.facts();
         let ring = match reading {
@@ -95,10 +95,6 @@ impl State {
             Reading::Absent | Reading::Unreadable(_) | Reading::Newer(None) => None,
         };
         (facts, ring)
-    }
-
-    fn remember(&mut self) {
-        self.remembered.clone_from(&self.stored);
     }
 
     /// Remembers the stored ring's bundle, which configurations with a mark and no entries count as holding.
@@ -120,7 +116,7 @@ impl State {
                 snapshot.is_some_and(|snapshot| snapshot.entries.is_empty() && snapshot.mark == Some(mark));
             let seen = self.seen.configurations.get(position);
             if shows_mark_alone && seen.is_some_and(|seen| seen.bundle.is_empty()) {
-                self.see(position, now);
+                self.observe(position, now);
             }
         }
     }
@@ -132,29 +128,29 @@ impl State {
         now: Moment,
         at: Instant,
     ) {
-        let (name, asked) = (self.secret_name.clone(), answer.asked);
+        let (name, sent) = (self.secret_name.clone(), answer.sent);
         match self.dated(answer, now) {
             Ok(object) => match RingSecret::read(&object) {
                 Some((secret, _)) => {
                     self.ring_written(write, secret, now, at);
-                    self.confirmed_when(asked, at);
+                    self.confirmed_when(sent, at);
                 }
                 None => self.is_stale = true,
             },
-            Err(trouble) => {
+            Err(error) => {
                 self.is_stale = true;
-                match trouble.kind {
+                match error.kind {
                     ApiErrorKind::Conflict => return self.writing.lost_race(at),
                     ApiErrorKind::NotFound if !write.creates => return,
                     ApiErrorKind::Forbidden | ApiErrorKind::Refused => self.writing.refused(at),
                     ApiErrorKind::NotFound | ApiErrorKind::Unreachable => self.writing.failed(at),
                 }
-                let text = match (trouble.kind, write.creates) {
+                let text = match (error.kind, write.creates) {
                     (ApiErrorKind::Forbidden, true) => format!(
                         "Secret {name} is not there and may not be created ({}): kubectl create secret generic {} -n {}",
-                        trouble.text, name.name, name.namespace
+                        error.text, name.name, name.namespace
                     ),
-                    _ => format!("the ring cannot be written into Secret {name}: {}", trouble.text),
+                    _ => format!("the ring cannot be written into Secret {name}: {}", error.text),
                 };
                 self.failed(About::Ring, Some("RingNotWritten"), text);
             }
@@ -171,7 +167,7 @@ impl State {
         (self.secret, self.is_stale, self.ca_crt_differs, self.planned) = (secret, false, false, None);
         (self.ring, self.stored) = (Some(RingFacts::Known(facts.clone())), Some(Arc::new(ring)));
         self.writing.clear();
-        self.remember();
+        self.remembered.clone_from(&self.stored);
         self.know_bundle(now);
         let (word, reason) = match &change {
             None => ("repaired", Some("RingRepaired")),
@@ -186,7 +182,7 @@ impl State {
         let text =
             format!("the ring in Secret {} is at generation {}: {word}", self.secret_name, facts.generation);
         let event = Some(IdentityEvent::RingWritten { change: word });
-        self.tell(About::Ring, (false, reason), text, event);
+        self.notify(About::Ring, (false, reason), text, event);
     }
 }
 

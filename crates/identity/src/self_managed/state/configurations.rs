@@ -27,12 +27,12 @@ impl State {
                 watched.reading.clear();
                 self.take(position, &object, SnapshotSource::Read, now);
             }
-            Err(trouble) if trouble.kind == ApiErrorKind::NotFound => {
+            Err(error) if error.kind == ApiErrorKind::NotFound => {
                 watched.take_absence(None);
-                self.see(position, now);
+                self.observe(position, now);
             }
-            Err(trouble) => {
-                let reason = if trouble.kind == ApiErrorKind::Forbidden {
+            Err(error) => {
+                let reason = if error.kind == ApiErrorKind::Forbidden {
                     watched.reading.refused(at);
                     // Its content is unknown now; it is read again as soon as that is allowed.
                     watched.outdated = true;
@@ -44,7 +44,7 @@ impl State {
                     None
                 };
                 let Some(watched) = self.registrations.get(position) else { return };
-                let text = format!("{} cannot be read: {}", watched.name, trouble.text);
+                let text = format!("{} cannot be read: {}", watched.name, error.text);
                 self.failed(About::Configuration(position), reason, text);
             }
         }
@@ -60,7 +60,7 @@ impl State {
         let outcome = self.dated(answer, now);
         let outcome = outcome.and_then(|object| parse(&object));
         let Some(watched) = self.registrations.get_mut(position) else { return };
-        let is_unanswered = matches!(&outcome, Err(trouble) if trouble.kind == ApiErrorKind::Unreachable);
+        let is_unanswered = matches!(&outcome, Err(error) if error.kind == ApiErrorKind::Unreachable);
         // A patch without an answer may have been applied.
         if purpose == Purpose::Claim && (outcome.is_ok() || is_unanswered) {
             watched.claims.made(at, self.settings.policy.hold_cold);
@@ -90,9 +90,9 @@ impl State {
                     Purpose::Claim | Purpose::Objection => {}
                 }
             }
-            Err(trouble) => {
+            Err(error) => {
                 watched.outdated = true;
-                match trouble.kind {
+                match error.kind {
                     ApiErrorKind::Conflict => return watched.writing.lost_race(at),
                     ApiErrorKind::NotFound => return,
                     ApiErrorKind::Unreachable => watched.writing.failed(at),
@@ -105,13 +105,12 @@ impl State {
                     }
                 }
                 let Some(watched) = self.registrations.get(position) else { return };
-                let is_insecure = trouble.kind == ApiErrorKind::Refused
-                    && watched.name.kind == RegistrationKind::ApiService;
+                let is_insecure =
+                    error.kind == ApiErrorKind::Refused && watched.name.kind == RegistrationKind::ApiService;
                 let hint = if is_insecure { "; with insecureSkipTLSVerify it takes none" } else { "" };
                 let what = if matches!(purpose, Purpose::Bundle { .. }) { "caBundle" } else { "entries" };
-                let text =
-                    format!("the {what} of {} cannot be written: {}{hint}", watched.name, trouble.text);
-                let reason = (trouble.kind != ApiErrorKind::Unreachable).then_some("RegistrationDenied");
+                let text = format!("the {what} of {} cannot be written: {}{hint}", watched.name, error.text);
+                let reason = (error.kind != ApiErrorKind::Unreachable).then_some("RegistrationDenied");
                 self.failed(About::Configuration(position), reason, text);
             }
         }

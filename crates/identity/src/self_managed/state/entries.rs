@@ -6,7 +6,7 @@ use vestibule_pki::ring::{Moment, RingFacts};
 
 use super::{Operation, State};
 use crate::self_managed::api_client::Purpose;
-use crate::self_managed::bundle_patch::over;
+use crate::self_managed::bundle_patch::with_precondition;
 use crate::self_managed::entries::{claim, object_to_claim};
 use crate::self_managed::watched::Watched;
 
@@ -56,7 +56,7 @@ impl State {
             Purpose::Objection => object_to_claim(),
             Purpose::Entries { .. } | Purpose::Bundle { .. } => snapshot.held.write(desired, &bundle),
         };
-        Some(Operation::Publish { position, patch: over(snapshot, operations), purpose: next })
+        Some(Operation::Publish { position, patch: with_precondition(snapshot, operations), purpose: next })
     }
 
     /// Whether the object holds the bundle of the ring that this replica knows.
@@ -73,7 +73,7 @@ impl Watched {
     fn next_move(&self, now: Moment, at: Instant, hold: std::time::Duration) -> Option<Purpose> {
         let desired = self.desired.as_ref()?;
         let held = &self.snapshot.as_ref()?.held;
-        let own = Some(desired.hash());
+        let own = Some(&*desired.hash);
         match &held.owner {
             None => (!desired.entries().is_empty()).then_some(Purpose::Entries { is_repair: false }),
             Some(owner) if Some(owner.hash.as_str()) == own => {

@@ -10,7 +10,7 @@ use super::{State, readiness_margin};
 use crate::IdentityEvent;
 use crate::self_managed::backoff::random_fraction;
 use crate::self_managed::notices::About;
-use crate::self_managed::state::status::system_time;
+use crate::time::system_time;
 
 impl State {
     /// Signs the leaf that `step` asks for. The key is new and never leaves memory.
@@ -23,7 +23,7 @@ impl State {
         let (names, others): (Vec<_>, Vec<_>) =
             self.names.iter().cloned().partition(|name| ring.permits(name));
         if !others.is_empty() {
-            self.trouble(
+            self.warn(
                 "NameNotPermitted",
                 format!(
                     "the name constraints of the CA do not permit {}: the certificate leaves that out until the ring has \
@@ -36,10 +36,9 @@ impl State {
             Ok(signed) => {
                 self.signing.clear();
                 self.issuer = ring.certificate(leaf.issuer).cloned();
-                let until = system_time(leaf.not_after);
                 let text = format!("a certificate for {} was signed by CA {}", names.join(", "), leaf.issuer);
-                let event = Some(IdentityEvent::LeafRenewed { not_after: until });
-                self.tell(About::Ring, (false, None), text, event);
+                let event = Some(IdentityEvent::LeafRenewed { not_after: system_time(leaf.not_after.0) });
+                self.notify(About::Ring, (false, None), text, event);
                 self.seen.leaf = Some(LeafFacts { renew: jittered(now, leaf.renew), ..leaf.clone() });
                 Some(Arc::new(signed))
             }

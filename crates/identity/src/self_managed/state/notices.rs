@@ -10,23 +10,23 @@ use crate::self_managed::notices::{About, Notice};
 
 impl State {
     /// A notice for the operator, with its event for the observer.
-    pub(super) fn tell(
+    pub(super) fn notify(
         &mut self,
         about: About,
-        (is_trouble, reason): (bool, Option<&'static str>),
+        (is_warning, reason): (bool, Option<&'static str>),
         text: String,
         event: Option<IdentityEvent>,
     ) {
         let about = match about {
-            About::Ring => self.secret_reference(),
+            About::Ring => self.secret.reference(),
             About::Configuration(position) => self.reference(position),
         };
-        self.notices.push(Notice { about, reason, is_trouble, text, event });
+        self.notices.push(Notice { about, reason, is_warning, text, event });
     }
 
     /// A warning about the ring's Secret.
-    pub(super) fn trouble(&mut self, reason: &'static str, text: String) {
-        self.tell(About::Ring, (true, Some(reason)), text, None);
+    pub(super) fn warn(&mut self, reason: &'static str, text: String) {
+        self.notify(About::Ring, (true, Some(reason)), text, None);
     }
 
     /// A failed operation, which is tried again.
@@ -39,7 +39,7 @@ impl State {
             }
         };
         let event = IdentityEvent::Failed { object, reason: text.clone() };
-        self.tell(about, (true, reason), text, Some(event));
+        self.notify(about, (true, reason), text, Some(event));
     }
 
     /// The bundle was written.
@@ -61,7 +61,7 @@ impl State {
                 format!("{registration} held another bundle than ours, last written by {other}: repaired"),
             ),
         };
-        self.tell(about, kind, text, Some(IdentityEvent::BundleWritten { registration, repaired_from }));
+        self.notify(about, kind, text, Some(IdentityEvent::BundleWritten { registration, repaired_from }));
     }
 
     /// The entries of this version were written.
@@ -78,7 +78,7 @@ impl State {
             ),
         };
         let event = IdentityEvent::EntriesWritten { registration, repaired_from };
-        self.tell(About::Configuration(position), kind, text, Some(event));
+        self.notify(About::Configuration(position), kind, text, Some(event));
     }
 
     /// A due action that `step` cannot resolve.
@@ -116,18 +116,7 @@ impl State {
             // A denied write was reported when it was refused, and a waiting rotation needs no warning.
             _ => return,
         };
-        self.trouble(reason, text);
-    }
-
-    fn secret_reference(&self) -> ObjectReference {
-        ObjectReference {
-            api_version: Some("v1".to_owned()),
-            kind: Some("Secret".to_owned()),
-            name: Some(self.secret_name.name.clone()),
-            namespace: Some(self.secret_name.namespace.clone()),
-            uid: self.secret.uid().map(ToOwned::to_owned),
-            ..ObjectReference::default()
-        }
+        self.warn(reason, text);
     }
 
     fn reference(&self, position: usize) -> ObjectReference {

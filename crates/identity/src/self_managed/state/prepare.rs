@@ -21,7 +21,7 @@ impl State {
                  {1} -n {2})",
                 self.secret_name, self.secret_name.name, self.secret_name.namespace
             );
-            self.trouble("SecretImmutable", text);
+            self.warn("SecretImmutable", text);
             return None;
         }
         let now = self.corrected(now);
@@ -43,7 +43,7 @@ impl State {
     }
 
     /// Rewrites the Secret if only its `ca.crt` differs, because other programs read it.
-    pub(super) fn mend_secret(&mut self, now: Moment, at: Instant) -> Option<Operation> {
+    pub(super) fn repair_secret(&mut self, now: Moment, at: Instant) -> Option<Operation> {
         let may_write = self.ca_crt_differs && self.writing.allows(at) && self.repair_throttle.allows(at);
         let Some(RingFacts::Known(facts)) = &self.ring else { return None };
         if !may_write || self.secret.is_immutable() || self.seen.memory.as_ref() != Some(facts) {

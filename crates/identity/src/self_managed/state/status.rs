@@ -1,18 +1,13 @@
 //! The status for readiness and metrics.
 
-use std::time::{Duration, SystemTime};
-
 use vestibule_pki::ring::{Action, Blocked, Facts, Moment, RingFacts, step};
 
 use super::{State, readiness_margin};
 use crate::self_managed::watched::Watched;
+use crate::time::system_time;
 use crate::{AuthorityStatus, RegistrationStatus, Status};
 
 impl State {
-    pub(in crate::self_managed) fn ca_bundle(&self) -> Option<std::sync::Arc<str>> {
-        self.ca_bundle.clone()
-    }
-
     pub(in crate::self_managed) fn status(&self, now: Moment) -> Status {
         let facts = self.ring.as_ref().and_then(RingFacts::facts).or(self.seen.memory.as_ref());
         let authorities = facts.map(authorities).unwrap_or_default();
@@ -22,7 +17,7 @@ impl State {
         });
         Status {
             waiting_for: self.waiting_for(now),
-            leaf_not_after: self.seen.leaf.as_ref().map(|leaf| system_time(leaf.not_after)),
+            leaf_not_after: self.seen.leaf.as_ref().map(|leaf| system_time(leaf.not_after.0)),
             authorities,
             generation: facts.map(|facts| facts.generation),
             ring_read_ago: self.seen.confirmed.map(|confirmed| self.corrected(now).since(confirmed)),
@@ -82,8 +77,8 @@ impl State {
         });
         let changes = self.seen.configurations.iter().map(|configuration| configuration.changed);
         let quiet = changes.chain([since]).map(|since| since.unwrap_or(now)).max().unwrap_or(now);
-        let rest = self.settings.policy.hold_cold.saturating_sub(now.since(quiet));
-        Some(format!("API servers to learn of the CA ({} s)", rest.as_secs()))
+        let remaining = self.settings.policy.hold_cold.saturating_sub(now.since(quiet));
+        Some(format!("API servers to learn of the CA ({} s)", remaining.as_secs()))
     }
 
     /// The text for a first leaf that waits because another program removes the bundle faster than the CA can be held.
@@ -110,7 +105,7 @@ impl State {
     fn blocked(&self, now: Moment) -> Option<&'static str> {
         let actions = step(self.ring.as_ref()?, &self.seen, now, &self.settings.policy);
         let writes = actions.iter().any(|action| matches!(action, Action::WriteRing(_)));
-        if writes && self.writing.is_failing() {
+        if writes && self.writing.is_failing {
             return Some("ring_write");
         }
         actions.iter().find_map(|action| match action {
@@ -127,10 +122,6 @@ fn authorities(facts: &Facts) -> Vec<AuthorityStatus> {
     let authorities = facts
         .authorities
         .iter()
-        .map(|ca| AuthorityStatus { role: ca.state.role().0, not_after: system_time(ca.not_after) });
+        .map(|ca| AuthorityStatus { role: ca.state.role().0, not_after: system_time(ca.not_after.0) });
     authorities.collect()
-}
-
-pub(super) fn system_time(moment: Moment) -> SystemTime {
-    SystemTime::UNIX_EPOCH + Duration::from_secs(moment.0)
 }

@@ -3,8 +3,6 @@ mod drain;
 mod entries;
 mod persistent_writers;
 
-use std::time::SystemTime;
-
 use k8s_openapi::ByteString;
 use serde_json::json;
 
@@ -12,10 +10,7 @@ use self::bench::{Bench, START, state};
 use super::*;
 use crate::self_managed::api_client::{Answer, ApiError, ApiErrorKind};
 use crate::self_managed::watches::WatchEvent;
-
-fn seconds(moment: Moment) -> SystemTime {
-    SystemTime::UNIX_EPOCH + Duration::from_secs(moment.0)
-}
+use crate::time::system_time;
 
 #[test]
 fn a_handshake_signs_what_the_task_did_not() {
@@ -71,7 +66,7 @@ fn without_an_api_server_the_leaf_lasts_to_its_end_and_no_longer() {
     bench.pass(Duration::from_secs(60));
     assert!(bench.run().is_none());
     assert!(bench.status().waiting_for.is_some());
-    assert!(bench.status().leaf_not_after.unwrap() < seconds(bench.now));
+    assert!(bench.status().leaf_not_after.unwrap() < system_time(bench.now.0));
 
     bench.reachable = true;
     bench.pass(Duration::from_secs(60));

@@ -12,15 +12,15 @@ use crate::self_managed::watched::{SnapshotSource, is_older};
 use crate::self_managed::watches::{self, WatchEvent};
 
 impl State {
-    pub(in crate::self_managed) fn watch_event(&mut self, news: WatchEvent, now: Moment) {
-        match news {
+    pub(in crate::self_managed) fn watch_event(&mut self, event: WatchEvent, now: Moment) {
+        match event {
             WatchEvent::Ring(version) => {
                 let ours = self.secret.version();
-                let is_news = match (version.as_deref(), ours) {
+                let is_new = match (version.as_deref(), ours) {
                     (Some(version), Some(ours)) => version != ours && !is_older(version, ours),
                     (version, ours) => version.is_some() || ours.is_some(),
                 };
-                if is_news {
+                if is_new {
                     self.is_stale = true;
                     self.reading.object_changed();
                     self.writing.object_changed();
@@ -29,7 +29,7 @@ impl State {
             WatchEvent::Desired(desired) => {
                 for watched in &mut self.registrations {
                     let desired = desired.iter().find(|desired| *desired.registration() == watched.name);
-                    watched.want(desired.cloned());
+                    watched.set_desired(desired.cloned());
                 }
             }
             WatchEvent::Unwatched { position, why } => {
@@ -41,11 +41,11 @@ impl State {
             }
             WatchEvent::Configuration { position, listed, object } => {
                 let by = if listed { SnapshotSource::Read } else { SnapshotSource::Event };
-                let is_news = match object {
-                    watches::Change::Is(object) => self.take(position, &object, by, now),
-                    watches::Change::Gone(version) => self.take_absence(position, version, now),
+                let is_new = match object {
+                    watches::Change::Stored(object) => self.take(position, &object, by, now),
+                    watches::Change::Deleted(version) => self.take_absence(position, version, now),
                 };
-                if is_news && let Some(watched) = self.registrations.get_mut(position) {
+                if is_new && let Some(watched) = self.registrations.get_mut(position) {
                     watched.reading.object_changed();
                     watched.writing.object_changed();
                 }
@@ -67,7 +67,7 @@ impl State {
         if jumped {
             self.seen.configuration_missed(position);
         }
-        self.see(position, now);
+        self.observe(position, now);
         true
     }
 
@@ -78,14 +78,14 @@ impl State {
             watched.outdated = true;
             return true;
         }
-        let is_news = watched.take_absence(version);
-        if is_news {
-            self.see(position, now);
+        let is_new = watched.take_absence(version);
+        if is_new {
+            self.observe(position, now);
         }
-        is_news
+        is_new
     }
 
-    pub(super) fn see(&mut self, position: usize, now: Moment) {
+    pub(super) fn observe(&mut self, position: usize, now: Moment) {
         let corrected = self.corrected(now);
         let Some(watched) = self.registrations.get(position) else { return };
         let snapshot = watched.snapshot.as_ref();

@@ -1,8 +1,8 @@
 use std::sync::Arc;
 
 use super::*;
-use crate::configuration::objects::source;
 use crate::configuration::reloader::Reloader;
+use crate::configuration::rule_object::source;
 use crate::configuration::snapshot::{Snapshot, SnapshotState};
 use serde_json::value::RawValue;
 use vestibule_rules::CustomResource;
@@ -55,11 +55,11 @@ fn bad(of: &str) -> RuleSource {
 }
 
 fn in_force(snapshot: &Snapshot) -> Vec<&str> {
-    snapshot.namespaced().rules().iter().map(Rule::name).collect()
+    snapshot.namespaced.rules.iter().map(Rule::name).collect()
 }
 
 fn headlines(snapshot: &Snapshot) -> Vec<String> {
-    snapshot.namespaced().findings().iter().map(Finding::headline).collect()
+    snapshot.namespaced.findings.iter().map(Finding::headline).collect()
 }
 
 #[test]
@@ -98,12 +98,12 @@ fn a_change_of_a_namespace_leaves_the_rules_of_the_cluster_as_they_are() {
     let fixture = Fixture::new();
     let first = fixture.reload(&[cluster(), on()]);
     let second = fixture.reload(&[cluster(), on(), own("shop/good")]);
-    assert_eq!((first.rules().hash(), first.sequence()), (second.rules().hash(), second.sequence()));
+    assert_eq!((first.rules().hash(), first.sequence), (second.rules().hash(), second.sequence));
     assert!(std::ptr::eq(first.rules(), second.rules()), "they were compiled again");
     assert!(first.hash() != second.hash() && first.hash() == first.rules().hash());
     assert!(fixture.0.reload(vec![cluster(), on(), own("shop/good")]).is_none());
     let third = fixture.reload(&[cluster(), on(), own("shop/good"), own("shop/more")]);
-    let rule = |snapshot: &Snapshot| Arc::as_ptr(snapshot.namespaced().compiled[0].rule().unwrap());
+    let rule = |snapshot: &Snapshot| Arc::as_ptr(snapshot.namespaced.compiled[0].rule().unwrap());
     assert_eq!(rule(&second), rule(&third), "the unchanged rule was compiled again");
 }
 

@@ -101,10 +101,6 @@ impl Description {
         }
     }
 
-    pub(super) fn to_json(&self) -> String {
-        serde_json::to_string(self).unwrap_or_default()
-    }
-
     /// Ends of validity are left at zero: certificates tell them. Unknown members belong to a newer schema only.
     pub(super) fn read(text: &str, schema: Schema, field: &str) -> Result<Facts, RingError> {
         let unreadable = || RingError::field(field, Problem::Json);
@@ -194,11 +190,9 @@ fn is_sound(facts: &Facts) -> bool {
     let count = |state| facts.authorities.iter().filter(|ca| ca.state == state).count();
     let ids: BTreeSet<_> = facts.trusted();
     let ordered = facts.authorities.iter().map(|ca| ca.id).eq(ids);
-    let revoked = |ca: Option<&AuthorityFacts>| ca.is_some_and(|ca| facts.revoked.contains(&ca.id));
     count(AuthorityState::Active) == 1
         && count(AuthorityState::Next) == 1
         && ordered
         && facts.generation <= MOST_GENERATIONS
-        && !revoked(facts.active())
-        && !revoked(facts.next())
+        && !facts.signing().any(|ca| facts.revoked.contains(&ca.id))
 }

@@ -4,30 +4,32 @@ mod bounds;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+use crate::ring::tests::{self, NAMES, NOW, begin, data};
 use crate::ring::*;
 
-const NOW: Moment = Moment(1_800_000_000);
-const NAMES: [&str; 2] = ["hooks.demo.svc", "hooks.demo.svc.cluster.local"];
-
 fn keys() -> KeySource {
-    KeySource::new("vestibule", &["demo.svc", "demo.svc.cluster.local"], Algorithm::P256)
+    tests::keys(Algorithm::P256)
 }
 
 fn created() -> Ring {
-    let change = Change::Create { trust: BTreeSet::new(), imported: BTreeSet::new() };
-    carry_out(&change, None, &mut keys(), NOW, &Policy::default()).unwrap()
+    begin(&mut keys())
 }
 
 fn promoted() -> Ring {
     carry_out(&Change::Promote, Some(created()), &mut keys(), NOW, &Policy::default()).unwrap()
 }
 
-fn data(ring: &Ring) -> BTreeMap<String, Vec<u8>> {
-    ring.encode().into_iter().map(|(field, bytes)| (field, bytes.to_vec())).collect()
-}
-
 fn read(data: &BTreeMap<String, Vec<u8>>) -> Result<Ring, RingError> {
     Ring::decode(data, (0, 0), NOW)
+}
+
+/// A leaf of the active CA that is valid for an hour.
+fn leaf_below(ring: &Ring, names: &[&str]) -> Result<crate::Leaf, RingError> {
+    let active = ring.facts().active().unwrap();
+    let cross_signature = active.cross_signature.map(|cross_signature| cross_signature.issuer);
+    let not_after = NOW.plus(Duration::from_secs(3600));
+    let facts = LeafFacts { issuer: active.id, cross_signature, renew: NOW, not_before: NOW, not_after };
+    ring.sign(&facts, names, NOW)
 }
 
 fn problem(data: &BTreeMap<String, Vec<u8>>) -> (String, Problem) {
@@ -62,14 +64,11 @@ fn a_crossed_leaf_verifies_for_the_old_bundle_the_new_and_both() {
     let before = old.bundle_pem();
     let ring = carry_out(&Change::Promote, Some(old), &mut keys(), NOW, &Policy::default()).unwrap();
     let active = ring.facts().active().unwrap();
-    let cross_signature = active.cross_signature.map(|cross_signature| cross_signature.issuer);
-    let not_after = NOW.plus(Duration::from_secs(3600));
-    let facts = LeafFacts { issuer: active.id, cross_signature, renew: NOW, not_before: NOW, not_after };
-    let leaf = ring.sign(&facts, &NAMES, NOW).unwrap();
+    let leaf = leaf_below(&ring, &NAMES).unwrap();
     assert_eq!(leaf.chain.len(), 2);
-    assert_eq!(leaf.not_after.as_secs(), not_after.0);
+    assert_eq!(leaf.not_after.as_secs(), NOW.0 + 3600);
     let alone = crate::bundle::pem(ring.certificate(active.id).unwrap());
-    let predecessor = crate::bundle::pem(ring.certificate(cross_signature.unwrap()).unwrap());
+    let predecessor = crate::bundle::pem(ring.certificate(active.cross_signature.unwrap().issuer).unwrap());
     for bundle in [&before, &ring.bundle_pem(), &alone, &predecessor] {
         assert_eq!(crate::verify(bundle, &leaf.chain, &NAMES, now), Ok(()));
     }
@@ -78,16 +77,8 @@ fn a_crossed_leaf_verifies_for_the_old_bundle_the_new_and_both() {
 #[test]
 fn names_outside_the_constraint_are_refused() {
     let ring = created();
-    let issuer = ring.facts().active().unwrap().id;
-    let facts = LeafFacts {
-        issuer,
-        cross_signature: None,
-        renew: NOW,
-        not_before: NOW,
-        not_after: NOW.plus(Duration::from_secs(60)),
-    };
-    assert!(ring.sign(&facts, &["hooks.other.svc"], NOW).is_err());
-    assert!(ring.sign(&facts, &["hooks.demo.svc", "127.0.0.1"], NOW).is_ok());
+    assert!(leaf_below(&ring, &["hooks.other.svc"]).is_err());
+    assert!(leaf_below(&ring, &["hooks.demo.svc", "127.0.0.1"]).is_ok());
 }
 
 #[test]

@@ -4,10 +4,6 @@ use super::StepContext;
 use crate::ring::{Action, Blocked, Configuration, Facts, Rule};
 
 impl StepContext<'_> {
-    pub(super) fn publish(&self, facts: &Facts) -> Vec<Action> {
-        self.publish_where(facts, |seen| seen.differs(facts))
-    }
-
     /// The bundle for configurations that show neither a later generation nor a CA that the ring does not know.
     pub(super) fn publish_uncontested(&self, facts: &Facts) -> Vec<Action> {
         self.publish_where(facts, |seen| {
@@ -24,7 +20,11 @@ impl StepContext<'_> {
         })
     }
 
-    fn publish_where(&self, facts: &Facts, is_wrong: impl Fn(&Configuration) -> bool) -> Vec<Action> {
+    pub(super) fn publish_where(
+        &self,
+        facts: &Facts,
+        is_wrong: impl Fn(&Configuration) -> bool,
+    ) -> Vec<Action> {
         let configurations = self.seen.configurations.iter().enumerate();
         let wrong = configurations.filter(|(_, configuration)| is_wrong(configuration));
         wrong.map(|(position, configuration)| self.write((position, configuration), facts)).collect()

@@ -17,13 +17,13 @@ impl StepContext<'_> {
         // A new active CA gets this time to become held. After it, a leaf that clients may refuse is better than none.
         let patience = self.policy.hold_cold.saturating_mul(2);
         let ends = leaf.not_after.plus(patience) <= self.now && self.policy.enforces(Rule::E1);
-        let wanted = if leaf.issuer == fresh.issuer {
+        let is_due = if leaf.issuer == fresh.issuer {
             // While the ring cannot be read, rule S3 gives a new leaf the same end as the old one.
             leaf.renew <= self.now && fresh.not_after > leaf.not_after || leaf.not_before > self.now
         } else {
             ends || self.may_switch(facts)
         };
-        wanted.then_some(Action::SignLeaf(fresh))
+        is_due.then_some(Action::SignLeaf(fresh))
     }
 
     /// The leaf that could be signed now. [`None`] if it would have expired already.

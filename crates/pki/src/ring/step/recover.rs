@@ -119,11 +119,8 @@ impl StepContext<'_> {
 
     /// A backup brought back CAs that were revoked since.
     fn is_resurrected(&self, facts: &Facts) -> bool {
-        let signing = [facts.active(), facts.next()];
-        self.seen
-            .memory
-            .as_ref()
-            .is_some_and(|memory| signing.into_iter().flatten().any(|ca| memory.revoked.contains(&ca.id)))
+        let memory = self.seen.memory.as_ref();
+        memory.is_some_and(|memory| facts.signing().any(|ca| memory.revoked.contains(&ca.id)))
     }
 
     /// Rule W3: whether a configuration names a ring that the stored one does not continue.
@@ -161,7 +158,7 @@ impl StepContext<'_> {
 
     /// Whether the CA is unknown: neither the stored ring nor this replica ever knew it.
     fn is_unknown(&self, id: CaId, base: Option<&Facts>) -> bool {
-        let knows = |facts: &Facts| facts.knows(id) || facts.has_made(id);
+        let knows = |facts: &Facts| facts.knows(id) || facts.made.contains(&id);
         let signed = self.seen.leaf.as_ref().is_some_and(|leaf| leaf.issuer == id);
         !signed && !base.is_some_and(knows) && !self.seen.memory.as_ref().is_some_and(knows)
     }

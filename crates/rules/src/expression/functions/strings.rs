@@ -22,10 +22,10 @@ pub(super) fn call(name: &str, arguments: &[Value], budget: &Budget) -> Result<V
         ("endsWith", [Value::String(this), Value::String(part)]) => {
             Ok(Value::Bool(this.ends_with(part.as_str())))
         }
-        ("lowerAscii", [Value::String(this)]) => made(budget, this.len(), || this.to_ascii_lowercase()),
-        ("upperAscii", [Value::String(this)]) => made(budget, this.len(), || this.to_ascii_uppercase()),
-        ("trim", [Value::String(this)]) => made(budget, this.len(), || this.trim().to_owned()),
-        ("labelValue", [Value::String(this)]) => made(budget, this.len(), || label_value(this)),
+        ("lowerAscii", [Value::String(this)]) => new_text(budget, this.len(), || this.to_ascii_lowercase()),
+        ("upperAscii", [Value::String(this)]) => new_text(budget, this.len(), || this.to_ascii_uppercase()),
+        ("trim", [Value::String(this)]) => new_text(budget, this.len(), || this.trim().to_owned()),
+        ("labelValue", [Value::String(this)]) => new_text(budget, this.len(), || label_value(this)),
         ("replace", [Value::String(this), Value::String(from), Value::String(to), rest @ ..]) => {
             replace(this, from, to, rest, budget)
         }
@@ -37,7 +37,7 @@ pub(super) fn call(name: &str, arguments: &[Value], budget: &Budget) -> Result<V
         }
         ("indexOf" | "lastIndexOf", _) => library::method(name, arguments, budget),
         ("matches" | "find" | "findAll", [Value::String(this), Value::String(pattern), rest @ ..]) => {
-            regular(name, this, pattern, rest, budget)
+            match_pattern(name, this, pattern, rest, budget)
         }
         ("join", [Value::List(items), rest @ ..]) => join(items, rest, budget),
         ("join", _) => Err(EvaluationError::mistyped(name, "a list of texts")),
@@ -45,7 +45,7 @@ pub(super) fn call(name: &str, arguments: &[Value], budget: &Budget) -> Result<V
     }
 }
 
-fn made(budget: &Budget, bytes: usize, make: impl FnOnce() -> String) -> Result<Value, EvaluationError> {
+fn new_text(budget: &Budget, bytes: usize, make: impl FnOnce() -> String) -> Result<Value, EvaluationError> {
     budget.text(bytes)?;
     Ok(text(&make()))
 }
@@ -61,7 +61,7 @@ fn replace(
     let limit = limit(rest);
     let count = this.matches(from).count().min(limit);
     let grown = count.saturating_mul(to.len()).saturating_add(this.len());
-    made(budget, grown, || this.replacen(from, to, limit))
+    new_text(budget, grown, || this.replacen(from, to, limit))
 }
 
 fn split(this: &str, separator: &str, rest: &[Value], budget: &Budget) -> Result<Value, EvaluationError> {
@@ -143,10 +143,10 @@ fn join(items: &[Value], rest: &[Value], budget: &Budget) -> Result<Value, Evalu
         parts.push(part.as_str());
     }
     budget.spend(items.len())?;
-    made(budget, bytes, || parts.join(separator))
+    new_text(budget, bytes, || parts.join(separator))
 }
 
-fn regular(
+fn match_pattern(
     name: &str,
     this: &str,
     source: &str,

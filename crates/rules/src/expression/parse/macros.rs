@@ -4,7 +4,7 @@ use kube_cel::cel::Value;
 
 use super::error::SyntaxError;
 use super::parser::{Result, node};
-use crate::expression::tree::{Access, Call, Gives, Loop, Node, Part};
+use crate::expression::tree::{Access, Call, Loop, LoopResult, Node, Part};
 
 /// The call of `name` at the byte `at`. `target` is the value before the dot.
 pub(super) fn call(at: usize, name: &str, target: Option<Node>, arguments: Vec<Node>) -> Result<Node> {
@@ -13,7 +13,7 @@ pub(super) fn call(at: usize, name: &str, target: Option<Node>, arguments: Vec<N
     match (name, is_method, arguments.len()) {
         ("has", false, 1) => has(at, arguments),
         ("all" | "exists" | "exists_one" | "existsOne" | "filter", true, 3) | ("map", true, 3 | 4) => {
-            over(at, name, arguments)
+            loop_macro(at, name, arguments)
         }
         _ => {
             let name = name.to_owned();
@@ -34,7 +34,7 @@ fn has(at: usize, mut arguments: Vec<Node>) -> Result<Node> {
     }
 }
 
-fn over(at: usize, name: &str, arguments: Vec<Node>) -> Result<Node> {
+fn loop_macro(at: usize, name: &str, arguments: Vec<Node>) -> Result<Node> {
     let mut arguments = arguments.into_iter();
     let (Some(range), Some(variable), Some(first)) = (arguments.next(), arguments.next(), arguments.next())
     else {
@@ -44,13 +44,13 @@ fn over(at: usize, name: &str, arguments: Vec<Node>) -> Result<Node> {
         return Err(SyntaxError::new(variable.at, "the first argument is the name of an item"));
     };
     let item = item.clone();
-    let (condition, gives) = match (name, arguments.next()) {
-        ("all", _) => (first, Gives::All),
-        ("exists", _) => (first, Gives::Any),
-        ("filter", _) => (first, Gives::List(variable)),
-        ("map", Some(value)) => (first, Gives::List(value)),
-        ("map", None) => (node(at, Part::Literal(Value::Bool(true)))?, Gives::List(first)),
-        _ => (first, Gives::One),
+    let (condition, result) = match (name, arguments.next()) {
+        ("all", _) => (first, LoopResult::All),
+        ("exists", _) => (first, LoopResult::Any),
+        ("filter", _) => (first, LoopResult::List(variable)),
+        ("map", Some(value)) => (first, LoopResult::List(value)),
+        ("map", None) => (node(at, Part::Literal(Value::Bool(true)))?, LoopResult::List(first)),
+        _ => (first, LoopResult::One),
     };
-    node(at, Part::Loop(Box::new(Loop { range, item, condition, gives })))
+    node(at, Part::Loop(Box::new(Loop { range, item, condition, result })))
 }

@@ -3,7 +3,7 @@
 
 use kube_cel::cel::Value;
 
-use super::{Quantity, is_written, of, parse};
+use super::{Quantity, as_opaque, is_written, parse};
 
 const TABLE: &str = include_str!("../../../tests/quantities/table.tsv");
 
@@ -13,7 +13,7 @@ fn quantities_equal_kubernetes() {
     for row in TABLE.lines() {
         let read = |text: &str| match text.strip_prefix('#') {
             Some(number) => Some(Quantity::from(number.parse::<i64>().unwrap())),
-            None => of(&parse(text).ok()?).copied(),
+            None => as_opaque(&parse(text).ok()?).copied(),
         };
         let kind = match row.split('\t').collect::<Vec<_>>().as_slice() {
             [text, ""] => {

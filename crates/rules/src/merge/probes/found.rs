@@ -1,16 +1,17 @@
 //! The probes of a pod that the kubelet sends over the network.
 
+use std::borrow::Cow;
+
 use vestibule_patch::{Pointer, View};
 
+use super::super::contains::present;
 use super::super::draft::Draft;
-use crate::subject::text;
+use crate::pod::CONTAINER_LISTS;
+use crate::subject::string_member;
 
 /// The members of containers that hold probes, and the last part of the URL for each.
 const PROBES: [(&str, &str); 3] =
     [("livenessProbe", "livez"), ("readinessProbe", "readyz"), ("startupProbe", "startupz")];
-
-/// The lists of containers that may have probes.
-pub(super) const LISTS: [&str; 2] = ["containers", "initContainers"];
 
 pub(super) const HTTP_GET: &str = "httpGet";
 
@@ -55,7 +56,7 @@ impl FoundProbe {
 /// All such probes, in the order of the containers.
 pub(super) fn found_probes(draft: &Draft<'_>) -> Vec<FoundProbe> {
     let mut found = Vec::new();
-    for list in LISTS {
+    for list in CONTAINER_LISTS {
         let place = draft.layout.list(list);
         let containers = draft.at(&place).map(View::items).unwrap_or_default();
         for (index, container) in containers.into_iter().enumerate() {
@@ -75,14 +76,14 @@ fn found_probe(
     place: impl FnOnce() -> Pointer,
 ) -> Option<FoundProbe> {
     let probe = container.get(member)?;
-    let is_there = |name: &&str| probe.get(name).is_some_and(|handler| !handler.is_null());
-    let mut handlers = HANDLERS.iter().copied().filter(is_there);
+    let has_handler = |name: &&str| present(probe, name).is_some();
+    let mut handlers = HANDLERS.iter().copied().filter(has_handler);
     let handler = handlers.next()?;
     let value = probe.get(handler)?;
     let port = value.get("port")?;
     let number = port.as_i64().or_else(|| named_port(container, &port.as_str()?));
     Some(FoundProbe {
-        container: text(Some(container), "name")?,
+        container: string_member(container, "name")?.into_owned(),
         at,
         member,
         word,
@@ -90,15 +91,15 @@ fn found_probe(
         handler,
         value: value.to_json().into_owned(),
         port: number,
-        path: text(Some(value), "path"),
+        path: string_member(value, "path").map(Cow::into_owned),
         timeout: probe.get("timeoutSeconds").and_then(View::as_i64),
-        is_ambiguous: handlers.next().is_some() || is_there(&"exec"),
+        is_ambiguous: handlers.next().is_some() || has_handler(&"exec"),
     })
 }
 
 /// The number of the port `name` of `container`. The kubelet looks for it in the container of the probe too.
 fn named_port(container: View<'_>, name: &str) -> Option<i64> {
     let mut ports = container.get("ports")?.iter();
-    let port = ports.find(|port| text(Some(*port), "name").is_some_and(|found| found == name))?;
+    let port = ports.find(|port| string_member(*port, "name").is_some_and(|found| found == name))?;
     port.get("containerPort")?.as_i64()
 }

@@ -8,18 +8,18 @@ use vestibule_patch::{Operation, Pointer, View};
 
 use super::super::draft::Draft;
 use super::found::{FoundProbe, HANDLERS};
-use super::{checked, set};
+use super::{check_length, set_text};
 use crate::decision::Origin;
 use crate::well_known::PROBES_ANNOTATION;
 
 /// The rewritten probes of all rules, by the names of the rules.
 #[derive(Default, Serialize, Deserialize)]
 #[serde(transparent)]
-pub(super) struct Originals(BTreeMap<String, OfRule>);
+pub(super) struct Originals(BTreeMap<String, RuleOriginals>);
 
 /// The probes that one rule has rewritten.
 #[derive(Default, Serialize, Deserialize)]
-pub(super) struct OfRule {
+pub(super) struct RuleOriginals {
     /// The value that the variable had before; absent if the container did not have the variable.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) variable: Option<String>,
@@ -44,16 +44,16 @@ impl Originals {
     }
 
     /// Removes and returns the entry of `rule`.
-    pub(super) fn take(&mut self, rule: &str) -> Option<OfRule> {
+    pub(super) fn take(&mut self, rule: &str) -> Option<RuleOriginals> {
         self.0.remove(rule)
     }
 
-    pub(super) fn insert(&mut self, rule: &str, written: OfRule) {
+    pub(super) fn insert(&mut self, rule: &str, written: RuleOriginals) {
         self.0.insert(rule.to_owned(), written);
     }
 
     /// Whether a rule has rewritten `probe`.
-    pub(super) fn know(&self, probe: &FoundProbe) -> bool {
+    pub(super) fn contains(&self, probe: &FoundProbe) -> bool {
         self.0.values().any(|of_rule| of_rule.get(probe).is_some())
     }
 
@@ -69,11 +69,11 @@ impl Originals {
             return draft.apply(Operation::Remove { path }, origin.clone());
         }
         let text = serde_json::to_string(&self.0).map_err(|error| error.to_string())?;
-        set(draft, &place, &checked(text, "the annotation with the original probes")?, origin)
+        set_text(draft, &place, &check_length(text, "the annotation with the original probes")?, origin)
     }
 }
 
-impl OfRule {
+impl RuleOriginals {
     pub(super) fn insert(&mut self, url: String, port: i64, handler: &'static str, value: Box<RawValue>) {
         let handler = BTreeMap::from([(handler.to_owned(), value)]);
         self.probes.insert(url, Original { port, handler });

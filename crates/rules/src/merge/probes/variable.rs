@@ -3,17 +3,17 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 use vestibule_patch::{Kind, Operation, Pointer};
 
+use super::super::contains::present;
 use super::super::draft::Draft;
 use super::super::json;
 use super::found::FoundProbe;
-use super::{checked, set};
+use super::{check_length, set_text};
 use crate::decision::Origin;
 use crate::rule::ProbeRewrite;
-use crate::subject::text;
+use crate::subject::string_member;
 
 pub(super) struct Variable<'r> {
     name: &'r str,
@@ -53,15 +53,15 @@ impl<'r> Variable<'r> {
         let items = found.items();
         variable.length = Some(items.len());
         // Of two variables with one name, the last one counts.
-        let Some(index) = items.iter().rposition(|one| text(Some(*one), "name").as_deref() == Some(name))
+        let Some(index) = items.iter().rposition(|one| string_member(*one, "name").as_deref() == Some(name))
         else {
             return Ok(variable);
         };
         let item = items.get(index).copied();
-        if item.and_then(|item| item.get("valueFrom")).is_some_and(|from| !from.is_null()) {
+        if item.is_some_and(|item| present(item, "valueFrom").is_some()) {
             return Err("has its value from elsewhere, so the probes cannot be added to it");
         }
-        let value = text(item, "value").unwrap_or_default();
+        let value = string_member(item, "value").unwrap_or_default().into_owned();
         if !value.is_empty() {
             variable.probes =
                 serde_json::from_str(&value).map_err(|_| "has a value that is no JSON object")?;
@@ -99,7 +99,7 @@ impl<'r> Variable<'r> {
         match (before, &self.written) {
             // No other program has changed it since.
             (Some(before), Some((index, _))) if self.probes == known => {
-                set(draft, &self.list.item(*index).child("value"), before, origin)
+                set_text(draft, &self.list.item(*index).child("value"), before, origin)
             }
             _ => self.write(draft, origin),
         }
@@ -111,16 +111,15 @@ impl<'r> Variable<'r> {
             return self.remove_from(draft, origin);
         }
         let value = serde_json::to_string(&self.probes).map_err(|error| error.to_string())?;
-        let value = checked(value, &format!("variable `{}`", self.name))?;
+        let value = check_length(value, &format!("variable `{}`", self.name))?;
         if let Some((index, written)) = self.written {
             let place = self.list.item(index).child("value");
-            return if written == value { Ok(()) } else { set(draft, &place, &value, origin) };
+            return if written == value { Ok(()) } else { set_text(draft, &place, &value, origin) };
         }
         let item = serde_json::json!({"name": self.name, "value": value});
-        let raw = |value: &Value| RawValue::from_string(value.to_string()).map_err(|_| json::not_json());
         match self.length {
-            Some(length) => draft.append(&self.list, length, raw(&item)?.into(), origin.clone()),
-            None => draft.set(self.list, raw(&Value::from(vec![item]))?.into(), origin.clone()),
+            Some(length) => draft.append(&self.list, length, json::of(&item)?, origin.clone()),
+            None => draft.set(self.list, json::of(&[item])?, origin.clone()),
         }
     }
 

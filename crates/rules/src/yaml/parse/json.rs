@@ -18,7 +18,7 @@ pub(in crate::yaml) fn after_mark(text: &str) -> (&str, &str) {
 }
 
 /// Whitespace (RFC 8259, section 2).
-const SPACE: [char; 4] = [' ', '\t', '\n', '\r'];
+pub(in crate::yaml) const SPACE: [char; 4] = [' ', '\t', '\n', '\r'];
 
 /// The events of a text that [`is_json`] has checked, each with its line, from 1, and its column, from 0.
 pub(super) struct Events<'t> {
@@ -74,7 +74,7 @@ impl<'t> Iterator for Events<'t> {
 }
 
 /// The length in bytes of the string at the start of `text`, including its quotes.
-fn string_length(text: &str) -> usize {
+pub(in crate::yaml) fn string_length(text: &str) -> usize {
     let mut escaped = false;
     for (index, byte) in text.bytes().enumerate().skip(1) {
         match byte {

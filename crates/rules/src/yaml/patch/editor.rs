@@ -6,7 +6,7 @@ use vestibule_patch::{Document, Pointer, View};
 
 use super::RewriteReason;
 use crate::yaml::emit::Layout;
-use crate::yaml::{Entry, Node, Value, parse, quote};
+use crate::yaml::{Entry, Node, Value, line_start, parse, quote, starts_line};
 
 /// A text and its tree. Each edit returns a new text.
 pub(super) struct Editor<'t> {
@@ -33,7 +33,7 @@ impl<'t> Editor<'t> {
     pub(super) fn new(text: &'t str) -> Result<Self, RewriteReason> {
         let (root, anchor) = parse::first_document(text).ok_or(RewriteReason::unusual(None))?;
         if let Some(line) = anchor {
-            return Err(RewriteReason::anchor(line));
+            return Err(RewriteReason { line: Some(line), why: "an anchor" });
         }
         let newline = if text.contains("\r\n") { "\r\n" } else { "\n" };
         let mut editor = Self { text, root, layout: Layout::default(), newline };
@@ -150,7 +150,9 @@ impl<'t> Editor<'t> {
         match (before, found.holder) {
             (Some(item), _) => Ok(self.insert(item.range.end.max(self.dash(item)? + 1), &lines)),
             // The new first item goes above the comments of the previous one.
-            (None, Holder::Key(entry)) if self.starts_line(dash) => Ok(self.insert(entry.range.end, &lines)),
+            (None, Holder::Key(entry)) if starts_line(self.text, dash) => {
+                Ok(self.insert(entry.range.end, &lines))
+            }
             (None, _) => Err(self.unusual(found.node)),
         }
     }
@@ -184,17 +186,17 @@ impl<'t> Editor<'t> {
 
     /// Deletes `start..end` with its line, or up to `next` if the line starts with something else.
     fn delete(&self, start: usize, end: usize, next: Option<usize>) -> Result<String, RewriteReason> {
-        if !self.starts_line(start) {
+        if !starts_line(self.text, start) {
             let next = next.ok_or(RewriteReason::unusual(None))?;
             // Comments below it belong to the next value, which now starts the line.
             let between = self.text.get(self.line_end(end).min(next)..next).unwrap_or_default();
             let comments = between.lines().filter(|line| line.trim_start().starts_with('#'));
             let comments: String = comments.map(|line| format!("{line}{}", self.newline)).collect();
             let mut text = self.replaced(start..next, "");
-            text.insert_str(self.line_start(start), &comments);
+            text.insert_str(line_start(self.text, start), &comments);
             return Ok(text);
         }
-        let (start, end) = (self.line_start(start), self.line_end(end));
+        let (start, end) = (line_start(self.text, start), self.line_end(end));
         let rest = self.text.get(end..).unwrap_or_default();
         let newline = if rest.starts_with("\r\n") { 2 } else { usize::from(rest.starts_with('\n')) };
         match (newline, start) {
@@ -235,19 +237,11 @@ impl<'t> Editor<'t> {
 
     /// The column of `at`. It is unknown after a tab, whose width is not defined.
     fn column(&self, at: usize) -> Result<usize, RewriteReason> {
-        let before = self.text.get(self.line_start(at)..at).unwrap_or_default();
+        let before = self.text.get(line_start(self.text, at)..at).unwrap_or_default();
         if before.contains('\t') {
-            return Err(RewriteReason::tab(self.line_of(at)));
+            return Err(RewriteReason { line: Some(self.line_of(at)), why: "a tab" });
         }
         Ok(before.chars().filter(|character| *character != '\u{feff}').count())
-    }
-
-    fn starts_line(&self, at: usize) -> bool {
-        self.text.get(self.line_start(at)..at).unwrap_or_default().trim().is_empty()
-    }
-
-    fn line_start(&self, at: usize) -> usize {
-        self.text.get(..at).and_then(|before| before.rfind('\n')).map_or(0, |end| end + 1)
     }
 
     fn line_end(&self, at: usize) -> usize {

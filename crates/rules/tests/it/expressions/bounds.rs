@@ -4,10 +4,9 @@ use std::fmt::Write as _;
 
 use cpu_time::ThreadTime;
 use serde_json::Value;
-use vestibule_rules::Diagnostic;
 
 use super::{APP, annotated};
-use crate::kit::{creation, decide, load, rule, rules, word};
+use crate::kit::{creation, decide, headlines, load, rule, rules, word};
 
 /// The stack of a thread of the server.
 const STACK: usize = 2 * 1024 * 1024;
@@ -33,10 +32,6 @@ fn chain(first: &str, count: usize, step: impl Fn(&str) -> String, when: &str) -
     )
     .unwrap();
     rule("r", &spec)
-}
-
-fn headlines(text: &str) -> Vec<String> {
-    load(text).err().unwrap_or_default().iter().map(Diagnostic::headline).collect()
 }
 
 /// 100 variables of 398 terms, each of which names the previous one: these 82 KB overflowed the stack.

@@ -43,12 +43,12 @@ impl ReloadedFile {
     /// Gives each new content to `take`, for as long as the future is polled. If `take` refuses it, the old content stays in use, and
     /// a warning is logged.
     pub(super) async fn follow(mut self, mut take: impl FnMut(&[u8]) -> Result<(), String>) {
-        let mut trouble = None;
+        let mut last_error = None;
         let mut ticks = interval(POLL);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             ticks.tick().await;
-            let seen = match read_blocking(self.path.clone()).await {
+            let outcome = match read_blocking(self.path.clone()).await {
                 Ok(content) if content == self.content => Ok(false),
                 Ok(content) => {
                     self.content = content;
@@ -57,14 +57,14 @@ impl ReloadedFile {
                 Err(why) => Err(why),
             };
             let (what, file) = (self.what, self.path.display());
-            match &seen {
+            match &outcome {
                 Ok(true) => tracing::info!(%file, "{what} were read again"),
-                Err(why) if trouble.as_ref() != Some(why) => {
+                Err(why) if last_error.as_ref() != Some(why) => {
                     tracing::warn!(%file, why, "{what} cannot be read again; those from before stay");
                 }
                 _ => {}
             }
-            trouble = seen.err();
+            last_error = outcome.err();
         }
     }
 }

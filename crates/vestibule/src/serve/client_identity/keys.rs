@@ -52,9 +52,9 @@ pub(super) fn of_file(
     let file = ReloadedFile::open("the keys of the token issuer", path)?;
     let first = read(file.content()).map_err(|why| file.unusable(why))?;
     let keys = Arc::new(Keys { known: ArcSwap::from_pointee(first), next: None, wanted: Notify::new() });
-    let kept = Arc::clone(&keys);
+    let reloaded = Arc::clone(&keys);
     let follow = file.follow(move |content| {
-        kept.known.store(Arc::new(read(content)?));
+        reloaded.known.store(Arc::new(read(content)?));
         Ok(())
     });
     Ok((keys, follow))
@@ -65,16 +65,16 @@ pub(super) fn of_file(
 pub(super) fn of_cluster(client: Client) -> (Arc<Keys>, impl Future<Output = ()> + Send + use<>) {
     let next = Some(watch::Sender::new(Instant::now()));
     let keys = Arc::new(Keys { known: ArcSwap::default(), next, wanted: Notify::new() });
-    let kept = Arc::clone(&keys);
+    let reloaded = Arc::clone(&keys);
     let follow = async move {
-        let mut trouble = None;
+        let mut last_error = None;
         loop {
             let published = published(&client).await;
             match &published {
-                Ok(keys) if !kept.is_known(keys) => {
+                Ok(keys) if !reloaded.is_known(keys) => {
                     tracing::info!(keys = keys.len(), "the keys of the token issuer were read");
                 }
-                Err(why) if trouble.as_ref() != Some(why) => {
+                Err(why) if last_error.as_ref() != Some(why) => {
                     tracing::warn!(
                         why,
                         "the API server does not tell the keys of its tokens; those from before stay"
@@ -82,8 +82,8 @@ pub(super) fn of_cluster(client: Client) -> (Arc<Keys>, impl Future<Output = ()>
                 }
                 _ => {}
             }
-            trouble = published.map(|keys| kept.known.store(Arc::new(keys))).err();
-            kept.wait(trouble.is_none()).await;
+            last_error = published.map(|keys| reloaded.known.store(Arc::new(keys))).err();
+            reloaded.wait(last_error.is_none()).await;
         }
     };
     (keys, follow)
@@ -134,9 +134,9 @@ impl Keys {
             next.send_replace(Instant::now() + pace);
         }
         sleep(pace).await;
-        let rest = if all_is_well { REFRESH } else { Duration::ZERO };
+        let period = if all_is_well { REFRESH } else { Duration::ZERO };
         // The timeout and the notification both end the wait.
-        let _ = timeout(rest, self.wanted.notified()).await;
+        let _ = timeout(period, self.wanted.notified()).await;
     }
 }
 

@@ -10,7 +10,7 @@ use jsonwebtoken::{Algorithm, EncodingKey, Header, encode};
 use kube::client::Body;
 use rcgen::KeyPair;
 use serde_json::{Value, json};
-use vestibule_server::{Doubt, VerifyToken};
+use vestibule_server::{CredentialError, VerifyToken};
 
 use super::settings::TokenSettings;
 use super::*;
@@ -99,27 +99,27 @@ async fn each_claim_counts() {
     // Clocks differ.
     assert_eq!(judge(&|claims| claims["exp"] = json!(at(-30))).await, Ok(()));
     assert_eq!(judge(&|claims| claims["nbf"] = json!(at(30))).await, Ok(()));
-    for (claim, value, doubt) in [
-        ("iss", json!("https://other.example"), Doubt::Issuer),
-        ("iss", Value::Null, Doubt::Issuer),
-        ("aud", json!(["https://kubernetes.default.svc"]), Doubt::Audience),
-        ("aud", json!([]), Doubt::Audience),
-        ("aud", Value::Null, Doubt::Audience),
-        ("aud", json!(format!("{AUDIENCE}0")), Doubt::Audience),
-        ("exp", json!(at(-120)), Doubt::Expired),
-        ("exp", Value::Null, Doubt::Unreadable),
-        ("exp", json!("never"), Doubt::Unreadable),
-        ("nbf", json!(at(120)), Doubt::NotYetValid),
-        ("nbf", json!("now"), Doubt::Unreadable),
-        ("sub", json!("system:serviceaccount:shop:default"), Doubt::Name),
-        ("sub", Value::Null, Doubt::Unreadable),
+    for (claim, value, expected) in [
+        ("iss", json!("https://other.example"), CredentialError::Issuer),
+        ("iss", Value::Null, CredentialError::Issuer),
+        ("aud", json!(["https://kubernetes.default.svc"]), CredentialError::Audience),
+        ("aud", json!([]), CredentialError::Audience),
+        ("aud", Value::Null, CredentialError::Audience),
+        ("aud", json!(format!("{AUDIENCE}0")), CredentialError::Audience),
+        ("exp", json!(at(-120)), CredentialError::Expired),
+        ("exp", Value::Null, CredentialError::Unreadable),
+        ("exp", json!("never"), CredentialError::Unreadable),
+        ("nbf", json!(at(120)), CredentialError::NotYetValid),
+        ("nbf", json!("now"), CredentialError::Unreadable),
+        ("sub", json!("system:serviceaccount:shop:default"), CredentialError::Name),
+        ("sub", Value::Null, CredentialError::Unreadable),
     ] {
         let judged = judge(&|claims| claims[claim] = value.clone()).await;
-        assert_eq!(judged, Err(doubt), "{claim}: {value}");
+        assert_eq!(judged, Err(expected), "{claim}: {value}");
         let judged = judge(&|claims| drop(claims.as_object_mut().unwrap().remove("nbf"))).await;
         assert_eq!(judged, Ok(()), "a token without nbf is valid already");
     }
-    assert_eq!(tokens.verify(&stranger.sign(&claims())).await, Err(Doubt::Signature));
+    assert_eq!(tokens.verify(&stranger.sign(&claims())).await, Err(CredentialError::Signature));
 }
 
 #[tokio::test]
@@ -137,20 +137,24 @@ async fn each_part_counts() {
     // {"alg":"none"}
     let unsigned = format!("eyJhbGciOiJub25lIn0.{body}.");
     for token in ["", "a", "a.b", "a.b.c", "....", &unsigned, &format!("{head}.{body}")] {
-        assert_eq!(tokens.verify(token).await, Err(Doubt::Unreadable), "{token}");
+        assert_eq!(tokens.verify(token).await, Err(CredentialError::Unreadable), "{token}");
     }
     for token in [format!("{head}.{forged}.{signature}"), format!("{head}.{body}."), format!("{good}A")] {
-        assert_eq!(tokens.verify(&token).await.err().map(Doubt::as_str), Some("signature"), "{token}");
+        assert_eq!(
+            tokens.verify(&token).await.err().map(CredentialError::as_str),
+            Some("signature"),
+            "{token}"
+        );
     }
-    assert_eq!(tokens.verify(&other.sign(&claims())).await, Err(Doubt::UnknownKey));
+    assert_eq!(tokens.verify(&other.sign(&claims())).await, Err(CredentialError::UnknownKey));
     // The public key as if it were a shared secret.
     let secret = EncodingKey::from_secret(set(&[&signer]).as_bytes());
     let shared = encode(&Header::new(Algorithm::HS256), &claims(), &secret).unwrap();
-    assert_eq!(tokens.verify(&shared).await, Err(Doubt::Unreadable));
+    assert_eq!(tokens.verify(&shared).await, Err(CredentialError::Unreadable));
     let mut header = Header::new(Algorithm::ES256);
     header.crit = Some(vec!["b64".to_owned()]);
     let critical = encode(&header, &claims(), &signer.key).unwrap();
-    assert_eq!(tokens.verify(&critical).await, Err(Doubt::Unreadable));
+    assert_eq!(tokens.verify(&critical).await, Err(CredentialError::Unreadable));
     assert_eq!(tokens.verify(&good).await, Ok(()));
 }
 
@@ -171,7 +175,7 @@ async fn every_kind_of_key_is_known_by_its_name_and_algorithm() {
     let mut header = Header::new(Algorithm::ES256);
     header.kid = Some("d".to_owned());
     let confused = encode(&header, &claims(), &signers[0].key).unwrap();
-    assert_eq!(tokens.verify(&confused).await, Err(Doubt::UnknownKey));
+    assert_eq!(tokens.verify(&confused).await, Err(CredentialError::UnknownKey));
 }
 
 #[test]
@@ -233,7 +237,7 @@ async fn keys_are_asked_of_the_api_server_and_kept_when_it_is_gone() {
     let (keys, follow) = keys::of_cluster(publisher.client());
     let follow = tokio::spawn(follow);
     let tokens = tokens(Arc::clone(&keys));
-    assert_eq!(tokens.verify(&old.sign(&claims())).await, Err(Doubt::UnknownKey));
+    assert_eq!(tokens.verify(&old.sign(&claims())).await, Err(CredentialError::UnknownKey));
     assert!(keys.are_missing());
 
     publisher.publish(&[&old]);
@@ -250,7 +254,7 @@ async fn keys_are_asked_of_the_api_server_and_kept_when_it_is_gone() {
     tokio::time::sleep(Duration::from_secs(60)).await;
     let (before, stranger) = (publisher.asked(), Signer::es256("stranger"));
     for _ in 0..100 {
-        assert_eq!(tokens.verify(&stranger.sign(&claims())).await, Err(Doubt::UnknownKey));
+        assert_eq!(tokens.verify(&stranger.sign(&claims())).await, Err(CredentialError::UnknownKey));
         tokio::time::sleep(Duration::from_millis(300)).await;
     }
     assert!((3..=5).contains(&(publisher.asked() - before)), "{} times in 30 s", publisher.asked() - before);
@@ -339,10 +343,10 @@ async fn a_file_is_reloaded_when_its_content_changes() {
     let (keys, follow) = keys::of_file(&file).unwrap();
     let follow = tokio::spawn(follow);
     let tokens = tokens(keys);
-    assert_eq!(tokens.verify(&new.sign(&claims())).await, Err(Doubt::UnknownKey));
+    assert_eq!(tokens.verify(&new.sign(&claims())).await, Err(CredentialError::UnknownKey));
     std::fs::write(&file, set(&[&new])).unwrap();
     until(async || tokens.verify(&new.sign(&claims())).await == Ok(())).await;
-    assert_eq!(tokens.verify(&old.sign(&claims())).await, Err(Doubt::UnknownKey));
+    assert_eq!(tokens.verify(&old.sign(&claims())).await, Err(CredentialError::UnknownKey));
 
     // A file that is half written or deleted changes nothing.
     std::fs::write(&file, "{").unwrap();

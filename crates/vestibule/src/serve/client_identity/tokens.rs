@@ -6,7 +6,7 @@ use std::sync::Arc;
 use jsonwebtoken::errors::{Error, ErrorKind};
 use jsonwebtoken::{Algorithm, Validation, decode, decode_header};
 use serde::Deserialize;
-use vestibule_server::{Doubt, VerifyToken};
+use vestibule_server::{CredentialError, VerifyToken};
 
 use super::keys::{Key, Keys};
 use super::settings::TokenSettings;
@@ -34,30 +34,34 @@ impl Tokens {
         Self { issuer, audiences, subjects, keys }
     }
 
-    async fn judge(&self, token: &str) -> Result<(), Doubt> {
-        let header = decode_header(token).map_err(|_| Doubt::Unreadable)?;
+    async fn judge(&self, token: &str) -> Result<(), CredentialError> {
+        let header = decode_header(token).map_err(|_| CredentialError::Unreadable)?;
         // An unknown critical extension makes a token invalid (RFC 7515 4.1.11).
         if !is_accepted(header.alg) || header.crit.is_some() {
-            return Err(Doubt::Unreadable);
+            return Err(CredentialError::Unreadable);
         }
-        let key = self.keys.of(&header).await.ok_or(Doubt::UnknownKey)?;
+        let key = self.keys.of(&header).await.ok_or(CredentialError::UnknownKey)?;
         self.verify(token, header.alg, &key)
     }
 
-    fn verify(&self, token: &str, algorithm: Algorithm, key: &Key) -> Result<(), Doubt> {
+    fn verify(&self, token: &str, algorithm: Algorithm, key: &Key) -> Result<(), CredentialError> {
         let mut validation = Validation::new(algorithm);
         validation.leeway = LEEWAY;
         validation.validate_nbf = true;
         validation.set_required_spec_claims(&["exp", "iss", "aud", "sub"]);
         validation.set_issuer(&[&self.issuer]);
         validation.set_audience(&self.audiences);
-        let token = decode::<Claims>(token, &key.key, &validation).map_err(|error| doubt(&error))?;
-        self.subjects.contains(&token.claims.sub).then_some(()).ok_or(Doubt::Name)
+        let token =
+            decode::<Claims>(token, &key.key, &validation).map_err(|error| credential_error(&error))?;
+        self.subjects.contains(&token.claims.sub).then_some(()).ok_or(CredentialError::Name)
     }
 }
 
 impl VerifyToken for Tokens {
-    fn verify<'a>(&'a self, token: &'a str) -> Pin<Box<dyn Future<Output = Result<(), Doubt>> + Send + 'a>> {
+    fn verify<'a>(
+        &'a self,
+        token: &'a str,
+    ) -> Pin<Box<dyn Future<Output = Result<(), CredentialError>> + Send + 'a>> {
         Box::pin(self.judge(token))
     }
 }
@@ -69,17 +73,17 @@ fn is_accepted(algorithm: Algorithm) -> bool {
 }
 
 /// Keeps the kind of the error only, because its text holds parts of the token.
-fn doubt(error: &Error) -> Doubt {
+fn credential_error(error: &Error) -> CredentialError {
     match error.kind() {
-        ErrorKind::ExpiredSignature => Doubt::Expired,
-        ErrorKind::ImmatureSignature => Doubt::NotYetValid,
-        ErrorKind::InvalidIssuer => Doubt::Issuer,
-        ErrorKind::InvalidAudience => Doubt::Audience,
+        ErrorKind::ExpiredSignature => CredentialError::Expired,
+        ErrorKind::ImmatureSignature => CredentialError::NotYetValid,
+        ErrorKind::InvalidIssuer => CredentialError::Issuer,
+        ErrorKind::InvalidAudience => CredentialError::Audience,
         ErrorKind::InvalidSignature | ErrorKind::InvalidAlgorithm | ErrorKind::InvalidKeyFormat => {
-            Doubt::Signature
+            CredentialError::Signature
         }
-        ErrorKind::MissingRequiredClaim(claim) if claim == "iss" => Doubt::Issuer,
-        ErrorKind::MissingRequiredClaim(claim) if claim == "aud" => Doubt::Audience,
-        _ => Doubt::Unreadable,
+        ErrorKind::MissingRequiredClaim(claim) if claim == "iss" => CredentialError::Issuer,
+        ErrorKind::MissingRequiredClaim(claim) if claim == "aud" => CredentialError::Audience,
+        _ => CredentialError::Unreadable,
     }
 }

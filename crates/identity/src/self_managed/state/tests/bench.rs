@@ -78,9 +78,9 @@ impl Bench {
 
     pub(super) fn watch_configuration(&mut self) {
         let object = serde_json::from_value(self.configuration.clone().unwrap()).unwrap();
-        let news =
-            WatchEvent::Configuration { position: 0, listed: false, object: watches::Change::Is(object) };
-        self.state.watch_event(news, self.now);
+        let event =
+            WatchEvent::Configuration { position: 0, listed: false, object: watches::Change::Stored(object) };
+        self.state.watch_event(event, self.now);
     }
 
     /// Another program writes the Secret.
@@ -170,7 +170,7 @@ impl Bench {
     pub(super) fn write_configuration(&mut self, patch: &Value) -> Answer {
         if let Some(kind) = self.refusal {
             let outcome = Err(ApiError { kind, text: String::new() });
-            return Answer { asked: self.at, date: None, outcome };
+            return Answer { sent: self.at, date: None, outcome };
         }
         let object = self.configuration.as_mut().unwrap();
         for operation in patch.as_array().unwrap() {
@@ -197,13 +197,13 @@ impl Bench {
     }
 
     pub(super) fn answer(&self, object: Option<Value>) -> Answer {
-        let trouble = |kind| ApiError { kind, text: String::new() };
+        let error = |kind| ApiError { kind, text: String::new() };
         let outcome = match object {
-            _ if !self.reachable => Err(trouble(ApiErrorKind::Unreachable)),
-            None => Err(trouble(ApiErrorKind::NotFound)),
+            _ if !self.reachable => Err(error(ApiErrorKind::Unreachable)),
+            None => Err(error(ApiErrorKind::NotFound)),
             Some(object) => Ok(object.to_string().into_bytes().into()),
         };
-        Answer { asked: self.at, date: None, outcome }
+        Answer { sent: self.at, date: None, outcome }
     }
 
     pub(super) fn status(&self) -> crate::Status {

@@ -92,7 +92,7 @@ fn entries_are_written_once_a_replica_serves_and_their_bundle_verifies_its_certi
     bench.pass(Duration::from_secs(1));
     bench.run();
     assert_eq!(hooks(&bench), ["a", "b"]);
-    let bundle = bench.state.ca_bundle().unwrap();
+    let bundle = bench.state.ca_bundle.clone().unwrap();
     for entry in bench.configuration.as_ref().unwrap()["webhooks"].as_array().unwrap() {
         let held: ByteString = serde_json::from_value(entry["clientConfig"]["caBundle"].clone()).unwrap();
         assert_eq!(held.0, bundle.as_bytes());
@@ -146,7 +146,7 @@ fn the_new_version_takes_over_when_no_replica_of_the_old_one_is_left() {
     with(&mut bench, &mut old, begin);
     begin(&mut bench);
     assert_eq!(hooks(&bench), ["a"], "the new hook would be called on old replicas");
-    assert_eq!(annotation(&bench, CLAIM).as_deref(), Some(desired(&["a", "b"]).hash()));
+    assert_eq!(annotation(&bench, CLAIM).as_deref(), Some(&*desired(&["a", "b"]).hash));
     with(&mut bench, &mut old, |bench| drop(bench.run()));
     assert_eq!(annotation(&bench, CLAIM), None, "the old version objects");
     let version = bench.version;
@@ -358,5 +358,5 @@ fn a_claim_that_came_too_late_for_one_version_is_made_over_the_next() {
     bench.refusal = None;
     bench.pass(Duration::from_secs(1));
     bench.run();
-    assert_eq!(annotation(&bench, CLAIM).as_deref(), Some(desired(&["b"]).hash()));
+    assert_eq!(annotation(&bench, CLAIM).as_deref(), Some(&*desired(&["b"]).hash));
 }

@@ -2,17 +2,6 @@
 
 use super::*;
 
-fn leaf_below(ring: &Ring, names: &[&str]) -> Result<crate::Leaf, RingError> {
-    let active = ring.facts().active().unwrap();
-    let cross_signature = active.cross_signature.map(|cross_signature| cross_signature.issuer);
-    let not_after = NOW.plus(Duration::from_secs(3600));
-    ring.sign(
-        &LeafFacts { issuer: active.id, cross_signature, renew: NOW, not_before: NOW, not_after },
-        names,
-        NOW,
-    )
-}
-
 fn change(change: &Change, ring: Ring, keys: &mut KeySource) -> Ring {
     carry_out(change, Some(ring), keys, NOW, &Policy::default()).unwrap()
 }

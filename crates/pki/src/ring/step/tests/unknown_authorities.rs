@@ -101,7 +101,7 @@ fn replicas_that_know_a_ca_are_given_time_to_name_it() {
     cluster.ring = RingFacts::Known(grafted);
     cluster.pass(1);
     assert!(trusted(&cluster, 0).contains(&UNKNOWN_CA) && trusted(&cluster, 1).contains(&UNKNOWN_CA));
-    assert!(cluster.facts().has_made(UNKNOWN_CA), "its replicas are of this ring");
+    assert!(cluster.facts().made.contains(&UNKNOWN_CA), "its replicas are of this ring");
 }
 
 #[test]

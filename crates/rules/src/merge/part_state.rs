@@ -1,4 +1,4 @@
-//! Whether the final object has the parts of a rule. An explanation says with it why a part changed nothing.
+//! Whether the final object has the parts of a rule, so that an explanation can say why a part changed nothing.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -8,42 +8,42 @@ use super::presence::{PlacedPart, PodContents};
 use crate::rule::{Policy, Rule};
 
 /// By the name of the rule and the text of the clause.
-pub(crate) type Standings = HashMap<(Arc<str>, Arc<str>), Standing>;
+pub(crate) type PartStates = HashMap<(Arc<str>, Arc<str>), PartState>;
 
 /// Whether the object has a part of a rule, in all containers that it is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Standing {
+pub(crate) enum PartState {
     /// The object has it.
-    There,
+    Present,
     /// The object has something else, which the rule keeps.
-    Yielded,
+    Kept,
     /// The object has something else, which a later rule or block has set.
-    Overruled,
+    Overridden,
     /// The block of the part selects no container.
-    Nowhere,
+    NotSelected,
 }
 
-/// The standings of the parts of `rules`, which have been applied to `draft`.
-pub(crate) fn standings(rules: &[&Rule], draft: &mut Draft<'_>) -> Standings {
+/// The states of the parts of `rules`, which have been applied to `draft`.
+pub(crate) fn part_states(rules: &[&Rule], draft: &mut Draft<'_>) -> PartStates {
     let contents = PodContents::new(rules, draft);
-    let mut standings = Standings::new();
+    let mut states = PartStates::new();
     for rule in rules {
         let mut note = |part: PlacedPart<'_>| {
-            let standing = match (part.is_there, part.item.policy) {
-                (None, _) => Standing::Nowhere,
-                (Some(true), _) => Standing::There,
-                (Some(false), Policy::Override) => Standing::Overruled,
-                (Some(false), _) => Standing::Yielded,
+            let state = match (part.is_present, part.item.policy) {
+                (None, _) => PartState::NotSelected,
+                (Some(true), _) => PartState::Present,
+                (Some(false), Policy::Override) => PartState::Overridden,
+                (Some(false), _) => PartState::Kept,
             };
             let clause = (Arc::clone(&rule.name), Arc::clone(&part.item.clause.text));
-            let known = standings.entry(clause).or_insert(standing);
+            let known = states.entry(clause).or_insert(state);
             // A container that differs takes precedence over containers that have the part.
-            if matches!(known, Standing::There | Standing::Nowhere) {
-                *known = standing;
+            if matches!(known, PartState::Present | PartState::NotSelected) {
+                *known = state;
             }
         };
         contents.parts_of_pod(rule, &mut note);
         contents.parts_of_blocks(rule, &mut note);
     }
-    standings
+    states
 }

@@ -9,12 +9,12 @@ use crate::Unconvertible;
 use crate::line::one_line;
 
 /// If one of these differs, the API server refuses the converted object.
-const SAME: [&str; 3] = ["name", "namespace", "uid"];
+const IDENTITY: [&str; 3] = ["name", "namespace", "uid"];
 /// The API server takes these from the converted object.
 const CHANGEABLE: [&str; 2] = ["labels", "annotations"];
 
 /// The converted object with the metadata of the original.
-pub(super) fn whole(
+pub(super) fn restore(
     received: View<'_>,
     converted: View<'_>,
     desired: &str,
@@ -28,13 +28,13 @@ pub(super) fn whole(
     let (before, after) = (received.get("metadata"), converted.get("metadata"));
     let before = before.ok_or_else(|| Unconvertible::new("it has no metadata"))?;
     let after = after.ok_or_else(|| Unconvertible::new("the converter gave back no metadata"))?;
-    if let Some(name) = SAME.into_iter().find(|name| text(before, name) != text(after, name)) {
+    if let Some(name) = IDENTITY.into_iter().find(|name| text(before, name) != text(after, name)) {
         let why = "the metadata of one version is handed on to the other";
         return Err(Unconvertible::new(format_args!(
             "the converter gave back another metadata.{name}: {why}"
         )));
     }
-    let metadata = object(metadata(before, after));
+    let metadata = object(merged(before, after));
     let members = converted.entries().into_iter().map(|(name, value)| match &*name {
         "metadata" => (name, metadata.as_str().into()),
         _ => (name, value.to_json()),
@@ -55,7 +55,7 @@ pub(super) fn display_name(object: View<'_>, index: usize) -> String {
     one_line(&name, 512)
 }
 
-fn metadata<'v>(before: View<'v>, after: View<'v>) -> impl Iterator<Item = (Cow<'v, str>, Cow<'v, str>)> {
+fn merged<'v>(before: View<'v>, after: View<'v>) -> impl Iterator<Item = (Cow<'v, str>, Cow<'v, str>)> {
     let is_changeable = |name: &str| CHANGEABLE.contains(&name);
     let before = before.entries().into_iter().filter(move |(name, _)| !is_changeable(name));
     let after = after.entries().into_iter().filter(move |(name, _)| is_changeable(name));

@@ -1,0 +1,21 @@
+//! Reads files that may hold a private key.
+
+use std::fs::File;
+use std::io::{self, ErrorKind, Read};
+
+use zeroize::Zeroizing;
+
+/// A certificate or key file is smaller, and a Secret holds no more.
+const MAX_BYTES: u64 = 1024 * 1024;
+
+/// The text of a file of at most 1 MiB, erased when dropped.
+pub(crate) fn read(file: File) -> io::Result<Zeroizing<String>> {
+    let length = file.metadata()?.len();
+    if length > MAX_BYTES {
+        return Err(io::Error::new(ErrorKind::FileTooLarge, "it is larger than 1 MiB"));
+    }
+    // A buffer that grows would leave copies of a key in freed memory.
+    let mut text = Zeroizing::new(String::with_capacity(usize::try_from(length).unwrap_or_default() + 1));
+    file.take(MAX_BYTES).read_to_string(&mut text)?;
+    Ok(text)
+}
