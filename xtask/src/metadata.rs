@@ -32,10 +32,17 @@ pub(crate) struct Package {
     pub(crate) categories: Vec<String>,
     pub(crate) manifest_path: PathBuf,
     pub(crate) dependencies: Vec<Dependency>,
+    pub(crate) targets: Vec<Target>,
     /// `[package.metadata]`
     pub(crate) metadata: Value,
     /// The registries that it may go to: none at all with `publish = false`.
     pub(crate) publish: Option<Vec<String>>,
+}
+
+/// A library, a program, a test or an example.
+#[derive(Clone, Debug, Default, Deserialize)]
+pub(crate) struct Target {
+    pub(crate) kind: Vec<String>,
 }
 
 /// One dependency as its manifest names it.

@@ -83,8 +83,10 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
     let mut tally = Tally::default();
     let durations = lanes::run(programs, &environment, &mut tally)?;
     plan.remember(&durations)?;
-    println!("\n== examples in the documentation");
-    lanes::documentation(&plan.selection, &environment, &mut tally)?;
+    if plan.has_library() {
+        println!("\n== examples in the documentation");
+        lanes::documentation(&plan.selection, &environment, &mut tally)?;
+    }
 
     let text = files::read(&lines)?;
     let report = Report::read(&text);

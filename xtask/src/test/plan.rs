@@ -35,6 +35,7 @@ struct Selected {
     manifest: PathBuf,
     /// Its tests start an API server.
     on_a_cluster: bool,
+    has_library: bool,
 }
 
 /// An executable with tests.
@@ -102,12 +103,18 @@ impl Plan {
     /// # Errors
     /// They do not compile.
     pub(super) fn build(&self) -> anyhow::Result<Vec<Program>> {
-        let mut command = cargo::command(&["test", "--no-run", "--lib", "--bins", "--tests", "--examples"]);
+        let mut command = cargo::command(&["test", "--no-run", "--bins", "--tests", "--examples"]);
+        // Cargo refuses `--lib` for packages without a library.
+        command.args(self.has_library().then_some("--lib"));
         command.args(&self.selection).arg("--message-format=json-render-diagnostics");
         let messages = cargo::output(&mut command).context("the tests do not compile")?;
         let mut programs: Vec<_> = messages.lines().filter_map(|line| self.program(line)).collect();
         programs.sort_by_key(|program| std::cmp::Reverse(program.expected));
         Ok(programs)
+    }
+
+    pub(super) fn has_library(&self) -> bool {
+        self.packages.iter().any(|package| package.has_library)
     }
 
     fn program(&self, message: &str) -> Option<Program> {
@@ -140,7 +147,8 @@ impl Selected {
         let folder = manifest.parent().and_then(|folder| folder.file_name());
         let name = folder.map_or_else(|| package.name.clone(), |name| name.to_string_lossy().into_owned());
         let on_a_cluster = package.dependencies.iter().any(|other| other.name == "vestibule-testenv");
-        Self { name, manifest, on_a_cluster }
+        let has_library = package.targets.iter().any(|target| target.kind.iter().any(|kind| kind == "lib"));
+        Self { name, manifest, on_a_cluster, has_library }
     }
 }
 
@@ -196,6 +204,13 @@ mod tests {
         names.sort();
         names.dedup();
         assert_eq!(names.len(), count, "{names:?}");
+    }
+
+    #[test]
+    fn a_program_without_a_library_is_a_part() {
+        let workspace = Metadata::of_workspace().unwrap();
+        let has_library = |part: &str| Plan::new(&workspace, &[part.to_owned()]).unwrap().has_library();
+        assert!(has_library("patch") && !has_library("cli"));
     }
 
     #[test]
