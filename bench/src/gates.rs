@@ -27,8 +27,8 @@ impl Gates {
         fs::write(&file, text).with_context(|| format!("cannot write {}", file.display()))
     }
 
-    /// Heap allocations of a call of a handler that only boxes its future and clones a patch, as the test of `bench-servers` holds them:
-    /// those for the size of object that has most.
+    /// Heap allocations of a call of a handler that only boxes its future and clones a patch, as the test of `bench-servers` holds them.
+    /// The largest count of the paths of the framework, which differ in the size of the object.
     pub(crate) fn allocations(&self) -> Option<u64> {
         let allocations = self.0["allocations"].as_object()?.iter();
         allocations

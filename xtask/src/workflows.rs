@@ -63,7 +63,10 @@ mod tests {
     use super::*;
 
     fn texts() -> Vec<(String, String)> {
-        let read = |path: PathBuf| (disk::name(&path), disk::read(&path).unwrap());
+        let read = |path: PathBuf| {
+            let below = path.strip_prefix(cargo::workspace()).unwrap();
+            (below.display().to_string(), disk::read(&path).unwrap())
+        };
         files().unwrap().into_iter().map(read).collect()
     }
 
@@ -87,6 +90,17 @@ mod tests {
             }
         }
         assert!(pins.len() >= 5, "{pins:?}");
+    }
+
+    #[test]
+    fn the_template_has_actions_of_this_repository() {
+        let texts = texts();
+        let (ours, template): (Vec<_>, Vec<_>) = texts.iter().partition(|(file, _)| file != TEMPLATE);
+        let actions: Vec<_> = template[0].1.lines().filter_map(|line| line.split_once("uses: ")).collect();
+        assert!(actions.len() >= 3, "{actions:?}");
+        for (_, action) in actions {
+            assert!(ours.iter().any(|(_, text)| text.contains(action)), "{action}");
+        }
     }
 
     /// A workflow cannot be run on a laptop; its tasks can.

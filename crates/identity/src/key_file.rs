@@ -16,6 +16,6 @@ pub(crate) fn read(file: File) -> io::Result<Zeroizing<String>> {
     }
     // A buffer that grows would leave copies of a key in freed memory.
     let mut text = Zeroizing::new(String::with_capacity(usize::try_from(length).unwrap_or_default() + 1));
-    file.take(MAX_BYTES).read_to_string(&mut text)?;
+    file.take(length).read_to_string(&mut text)?;
     Ok(text)
 }

@@ -134,7 +134,7 @@ impl InjectHandler {
                 );
             });
         }
-        let namespaced = (!self.is_required).then(|| &snapshot.namespaced.rules);
+        let namespaced = (!self.is_required).then_some(&snapshot.namespaced.rules);
         match evaluate(rules, namespaced, request, (object, resource), facts) {
             Ok(mut decision) => {
                 self.retain_reported(&mut decision, rules);

@@ -22,11 +22,11 @@ use std::time::Duration;
 
 use k8s_openapi::jiff::Timestamp;
 use kube::Client;
-use kube::api::{Api, ApiResource, DynamicObject, GroupVersionKind, Patch, PatchParams};
+use kube::api::{Api, Patch, PatchParams};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 use vestibule::tooling::Entries;
-use vestibule_rules::{API_VERSION, CustomResource};
+use vestibule_rules::CustomResource;
 
 use self::content::{Change, Facts};
 use self::counts::Counts;
@@ -34,7 +34,9 @@ use self::replicas::Replicas;
 pub(crate) use self::replicas::lease_rights;
 use crate::configuration::objects::ObservedObjects;
 use crate::configuration::reloader::Reloader;
-use crate::configuration::rule_object::ObservedObject;
+use crate::configuration::rule_object::{
+    Injection, InjectorSettings, NamespacedInjection, ObservedObject, RuleKind, RuleObject,
+};
 use crate::configuration::rule_source::RuleDocument;
 use crate::lagging_pods::LaggingPods;
 use crate::outcome_metrics::OutcomeMetrics;
@@ -49,7 +51,7 @@ const MIN_WRITE_INTERVAL: Duration = Duration::from_millis(50);
 const POLL_INTERVAL: Duration = Duration::from_secs(5);
 /// The time for which statuses of one state are written while there is a newer one.
 const MAX_ROUND: Duration = Duration::from_secs(1);
-/// The same while a status waits for the registration.
+/// The time between two checks while a status waits for the registration.
 const SHORT_POLL_INTERVAL: Duration = Duration::from_millis(200);
 pub(crate) const MANAGER: &str = "vestibule-injector";
 
@@ -173,16 +175,22 @@ impl StatusWriter {
     /// Returns whether the status was written. If another replica has changed the object, its watch will tell.
     async fn write(&self, object: &ObservedObject, status: &Value) -> bool {
         let patch = json!({"metadata": {"resourceVersion": object.resource_version}, "status": status});
-        let (group, version) = API_VERSION.split_once('/').unwrap_or_default();
-        let kind = GroupVersionKind::gvk(group, version, object.resource.kind());
-        let resource = ApiResource::from_gvk_with_plural(&kind, object.resource.plural());
-        let objects: Api<DynamicObject> = match &object.namespace {
-            Some(namespace) => Api::namespaced_with(self.client.clone(), namespace, &resource),
-            None => Api::all_with(self.client.clone(), &resource),
+        let client = self.client.clone();
+        let written = match object.resource {
+            CustomResource::Injection => {
+                patch_status(&Api::<RuleObject<Injection>>::all(client), &object.name, patch).await
+            }
+            CustomResource::InjectorSettings => {
+                patch_status(&Api::<RuleObject<InjectorSettings>>::all(client), &object.name, patch).await
+            }
+            CustomResource::NamespacedInjection => {
+                let namespace = object.namespace.as_deref().unwrap_or_default();
+                let api = Api::<RuleObject<NamespacedInjection>>::namespaced(client, namespace);
+                patch_status(&api, &object.name, patch).await
+            }
         };
-        let params = PatchParams { field_manager: Some(MANAGER.to_owned()), ..PatchParams::default() };
-        match objects.patch_status(&object.name, &params, &Patch::Merge(patch)).await {
-            Ok(_) => true,
+        match written {
+            Ok(()) => true,
             Err(kube::Error::Api(status)) if [404, 409].contains(&status.code) => false,
             Err(error) => {
                 tracing::debug!(name = object.name, %error, "a status cannot be written; trying again");
@@ -190,4 +198,15 @@ impl StatusWriter {
             }
         }
     }
+}
+
+/// The answer is read as a [`RuleObject`], which keeps the rules as text: they may nest deeper than a tree of values may, and may hold
+/// secrets, which kube would log with an answer that it cannot read.
+async fn patch_status<K: RuleKind>(
+    objects: &Api<RuleObject<K>>,
+    name: &str,
+    patch: Value,
+) -> Result<(), kube::Error> {
+    let params = PatchParams { field_manager: Some(MANAGER.to_owned()), ..PatchParams::default() };
+    objects.patch_status(name, &params, &Patch::Merge(patch)).await.map(drop)
 }

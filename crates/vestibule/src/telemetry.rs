@@ -158,7 +158,7 @@ impl Observer for Telemetry {
         self.log(decided);
         let operation = Operation::as_str(decided.request.operation);
         self.count(decided.hook, operation, decided.decision, decided.elapsed);
-        self.notify(|author| author.decided(decided));
+        self.notify(|observer| observer.decided(decided));
     }
 
     fn converted(&self, converted: &Converted<'_>) {
@@ -177,7 +177,7 @@ impl Observer for Telemetry {
             "converted"
         );
         self.count(converted.hook, CONVERT, converted.decision, converted.elapsed);
-        self.notify(|author| author.converted(converted));
+        self.notify(|observer| observer.converted(converted));
     }
 
     fn refused(&self, refusal: Refusal) {
@@ -187,25 +187,25 @@ impl Observer for Telemetry {
             tracing::info!(target: SERVER, reason, left_out = if_any(left_out), "refused");
         }
         self.refused.get_or_create(&Reason { reason }).inc();
-        self.notify(|author| author.refused(refusal));
+        self.notify(|observer| observer.refused(refusal));
     }
 
     fn identified(&self, client: ClientIdentity) {
         let reason = client.error().map(CredentialError::as_str).unwrap_or_default();
         tracing::debug!(target: SERVER, client = client.as_str(), reason, "client identified");
         self.clients.get_or_create(&Client { kind: client.as_str(), reason }).inc();
-        self.notify(|author| author.identified(client));
+        self.notify(|observer| observer.identified(client));
     }
 
     fn abandoned(&self, hook: &str) {
         tracing::info!(target: ADMISSION, hook, "the caller went away before the decision");
         self.undecided.get_or_create(&Undecided { webhook: hook.to_owned(), reason: ABANDONED }).inc();
-        self.notify(|author| author.abandoned(hook));
+        self.notify(|observer| observer.abandoned(hook));
     }
 
     fn closed(&self, reason: CloseReason) {
         self.closed.get_or_create(&Reason { reason: reason.as_str() }).inc();
-        self.notify(|author| author.closed(reason));
+        self.notify(|observer| observer.closed(reason));
     }
 
     fn handshake_failed(&self, peer: SocketAddr, reason: &str) {
@@ -214,7 +214,7 @@ impl Observer for Telemetry {
             tracing::info!(target: SERVER, %peer, reason, left_out = if_any(left_out), "a TLS handshake failed");
         }
         self.handshakes_failed.inc();
-        self.notify(|author| author.handshake_failed(peer, reason));
+        self.notify(|observer| observer.handshake_failed(peer, reason));
     }
 }
 

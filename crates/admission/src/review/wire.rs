@@ -74,7 +74,7 @@ pub(super) fn user<'de: 'a, 'a, D: Deserializer<'de>>(deserializer: D) -> Result
     Ok(User { json: Some(json), ..user })
 }
 
-/// The user's groups, unread: most handlers do not ask for them.
+/// The user's groups, checked and not copied: most handlers do not ask for them.
 pub(super) fn groups<'de: 'a, 'a, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Option<&'a RawValue>, D::Error> {

@@ -14,7 +14,7 @@ pub(super) fn date(time: SystemTime) -> String {
         .map_or_else(|_| "?".to_owned(), |time| time.strftime("%Y-%m-%d %H:%MZ").to_string())
 }
 
-/// In UTC, to the second: `2027-11-21T13:08:05Z`.
+/// In UTC: `2027-11-21T13:08:05Z`.
 pub(super) fn rfc3339(time: SystemTime) -> String {
     Timestamp::try_from(time).map_or_else(|_| "?".to_owned(), |time| time.to_string())
 }

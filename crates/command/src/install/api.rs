@@ -19,7 +19,11 @@ pub(super) async fn answered<T>(
 ) -> Result<Answer<T>, CommandError> {
     match request.await {
         Ok(answer) => Ok(Ok(answer)),
-        Err(Error::Api(status)) => Ok(Err(status)),
+        Err(Error::Api(status)) if status.code != 0 => Ok(Err(status)),
+        // The error page of a proxy, or an object of another shape. It is not repeated: it may have parts of an object.
+        Err(Error::Api(_) | Error::SerdeError(_)) => Err(CommandError::running(
+            "the answer is not that of an API server; is another server or a proxy at this address?",
+        )),
         Err(error) => Err(CommandError::unreachable(format_args!("the API server does not answer: {error}"))),
     }
 }
@@ -68,25 +72,31 @@ fn name(object: &Value) -> &str {
 
 #[cfg(test)]
 mod tests {
+    use kube::Resource;
+    use kube::api::DynamicObject;
     use serde_json::json;
 
     use super::resource;
 
     #[test]
     fn paths_are_those_of_the_api_server() {
-        for (api_version, kind, group, plural) in [
-            ("v1", "Namespace", "", "namespaces"),
-            ("networking.k8s.io/v1", "NetworkPolicy", "networking.k8s.io", "networkpolicies"),
+        for (api_version, kind, namespace, path) in [
+            ("v1", "Namespace", None, "/api/v1/namespaces"),
+            (
+                "networking.k8s.io/v1",
+                "NetworkPolicy",
+                Some("b"),
+                "/apis/networking.k8s.io/v1/namespaces/b/networkpolicies",
+            ),
             (
                 "apiextensions.k8s.io/v1",
                 "CustomResourceDefinition",
-                "apiextensions.k8s.io",
-                "customresourcedefinitions",
+                None,
+                "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
             ),
         ] {
-            let found = resource(&json!({"apiVersion": api_version, "kind": kind}));
-            let found = (&*found.api_version, &*found.group, &*found.plural);
-            assert_eq!(found, (api_version, group, plural));
+            let resource = resource(&json!({"apiVersion": api_version, "kind": kind}));
+            assert_eq!(DynamicObject::url_path(&resource, namespace), path);
         }
     }
 }

@@ -207,3 +207,17 @@ impl<K: RuleKind> Resource for RuleObject<K> {
         &mut self.metadata
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Injection, RuleObject};
+
+    /// The watch and the answer to a status write read it; a tree of values would have at most 127 levels.
+    #[test]
+    fn a_spec_with_many_levels_is_read() {
+        let spec = "[".repeat(300) + &"]".repeat(300);
+        let text = format!(r#"{{"metadata": {{"name": "deep"}}, "spec": {{"x": {spec}}}}}"#);
+        let object: RuleObject<Injection> = serde_json::from_str(&text).unwrap();
+        assert!(object.spec.is_some_and(|read| read.get().contains(&spec)));
+    }
+}

@@ -18,7 +18,7 @@ const SMALL: usize = 64;
 pub(crate) struct Members<'a> {
     /// A removed member leaves a hole.
     list: EcoVec<Option<Member<'a>>>,
-    /// Of an object with more than [`SMALL`] members that was searched.
+    /// The lookups of an object with more than [`SMALL`] members; [`None`] before the first one.
     lookups: Option<Arc<Lookups>>,
 }
 

@@ -223,7 +223,7 @@ impl<'e> Interpreter<'e> {
                 (LoopResult::Any, Ok(true)) => return Ok(Value::Bool(true)),
                 // As with `||` and `&&`, a later item may decide although this item fails.
                 (LoopResult::All | LoopResult::Any, Err(error @ EvaluationError::Failed(_))) => {
-                    failure = Some(error)
+                    failure = Some(error);
                 }
                 (_, Err(error)) => return Err(error),
                 (LoopResult::One, Ok(holds)) => fitting += usize::from(holds),

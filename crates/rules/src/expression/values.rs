@@ -71,7 +71,7 @@ pub(super) fn as_optional(value: &Value) -> Option<Option<&Value>> {
     <&OptionalValue>::try_from(value).ok().map(OptionalValue::value)
 }
 
-/// The value as a `T` of this crate, which the library does not know.
+/// The value, if it is an opaque value of type `T`.
 pub(super) fn as_opaque<T: Opaque>(value: &Value) -> Option<&T> {
     let Value::Opaque(opaque) = value else { return None };
     opaque.downcast_ref()

@@ -220,7 +220,7 @@ fn add_part(value: &mut Overlay, path: &[String], part: &Part) {
     match (value, path.split_first()) {
         (Overlay::List(items), None) => items.push(part.item.overlay.clone()),
         (Overlay::Map(members), None) => {
-            members.push(Member::known(&part.item.key, part.item.overlay.clone()))
+            members.push(Member::known(&part.item.key, part.item.overlay.clone()));
         }
         (Overlay::Map(members), Some((name, rest))) => {
             if !members.iter().any(|member| member.name == *name) {

@@ -23,7 +23,7 @@ pub struct CertificateCounters {
     rotations: Family<RotationLabels, Counter>,
     repairs: Family<RegistrationLabels, Counter>,
     discontinuities: Counter,
-    author: Option<Arc<dyn vestibule_identity::Observer>>,
+    observer: Option<Arc<dyn vestibule_identity::Observer>>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -38,10 +38,10 @@ struct RegistrationLabels {
 }
 
 impl CertificateCounters {
-    /// Also calls the observer `author`.
+    /// Also calls `observer` with each event.
     #[must_use]
-    pub fn with_observer(author: Arc<dyn vestibule_identity::Observer>) -> Self {
-        Self { author: Some(author), ..Self::default() }
+    pub fn with_observer(observer: Arc<dyn vestibule_identity::Observer>) -> Self {
+        Self { observer: Some(observer), ..Self::default() }
     }
 
     /// Registers these counters, and gauges that are read from `identity`.
@@ -83,8 +83,8 @@ impl vestibule_identity::Observer for CertificateCounters {
             }
             _ => {}
         }
-        if let Some(author) = &self.author {
-            author.happened(event);
+        if let Some(observer) = &self.observer {
+            observer.happened(event);
         }
     }
 }

@@ -89,7 +89,7 @@ fn everything_happens(Served { telemetry, counters, .. }: &Served) {
     CredentialError::ALL
         .iter()
         .copied()
-        .for_each(|doubt| telemetry.identified(ClientIdentity::Invalid(doubt)));
+        .for_each(|error| telemetry.identified(ClientIdentity::Invalid(error)));
     telemetry.abandoned("label");
     telemetry.handshake_failed(SocketAddr::from(([127, 0, 0, 1], 1)), "eof");
     let changes = ["created", "restored", "grafted", "held", "promoted", "removed", "revoked", "repaired"];

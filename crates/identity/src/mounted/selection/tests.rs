@@ -34,8 +34,8 @@ struct Folder {
 }
 
 impl Folder {
-    /// One look: whether it adopted something, and what is wrong once it is settled.
-    fn look(&mut self, content: Result<&Content, &str>, now: UnixTime) -> (bool, Option<String>) {
+    /// One read: whether it adopted something, and what is wrong once it is settled.
+    fn read(&mut self, content: Result<&Content, &str>, now: UnixTime) -> (bool, Option<String>) {
         let content = content.cloned().map_err(str::to_owned);
         let outcome = self.selection.select(
             content,
@@ -59,8 +59,8 @@ fn each_generation_is_adopted_once() {
     let (authority, mut folder) = (authority(), Folder::default());
     for n in [0, 5, 12, 19] {
         let content = generation(&authority, n);
-        assert_eq!(folder.look(Ok(&content), day(n)), (true, None));
-        assert_eq!(folder.look(Ok(&content), day(n)), (false, None));
+        assert_eq!(folder.read(Ok(&content), day(n)), (true, None));
+        assert_eq!(folder.read(Ok(&content), day(n)), (false, None));
         assert_eq!(folder.chain(), *content.certificate);
         assert_eq!(
             folder.presented.as_ref().unwrap().authorities[0].not_after,
@@ -73,29 +73,29 @@ fn each_generation_is_adopted_once() {
 fn a_torn_pair_is_told_only_if_it_stays() {
     let (authority, mut folder) = (authority(), Folder::default());
     let (old, new) = (generation(&authority, 0), generation(&authority, 5));
-    folder.look(Ok(&old), day(5));
+    folder.read(Ok(&old), day(5));
     let key_first = Content { key: new.key.clone(), ..old.clone() };
     let certificate_first = Content { certificate: new.certificate.clone(), ..old.clone() };
     for torn in [&key_first, &certificate_first] {
-        assert_eq!(folder.look(Ok(torn), day(5)), (false, None), "it may be on its way");
-        let (adopted, problem) = folder.look(Ok(torn), day(5));
+        assert_eq!(folder.read(Ok(torn), day(5)), (false, None), "it may be on its way");
+        let (adopted, problem) = folder.read(Ok(torn), day(5));
         assert!(!adopted && problem.unwrap().starts_with("tls.crt and tls.key: "));
         assert_eq!(folder.chain(), *old.certificate, "the last good pair is kept");
     }
-    assert_eq!(folder.look(Ok(&new), day(5)), (true, None));
+    assert_eq!(folder.read(Ok(&new), day(5)), (true, None));
 }
 
 #[test]
 fn files_that_vanish_and_come_back_change_nothing() {
     let (authority, mut folder) = (authority(), Folder::default());
     let content = generation(&authority, 0);
-    folder.look(Ok(&content), day(0));
-    assert_eq!(folder.look(Err("tls.key is missing"), day(1)), (false, None));
+    folder.read(Ok(&content), day(0));
+    assert_eq!(folder.read(Err("tls.key is missing"), day(1)), (false, None));
     assert_eq!(
-        folder.look(Err("tls.key is missing"), day(1)),
+        folder.read(Err("tls.key is missing"), day(1)),
         (false, Some("tls.key is missing".to_owned()))
     );
-    assert_eq!(folder.look(Ok(&content), day(1)), (false, None));
+    assert_eq!(folder.read(Ok(&content), day(1)), (false, None));
     assert_eq!(folder.chain(), *content.certificate);
 }
 
@@ -103,16 +103,16 @@ fn files_that_vanish_and_come_back_change_nothing() {
 fn an_expired_pair_does_not_replace_a_valid_one_and_stays_until_another_comes() {
     let (authority, mut folder) = (authority(), Folder::default());
     let (expired, valid) = (generation(&authority, 0), generation(&authority, 15));
-    folder.look(Ok(&valid), day(15));
-    folder.look(Ok(&expired), day(16));
-    let (_, problem) = folder.look(Ok(&expired), day(16));
+    folder.read(Ok(&valid), day(15));
+    folder.read(Ok(&expired), day(16));
+    let (_, problem) = folder.read(Ok(&expired), day(16));
     assert!(problem.unwrap().contains("expired"));
     assert_eq!(folder.chain(), *valid.certificate);
 
-    folder.look(Ok(&valid), day(26));
-    let (adopted, problem) = folder.look(Ok(&valid), day(26));
+    folder.read(Ok(&valid), day(26));
+    let (adopted, problem) = folder.read(Ok(&valid), day(26));
     assert_eq!((adopted, problem.as_deref()), (false, Some("tls.crt has expired")));
-    assert_eq!(folder.look(Ok(&generation(&authority, 26)), day(26)), (true, None));
+    assert_eq!(folder.read(Ok(&generation(&authority, 26)), day(26)), (true, None));
 }
 
 #[test]
@@ -121,13 +121,13 @@ fn a_pair_that_may_be_refused_is_used_only_without_a_better_one() {
     let good = generation(&ours, 0);
     let unvouched = Content { authority: good.authority.clone(), ..generation(&theirs, 5) };
     let mut folder = Folder::default();
-    folder.look(Ok(&good), day(0));
-    assert_eq!(folder.look(Ok(&unvouched), day(5)), (false, None));
-    let (adopted, problem) = folder.look(Ok(&unvouched), day(5));
+    folder.read(Ok(&good), day(0));
+    assert_eq!(folder.read(Ok(&unvouched), day(5)), (false, None));
+    let (adopted, problem) = folder.read(Ok(&unvouched), day(5));
     assert!(!adopted && problem.unwrap().starts_with("ca.crt did not sign tls.crt: "));
-    let (adopted, problem) = folder.look(Ok(&unvouched), day(11));
+    let (adopted, problem) = folder.read(Ok(&unvouched), day(11));
     assert!(adopted && problem.is_some(), "the good one has expired");
-    let (adopted, problem) = folder.look(Ok(&unvouched), day(11));
+    let (adopted, problem) = folder.read(Ok(&unvouched), day(11));
     assert!(!adopted && problem.is_some(), "the doubt stays");
 }
 
@@ -137,9 +137,9 @@ fn the_renewal_of_a_doubtful_pair_does_not_wait_for_its_end() {
     let unvouched =
         |n| Content { authority: Some(ours.certificate_pem().to_owned().into()), ..generation(&theirs, n) };
     let mut folder = Folder::default();
-    assert!(folder.look(Ok(&unvouched(0)), day(0)).0, "there is none better");
+    assert!(folder.read(Ok(&unvouched(0)), day(0)).0, "there is none better");
     let renewed = unvouched(7);
-    assert!(folder.look(Ok(&renewed), day(7)).0);
+    assert!(folder.read(Ok(&renewed), day(7)).0);
     assert_eq!(folder.chain(), *renewed.certificate);
 }
 
@@ -153,8 +153,8 @@ fn a_certificate_for_another_service_names_both() {
         authority: None,
     };
     let mut folder = Folder::default();
-    folder.look(Ok(&content), day(0));
-    let (_, problem) = folder.look(Ok(&content), day(0));
+    folder.read(Ok(&content), day(0));
+    let (_, problem) = folder.read(Ok(&content), day(0));
     assert_eq!(problem.unwrap(), "tls.crt is not for `hooks.demo.svc`; it names other.demo.svc");
 }
 
@@ -164,7 +164,7 @@ fn without_authorities_the_issuer_is_unknown() {
     for text in [None, Some("\n".to_owned().into())] {
         let mut folder = Folder::default();
         let content = Content { authority: text, ..generation(&authority, 0) };
-        assert_eq!(folder.look(Ok(&content), day(0)), (true, None));
+        assert_eq!(folder.read(Ok(&content), day(0)), (true, None));
         assert!(folder.presented.unwrap().ca_bundle.is_none());
     }
 }

@@ -17,9 +17,9 @@ const POLICIES: [(&str, FailurePolicy); 2] =
     [("Fail", FailurePolicy::Fail), ("Ignore", FailurePolicy::Ignore)];
 
 /// An answer: an HTTP status and a body, in which `UID` stands for the uid of the review.
-type CodeAndMessage = (u16, String);
+type StatusAndBody = (u16, String);
 
-fn cases() -> Vec<CodeAndMessage> {
+fn cases() -> Vec<StatusAndBody> {
     let said = |body: Value| (200, body.to_string());
     let review = |response: Value| json!({ "apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "response": response });
     let allowed = |members: Value| {
