@@ -1,7 +1,8 @@
 //! The task runner of the project: tests, checks, generated files, load tests.
 //!
 //! Contributors and CI call it as `cargo xtask TASK`; `cargo xtask` prints the list. It depends on no crate of the workspace, so
-//! that it builds in seconds. Each task is a module of that name; start reading at [`Task`] below, then at `test.rs` and `check.rs`.
+//! that it builds in seconds. Each task is a module of its name (`docs` is `book`, `reload` is in `soak`); the other modules are
+//! checks and helpers. Start reading at [`Task`] below, then at `test.rs` and `check.rs`.
 
 // A command-line tool prints.
 #![allow(clippy::print_stdout, clippy::print_stderr)]

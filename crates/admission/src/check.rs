@@ -42,7 +42,12 @@ pub(crate) fn mutation(kind: HookKind, request: &Request<'_>, patch: &Patch) -> 
 fn touches_fixed(operation: &Operation) -> bool {
     let from = match operation {
         Operation::Move { from, .. } => Some(from),
-        _ => None,
+        // A copy leaves the value at `from` as it is.
+        Operation::Add { .. }
+        | Operation::Remove { .. }
+        | Operation::Replace { .. }
+        | Operation::Copy { .. }
+        | Operation::Test { .. } => None,
     };
     from.into_iter().chain([operation.path()]).any(|pointer| {
         let meets = |path: &&[&str]| pointer.tokens().zip(path.iter()).all(|(token, name)| token == **name);

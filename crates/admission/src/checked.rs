@@ -1,4 +1,4 @@
-//! JSON text that is known to be valid, as a [`RawValue`] that is not read again.
+//! Makes a [`RawValue`] of JSON text that is known to be valid, without reading the text again.
 
 use serde::de::value::{BorrowedStrDeserializer, Error, MapDeserializer};
 use serde::de::{Deserialize, Deserializer, Error as _, Visitor};

@@ -1,4 +1,4 @@
-//! Text from outside, brought to one line.
+//! Makes one line of text from outside.
 
 /// The first `longest` characters, without control characters: these could end the line or forge the next one.
 pub(crate) fn one_line(text: &str, longest: usize) -> String {

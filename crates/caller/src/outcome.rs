@@ -38,8 +38,8 @@ pub struct Allowed {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Denied {
-    /// The HTTP status that the user gets: the webhook's, but 400 for all below 400. From 1000 on, kube-apiserver closes the user's
-    /// connection without an answer.
+    /// The HTTP status that the user gets: the webhook's status, or 400 if that is below 400. From 1000 on, kube-apiserver closes the
+    /// user's connection without an answer.
     pub code: i32,
     /// `status.reason` of the answer; may be empty.
     pub reason: String,

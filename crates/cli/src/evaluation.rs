@@ -85,7 +85,8 @@ impl Answer for Explanation {
     }
 }
 
-/// Asks about `json`, a version of the object, if rules may be about its kind, and then about the pod that it will make.
+/// Gets the answers of `ask` for `json`, a version of the object, if rules may match its kind, and then for the pod that it will
+/// make.
 pub(crate) fn evaluate<'o, T: Answer>(
     object: &'o Object,
     json: &str,

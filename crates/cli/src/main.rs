@@ -1,12 +1,14 @@
 //! `vestibule`: the injector, and a workbench that shows on a laptop what it does.
 //!
-//! This crate parses flags, prints, and chooses exit codes: 0 for success, 1 for a negative result, 2 for bad input. Each
-//! command has a module of its name (`try` is `try_rules`, `test` is `golden`, `schema`, `completions` and `man` are in
-//! `shell`; `certs` and `loglevel` are in `vestibule-command`). The decisions are elsewhere: rules in `vestibule-rules`, the injector
-//! in `vestibule-injector`, `serve` and `manifests` of any webhook in `vestibule-command`.
+//! This crate parses flags, prints, and chooses exit codes: 0 for success, 1 for a negative result, 2 for bad input, 3 for a
+//! cluster or server that does not answer. Each command has a module of its name (`try` is `try_rules`, `test` is `golden`,
+//! `schema`, `completions` and `man` are in `shell`; `certs` and `loglevel` are in `vestibule-command`). The decisions are
+//! elsewhere: rules in `vestibule-rules`, the injector in `vestibule-injector`, `serve` and `manifests` of any webhook in
+//! `vestibule-command`.
 //!
 //! - `objects` reads the user's objects, `rules` the flags for rules, `workload` derives the pod of a workload.
-//! - `evaluation` asks about objects and the pods that they will make: the rules, or a real server in `try_rules`.
+//! - `evaluation` gets the answers for objects and for the pods that they will make: from the rules, or in `try_rules` from a
+//!   real server.
 //! - `changes` and `render` turn the results into text.
 
 mod changes;

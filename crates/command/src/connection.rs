@@ -10,10 +10,10 @@ use vestibule_identity::cluster_config;
 
 use super::{CommandError, kubeconfig_help, namespace};
 
-/// A person waits for the answer.
+/// The timeout of requests: a person waits for the answer.
 const TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Which cluster, and where on it.
+/// The flags that select a cluster and a namespace.
 #[derive(Args, Clone, Debug)]
 pub(super) struct ConnectionArguments {
     /// The namespace of names without one. Unless given, the kubeconfig context's.
@@ -23,7 +23,7 @@ pub(super) struct ConnectionArguments {
     kubeconfig: KubeconfigArguments,
 }
 
-/// Which cluster.
+/// The flags that select a cluster.
 #[derive(Args, Clone, Debug)]
 pub(super) struct KubeconfigArguments {
     #[arg(long, env = "VESTIBULE_KUBECONFIG", value_name = "FILE", help = kubeconfig_help())]
@@ -49,7 +49,7 @@ impl ConnectionArguments {
 }
 
 impl KubeconfigArguments {
-    /// `namespace` is that of names without one; otherwise it is the kubeconfig context's.
+    /// `namespace` is for names without a namespace; [`None`] takes the namespace of the kubeconfig context.
     pub(super) async fn connect(&self, namespace: Option<&str>) -> Result<Connection, CommandError> {
         let config = self.config().await?;
         let namespace = namespace.unwrap_or(&config.default_namespace).to_owned();

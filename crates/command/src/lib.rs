@@ -4,8 +4,8 @@
 //! its own.
 //!
 //! To read the code, start with `serve.rs`. Each command has a file of its name (`serve`, `manifests`, `review`, `certs`,
-//! `log_level`); `*_arguments.rs` are flags that several of them take; `logs/` writes the log of the process, and `traces/`
-//! exports spans (feature `otel`).
+//! `log_level`); `install.rs` serves the binary `vestibule` only; `*_arguments.rs` and `connection.rs` are groups of flags;
+//! `logs/` writes the log of the process, and `traces/` exports spans (feature `otel`).
 
 mod certs;
 mod client_arguments;
@@ -109,8 +109,8 @@ enum Command {
 /// Reads the command line and runs its command: `serve`, `manifests`, `review`, `certs` or `loglevel`. `--help` lists the
 /// options.
 ///
-/// An error is printed on stderr. The exit code is 2 for bad input, 1 for an error while running and for differences that
-/// `--check` found.
+/// An error is printed on stderr. The exit code is 2 for bad input, 3 for a cluster or server that does not answer, 1 for any
+/// other error and for differences that `--check` found.
 ///
 /// ```no_run
 /// # use k8s_openapi::api::core::v1::Pod;

@@ -91,7 +91,7 @@ impl ManifestsArguments {
         self.run_with(app, |_| {})
     }
 
-    /// [`run`](Self::run), after a change to what the flags say: for what a binary of its own must tell its pods.
+    /// Like [`run`](Self::run), after a change to the installation: a binary with its own flags passes them to its pods.
     ///
     /// # Errors
     /// As `run`.

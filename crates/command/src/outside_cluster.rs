@@ -12,8 +12,8 @@ const HOST: &str = "KUBERNETES_SERVICE_HOST";
 const PORT: &str = "KUBERNETES_SERVICE_PORT";
 
 impl ClusterArguments {
-    /// The target that a call of the API server must have reached before entries are written. `None` in a pod of the
-    /// cluster, whose readiness connects the Service to this process.
+    /// Returns the target that a call of the API server must reach in this process before entries are written. Returns
+    /// `None` in a pod of the cluster: the pod's readiness connects the Service to this process.
     ///
     /// # Errors
     /// Outside the cluster, a Service that is not `allowed` by a flag.

@@ -1,5 +1,5 @@
-//! The marks of a ring on the objects of a cluster, and the places of `caBundle` in them: for programs that inspect a ring.
-//! A running replica has its [`Status`](crate::Status).
+//! The annotations of a ring on objects of a cluster, and the places of `caBundle` in them. Programs that inspect a ring use this
+//! module; a running replica has its [`Status`](crate::Status).
 
 use k8s_openapi::ByteString;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
@@ -10,7 +10,7 @@ use vestibule_pki::ring::Request;
 
 use crate::{RegistrationKind, RegistrationName};
 
-/// The annotation with the ring's generation that the bundle is of, in decimal digits.
+/// The annotation with the generation of the ring that made the bundle, in decimal digits.
 pub const GENERATION: &str = "vestibule.dev/ca-generation";
 /// The annotation with the ring's family, in hexadecimal digits.
 pub const LINEAGE: &str = "vestibule.dev/ca-lineage";

@@ -5,7 +5,8 @@
 //! cert-manager or another issuer, [`Local`] keeps a CA in a folder, and [`Off`] has no certificate. [`Source`] is the choice
 //! among them as text.
 //!
-//! The framework and the injector call it, and so can an operator with a server of its own: see below.
+//! The framework and the command line call it, the injector through the framework, and so can an operator with a server of its
+//! own: see below.
 //!
 //! To start reading: [`SelfManaged::start`] spawns the tasks. `self_managed/control_loop.rs` has the loop of the main task,
 //! `self_managed/state.rs` decides on the next operation by `vestibule_pki::ring::step` without I/O, and
@@ -57,7 +58,7 @@ mod mounted;
 mod name;
 mod observer;
 mod off;
-mod policy_rule;
+mod rbac_rule;
 #[cfg(feature = "rustls")]
 mod resolver;
 mod self_managed;
@@ -80,7 +81,7 @@ pub use mounted::{Mounted, MountedFiles};
 pub use name::{NameError, NamespacedName, RegistrationKind, RegistrationName};
 pub use observer::{IdentityEvent, Observer};
 pub use off::Off;
-pub use policy_rule::{event_rule, policy_rule};
+pub use rbac_rule::{event_rule, policy_rule};
 #[cfg(feature = "rustls")]
 pub use resolver::{resolver, server_config};
 pub use self_managed::SelfManaged;

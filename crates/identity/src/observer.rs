@@ -1,4 +1,4 @@
-//! The events of an identity, for metrics.
+//! The reports of an identity to an observer, for metrics. They are not Kubernetes Events.
 
 use std::time::SystemTime;
 

@@ -8,7 +8,7 @@ use k8s_openapi::api::rbac::v1::PolicyRule;
 use kube::api::ApiResource;
 use vestibule_pki::ring::{Algorithm, Policy};
 
-use crate::policy_rule::{event_rule, policy_rule};
+use crate::rbac_rule::{event_rule, policy_rule};
 use crate::{Desired, DesiredUpdates, MountedFiles, NamespacedName, Observer, RegistrationName};
 
 /// The namespace of Events about objects outside namespaces.

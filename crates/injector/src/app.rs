@@ -22,8 +22,8 @@ use crate::status;
 /// The injector's name as an app.
 pub const NAME: &str = "injector";
 
-/// A webhook that injects by the rules in force, with two hooks: `required`, which fails closed, and `best-effort`, which
-/// fails open. Each hook applies all rules. The API server is told only of the hooks that have rules.
+/// A webhook that injects by the rules in force, with two hooks that inject: `required`, which fails closed, and `best-effort`,
+/// which fails open. Each of them applies all rules. The API server is told only of the hooks that have rules.
 ///
 /// # Errors
 /// Rules need facts about namespaces, and `namespaces` knows none.

@@ -114,8 +114,8 @@ impl InjectHandler {
         known.unwrap_or_else(|_| self.configuration.current())
     }
 
-    /// Decides by `rules`, which are in force or were a moment ago, and the rules of namespaces of `snapshot`. The hook for required
-    /// rules, which fails closed, has none of the latter.
+    /// Decides by `rules`, which are in force or were until a moment ago, and by the namespaced rules of `snapshot`. The hook for
+    /// required rules fails closed and uses no namespaced rules.
     fn decide(
         &self,
         snapshot: &Snapshot,

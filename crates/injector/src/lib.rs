@@ -4,13 +4,15 @@
 //! through [`load_all`] and [`ClusterReader`]. The rules themselves are in `vestibule-rules`, HTTPS and the registration in
 //! `vestibule`; the injector is an [`App`](vestibule::App) like that of any author.
 //!
-//! - [`Configuration`] holds the rules in force. It follows files or ConfigMaps and swaps one [`Snapshot`] for the next.
-//! - [`app`] builds the hooks: two that inject, and one that validates ConfigMaps with rules. Their handlers are in
-//!   `handler` and `rule_validator`.
+//! - [`Configuration`] holds the rules in force. It follows files, or ConfigMaps and objects, and swaps one [`Snapshot`] for the
+//!   next.
+//! - [`app`] builds the hooks: two that inject, and for rules from a cluster two that validate: ConfigMaps with rules, and objects
+//!   with rules or settings. Their handlers are in `handler` and `rule_validator`.
 //! - [`registration`] computes from the rules which objects the API server calls the injector for.
 //! - [`Namespaces`] supplies the labels of a namespace, which a review does not carry.
 //! - `lagging_pods` counts the pods with other versions of rules.
-//! - `outcome_metrics` and `events` report decisions; both are [`DecisionObserver`]s.
+//! - `outcome_metrics` and `events` report decisions; both are [`DecisionObserver`]s. `configuration/metrics` exports all metrics,
+//!   and `status` writes the status of objects.
 //!
 //! To read the way of a request, start in `handler`; for a change of rules, in `configuration/reloader`.
 //!

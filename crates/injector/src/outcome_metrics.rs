@@ -19,8 +19,8 @@ pub(crate) struct OutcomeMetrics(Arc<Mutex<Table>>);
 
 type Counts = BTreeMap<OutcomeLabels, u64>;
 
-/// A row for each rule. Every decision counts one outcome for every rule, so that a lookup by name for each would be a large part of
-/// the cost of a rule that does not match.
+/// One row for each rule. Every decision counts an outcome for every rule. A lookup by name would be a large part of the cost of a
+/// rule that does not match, so rows are found by their order.
 #[derive(Default)]
 struct Table {
     rows: Vec<Row>,
@@ -31,7 +31,7 @@ struct Row {
     rule: Arc<str>,
     /// Few: most rules have the same outcome for most objects.
     counts: Vec<(OutcomeLabels, u64)>,
-    /// The row that was counted after this one the last time. Decisions have the rules in one order, so it is mostly right.
+    /// The row that was counted after this row the last time. The order of rules seldom changes, so this guess is mostly right.
     next: usize,
 }
 

@@ -5,8 +5,8 @@
 //! warn about where its namespace does not want it (ADR 0037).
 
 mod cel;
-mod condition;
 mod exemption;
+mod match_conditions;
 mod refusal;
 mod selector;
 
@@ -89,7 +89,7 @@ pub fn entries(rules: &RuleSet) -> Result<Vec<Entry>, Vec<Diagnostic>> {
 /// API server read the configuration again.
 fn on_namespaced(all: &RuleSet) -> On<Raw> {
     let pods = BTreeSet::from([Resource::Pods]);
-    on_resources(&[], &pods, all, &condition::of_pods(all)).failure_policy(FailurePolicy::Ignore)
+    on_resources(&[], &pods, all, &match_conditions::of_pods(all)).failure_policy(FailurePolicy::Ignore)
 }
 
 /// Groups required rules by their restriction to namespaces, so that one rule does not stop pods in the namespaces of another
@@ -136,7 +136,7 @@ pub(crate) async fn follow(mut snapshots: watch::Receiver<Arc<Snapshot>>, to: En
 /// The objects that any rule of `group` may change, deny or warn about. All rules of it are required, or none is.
 fn on(group: &[&Rule], all: &RuleSet) -> On<Raw> {
     let resources: BTreeSet<Resource> = group.iter().flat_map(|rule| rule.targets()).copied().collect();
-    on_resources(group, &resources, all, &condition::all(group, &resources, all))
+    on_resources(group, &resources, all, &match_conditions::all(group, &resources, all))
 }
 
 /// Objects of these resources that rules of `group` may be for and that meet the match conditions.

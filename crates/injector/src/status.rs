@@ -1,8 +1,8 @@
 //! Writes the status of Injections, InjectorSettings and NamespacedInjections.
 //!
 //! Every replica runs this task, and there is no leader. Each object has a preferred writer among the replicas that report, by a
-//! digest of its name. Another replica writes the same status only when the preferred writer has not for [`GRACE`] and the time
-//! that it needs for other objects. A write names the resource version that it is based on, so of two writers one is refused.
+//! digest of its name. Another replica writes the same status only if the preferred writer has not written it within [`GRACE`]
+//! plus the time for its other objects. A write names the resource version that it is based on, so of two writers one is refused.
 //!
 //! Of several injectors in a cluster, one writes the status of an object. `status.injector` is its namespace, and another one writes
 //! only when no replica there reports.

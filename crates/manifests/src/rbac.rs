@@ -1,5 +1,5 @@
 //! The roles of a webhook: the rights that it needs, without wildcards, restricted to object names where the API server
-//! can check them.
+//! can check them. The rights themselves come from `Settings::policy_rules` and the app, except the rights to follow log levels.
 
 use std::collections::BTreeMap;
 

@@ -18,12 +18,12 @@ pub(crate) struct Span {
 pub(crate) struct Index {
     /// All containers of the text that was read; none without an index.
     spans: Option<Arc<Vec<Span>>>,
-    /// The containers of the part of that text which this is the index of.
+    /// The range of `spans` that this index covers: the containers of one part of the text.
     part: Range<u32>,
 }
 
-/// The result of reading a text, without the text, with which a later [`Document`](crate::Document) of it is made without reading
-/// it again.
+/// The structure of a text that was read, without the text. A later [`Document`](crate::Document) of the same text is made from
+/// it without reading the text again.
 ///
 /// A text is identified by its address and length. Drop an outline with its text: another text may get the same address.
 #[derive(Clone)]
@@ -61,18 +61,18 @@ impl Index {
         self.spans.as_deref().map_or(&[], Vec::as_slice)
     }
 
-    /// The containers of this part of it.
+    /// The range of `spans` that this index covers.
     pub(crate) fn part(&self) -> Range<u32> {
         self.part.clone()
     }
 
     /// The index of a smaller part.
     pub(crate) fn of_part(&self, part: Range<u32>) -> Self {
-        // A value without containers is in no other way distinguished from the one behind it.
+        // Neighbouring values without containers have the same empty range, so such a value gets an empty index.
         if part.is_empty() { Self::default() } else { Self { spans: self.spans.clone(), part } }
     }
 
-    /// Whether both are of the same part of the same reading of one text; false without an index.
+    /// Whether both indices cover the same part of one reading of one text; false without an index.
     pub(crate) fn is(&self, other: &Self) -> bool {
         match (&self.spans, &other.spans) {
             (Some(spans), Some(others)) => Arc::ptr_eq(spans, others) && self.part == other.part,

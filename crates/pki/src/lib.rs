@@ -4,7 +4,8 @@
 //! verified as kube-apiserver would verify it before it is returned. No type that holds a key implements `Debug`.
 //!
 //! `vestibule-identity` calls this crate: it reads and writes the Secret and the webhook configurations, and does what [`ring`]
-//! decides. The model checker in `tests/model` calls the same functions.
+//! decides. `vestibule-command` uses the types of the ring, and checks certificates. The model checker in `tests/model` calls the
+//! same functions.
 //!
 //! To start reading: [`ring::step`] is the rotation protocol, one pure function. [`ring::Change`] says how a step changes the
 //! ring; [`ring::carry_out`] does it with keys and certificates. [`Authority`] signs, [`verify`] checks, [`Bundle`] reads a

@@ -22,9 +22,9 @@ pub struct CarriedRule {
 }
 
 impl CarriedRule {
-    /// The rules that the text of the status annotation names. A text that no injector wrote names none. An annotation has a
-    /// maximal length, so of very many rules the last are missing. A name that is there again, and a name or version that no rule has,
-    /// are skipped: a user who may create pods can write the annotation.
+    /// The rules that the text of the status annotation names. A text of another form gives no rules. An annotation has a maximal
+    /// length, so the last rules are missing if a pod has very many. A repeated name, and a name or version of a length that no rule
+    /// can have, are skipped: a user who may create pods can write the annotation.
     ///
     /// ```
     /// use vestibule_rules::CarriedRule;

@@ -15,8 +15,8 @@ pub use reason::Reason;
 pub struct Decision {
     /// One for every rule, in the order they act in.
     pub verdicts: Vec<Verdict>,
-    /// Warnings for the user who sent the object: conflicts, and values that cannot be read. They quote names, and of the
-    /// object's values only those of opt-in keys.
+    /// Warnings for the sender of the object: conflicts, and values that cannot be read. A warning may quote names and the values
+    /// of opt-in keys, and no other value of the object.
     pub warnings: Vec<String>,
     pub(crate) patch: Patch,
     /// The origin of each operation of the patch.

@@ -13,8 +13,9 @@
 //! An object stays the text that arrived and is opened only along the paths that rules touch, so fields that this crate
 //! does not know survive.
 //!
-//! To start reading: `evaluate.rs`, then `select` and `merge`. A new field of the rule format is declared in
-//! `format`, read in `load`, and kept in `rule`; `Rule::parts` is the one walk over the parts of a rule.
+//! To start reading: `evaluate.rs`, then `select` and `merge`. A new field of the rule format is declared in `format`, read in
+//! `load`, and kept in `rule`; a new field of `containerPatches` that is merged as a part needs only its line in
+//! `format/container.rs`. `Rule::parts` is the one walk over the parts of a rule.
 
 /// The API group of rule documents, and the domain of all label and annotation keys. No other file spells it out.
 macro_rules! group {
@@ -34,6 +35,7 @@ mod carried_rule;
 pub mod custom_resource;
 mod decision;
 pub mod diagnostic;
+mod did_you_mean;
 mod digest;
 mod duration;
 mod evaluate;
@@ -48,7 +50,6 @@ mod load;
 mod logic;
 mod merge;
 mod namespaced;
-mod near;
 mod overlay;
 mod parameter;
 mod pod;

@@ -31,7 +31,7 @@ mod probes;
 mod removals;
 mod selection;
 mod selector;
-mod status;
+mod status_annotation;
 
 pub(crate) use container_checks::ONLY_LASTING;
 pub(crate) use contains::is_open;
@@ -42,7 +42,7 @@ pub(crate) use injected::DEFAULT_CONTAINER;
 pub(crate) use part_state::{PartState, PartStates, part_states};
 pub(crate) use positions::{position_warnings, restore_strict_positions};
 pub(crate) use probes::{RewrittenProbes, restore_probes, rewrite_probes};
-pub(crate) use status::{record_status, status};
+pub(crate) use status_annotation::{record_status, status};
 
 use std::sync::Arc;
 

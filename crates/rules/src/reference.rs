@@ -6,8 +6,8 @@ use std::fmt::Write;
 
 use vestibule_patch::{List, Schema};
 
+use crate::did_you_mean::did_you_mean;
 use crate::format::{Field, INJECTION, Kind, NAMESPACED, SETTINGS_DOCUMENT, Table};
-use crate::near::did_you_mean;
 use crate::well_known::API_VERSION;
 
 /// The kinds of documents.

@@ -8,7 +8,7 @@ mod environment;
 mod exclusions;
 mod matching;
 mod mistyped_keys;
-mod opt;
+mod opt_in;
 mod rollout;
 
 use std::cell::OnceCell;
@@ -63,8 +63,8 @@ pub(crate) struct MatchCache<'i> {
     other_resource: OnceCell<Arc<str>>,
     other_namespace: OnceCell<Arc<str>>,
     /// The value of the common key in the metadata that each [`MetadataOf`] names.
-    object_inject: [OnceCell<opt::InjectValue<'i>>; 2],
-    namespace_inject: OnceCell<opt::InjectValue<'i>>,
+    object_inject: [OnceCell<opt_in::InjectValue<'i>>; 2],
+    namespace_inject: OnceCell<opt_in::InjectValue<'i>>,
 }
 
 /// One check that a rule has to pass.
@@ -90,7 +90,7 @@ type Describe = fn(&MatchContext<'_>, &Rule) -> String;
 
 /// All checks of a rule in the order in which they run.
 fn checks() -> [&'static [Check]; 3] {
-    [matching::CHECKS, opt::ROWS, environment::CHECKS]
+    [matching::CHECKS, opt_in::ROWS, environment::CHECKS]
 }
 
 const EXCLUSIONS: &str = "exclusions";

@@ -1,8 +1,8 @@
 //! The bounded queue of calls between "body read" and "handler runs".
 //!
-//! A call waits here, and not before its body is read, since the buffers of sockets would hide it there. It then passes three
-//! states: it waits for its first CPU permit; its handler computes, for which there are few permits; or its handler awaits
-//! something, for which there is more room.
+//! A call waits here after its body was read. Before that, the buffers of sockets would hide it. A call is in one of three states:
+//! it waits for its first CPU permit; its handler computes, for which there are few permits; or its handler awaits something, for
+//! which there is more room.
 
 mod throughput;
 
@@ -37,7 +37,7 @@ pub(crate) struct QueuedCall<'a> {
     waits: GaugeGuard<'a>,
 }
 
-/// The queue has its longest length.
+/// The queue is full.
 pub(crate) struct QueueFull;
 
 /// The deadline passed before the handler began.

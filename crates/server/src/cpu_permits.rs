@@ -20,11 +20,11 @@ pub(crate) struct Times {
     pub(crate) computed: Duration,
 }
 
-/// As CPU permits: a task has one only while it is polled; a task that awaits something has none. Tasks wait here instead of in the
-/// runtime's queue, where tasks that only read or refuse would wait behind them.
+/// The use of permits as CPU permits. A task holds a permit only while it is polled, and none while it awaits something. Tasks
+/// without a permit wait here: in the runtime's queue they would delay tasks that only read or refuse requests.
 impl Permits {
-    /// Lets the task run that got the permit of this one. Tokio runs the task that was woken last on the thread that woke it, after
-    /// the current task, and no other thread takes it over; so the current task goes behind it if no permit is free.
+    /// Yields if no permit is free, so that the task that got this task's permit runs. Tokio runs the task that was woken last on
+    /// the same thread, after the current task, and no other thread can take it.
     pub(crate) async fn yield_to_next(&self) {
         let mut has_yielded = self.free.available_permits() > 0;
         poll_fn(|context| {

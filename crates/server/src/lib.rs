@@ -9,7 +9,8 @@
 //!
 //! Start reading at `pipeline.rs`: `Pipeline::answer` names the stages of a request. In front of it are `listener.rs` (the accept
 //! loop and the handshake) and `connection.rs` (HTTP/1.1 and its timeouts); behind it `admission_queue.rs` (how many handlers
-//! run). `load.rs` has all limits, `server.rs` and `bound.rs` put everything together.
+//! run). `settings.rs` has the values of the limits and times; `load.rs` has the limits that requests share. `server.rs` and
+//! `bound.rs` put everything together.
 //!
 //! ```no_run
 //! use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! The limits of one server, and how much of each is used.
+//! The limits that requests and connections of one server share, and how much of each is used.
 
 use std::sync::Arc;
 

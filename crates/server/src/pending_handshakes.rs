@@ -7,15 +7,15 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::net::TcpStream;
 use tokio::sync::Notify;
 
-/// One in this many of the limit is kept for silent connections while others sent their first byte: a connection that was just
-/// opened needs time to send it.
+/// The limit divided by this number is the number of silent connections that are kept: a connection that was just opened needs time
+/// to send its first byte.
 const KEPT_FOR_SILENT: usize = 8;
 
 /// The pending connections, of which no more than `limit` are kept.
 ///
-/// A client with a request sends its first byte at once. At the limit, the oldest silent connection is closed; if few are
-/// silent, the oldest that sent its first byte. So neither silent clients nor clients that stop after one byte keep others
-/// out.
+/// A client with a request sends its first byte at once. At the limit, a new connection evicts the oldest silent
+/// connection or, if few are silent, the oldest connection that sent its first byte. So neither silent clients nor clients
+/// that stop after one byte keep others out.
 pub(crate) struct PendingHandshakes {
     limit: usize,
     pending: Mutex<Pending>,

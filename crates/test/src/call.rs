@@ -1,4 +1,4 @@
-//! A request in the making.
+//! Builds a request to a hook, and makes the call.
 
 use std::collections::BTreeMap;
 use std::future::{Future, IntoFuture};
@@ -54,13 +54,13 @@ pub fn call(app: &App, hook: &str) -> Call {
 #[must_use = "say what happens to which object: `.create(..)`, `.update(..)`, `.delete(..)` or `.connect(..)`"]
 pub struct Call {
     app: App,
-    /// Its place among the app's.
+    /// The index of the hook in the app.
     hook: usize,
 }
 
 /// A request about an object; `.await` makes the call.
 ///
-/// Everything has the API server's own default: the administrator asks, in the object's own namespace, else `default`.
+/// Unset parts have defaults: the user is the administrator; the namespace is the object's namespace, else `default`.
 #[must_use = "nothing is called until it is awaited"]
 pub struct Request {
     app: App,
@@ -106,15 +106,15 @@ impl Call {
         Request::new(self, review, &[new, old])
     }
 
-    /// A stored object that goes.
+    /// The request deletes this stored object.
     #[track_caller]
     pub fn delete(self, old: impl Serialize) -> Request {
         let old = json(&old);
         Request::new(self, Review::delete(old.clone()), &[old])
     }
 
-    /// A stream, with its options: `{"apiVersion": "v1", "kind": "PodExecOptions", ..}`. [`Request::named`] says to
-    /// which object; which resource and subresource, the hook's own rules say.
+    /// A stream, with its options: `{"apiVersion": "v1", "kind": "PodExecOptions", ..}`. [`Request::named`] names
+    /// the object; the hook's own rules name the resource and subresource.
     #[track_caller]
     pub fn connect(self, options: impl Serialize) -> Request {
         let options = json(&options);
@@ -212,7 +212,7 @@ impl Request {
         self
     }
 
-    /// As an API server asks a hook that lists `v1beta1` first.
+    /// Sends the review as `v1beta1`, as an API server does if the hook lists `v1beta1` first.
     pub fn v1beta1(mut self) -> Self {
         self.review = self.review.version(ReviewVersion::V1Beta1);
         self

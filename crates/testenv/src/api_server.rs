@@ -1,4 +1,4 @@
-//! One API server, with clients and kubeconfigs for it.
+//! The address of one API server, with clients and kubeconfigs for it. `environment/start.rs` has the flags.
 
 use std::path::{Path, PathBuf};
 

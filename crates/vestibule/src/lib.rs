@@ -57,7 +57,8 @@
 //!
 //! # The modules
 //!
-//! A webhook author writes an `app`; the API server calls its hooks. Each module uses those below it in this list:
+//! A webhook author writes an `app`; the API server calls its hooks. Each module uses the modules below it in this list. In
+//! addition, `telemetry` and `handler` use `pipeline::span`, and `registration` uses `conversion::definition`:
 //!
 //! - `serve` binds the addresses of an app and answers calls until a shutdown.
 //! - `app` is the builder [`App`], and checks that an app is in order.

@@ -102,7 +102,7 @@ fn problem(error: &serde_json::Error) -> String {
     }
 }
 
-/// The names of members are those of our own types, so they may be repeated.
+/// The name is a member of our own types, so the message may repeat it.
 fn missing_field(error: &serde_json::Error) -> Option<String> {
     let text = error.to_string();
     let (field, _) = text.strip_prefix("missing field `")?.split_once('`')?;

@@ -110,7 +110,8 @@ impl ReviewBuilder {
         self
     }
 
-    /// The options object (`meta.k8s.io/v1 CreateOptions` or the like), in place of the one made from the operation.
+    /// The options object (`meta.k8s.io/v1 CreateOptions` or the like), in place of the options that the builder makes from the
+    /// operation.
     #[must_use]
     pub fn options(mut self, options: Value) -> Self {
         self.options = Some(options);

@@ -66,7 +66,8 @@ impl Folder {
         IdentityError::Authority { certificate, key, source }
     }
 
-    /// A process died after it named the key: the certificate is there under its first name, if it is this key's.
+    /// Finishes the work of a process that died after it renamed the key: uses the certificate under its temporary name if it
+    /// belongs to this key.
     fn finish(&self, key: &str) -> Result<Authority, IdentityError> {
         let remainder = self.read(&unfinished(CERTIFICATE))?;
         let authority = remainder.and_then(|certificate| Authority::from_pem(&certificate, key).ok());

@@ -2,7 +2,7 @@
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ManagedFieldsEntry;
 
-/// The field managers of our writes. There are three, because the time at which the first one last wrote proves since when a
+/// The field managers of our writes. `bundles` is separate from the other two, because its last write time proves since when a
 /// bundle and its mark are unchanged.
 #[derive(Clone)]
 pub(super) struct FieldManagers {

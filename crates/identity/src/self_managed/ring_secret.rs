@@ -35,7 +35,7 @@ impl RingSecret {
         let mut object: Secret = serde_json::from_slice(answer).ok()?;
         let data = object.data.take().unwrap_or_default();
         let (ours, others): (BTreeMap<_, _>, BTreeMap<_, _>) =
-            data.into_iter().partition(|(field, _)| is_ours(field));
+            data.into_iter().partition(|(field, _)| Ring::is_field(field));
         object.data = Some(others);
         // A write must not send `managedFields` back.
         object.metadata.managed_fields = None;
@@ -71,15 +71,6 @@ impl RingSecret {
     pub(super) fn requests(&self) -> (u64, u64) {
         requests(&self.object.metadata)
     }
-}
-
-/// Fields of an earlier ring are ours too; the next write removes them.
-fn is_ours(field: &str) -> bool {
-    let named = |prefix, suffix| field.strip_prefix(prefix).is_some_and(|rest: &str| rest.ends_with(suffix));
-    matches!(field, "ring.json" | "ca.crt")
-        || named("ca-", ".crt")
-        || named("ca-", ".key")
-        || named("cross-", ".crt")
 }
 
 #[cfg(test)]

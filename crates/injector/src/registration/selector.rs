@@ -46,7 +46,7 @@ pub(super) fn of_namespaces(rules: &[&Rule], settings: &Settings) -> String {
 }
 
 /// Every object that one of `rules` may be for, and none of the injector's own pods. A selector reads the labels of a workload,
-/// and rules those of its pod template: for workloads a [condition](super::condition) takes its place.
+/// and rules those of its pod template: for workloads a [condition](super::match_conditions) takes its place.
 pub(super) fn of_objects(rules: &[&Rule], resources: &BTreeSet<Resource>, settings: &Settings) -> String {
     let mut labels = Labels::new();
     if resources.iter().eq([&Resource::Pods]) {

@@ -1,7 +1,8 @@
 //! The replicas of the injector, each of which reports the rules that it has in force by a Lease.
 //!
 //! Injections have no namespace, so several injectors of a cluster read them. Each sees the Leases of all, to know whether the
-//! injector that wrote a status still runs. Of Leases in other namespaces it keeps those where a status has its writer.
+//! injector that wrote a status still runs. It keeps a Lease of another namespace only if an injector of that namespace wrote a
+//! status.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
@@ -32,7 +33,7 @@ const MAX_HASH: usize = 128;
 const RENEWAL: Duration = Duration::from_secs(10);
 /// A replica that has not renewed its Lease for this time is not counted.
 const DURATION: Duration = Duration::from_secs(30);
-/// The difference between clocks of one injector that is tolerated besides.
+/// The additional difference between the clocks of one injector's replicas that is tolerated.
 const SKEW: Duration = Duration::from_secs(30);
 /// A Lease that was not renewed for this time is deleted.
 const ABANDONED: Duration = Duration::from_secs(600);
@@ -47,7 +48,7 @@ pub(crate) fn lease_rights() -> (PolicyRule, PolicyRule) {
 /// Namespace and name of a Lease.
 type LeaseName = (String, String);
 
-/// The replicas of this injector, and of those that wrote a status.
+/// The replicas of this injector, and of other injectors that wrote a status.
 pub(super) struct Replicas {
     /// The Leases in the injector's own namespace.
     api: Api<Lease>,

@@ -36,6 +36,17 @@ impl Ring {
         fields
     }
 
+    /// Whether a field of this name is the ring's, or an earlier ring's. A write of the Secret removes the fields of earlier rings, and
+    /// keeps the fields of others.
+    #[must_use]
+    pub fn is_field(name: &str) -> bool {
+        let named = |prefix, suffix| name.strip_prefix(prefix).is_some_and(|id: &str| id.ends_with(suffix));
+        [DESCRIPTION, BUNDLE].contains(&name)
+            || named("ca-", ".crt")
+            || named("ca-", ".key")
+            || named("cross-", ".crt")
+    }
+
     /// Reads the data of a Secret. `ca.crt` and unknown fields are ignored. The `requests` are those of the Secret's
     /// annotations ([`Request::digest`]): rotation, revocation. The clock must be the corrected one (rule C1): a CA of
     /// the future is refused.

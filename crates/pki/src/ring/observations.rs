@@ -17,8 +17,8 @@ pub struct Observations {
     pub confirmed: Option<Moment>,
     /// Since when the ring and every configuration are watched without a gap (rule S2).
     pub begun: Option<Moment>,
-    /// Since when a configuration names a ring and holds CAs that neither the stored ring nor this replica knows. Replicas
-    /// that know them have `hold_cold` to add them to the ring.
+    /// Since when a configuration that names a ring has held CAs unknown to the stored ring and to this replica. Other replicas may
+    /// know the CAs; they have `hold_cold` to add them to the ring.
     pub contested: Option<Moment>,
     /// Seconds to add to the local clock, by the `Date` of the API server's answers.
     pub offset: i64,

@@ -1,4 +1,4 @@
-//! The spans of time that the protocol keeps.
+//! The spans of time that the protocol keeps. The share of a leaf's life after which it is renewed is in `step/leaf.rs`.
 
 mod problem;
 
@@ -29,7 +29,7 @@ pub struct Policy {
     pub switch_wait: Duration,
     /// Restoring a deleted ring asks for a rotation, but not more often than this.
     pub restore_pause: Duration,
-    /// How long a CA of unknown origin stays trusted; [`None`] for the leaf's life, which is also the least.
+    /// How long a CA of unknown origin stays trusted. [`None`] means the life of a leaf, which is also the minimum.
     pub quarantine: Option<Duration>,
     /// The treatment of unknown CAs: CAs found in configurations that this ring never made.
     pub unknown_authorities: UnknownAuthorities,

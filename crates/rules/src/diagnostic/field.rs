@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use serde_json::value::RawValue;
 
-/// The path and the text of the value that is at `column` or contains it; of a container, there is no text. The name of a member
-/// belongs to its value. Both are empty if `json` is no JSON.
+/// The path and the text of the innermost value that contains `column`. A list or map has no text. A position in a member's name
+/// belongs to the member's value. Both results are empty if `json` is not JSON.
 pub(super) fn field_at(json: &str, column: usize) -> (String, Option<String>) {
     let at = json.char_indices().nth(column.saturating_sub(1)).map_or(json.len(), |(offset, _)| offset);
     let offset = |value: &RawValue| value.get().as_ptr().addr().wrapping_sub(json.as_ptr().addr());

@@ -86,9 +86,10 @@ impl RuleSet {
     ) -> Decision {
         let Application { mut draft, not_applied: reasons, resolved, ended } = applied;
         let present = rules.iter().copied().filter(|rule| !reasons.contains_key(rule.name()));
-        // A rule that ended itself has no computed values and counts as it is written.
+        // Also a rule that made its own condition false counts with the values that it was applied with.
         let mut present = with_values(present, &resolved);
-        // The next evaluation does not attribute containers to a rule that ended itself, so positions are judged without it.
+        // The next evaluation does not attribute containers to a rule that made its own condition false, so positions are checked
+        // without it.
         let acting: Vec<&Rule> =
             present.iter().filter(|rule| !ended.contains(&rule.name())).copied().collect();
         merge::restore_strict_positions(&acting, &mut draft);
@@ -104,7 +105,7 @@ impl RuleSet {
             let with_values: Vec<&Rule> = present.iter().filter(has_values).copied().collect();
             record.part_states = merge::part_states(&with_values, &mut draft);
         }
-        // A rule whose condition is false now has rewritten the probes in an earlier call, and they stay so.
+        // An earlier call may have rewritten probes for a rule whose condition is false now. These probes stay rewritten.
         let may_rewrite = |rule: &&Rule| {
             let is_restored = || request.restored.iter().any(|one| one.name() == rule.name());
             rule.rewrite_probes.is_some() && (!reasons.contains_key(rule.name()) || is_restored())

@@ -45,7 +45,7 @@ impl RuleSet {
             return (Draft::new(finish.document.clone(), draft.layout, draft.shape), 0);
         }
         let change_count = result.change_count();
-        // The probes of the draft are those that rules have written, so their containers are found to be in it.
+        // The draft has the probes as rules wrote them, so the status finds the injected containers in it.
         if change_count > 0
             && let Some(status) = status(&probes, &mut draft)
         {

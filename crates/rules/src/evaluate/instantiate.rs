@@ -1,7 +1,7 @@
 //! The rule with the values of its expressions, and its first condition that does not hold.
 //!
-//! [`fixpoint`](super::fixpoint) asks [`first_false_condition`] whether the conditions hold, and [`instantiate`] for a rule without
-//! expressions before `merge` applies it.
+//! [`fixpoint`](super::fixpoint) calls [`first_false_condition`] to check the conditions. It calls [`instantiate`] for a copy of the
+//! rule in which values replace the expressions; `merge` applies that copy.
 
 use std::sync::Arc;
 

@@ -13,7 +13,7 @@ use super::scope::{MEMBERS_ONLY, VARIABLES};
 use super::tree::{Access, Entry, Item, Loop, LoopResult, Node, Part};
 use super::types::{Argument, Mismatch, Type};
 use crate::diagnostic::{self, Code};
-use crate::near::{did_you_mean, nearest};
+use crate::did_you_mean::{did_you_mean, nearest};
 
 /// An error in a part of an expression.
 pub(super) struct Finding {

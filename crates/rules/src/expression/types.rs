@@ -1,13 +1,13 @@
 //! The types of expressions, which `check` infers when rules are loaded.
 
-mod signatures;
+mod argument;
 
 use std::sync::Arc;
 
 use kube_cel::cel::Value;
 
 use super::values;
-pub(crate) use signatures::Argument;
+pub(crate) use argument::Argument;
 
 /// How deep lists and maps in each other keep the type of their items. Variables can nest lists without end.
 const MAX_DEPTH: usize = 4;

@@ -76,9 +76,8 @@ fn unresolved(linted: &LintedRule<'_>, container: &Node, findings: &mut Vec<Diag
     }
 }
 
-/// `$(X)` in a block for existing containers, which may define X themselves. It is certainly unresolved only if the
-/// block defines X further down: the variables of a block keep their order, and those of other blocks come before
-/// them.
+/// A `$(X)` in a block for existing containers. The containers may define X themselves, so `$(X)` is certainly unresolved only if
+/// the block defines X further down: a block keeps the order of its variables, and variables of other blocks come before them.
 fn unresolved_in_blocks(linted: &LintedRule<'_>, findings: &mut Vec<Diagnostic>) {
     let blocks = linted.spec.items("containerPatches");
     for (index, block) in blocks.iter().enumerate().filter(|(_, block)| block.get("envFrom").is_none()) {

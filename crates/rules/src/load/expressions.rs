@@ -9,10 +9,10 @@ use crate::diagnostic::{
     DUPLICATE_NAME, EXPRESSION_PLACE, EXPRESSION_SIZE, EXPRESSION_TYPE, MAX_FINDINGS, Position, Severity,
     UNKNOWN_FIELD, UNKNOWN_KEYWORD,
 };
+use crate::did_you_mean::did_you_mean;
 use crate::expression::{Declared, Expression, Mismatch, Variable};
 use crate::format;
 use crate::logic::Condition;
-use crate::near::did_you_mean;
 use crate::overlay::Overlay;
 use crate::pod;
 use crate::pod_types::unknown_member;

@@ -12,10 +12,10 @@ use crate::diagnostic::{
     DUPLICATE_MOUNT, DUPLICATE_NAME, MISSING_FIELD, NOT_SUPPORTED, Position, UNKNOWN_FIELD,
     UNKNOWN_POD_FIELD, WRONG_VALUE,
 };
+use crate::did_you_mean::did_you_mean;
 use crate::expression::FOR_EACH;
 use crate::format::{self, Collection, Table};
 use crate::key;
-use crate::near::did_you_mean;
 use crate::overlay::{Member, Overlay};
 use crate::pod;
 use crate::syntax;

@@ -11,10 +11,10 @@ use crate::diagnostic::{
     EMPTY_RULE, NAMESPACED_PART, NAMESPACED_PLACE, NOT_SUPPORTED, Position, REQUIRED_SKIPS, Severity,
     WRONG_KIND, WRONG_VALUE,
 };
+use crate::did_you_mean::nearest;
 use crate::format::{self, Collection, chosen};
 use crate::label_selector::{LabelRequirement, NAMESPACE_NAME};
 use crate::label_values::LabelOperator;
-use crate::near::nearest;
 use crate::rule::{CompatAnnotation, OnError, Policy, Resource, Rule};
 use crate::select::SYSTEM_NAMESPACES;
 use crate::syntax;

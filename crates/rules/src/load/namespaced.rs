@@ -48,8 +48,8 @@ pub(super) fn switched_off(rule: &Rule, settings: &Settings, severity: Severity)
     settings.namespaced.is_none().then(|| finding().with_help(HELP))
 }
 
-/// In files, where the settings may be elsewhere, rules that are switched off are warned about. Rules beyond the bounds on their
-/// number are errors.
+/// Findings about rules from files. A rule that the settings switch off gets a warning, because the settings may be in another
+/// place. A rule above the limit on their number is an error.
 pub(super) fn too_many(all: &[Rule], settings: &Settings) -> Vec<Diagnostic> {
     let Some(bounds) = &settings.namespaced else {
         return all.iter().filter_map(|rule| switched_off(rule, settings, Severity::Warning)).collect();

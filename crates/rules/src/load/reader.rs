@@ -7,10 +7,10 @@ use crate::diagnostic::{
     Code, Diagnostic, MAX_FINDINGS, MISSING_FIELD, NAMESPACED_PART, NOT_SUPPORTED, NULL, Position, RENAMED,
     Source, UNKNOWN_FIELD, WRONG_TYPE, WRONG_VALUE,
 };
+use crate::did_you_mean::{did_you_mean, nearest};
 use crate::expression::{SharedBudget, Type};
 use crate::format::{self, Collection, Field, Kind, Table, example};
 use crate::logic::Logic;
-use crate::near::{did_you_mean, nearest};
 use crate::rule::Policy;
 use crate::yaml::{Entry, Node, Value};
 

@@ -1,7 +1,7 @@
 //! Which rules of a round depend on the presence of other rules.
 //!
-//! A rule depends on another one if its blocks passed over a container because the other rule injects one of this name, or if it
-//! left an item to the other rule because that overrides it. If both fail, the failure of the first may be due to the second.
+//! A rule depends on another rule in two cases: its blocks passed over a container of a name that the other rule injects, or it left
+//! an item to the other rule, which overrides it. If both rules fail, the second failure may have caused the first.
 
 use std::collections::{HashMap, HashSet};
 

@@ -1,4 +1,4 @@
-//! Which parts of rules the pod has after all rules: [`status`](super::status) lists them in an annotation, and
+//! Which parts of rules the pod has after all rules: [`status_annotation`](super::status_annotation) lists them, and
 //! [`part_state`](super::part_state) tells an explanation about them.
 
 use std::cell::OnceCell;

@@ -2,7 +2,7 @@
 
 use super::MatchContext;
 use crate::diagnostic::printable_short;
-use crate::near::nearest;
+use crate::did_you_mean::nearest;
 use crate::rule::{MetadataOf, Resource, Rule};
 use crate::well_known::{INJECT_KEY, RULE_KEY_PREFIX};
 

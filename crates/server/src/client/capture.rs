@@ -46,7 +46,7 @@ impl ClientCertVerifier for Capture {
         false
     }
 
-    /// No hints: a client that chooses its certificate by them would send none after the CAs were replaced.
+    /// Sends no hints. A client that chooses its certificate by hints would send no certificate after the CAs were replaced.
     fn root_hint_subjects(&self) -> &[DistinguishedName] {
         &[]
     }

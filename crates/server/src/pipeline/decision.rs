@@ -148,8 +148,8 @@ fn unreadable(error: &impl ToString) -> Refused {
     Refusal::Unreadable.because(error.to_string())
 }
 
-/// Tells the observer that the caller closed its connection: the future that waits for the decision is then dropped, and this
-/// with it.
+/// Tells the observer that the caller closed its connection. The server then drops the future that waits for the decision, and this
+/// value with it.
 struct WaitingCaller<'a> {
     hook: &'a str,
     observer: &'a dyn Observer,

@@ -152,7 +152,7 @@ impl Context {
         self.call.generate_name.as_deref()
     }
 
-    /// The request's namespace; absent for cluster-scoped objects, but for a Namespace, whose own name it is. The object
+    /// The request's namespace; absent for cluster-scoped objects. For a Namespace, it is the name of that Namespace. The object
     /// itself may not carry it yet.
     pub fn namespace(&self) -> Option<&str> {
         self.call.namespace.as_deref()

@@ -9,8 +9,8 @@ use vestibule_identity::{Desired, DesiredUpdates};
 use super::Entry as HookEntry;
 use crate::registration::on::{On, Raw};
 
-/// One entry of a webhook configuration: when one hook of an app is called. Several may name one hook, each with
-/// selectors of its own.
+/// One entry that [`Entries`] can replace while the app runs. It calls one mutating hook. Several entries may call the same hook,
+/// each with its own selectors.
 #[derive(Clone)]
 pub struct Entry {
     hook: String,

@@ -41,7 +41,7 @@ pub(crate) fn register_server(
     });
 }
 
-/// `watches` are those of `lookups`, and those that the author started.
+/// Registers the gauges of watches. `watches` contains the watches of `lookups` and the watches that the author started.
 pub(crate) fn register_watches(registry: &mut Registry, lookups: Lookups, watches: Vec<NamedWatch>) {
     at_each_scrape(registry, move |scrape| {
         let of_each = |value: fn(&dyn StoreState) -> f64| {

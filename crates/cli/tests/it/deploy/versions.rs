@@ -11,8 +11,13 @@ use vestibule_testenv::tools_or_skip;
 use super::folder;
 use crate::fixture::{Done, Folder, finish};
 
-/// `vestibule install` on an API server that only tells its version, and the requests that this got.
-fn install(major: &str, minor: &str) -> (Done, Vec<String>) {
+/// The answer of an API server that has no such object.
+const NOT_FOUND: &str =
+    r#"{"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "NotFound", "code": 404}"#;
+
+/// `vestibule install` on an API server that has only its version, and answers `other` with 404 to all else; and the requests that it
+/// got.
+fn install(major: &str, minor: &str, other: &'static str) -> (Done, Vec<String>) {
     let version = json!({"major": major, "minor": minor, "gitVersion": format!("v{major}.{minor}.9")});
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
@@ -28,7 +33,7 @@ fn install(major: &str, minor: &str) -> (Done, Vec<String>) {
             };
             let (status, body) = match request.starts_with("GET /version ") {
                 true => ("200 OK", version.to_string()),
-                false => ("404 Not Found", "{}".to_owned()),
+                false => ("404 Not Found", other.to_owned()),
             };
             seen.lock().unwrap().push(request);
             let head = "connection: close\r\ncontent-type: application/json";
@@ -53,7 +58,7 @@ fn install(major: &str, minor: &str) -> (Done, Vec<String>) {
 fn install_refuses_kubernetes_before_1_30() {
     // Some providers write `29+`.
     for minor in ["29", "29+", "9"] {
-        let (done, requests) = install("1", minor);
+        let (done, requests) = install("1", minor, NOT_FOUND);
         done.fails(
             2,
             format!(
@@ -67,12 +72,18 @@ fn install_refuses_kubernetes_before_1_30() {
 #[test]
 fn install_goes_on_where_kubernetes_is_new_enough() {
     for (major, minor) in [("1", "30"), ("1", "30+"), ("1", "100"), ("2", "0")] {
-        let (done, requests) = install(major, minor);
+        let (done, requests) = install(major, minor, NOT_FOUND);
         // This API server has nothing else, so that the rehearsal ends the command.
         done.fails(1, "nothing was changed");
         assert!(!done.err.contains("oldest version"), "{}", done.err);
         assert!(requests.len() > 1, "{requests:?}");
     }
+}
+
+#[test]
+fn the_error_of_a_proxy_is_no_refusal_of_the_api_server() {
+    let (done, _) = install("1", "36", r#"{"error": "no upstream"}"#);
+    done.fails(1, "the answer is not that of an API server; is another server or a proxy at this address?");
 }
 
 #[tokio::test]

@@ -68,8 +68,8 @@ impl State {
 }
 
 impl Watched {
-    /// A new version takes over the entries when no replica of the owner objects any more: so a new hook is called only when
-    /// every replica answers it, and an old pod that restarts does not take them back.
+    /// A new version takes over the entries when no replica of the owner objects any more. So the API server calls a new hook only
+    /// when every replica answers it, and an old pod that restarts does not take the entries back.
     fn next_move(&self, now: Moment, at: Instant, hold: std::time::Duration) -> Option<Purpose> {
         let desired = self.desired.as_ref()?;
         let held = &self.snapshot.as_ref()?.held;

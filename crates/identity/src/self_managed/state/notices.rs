@@ -1,4 +1,5 @@
-//! Makes the notices.
+//! Adds notices to the queue of the state. Each module of `state` names the reasons of its own Events; a new reason belongs into
+//! `docs/reference/events.md` too.
 
 use k8s_openapi::api::core::v1::ObjectReference;
 

@@ -50,6 +50,14 @@ fn a_ring_survives_being_stored() {
 }
 
 #[test]
+fn a_ring_knows_the_names_of_its_fields() {
+    let stored = data(&promoted());
+    assert!(stored.keys().any(|field| field.starts_with("cross-")));
+    assert!(stored.keys().all(|field| Ring::is_field(field)));
+    assert!(!["tls.crt", "ca-bundle", "ca.key"].map(Ring::is_field).contains(&true));
+}
+
+#[test]
 fn only_active_and_next_keep_their_keys() {
     let ring = promoted();
     let keys: Vec<_> = data(&ring).into_keys().filter(|field| field.ends_with(".key")).collect();

@@ -90,7 +90,7 @@ impl Policy {
         );
         refuse(quarantine < leaf, &["quarantine", "leaf_life"], text);
         // A Secret holds a mebibyte.
-        let text = format!("{limit} foreign CAs do not fit into a Secret for sure; {MOST_FOREIGN} do");
+        let text = format!("{limit} unknown CAs do not fit into a Secret for sure; {MOST_FOREIGN} do");
         refuse(limit > MOST_FOREIGN, &["unknown_limit"], text);
         if problems.is_empty() { Ok(()) } else { Err(problems) }
     }

@@ -2,12 +2,12 @@
 
 use super::Checker;
 use crate::diagnostic;
+use crate::did_you_mean::nearest;
 use crate::expression::functions::{Form, Function, MACROS, TABLE, check_format, find};
 use crate::expression::pattern::Pattern;
 use crate::expression::scope::VARIABLES;
 use crate::expression::tree::{Call, Node, Part};
 use crate::expression::types::{Argument, Type};
-use crate::near::nearest;
 
 impl Checker<'_> {
     pub(super) fn call(&mut self, at: usize, call: &mut Call) -> Type {

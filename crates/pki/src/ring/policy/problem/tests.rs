@@ -26,7 +26,7 @@ fn each_span_is_held_to_the_others() {
     assert!(refused(|policy| policy.leaf_life = Duration::from_secs(60)).contains("leaf life 1 min must be"));
     assert!(refused(|policy| policy.recheck = Duration::from_secs(30)).contains("a look may be 30 s old"));
     assert!(refused(|policy| policy.quarantine = Some(day)).contains("the quarantine 1 d must be at least"));
-    assert!(refused(|policy| policy.unknown_limit = 17).contains("17 foreign CAs"));
+    assert!(refused(|policy| policy.unknown_limit = 17).contains("17 unknown CAs"));
     assert!(refused(|policy| policy.switch_wait = Duration::ZERO).contains("at least a second"));
     assert!(refused(|policy| policy.hold = Duration::from_millis(1_500)).contains("whole seconds"));
 }

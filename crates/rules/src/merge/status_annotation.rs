@@ -1,5 +1,5 @@
-//! The status annotation: the names of all parts of rules that a pod has. People read it, and tools that search for pods of older
-//! rules. The injector does not read it.
+//! The status annotation: the hash of the rules, and the names of all parts of rules that a pod has. People and tools read it. The
+//! injector reads the hash and the rules in it; it finds parts in the pod itself.
 
 mod annotation;
 

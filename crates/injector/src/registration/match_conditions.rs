@@ -73,8 +73,8 @@ fn selected(group: &[&Rule], resources: &BTreeSet<Resource>, metadata: &Metadata
     Some(metadata.bind(terms.join(" && "))).filter(|expression| is_needed && expression.len() <= MAX_LENGTH)
 }
 
-/// Conditions for pods that all rules leave alone because of their operating system or network. A pod with a key of a rule is
-/// sent to the injector all the same, which refuses or warns about a value that it cannot read.
+/// Conditions that leave out pods which no rule of `group` changes because of their operating system or network. A pod with a key of
+/// a rule is still sent to the injector, so that the injector can refuse it or warn about a value that it cannot read.
 fn environment(group: &[&Rule]) -> Vec<(&'static str, String)> {
     let others: BTreeSet<&str> = group.iter().flat_map(|rule| rule.compat_annotations()).collect();
     let metadata = Metadata::of_object();
