@@ -6,7 +6,7 @@ use std::process::Command;
 use anyhow::{Context, bail};
 
 use crate::outcome::Outcome;
-use crate::{cargo, files as disk};
+use crate::{cargo, files};
 
 /// The workflow that `vestibule new` writes.
 const TEMPLATE: &str = "crates/cli/src/new/webhook/ci.yml";
@@ -50,7 +50,7 @@ fn program() -> anyhow::Result<Option<PathBuf>> {
 
 /// The workflows, with the template.
 fn files() -> anyhow::Result<Vec<PathBuf>> {
-    let mut files = disk::list(&cargo::workspace().join(".github/workflows"))?;
+    let mut files = files::list(&cargo::workspace().join(".github/workflows"))?;
     files.retain(|path| path.extension().is_some_and(|extension| extension == "yml"));
     files.push(cargo::workspace().join(TEMPLATE));
     Ok(files)
@@ -65,7 +65,7 @@ mod tests {
     fn texts() -> Vec<(String, String)> {
         let read = |path: PathBuf| {
             let below = path.strip_prefix(cargo::workspace()).unwrap();
-            (below.display().to_string(), disk::read(&path).unwrap())
+            (below.display().to_string(), files::read(&path).unwrap())
         };
         files().unwrap().into_iter().map(read).collect()
     }

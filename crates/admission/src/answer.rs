@@ -127,10 +127,12 @@ impl Answer {
             audit_annotations: Some(&verdict.audit).filter(|audit| !audit.is_empty()),
             ..response
         };
-        let patch = response.patch.unwrap_or_default();
-        let length = base64_length(patch) + REST_OF_A_RESPONSE;
+        let patch = response.patch;
+        let length = patch.map_or(0, base64_length) + REST_OF_A_RESPONSE;
         let mut answer = Self::json(ReviewKind::Admission, review.version, response, length, decision);
-        if !patch.is_empty() && answer.status == 200 {
+        if let Some(patch) = patch
+            && answer.status == 200
+        {
             add_patch(&mut answer.body, patch);
         }
         answer
@@ -228,8 +230,8 @@ impl<'a> Response<'a> {
     }
 }
 
-/// Adds the patch to the review in `body`, as the last member of its response. The patch is most of an answer, so it is encoded
-/// where it is sent from.
+/// Adds the patch to the review in `body`, as the last member of its response. The patch is most of an answer: it is encoded into
+/// the body itself, without a copy.
 fn add_patch(body: &mut Vec<u8>, patch: &str) {
     // The response is the last member of the envelope: both end here.
     body.truncate(body.len().saturating_sub(ENDS.len()));

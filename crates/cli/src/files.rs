@@ -12,6 +12,11 @@ pub(crate) fn is_stdin(path: &Path) -> bool {
     path == Path::new("-")
 }
 
+/// Whether one of the paths stands for stdin.
+pub(crate) fn has_stdin(paths: &[PathBuf]) -> bool {
+    paths.iter().any(|path| is_stdin(path))
+}
+
 /// The text of a file, or of the `*.yaml`, `*.yml` and `*.json` of a folder.
 pub(crate) fn read(path: &Path) -> Result<Vec<(PathBuf, String)>, CommandError> {
     let read = |file: PathBuf| match std::fs::read_to_string(&file) {

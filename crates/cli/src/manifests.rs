@@ -37,7 +37,7 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let paths = &arguments.rules;
-    if paths.iter().any(|path| files::is_stdin(path)) {
+    if files::has_stdin(paths) {
         return Err(CommandError::input(
             "the rules of manifests are files: `--rules -` is for other commands",
         )

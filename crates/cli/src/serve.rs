@@ -52,7 +52,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
 
 impl Arguments {
     async fn of_paths(&self, paths: &[PathBuf]) -> Result<(Configuration, Namespaces), Failure> {
-        if paths.iter().any(|path| files::is_stdin(path)) {
+        if files::has_stdin(paths) {
             return Err(CommandError::input(
                 "`serve` follows its rules as they change, and stdin is read once: name a file or folder",
             )

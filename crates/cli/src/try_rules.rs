@@ -115,8 +115,7 @@ impl Arguments {
             let sources = objects::read(&self.files)?.into_iter();
             return refuse_large(sources.flat_map(|source| source.objects).collect());
         }
-        let holds_rules = self.rules.iter().any(|path| files::is_stdin(path));
-        let piped = if holds_rules { None } else { stdin::text()? };
+        let piped = if files::has_stdin(&self.rules) { None } else { stdin::text()? };
         match piped {
             Some(text) => refuse_large(objects::parse("stdin", &text).map_err(Failure::Findings)?),
             None => objects::parse("built-in sample", include_str!("try_rules/sample.yaml"))
@@ -152,8 +151,7 @@ impl Arguments {
             format!(" --namespace-labels {}", shell_quoted(labels.join(",").as_ref()))
         });
         let labels = labels.unwrap_or_default();
-        let is_stdin = |paths: &[PathBuf]| paths.iter().any(|path| files::is_stdin(path));
-        if is_stdin(&self.rules) {
+        if files::has_stdin(&self.rules) {
             return format!(
                 "next: {program} lint --help    # what is wrong with rules, and what could be better"
             );
@@ -164,7 +162,7 @@ impl Arguments {
             );
         }
         // Another command cannot read the same pipe.
-        if self.files.is_empty() || is_stdin(&self.files) {
+        if self.files.is_empty() || files::has_stdin(&self.files) {
             return format!("next: {program} explain --help    # why no rule acts, question by question");
         }
         let files: String =

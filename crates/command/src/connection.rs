@@ -44,16 +44,17 @@ pub(super) struct Connection {
 
 impl ConnectionArguments {
     pub(super) async fn connect(&self) -> Result<Connection, CommandError> {
-        self.kubeconfig.connect(self.namespace.as_deref()).await
+        let connection = self.kubeconfig.connect().await?;
+        let namespace = self.namespace.clone().unwrap_or(connection.namespace);
+        Ok(Connection { namespace, ..connection })
     }
 }
 
 impl KubeconfigArguments {
-    /// `namespace` is for names without a namespace; [`None`] takes the namespace of the kubeconfig context.
-    pub(super) async fn connect(&self, namespace: Option<&str>) -> Result<Connection, CommandError> {
+    /// The connection has the namespace of the kubeconfig context.
+    pub(super) async fn connect(&self) -> Result<Connection, CommandError> {
         let config = self.config().await?;
-        let namespace = namespace.unwrap_or(&config.default_namespace).to_owned();
-        let address = config.cluster_url.to_string();
+        let (namespace, address) = (config.default_namespace.clone(), config.cluster_url.to_string());
         let client = Client::try_from(config).map_err(|error| self.unusable(&error))?;
         Ok(Connection { client, namespace, address })
     }

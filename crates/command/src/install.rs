@@ -68,7 +68,7 @@ impl InstallArguments {
         &self.namespace
     }
 
-    /// Applies the manifests of `app`, and waits until it is called. `image` is that of the pods unless a flag names one.
+    /// Applies the manifests of `app`, and waits until it is called. `image` is the image of the pods, unless a flag names another.
     /// `refused` is an object that only the webhook refuses: its refusal proves that the API server calls the webhook.
     /// `change` adjusts the installation.
     ///
@@ -82,7 +82,7 @@ impl InstallArguments {
         change: impl FnOnce(&mut Installation),
     ) -> Result<ExitCode, CommandError> {
         let objects = self.objects(app, image, change)?;
-        let connection = self.cluster.connect(Some(&self.namespace)).await?;
+        let connection = self.cluster.connect().await?;
         let client = &connection.client;
         check_version(&connection).await?;
         self.check_earlier(client, app.name(), &objects).await?;
@@ -188,7 +188,8 @@ impl InstallArguments {
 async fn check_version(connection: &Connection) -> Result<(), CommandError> {
     let version = answered(connection.client.apiserver_version()).await;
     // Without the right to read the version, the later requests name the missing rights.
-    let Ok(version) = version.map_err(|error| connection.unreachable(error))? else { return Ok(()) };
+    let advised = |error: CommandError| if error.code == 3 { connection.unreachable(error) } else { error };
+    let Ok(version) = version.map_err(advised)? else { return Ok(()) };
     // Some providers write `30+`.
     let minor = version.minor.trim_end_matches(|letter: char| !letter.is_ascii_digit());
     match minor.parse::<u64>() {

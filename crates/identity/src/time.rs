@@ -9,7 +9,7 @@ pub(crate) fn unix_time(time: SystemTime) -> UnixTime {
     UnixTime::since_unix_epoch(time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default())
 }
 
-/// The time of a certificate or of a ring, in seconds since 1970.
+/// Converts the seconds since 1970 of a certificate or of a ring.
 pub(crate) fn system_time(seconds: u64) -> SystemTime {
     SystemTime::UNIX_EPOCH + Duration::from_secs(seconds)
 }

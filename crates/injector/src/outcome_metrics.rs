@@ -47,7 +47,7 @@ impl OutcomeMetrics {
     /// that renaming rules does not grow the number of series.
     pub(crate) fn encode(&self, snapshot: &Snapshot, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
         let names: HashSet<&str> = snapshot.all_rules().map(Rule::name).collect();
-        // Copied, so that no decision waits while the page is written.
+        // The counts are copied, so that no decision waits while the page is written.
         let counted: BTreeMap<Arc<str>, Counts> = {
             let mut table = self.lock();
             table.retain(&names);

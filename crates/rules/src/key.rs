@@ -40,7 +40,7 @@ pub(crate) fn trimmed_path(path: &str) -> &str {
     path.trim_end_matches('/')
 }
 
-/// The key of an item that has these values in its members.
+/// The key of an item. `written` returns the text of the item's member of a given name.
 pub(crate) fn joined<'t>(keys: &[Key], written: impl Fn(&str) -> Option<Cow<'t, str>>) -> Cow<'t, str> {
     let part = |key: &Key| match (key.name, written(key.name)) {
         ("mountPath", Some(path)) => Cow::Owned(trimmed_path(&path).to_owned()),

@@ -131,7 +131,7 @@ fn conflict(item: &Item, policy: Policy, sentence: String) -> Failure {
     Failure { clause: item.clause.clone(), sentence, conflict: Some(policy) }
 }
 
-/// The failure for a result that would not be a valid pod.
+/// A failure of `clause` that is not a conflict with the object.
 pub(crate) fn invalid(clause: &Clause, sentence: String) -> Failure {
     Failure { clause: clause.clone(), sentence, conflict: None }
 }

@@ -90,8 +90,8 @@ pub(crate) fn values(
     let mut values = BTreeMap::new();
     for parameter in parameters {
         let value = parameter.value(subject, metadata, total).map_err(|sentence| {
-            let text = format!("parameters[{}]", parameter.name).into();
-            Invalid { clause: Clause { text, at: parameter.at }, sentence }
+            let clause = Clause::new(format!("parameters[{}]", parameter.name), parameter.at);
+            Invalid { clause, sentence }
         })?;
         values.insert(parameter.name.clone(), value);
     }

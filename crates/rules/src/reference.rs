@@ -78,7 +78,7 @@ enum Place<'p> {
 }
 
 impl Place<'_> {
-    /// The fields that the format defines there.
+    /// The table of the format for this place; [`None`] if the place has only fields of pods, or none.
     fn table(&self) -> Option<&'static Table> {
         match self {
             Self::Map(table) => Some(table),

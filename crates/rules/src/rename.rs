@@ -126,7 +126,7 @@ fn exemption(edits: &mut Edits<'_>, exemption: &Node) {
     }
 }
 
-/// Gives the member `name` its name of today, and returns it.
+/// Renames the member `name` of `map` to `today`, unless `map` has both. Returns the renamed entry.
 fn rename<'n>(edits: &mut Edits<'_>, map: &'n Node, name: &str, today: &str) -> Option<&'n Entry> {
     former(map, name, today).inspect(|entry| edits.rename(entry, today))
 }

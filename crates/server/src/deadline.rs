@@ -37,8 +37,8 @@ pub(crate) fn after(start: Instant, duration: Duration) -> Instant {
 /// not positive, sets no limit; the call is not refused because of it.
 fn timeout_parameter(query: &str) -> Option<Duration> {
     let value = query.split('&').find_map(|pair| pair.strip_prefix("timeout="))?;
-    let timeout = Duration::try_from(value.parse::<SignedDuration>().ok()?).ok()?;
-    Some(timeout).filter(|timeout| !timeout.is_zero())
+    let timeout: SignedDuration = value.parse().ok()?;
+    timeout.is_positive().then(|| timeout.unsigned_abs())
 }
 
 #[cfg(test)]

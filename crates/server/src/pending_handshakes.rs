@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::net::TcpStream;
 use tokio::sync::Notify;
 
-/// The limit divided by this number is the number of silent connections that are kept: a connection that was just opened needs time
-/// to send its first byte.
+/// Silent connections are evicted only while there are more of them than the limit divided by this number: a connection that was
+/// just opened needs time to send its first byte.
 const KEPT_FOR_SILENT: usize = 8;
 
 /// The pending connections, of which no more than `limit` are kept.

@@ -1,6 +1,5 @@
 //! A call without a socket: from a review to kube-apiserver's judgement of the answer.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::Instant;
@@ -15,7 +14,7 @@ use vestibule::{App, FailurePolicy};
 #[derive(Clone)]
 pub(super) struct Pipeline {
     hook: Hook,
-    entry: Arc<HookEntry>,
+    failure_policy: FailurePolicy,
     caller_hook: caller::Hook,
 }
 
@@ -39,7 +38,7 @@ impl Pipeline {
             HookKind::Validating => caller::Hook::validating(&qualified_name, &entry.path),
         };
         let timeout = Duration::from_secs(entry.on.timeout_seconds.into());
-        Self { hook, entry: Arc::new(entry.clone()), caller_hook: caller_hook.timeout(timeout) }
+        Self { hook, failure_policy: entry.failure_policy(), caller_hook: caller_hook.timeout(timeout) }
     }
 
     pub(super) fn hook_name(&self) -> &str {
@@ -51,7 +50,7 @@ impl Pipeline {
     }
 
     pub(super) fn failure_policy(&self) -> FailurePolicy {
-        self.entry.failure_policy()
+        self.failure_policy
     }
 
     /// One call, by the same steps and under the same deadline as a served one.

@@ -87,7 +87,7 @@ impl Error {
         Self::File { action, path: path.to_owned(), source }
     }
 
-    /// A late start gets the end of the program's log.
+    /// Turns [`Error::Late`] into [`Error::Start`] with the end of the program's log. Other errors stay as they are.
     pub(crate) fn with_log(self, log: &str) -> Self {
         match self {
             late @ Self::Late { .. } => Self::Start { what: late.to_string(), log: tail(log) },

@@ -7,7 +7,7 @@ use anyhow::{Context, bail};
 use serde_json::{Value, json};
 
 use super::layout::{INDEX, blob, finish, text, write};
-use crate::files as disk;
+use crate::files;
 
 /// Reads the OCI layouts `FOLDER/image`, and writes one layout with all of them into `output`. Returns the digest of the joint
 /// image.
@@ -15,7 +15,7 @@ pub(super) fn run(folders: &[PathBuf], output: &Path) -> anyhow::Result<String> 
     let (mut files, mut manifests) = (BTreeMap::new(), Vec::<Value>::new());
     for folder in folders {
         let layout = folder.join("image");
-        let index: Value = serde_json::from_slice(&disk::read_bytes(&layout.join("index.json"))?)
+        let index: Value = serde_json::from_slice(&files::read_bytes(&layout.join("index.json"))?)
             .with_context(|| format!("{} is no OCI layout", layout.display()))?;
         for manifest in index["manifests"].as_array().into_iter().flatten() {
             let same = |other: &Value| other["platform"] == manifest["platform"];
@@ -24,8 +24,8 @@ pub(super) fn run(folders: &[PathBuf], output: &Path) -> anyhow::Result<String> 
             }
             manifests.push(manifest.clone());
         }
-        for path in disk::list(&layout.join("blobs/sha256"))? {
-            files.insert(format!("blobs/sha256/{}", disk::name(&path)), disk::read_bytes(&path)?);
+        for path in files::list(&layout.join("blobs/sha256"))? {
+            files.insert(format!("blobs/sha256/{}", files::name(&path)), files::read_bytes(&path)?);
         }
     }
     manifests.sort_by_key(|manifest| manifest["platform"].to_string());

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::Architecture;
 use super::root::{Layer, USER, entrypoint};
-use crate::files as disk;
+use crate::files;
 use crate::tarball::{append, header, pack, sha256};
 
 /// The media type of an index.
@@ -174,10 +174,10 @@ pub(super) fn write(files: &BTreeMap<String, Vec<u8>>, folder: &Path) -> anyhow:
     for (path, contents) in files {
         let file = layout.join(path);
         fs::create_dir_all(file.parent().unwrap_or(&layout))?;
-        disk::write(&file, contents)?;
+        files::write(&file, contents)?;
         append(&mut tar, path, 0o644, contents)?;
     }
-    disk::write(&folder.join("image.tar"), tar.into_inner()?)
+    files::write(&folder.join("image.tar"), tar.into_inner()?)
 }
 
 /// A tar of the files and their folders: sorted, owned by root, without times.

@@ -7,8 +7,7 @@ use anyhow::{Context, bail};
 
 use super::archive::{self, Contents, PLATFORMS};
 use super::{IMAGE, changelog, check};
-use crate::files as disk;
-use crate::{cargo, tarball};
+use crate::{cargo, files, tarball};
 
 /// The file with the checksums of all others.
 pub(super) const CHECKSUMS: &str = "SHA256SUMS";
@@ -24,14 +23,14 @@ pub(super) fn run(image: &Path, output: &Path) -> anyhow::Result<()> {
     let digest = digest(image)?;
     let mut archives = BTreeMap::new();
     for (system, architecture) in PLATFORMS {
-        let bytes = disk::read_bytes(&output.join(archive::name(&version, system, architecture)))?;
+        let bytes = files::read_bytes(&output.join(archive::name(&version, system, architecture)))?;
         archives.insert(format!("{system}-{architecture}"), tarball::sha256(&bytes));
     }
-    let write = |name: &str, contents: &[u8]| disk::write(&output.join(name), contents);
-    write("install.yaml", pinned(&disk::read_here("deploy/install.yaml")?, &version, &digest)?.as_bytes())?;
-    write("krew.yaml", krew(&disk::read_here(KREW)?, &version, &archives)?.as_bytes())?;
+    let write = |name: &str, contents: &[u8]| files::write(&output.join(name), contents);
+    write("install.yaml", pinned(&files::read_here("deploy/install.yaml")?, &version, &digest)?.as_bytes())?;
+    write("krew.yaml", krew(&files::read_here(KREW)?, &version, &archives)?.as_bytes())?;
     write(&chart_name(&version), &archive::pack(&chart(&digest)?)?)?;
-    write(NOTES, changelog::section(&disk::read_here("CHANGELOG.md")?, &version)?.as_bytes())?;
+    write(NOTES, changelog::section(&files::read_here("CHANGELOG.md")?, &version)?.as_bytes())?;
     let checksums = checksums(output)?;
     write(CHECKSUMS, checksums.as_bytes())?;
     print!("{checksums}");
@@ -40,7 +39,7 @@ pub(super) fn run(image: &Path, output: &Path) -> anyhow::Result<()> {
 
 /// The digest of an image that `cargo xtask image` wrote.
 pub(super) fn digest(image: &Path) -> anyhow::Result<String> {
-    Ok(disk::read(&image.join("digest"))?.trim().to_owned())
+    Ok(files::read(&image.join("digest"))?.trim().to_owned())
 }
 
 /// The name of the chart's package.
@@ -84,10 +83,10 @@ pub(super) fn krew(
 pub(super) fn chart(digest: &str) -> anyhow::Result<Contents> {
     let folder = cargo::workspace().join(CHART);
     let mut contents = Contents::new();
-    for path in disk::below(&folder)? {
+    for path in files::below(&folder)? {
         let parts = path.strip_prefix(&folder)?.iter().map(|part| part.to_string_lossy());
         let name = format!("vestibule/{}", parts.collect::<Vec<_>>().join("/"));
-        contents.insert(name, (0o644, disk::read_bytes(&path)?));
+        contents.insert(name, (0o644, files::read_bytes(&path)?));
     }
     let (_, values) = contents.get_mut("vestibule/values.yaml").context("the chart has no values.yaml")?;
     let text = String::from_utf8(std::mem::take(values))?;
@@ -102,14 +101,14 @@ pub(super) fn chart(digest: &str) -> anyhow::Result<Contents> {
 pub(super) fn checksums(folder: &Path) -> anyhow::Result<String> {
     let mut lines = Vec::new();
     for (name, path) in published(folder)? {
-        lines.push(format!("{}  {name}\n", tarball::sha256(&disk::read_bytes(&path)?)));
+        lines.push(format!("{}  {name}\n", tarball::sha256(&files::read_bytes(&path)?)));
     }
     Ok(lines.concat())
 }
 
 /// The files that have a checksum, by name.
 pub(super) fn published(folder: &Path) -> anyhow::Result<BTreeMap<String, PathBuf>> {
-    let files = disk::list(folder)?.into_iter().filter(|path| path.is_file());
-    let named = files.map(|path| (disk::name(&path), path));
+    let files = files::list(folder)?.into_iter().filter(|path| path.is_file());
+    let named = files.map(|path| (files::name(&path), path));
     Ok(named.filter(|(name, _)| !name.starts_with(CHECKSUMS) && name != NOTES).collect())
 }

@@ -13,14 +13,15 @@ const MANAGER: &str = "vestibule-install";
 /// An answer of the API server; the error is its refusal.
 pub(super) type Answer<T> = Result<T, Box<Status>>;
 
-/// Sends a request. A cluster that does not answer ends the command; a refusal may not.
+/// Waits for the answer to `request`. A refusal by the API server is in the [`Answer`]; every other failure is an error of the command.
 pub(super) async fn answered<T>(
     request: impl Future<Output = Result<T, Error>>,
 ) -> Result<Answer<T>, CommandError> {
     match request.await {
         Ok(answer) => Ok(Ok(answer)),
         Err(Error::Api(status)) if status.code != 0 => Ok(Err(status)),
-        // The error page of a proxy, or an object of another shape. It is not repeated: it may have parts of an object.
+        // The answer is JSON without a status code, as some proxies send it, or an object of another shape. The message does not quote
+        // the answer, which may have parts of an object.
         Err(Error::Api(_) | Error::SerdeError(_)) => Err(CommandError::running(
             "the answer is not that of an API server; is another server or a proxy at this address?",
         )),

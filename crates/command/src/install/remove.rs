@@ -64,7 +64,7 @@ impl UninstallArguments {
         objects.push(namespace);
         objects.retain(|object| self.all || !needs_all(object));
         objects.sort_by_key(order);
-        let client = self.cluster.connect(Some(&self.namespace)).await?.client;
+        let client = self.cluster.connect().await?.client;
         let mut found = 0;
         for object in &objects {
             found += usize::from(self.delete(&client, object).await?);
@@ -136,7 +136,7 @@ fn label_selector(object: &Value) -> String {
     pairs.collect::<Vec<_>>().join(",")
 }
 
-/// Whether it stays without `--all`.
+/// Whether `object` is deleted with `--all` only.
 fn needs_all(object: &Value) -> bool {
     ["CustomResourceDefinition", "Namespace"].iter().any(|kind| object["kind"] == *kind)
 }

@@ -42,7 +42,7 @@ struct State {
     buffer: Vec<u8>,
     /// Lines dropped since their number was last logged.
     missing: u64,
-    /// The number in the first line of the buffer; 0 if it is another line.
+    /// The number of dropped lines that the first line of the buffer reports; 0 if the first line reports none.
     announced: u64,
     /// The last write failed.
     has_failed: bool,

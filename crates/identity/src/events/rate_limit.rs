@@ -116,7 +116,7 @@ mod tests {
         let start = Instant::now();
         let mut rate_limit = RateLimit::new(AGAIN, start);
         assert_eq!((0..1_000).filter(|object| rate_limit.admits(key(*object), start)).count(), 25);
-        // Looked at every 3 s: one more every two.
+        // The limit is asked every 3 s, and admits one more report for every 2 s.
         let looks = (1..=20).map(|look| start + REFILL_INTERVAL * 3 / 2 * look);
         let admitted: usize = looks
             .map(|now| (1_000..2_000).filter(|object| rate_limit.admits(key(*object), now)).count())

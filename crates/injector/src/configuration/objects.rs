@@ -36,7 +36,7 @@ pub(crate) struct RuleObjects {
     is_settled: bool,
     /// Whether the watch of rules of namespaces keeps more than their status.
     has_specs: bool,
-    pub(crate) watches: ObjectWatches,
+    pub(super) watches: ObjectWatches,
 }
 
 /// The states of the watches, which the app reports. A watch that does not run is not broken.

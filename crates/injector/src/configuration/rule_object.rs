@@ -20,7 +20,7 @@ pub(crate) const SWITCHED_OFF: &str = "SwitchedOff";
 /// An object with a document of the rule format. It may hold secrets, so `Debug` prints none of it.
 #[derive(Deserialize)]
 pub(crate) struct RuleObject<K> {
-    pub(crate) metadata: ObjectMeta,
+    metadata: ObjectMeta,
     spec: Option<Box<RawValue>>,
     status: Option<Box<RawValue>>,
     #[serde(skip)]
@@ -117,7 +117,7 @@ impl ObservedObject {
     }
 }
 
-/// `NAMESPACE/NAME`; of an object without a namespace its name.
+/// `NAMESPACE/NAME`, or the name alone if the object has no namespace.
 fn qualified(namespace: Option<&str>, name: &str) -> String {
     namespace.map_or_else(|| name.to_owned(), |namespace| format!("{namespace}/{name}"))
 }
@@ -212,7 +212,7 @@ impl<K: RuleKind> Resource for RuleObject<K> {
 mod tests {
     use super::{Injection, RuleObject};
 
-    /// The watch and the answer to a status write read it; a tree of values would have at most 127 levels.
+    /// The watch and the answer to a status write keep the `spec` as text, because a tree of values has at most 127 levels.
     #[test]
     fn a_spec_with_many_levels_is_read() {
         let spec = "[".repeat(300) + &"]".repeat(300);

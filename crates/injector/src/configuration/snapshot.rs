@@ -63,12 +63,12 @@ impl Snapshot {
         }
     }
 
-    /// All rules.
+    /// The rules of the cluster.
     pub fn rules(&self) -> &RuleSet {
         &self.rules
     }
 
-    /// All rules, then those of namespaces.
+    /// The rules of the cluster, then the rules of namespaces.
     pub(crate) fn all_rules(&self) -> impl Iterator<Item = &Rule> {
         self.rules.rules().iter().chain(self.namespaced.rules.iter())
     }

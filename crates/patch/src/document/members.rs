@@ -25,8 +25,8 @@ pub(crate) struct Members<'a> {
 /// The lookups in a large object. With the index, as many operations as there are members take time in proportion to their number.
 #[derive(Clone, Default)]
 struct Lookups {
-    /// The lookups before there was an index.
-    asked: usize,
+    /// The number of lookups before there was an index.
+    without_index: usize,
     /// The position of each name.
     index: Option<HashMap<String, usize>>,
 }
@@ -124,15 +124,15 @@ impl<'a> Members<'a> {
             .filter_map(|(place, there)| Some((there.as_ref()?.plain_name().into_owned(), place)));
         let index: HashMap<String, usize> = names.collect();
         if index.len() == self.iter().count() {
-            self.lookups = Some(Arc::new(Lookups { asked: 0, index: Some(index) }));
+            self.lookups = Some(Arc::new(Lookups { without_index: 0, index: Some(index) }));
         }
     }
 
     fn find(&mut self, name: &str) -> Option<usize> {
         if self.list.len() > SMALL && self.index().is_none() {
             let lookups = Arc::make_mut(self.lookups.get_or_insert_default());
-            lookups.asked += 1;
-            if lookups.asked > FEW {
+            lookups.without_index += 1;
+            if lookups.without_index > FEW {
                 lookups.index = Some(last_places(self.list.make_mut()));
             }
         }

@@ -86,7 +86,7 @@ impl RuleSet {
     ) -> Decision {
         let Application { mut draft, not_applied: reasons, resolved, ended } = applied;
         let present = rules.iter().copied().filter(|rule| !reasons.contains_key(rule.name()));
-        // Also a rule that made its own condition false counts with the values that it was applied with.
+        // A rule that made its own condition false is still present, with the values that it was applied with.
         let mut present = with_values(present, &resolved);
         // The next evaluation does not attribute containers to a rule that made its own condition false, so positions are checked
         // without it.

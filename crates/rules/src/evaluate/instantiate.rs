@@ -21,11 +21,10 @@ use crate::syntax;
 /// The first condition of `rule` that does not hold.
 pub(super) fn first_false_condition(rule: &Rule, scope: &Scope<'_>) -> Result<Option<Clause>, Failure> {
     for Condition { clause, expression } in &rule.logic.conditions {
-        let clause = || Clause { text: Arc::clone(clause), at: expression.at };
         match expression.holds(scope) {
             Ok(true) => {}
-            Ok(false) => return Ok(Some(clause())),
-            Err(error) => return Err(failure(&clause(), expression.at, &error)),
+            Ok(false) => return Ok(Some(Clause::new(Arc::clone(clause), expression.at))),
+            Err(error) => return Err(failure(clause, expression.at, &error)),
         }
     }
     Ok(None)
@@ -52,7 +51,7 @@ fn instantiate_item(
     shape: &Shape,
 ) -> Result<bool, Failure> {
     let computed = resolved(&item.overlay, scope);
-    let computed = computed.map_err(|(error, at)| failure(&item.clause, at, &error))?;
+    let computed = computed.map_err(|(error, at)| failure(&item.clause.text, at, &error))?;
     let Some(overlay) = computed else { return Ok(false) };
     let of_pod = destination.list.is_none() && !matches!(destination.base, Base::Metadata);
     let schema = destination.schema(shape);
@@ -148,8 +147,8 @@ fn resolved(overlay: &Overlay, scope: &Scope<'_>) -> Result<Option<Overlay>, (Ev
     }
 }
 
-/// The failure of the expression at `at` within `clause`.
-pub(super) fn failure(clause: &Clause, at: Position, error: &EvaluationError) -> Failure {
-    let sentence = format!("`{}`: {}", clause.text, error.sentence());
-    invalid(&Clause { text: Arc::clone(&clause.text), at }, sentence)
+/// The failure of the expression at `at` within the clause with this text.
+pub(super) fn failure(clause: &Arc<str>, at: Position, error: &EvaluationError) -> Failure {
+    let sentence = format!("`{clause}`: {}", error.sentence());
+    invalid(&Clause::new(Arc::clone(clause), at), sentence)
 }

@@ -24,7 +24,7 @@ pub(super) fn repeat(rule: &mut Rule, scope: &Scope<'_>, shape: &Shape) -> Resul
     let mut repetition = Repetition { scope, items_left: MAX_ITEMS };
     rule.replace_parts(|destination, item| {
         let Item { clause, key, policy, .. } = item;
-        let failed = |(error, at)| failure(clause, at, &error);
+        let failed = |(error, at)| failure(&clause.text, at, &error);
         match &item.overlay {
             Overlay::Expression(expression) if expression.gives_parts => {
                 let failed = |error| failed((error, expression.at));

@@ -114,7 +114,7 @@ fn set_key(item: &mut Item, keys: &[Key], scope: &Scope<'_>) -> Result<(), Failu
         for member in members.iter_mut().filter(|member| keys.iter().any(|key| key.name == member.name)) {
             let Overlay::Expression(expression) = &member.value else { continue };
             let value = expression.overlay(scope);
-            let value = value.map_err(|error| failure(&item.clause, expression.at, &error))?;
+            let value = value.map_err(|error| failure(&item.clause.text, expression.at, &error))?;
             // The check of the key reports an empty one.
             member.value = value.unwrap_or(Overlay::Text(String::new()));
         }

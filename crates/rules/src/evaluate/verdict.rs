@@ -26,7 +26,7 @@ pub(super) fn skipped(rule: &Rule, skip: &Skip) -> Verdict {
 
 /// The verdict of a selected rule that is not applied. Unless a condition is false, the user gets a warning or a denial.
 pub(super) fn not_applied(rule: &Rule, why: &NotApplied, warnings: &mut Vec<String>) -> Verdict {
-    let spec = Clause { text: "spec".into(), at: rule.at };
+    let spec = Clause::new("spec", rule.at);
     let (clause, sentence, reason) = match why {
         NotApplied::ConditionFalse(clause) => {
             let sentence = format!("`{}` does not hold", clause.text).into();

@@ -241,7 +241,7 @@ impl<'d> Checker<'d> {
         Type::map(members)
     }
 
-    /// The type of an item or a member; of an optional one, that of its content.
+    /// The type of an item or a member. For an optional item or member, the type of its content.
     fn element(&mut self, node: &mut Node, optional: bool) -> Type {
         match self.of(node) {
             Type::Optional(inner) if optional => *inner,

@@ -46,7 +46,7 @@ impl Opaque for TooDeep {
 }
 
 pub(super) fn is_too_deep(value: &Value) -> bool {
-    matches!(value, Value::Opaque(held) if held.runtime_type_name() == TooDeep.runtime_type_name())
+    as_opaque::<TooDeep>(value).is_some()
 }
 
 pub(crate) fn text(text: &str) -> Value {

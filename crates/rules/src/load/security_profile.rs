@@ -23,8 +23,8 @@ impl Reader {
 pub(super) fn fill_restricted(container: &mut Overlay) -> Option<()> {
     let context = below(container, "securityContext")?;
     let literal = |name: &str, wanted: &str| matches!(context.get(name), Some(Overlay::Literal(written)) if written == wanted);
-    let added = context.get("capabilities").and_then(|capabilities| capabilities.get("add"));
-    let mut added = added.map(Overlay::items).unwrap_or_default().iter().filter_map(Overlay::as_text);
+    let added = context.get("capabilities").map(|capabilities| capabilities.items_of("add"));
+    let mut added = added.unwrap_or_default().iter().filter_map(Overlay::as_text);
     // The API server refuses a container that sets `allowPrivilegeEscalation: false` together with either of these.
     let escalates =
         literal("privileged", "true") || added.any(|one| one.trim_start_matches("CAP_") == "SYS_ADMIN");

@@ -90,7 +90,7 @@ impl<'r> Merge<'_, 'r, '_, '_> {
         if self.draft.at(&pointer).is_some() {
             return Ok(());
         }
-        let clause = Clause { text: format!("{}.position", item.clause.text).into(), at: item.clause.at };
+        let clause = Clause::new(format!("{}.position", item.clause.text), item.clause.at);
         self.change(&clause, |draft, origin| draft.set(pointer, json::of(user)?, origin))
     }
 }

@@ -8,6 +8,7 @@ use vestibule_patch::View;
 use super::injected_names::{InjectedNames, RelativePosition};
 use super::list_index::Positions;
 use crate::rule::{ContainerPosition, Injected, Item};
+use crate::subject::string_member;
 use crate::syntax::variable_references;
 
 /// New items in the order in which they are inserted, each with its index at that moment.
@@ -42,7 +43,7 @@ pub(crate) fn variables<'r, 'd, I: Iterator<Item = View<'d>>>(
         }
     } else if !behind.is_empty() {
         for (index, variable) in existing().enumerate() {
-            let name = variable.get("name").and_then(View::as_str);
+            let name = string_member(variable, "name");
             if let Some(place) = name.and_then(|name| behind.get_mut(&*name)) {
                 *place = index + 1;
             }

@@ -1,5 +1,5 @@
 //! The status annotation: the hash of the rules, and the names of all parts of rules that a pod has. People and tools read it. The
-//! injector reads the hash and the rules in it; it finds parts in the pod itself.
+//! injector reads only the hash and the rules from the annotation. To find the parts, it looks at the rest of the pod.
 
 mod annotation;
 

@@ -70,7 +70,7 @@ impl<'t> Edits<'t> {
         }
         let line = self.line_start(start);
         self.edits.push((line..line, head));
-        self.indent(self.line_start(start)..value.range.end, indent.saturating_sub(column));
+        self.indent(line..value.range.end, indent.saturating_sub(column));
         if let Some(more) = more {
             let dash = if lists { "- " } else { "" };
             let end = self.line_end(value.range.end);

@@ -4,7 +4,9 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 use vestibule_rules::{NamespaceFacts, RuleSet};
 
-use crate::kit::{applied, codes, creation, decide, load, names, result, rule, rules, word, words};
+use crate::kit::{
+    applied, codes, creation, decide, headlines, load, names, result, rule, rules, word, words,
+};
 
 const PARAMETERS: &str = "parameters:\n\
     - {name: secrets, type: string, annotationPrefix: vault.example.com/secret-, max: 10, pattern: '[a-z/]*'}\n\
@@ -301,10 +303,9 @@ fn parameters_do_not_read_what_the_injector_writes() {
         ("annotation: kubectl.kubernetes.io/default, default: x", false),
     ] {
         let spec = format!("parameters: [{{name: p, type: string, {parameter}}}]\npod: {{labels: {{a: b}}}}");
-        let findings = load(&rule("r", &spec)).err().unwrap_or_default();
-        let codes: Vec<&str> = findings.iter().map(|one| one.code().id).collect();
-        assert_eq!(codes, if refused { vec!["VST0136"] } else { vec![] }, "{parameter}");
-        assert!(findings.iter().all(|one| one.headline().contains("the injector itself writes")));
+        let text = rule("r", &spec);
+        assert_eq!(codes(&text), if refused { vec!["VST0136"] } else { vec![] }, "{parameter}");
+        assert!(headlines(&text).iter().all(|one| one.contains("the injector itself writes")));
     }
 }
 
@@ -382,8 +383,7 @@ fn a_prefix_is_the_start_of_a_key_and_has_no_default() {
         assert!(findings.len() == 1 && findings[0].headline().contains(wanted), "{findings:?}");
     }
     // It is a map, and no text.
-    let findings = load(&with("pod: {labels: {a: {$cel: params.secrets}}}")).err().unwrap();
-    assert_eq!(findings[0].code().id, "VST0140");
+    assert_eq!(codes(&with("pod: {labels: {a: {$cel: params.secrets}}}"))[0], "VST0140");
 }
 
 /// A later rule that overrides a key of a loop wins, as over a written key.
@@ -402,7 +402,7 @@ fn rules_know_the_keys_of_loops() {
     assert_eq!(env.len(), 2);
     assert!(env.contains(&&json!("loop")) && env.contains(&&json!("written")), "{env:?}");
     let removes = rule("c", "remove: [{env: {containers: all, name: B}}]");
-    assert_eq!(load(&(rule("a", &looped) + &removes)).err().unwrap()[0].code().id, "VST0156");
+    assert_eq!(codes(&(rule("a", &looped) + &removes))[0], "VST0156");
     assert_eq!(words(&decide(&both, &made.to_string())), ["unchanged", "unchanged"]);
 }
 

@@ -18,7 +18,7 @@ use crate::harness::{
 const SOON: Duration = Duration::from_secs(9);
 const HEAD: &str = "POST /hook HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\n";
 
-/// Besides the usual hook there is one at `/large`, whose calls the test holds.
+/// A server with two hooks: the usual hook, which allows everything, and a hook at `/large` with this handler.
 async fn serve_with_large(change: impl FnOnce(&mut Settings), handler: impl Handler) -> Running {
     let build = |server: Server| {
         let server = server.route("/large", Hook::validating("large", handler), TIMEOUT);
@@ -27,7 +27,8 @@ async fn serve_with_large(change: impl FnOnce(&mut Settings), handler: impl Hand
     serve_with(change, build).await
 }
 
-/// Sends everything before it reads what the server says until it closes the connection.
+/// Sends all bytes first, and then reads the server's output until the server closes the connection. `Running::exchange` reads while
+/// it sends.
 async fn exchange(server: &Running, bytes: &str) -> String {
     let mut stream = server.tls().await;
     stream.write_all(bytes.as_bytes()).await.unwrap();

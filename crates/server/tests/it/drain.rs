@@ -183,7 +183,7 @@ async fn a_drain_ends_with_open_connections() {
     assert!(call.await.is_err(), "the call was cut off");
 }
 
-/// Its first request is on its way.
+/// The client of such a connection may have sent its first request already, so the server must not close the connection as idle.
 #[tokio::test]
 async fn a_connection_whose_handshake_ends_after_idle_ones_are_closed_gets_its_answer() {
     let change = |settings: &mut Settings| {

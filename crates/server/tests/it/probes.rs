@@ -10,7 +10,7 @@ use tokio::time::timeout;
 use vestibule_admission::Hook;
 use vestibule_server::{BindError, CertificateCell, Server, Settings};
 
-use crate::harness::{Client, HOOK, TIMEOUT, allow, serve, serve_with};
+use crate::harness::{Client, HOOK, TIMEOUT, allow, serve, serve_limited, serve_with};
 
 #[tokio::test]
 async fn the_probe_port_answers_probes_only() {
@@ -168,8 +168,7 @@ async fn a_server_that_cannot_start_says_why() {
 
 #[tokio::test]
 async fn probes_are_served_over_https_if_the_settings_say_so() {
-    let allowing = |server: Server| server.route(HOOK, Hook::mutating("hook", allow()), TIMEOUT);
-    let server = serve_with(|settings| settings.probes_over_https = true, allowing).await;
+    let server = serve_limited(|settings| settings.probes_over_https = true).await;
     let mut client = server.connect().await;
     for path in ["/livez", "/readyz", "/startupz"] {
         let reply = client.method(Method::GET, path).await;
@@ -179,7 +178,7 @@ async fn probes_are_served_over_https_if_the_settings_say_so() {
     server.shutdown.drain();
     assert_eq!(client.method(Method::GET, "/readyz").await.status, StatusCode::SERVICE_UNAVAILABLE);
 
-    let plain = serve_with(|_| {}, allowing).await;
+    let plain = serve(allow()).await;
     assert_eq!(plain.connect().await.method(Method::GET, "/readyz").await.status, StatusCode::NOT_FOUND);
 }
 

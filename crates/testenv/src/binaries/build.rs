@@ -8,6 +8,7 @@ use std::process::{ChildStderr, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use super::module::Module;
+use crate::environment::write;
 use crate::error::Error;
 use crate::report::print_line;
 
@@ -28,7 +29,7 @@ pub(super) fn into(cache: &Path, folder: &Path, module: &Module) -> Result<(), E
         let path = build_folder.path().join(name);
         let parent = path.parent().unwrap_or(&path);
         fs::create_dir_all(parent).map_err(|source| Error::file("create", parent, source))?;
-        fs::write(&path, text).map_err(|source| Error::file("write", &path, source))?;
+        write(&path, text)?;
     }
     let output = build_folder.path().join("output");
     fs::create_dir(&output).map_err(|source| Error::file("create", &output, source))?;

@@ -261,7 +261,7 @@ fn a_url_has_no_namespace_of_its_own() {
     assert_eq!(excluded, 3);
 }
 
-/// What each hook decides when the last finalizer of a deleted object is removed.
+/// The decision of each hook about an update that removes the last finalizer of a deleted object.
 async fn decisions_on_a_finalizer_update(app: &App) -> Vec<Decision> {
     let body = review("UPDATE", |request| {
         request["object"]["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");

@@ -117,17 +117,16 @@ fn check_result<T: DeserializeOwned + Serialize + 'static>(
     mut document: Document<'_>,
     after: &str,
 ) -> Result<(), Fault> {
-    let differs = |()| {
-        Fault::new(FaultKind::Patch, "the patch does not lead to the handler's object: please report it")
-    };
+    let differs =
+        || Fault::new(FaultKind::Patch, "the patch does not lead to the handler's object: please report it");
     document.apply_all(operations).map_err(failed)?;
     let reached = document.to_json();
     let reached: T = Document::parse(&reached)
         .map_err(failed)
         .and_then(|document| decode_to_change(&document, &reached))
-        .map_err(|_| differs(()))?;
+        .map_err(|_| differs())?;
     let reached = encode(&reached, after.len())?;
-    if decode::is_same_json(&reached, after) { Ok(()) } else { Err(differs(())) }
+    if decode::is_same_json(&reached, after) { Ok(()) } else { Err(differs()) }
 }
 
 pub(crate) fn failed(error: impl std::fmt::Display) -> Fault {

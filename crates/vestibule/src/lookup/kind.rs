@@ -4,6 +4,7 @@ use std::any::TypeId;
 
 use k8s_openapi::NamespaceResourceScope;
 use k8s_openapi::api::rbac::v1::PolicyRule;
+use vestibule_identity::policy_rule;
 
 use super::looked_up::LookedUp;
 
@@ -34,12 +35,7 @@ impl Kind {
 
     /// The right to `verbs` on objects of this kind.
     pub(super) fn right(&self, verbs: &[&str]) -> PolicyRule {
-        PolicyRule {
-            api_groups: Some(vec![self.group.clone()]),
-            resources: Some(vec![self.resource.clone()]),
-            verbs: verbs.iter().map(|verb| (*verb).to_owned()).collect(),
-            ..PolicyRule::default()
-        }
+        policy_rule(&self.group, &self.resource, verbs, &[])
     }
 
     /// `Pod shop/web`

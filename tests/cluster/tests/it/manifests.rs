@@ -2,11 +2,11 @@
 
 use http::Request;
 use k8s_openapi::api::core::v1::{ConfigMap, PersistentVolumeClaim, Pod};
-use k8s_openapi::api::rbac::v1::PolicyRule;
 use kube::Client;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use vestibule::Operation::{Create, Update};
+use vestibule::identity::policy_rule;
 use vestibule::{
     App, Change, Context, Conversion, FailurePolicy, MatchPolicy, Reinvocation, Reject, Rule, Scope,
     SideEffects, Target, Watch, on, on_rules,
@@ -59,12 +59,7 @@ fn rich() -> App {
         .convert("gadgets", gadgets)
         .watch(Watch::<PersistentVolumeClaim>::new())
         .watch(Watch::<ConfigMap>::new().namespace("default"))
-        .rights([PolicyRule {
-            api_groups: Some(vec!["apps".to_owned()]),
-            resources: Some(vec!["deployments".to_owned()]),
-            verbs: vec!["list".to_owned()],
-            ..PolicyRule::default()
-        }])
+        .rights([policy_rule("apps", "deployments", &["list"], &[])])
 }
 
 fn installation(home: &str) -> Installation {

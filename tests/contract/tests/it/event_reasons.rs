@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
+
+use crate::table::append_rust_files;
 
 /// The crates that write Events.
 const CRATES: [&str; 4] = ["command", "identity", "injector", "vestibule"];
@@ -15,17 +17,11 @@ fn reasons_on_the_page_are_in_the_code_and_reasons_of_the_ring_are_on_the_page()
     let reasons: BTreeSet<&str> =
         rows.flat_map(|row| row.split(" | ").next().unwrap().split('`').skip(1).step_by(2)).collect();
 
-    let mut code = String::new();
-    let mut folders: Vec<PathBuf> = CRATES.map(|name| root.join("crates").join(name).join("src")).into();
-    while let Some(folder) = folders.pop() {
-        for entry in fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
-            if entry.is_dir() {
-                folders.push(entry);
-            } else {
-                code.push_str(&fs::read_to_string(entry).unwrap());
-            }
-        }
+    let mut files = Vec::new();
+    for name in CRATES {
+        append_rust_files(&root.join("crates").join(name).join("src"), &mut files);
     }
+    let code: String = files.iter().map(|file| fs::read_to_string(file).unwrap()).collect();
     let missing: Vec<_> = reasons.iter().filter(|reason| !code.contains(&format!("\"{reason}\""))).collect();
     assert!(missing.is_empty(), "{missing:?} are not in the code");
     let quoted = code.split("Some(\"").skip(1).filter_map(|rest| rest.split_once("\")"));

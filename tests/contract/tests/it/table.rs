@@ -276,7 +276,8 @@ fn rust_files() -> Vec<PathBuf> {
     files
 }
 
-fn append_rust_files(folder: &Path, files: &mut Vec<PathBuf>) {
+/// Appends the Rust files below `folder`.
+pub(crate) fn append_rust_files(folder: &Path, files: &mut Vec<PathBuf>) {
     let entries: Vec<PathBuf> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     for path in entries {
         if path.is_dir() {

@@ -47,12 +47,11 @@ pub(super) fn handshake(
         Some(ProtocolVersion::TLSv1_3) => Some("TLS 1.3"),
         _ => None,
     };
-    let recorded = std::mem::take(&mut *recorder.lock());
+    let Recorded { chain, asks_for_certificate } = std::mem::take(&mut *recorder.lock());
     let failure = error.map(|error| match wire.no_tls() {
         Some(refusal) => refusal,
-        None => refusal(&error, recorded.asks_for_certificate, &asked_name),
+        None => refusal(&error, asks_for_certificate, &asked_name),
     });
-    let Recorded { chain, asks_for_certificate } = recorded;
     Ok(Handshake { chain, tls, asks_for_certificate, failure })
 }
 

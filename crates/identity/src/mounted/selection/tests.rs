@@ -34,7 +34,7 @@ struct Folder {
 }
 
 impl Folder {
-    /// One read: whether it adopted something, and what is wrong once it is settled.
+    /// Reads once. Returns whether a pair was adopted, and the problem once the files are settled.
     fn read(&mut self, content: Result<&Content, &str>, now: UnixTime) -> (bool, Option<String>) {
         let content = content.cloned().map_err(str::to_owned);
         let outcome = self.selection.select(
