@@ -240,8 +240,10 @@ async fn a_replica_that_drains_registers_nothing() {
     assert!(marked["webhooks"].is_null(), "{marked}");
     // The API server has no open connection to it, so it ends after its drain delay.
     let began = Instant::now();
-    fixture.drain(replica).await;
+    replica.shutdown.drain();
+    replica.ended.await.unwrap().unwrap();
     assert!(began.elapsed() >= DRAIN_DELAY);
+    fixture.service.remove_replica(replica.address);
     let left = fixture.configuration().await;
     assert_eq!(left["metadata"]["resourceVersion"], marked["metadata"]["resourceVersion"], "{left}");
     load.more(50).await;
