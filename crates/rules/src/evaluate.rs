@@ -4,10 +4,10 @@
 //! [`merge`](crate::merge) for each rule), and makes the [`Decision`].
 
 mod decide;
-mod finish;
 mod fixpoint;
 mod instantiate;
 mod iteration;
+mod last_changes;
 mod list_keys;
 mod namespaced;
 mod not_applied;

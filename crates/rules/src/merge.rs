@@ -47,7 +47,7 @@ pub(crate) use status_annotation::{record_status, status};
 use std::sync::Arc;
 
 use crate::decision::Origin;
-use crate::rule::{Clause, Item, Policy, Rule};
+use crate::rule::{Clause, Item, OnConflict, Rule};
 use crate::subject::Layout;
 
 /// The lists of a pod that hold containers. A name may occur only once in all of them.
@@ -58,7 +58,7 @@ pub(crate) struct Failure {
     pub(crate) clause: Clause,
     pub(crate) sentence: String,
     /// The policy of the rule for a conflict with the object. `None` if the result would not be a valid pod.
-    pub(crate) conflict: Option<Policy>,
+    pub(crate) conflict: Option<OnConflict>,
 }
 
 /// Applies `rule` to `draft`. The rule has values for its expressions, and is the `rank`th of the rules that `context` was made
@@ -127,7 +127,7 @@ fn origin(rule: &Rule, clause: &Clause) -> Origin {
     }
 }
 
-fn conflict(item: &Item, policy: Policy, sentence: String) -> Failure {
+fn conflict(item: &Item, policy: OnConflict, sentence: String) -> Failure {
     Failure { clause: item.clause.clone(), sentence, conflict: Some(policy) }
 }
 

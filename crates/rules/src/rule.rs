@@ -11,7 +11,7 @@ use crate::digest;
 use crate::label_selector::LabelSelector;
 use crate::logic::Logic;
 pub(crate) use item::{
-    Block, BlockList, Clause, ContainerPosition, Injected, Item, Part, Policy, Removal, Select, SelectBy,
+    Block, BlockList, Clause, ContainerPosition, Injected, Item, OnConflict, Part, Removal, Select, SelectBy,
 };
 pub(crate) use parts::{Base, Copied, PartDestination};
 pub use resource::{MetadataOf, Resource, Verb};

@@ -9,7 +9,7 @@ use hyper::body::Body;
 use tokio::time::{Instant, timeout, timeout_at};
 
 use crate::body_memory::{BodyMemory, LARGE, Reservation, memory_for};
-use crate::load::Limits;
+use crate::limits::Limits;
 use crate::refusal::{Refusal, Refused};
 
 /// While other bodies wait for memory, a body must bring [`MIN_PROGRESS`] bytes in each of these periods, or it is refused: it holds

@@ -12,8 +12,8 @@ use tokio::time::{sleep, timeout};
 
 use crate::bind_error::BindError;
 use crate::connection::MAX_LINGERING;
+use crate::limits::Usage;
 use crate::listener::{HttpsPort, ProbePort, accept};
-use crate::load::Load;
 use crate::pending_handshakes::PendingHandshakes;
 use crate::permits::Permits;
 use crate::pipeline::Pipeline;
@@ -55,8 +55,8 @@ impl Bound {
     }
 
     /// The use of the server's limits.
-    pub fn load(&self) -> Load {
-        Load::new(Arc::clone(&self.pipeline.limits))
+    pub fn usage(&self) -> Usage {
+        Usage::new(Arc::clone(&self.pipeline.limits))
     }
 
     /// The handle that ends the server.

@@ -9,7 +9,7 @@
 //!
 //! Start reading at `pipeline.rs`: `Pipeline::answer` names the stages of a request. In front of it are `listener.rs` (the accept
 //! loop and the handshake) and `connection.rs` (HTTP/1.1 and its timeouts); behind it `admission_queue.rs` (how many handlers
-//! run). `settings.rs` has the values of the limits and times; `load.rs` has the limits that requests share. `server.rs` and
+//! run). `settings.rs` has the values of the limits and times; `limits.rs` has the limits that requests share. `server.rs` and
 //! `bound.rs` put everything together.
 //!
 //! ```no_run
@@ -50,8 +50,8 @@ mod connection;
 mod cpu_permits;
 mod deadline;
 mod idle_eviction;
+mod limits;
 mod listener;
-mod load;
 mod observer;
 mod offload;
 mod pending_handshakes;
@@ -76,7 +76,7 @@ pub use client::{
 };
 pub use close_reason::CloseReason;
 pub use deadline::{budget, timeout};
-pub use load::{LimitUsage, Load};
+pub use limits::{LimitUsage, Usage};
 pub use observer::{Converted, Decided, Observer};
 pub use refusal::Refusal;
 pub use server::Server;

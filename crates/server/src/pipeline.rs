@@ -22,7 +22,7 @@ use crate::body_memory::Reservation;
 use crate::client::{ClientAuthentication, ClientIdentity, Clients, Peer};
 use crate::connection::Respond;
 use crate::deadline::after;
-use crate::load::Limits;
+use crate::limits::Limits;
 use crate::observer::Observer;
 use crate::offload::offload;
 use crate::probes::Probes;

@@ -11,7 +11,7 @@ use crate::body::BodyReader;
 use crate::bound::{Bound, listen};
 use crate::certificate::PresentCertificate;
 use crate::client::Clients;
-use crate::load::{Limits, Load};
+use crate::limits::{Limits, Usage};
 use crate::observer::{NoObserver, Observer, PanicGuard};
 use crate::pipeline::{Pipeline, Route, Target};
 use crate::probes::{Lines, Metrics, Probes};
@@ -35,14 +35,14 @@ pub struct Server {
     metrics: Option<Metrics>,
     clients: Clients,
     observer: Arc<dyn Observer>,
-    load: Load,
+    usage: Usage,
 }
 
 impl Server {
     /// A server without hooks.
     pub fn new(settings: Settings, certificate: Arc<dyn PresentCertificate>) -> Self {
         Self {
-            load: Load::new(Arc::new(Limits::of(&settings))),
+            usage: Usage::new(Arc::new(Limits::of(&settings))),
             settings,
             certificate,
             routes: BTreeMap::new(),
@@ -80,7 +80,7 @@ impl Server {
     /// else the reason in a few words or an empty text. It is called at every request, so it must be cheap; a panic in it counts
     /// as the reason `panicked`.
     #[must_use]
-    pub fn ready_when(
+    pub fn hooks_ready_when(
         mut self,
         name: impl Into<String>,
         why_not: impl Fn() -> Option<String> + Send + Sync + 'static,
@@ -136,8 +136,8 @@ impl Server {
     }
 
     /// The use of the server's limits, for metrics that are set up before the [observer](Self::observer).
-    pub fn load(&self) -> Load {
-        self.load.clone()
+    pub fn usage(&self) -> Usage {
+        self.usage.clone()
     }
 
     /// Binds the addresses.
@@ -168,7 +168,7 @@ impl Server {
             }
             None => None,
         };
-        let limits = Arc::clone(self.load.limits());
+        let limits = Arc::clone(self.usage.limits());
         let pipeline = Arc::new(Pipeline {
             routes: self.routes,
             bodies: BodyReader::new(settings.body_timeout, Arc::clone(&limits)),

@@ -49,7 +49,7 @@ pub struct Registration {
 
 /// One entry of a webhook configuration.
 #[derive(Clone)]
-pub struct Entry {
+pub struct HookEntry {
     /// The hook's name in the app.
     pub name: String,
     /// Mutating or validating.
@@ -64,8 +64,8 @@ impl Registration {
     /// The configurations of the kinds that are given, even without entries.
     pub(crate) fn new(
         name: &str,
-        mutating: Option<&[Entry]>,
-        validating: Option<&[Entry]>,
+        mutating: Option<&[HookEntry]>,
+        validating: Option<&[HookEntry]>,
         target: &Target,
         ca_bundle: &str,
     ) -> Self {
@@ -117,7 +117,7 @@ impl Registration {
     }
 }
 
-impl Entry {
+impl HookEntry {
     pub(crate) fn new(name: &str, kind: HookKind, on: Declaration) -> Self {
         let directory = match kind {
             HookKind::Mutating => "mutate",

@@ -15,7 +15,7 @@ pub use crate::handler::environment::Environment;
 pub use crate::lookup::watch_state::WatchState;
 pub use crate::lookup::watched::Watched;
 pub use crate::pipeline::span::{CallTraces, shorten};
-pub use crate::registration::Entry as HookEntry;
+pub use crate::registration::HookEntry;
 pub use crate::registration::entries::{Entries, EntriesError, Entry};
 pub use crate::registration::name::{is_dns_label, is_dns_subdomain};
 pub use crate::registration::on::Declaration;

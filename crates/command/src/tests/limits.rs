@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use clap::{CommandFactory, Parser};
 use vestibule_admission::FaultKind;
-use vestibule_server::{CloseReason, Load, Refusal, Settings};
+use vestibule_server::{CloseReason, Refusal, Settings, Usage};
 
 use super::{assert_page, defaults_in_the_help, help_and_default};
 use crate::limit_arguments::LimitArguments;
@@ -102,7 +102,7 @@ impl Seen {
     fn metric(&self) -> String {
         match self {
             Held(what) => {
-                assert!(Load::WHAT.contains(what), "{what}");
+                assert!(Usage::WHAT.contains(what), "{what}");
                 format!("`vestibule_server_held{{what=\"{what}\"}}`")
             }
             Closed(reason) => {

@@ -6,9 +6,9 @@ mod configurations;
 mod entries;
 mod leaf;
 mod notices;
-mod prepare;
 mod status;
 mod watch_events;
+mod writes;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -5,8 +5,8 @@ use std::sync::{Arc, OnceLock};
 use vestibule_patch::{Document, DocumentError};
 
 use super::RuleSet;
-use super::finish::Finish;
 use super::fixpoint::{Application, Fixpoint, with_values};
+use super::last_changes::LastChanges;
 use super::list_keys::with_keys;
 use super::not_applied::{NotApplied, passed_gates};
 use super::verdict::{discard_changes, not_applied, skipped, verdict};
@@ -112,8 +112,8 @@ impl RuleSet {
         };
         let rewriting: Vec<&Rule> = rules.iter().copied().filter(may_rewrite).collect();
         let (document, restored) = (request.document, !request.restored.is_empty());
-        let finish = Finish { document, present: &present, rewriting: &rewriting, restored };
-        let (draft, change_count) = self.finish(&finish, draft, &mut warnings);
+        let last = LastChanges { document, present: &present, rewriting: &rewriting, restored };
+        let (draft, change_count) = self.apply_last_changes(&last, draft, &mut warnings);
         debug_assert!(draft.follows_from(document), "the operations make another object than the rules did");
         let (patch, origins) = draft.into_patch();
         debug_assert!(patch.is_empty() || patch.was_carried_out_on(document), "the patch has lost its proof");

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use crate::explanation::{Gate, Passage};
 use crate::merge::Failure;
 use crate::parameter::Invalid;
-use crate::rule::{Clause, OnError, Policy, Rule};
+use crate::rule::{Clause, OnConflict, OnError, Rule};
 
 pub(super) enum NotApplied {
     /// A parameter has no valid value.
@@ -46,7 +46,9 @@ impl NotApplied {
     pub(super) fn denies(&self, rule: &Rule) -> bool {
         match self {
             Self::ConditionFalse(_) => false,
-            Self::Failed(Failure { conflict: Some(policy), .. }) => rule.required || *policy == Policy::Deny,
+            Self::Failed(Failure { conflict: Some(policy), .. }) => {
+                rule.required || *policy == OnConflict::Deny
+            }
             Self::Failed(_) | Self::InvalidParameter(_) | Self::Unsettled(_) => {
                 rule.on_error == OnError::Deny
             }

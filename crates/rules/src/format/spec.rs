@@ -5,7 +5,7 @@ use super::{
     REWRITE_PROBES, SETTINGS_DOCUMENT, Table, VARIABLE, field, flag, fragment, integer, map, refused,
     renamed, text, text_map, word,
 };
-use crate::rule::{MetadataOf, OnError, OptIn, Policy, Resource};
+use crate::rule::{MetadataOf, OnConflict, OnError, OptIn, Resource};
 
 pub(crate) static INJECTION: Table = Table {
     what: "the document",
@@ -212,11 +212,11 @@ pub(crate) static OPT_IN: Choice<OptIn, 4> = [
     ("always", OptIn::Always),
 ];
 
-pub(crate) static POLICIES: Choice<Policy, 4> = [
-    ("keep", Policy::Keep),
-    ("override", Policy::Override),
-    ("skipRule", Policy::SkipRule),
-    ("deny", Policy::Deny),
+pub(crate) static POLICIES: Choice<OnConflict, 4> = [
+    ("keep", OnConflict::Keep),
+    ("override", OnConflict::Override),
+    ("skipRule", OnConflict::SkipRule),
+    ("deny", OnConflict::Deny),
 ];
 
 pub(crate) static SECURITY_PROFILES: Choice<(), 1> = [("restricted", ())];

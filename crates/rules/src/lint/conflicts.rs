@@ -7,7 +7,7 @@ use crate::evaluate::RuleSet;
 use crate::key::COMPUTED;
 use crate::label_selector::{LabelRequirement, LabelSelector, NAMESPACE_NAME};
 use crate::label_values::LabelValues;
-use crate::rule::{Base, Item, PartDestination, Policy, Rule, Select, SelectBy};
+use crate::rule::{Base, Item, OnConflict, PartDestination, Rule, Select, SelectBy};
 use crate::select::SYSTEM_NAMESPACES;
 
 pub(super) fn lint(rules: &RuleSet, findings: &mut Vec<Diagnostic>) {
@@ -86,7 +86,7 @@ fn overridden_twice(rules: &[Rule], findings: &mut Vec<Diagnostic>) {
 fn overrides(rule: &Rule) -> Vec<(String, Override<'_>)> {
     // The key that an expression computes is known only when there is an object.
     let overridden =
-        rule.parts().filter(|(_, item)| item.policy == Policy::Override && !item.key.contains(COMPUTED));
+        rule.parts().filter(|(_, item)| item.policy == OnConflict::Override && !item.key.contains(COMPUTED));
     let described = overridden.map(|(destination, item)| {
         let select = match destination.base {
             Base::Containers(_, select) => Some(select),

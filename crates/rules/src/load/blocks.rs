@@ -5,16 +5,16 @@ use vestibule_patch::Schema;
 use super::reader::Reader;
 use crate::diagnostic::WRONG_VALUE;
 use crate::format;
-use crate::rule::{Block, BlockList, Policy, Select, SelectBy};
+use crate::rule::{Block, BlockList, OnConflict, Select, SelectBy};
 use crate::yaml::Node;
 
 /// The lists of a container that a block can add to, with their default conflict policies.
-const LISTS: &[(&str, Policy)] = &[
-    ("env", Policy::Keep),
-    ("envFrom", Policy::Keep),
-    ("ports", Policy::KeepOwn),
-    ("volumeDevices", Policy::SkipRule),
-    ("volumeMounts", Policy::SkipRule),
+const LISTS: &[(&str, OnConflict)] = &[
+    ("env", OnConflict::Keep),
+    ("envFrom", OnConflict::Keep),
+    ("ports", OnConflict::KeepOwn),
+    ("volumeDevices", OnConflict::SkipRule),
+    ("volumeMounts", OnConflict::SkipRule),
 ];
 
 impl Reader {
@@ -34,7 +34,7 @@ impl Reader {
                     self.items(list, member, &format!("{clause}.{member}"), container.field(member), policy);
                 lists.push(BlockList { member, items });
             }
-            let policy = on_conflict.unwrap_or(Policy::Keep);
+            let policy = on_conflict.unwrap_or(OnConflict::Keep);
             let parts = self.parts_of_container(node, &clause, container, policy);
             let Some(select) = select else { continue };
             blocks.push(Block { select, lists, parts });

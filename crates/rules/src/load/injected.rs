@@ -11,7 +11,7 @@ use crate::diagnostic::{DUPLICATE_NAME, OTHER_LIST, PROFILE, UNKNOWN_FIELD, WRON
 use crate::format::{self, Mode, chosen};
 use crate::merge::ONLY_LASTING;
 use crate::overlay::Overlay;
-use crate::rule::{ContainerPosition, Injected, Item, Policy};
+use crate::rule::{ContainerPosition, Injected, Item, OnConflict};
 use crate::yaml::{Entry, Node};
 
 impl Reader {
@@ -20,7 +20,7 @@ impl Reader {
         let mut injected = Vec::new();
         for field in ["sidecars", "initContainers"] {
             let Some(node) = spec.get(field) else { continue };
-            let default = self.on_conflict.unwrap_or(Policy::SkipRule);
+            let default = self.on_conflict.unwrap_or(OnConflict::SkipRule);
             let items = self.named_items(node, field, pod_spec.field("containers"), default);
             for (node, item) in node.as_list().unwrap_or_default().iter().zip(items) {
                 let mut one = self.injected_container(node, item, field == "sidecars");
@@ -68,7 +68,7 @@ impl Reader {
                         continue;
                     }
                 };
-                if *policy != Policy::Override {
+                if *policy != OnConflict::Override {
                     self.error(&DUPLICATE_NAME, clause.at, message, "");
                 }
             }

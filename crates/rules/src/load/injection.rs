@@ -15,7 +15,7 @@ use crate::did_you_mean::nearest;
 use crate::format::{self, Collection, chosen};
 use crate::label_selector::{LabelRequirement, NAMESPACE_NAME};
 use crate::label_values::LabelOperator;
-use crate::rule::{CompatAnnotation, OnError, Policy, Resource, Rule};
+use crate::rule::{CompatAnnotation, OnConflict, OnError, Resource, Rule};
 use crate::select::SYSTEM_NAMESPACES;
 use crate::syntax;
 use crate::well_known::{API_VERSION, CustomResource, RULE_KEY_PREFIX};
@@ -222,14 +222,15 @@ fn compat_annotations(reader: &mut Reader, spec: &Node) -> Vec<CompatAnnotation>
 
 impl Reader {
     /// `onConflict` of a spec, a block or an item.
-    pub(super) fn policy(&mut self, node: &Node) -> Option<Policy> {
+    pub(super) fn policy(&mut self, node: &Node) -> Option<OnConflict> {
         let policy = chosen(node, "onConflict", &format::POLICIES)?;
-        if let Some(node) = node.get("onConflict").filter(|_| self.required && policy == Policy::SkipRule) {
+        if let Some(node) = node.get("onConflict").filter(|_| self.required && policy == OnConflict::SkipRule)
+        {
             let message = "`required: true` and `onConflict: skipRule` contradict each other";
             self.error(&REQUIRED_SKIPS, node.at(), message, "");
         }
         if let Some(node) = node.get("onConflict").filter(|_| self.namespaced)
-            && matches!(policy, Policy::Override | Policy::Deny)
+            && matches!(policy, OnConflict::Override | OnConflict::Deny)
         {
             let message = "a rule of a namespace neither overrides what is there nor denies pods";
             self.error(&NAMESPACED_PART, node.at(), message, "`keep` or `skipRule`");

@@ -9,7 +9,7 @@ use crate::expression::FOR_EACH;
 use crate::format;
 use crate::key;
 use crate::overlay::Overlay;
-use crate::rule::{Clause, Item, Part, Policy};
+use crate::rule::{Clause, Item, OnConflict, Part};
 use crate::syntax;
 use crate::yaml::Node;
 
@@ -20,7 +20,7 @@ impl Reader {
         let mut items = Vec::new();
         for map in ["labels", "annotations"] {
             let Some(node) = pod.get(map) else { continue };
-            let policy = self.on_conflict.unwrap_or(Policy::Keep);
+            let policy = self.on_conflict.unwrap_or(OnConflict::Keep);
             if is_expression(node) {
                 let Some(Overlay::Expression(written)) = self.expression(node, map, Schema::unknown()) else {
                     continue;
@@ -49,7 +49,7 @@ impl Reader {
 
     pub(super) fn volumes(&mut self, spec: &Node, pod_spec: Schema<'_>) -> Vec<Item> {
         let Some(node) = spec.get("volumes") else { return Vec::new() };
-        let default = self.on_conflict.unwrap_or(Policy::SkipRule);
+        let default = self.on_conflict.unwrap_or(OnConflict::SkipRule);
         self.named_items(node, "volumes", pod_spec.field("volumes"), default)
     }
 
@@ -59,7 +59,7 @@ impl Reader {
         node: &Node,
         field: &'static str,
         schema: Schema<'_>,
-        policy: Policy,
+        policy: OnConflict,
     ) -> Vec<Item> {
         for item in node.as_list().unwrap_or_default() {
             match item.get("name") {
@@ -84,7 +84,7 @@ impl Reader {
         field: &str,
         clause: &str,
         schema: Schema<'_>,
-        policy: Policy,
+        policy: OnConflict,
     ) -> Vec<Item> {
         let nodes = self.list(node, field);
         self.unique(nodes, field, schema.list());

@@ -9,7 +9,7 @@ use crate::key;
 use crate::merge::is_open;
 use crate::overlay::{Member, Overlay};
 use crate::pod::{self, is_split};
-use crate::rule::{Clause, Item, Part, Policy};
+use crate::rule::{Clause, Item, OnConflict, Part};
 use crate::yaml::{Entry, Node};
 
 /// A map of a rule that is split into parts.
@@ -19,7 +19,7 @@ struct MergedMap<'w> {
     /// The start of the clauses of its parts.
     clause: &'w str,
     schema: Schema<'w>,
-    policy: Policy,
+    policy: OnConflict,
 }
 
 /// A value in such a map.
@@ -31,7 +31,7 @@ struct MergedValue<'w> {
     path: Vec<String>,
     name: String,
     clause: String,
-    policy: Policy,
+    policy: OnConflict,
     /// Whether atomic lists may be replaced.
     replaces: bool,
 }
@@ -42,12 +42,12 @@ impl Reader {
         let mut parts = Vec::new();
         if let Some(node) = spec.find(&["pod", "spec"]) {
             self.check_values(node, &format::POD_SPEC);
-            let policy = self.policy(node).or(self.on_conflict).unwrap_or(Policy::Keep);
+            let policy = self.policy(node).or(self.on_conflict).unwrap_or(OnConflict::Keep);
             let whole = MergedMap { what: "pod.spec", clause: "pod.spec", schema, policy };
             parts = self.parts(node, &whole, &format::POD_SPEC, is_part_of_pod_spec);
         }
         if let Some(node) = spec.get("imagePullSecrets") {
-            let policy = self.on_conflict.unwrap_or(Policy::Keep);
+            let policy = self.on_conflict.unwrap_or(OnConflict::Keep);
             let (field, schema) = ("imagePullSecrets", schema.field("imagePullSecrets"));
             let items = self.items(node, field, field, schema, policy);
             let part = |item| Part { path: vec![field.to_owned()], listed: true, item };
@@ -62,7 +62,7 @@ impl Reader {
         block: &Node,
         clause: &str,
         schema: Schema<'_>,
-        policy: Policy,
+        policy: OnConflict,
     ) -> Vec<Part> {
         let whole = MergedMap { what: "containerPatches", clause, schema, policy };
         self.parts(block, &whole, &format::BLOCK, |name| {
@@ -100,7 +100,7 @@ impl Reader {
                 path: Vec::new(),
                 name: entry.key.clone(),
                 clause: format!("{}.{}", whole.clause, entry.key),
-                policy: if replaces { Policy::Override } else { whole.policy },
+                policy: if replaces { OnConflict::Override } else { whole.policy },
                 replaces,
             };
             self.split_into_parts(value, &mut parts);

@@ -11,7 +11,7 @@ use crate::did_you_mean::{did_you_mean, nearest};
 use crate::expression::{SharedBudget, Type};
 use crate::format::{self, Collection, Field, Kind, Table, example};
 use crate::logic::Logic;
-use crate::rule::Policy;
+use crate::rule::OnConflict;
 use crate::yaml::{Entry, Node, Value};
 
 /// Collects the findings of one source.
@@ -27,7 +27,7 @@ pub(super) struct Reader {
     /// `required` of the rule.
     pub(super) required: bool,
     /// `onConflict` of the rule, the default for all of its parts.
-    pub(super) on_conflict: Option<Policy>,
+    pub(super) on_conflict: Option<OnConflict>,
     /// Whether `mode: auto` makes a native sidecar.
     pub(super) native_sidecars: bool,
     /// The budget for compiling the expressions and patterns of all documents.

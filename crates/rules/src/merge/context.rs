@@ -9,7 +9,7 @@ use super::draft::Draft;
 use super::injected_names::InjectedNames;
 use super::overrides::Overrides;
 use super::ports::PortIndex;
-use crate::rule::{Policy, Rule};
+use crate::rule::{OnConflict, Rule};
 
 pub(crate) struct MergeContext<'s> {
     pub(super) overrides: Overrides,
@@ -44,7 +44,7 @@ impl<'s> MergeContext<'s> {
 
     /// Removes the effects of `rule`, which has failed.
     pub(crate) fn roll_back(&self, rule: &Rule) {
-        let overrides = rule.parts().any(|(_, item)| item.policy == Policy::Override);
+        let overrides = rule.parts().any(|(_, item)| item.policy == OnConflict::Override);
         // The rule may have removed ports that are back now. Additional ports in the index do no harm.
         if overrides || !rule.removals.is_empty() {
             self.ports.take();

@@ -302,7 +302,7 @@ mod tests {
     use crate::diagnostic::Position;
     use crate::overlay::Overlay;
     use crate::pod::Shape;
-    use crate::rule::{Clause, Item, Policy, Resource};
+    use crate::rule::{Clause, Item, OnConflict, Resource};
     use crate::subject::Layout;
 
     const POD: &str = r#"{"metadata":{"labels":{"a":"b"}},"spec":{"containers":[]}}"#;
@@ -328,7 +328,7 @@ mod tests {
     #[test]
     fn an_addition_keeps_the_notes() {
         let clause = Clause { text: "".into(), at: Position { line: 1, column: 1 } };
-        let item = Item::new(clause, "a".to_owned(), Overlay::Text("a".to_owned()), Policy::Keep);
+        let item = Item::new(clause, "a".to_owned(), Overlay::Text("a".to_owned()), OnConflict::Keep);
         let mut draft = draft();
         draft.known.note([&item], None, false);
         draft.apply(add("/metadata/labels/c"), origin()).unwrap();

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use super::context::ContainerInsertion;
 use super::{ALL_CONTAINER_LISTS, Failure, Merge, conflict, insertions, json};
 use crate::overlay::Overlay;
-use crate::rule::{Clause, Injected, Item, Policy};
+use crate::rule::{Clause, Injected, Item, OnConflict};
 
 /// The annotation that names the default container of `kubectl logs` and `kubectl exec`.
 pub(crate) const DEFAULT_CONTAINER: &str = "kubectl.kubernetes.io/default-container";
@@ -58,7 +58,7 @@ impl<'r> Merge<'_, 'r, '_, '_> {
                 let sentence = format!("container `{}` exists already, among `{other}`", item.key);
                 // A pod with two containers of one name is invalid, so `override` is a conflict too.
                 return match item.policy {
-                    Policy::Keep => Ok(true),
+                    OnConflict::Keep => Ok(true),
                     policy => Err(conflict(item, policy, sentence)),
                 };
             }
@@ -76,11 +76,11 @@ impl<'r> Merge<'_, 'r, '_, '_> {
         index: usize,
     ) -> Result<bool, Failure> {
         match (self.port_conflict(ports, owner), item.policy) {
-            (None, _) | (Some(_), Policy::Override) => {
+            (None, _) | (Some(_), OnConflict::Override) => {
                 self.context.ports.borrow_mut().iter_mut().for_each(|known| known.add(ports, owner, index));
                 Ok(false)
             }
-            (Some(_), Policy::Keep) => Ok(true),
+            (Some(_), OnConflict::Keep) => Ok(true),
             (Some(sentence), policy) => Err(conflict(item, policy, sentence)),
         }
     }

@@ -162,14 +162,14 @@ mod tests {
     use super::first_indices;
     use crate::diagnostic::Position;
     use crate::overlay::Overlay;
-    use crate::rule::{Clause, Item, Policy};
+    use crate::rule::{Clause, Item, OnConflict};
 
     /// Six new variables in the order of the rule, three of the pod, and one that does not exist.
     const NAMES: [&str; 10] = ["A", "B", "C", "D", "E", "F", "X", "Y", "Z", "NOWHERE"];
 
     fn item(name: &str) -> Item {
         let clause = Clause { text: "".into(), at: Position { line: 1, column: 1 } };
-        Item::new(clause, name.to_owned(), Overlay::Text(String::new()), Policy::Keep)
+        Item::new(clause, name.to_owned(), Overlay::Text(String::new()), OnConflict::Keep)
     }
 
     proptest! {

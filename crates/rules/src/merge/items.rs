@@ -14,7 +14,7 @@ use super::{Failure, Merge, conflict, invalid, json, origin};
 use crate::decision::Origin;
 use crate::diagnostic::printable_short;
 use crate::overlay::Overlay;
-use crate::rule::{Clause, Item, Policy};
+use crate::rule::{Clause, Item, OnConflict};
 use crate::subject::{NamedContainer, string_member};
 
 /// The items of a rule for one list, by what has to be done with them.
@@ -86,8 +86,8 @@ impl<'r> Merge<'_, 'r, '_, '_> {
                 None => sorted.new.push(item),
                 Some((_, found)) if holds(found, item, name, schema.item()) => sorted.present.push(item),
                 Some((index, found)) => match item.policy {
-                    Policy::Keep | Policy::KeepOwn => {}
-                    Policy::Override => overriding.push((index, item)),
+                    OnConflict::Keep | OnConflict::KeepOwn => {}
+                    OnConflict::Override => overriding.push((index, item)),
                     policy => return Err(conflict(item, policy, difference(name, found, item))),
                 },
             }

@@ -66,12 +66,12 @@ mod tests {
     use super::KnownPresent;
     use crate::diagnostic::Position;
     use crate::overlay::Overlay;
-    use crate::rule::{Clause, Item, Policy};
+    use crate::rule::{Clause, Item, OnConflict};
 
     #[test]
     fn notes_are_cleared() {
         let clause = Clause { text: "".into(), at: Position { line: 1, column: 1 } };
-        let item = Item::new(clause, "a".to_owned(), Overlay::Text("a".to_owned()), Policy::Keep);
+        let item = Item::new(clause, "a".to_owned(), Overlay::Text("a".to_owned()), OnConflict::Keep);
         let mut known = KnownPresent::default();
         known.note([&item], None, false);
         assert!(known.has(&item, None) && !known.has(&item, Some("app")) && !known.has_as_added(&item));

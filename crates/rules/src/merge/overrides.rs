@@ -8,7 +8,7 @@ use super::draft::Draft;
 use super::injected_names::InjectedNames;
 use super::selection::{select_users, users_of};
 use crate::pod::CONTAINER_LISTS;
-use crate::rule::{Base, Item, PartDestination, Policy, Rule};
+use crate::rule::{Base, Item, OnConflict, PartDestination, Rule};
 
 /// A rule's rank, and the number of its block.
 type Precedence = (usize, usize);
@@ -27,7 +27,7 @@ impl Overrides {
         let [others, init] = CONTAINER_LISTS.map(|list| LazyCell::new(move || named(list)));
         for (rank, rule) in rules.iter().enumerate() {
             let mut selected: Option<(usize, Vec<&str>)> = None;
-            for (destination, item) in rule.parts().filter(|(_, item)| item.policy == Policy::Override) {
+            for (destination, item) in rule.parts().filter(|(_, item)| item.policy == OnConflict::Override) {
                 let Base::Containers(number, select) = destination.base else {
                     overrides.add(scope_in_pod(&destination), item, (rank, 0));
                     continue;

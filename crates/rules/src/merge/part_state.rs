@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::draft::Draft;
 use super::presence::{PlacedPart, PodContents};
-use crate::rule::{Policy, Rule};
+use crate::rule::{OnConflict, Rule};
 
 /// By the name of the rule and the text of the clause.
 pub(crate) type PartStates = HashMap<(Arc<str>, Arc<str>), PartState>;
@@ -32,7 +32,7 @@ pub(crate) fn part_states(rules: &[&Rule], draft: &mut Draft<'_>) -> PartStates 
             let state = match (part.is_present, part.item.policy) {
                 (None, _) => PartState::NotSelected,
                 (Some(true), _) => PartState::Present,
-                (Some(false), Policy::Override) => PartState::Overridden,
+                (Some(false), OnConflict::Override) => PartState::Overridden,
                 (Some(false), _) => PartState::Kept,
             };
             let clause = (Arc::clone(&rule.name), Arc::clone(&part.item.clause.text));

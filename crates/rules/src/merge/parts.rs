@@ -10,7 +10,7 @@ use super::overrides::scope;
 use super::{Failure, Merge, conflict, insertions, json, list_index};
 use crate::overlay::{Member, Overlay};
 use crate::pod;
-use crate::rule::{Item, Part, Policy};
+use crate::rule::{Item, OnConflict, Part};
 use crate::subject::string_member;
 
 const PRIORITY_CLASS: &str = "priorityClassName";
@@ -133,8 +133,8 @@ impl<'r> Merge<'_, 'r, '_, '_> {
             return Ok(());
         }
         match item.policy {
-            Policy::Keep | Policy::KeepOwn => Ok(()),
-            Policy::Override => self.change(&item.clause, |draft, origin| {
+            OnConflict::Keep | OnConflict::KeepOwn => Ok(()),
+            OnConflict::Override => self.change(&item.clause, |draft, origin| {
                 overlay_onto(draft, &place, &item.overlay, schema, &origin)
             }),
             policy => {

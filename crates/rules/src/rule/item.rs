@@ -9,7 +9,7 @@ use crate::overlay::Overlay;
 use crate::pod::CONTAINER_LISTS;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Policy {
+pub(crate) enum OnConflict {
     Keep,
     /// Keep the value that the container itself has under the key; a value that another container has is a conflict
     /// as with `SkipRule`. This is the default for ports; the format has no word for it.
@@ -55,12 +55,12 @@ pub(crate) struct Item {
     /// The key that identifies it in its list or map: the name, the mount path, the key of the label.
     pub(crate) key: String,
     pub(crate) overlay: Overlay,
-    pub(crate) policy: Policy,
+    pub(crate) policy: OnConflict,
     written: OnceLock<Option<Arc<RawValue>>>,
 }
 
 impl Item {
-    pub(crate) fn new(clause: Clause, key: String, overlay: Overlay, policy: Policy) -> Self {
+    pub(crate) fn new(clause: Clause, key: String, overlay: Overlay, policy: OnConflict) -> Self {
         Self { clause, key, overlay, policy, written: OnceLock::new() }
     }
 

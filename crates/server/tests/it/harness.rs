@@ -20,8 +20,8 @@ use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 use vestibule_admission::{Handler, HandlerFuture, Hook, Request as Review, Verdict};
 use vestibule_server::{
-    CertificateCell, ClientIdentity, CloseReason, Converted, Decided, Load, Observer, PresentCertificate,
-    Refusal, Server, ServingCertificate, Settings, Shutdown,
+    CertificateCell, ClientIdentity, CloseReason, Converted, Decided, Observer, PresentCertificate, Refusal,
+    Server, ServingCertificate, Settings, Shutdown, Usage,
 };
 
 pub(crate) const NAME: &str = "hooks.demo.svc";
@@ -62,7 +62,7 @@ pub(crate) struct Running {
     pub(crate) authority: Authority,
     pub(crate) events: mpsc::UnboundedReceiver<String>,
     pub(crate) closed: mpsc::UnboundedReceiver<CloseReason>,
-    pub(crate) load: Load,
+    pub(crate) usage: Usage,
     pub(crate) ended: JoinHandle<usize>,
 }
 
@@ -101,7 +101,7 @@ pub(crate) async fn serve_with(
         authority,
         events,
         closed,
-        load: server.load(),
+        usage: server.usage(),
         ended: tokio::spawn(server.serve()),
     }
 }
@@ -134,7 +134,7 @@ impl Running {
     }
 
     pub(crate) fn held(&self, what: &str) -> (u64, u64) {
-        let held = self.load.now().into_iter().find(|held| held.what == what).unwrap();
+        let held = self.usage.now().into_iter().find(|held| held.what == what).unwrap();
         (held.now, held.limit)
     }
 }

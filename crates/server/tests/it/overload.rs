@@ -162,7 +162,7 @@ async fn before_readiness_callers_are_asked_to_retry() {
             let hook = Hook::validating("hook", allow());
             server
                 .route(HOOK, hook, TIMEOUT)
-                .ready_when("namespaces", move || (!condition.load(Ordering::SeqCst)).then(String::new))
+                .hooks_ready_when("namespaces", move || (!condition.load(Ordering::SeqCst)).then(String::new))
         },
     )
     .await;

@@ -56,7 +56,7 @@ async fn readiness_names_what_is_missing() {
     settings.listen = "127.0.0.1:0".parse().unwrap();
     settings.probes = Some(settings.listen);
     let server = Server::new(settings, Arc::new(CertificateCell::default()))
-        .ready_when("namespaces", || Some(String::new()))
+        .hooks_ready_when("namespaces", || Some(String::new()))
         .bind()
         .await
         .unwrap();
@@ -90,7 +90,7 @@ async fn each_condition_says_since_when_and_why_not() {
         |_| {},
         |server| {
             let why_not = move || (!looked.load(Ordering::SeqCst)).then(|| "3 of 5".to_owned());
-            server.ready_when("prices", why_not).report(|| vec!["rules: 7".to_owned()])
+            server.hooks_ready_when("prices", why_not).report(|| vec!["rules: 7".to_owned()])
         },
     )
     .await;

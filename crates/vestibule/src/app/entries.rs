@@ -3,7 +3,7 @@
 use vestibule_admission::HookKind;
 
 use super::App;
-use crate::registration::Entry as HookEntry;
+use crate::registration::HookEntry;
 use crate::registration::entries::{Entries, Entry};
 
 impl App {

@@ -12,7 +12,7 @@ use crate::handler::environment::Environment;
 use crate::handler::{Mutate, Validate};
 use crate::pipeline;
 use crate::pipeline::typed::{Mutating, Typed, Validating};
-use crate::registration::Entry;
+use crate::registration::HookEntry;
 use crate::registration::name::is_dns_label;
 use crate::registration::on::{On, Raw};
 use crate::registration::rule::Rule;
@@ -21,7 +21,7 @@ use crate::registration::rule::Rule;
 #[derive(Clone)]
 pub struct Registered {
     /// Its entry in the webhook configuration.
-    pub entry: Entry,
+    pub entry: HookEntry,
     pub(super) make: Arc<dyn Fn(&Environment) -> Hook + Send + Sync>,
 }
 
@@ -149,7 +149,7 @@ impl App {
         let on_fault = on.on_fault;
         // A validating hook may protect a finalizer, so it sees these updates unless its author says otherwise.
         let skip_finalizer_updates = on.skip_finalizer_updates.unwrap_or(kind == HookKind::Mutating);
-        let entry = Entry::new(name, kind, on);
+        let entry = HookEntry::new(name, kind, on);
         let name = entry.name.clone();
         let make = move |environment: &Environment| {
             let handler = handler(environment);

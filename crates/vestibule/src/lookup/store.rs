@@ -30,12 +30,12 @@ struct State<T> {
 /// Objects in the order of namespaces and names. The maps are nested so that a lookup needs no owned key.
 struct Objects<T> {
     /// By namespace, empty for cluster-scoped kinds, and by name.
-    by_name: BTreeMap<String, BTreeMap<String, Entry<T>>>,
+    by_name: BTreeMap<String, BTreeMap<String, StoredObject<T>>>,
     /// By index and by a key in it.
     by_index: BTreeMap<String, BTreeMap<String, BTreeMap<ObjectKey, Arc<T>>>>,
 }
 
-struct Entry<T> {
+struct StoredObject<T> {
     object: Arc<T>,
     keys: Vec<IndexKey>,
 }
@@ -70,7 +70,7 @@ impl<T: LookedUp> Store<T> {
     pub(super) fn list(&self, namespace: Option<&str>) -> Vec<Arc<T>> {
         let state = self.read();
         let by_name = &state.objects.by_name;
-        let object = |entry: &Entry<T>| Arc::clone(&entry.object);
+        let object = |entry: &StoredObject<T>| Arc::clone(&entry.object);
         match namespace {
             Some(namespace) => {
                 by_name.get(namespace).into_iter().flat_map(BTreeMap::values).map(object).collect()
@@ -166,7 +166,7 @@ impl<T: LookedUp> Objects<T> {
             index.entry(key.clone()).or_default().insert(of_object.clone(), Arc::clone(&object));
         }
         let (namespace, name) = of_object;
-        self.by_name.entry(namespace).or_default().insert(name, Entry { object, keys });
+        self.by_name.entry(namespace).or_default().insert(name, StoredObject { object, keys });
     }
 
     fn remove(&mut self, of_object: &ObjectKey) {

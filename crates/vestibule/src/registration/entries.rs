@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use vestibule_admission::HookKind;
 use vestibule_identity::{Desired, DesiredUpdates};
 
-use super::Entry as HookEntry;
+use super::HookEntry;
 use crate::registration::on::{On, Raw};
 
 /// One entry that [`Entries`] can replace while the app runs. It calls one mutating hook. Several entries may call the same hook,

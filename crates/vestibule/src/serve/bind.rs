@@ -73,7 +73,7 @@ impl App {
         let mut registry = Registry::default();
         let telemetry = Telemetry::register(&mut registry, observer, traces);
         telemetry.start_at_zero(self.hook_names());
-        gauges::register_server(&mut registry, server.load(), ready);
+        gauges::register_server(&mut registry, server.usage(), ready);
         certificates.register(&mut registry, Arc::clone(&identity));
         gauges::register_watches(&mut registry, lookups.clone(), watches.clone());
         process::register(&mut registry);
@@ -96,11 +96,11 @@ impl App {
             .metrics(CONTENT_TYPE, move || telemetry::page(&registry))
             .observer(telemetry);
         for condition in conditions {
-            server = server.ready_when(condition.name().to_owned(), move || condition.why_not());
+            server = server.hooks_ready_when(condition.name().to_owned(), move || condition.why_not());
         }
         if let Some(are_unknown) = unknown_keys {
-            server =
-                server.ready_when("the keys of the token issuer", move || are_unknown().then(String::new));
+            server = server
+                .hooks_ready_when("the keys of the token issuer", move || are_unknown().then(String::new));
         }
         let mut hooks = Vec::new();
         for registered in self.hooks() {

@@ -1,7 +1,7 @@
 //! Gauges of readiness, of the use of limits, and of the watches of lookups.
 
 use prometheus_client::registry::{Registry, Unit};
-use vestibule_server::{LimitUsage, Load};
+use vestibule_server::{LimitUsage, Usage};
 
 use super::scrape::at_each_scrape;
 use crate::lookup::watch_state::NamedWatch;
@@ -10,7 +10,7 @@ use crate::lookup::{Lookups, StoreState};
 /// `is_ready` says whether hooks are called now.
 pub(crate) fn register_server(
     registry: &mut Registry,
-    load: Load,
+    usage: Usage,
     is_ready: impl Fn() -> bool + Send + Sync + 'static,
 ) {
     at_each_scrape(registry, move |scrape| {
@@ -20,7 +20,7 @@ pub(crate) fn register_server(
             "Whether `/readyz` answers 200, apart from a drain; its text has the missing condition",
             number(is_ready()),
         )?;
-        let usages = load.now();
+        let usages = usage.now();
         let of_each = |amount: fn(&LimitUsage) -> u64| {
             usages.iter().map(move |usage| ([("what", usage.what)], amount(usage) as f64))
         };
@@ -36,7 +36,7 @@ pub(crate) fn register_server(
             "vestibule_worker_threads",
             None,
             "Threads that calls are read, decided and answered on; large bodies have others",
-            load.threads() as f64,
+            usage.threads() as f64,
         )
     });
 }

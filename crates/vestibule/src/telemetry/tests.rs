@@ -66,7 +66,7 @@ impl Served {
         let server = Server::new(Settings::default(), Arc::new(CertificateCell::default()));
         let mut registry = Registry::default();
         let telemetry = Telemetry::register(&mut registry, None, None);
-        gauges::register_server(&mut registry, server.load(), || true);
+        gauges::register_server(&mut registry, server.usage(), || true);
         counters.register(&mut registry, Arc::new(identity));
         process::register(&mut registry);
         Self { telemetry, counters, registry }

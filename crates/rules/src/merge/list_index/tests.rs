@@ -9,7 +9,7 @@ use super::{IndexKey, ListIndexes, Positions};
 use crate::diagnostic::Position;
 use crate::merge::contains::find;
 use crate::overlay::Overlay;
-use crate::rule::{Clause, Item, Policy};
+use crate::rule::{Clause, Item, OnConflict};
 
 const NAME: &[Key] = &[Key { name: "name", default: None }];
 
@@ -58,7 +58,7 @@ proptest! {
 
 fn item(key: &str, overlay: Overlay) -> Item {
     let clause = Clause { text: "".into(), at: Position { line: 1, column: 1 } };
-    Item::new(clause, key.to_owned(), overlay, Policy::Keep)
+    Item::new(clause, key.to_owned(), overlay, OnConflict::Keep)
 }
 
 /// The members of an item without merge keys, as JSON.

@@ -1,4 +1,4 @@
-//! Prepares writes.
+//! The writes of the Secret and of the bundles, before they are sent.
 
 use std::net::IpAddr;
 use std::time::Instant;

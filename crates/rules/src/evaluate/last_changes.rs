@@ -7,7 +7,7 @@ use crate::merge::{self, Draft, RewrittenProbes};
 use crate::rule::Rule;
 
 /// The result of all rules, before and after the last changes.
-pub(super) struct Finish<'f, 'd> {
+pub(super) struct LastChanges<'f, 'd> {
     pub(super) document: &'f Document<'d>,
     /// The rules whose parts the object has.
     pub(super) present: &'f [&'f Rule],
@@ -19,17 +19,17 @@ pub(super) struct Finish<'f, 'd> {
 
 impl RuleSet {
     /// The object with the last changes, and the number of its changes without that of the status.
-    pub(super) fn finish<'d>(
+    pub(super) fn apply_last_changes<'d>(
         &self,
-        finish: &Finish<'_, 'd>,
+        last: &LastChanges<'_, 'd>,
         mut draft: Draft<'d>,
         warnings: &mut Vec<String>,
     ) -> (Draft<'d>, usize) {
         let status = |rewritten: &[_], draft: &mut Draft<'d>| {
-            merge::status(finish.present, rewritten, &self.hash, draft)
+            merge::status(last.present, rewritten, &self.hash, draft)
         };
         let Some(RewrittenProbes { draft: rewritten, probes, warnings: more }) =
-            merge::rewrite_probes(finish.rewriting, &draft)
+            merge::rewrite_probes(last.rewriting, &draft)
         else {
             let change_count = draft.change_count();
             if change_count > 0
@@ -41,8 +41,8 @@ impl RuleSet {
         };
         warnings.extend(more);
         let mut result = rewritten.with_received_changes();
-        if finish.restored && result.root().same_as(finish.document.view()) {
-            return (Draft::new(finish.document.clone(), draft.layout, draft.shape), 0);
+        if last.restored && result.root().same_as(last.document.view()) {
+            return (Draft::new(last.document.clone(), draft.layout, draft.shape), 0);
         }
         let change_count = result.change_count();
         // The draft has the probes as rules wrote them, so the status finds the injected containers in it.

@@ -13,21 +13,21 @@ use crate::settings::Settings;
 ///
 /// ```
 /// # use std::sync::Arc;
-/// use vestibule_server::{CertificateCell, Load, Server, Settings};
+/// use vestibule_server::{CertificateCell, Usage, Server, Settings};
 ///
 /// let server = Server::new(Settings::default(), Arc::new(CertificateCell::default()));
-/// let held = server.load().now();
-/// assert!(held.iter().map(|held| held.what).eq(Load::WHAT));
+/// let held = server.usage().now();
+/// assert!(held.iter().map(|held| held.what).eq(Usage::WHAT));
 /// assert!(held.iter().all(|held| held.now == 0 && held.limit > 0));
 /// ```
 #[derive(Clone)]
-pub struct Load(Arc<Limits>);
+pub struct Usage(Arc<Limits>);
 
 /// One limit and its use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LimitUsage {
-    /// One of [`Load::WHAT`].
+    /// One of [`Usage::WHAT`].
     pub what: &'static str,
     /// How much of it is used.
     pub now: u64,
@@ -50,7 +50,7 @@ pub(crate) struct Limits {
     pub(crate) large_queue: AdmissionQueue,
 }
 
-impl Load {
+impl Usage {
     /// The names of the limits: connections; connections whose TLS handshake is not done; bytes of bodies in memory; handlers that
     /// have begun and not ended; handlers that compute, except the one of a large body; requests that wait for their handler to
     /// begin.
@@ -71,7 +71,7 @@ impl Load {
         self.0.threads
     }
 
-    /// All limits, in the order of [`Load::WHAT`]. They are read one after the other, not at one moment.
+    /// All limits, in the order of [`Usage::WHAT`]. They are read one after the other, not at one moment.
     pub fn now(&self) -> Vec<LimitUsage> {
         let limits = &*self.0;
         let (queue, large) = (&limits.queue, &limits.large_queue);
