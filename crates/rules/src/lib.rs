@@ -77,9 +77,10 @@ pub use label_values::{LabelOperator, LabelValues};
 pub use namespaced::{MAX_NAMESPACED_BYTES, NamespacedBounds, NamespacedRules};
 pub use proof::Proofs;
 pub use rule::{MetadataOf, Resource, Rule, Verb};
-pub use select::{MIRROR_ANNOTATION, OWN_POD_LABEL};
+pub use select::MIRROR_ANNOTATION;
 pub use settings::{Exemption, Mode, Settings};
 pub use subject::{NamespaceFacts, Subject};
 pub use well_known::{
-    API_VERSION, CONFIG_LABEL, CONTROLLER, CustomResource, INJECT_KEY, RULE_KEY_PREFIX, STATUS_ANNOTATION,
+    API_VERSION, CONFIG_LABEL, CONTROLLER, CustomResource, INJECT_KEY, OWN_KEYS, OWN_POD_LABEL,
+    RULE_KEY_PREFIX, STATUS_ANNOTATION,
 };

@@ -22,8 +22,8 @@ use crate::rule::Rule;
 use crate::settings::Settings;
 use crate::subject::{Received, Subject};
 
+pub use exclusions::MIRROR_ANNOTATION;
 pub(crate) use exclusions::SYSTEM_NAMESPACES;
-pub use exclusions::{MIRROR_ANNOTATION, OWN_POD_LABEL};
 pub(crate) use matching::NO_OWNER;
 
 /// Why a rule is skipped.

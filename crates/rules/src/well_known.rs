@@ -18,6 +18,14 @@ pub(crate) const PROBES_ANNOTATION: &str = concat!(group!(), "/original-probes")
 /// The label of ConfigMaps that hold rules; its value is `true`.
 pub const CONFIG_LABEL: &str = concat!(group!(), "/config");
 
+/// The label of the injector's own pods, which no rule changes; its value is `true`.
+pub const OWN_POD_LABEL: &str = concat!(group!(), "/injector");
+
+/// All labels and annotations that the injector reads or writes, without those of single rules. Another key of the same domain is
+/// probably a misspelled one.
+pub const OWN_KEYS: [&str; 5] =
+    [INJECT_KEY, STATUS_ANNOTATION, PROBES_ANNOTATION, CONFIG_LABEL, OWN_POD_LABEL];
+
 /// The name of the injector as a reporter of Events, as `kubectl describe` shows it.
 pub const CONTROLLER: &str = concat!(group!(), "/injector");
 

@@ -6,9 +6,7 @@
 
 use std::collections::BTreeSet;
 
-use vestibule_rules::{
-    INJECT_KEY, MIRROR_ANNOTATION, RULE_KEY_PREFIX, Resource, Rule, RuleSet, STATUS_ANNOTATION,
-};
+use vestibule_rules::{INJECT_KEY, MIRROR_ANNOTATION, OWN_KEYS, RULE_KEY_PREFIX, Resource, Rule, RuleSet};
 
 use super::cel::{Metadata, quoted};
 use super::exemption::Exemptions;
@@ -182,7 +180,7 @@ fn not_declined(metadata: &Metadata, key: &str, others: &[&str], is_opt_in: bool
 /// Whether an object has a key that is almost one of the injector's, or of the keys `known`, so that the injector can warn about
 /// it. Not for required rules: a failed call would refuse an object because of a key that may belong to another program.
 fn misspelt(metadata: &Metadata, mut known: Vec<String>) -> String {
-    known.extend([INJECT_KEY, STATUS_ANNOTATION].map(quoted));
+    known.extend(OWN_KEYS.map(quoted));
     let domain = RULE_KEY_PREFIX.trim_start_matches("inject.");
     any_key(metadata, &format!("key.contains({}) && !(key in [{}])", quoted(domain), known.join(", ")))
 }

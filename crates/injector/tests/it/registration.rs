@@ -11,7 +11,7 @@ use proptest::test_runner::TestRunner;
 use serde_json::{Value, json};
 use vestibule::Target;
 use vestibule_injector::{Namespaces, app, compile, registration};
-use vestibule_rules::{Outcome, Reason, Resource, Rule, RuleSet, Subject};
+use vestibule_rules::{OWN_KEYS, Outcome, Reason, Resource, Rule, RuleSet, Subject};
 
 use api_server::{ApiServer, Request};
 use cases::{AdmissionCase, COMMON, OTHERS, admission_case, proptest_config, settings, spec};
@@ -323,6 +323,26 @@ fn an_object_that_does_not_opt_in_is_left_alone_by_opt_in_rules() {
         assert!(is_called(&nginx, &json!({}), &json!({COMMON: "r0,r1"})));
         // A misspelt key makes a warning. For a required rule it must not stop the pod while the injector is down.
         assert_eq!(is_called(&nginx, &json!({}), &json!({"inject.vestibule.dev/r00": "true"})), !required);
+    }
+}
+
+/// Regression: the condition took each key of the domain but two for a misspelled one, so the injector was called for workloads of
+/// its own and for copies of changed pods.
+#[test]
+fn no_key_that_the_injector_writes_or_reads_is_a_misspelled_one() {
+    let nginx = one("{targets: [pods, deployments], optIn: pod, pod: {labels: {a: b}}}");
+    let metadata = |key: &str| json!({"labels": {key: "true"}});
+    let calls = |key: &str| {
+        let deployment = json!({"metadata": {}, "spec": {"template": {"metadata": metadata(key)}}});
+        let pod = json!({"metadata": metadata(key)});
+        [("deployments", deployment), ("pods", pod)].map(|(resource, object)| {
+            let request = Request { resource, ..create(&object, (NAME, "blue")) };
+            nginx.calls("/mutate/best-effort", &request)
+        })
+    };
+    assert_eq!(calls("vestibule.dev/injecter"), [true, true]);
+    for key in OWN_KEYS.into_iter().filter(|key| *key != COMMON) {
+        assert_eq!(calls(key), [false, false], "{key}");
     }
 }
 

@@ -11,10 +11,10 @@ use crate::diagnostic::{Diagnostic, FEEDBACK, Position, RESERVED};
 use crate::label_selector::LabelRequirement;
 use crate::parameter::Parameter;
 use crate::rule::{MetadataOf, Resource, Rule};
-use crate::select::{MIRROR_ANNOTATION, OWN_POD_LABEL};
+use crate::select::MIRROR_ANNOTATION;
 use crate::settings::Settings;
 use crate::subject::HASH_LABEL;
-use crate::well_known::{INJECT_KEY, PROBES_ANNOTATION, STATUS_ANNOTATION};
+use crate::well_known::{INJECT_KEY, OWN_POD_LABEL, PROBES_ANNOTATION, STATUS_ANNOTATION};
 
 /// The findings about labels and annotations that rules of `writing` write, and rules of `reading` or exemptions read.
 pub(super) fn findings<'l>(

@@ -8,14 +8,12 @@ use crate::diagnostic::{self, printable_short};
 use crate::rule::{MetadataOf, Resource};
 use crate::settings::Exemption;
 use crate::subject::{Subject, string_member};
+use crate::well_known::OWN_POD_LABEL;
 
 pub(crate) const SYSTEM_NAMESPACES: &[&str] = &["kube-node-lease", "kube-public", "kube-system"];
 
 /// The annotation of static pods, which belong to their kubelet.
 pub const MIRROR_ANNOTATION: &str = "kubernetes.io/config.mirror";
-
-/// The label of the injector's own pods, which rules skip.
-pub const OWN_POD_LABEL: &str = concat!(group!(), "/injector");
 
 impl MatchContext<'_> {
     pub(super) fn exclusion(&self) -> Option<Skip> {

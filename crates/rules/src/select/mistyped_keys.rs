@@ -4,7 +4,7 @@ use super::MatchContext;
 use crate::diagnostic::printable_short;
 use crate::did_you_mean::nearest;
 use crate::rule::{MetadataOf, Resource, Rule};
-use crate::well_known::{INJECT_KEY, RULE_KEY_PREFIX};
+use crate::well_known::{INJECT_KEY, OWN_KEYS, RULE_KEY_PREFIX};
 
 /// How many suspicious keys are compared with the names of rules: a hostile object may have thousands.
 const MAX_COMPARED: usize = 16;
@@ -16,9 +16,6 @@ const MAX_LENGTH: usize = 63;
 const DOMAIN: &str = group!();
 const RULE_DOMAIN: &str = concat!("inject.", group!());
 const INJECT: &str = "inject";
-
-/// Names below [`DOMAIN`] that the injector reads or writes.
-const KNOWN: &[&str] = &[INJECT, "config", "injected", "injector", "original-probes"];
 
 impl MatchContext<'_> {
     /// A warning for each key of the object and its namespace that is probably a misspelled opt-in key.
@@ -82,7 +79,7 @@ impl MatchContext<'_> {
 fn is_suspicious(key: &str, context: &MatchContext<'_>) -> bool {
     let Some((domain, name)) = key.split_once('/') else { return false };
     let fine = match domain {
-        DOMAIN => KNOWN.contains(&name),
+        DOMAIN => OWN_KEYS.contains(&key),
         RULE_DOMAIN => context.rule_names().contains(name),
         _ => false,
     };
