@@ -33,19 +33,16 @@ pub enum DocumentError {
 
 /// Checks that `text` is one JSON value no deeper than [`MAX_DEPTH`], and trims the white space around it.
 pub(crate) fn check(text: &str) -> Result<(&str, Index), DocumentError> {
-    let index = Indexer::new(text.len());
+    let bytes = text.as_bytes();
     let mut checker = Checker {
-        bytes: text.as_bytes(),
-        at: 0,
-        depth: 0,
-        objects: 0,
-        outer: Vec::new(),
-        index,
-        stops: Stops::of(text.as_bytes()),
+        bytes,
+        stops: Stops::of(bytes),
+        open: OpenContainers::new(),
+        index: Indexer::new(text.len()),
     };
     match checker.document() {
         Ok(()) => Ok((trimmed(text), checker.index.finish(text.len()))),
-        Err(stop) => Err(checker.describe(&stop)),
+        Err(stop) => Err(stop.describe(bytes)),
     }
 }
 
@@ -54,253 +51,284 @@ pub(crate) fn trimmed(text: &str) -> &str {
     text.trim_matches([' ', '\t', '\n', '\r'])
 }
 
+/// Its methods take the position of the next byte and return the position behind what they have read: a position that is handed on
+/// stays in a register.
 struct Checker<'t> {
     bytes: &'t [u8],
-    at: usize,
-    depth: usize,
-    /// The kinds of the open containers, the innermost in the lowest bit: 1 is an object, 0 an array.
-    objects: u128,
-    /// The kinds of further containers outside of these, in full words; few documents have any.
-    outer: Vec<u128>,
-    index: Indexer,
     stops: Stops<'t>,
+    open: OpenContainers,
+    index: Indexer,
 }
 
-enum Stop {
+/// The kinds of the open containers.
+struct OpenContainers {
+    depth: usize,
+    /// The innermost is in the lowest bit: 1 is an object, 0 an array. A bit 1 above all of them marks the end of the word.
+    objects: u64,
+    /// Containers outside of these, in full words; few documents have any.
+    outer: Vec<u64>,
+}
+
+/// Where and why the check ends early.
+struct Stop {
+    at: usize,
+    why: Why,
+}
+
+enum Why {
     Expected(&'static str),
     TooDeep,
 }
 
-/// The levels whose bits fit one `u128`.
-const LEVELS_PER_WORD: usize = u128::BITS as usize;
+/// What [`Checker::value`] and [`Checker::after_value`] have read.
+enum Read {
+    /// A whole value, or the end of a container, up to this position.
+    Whole(usize),
+    /// The text before a value that begins at this position.
+    UpToValue(usize),
+}
 
-// Most values are separated by a single byte, so that is checked before white space.
+// kube-apiserver writes no white space, so each token is looked for first without any.
 impl Checker<'_> {
     fn document(&mut self) -> Result<(), Stop> {
-        loop {
-            if self.opened()? {
-                continue;
-            }
-            while self.depth > 0 && self.closed()? {}
-            if self.depth == 0 {
-                self.blank();
-                return if self.peek().is_none() { Ok(()) } else { Err(Stop::Expected("the end")) };
-            }
-        }
-    }
-
-    /// Reads a whole value (false), or the beginning of a container up to its first value (true).
-    #[inline(always)]
-    fn opened(&mut self) -> Result<bool, Stop> {
-        self.blank();
-        match self.peek() {
-            Some(b'"') => self.string()?,
-            Some(b'{') => {
-                if !self.empty(b'}')? {
-                    self.open(1);
-                    self.key()?;
-                    return Ok(true);
+        let mut at = 0;
+        'value: loop {
+            match self.value(at)? {
+                Read::Whole(end) => at = end,
+                Read::UpToValue(next) => {
+                    at = next;
+                    continue;
                 }
             }
-            Some(b'[') => {
-                if !self.empty(b']')? {
-                    self.open(0);
-                    return Ok(true);
-                }
-            }
-            Some(b'-' | b'0'..=b'9') => self.number()?,
-            Some(b't') => self.literal(b"true")?,
-            Some(b'f') => self.literal(b"false")?,
-            Some(b'n') => self.literal(b"null")?,
-            _ => return Err(Stop::Expected("a value")),
-        }
-        Ok(false)
-    }
-
-    /// Reads the text behind a value in a container: the end of the container (true), or a comma and everything up to the next
-    /// value (false).
-    #[inline(always)]
-    fn closed(&mut self) -> Result<bool, Stop> {
-        let object = self.objects & 1 == 1;
-        loop {
-            match self.peek() {
-                Some(b',') => {
-                    self.at += 1;
-                    if object {
-                        self.key()?;
+            while !self.open.is_empty() {
+                match self.after_value(at)? {
+                    Read::Whole(end) => at = end,
+                    Read::UpToValue(next) => {
+                        at = next;
+                        continue 'value;
                     }
-                    return Ok(false);
                 }
-                Some(b'}') if object => break,
-                Some(b']') if !object => break,
-                Some(b' ' | b'\t' | b'\n' | b'\r') => self.at += 1,
-                _ if object => return Err(Stop::Expected("`,` or `}`")),
-                _ => return Err(Stop::Expected("`,` or `]`")),
+            }
+            at = self.blank(at);
+            return if self.peek(at).is_none() { Ok(()) } else { Err(Stop::expected("the end", at)) };
+        }
+    }
+
+    /// Reads a value, or the beginning of a container up to its first value.
+    #[inline(always)]
+    fn value(&mut self, mut at: usize) -> Result<Read, Stop> {
+        loop {
+            let end = match self.peek(at) {
+                Some(b'"') => self.string(at)?,
+                Some(b'{') => return self.container(at, true),
+                Some(b'[') => return self.container(at, false),
+                Some(b'-' | b'0'..=b'9') => self.number(at)?,
+                Some(b't') => self.literal(at, b"true")?,
+                Some(b'f') => self.literal(at, b"false")?,
+                Some(b'n') => self.literal(at, b"null")?,
+                Some(b' ' | b'\t' | b'\n' | b'\r') => {
+                    at = self.blank(at);
+                    continue;
+                }
+                _ => return Err(Stop::expected("a value", at)),
+            };
+            return Ok(Read::Whole(end));
+        }
+    }
+
+    /// Reads an empty container, or the beginning of another one up to its first value.
+    #[inline(always)]
+    fn container(&mut self, start: usize, is_object: bool) -> Result<Read, Stop> {
+        if self.open.depth == MAX_DEPTH {
+            return Err(Stop { at: start, why: Why::TooDeep });
+        }
+        let end = if is_object { b'}' } else { b']' };
+        let mut at = start + 1;
+        if matches!(self.peek(at), Some(b' ' | b'\t' | b'\n' | b'\r')) {
+            at = self.blank(at);
+        }
+        if self.peek(at) == Some(end) {
+            self.index.empty(start, at + 1);
+            return Ok(Read::Whole(at + 1));
+        }
+        self.index.open(start);
+        self.open.push(is_object);
+        if is_object { self.key(at) } else { Ok(Read::UpToValue(at)) }
+    }
+
+    /// Reads the text behind a value in a container: the end of the container, or a comma and everything up to the next value.
+    #[inline(always)]
+    fn after_value(&mut self, mut at: usize) -> Result<Read, Stop> {
+        let is_object = self.open.is_in_object();
+        loop {
+            match self.peek(at) {
+                Some(b',') if is_object => return self.key(at + 1),
+                Some(b',') => return Ok(Read::UpToValue(at + 1)),
+                Some(b'}') if is_object => break,
+                Some(b']') if !is_object => break,
+                Some(b' ' | b'\t' | b'\n' | b'\r') => at = self.blank(at),
+                _ if is_object => return Err(Stop::expected("`,` or `}`", at)),
+                _ => return Err(Stop::expected("`,` or `]`", at)),
             }
         }
-        self.at += 1;
-        self.depth -= 1;
-        self.objects >>= 1;
-        if self.depth.is_multiple_of(LEVELS_PER_WORD) {
-            self.objects = self.outer.pop().unwrap_or_default();
-        }
-        self.index.close(self.at);
-        Ok(true)
+        self.open.pop();
+        self.index.close(at + 1);
+        Ok(Read::Whole(at + 1))
     }
 
-    /// Records the container that begins here; true if it is empty, and is then stepped over.
+    /// Reads the name of a member and the colon.
     #[inline(always)]
-    fn empty(&mut self, end: u8) -> Result<bool, Stop> {
-        if self.depth == MAX_DEPTH {
-            return Err(Stop::TooDeep);
+    fn key(&mut self, mut at: usize) -> Result<Read, Stop> {
+        if self.peek(at) != Some(b'"') {
+            at = self.blank(at);
+            if self.peek(at) != Some(b'"') {
+                return Err(Stop::expected("a member's name", at));
+            }
         }
-        let start = self.at;
-        self.at += 1;
-        let empty = self.accept(end);
-        if empty {
-            self.index.empty(start, self.at);
-        } else {
-            self.index.open(start);
+        at = self.string(at)?;
+        if self.peek(at) != Some(b':') {
+            at = self.blank(at);
+            if self.peek(at) != Some(b':') {
+                return Err(Stop::expected("`:`", at));
+            }
         }
-        Ok(empty)
+        Ok(Read::UpToValue(at + 1))
     }
 
-    fn open(&mut self, object: u128) {
-        if self.depth > 0 && self.depth.is_multiple_of(LEVELS_PER_WORD) {
-            self.outer.push(std::mem::take(&mut self.objects));
+    /// Reads a string that begins at `start`.
+    #[inline(always)]
+    fn string(&mut self, start: usize) -> Result<usize, Stop> {
+        let mut at = start + 1;
+        loop {
+            at = self.stops.next(at);
+            match self.peek(at) {
+                Some(b'"') => return Ok(at + 1),
+                Some(b'\\') => at = self.escape(at + 1)?,
+                _ => return Err(Stop::expected("the end of a string", at)),
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn escape(&self, at: usize) -> Result<usize, Stop> {
+        match self.peek(at) {
+            Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => Ok(at + 1),
+            Some(b'u') => self.unicode(at + 1),
+            _ => Err(Stop::expected("an escape", at)),
+        }
+    }
+
+    #[cold]
+    fn unicode(&self, mut at: usize) -> Result<usize, Stop> {
+        for _ in 0..4 {
+            if !self.peek(at).is_some_and(|byte| byte.is_ascii_hexdigit()) {
+                return Err(Stop::expected("a hexadecimal digit", at));
+            }
+            at += 1;
+        }
+        Ok(at)
+    }
+
+    fn number(&self, start: usize) -> Result<usize, Stop> {
+        let mut at = self.step(start, b"-");
+        at = match self.peek(at) {
+            Some(b'0') => at + 1,
+            _ => self.digits(at)?,
+        };
+        if self.peek(at) == Some(b'.') {
+            at = self.digits(at + 1)?;
+        }
+        if matches!(self.peek(at), Some(b'e' | b'E')) {
+            at = self.digits(self.step(at + 1, b"+-"))?;
+        }
+        Ok(at)
+    }
+
+    fn digits(&self, start: usize) -> Result<usize, Stop> {
+        let mut at = start;
+        while self.peek(at).is_some_and(|byte| byte.is_ascii_digit()) {
+            at += 1;
+        }
+        if at > start { Ok(at) } else { Err(Stop::expected("a digit", at)) }
+    }
+
+    fn literal(&self, at: usize, word: &'static [u8]) -> Result<usize, Stop> {
+        if !self.bytes.get(at..).is_some_and(|rest| rest.starts_with(word)) {
+            return Err(Stop::expected("a value", at));
+        }
+        Ok(at + word.len())
+    }
+
+    /// Steps over the next byte if it is one of `bytes`.
+    fn step(&self, at: usize, bytes: &[u8]) -> usize {
+        at + usize::from(self.peek(at).is_some_and(|byte| bytes.contains(&byte)))
+    }
+
+    /// Steps over white space.
+    #[cold]
+    fn blank(&self, mut at: usize) -> usize {
+        while matches!(self.peek(at), Some(b' ' | b'\t' | b'\n' | b'\r')) {
+            at += 1;
+        }
+        at
+    }
+
+    #[inline(always)]
+    fn peek(&self, at: usize) -> Option<u8> {
+        self.bytes.get(at).copied()
+    }
+}
+
+impl OpenContainers {
+    /// A word without a container.
+    const NONE: u64 = 1;
+
+    fn new() -> Self {
+        Self { depth: 0, objects: Self::NONE, outer: Vec::new() }
+    }
+
+    /// Whether no container is open: there is never an empty word behind a full one.
+    #[inline(always)]
+    fn is_empty(&self) -> bool {
+        self.objects == Self::NONE
+    }
+
+    #[inline(always)]
+    fn is_in_object(&self) -> bool {
+        self.objects & 1 == 1
+    }
+
+    #[inline(always)]
+    fn push(&mut self, is_object: bool) {
+        if self.objects.leading_zeros() == 0 {
+            self.outer.push(std::mem::replace(&mut self.objects, Self::NONE));
         }
         self.depth += 1;
-        self.objects = self.objects << 1 | object;
+        self.objects = self.objects << 1 | u64::from(is_object);
     }
 
     #[inline(always)]
-    fn key(&mut self) -> Result<(), Stop> {
-        self.blank();
-        if self.peek() != Some(b'"') {
-            return Err(Stop::Expected("a member's name"));
-        }
-        self.string()?;
-        if self.accept(b':') { Ok(()) } else { Err(Stop::Expected("`:`")) }
-    }
-
-    #[inline(always)]
-    fn string(&mut self) -> Result<(), Stop> {
-        self.at += 1;
-        loop {
-            self.at = self.stops.next(self.at);
-            match self.peek() {
-                Some(b'"') => break,
-                Some(b'\\') => {
-                    self.at += 1;
-                    self.escape()?;
-                }
-                _ => return Err(Stop::Expected("the end of a string")),
-            }
-        }
-        self.at += 1;
-        Ok(())
-    }
-
-    #[inline(always)]
-    fn escape(&mut self) -> Result<(), Stop> {
-        match self.peek() {
-            Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => self.at += 1,
-            Some(b'u') => self.unicode()?,
-            _ => return Err(Stop::Expected("an escape")),
-        }
-        Ok(())
-    }
-
-    #[cold]
-    fn unicode(&mut self) -> Result<(), Stop> {
-        self.at += 1;
-        for _ in 0..4 {
-            if !self.peek().is_some_and(|byte| byte.is_ascii_hexdigit()) {
-                return Err(Stop::Expected("a hexadecimal digit"));
-            }
-            self.at += 1;
-        }
-        Ok(())
-    }
-
-    fn number(&mut self) -> Result<(), Stop> {
-        self.step(b'-');
-        if !self.step(b'0') {
-            self.digits()?;
-        }
-        if self.step(b'.') {
-            self.digits()?;
-        }
-        if self.step(b'e') || self.step(b'E') {
-            let _ = self.step(b'+') || self.step(b'-');
-            self.digits()?;
-        }
-        Ok(())
-    }
-
-    fn digits(&mut self) -> Result<(), Stop> {
-        let start = self.at;
-        while self.peek().is_some_and(|byte| byte.is_ascii_digit()) {
-            self.at += 1;
-        }
-        if self.at > start { Ok(()) } else { Err(Stop::Expected("a digit")) }
-    }
-
-    fn literal(&mut self, word: &'static [u8]) -> Result<(), Stop> {
-        if !self.bytes.get(self.at..).is_some_and(|rest| rest.starts_with(word)) {
-            return Err(Stop::Expected("a value"));
-        }
-        self.at += word.len();
-        Ok(())
-    }
-
-    /// Steps over `byte`, after white space. The position of the next read must not depend on the byte read here: a CPU predicts
-    /// branches, but it waits for additions.
-    #[inline(always)]
-    fn accept(&mut self, byte: u8) -> bool {
-        match self.peek() {
-            Some(next) if next == byte => {
-                self.at += 1;
-                true
-            }
-            Some(b' ' | b'\t' | b'\n' | b'\r') => self.accept_later(byte),
-            _ => false,
+    fn pop(&mut self) {
+        self.depth -= 1;
+        self.objects >>= 1;
+        if self.is_empty() {
+            self.objects = self.outer.pop().unwrap_or(Self::NONE);
         }
     }
+}
 
-    #[cold]
-    fn accept_later(&mut self, byte: u8) -> bool {
-        self.blank();
-        self.step(byte)
+impl Stop {
+    fn expected(what: &'static str, at: usize) -> Self {
+        Self { at, why: Why::Expected(what) }
     }
 
-    /// Steps over `byte`, if it is the next one.
-    #[inline(always)]
-    fn step(&mut self, byte: u8) -> bool {
-        let found = self.peek() == Some(byte);
-        self.at += usize::from(found);
-        found
-    }
-
-    #[inline(always)]
-    fn blank(&mut self) {
-        while matches!(self.peek(), Some(b' ' | b'\t' | b'\n' | b'\r')) {
-            self.at += 1;
-        }
-    }
-
-    #[inline(always)]
-    fn peek(&self) -> Option<u8> {
-        self.bytes.get(self.at).copied()
-    }
-
-    fn describe(&self, stop: &Stop) -> DocumentError {
-        let before = self.bytes.get(..self.at).unwrap_or(self.bytes);
+    fn describe(&self, bytes: &[u8]) -> DocumentError {
+        let before = bytes.get(..self.at).unwrap_or(bytes);
         let line = 1 + before.iter().filter(|&&byte| byte == b'\n').count();
         let column = 1 + before.iter().rev().take_while(|&&byte| byte != b'\n').count();
-        match stop {
-            Stop::Expected(expected) => DocumentError::Syntax { expected, line, column },
-            Stop::TooDeep => DocumentError::Depth { line, column },
+        match self.why {
+            Why::Expected(expected) => DocumentError::Syntax { expected, line, column },
+            Why::TooDeep => DocumentError::Depth { line, column },
         }
     }
 }
