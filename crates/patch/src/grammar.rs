@@ -55,7 +55,7 @@ pub(crate) fn trimmed(text: &str) -> &str {
 /// stays in a register.
 struct Checker<'t> {
     bytes: &'t [u8],
-    stops: Stops<'t>,
+    stops: Stops,
     open: OpenContainers,
     index: Indexer,
 }
@@ -200,7 +200,7 @@ impl Checker<'_> {
     fn string(&mut self, start: usize) -> Result<usize, Stop> {
         let mut at = start + 1;
         loop {
-            at = self.stops.next(at);
+            at = self.stops.next(self.bytes, at);
             match self.peek(at) {
                 Some(b'"') => return Ok(at + 1),
                 Some(b'\\') => at = self.escape(at + 1)?,
@@ -318,6 +318,8 @@ impl OpenContainers {
 }
 
 impl Stop {
+    #[cold]
+    #[inline(never)]
     fn expected(what: &'static str, at: usize) -> Self {
         Self { at, why: Why::Expected(what) }
     }

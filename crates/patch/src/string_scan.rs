@@ -27,22 +27,21 @@ fn last_plain(bytes: &[u8], at: usize) -> usize {
 
 /// Finds such bytes in a whole text, block by block. The block that is read next rarely depends on the end of the last string, so
 /// the CPU need not wait for it.
-pub(crate) struct Stops<'t> {
-    bytes: &'t [u8],
+pub(crate) struct Stops {
     /// The start of the current block.
     start: usize,
     /// One bit for each such byte in it.
     bits: u64,
 }
 
-impl<'t> Stops<'t> {
-    pub(crate) fn of(bytes: &'t [u8]) -> Self {
-        Self { bytes, start: 0, bits: bits(bytes) }
+impl Stops {
+    pub(crate) fn of(bytes: &[u8]) -> Self {
+        Self { start: 0, bits: bits(bytes) }
     }
 
-    /// The first such byte from `at` on, or the end. A lookup before the current block reads that block again.
+    /// The first such byte of `bytes`, which is always the same text, from `at` on, or the end. A lookup before the current block reads that block again.
     #[inline(always)]
-    pub(crate) fn next(&mut self, mut at: usize) -> usize {
+    pub(crate) fn next(&mut self, bytes: &[u8], mut at: usize) -> usize {
         loop {
             let offset = at.wrapping_sub(self.start);
             if offset < BLOCK {
@@ -52,11 +51,11 @@ impl<'t> Stops<'t> {
                 }
                 at = self.start + BLOCK;
             }
-            if at >= self.bytes.len() {
-                return self.bytes.len();
+            if at >= bytes.len() {
+                return bytes.len();
             }
             self.start = at - at % BLOCK;
-            self.bits = bits(self.bytes.get(self.start..).unwrap_or_default());
+            self.bits = bits(bytes.get(self.start..).unwrap_or_default());
         }
     }
 }
@@ -124,7 +123,7 @@ mod tests {
             for at in (0..=bytes.len()).chain(steps.iter().map(|step| step.index(bytes.len() + 1))) {
                 let expected = one_by_one(&bytes, at);
                 prop_assert_eq!(plain(&bytes, at), expected);
-                prop_assert_eq!(stops.next(at), expected);
+                prop_assert_eq!(stops.next(&bytes, at), expected);
             }
         }
     }
