@@ -39,7 +39,8 @@ impl Stops {
         Self { start: 0, bits: bits(bytes) }
     }
 
-    /// The first such byte of `bytes`, which is always the same text, from `at` on, or the end. A lookup before the current block reads that block again.
+    /// The position of the first such byte from `at` on, or the length. `bytes` must be the text that [`of`](Self::of) was given.
+    /// A lookup before the current block reads that block again.
     #[inline(always)]
     pub(crate) fn next(&mut self, bytes: &[u8], mut at: usize) -> usize {
         loop {

@@ -57,7 +57,7 @@ const ALL_CONTAINER_LISTS: [&str; 3] = ["containers", "initContainers", "ephemer
 pub(crate) struct Failure {
     pub(crate) clause: Clause,
     pub(crate) sentence: String,
-    /// The policy of the rule for a conflict with the object. `None` if the result would not be a valid pod.
+    /// The `onConflict` of the item, if its value differs from the one of the object. `None` if the result would not be a valid pod.
     pub(crate) conflict: Option<OnConflict>,
 }
 
@@ -127,8 +127,8 @@ fn origin(rule: &Rule, clause: &Clause) -> Origin {
     }
 }
 
-fn conflict(item: &Item, policy: OnConflict, sentence: String) -> Failure {
-    Failure { clause: item.clause.clone(), sentence, conflict: Some(policy) }
+fn conflict(item: &Item, on_conflict: OnConflict, sentence: String) -> Failure {
+    Failure { clause: item.clause.clone(), sentence, conflict: Some(on_conflict) }
 }
 
 /// A failure of `clause` that is not a conflict with the object.

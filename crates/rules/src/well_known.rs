@@ -21,8 +21,8 @@ pub const CONFIG_LABEL: &str = concat!(group!(), "/config");
 /// The label of the injector's own pods, which no rule changes; its value is `true`.
 pub const OWN_POD_LABEL: &str = concat!(group!(), "/injector");
 
-/// All labels and annotations that the injector reads or writes, without those of single rules. Another key of the same domain is
-/// probably a misspelled one.
+/// The labels and annotations of pods, namespaces and ConfigMaps in the domain of [`INJECT_KEY`] that the injector reads or writes.
+/// Another such key is probably a misspelled one.
 pub const OWN_KEYS: [&str; 5] =
     [INJECT_KEY, STATUS_ANNOTATION, PROBES_ANNOTATION, CONFIG_LABEL, OWN_POD_LABEL];
 

@@ -13,7 +13,7 @@ use crate::settings::Settings;
 ///
 /// ```
 /// # use std::sync::Arc;
-/// use vestibule_server::{CertificateCell, Usage, Server, Settings};
+/// use vestibule_server::{CertificateCell, Server, Settings, Usage};
 ///
 /// let server = Server::new(Settings::default(), Arc::new(CertificateCell::default()));
 /// let held = server.usage().now();

@@ -11,7 +11,7 @@ use proptest::test_runner::TestRunner;
 use serde_json::{Value, json};
 use vestibule::Target;
 use vestibule_injector::{Namespaces, app, compile, registration};
-use vestibule_rules::{OWN_KEYS, Outcome, Reason, Resource, Rule, RuleSet, Subject};
+use vestibule_rules::{Outcome, Reason, Resource, Rule, RuleSet, Subject};
 
 use api_server::{ApiServer, Request};
 use cases::{AdmissionCase, COMMON, OTHERS, admission_case, proptest_config, settings, spec};
@@ -326,23 +326,29 @@ fn an_object_that_does_not_opt_in_is_left_alone_by_opt_in_rules() {
     }
 }
 
-/// Regression: the condition took each key of the domain but two for a misspelled one, so the injector was called for workloads of
-/// its own and for copies of changed pods.
+/// Regression: the condition took the label of the injector's own pods and the annotation of rewritten probes for misspelled keys.
 #[test]
 fn no_key_that_the_injector_writes_or_reads_is_a_misspelled_one() {
-    let nginx = one("{targets: [pods, deployments], optIn: pod, pod: {labels: {a: b}}}");
-    let metadata = |key: &str| json!({"labels": {key: "true"}});
-    let calls = |key: &str| {
-        let deployment = json!({"metadata": {}, "spec": {"template": {"metadata": metadata(key)}}});
-        let pod = json!({"metadata": metadata(key)});
-        [("deployments", deployment), ("pods", pod)].map(|(resource, object)| {
-            let request = Request { resource, ..create(&object, (NAME, "blue")) };
+    let spec = "{targets: [deployments], optIn: pod, pod: {labels: {a: b}}}".to_owned();
+    let names = |count: usize| (0..count).map(|_| spec.clone()).collect::<Vec<_>>();
+    // Conditions name one rule, and not a thousand of them.
+    for count in [1, 1_000] {
+        let nginx = api_server(rules(&names(count), "mode: on"));
+        let calls = |map: &str, key: &str| {
+            let template = json!({"metadata": {map: {key: "true"}}});
+            let object = json!({"metadata": {}, "spec": {"template": template}});
+            let request = Request { resource: "deployments", ..create(&object, (NAME, "blue")) };
             nginx.calls("/mutate/best-effort", &request)
-        })
-    };
-    assert_eq!(calls("vestibule.dev/injecter"), [true, true]);
-    for key in OWN_KEYS.into_iter().filter(|key| *key != COMMON) {
-        assert_eq!(calls(key), [false, false], "{key}");
+        };
+        assert!(calls("labels", "vestibule.dev/injecter"), "{count}");
+        for (map, key) in [
+            ("labels", "vestibule.dev/injector"),
+            ("labels", "vestibule.dev/config"),
+            ("annotations", "vestibule.dev/injected"),
+            ("annotations", "vestibule.dev/original-probes"),
+        ] {
+            assert!(!calls(map, key), "{key}, {count}");
+        }
     }
 }
 

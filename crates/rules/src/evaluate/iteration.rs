@@ -23,7 +23,7 @@ const MAX_ITEMS: usize = 1_000;
 pub(super) fn repeat(rule: &mut Rule, scope: &Scope<'_>, shape: &Shape) -> Result<(), Failure> {
     let mut repetition = Repetition { scope, items_left: MAX_ITEMS };
     rule.replace_parts(|destination, item| {
-        let Item { clause, key, policy, .. } = item;
+        let Item { clause, key, on_conflict, .. } = item;
         let failed = |(error, at)| failure(&clause.text, at, &error);
         match &item.overlay {
             Overlay::Expression(expression) if expression.gives_parts => {
@@ -43,7 +43,7 @@ pub(super) fn repeat(rule: &mut Rule, scope: &Scope<'_>, shape: &Shape) -> Resul
                 let copy = |overlay| Copied {
                     below: Vec::new(),
                     listed: None,
-                    item: Item::new(clause.clone(), key.clone(), overlay, *policy),
+                    item: Item::new(clause.clone(), key.clone(), overlay, *on_conflict),
                 };
                 let overlays = repetition.items(overlay).map_err(failed)?;
                 Ok(Some(overlays.into_iter().map(copy).collect()))
@@ -98,8 +98,12 @@ impl Members<'_> {
     }
 
     fn add(&mut self, below: Vec<String>, listed: Option<bool>, key: String, overlay: Overlay) {
-        let Item { clause, policy, .. } = self.item;
-        self.found.push(Copied { below, listed, item: Item::new(clause.clone(), key, overlay, *policy) });
+        let Item { clause, on_conflict, .. } = self.item;
+        self.found.push(Copied {
+            below,
+            listed,
+            item: Item::new(clause.clone(), key, overlay, *on_conflict),
+        });
     }
 }
 

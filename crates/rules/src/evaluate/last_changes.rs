@@ -6,7 +6,7 @@ use super::RuleSet;
 use crate::merge::{self, Draft, RewrittenProbes};
 use crate::rule::Rule;
 
-/// The result of all rules, before and after the last changes.
+/// The object and the rules that the last changes are made for.
 pub(super) struct LastChanges<'f, 'd> {
     pub(super) document: &'f Document<'d>,
     /// The rules whose parts the object has.

@@ -46,8 +46,8 @@ impl NotApplied {
     pub(super) fn denies(&self, rule: &Rule) -> bool {
         match self {
             Self::ConditionFalse(_) => false,
-            Self::Failed(Failure { conflict: Some(policy), .. }) => {
-                rule.required || *policy == OnConflict::Deny
+            Self::Failed(Failure { conflict: Some(on_conflict), .. }) => {
+                rule.required || *on_conflict == OnConflict::Deny
             }
             Self::Failed(_) | Self::InvalidParameter(_) | Self::Unsettled(_) => {
                 rule.on_error == OnError::Deny

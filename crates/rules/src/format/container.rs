@@ -1,6 +1,6 @@
 //! Blocks of `containerPatches`: the fields that a rule adds to existing containers.
 
-use super::{ITEM, Kind, POLICIES, Table, field, flag, fragment, map, refused, texts, word};
+use super::{ITEM, Kind, ON_CONFLICT_WORDS, Table, field, flag, fragment, map, refused, texts, word};
 
 /// A field of containers with the type that the pod's schema gives it.
 macro_rules! container {
@@ -18,7 +18,7 @@ pub(crate) static BLOCK: Table = Table {
     fields: &[
         map("select", &SELECT, "`select` has exactly one of `all: true`, `names`, `images` and `index`")
             .required(),
-        word("onConflict", &POLICIES, "What happens if a container already has another value."),
+        word("onConflict", &ON_CONFLICT_WORDS, "What happens if a container already has another value."),
         fragment(
             "env",
             &["spec", "containers", "env"],

@@ -1,7 +1,8 @@
 //! `pod`, and the fields that the format adds to items, containers and the pod's specification.
 
 use super::{
-    Choice, Field, Kind, POLICIES, Table, field, flag, fragment, map, refused, text, text_map, texts, word,
+    Choice, Field, Kind, ON_CONFLICT_WORDS, Table, field, flag, fragment, map, refused, text, text_map,
+    texts, word,
 };
 
 pub(crate) static POD: Table = Table {
@@ -35,7 +36,8 @@ pub(crate) static POD_SPEC: Table = Table {
     ],
 };
 
-const ON_CONFLICT: Field = word("onConflict", &POLICIES, "What happens if the pod already has another one.");
+const ON_CONFLICT: Field =
+    word("onConflict", &ON_CONFLICT_WORDS, "What happens if the pod already has another one.");
 
 const FOR_EACH: Field = field(
     "forEach",

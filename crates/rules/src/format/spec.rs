@@ -128,7 +128,7 @@ pub(crate) static SPEC: Table = Table {
         .cluster_only(),
         flag("required", "Deny pods that the rule fails to change.").default("false").cluster_only(),
         integer("order", "Rules act by rising order, then by name.").default("0"),
-        word("onConflict", &POLICIES, "What happens if the object already has another value. Without it, it depends on the part."),
+        word("onConflict", &ON_CONFLICT_WORDS, "What happens if the object already has another value. Without it, it depends on the part."),
         word("onError", &ON_ERROR, "What happens when the rule itself fails. Without it: `deny` if the rule is `required`, else `skip`.")
             .cluster_only(),
         map("pod", &POD, "Labels, annotations and fields of the pod."),
@@ -212,7 +212,7 @@ pub(crate) static OPT_IN: Choice<OptIn, 4> = [
     ("always", OptIn::Always),
 ];
 
-pub(crate) static POLICIES: Choice<OnConflict, 4> = [
+pub(crate) static ON_CONFLICT_WORDS: Choice<OnConflict, 4> = [
     ("keep", OnConflict::Keep),
     ("override", OnConflict::Override),
     ("skipRule", OnConflict::SkipRule),

@@ -1,5 +1,5 @@
 //! Finds rules that a MutatingAdmissionPolicy could replace. Server-side apply merges lists that have keys in the
-//! schema, refuses atomic lists, has no conflict policy per item, and knows no opt-in, rollout or reports.
+//! schema, refuses atomic lists, has no `onConflict` per item, and knows no opt-in, rollout or reports.
 
 use vestibule_patch::{List, Schema};
 

@@ -44,7 +44,7 @@ fn required_everywhere(rule: &Rule) -> Option<Diagnostic> {
     Some(rule.text.warning(&REQUIRED_BROADLY, rule.at, message).with_help(help))
 }
 
-/// A part with the policy `override`.
+/// A part with `onConflict: override`.
 struct Override<'r> {
     rule: &'r Rule,
     item: &'r Item,
@@ -85,8 +85,9 @@ fn overridden_twice(rules: &[Rule], findings: &mut Vec<Diagnostic>) {
 /// The parts that the rule overrides, each with the words for its location.
 fn overrides(rule: &Rule) -> Vec<(String, Override<'_>)> {
     // The key that an expression computes is known only when there is an object.
-    let overridden =
-        rule.parts().filter(|(_, item)| item.policy == OnConflict::Override && !item.key.contains(COMPUTED));
+    let overridden = rule
+        .parts()
+        .filter(|(_, item)| item.on_conflict == OnConflict::Override && !item.key.contains(COMPUTED));
     let described = overridden.map(|(destination, item)| {
         let select = match destination.base {
             Base::Containers(_, select) => Some(select),

@@ -8,7 +8,7 @@ use crate::format;
 use crate::rule::{Block, BlockList, OnConflict, Select, SelectBy};
 use crate::yaml::Node;
 
-/// The lists of a container that a block can add to, with their default conflict policies.
+/// The lists of a container that a block can add to, each with its default of `onConflict`.
 const LISTS: &[(&str, OnConflict)] = &[
     ("env", OnConflict::Keep),
     ("envFrom", OnConflict::Keep),
@@ -23,19 +23,24 @@ impl Reader {
         let mut blocks = Vec::new();
         for (index, node) in spec.items("containerPatches").iter().enumerate() {
             self.fields(node, &format::BLOCK);
-            let on_conflict = self.policy(node).or(self.on_conflict);
+            let on_conflict = self.read_on_conflict(node).or(self.on_conflict);
             let clause = format!("containerPatches[{index}]");
             let select = self.select(node);
             let mut lists = Vec::new();
             for (member, default) in LISTS {
                 let Some(list) = node.get(member) else { continue };
-                let policy = on_conflict.unwrap_or(*default);
-                let items =
-                    self.items(list, member, &format!("{clause}.{member}"), container.field(member), policy);
+                let on_conflict = on_conflict.unwrap_or(*default);
+                let items = self.items(
+                    list,
+                    member,
+                    &format!("{clause}.{member}"),
+                    container.field(member),
+                    on_conflict,
+                );
                 lists.push(BlockList { member, items });
             }
-            let policy = on_conflict.unwrap_or(OnConflict::Keep);
-            let parts = self.parts_of_container(node, &clause, container, policy);
+            let on_conflict = on_conflict.unwrap_or(OnConflict::Keep);
+            let parts = self.parts_of_container(node, &clause, container, on_conflict);
             let Some(select) = select else { continue };
             blocks.push(Block { select, lists, parts });
         }

@@ -50,7 +50,7 @@ impl Reader {
         let runs_beside_others =
             |one: &&Injected| one.regular || one.item.overlay.text("restartPolicy").is_some();
         let mut taken: HashMap<String, &str> = HashMap::new();
-        for Item { clause, key, overlay, policy, .. } in
+        for Item { clause, key, overlay, on_conflict, .. } in
             injected.iter().filter(runs_beside_others).map(|one| &one.item)
         {
             for port in overlay.items_of("ports") {
@@ -68,7 +68,7 @@ impl Reader {
                         continue;
                     }
                 };
-                if *policy != OnConflict::Override {
+                if *on_conflict != OnConflict::Override {
                     self.error(&DUPLICATE_NAME, clause.at, message, "");
                 }
             }

@@ -63,7 +63,7 @@ pub(super) fn injection(reader: &mut Reader, root: &Node, pod: Schema<'_>) -> Op
 fn rule(reader: &mut Reader, spec: &Node, name: &str, at: Position, pod: Schema<'_>) -> Rule {
     let required = spec.flag("required").unwrap_or_default();
     reader.required = required;
-    reader.on_conflict = reader.policy(spec);
+    reader.on_conflict = reader.read_on_conflict(spec);
     let found = reader.findings.len();
     let matching = match_of(reader, spec);
     let is_known = reader.findings.iter().skip(found).all(|finding| finding.severity() != Severity::Error);
@@ -222,19 +222,20 @@ fn compat_annotations(reader: &mut Reader, spec: &Node) -> Vec<CompatAnnotation>
 
 impl Reader {
     /// `onConflict` of a spec, a block or an item.
-    pub(super) fn policy(&mut self, node: &Node) -> Option<OnConflict> {
-        let policy = chosen(node, "onConflict", &format::POLICIES)?;
-        if let Some(node) = node.get("onConflict").filter(|_| self.required && policy == OnConflict::SkipRule)
+    pub(super) fn read_on_conflict(&mut self, node: &Node) -> Option<OnConflict> {
+        let on_conflict = chosen(node, "onConflict", &format::ON_CONFLICT_WORDS)?;
+        if let Some(node) =
+            node.get("onConflict").filter(|_| self.required && on_conflict == OnConflict::SkipRule)
         {
             let message = "`required: true` and `onConflict: skipRule` contradict each other";
             self.error(&REQUIRED_SKIPS, node.at(), message, "");
         }
         if let Some(node) = node.get("onConflict").filter(|_| self.namespaced)
-            && matches!(policy, OnConflict::Override | OnConflict::Deny)
+            && matches!(on_conflict, OnConflict::Override | OnConflict::Deny)
         {
             let message = "a rule of a namespace neither overrides what is there nor denies pods";
             self.error(&NAMESPACED_PART, node.at(), message, "`keep` or `skipRule`");
         }
-        Some(policy)
+        Some(on_conflict)
     }
 }

@@ -20,7 +20,7 @@ impl Reader {
         let mut items = Vec::new();
         for map in ["labels", "annotations"] {
             let Some(node) = pod.get(map) else { continue };
-            let policy = self.on_conflict.unwrap_or(OnConflict::Keep);
+            let on_conflict = self.on_conflict.unwrap_or(OnConflict::Keep);
             if is_expression(node) {
                 let Some(Overlay::Expression(written)) = self.expression(node, map, Schema::unknown()) else {
                     continue;
@@ -28,7 +28,7 @@ impl Reader {
                 self.logic.computes_metadata = true;
                 let (overlay, clause) =
                     (self.gives_parts(&written, map), Clause::new(format!("pod.{map}"), written.at));
-                let item = Item::new(clause, key::computed(&written), overlay, policy);
+                let item = Item::new(clause, key::computed(&written), overlay, on_conflict);
                 items.push(Part { path: vec![map.to_owned()], listed: false, item });
                 continue;
             }
@@ -40,7 +40,7 @@ impl Reader {
                     self.check_pod_value(syntax::label_value(value), &key, at);
                 }
                 let clause = Clause::new(format!("pod.{map}[{key}]"), at);
-                let item = Item::new(clause, key, overlay, policy);
+                let item = Item::new(clause, key, overlay, on_conflict);
                 items.push(Part { path: vec![map.to_owned()], listed: false, item });
             }
         }
@@ -59,7 +59,7 @@ impl Reader {
         node: &Node,
         field: &'static str,
         schema: Schema<'_>,
-        policy: OnConflict,
+        on_conflict: OnConflict,
     ) -> Vec<Item> {
         for item in node.as_list().unwrap_or_default() {
             match item.get("name") {
@@ -75,7 +75,7 @@ impl Reader {
                 None => {}
             }
         }
-        self.items(node, field, field, schema, policy)
+        self.items(node, field, field, schema, on_conflict)
     }
 
     pub(super) fn items(
@@ -84,7 +84,7 @@ impl Reader {
         field: &str,
         clause: &str,
         schema: Schema<'_>,
-        policy: OnConflict,
+        on_conflict: OnConflict,
     ) -> Vec<Item> {
         let nodes = self.list(node, field);
         self.unique(nodes, field, schema.list());
@@ -95,7 +95,7 @@ impl Reader {
                 _ => &format::ITEM,
             };
             self.check_values(node, ours);
-            let policy = self.policy(node).unwrap_or(policy);
+            let on_conflict = self.read_on_conflict(node).unwrap_or(on_conflict);
             let read = |reader: &mut Self| {
                 let mut overlay = reader.object(node, field, schema.item(), ours)?;
                 reader.computed_keys(&mut overlay, field, schema.list());
@@ -112,7 +112,7 @@ impl Reader {
                 List::Map(keys) => key::of_overlay(&overlay, keys),
                 _ => overlay.text("name").unwrap_or_default().to_owned(),
             };
-            items.push(Item::new(clause, key, overlay, policy));
+            items.push(Item::new(clause, key, overlay, on_conflict));
         }
         items
     }

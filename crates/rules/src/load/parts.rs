@@ -19,7 +19,7 @@ struct MergedMap<'w> {
     /// The start of the clauses of its parts.
     clause: &'w str,
     schema: Schema<'w>,
-    policy: OnConflict,
+    on_conflict: OnConflict,
 }
 
 /// A value in such a map.
@@ -31,7 +31,7 @@ struct MergedValue<'w> {
     path: Vec<String>,
     name: String,
     clause: String,
-    policy: OnConflict,
+    on_conflict: OnConflict,
     /// Whether atomic lists may be replaced.
     replaces: bool,
 }
@@ -42,14 +42,14 @@ impl Reader {
         let mut parts = Vec::new();
         if let Some(node) = spec.find(&["pod", "spec"]) {
             self.check_values(node, &format::POD_SPEC);
-            let policy = self.policy(node).or(self.on_conflict).unwrap_or(OnConflict::Keep);
-            let whole = MergedMap { what: "pod.spec", clause: "pod.spec", schema, policy };
+            let on_conflict = self.read_on_conflict(node).or(self.on_conflict).unwrap_or(OnConflict::Keep);
+            let whole = MergedMap { what: "pod.spec", clause: "pod.spec", schema, on_conflict };
             parts = self.parts(node, &whole, &format::POD_SPEC, is_part_of_pod_spec);
         }
         if let Some(node) = spec.get("imagePullSecrets") {
-            let policy = self.on_conflict.unwrap_or(OnConflict::Keep);
+            let on_conflict = self.on_conflict.unwrap_or(OnConflict::Keep);
             let (field, schema) = ("imagePullSecrets", schema.field("imagePullSecrets"));
-            let items = self.items(node, field, field, schema, policy);
+            let items = self.items(node, field, field, schema, on_conflict);
             let part = |item| Part { path: vec![field.to_owned()], listed: true, item };
             parts.extend(items.into_iter().map(part));
         }
@@ -62,9 +62,9 @@ impl Reader {
         block: &Node,
         clause: &str,
         schema: Schema<'_>,
-        policy: OnConflict,
+        on_conflict: OnConflict,
     ) -> Vec<Part> {
-        let whole = MergedMap { what: "containerPatches", clause, schema, policy };
+        let whole = MergedMap { what: "containerPatches", clause, schema, on_conflict };
         self.parts(block, &whole, &format::BLOCK, |name| {
             format::BLOCK.field(name).is_some_and(Field::is_merged)
         })
@@ -100,7 +100,7 @@ impl Reader {
                 path: Vec::new(),
                 name: entry.key.clone(),
                 clause: format!("{}.{}", whole.clause, entry.key),
-                policy: if replaces { OnConflict::Override } else { whole.policy },
+                on_conflict: if replaces { OnConflict::Override } else { whole.on_conflict },
                 replaces,
             };
             self.split_into_parts(value, &mut parts);
@@ -124,7 +124,7 @@ impl Reader {
 
     // Recursion is bounded by the depth of the document.
     fn split_into_parts(&mut self, whole: MergedValue<'_>, parts: &mut Vec<Part>) {
-        let MergedValue { node, at, overlay, schema, mut path, name, clause, policy, replaces } = whole;
+        let MergedValue { node, at, overlay, schema, mut path, name, clause, on_conflict, replaces } = whole;
         match overlay {
             Overlay::Map(members) if pod::is_text_map(&name) => {
                 path.push(name);
@@ -132,7 +132,7 @@ impl Reader {
                 for (member, entry) in members.into_iter().zip(entries) {
                     let at = entry.map_or(at, |entry| entry.at);
                     let clause = Clause::new(format!("{clause}[{}]", member.name), at);
-                    let item = Item::new(clause, member.name, member.value, policy);
+                    let item = Item::new(clause, member.name, member.value, on_conflict);
                     parts.push(Part { path: path.clone(), listed: false, item });
                 }
             }
@@ -148,7 +148,7 @@ impl Reader {
                         path: path.clone(),
                         clause: format!("{clause}.{}", member.name),
                         name: member.name,
-                        policy,
+                        on_conflict,
                         replaces,
                     };
                     self.split_into_parts(value, parts);
@@ -163,7 +163,7 @@ impl Reader {
                 }
                 let (overlay, key) = (self.gives_parts(&written, &name), key::computed(&written));
                 path.push(name);
-                let item = Item::new(Clause::new(clause, at), key, overlay, policy);
+                let item = Item::new(Clause::new(clause, at), key, overlay, on_conflict);
                 parts.push(Part { path, listed: false, item });
             }
             Overlay::List(items) if is_open(&items, &name, schema) => {
@@ -176,7 +176,7 @@ impl Reader {
                         List::Map(keys) => key::of_overlay(&overlay, keys),
                         List::Set | List::Atomic | List::Unknown => overlay.to_json(),
                     };
-                    let item = Item::new(clause, key, overlay, policy);
+                    let item = Item::new(clause, key, overlay, on_conflict);
                     parts.push(Part { path: path.clone(), listed: true, item });
                 }
             }
@@ -189,7 +189,7 @@ impl Reader {
                     let help = "name the field in `replace`, beside it, to replace the user's value";
                     self.error(&CLOSED_LIST, at, message, help);
                 }
-                let item = Item::new(Clause::new(clause, at), name, overlay, policy);
+                let item = Item::new(Clause::new(clause, at), name, overlay, on_conflict);
                 parts.push(Part { path, listed: false, item });
             }
         }

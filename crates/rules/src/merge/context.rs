@@ -44,7 +44,7 @@ impl<'s> MergeContext<'s> {
 
     /// Removes the effects of `rule`, which has failed.
     pub(crate) fn roll_back(&self, rule: &Rule) {
-        let overrides = rule.parts().any(|(_, item)| item.policy == OnConflict::Override);
+        let overrides = rule.parts().any(|(_, item)| item.on_conflict == OnConflict::Override);
         // The rule may have removed ports that are back now. Additional ports in the index do no harm.
         if overrides || !rule.removals.is_empty() {
             self.ports.take();

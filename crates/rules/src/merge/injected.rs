@@ -57,9 +57,9 @@ impl<'r> Merge<'_, 'r, '_, '_> {
             if self.container(&self.draft.layout.list(other), &item.key).is_some() {
                 let sentence = format!("container `{}` exists already, among `{other}`", item.key);
                 // A pod with two containers of one name is invalid, so `override` is a conflict too.
-                return match item.policy {
+                return match item.on_conflict {
                     OnConflict::Keep => Ok(true),
-                    policy => Err(conflict(item, policy, sentence)),
+                    on_conflict => Err(conflict(item, on_conflict, sentence)),
                 };
             }
         }
@@ -75,13 +75,13 @@ impl<'r> Merge<'_, 'r, '_, '_> {
         owner: &str,
         index: usize,
     ) -> Result<bool, Failure> {
-        match (self.port_conflict(ports, owner), item.policy) {
+        match (self.port_conflict(ports, owner), item.on_conflict) {
             (None, _) | (Some(_), OnConflict::Override) => {
                 self.context.ports.borrow_mut().iter_mut().for_each(|known| known.add(ports, owner, index));
                 Ok(false)
             }
             (Some(_), OnConflict::Keep) => Ok(true),
-            (Some(sentence), policy) => Err(conflict(item, policy, sentence)),
+            (Some(sentence), on_conflict) => Err(conflict(item, on_conflict, sentence)),
         }
     }
 

@@ -64,7 +64,7 @@ impl<'r> Merge<'_, 'r, '_, '_> {
         later.is_some()
     }
 
-    /// Separates new items from items that the list has, and overrides the latter or not by the conflict policy.
+    /// Separates new items from items that the list has, and overrides the latter or not as `onConflict` says.
     pub(super) fn sort(
         &mut self,
         list: &Pointer,
@@ -85,10 +85,10 @@ impl<'r> Merge<'_, 'r, '_, '_> {
             match existing.find(item, name, schema) {
                 None => sorted.new.push(item),
                 Some((_, found)) if holds(found, item, name, schema.item()) => sorted.present.push(item),
-                Some((index, found)) => match item.policy {
+                Some((index, found)) => match item.on_conflict {
                     OnConflict::Keep | OnConflict::KeepOwn => {}
                     OnConflict::Override => overriding.push((index, item)),
-                    policy => return Err(conflict(item, policy, difference(name, found, item))),
+                    on_conflict => return Err(conflict(item, on_conflict, difference(name, found, item))),
                 },
             }
         }

@@ -27,7 +27,9 @@ impl Overrides {
         let [others, init] = CONTAINER_LISTS.map(|list| LazyCell::new(move || named(list)));
         for (rank, rule) in rules.iter().enumerate() {
             let mut selected: Option<(usize, Vec<&str>)> = None;
-            for (destination, item) in rule.parts().filter(|(_, item)| item.policy == OnConflict::Override) {
+            for (destination, item) in
+                rule.parts().filter(|(_, item)| item.on_conflict == OnConflict::Override)
+            {
                 let Base::Containers(number, select) = destination.base else {
                     overrides.add(scope_in_pod(&destination), item, (rank, 0));
                     continue;

@@ -29,7 +29,7 @@ pub(crate) fn part_states(rules: &[&Rule], draft: &mut Draft<'_>) -> PartStates 
     let mut states = PartStates::new();
     for rule in rules {
         let mut note = |part: PlacedPart<'_>| {
-            let state = match (part.is_present, part.item.policy) {
+            let state = match (part.is_present, part.item.on_conflict) {
                 (None, _) => PartState::NotSelected,
                 (Some(true), _) => PartState::Present,
                 (Some(false), OnConflict::Override) => PartState::Overridden,

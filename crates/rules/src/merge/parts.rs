@@ -132,14 +132,18 @@ impl<'r> Merge<'_, 'r, '_, '_> {
         if contains(found, &item.overlay, name, schema) {
             return Ok(());
         }
-        match item.policy {
+        match item.on_conflict {
             OnConflict::Keep | OnConflict::KeepOwn => Ok(()),
             OnConflict::Override => self.change(&item.clause, |draft, origin| {
                 overlay_onto(draft, &place, &item.overlay, schema, &origin)
             }),
-            policy => {
+            on_conflict => {
                 let map = path.last().map_or("the pod", String::as_str);
-                Err(conflict(item, policy, format!("`{}` in `{map}` has another value already", item.key)))
+                Err(conflict(
+                    item,
+                    on_conflict,
+                    format!("`{}` in `{map}` has another value already", item.key),
+                ))
             }
         }
     }

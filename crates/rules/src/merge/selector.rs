@@ -16,7 +16,8 @@ impl Merge<'_, '_, '_, '_> {
         let labels = self.draft.at(&self.draft.layout.metadata.child("labels"));
         for Part { item, .. } in self.rule.metadata.iter().filter(|part| part.path == ["labels"]) {
             let is_kept = labels.and_then(|labels| present(labels, &item.key)).is_some_and(|found| {
-                item.policy != OnConflict::Override || item.overlay.as_text() == found.as_str().as_deref()
+                item.on_conflict != OnConflict::Override
+                    || item.overlay.as_text() == found.as_str().as_deref()
             });
             if !is_kept {
                 self.verify_not_selected_by(&item.key, &item.clause)?;

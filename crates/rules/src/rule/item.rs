@@ -8,6 +8,7 @@ use crate::diagnostic::Position;
 use crate::overlay::Overlay;
 use crate::pod::CONTAINER_LISTS;
 
+/// The effect of a value that the object has already, and that differs from the one of the rule (`onConflict`).
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum OnConflict {
     Keep,
@@ -55,13 +56,13 @@ pub(crate) struct Item {
     /// The key that identifies it in its list or map: the name, the mount path, the key of the label.
     pub(crate) key: String,
     pub(crate) overlay: Overlay,
-    pub(crate) policy: OnConflict,
+    pub(crate) on_conflict: OnConflict,
     written: OnceLock<Option<Arc<RawValue>>>,
 }
 
 impl Item {
-    pub(crate) fn new(clause: Clause, key: String, overlay: Overlay, policy: OnConflict) -> Self {
-        Self { clause, key, overlay, policy, written: OnceLock::new() }
+    pub(crate) fn new(clause: Clause, key: String, overlay: Overlay, on_conflict: OnConflict) -> Self {
+        Self { clause, key, overlay, on_conflict, written: OnceLock::new() }
     }
 
     /// Its value as JSON. It is written once and then shared by all objects.

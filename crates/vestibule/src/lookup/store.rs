@@ -70,7 +70,7 @@ impl<T: LookedUp> Store<T> {
     pub(super) fn list(&self, namespace: Option<&str>) -> Vec<Arc<T>> {
         let state = self.read();
         let by_name = &state.objects.by_name;
-        let object = |entry: &StoredObject<T>| Arc::clone(&entry.object);
+        let object = |stored: &StoredObject<T>| Arc::clone(&stored.object);
         match namespace {
             Some(namespace) => {
                 by_name.get(namespace).into_iter().flat_map(BTreeMap::values).map(object).collect()
@@ -171,8 +171,8 @@ impl<T: LookedUp> Objects<T> {
 
     fn remove(&mut self, of_object: &ObjectKey) {
         let (namespace, name) = of_object;
-        let Some(entry) = remove(&mut self.by_name, namespace, name) else { return };
-        for (index, key) in &entry.keys {
+        let Some(stored) = remove(&mut self.by_name, namespace, name) else { return };
+        for (index, key) in &stored.keys {
             if let Some(index) = self.by_index.get_mut(index) {
                 remove(index, key, of_object);
             }
@@ -180,7 +180,7 @@ impl<T: LookedUp> Objects<T> {
     }
 }
 
-/// Removes an entry, and its map if no other entry is left in it.
+/// Removes the value of `key` in the map `of_map`, and the map if it is empty then.
 fn remove<K: Ord, V>(maps: &mut BTreeMap<String, BTreeMap<K, V>>, of_map: &str, key: &K) -> Option<V> {
     let map = maps.get_mut(of_map)?;
     let removed = map.remove(key);
