@@ -81,7 +81,7 @@ enum ErrorKind {
     TooDeep,
 }
 
-/// What [`Checker::value`] and [`Checker::after_value`] have read.
+/// The text that a method has read.
 enum Read {
     /// A whole value, or the end of a container, up to this position.
     Whole(usize),
@@ -92,28 +92,28 @@ enum Read {
 // kube-apiserver writes no white space, so most tokens are compared before white space is skipped. The position of the next read must
 // not depend on the byte read here: a CPU predicts branches, but it waits for additions (ADR 0046).
 impl Checker<'_> {
+    // Two loops: a single one takes a fifth longer (ADR 0113).
     fn document(&mut self) -> Result<(), GrammarError> {
         let mut at = 0;
         'value: loop {
-            match self.value(at)? {
-                Read::Whole(end) => at = end,
-                Read::UpToValue(next) => {
-                    at = next;
-                    continue;
-                }
-            }
-            while !self.open.is_empty() {
-                match self.after_value(at)? {
-                    Read::Whole(end) => at = end,
+            let mut read = self.value(at)?;
+            loop {
+                match read {
                     Read::UpToValue(next) => {
                         at = next;
                         continue 'value;
                     }
+                    Read::Whole(end) if self.open.is_empty() => return self.end(end),
+                    Read::Whole(end) => read = self.after_value(end)?,
                 }
             }
-            at = self.blank(at);
-            return if self.peek(at).is_none() { Ok(()) } else { Err(GrammarError::expected("the end", at)) };
         }
+    }
+
+    /// Checks that the document ends here.
+    fn end(&self, at: usize) -> Result<(), GrammarError> {
+        let at = self.blank(at);
+        if self.peek(at).is_none() { Ok(()) } else { Err(GrammarError::expected("the end", at)) }
     }
 
     /// Reads a value, or the beginning of a container up to its first value.
@@ -180,21 +180,22 @@ impl Checker<'_> {
 
     /// Reads the name of a member and the colon.
     #[inline(always)]
-    fn key(&mut self, mut at: usize) -> Result<Read, GrammarError> {
-        if self.peek(at) != Some(b'"') {
+    fn key(&mut self, at: usize) -> Result<Read, GrammarError> {
+        let start = self.find(at, b'"', "a member's name")?;
+        let end = self.string(start)?;
+        Ok(Read::UpToValue(self.find(end, b':', "`:`")? + 1))
+    }
+
+    /// The position of `byte`, which is the next byte after white space.
+    #[inline(always)]
+    fn find(&self, mut at: usize, byte: u8, expected: &'static str) -> Result<usize, GrammarError> {
+        if self.peek(at) != Some(byte) {
             at = self.blank(at);
-            if self.peek(at) != Some(b'"') {
-                return Err(GrammarError::expected("a member's name", at));
+            if self.peek(at) != Some(byte) {
+                return Err(GrammarError::expected(expected, at));
             }
         }
-        at = self.string(at)?;
-        if self.peek(at) != Some(b':') {
-            at = self.blank(at);
-            if self.peek(at) != Some(b':') {
-                return Err(GrammarError::expected("`:`", at));
-            }
-        }
-        Ok(Read::UpToValue(at + 1))
+        Ok(at)
     }
 
     /// Reads a string that begins at `start`.

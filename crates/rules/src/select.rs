@@ -7,7 +7,7 @@
 mod environment;
 mod exclusions;
 mod matching;
-mod mistyped_keys;
+mod misspelt_keys;
 mod opt_in;
 mod rollout;
 

@@ -22,7 +22,7 @@ pub const CONFIG_LABEL: &str = concat!(group!(), "/config");
 pub const OWN_POD_LABEL: &str = concat!(group!(), "/injector");
 
 /// The labels and annotations of pods, namespaces and ConfigMaps in the domain of [`INJECT_KEY`] that the injector reads or writes.
-/// Another such key is probably a misspelled one.
+/// Another such key is probably a misspelt one.
 pub const OWN_KEYS: [&str; 5] =
     [INJECT_KEY, STATUS_ANNOTATION, PROBES_ANNOTATION, CONFIG_LABEL, OWN_POD_LABEL];
 

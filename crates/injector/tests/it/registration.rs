@@ -326,14 +326,13 @@ fn an_object_that_does_not_opt_in_is_left_alone_by_opt_in_rules() {
     }
 }
 
-/// Regression: the condition took the label of the injector's own pods and the annotation of rewritten probes for misspelled keys.
+/// Regression: the condition took the label of the injector's own pods and the annotation of rewritten probes for misspelt keys.
 #[test]
-fn no_key_that_the_injector_writes_or_reads_is_a_misspelled_one() {
+fn no_key_that_the_injector_writes_or_reads_is_a_misspelt_one() {
     let spec = "{targets: [deployments], optIn: pod, pod: {labels: {a: b}}}".to_owned();
-    let names = |count: usize| (0..count).map(|_| spec.clone()).collect::<Vec<_>>();
     // Conditions name one rule, and not a thousand of them.
     for count in [1, 1_000] {
-        let nginx = api_server(rules(&names(count), "mode: on"));
+        let nginx = api_server(rules(&vec![spec.clone(); count], "mode: on"));
         let calls = |map: &str, key: &str| {
             let template = json!({"metadata": {map: {key: "true"}}});
             let object = json!({"metadata": {}, "spec": {"template": template}});

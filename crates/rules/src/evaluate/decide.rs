@@ -36,7 +36,7 @@ impl RuleSet {
             let verdicts = self.rules.iter().map(|rule| skipped(rule, &skip)).collect();
             return Ok(Decision { verdicts, ..Decision::default() });
         }
-        let mut warnings = context.mistyped_keys();
+        let mut warnings = context.misspelt_keys();
         let skips = self.rules.iter().map(|rule| context.skip_rule(rule, &mut warnings, record));
         let skips: Vec<Option<Skip>> = skips.collect();
         selected();

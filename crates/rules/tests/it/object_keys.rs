@@ -12,7 +12,7 @@ fn with_annotations(keys: &[String]) -> String {
     json!({"metadata": {"labels": {"app": "web"}, "annotations": annotations}, "spec": {}}).to_string()
 }
 
-/// A Deployment with a mistyped key in its own annotations or in those of its pod template.
+/// A Deployment with a misspelt key in its own annotations or in those of its pod template.
 fn deployment(own: &[&str], template: &[&str]) -> String {
     let annotations =
         |keys: &[&str]| keys.iter().map(|key| ((*key).to_owned(), json!("true"))).collect::<Map<_, _>>();
@@ -25,7 +25,7 @@ fn deployment(own: &[&str], template: &[&str]) -> String {
 
 /// The keys of the pod template are always read, those of the workload only if a rule reads them.
 #[test]
-fn mistyped_keys_of_a_workload() {
+fn misspelt_keys_of_a_workload() {
     const KEY: &str = "inject.vestibule.dev/ngnix";
     let of = |metadata: &str| {
         rules(&rule("nginx", &format!("targets: [pods, deployments]\nmetadataOf: {metadata}\n{CHANGE}")))
@@ -51,7 +51,7 @@ fn mistyped_keys_of_a_workload() {
 
 /// Keys without a part of the domain are not compared, so they do not use up the number of comparisons.
 #[test]
-fn keys_of_other_domains_do_not_hide_a_mistyped_one() {
+fn keys_of_other_domains_do_not_hide_a_misspelt_one() {
     let mut keys: Vec<String> = (0..100).map(|number| format!("attu.example.com/k{number}")).collect();
     keys.push("inject.vestibule.dev/ngnix".to_owned());
     let warnings = decide(&rules(&rule("nginx", CHANGE)), &with_annotations(&keys)).warnings;

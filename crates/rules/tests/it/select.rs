@@ -1,4 +1,4 @@
-//! Selection by exemptions, owners and rollouts, and warnings about mistyped keys.
+//! Selection by exemptions, owners and rollouts, and warnings about misspelt keys.
 
 use serde_json::json;
 use vestibule_rules::{Outcome, Resource, RuleSet};
@@ -139,7 +139,7 @@ fn a_rollout_is_the_same_for_a_workload_and_its_pods() {
 }
 
 #[test]
-fn mistyped_keys_are_warnings() {
+fn misspelt_keys_are_warnings() {
     let text = rule("nginx", &format!("optIn: pod\n{CHANGE}")) + &rule("envoy", CHANGE);
     let rules = rules(&text);
     let warnings = |key: &str| {
@@ -187,9 +187,9 @@ fn mistyped_keys_are_warnings() {
     );
 }
 
-/// The time for mistyped keys does not grow with their number.
+/// The time for misspelt keys does not grow with their number.
 #[test]
-fn a_thousand_mistyped_keys_are_four_warnings() {
+fn a_thousand_misspelt_keys_are_four_warnings() {
     let mut annotations = serde_json::Map::new();
     for number in 0..1_000 {
         annotations.insert(format!("inject.vestibule.dev/r{number}"), json!("true"));

@@ -233,17 +233,15 @@ async fn a_replica_that_drains_registers_nothing() {
     let load = Load::begin(fixture.cluster.namespace(&[]).await);
     fixture.apply(&fixture.app(&["first"])).await;
     // The settling time begins when the replica is ready; the drain takes three times as long.
-    let replica = fixture.settling(fixture.app(&["first"]), Duration::from_secs(1)).await;
-    replica.is_ready.await;
+    let mut replica = fixture.settling(fixture.app(&["first"]), Duration::from_secs(1)).await;
+    replica.is_ready.as_mut().await;
     let marked = fixture.configuration().await;
     assert!(marked["metadata"]["annotations"]["vestibule.dev/ca-generation"].is_string(), "{marked}");
     assert!(marked["webhooks"].is_null(), "{marked}");
     let began = Instant::now();
-    replica.shutdown.drain();
-    replica.ended.await.unwrap().unwrap();
+    fixture.drain(replica).await;
     let took = began.elapsed();
     assert!(took >= DRAIN_DELAY, "{took:?}: the settling time may not have ended during the drain");
-    fixture.service.remove_replica(replica.address);
     let left = fixture.configuration().await;
     assert_eq!(left["metadata"]["resourceVersion"], marked["metadata"]["resourceVersion"], "{left}");
     load.more(50).await;

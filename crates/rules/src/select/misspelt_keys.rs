@@ -1,4 +1,4 @@
-//! Warnings about labels and annotations that look like misspelled opt-in keys.
+//! Warnings about labels and annotations that look like misspelt opt-in keys.
 
 use super::MatchContext;
 use crate::diagnostic::printable_short;
@@ -18,8 +18,8 @@ const RULE_DOMAIN: &str = concat!("inject.", group!());
 const INJECT: &str = "inject";
 
 impl MatchContext<'_> {
-    /// A warning for each key of the object and its namespace that is probably a misspelled opt-in key.
-    pub(crate) fn mistyped_keys(&self) -> Vec<String> {
+    /// A warning for each key of the object and its namespace that is probably a misspelt opt-in key.
+    pub(crate) fn misspelt_keys(&self) -> Vec<String> {
         let read = |of: &MetadataOf| {
             *of == MetadataOf::PodTemplate
                 || self.is_workload() && self.rules.iter().any(|rule| rule.metadata_of == *of)
@@ -83,7 +83,7 @@ fn is_suspicious(key: &str, context: &MatchContext<'_>) -> bool {
         RULE_DOMAIN => context.rule_names().contains(name),
         _ => false,
     };
-    // A misspelled domain keeps at least one of the parts `ves`, `tib` and `ule`.
+    // A misspelt domain keeps at least one of the parts `ves`, `tib` and `ule`.
     let like_ours = |three: &[u8]| match three {
         // `| 0x20` makes ASCII letters lower case, and makes none of these letters from another byte.
         [one, two, three] => {
