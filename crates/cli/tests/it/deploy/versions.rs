@@ -1,7 +1,7 @@
 //! `vestibule install` refuses a cluster that is too old before it asks anything else. The chart refuses by `kubeVersion`.
 
-use std::io::{BufRead, BufReader, Write};
-use std::net::TcpListener;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
 use std::process::Command;
 use std::sync::{Arc, Mutex};
 
@@ -25,12 +25,7 @@ fn install(major: &str, minor: &str, other: &'static str) -> (Done, Vec<String>)
     let seen = Arc::clone(&requests);
     std::thread::spawn(move || {
         for mut connection in listener.incoming().flatten() {
-            let lines = BufReader::new(&connection).lines().map_while(Result::ok);
-            let Some(request) =
-                lines.take_while(|line| !line.is_empty()).collect::<Vec<_>>().into_iter().next()
-            else {
-                continue;
-            };
+            let Some(request) = read_request(&connection) else { continue };
             let (status, body) = match request.starts_with("GET /version ") {
                 true => ("200 OK", version.to_string()),
                 false => ("404 Not Found", other.to_owned()),
@@ -52,6 +47,18 @@ fn install(major: &str, minor: &str, other: &'static str) -> (Done, Vec<String>)
         Folder::with(&[("kubeconfig", &kubeconfig.to_string())]).run("install --kubeconfig kubeconfig");
     let requests = requests.lock().unwrap().clone();
     (done, requests)
+}
+
+/// The first line of the next request. Its body is read too: a server that closes a connection with unread bytes resets it, and the
+/// client may lose the answer.
+fn read_request(connection: &TcpStream) -> Option<String> {
+    let mut reader = BufReader::new(connection);
+    let lines = reader.by_ref().lines().map_while(Result::ok);
+    let head: Vec<_> = lines.take_while(|line| !line.is_empty()).collect();
+    let length = head.iter().find_map(|line| line.strip_prefix("content-length: "));
+    let mut body = vec![0; length.map_or(0, |length| length.parse().unwrap())];
+    reader.read_exact(&mut body).ok()?;
+    head.into_iter().next()
 }
 
 #[test]
