@@ -1,4 +1,5 @@
-//! Runs test programs in two lanes, because many tests wait: for certificates, watches and deadlines.
+//! Runs test programs in two lanes, and several tests of a program at a time, because many tests wait: for certificates, watches and
+//! deadlines.
 
 use std::collections::VecDeque;
 use std::ffi::OsString;
@@ -15,6 +16,11 @@ use super::report::Tally;
 use crate::cargo;
 
 const LANES: usize = 2;
+/// The tests of one program that run at a time, if they use an API server: they wait most of the time. A machine with more
+/// processors runs more.
+const CLUSTER_TESTS: usize = 4;
+/// The variable by which the test harness takes the number of tests that run at a time.
+const THREADS: &str = "RUST_TEST_THREADS";
 
 /// A program that has ended.
 struct Ended {
@@ -57,11 +63,15 @@ pub(super) fn run(
 fn lane(queue: &Mutex<VecDeque<Program>>, environment: &[(&str, OsString)], ended: &Sender<Ended>) {
     loop {
         let next = queue.lock().ok().and_then(|mut queue| queue.pop_front());
-        let Some(Program { name, executable, folder, .. }) = next else { return };
+        let Some(Program { name, executable, folder, on_a_cluster, .. }) = next else { return };
         println!("running {name}");
         let begin = Instant::now();
         let mut command = Command::new(executable);
         command.current_dir(&folder).env("CARGO_MANIFEST_DIR", &folder);
+        if on_a_cluster && std::env::var_os(THREADS).is_none() {
+            let processors = std::thread::available_parallelism().map_or(1, usize::from);
+            command.env(THREADS, processors.max(CLUSTER_TESTS).to_string());
+        }
         let output = command.envs(environment.iter().map(|(name, value)| (name, value))).output();
         let sent = ended.send(Ended { name, time: begin.elapsed(), output });
         if sent.is_err() {
