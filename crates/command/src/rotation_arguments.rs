@@ -40,6 +40,10 @@ pub(super) struct RotationArguments {
     /// The organisation in the name of every CA [default: vestibule]
     #[arg(long, env = "VESTIBULE_CA_ORGANISATION", value_name = "NAME")]
     ca_organisation: Option<String>,
+    /// Shorter waits than are supported, for a test: its only API server learns of a change at once
+    #[cfg(debug_assertions)]
+    #[arg(long, hide = true, env = "VESTIBULE_TEST_WAITS")]
+    test_waits: bool,
 }
 
 /// The names of mounted files.
@@ -77,7 +81,16 @@ impl RotationArguments {
             settings.organisation.clone_from(organisation);
         }
         let problems = problems(&settings);
-        if problems.is_empty() { Ok(settings) } else { Err(CommandError::input(problems.join("; "))) }
+        if !problems.is_empty() {
+            return Err(CommandError::input(problems.join("; ")));
+        }
+        #[cfg(debug_assertions)]
+        if self.test_waits {
+            settings.policy.hold_cold = Duration::from_secs(2);
+            settings.policy.recheck = Duration::from_secs(1);
+            settings.settle = Duration::from_secs(1);
+        }
+        Ok(settings)
     }
 
     pub(super) fn refuse_without_a_ring(&self, source: &Source) -> Result<(), CommandError> {

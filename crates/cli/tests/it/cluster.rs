@@ -86,6 +86,8 @@ pub(crate) async fn replica_of(
     let mut command = Folder::with(&[]).command("");
     command.args(arguments(manifests)).arg(format!("--namespace={home}"));
     command.envs(pod_environment(&kubeconfig)).arg("--kubeconfig").arg(kubeconfig).current_dir("/");
+    // The binaries of releases ignore it.
+    command.env("VESTIBULE_TEST_WAITS", "true");
     command
 }
 

@@ -49,6 +49,8 @@ fn every_knob_reaches_the_settings() {
         quarantine: Some(2 * DAY),
         unknown_ca: Some(UnknownAuthorities::Keep),
         ca_organisation: Some("Example".to_owned()),
+        #[cfg(debug_assertions)]
+        test_waits: false,
     };
     let mut settings = Settings::default();
     settings.cluster_domain = "example.internal".to_owned();
@@ -122,4 +124,13 @@ fn every_problem_is_told_at_once() {
     for flag in flags {
         assert!(problems.iter().any(|problem| problem.starts_with(flag)), "{flag} {problems:?}");
     }
+}
+
+#[cfg(debug_assertions)]
+#[test]
+fn the_waits_of_tests_are_shorter_than_is_supported() {
+    let rotation = RotationArguments { test_waits: true, ..RotationArguments::default() };
+    let settings = rotation.apply(Settings::default()).unwrap();
+    assert_eq!((settings.policy.hold_cold, settings.settle), (2 * SECOND, SECOND));
+    assert!(settings.policy.check().is_ok() && settings.policy.floors().is_err());
 }

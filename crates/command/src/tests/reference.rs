@@ -46,9 +46,9 @@ fn table(title: &str, command: &Command) -> String {
     let about = command.get_about().map(ToString::to_string).unwrap_or_default();
     let mut text = format!("\n## `{title}`\n\n{}.\n\n", about.trim_end_matches('.'));
     text.push_str("| Flag | Variable | Default | In code | Meaning |\n|---|---|---|---|---|\n");
-    for argument in
-        command.get_arguments().filter(|argument| argument.get_id() != "help" && !of_a_feature(argument))
-    {
+    let is_listed =
+        |argument: &&Arg| argument.get_id() != "help" && !argument.is_hide_set() && !of_a_feature(argument);
+    for argument in command.get_arguments().filter(is_listed) {
         text.push_str(&row(title, argument));
     }
     text

@@ -124,6 +124,7 @@ impl Webhook<'_> {
             .arg(format!("--namespace={namespace}"))
             .arg("--kubeconfig")
             .arg(kubeconfig)
+            .env("VESTIBULE_TEST_WAITS", "true")
             .env("KUBERNETES_SERVICE_HOST", host)
             .env("KUBERNETES_SERVICE_PORT", port);
         environment.spawn(self.name(), &command).unwrap()
