@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use http::{Method, StatusCode};
 use kube::Client;
 use serde_json::{Value, json};
+use tokio::time::{MissedTickBehavior, interval};
 use vestibule_testenv::{Child, Options, Service, Session, leave_out, start_or_skip};
 
 use crate::cluster::{JSON, MERGE, addresses, pod, print_manifests, replica, send};
@@ -141,7 +142,7 @@ impl Cluster {
 /// How many pods were created, and what was wrong with some.
 type Created = (usize, Vec<String>);
 
-/// Creates of pods of `app: web`, one after the other. Each of them has to get an init container.
+/// Creates of pods of `app: web`, one after the other, at most 20 a second. Each of them has to get an init container.
 #[derive(Default)]
 pub(crate) struct Load {
     ended: Arc<AtomicBool>,
@@ -158,7 +159,10 @@ impl Load {
         let (admin, namespace, ended) = (admin.clone(), namespace.to_owned(), Arc::clone(&self.ended));
         let task = tokio::spawn(async move {
             let (mut count, mut wrong) = (0, Vec::new());
+            let mut clock = interval(Duration::from_millis(50));
+            clock.set_missed_tick_behavior(MissedTickBehavior::Delay);
             while !ended.load(Ordering::Relaxed) {
+                clock.tick().await;
                 count += 1;
                 match create(&admin, &namespace).await {
                     Ok(pod) if is_injected(&pod) => {}
