@@ -79,6 +79,15 @@ impl NamespacedName {
         }
         Ok(Self { namespace: namespace.to_owned(), name: name.to_owned() })
     }
+
+    /// The DNS names of a Service with this name: the short one, which the API server asks for, and the one within the cluster's
+    /// DNS domain.
+    #[must_use]
+    pub fn dns_names(&self, cluster_domain: &str) -> [String; 2] {
+        let short = format!("{}.{}.svc", self.name, self.namespace);
+        let long = format!("{short}.{cluster_domain}");
+        [short, long]
+    }
 }
 
 impl FromStr for NamespacedName {

@@ -134,11 +134,7 @@ impl Settings {
     /// Every name that the certificate is for, the Service's first.
     #[must_use]
     pub fn all_names(&self) -> Vec<String> {
-        let service = self.service.iter().flat_map(|NamespacedName { namespace, name }| {
-            let short = format!("{name}.{namespace}.svc");
-            let long = format!("{short}.{}", self.cluster_domain);
-            [short, long]
-        });
+        let service = self.service.iter().flat_map(|service| service.dns_names(&self.cluster_domain));
         service.chain(self.names.iter().cloned()).collect()
     }
 }

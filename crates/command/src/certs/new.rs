@@ -135,11 +135,7 @@ impl Arguments {
     }
 
     fn names(&self, service: Option<&NamespacedName>) -> Vec<String> {
-        let service = service.into_iter().flat_map(|NamespacedName { namespace, name }| {
-            let short = format!("{name}.{namespace}.svc");
-            let long = format!("{short}.{}", self.cluster_domain);
-            [short, long]
-        });
+        let service = service.into_iter().flat_map(|service| service.dns_names(&self.cluster_domain));
         service.chain(self.dns.iter().cloned()).collect()
     }
 

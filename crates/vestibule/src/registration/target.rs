@@ -98,8 +98,8 @@ impl Target {
     pub fn dns_names(&self) -> Vec<String> {
         match self {
             Self::Service { namespace, name, .. } => {
-                let short = format!("{name}.{namespace}.svc");
-                vec![format!("{short}.cluster.local"), short].into_iter().rev().collect()
+                let service = NamespacedName { namespace: namespace.clone(), name: name.clone() };
+                service.dns_names("cluster.local").to_vec()
             }
             Self::Url(url) => {
                 let host = Uri::from_str(url).ok().and_then(|uri| uri.host().map(str::to_owned));
