@@ -1,7 +1,6 @@
 //! Reads from the API server; calls that need the same object at the same time share one GET.
 
 use std::collections::BTreeMap;
-use std::error::Error;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -11,6 +10,7 @@ use kube::Client;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
+use vestibule_identity::with_causes;
 
 use super::kind::Kind;
 use super::looked_up::LookedUp;
@@ -183,22 +183,10 @@ impl From<kube::Error> for Failure {
             kube::Error::SerdeError(_) | kube::Error::FromUtf8(_) => {
                 Self { code: None, why: "cannot decode the answer: it is no JSON of Kubernetes".to_owned() }
             }
-            kube::Error::Service(error) => Self { code: None, why: causes(&*error) },
-            other => Self { code: None, why: causes(&other) },
+            kube::Error::Service(error) => Self { code: None, why: with_causes(&*error) },
+            other => Self { code: None, why: with_causes(&other) },
         }
     }
-}
-
-/// The error with its causes: a refused connection is named only by the last one.
-fn causes(error: &dyn Error) -> String {
-    let causes = std::iter::successors(error.source(), |cause| (*cause).source());
-    let mut words = error.to_string();
-    for cause in causes.map(ToString::to_string).filter(|cause| !cause.is_empty()) {
-        if !words.ends_with(&cause) {
-            words = format!("{words}: {cause}");
-        }
-    }
-    words
 }
 
 /// The name as a segment of a path; [`None`] if it cannot name an object of any kind. Names often come from the reviewed object, and
