@@ -27,7 +27,7 @@ pub use self::remove::UninstallArguments;
 use self::wait::until_established;
 use super::connection::{Connection, KubeconfigArguments};
 use super::duration::duration;
-use super::{CommandError, image, namespace, say};
+use super::{CommandError, image, namespace, say, title};
 
 /// The namespace of an installation.
 const NAMESPACE: &str = "vestibule-system";
@@ -214,14 +214,4 @@ async fn may_create(client: &Client, object: &Value) -> Result<bool, CommandErro
     let review = SelfSubjectAccessReview { spec, ..SelfSubjectAccessReview::default() };
     let review = answered(Api::all(client.clone()).create(&PostParams::default(), &review)).await?;
     Ok(review.is_ok_and(|review| review.status.is_some_and(|status| status.allowed)))
-}
-
-/// `Deployment shop/injector`.
-fn title(object: &Value) -> String {
-    let text = |field: &str| object["metadata"][field].as_str().unwrap_or_default().to_owned();
-    let kind = object["kind"].as_str().unwrap_or_default();
-    match text("namespace") {
-        namespace if namespace.is_empty() => format!("{kind} {}", text("name")),
-        namespace => format!("{kind} {namespace}/{}", text("name")),
-    }
 }

@@ -196,5 +196,15 @@ pub(crate) fn yaml(object: &serde_json::Value) -> Result<String, CommandError> {
     serde_saphyr::to_string_with_options(object, options).map_err(CommandError::running)
 }
 
+/// The kind and the name of an object, on one line: `Deployment shop/injector`.
+pub(crate) fn title(object: &serde_json::Value) -> String {
+    let text = |pointer| object.pointer(pointer).and_then(serde_json::Value::as_str).unwrap_or_default();
+    let (kind, name) = (text("/kind"), text("/metadata/name"));
+    terminal_escape::escape(&match text("/metadata/namespace") {
+        "" => format!("{kind} {name}"),
+        namespace => format!("{kind} {namespace}/{name}"),
+    })
+}
+
 #[cfg(test)]
 mod tests;

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::colour::{Palette, Style};
 use crate::terminal_escape::escape;
-use crate::{CommandError, diff, yaml};
+use crate::{CommandError, diff, title, yaml};
 
 /// The objects in the files of a folder.
 pub(super) struct Folder {
@@ -114,10 +114,10 @@ impl Drift<'_> {
         for difference in &self.differences {
             let (file, object, before, after) = match difference {
                 Difference::Changed(path, found, printed) => {
-                    (named(path), Key::of(printed).to_string(), yaml(found)?, yaml(printed)?)
+                    (named(path), title(printed), yaml(found)?, yaml(printed)?)
                 }
                 Difference::Missing(printed) => {
-                    (NONE.to_owned(), Key::of(printed).to_string(), String::new(), yaml(printed)?)
+                    (NONE.to_owned(), title(printed), String::new(), yaml(printed)?)
                 }
                 Difference::Extra(path, found) => (named(path), NONE.to_owned(), yaml(found)?, String::new()),
             };
@@ -134,10 +134,10 @@ impl Drift<'_> {
     pub(super) fn summary(&self) -> Vec<String> {
         let folder = named(self.folder);
         let line = |difference: &Difference<'_>| match difference {
-            Difference::Changed(path, found, _) => format!("{} differs: {}", Key::of(found), named(path)),
-            Difference::Missing(printed) => format!("{} is missing in {folder}", Key::of(printed)),
+            Difference::Changed(path, found, _) => format!("{} differs: {}", title(found), named(path)),
+            Difference::Missing(printed) => format!("{} is missing in {folder}", title(printed)),
             Difference::Extra(path, found) => {
-                format!("{} is not of this app any more, or twice: {}", Key::of(found), named(path))
+                format!("{} is not of this app any more, or twice: {}", title(found), named(path))
             }
         };
         let mut lines: Vec<_> = self.differences.iter().map(line).collect();
@@ -164,16 +164,6 @@ impl Key {
             namespace: text("/metadata/namespace"),
             name: text("/metadata/name"),
         }
-    }
-}
-
-impl fmt::Display for Key {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { kind, namespace, name, .. } = self;
-        formatter.write_str(&escape(&match namespace.is_empty() {
-            true => format!("{kind} {name}"),
-            false => format!("{kind} {namespace}/{name}"),
-        }))
     }
 }
 
