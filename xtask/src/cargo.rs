@@ -5,6 +5,10 @@ use std::process::{Command, ExitCode, Stdio};
 
 use anyhow::{Context, bail};
 
+/// Variables of `.cargo/config.toml`, which cargo sets for this program too. Builds of what users get are made without them.
+pub(crate) const SETTINGS: [&str; 3] =
+    ["K8S_OPENAPI_ENABLED_VERSION", "JEMALLOC_SYS_WITH_MALLOC_CONF", "AWS_LC_SYS_NO_JITTER_ENTROPY"];
+
 /// The cargo that runs this xtask.
 pub(crate) fn command(arguments: &[&str]) -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));

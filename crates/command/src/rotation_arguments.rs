@@ -40,7 +40,7 @@ pub(super) struct RotationArguments {
     /// The organisation in the name of every CA [default: vestibule]
     #[arg(long, env = "VESTIBULE_CA_ORGANISATION", value_name = "NAME")]
     ca_organisation: Option<String>,
-    /// Shorter waits than are supported, for a test: its only API server learns of a change at once
+    /// Shorter waits than are supported, in place of --hold-cold, for a test: its only API server learns of a change at once
     #[cfg(debug_assertions)]
     #[arg(long, hide = true, env = "VESTIBULE_TEST_WAITS")]
     test_waits: bool,

@@ -46,8 +46,8 @@ impl Handshakes {
         ask_for_certificates: bool,
     ) -> Result<Self, BindError> {
         let provider = aws_lc_rs::default_provider();
-        // The first use of the random generator takes 20 ms where aws-lc measures the jitter of the processor (ADR 0114), which would
-        // delay the first handshake.
+        // The first use of the random generator takes 20 ms if aws-lc measures the jitter of the processor (ADR 0114), which would delay
+        // the first handshake.
         provider.secure_random.fill(&mut [0]).map_err(|_| BindError::Random)?;
         let versions = match oldest {
             TlsVersion::V1_2 => FROM_1_2,

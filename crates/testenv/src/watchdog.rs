@@ -30,8 +30,9 @@ impl Watchdog {
             // Variables such as `HTTPS_PROXY` would change what the API server does.
             .env_clear()
             .env("PATH", "/usr/local/bin:/usr/bin:/bin")
-            // The control plane is written in Go, and lives for a minute: memory is cheaper there than collecting garbage.
+            // For Go's programs: most tests last a minute, and collecting garbage costs more there than memory.
             .env("GOGC", "400")
+            .env("GOMEMLIMIT", "700MiB")
             // Ctrl-C reaches the test process only; the closed pipe ends the others.
             .process_group(0)
             .stdin(Stdio::piped())

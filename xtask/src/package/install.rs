@@ -11,10 +11,8 @@ use anyhow::{Context, bail};
 
 use crate::binary::PACKAGE;
 use crate::metadata::Package;
-use crate::{cargo, files};
-
-/// Variables of `.cargo/config.toml`, which cargo sets for this program too.
-const SETTINGS: [&str; 2] = ["K8S_OPENAPI_ENABLED_VERSION", "JEMALLOC_SYS_WITH_MALLOC_CONF"];
+use crate::cargo::{self, SETTINGS};
+use crate::files;
 
 /// The unpacked packages.
 struct Unpacked<'p> {

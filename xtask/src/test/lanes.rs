@@ -16,9 +16,9 @@ use super::report::Tally;
 use crate::cargo;
 
 const LANES: usize = 2;
-/// The tests of one program that run at a time, if they use an API server: they wait most of the time. A machine with more
-/// processors runs more.
-const CLUSTER_TESTS: usize = 4;
+/// The tests of one program that run at a time, if some of them use an API server: these wait most of the time. On a machine with
+/// more processors there is one for each.
+const CLUSTER_TESTS: usize = 3;
 /// The variable by which the test harness takes the number of tests that run at a time.
 const THREADS: &str = "RUST_TEST_THREADS";
 

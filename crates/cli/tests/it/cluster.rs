@@ -49,7 +49,7 @@ pub(crate) struct Reply {
     pub(crate) body: Value,
 }
 
-/// The arguments of the printed Deployment, with free ports and the shortest waits.
+/// The arguments of the printed Deployment, with free ports and the shortest supported waits.
 fn arguments(manifests: &[Value]) -> Vec<String> {
     let deployment = manifests.iter().find(|manifest| manifest["kind"] == "Deployment").unwrap();
     let printed = deployment["spec"]["template"]["spec"]["containers"][0]["args"].as_array().unwrap();
@@ -86,7 +86,7 @@ pub(crate) async fn replica_of(
     let mut command = Folder::with(&[]).command("");
     command.args(arguments(manifests)).arg(format!("--namespace={home}"));
     command.envs(pod_environment(&kubeconfig)).arg("--kubeconfig").arg(kubeconfig).current_dir("/");
-    // The binaries of releases ignore it.
+    // Only a debug build reads it; others wait for 10 s.
     command.env("VESTIBULE_TEST_WAITS", "true");
     command
 }

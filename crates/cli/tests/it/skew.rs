@@ -4,14 +4,14 @@
 use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use http::{Method, StatusCode};
 use kube::Client;
 use serde_json::{Value, json};
 use tokio::time::{MissedTickBehavior, interval};
-use vestibule_testenv::{Child, Options, Service, Session, leave_out, start_or_skip};
+use vestibule_testenv::{Child, Options, Service, Session, leave_out, start_or_skip, until};
 
 use crate::cluster::{JSON, MERGE, addresses, pod, print_manifests, replica, send};
 use crate::examples;
@@ -139,14 +139,13 @@ impl Cluster {
     }
 }
 
-/// How many pods were created, and what was wrong with some.
-type Created = (usize, Vec<String>);
-
 /// Creates of pods of `app: web`, one after the other, at most 20 a second. Each of them has to get an init container.
 #[derive(Default)]
 pub(crate) struct Load {
     ended: Arc<AtomicBool>,
-    task: std::sync::Mutex<Option<tokio::task::JoinHandle<Created>>>,
+    created: Arc<AtomicUsize>,
+    /// It returns what was wrong with some pods.
+    task: std::sync::Mutex<Option<tokio::task::JoinHandle<Vec<String>>>>,
 }
 
 impl Load {
@@ -156,31 +155,36 @@ impl Load {
         while !create(admin, namespace).await.is_ok_and(|pod| is_injected(&pod)) {
             assert!(Instant::now() < end, "nothing is injected");
         }
-        let (admin, namespace, ended) = (admin.clone(), namespace.to_owned(), Arc::clone(&self.ended));
+        let (admin, namespace) = (admin.clone(), namespace.to_owned());
+        let (ended, created) = (Arc::clone(&self.ended), Arc::clone(&self.created));
         let task = tokio::spawn(async move {
-            let (mut count, mut wrong) = (0, Vec::new());
+            let mut wrong = Vec::new();
             let mut clock = interval(Duration::from_millis(50));
             clock.set_missed_tick_behavior(MissedTickBehavior::Delay);
             while !ended.load(Ordering::Relaxed) {
                 clock.tick().await;
-                count += 1;
                 match create(&admin, &namespace).await {
                     Ok(pod) if is_injected(&pod) => {}
                     Ok(pod) => wrong.push(format!("not injected: {pod}")),
                     Err(error) => wrong.push(error),
                 }
+                created.fetch_add(1, Ordering::Relaxed);
             }
-            (count, wrong)
+            wrong
         });
         *self.task.lock().unwrap() = Some(task);
     }
 
+    /// Ends after 100 further pods.
     pub(crate) async fn end(&self) {
+        let before = self.created.load(Ordering::Relaxed);
+        let more = async || self.created.load(Ordering::Relaxed) >= before + 100;
+        until("100 further pods", STEP, more).await.unwrap();
         self.ended.store(true, Ordering::Relaxed);
         let task = self.task.lock().unwrap().take().unwrap();
-        let (count, wrong) = task.await.unwrap();
-        eprintln!("{count} pods were created");
-        assert!(count >= 100 && wrong.is_empty(), "{count} pods; {} wrong: {:?}", wrong.len(), wrong.first());
+        let wrong = task.await.unwrap();
+        let count = self.created.load(Ordering::Relaxed);
+        assert!(wrong.is_empty(), "{count} pods; {} wrong: {:?}", wrong.len(), wrong.first());
     }
 }
 

@@ -104,7 +104,7 @@ fn first_release() -> Folder {
     unpacked
 }
 
-/// The drain of the replaced replica takes 95 s and does not depend on helm, so that one test waits for it.
+/// The drain of the replaced replica takes 95 s and does not depend on helm, so one test waits for its end.
 async fn the_upgrade_fails_no_create(cluster: &Cluster, helm: &Path, waits_for_the_drain: bool) {
     let service = cluster.service().await;
     let shop = cluster.environment.namespace(&[]).await.unwrap().name().to_owned();
