@@ -10,9 +10,9 @@ use std::process::Command;
 use anyhow::{Context, bail};
 
 use crate::binary::PACKAGE;
-use crate::metadata::Package;
 use crate::cargo::{self, SETTINGS};
 use crate::files;
+use crate::metadata::Package;
 
 /// The unpacked packages.
 struct Unpacked<'p> {
