@@ -41,7 +41,7 @@ use crate::lagging_pods::LaggingPods;
 use crate::outcome_metrics::OutcomeMetrics;
 use crate::registration::{self, BEST_EFFORT, REQUIRED};
 use crate::sources::{LoadError, read};
-use crate::status::StatusWriter;
+use crate::status::{Registered, StatusWriter};
 
 /// The rules that are in force: a sequence of immutable [`Snapshot`]s.
 ///
@@ -69,6 +69,8 @@ pub struct Configuration {
     pub(crate) reloader: Option<Arc<Reloader>>,
     /// The webhook entries for the rules in force. They are set after the snapshot that they belong to.
     pub(crate) entries: Entries,
+    /// The hash of the rules for which the entries were set last.
+    entries_hash: Arc<watch::Sender<String>>,
     /// The outcomes of the rules, which are in metrics and in the status of objects.
     pub(crate) outcomes: OutcomeMetrics,
     /// The running pods with other versions of rules.
@@ -147,7 +149,8 @@ impl Configuration {
             outcomes: new.outcomes.clone(),
             lagging: new.lagging.clone(),
             objects,
-            registered: String::new(),
+            entries_hash: new.entries_hash.subscribe(),
+            registered: Registered::default(),
         };
         Self {
             config_maps: Some(namespace.to_owned()),
@@ -224,7 +227,8 @@ impl Configuration {
         reloader: Arc<Reloader>,
     ) -> Self {
         let new = Self::new(snapshots);
-        let registering = registration::follow(new.snapshots.clone(), new.entries.clone());
+        let registering =
+            registration::follow(new.snapshots.clone(), new.entries.clone(), Arc::clone(&new.entries_hash));
         Self { reloader: Some(reloader), ..new }.with_task(sources).with_task(registering)
     }
 
@@ -239,10 +243,21 @@ impl Configuration {
     fn new(snapshots: watch::Receiver<Arc<Snapshot>>) -> Self {
         let entries = Entries::of([REQUIRED, BEST_EFFORT]);
         registration::publish(&snapshots.borrow(), &entries);
+        let entries_hash = Arc::new(watch::Sender::new(snapshots.borrow().hash()));
         let outcomes = OutcomeMetrics::default();
         let (lagging, _following) = (LaggingPods::default(), Vec::new());
         let (config_maps, watched, reloader) = (None, None, None);
-        Self { snapshots, config_maps, watched, reloader, entries, outcomes, lagging, _following }
+        Self {
+            snapshots,
+            config_maps,
+            watched,
+            reloader,
+            entries,
+            entries_hash,
+            outcomes,
+            lagging,
+            _following,
+        }
     }
 }
 

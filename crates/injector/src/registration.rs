@@ -125,11 +125,17 @@ pub(crate) fn publish(snapshot: &Snapshot, to: &Entries) {
     }
 }
 
-/// Sets the entries for every snapshot after it is in force, so that a hook knows the rules that it is called for.
-pub(crate) async fn follow(mut snapshots: watch::Receiver<Arc<Snapshot>>, to: Entries) {
+/// Sets the entries for every snapshot after it is in force, so that a hook knows the rules that it is called for, and sends the hash
+/// of these rules.
+pub(crate) async fn follow(
+    mut snapshots: watch::Receiver<Arc<Snapshot>>,
+    to: Entries,
+    hash: Arc<watch::Sender<String>>,
+) {
     while snapshots.changed().await.is_ok() {
         let snapshot = Arc::clone(&snapshots.borrow_and_update());
         publish(&snapshot, &to);
+        hash.send_replace(snapshot.hash());
     }
 }
 

@@ -24,12 +24,14 @@ use k8s_openapi::jiff::Timestamp;
 use kube::Client;
 use kube::api::{Api, Patch, PatchParams};
 use serde_json::{Value, json};
+use tokio::sync::watch;
 use tokio::time::Instant;
 use vestibule::tooling::Entries;
 use vestibule_rules::CustomResource;
 
 use self::content::{Change, Facts};
 use self::counts::Counts;
+pub(crate) use self::registered::Registered;
 use self::replicas::Replicas;
 pub(crate) use self::replicas::lease_rights;
 use crate::configuration::objects::ObservedObjects;
@@ -38,6 +40,7 @@ use crate::configuration::rule_object::{
     Injection, InjectorSettings, NamespacedInjection, ObservedObject, RuleKind, RuleObject,
 };
 use crate::configuration::rule_source::RuleDocument;
+use crate::configuration::snapshot::Snapshot;
 use crate::lagging_pods::LaggingPods;
 use crate::outcome_metrics::OutcomeMetrics;
 
@@ -64,8 +67,9 @@ pub(crate) struct StatusWriter {
     pub(crate) outcomes: OutcomeMetrics,
     pub(crate) lagging: LaggingPods,
     pub(crate) objects: ObservedObjects,
-    /// The hash of the rules for which the API server was last seen to have all entries.
-    pub(crate) registered: String,
+    /// The hash of the rules to which `entries` belong.
+    pub(crate) entries_hash: watch::Receiver<String>,
+    pub(crate) registered: Registered,
 }
 
 /// The state that the writer keeps for an object between rounds.
@@ -105,15 +109,12 @@ impl StatusWriter {
         let Some(objects) = self.objects.borrow_and_update().clone() else { return false };
         let names: HashSet<&str> = objects.iter().map(|object| &*object.source.name).collect();
         memory.retain(|source, _| names.contains(&**source));
-        let snapshot = self.reloader.current();
+        let snapshot = self.snapshot_with_entries().await;
         let hash = &*snapshot.hash();
         let writers = objects.iter().filter_map(|object| object.status["injector"].as_str()).collect();
         replicas.report(hash, &writers).await;
         self.lagging.count_here(replicas.prefer_this("pods"));
-        if self.registered != hash && registered::is(&self.client, &self.entries).await {
-            hash.clone_into(&mut self.registered);
-        }
-        let is_registered = self.registered == hash;
+        let is_registered = self.registered.check(hash, &self.client, &self.entries).await;
         let documents = self.reloader.last_good();
         let of_cluster = documents.iter().map(RuleDocument::text).map(|it| (it.name, it.text));
         let documents = of_cluster.chain(snapshot.namespaced.in_force()).collect();
@@ -170,6 +171,18 @@ impl StatusWriter {
             }
         }
         !is_registered
+    }
+
+    /// The rules in force, as soon as the entries are those of these rules. Compared with former entries, the webhook configuration would
+    /// seem to be complete.
+    async fn snapshot_with_entries(&mut self) -> Arc<Snapshot> {
+        loop {
+            let snapshot = self.reloader.current();
+            let is_set = *self.entries_hash.borrow_and_update() == snapshot.hash();
+            if is_set || self.entries_hash.changed().await.is_err() {
+                return snapshot;
+            }
+        }
     }
 
     /// Returns whether the status was written. If another replica has changed the object, its watch will tell.
