@@ -72,6 +72,13 @@ pub(crate) struct StatusWriter {
     pub(crate) registered: Registered,
 }
 
+/// The rules that a round is about. Those that come into force while it waits are for the next one.
+struct InForce {
+    snapshot: Arc<Snapshot>,
+    hash: String,
+    documents: Vec<RuleDocument>,
+}
+
 /// The state that the writer keeps for an object between rounds.
 #[derive(Default)]
 struct Memory {
@@ -98,6 +105,7 @@ impl StatusWriter {
             let pause = if waits { SHORT_POLL_INTERVAL } else { POLL_INTERVAL };
             tokio::select! {
                 changed = self.objects.changed() => if changed.is_err() { return },
+                changed = self.entries_hash.changed() => if changed.is_err() { return },
                 () = replicas.changed() => {}
                 () = tokio::time::sleep(pause) => {}
             }
@@ -109,13 +117,12 @@ impl StatusWriter {
         let Some(objects) = self.objects.borrow_and_update().clone() else { return false };
         let names: HashSet<&str> = objects.iter().map(|object| &*object.source.name).collect();
         memory.retain(|source, _| names.contains(&**source));
-        let snapshot = self.snapshot_with_entries().await;
-        let hash = &*snapshot.hash();
+        let InForce { snapshot, hash, documents } = self.in_force().await;
+        let hash = &*hash;
         let writers = objects.iter().filter_map(|object| object.status["injector"].as_str()).collect();
         replicas.report(hash, &writers).await;
         self.lagging.count_here(replicas.prefer_this("pods"));
         let is_registered = self.registered.check(hash, &self.client, &self.entries).await;
-        let documents = self.reloader.last_good();
         let of_cluster = documents.iter().map(RuleDocument::text).map(|it| (it.name, it.text));
         let documents = of_cluster.chain(snapshot.namespaced.in_force()).collect();
         let facts = Facts { snapshot: &snapshot, hash, documents, replicas, is_registered };
@@ -175,12 +182,13 @@ impl StatusWriter {
 
     /// The rules in force, as soon as the entries are those of these rules. Compared with former entries, the webhook configuration would
     /// seem to be complete.
-    async fn snapshot_with_entries(&mut self) -> Arc<Snapshot> {
+    async fn in_force(&mut self) -> InForce {
         loop {
-            let snapshot = self.reloader.current();
-            let is_set = *self.entries_hash.borrow_and_update() == snapshot.hash();
+            let (snapshot, documents) = self.reloader.in_force();
+            let hash = snapshot.hash();
+            let is_set = *self.entries_hash.borrow_and_update() == hash;
             if is_set || self.entries_hash.changed().await.is_err() {
-                return snapshot;
+                return InForce { snapshot, hash, documents };
             }
         }
     }

@@ -60,9 +60,10 @@ impl Reloader {
         self.known().last_good = Some(last_good);
     }
 
-    /// The documents in force.
-    pub(crate) fn last_good(&self) -> Vec<RuleDocument> {
-        self.known().last_good.clone().unwrap_or_default()
+    /// The snapshot in force, and the documents that it was made of.
+    pub(crate) fn in_force(&self) -> (Arc<Snapshot>, Vec<RuleDocument>) {
+        let known = self.known();
+        (self.current(), known.last_good.clone().unwrap_or_default())
     }
 
     /// Brings `sources` into force as far as they are good. Returns the good documents, to be stored, where they changed.
@@ -101,8 +102,9 @@ impl Reloader {
         };
         log(&next);
         let own = NamespacedSnapshot::compile(&namespaced, next.rules(), &former.namespaced, &self.compiler);
-        self.snapshots.send_replace(Arc::new(next.with_namespaced(own).after(&former)));
+        // The snapshot and its documents change together.
         let mut known = self.known();
+        self.snapshots.send_replace(Arc::new(next.with_namespaced(own).after(&former)));
         known.sources = Some(sources);
         known.namespaced = namespaced;
         let good = good.filter(|good| before.as_ref() != Some(good))?;

@@ -391,3 +391,22 @@ fn a_thousand_rules_are_validated_in_time() {
     let most = if cfg!(debug_assertions) { 60 } else { 10 };
     assert!(work.elapsed() < Duration::from_secs(most), "{:?}", work.elapsed());
 }
+
+/// The status of a rule was made of documents with the rule and of a snapshot without it.
+#[test]
+fn a_snapshot_comes_with_its_documents() {
+    let fixture = Fixture::new();
+    let (one, two) = (rule("one", 1), rule("two", 1));
+    std::thread::scope(|scope| {
+        let reloads = scope.spawn(|| {
+            for _ in 0..100 {
+                fixture.reload(&[("one", &one)]);
+                fixture.reload(&[("one", &one), ("two", &two)]);
+            }
+        });
+        while !reloads.is_finished() {
+            let (snapshot, documents) = fixture.reloader.in_force();
+            assert_eq!(snapshot.rules().rules().len(), documents.len());
+        }
+    });
+}
