@@ -5,8 +5,8 @@ use std::process::{Command, ExitCode, Stdio};
 
 use anyhow::{Context, bail};
 
-/// Variables of `.cargo/config.toml`, which cargo sets for this program too. Builds of what users get are made without them.
-pub(crate) const SETTINGS: [&str; 3] =
+/// Variables of `.cargo/config.toml`, which cargo sets for this program too.
+const SETTINGS: [&str; 3] =
     ["K8S_OPENAPI_ENABLED_VERSION", "JEMALLOC_SYS_WITH_MALLOC_CONF", "AWS_LC_SYS_NO_JITTER_ENTROPY"];
 
 /// The cargo that runs this xtask.
@@ -14,6 +14,13 @@ pub(crate) fn command(arguments: &[&str]) -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.args(arguments);
     command
+}
+
+/// Lets `command` build as a user does, who has not the settings of this checkout.
+pub(crate) fn without_settings(command: &mut Command) {
+    for setting in SETTINGS {
+        command.env_remove(setting);
+    }
 }
 
 /// The folder of the workspace.
@@ -98,4 +105,19 @@ fn words(command: &Command) -> String {
     let arguments = command.get_args().map(|argument| argument.to_string_lossy());
     let program = Path::new(command.get_program()).file_stem().unwrap_or_default();
     format!("`{} {}`", program.to_string_lossy(), arguments.collect::<Vec<_>>().join(" "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::files;
+
+    /// Cargo gives these variables to this program, and would give them to its builds.
+    #[test]
+    fn no_setting_of_the_checkout_reaches_the_builds() {
+        let config = files::read_here(".cargo/config.toml").unwrap();
+        let (_, variables) = config.split_once("\n[env]\n").unwrap();
+        let set: Vec<_> = variables.lines().filter_map(|line| Some(line.split_once(" = ")?.0)).collect();
+        assert_eq!(set, SETTINGS);
+    }
 }

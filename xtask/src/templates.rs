@@ -11,7 +11,7 @@ use anyhow::Context;
 use clap::{Args, ValueEnum};
 
 use crate::binary::{self, Build};
-use crate::cargo::{self, SETTINGS};
+use crate::cargo;
 use crate::metadata::Metadata;
 
 /// The name of the crates.
@@ -60,9 +60,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
         for command in COMMANDS {
             let mut command = cargo::command(command);
             command.current_dir(&package).env("CARGO_TARGET_DIR", &target);
-            for setting in SETTINGS {
-                command.env_remove(setting);
-            }
+            cargo::without_settings(&mut command);
             cargo::finish(command.env("VESTIBULE_REQUIRE_APISERVER", "1"))
                 .with_context(|| format!("the crate of `vestibule new --{name}`"))?;
         }

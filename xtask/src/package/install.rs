@@ -10,9 +10,8 @@ use std::process::Command;
 use anyhow::{Context, bail};
 
 use crate::binary::PACKAGE;
-use crate::cargo::{self, SETTINGS};
-use crate::files;
 use crate::metadata::Package;
+use crate::{cargo, files};
 
 /// The unpacked packages.
 struct Unpacked<'p> {
@@ -72,9 +71,7 @@ impl Unpacked<'_> {
         }
         // Debug information and incremental builds cost minutes here, and are not used.
         command.envs([("CARGO_PROFILE_DEV_DEBUG", "0"), ("CARGO_INCREMENTAL", "0")]);
-        for setting in SETTINGS {
-            command.env_remove(setting);
-        }
+        cargo::without_settings(&mut command);
         Ok(command)
     }
 
@@ -140,14 +137,5 @@ mod tests {
         let expected =
             package("anyhow", registry) + &package("vestibule", "") + &package("zeroize", registry);
         assert_eq!(of_folders(&lock, &["vestibule", "vestibule-patch"]), expected);
-    }
-
-    /// Cargo gives these variables to this program, and would give them to its builds.
-    #[test]
-    fn no_setting_of_the_checkout_reaches_the_builds() {
-        let config = files::read_here(".cargo/config.toml").unwrap();
-        let (_, variables) = config.split_once("\n[env]\n").unwrap();
-        let set: Vec<_> = variables.lines().filter_map(|line| Some(line.split_once(" = ")?.0)).collect();
-        assert_eq!(set, SETTINGS);
     }
 }

@@ -97,9 +97,9 @@ impl Target {
     /// The names that the serving certificate must have for the API server to accept it.
     pub fn dns_names(&self) -> Vec<String> {
         match self {
-            Self::Service { namespace, name, .. } => {
-                let service = NamespacedName { namespace: namespace.clone(), name: name.clone() };
-                service.dns_names("cluster.local").to_vec()
+            Self::Service { .. } => {
+                let service = self.service_name().into_iter();
+                service.flat_map(|service| service.dns_names("cluster.local")).collect()
             }
             Self::Url(url) => {
                 let host = Uri::from_str(url).ok().and_then(|uri| uri.host().map(str::to_owned));
