@@ -40,6 +40,12 @@ pub(crate) struct Certificates {
     issuer: CertifiedIssuer<'static, KeyPair>,
 }
 
+/// A leaf that is made and not yet in its folder.
+pub(crate) struct Leaf {
+    folder: PathBuf,
+    files: [(&'static str, String); 3],
+}
+
 impl Certificates {
     /// Makes the CA and a leaf of each key below `folder`.
     pub(crate) fn create(folder: &Path) -> anyhow::Result<Self> {
@@ -51,7 +57,7 @@ impl Certificates {
         let certificates = Self { folder: folder.to_owned(), authority, issuer };
         for key in [Key::P256, Key::Rsa2048] {
             fs::create_dir_all(certificates.folder(key))?;
-            certificates.renew(key)?;
+            certificates.issue(key)?.install()?;
         }
         Ok(certificates)
     }
@@ -61,8 +67,8 @@ impl Certificates {
         self.folder.join(key.name())
     }
 
-    /// Replaces the leaf by another of a new key, by renames.
-    pub(crate) fn renew(&self, key: Key) -> anyhow::Result<()> {
+    /// A leaf with a new key.
+    pub(crate) fn issue(&self, key: Key) -> anyhow::Result<Leaf> {
         let pair = match key {
             Key::P256 => KeyPair::generate_for(&PKCS_ECDSA_P256_SHA256)?,
             Key::Rsa2048 => KeyPair::generate_rsa_for(&PKCS_RSA_SHA256, RsaKeySize::_2048)?,
@@ -72,13 +78,7 @@ impl Certificates {
         let leaf = params.signed_by(&pair, &self.issuer)?;
         let files =
             [("tls.crt", leaf.pem()), ("tls.key", pair.serialize_pem()), ("ca.crt", self.issuer.pem())];
-        for (name, text) in files {
-            let (file, new) = (self.folder(key).join(name), self.folder(key).join(format!(".{name}.new")));
-            fs::write(&new, text)
-                .and_then(|()| fs::rename(&new, &file))
-                .with_context(|| format!("cannot write {}", file.display()))?;
-        }
-        Ok(())
+        Ok(Leaf { folder: self.folder(key), files })
     }
 
     /// A client as kube-apiserver: TLS 1.3, HTTP/1.1, no resumption of sessions.
@@ -97,6 +97,19 @@ impl Certificates {
         let authority =
             CertificateDer::from_pem_file(file).with_context(|| format!("no CA in {}", file.display()))?;
         client(authority, aws_lc_rs::default_provider())
+    }
+}
+
+impl Leaf {
+    /// Replaces the leaf in its folder, by renames.
+    pub(crate) fn install(self) -> anyhow::Result<()> {
+        for (name, text) in self.files {
+            let (file, new) = (self.folder.join(name), self.folder.join(format!(".{name}.new")));
+            fs::write(&new, text)
+                .and_then(|()| fs::rename(&new, &file))
+                .with_context(|| format!("cannot write {}", file.display()))?;
+        }
+        Ok(())
     }
 }
 

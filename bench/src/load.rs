@@ -1,6 +1,7 @@
 //! The load: calls one after the other (closed loop), each on a new connection, or at a rate (open loop).
 
 pub(crate) mod open;
+mod pool;
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};

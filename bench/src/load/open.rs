@@ -13,7 +13,8 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 
 use super::histogram;
-use crate::connection::{Connection, Target};
+use super::pool::Pool;
+use crate::connection::Target;
 use crate::process::{Process, own_cpu};
 
 /// Idle connections that kube-apiserver keeps for each server.
@@ -29,6 +30,8 @@ pub(crate) struct Open {
     pub(crate) timeout: Duration,
     /// Idle connections that are kept.
     pub(crate) pool: usize,
+    /// Whether a call that finds no idle connection opens one; it waits otherwise.
+    pub(crate) opens_more: bool,
     /// Whether an answer with `Retry-After` is repeated after that time.
     pub(crate) retries: bool,
 }
@@ -64,9 +67,8 @@ pub(crate) struct Outcomes {
 
 struct Shared {
     load: Open,
-    target: Target,
     request: Arc<[u8]>,
-    idle: Mutex<Vec<Connection>>,
+    pool: Arc<Pool>,
     outcomes: Mutex<Outcomes>,
 }
 
@@ -83,17 +85,13 @@ impl Open {
         target: &Target,
         request: &Arc<[u8]>,
     ) -> anyhow::Result<Outcomes> {
-        let mut idle = Vec::new();
         // A burst shows how many connections are opened, so it begins with a full pool; so does a steady rate.
-        for _ in 0..self.pool {
-            idle.push(target.connect().await?);
-        }
+        let pool = Pool::full(target, self.pool, self.opens_more).await?;
         let (server, client, began) = (process.cpu()?, own_cpu(), Instant::now());
         let shared = Arc::new(Shared {
             load: self,
-            target: target.clone(),
             request: Arc::clone(request),
-            idle: Mutex::new(idle),
+            pool,
             outcomes: Mutex::new(Outcomes::new()?),
         });
         let mut due = self.arrivals.during(self.during);
@@ -105,6 +103,7 @@ impl Open {
         while calls.join_next().await.is_some() {}
         let mut outcomes = shared.outcomes();
         let mut outcomes = std::mem::replace(&mut *outcomes, Outcomes::new()?);
+        outcomes.opened = shared.pool.opened();
         outcomes.elapsed = began.elapsed();
         outcomes.server_cpu = process.cpu()?.saturating_sub(server);
         outcomes.client_cpu = own_cpu().saturating_sub(client);
@@ -161,20 +160,10 @@ impl Shared {
 
     async fn answered(&self) -> anyhow::Result<End> {
         for _ in 0..=RETRIES {
-            let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
-            let mut connection = match idle {
-                Some(connection) => connection,
-                None => {
-                    self.outcomes().opened += 1;
-                    self.target.connect().await?
-                }
-            };
+            let mut connection = self.pool.take().await?;
             let answer = connection.call(&self.request).await?;
             if !answer.closes {
-                let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
-                if idle.len() < self.load.pool {
-                    idle.push(connection);
-                }
+                self.pool.give(connection);
             }
             match answer.retry_after {
                 _ if answer.status == 200 => return Ok(End::Answered),

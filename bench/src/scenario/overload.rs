@@ -55,7 +55,7 @@ pub(super) async fn run(bench: &mut Bench) -> anyhow::Result<Vec<Row>> {
             let before = process.memory()?.0;
             process.forget_peak()?;
             let arrivals = Arrivals::Rate(capacity * times);
-            let load = Open { arrivals, during, timeout, pool: CONNECTIONS, retries };
+            let load = Open { arrivals, during, timeout, pool: CONNECTIONS, opens_more: true, retries };
             let outcomes = load.run(&process, &target, &request).await?;
             row.add("capacity/s", capacity);
             row.add(GOODPUT, outcomes.answered as f64 / outcomes.elapsed.as_secs_f64() / capacity * 100.0);

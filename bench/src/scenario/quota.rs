@@ -34,7 +34,7 @@ pub(super) async fn run(bench: &mut Bench) -> anyhow::Result<Vec<Row>> {
         let target = bench.running.target(&process)?;
         let request: Arc<[u8]> = request(server.path, &review.body).into();
         let (arrivals, timeout) = (Arrivals::Rate(RATE), Duration::from_secs(10));
-        let load = Open { arrivals, during, timeout, pool: POOL, retries: false };
+        let load = Open { arrivals, during, timeout, pool: POOL, opens_more: true, retries: false };
         // The connections and the first calls are no part of it.
         Open { during: Duration::from_millis(500), ..load }.run(&process, &target, &request).await?;
         let quota = Quota::new()?;

@@ -8,10 +8,10 @@ mod throughput;
 
 use std::time::Duration;
 
-use tokio::task::yield_now;
 use tokio::time::{Instant, timeout_at};
 
 use self::throughput::{Measurement, Throughput};
+use crate::cpu_permits::CpuPermits;
 use crate::permits::{Gauge, GaugeGuard, Permits, all_but_one, worker_threads};
 use crate::settings::Settings;
 
@@ -23,11 +23,9 @@ pub(crate) struct AdmissionQueue {
     running_permits: Permits,
     pub(crate) running: Gauge,
     pub(crate) waiting: Gauge,
-    cpu: Permits,
+    cpu: CpuPermits,
     longest: u64,
     latency_budget: Duration,
-    /// On a single thread, calls that arrived meanwhile are seen only after the current task yields.
-    is_single_threaded: bool,
     throughput: Throughput,
 }
 
@@ -62,10 +60,9 @@ impl AdmissionQueue {
             running_permits: Permits::new(settings.max_running),
             running: Gauge::default(),
             waiting: Gauge::default(),
-            cpu: Permits::new(number),
+            cpu: CpuPermits::for_handlers(number),
             longest: settings.max_waiting.try_into().unwrap_or(u64::MAX),
             latency_budget: settings.latency_budget,
-            is_single_threaded: worker_threads() == 1,
             throughput: Throughput::default(),
         }
     }
@@ -83,7 +80,7 @@ impl AdmissionQueue {
     /// The most calls that may wait now: as many as handlers complete within the latency budget.
     pub(crate) fn max_waiting(&self) -> u64 {
         let running = self.running_permits.limit;
-        match self.throughput.completed_within(self.latency_budget, self.cpu.limit, running) {
+        match self.throughput.completed_within(self.latency_budget, self.cpu.limit(), running) {
             Some(completed) => completed.max(MIN_QUEUE).min(self.longest),
             None => self.longest,
         }
@@ -93,7 +90,7 @@ impl AdmissionQueue {
     pub(crate) fn enter(&self) -> Result<QueuedCall<'_>, QueueFull> {
         let waits = self.waiting.increment();
         // Calls that begin at once do not count as waiting.
-        let free = self.cpu.free.available_permits().min(self.running_permits.free.available_permits());
+        let free = self.cpu.available().min(self.running_permits.free.available_permits());
         let most = self.max_waiting().saturating_add(u64::try_from(free).unwrap_or(u64::MAX));
         if self.waiting.value() > most { Err(QueueFull) } else { Ok(QueuedCall { queue: self, waits }) }
     }
@@ -107,12 +104,7 @@ impl QueuedCall<'_> {
         work: impl FnOnce() -> W,
     ) -> Result<Result<W::Output, TimedOut>, NotStarted> {
         let Self { queue, waits } = self;
-        let permits = async {
-            if queue.is_single_threaded {
-                yield_now().await;
-            }
-            (queue.running_permits.acquire().await, queue.cpu.acquire().await)
-        };
+        let permits = async { (queue.running_permits.acquire().await, queue.cpu.acquire().await) };
         let (_running, cpu) = timeout_at(deadline, permits).await.map_err(|_| NotStarted)?;
         // Permits that are free are granted even after the deadline. No handler begins then: its timeout would be blamed on it.
         if deadline <= Instant::now() {
@@ -132,20 +124,20 @@ impl QueuedCall<'_> {
 mod tests {
     use super::*;
 
-    #[tokio::test]
+    /// With several threads, a free permit is granted at the first poll, even after the deadline.
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
     async fn no_handler_begins_after_its_deadline() {
-        // With several threads, a free permit is granted at the first poll, even after the deadline.
-        let queue = AdmissionQueue { is_single_threaded: false, ..AdmissionQueue::new(&Settings::default()) };
+        let queue = AdmissionQueue::new(&Settings::default());
         let mut begun = false;
         let call = queue.enter().unwrap_or_else(|QueueFull| panic!("the queue is empty"));
         let outcome = call.run(Instant::now(), || async { begun = true }).await;
         assert!(matches!(outcome, Err(NotStarted)));
         assert!(!begun);
         assert_eq!((queue.running.value(), queue.waiting.value()), (0, 0));
-        assert_eq!(queue.cpu.free.available_permits(), all_but_one(worker_threads()));
+        assert_eq!(queue.cpu.available(), all_but_one(worker_threads()));
     }
 
-    #[tokio::test]
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
     async fn a_handler_that_computes_is_counted_and_one_that_awaits_is_not() {
         let queue = AdmissionQueue::new(&Settings { max_computing: Some(3), ..Settings::default() });
         let deadline = Instant::now() + Duration::from_secs(60);

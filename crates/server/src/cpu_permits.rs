@@ -7,9 +7,18 @@ use std::task::Poll;
 use std::time::Duration;
 
 use tokio::sync::SemaphorePermit;
+use tokio::task::yield_now;
 use tokio::time::Instant;
 
-use crate::permits::Permits;
+use crate::permits::{Permits, worker_threads};
+
+/// Permits to compute. A task holds a permit only while it is polled, and none while it awaits something. Tasks without a permit
+/// wait here: in the runtime's queue they would delay tasks that only read or refuse requests.
+pub(crate) struct CpuPermits {
+    permits: Permits,
+    /// Whether the runtime asks for events before a task with a permit is polled.
+    after_events: bool,
+}
 
 /// The times of one task.
 #[derive(Default)]
@@ -20,13 +29,43 @@ pub(crate) struct Times {
     pub(crate) computed: Duration,
 }
 
-/// The use of permits as CPU permits. A task holds a permit only while it is polled, and none while it awaits something. Tasks
-/// without a permit wait here: in the runtime's queue they would delay tasks that only read or refuse requests.
-impl Permits {
+impl CpuPermits {
+    pub(crate) fn new(limit: usize) -> Self {
+        Self { permits: Permits::new(limit), after_events: false }
+    }
+
+    /// For handlers. On a single thread, the runtime asks for events before each of their polls, and polls the tasks that the events
+    /// wake. Otherwise it would do so after 61 polls, each of which may be a handler that computes: connections would wait for their
+    /// handshake, and requests for their refusal, longer than the API server does.
+    pub(crate) fn for_handlers(limit: usize) -> Self {
+        Self { after_events: worker_threads() == 1, ..Self::new(limit) }
+    }
+
+    pub(crate) fn limit(&self) -> u32 {
+        self.permits.limit
+    }
+
+    /// The number of permits that are taken, and of all.
+    pub(crate) fn usage(&self) -> (u64, u64) {
+        self.permits.usage()
+    }
+
+    pub(crate) fn available(&self) -> usize {
+        self.permits.free.available_permits()
+    }
+
+    pub(crate) async fn acquire(&self) -> SemaphorePermit<'_> {
+        let permit = self.permits.acquire().await;
+        if self.after_events {
+            yield_now().await;
+        }
+        permit
+    }
+
     /// Yields if no permit is free, so that the task that got this task's permit runs. Tokio runs the task that was woken last on
     /// the same thread, after the current task, and no other thread can take it.
     pub(crate) async fn yield_to_next(&self) {
-        let mut has_yielded = self.free.available_permits() > 0;
+        let mut has_yielded = self.available() > 0;
         poll_fn(|context| {
             if mem::replace(&mut has_yielded, true) {
                 return Poll::Ready(());
@@ -70,16 +109,19 @@ async fn woken() {
 
 #[cfg(test)]
 mod tests {
+    use std::io::Write;
     use std::sync::atomic::{AtomicUsize, Ordering};
     use std::sync::{Arc, Mutex};
 
-    use tokio::task::yield_now;
+    use tokio::io::AsyncReadExt;
+    use tokio::net::TcpListener;
+    use tokio::task::{JoinSet, yield_now};
 
     use super::*;
 
     #[tokio::test]
     async fn a_task_that_awaits_has_no_permit() {
-        let permits = Permits::new(1);
+        let permits = CpuPermits::new(1);
         let begun = AtomicUsize::new(0);
         let one = async {
             let work = async {
@@ -96,13 +138,13 @@ mod tests {
             permits.run(work, permits.acquire().await, &mut Times::default()).await;
         };
         tokio::join!(one, other);
-        assert_eq!(permits.free.available_permits(), 1);
+        assert_eq!(permits.available(), 1);
     }
 
     /// On one worker thread, which does not run the test itself.
     #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
     async fn a_task_yields_to_the_one_that_got_its_permit() {
-        let (permits, order) = (Arc::new(Permits::new(1)), Arc::new(Mutex::new(Vec::new())));
+        let (permits, order) = (Arc::new(CpuPermits::new(1)), Arc::new(Mutex::new(Vec::new())));
         let (of_next, heard) = (Arc::clone(&permits), Arc::clone(&order));
         let next = async move {
             let _permit = of_next.acquire().await;
@@ -120,5 +162,33 @@ mod tests {
         };
         tokio::spawn(had).await.unwrap();
         assert_eq!(*order.lock().unwrap(), ["next", "yielded"]);
+    }
+
+    #[tokio::test]
+    async fn a_runtime_of_one_thread_sees_events_between_two_handlers() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let mut far = std::net::TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let (mut near, _) = listener.accept().await.unwrap();
+        let (permits, order) = (Arc::new(CpuPermits::for_handlers(1)), Arc::new(Mutex::new(Vec::new())));
+        let mut tasks = JoinSet::new();
+        let seen = Arc::clone(&order);
+        tasks.spawn(async move {
+            near.read_exact(&mut [0]).await.unwrap();
+            seen.lock().unwrap().push("event");
+        });
+        let first = permits.acquire().await;
+        for _ in 0..2 {
+            let (permits, order) = (Arc::clone(&permits), Arc::clone(&order));
+            tasks.spawn(async move {
+                let _permit = permits.acquire().await;
+                order.lock().unwrap().push("handler");
+            });
+        }
+        // All tasks wait.
+        yield_now().await;
+        far.write_all(b"a").unwrap();
+        drop(first);
+        tasks.join_all().await;
+        assert_eq!(*order.lock().unwrap(), ["event", "handler", "handler"]);
     }
 }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::admission_queue::AdmissionQueue;
 use crate::body_memory::BodyMemory;
+use crate::cpu_permits::CpuPermits;
 use crate::idle_eviction::IdleEviction;
 use crate::pending_handshakes::PendingHandshakes;
 use crate::permits::{Gauge, Permits, all_but_one, worker_threads};
@@ -43,7 +44,7 @@ pub(crate) struct Limits {
     pub(crate) pending_handshakes: PendingHandshakes,
     pub(crate) idle_eviction: Arc<IdleEviction>,
     pub(crate) threads: usize,
-    pub(crate) handshake_permits: Permits,
+    pub(crate) handshake_permits: CpuPermits,
     pub(crate) body_memory: BodyMemory,
     pub(crate) queue: AdmissionQueue,
     /// Requests with large bodies queue here, so that small ones do not wait for them. The body memory limits their number.
@@ -100,7 +101,7 @@ impl Limits {
             idle_eviction: Arc::default(),
             pending_handshakes: PendingHandshakes::new(settings.max_handshakes),
             threads,
-            handshake_permits: Permits::new(all_but_one(threads)),
+            handshake_permits: CpuPermits::new(all_but_one(threads)),
             body_memory: BodyMemory::new(settings.max_bodies, settings.max_body),
             queue: AdmissionQueue::new(settings),
             large_queue: AdmissionQueue::for_large_bodies(settings),
