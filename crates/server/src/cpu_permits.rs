@@ -3,6 +3,7 @@
 use std::future::poll_fn;
 use std::mem;
 use std::pin::pin;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::Poll;
 use std::time::Duration;
 
@@ -12,12 +13,17 @@ use tokio::time::Instant;
 
 use crate::permits::{Permits, worker_threads};
 
+/// On a single thread, the runtime asks for events after handlers have computed for this time. By itself it does so after 61 polls,
+/// each of which may be a handler: connections would wait for their handshake, and requests for their refusal, longer than the API
+/// server does. Asking before each handler would make a short one take an eighth longer.
+const EVENTS_AFTER: Duration = Duration::from_micros(125);
+
 /// Permits to compute. A task holds a permit only while it is polled, and none while it awaits something. Tasks without a permit
 /// wait here: in the runtime's queue they would delay tasks that only read or refuse requests.
 pub(crate) struct CpuPermits {
     permits: Permits,
-    /// Whether the runtime asks for events before a task with a permit is polled.
-    after_events: bool,
+    /// On a single thread: the time in nanoseconds for which handlers have computed since the runtime last asked for events.
+    computed: Option<AtomicU64>,
 }
 
 /// The times of one task.
@@ -31,14 +37,12 @@ pub(crate) struct Times {
 
 impl CpuPermits {
     pub(crate) fn new(limit: usize) -> Self {
-        Self { permits: Permits::new(limit), after_events: false }
+        Self { permits: Permits::new(limit), computed: None }
     }
 
-    /// For handlers. On a single thread, the runtime asks for events before each of their polls, and polls the tasks that the events
-    /// wake. Otherwise it would do so after 61 polls, each of which may be a handler that computes: connections would wait for their
-    /// handshake, and requests for their refusal, longer than the API server does.
+    /// For the handlers on the current runtime.
     pub(crate) fn for_handlers(limit: usize) -> Self {
-        Self { after_events: worker_threads() == 1, ..Self::new(limit) }
+        Self { computed: (worker_threads() == 1).then(AtomicU64::default), ..Self::new(limit) }
     }
 
     pub(crate) fn limit(&self) -> u32 {
@@ -56,7 +60,11 @@ impl CpuPermits {
 
     pub(crate) async fn acquire(&self) -> SemaphorePermit<'_> {
         let permit = self.permits.acquire().await;
-        if self.after_events {
+        if let Some(computed) = &self.computed
+            && computed.load(Ordering::Relaxed) >= nanoseconds(EVENTS_AFTER)
+        {
+            computed.store(0, Ordering::Relaxed);
+            // The runtime asks for events, and polls the tasks that these wake, before this task.
             yield_now().await;
         }
         permit
@@ -89,7 +97,11 @@ impl CpuPermits {
             let began = Instant::now();
             let polled = poll_fn(|context| Poll::Ready(work.as_mut().poll(context))).await;
             drop(permit);
-            times.computed += began.elapsed();
+            let polled_for = began.elapsed();
+            times.computed += polled_for;
+            if let Some(computed) = &self.computed {
+                computed.fetch_add(nanoseconds(polled_for), Ordering::Relaxed);
+            }
             if let Poll::Ready(outcome) = polled {
                 return outcome;
             }
@@ -101,6 +113,10 @@ impl CpuPermits {
     }
 }
 
+pub(crate) fn nanoseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
+}
+
 /// Resolves when the task is woken.
 async fn woken() {
     let mut slept = false;
@@ -110,8 +126,9 @@ async fn woken() {
 #[cfg(test)]
 mod tests {
     use std::io::Write;
-    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::sync::atomic::AtomicUsize;
     use std::sync::{Arc, Mutex};
+    use std::thread;
 
     use tokio::io::AsyncReadExt;
     use tokio::net::TcpListener;
@@ -165,7 +182,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_runtime_of_one_thread_sees_events_between_two_handlers() {
+    async fn a_runtime_of_one_thread_sees_events_between_two_long_handlers() {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let mut far = std::net::TcpStream::connect(listener.local_addr().unwrap()).unwrap();
         let (mut near, _) = listener.accept().await.unwrap();
@@ -180,14 +197,16 @@ mod tests {
         for _ in 0..2 {
             let (permits, order) = (Arc::clone(&permits), Arc::clone(&order));
             tasks.spawn(async move {
-                let _permit = permits.acquire().await;
-                order.lock().unwrap().push("handler");
+                let permit = permits.acquire().await;
+                let handler = async { order.lock().unwrap().push("handler") };
+                permits.run(handler, permit, &mut Times::default()).await;
             });
         }
         // All tasks wait.
         yield_now().await;
         far.write_all(b"a").unwrap();
-        drop(first);
+        let computes = async { thread::sleep(EVENTS_AFTER) };
+        permits.run(computes, first, &mut Times::default()).await;
         tasks.join_all().await;
         assert_eq!(*order.lock().unwrap(), ["event", "handler", "handler"]);
     }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use crate::cpu_permits::Times;
+use crate::cpu_permits::{Times, nanoseconds};
 
 /// Each measurement replaces one part in this many of the mean.
 const MEMORY: u64 = 16;
@@ -60,10 +60,6 @@ fn update(mean: &AtomicU64, time: Duration) {
     let (known, time) = (mean.load(Ordering::Relaxed), nanoseconds(time).max(1));
     let updated = if known == 0 { time } else { known - known / MEMORY + time / MEMORY };
     mean.store(updated.max(1), Ordering::Relaxed);
-}
-
-fn nanoseconds(time: Duration) -> u64 {
-    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
 #[cfg(test)]
