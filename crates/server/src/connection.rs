@@ -155,7 +155,7 @@ impl<R: Respond> Service<Request<Incoming>> for Exchange<R> {
         let state = Arc::clone(&self.state);
         let (phases, max_age_at) = (self.phases.clone(), self.max_age_at);
         Box::pin(async move {
-            state.request_begins();
+            state.request_begins(request.body().size_hint().exact());
             let has_body = !request.body().is_end_stream();
             let mut response = responder.respond(request).await;
             let left = response.extensions().get::<BodyLeft>().filter(|_| has_body).map(|left| left.0);

@@ -5,11 +5,12 @@
 use std::future::pending;
 use std::io;
 use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, ReadBuf, Take};
 use tokio::time::Instant;
 
 use crate::close_reason::CloseReason;
@@ -26,6 +27,7 @@ pub(super) struct State {
     unused: Option<UnusedConnection>,
     phase: Mutex<Phase>,
     announced: Mutex<Option<CloseReason>>,
+    body_is_large: AtomicBool,
 }
 
 #[derive(Clone, Copy)]
@@ -47,16 +49,20 @@ impl State {
             unused,
             phase: Mutex::new(Phase::Idle { since: Instant::now() }),
             announced: Mutex::default(),
+            body_is_large: AtomicBool::default(),
         }
     }
 
-    pub(super) fn request_begins(&self) {
+    /// A request with a body of this length, if it is known, has arrived in part.
+    pub(super) fn request_begins(&self, body: Option<u64>) {
+        self.body_is_large.store(body.is_none_or(|length| length > LARGE), Ordering::Relaxed);
         self.set(Phase::Responding);
     }
 
     /// The answer was made. It is the last one if `last` gives a reason.
     pub(super) fn request_ends(&self, body_left: bool, last: Option<CloseReason>) {
         *self.announced.lock().unwrap_or_else(PoisonError::into_inner) = last;
+        self.body_is_large.store(false, Ordering::Relaxed);
         let since = Instant::now();
         self.set(if body_left { Phase::Closing { since } } else { Phase::Idle { since } });
     }
@@ -121,15 +127,22 @@ impl State {
     }
 }
 
+/// The most bytes of one read, unless a [large](LARGE) body is read. hyper begins with a buffer of 8 KiB for each connection, doubles
+/// it when a read fills it, and keeps it while the connection is idle.
+const READ: u64 = (8 << 10) - 1;
+
+/// Small reads would make bodies above this length take a tenth longer.
+const LARGE: u64 = 64 << 10;
+
 /// A stream that tells the connection's state when bytes arrive.
 pub(super) struct TrackedIo<I> {
-    io: I,
+    io: Take<I>,
     state: Arc<State>,
 }
 
-impl<I> TrackedIo<I> {
+impl<I: AsyncRead> TrackedIo<I> {
     pub(super) fn new(io: I, state: Arc<State>) -> Self {
-        Self { io, state }
+        Self { io: io.take(READ), state }
     }
 }
 
@@ -140,6 +153,8 @@ impl<I: AsyncRead + Unpin> AsyncRead for TrackedIo<I> {
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         let before = buffer.filled().len();
+        let most = if self.state.body_is_large.load(Ordering::Relaxed) { u64::MAX } else { READ };
+        self.io.set_limit(most);
         let outcome = Pin::new(&mut self.io).poll_read(context, buffer);
         if buffer.filled().len() > before {
             self.state.bytes_arrived();
@@ -148,21 +163,21 @@ impl<I: AsyncRead + Unpin> AsyncRead for TrackedIo<I> {
     }
 }
 
-impl<I: AsyncWrite + Unpin> AsyncWrite for TrackedIo<I> {
+impl<I: AsyncRead + AsyncWrite + Unpin> AsyncWrite for TrackedIo<I> {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.io).poll_write(context, bytes)
+        Pin::new(self.io.get_mut()).poll_write(context, bytes)
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.io).poll_flush(context)
+        Pin::new(self.io.get_mut()).poll_flush(context)
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.io).poll_shutdown(context)
+        Pin::new(self.io.get_mut()).poll_shutdown(context)
     }
 
     fn poll_write_vectored(
@@ -170,10 +185,10 @@ impl<I: AsyncWrite + Unpin> AsyncWrite for TrackedIo<I> {
         context: &mut Context<'_>,
         slices: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.io).poll_write_vectored(context, slices)
+        Pin::new(self.io.get_mut()).poll_write_vectored(context, slices)
     }
 
     fn is_write_vectored(&self) -> bool {
-        self.io.is_write_vectored()
+        self.io.get_ref().is_write_vectored()
     }
 }
