@@ -3,6 +3,7 @@
 use std::convert::Infallible;
 use std::io::ErrorKind;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -76,7 +77,14 @@ impl Bound {
 
     /// Serves until [`Shutdown`] ends it, and returns the number of connections that were cut off. If the future is dropped before
     /// that, both ports and all connections are closed at once.
-    pub async fn serve(self) -> usize {
+    pub fn serve(self) -> impl Future<Output = usize> + Send + use<> {
+        // A trait object, so that the code of requests is compiled in this crate, with its optimization: the crate that polls another
+        // type of future would compile it, and a program that is built for its size would serve a third slower.
+        let serving: Pin<Box<dyn Future<Output = usize> + Send>> = Box::pin(self.serve_connections());
+        serving
+    }
+
+    async fn serve_connections(self) -> usize {
         let _end = EndOnDrop(self.shutdown.clone());
         let phases = self.shutdown.phases();
         if let Some((listener, _, probes)) = self.probes {
