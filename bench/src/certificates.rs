@@ -120,7 +120,8 @@ fn client(authority: CertificateDer<'static>, provider: CryptoProvider) -> anyho
     let mut roots = RootCertStore::empty();
     roots.add(authority)?;
     // Go's order on processors with instructions for AES; rustls has AES-256 with SHA-384 first.
-    let cipher_suites = vec![TLS13_AES_128_GCM_SHA256, TLS13_AES_256_GCM_SHA384, TLS13_CHACHA20_POLY1305_SHA256];
+    let cipher_suites =
+        vec![TLS13_AES_128_GCM_SHA256, TLS13_AES_256_GCM_SHA384, TLS13_CHACHA20_POLY1305_SHA256];
     let provider = CryptoProvider { cipher_suites, ..provider };
     let mut config = ClientConfig::builder_with_provider(Arc::new(provider))
         .with_protocol_versions(&[&rustls::version::TLS13])?

@@ -1,5 +1,5 @@
-//! Calls at a rate or in bursts, however long the answers take, as API servers make them: with a pool of idle connections, a timeout,
-//! and retries where the server asks for them.
+//! Calls at a rate or in bursts, however long the answers take, with a pool of idle connections, a timeout, and retries where the
+//! server asks for them, as API servers make them.
 //!
 //! Latency counts from the moment a call was due, so a call that waited for this client counts as slow (no coordinated omission).
 
@@ -101,9 +101,9 @@ impl Open {
             while calls.try_join_next().is_some() {}
         }
         while calls.join_next().await.is_some() {}
-        let mut outcomes = shared.outcomes();
-        let mut outcomes = std::mem::replace(&mut *outcomes, Outcomes::new()?);
-        outcomes.opened = shared.pool.opened();
+        let opened = shared.pool.end().await;
+        let mut outcomes = std::mem::replace(&mut *shared.outcomes(), Outcomes::new()?);
+        outcomes.opened = opened;
         outcomes.elapsed = began.elapsed();
         outcomes.server_cpu = process.cpu()?.saturating_sub(server);
         outcomes.client_cpu = own_cpu().saturating_sub(client);

@@ -1,11 +1,11 @@
-//! The connections of an open loop. Calls take the first connection that is free; where the pool opens more, as Go's `net/http` does
-//! for kube-apiserver, a call that finds none idle opens one, which may become free later than another.
+//! The connections of an open loop. Calls take the first connection that is free.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use anyhow::Context;
 use tokio::sync::oneshot;
+use tokio::task::JoinSet;
 
 use crate::connection::{Connection, Target};
 
@@ -22,11 +22,13 @@ pub(super) struct Pool {
 struct State {
     idle: Vec<Connection>,
     waiting: VecDeque<oneshot::Sender<Connection>>,
+    opening: JoinSet<()>,
     opened: u64,
 }
 
 impl Pool {
-    /// Opens as many connections as are kept. If it `opens_more`, so does a call that finds none idle.
+    /// Opens `limit` connections. If the pool `opens_more`, a call that finds none idle opens one, and takes another that is free
+    /// earlier, as Go's `net/http` does for kube-apiserver. Otherwise connections that break are not replaced.
     pub(super) async fn full(target: &Target, limit: usize, opens_more: bool) -> anyhow::Result<Arc<Self>> {
         let mut idle = Vec::new();
         for _ in 0..limit {
@@ -36,48 +38,62 @@ impl Pool {
         Ok(Arc::new(Self { target: target.clone(), limit, opens_more, state }))
     }
 
-    /// The connections that were opened for calls.
-    pub(super) fn opened(&self) -> u64 {
-        self.state().opened
+    /// Gives up connections that are not open yet, and returns how many were opened for calls.
+    pub(super) async fn end(&self) -> u64 {
+        let (mut opening, opened) = {
+            let mut state = self.state();
+            (std::mem::take(&mut state.opening), state.opened)
+        };
+        opening.shutdown().await;
+        opened
     }
 
     /// An idle connection, or the first that is free.
     pub(super) async fn take(self: &Arc<Self>) -> anyhow::Result<Connection> {
-        let mut free = {
+        let (mut free, mut own) = {
             let mut state = self.state();
             if let Some(connection) = state.idle.pop() {
                 return Ok(connection);
             }
             let (give, free) = oneshot::channel();
             state.waiting.push_back(give);
-            state.opened += u64::from(self.opens_more);
-            free
+            (free, self.opens_more.then(|| self.open(&mut state)))
         };
-        if !self.opens_more {
-            return free.await.context("the pool ended");
-        }
-        let pool = Arc::clone(self);
-        // On a task of its own: the connection is made even if the call ends before.
-        let opening = tokio::spawn(async move {
-            pool.give(pool.target.connect().await?);
-            anyhow::Ok(())
-        });
+        let Some(own) = &mut own else { return free.await.context("the pool ended") };
         tokio::select! {
             biased;
-            connection = &mut free => return connection.context("the pool ended"),
-            opened = opening => opened??,
+            connection = &mut free => connection.context("the pool ended"),
+            opened = own => {
+                free.close();
+                if let Ok(unused) = free.try_recv() {
+                    self.give(unused);
+                }
+                opened.context("the pool ended")?
+            }
         }
-        // An older call got the new connection.
-        free.await.context("the pool ended")
     }
 
-    /// Takes a connection whose call has ended.
+    /// Opens a connection for a call, or for another if that call has ended or found one.
+    fn open(self: &Arc<Self>, state: &mut State) -> oneshot::Receiver<anyhow::Result<Connection>> {
+        let (give, opened) = oneshot::channel();
+        let pool = Arc::clone(self);
+        state.opened += 1;
+        while state.opening.try_join_next().is_some() {}
+        state.opening.spawn(async move {
+            if let Err(Ok(unused)) = give.send(pool.target.connect().await) {
+                pool.give(unused);
+            }
+        });
+        opened
+    }
+
+    /// Takes a connection that no call uses.
     pub(super) fn give(&self, mut connection: Connection) {
         let mut state = self.state();
         while let Some(waiting) = state.waiting.pop_front() {
             match waiting.send(connection) {
                 Ok(()) => return,
-                // This call has ended by its timeout.
+                // This call has ended, or has another connection.
                 Err(unused) => connection = unused,
             }
         }

@@ -101,7 +101,7 @@ async fn at(
     let request: Arc<[u8]> = request(server.path, &review.body).into();
     let during = bench.options.during() * 3;
     // At tens of thousands of calls a second, a pause of one millisecond would make the client open so many connections that it
-    // catches up no more. No API server calls one webhook so often.
+    // never catches up. No API server calls one webhook so often.
     let opens_more = matches!(arrivals, Arrivals::Bursts(..));
     let load = Open { arrivals, during, timeout: TIMEOUT, pool: POOL, opens_more, retries: false };
     load.run(&process, &target, &request).await

@@ -114,6 +114,9 @@ async fn load(
         }
     });
     for leaf in leaves {
+        if end <= Instant::now() {
+            break;
+        }
         tokio::task::spawn_blocking(|| leaf.install()).await??;
         tokio::time::sleep(EVERY).await;
     }

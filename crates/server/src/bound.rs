@@ -77,11 +77,10 @@ impl Bound {
 
     /// Serves until [`Shutdown`] ends it, and returns the number of connections that were cut off. If the future is dropped before
     /// that, both ports and all connections are closed at once.
-    pub fn serve(self) -> impl Future<Output = usize> + Send + use<> {
-        // A trait object, so that the code of requests is compiled in this crate, with its optimization: the crate that polls another
-        // type of future would compile it, and a program that is built for its size would serve a third slower.
-        let serving: Pin<Box<dyn Future<Output = usize> + Send>> = Box::pin(self.serve_connections());
-        serving
+    // A trait object, so that the code of requests is compiled in this crate, with its optimization. The crate that polls another type
+    // of future would compile it: `vestibule-command`, which is built for size.
+    pub fn serve(self) -> Pin<Box<dyn Future<Output = usize> + Send>> {
+        Box::pin(self.serve_connections())
     }
 
     async fn serve_connections(self) -> usize {

@@ -13,17 +13,25 @@ use tokio::time::Instant;
 
 use crate::permits::{Permits, worker_threads};
 
-/// On a single thread, the runtime asks for events after handlers have computed for this time. By itself it does so after 61 polls,
-/// each of which may be a handler: connections would wait for their handshake, and requests for their refusal, longer than the API
-/// server does. Asking before each handler would make a short one take an eighth longer.
-const EVENTS_AFTER: Duration = Duration::from_micros(125);
+/// On a single thread, a handler yields after handlers have computed for this time. By itself, tokio polls its I/O driver after 61
+/// polls, each of which may be a handler: connections would wait for their handshake, and requests for their refusal, longer than the
+/// API server does. A yield before each handler would make a short one take 15 % longer (docs/adr/0115).
+const HANDLERS: Duration = Duration::from_micros(125);
+/// The same for handshakes. Each wakes the next, so a handler that yields would wait for 61 of them.
+const HANDSHAKES: Duration = Duration::from_millis(1);
 
 /// Permits to compute. A task holds a permit only while it is polled, and none while it awaits something. Tasks without a permit
 /// wait here: in the runtime's queue they would delay tasks that only read or refuse requests.
 pub(crate) struct CpuPermits {
     permits: Permits,
-    /// On a single thread: the time in nanoseconds for which handlers have computed since the runtime last asked for events.
-    computed: Option<AtomicU64>,
+    /// For a single thread.
+    computed: Option<Computed>,
+}
+
+/// How long tasks have computed since one of them yielded, and after how long one yields.
+struct Computed {
+    nanoseconds: AtomicU64,
+    limit: u64,
 }
 
 /// The times of one task.
@@ -36,13 +44,17 @@ pub(crate) struct Times {
 }
 
 impl CpuPermits {
-    pub(crate) fn new(limit: usize) -> Self {
-        Self { permits: Permits::new(limit), computed: None }
+    pub(crate) fn for_handlers(limit: usize) -> Self {
+        Self::new(limit, HANDLERS)
     }
 
-    /// For the handlers on the current runtime.
-    pub(crate) fn for_handlers(limit: usize) -> Self {
-        Self { computed: (worker_threads() == 1).then(AtomicU64::default), ..Self::new(limit) }
+    pub(crate) fn for_handshakes(limit: usize) -> Self {
+        Self::new(limit, HANDSHAKES)
+    }
+
+    fn new(limit: usize, yields_after: Duration) -> Self {
+        let computed = Computed { nanoseconds: AtomicU64::default(), limit: nanoseconds(yields_after) };
+        Self { permits: Permits::new(limit), computed: (worker_threads() == 1).then_some(computed) }
     }
 
     pub(crate) fn limit(&self) -> u32 {
@@ -60,12 +72,12 @@ impl CpuPermits {
 
     pub(crate) async fn acquire(&self) -> SemaphorePermit<'_> {
         let permit = self.permits.acquire().await;
-        if let Some(computed) = &self.computed
-            && computed.load(Ordering::Relaxed) >= nanoseconds(EVENTS_AFTER)
+        if let Some(Computed { nanoseconds, limit }) = &self.computed
+            && nanoseconds.load(Ordering::Relaxed) >= *limit
         {
-            computed.store(0, Ordering::Relaxed);
-            // The runtime asks for events, and polls the tasks that these wake, before this task.
+            // The task is polled again after the I/O driver. A runtime for several threads polls the tasks of the events after it.
             yield_now().await;
+            nanoseconds.store(0, Ordering::Relaxed);
         }
         permit
     }
@@ -100,7 +112,7 @@ impl CpuPermits {
             let polled_for = began.elapsed();
             times.computed += polled_for;
             if let Some(computed) = &self.computed {
-                computed.fetch_add(nanoseconds(polled_for), Ordering::Relaxed);
+                computed.nanoseconds.fetch_add(nanoseconds(polled_for), Ordering::Relaxed);
             }
             if let Poll::Ready(outcome) = polled {
                 return outcome;
@@ -132,13 +144,13 @@ mod tests {
 
     use tokio::io::AsyncReadExt;
     use tokio::net::TcpListener;
-    use tokio::task::{JoinSet, yield_now};
+    use tokio::task::JoinSet;
 
     use super::*;
 
     #[tokio::test]
     async fn a_task_that_awaits_has_no_permit() {
-        let permits = CpuPermits::new(1);
+        let permits = CpuPermits::for_handshakes(1);
         let begun = AtomicUsize::new(0);
         let one = async {
             let work = async {
@@ -161,7 +173,7 @@ mod tests {
     /// On one worker thread, which does not run the test itself.
     #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
     async fn a_task_yields_to_the_one_that_got_its_permit() {
-        let (permits, order) = (Arc::new(CpuPermits::new(1)), Arc::new(Mutex::new(Vec::new())));
+        let (permits, order) = (Arc::new(CpuPermits::for_handshakes(1)), Arc::new(Mutex::new(Vec::new())));
         let (of_next, heard) = (Arc::clone(&permits), Arc::clone(&order));
         let next = async move {
             let _permit = of_next.acquire().await;
@@ -181,19 +193,19 @@ mod tests {
         assert_eq!(*order.lock().unwrap(), ["next", "yielded"]);
     }
 
-    #[tokio::test]
-    async fn a_runtime_of_one_thread_sees_events_between_two_long_handlers() {
+    /// What happens when an event comes while a handler computes for [`HANDLERS`] and two more wait.
+    async fn order(permits: CpuPermits) -> Vec<&'static str> {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let mut far = std::net::TcpStream::connect(listener.local_addr().unwrap()).unwrap();
         let (mut near, _) = listener.accept().await.unwrap();
-        let (permits, order) = (Arc::new(CpuPermits::for_handlers(1)), Arc::new(Mutex::new(Vec::new())));
+        let (permits, order) = (Arc::new(permits), Arc::new(Mutex::new(Vec::new())));
         let mut tasks = JoinSet::new();
         let seen = Arc::clone(&order);
         tasks.spawn(async move {
             near.read_exact(&mut [0]).await.unwrap();
             seen.lock().unwrap().push("event");
         });
-        let first = permits.acquire().await;
+        let permit = permits.acquire().await;
         for _ in 0..2 {
             let (permits, order) = (Arc::clone(&permits), Arc::clone(&order));
             tasks.spawn(async move {
@@ -205,9 +217,16 @@ mod tests {
         // All tasks wait.
         yield_now().await;
         far.write_all(b"a").unwrap();
-        let computes = async { thread::sleep(EVENTS_AFTER) };
-        permits.run(computes, first, &mut Times::default()).await;
+        let computes = async { thread::sleep(HANDLERS) };
+        permits.run(computes, permit, &mut Times::default()).await;
         tasks.join_all().await;
-        assert_eq!(*order.lock().unwrap(), ["event", "handler", "handler"]);
+        let order = order.lock().unwrap().clone();
+        order
+    }
+
+    #[tokio::test]
+    async fn on_one_thread_events_are_seen_after_handlers_have_computed_for_some_time() {
+        assert_eq!(order(CpuPermits::for_handlers(1)).await, ["event", "handler", "handler"]);
+        assert_eq!(order(CpuPermits::new(1, Duration::MAX)).await, ["handler", "handler", "event"]);
     }
 }

@@ -101,7 +101,7 @@ impl Limits {
             idle_eviction: Arc::default(),
             pending_handshakes: PendingHandshakes::new(settings.max_handshakes),
             threads,
-            handshake_permits: CpuPermits::new(all_but_one(threads)),
+            handshake_permits: CpuPermits::for_handshakes(all_but_one(threads)),
             body_memory: BodyMemory::new(settings.max_bodies, settings.max_body),
             queue: AdmissionQueue::new(settings),
             large_queue: AdmissionQueue::for_large_bodies(settings),

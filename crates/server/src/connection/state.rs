@@ -13,6 +13,7 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, ReadBuf, Take};
 use tokio::time::Instant;
 
+use super::MIN_BUFFER;
 use crate::close_reason::CloseReason;
 use crate::deadline::after;
 use crate::idle_eviction::UnusedConnection;
@@ -27,7 +28,7 @@ pub(super) struct State {
     unused: Option<UnusedConnection>,
     phase: Mutex<Phase>,
     announced: Mutex<Option<CloseReason>>,
-    body_is_large: AtomicBool,
+    reads_more: AtomicBool,
 }
 
 #[derive(Clone, Copy)]
@@ -49,20 +50,20 @@ impl State {
             unused,
             phase: Mutex::new(Phase::Idle { since: Instant::now() }),
             announced: Mutex::default(),
-            body_is_large: AtomicBool::default(),
+            reads_more: AtomicBool::default(),
         }
     }
 
     /// A request with a body of this length, if it is known, has arrived in part.
     pub(super) fn request_begins(&self, body: Option<u64>) {
-        self.body_is_large.store(body.is_none_or(|length| length > LARGE), Ordering::Relaxed);
+        self.reads_more.store(body.is_none_or(|length| length > MAX_SMALL), Ordering::Relaxed);
         self.set(Phase::Responding);
     }
 
     /// The answer was made. It is the last one if `last` gives a reason.
     pub(super) fn request_ends(&self, body_left: bool, last: Option<CloseReason>) {
         *self.announced.lock().unwrap_or_else(PoisonError::into_inner) = last;
-        self.body_is_large.store(false, Ordering::Relaxed);
+        self.reads_more.store(false, Ordering::Relaxed);
         let since = Instant::now();
         self.set(if body_left { Phase::Closing { since } } else { Phase::Idle { since } });
     }
@@ -127,12 +128,12 @@ impl State {
     }
 }
 
-/// The most bytes of one read, unless a [large](LARGE) body is read. hyper begins with a buffer of 8 KiB for each connection, doubles
-/// it when a read fills it, and keeps it while the connection is idle.
-const READ: u64 = (8 << 10) - 1;
+/// The most bytes of one read, unless a [longer](MAX_SMALL) body is read. hyper reads into a buffer of [`MIN_BUFFER`] at first, doubles
+/// the next one when a read fills it, and keeps it while the connection is idle.
+const MAX_READ: u64 = MIN_BUFFER as u64 - 1;
 
-/// Small reads would make bodies above this length take a tenth longer.
-const LARGE: u64 = 64 << 10;
+/// Reads of [`MAX_READ`] would make longer bodies take a tenth more time.
+const MAX_SMALL: u64 = 64 << 10;
 
 /// A stream that tells the connection's state when bytes arrive.
 pub(super) struct TrackedIo<I> {
@@ -142,7 +143,7 @@ pub(super) struct TrackedIo<I> {
 
 impl<I: AsyncRead> TrackedIo<I> {
     pub(super) fn new(io: I, state: Arc<State>) -> Self {
-        Self { io: io.take(READ), state }
+        Self { io: io.take(MAX_READ), state }
     }
 }
 
@@ -153,7 +154,7 @@ impl<I: AsyncRead + Unpin> AsyncRead for TrackedIo<I> {
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         let before = buffer.filled().len();
-        let most = if self.state.body_is_large.load(Ordering::Relaxed) { u64::MAX } else { READ };
+        let most = if self.state.reads_more.load(Ordering::Relaxed) { u64::MAX } else { MAX_READ };
         self.io.set_limit(most);
         let outcome = Pin::new(&mut self.io).poll_read(context, buffer);
         if buffer.filled().len() > before {
@@ -190,5 +191,32 @@ impl<I: AsyncRead + AsyncWrite + Unpin> AsyncWrite for TrackedIo<I> {
 
     fn is_write_vectored(&self) -> bool {
         self.io.get_ref().is_write_vectored()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::{AsyncWriteExt, duplex};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn reads_are_small_unless_a_body_is_large() {
+        let timeouts = Timeouts { head: Duration::from_secs(5), idle: Duration::from_secs(120) };
+        let state = Arc::new(State::new(timeouts, None));
+        let (mut far, near) = duplex(1 << 20);
+        let mut io = TrackedIo::new(near, Arc::clone(&state));
+        let mut buffer = vec![0; 64 << 10];
+        far.write_all(&vec![0; 256 << 10]).await.unwrap();
+        let small = MIN_BUFFER - 1;
+        assert_eq!(io.read(&mut buffer).await.unwrap(), small);
+        for (body, read) in
+            [(Some(MAX_SMALL), small), (Some(MAX_SMALL + 1), buffer.len()), (None, buffer.len())]
+        {
+            state.request_begins(body);
+            assert_eq!(io.read(&mut buffer).await.unwrap(), read, "{body:?}");
+            state.request_ends(false, None);
+            assert_eq!(io.read(&mut buffer).await.unwrap(), small, "after {body:?}");
+        }
     }
 }
