@@ -220,8 +220,7 @@ mod tests {
         let computes = async { thread::sleep(HANDLERS) };
         permits.run(computes, permit, &mut Times::default()).await;
         tasks.join_all().await;
-        let order = order.lock().unwrap().clone();
-        order
+        order.lock().unwrap().clone()
     }
 
     #[tokio::test]
