@@ -56,6 +56,11 @@ impl Options {
         Duration::from_millis(if self.quick { 400 } else { 1_000 })
     }
 
+    /// How many of `all` cases of a scenario are measured: with `--quick`, the first one, unless the scenario was asked for.
+    pub(crate) fn cases(&self, all: usize) -> usize {
+        if self.main_cases_only() { 1 } else { all }
+    }
+
     /// Whether only the main cases of scenarios are measured.
     pub(crate) fn main_cases_only(&self) -> bool {
         self.quick && self.scenarios.is_empty()

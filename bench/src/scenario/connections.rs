@@ -22,8 +22,7 @@ pub(super) async fn run(bench: &mut Bench) -> anyhow::Result<Vec<Row>> {
     let servers = bench.agreeing(servers, &review, Expected::Sidecars(1)).await?;
     let cases = [(P256, Key::P256, false), (CLASSIC, Key::P256, true), (RSA, Key::Rsa2048, false)];
     let mut rows = Vec::new();
-    for (name, key, is_classic) in cases.into_iter().take(if bench.options.main_cases_only() { 1 } else { 3 })
-    {
+    for (name, key, is_classic) in cases.into_iter().take(bench.options.cases(3)) {
         let (warm_up, during) = (bench.options.warm_up(), bench.options.during());
         let load = Closed { connections: CONNECTIONS, reconnects: true, warm_up, during };
         let case = Case { scenario: "S5", name: name.to_owned(), review: &review, key, is_classic, load };

@@ -32,7 +32,7 @@ pub(super) async fn changed(bench: &mut Bench) -> anyhow::Result<Vec<Row>> {
 pub(super) async fn allowed(bench: &mut Bench) -> anyhow::Result<Vec<Row>> {
     let mut rows = Vec::new();
     let shapes = [Shape::OtherPod(8_000), Shape::OtherPod(92_000), Shape::Update(16_000)];
-    for shape in shapes.into_iter().take(if bench.options.main_cases_only() { 1 } else { 3 }) {
+    for shape in shapes.into_iter().take(bench.options.cases(3)) {
         let servers = allowing(bench.options.baseline.as_deref());
         rows.extend(measured(bench, "S2", servers, shape, Expected::Unchanged, &[16]).await?);
     }

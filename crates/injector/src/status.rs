@@ -72,7 +72,8 @@ pub(crate) struct StatusWriter {
     pub(crate) registered: Registered,
 }
 
-/// The rules that a round is about. Those that come into force while it waits are for the next one.
+/// The rules that were in force when a round began. The round reports on these rules; the next round reports on rules that come into
+/// force meanwhile.
 struct InForce {
     snapshot: Arc<Snapshot>,
     hash: String,

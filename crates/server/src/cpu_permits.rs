@@ -193,7 +193,8 @@ mod tests {
         assert_eq!(*order.lock().unwrap(), ["next", "yielded"]);
     }
 
-    /// What happens when an event comes while a handler computes for [`HANDLERS`] and two more wait.
+    /// Two handlers wait while another one computes for [`HANDLERS`], and an event arrives meanwhile. Returns the order in which the
+    /// event is seen and the two handlers run.
     async fn order(permits: CpuPermits) -> Vec<&'static str> {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let mut far = std::net::TcpStream::connect(listener.local_addr().unwrap()).unwrap();

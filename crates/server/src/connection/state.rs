@@ -5,7 +5,6 @@
 use std::future::pending;
 use std::io;
 use std::pin::Pin;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -28,7 +27,6 @@ pub(super) struct State {
     unused: Option<UnusedConnection>,
     phase: Mutex<Phase>,
     announced: Mutex<Option<CloseReason>>,
-    reads_more: AtomicBool,
 }
 
 #[derive(Clone, Copy)]
@@ -38,7 +36,7 @@ enum Phase {
     /// A part of its head has arrived.
     Head { since: Instant },
     /// The request is answered. The deadline of the call applies.
-    Responding,
+    Responding { has_long_body: bool },
     /// The last answer was made, and a part of the request body is unread.
     Closing { since: Instant },
 }
@@ -50,20 +48,17 @@ impl State {
             unused,
             phase: Mutex::new(Phase::Idle { since: Instant::now() }),
             announced: Mutex::default(),
-            reads_more: AtomicBool::default(),
         }
     }
 
     /// A request with a body of this length, if it is known, has arrived in part.
     pub(super) fn request_begins(&self, body: Option<u64>) {
-        self.reads_more.store(body.is_none_or(|length| length > MAX_SMALL), Ordering::Relaxed);
-        self.set(Phase::Responding);
+        self.set(Phase::Responding { has_long_body: body.is_none_or(|length| length > MAX_SMALL) });
     }
 
     /// The answer was made. It is the last one if `last` gives a reason.
     pub(super) fn request_ends(&self, body_left: bool, last: Option<CloseReason>) {
         *self.announced.lock().unwrap_or_else(PoisonError::into_inner) = last;
-        self.reads_more.store(false, Ordering::Relaxed);
         let since = Instant::now();
         self.set(if body_left { Phase::Closing { since } } else { Phase::Idle { since } });
     }
@@ -83,7 +78,7 @@ impl State {
             Phase::Idle { since } => (since, self.timeouts.idle, CloseReason::Idle),
             Phase::Closing { since } => (since, self.timeouts.idle, CloseReason::Refused),
             Phase::Head { since } => (since, self.timeouts.head, CloseReason::SlowHead),
-            Phase::Responding => return None,
+            Phase::Responding { .. } => return None,
         };
         (since.elapsed() >= limit).then_some(reason)
     }
@@ -97,7 +92,7 @@ impl State {
                 next_check.min(after(since, self.timeouts.idle))
             }
             Phase::Head { since } => after(since, self.timeouts.head),
-            Phase::Responding => next_check,
+            Phase::Responding { .. } => next_check,
         }
     }
 
@@ -107,6 +102,11 @@ impl State {
             Some(unused) => unused.evicted().await,
             None => pending().await,
         }
+    }
+
+    /// The most bytes that the next read may take.
+    fn read_limit(&self) -> u64 {
+        if matches!(self.get(), Phase::Responding { has_long_body: true }) { u64::MAX } else { MAX_READ }
     }
 
     fn bytes_arrived(&self) {
@@ -154,8 +154,8 @@ impl<I: AsyncRead + Unpin> AsyncRead for TrackedIo<I> {
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         let before = buffer.filled().len();
-        let most = if self.state.reads_more.load(Ordering::Relaxed) { u64::MAX } else { MAX_READ };
-        self.io.set_limit(most);
+        let limit = self.state.read_limit();
+        self.io.set_limit(limit);
         let outcome = Pin::new(&mut self.io).poll_read(context, buffer);
         if buffer.filled().len() > before {
             self.state.bytes_arrived();
