@@ -1,8 +1,8 @@
-//! A04, A05, A06: 5,000 connections without a complete request. A07: handshakes without a request. API servers make
-//! calls meanwhile, and must be answered in time.
+//! A04, A05, A06: 5,000 connections without a complete request. A07: handshakes without a request, and handshakes that the client
+//! gives up. API servers make calls meanwhile, and must be answered in time.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tokio::time::sleep;
 use vestibule_caller::Pool;
@@ -13,7 +13,7 @@ use super::fixture::{
 };
 use super::memory_after_load;
 use super::{Lateness, Row};
-use crate::rig::{BackgroundLoad, HostileClient, Process, open_many};
+use crate::rig::{BackgroundLoad, HostileClient, Process, Program, open_many};
 
 const MANY: usize = 5_000;
 /// The connections open over this time; at once, the kernel's accept queue would overflow.
@@ -195,10 +195,10 @@ pub(super) async fn handshakes() -> anyhow::Result<Vec<Row>> {
     let before = memory_after_load::warm_up(&server).await?;
     let honest = BackgroundLoad::start(server.caller()?, 50.0, QUICK, hook("label"), review()?);
     let during = Duration::from_secs(SECONDS);
-    let began = std::time::Instant::now();
+    let began = Instant::now();
     let outcomes =
         open_many(&server, HostileClient::Handshake, RATE * SECONDS as usize, during, during).await?;
-    let ended = std::time::Instant::now();
+    let ended = Instant::now();
     let rate = outcomes.ended as f64 / (ended - began).as_secs_f64();
     let honest = honest.stop().await?;
     let p99 = honest.latency.quantile(0.99);
@@ -223,5 +223,32 @@ pub(super) async fn handshakes() -> anyhow::Result<Vec<Row>> {
                 [Lateness::p99(QUICK, &honest), Lateness::rate(began, ended, rate, LEAST)],
             ),
         memory_after_load::compare("A07", &server, before).await?,
+        hellos().await?,
     ])
+}
+
+/// More handshakes than one processor can answer, on which the webhook then has one thread for all its work.
+async fn hellos() -> anyhow::Result<Row> {
+    const SECONDS: u64 = 10;
+    const RATE: usize = 6_000;
+    let folder = Arc::new(tempfile::tempdir()?);
+    let server = Process::start_on_one_processor(Program::Webhook, &folder, &[]).await?;
+    let honest = BackgroundLoad::start(server.caller()?, 50.0, QUICK, hook("label"), review()?);
+    let during = Duration::from_secs(SECONDS);
+    let began = Instant::now();
+    let outcomes = open_many(&server, HostileClient::Hello, RATE * SECONDS as usize, during, during).await?;
+    let rate = outcomes.ended as f64 / began.elapsed().as_secs_f64();
+    let honest = honest.stop().await?;
+    let done = format!(
+        "a webhook on one processor; {RATE} connections/s that send a ClientHello and no more, for {SECONDS} s; 50 calls/s of \
+         an API server meanwhile"
+    );
+    Ok(Row::of("A07", done)
+        .seen(format!("{}; {rate:.0} hellos/s answered", summary(&honest)))
+        .judged(
+            format!("p99 {}, {} failed", millis(honest.latency.quantile(0.99)), honest.failures()),
+            "p99 100 ms, 0 failed".to_owned(),
+            answered_quickly(&honest),
+        )
+        .late(all_admitted(&honest), [Lateness::p99(QUICK, &honest)]))
 }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use rustls::crypto::aws_lc_rs;
-use rustls::{ClientConfig, RootCertStore};
+use rustls::{ClientConfig, ClientConnection, RootCertStore};
 use rustls_pki_types::pem::PemObject;
 use rustls_pki_types::{CertificateDer, ServerName};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
@@ -31,6 +31,9 @@ pub enum HostileClient {
     Handshake,
     /// Completes a handshake and sends no request.
     Resting,
+    /// Sends a `ClientHello`, which is all that a server needs for the costly part of a handshake, and closes the connection
+    /// at the first byte of the answer.
+    Hello,
 }
 
 /// Counts of how the connections ended.
@@ -107,16 +110,21 @@ async fn one(
 }
 
 /// Returns the begin of the connection after it ended; `None` if the handshake failed.
-async fn stay(stream: TcpStream, connector: TlsConnector, client: HostileClient) -> Option<Instant> {
+async fn stay(mut stream: TcpStream, connector: TlsConnector, client: HostileClient) -> Option<Instant> {
     if client == HostileClient::Silent {
         let came = Instant::now();
         until_ended(stream).await;
         return Some(came);
     }
+    if client == HostileClient::Hello {
+        let came = Instant::now();
+        stream.write_all(&hello(&connector)?).await.ok()?;
+        return (stream.read(&mut [0]).await.ok()? > 0).then_some(came);
+    }
     let stream = secure(&connector, stream).await?;
     let came = Instant::now();
     match client {
-        HostileClient::Silent | HostileClient::Handshake => {}
+        HostileClient::Silent | HostileClient::Hello | HostileClient::Handshake => {}
         HostileClient::Resting => until_ended(stream).await,
         HostileClient::SlowHead => {
             drip(stream, b"POST /mutate/label HTTP/1.1\r\nhost: webhook\r\nx-slow: ").await;
@@ -131,6 +139,14 @@ async fn stay(stream: TcpStream, connector: TlsConnector, client: HostileClient)
 
 async fn secure(connector: &TlsConnector, stream: TcpStream) -> Option<TlsStream<TcpStream>> {
     connector.connect(ServerName::try_from(NAME).ok()?, stream).await.ok()
+}
+
+/// The record of a `ClientHello`.
+fn hello(connector: &TlsConnector) -> Option<Vec<u8>> {
+    let mut client = ClientConnection::new(Arc::clone(connector.config()), ServerName::try_from(NAME).ok()?).ok()?;
+    let mut record = Vec::new();
+    client.write_tls(&mut record).ok()?;
+    Some(record)
 }
 
 async fn until_ended(mut stream: impl AsyncRead + Unpin) {

@@ -51,7 +51,30 @@ impl Process {
     /// # Errors
     /// The program was not built, or does not listen.
     pub async fn start(program: Program, folder: &Arc<TempDir>, flags: &[&str]) -> anyhow::Result<Self> {
-        let mut command = program.command(folder.path())?;
+        Self::spawn(program, program.command(folder.path())?, folder, flags).await
+    }
+
+    /// The same on one processor, where all its work is done by one thread.
+    ///
+    /// # Errors
+    /// As [`start`](Self::start), or there is no `taskset`.
+    pub async fn start_on_one_processor(
+        program: Program,
+        folder: &Arc<TempDir>,
+        flags: &[&str],
+    ) -> anyhow::Result<Self> {
+        let alone = program.command(folder.path())?;
+        let mut command = Command::new("taskset");
+        command.args(["--cpu-list", "0"]).arg(alone.get_program()).args(alone.get_args());
+        Self::spawn(program, command, folder, flags).await
+    }
+
+    async fn spawn(
+        program: Program,
+        mut command: Command,
+        folder: &Arc<TempDir>,
+        flags: &[&str],
+    ) -> anyhow::Result<Self> {
         command.args(flags).env("RUST_LOG", LOG);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().with_context(|| format!("cannot start {program:?}"))?;
