@@ -61,7 +61,7 @@ pub const CASES: &[Case] = &[
     case("A04", "5,000 connections with slow heads", [2, 2], |_| Box::pin(idle_connections::slow_heads())),
     case("A05", "5,000 connections with slow bodies", [2, 2], |_| Box::pin(idle_connections::slow_bodies())),
     case("A06", "5,000 connections that are silent", [2, 2], |_| Box::pin(idle_connections::silent())),
-    case("A07", "2,000 handshakes a second without a request", [1, 1], |_| {
+    case("A07", "2,000 handshakes a second without a request, and 6,000 without an end", [2, 2], |_| {
         Box::pin(idle_connections::handshakes())
     }),
     case("A11", "10,000 malformed reviews", [1, 1], |_| Box::pin(malformed::run())),
