@@ -74,11 +74,15 @@ impl Mutation {
             Self::Rule(Rule::P2) => "the cross certificate",
             Self::Rule(Rule::S1) => "leaves only of an active CA that API servers know",
             Self::Rule(Rule::S2) => "the wait for unchanged configurations before the first leaf",
-            Self::Rule(Rule::S3) => "the lease: no leaf outlives the last reading of the ring by more than its life",
+            Self::Rule(Rule::S3) => {
+                "the lease: no leaf outlives the last reading of the ring by more than its life"
+            }
             Self::Rule(Rule::D1) => "removal of a CA only after its leaves have expired",
             Self::Rule(Rule::G1) => "keeping the CAs of both rings if the ring was replaced",
             Self::Rule(Rule::G2) => "restoring a lost ring from memory",
-            Self::Rule(Rule::E1) => "keeping a valid leaf, and after its expiry presenting any available leaf",
+            Self::Rule(Rule::E1) => {
+                "keeping a valid leaf, and after its expiry presenting any available leaf"
+            }
             Self::Rule(Rule::C1) => "using the API server's clock",
             Self::Rule(Rule::L1) => "replacing a CA near its end although its successor is not held",
             Self::Rule(Rule::L2) => {
@@ -102,9 +106,7 @@ impl Mutation {
             Self::Guard(Guard::AbsencePause) => {
                 "time for API servers to learn that a configuration is absent (in L2)"
             }
-            Self::Guard(Guard::QuietDeadline) => {
-                "a limit to the wait for an unchanged configuration (in S2)"
-            }
+            Self::Guard(Guard::QuietDeadline) => "a limit to the wait for an unchanged configuration (in S2)",
             Self::Guard(Guard::NotYetValid) => "replacing a CA and a leaf that are not valid yet (in E1)",
             Self::Guard(Guard::LastPromotion) => "a last promotion although a clock is off (in L1)",
             Self::Guard(Guard::NewerPublish) => "publishing a newer version's ring (in W2)",
