@@ -30,7 +30,7 @@ use crate::{Failure, block_on, print, say};
 ///
 /// The command reads pods by pages of 250 and writes nothing. It needs the rights to list pods, Namespaces and the objects with rules.
 ///
-/// The exit code is 0 where no pod is listed, 1 where one is, 2 for bad input and missing rights, and 3 where the cluster does not
+/// The exit code is 0 if no pod is listed, 1 if pods are listed, 2 for bad input and missing rights, and 3 if the cluster does not
 /// answer.
 #[derive(Args, Clone, Debug)]
 #[command(after_help = "Examples:
@@ -46,7 +46,7 @@ pub(crate) struct Arguments {
     all_namespaces: bool,
     #[arg(long, env = "VESTIBULE_KUBECONFIG", value_name = "FILE", help = kubeconfig_help())]
     kubeconfig: Option<PathBuf>,
-    /// The namespace of the ConfigMaps with rules, where several namespaces have some.
+    /// The namespace of the ConfigMaps with rules, if several namespaces have some.
     #[arg(long, value_name = "NS", value_parser = namespace)]
     injector_namespace: Option<String>,
     /// The output format.

@@ -18,10 +18,10 @@ use crate::render::Format;
 use crate::rules::{self, Labels};
 use crate::{Failure, block_on, print, say};
 
-/// Explains a code of a finding, a field of the rule format, or what rules make of an object and why.
+/// Explains the code of a finding, a field of the rule format, or the effect of rules on an object.
 ///
-/// For an object: every check of each rule, with its result and the line of the rule; every part of the rule, with what it
-/// adds, or why it does not. `pod/NAME` reads the pod, the labels of its namespace and, without `--rules`, the rules in
+/// For an object it prints every check of each rule, with its result and the line of the rule, and every part of the rule, with
+/// its additions or the reason for none. `pod/NAME` reads the pod, the labels of its namespace and, without `--rules`, the rules in
 /// Injections and in the injector's ConfigMaps from a cluster. A pod that exists already holds the injected parts.
 ///
 /// Workloads are explained by the pods that their controller will make. A result that depends on a name which is not known yet,
@@ -36,7 +36,7 @@ use crate::{Failure, block_on, print, say};
 /// A field is named by its path, as for `kubectl explain`: `spec.sidecars.position`, or `injectorsettings.spec.mode`. A path has
 /// dots and `pod/NAME` a slash, so they cannot be confused.
 ///
-/// The exit code is 2 for bad input, and 3 where the cluster does not answer.
+/// The exit code is 2 for bad input, and 3 if the cluster does not answer.
 #[derive(Args, Clone, Debug)]
 #[command(after_help = "Examples:
   vestibule explain VST0121
@@ -68,7 +68,7 @@ pub(crate) struct Arguments {
     namespace: Option<String>,
     #[arg(long, env = "VESTIBULE_KUBECONFIG", value_name = "FILE", help = kubeconfig_help())]
     kubeconfig: Option<PathBuf>,
-    /// With `pod/NAME`: the namespace of the ConfigMaps with rules, where several namespaces have some.
+    /// With `pod/NAME`: the namespace of the ConfigMaps with rules, if several namespaces have some.
     #[arg(long, value_name = "NS", value_parser = namespace)]
     injector_namespace: Option<String>,
     /// The output format.

@@ -20,11 +20,11 @@ use case::Suite;
 
 /// Runs golden cases: objects and their expected results.
 ///
-/// A file of cases names its rules, relative to itself. `contains` is a part of the result: maps by key, lists as items that
-/// must be there in this order; `result` is all of it, inline or in a file, which `--update` writes. Every case is evaluated
-/// twice: the second time nothing may change. In a folder, files that hold no `cases` are left out.
+/// A file of cases names its rules, relative to itself. `contains` is a part of the result: maps by key, lists by items that
+/// occur in this order. `result` is the whole result, inline or in a file, which `--update` writes. Every case is evaluated
+/// twice: the second time nothing may change. In a folder, files without `cases` are left out.
 ///
-/// The exit code is 1 where a case fails, and 2 where a file cannot be read.
+/// The exit code is 1 if a case fails, and 2 if a file cannot be read.
 #[derive(Args, Clone, Debug)]
 #[command(after_help = "Examples:
   vestibule test examples/rules/tests

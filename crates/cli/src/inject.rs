@@ -17,14 +17,14 @@ use crate::objects::{self, ObjectSource};
 use crate::rules::{self, Labels};
 use crate::{Failure, print, render, say, workload};
 
-/// Adds to pods, and to the templates of workloads, what the rules ask for, and prints all objects.
+/// Applies rules to pods and to the templates of workloads, and prints all objects.
 ///
-/// Comments, order, quotes and blank lines of a file stay: the difference is what was added. Where a part that changes is in
-/// flow style (`{a: b}`) or behind anchors, its document is written anew, and stderr says so. Objects of other kinds, and
-/// those that no rule is for, are printed as they are. JSON stays JSON; what no rule touches keeps its bytes.
+/// Comments, order, quotes and blank lines of a file stay: the difference is only the added lines. If a changed part is in flow
+/// style (`{a: b}`) or behind anchors, its document is written anew, and stderr says so. Objects of other kinds, and objects
+/// that no rule matches, are printed byte for byte. JSON stays JSON.
 ///
-/// The exit code is 0 also where no rule is for any object, unless `--require`; 1 where a rule denies one, and nothing is
-/// printed then; 2 for what cannot be read.
+/// The exit code is 0 also if no rule matches any object, unless `--require` is given; 1 if a rule denies an object, and then
+/// nothing is printed; 2 for input that cannot be read.
 #[derive(Args, Clone, Debug)]
 #[command(after_help = "Examples:
   vestibule inject -f deployment.yaml --rules examples/rules/env-target.yaml
@@ -48,7 +48,7 @@ pub(crate) struct Arguments {
     /// The output format.
     #[arg(long, short, value_enum, default_value = "yaml", value_name = "FORMAT")]
     output: Format,
-    /// Ends with 1, and prints nothing, where no rule is for any of the objects.
+    /// Exits with 1, and prints nothing, if no rule matches any of the objects.
     #[arg(long)]
     require: bool,
 }
@@ -104,7 +104,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         return Ok(ExitCode::from(1));
     }
     if arguments.require && !evaluations.iter().any(Evaluation::is_matched) {
-        say("no rule is for any of these objects; `vestibule explain`, with the same flags, says why");
+        say("no rule matches any of these objects; `vestibule explain`, with the same flags, says why");
         return Ok(ExitCode::from(1));
     }
     let data = match arguments.output {

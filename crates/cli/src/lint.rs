@@ -13,10 +13,10 @@ use vestibule_rules::{Diagnostic, RuleSet, Severity, diagnostic, rename};
 use crate::render::counted;
 use crate::{Failure, files, print, rules, say};
 
-/// Checks rules: errors, warnings and hints, each with its place.
+/// Checks rules: errors, warnings and hints, each with file, line and column.
 ///
-/// The exit code is 0 where there is nothing but hints, 1 where there are errors or warnings (with `--strict`, hints too),
-/// and 2 where a file cannot be read.
+/// The exit code is 0 if there are only hints, 1 if there are errors or warnings (with `--strict`, hints too), and 2 if a file
+/// cannot be read.
 #[derive(Args, Clone, Debug)]
 #[command(after_help = "Examples:
   vestibule lint examples/rules
@@ -32,10 +32,10 @@ pub(crate) struct Arguments {
     /// The output format.
     #[arg(long, short, value_enum, default_value = "text", value_name = "FORMAT")]
     output: Format,
-    /// The injector's own namespace, where it is known: some rules are for anywhere but there.
+    /// The injector's own namespace, if it is known: some rules may not match it.
     #[arg(long, short, value_name = "NS", value_parser = namespace)]
     namespace: Option<String>,
-    /// Ends with 1 for hints too.
+    /// Exits with 1 for hints too.
     #[arg(long)]
     strict: bool,
     /// Rewrites former names of fields (VST0124) in the files before it checks them. Comments and everything else keep their

@@ -27,7 +27,7 @@ pub(crate) struct CompletionsArguments {
 #[command(after_help = "Example:
   vestibule man --dir /usr/local/share/man/man1")]
 pub(crate) struct ManArguments {
-    /// The folder to write to; it is made where there is none.
+    /// The folder to write to; it is made if it does not exist.
     #[arg(long, value_name = "DIR")]
     dir: PathBuf,
 }

@@ -30,9 +30,9 @@ const SAMPLE_RULES: [(&str, &str); 3] = [
 /// The labels of namespaces for the sample rules.
 const SAMPLE_LABELS: [(&str, &str); 2] = [("injection", "enabled"), ("sidecar-injector", "enabled")];
 
-/// Shows what the rules would do to objects: what changes, why, and that a second pass changes nothing.
+/// Shows the effect of rules on objects: the changes, their reasons, and that a second pass changes nothing.
 ///
-/// Server and caller run in one process, over TLS on loopback; no cluster is asked and nothing is written. Without files and
+/// Server and caller run in one process, over TLS on loopback; no cluster is needed and nothing is written. Without files and
 /// rules it shows a sample.
 #[derive(Args, Clone, Debug)]
 #[command(after_help = "Examples:

@@ -28,7 +28,7 @@ pub(super) struct ConnectionArguments {
 pub(super) struct KubeconfigArguments {
     #[arg(long, env = "VESTIBULE_KUBECONFIG", value_name = "FILE", help = kubeconfig_help())]
     kubeconfig: Option<PathBuf>,
-    /// The kubeconfig's context, where it is not the current one.
+    /// The kubeconfig's context, if it is not the current one.
     #[arg(long, value_name = "NAME")]
     context: Option<String>,
 }

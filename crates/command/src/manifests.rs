@@ -27,7 +27,7 @@ pub struct ManifestsArguments {
     #[arg(long, value_enum, value_name = "PART")]
     only: Option<Part>,
     /// Compares with the objects in the *.yaml, *.yml and *.json files of a folder instead of printing: differences are
-    /// shown, and the exit code is 1 where there are any.
+    /// shown, and the exit code is 1 if there are any.
     #[arg(long, value_name = "DIR")]
     check: Option<PathBuf>,
     /// How to print.

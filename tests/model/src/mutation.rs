@@ -68,47 +68,49 @@ impl Mutation {
     pub fn says(self) -> &'static str {
         match self {
             Self::Rule(Rule::W2) => "the order of reading: configuration first, then ring",
-            Self::Rule(Rule::W3) => "the floor that the configurations' annotations set",
-            Self::Rule(Rule::H1) => "waiting until a CA is known everywhere",
-            Self::Rule(Rule::P1) => "the demand that the next CA is held, now and in every configuration",
+            Self::Rule(Rule::W3) => "publishing no ring older than the configurations' annotations show",
+            Self::Rule(Rule::H1) => "a hold: the wait until every API server knows a CA",
+            Self::Rule(Rule::P1) => "promotion only of a CA that is held in every configuration now",
             Self::Rule(Rule::P2) => "the cross certificate",
-            Self::Rule(Rule::S1) => "care in taking a leaf of another CA",
-            Self::Rule(Rule::S2) => "waiting for quiet before the first leaf",
-            Self::Rule(Rule::S3) => "the signing lease",
-            Self::Rule(Rule::D1) => "patience in removing a CA",
-            Self::Rule(Rule::G1) => "grafting onto a ring that does not continue what is known",
-            Self::Rule(Rule::G2) => "restoring a ring that is gone",
-            Self::Rule(Rule::E1) => "the latch",
-            Self::Rule(Rule::C1) => "the API server's clock",
-            Self::Rule(Rule::L1) => "the last call",
+            Self::Rule(Rule::S1) => "leaves only of an active CA that API servers know",
+            Self::Rule(Rule::S2) => "the wait for unchanged configurations before the first leaf",
+            Self::Rule(Rule::S3) => {
+                "the lease: no leaf outlives the last reading of the ring by more than its life"
+            }
+            Self::Rule(Rule::D1) => "removal of a CA only after its leaves have expired",
+            Self::Rule(Rule::G1) => "keeping the CAs of both rings if the ring was replaced",
+            Self::Rule(Rule::G2) => "restoring a lost ring from memory",
+            Self::Rule(Rule::E1) => {
+                "keeping a valid leaf, and after its expiry presenting any available leaf"
+            }
+            Self::Rule(Rule::C1) => "using the API server's clock",
+            Self::Rule(Rule::L1) => "replacing a CA near its end although its successor is not held",
             Self::Rule(Rule::L2) => {
                 "not waiting for a configuration that refuses writes and trusts no CA of ours"
             }
-            Self::Guard(Guard::Recheck) => "a fresh look before something is decided for good",
+            Self::Guard(Guard::Recheck) => "reading again before an irreversible decision",
             Self::Guard(Guard::LastLook) => {
-                "a last look at configurations that were read before the ring (in S2)"
+                "reading configurations again that were read before the ring (in S2)"
             }
-            Self::Guard(Guard::CarryOver) => "taking over into a new ring what configurations trust (in G2)",
-            Self::Guard(Guard::SwitchWait) => "time to leave a stolen CA (in D1)",
-            Self::Guard(Guard::RestorePause) => "a pause between rotations that deletions ask for (in G2)",
-            Self::Guard(Guard::CanonicalBundle) => "tidying up bundles that hold more than CAs (in W2)",
+            Self::Guard(Guard::CarryOver) => "taking the CAs of configurations into a new ring (in G2)",
+            Self::Guard(Guard::SwitchWait) => "time for replicas to leave a stolen CA (in D1)",
+            Self::Guard(Guard::RestorePause) => "a pause between rotations after deletions (in G2)",
+            Self::Guard(Guard::CanonicalBundle) => "rewriting bundles with text that is no CA (in W2)",
             Self::Guard(Guard::RevokedMemory) => "remembering which CAs were revoked (in G1)",
             Self::Guard(Guard::LeafPatience) => {
                 "time for a new CA to become known when a leaf has ended (in E1)"
             }
-            Self::Guard(Guard::Deadline) => "an end to waiting for a stolen CA's successor (in D1)",
+            Self::Guard(Guard::Deadline) => "a limit to the wait for a stolen CA's successor (in D1)",
             Self::Guard(Guard::CompareAndSwap) => "compare-and-swap of the ring (W1)",
             Self::Guard(Guard::Absence) => "not waiting for a configuration that is absent (in L2)",
             Self::Guard(Guard::AbsencePause) => {
-                "time for API servers to hear that a configuration is absent (in L2)"
+                "time for API servers to learn that a configuration is absent (in L2)"
             }
-            Self::Guard(Guard::QuietDeadline) => {
-                "an end to waiting for a configuration to become quiet (in S2)"
-            }
+            Self::Guard(Guard::QuietDeadline) => "a limit to the wait for an unchanged configuration (in S2)",
             Self::Guard(Guard::NotYetValid) => "replacing a CA and a leaf that are not valid yet (in E1)",
             Self::Guard(Guard::LastPromotion) => "a last promotion although a clock is off (in L1)",
             Self::Guard(Guard::NewerPublish) => "publishing a newer version's ring (in W2)",
-            Self::Guard(Guard::Stripped) => "writing a mark once that a policy removes (in W2)",
+            Self::Guard(Guard::Stripped) => "writing a removed mark only once (in W2)",
             Self::Guard(Guard::Unknown) => "taking over no CA that the ring never made",
             Self::Guard(Guard::InPlace) => "keeping an imported CA in the one place where it was found",
             Self::Guard(Guard::ContestWait) => "time for replicas to name a CA that would be dropped",

@@ -411,7 +411,7 @@ fn nothing_matched_is_a_failure_only_where_it_is_required() {
         .run("inject -f pod.yaml --rules rules.yaml --require")
         .exits(1)
         .prints("")
-        .tells("no rule is for any of these objects; `vestibule explain`");
+        .tells("no rule matches any of these objects; `vestibule explain`");
 }
 
 #[test]

@@ -31,12 +31,12 @@ const BEYOND: [(&str, &[Seen], &str); 17] = [
     (
         "max-connections",
         &[Held("connections"), Closed(CloseReason::Idle)],
-        "takes the place of the one that was opened first and has asked nothing yet, which is closed as idle; where each has asked something, it waits in the backlog of the system, unaccepted",
+        "replaces the oldest connection without a request, which is closed as idle; if every connection has sent a request, it waits in the backlog of the system, unaccepted",
     ),
     (
         "max-handshakes",
         &[Held("handshakes"), Closed(CloseReason::SlowHandshake)],
-        "comes in, and the connection goes that has been silent longest, or else the oldest",
+        "is accepted, and the connection that has been silent longest is closed; if few are silent, the oldest that sent its first byte",
     ),
     ("handshake-timeout", &[Closed(CloseReason::SlowHandshake)], "is closed"),
     ("head-timeout", &[Closed(CloseReason::SlowHead)], "is closed"),
@@ -67,10 +67,10 @@ const BEYOND: [(&str, &[Seen], &str); 17] = [
     (
         "max-bodies",
         &[Held("body_bytes"), Refused(Refusal::BytesInFlight)],
-        "waits unread until half of its time is over, then gets 429 with `Retry-After: 1` and is closed; at once where 64 wait",
+        "waits unread until half of its time is over, then gets 429 with `Retry-After: 1` and is closed; at once if 64 bodies wait",
     ),
     ("max-running", &[Held("running")], "waits in the queue"),
-    ("max-computing", &[Held("computing")], "waits for a turn"),
+    ("max-computing", &[Held("computing")], "waits for a CPU permit"),
     (
         "max-waiting",
         &[Held("waiting"), Refused(Refusal::QueueFull)],

@@ -151,7 +151,7 @@ fn every_example_leads_to_its_code() {
 fn the_page_of_codes_is_up_to_date() {
     let mut page = "# Codes
 
-What `vestibule` says about rules, with an example of each. `vestibule explain VST0121` prints the same offline. This
+Each code of a finding about rules has a description and an example. `vestibule explain VST0121` prints the same offline. This
 page is made from the table that the program uses; `VESTIBULE_UPDATE_GOLDEN=1 cargo test -p vestibule-rules` writes it anew.
 "
     .to_owned();

@@ -9,17 +9,15 @@ use super::rows::table;
 use super::server::{Seen, Server};
 
 const INTRODUCTION: &str = "\
-# What kube-apiserver makes of an answer
+# How kube-apiserver treats an answer
 
-Each row is something that a webhook server may say about a ConfigMap, what a user gets where the registration has
-`failurePolicy: Fail`, and what where it has `Ignore`. The client and the judge of `vestibule-caller` were asked for it, and
-`cargo test -p cluster oracle` puts the same server before a real kube-apiserver: both have to agree on code, message,
-reason, causes, warnings, audit annotations, the object, and on how many requests it took.
+Each row has an answer of a webhook about a ConfigMap, and the result for the user under `failurePolicy: Fail` and under `Ignore`. The results are computed
+by the client and the judge of `vestibule-caller`. `cargo test -p cluster oracle` sends the same answers to a real kube-apiserver: code, message, reason,
+causes, warnings, audit annotations, the object and the number of requests must be equal.
 
-`…` stands for `Internal error occurred: failed calling webhook \"NAME\": `, and *admitted* alone for an object that is as it was.
-Effects of the object's type are not in the table, since the judge does not know types: a field that the type does
-not have is dropped without a warning, a value of another type is a 500 under both policies, and an object that is not valid
-is refused as if the user had sent it so.
+`…` stands for `Internal error occurred: failed calling webhook \"NAME\": `. *admitted* alone means an unchanged object. The judge does not know the object's
+type, so effects of the type are not in the table: an unknown field is dropped without a warning, a value of another type is a 500 under both policies, and an
+invalid object is refused as if the user had sent it.
 
 Written by `VESTIBULE_UPDATE_GOLDEN=1 cargo test -p cluster the_page`.
 ";
@@ -68,7 +66,7 @@ fn told(seen: &Seen) -> String {
         also(format!("{} causes", seen.causes.len()));
     }
     if let Some(seconds) = seen.retry_after {
-        also(format!("come again in {seconds} s"));
+        also(format!("retry after {seconds} s"));
     }
     match &seen.warnings[..] {
         [] => {}

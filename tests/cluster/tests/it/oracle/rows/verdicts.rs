@@ -105,7 +105,7 @@ pub(super) fn v1beta1() -> Vec<Row> {
         mutating("a whole answer", beta(json!({ "uid": UID, "allowed": true }))),
         mutating("no uid", beta(json!({ "allowed": true }))),
         mutating("another uid", beta(json!({ "uid": "other", "allowed": true }))),
-        mutating("nothing but a response", json(200, &json!({ "response": { "allowed": true } }))),
+        mutating("only a response", json(200, &json!({ "response": { "allowed": true } }))),
         mutating("no response", beta(Value::Null)),
         mutating("a patch without a type", beta(json!({ "allowed": true, "patch": patch }))),
         mutating(
