@@ -292,7 +292,7 @@ mod tests {
         assert!(tls_version("1.1").is_err());
     }
 
-    /// Issue 20, point 31: probes were open on every address beside `--listen 127.0.0.1:8443`.
+    /// Regression: probes were open on every address beside `--listen 127.0.0.1:8443`.
     #[test]
     fn probes_listen_where_the_hooks_do() {
         #[derive(clap::Parser)]

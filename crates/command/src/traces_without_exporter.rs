@@ -49,7 +49,7 @@ mod tests {
         traces: TraceArguments,
     }
 
-    /// Issue 20, point 31: clap said "unexpected argument".
+    /// Regression: clap said "unexpected argument".
     #[test]
     fn a_build_without_otel_says_so() {
         let refused = |flags: &[&str]| {

@@ -225,7 +225,7 @@ mod tests {
         path
     }
 
-    /// Issue 20, point 29: one order, whichever command asks.
+    /// All commands use one order.
     #[tokio::test]
     async fn the_first_place_that_names_a_cluster_counts() {
         let folder = tempfile::TempDir::new().unwrap();
@@ -271,7 +271,7 @@ mod tests {
         }
     }
 
-    /// Issue 20, point 29: `~/.kube/config` could lead to another cluster.
+    /// Regression: `~/.kube/config` could lead to another cluster.
     #[tokio::test]
     async fn a_pod_with_a_broken_service_account_does_not_fall_back_to_the_home_kubeconfig() {
         let folder = tempfile::TempDir::new().unwrap();

@@ -75,7 +75,7 @@ async fn a_pod_is_explained_by_the_rules_of_its_cluster() {
         .fails(2, "no ConfigMap labelled vestibule.dev/config=true in namespace");
 }
 
-/// Issue 20, point 30: a second ConfigMap with a rule of the same name ended everything with VST0116.
+/// Regression: a second ConfigMap with a rule of the same name ended everything with VST0116.
 #[tokio::test]
 async fn a_doubled_name_is_told_and_what_is_in_force_explained() {
     let Some(env) = shared_or_skip().await else { return };

@@ -96,7 +96,6 @@ fn yaml_json_and_patch_lead_to_the_same() {
     assert!(one.starts_with(r#"[{"op":"add""#), "{one}");
 }
 
-/// Issue 20, point 7.
 #[test]
 fn a_list_keeps_its_metadata_in_json() {
     let item = "{apiVersion: v1, kind: Pod, metadata: {name: a, labels: {app: web}}, spec: {containers: [{name: app}]}}";
@@ -118,7 +117,7 @@ fn a_list_keeps_its_metadata_in_json() {
     }
 }
 
-/// Issue 20, point 7: numbers were written anew, and a raw U+007F, which JSON allows and YAML forbids, was refused.
+/// Regression: numbers were written anew, and a raw U+007F, which JSON allows and YAML forbids, was refused.
 #[test]
 fn json_is_read_as_json_and_keeps_its_bytes() {
     let touched = r#"{

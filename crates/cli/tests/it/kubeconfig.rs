@@ -1,4 +1,4 @@
-//! The order in which every command looks for its cluster. Issue 20, point 29.
+//! The order in which every command looks for its cluster.
 
 use std::net::TcpListener;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! Messages about mistakes. Issue 20, point 31.
+//! Messages about mistakes.
 
 use crate::fixture::{Folder, POD, TARGET, finish};
 

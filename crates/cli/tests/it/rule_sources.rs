@@ -1,4 +1,4 @@
-//! Rules and objects from stdin, several paths and manifests of ConfigMaps. Issue 20, point 30.
+//! Rules and objects from stdin, several paths and manifests of ConfigMaps.
 
 use crate::fixture::{Folder, POD, REQUIRED, TARGET, finish};
 

@@ -30,7 +30,7 @@ fn json_keeps_its_values() {
     assert_eq!(json("{\n\t\"a\": [\n\t\t1\n\t]\n}"), [r#"{"a":[1]}"#]);
 }
 
-/// Issue 20, point 7: YAML forbids characters that JSON allows.
+/// YAML forbids characters that JSON allows.
 #[test]
 fn json_that_yaml_forbids_is_read() {
     assert_eq!(json("{\"a\u{7f}\": \"b\u{7f}\\ud800\"}"), ["{\"a\u{7f}\":\"b\u{7f}\u{fffd}\"}"]);

@@ -1,4 +1,4 @@
-//! Messages tell their reader what to do (issue 20, point 31).
+//! Messages tell their reader what to do.
 
 use serde_json::Value;
 use vestibule_rules::Diagnostic;

@@ -74,7 +74,7 @@ async fn a_rule_is_in_force_when_every_replica_that_reports_has_it() {
     );
 }
 
-/// Issue 22: two injectors read all Injections, and each wrote its own view into their status.
+/// Regression: two injectors read all Injections, and each wrote its own view into their status.
 #[tokio::test]
 async fn one_of_two_injectors_writes_the_status() {
     let Some(cluster) = Cluster::start(&Options::default()).await else { return };

@@ -138,7 +138,6 @@ fn flow_style_anchors_and_tabs_rewrite_the_document() {
     }
 }
 
-/// Issue 20, point 7.
 #[test]
 fn json_stays_json() {
     let add = r#"[{"op":"add","path":"/spec/a/b","value":1}]"#;
