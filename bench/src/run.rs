@@ -31,7 +31,7 @@ pub(crate) enum Expected {
 }
 
 impl Bench {
-    /// Of these servers the floor and those that are wanted, were built, and answer as expected. Others are left out by name.
+    /// The [available](Self::available) servers that answer as expected. The report names the others as left out.
     pub(crate) async fn agreeing(
         &mut self,
         servers: Vec<Server>,
@@ -48,7 +48,7 @@ impl Bench {
         Ok(agreeing)
     }
 
-    /// Of these servers the floor and those that are wanted and were built.
+    /// The built servers that the options want, and the floor.
     pub(crate) fn available(&mut self, servers: Vec<Server>) -> Vec<Server> {
         let mut available = Vec::new();
         for server in servers {

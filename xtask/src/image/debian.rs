@@ -46,7 +46,7 @@ pub(super) fn files(binary: &Path, arch: Architecture) -> anyhow::Result<Base> {
     }
     files.insert(BUNDLE.to_owned(), bundle()?);
     owners.insert("ca-certificates".to_owned());
-    // It tells scanners which distribution's list of vulnerabilities applies.
+    // This file tells scanners which distribution's list of vulnerabilities applies.
     files.insert("/etc/os-release".to_owned(), files::read_bytes(OS_RELEASE.as_ref())?);
     owners.insert(owner(OS_RELEASE)?);
     let mut packages = Vec::new();
