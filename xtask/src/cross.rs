@@ -85,7 +85,7 @@ fn compiler(folder: &Path) -> anyhow::Result<PathBuf> {
 }
 
 /// Whether the standard library of `target` is there.
-fn is_installed(target: &str) -> anyhow::Result<bool> {
+pub(crate) fn is_installed(target: &str) -> anyhow::Result<bool> {
     let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
     let output = Command::new(rustc).args(["--print", "target-libdir", "--target", target]).output();
     let output = output.context("cannot start rustc")?;
