@@ -8,7 +8,7 @@ use crate::figure::Row;
 use crate::load::expect_success;
 use crate::options::Options;
 use crate::report::table;
-use crate::servers::{FLOOR, Running, Server};
+use crate::servers::{FLOOR, Running, Server, mutating};
 use bench::mutation;
 use bench::review::Review;
 
@@ -46,6 +46,12 @@ impl Bench {
             }
         }
         Ok(agreeing)
+    }
+
+    /// The servers that take part in cases of the Pod of `review`, to which each adds one sidecar.
+    pub(crate) async fn mutating(&mut self, review: &Review) -> anyhow::Result<Vec<Server>> {
+        let servers = mutating(self.options.baseline.as_deref());
+        self.agreeing(servers, review, Expected::Sidecars(1)).await
     }
 
     /// The built servers that the options want, and the floor.
