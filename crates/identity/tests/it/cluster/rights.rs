@@ -124,7 +124,7 @@ async fn one_configuration_that_may_not_be_written_does_not_stop_the_others() {
     let read = PolicyRule {
         api_groups: Some(vec!["admissionregistration.k8s.io".to_owned()]),
         resources: Some(vec!["mutatingwebhookconfigurations".to_owned()]),
-        resource_names: Some(vec![denied.registration.name.to_string()]),
+        resource_names: Some(vec![denied.registration.name.clone()]),
         verbs: ["get", "list", "watch"].map(str::to_owned).into(),
         ..PolicyRule::default()
     };
