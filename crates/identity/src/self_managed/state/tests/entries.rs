@@ -36,7 +36,7 @@ pub(super) fn replica(hooks: &[&str]) -> State {
 }
 
 /// A cluster for a moment in the hands of another replica.
-fn with(bench: &mut Bench, other: &mut State, work: impl FnOnce(&mut Bench)) {
+pub(super) fn with(bench: &mut Bench, other: &mut State, work: impl FnOnce(&mut Bench)) {
     std::mem::swap(&mut bench.state, other);
     if bench.state.registrations[0].snapshot.is_some() {
         bench.watch_configuration();
@@ -53,7 +53,7 @@ pub(super) fn serve(bench: &mut Bench) {
 }
 
 /// Another replica, until it serves.
-fn begin(bench: &mut Bench) {
+pub(super) fn begin(bench: &mut Bench) {
     bench.watch_configuration();
     bench.run();
     bench.pass(Duration::from_secs(31));
