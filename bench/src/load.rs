@@ -19,9 +19,9 @@ pub(crate) struct Sample {
     pub(crate) calls: u64,
     pub(crate) elapsed: Duration,
     pub(crate) server_cpu: Duration,
-    /// Of the thread that makes the calls.
+    /// CPU time of the thread that makes the calls.
     pub(crate) client_cpu: Duration,
-    /// In nanoseconds.
+    /// Latencies in nanoseconds.
     pub(crate) latency: Histogram<u64>,
 }
 

@@ -8,7 +8,7 @@ use crate::figure::Row;
 use crate::load::expect_success;
 use crate::options::Options;
 use crate::report::table;
-use crate::servers::{FLOOR, Running, Server};
+use crate::servers::{FLOOR, Running, Server, mutating};
 use bench::mutation;
 use bench::review::Review;
 
@@ -31,7 +31,7 @@ pub(crate) enum Expected {
 }
 
 impl Bench {
-    /// Of these servers the floor and those that are wanted, were built, and answer as expected. Others are left out by name.
+    /// The [available](Self::available) servers that answer as expected. The report names the others as left out.
     pub(crate) async fn agreeing(
         &mut self,
         servers: Vec<Server>,
@@ -48,7 +48,13 @@ impl Bench {
         Ok(agreeing)
     }
 
-    /// Of these servers the floor and those that are wanted and were built.
+    /// The servers that take part in cases of the Pod of `review`, to which each adds one sidecar.
+    pub(crate) async fn mutating(&mut self, review: &Review) -> anyhow::Result<Vec<Server>> {
+        let servers = mutating(self.options.baseline.as_deref());
+        self.agreeing(servers, review, Expected::Sidecars(1)).await
+    }
+
+    /// The built servers that the options want, and the floor.
     pub(crate) fn available(&mut self, servers: Vec<Server>) -> Vec<Server> {
         let mut available = Vec::new();
         for server in servers {

@@ -1,6 +1,7 @@
 //! The binary `vestibule`, for the tasks that run or pack it.
 
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use anyhow::Context;
 
@@ -10,6 +11,13 @@ use crate::metadata::Metadata;
 
 /// The package of the binary.
 pub(crate) const PACKAGE: &str = "vestibule-cli";
+
+/// A command that runs one test of the binary, which calls an API server.
+pub(crate) fn test(name: &str) -> Command {
+    let mut command = cargo::command(&["test", "--package", PACKAGE, "--test", "it", "--"]);
+    command.args(["--exact", "--nocapture", name]).env("VESTIBULE_REQUIRE_APISERVER", "1");
+    command
+}
 
 /// How the binary is built.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -68,7 +68,7 @@ pub(crate) fn oldest_rust() -> anyhow::Result<Outcome> {
     }
     let mut command = Command::new("rustup");
     command.args(["run", version, "cargo", "check", "--quiet", "--workspace", "--all-targets", "--locked"]);
-    // Of their own: the other builds would start again.
+    // A target folder of its own: in a shared one, the builds of the two compilers would replace each other's output.
     cargo::finish(command.env("CARGO_TARGET_DIR", metadata.target_directory.join("oldest-rust")))?;
     println!("every crate, test and example compiles with Rust {version}");
     Ok(Outcome::Passed)
@@ -85,7 +85,7 @@ fn compiler(folder: &Path) -> anyhow::Result<PathBuf> {
 }
 
 /// Whether the standard library of `target` is there.
-fn is_installed(target: &str) -> anyhow::Result<bool> {
+pub(crate) fn is_installed(target: &str) -> anyhow::Result<bool> {
     let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
     let output = Command::new(rustc).args(["--print", "target-libdir", "--target", target]).output();
     let output = output.context("cannot start rustc")?;

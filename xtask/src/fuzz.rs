@@ -66,8 +66,7 @@ fn build(folder: &Path) -> anyhow::Result<()> {
 
 /// The triple of this machine.
 fn host() -> anyhow::Result<String> {
-    let version = Command::new("rustc").arg("-vV").output().context("cannot run rustc to read its host")?;
-    let version = String::from_utf8_lossy(&version.stdout).into_owned();
+    let version = cargo::output(Command::new("rustc").arg("-vV"))?;
     let host = version.lines().find_map(|line| line.strip_prefix("host: "));
     host.map(str::to_owned).context("rustc prints no host")
 }

@@ -208,22 +208,6 @@ impl Architecture {
     }
 }
 
-/// The standard output of a program that succeeds.
-pub(crate) fn read(program: &str, arguments: &[&str], folder: &Path) -> anyhow::Result<String> {
-    let mut command = std::process::Command::new(program);
-    let output = command.args(arguments).current_dir(folder).output();
-    let output = output.with_context(|| format!("cannot start {program}"))?;
-    if !output.status.success() {
-        let words = arguments.join(" ");
-        bail!(
-            "`{program} {words}` ended with {}: {}",
-            output.status,
-            String::from_utf8_lossy(&output.stderr)
-        );
-    }
-    Ok(String::from_utf8(output.stdout)?)
-}
-
 /// The folder of the workspace, without links or `..`.
 fn workspace() -> anyhow::Result<PathBuf> {
     // On Windows `canonicalize` gives a path that git does not take.

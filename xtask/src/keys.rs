@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail};
 
 use crate::metadata::Metadata;
-use crate::{controlplane, files};
+use crate::{cargo, controlplane, files};
 use openapi::Documents;
 use types::Types;
 
@@ -17,16 +17,14 @@ const TABLE: &str = "crates/admission/src/keys/table.rs";
 
 /// Writes the table again, from the documents in `folder` or else those of the real API server.
 pub(crate) fn write(folder: Option<&Path>) -> anyhow::Result<()> {
-    let table = Table::generate(folder)?;
-    files::write(&table.path, &table.text)?;
+    files::write(&cargo::workspace().join(TABLE), table(folder)?)?;
     println!("keys: {TABLE} written");
     Ok(())
 }
 
 /// Fails when the table differs from the documents.
 pub(crate) fn compare(folder: Option<&Path>) -> anyhow::Result<()> {
-    let table = Table::generate(folder)?;
-    if files::read(&table.path)? != table.text {
+    if files::read_here(TABLE)? != table(folder)? {
         bail!(
             "{TABLE} differs from the API server's documents: `cargo xtask keys` writes it again, `git diff` shows what changed"
         );
@@ -35,25 +33,16 @@ pub(crate) fn compare(folder: Option<&Path>) -> anyhow::Result<()> {
     Ok(())
 }
 
-struct Table {
-    path: PathBuf,
-    text: String,
+fn table(folder: Option<&Path>) -> anyhow::Result<String> {
+    let documents = match folder {
+        Some(folder) => Documents::read(folder)?,
+        None => Documents::read(&read_from_the_server()?)?,
+    };
+    Ok(rust::render(&documents.version, &Types::reachable(&documents)?))
 }
 
-impl Table {
-    fn generate(folder: Option<&Path>) -> anyhow::Result<Self> {
-        let metadata = Metadata::of_workspace()?;
-        let documents = match folder {
-            Some(folder) => Documents::read(folder)?,
-            None => Documents::read(&read_from_the_server(&metadata.target_directory)?)?,
-        };
-        let text = rust::render(&documents.version, &Types::reachable(&documents)?);
-        Ok(Self { path: metadata.workspace_root.join(TABLE), text })
-    }
-}
-
-fn read_from_the_server(target: &Path) -> anyhow::Result<PathBuf> {
-    let folder = target.join("openapi");
+fn read_from_the_server() -> anyhow::Result<PathBuf> {
+    let folder = Metadata::of_workspace()?.target_directory.join("openapi");
     if folder.exists() {
         std::fs::remove_dir_all(&folder).with_context(|| format!("cannot empty {}", folder.display()))?;
     }

@@ -2,14 +2,13 @@
 
 use anyhow::bail;
 
-use crate::files;
-use crate::metadata::Metadata;
+use crate::{cargo, files};
 
 const MOST_LINES: usize = 500;
 
 /// Counts the lines of every Rust file of the checkout.
 pub(crate) fn run() -> anyhow::Result<()> {
-    let root = Metadata::of_workspace()?.workspace_root;
+    let root = cargo::workspace();
     let mut files = files::below(&root)?;
     files.retain(|file| file.extension().is_some_and(|extension| extension == "rs"));
     let mut long = Vec::new();

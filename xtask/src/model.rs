@@ -1,6 +1,5 @@
 //! Runs the model checker of `tests/model`, and prints or writes its page.
 
-use crate::metadata::Metadata;
 use crate::{cargo, files};
 
 const PAGE: &str = "docs/explanation/model.md";
@@ -15,7 +14,7 @@ pub(crate) fn run(larger: bool, traces: bool, write: bool) -> anyhow::Result<()>
         return cargo::run(&arguments);
     }
     let page = cargo::read(&arguments)?;
-    files::write(&Metadata::of_workspace()?.workspace_root.join(PAGE), page)?;
+    files::write(&cargo::workspace().join(PAGE), page)?;
     println!("model: {PAGE} written");
     Ok(())
 }

@@ -4,8 +4,8 @@ use std::process::Command;
 
 use anyhow::Context;
 
-use crate::cargo;
 use crate::image::export_revision;
+use crate::{binary, cargo};
 
 /// The test that runs both.
 const TEST: &str = "skew::replicas_of_two_releases_serve_beside_each_other";
@@ -24,14 +24,10 @@ pub(crate) fn run(revision: Option<&str>) -> anyhow::Result<()> {
     export_revision(&here, &revision, &source)?;
     // Kept for the next run, which builds only what another revision changed.
     let target = here.canonicalize()?.join("target/skew");
-    let mut build = cargo::command(&["build", "--package", "vestibule-cli", "--bin", "vestibule"]);
+    let mut build = cargo::command(&["build", "--package", binary::PACKAGE, "--bin", "vestibule"]);
     cargo::finish(build.current_dir(&source).env("CARGO_TARGET_DIR", &target))?;
-    let binary = target.join("debug/vestibule");
-
-    let arguments =
-        ["test", "--package", "vestibule-cli", "--test", "it", "--", "--exact", "--nocapture", TEST];
-    let mut test = cargo::command(&arguments);
-    cargo::finish(test.env("VESTIBULE_REQUIRE_APISERVER", "1").env("VESTIBULE_OTHER_RELEASE", binary))
+    let other = target.join("debug/vestibule");
+    cargo::finish(binary::test(TEST).env("VESTIBULE_OTHER_RELEASE", other))
 }
 
 /// The newest tag of a release before this commit, which may have a tag itself.

@@ -146,7 +146,7 @@ impl Shared {
         match ended {
             Ok(Ok(End::Answered)) => {
                 outcomes.answered += 1;
-                // It fails only for a histogram that may not grow.
+                // Recording fails only in a histogram that may not grow.
                 let _ = outcomes.latency.record(took);
             }
             Ok(Ok(End::Refused)) => outcomes.refused += 1,

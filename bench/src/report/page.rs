@@ -95,12 +95,7 @@ fn goals(page: &mut String, results: &Results) {
 }
 
 fn cases(page: &mut String, case: &str, rows: &[&Row]) {
-    let mut names: Vec<&str> = Vec::new();
-    for figure in rows.iter().flat_map(|row| &row.figures) {
-        if !names.contains(&figure.name.as_str()) {
-            names.push(&figure.name);
-        }
-    }
+    let names = table::names(rows.iter().copied());
     let has_notes = rows.iter().any(|row| !row.notes.is_empty());
     let _ = write!(page, "| {case} | {} |", names.join(" | "));
     page.push_str(if has_notes { " |\n" } else { "\n" });

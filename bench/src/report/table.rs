@@ -6,12 +6,7 @@ use crate::figure::{CPU, Figure, RATIO, Row};
 
 /// The table: for the figures that are compared least, median and most of the rounds, else the median.
 pub(crate) fn of(rows: &[Row]) -> String {
-    let mut names: Vec<&str> = Vec::new();
-    for figure in rows.iter().flat_map(|row| &row.figures) {
-        if !names.contains(&figure.name.as_str()) {
-            names.push(&figure.name);
-        }
-    }
+    let names = names(rows);
     let mut lines = vec![["server"].into_iter().chain(names.iter().copied()).map(str::to_owned).collect()];
     for row in rows {
         let cell = |name: &&str| row.figure(name).map_or_else(|| "-".to_owned(), cell);
@@ -19,6 +14,17 @@ pub(crate) fn of(rows: &[Row]) -> String {
         lines.push(cells.chain((!row.notes.is_empty()).then(|| row.notes.join("; "))).collect::<Vec<_>>());
     }
     aligned(&lines, names.len())
+}
+
+/// The names of the figures of these rows, each once.
+pub(crate) fn names<'r>(rows: impl IntoIterator<Item = &'r Row>) -> Vec<&'r str> {
+    let mut names = Vec::new();
+    for figure in rows.into_iter().flat_map(|row| &row.figures) {
+        if !names.contains(&figure.name.as_str()) {
+            names.push(figure.name.as_str());
+        }
+    }
+    names
 }
 
 /// The figure as text; of compared figures with their range.

@@ -4,8 +4,7 @@ use super::rounds::Case;
 use crate::certificates::Key;
 use crate::figure::Row;
 use crate::load::Closed;
-use crate::run::{Bench, Expected};
-use crate::servers::mutating;
+use crate::run::Bench;
 use bench::review::{Review, SMALL};
 
 /// Calls at a time. With more, the client is the limit on one processor.
@@ -18,8 +17,7 @@ pub(crate) const CLASSIC: &str = "P-256 certificate, the client offers X25519 on
 
 pub(super) async fn run(bench: &mut Bench) -> anyhow::Result<Vec<Row>> {
     let review = Review::new(SMALL)?;
-    let servers = mutating(bench.options.baseline.as_deref());
-    let servers = bench.agreeing(servers, &review, Expected::Sidecars(1)).await?;
+    let servers = bench.mutating(&review).await?;
     let cases = [(P256, Key::P256, false), (CLASSIC, Key::P256, true), (RSA, Key::Rsa2048, false)];
     let mut rows = Vec::new();
     for (name, key, is_classic) in cases.into_iter().take(bench.options.cases(3)) {

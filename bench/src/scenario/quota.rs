@@ -8,8 +8,7 @@ use crate::connection::request;
 use crate::figure::{CPU, MOST, P50, P99, Row};
 use crate::load::open::{Arrivals, Open, POOL};
 use crate::quota::Quota;
-use crate::run::{Bench, Expected};
-use crate::servers::mutating;
+use crate::run::Bench;
 use bench::review::{Review, SMALL};
 
 const RATE: f64 = 200.0;
@@ -24,8 +23,7 @@ pub(super) async fn run(bench: &mut Bench) -> anyhow::Result<Vec<Row>> {
         return Ok(Vec::new());
     }
     let review = Review::new(SMALL)?;
-    let servers = mutating(bench.options.baseline.as_deref());
-    let servers = bench.agreeing(servers, &review, Expected::Sidecars(1)).await?;
+    let servers = bench.mutating(&review).await?;
     let during = Duration::from_secs(if bench.options.quick { 2 } else { 10 });
     let mut rows = Vec::new();
     for server in &servers {

@@ -8,8 +8,8 @@ use crate::connection::request;
 use crate::figure::{CPU, MOST, P50, P99, P999, RATE, RATIO, Row};
 use crate::load::Closed;
 use crate::load::open::{Arrivals, Open, Outcomes, POOL};
-use crate::run::{Bench, Expected};
-use crate::servers::{FLOOR, Server, mutating};
+use crate::run::Bench;
+use crate::servers::{FLOOR, Server};
 use bench::review::{Review, SMALL};
 
 /// Connections of the load that finds the capacity.
@@ -24,8 +24,7 @@ const OPENED: &str = "new connections %";
 /// S4: latency where nothing has to wait long.
 pub(super) async fn half(bench: &mut Bench) -> anyhow::Result<Vec<Row>> {
     let review = Review::new(SMALL)?;
-    let servers = mutating(bench.options.baseline.as_deref());
-    let servers = bench.agreeing(servers, &review, Expected::Sidecars(1)).await?;
+    let servers = bench.mutating(&review).await?;
     let mut capacities = Vec::new();
     for server in &servers {
         capacities.push(capacity(bench, server, &review).await?);
@@ -51,8 +50,7 @@ pub(super) async fn half(bench: &mut Bench) -> anyhow::Result<Vec<Row>> {
 /// S6: bursts, for which the API server has to open connections.
 pub(super) async fn bursts(bench: &mut Bench) -> anyhow::Result<Vec<Row>> {
     let review = Review::new(SMALL)?;
-    let servers = mutating(bench.options.baseline.as_deref());
-    let servers = bench.agreeing(servers, &review, Expected::Sidecars(1)).await?;
+    let servers = bench.mutating(&review).await?;
     let mut rows = Vec::new();
     let sizes: &[usize] = if bench.options.main_cases_only() { &[50] } else { &[20, 50, 100, 200] };
     for calls in sizes.iter().copied() {

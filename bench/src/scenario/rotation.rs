@@ -8,8 +8,7 @@ use crate::certificates::Key;
 use crate::connection::{Target, request};
 use crate::figure::{P99, Row};
 use crate::load::histogram;
-use crate::run::{Bench, Expected};
-use crate::servers::mutating;
+use crate::run::Bench;
 use bench::review::{Review, SMALL};
 
 /// The time between two certificates.
@@ -35,8 +34,7 @@ struct Counts {
 
 pub(super) async fn run(bench: &mut Bench) -> anyhow::Result<Vec<Row>> {
     let review = Review::new(SMALL)?;
-    let servers = mutating(bench.options.baseline.as_deref());
-    let servers = bench.agreeing(servers, &review, Expected::Sidecars(1)).await?;
+    let servers = bench.mutating(&review).await?;
     let during = Duration::from_secs(if bench.options.quick { 2 } else { 5 });
     let mut rows = Vec::new();
     for server in servers.iter().skip(1) {

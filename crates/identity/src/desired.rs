@@ -52,7 +52,7 @@ pub struct DesiredUpdates(pub(crate) Arc<watch::Sender<Option<Vec<Desired>>>>);
 
 impl DesiredUpdates {
     /// Sets the desired entries, as [`Settings::desired`](crate::Settings::desired) says it at the start.
-    /// Objects that the settings do not name are ignored.
+    /// Objects that the settings do not name are ignored, and so are entries for an object that is not among their registrations.
     ///
     /// The entries that this process wrote are its own to change: they are written within a moment. Those of
     /// another version of the program are taken over only when no replica of it objects.

@@ -68,7 +68,7 @@ impl Cluster {
     /// # Panics
     /// An API server is installed and does not start, or a skip is a failure.
     pub async fn shared_or_skip() -> Option<Self> {
-        Self::of(testenv::shared_or_skip().await?, true).await
+        Some(Self::of(testenv::shared_or_skip().await?, true).await)
     }
 
     /// An API server for this test alone: to break it, or to register a webhook for all namespaces.
@@ -76,12 +76,12 @@ impl Cluster {
     /// # Panics
     /// As [`Cluster::shared_or_skip`].
     pub async fn start_or_skip() -> Option<Self> {
-        Self::of(testenv::start_or_skip(&Options::default().audit()).await?, false).await
+        Some(Self::of(testenv::start_or_skip(&Options::default().audit()).await?, false).await)
     }
 
-    async fn of(session: Session, shared: bool) -> Option<Self> {
+    async fn of(session: Session, shared: bool) -> Self {
         let home = or_fail(session.namespace(&[]).await).name().to_owned();
-        Some(Self { applied: Mutex::default(), session, home, shared })
+        Self { applied: Mutex::default(), session, home, shared }
     }
 
     /// The environment of the API server: its log, its clients, its processes.

@@ -1,15 +1,57 @@
-//! Waiting until the API server grants the rights of RBAC objects.
+//! Rights of ServiceAccounts: granting them, and waiting until the API server knows of them.
+
+use std::collections::BTreeMap;
 
 use k8s_openapi::api::authorization::v1::{ResourceAttributes, SubjectAccessReview, SubjectAccessReviewSpec};
+use k8s_openapi::api::rbac::v1::PolicyRule;
 use kube::Api;
 use kube::api::PostParams;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::environment::Environment;
 use crate::error::Error;
 use crate::poll;
 
+/// The API group of roles and bindings.
+const RBAC: &str = "rbac.authorization.k8s.io";
+
 impl Environment {
+    /// Gives ServiceAccount `namespace/name` rights in addition to those that it has. Each rule comes with the namespace in
+    /// which it holds; with [`None`] it holds everywhere. Returns when the first API server grants the rights.
+    ///
+    /// # Errors
+    /// [`Error::Api`] when the API server refuses a role, [`Error::Late`] for a right that is not granted in time.
+    pub async fn grant(
+        &self,
+        namespace: &str,
+        name: &str,
+        rules: impl IntoIterator<Item = (Option<String>, PolicyRule)>,
+    ) -> Result<(), Error> {
+        let mut roles = BTreeMap::<_, Vec<_>>::new();
+        for (place, rule) in rules {
+            roles.entry(place).or_default().push(rule);
+        }
+        // Roles in one namespace may be those of accounts of several namespaces, and of several calls.
+        let role_name = format!("{namespace}-{name}-{}", self.next_number());
+        let subject = json!({ "kind": "ServiceAccount", "namespace": namespace, "name": name });
+        let objects = roles.into_iter().flat_map(|(place, rules)| {
+            let kind = if place.is_some() { "Role" } else { "ClusterRole" };
+            let metadata = json!({ "name": role_name, "namespace": place });
+            let reference = json!({ "apiGroup": RBAC, "kind": kind, "name": role_name });
+            let version = format!("{RBAC}/v1");
+            [
+                json!({ "apiVersion": version, "kind": kind, "metadata": metadata, "rules": rules }),
+                json!({
+                    "apiVersion": version, "kind": format!("{kind}Binding"), "metadata": metadata,
+                    "roleRef": reference, "subjects": [subject],
+                }),
+            ]
+        });
+        let objects: Vec<Value> = objects.collect();
+        self.apply(objects.iter().cloned()).await?;
+        self.wait_until_granted(namespace, name, &objects).await
+    }
+
     /// Returns when the first API server grants ServiceAccount `namespace/name` the rights of the Roles and ClusterRoles
     /// among `objects`. It learns of them by a watch, and refuses requests in the milliseconds before.
     ///

@@ -146,12 +146,6 @@ impl<'e> Cluster<'e> {
         self.home.name()
     }
 
-    /// The ServiceAccount of the replicas.
-    #[must_use]
-    pub fn account(&self) -> &'static str {
-        ACCOUNT
-    }
-
     /// The namespace whose ConfigMaps the webhook mutates.
     #[must_use]
     pub fn target(&self) -> &str {

@@ -36,9 +36,4 @@ pub use replica_event::ReplicaEvent;
 pub use report::Report;
 pub use rotation::{RingView, Rotations};
 pub use soak::{Soak, soak};
-
-/// The annotation on the Secret that asks for a new CA.
-pub const ROTATE: &str = "vestibule.dev/rotate";
-
-/// The annotation on the Secret that says that its keys were stolen.
-pub const REVOKE: &str = "vestibule.dev/revoke";
+pub use vestibule_identity::inspect::{REVOKE, ROTATE};

@@ -13,6 +13,7 @@ use tokio::task::AbortHandle;
 use tokio::time::sleep;
 use vestibule_testenv::{Child, Environment};
 
+use crate::rig::Memory;
 use crate::{Counters, ReplicaEvent};
 
 /// A replica as a child process, which is killed on drop.
@@ -73,9 +74,7 @@ impl Replica {
     /// Resident memory in KiB.
     #[must_use]
     pub fn resident(&self) -> Option<u64> {
-        let status = std::fs::read_to_string(format!("/proc/{}/status", self.process)).ok()?;
-        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
-        line.split_whitespace().next()?.parse().ok()
+        Some(Memory::of(self.process)?.resident)
     }
 
     /// Kills the process.

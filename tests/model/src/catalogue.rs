@@ -40,7 +40,7 @@ pub fn larger() -> Vec<(&'static str, Scenario)> {
 pub fn cold() -> Scenario {
     let about = "all replicas start at once, and the Secret is deleted meanwhile";
     Scenario {
-        faults: Faults { crash: 1, delete: 1, ..Faults::NONE },
+        faults: Faults { crash: 1, delete: 1, ..Faults::default() },
         heals: true,
         ..Scenario::new(about, Start::Empty, 6)
     }
@@ -51,7 +51,7 @@ pub fn cold() -> Scenario {
 pub fn rotation() -> Scenario {
     let about = "replicas die in the middle of a planned rotation";
     Scenario {
-        faults: Faults { crash: 1, ..Faults::NONE },
+        faults: Faults { crash: 1, ..Faults::default() },
         heals: true,
         servers: 1,
         new_authorities: Some(1),
@@ -59,50 +59,39 @@ pub fn rotation() -> Scenario {
     }
 }
 
-/// One replica is out of reach for any time.
-#[must_use]
-pub fn partition() -> Scenario {
+fn partition() -> Scenario {
     let about = "a replica is out of reach for any time during a rotation";
-    Scenario { faults: Faults { cut: 1, ..Faults::NONE }, heals: true, ..Scenario::new(about, DUE, 16) }
+    Scenario { faults: Faults { cut: 1, ..Faults::default() }, heals: true, ..Scenario::new(about, DUE, 16) }
 }
 
-/// An old Secret comes back.
-#[must_use]
-pub fn rollback() -> Scenario {
+fn rollback() -> Scenario {
     let about = "an old Secret comes back, one replica dies, one is out of reach, and unknown CAs are kept";
-    let faults = Faults { rollback: 1, crash: 1, cut: 1, ..Faults::NONE };
+    let faults = Faults { rollback: 1, crash: 1, cut: 1, ..Faults::default() };
     Scenario { faults, old_backup: true, servers: 1, ..Scenario::new(about, SETTLED, 4) }.keeping()
 }
 
-/// An old Secret comes back, and an old configuration.
-pub fn rollback_reverted() -> Scenario {
+fn rollback_reverted() -> Scenario {
     let about = "an old Secret and an old configuration come back, and one replica dies";
-    let faults = Faults { rollback: 1, revert: 1, crash: 1, ..Faults::NONE };
+    let faults = Faults { rollback: 1, revert: 1, crash: 1, ..Faults::default() };
     Scenario { faults, old_backup: true, servers: 1, ..Scenario::new(about, SETTLED, 4) }
 }
 
-/// The same with liveness.
-#[must_use]
-pub fn rollback_heals() -> Scenario {
+fn rollback_heals() -> Scenario {
     let about = "an old Secret and an old configuration come back, and the only replica dies";
-    let faults = Faults { rollback: 1, revert: 1, crash: 1, ..Faults::NONE };
+    let faults = Faults { rollback: 1, revert: 1, crash: 1, ..Faults::default() };
     Scenario { faults, old_backup: true, clocks: vec![0], heals: true, ..Scenario::new(about, SETTLED, 6) }
 }
 
-/// A backup of any moment of a rotation comes back at any later one.
-#[must_use]
-pub fn backup() -> Scenario {
+fn backup() -> Scenario {
     let about = "a backup of any moment of a rotation comes back at any later one";
-    let faults = Faults { backup: 1, rollback: 1, ..Faults::NONE };
+    let faults = Faults { backup: 1, rollback: 1, ..Faults::default() };
     Scenario { faults, servers: 1, heals: true, ..Scenario::new(about, DUE, 12) }
 }
 
-/// The Secret is deleted, unreadable, or both in turn.
-#[must_use]
-pub fn lost() -> Scenario {
+fn lost() -> Scenario {
     let about =
         "the Secret is deleted, unreadable, or both in turn, and a bundle holds text that is no certificate";
-    let faults = Faults { delete: 1, corrupt: 1, untidy: 1, ..Faults::NONE };
+    let faults = Faults { delete: 1, corrupt: 1, untidy: 1, ..Faults::default() };
     Scenario {
         faults,
         clocks: vec![0],
@@ -112,33 +101,25 @@ pub fn lost() -> Scenario {
     }
 }
 
-/// The Secret is gone while replicas come and go.
-#[must_use]
-pub fn lost_among_two() -> Scenario {
+fn lost_among_two() -> Scenario {
     let about = "the Secret is gone while replicas come and go";
-    let faults = Faults { delete: 1, crash: 1, ..Faults::NONE };
+    let faults = Faults { delete: 1, crash: 1, ..Faults::default() };
     Scenario { faults, servers: 1, heals: true, ..Scenario::new(about, SETTLED, 6) }.keeping()
 }
 
-/// Another program writes bundles.
-#[must_use]
-pub fn unknown_ca() -> Scenario {
+fn unknown_ca() -> Scenario {
     let about = "another program empties a bundle, writes its own CA, and our right to write is removed";
-    let faults = Faults { empty: 1, unknown_ca: 1, deny: 1, ..Faults::NONE };
+    let faults = Faults { empty: 1, unknown_ca: 1, deny: 1, ..Faults::default() };
     Scenario { faults, clocks: vec![0], heals: true, ..Scenario::new(about, DUE, 10) }
 }
 
-/// A planned write becomes outdated while its replica is out of reach.
-#[must_use]
-pub fn stale() -> Scenario {
+fn stale() -> Scenario {
     let about = "a planned write becomes outdated while its replica is out of reach";
-    let faults = Faults { cut: 1, revoke: 1, ..Faults::NONE };
+    let faults = Faults { cut: 1, revoke: 1, ..Faults::default() };
     Scenario { faults, servers: 1, heals: true, ..Scenario::new(about, DUE, 7) }
 }
 
-/// The second replica's clock is ahead.
-#[must_use]
-pub fn skew() -> Scenario {
+fn skew() -> Scenario {
     let about = "a replica's clock is ahead by more than a leaf lives";
     Scenario {
         clocks: vec![0, -8],
@@ -147,11 +128,9 @@ pub fn skew() -> Scenario {
     }
 }
 
-/// A configuration that cannot be written.
-#[must_use]
-pub fn denied() -> Scenario {
+fn denied() -> Scenario {
     let about = "a configuration cannot be written while rotations are asked for";
-    let faults = Faults { deny: 1, rotate: 3, ..Faults::NONE };
+    let faults = Faults { deny: 1, rotate: 3, ..Faults::default() };
     Scenario {
         faults,
         configurations: 2,
@@ -162,12 +141,11 @@ pub fn denied() -> Scenario {
 }
 
 /// A configuration that never could be written, until the end of the only CA that it knows comes near.
-#[must_use]
-pub fn unwritable() -> Scenario {
+fn unwritable() -> Scenario {
     let about = "a configuration never can be written, the only CA that it knows comes to its end, and a replica dies";
     let start = Start::Settled { due: 1, end: 18 };
     Scenario {
-        faults: Faults { crash: 1, ..Faults::NONE },
+        faults: Faults { crash: 1, ..Faults::default() },
         configurations: 2,
         unwritable: true,
         last_call: true,
@@ -176,70 +154,58 @@ pub fn unwritable() -> Scenario {
     }
 }
 
-/// The same, and the CA that comes next ends as soon.
-#[must_use]
-pub fn unwritable_twice() -> Scenario {
+fn unwritable_twice() -> Scenario {
     let about = "the same without a death, and the next CA ends almost as soon";
     let start = Start::Settled { due: 1, end: 18 };
     Scenario { configurations: 2, unwritable: true, short_next: true, ..Scenario::new(about, start, 17) }
 }
 
-/// A watch breaks and the replica does not notice.
-#[must_use]
-pub fn broken_watch() -> Scenario {
+fn broken_watch() -> Scenario {
     let about = "a replica's watch breaks unnoticed, and an old Secret and an old configuration come back";
-    let faults = Faults { break_watch: 1, revert: 1, rollback: 1, ..Faults::NONE };
+    let faults = Faults { break_watch: 1, revert: 1, rollback: 1, ..Faults::default() };
     Scenario { faults, servers: 1, old_backup: true, heals: true, ..Scenario::new(about, DUE, 6) }
 }
 
-/// The keys were stolen.
-#[must_use]
-pub fn revocation() -> Scenario {
+fn revocation() -> Scenario {
     let about = "the keys were stolen, and a replica dies while they are replaced";
-    let faults = Faults { revoke: 1, crash: 1, ..Faults::NONE };
+    let faults = Faults { revoke: 1, crash: 1, ..Faults::default() };
     Scenario { faults, heals: true, ..Scenario::new(about, SETTLED, 8) }
 }
 
-/// The keys were stolen, and not every configuration can be told.
-#[must_use]
-pub fn revocation_unwritable() -> Scenario {
+fn revocation_unwritable() -> Scenario {
     let about = "the keys were stolen, and a configuration that trusts them can never be written";
-    let faults = Faults { revoke: 1, ..Faults::NONE };
+    let faults = Faults { revoke: 1, ..Faults::default() };
     Scenario { faults, configurations: 2, unwritable: true, heals: true, ..Scenario::new(about, SETTLED, 10) }
 }
 
-/// The keys were stolen, and a backup brings them back.
-pub fn resurrection() -> Scenario {
+fn resurrection() -> Scenario {
     let about = "the keys were stolen, and a backup brings them back";
-    let faults = Faults { revoke: 1, rollback: 1, ..Faults::NONE };
+    let faults = Faults { revoke: 1, rollback: 1, ..Faults::default() };
     Scenario { faults, clocks: vec![0], heals: true, ..Scenario::new(about, SETTLED, 12) }
 }
 
 /// An API server that is later than the cold hold and earlier than the hold.
-#[must_use]
-pub fn slow() -> Scenario {
+fn slow() -> Scenario {
     let about = "an API server is as late as the hold before a promotion allows";
-    Scenario { lag: 3, faults: Faults { rotate: 1, ..Faults::NONE }, ..Scenario::new(about, DUE, 14) }
+    Scenario { lag: 3, faults: Faults { rotate: 1, ..Faults::default() }, ..Scenario::new(about, DUE, 14) }
 }
 
 /// An old Secret comes back, and CAs that it does not know are dropped unless a replica in reach names them.
-pub fn rollback_known() -> Scenario {
+fn rollback_known() -> Scenario {
     let about = "an old Secret comes back, one replica dies, and unknown CAs are dropped";
-    let faults = Faults { rollback: 1, crash: 1, ..Faults::NONE };
+    let faults = Faults { rollback: 1, crash: 1, ..Faults::default() };
     Scenario { faults, old_backup: true, servers: 1, heals: true, ..Scenario::new(about, SETTLED, 6) }
 }
 
-/// The Secret is gone, and unknown CAs are dropped.
-pub fn lost_known() -> Scenario {
+fn lost_known() -> Scenario {
     let about = "the Secret is gone while replicas come and go, and unknown CAs are dropped";
-    let faults = Faults { delete: 1, crash: 1, ..Faults::NONE };
+    let faults = Faults { delete: 1, crash: 1, ..Faults::default() };
     Scenario { faults, servers: 1, heals: true, ..Scenario::new(about, SETTLED, 6) }
 }
 
-/// One configuration of two is deleted.
-pub fn deleted() -> Scenario {
+fn deleted() -> Scenario {
     let about = "one configuration of two is deleted, may come back, and the only replica dies";
-    let faults = Faults { remove: 1, return_: 1, crash: 1, ..Faults::NONE };
+    let faults = Faults { remove: 1, return_: 1, crash: 1, ..Faults::default() };
     Scenario {
         faults,
         clocks: vec![0],
@@ -250,51 +216,44 @@ pub fn deleted() -> Scenario {
     }
 }
 
-/// The only configuration is deleted, while an old Secret comes back.
-pub fn deleted_alone() -> Scenario {
+fn deleted_alone() -> Scenario {
     let about = "the only configuration is deleted, an old Secret comes back, and the only replica dies";
-    let faults = Faults { remove: 1, return_: 1, rollback: 1, crash: 1, ..Faults::NONE };
+    let faults = Faults { remove: 1, return_: 1, rollback: 1, crash: 1, ..Faults::default() };
     Scenario { faults, old_backup: true, clocks: vec![0], heals: true, ..Scenario::new(about, SETTLED, 5) }
 }
 
-/// A tool rewrites a configuration all the time.
-pub fn rewritten() -> Scenario {
+fn rewritten() -> Scenario {
     let about = "a tool replaces the configuration every second, and the only replica dies";
-    let faults = Faults { replace: 1, crash: 1, ..Faults::NONE };
+    let faults = Faults { replace: 1, crash: 1, ..Faults::default() };
     Scenario { faults, clocks: vec![0], heals: true, ..Scenario::new(about, SETTLED, 7) }
 }
 
-/// The API server's clock was ahead when all certificates were made.
-pub fn ahead() -> Scenario {
+fn ahead() -> Scenario {
     let about = "the API server's clock was ahead when the CAs and leaves were made, and was set back";
     Scenario { ahead: 30, heals: true, ..Scenario::new(about, SETTLED, 8) }
 }
 
-/// No replica's clock is right when the CA comes to its end.
-pub fn skew_at_the_end() -> Scenario {
+fn skew_at_the_end() -> Scenario {
     let about = "the clocks of all replicas are off while the CA comes to its end";
     let start = Start::Settled { due: 1, end: 18 };
     Scenario { clocks: vec![-8, 3], last_call: true, heals: true, ..Scenario::new(about, start, 16) }
 }
 
-/// A newer version wrote the ring and was rolled back.
-pub fn newer() -> Scenario {
+fn newer() -> Scenario {
     let about = "a newer version writes the ring and is rolled back, and another program empties a bundle";
-    let faults = Faults { newer: 1, empty: 1, crash: 1, ..Faults::NONE };
+    let faults = Faults { newer: 1, empty: 1, crash: 1, ..Faults::default() };
     Scenario { faults, heals: true, ..Scenario::new(about, SETTLED, 5) }
 }
 
-/// An admission policy removes our annotations.
-pub fn stripped() -> Scenario {
+fn stripped() -> Scenario {
     let about = "an admission policy removes our annotations during a rotation, and a replica dies";
-    let faults = Faults { strip: 1, crash: 1, ..Faults::NONE };
+    let faults = Faults { strip: 1, crash: 1, ..Faults::default() };
     Scenario { faults, servers: 1, heals: true, ..Scenario::new(about, DUE, 8) }
 }
 
-/// Another program writes its CA.
-pub fn planted() -> Scenario {
+fn planted() -> Scenario {
     let about = "another program writes its own CA into one configuration of two, as our next generation or another ring's";
-    let faults = Faults { plant: 1, crash: 1, ..Faults::NONE };
+    let faults = Faults { plant: 1, crash: 1, ..Faults::default() };
     Scenario {
         faults,
         clocks: vec![0],
@@ -305,23 +264,21 @@ pub fn planted() -> Scenario {
     }
 }
 
-/// The same with `--unknown-ca keep`.
-pub fn planted_and_kept() -> Scenario {
+fn planted_and_kept() -> Scenario {
     let about = "the same with `--unknown-ca keep`";
     Scenario { about, ..planted() }.keeping()
 }
 
-/// A planted CA and an old Secret together, with a second configuration that is unchanged.
-pub fn planted_and_rolled_back() -> Scenario {
+fn planted_and_rolled_back() -> Scenario {
     let about = "another program writes its own CA into one configuration of two, an old Secret comes back, and the only replica dies";
-    let faults = Faults { plant: 1, rollback: 1, crash: 1, ..Faults::NONE };
+    let faults = Faults { plant: 1, rollback: 1, crash: 1, ..Faults::default() };
     Scenario { faults, old_backup: true, seconds: 4, about, ..planted() }
 }
 
 /// A new replica has not heard of a repair yet when an old Secret comes back.
-pub fn stale_first_look() -> Scenario {
+fn stale_first_look() -> Scenario {
     let about = "an old configuration comes back and is repaired late, then an old Secret, and a replica begins meanwhile";
-    let faults = Faults { break_watch: 1, rollback: 1, revert: 1, crash: 1, ..Faults::NONE };
+    let faults = Faults { break_watch: 1, rollback: 1, revert: 1, crash: 1, ..Faults::default() };
     Scenario { faults, servers: 1, old_backup: true, ..Scenario::new(about, SETTLED, 3) }
 }
 

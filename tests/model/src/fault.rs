@@ -55,7 +55,7 @@ pub enum Fault {
 }
 
 /// How many faults of each kind may still come.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Faults {
     /// [`Fault::Crash`]
     pub crash: u8,
@@ -221,57 +221,6 @@ impl World {
 }
 
 impl Faults {
-    /// None at all.
-    pub const NONE: Self = Self {
-        crash: 0,
-        cut: 0,
-        break_watch: 0,
-        delete: 0,
-        corrupt: 0,
-        rollback: 0,
-        backup: 0,
-        empty: 0,
-        unknown_ca: 0,
-        untidy: 0,
-        revert: 0,
-        deny: 0,
-        remove: 0,
-        return_: 0,
-        replace: 0,
-        strip: 0,
-        plant: 0,
-        newer: 0,
-        rotate: 0,
-        revoke: 0,
-    };
-
-    /// The larger number of each kind.
-    #[must_use]
-    pub fn max(self, other: Self) -> Self {
-        Self {
-            crash: self.crash.max(other.crash),
-            cut: self.cut.max(other.cut),
-            break_watch: self.break_watch.max(other.break_watch),
-            delete: self.delete.max(other.delete),
-            corrupt: self.corrupt.max(other.corrupt),
-            rollback: self.rollback.max(other.rollback),
-            backup: self.backup.max(other.backup),
-            empty: self.empty.max(other.empty),
-            unknown_ca: self.unknown_ca.max(other.unknown_ca),
-            untidy: self.untidy.max(other.untidy),
-            revert: self.revert.max(other.revert),
-            deny: self.deny.max(other.deny),
-            remove: self.remove.max(other.remove),
-            return_: self.return_.max(other.return_),
-            replace: self.replace.max(other.replace),
-            strip: self.strip.max(other.strip),
-            plant: self.plant.max(other.plant),
-            newer: self.newer.max(other.newer),
-            rotate: self.rotate.max(other.rotate),
-            revoke: self.revoke.max(other.revoke),
-        }
-    }
-
     /// How many of this kind.
     pub(crate) fn count(&mut self, fault: Fault) -> &mut u8 {
         match fault {

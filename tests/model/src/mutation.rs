@@ -119,9 +119,7 @@ impl Mutation {
             }
         }
     }
-}
 
-impl Mutation {
     /// Whether the caller of `step` keeps the rule. The model has a caller of its own, which only imitates the shipped one.
     #[must_use]
     pub fn is_of_the_carrier(self) -> bool {

@@ -127,7 +127,7 @@ fn accepted_by<'a>(
 fn presented<'a>(scenario: &Scenario, world: &'a World) -> impl Iterator<Item = &'a LeafFacts> {
     // A replica out of reach does not learn that its keys were stolen.
     let may_be_revoked = scenario.faults.cut > 0;
-    // It cannot add its CA to a ring that does not know it either.
+    // Nor can it add its CA to a ring that does not know it.
     let may_be_unknown = !scenario.keeps && scenario.loses_rings();
     let replicas = world.replicas.iter().filter(|replica| replica.up);
     let leaves = replicas.filter(move |replica| !(may_be_unknown && replica.cut));

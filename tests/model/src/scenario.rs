@@ -79,7 +79,7 @@ impl Scenario {
             servers: 2,
             configurations: 1,
             lag: 1,
-            faults: Faults::NONE,
+            faults: Faults::default(),
             old_backup: false,
             unwritable: false,
             short_next: false,

@@ -30,8 +30,6 @@ pub struct Counterexample {
     pub steps: Vec<String>,
     /// How many states were looked at before it was found.
     pub states: usize,
-    /// How long that took.
-    pub took: Duration,
 }
 
 /// Walks through all states.
@@ -51,7 +49,7 @@ pub fn walk_for(limit: Duration, scenario: Scenario, threads: usize) -> Walk {
     for (name, path) in checker.discoveries() {
         if is_invariant(name) {
             let steps = describe(checker.model(), path);
-            walk.broken.push(Counterexample { invariant: name, steps, states, took });
+            walk.broken.push(Counterexample { invariant: name, steps, states });
         } else {
             walk.ends = true;
         }
@@ -64,15 +62,14 @@ pub fn walk_for(limit: Duration, scenario: Scenario, threads: usize) -> Walk {
 /// # Errors
 /// The number of states, none of which breaks an invariant.
 pub fn search(scenario: Scenario, threads: usize) -> Result<Counterexample, usize> {
-    let before = Instant::now();
     let checker =
         scenario.checker().threads(threads).finish_when(HasDiscoveries::AnyFailures).spawn_bfs().join();
-    let (took, states) = (before.elapsed(), checker.unique_state_count());
+    let states = checker.unique_state_count();
     let found = checker.discoveries().into_iter().filter(|(name, _)| is_invariant(name));
     let found = found.map(|(name, path)| (name, describe(checker.model(), path)));
     // By name as well, so that it is the same one every time.
     let first = found.min_by_key(|(name, steps)| (steps.len(), *name));
-    first.map(|(invariant, steps)| Counterexample { invariant, steps, states, took }).ok_or(states)
+    first.map(|(invariant, steps)| Counterexample { invariant, steps, states }).ok_or(states)
 }
 
 fn is_invariant(name: &str) -> bool {

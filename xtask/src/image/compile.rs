@@ -2,11 +2,12 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use anyhow::{Context, bail};
 
 use super::Architecture;
-use crate::cargo;
+use crate::{cargo, cross};
 
 /// The sources of a build.
 pub(crate) struct Source {
@@ -21,7 +22,8 @@ impl Source {
     /// This checkout.
     pub(crate) fn here() -> anyhow::Result<Self> {
         let folder = super::workspace()?;
-        let git = |arguments: &[&str]| super::read("git", arguments, &folder);
+        let git =
+            |arguments: &[&str]| cargo::output(Command::new("git").args(arguments).current_dir(&folder));
         let mut revision = git(&["rev-parse", "HEAD"])?.trim().to_owned();
         if !git(&["status", "--porcelain"])?.trim().is_empty() {
             revision.push_str("-modified");
@@ -51,8 +53,8 @@ impl Source {
 pub(crate) fn export_revision(source: &Path, revision: &str, folder: &Path) -> anyhow::Result<()> {
     fs::create_dir_all(folder)?;
     let archive = folder.with_extension("tar");
-    let path = archive.to_str().context("the temporary folder's name is not UTF-8")?;
-    super::read("git", &["archive", "--output", path, revision], source)?;
+    let mut git = Command::new("git");
+    cargo::finish(git.args(["archive", "--output"]).arg(&archive).arg(revision).current_dir(source))?;
     tar::Archive::new(fs::File::open(&archive)?).unpack(folder)?;
     Ok(fs::remove_file(&archive)?)
 }
@@ -100,8 +102,7 @@ pub(super) fn check_architecture(binary: &[u8], arch: Architecture) -> anyhow::R
 }
 
 fn check_toolchain(arch: Architecture) -> anyhow::Result<()> {
-    let root = super::read("rustc", &["--print", "sysroot"], Path::new("."))?;
-    if !Path::new(root.trim()).join("lib/rustlib").join(arch.target()).is_dir() {
+    if !cross::is_installed(arch.target())? {
         bail!(
             "rustc has no standard library for {0}; `rustup target add {0}` installs it, and a C compiler for that target is \
              needed too",

@@ -7,11 +7,12 @@
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
+use std::process::Command;
 
 use anyhow::{Context, bail};
 
 use super::Architecture;
-use crate::files;
+use crate::{cargo, files};
 
 /// Files and the packages that they came from.
 pub(super) struct Base {
@@ -46,7 +47,7 @@ pub(super) fn files(binary: &Path, arch: Architecture) -> anyhow::Result<Base> {
     }
     files.insert(BUNDLE.to_owned(), bundle()?);
     owners.insert("ca-certificates".to_owned());
-    // It tells scanners which distribution's list of vulnerabilities applies.
+    // This file tells scanners which distribution's list of vulnerabilities applies.
     files.insert("/etc/os-release".to_owned(), files::read_bytes(OS_RELEASE.as_ref())?);
     owners.insert(owner(OS_RELEASE)?);
     let mut packages = Vec::new();
@@ -104,14 +105,10 @@ struct Linked {
 }
 
 fn linked(path: &Path) -> anyhow::Result<Linked> {
-    let mut command = std::process::Command::new("readelf");
-    let output =
-        command.args(["--program-headers", "--dynamic", "--wide"]).arg(path).env("LC_ALL", "C").output();
-    let output = output.context("cannot start readelf; `apt-get install binutils` brings it")?;
-    if !output.status.success() {
-        bail!("readelf cannot read {}: {}", path.display(), String::from_utf8_lossy(&output.stderr));
-    }
-    Ok(parse(&String::from_utf8(output.stdout)?))
+    let mut command = Command::new("readelf");
+    command.args(["--program-headers", "--dynamic", "--wide"]).arg(path).env("LC_ALL", "C");
+    let text = cargo::output(&mut command).context("`apt-get install binutils` brings readelf")?;
+    Ok(parse(&text))
 }
 
 /// Reads the output of readelf.
@@ -129,8 +126,7 @@ fn parse(text: &str) -> Linked {
 
 /// The package that installed `path`.
 fn owner(path: &str) -> anyhow::Result<String> {
-    let text = super::read("dpkg-query", &["--search", path], Path::new("/"));
-    let text = text.with_context(|| {
+    let text = query(&["--search", path]).with_context(|| {
         format!("{path} must come from a Debian package; build the image on Debian, or use the Dockerfile")
     })?;
     let line = text.lines().find(|line| !line.starts_with("diversion")).unwrap_or_default();
@@ -138,21 +134,24 @@ fn owner(path: &str) -> anyhow::Result<String> {
 }
 
 fn package(name: &str) -> anyhow::Result<Package> {
-    let fields = "${Version}\n${Architecture}";
-    let text =
-        super::read("dpkg-query", &["--show", &format!("--showformat={fields}"), name], Path::new("/"))?;
+    let text = query(&["--show", "--showformat=${Version}\n${Architecture}", name])?;
     let (version, architecture) = text.split_once('\n').context("dpkg-query printed no version")?;
     Ok(Package {
         name: name.split(':').next().unwrap_or_default().to_owned(),
         version: version.to_owned(),
         architecture: architecture.to_owned(),
-        status: super::read("dpkg-query", &["--status", name], Path::new("/"))?,
+        status: query(&["--status", name])?,
     })
+}
+
+/// Asks dpkg's database.
+fn query(arguments: &[&str]) -> anyhow::Result<String> {
+    cargo::output(Command::new("dpkg-query").args(arguments))
 }
 
 /// Fails if a file of the image differs from the one that `package` installed.
 fn refuse_changed(package: &str, files: &BTreeMap<String, Vec<u8>>) -> anyhow::Result<()> {
-    let output = std::process::Command::new("dpkg").args(["--verify", package]).output()?;
+    let output = Command::new("dpkg").args(["--verify", package]).output()?;
     let text = String::from_utf8(output.stdout)?;
     if text.is_empty() && !output.status.success() {
         bail!("dpkg cannot verify {package}: {}", String::from_utf8_lossy(&output.stderr));

@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 
 use super::compile::Source;
 use super::debian;
-use crate::files;
 use crate::metadata::{Metadata, Package};
+use crate::{cargo, files};
 
 /// The binary, as the document describes it.
 pub(super) struct About<'a> {
@@ -106,7 +106,7 @@ fn linked(source: &Source, package: &str) -> anyhow::Result<Vec<(String, String)
     // `cargo metadata` unites the features of the whole workspace; `cargo tree` does not.
     let arguments = ["tree", "--locked", "--package", package, "--edges", "normal", "--prefix", "none"];
     let arguments = [&arguments[..], &["--no-dedupe", "--format", "{p}"]].concat();
-    let text = super::read("cargo", &arguments, &source.folder)?;
+    let text = cargo::output(cargo::command(&arguments).current_dir(&source.folder))?;
     let mut found: Vec<_> =
         text.lines().filter(|line| !line.contains("(proc-macro)")).filter_map(named).collect();
     found.sort();

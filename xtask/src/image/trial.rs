@@ -9,7 +9,8 @@ use std::process::Command;
 use anyhow::Context;
 
 use super::layout::Image;
-use crate::cargo;
+use crate::binary::{self, PACKAGE};
+use crate::{cargo, controlplane};
 
 /// Folders that a runtime mounts file systems on. The container's user cannot make them: the root is read-only.
 const MOUNTED: [&str; 4] = ["dev", "proc", "sys", "kubeconfig"];
@@ -26,14 +27,13 @@ pub(super) fn run(image: &Image) -> anyhow::Result<()> {
     // Root of the container's user namespace has no rights outside.
     #[cfg(unix)]
     fs::set_permissions(bundle.path(), std::os::unix::fs::PermissionsExt::from_mode(0o755))?;
-    let test = ["test", "--package", "vestibule-cli", "--test", "it", "--", "--exact", "--nocapture", TEST];
     // Built outside, where the network is.
-    cargo::run(&["test", "--package", "vestibule-cli", "--test", "it", "--no-run"])?;
-    cargo::run(&["run", "--quiet", "--package", "vestibule-testenv", "--example", "controlplane"])?;
-    let cargo = cargo::command(&test);
+    cargo::run(&["test", "--package", PACKAGE, "--test", "it", "--no-run"])?;
+    controlplane::find_or_build(None)?;
+    let test = binary::test(TEST);
     let mut command = Command::new("unshare");
     command.args(["--net", "--", "sh", "-c", NETWORK]);
-    command.arg(cargo.get_program()).args(cargo.get_args());
+    command.arg(test.get_program()).args(test.get_args());
     command.env("VESTIBULE_REQUIRE_APISERVER", "1");
     command.env("VESTIBULE_IMAGE_BUNDLE", bundle.path()).env("VESTIBULE_IMAGE_RUNTIME", runtime);
     command.env("VESTIBULE_IMAGE_ENTRYPOINT", image.entrypoint());

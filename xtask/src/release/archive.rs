@@ -3,13 +3,14 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
+use std::process::Command;
 
 use anyhow::{Context, bail};
 
 use super::check;
 use crate::binary::{self, Build, PACKAGE};
 use crate::image::{self, Source};
-use crate::{files, smoke, tarball};
+use crate::{cargo, files, smoke, tarball};
 
 /// The files of an archive by path, with their modes.
 pub(super) type Contents = BTreeMap<String, (u32, Vec<u8>)>;
@@ -60,7 +61,7 @@ pub(super) fn program_name(system: &str) -> &'static str {
 /// Completions and manual pages, printed by the binary itself.
 fn generated(binary: &Path) -> anyhow::Result<Contents> {
     let mut contents = Contents::new();
-    let printed = |arguments: &[&str]| image::read(&binary.to_string_lossy(), arguments, Path::new("."));
+    let printed = |arguments: &[&str]| cargo::output(Command::new(binary).args(arguments));
     for (shell, path, _) in COMPLETIONS {
         contents.insert(path.to_owned(), (0o644, printed(&["completions", shell])?.into_bytes()));
     }
@@ -76,7 +77,7 @@ fn generated(binary: &Path) -> anyhow::Result<Contents> {
 /// this with the binary of a change and with that of a release.
 pub(crate) fn check_generated(binary: &Path) -> anyhow::Result<()> {
     let contents = generated(binary)?;
-    let help = image::read(&binary.to_string_lossy(), &["--help"], Path::new("."))?;
+    let help = cargo::output(Command::new(binary).arg("--help"))?;
     let pages = commands(&help).map(|command| (format!("man/man1/vestibule-{command}.1"), ".TH vestibule-"));
     let pages: Vec<_> = pages.collect();
     if pages.len() < 2 {

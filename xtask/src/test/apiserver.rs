@@ -77,7 +77,7 @@ fn build(version: &str, folder: &Path) -> anyhow::Result<()> {
         fs::hard_link(&program, output.join(alias))?;
     }
     if folder.exists() {
-        // It is incomplete, and the rename would fail.
+        // An incomplete folder, over which the rename would fail.
         fs::remove_dir_all(folder)?;
     }
     fs::rename(&output, folder).with_context(|| format!("cannot move the build to {}", folder.display()))

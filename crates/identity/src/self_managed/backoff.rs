@@ -63,7 +63,7 @@ pub(super) struct RepairThrottle {
 }
 
 impl RepairThrottle {
-    /// The first three repairs are made at once; after that one in 5 s, so at most 15 in a minute.
+    /// The first four repairs are made at once; after that one in 5 s, so at most 15 in a minute.
     const PATIENCE: u32 = 4;
     const PAUSE: Duration = Duration::from_secs(5);
     const FORGOTTEN: Duration = Duration::from_secs(20);

@@ -4,7 +4,7 @@ use k8s_openapi::ByteString;
 use serde_json::{Value, json};
 use vestibule_pki::ring::Mark;
 
-use super::entries::escape;
+use super::entries::annotate;
 use super::registration::ConfigSnapshot;
 use crate::inspect::{GENERATION, LINEAGE};
 
@@ -25,32 +25,20 @@ pub(super) fn bundle_patch(snapshot: &ConfigSnapshot, bundle: &str, mark: Mark) 
             .push(json!({ "op": "add", "path": path, "value": ByteString(bundle.as_bytes().to_vec()) }));
     }
     if snapshot.mark != Some(mark) {
-        operations.extend(annotate(snapshot.annotated, mark));
+        operations.push(annotate(GENERATION, &mark.generation.to_string()));
+        operations.push(annotate(LINEAGE, &mark.lineage.to_string()));
     }
     (!operations.is_empty()).then(|| with_precondition(snapshot, operations))
 }
 
 /// The patch with these operations and a precondition on the version that was read.
-pub(super) fn with_precondition(snapshot: &ConfigSnapshot, mut operations: Vec<Value>) -> Value {
+pub(super) fn with_precondition(snapshot: &ConfigSnapshot, operations: Vec<Value>) -> Value {
     let precondition =
         json!({ "op": "replace", "path": "/metadata/resourceVersion", "value": snapshot.version });
-    operations.insert(0, precondition);
-    Value::Array(operations)
-}
-
-fn annotate(annotated: bool, mark: Mark) -> Vec<Value> {
-    let values = [(GENERATION, mark.generation.to_string()), (LINEAGE, mark.lineage.to_string())];
-    if annotated {
-        let add = |(key, value): (&str, String)| {
-            let path = format!("/metadata/annotations/{}", escape(key));
-            json!({ "op": "add", "path": path, "value": value })
-        };
-        values.map(add).into()
-    } else {
-        let value: serde_json::Map<_, _> =
-            values.map(|(key, value)| (key.to_owned(), value.into())).into_iter().collect();
-        vec![json!({ "op": "add", "path": "/metadata/annotations", "value": value })]
-    }
+    // A JSON Patch adds a key only to an object that exists.
+    let annotations = json!({ "op": "add", "path": "/metadata/annotations", "value": {} });
+    let before = [Some(precondition), (!snapshot.annotated).then_some(annotations)];
+    before.into_iter().flatten().chain(operations).collect()
 }
 
 #[cfg(test)]
@@ -115,7 +103,7 @@ mod tests {
             ])
         );
         let patch = bundle_patch(&snapshot(&[], None, false), "pem", MARK).unwrap();
-        assert_eq!(patch[1]["path"], "/metadata/annotations");
-        assert_eq!(patch[1]["value"].as_object().unwrap().len(), 2);
+        assert_eq!(patch[1], json!({ "op": "add", "path": "/metadata/annotations", "value": {} }));
+        assert_eq!(patch.as_array().unwrap().len(), 4);
     }
 }

@@ -6,7 +6,7 @@ use k8s_openapi::ByteString;
 use kube::api::DynamicObject;
 use serde_json::{Map, Value, json};
 
-use super::managed_fields::{FieldManagers, owns_field};
+use super::managed_fields::{FieldManagers, owned_fields, owns_field};
 use crate::desired::name_of;
 use crate::{Desired, RegistrationKind};
 
@@ -177,10 +177,7 @@ fn fields_of(name: &str, object: &DynamicObject, ours: &FieldManagers) -> Vec<(S
     let entry = ["f:webhooks".to_owned(), key];
     let managers = || object.metadata.managed_fields.iter().flatten();
     let mine = managers().filter(|manager| ours.include(manager));
-    let mine = mine.filter_map(|manager| {
-        let all = manager.fields_v1.as_ref().map(|fields| &fields.0)?;
-        entry.iter().try_fold(all, |fields, key| fields.get(key))?.as_object()
-    });
+    let mine = mine.filter_map(|manager| owned_fields(manager, &entry)?.as_object());
     let fields = mine.flat_map(Map::keys).filter_map(|key| key.strip_prefix("f:"));
     let is_shared = |field: &&str| {
         let way = [entry[0].clone(), entry[1].clone(), format!("f:{field}")];
@@ -198,7 +195,7 @@ fn with_bundle(entry: &Value, config: &str, bundle: &str) -> Value {
     entry
 }
 
-fn annotate(key: &str, value: &str) -> Value {
+pub(super) fn annotate(key: &str, value: &str) -> Value {
     json!({ "op": "add", "path": format!("/metadata/annotations/{}", escape(key)), "value": value })
 }
 
@@ -207,7 +204,7 @@ fn withdraw(key: &str) -> Value {
 }
 
 /// RFC 6901, section 3.
-pub(super) fn escape(key: &str) -> String {
+fn escape(key: &str) -> String {
     key.replace('~', "~0").replace('/', "~1")
 }
 

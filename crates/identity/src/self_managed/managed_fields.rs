@@ -1,6 +1,7 @@
 //! The names of our field managers, and which fields of an object are theirs.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ManagedFieldsEntry;
+use serde_json::Value;
 
 /// The field managers of our writes. `bundles` is separate from the other two, because its last write time proves since when a
 /// bundle and its mark are unchanged.
@@ -28,6 +29,11 @@ impl FieldManagers {
 }
 
 pub(super) fn owns_field(entry: &ManagedFieldsEntry, field: &[String]) -> bool {
-    let all = entry.fields_v1.as_ref().map(|fields| &fields.0);
-    all.and_then(|all| field.iter().try_fold(all, |fields, key| fields.get(key))).is_some()
+    owned_fields(entry, field).is_some()
+}
+
+/// The fields at and below this path that the field manager owns.
+pub(super) fn owned_fields<'a>(entry: &'a ManagedFieldsEntry, path: &[String]) -> Option<&'a Value> {
+    let all = &entry.fields_v1.as_ref()?.0;
+    path.iter().try_fold(all, |fields, key| fields.get(key))
 }

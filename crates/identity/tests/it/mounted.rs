@@ -61,7 +61,7 @@ fn write(folder: &Path, authority: &Authority, leaf: &Leaf) {
     put(folder, "ca.crt", authority.certificate_pem());
 }
 
-/// At once: half of a file that is looked at twice is told of.
+/// By a rename: a reader that sees half of a file twice reports it.
 fn put(folder: &Path, file: &str, text: &str) {
     fs::write(folder.join("new"), text).unwrap();
     fs::rename(folder.join("new"), folder.join(file)).unwrap();

@@ -43,10 +43,10 @@ pub struct Policy {
 /// The treatment of unknown CAs: CAs found in configurations that this ring never made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum UnknownAuthorities {
-    /// They stay trusted for the quarantine, each in the configuration where it was found and in no other: for a migration
+    /// Unknown CAs stay trusted for the quarantine, each in the configuration where it was found and in no other: for a migration
     /// from another ring, whose replicas still present leaves.
     Keep,
-    /// They are overwritten, after a wait in which a replica that signs with one of them may name it in the ring.
+    /// Unknown CAs are overwritten, after a wait in which a replica that signs with one of them may name it in the ring.
     #[default]
     Drop,
 }

@@ -5,9 +5,9 @@
 
 use std::process::ExitCode;
 
-use anyhow::Context;
 use clap::Parser;
 use fire::reload;
+use fire::rig::beside;
 
 #[tokio::main(worker_threads = 2)]
 async fn main() -> ExitCode {
@@ -22,10 +22,7 @@ async fn main() -> ExitCode {
 }
 
 async fn run(options: &reload::Options) -> anyhow::Result<bool> {
-    let program = std::env::current_exe()?.with_file_name("vestibule");
-    let known = program.exists().then_some(&program);
-    let program = known.context("no program `vestibule` beside this one: cargo build -p vestibule-cli")?;
-    let figures = reload::run(options, program, |line| eprintln!("reload: {line}")).await?;
+    let figures = reload::run(options, &beside("vestibule")?, |line| eprintln!("reload: {line}")).await?;
     println!("{figures}");
     Ok(figures.is_good())
 }

@@ -7,7 +7,7 @@ use vestibule_testenv::Environment;
 
 use super::Row;
 use crate::rig::{beside, metric};
-use crate::{Cluster, Load, Options};
+use crate::{ACCOUNT, Cluster, Load, Options};
 
 pub(super) async fn run(long: bool) -> anyhow::Result<Vec<Row>> {
     let seconds = if long { 600 } else { 60 };
@@ -16,7 +16,7 @@ pub(super) async fn run(long: bool) -> anyhow::Result<Vec<Row>> {
     let options = Options::of(&["--leaf=1800", "--rate=60", "--api-servers=1"])?;
     let (proxy, way) = environment.api_server().proxied()?;
     let cluster = Cluster::prepare(&environment, &beside("replica")?, &options).await?;
-    let kubeconfig = way.service_account_kubeconfig(cluster.home(), cluster.account()).await?;
+    let kubeconfig = way.service_account_kubeconfig(cluster.home(), ACCOUNT).await?;
     let mut replicas = Vec::new();
     for _ in 0..2 {
         let by_proxy = cluster.start_unrouted(|command| {

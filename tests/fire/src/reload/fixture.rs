@@ -66,10 +66,14 @@ impl InjectorFixture {
 
     /// Applies the printed webhook configurations.
     pub(super) async fn apply_configurations(&self) -> anyhow::Result<()> {
-        let kind = |manifest: &&Value| {
+        let is_configuration = |manifest: &&Value| {
             manifest["kind"].as_str().is_some_and(|kind| kind.ends_with("WebhookConfiguration"))
         };
-        apply_all(&self.admin, self.manifests.iter().filter(kind)).await
+        for manifest in self.manifests.iter().filter(is_configuration) {
+            let (status, answer) = apply(&self.admin, manifest, "").await?;
+            ensure!(status.is_success(), "{}: {}", manifest["metadata"]["name"], message(&answer));
+        }
+        Ok(())
     }
 
     /// The number of entries in the injector's configuration of `kind`, `mutating` or `validating`.
@@ -99,17 +103,6 @@ pub(super) async fn until(
     });
     waited.await?;
     outcome
-}
-
-pub(super) async fn apply_all<'m>(
-    client: &Client,
-    manifests: impl IntoIterator<Item = &'m Value>,
-) -> anyhow::Result<()> {
-    for manifest in manifests {
-        let (status, answer) = apply(client, manifest, "").await?;
-        ensure!(status.is_success(), "{}: {}", manifest["metadata"]["name"], message(&answer));
-    }
-    Ok(())
 }
 
 /// The same request as `kubectl apply --server-side --force-conflicts`.

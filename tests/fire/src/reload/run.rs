@@ -1,17 +1,14 @@
 //! A reload run: an environment, the injector as its manifests install it, and the changes of its rules.
 
 use std::path::Path;
-use std::process::Command;
 use std::time::Duration;
 
-use anyhow::{Context, ensure};
+use anyhow::Context;
 use clap::Parser;
-use serde_json::Value;
 use vestibule_testenv::{Child, Environment, Service};
 
-use super::fixture::apply_all;
 use super::{Figures, InjectorFixture, RuleChanges, versions};
-use crate::rig::Replica;
+use crate::rig::Installed;
 
 /// Changes rules under load on a real kube-apiserver, judges every pod, and counts the creates that fail
 #[derive(Clone, Debug, Parser)]
@@ -78,43 +75,28 @@ async fn install(
     options: &Options,
     program: &Path,
 ) -> anyhow::Result<(InjectorFixture, Service, Vec<Child>)> {
-    let admin = environment.admin()?;
     let (home, pod_namespace) = (environment.namespace(&[]).await?, environment.namespace(&[]).await?);
-    let service = environment.service(home.name(), "injector").await?;
-    let named = format!("--service={home}/injector:{}", service.port());
     let rules = environment.folder().join("rules.yaml");
     std::fs::write(&rules, versions::good(0, pod_namespace.name()))?;
-    let mut manifests = Command::new(program);
-    manifests.args(["manifests", "--image=injector", "--output=json", &named, "--rules"]).arg(&rules);
-    let printed = manifests.output().with_context(|| format!("{}", program.display()))?;
-    ensure!(printed.status.success(), "{}", String::from_utf8_lossy(&printed.stderr));
-    let printed: Value = serde_json::from_slice(&printed.stdout)?;
-    let printed = printed["items"].as_array().cloned().unwrap_or_default();
-    // The environment has its own Service, which points to this machine.
-    let manifests: Vec<Value> =
-        printed.into_iter().filter(|manifest| manifest["kind"] != "Service").collect();
-    apply_all(&admin, &manifests).await?;
-    environment.wait_until_granted(home.name(), "injector", &manifests).await?;
-    let kubeconfig = environment.service_account_kubeconfig(home.name(), "injector").await?;
+    let rules = format!("--rules={}", rules.display());
+    let installed = Installed::new(environment, program, (home.name(), "injector"), &[&rules]).await?;
     let (mut children, mut probes) = (Vec::new(), Vec::new());
     for _ in 0..options.replicas {
-        let arguments = ["--identity=self", &named, "--hold-cold=10s"];
-        let replica = Replica::start(environment, program, &kubeconfig, &arguments).await?;
-        service.add_replica(replica.address, Some(replica.probes))?;
+        let replica = installed.start_replica(&[]).await?;
         children.push(replica.process);
         probes.push(replica.probes);
     }
-    if let Err(error) = service.wait_for_replicas(children.len()).await {
+    if let Err(error) = installed.service.wait_for_replicas(children.len()).await {
         let logs: Vec<_> = children.iter().map(Child::log).collect();
         return Err(error).context(logs.join("\n"));
     }
     let fixture = InjectorFixture {
-        admin,
+        admin: environment.admin()?,
         home: home.name().to_owned(),
         pod_namespace: pod_namespace.name().to_owned(),
         config_map: "injector-rules".to_owned(),
         replicas: probes,
-        manifests,
+        manifests: installed.manifests,
     };
-    Ok((fixture, service, children))
+    Ok((fixture, installed.service, children))
 }

@@ -9,7 +9,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::tcp::{ReadHalf, WriteHalf};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::watch;
 use tokio::task::{AbortHandle, JoinSet};
 
 /// A balancer; its connections end when it is dropped.
@@ -23,13 +22,12 @@ pub struct Balancer {
 struct Endpoints {
     all: Mutex<Vec<SocketAddr>>,
     turn: AtomicUsize,
-    /// Connections by endpoint.
-    connections: watch::Sender<HashMap<SocketAddr, Connections>>,
+    failed: Mutex<HashMap<SocketAddr, Failed>>,
 }
 
-#[derive(Clone, Copy, Default)]
-struct Connections {
-    open: usize,
+/// The numbers of failed connections to an endpoint.
+#[derive(Default)]
+struct Failed {
     interrupted: usize,
     refused: usize,
 }
@@ -68,17 +66,13 @@ impl Balancer {
     /// The number of connections to this endpoint that ended with an unanswered request.
     #[must_use]
     pub fn interrupted(&self, endpoint: SocketAddr) -> usize {
-        self.connections(endpoint).interrupted
+        self.endpoints.failed().get(&endpoint).map_or(0, |failed| failed.interrupted)
     }
 
     /// The number of connections that this endpoint refused.
     #[must_use]
     pub fn refused(&self, endpoint: SocketAddr) -> usize {
-        self.connections(endpoint).refused
-    }
-
-    fn connections(&self, endpoint: SocketAddr) -> Connections {
-        self.endpoints.connections.borrow().get(&endpoint).copied().unwrap_or_default()
+        self.endpoints.failed().get(&endpoint).map_or(0, |failed| failed.refused)
     }
 }
 
@@ -91,6 +85,10 @@ impl Drop for Balancer {
 impl Endpoints {
     fn lock(&self) -> MutexGuard<'_, Vec<SocketAddr>> {
         self.all.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn failed(&self) -> MutexGuard<'_, HashMap<SocketAddr, Failed>> {
+        self.failed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn choose(&self) -> Option<SocketAddr> {
@@ -113,11 +111,10 @@ async fn accept(listener: TcpListener, endpoints: Arc<Endpoints>) {
 
 async fn carry(mut client: TcpStream, endpoint: SocketAddr, endpoints: Arc<Endpoints>) {
     let Ok(mut server) = TcpStream::connect(endpoint).await else {
-        endpoints.connections.send_modify(|all| all.entry(endpoint).or_default().refused += 1);
+        endpoints.failed().entry(endpoint).or_default().refused += 1;
         return;
     };
     let _ = (client.set_nodelay(true), server.set_nodelay(true));
-    endpoints.connections.send_modify(|all| all.entry(endpoint).or_default().open += 1);
     let unanswered = AtomicUsize::new(0);
     let (from_client, to_client) = client.split();
     let (from_server, to_server) = server.split();
@@ -127,12 +124,9 @@ async fn carry(mut client: TcpStream, endpoint: SocketAddr, endpoints: Arc<Endpo
         }),
         pass(from_server, to_client, |_| unanswered.store(0, Ordering::Relaxed)),
     );
-    let is_interrupted = unanswered.into_inner() > LEAVE;
-    endpoints.connections.send_modify(|all| {
-        let connections = all.entry(endpoint).or_default();
-        connections.open -= 1;
-        connections.interrupted += usize::from(is_interrupted);
-    });
+    if unanswered.into_inner() > LEAVE {
+        endpoints.failed().entry(endpoint).or_default().interrupted += 1;
+    }
 }
 
 async fn pass(mut from: ReadHalf<'_>, mut to: WriteHalf<'_>, passes: impl Fn(usize)) -> io::Result<()> {

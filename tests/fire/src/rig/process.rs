@@ -216,7 +216,7 @@ impl Program {
 pub fn beside(name: &str) -> anyhow::Result<PathBuf> {
     let program = std::env::current_exe()?.with_file_name(name);
     if !program.exists() {
-        bail!("no program `{name}` beside this one: cargo build -p fire --bins");
+        bail!("no program `{name}` beside this one: cargo build --bins -p fire -p vestibule-cli");
     }
     Ok(program)
 }

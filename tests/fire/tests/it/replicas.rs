@@ -83,7 +83,7 @@ async fn a_replica_paused_for_longer_than_a_leaf_lives_recovers() {
     soak.rotations.settle(PATIENCE).await.unwrap();
     sleep(fixture.leaf_life().saturating_sub(slept.elapsed()) + Duration::from_secs(1)).await;
 
-    // It is probed from the moment it resumes.
+    // The Service probes the replica from the moment it resumes.
     soak.cluster.route(&sleeper).unwrap();
     sleeper.child().resume().unwrap();
     soak.cluster.service().wait_for_replicas(3).await.unwrap();

@@ -70,7 +70,7 @@ impl Scenario {
     }
 
     fn stop_faults(&self, world: &mut World) {
-        (world.faults, world.backup) = (Faults::NONE, RingFacts::Absent);
+        (world.faults, world.backup) = (Faults::default(), RingFacts::Absent);
         for at in 0..world.replicas.len() {
             self.apply(world, Event::Begin(at));
             self.apply(world, Event::Heal(at));

@@ -70,9 +70,6 @@ impl State {
         }
         match outcome {
             Ok(object) => {
-                if !matches!(purpose, Purpose::Bundle { .. }) {
-                    watched.writing.clear();
-                }
                 let repaired_from = if purpose.is_repair() {
                     watched.repair_throttle.repaired(at);
                     let other = watched.snapshot.as_ref().and_then(|snapshot| snapshot.other_manager.clone());
@@ -81,13 +78,15 @@ impl State {
                     None
                 };
                 self.take(position, &object, SnapshotSource::Write, now);
-                if matches!(purpose, Purpose::Bundle { .. }) && !self.is_kept(position, at) {
-                    return;
-                }
                 match purpose {
-                    Purpose::Bundle { .. } => self.published(position, repaired_from),
-                    Purpose::Entries { .. } => self.registered(position, repaired_from),
-                    Purpose::Claim | Purpose::Objection => {}
+                    Purpose::Bundle { .. } if self.is_bundle_kept(position, at) => {
+                        self.published(position, repaired_from);
+                    }
+                    Purpose::Entries { .. } if self.is_owner_kept(position, at) => {
+                        self.registered(position, repaired_from);
+                    }
+                    Purpose::Claim | Purpose::Objection => self.written(position, true, at),
+                    Purpose::Bundle { .. } | Purpose::Entries { .. } => {}
                 }
             }
             Err(error) => {
@@ -126,7 +125,7 @@ impl State {
 
     /// Whether the stored object has the bundle that was just written. If an admission policy changed it, the next write waits,
     /// so that the two do not race.
-    fn is_kept(&mut self, position: usize, at: Instant) -> bool {
+    fn is_bundle_kept(&mut self, position: usize, at: Instant) -> bool {
         let Some(ring) = &self.stored else { return true };
         if let (Some(seen), mark) = (self.seen.configurations.get(position), ring.facts().mark())
             && seen.mark.is_none()
@@ -144,17 +143,36 @@ impl State {
         let has_entries = watched.snapshot.as_ref().is_some_and(|snapshot| !snapshot.entries.is_empty());
         let in_sync =
             !has_entries || position >= self.seen.configurations.len() || self.is_in_sync(position, facts);
-        let Some(watched) = self.registrations.get_mut(position) else { return true };
-        if in_sync {
-            watched.writing.clear();
-            return true;
+        self.written(position, in_sync, at);
+        if !in_sync {
+            let text = "its caBundle was written and is not what is stored: an admission policy changes it";
+            self.not_kept(position, text);
         }
-        watched.writing.refused(at);
-        self.not_kept(
-            position,
-            "its caBundle was written and is not what is stored: an admission policy changes it",
-        );
-        false
+        in_sync
+    }
+
+    /// Whether the stored object names this version as the owner of the entries that were just written. If not, the entries count
+    /// as not written, and the next write waits.
+    fn is_owner_kept(&mut self, position: usize, at: Instant) -> bool {
+        let Some(watched) = self.registrations.get(position) else { return true };
+        let owner = watched.snapshot.as_ref().and_then(|snapshot| snapshot.held.owner.as_ref());
+        let ours = watched.desired.as_ref().map(|desired| &desired.hash);
+        let is_kept = owner.map(|owner| &owner.hash) == ours;
+        self.written(position, is_kept, at);
+        if let (false, Some(watched)) = (is_kept, self.registrations.get_mut(position)) {
+            // A replica of another version takes the entries for its own too, and a write of one ends the pause of the other.
+            watched.repair_throttle.repaired(at);
+            let text = "the annotation that says whose entries these are was written and is not there: an admission policy removes \
+                        it, so the entries are written again and again";
+            self.not_kept(position, text);
+        }
+        is_kept
+    }
+
+    /// Ends the pauses between writes, or lengthens them if what was written is not what is stored.
+    fn written(&mut self, position: usize, is_kept: bool, at: Instant) {
+        let Some(watched) = self.registrations.get_mut(position) else { return };
+        if is_kept { watched.writing.clear() } else { watched.writing.refused(at) }
     }
 
     fn not_kept(&mut self, position: usize, what: &str) {

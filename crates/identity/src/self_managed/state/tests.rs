@@ -172,7 +172,7 @@ fn a_spoilt_ca_crt_is_written_again_and_nothing_else_changes() {
 fn a_first_leaf_does_not_wait_for_a_write_that_fails() {
     let mut bench = Bench::registered();
     bench.restart();
-    // It holds the bundle, the mark is gone, and the API server cannot write.
+    // The configuration holds the bundle and has lost its mark, and the API server cannot write.
     bench.configuration.as_mut().unwrap()["metadata"].as_object_mut().unwrap().remove("annotations");
     bench.refusal = Some(ApiErrorKind::Unreachable);
     bench.watch_configuration();

@@ -27,9 +27,13 @@ impl State {
                 }
             }
             WatchEvent::Desired(desired) => {
-                for watched in &mut self.registrations {
-                    let desired = desired.iter().find(|desired| *desired.registration() == watched.name);
-                    watched.set_desired(desired.cloned());
+                let registered = self.seen.configurations.len();
+                for (position, watched) in self.registrations.iter_mut().enumerate() {
+                    let next = desired.iter().find(|desired| *desired.registration() == watched.name);
+                    // Nobody keeps the bundle of an object that is not registered, so it gets no entries.
+                    if position < registered || next.is_none_or(|next| next.entries().is_empty()) {
+                        watched.set_desired(next.cloned());
+                    }
                 }
             }
             WatchEvent::Unwatched { position, why } => {

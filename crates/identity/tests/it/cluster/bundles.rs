@@ -44,7 +44,7 @@ async fn a_bundle_that_others_spoil_is_repaired_within_a_second_and_nothing_else
     assert_eq!(without_ours(&fixture).await, before);
     let repair =
         |event: &IdentityEvent| matches!(event, IdentityEvent::BundleWritten { repaired_from: Some(_), .. });
-    until("five repairs are told", 20, async || {
+    until("five repairs are reported", 20, async || {
         listener.heard().iter().filter(|event| repair(event)).count() == 5
     })
     .await;
@@ -111,7 +111,7 @@ async fn the_owners_next_apply_meets_no_conflict_and_leaves_the_bundle() {
     assert_eq!(bundles(&again)[1], good[1], "an apply that says nothing of the bundle leaves it");
 }
 
-/// F13: the connections of its watches stay open, and for a while nothing comes.
+/// F13: the connections of the replica's watches stay open, and for a while no event arrives.
 #[tokio::test]
 async fn while_watches_stall_objects_are_read_and_afterwards_watched() {
     let Some(env) = testenv::shared_or_skip().await else { return };
@@ -128,8 +128,8 @@ async fn while_watches_stall_objects_are_read_and_afterwards_watched() {
     stalls.send_replace(true);
     fixture.tamper(1, b"\n").await;
     fixture.secrets().delete("hooks-ring", &Default::default()).await.unwrap();
-    // It is read that the Secret is gone, which also asks for the next CA; and none signs before it is read, too, that the
-    // bundle is not where it was.
+    // The replica reads that the Secret is gone, which also makes it ask for the next CA. No CA signs before the replica has
+    // read the overwritten bundle too.
     until("the next CA signs", 30, async || fixture.has_event("RingPromoted", namespace).await).await;
     let next = fixture.bundles().await;
     assert!(next[1] == next[2] && next[0] == good[0], "repaired before");

@@ -127,7 +127,8 @@ impl Fixture {
         self.secrets().get("hooks-ring").await.unwrap()
     }
 
-    /// Next is held two seconds after it was published, and with it so many are: the last write before the next rotation.
+    /// Waits until so many CAs of the ring are held. The next CA is held two seconds after its bundle was published, by the last
+    /// write before the next rotation.
     pub(crate) async fn until_held(&self, authorities: usize) {
         until("next is held", 10, async || {
             let description = self.secret().await.data.unwrap()["ring.json"].0.clone();

@@ -1,72 +1,36 @@
-//! The least that it may do, and what happens with less.
+//! A replica with exactly the documented rights, and with fewer.
 
 use std::time::{Duration, Instant};
 
 use k8s_openapi::api::core::v1::Secret;
-use k8s_openapi::api::rbac::v1::{ClusterRole, ClusterRoleBinding, Role, RoleBinding};
+use k8s_openapi::api::rbac::v1::{PolicyRule, Role};
 use kube::api::PostParams;
 use kube::{Api, Client};
-use serde::de::DeserializeOwned;
-use serde_json::{Value, json};
+use serde_json::json;
 use vestibule_identity::{Identity, SelfManaged};
 use vestibule_testenv::{self as testenv, Session};
 
 use super::fixture::{Fixture, assert_accepted, fleeting, promised, until, within};
 use super::silence::Log;
 
-/// A client with exactly the rights that are documented; `create` decides about the one that may be left out.
-async fn least(env: &Session, fixture: &Fixture, create: bool) -> Client {
-    let namespace = &fixture.namespace;
-    let client = env.service_account(namespace, "hooks").await.unwrap();
-    let events =
-        json!({ "apiGroups": ["events.k8s.io"], "resources": ["events"], "verbs": ["create", "patch"] });
-    let secret = json!({
-        "apiGroups": [""], "resources": ["secrets"], "resourceNames": ["hooks-ring"],
-        "verbs": ["get", "list", "watch", "update", "patch"],
-    });
-    let mut rules = vec![secret, events.clone()];
-    if create {
-        rules.push(json!({ "apiGroups": [""], "resources": ["secrets"], "verbs": ["create"] }));
-    }
-    let subject = json!([{ "kind": "ServiceAccount", "name": "hooks", "namespace": namespace }]);
-    let reference = |kind: &str, name: &str| json!({ "apiGroup": "rbac.authorization.k8s.io", "kind": kind, "name": name });
-    for (place, name, rules) in
-        [(namespace.as_str(), "hooks", json!(rules)), ("default", namespace, json!([events]))]
-    {
-        let (roles, bindings) = (
-            Api::<Role>::namespaced(fixture.admin.clone(), place),
-            Api::<RoleBinding>::namespaced(fixture.admin.clone(), place),
-        );
-        make(&roles, json!({ "metadata": { "name": name }, "rules": rules })).await;
-        let binding =
-            json!({ "metadata": { "name": name }, "roleRef": reference("Role", name), "subjects": subject });
-        make(&bindings, binding).await;
-    }
-    let rule = json!({
-        "apiGroups": ["admissionregistration.k8s.io"], "resources": ["mutatingwebhookconfigurations"],
-        "resourceNames": [fixture.registration.name], "verbs": ["get", "list", "watch", "patch"],
-    });
-    let roles = Api::<ClusterRole>::all(fixture.admin.clone());
-    make(&roles, json!({ "metadata": { "name": namespace }, "rules": [rule] })).await;
-    let bindings = Api::<ClusterRoleBinding>::all(fixture.admin.clone());
-    let binding = json!({ "metadata": { "name": namespace }, "roleRef": reference("ClusterRole", namespace), "subjects": subject });
-    make(&bindings, binding).await;
-    client
-}
+/// The ServiceAccount of the replica.
+const ACCOUNT: &str = "hooks";
 
-async fn make<K>(api: &Api<K>, object: Value)
-where
-    K: kube::Resource + Clone + serde::Serialize + DeserializeOwned + std::fmt::Debug,
-{
-    let object: K = serde_json::from_value(object).unwrap();
-    api.create(&PostParams::default(), &object).await.unwrap();
+/// A client of a ServiceAccount with the documented rights, with or without the one to create Secrets, which may be left out.
+async fn with_documented_rights(env: &Session, fixture: &Fixture, may_create: bool) -> Client {
+    let namespace = &fixture.namespace;
+    let mut rules = fixture.settings().policy_rules();
+    rules.retain(|(_, rule)| may_create || rule.verbs != ["create"]);
+    let client = env.service_account(namespace, ACCOUNT).await.unwrap();
+    env.grant(namespace, ACCOUNT, rules).await.unwrap();
+    client
 }
 
 #[tokio::test]
 async fn the_documented_rights_are_enough_for_everything() {
     let Some(env) = testenv::shared_or_skip().await else { return };
     let fixture = Fixture::with(&env, fleeting()).await;
-    let client = least(&env, &fixture, true).await;
+    let client = with_documented_rights(&env, &fixture, true).await;
     let replica = SelfManaged::start(client, fixture.settings()).unwrap();
     within(10, &replica).await;
     let good = fixture.bundles().await;
@@ -89,7 +53,7 @@ async fn without_the_right_to_create_it_waits_for_the_secret_and_fills_it() {
     let Some(env) = testenv::shared_or_skip().await else { return };
     let (log, begun) = (Log::listen(), Instant::now());
     let fixture = Fixture::new(&env).await;
-    let client = least(&env, &fixture, false).await;
+    let client = with_documented_rights(&env, &fixture, false).await;
     let replica = SelfManaged::start(client, fixture.settings()).unwrap();
     let remedy = format!("kubectl create secret generic hooks-ring -n {}", fixture.namespace);
     until("an Event names the command", 20, async || {
@@ -120,16 +84,17 @@ async fn a_right_that_is_taken_away_is_reported_and_used_again_when_it_is_back()
     // Read every two seconds; a replica with a leaf can wait.
     policy.leaf_life = Duration::from_secs(20);
     let fixture = Fixture::with(&env, policy).await;
-    let client = least(&env, &fixture, true).await;
+    let client = with_documented_rights(&env, &fixture, true).await;
     let replica = SelfManaged::start(client, fixture.settings()).unwrap();
     within(10, &replica).await;
     let (namespace, bundle) = (&fixture.namespace, &fixture.bundles().await[1]);
 
     let roles = Api::<Role>::namespaced(fixture.admin.clone(), namespace);
-    let role = roles.get("hooks").await.unwrap();
+    let role = roles.list(&Default::default()).await.unwrap().items.remove(0);
+    let role_name = role.metadata.name.clone().unwrap();
     let mut without = role.clone();
     without.rules.as_mut().unwrap().retain(|rule| rule.resources.as_deref() != Some(&["secrets".to_owned()]));
-    roles.replace("hooks", &PostParams::default(), &without).await.unwrap();
+    roles.replace(&role_name, &PostParams::default(), &without).await.unwrap();
     let note = async || fixture.event_note("RingNotReadable", namespace).await;
     until("an Event says so", 20, async || note().await.is_some()).await;
     let note = note().await.unwrap();
@@ -137,26 +102,33 @@ async fn a_right_that_is_taken_away_is_reported_and_used_again_when_it_is_back()
     assert!(note.starts_with(&said), "{note}");
     assert_eq!(replica.status().waiting_for, None, "it serves on");
     assert_accepted(&replica, bundle, namespace);
-    // Of a command that comes meanwhile it learns nothing.
+    // The replica cannot see this command until it may read the Secret again.
     fixture.annotate_secret("vestibule.dev/rotate", "1").await;
 
     let mut role = role;
     role.metadata.resource_version = None;
-    roles.replace("hooks", &PostParams::default(), &role).await.unwrap();
+    roles.replace(&role_name, &PostParams::default(), &role).await.unwrap();
     until("it fulfils the command", 20, async || fixture.has_event("RingPromoted", namespace).await).await;
     assert_eq!(replica.status().waiting_for, None);
     assert_accepted(&replica, &fixture.bundles().await[1], namespace);
 }
 
-/// The other one exists, and can be read and watched: only writing it is refused.
+/// The replica may read and watch the other configuration: only writing it is refused.
 #[tokio::test]
 async fn one_configuration_that_may_not_be_written_does_not_stop_the_others() {
     let Some(env) = testenv::shared_or_skip().await else { return };
     let fixture = Fixture::new(&env).await;
-    let client = least(&env, &fixture, true).await;
+    let client = with_documented_rights(&env, &fixture, true).await;
     let mut denied = Fixture::new(&env).await;
     denied.policy = fixture.policy.clone();
-    may_read(&fixture, &denied.registration.name).await;
+    let read = PolicyRule {
+        api_groups: Some(vec!["admissionregistration.k8s.io".to_owned()]),
+        resources: Some(vec!["mutatingwebhookconfigurations".to_owned()]),
+        resource_names: Some(vec![denied.registration.name.clone()]),
+        verbs: ["get", "list", "watch"].map(str::to_owned).into(),
+        ..PolicyRule::default()
+    };
+    env.grant(&fixture.namespace, ACCOUNT, [(None, read)]).await.unwrap();
     let mut settings = fixture.settings();
     settings.registrations.insert(0, denied.registration.clone());
     // Both name the same Service: entries of the other one are as much ours.
@@ -181,22 +153,4 @@ async fn one_configuration_that_may_not_be_written_does_not_stop_the_others() {
     assert!(denied.bundles().await[1..].iter().all(String::is_empty), "it may not be written");
     let waits = replica.status().waiting_for;
     assert!(waits.as_ref().is_some_and(|waits| waits.contains(&denied.registration.name)), "{waits:?}");
-}
-
-/// The replica's account may look at this configuration too, and no more.
-async fn may_read(fixture: &Fixture, name: &str) {
-    let account = &fixture.namespace;
-    let rule = json!({
-        "apiGroups": ["admissionregistration.k8s.io"], "resources": ["mutatingwebhookconfigurations"],
-        "resourceNames": [name], "verbs": ["get", "list", "watch"],
-    });
-    let roles = Api::<ClusterRole>::all(fixture.admin.clone());
-    make(&roles, json!({ "metadata": { "name": name }, "rules": [rule] })).await;
-    let bindings = Api::<ClusterRoleBinding>::all(fixture.admin.clone());
-    let binding = json!({
-        "metadata": { "name": name },
-        "roleRef": { "apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": name },
-        "subjects": [{ "kind": "ServiceAccount", "name": "hooks", "namespace": account }],
-    });
-    make(&bindings, binding).await;
 }

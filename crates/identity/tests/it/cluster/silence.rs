@@ -6,7 +6,8 @@ use vestibule_testenv as testenv;
 
 use super::fixture::{Fixture, count, fleeting, until, within};
 
-/// All that a test with a runtime of one thread logs, as long as this is there.
+/// The log lines of this thread, at every level, until this is dropped. A test whose runtime has one thread logs all of its
+/// lines there.
 pub(super) struct Log {
     file: NamedTempFile,
     _here: tracing::subscriber::DefaultGuard,
@@ -21,8 +22,8 @@ impl Log {
             .with_ansi(false)
             .with_writer(file.reopen().unwrap());
         let here = tracing::subscriber::set_default(subscriber.finish());
-        // With one subscriber in the process, whichever thread meets a line first decides for all whether it is wanted; with
-        // two, each is asked.
+        // `tracing` remembers for each line whether anyone wants it. With one subscriber it asks the thread that comes to the
+        // line first, which may be the thread of another test and have none; with two it asks every subscriber.
         let another = tracing::Dispatch::new(tracing_subscriber::registry());
         tracing::callsite::rebuild_interest_cache();
         Self { file, _here: here, _another: another }
@@ -37,7 +38,7 @@ impl Log {
         std::fs::read_to_string(self.file.path()).unwrap()
     }
 
-    /// Of a start that is done.
+    /// Asserts that a start, which must be done, logged no error.
     #[track_caller]
     pub(super) fn assert_no_error(&self) {
         let text = self.text();

@@ -21,7 +21,7 @@ async fn a_first_start_is_ready_soon_after_the_hold_and_a_restart_at_once() {
     let replica = fixture.replica();
     assert!(replica.present().is_none());
     within(15, &replica).await;
-    // It is counted in whole seconds: it may have begun at the end of the first.
+    // A hold is counted in whole seconds, and may have begun at the end of the first.
     assert!(start.elapsed() >= HOLD - Duration::from_secs(1), "the hold was kept: {:?}", start.elapsed());
 
     let bundles = fixture.bundles().await;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::Policy;
 
-/// At most this many unknown CAs, so that the ring stays below the 1 MiB limit of a Secret.
+/// The most unknown CAs, so that the ring stays below the 1 MiB limit of a Secret.
 const MOST_FOREIGN: usize = 16;
 const HOUR: Duration = Duration::from_secs(60 * 60);
 const SHORTEST_LEAF: Duration = HOUR;

@@ -2,11 +2,10 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::time::Duration;
 
-use anyhow::{Context, ensure};
-use fire::rig::{Replica, beside, get, send};
+use anyhow::ensure;
+use fire::rig::{Installed, Replica, beside, get, send};
 use http::Method;
 use kube::Client;
 use serde_json::{Value, json};
@@ -202,7 +201,7 @@ fn rules(value: &str) -> String {
     RULES.replace("VALUE", value)
 }
 
-/// Applies the manifests that `program` prints, and starts one replica behind a Service of the environment.
+/// Installs a webhook, and starts one replica behind its Service.
 async fn install(
     environment: &Environment,
     program: &Path,
@@ -211,31 +210,12 @@ async fn install(
     printed: &[&str],
     flags: &[&str],
 ) -> anyhow::Result<(Service, Replica)> {
-    let service = environment.service(home, name).await?;
-    let target = format!("--service={home}/{name}:{}", service.port());
-    let mut manifests = Command::new(program);
-    manifests.args(["manifests", "--identity=self", "--output=json", &format!("--image={name}"), &target]);
-    let output = manifests.args(printed).output().with_context(|| program.display().to_string())?;
-    ensure!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let mut list: Value = serde_json::from_slice(&output.stdout)?;
-    let mut manifests = list["items"].as_array_mut().map(std::mem::take).unwrap_or_default();
-    // The environment has its own Service, which points to this machine.
-    manifests.retain(|manifest| manifest["kind"] != "Service");
-    // The replica is a process of this machine, so the controller is to make none.
-    for manifest in manifests.iter_mut().filter(|manifest| manifest["kind"] == "Deployment") {
-        manifest["spec"]["replicas"] = json!(0);
-    }
-    environment.apply(manifests.clone()).await?;
-    environment.wait_until_granted(home, name, &manifests).await?;
-    let kubeconfig = environment.service_account_kubeconfig(home, name).await?;
+    let installed = Installed::new(environment, program, (home, name), printed).await?;
     let namespace = format!("--namespace={home}");
-    let arguments = ["--identity=self", "--hold-cold=10s", &target, &namespace];
-    let arguments = [&arguments, flags].concat();
-    let replica = Replica::start(environment, program, &kubeconfig, &arguments).await?;
-    service.add_replica(replica.address, Some(replica.probes))?;
-    if let Err(error) = service.wait_for_replicas(1).await {
+    let replica = installed.start_replica(&[&[namespace.as_str()], flags].concat()).await?;
+    if let Err(error) = installed.service.wait_for_replicas(1).await {
         let why = get(replica.probes, "/readyz?verbose").await?;
         return Err(anyhow::Error::from(error).context(format!("{why}\n{}", replica.process.log())));
     }
-    Ok((service, replica))
+    Ok((installed.service, replica))
 }

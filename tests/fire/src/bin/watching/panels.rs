@@ -11,7 +11,7 @@ use crate::root;
 
 /// The dashboard's choice `All`.
 const ALL_JOBS: &str = ".*";
-/// At least four scrapes, as Grafana has it.
+/// Grafana's `$__rate_interval` is at least four scrapes.
 const RATE_INTERVAL: &str = "10s";
 
 /// Queries that have no result in this run, what is asked instead, and the reason.

@@ -1,8 +1,6 @@
 //! Row 4: a replica dies before or after a write, and the next replica continues.
 
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpStream;
-
+use fire::rig::get;
 use fire::{ROTATE, Replica};
 use vestibule_pki::ring::AuthorityState;
 use vestibule_testenv::Proxy;
@@ -18,8 +16,7 @@ async fn a_rotation_continues_after_a_replica_dies_at_any_write() {
     let Some(env) = shared_or_skip().await else { return };
     let fixture = Fixture::new(&env, &["--leaf=20", "--hold=6"]).await;
     let (proxy, way) = env.api_server().proxied().unwrap();
-    let kubeconfig =
-        way.service_account_kubeconfig(fixture.cluster.home(), fixture.cluster.account()).await.unwrap();
+    let kubeconfig = way.service_account_kubeconfig(fixture.cluster.home(), fire::ACCOUNT).await.unwrap();
     let survivor = fixture.cluster.start_unrouted(|command| {
         command.arg("--kubeconfig").arg(kubeconfig);
     });
@@ -154,12 +151,5 @@ async fn run_until_crash(fixture: &Fixture<'_>, flag: &str) {
 }
 
 async fn is_ready(replica: &Replica) -> bool {
-    let ask = async {
-        let mut stream = TcpStream::connect(replica.probes()).await?;
-        stream.write_all(b"GET /readyz HTTP/1.1\r\nhost: replica\r\nconnection: close\r\n\r\n").await?;
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).await?;
-        std::io::Result::Ok(answer.starts_with("HTTP/1.1 200"))
-    };
-    ask.await.unwrap_or(false)
+    get(replica.probes(), "/readyz").await.is_ok_and(|answer| answer.starts_with("HTTP/1.1 200"))
 }

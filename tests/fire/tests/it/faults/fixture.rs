@@ -62,7 +62,7 @@ impl<'e> Fixture<'e> {
 
     /// The same through another connection to the API server.
     pub(crate) async fn start_by(&self, way: &ApiServer) -> InProcessReplica {
-        let client = way.service_account(self.cluster.home(), self.cluster.account()).await.unwrap();
+        let client = way.service_account(self.cluster.home(), fire::ACCOUNT).await.unwrap();
         InProcessReplica::start(client, self.settings())
     }
 

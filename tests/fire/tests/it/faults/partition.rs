@@ -71,7 +71,7 @@ async fn a_replica_that_is_cut_off_is_not_ready_before_its_leaf_ends_and_no_call
     let fixture = Fixture::new(&env, &["--leaf=20"]).await;
     let (proxy, way) = env.api_server().proxied().unwrap();
     let cluster = &fixture.cluster;
-    let kubeconfig = way.service_account_kubeconfig(cluster.home(), cluster.account()).await.unwrap();
+    let kubeconfig = way.service_account_kubeconfig(cluster.home(), fire::ACCOUNT).await.unwrap();
     let connected = cluster.start_replica().await.unwrap();
     let cut = cluster.start_unrouted(|command| {
         command.arg("--kubeconfig").arg(kubeconfig);

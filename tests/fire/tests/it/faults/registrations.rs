@@ -5,10 +5,9 @@ use std::time::{Duration, Instant};
 use fire::hook;
 use k8s_openapi::ByteString;
 use k8s_openapi::api::admissionregistration::v1::MutatingWebhookConfiguration;
-use kube::api::{DynamicObject, PostParams};
-use kube::core::{ApiResource, GroupVersionKind};
-use kube::{Api, Client};
-use serde_json::{Value, json};
+use k8s_openapi::api::rbac::v1::PolicyRule;
+use kube::api::PostParams;
+use serde_json::json;
 use vestibule_identity::Identity;
 use vestibule_pki::ring::{Algorithm, Change, KeySource, Moment, Ring, carry_out};
 
@@ -58,7 +57,14 @@ async fn a_rotation_waits_for_a_configuration_that_may_not_be_written_until_the_
     let signs = vestibule_pki::Bundle::pem([ring.certificate(active.id).unwrap()]);
     let all = fixture.cluster.configurations().unwrap();
     all.create(&Default::default(), &two_hooks(&fixture, &denied, Some(&signs))).await.unwrap();
-    grant_read(&fixture, &denied).await;
+    let read = PolicyRule {
+        api_groups: Some(vec!["admissionregistration.k8s.io".to_owned()]),
+        resources: Some(vec!["mutatingwebhookconfigurations".to_owned()]),
+        resource_names: Some(vec![denied.clone()]),
+        verbs: ["get", "list", "watch"].map(str::to_owned).into(),
+        ..PolicyRule::default()
+    };
+    env.grant(fixture.cluster.home(), fire::ACCOUNT, [(None, read)]).await.unwrap();
     let data = ring.encode().into_iter().map(|(field, bytes)| (field, ByteString(bytes.to_vec())));
     let secret = json!({
         "metadata": { "name": fixture.cluster.secret() },
@@ -67,7 +73,7 @@ async fn a_rotation_waits_for_a_configuration_that_may_not_be_written_until_the_
     let secret = serde_json::from_value(secret).unwrap();
     fixture.secrets().create(&PostParams::default(), &secret).await.unwrap();
 
-    let client = env.service_account(fixture.cluster.home(), fixture.cluster.account()).await.unwrap();
+    let client = env.service_account(fixture.cluster.home(), fire::ACCOUNT).await.unwrap();
     let mut settings = fixture.settings();
     settings.registrations.push(format!("mutating/{denied}").parse().unwrap());
     let replica = InProcessReplica::start(client, settings);
@@ -127,32 +133,4 @@ fn two_hooks(fixture: &Fixture<'_>, name: &str, bundle: Option<&str>) -> Mutatin
         }
     }
     serde_json::from_value(object).unwrap()
-}
-
-/// Grants the replicas' ServiceAccount read access to the configuration.
-async fn grant_read(fixture: &Fixture<'_>, name: &str) {
-    let role = json!({
-        "metadata": { "name": name },
-        "rules": [{
-            "apiGroups": ["admissionregistration.k8s.io"], "resources": ["mutatingwebhookconfigurations"],
-            "resourceNames": [name], "verbs": ["get", "list", "watch"],
-        }],
-    });
-    let binding = json!({
-        "metadata": { "name": name },
-        "roleRef": { "apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": name },
-        "subjects": [{
-            "kind": "ServiceAccount", "name": fixture.cluster.account(), "namespace": fixture.cluster.home(),
-        }],
-    });
-    make(&fixture.admin, "ClusterRole", role).await;
-    make(&fixture.admin, "ClusterRoleBinding", binding).await;
-}
-
-async fn make(admin: &Client, kind: &str, object: Value) {
-    let kind = GroupVersionKind::gvk("rbac.authorization.k8s.io", "v1", kind);
-    let api: Api<DynamicObject> = Api::all_with(admin.clone(), &ApiResource::from_gvk(&kind));
-    let mut object: DynamicObject = serde_json::from_value(object).unwrap();
-    object.types = Some(kube::core::TypeMeta { api_version: kind.api_version(), kind: kind.kind });
-    api.create(&PostParams::default(), &object).await.unwrap();
 }

@@ -117,7 +117,7 @@ async fn kinds(fixture: &Fixture<'_>) -> BTreeSet<String> {
 async fn drain(fixture: &Fixture<'_>, replica: Replica) {
     replica.child().terminate().unwrap();
     fixture.cluster.unroute(&replica).await;
-    // It may have ended by then.
+    // The replica may have ended already.
     let _ended = replica.child().kill();
     replica.child().wait().await.unwrap();
 }

@@ -36,7 +36,7 @@ pub(super) fn replica(hooks: &[&str]) -> State {
 }
 
 /// A cluster for a moment in the hands of another replica.
-fn with(bench: &mut Bench, other: &mut State, work: impl FnOnce(&mut Bench)) {
+pub(super) fn with(bench: &mut Bench, other: &mut State, work: impl FnOnce(&mut Bench)) {
     std::mem::swap(&mut bench.state, other);
     if bench.state.registrations[0].snapshot.is_some() {
         bench.watch_configuration();
@@ -53,7 +53,7 @@ pub(super) fn serve(bench: &mut Bench) {
 }
 
 /// Another replica, until it serves.
-fn begin(bench: &mut Bench) {
+pub(super) fn begin(bench: &mut Bench) {
     bench.watch_configuration();
     bench.run();
     bench.pass(Duration::from_secs(31));
@@ -224,6 +224,9 @@ fn a_kind_without_hooks_is_not_waited_for_and_loses_what_an_earlier_version_wrot
     bench.pass(Duration::from_secs(31));
     bench.run();
     assert!(hooks(&bench).is_empty());
+    tell(&mut bench, &["b"]);
+    bench.run();
+    assert!(hooks(&bench).is_empty(), "nobody would keep its bundle");
 }
 
 /// The desired entries of this replica change.
@@ -276,7 +279,7 @@ fn a_replica_that_learns_of_it_later_takes_nothing_back() {
     bench.run();
     assert_eq!((hooks(&bench), bench.version), (vec!["b".to_owned()], version));
 
-    // It misses a change and the way back: its own step there is no licence to undo the latter.
+    // The late replica misses a change and its undoing. That it makes the same two steps later does not let it write its own.
     tell(&mut bench, &["a"]);
     bench.run();
     tell(&mut bench, &["b"]);
@@ -289,7 +292,8 @@ fn a_replica_that_learns_of_it_later_takes_nothing_back() {
     assert_eq!((hooks(&bench), annotation(&bench, CLAIM)), (vec!["b".to_owned()], None));
 }
 
-/// It steps aside and back before it writes anything, and sees that no other replica has: a replica that does so later is ahead of it.
+/// The late replica wants other entries and then its first ones again, before it has written anything. A replica that changes
+/// its entries after that is ahead of it.
 #[test]
 fn a_replica_that_had_nothing_to_write_takes_nothing_back() {
     let mut bench = ready(&["a"]);

@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use super::entries::{begin, edit, hooks, ready, replica, serve, with};
 use super::*;
 
 fn bundle(bench: &Bench) -> Option<&str> {
@@ -36,6 +37,51 @@ fn a_policy_that_removes_annotations_is_not_raced() {
     );
     bench.pass(Duration::from_secs(60));
     assert_eq!(writes(&mut bench), 0);
+}
+
+/// Without the annotation nobody knows that the entries were written.
+#[test]
+fn a_policy_that_removes_the_annotation_of_entries_is_not_raced() {
+    let policies: [fn(&mut Value); 2] = [
+        |object| drop(object["metadata"].as_object_mut().unwrap().remove("annotations")),
+        |object| {
+            let annotations = object["metadata"]["annotations"].as_object_mut().unwrap();
+            annotations.retain(|key, _| !key.starts_with("vestibule.dev/"));
+            annotations.insert("example.com/team".to_owned(), json!("shop"));
+        },
+    ];
+    for policy in policies {
+        let mut bench = ready(&["a"]);
+        bench.admission = Some(policy);
+        bench.state.serving(bench.at);
+        let mut count = 0;
+        for _ in 0..120 {
+            bench.pass(Duration::from_secs(1));
+            count += writes(&mut bench);
+        }
+        assert_eq!(hooks(&bench), ["a"]);
+        assert!((3..=10).contains(&count), "{count} writes in two minutes");
+        assert!(bench.state.notices.iter().any(|notice| notice.text.contains("whose entries these are")));
+    }
+}
+
+/// During a roll-out each of them takes the entries for its own.
+#[test]
+fn two_versions_whose_annotation_is_removed_do_not_race_each_other() {
+    let mut bench = ready(&["a"]);
+    serve(&mut bench);
+    let mut new = replica(&["b"]);
+    with(&mut bench, &mut new, begin);
+    let strip = |object: &mut Value| drop(object["metadata"].as_object_mut().unwrap().remove("annotations"));
+    bench.admission = Some(strip);
+    edit(&mut bench, strip);
+    let mut count = 0;
+    for _ in 0..60 {
+        count += writes(&mut bench);
+        with(&mut bench, &mut new, |bench| count += writes(bench));
+        bench.pass(Duration::from_secs(1));
+    }
+    assert!(count <= 32, "{count} writes in a minute");
 }
 
 #[test]

@@ -85,12 +85,12 @@ fn a_newer_schema_is_read_if_its_writers_say_so() {
 
     let mut strange = with("\"schema\":3,\"readable\":3");
     assert!(matches!(Ring::read(Some(&strange), (0, 0), NOW), Reading::Newer(None)));
-    // It is never overwritten, also if it is unreadable here.
+    // A ring of a newer schema is never overwritten, also if this version cannot read it.
     strange.retain(|field, _| field == "ring.json");
     assert_eq!(Ring::read(Some(&strange), (0, 0), NOW).facts(), RingFacts::Newer(None));
     strange.extend(newer.get_key_value("ring.json").map(|(field, text)| (field.clone(), text.clone())));
     assert_eq!(Ring::read(Some(&strange), (0, 0), NOW).facts(), RingFacts::Newer(None));
-    // A ring of this schema or an older one is held to it.
+    // A ring that claims this schema or an older one must follow it.
     assert_eq!(problem(&with("\"schema\":2,\"readable\":1")), ("ring.json".to_owned(), Problem::Json));
 }
 

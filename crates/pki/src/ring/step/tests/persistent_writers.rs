@@ -162,7 +162,7 @@ fn a_policy_that_removes_annotations_is_not_raced() {
     let (now, ring) = (cluster.now, cluster.ring.clone());
     cluster.seen.ring_read(&ring, now, &policy);
     assert_eq!(cluster.steps(), [Action::PublishBundle(0)]);
-    // It is written, and what is stored lacks the mark again.
+    // The bundle is written, and the stored configuration lacks the mark again.
     strip(&mut cluster);
     cluster.seen.configuration_written(0, mark);
     assert_eq!(cluster.steps(), []);

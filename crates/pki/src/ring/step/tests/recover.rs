@@ -20,7 +20,7 @@ fn foreign(id: CaId, like: &AuthorityFacts) -> AuthorityFacts {
     AuthorityFacts { id, state: AuthorityState::Foreign { until: like.not_after }, ..like.clone() }
 }
 
-/// Of one lineage, a later generation continues an earlier one. Generations of two lineages do not compare: a ring
+/// In one lineage, a later generation continues an earlier one. Generations of two lineages do not compare: a ring
 /// of another lineage continues the remembered one if it knows every CA of it.
 #[test]
 fn a_ring_that_does_not_continue_the_remembered_one_is_grafted_onto() {

@@ -16,7 +16,7 @@ fn revoked() -> (Cluster, Facts, LeafFacts) {
 #[test]
 fn a_laggard_does_not_bring_back_what_was_revoked() {
     let (mut cluster, before, leaf) = revoked();
-    // It slept through all of it, and wakes with a leaf of the stolen CA.
+    // This replica slept during the revocation, and wakes with a leaf of the stolen CA.
     (cluster.seen.memory, cluster.seen.leaf) = (Some(before.clone()), Some(leaf));
     cluster.pass(0);
     assert!(cluster.facts().trusted().is_disjoint(&before.trusted()));

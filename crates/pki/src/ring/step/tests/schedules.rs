@@ -51,10 +51,10 @@ fn after_a_last_call_a_new_replica_has_a_complete_chain() {
         cluster.pass(DAY);
     }
     assert!(cluster.now < end, "the predecessor is removed before it ends");
-    // The cross leads clients of the old bundle to it.
+    // The cross-signed certificate leads clients with the old bundle to the new leaf.
     cluster.begin_anew();
     assert_eq!(cluster.seen.leaf.as_ref().unwrap().cross_signature, Some(active));
-    // And when that ends too, the configuration is lost, but not what others call.
+    // When the old CA ends, clients with only its certificate are lost, and all others are still served.
     while cluster.now < end.plus(Duration::from_secs(DAY)) {
         cluster.pass(DAY);
     }

@@ -7,6 +7,7 @@ use anyhow::Context;
 use fire::rig::Replica;
 use fire::rig::beside;
 use http::Method;
+use k8s_openapi::api::rbac::v1::PolicyRule;
 use rustls_pki_types::UnixTime;
 use serde_json::{Value, json};
 use tokio::time::sleep;
@@ -25,8 +26,6 @@ const PUBLISHED: Duration = Duration::from_secs(3);
 
 pub(super) async fn start(cluster: &Cluster) -> anyhow::Result<Replica> {
     let home = &cluster.home;
-    let rights = rights(home);
-    cluster.environment.apply(rights.clone()).await?;
     cluster.environment.apply([configuration(home)]).await?;
     make_ring(cluster).await?;
     // Another bundle, which the account may not correct.
@@ -34,36 +33,25 @@ pub(super) async fn start(cluster: &Cluster) -> anyhow::Result<Replica> {
     patch_bundle(cluster, AGED, other.certificate_pem())?;
 
     let kubeconfig = cluster.environment.service_account_kubeconfig(home, AGED).await?;
-    cluster.environment.wait_until_granted(home, AGED, &rights).await?;
+    cluster.environment.grant(home, AGED, rights(home)).await?;
     let [service, namespace] = names(cluster, AGED);
     let of_configuration = ["--registration=mutating/aged", "--registration-mode=static"];
     let arguments = [&["--identity=self", &service, &namespace], &of_configuration[..]].concat();
     Replica::start(&cluster.environment, &cluster.program, &kubeconfig, &arguments).await
 }
 
-/// Rights to read.
-fn rights(home: &str) -> Vec<Value> {
-    const RBAC: &str = "rbac.authorization.k8s.io";
-    let pair = |kind: &str, namespace: Option<&str>, group: &str, resources: &[&str]| {
-        let metadata = json!({"name": AGED, "namespace": namespace});
-        let version = format!("{RBAC}/v1");
-        let rule = json!({"apiGroups": [group], "resources": resources, "verbs": ["get", "list", "watch"]});
-        let binding = format!("{kind}Binding");
-        [
-            json!({"apiVersion": version, "kind": kind, "metadata": metadata, "rules": [rule]}),
-            json!({
-                "apiVersion": version, "kind": binding, "metadata": metadata,
-                "roleRef": {"apiGroup": RBAC, "kind": kind, "name": AGED},
-                "subjects": [{"kind": "ServiceAccount", "name": AGED, "namespace": home}],
-            }),
-        ]
+/// Reading its Secret and its configuration, each as a right with its namespace.
+fn rights(home: &str) -> [(Option<String>, PolicyRule); 2] {
+    let read = |group: &str, resource: &str| PolicyRule {
+        api_groups: Some(vec![group.to_owned()]),
+        resources: Some(vec![resource.to_owned()]),
+        verbs: ["get", "list", "watch"].map(str::to_owned).into(),
+        ..PolicyRule::default()
     };
-    let configurations = ["mutatingwebhookconfigurations", "validatingwebhookconfigurations"];
-    let all = [
-        pair("Role", Some(home), "", &["secrets"]),
-        pair("ClusterRole", None, "admissionregistration.k8s.io", &configurations),
-    ];
-    all.concat()
+    [
+        (Some(home.to_owned()), read("", "secrets")),
+        (None, read("admissionregistration.k8s.io", "mutatingwebhookconfigurations")),
+    ]
 }
 
 fn configuration(home: &str) -> Value {
