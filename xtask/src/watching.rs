@@ -12,7 +12,8 @@ pub(crate) fn run(arguments: &[String]) -> anyhow::Result<()> {
             bail!("`{program}` cannot be started; Debian has it in the package of that name");
         }
     }
-    cargo::run(&["build", "--quiet", "-p", "vestibule-cli", "-p", "fire", "--bins"])?;
-    let mut command = cargo::command(&["run", "--quiet", "-p", "fire", "--bin", "watching", "--"]);
+    cargo::run(&["build", "--quiet", "--profile", "test", "-p", "vestibule-cli", "-p", "fire", "--bins"])?;
+    let mut command =
+        cargo::command(&["run", "--quiet", "--profile", "test", "-p", "fire", "--bin", "watching", "--"]);
     cargo::finish(command.args(arguments))
 }

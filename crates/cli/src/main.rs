@@ -41,7 +41,7 @@ use vestibule_command::{CertsArguments, CommandError, LogLevelArguments, print, 
 use vestibule_rules::Diagnostic;
 
 /// jemalloc returns the memory of a burst of requests to the system; glibc keeps it. It does not build for Windows.
-#[cfg(not(windows))]
+#[cfg(all(feature = "jemalloc", not(windows)))]
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 

@@ -57,15 +57,17 @@ fn request<'a>(document: &Document<'a>) -> Option<Request<'a>> {
             "dryRun",
         ],
     )?;
+    let (kind, resource) = (kind?, resource?);
+    let (known_kind, known_resource) = (self::kind(&kind)?, self::resource(&resource)?);
     let object = object.filter(is_present);
     let outline = object.as_ref().map_or_else(OnceLock::new, |object| object.outline().into());
     Some(Request {
         uid: text(&uid?)?,
-        kind: self::kind(&kind?)?,
-        resource: self::resource(&resource?)?,
+        request_kind: repeated(request_kind, &kind, &known_kind, self::kind)?,
+        request_resource: repeated(request_resource, &resource, &known_resource, self::resource)?,
+        kind: known_kind,
+        resource: known_resource,
         subresource: optional(subresource, text)?.filter(|text| !text.is_empty()),
-        request_kind: optional(request_kind, self::kind)?,
-        request_resource: optional(request_resource, self::resource)?,
         name: optional(name, text)?.filter(|text| !text.is_empty()),
         namespace: optional(namespace, text)?.filter(|text| !text.is_empty()),
         operation: self::operation(&operation?)?,
@@ -137,6 +139,20 @@ fn optional<'a, T>(
     match member.filter(is_present) {
         Some(member) => read(&member).map(Some),
         None => Some(None),
+    }
+}
+
+/// The same as [`optional`]; a member with the text of `other` has its value. Kind and resource are repeated unless the API server
+/// converted the object.
+fn repeated<'a, T: Clone>(
+    member: Option<Document<'a>>,
+    other: &Document<'a>,
+    value: &T,
+    read: impl FnOnce(&Document<'a>) -> Option<T>,
+) -> Option<Option<T>> {
+    match member {
+        Some(member) if member.text() == other.text() => Some(Some(value.clone())),
+        member => optional(member, read),
     }
 }
 
