@@ -8,7 +8,8 @@ use vestibule_patch::{Operation, Patch, Pointer, View};
 use crate::{Fault, FaultKind, HookKind, Request};
 
 /// The members that a mutation must not change: the API server's errors about them name neither the hook nor the field.
-const FIXED: [&[&str]; 4] = [&["apiVersion"], &["kind"], &["metadata", "uid"], &["metadata", "namespace"]];
+/// Their pointers have no escapes, so they are compared as text.
+const FIXED: [&str; 4] = ["/apiVersion", "/kind", "/metadata/uid", "/metadata/namespace"];
 
 pub(crate) fn mutation(kind: HookKind, request: &Request<'_>, patch: &Patch) -> Result<(), Fault> {
     if patch.is_empty() {
@@ -33,7 +34,10 @@ pub(crate) fn mutation(kind: HookKind, request: &Request<'_>, patch: &Patch) -> 
     after.apply_all(patch).map_err(refused)?;
     let (before, after) = (before.view(), after.view());
     match FIXED.iter().find(|path| touches_fixed && !same(find(before, path), find(after, path))) {
-        Some(path) => Err(refused(format_args!("a mutation leaves {} as it is", path.join(".")))),
+        Some(path) => {
+            let member = path.trim_start_matches('/').replace('/', ".");
+            Err(refused(format_args!("a mutation leaves {member} as it is")))
+        }
         None => Ok(()),
     }
 }
@@ -50,9 +54,14 @@ fn touches_fixed(operation: &Operation) -> bool {
         | Operation::Test { .. } => None,
     };
     from.into_iter().chain([operation.path()]).any(|pointer| {
-        let meets = |path: &&[&str]| pointer.tokens().zip(path.iter()).all(|(token, name)| token == **name);
-        FIXED.iter().any(meets)
+        let pointer = pointer.as_str();
+        FIXED.iter().any(|fixed| is_within(pointer, fixed) || is_within(fixed, pointer))
     })
+}
+
+/// Whether the pointer `inner` leads to the value at `outer`, or into it.
+fn is_within(inner: &str, outer: &str) -> bool {
+    inner.strip_prefix(outer).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
 /// RFC 6902 allows all operations on the whole document; the API server's library supports two of them.
@@ -71,8 +80,8 @@ fn has_mutable_object(request: &Request<'_>) -> bool {
     request.object.is_some() && request.operation != crate::Operation::Delete
 }
 
-fn find<'d>(view: View<'d>, path: &[&str]) -> Option<View<'d>> {
-    path.iter().try_fold(view, |view, name| view.get(name))
+fn find<'d>(view: View<'d>, path: &str) -> Option<View<'d>> {
+    path.split('/').skip(1).try_fold(view, |view, name| view.get(name))
 }
 
 fn same(before: Option<View<'_>>, after: Option<View<'_>>) -> bool {

@@ -143,7 +143,8 @@ async fn secure(connector: &TlsConnector, stream: TcpStream) -> Option<TlsStream
 
 /// The record of a `ClientHello`.
 fn hello(connector: &TlsConnector) -> Option<Vec<u8>> {
-    let mut client = ClientConnection::new(Arc::clone(connector.config()), ServerName::try_from(NAME).ok()?).ok()?;
+    let mut client =
+        ClientConnection::new(Arc::clone(connector.config()), ServerName::try_from(NAME).ok()?).ok()?;
     let mut record = Vec::new();
     client.write_tls(&mut record).ok()?;
     Some(record)
