@@ -65,9 +65,9 @@ case! {
     without_time_to_name_a_ca: ContestWait;
 }
 
-/// Where two must be off, one is enough.
+/// If a case turns two rules off, either rule alone prevents the failure.
 #[test]
-fn of_two_nets_either_holds() {
+fn either_of_two_rules_is_enough() {
     for case in catalogue::mutation_cases() {
         let Some(beside) = case.beside else { continue };
         for one in [case.mutation, Mutation::Rule(beside)] {

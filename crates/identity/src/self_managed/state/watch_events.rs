@@ -30,7 +30,7 @@ impl State {
                 let registered = self.seen.configurations.len();
                 for (position, watched) in self.registrations.iter_mut().enumerate() {
                     let next = desired.iter().find(|desired| *desired.registration() == watched.name);
-                    // Nobody keeps the bundle of an object that is not registered, so it gets no entries.
+                    // Without a registration, no replica keeps the bundle of the object, so the object gets no entries.
                     if position < registered || next.is_none_or(|next| next.entries().is_empty()) {
                         watched.set_desired(next.cloned());
                     }

@@ -226,7 +226,7 @@ fn a_kind_without_hooks_is_not_waited_for_and_loses_what_an_earlier_version_wrot
     assert!(hooks(&bench).is_empty());
     tell(&mut bench, &["b"]);
     bench.run();
-    assert!(hooks(&bench).is_empty(), "nobody would keep its bundle");
+    assert!(hooks(&bench).is_empty(), "no replica would keep its bundle");
 }
 
 /// The desired entries of this replica change.

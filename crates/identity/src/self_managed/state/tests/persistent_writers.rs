@@ -39,7 +39,7 @@ fn a_policy_that_removes_annotations_is_not_raced() {
     assert_eq!(writes(&mut bench), 0);
 }
 
-/// Without the annotation nobody knows that the entries were written.
+/// Without the annotation, the object does not tell that the entries were written.
 #[test]
 fn a_policy_that_removes_the_annotation_of_entries_is_not_raced() {
     let policies: [fn(&mut Value); 2] = [
@@ -65,7 +65,7 @@ fn a_policy_that_removes_the_annotation_of_entries_is_not_raced() {
     }
 }
 
-/// During a roll-out each of them takes the entries for its own.
+/// During a roll-out, each version takes the entries for its own.
 #[test]
 fn two_versions_whose_annotation_is_removed_do_not_race_each_other() {
     let mut bench = ready(&["a"]);
