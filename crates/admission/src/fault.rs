@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use crate::line::one_line;
+use crate::one_line::one_line;
 
 /// An error before a decision was made. It is answered with HTTP 500, so that the hook's `failurePolicy` decides.
 #[derive(Clone, Debug, PartialEq, Eq)]
