@@ -24,7 +24,10 @@ async fn the_probe_port_answers_probes_only() {
         (Method::GET, HOOK, StatusCode::NOT_FOUND),
         (Method::POST, "/livez", StatusCode::METHOD_NOT_ALLOWED),
     ] {
-        assert_eq!(client.method(method, path).await.status, status, "{path}");
+        let reply = client.method(method, path).await;
+        assert_eq!(reply.status, status, "{path}");
+        let allowed = if status == StatusCode::METHOD_NOT_ALLOWED { "GET, HEAD" } else { "" };
+        assert_eq!(reply.header("allow"), allowed, "{path}");
     }
 }
 
