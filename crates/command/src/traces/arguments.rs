@@ -22,7 +22,8 @@ impl TraceArguments {
         let variables = ["OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"];
         let elsewhere =
             variables.iter().any(|name| std::env::var_os(name).is_some_and(|value| !value.is_empty()));
-        let off = std::env::var_os("OTEL_SDK_DISABLED").is_some_and(|value| value == "true");
+        let off =
+            std::env::var_os("OTEL_SDK_DISABLED").is_some_and(|value| value.eq_ignore_ascii_case("true"));
         !off && (elsewhere || self.otlp_endpoint.is_some())
     }
 }
