@@ -21,7 +21,6 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta};
 use serde_json::{Value, json};
 use vestibule_admission::HookKind;
 
-use crate::conversion::definition::{Definition, conversion};
 use crate::registration::on::Declaration;
 use crate::registration::on::choices::FailurePolicy;
 use crate::registration::rule::Rule;
@@ -83,16 +82,6 @@ impl Registration {
             }),
             definitions: Vec::new(),
             conversions: BTreeMap::new(),
-        }
-    }
-
-    pub(crate) fn convert(&mut self, path: &str, definition: &Definition, target: &Target, ca_bundle: &str) {
-        match definition.with(target, path, ca_bundle) {
-            Some(definition) => self.definitions.push(definition),
-            None => {
-                let conversion = conversion(target, path, ca_bundle);
-                self.conversions.insert(definition.name().to_owned(), conversion);
-            }
         }
     }
 

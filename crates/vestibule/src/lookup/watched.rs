@@ -6,12 +6,12 @@ use std::time::Instant;
 use kube::Client;
 use tokio::sync::watch;
 
+use super::declaration::{KindObjects, StoreState};
 use super::kind::Kind;
 use super::looked_up::LookedUp;
-use super::registered::{KindObjects, StoreState};
 use super::watch::Watch;
 use super::watch_state::WatchState;
-use super::{Lookup, Place};
+use super::{Lookup, Namespaces};
 
 /// The objects of a [`Watch`], for code that is no handler with a [`Context`](crate::Context): a [`Handler`](crate::admission::Handler), or
 /// a task. Cheap to clone; the watch ends with the last clone.
@@ -56,7 +56,7 @@ impl<T: LookedUp> Watched<T> {
 
     /// A query. Reads from the API server are answered before `deadline`, or fail.
     pub fn lookup(&self, deadline: Instant) -> Lookup<T> {
-        Lookup { objects: Some(Arc::clone(&self.objects)), place: Place::Namespace(None), deadline }
+        Lookup { objects: Some(Arc::clone(&self.objects)), namespaces: Namespaces::One(None), deadline }
     }
 
     /// Whether the first list was read.

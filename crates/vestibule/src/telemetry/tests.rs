@@ -15,7 +15,7 @@ use vestibule_server::{CertificateCell, Server, Settings};
 
 use super::certificates::CertificateCounters;
 use super::*;
-use crate::lookup::objects::Objects;
+use crate::lookup::test_objects::Objects;
 use crate::lookup::watch::Watch;
 use crate::lookup::watch_state::WatchState;
 use crate::lookup::{LookupDeclaration, Lookups, Source};
