@@ -108,11 +108,7 @@ impl Registration {
 
 impl HookEntry {
     pub(crate) fn new(name: &str, kind: HookKind, on: Declaration) -> Self {
-        let directory = match kind {
-            HookKind::Mutating => "mutate",
-            HookKind::Validating => "validate",
-        };
-        let path = on.path.clone().unwrap_or_else(|| format!("/{directory}/{name}"));
+        let path = on.path.clone().unwrap_or_else(|| format!("/{}/{name}", kind.verb()));
         Self { name: name.to_owned(), kind, path, on }
     }
 
