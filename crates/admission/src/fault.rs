@@ -116,7 +116,7 @@ mod tests {
 
     /// Dashboards and alerts name them.
     #[test]
-    fn each_kind_has_its_word() {
+    fn each_fault_kind_has_its_word() {
         use FaultKind::{Deadline, Error, Panic, Patch, Undecodable};
         let words =
             [Error, Undecodable, Panic, Deadline, Patch].map(|kind| (kind.as_str(), kind.to_string()));

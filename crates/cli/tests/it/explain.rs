@@ -32,7 +32,7 @@ fn each_question_is_told_with_its_answer_and_line() {
 }
 
 #[test]
-fn scripts_read_the_same() {
+fn json_output_has_the_same_explanation() {
     let folder = Folder::with(&[("rules.yaml", TARGET), ("pod.yaml", POD)]);
     let out = folder.run("explain -f pod.yaml --rules rules.yaml -o json").stdout();
     let told: Value = serde_json::from_str(&out).unwrap();
@@ -83,7 +83,7 @@ fn gate(spec: &str, object: &str, name: &str) -> (Value, bool) {
 
 /// `rollout` decides by the name of each Job of a CronJob, which is not known yet.
 #[test]
-fn the_draw_of_a_name_to_come_is_no_fact() {
+fn a_rollout_by_a_generated_name_is_marked_as_presumed() {
     let template = format!("apiVersion: v1\nkind: PodTemplate\nmetadata: {{name: any}}\n{TEMPLATE}\n");
     let rollout = |percent: u8| format!("rollout: {{percent: {percent}}}");
     let text = explained(&rollout(50), &cron_job(), "text").out;
@@ -137,7 +137,7 @@ fn a_condition_on_a_generated_name_is_marked_as_presumed() {
 }
 
 #[test]
-fn scripts_are_told_what_an_injector_would_do_at_all() {
+fn json_output_has_the_mode_of_the_injector() {
     for mode in ["on", "observe", "off"] {
         let settings = format!(
             "apiVersion: vestibule.dev/v1alpha1\nkind: InjectorSettings\nmetadata: {{name: injector}}\nspec: {{mode: {mode}}}\n---\n{TARGET}"
@@ -176,7 +176,7 @@ For example:
 }
 
 #[test]
-fn a_cluster_that_does_not_answer_ends_with_three() {
+fn an_unreachable_cluster_exits_with_3() {
     let kubeconfig = "apiVersion: v1\nkind: Config\nclusters: [{name: a, cluster: {server: 'http://127.0.0.1:9'}}]\ncontexts: [{name: a, context: {cluster: a, user: a}}]\nusers: [{name: a, user: {}}]\ncurrent-context: a\n";
     let folder = Folder::with(&[("kubeconfig", kubeconfig), ("rules.yaml", TARGET), ("pod.yaml", POD)]);
     let done = folder.run("explain pod/web --kubeconfig kubeconfig");
@@ -194,7 +194,7 @@ fn a_cluster_that_does_not_answer_ends_with_three() {
 }
 
 #[test]
-fn lint_tells_people_and_machines() {
+fn lint_prints_text_json_and_sarif() {
     let bad = TARGET.replace("env:", "enf:");
     let folder = Folder::with(&[("good.yaml", TARGET), ("bad.yaml", &bad)]);
     let done = folder.run("lint bad.yaml");
@@ -231,7 +231,7 @@ fn all_files_that_lint_is_given_are_for_one_injector() {
 }
 
 #[test]
-fn editors_get_the_schema() {
+fn schema_prints_a_json_schema() {
     let schema: Value = serde_json::from_str(&Folder::with(&[]).run("schema").stdout()).unwrap();
     assert_eq!(schema["$schema"], "https://json-schema.org/draft/2020-12/schema");
 }
@@ -252,7 +252,7 @@ fn completions_and_manual_pages_know_every_command() {
 }
 
 #[test]
-fn each_container_is_told_by_the_part_that_brings_it() {
+fn each_container_is_explained_by_its_part_of_the_rule() {
     let folder = Folder::with(&[("pod.yaml", POD)]);
     let proxy = crate::examples::rules().join("proxy.yaml");
     let flags = format!("-f pod.yaml --rules {} --namespace-labels mesh=enabled", proxy.display());
@@ -267,7 +267,7 @@ fn each_container_is_told_by_the_part_that_brings_it() {
 }
 
 #[test]
-fn a_namespace_among_the_objects_is_none_to_be_asked_about() {
+fn labels_of_a_namespace_among_the_objects_are_known() {
     let namespace = "apiVersion: v1\nkind: Namespace\nmetadata: {name: shop, labels: {mesh: enabled}}\n---\n";
     let pod = POD.replacen("{name: web,", "{name: web, namespace: shop,", 1);
     let folder = Folder::with(&[("all.yaml", &(namespace.to_owned() + &pod))]);

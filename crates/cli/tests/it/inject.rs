@@ -307,7 +307,7 @@ fn the_hash_of_a_template_is_not_written() {
 }
 
 #[test]
-fn the_mode_that_an_injector_would_go_by_is_noted() {
+fn a_note_names_a_mode_other_than_on() {
     let settings = |mode: &str| {
         format!(
             "{TARGET}---\napiVersion: vestibule.dev/v1alpha1\nkind: InjectorSettings\nmetadata: {{name: s}}\nspec: {{mode: {mode}}}\n"

@@ -95,7 +95,7 @@ fn a13_no_name_moves_a_cursor_or_forges_a_line() {
 
 /// Scripts open files by these names, so JSON output holds them unchanged.
 #[test]
-fn scripts_are_told_names_of_files_as_they_are() {
+fn json_output_keeps_file_names_unescaped() {
     let object = r#"{"apiVersion":"v1","kind":"Pod","metadata":{"name":"a","labels":{"app":"web"}},"spec":{"containers":[{"name":"app"}]}}"#;
     let folder = Folder::with(&[("object.json", object)]);
     let unused =

@@ -153,7 +153,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_a_yes_is_a_yes() {
+    fn only_yes_confirms() {
         let secret: NamespacedName = "demo/hooks-ring".parse().unwrap();
         for (typed, is_yes) in [
             ("y\n", true),

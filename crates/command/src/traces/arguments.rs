@@ -38,7 +38,7 @@ mod tests {
     use super::ratio;
 
     #[test]
-    fn a_ratio_is_between_nothing_and_everything() {
+    fn a_ratio_is_between_0_and_1() {
         assert_eq!((ratio("0"), ratio("1"), ratio("0.25")), (Ok(0.0), Ok(1.0), Ok(0.25)));
         for text in ["-1", "1.5", "NaN", "half"] {
             assert!(ratio(text).is_err(), "{text}");

@@ -186,7 +186,7 @@ async fn probes_are_served_over_https_if_the_settings_say_so() {
 }
 
 #[tokio::test]
-async fn every_address_is_one_of_ipv4_and_of_ipv6() {
+async fn the_unspecified_ipv6_address_also_accepts_ipv4() {
     let server = serve_with(
         |settings| {
             settings.listen = "[::]:0".parse().unwrap();

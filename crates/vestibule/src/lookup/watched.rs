@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn code_without_a_context_looks_objects_up_and_hears_of_changes() {
+    async fn watched_objects_are_looked_up_and_changes_are_reported() {
         const LIST: &str = r#"{"kind":"PodList","metadata":{"resourceVersion":"7"},"items":[{"metadata":{"namespace":"shop","name":"web"}}]}"#;
         const GONE: &str = "{\"type\":\"DELETED\",\"object\":{\"kind\":\"Pod\",\"apiVersion\":\"v1\",\
                             \"metadata\":{\"namespace\":\"shop\",\"name\":\"web\",\"resourceVersion\":\"8\"}}}\n";

@@ -210,7 +210,7 @@ async fn a_get_ends_before_the_deadline_of_the_call_and_is_cancelled() {
 }
 
 #[tokio::test]
-async fn memory_follows_the_watch() {
+async fn the_store_follows_the_watch() {
     let cluster = FakeCluster::open();
     cluster.put(&path("a"), claim("one"));
     cluster.put(&path("b"), claim("two"));
@@ -325,7 +325,7 @@ async fn names_that_no_object_can_have_are_not_requested() {
 }
 
 #[tokio::test]
-async fn memory_is_not_used_after_its_watch_has_ended() {
+async fn the_store_is_unusable_after_its_watch_has_ended() {
     let cluster = FakeCluster::open();
     cluster.put(&path("a"), claim("one"));
     let app = app(async |pod: Pod, _: Context| Ok::<_, Reject>(pod));

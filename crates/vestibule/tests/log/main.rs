@@ -70,7 +70,7 @@ async fn not_even_trace_lines_hold_looked_up_objects() {
 
 /// Regression: the second failure was not logged, because only the watch had been answered between the two.
 #[tokio::test]
-async fn a_watch_that_fails_again_after_a_recovery_is_told_of_again() {
+async fn a_failure_after_a_recovery_is_logged_again() {
     LazyLock::force(&LOG);
     let (cluster, words) = (FakeCluster::open(), "claims are out today");
     let app = App::new("demo").mutate(
@@ -96,7 +96,7 @@ async fn a_watch_that_fails_again_after_a_recovery_is_told_of_again() {
 
 /// One line a second, with the number of suppressed ones.
 #[tokio::test]
-async fn many_that_are_turned_away_are_few_lines() {
+async fn refused_connections_are_logged_at_a_limited_rate() {
     LazyLock::force(&LOG);
     let app = App::new("demo").mutate(
         "look",
