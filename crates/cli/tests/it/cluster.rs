@@ -3,9 +3,9 @@
 
 mod articles;
 mod default_namespace;
-mod others;
+mod other_webhooks;
 mod pods;
-mod silence;
+mod leaks;
 mod watched;
 
 use std::net::SocketAddr;
