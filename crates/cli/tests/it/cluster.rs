@@ -3,9 +3,9 @@
 
 mod articles;
 mod default_namespace;
+mod leaks;
 mod other_webhooks;
 mod pods;
-mod leaks;
 mod watched;
 
 use std::net::SocketAddr;
