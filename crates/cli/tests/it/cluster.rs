@@ -12,7 +12,6 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 use http::{Method, Request, StatusCode};
 use kube::Client;
@@ -23,6 +22,7 @@ use vestibule_testenv::{Child, Options, Service, Session, start_or_skip};
 
 use crate::examples;
 use crate::fixture::{Folder, finish, pod_environment};
+use crate::wait;
 
 pub(crate) const MERGE: &str = "application/merge-patch+json";
 pub(crate) const JSON: &str = "application/json";
@@ -126,12 +126,9 @@ impl InstalledInjector {
     async fn wait_until_called(&self, client: &Client) {
         let namespace = self.environment.namespace(&[("injection", "enabled")]).await.unwrap();
         let uri = format!("/api/v1/namespaces/{}/pods?dryRun=All", namespace.name());
-        let end = Instant::now() + Duration::from_secs(60);
-        while send(client, Method::POST, &uri, JSON, &pod("probe")).await.body["spec"]["initContainers"]
-            .is_null()
-        {
-            assert!(Instant::now() < end, "nothing is injected: {}", self.server.log());
-        }
+        let created = async || send(client, Method::POST, &uri, JSON, &pod("probe")).await.body;
+        let injected = wait::until(created, |pod| !pod["spec"]["initContainers"].is_null()).await;
+        injected.unwrap_or_else(|pod| panic!("not injected: {pod}\n{}", self.server.log()));
     }
 }
 
@@ -193,25 +190,18 @@ impl Cluster {
 
     /// Returns when `there` holds for `object`. The injector learns of namespaces by a watch.
     async fn wait_until_injected(&self, namespace: &str, object: &Value, there: impl Fn(&Value) -> bool) {
-        let end = Instant::now() + Duration::from_secs(60);
-        while !there(&self.create_dry_run(namespace, object).await.object()) {
-            assert!(Instant::now() < end, "the label was never heard of");
-        }
+        wait::until(async || self.create_dry_run(namespace, object).await.object(), there).await.unwrap();
     }
 
     /// The pods of a workload, once its controller has made `count`.
     async fn pods_made(&self, namespace: &str, count: usize) -> Vec<Value> {
         let uri = format!("/api/v1/namespaces/{namespace}/pods");
-        let end = Instant::now() + Duration::from_secs(60);
-        loop {
+        let pods = async || {
             let list = send(&self.client, Method::GET, &uri, JSON, &Value::Null).await.object();
-            let pods = list["items"].as_array().unwrap();
-            if pods.len() >= count {
-                return pods.clone();
-            }
-            assert!(Instant::now() < end, "{}", self.injector.environment.controller_manager_log());
-            tokio::time::sleep(Duration::from_millis(50)).await;
-        }
+            list["items"].as_array().unwrap().clone()
+        };
+        let made = wait::until(pods, |pods| pods.len() >= count).await;
+        made.unwrap_or_else(|_| panic!("{}", self.injector.environment.controller_manager_log()))
     }
 }
 

@@ -17,6 +17,7 @@ use vestibule_testenv::{Environment, Options, Tools, start_or_skip, tools_or_ski
 use crate::cluster::{self, JSON, MERGE};
 use crate::examples;
 use crate::fixture::{EVERYWHERE, Folder, REQUIRED, TARGET, with_kubectl};
+use crate::wait;
 use server::Server;
 
 const APPLY: &str = "application/apply-patch+yaml";
@@ -158,11 +159,7 @@ fn names(configuration: &Value) -> Vec<String> {
 }
 
 async fn until(holds: impl AsyncFn() -> bool) {
-    let end = Instant::now() + Duration::from_secs(60);
-    while !holds().await {
-        assert!(Instant::now() < end, "it never holds");
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
+    wait::until(holds, |holds| *holds).await.expect("it never holds");
 }
 
 async fn entries_follow_the_rules(rules: &Rules, shop: &str) {

@@ -14,6 +14,7 @@ use vestibule_testenv::{Options, leave_out, start_or_skip};
 use crate::cluster::{JSON, MERGE, addresses, pod, print_manifests, replica, send};
 use crate::examples;
 use crate::fixture::finish;
+use crate::wait;
 
 /// A third of the limit of the printed Deployment.
 const MEMORY: u64 = 128 << 20;
@@ -192,10 +193,9 @@ fn memory_limit(process: &Path) -> u64 {
 }
 
 async fn until_injected(admin: &Client, namespace: &str) {
-    let end = Instant::now() + Duration::from_secs(60);
-    while !is_injected(admin, namespace).await {
-        assert!(Instant::now() < end, "nothing is injected");
-    }
+    wait::until(async || is_injected(admin, namespace).await, |is_injected| *is_injected)
+        .await
+        .expect("nothing is injected");
 }
 
 /// Whether the API server changes a pod.

@@ -34,3 +34,4 @@ mod terminal;
 mod try_formats;
 mod try_rules;
 mod version;
+mod wait;

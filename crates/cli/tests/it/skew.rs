@@ -16,6 +16,7 @@ use vestibule_testenv::{Child, Options, Service, Session, leave_out, start_or_sk
 use crate::cluster::{JSON, MERGE, addresses, pod, print_manifests, replica, send};
 use crate::examples;
 use crate::fixture::{Folder, pod_environment};
+use crate::wait;
 
 const INJECTIONS: &str = "/apis/vestibule.dev/v1alpha1/injections";
 const CONFIGURATION: &str = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations/injector";
@@ -103,11 +104,7 @@ impl Cluster {
         let now = format!("{:?}", Instant::now());
         let asked = json!({"metadata": {"annotations": {"vestibule.dev/rotate": now}}});
         send(&self.admin, Method::PATCH, &uri, MERGE, &asked).await.object();
-        let end = Instant::now() + STEP;
-        while bundle().await == before {
-            assert!(Instant::now() < end, "no rotation");
-            tokio::time::sleep(Duration::from_millis(200)).await;
-        }
+        until("a rotation", STEP, async || bundle().await != before).await.unwrap();
     }
 
     /// Makes an Injection and returns when `count` replicas have it in force.
@@ -119,21 +116,16 @@ impl Cluster {
             "spec": {"match": {"objectSelector": {"matchLabels": {"app": "web"}}}, "pod": {"labels": {name: "yes"}}},
         });
         send(&self.admin, Method::POST, INJECTIONS, JSON, &rule).await.object();
-        let end = Instant::now() + STEP;
-        loop {
-            let found =
-                send(&self.admin, Method::GET, &format!("{INJECTIONS}/{name}"), JSON, &Value::Null).await;
-            let found = found.object();
+        let uri = format!("{INJECTIONS}/{name}");
+        let read = async || send(&self.admin, Method::GET, &uri, JSON, &Value::Null).await.object();
+        let on_all = format!("{count} of {count} replicas");
+        let is_in_force = |found: &Value| {
             let mut conditions = found["status"]["conditions"].as_array().into_iter().flatten();
-            let on_all = format!("{count} of {count} replicas");
             let says_all =
                 |it: &Value| it["message"].as_str().is_some_and(|message| message.contains(&on_all));
-            if conditions.any(|it| it["type"] == "InForce" && it["reason"] == "AllReplicas" && says_all(it)) {
-                break;
-            }
-            assert!(Instant::now() < end, "{found}");
-            tokio::time::sleep(Duration::from_millis(200)).await;
-        }
+            conditions.any(|it| it["type"] == "InForce" && it["reason"] == "AllReplicas" && says_all(it))
+        };
+        wait::until(read, is_in_force).await.unwrap();
         let made = create(&self.admin, &self.shop).await.unwrap();
         assert_eq!(made["metadata"]["labels"][name], "yes");
     }
@@ -151,10 +143,8 @@ pub(crate) struct Load {
 impl Load {
     /// Returns when the first pod is changed; each pod from then on has to be.
     pub(crate) async fn begin(&self, admin: &Client, namespace: &str) {
-        let end = Instant::now() + STEP;
-        while !create(admin, namespace).await.is_ok_and(|pod| is_injected(&pod)) {
-            assert!(Instant::now() < end, "nothing is injected");
-        }
+        let created = async || create(admin, namespace).await;
+        wait::until(created, |pod| pod.as_ref().is_ok_and(is_injected)).await.unwrap().unwrap();
         let (admin, namespace) = (admin.clone(), namespace.to_owned());
         let (ended, created) = (Arc::clone(&self.ended), Arc::clone(&self.created));
         let task = tokio::spawn(async move {

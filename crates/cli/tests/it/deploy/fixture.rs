@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::path::Path;
 use std::process::Command;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use http::{Method, StatusCode};
 use serde_json::{Value, json};
@@ -16,6 +16,7 @@ use super::{NAMESPACE, manifests};
 use crate::cluster::{JSON, addresses, replica, send};
 use crate::fixture::{Done, Folder, finish, with_kubectl};
 use crate::how_to::ROOT;
+use crate::wait;
 
 pub(super) struct Cluster {
     pub(super) tools: Tools,
@@ -85,19 +86,16 @@ impl Cluster {
     }
 
     /// Checks that there is nothing that was not there `before`, besides the namespace and what the API server puts into one.
-    pub(super) fn assert_gone(&self, before: &BTreeSet<String>) {
+    pub(super) async fn assert_gone(&self, before: &BTreeSet<String>) {
         let of_the_namespace =
-            |name: &str| name == "namespace/vestibule-system" || name == "configmap/kube-root-ca.crt";
-        let end = Instant::now() + Duration::from_secs(60);
-        loop {
-            let after = self.objects();
-            let left: Vec<_> = after.difference(before).filter(|name| !of_the_namespace(name)).collect();
-            if left.is_empty() {
-                return;
-            }
-            // The API server removes the APIService of a definition a moment later.
-            assert!(Instant::now() < end, "left behind: {left:#?}");
-        }
+            |name: &String| name == "namespace/vestibule-system" || name == "configmap/kube-root-ca.crt";
+        let left = async || {
+            let mut left = &self.objects() - before;
+            left.retain(|name| !of_the_namespace(name));
+            left
+        };
+        // The API server removes the APIService of a definition a moment later.
+        wait::until(left, BTreeSet::is_empty).await.unwrap();
     }
 
     /// Checks that nothing in the deleted namespace can hold its end, and that it ends.
@@ -137,15 +135,9 @@ impl Cluster {
         command.args(["--controllers=namespace-controller", "--leader-elect=false", "--secure-port=0"]);
         command.arg("--kubeconfig").arg(self.environment.kubeconfig());
         let controller = self.environment.spawn("namespace-controller", &command).unwrap();
-        let end = Instant::now() + Duration::from_secs(60);
-        loop {
-            let reply = send(&client, Method::GET, &uri, JSON, &Value::Null).await;
-            if reply.status == StatusCode::NOT_FOUND {
-                return;
-            }
-            assert!(Instant::now() < end, "hangs: {}\n{}", reply.body, controller.log());
-            tokio::time::sleep(Duration::from_millis(100)).await;
-        }
+        let read = async || send(&client, Method::GET, &uri, JSON, &Value::Null).await;
+        let ended = wait::until(read, |reply| reply.status == StatusCode::NOT_FOUND).await;
+        ended.unwrap_or_else(|reply| panic!("hangs: {}\n{}", reply.body, controller.log()));
     }
 }
 

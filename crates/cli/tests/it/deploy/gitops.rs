@@ -148,7 +148,7 @@ async fn argo_cd_installs_and_removes_everything() {
         // Again: no object changes.
         assert_eq!(argo_cd_syncs(&cluster, &format!("diff {mode}")), "", "{mode}");
         prune(&cluster, &client).await;
-        cluster.assert_gone(&before);
+        cluster.assert_gone(&before).await;
         cluster.namespace_ends().await;
     }
 }
@@ -169,7 +169,7 @@ async fn flux_installs_and_removes_everything() {
         assert_eq!(differences(&client, &[FLUX], object).await, [""; 0]);
     }
     prune(&cluster, &client).await;
-    cluster.assert_gone(&before);
+    cluster.assert_gone(&before).await;
     cluster.namespace_ends().await;
 }
 

@@ -1,7 +1,6 @@
 //! Commands of pages that need a running injector.
 
 use std::path::Path;
-use std::time::{Duration, Instant};
 
 use http::{Method, StatusCode};
 use serde_json::json;
@@ -13,6 +12,7 @@ use crate::cluster::{InstalledInjector, JSON, pod, print_manifests, send};
 use crate::examples;
 use crate::fixture::with_kubectl;
 use crate::how_to;
+use crate::wait;
 
 const HOME: &str = "webhooks";
 
@@ -122,9 +122,7 @@ async fn wait_until_config_maps_are_validated(injector: &InstalledInjector) {
     });
     let uri = format!("/api/v1/namespaces/{HOME}/configmaps?dryRun=All");
     let client = injector.environment.admin().unwrap();
-    let end = Instant::now() + Duration::from_secs(60);
-    while send(&client, Method::POST, &uri, JSON, &broken).await.status != StatusCode::FORBIDDEN {
-        assert!(Instant::now() < end, "{}", injector.server.log());
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
+    let created = async || send(&client, Method::POST, &uri, JSON, &broken).await;
+    let refused = wait::until(created, |reply| reply.status == StatusCode::FORBIDDEN).await;
+    refused.unwrap_or_else(|reply| panic!("{}\n{}", reply.body, injector.server.log()));
 }

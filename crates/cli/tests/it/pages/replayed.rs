@@ -2,7 +2,6 @@
 
 use std::fs;
 use std::path::Path;
-use std::time::{Duration, Instant};
 
 use http::Method;
 use serde_json::{Value, json};
@@ -14,6 +13,7 @@ use crate::cluster::{JSON, send};
 use crate::fixture::with_kubectl;
 use crate::how_to::{self, ROOT};
 use crate::rule_objects::Cluster;
+use crate::wait;
 
 const FOLDER: &str = "docs/how-to/articles/";
 const NGINX: &str = "docs/how-to/articles/nginx.md";
@@ -105,10 +105,9 @@ async fn replay(
             continue;
         };
         let uri = format!("/api/v1/namespaces/{labelled}/pods?dryRun=All");
-        let end = Instant::now() + Duration::from_secs(60);
-        while !is_injected(&send(&client, Method::POST, &uri, JSON, &pod).await.object()) {
-            assert!(Instant::now() < end, "{page}: a pod in {labelled} is not injected");
-        }
+        let created = async || send(&client, Method::POST, &uri, JSON, &pod).await.object();
+        let injected = wait::until(created, |pod| is_injected(pod)).await;
+        injected.unwrap_or_else(|pod| panic!("{page}: a pod in {labelled} is not injected: {pod}"));
     }
 }
 
