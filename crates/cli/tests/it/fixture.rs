@@ -164,14 +164,20 @@ impl Done {
     /// The documents of YAML that a command printed, which must have succeeded.
     #[track_caller]
     pub(crate) fn objects(self) -> Vec<Value> {
-        let documents = vestibule_rules::yaml::read("stdout", &self.stdout()).unwrap();
-        documents.iter().map(|document| serde_json::from_str(&document.to_json()).unwrap()).collect()
+        objects(&self.stdout())
     }
 
     /// The output as JSON.
     pub(crate) fn json(&self) -> Value {
         serde_json::from_str(&self.out).unwrap()
     }
+}
+
+/// The documents of YAML as kubectl reads them.
+#[track_caller]
+pub(crate) fn objects(yaml: &str) -> Vec<Value> {
+    let documents = vestibule_rules::yaml::read("yaml", yaml).unwrap();
+    documents.iter().map(|document| serde_json::from_str(&document.to_kubectl_json()).unwrap()).collect()
 }
 
 pub(crate) fn finish(command: &mut Command, stdin: &str) -> Done {

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::fixture::{Folder, POD, REQUIRED, TARGET, cron_job, job};
+use crate::fixture::{Folder, POD, REQUIRED, TARGET, cron_job, job, objects};
 
 const SHOP: &str = "\
 # The shop: what is written here stays.
@@ -48,11 +48,6 @@ items:
 
 fn json(text: &str) -> Value {
     serde_json::from_str(text).unwrap()
-}
-
-fn objects(yaml: &str) -> Vec<Value> {
-    let documents = vestibule_rules::yaml::read("test", yaml).unwrap();
-    documents.iter().map(|document| json(&document.to_kubectl_json())).collect()
 }
 
 #[test]

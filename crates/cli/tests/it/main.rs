@@ -1,6 +1,7 @@
 //! The binary as users meet it.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stderr, missing_docs)]
 
+mod api;
 mod bounded;
 mod certs;
 mod certs_cluster;

@@ -5,21 +5,21 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use http::{Method, StatusCode};
+use http::StatusCode;
 use kube::Client;
 use serde_json::{Value, json};
 use tokio::time::{MissedTickBehavior, interval};
 use vestibule_testenv::{Child, Options, Service, Session, leave_out, start_or_skip, until};
 
-use crate::cluster::{JSON, MERGE, addresses, pod, print_manifests, replica, send};
+use crate::api;
+use crate::cluster::{addresses, pod, print_manifests, replica};
 use crate::examples;
 use crate::fixture::{Folder, pod_environment};
 use crate::wait;
 
 const INJECTIONS: &str = "/apis/vestibule.dev/v1alpha1/injections";
-const CONFIGURATION: &str = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations/injector";
 
 /// How long each step may take.
 const STEP: Duration = Duration::from_secs(120);
@@ -95,16 +95,9 @@ impl Cluster {
 
     /// Asks for a new CA and returns when the API server has it.
     async fn rotate(&self) {
-        let bundle = async || {
-            let read = send(&self.admin, Method::GET, CONFIGURATION, JSON, &Value::Null).await.object();
-            read["webhooks"][0]["clientConfig"]["caBundle"].clone()
-        };
-        let before = bundle().await;
-        let uri = format!("/api/v1/namespaces/{}/secrets/injector-ring", self.home);
-        let now = format!("{:?}", Instant::now());
-        let asked = json!({"metadata": {"annotations": {"vestibule.dev/rotate": now}}});
-        send(&self.admin, Method::PATCH, &uri, MERGE, &asked).await.object();
-        until("a rotation", STEP, async || bundle().await != before).await.unwrap();
+        let before = api::ca_bundle(&self.admin).await;
+        api::ask_for_rotation(&self.admin, &self.home).await;
+        until("a rotation", STEP, async || api::ca_bundle(&self.admin).await != before).await.unwrap();
     }
 
     /// Makes an Injection and returns when `count` replicas have it in force.
@@ -115,9 +108,9 @@ impl Cluster {
             "metadata": {"name": name},
             "spec": {"match": {"objectSelector": {"matchLabels": {"app": "web"}}}, "pod": {"labels": {name: "yes"}}},
         });
-        send(&self.admin, Method::POST, INJECTIONS, JSON, &rule).await.object();
+        api::post(&self.admin, INJECTIONS, &rule).await.object();
         let uri = format!("{INJECTIONS}/{name}");
-        let read = async || send(&self.admin, Method::GET, &uri, JSON, &Value::Null).await.object();
+        let read = async || api::get(&self.admin, &uri).await.object();
         let on_all = format!("{count} of {count} replicas");
         let is_in_force = |found: &Value| {
             let mut conditions = found["status"]["conditions"].as_array().into_iter().flatten();
@@ -182,7 +175,7 @@ async fn create(admin: &Client, namespace: &str) -> Result<Value, String> {
     let uri = format!("/api/v1/namespaces/{namespace}/pods?dryRun=All");
     let mut pod = pod("probe");
     pod["metadata"]["labels"] = json!({"app": "web"});
-    let reply = send(admin, Method::POST, &uri, JSON, &pod).await;
+    let reply = api::post(admin, &uri, &pod).await;
     if reply.status == StatusCode::CREATED { Ok(reply.body) } else { Err(reply.body.to_string()) }
 }
 

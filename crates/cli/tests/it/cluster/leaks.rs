@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use fire::rig::get;
-use http::Method;
 use opentelemetry_proto::tonic::trace::v1::Span;
 use serde_json::{Value, json};
 use vestibule_testenv::{Options, start_or_skip};
 
-use super::{Cluster, InstalledInjector, JSON, Reply, print_manifests, send};
+use super::{Cluster, InstalledInjector, print_manifests};
+use crate::api::{self, Reply};
 use crate::collector::Collector;
 use crate::fixture::Folder;
 use crate::wait;
@@ -107,7 +107,7 @@ async fn contents_of_pods_rules_levels_and_callers_are_reported_nowhere() {
         |reply: &Reply| reply.body["message"].as_str().is_some_and(|message| message.contains("VST0"));
     assert!(judged(&cluster.create(&home, &broken_rules).await));
     let judge = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations/injector";
-    send(&cluster.client, Method::DELETE, judge, JSON, &Value::Null).await.object();
+    api::delete(&cluster.client, judge, &Value::Null).await.object();
     let created = async || cluster.create(&home, &broken_rules).await;
     let stored = wait::until(created, |reply| !judged(reply)).await;
     stored.unwrap_or_else(|reply| panic!("it is judged still: {}", reply.body)).object();
@@ -194,7 +194,6 @@ fn pod(name: &str, volumes: &Value) -> Value {
 /// All Events, after there is one of each of these reasons.
 async fn events(cluster: &Cluster, reasons: &[&str]) -> String {
     let uri = "/apis/events.k8s.io/v1/events";
-    let read =
-        async || send(&cluster.client, Method::GET, uri, JSON, &Value::Null).await.object().to_string();
+    let read = async || api::get(&cluster.client, uri).await.object().to_string();
     wait::until(read, |events| reasons.iter().all(|reason| events.contains(reason))).await.unwrap()
 }

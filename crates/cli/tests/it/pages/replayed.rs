@@ -3,13 +3,12 @@
 use std::fs;
 use std::path::Path;
 
-use http::Method;
 use serde_json::{Value, json};
 use vestibule_testenv::Options;
 
 use super::block::Block;
 use super::{append_code, read};
-use crate::cluster::{JSON, send};
+use crate::api;
 use crate::fixture::with_kubectl;
 use crate::how_to::{self, ROOT};
 use crate::rule_objects::Cluster;
@@ -105,7 +104,7 @@ async fn replay(
             continue;
         };
         let uri = format!("/api/v1/namespaces/{labelled}/pods?dryRun=All");
-        let created = async || send(&client, Method::POST, &uri, JSON, &pod).await.object();
+        let created = async || api::post(&client, &uri, &pod).await.object();
         let injected = wait::until(created, |pod| is_injected(pod)).await;
         injected.unwrap_or_else(|pod| panic!("{page}: a pod in {labelled} is not injected: {pod}"));
     }
