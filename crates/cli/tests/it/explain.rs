@@ -141,8 +141,7 @@ fn json_output_has_the_mode_of_the_injector() {
             "apiVersion: vestibule.dev/v1alpha1\nkind: InjectorSettings\nmetadata: {{name: injector}}\nspec: {{mode: {mode}}}\n---\n{TARGET}"
         );
         let folder = Folder::with(&[("rules.yaml", &settings), ("pod.yaml", POD)]);
-        let out = folder.run("explain -f pod.yaml --rules rules.yaml -o json").stdout();
-        let told: Value = serde_json::from_str(&out).unwrap();
+        let told = folder.run("explain -f pod.yaml --rules rules.yaml -o json").exits(0).json();
         assert_eq!((&told[0]["mode"], &told[0]["rules"][0]["outcome"]), (&mode.into(), &"applied".into()));
     }
 }
@@ -230,7 +229,7 @@ fn all_files_that_lint_is_given_are_for_one_injector() {
 
 #[test]
 fn schema_prints_a_json_schema() {
-    let schema: Value = serde_json::from_str(&Folder::with(&[]).run("schema").stdout()).unwrap();
+    let schema = Folder::with(&[]).run("schema").exits(0).json();
     assert_eq!(schema["$schema"], "https://json-schema.org/draft/2020-12/schema");
 }
 

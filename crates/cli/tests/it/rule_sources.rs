@@ -80,15 +80,8 @@ fn a_manifest_is_as_good_as_the_rules_in_it() {
         assert!(!lint.out.contains("error"), "{}", lint.out);
     }
     // The manifests of the injector hold the rules and not the manifest that they came in.
-    let printed =
-        folder.run("manifests --rules map.yaml --namespace webhooks --image IMAGE -o json").stdout();
-    let printed: serde_json::Value = serde_json::from_str(&printed).unwrap();
-    let map = printed["items"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .find(|item| item["metadata"]["name"] == "injector-rules")
-        .unwrap();
+    let printed = folder.run("manifests --rules map.yaml --namespace webhooks --image IMAGE").objects();
+    let map = printed.iter().find(|object| object["metadata"]["name"] == "injector-rules").unwrap();
     assert_eq!(map["data"], serde_json::json!({"target.yaml": TARGET}));
 }
 
@@ -147,12 +140,7 @@ fn rules_may_come_from_several_places_and_from_stdin() {
 fn two_files_of_one_name_are_no_config_map() {
     let folder = Folder::with(&[]);
     for (dir, name) in [("one", "first"), ("two", "second")] {
-        std::fs::create_dir(folder.path().join(dir)).unwrap();
-        std::fs::write(
-            folder.path().join(dir).join("r.yaml"),
-            TARGET.replace("name: target", &format!("name: {name}")),
-        )
-        .unwrap();
+        folder.write(&format!("{dir}/r.yaml"), TARGET.replace("name: target", &format!("name: {name}")));
     }
     folder
         .run("manifests --namespace webhooks --image IMAGE --rules one --rules two")

@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use crate::fixture::{Folder, POD, REQUIRED, TARGET, finish};
+use crate::fixture::{Folder, POD, REQUIRED, TARGET, finish, target_in_namespaces};
 
 #[test]
 fn without_arguments_it_explains_a_sample() {
@@ -137,10 +137,7 @@ fn a_missing_file_is_named() {
 
 #[test]
 fn rules_that_read_namespace_labels_need_the_flag() {
-    let rules = TARGET.replace(
-        "objectSelector: {matchLabels: {app: web}}",
-        "namespaceSelector: {matchLabels: {team: blue}}",
-    );
+    let rules = target_in_namespaces("team: blue");
     let folder = Folder::with(&[("rules.yaml", &rules), ("pod.yaml", POD)]);
     folder.run("try pod.yaml --rules rules.yaml").fails(2, "--namespace-labels k=v").tells("--kubeconfig");
     folder
@@ -192,7 +189,7 @@ fn skipped_rules_are_shown_with_the_reason() {
 #[test]
 fn contradictory_input_is_bad_input() {
     let folder = Folder::with(&[]);
-    std::fs::write(folder.path().join("pod.yaml"), b"\xff\xfea\0").unwrap();
+    folder.write("pod.yaml", b"\xff\xfea\0");
     let done = folder.run("try pod.yaml");
     assert_eq!((done.code(), &*done.err), (2, "error: pod.yaml is no UTF-8 text: save it as UTF-8\n"));
     assert_eq!(folder.run("try --namespace=").code(), 2);

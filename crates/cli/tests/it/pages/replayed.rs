@@ -75,7 +75,7 @@ async fn replay(
     });
     for block in Block::all(&read(page)) {
         if let Some(name) = block.file() {
-            fs::write(folder.path().join(name), &block.text).unwrap();
+            folder.write(name, &block.text);
         }
         if !block.has_commands() {
             continue;

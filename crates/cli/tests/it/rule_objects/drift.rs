@@ -64,7 +64,7 @@ async fn the_commands_of_the_page_list_pods_with_other_rules() {
     for block in Block::all(&page) {
         let text = block.text.replace("vestibule-system", &cluster.home);
         if let Some(name) = block.file() {
-            std::fs::write(folder.path().join(name), &text).unwrap();
+            folder.write(name, &text);
         } else if block.has_commands() {
             let script = block.script().replace("vestibule-system", &cluster.home);
             let script = format!("PATH={}:$PATH\nexec 2>&1\n{script}", binary.display());
