@@ -215,16 +215,3 @@ fn both_hooks_are_called_and_required_rules_come_first() {
     assert!(volume < variable, "{out}");
     assert!(out.contains("second pass: no change"));
 }
-
-#[test]
-fn help_shows_examples() {
-    for command in
-        ["try", "inject", "explain", "lint", "test", "serve", "manifests", "completions", "man", "version"]
-    {
-        Folder::with(&[])
-            .run(&format!("{command} --help"))
-            .exits(0)
-            .shows(format!("vestibule {command} "))
-            .shows("Example");
-    }
-}
