@@ -1,3 +1,5 @@
+//! Calls of a served app: verdicts, faults, readiness and metrics.
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;

@@ -13,7 +13,7 @@ use vestibule::{App, Context, FailurePolicy, Lookup, LookupError, Reject, Watch,
 use vestibule_caller::{Hook, Outcome};
 
 use crate::fake_cluster::{FakeCluster, status};
-use crate::served::{Served, review};
+use crate::served::{Served, review, until};
 
 const CLAIMS: &str = "/api/v1/namespaces/shop/persistentvolumeclaims";
 type Claims = PersistentVolumeClaim;
@@ -334,15 +334,6 @@ async fn the_store_is_unusable_after_its_watch_has_ended() {
     let ended = async { while !served.probe("/readyz").await.1.contains("(its watch has ended)") {} };
     tokio::time::timeout(Duration::from_secs(20), ended).await.unwrap();
     served.stop().await;
-}
-
-async fn until(mut holds: impl FnMut() -> bool) {
-    let waits = async {
-        while !holds() {
-            tokio::task::yield_now().await;
-        }
-    };
-    tokio::time::timeout(Duration::from_secs(20), waits).await.unwrap();
 }
 
 async fn synced(context: &Context) {

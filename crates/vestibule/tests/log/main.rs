@@ -19,7 +19,7 @@ use vestibule::{App, Context, FailurePolicy, LookupError, Reject, Watch, on};
 use vestibule_caller::{Hook, Outcome};
 
 use fake_cluster::{FakeCluster, status};
-use served::{Served, review};
+use served::{Served, review, until};
 
 const CLAIMS: &str = "/api/v1/namespaces/shop/persistentvolumeclaims";
 
@@ -111,13 +111,4 @@ async fn refused_connections_are_logged_at_a_limited_rate() {
     served.stop().await;
     let lines = logged().lines().filter(|line| line.contains(": refused reason=")).count() as u64;
     assert!((1..=1 + began.elapsed().as_secs()).contains(&lines), "{lines} lines");
-}
-
-async fn until(mut holds: impl FnMut() -> bool) {
-    let waits = async {
-        while !holds() {
-            tokio::task::yield_now().await;
-        }
-    };
-    tokio::time::timeout(Duration::from_secs(20), waits).await.unwrap();
 }
