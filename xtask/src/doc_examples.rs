@@ -18,7 +18,7 @@ const ITEMS: &[(&str, &[&str])] = &[
         &["trait Mutate", "fn then<Next: Mutate", "trait Validate", "fn then<Next: Validate"],
     ),
     ("vestibule/src/lookup.rs", &["struct Lookup", "async fn get"]),
-    ("vestibule/src/lookup/objects.rs", &["struct Objects"]),
+    ("vestibule/src/lookup/test_objects.rs", &["struct Objects"]),
     ("vestibule/src/lookup/watch.rs", &["struct Watch"]),
     ("manifests/src/lib.rs", &["fn manifests"]),
     ("vestibule/src/handler/mutation.rs", &["enum Mutation"]),

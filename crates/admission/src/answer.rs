@@ -4,7 +4,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde::Serialize;
 
-use crate::line::one_line;
+use crate::one_line::one_line;
 use crate::{
     AuditAnnotations, Cause, Denial, Fault, FaultKind, OnFault, Outcome, Review, ReviewKind, Verdict, Version,
 };

@@ -47,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn keys_become_name_parts() {
+    fn audit_keys_become_name_parts() {
         for (given, kept) in [
             ("rules", "rules"),
             ("example.com/rules", "example.com-rules"),
@@ -69,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn notes_are_told_by_key_and_the_last_of_a_key_counts() {
+    fn the_last_value_of_an_audit_key_is_kept() {
         let mut audit = AuditAnnotations::default();
         for (key, value) in [("b", "1"), ("a/x", "2"), ("b", "3")] {
             audit.insert(key, value);

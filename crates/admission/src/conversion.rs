@@ -43,7 +43,7 @@ use std::time::Duration;
 use serde_json::value::RawValue;
 use vestibule_patch::View;
 
-use crate::line::one_line;
+use crate::one_line::one_line;
 use crate::{Answer, Fault, FaultKind};
 pub use review::{ConversionRequest, ConversionReview};
 

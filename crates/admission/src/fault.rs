@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use crate::line::one_line;
+use crate::one_line::one_line;
 
 /// An error before a decision was made. It is answered with HTTP 500, so that the hook's `failurePolicy` decides.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -116,7 +116,7 @@ mod tests {
 
     /// Dashboards and alerts name them.
     #[test]
-    fn each_kind_has_its_word() {
+    fn each_fault_kind_has_its_word() {
         use FaultKind::{Deadline, Error, Panic, Patch, Undecodable};
         let words =
             [Error, Undecodable, Panic, Deadline, Patch].map(|kind| (kind.as_str(), kind.to_string()));

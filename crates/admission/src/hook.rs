@@ -45,6 +45,16 @@ pub enum HookKind {
     Validating,
 }
 
+impl HookKind {
+    /// `mutate` or `validate`: the first segment of the usual path of a hook.
+    pub fn verb(self) -> &'static str {
+        match self {
+            Self::Mutating => "mutate",
+            Self::Validating => "validate",
+        }
+    }
+}
+
 /// The answer to a fault of a handler.
 ///
 /// ```

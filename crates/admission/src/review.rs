@@ -1,6 +1,6 @@
 //! An AdmissionReview as kube-apiserver sends it.
 
-mod envelope;
+mod one_pass;
 mod wire;
 
 use std::borrow::Cow;
@@ -11,8 +11,9 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use vestibule_patch::{Document, DocumentError, Outline, View};
 
-use crate::line::one_line;
+use crate::one_line::one_line;
 use crate::{Notes, Operation, Trace};
+
 /// The longest name of an object, in characters (RFC 1123 subdomain).
 const LONGEST_NAME: usize = 253;
 
@@ -181,7 +182,7 @@ impl<'a> Review<'a> {
     /// # Errors
     /// The JSON is invalid, the document is of another kind, or a required member of the request is missing.
     pub fn parse(body: &'a [u8]) -> Result<Self, ReviewError> {
-        if let Some(review) = envelope::read(body) {
+        if let Some(review) = one_pass::read(body) {
             return Ok(review);
         }
         let (version, request) = ReviewKind::Admission.parse::<Request<'_>>(body)?;

@@ -79,7 +79,7 @@ mod tests {
     const PARENT: &str = "b7ad6b7169203331";
 
     #[test]
-    fn a_header_is_read_as_it_is_meant() {
+    fn a_traceparent_is_parsed() {
         for (header, sampled) in [
             (format!("00-{TRACE}-{PARENT}-01"), true),
             (format!("00-{TRACE}-{PARENT}-00"), false),

@@ -71,19 +71,19 @@ mod tests {
     }
 
     #[test]
-    fn repetitions_are_said_once() {
+    fn repeated_warnings_are_sent_once() {
         assert_eq!(warnings(&["a", "b", "a"]).to_lines(), ["a", "b"]);
     }
 
     #[test]
-    fn lines_are_told_as_they_were_added_and_none_where_there_is_none() {
+    fn warnings_keep_their_order_and_empty_lines_are_dropped() {
         let (none, some) = (warnings(&["", " "]), warnings(&["b", "a"]));
         assert!(none.is_empty() && none.iter().next().is_none() && !some.is_empty());
         assert_eq!(some.iter().collect::<Vec<_>>(), ["b", "a"]);
     }
 
     #[test]
-    fn a_crowd_stays_within_the_limits() {
+    fn many_long_warnings_stay_within_the_limits() {
         let long: Vec<String> = (0..20).map(|n| format!("{n:02}{}", "x".repeat(300))).collect();
         let long: Vec<&str> = long.iter().map(String::as_str).collect();
         for (given, last) in [(16, "15xx"), (17, "and 2 more warnings"), (20, "and 5 more warnings")] {

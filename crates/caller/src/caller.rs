@@ -18,7 +18,7 @@ pub use self::call_error::CallError;
 use self::connection::Connections;
 pub use self::pool::Pool;
 use self::redirect::Redirects;
-use self::retry::{MAX_RETRIES, Retries};
+use self::retry::{MAX_RETRIES, pause};
 use crate::answer::Answer;
 use crate::conformance::judge;
 use crate::hook::Hook;
@@ -140,16 +140,14 @@ impl Caller {
     }
 
     async fn call_with_retries(&self, review: &Review, hook: &Hook) -> Result<Answer, CallError> {
-        let mut retries = Retries::new(self.retries);
+        let mut left = self.retries;
         loop {
             let (answer, retry_after) = self.call_with_redirects(review, hook).await?;
-            match retries.pause(answer.status, retry_after.as_deref()) {
-                Some(pause) => {
-                    self.retried.fetch_add(1, Ordering::Relaxed);
-                    tokio::time::sleep(pause).await;
-                }
-                None => return Ok(answer),
-            }
+            let pause = pause(answer.status, retry_after.as_deref()).filter(|_| left > 0);
+            let Some(pause) = pause else { return Ok(answer) };
+            left -= 1;
+            self.retried.fetch_add(1, Ordering::Relaxed);
+            tokio::time::sleep(pause).await;
         }
     }
 

@@ -134,7 +134,7 @@ impl Request<'_> {
         evaluate(object, json, self.default_namespace, |Submitted { json, resource, prefix }| {
             let namespace = object.namespace.as_deref().unwrap_or(self.default_namespace);
             let subject = match *prefix {
-                "" => Subject::new(json, *resource, self.verb, namespace).name(object.given_name()),
+                "" => Subject::new(json, *resource, self.verb, namespace).name(&object.given_name),
                 _ => Subject::new(json, *resource, Verb::Create, namespace)
                     .user(self.user)
                     .presumed_owner(object.has_presumed_owner()),

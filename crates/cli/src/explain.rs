@@ -1,8 +1,8 @@
 //! `explain`: the meaning of a code, and the reasons for what rules did.
 
 mod code;
+mod json;
 mod listing;
-mod machine;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -116,7 +116,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     };
     let evaluations = request.all(&objects, RuleSet::explain)?;
     let text = || listing::text(&evaluations, arguments.color.palette());
-    print(&arguments.output.render(text, || machine::json(mode, &evaluations))?)?;
+    print(&arguments.output.render(text, || json::explanations(mode, &evaluations))?)?;
     Ok(ExitCode::SUCCESS)
 }
 

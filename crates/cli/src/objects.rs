@@ -25,8 +25,10 @@ pub(crate) struct Object {
     pub(crate) api_version: String,
     pub(crate) kind: String,
     pub(crate) namespace: Option<String>,
-    /// The name; `web-*****` where the API server generates it.
+    /// The name for people; `web-*****` where the API server generates it.
     pub(crate) name: String,
+    /// The name; empty if the API server generates it.
+    pub(crate) given_name: String,
     source: String,
     at: Position,
     /// The first line of its document.
@@ -159,12 +161,7 @@ impl Object {
 
     /// Whether the owner of the pods that this object makes has a name that is not known yet.
     pub(crate) fn has_presumed_owner(&self) -> bool {
-        self.workload().is_some_and(|workload| !workload.names_owner() || self.given_name().is_empty())
-    }
-
-    /// The name; empty if the API server generates it.
-    pub(crate) fn given_name(&self) -> &str {
-        if self.name.ends_with(['*', ')']) { "" } else { &self.name }
+        self.workload().is_some_and(|workload| !workload.names_owner() || self.given_name.is_empty())
     }
 
     /// Labels and annotations, if the object is a namespace.

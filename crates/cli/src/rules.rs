@@ -115,7 +115,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn labels_have_the_form_of_kubectl() {
+    fn labels_are_parsed_as_kubectl_writes_them() {
         let pairs = |text| Labels::parse(text).map(|labels| labels.0);
         let owned = |key: &str, value: &str| (key.to_owned(), value.to_owned());
         assert_eq!(pairs("a=b, example.com/c="), Ok(vec![owned("a", "b"), owned("example.com/c", "")]));

@@ -5,7 +5,7 @@ mod new;
 mod objects;
 mod pair;
 mod probe;
-mod report;
+mod report_text;
 mod ring_arguments;
 mod ring_command;
 mod rotate;

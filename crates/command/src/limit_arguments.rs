@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn connections_may_become_as_old_as_they_like() {
+    fn the_connection_age_may_be_off_or_zero() {
         assert_eq!(time_or_off("off"), Ok(OrOff(None)));
         assert_eq!(time_or_off("0s"), Ok(OrOff(Some(Duration::ZERO))));
         assert!(time_or_off("never").is_err());

@@ -37,7 +37,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_thread_needs_no_others() {
+    fn one_thread_makes_a_current_thread_runtime() {
         let flavour = |threads| runtime(NonZero::new(threads)).unwrap().handle().runtime_flavor();
         assert_eq!((flavour(1), flavour(2)), (CurrentThread, MultiThread));
         assert_eq!(runtime(NonZero::new(3)).unwrap().metrics().num_workers(), 3);

@@ -294,7 +294,7 @@ mod tests {
 
     /// Regression: probes were open on every address beside `--listen 127.0.0.1:8443`.
     #[test]
-    fn probes_listen_where_the_hooks_do() {
+    fn probes_listen_on_the_address_of_the_hooks() {
         #[derive(clap::Parser)]
         struct Command {
             #[command(flatten)]

@@ -26,7 +26,7 @@ mod tests {
     use super::shell_quoted;
 
     #[test]
-    fn a_shell_reads_a_word_back() {
+    fn a_shell_reads_the_quoted_word_back() {
         for (word, expected) in [
             ("rules/a.yaml", "rules/a.yaml"),
             ("a=b,example.com/c=", "a=b,example.com/c="),

@@ -22,7 +22,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_moves_a_cursor() {
+    fn control_characters_are_escaped() {
         let odd = "a\u{1b}[2J\u{9b}b\tc\r\nd\u{7f}\u{2028}\u{202e}e\u{2066}\u{200f}ä";
         assert_eq!(
             escape(odd),

@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_caller_decides_and_else_the_ratio() {
+    async fn the_caller_decides_about_sampling_or_else_the_ratio() {
         let header = |flags: &str| format!("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-{flags}");
         let (all, none) = (traces(1.0), traces(0.0));
         for (flags, kept) in [("01", true), ("00", false)] {
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_address_that_is_none_is_refused() {
+    async fn an_invalid_collector_address_is_refused() {
         assert!(Traces::new(Some("http://a b"), 1.0, "demo").is_err());
     }
 }

@@ -15,7 +15,7 @@ use crate::bind_error::BindError;
 use crate::connection::MAX_LINGERING;
 use crate::limits::Usage;
 use crate::listener::{HttpsPort, ProbePort, accept};
-use crate::pending_handshakes::PendingHandshakes;
+use crate::pending_connections::PendingConnections;
 use crate::permits::Permits;
 use crate::pipeline::Pipeline;
 use crate::probes::Probes;
@@ -128,7 +128,7 @@ async fn serve_probes(
 ) {
     let port = Arc::new(ProbePort {
         responder,
-        connections: PendingHandshakes::new(MAX_PROBE_CONNECTIONS),
+        connections: PendingConnections::new(MAX_PROBE_CONNECTIONS),
         settings,
         lingering: Semaphore::new(MAX_LINGERING),
     });

@@ -149,7 +149,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_task_that_awaits_has_no_permit() {
+    async fn an_awaiting_task_holds_no_permit() {
         let permits = CpuPermits::for_handshakes(1);
         let begun = AtomicUsize::new(0);
         let one = async {

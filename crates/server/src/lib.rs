@@ -54,7 +54,7 @@ mod limits;
 mod listener;
 mod observer;
 mod offload;
-mod pending_handshakes;
+mod pending_connections;
 mod permits;
 mod pipeline;
 mod probes;

@@ -6,7 +6,7 @@ use crate::admission_queue::AdmissionQueue;
 use crate::body_memory::BodyMemory;
 use crate::cpu_permits::CpuPermits;
 use crate::idle_eviction::IdleEviction;
-use crate::pending_handshakes::PendingHandshakes;
+use crate::pending_connections::PendingConnections;
 use crate::permits::{Gauge, Permits, all_but_one, worker_threads};
 use crate::settings::Settings;
 
@@ -41,7 +41,7 @@ pub(crate) struct Limits {
     /// The accept loop always has one permit, for the next connection.
     pub(crate) connections: Permits,
     pub(crate) connected: Gauge,
-    pub(crate) pending_handshakes: PendingHandshakes,
+    pub(crate) pending_handshakes: PendingConnections,
     pub(crate) idle_eviction: Arc<IdleEviction>,
     pub(crate) threads: usize,
     pub(crate) handshake_permits: CpuPermits,
@@ -99,7 +99,7 @@ impl Limits {
             connections: Permits::new(settings.max_connections),
             connected: Gauge::default(),
             idle_eviction: Arc::default(),
-            pending_handshakes: PendingHandshakes::new(settings.max_handshakes),
+            pending_handshakes: PendingConnections::new(settings.max_handshakes),
             threads,
             handshake_permits: CpuPermits::for_handshakes(all_but_one(threads)),
             body_memory: BodyMemory::new(settings.max_bodies, settings.max_body),

@@ -14,7 +14,7 @@ use crate::close_reason::CloseReason;
 use crate::connection;
 use crate::cpu_permits::Times;
 use crate::observer::Observer;
-use crate::pending_handshakes::PendingHandshakes;
+use crate::pending_connections::PendingConnections;
 use crate::permits::Permits;
 use crate::pipeline::{ClientConnection, Pipeline};
 use crate::probes::Probes;
@@ -91,7 +91,7 @@ pub(crate) struct HttpsPort {
 /// Probes and metrics without TLS.
 pub(crate) struct ProbePort {
     pub(crate) responder: Arc<Probes>,
-    pub(crate) connections: PendingHandshakes,
+    pub(crate) connections: PendingConnections,
     pub(crate) settings: Arc<Settings>,
     pub(crate) lingering: Semaphore,
 }

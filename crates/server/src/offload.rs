@@ -29,7 +29,7 @@ mod tests {
     use super::*;
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
-    async fn other_tasks_run_meanwhile() {
+    async fn other_tasks_run_during_offloaded_work() {
         let (done, other) = mpsc::channel();
         let work = tokio::spawn(offload(async move {
             tokio::spawn(async move { done.send(()) });

@@ -68,7 +68,7 @@ impl Respond for ClientConnection {
 }
 
 impl Pipeline {
-    /// All stages of a request. Each may refuse it; the first three do so before a byte of its body is read.
+    /// All stages of a request. Each may refuse it; the first two do so before a byte of its body is read.
     async fn answer(&self, request: Request<Incoming>, peer: &Peer) -> Result<Answer, Refused> {
         let began = Instant::now();
         let (head, body) = request.into_parts();

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use http::header::CONTENT_TYPE;
+use http::header::{ALLOW, CONTENT_TYPE};
 use http::{HeaderValue, Method, Request, Response, StatusCode};
 use http_body_util::Full;
 use hyper::body::Incoming;
@@ -34,7 +34,10 @@ pub(crate) struct Probes {
 impl Respond for Probes {
     async fn respond(&self, request: Request<Incoming>) -> Response<Full<Bytes>> {
         if request.method() != Method::GET && request.method() != Method::HEAD {
-            return text(StatusCode::METHOD_NOT_ALLOWED, "GET or HEAD");
+            let mut response = text(StatusCode::METHOD_NOT_ALLOWED, "method not allowed: GET or HEAD");
+            // Required by RFC 9110 section 15.5.6.
+            response.headers_mut().insert(ALLOW, HeaderValue::from_static("GET, HEAD"));
+            return response;
         }
         let verbose = request.uri().query().is_some_and(is_verbose);
         match (request.uri().path(), &self.metrics) {

@@ -26,16 +26,11 @@ static FROM_1_3: Versions = &[&TLS13];
 
 /// Performs TLS handshakes.
 pub(crate) struct Handshakes {
-    template: Template,
-    /// The configuration of all handshakes, if clients are not asked for certificates.
-    shared: Option<TlsAcceptor>,
-}
-
-/// The parts that the configurations of all handshakes have in common.
-struct Template {
     provider: Arc<CryptoProvider>,
     versions: Versions,
     resolver: Arc<Resolver>,
+    /// The configuration of all handshakes; [`None`] if clients are asked for certificates.
+    shared: Option<TlsAcceptor>,
 }
 
 impl Handshakes {
@@ -53,12 +48,13 @@ impl Handshakes {
             TlsVersion::V1_2 => FROM_1_2,
             TlsVersion::V1_3 => FROM_1_3,
         };
-        let resolver = Arc::new(Resolver(certificate));
-        let template = Template { provider: Arc::new(provider), versions, resolver };
+        let (provider, resolver) = (Arc::new(provider), Arc::new(Resolver(certificate)));
+        let mut handshakes = Self { provider, versions, resolver, shared: None };
         // Also built if it is not used, so that an invalid configuration is an error at the start.
-        let acceptor = template.acceptor(WebPkiClientVerifier::no_client_auth());
+        let acceptor = handshakes.acceptor(WebPkiClientVerifier::no_client_auth());
         let acceptor = acceptor.map_err(|error| BindError::Tls(error.to_string()))?;
-        Ok(Self { template, shared: (!ask_for_certificates).then_some(acceptor) })
+        handshakes.shared = (!ask_for_certificates).then_some(acceptor);
+        Ok(handshakes)
     }
 
     /// Performs one handshake, and returns the client's certificate with the stream. The stream is boxed: with its size of more than
@@ -68,16 +64,14 @@ impl Handshakes {
             return Ok((Box::new(acceptor.accept(stream).await?), Peer::default()));
         }
         let possession = Arc::new(Possession::default());
-        let algorithms = self.template.provider.signature_verification_algorithms;
+        let algorithms = self.provider.signature_verification_algorithms;
         let capture = Arc::new(Capture::new(algorithms, Arc::clone(&possession)));
-        let acceptor = self.template.acceptor(capture).map_err(io::Error::other)?;
+        let acceptor = self.acceptor(capture).map_err(io::Error::other)?;
         let stream = acceptor.accept(stream).await?;
         let chain = stream.get_ref().1.peer_certificates().unwrap_or_default().to_vec();
         Ok((Box::new(stream), Peer::new(chain, possession)))
     }
-}
 
-impl Template {
     fn acceptor(&self, verifier: Arc<dyn ClientCertVerifier>) -> Result<TlsAcceptor, rustls::Error> {
         let mut config = ServerConfig::builder_with_provider(Arc::clone(&self.provider))
             .with_protocol_versions(self.versions)?

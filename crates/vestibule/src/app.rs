@@ -24,7 +24,7 @@ use crate::app::defaults::Defaults;
 use crate::app::readiness::{Condition, Holds, Line};
 use crate::conversion::Conversion;
 use crate::lookup::LookupDeclaration;
-use crate::lookup::objects::Objects;
+use crate::lookup::test_objects::Objects;
 use crate::lookup::watch_state::NamedWatch;
 use crate::registration::Registration;
 use crate::registration::entries::{Entries, Entry};
@@ -83,8 +83,8 @@ pub use hooks::Registered;
 pub struct App {
     name: String,
     hooks: Vec<Registered>,
-    conversions: Vec<NamedConversion>,
-    conditions: Vec<Condition>,
+    pub(crate) conversions: Vec<NamedConversion>,
+    pub(crate) conditions: Vec<Condition>,
     pub(crate) lines: Vec<Line>,
     pub(crate) metrics: Vec<Arc<RegisterMetrics>>,
     lookups: Vec<LookupDeclaration>,
@@ -92,7 +92,7 @@ pub struct App {
     pub(crate) watches: Vec<NamedWatch>,
     /// The objects that lookups find instead of a cluster's, in tests.
     objects: Option<Objects>,
-    reads_namespaces: bool,
+    pub(crate) reads_namespaces: bool,
     definitions: Vec<CustomResourceDefinition>,
     pub(crate) works: Vec<MakeWork>,
     problems: Vec<String>,
@@ -234,7 +234,12 @@ impl App {
             ca_bundle,
         );
         for converted in &self.conversions {
-            registration.convert(&converted.path(), converted.conversion.described(), target, ca_bundle);
+            converted.conversion.described().register(
+                &mut registration,
+                target,
+                &converted.path(),
+                ca_bundle,
+            );
         }
         registration.definitions.extend(self.definitions.iter().cloned());
         Ok(registration)
@@ -252,10 +257,6 @@ impl App {
         let mut settings = Settings::for_service(service);
         settings.registrations = self.registration_names(&self.name);
         settings
-    }
-
-    pub(crate) fn needs_namespaces(&self) -> bool {
-        self.reads_namespaces
     }
 
     /// `name` in every kind of configuration that the hooks need, and the definitions of the converted resources.
@@ -284,14 +285,6 @@ impl App {
     /// The hooks, in the order in which they were added.
     pub fn hooks(&self) -> &[Registered] {
         &self.hooks
-    }
-
-    pub(crate) fn conversions(&self) -> &[NamedConversion] {
-        &self.conversions
-    }
-
-    pub(crate) fn conditions(&self) -> &[Condition] {
-        &self.conditions
     }
 }
 

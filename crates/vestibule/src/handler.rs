@@ -3,7 +3,6 @@
 pub(crate) mod chain;
 pub(crate) mod change;
 pub(crate) mod context;
-pub(crate) mod environment;
 pub(crate) mod mutation;
 pub(crate) mod raw_object;
 pub(crate) mod reject;

@@ -57,13 +57,13 @@
 //!
 //! # The modules
 //!
-//! A webhook author writes an `app`; the API server calls its hooks. Each module uses the modules below it in this list. In
-//! addition, `telemetry` and `handler` use `pipeline::span`, and `registration` uses `conversion::definition`:
+//! A webhook author writes an `app`; the API server calls its hooks. Each module uses the modules below it in this
+//! list:
 //!
 //! - `serve` binds the addresses of an app and answers calls until a shutdown.
 //! - `app` is the builder [`App`], and checks that an app is in order.
-//! - `pipeline` lists the stages of one call, from the server to the handler and back. Start reading here.
 //! - `telemetry` writes one log line for each decision, and the metrics.
+//! - `pipeline` lists the stages of one call, from the server to the handler and back. Start reading here.
 //! - `handler` holds the traits of handlers, the values that they take and return, and the diff that becomes a patch.
 //! - `conversion` converts custom resources between versions.
 //! - `registration` makes webhook configurations of hooks: rules, selectors, targets, entries.
@@ -105,7 +105,7 @@ pub use vestibule_admission::Cause;
 pub use lookup::Lookup;
 pub use lookup::error::LookupError;
 pub use lookup::looked_up::LookedUp;
-pub use lookup::objects::Objects;
+pub use lookup::test_objects::Objects;
 pub use lookup::watch::Watch;
 
 pub use conversion::{Conversion, ConversionBuilder, Version};

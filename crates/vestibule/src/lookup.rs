@@ -1,13 +1,13 @@
 //! Lookups of other objects of the cluster, from memory or from the API server.
 
+mod declaration;
 pub(crate) mod error;
 mod kind;
 mod live;
 pub(crate) mod looked_up;
-pub(crate) mod objects;
 mod reflector;
-mod registered;
 mod store;
+pub(crate) mod test_objects;
 pub(crate) mod watch;
 pub(crate) mod watch_state;
 pub(crate) mod watched;
@@ -18,11 +18,11 @@ use std::time::Instant;
 
 use tokio::time::timeout;
 
+use declaration::{KindObjects, waiting_for};
+pub(crate) use declaration::{LookupDeclaration, Lookups, Source, StoreState};
 use error::LookupError;
 use live::{Answer, Joins};
 use looked_up::LookedUp;
-use registered::{KindObjects, waiting_for};
-pub(crate) use registered::{LookupDeclaration, Lookups, Source, StoreState};
 use store::Store;
 
 /// A query for objects of one type, made by [`Context::lookup`](crate::Context::lookup).
@@ -58,29 +58,30 @@ use store::Store;
 #[must_use = "it asks nothing by itself"]
 pub struct Lookup<T: LookedUp> {
     objects: Option<Arc<KindObjects<T>>>,
-    place: Place,
+    namespaces: Namespaces,
     deadline: Instant,
 }
 
-enum Place {
-    Namespace(Option<String>),
-    Everywhere,
+enum Namespaces {
+    /// [`None`] if neither the request nor the lookup names it.
+    One(Option<String>),
+    All,
 }
 
 impl<T: LookedUp> Lookup<T> {
     pub(crate) fn new(lookups: &Lookups, namespace: Option<&str>, deadline: Instant) -> Self {
-        Self { objects: lookups.of(), place: Place::Namespace(namespace.map(str::to_owned)), deadline }
+        Self { objects: lookups.of(), namespaces: Namespaces::One(namespace.map(str::to_owned)), deadline }
     }
 
     /// Looks in `namespace` instead of the request's. No effect on cluster-scoped kinds.
     pub fn within(mut self, namespace: impl Into<String>) -> Self {
-        self.place = Place::Namespace(Some(namespace.into()));
+        self.namespaces = Namespaces::One(Some(namespace.into()));
         self
     }
 
     /// Looks in all watched namespaces: for [`Lookup::list`] and [`Lookup::by_index`].
     pub fn everywhere(mut self) -> Self {
-        self.place = Place::Everywhere;
+        self.namespaces = Namespaces::All;
         self
     }
 
@@ -174,9 +175,9 @@ impl<T: LookedUp> Lookup<T> {
     /// The namespace of one object; empty for cluster-scoped kinds.
     fn namespace<'l>(&'l self, objects: &KindObjects<T>) -> Result<&'l str, LookupError> {
         let kind = || objects.kind.title.clone();
-        match (objects.kind.is_namespaced, &self.place) {
+        match (objects.kind.is_namespaced, &self.namespaces) {
             (false, _) => Ok(""),
-            (true, Place::Namespace(Some(namespace))) => match &objects.namespace {
+            (true, Namespaces::One(Some(namespace))) => match &objects.namespace {
                 Some(watched) if watched != namespace => Err(LookupError::OutOfScope {
                     kind: kind(),
                     namespace: namespace.clone(),
@@ -190,8 +191,8 @@ impl<T: LookedUp> Lookup<T> {
 
     /// The namespace of several objects; [`None`] for all namespaces.
     fn one_namespace<'l>(&'l self, objects: &KindObjects<T>) -> Result<Option<&'l str>, LookupError> {
-        match self.place {
-            Place::Namespace(_) if objects.kind.is_namespaced => self.namespace(objects).map(Some),
+        match self.namespaces {
+            Namespaces::One(_) if objects.kind.is_namespaced => self.namespace(objects).map(Some),
             _ => Ok(None),
         }
     }

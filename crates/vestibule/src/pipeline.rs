@@ -11,6 +11,7 @@
 //! A raw handler takes the place of the stages 3 to 6. [`Hook`] calls the first stage; it catches panics, applies the patch once
 //! more and writes the answer.
 
+pub(crate) mod environment;
 pub(crate) mod finalizers;
 pub(crate) mod span;
 #[cfg(test)]

@@ -21,7 +21,6 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta};
 use serde_json::{Value, json};
 use vestibule_admission::HookKind;
 
-use crate::conversion::definition::{Definition, conversion};
 use crate::registration::on::Declaration;
 use crate::registration::on::choices::FailurePolicy;
 use crate::registration::rule::Rule;
@@ -86,16 +85,6 @@ impl Registration {
         }
     }
 
-    pub(crate) fn convert(&mut self, path: &str, definition: &Definition, target: &Target, ca_bundle: &str) {
-        match definition.with(target, path, ca_bundle) {
-            Some(definition) => self.definitions.push(definition),
-            None => {
-                let conversion = conversion(target, path, ca_bundle);
-                self.conversions.insert(definition.name().to_owned(), conversion);
-            }
-        }
-    }
-
     /// The objects as JSON, for printing and for clients that take any object.
     pub fn objects(&self) -> Vec<Value> {
         let mutating = self.mutating.iter().map(|object| json!(object));
@@ -119,11 +108,7 @@ impl Registration {
 
 impl HookEntry {
     pub(crate) fn new(name: &str, kind: HookKind, on: Declaration) -> Self {
-        let directory = match kind {
-            HookKind::Mutating => "mutate",
-            HookKind::Validating => "validate",
-        };
-        let path = on.path.clone().unwrap_or_else(|| format!("/{directory}/{name}"));
+        let path = on.path.clone().unwrap_or_else(|| format!("/{}/{name}", kind.verb()));
         Self { name: name.to_owned(), kind, path, on }
     }
 

@@ -11,9 +11,9 @@ use k8s_openapi::api::rbac::v1::PolicyRule;
 use crate::App;
 pub use crate::app::Registered as RegisteredHook;
 pub use crate::app::defaults::{Defaults, https_port, plain_port};
-pub use crate::handler::environment::Environment;
 pub use crate::lookup::watch_state::WatchState;
 pub use crate::lookup::watched::Watched;
+pub use crate::pipeline::environment::Environment;
 pub use crate::pipeline::span::{CallTraces, shorten};
 pub use crate::registration::HookEntry;
 pub use crate::registration::entries::{Entries, EntriesError, Entry};
@@ -32,7 +32,7 @@ impl App {
     /// namespace.
     pub fn read_rights(&self) -> Vec<(Option<String>, PolicyRule)> {
         let namespaces = self
-            .needs_namespaces()
+            .reads_namespaces
             .then(|| vestibule_identity::policy_rule("", "namespaces", &["get", "list", "watch"], &[]));
         namespaces.map(|right| (None, right)).into_iter().chain(self.lookup_rights()).collect()
     }
@@ -62,6 +62,6 @@ impl App {
 
     /// Whether the app connects to the API server for a reason of its own, besides its certificate and its registration.
     pub fn reads_the_cluster(&self) -> bool {
-        self.needs_client() || self.needs_namespaces() || !self.defaults.rights.is_empty()
+        self.needs_client() || self.reads_namespaces || !self.defaults.rights.is_empty()
     }
 }

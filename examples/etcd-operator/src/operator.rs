@@ -1,3 +1,5 @@
+//! The reconciler: a StatefulSet for every cluster.
+
 use std::sync::Arc;
 use std::time::Duration;
 

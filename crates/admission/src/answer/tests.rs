@@ -46,7 +46,7 @@ fn each_decision_has_its_word() {
 
 /// `{"spec":{}}` has two levels.
 #[tokio::test]
-async fn a_hook_takes_objects_of_exactly_the_depth_that_it_may() {
+async fn a_hook_accepts_objects_up_to_its_depth_limit() {
     for (levels, expected) in
         [(1, Decision::Fault(FaultKind::Undecodable)), (2, Decision::Allowed), (3, Decision::Allowed)]
     {
@@ -56,13 +56,13 @@ async fn a_hook_takes_objects_of_exactly_the_depth_that_it_may() {
 }
 
 #[test]
-fn a_hook_is_known_by_its_name() {
+fn a_hook_has_its_name() {
     assert_eq!(Hook::mutating("labels", FixedVerdict(Verdict::allowed)).name(), "labels");
     assert_eq!(Hook::validating("guard", FixedVerdict(Verdict::allowed)).name(), "guard");
 }
 
 #[tokio::test]
-async fn allowed_has_neither_patch_nor_type() {
+async fn an_allowing_answer_has_neither_patch_nor_type() {
     for verdict in [Verdict::allowed, || Verdict::mutated(Vec::new())] {
         let answer = answer_of(Hook::mutating("m", FixedVerdict(verdict))).await;
         assert_eq!(response(&answer), json!({"uid": "u-1", "allowed": true}));
@@ -71,7 +71,7 @@ async fn allowed_has_neither_patch_nor_type() {
 }
 
 #[tokio::test]
-async fn a_mutation_has_both() {
+async fn a_mutating_answer_has_patch_and_type() {
     let verdict = || Verdict::mutated(operations(r#"[{"op":"add","path":"/spec/a","value":1.0}]"#));
     let answer = answer_of(Hook::mutating("m", FixedVerdict(verdict))).await;
     let response = response(&answer);
@@ -110,7 +110,7 @@ async fn a_fault_leaves_the_decision_to_the_failure_policy() {
 }
 
 #[tokio::test]
-async fn a_fault_denies_where_the_hook_says_so() {
+async fn on_fault_deny_makes_a_denial() {
     let verdict = || Fault::new(FaultKind::Error, "the lookup failed").into();
     let answer = answer_of(Hook::mutating("m", FixedVerdict(verdict)).on_fault(OnFault::Deny)).await;
     let response = response(&answer);
@@ -119,7 +119,7 @@ async fn a_fault_denies_where_the_hook_says_so() {
 }
 
 #[tokio::test]
-async fn a_fault_passes_with_a_warning_where_the_hook_says_so() {
+async fn on_fault_allow_makes_a_warning() {
     let verdict = || {
         let mut fault = Fault::new(FaultKind::Error, "the lookup failed");
         fault.error = Some("std::io::error::Error");
@@ -135,7 +135,7 @@ async fn a_fault_passes_with_a_warning_where_the_hook_says_so() {
 }
 
 #[tokio::test]
-async fn a_panic_is_a_fault_and_keeps_its_message_to_itself() {
+async fn a_panic_is_a_fault_without_its_message() {
     let answer = answer_of(Hook::mutating("m", FixedVerdict(|| panic!("s3cret")))).await;
     assert_eq!(answer.status, 500);
     assert_eq!(answer.body, b"the handler of m panicked");
@@ -160,7 +160,7 @@ async fn an_object_too_deep_to_patch_is_undecodable() {
 }
 
 #[tokio::test]
-async fn not_ready_asks_to_come_again() {
+async fn not_ready_is_503_with_retry_after() {
     let answer =
         answer_of(Hook::mutating("m", FixedVerdict(|| Verdict::not_ready("namespaces are being read"))))
             .await;

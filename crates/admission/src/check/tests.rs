@@ -17,7 +17,7 @@ fn check(kind: HookKind, operation: &str, patch: &str) -> Result<(), String> {
 }
 
 #[test]
-fn a_patch_that_applies_may_leave() {
+fn a_patch_that_applies_is_accepted() {
     let patch =
         r#"[{"op":"add","path":"/metadata/labels","value":{"a":"b"}},{"op":"remove","path":"/spec/x"}]"#;
     assert_eq!(check(HookKind::Mutating, "CREATE", patch), Ok(()));
@@ -25,7 +25,7 @@ fn a_patch_that_applies_may_leave() {
 }
 
 #[test]
-fn one_that_does_not_apply_is_held_back() {
+fn a_patch_that_does_not_apply_is_refused() {
     let missing_parent = r#"[{"op":"add","path":"/metadata/labels/a","value":"s3cret"}]"#;
     let message = check(HookKind::Mutating, "CREATE", missing_parent).unwrap_err();
     assert!(message.contains("/metadata/labels/a"), "{message}");
@@ -49,7 +49,7 @@ fn only_replace_takes_the_whole_object() {
 }
 
 #[test]
-fn a_deletion_changes_nothing() {
+fn a_patch_on_delete_is_refused() {
     let patch = r#"[{"op":"remove","path":"/spec/x"}]"#;
     assert!(check(HookKind::Mutating, "DELETE", patch).unwrap_err().contains("DELETE"));
     assert_eq!(check(HookKind::Mutating, "DELETE", "[]"), Ok(()));
@@ -71,7 +71,7 @@ fn a_validating_hook_has_no_patch() {
 }
 
 #[test]
-fn identity_stays() {
+fn a_patch_of_identifying_members_is_refused() {
     for (path, named) in [
         ("/apiVersion", "apiVersion"),
         ("/kind", "kind"),
@@ -89,7 +89,7 @@ fn identity_stays() {
 
 /// A patch with a proof for this object is not applied again; one with a proof for another object is.
 #[test]
-fn only_the_proof_for_this_reading_counts() {
+fn a_proof_holds_only_for_the_document_it_was_made_on() {
     let remove = Change::Remove { path: "/spec/x".parse().unwrap() };
     let carried_out = |document: Document<'_>| {
         let mut edit = Edit::new(document);

@@ -6,7 +6,7 @@ use serde_json::value::RawValue;
 use vestibule_patch::View;
 
 use crate::Unconvertible;
-use crate::line::one_line;
+use crate::one_line::one_line;
 
 /// If one of these differs, the API server refuses the converted object.
 const IDENTITY: [&str; 3] = ["name", "namespace", "uid"];

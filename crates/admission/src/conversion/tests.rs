@@ -54,7 +54,7 @@ async fn refused(converter: impl Converter, object: Value) -> (String, Decision)
 
 /// One object is brought through at once; between two of them others get their turn.
 #[test]
-fn a_review_of_many_objects_lets_others_run_in_between() {
+fn a_conversion_of_many_objects_yields_between_them() {
     use std::pin::pin;
     use std::task::{Context, Waker};
     for (count, turns) in [(0, 0), (1, 0), (2, 1), (3, 2)] {
@@ -78,7 +78,7 @@ fn a_review_of_many_objects_lets_others_run_in_between() {
 }
 
 #[tokio::test]
-async fn objects_come_back_in_order_in_the_version_and_the_words_of_the_question() {
+async fn objects_are_answered_in_order_and_the_review_version_is_echoed() {
     for version in ["v1", "v1beta1"] {
         let objects = json!([
             widget("v1", "a", &json!({"n": 1})),

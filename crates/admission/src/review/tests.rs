@@ -75,7 +75,7 @@ fn a_name_that_was_not_checked_yet_stays_one_short_line() {
 }
 
 #[test]
-fn a_hostile_object_does_not_hide_the_uid() {
+fn the_uid_is_read_beside_an_invalid_object() {
     let deep = "[".repeat(200_000) + &"]".repeat(200_000);
     let body = String::from_utf8(body(|_| {})).unwrap().replace(r#"{"metadata":{"name":"web"}}"#, &deep);
     let review = Review::parse(body.as_bytes()).ok().unwrap();

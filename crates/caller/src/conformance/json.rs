@@ -1,4 +1,4 @@
-//! JSON that nests deeper than `serde_json` reads by default, which is 128 levels.
+//! JSON that nests deeper than the 127 levels that `serde_json` reads by default.
 
 use serde::Deserialize as _;
 use serde_json::{Deserializer, Value};

@@ -1,3 +1,5 @@
+//! Requests of the caller, its retries, deadlines and trust.
+
 use std::time::Duration;
 
 use serde_json::json;

@@ -1,3 +1,5 @@
+//! Answers as the API server judges them.
+
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use serde_json::{Value, json};

@@ -1,3 +1,5 @@
+//! Patches in answers, as the API server applies or refuses them.
+
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use serde_json::{Value, json};

@@ -1,3 +1,5 @@
+//! Reviews as the API server writes them.
+
 use serde_json::{Value, json};
 use vestibule_caller::{ApiResource, Review, ReviewBuilder, ReviewError, ReviewVersion, User};
 

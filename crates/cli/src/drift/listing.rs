@@ -104,7 +104,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_owner_moves_no_cursor() {
+    fn control_characters_in_an_owner_are_escaped() {
         let owner = Owner {
             namespace: "shop".to_owned(),
             api_version: "v1".to_owned(),

@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_restarted_has_an_advice() {
+    fn an_owner_without_a_restart_command_has_advice() {
         for (metadata, kind, words) in [
             (pod(r#"{"name":"p","namespace":"shop"}"#), "Pod", "make the pod again"),
             (controlled("batch/v1", "Job", "backup"), "Job", "make the Job again"),

@@ -96,7 +96,7 @@ impl Reader<'_> {
             facts.labels = self.texts_by_key(node, "labels");
             facts.annotations = self.texts_by_key(node, "annotations");
         }
-        let verb = self.word(node);
+        let verb = self.verb(node);
         let expect = self.required(node, "expect");
         let expect = expect.map(|expect| self.expect(expect));
         let user = node.get("user").map(Node::to_kubectl_json);
@@ -104,7 +104,7 @@ impl Reader<'_> {
         Some(Case { name, line: node.at().line, object, verb, namespace, facts, user, expect: expect? })
     }
 
-    fn word(&mut self, node: &Node) -> Verb {
+    fn verb(&mut self, node: &Node) -> Verb {
         let Some(operation) = node.get("operation") else { return Verb::Create };
         let text = operation.as_text().unwrap_or_default();
         match VERBS.iter().find(|(word, _)| *word == text) {

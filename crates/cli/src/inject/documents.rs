@@ -95,7 +95,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_parts_joined_are_the_text() {
+    fn the_parts_of_a_text_add_up_to_it() {
         let text = "# a\na: 1\n---\n# none\n--- # b\nb: |\n  ---\n...\n# c\nc: 1";
         let found = parts(text);
         assert_eq!(found.iter().map(|part| part.text).collect::<String>(), text);

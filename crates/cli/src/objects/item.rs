@@ -59,12 +59,14 @@ pub(super) fn object(
         }
     };
     let generated = || text(metadata, "generateName").map(|prefix| format!("{prefix}*****"));
+    let given = text(metadata, "name");
     Ok(Object {
         json,
         api_version,
         kind,
         namespace: text(metadata, "namespace"),
-        name: text(metadata, "name").or_else(generated).unwrap_or_else(|| "(no name)".to_owned()),
+        name: given.clone().or_else(generated).unwrap_or_else(|| "(no name)".to_owned()),
+        given_name: given.unwrap_or_default(),
         source: source.to_owned(),
         at: node.at(),
         document_line: node.at().line,

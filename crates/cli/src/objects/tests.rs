@@ -48,6 +48,20 @@ fn plain_scalars_are_read_as_kubectl_reads_them() {
 }
 
 #[test]
-fn an_object_knows_its_place() {
+fn an_object_has_its_file_and_line() {
     assert_eq!(parse("f.yaml", "\n\napiVersion: v1\nkind: Pod\n").unwrap()[0].place(), "f.yaml:3");
+}
+
+#[test]
+fn a_name_in_the_file_is_given_whatever_its_characters() {
+    for (metadata, name, given) in [
+        ("name: web", "web", "web"),
+        ("name: 'web*'", "web*", "web*"),
+        ("generateName: web-", "web-*****", ""),
+        ("labels: {}", "(no name)", ""),
+    ] {
+        let pod = format!("apiVersion: v1\nkind: Pod\nmetadata: {{{metadata}}}\n");
+        let object = parse("f.yaml", &pod).unwrap().remove(0);
+        assert_eq!((&*object.name, &*object.given_name), (name, given), "{metadata}");
+    }
 }

@@ -4,7 +4,6 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::unix::fs::PermissionsExt;
 use std::time::Duration;
 
-use serde_json::Value;
 use tokio::net::TcpSocket;
 
 use crate::fixture::{Folder, TARGET};
@@ -119,9 +118,10 @@ fn new_says_what_it_needs_and_overwrites_nothing() {
 #[test]
 fn a_patch_puts_the_written_ca_into_every_hook() {
     let folder = Folder::with(&[]);
-    let patch =
-        folder.run("certs new --dns a.b --out certs -o patch --registration validating/x --hooks 2").stdout();
-    let patch: Value = serde_json::from_str(&patch).unwrap();
+    let patch = folder
+        .run("certs new --dns a.b --out certs -o patch --registration validating/x --hooks 2")
+        .exits(0)
+        .json();
     let ca = std::fs::read(folder.path().join("certs/ca.crt")).unwrap();
     let operations = patch.as_array().unwrap();
     assert_eq!(operations.len(), 2);

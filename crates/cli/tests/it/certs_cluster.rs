@@ -111,8 +111,7 @@ async fn a_leaf_is_shown_and_a_rotation_and_a_revocation_are_waited_for() {
     ] {
         show.shows(&part);
     }
-    let json: Value =
-        serde_json::from_str(&certs(&format!("show --address {address} -o json")).stdout()).unwrap();
+    let json = certs(&format!("show --address {address} -o json")).exits(0).json();
     assert_eq!(json["leaf"]["refusals"], json!([]));
 
     // Without a server at the address, the rest is shown.
@@ -163,7 +162,7 @@ async fn a_missing_right_is_named() {
     let text = std::fs::read_to_string(&nowhere).unwrap();
     let mut config: Value = serde_json::from_str(&text).unwrap();
     config["clusters"][0]["cluster"]["server"] = json!("https://127.0.0.1:1");
-    std::fs::write(folder.path().join("nowhere"), config.to_string()).unwrap();
+    folder.write("nowhere", config.to_string());
     run(&folder, "show --secret demo/ring", Path::new("nowhere")).exits(3);
     run(&folder, "show --secret demo/ring", Path::new("missing")).exits(2);
     run(&folder, "show --secret demo/Not_a_name", &nowhere)

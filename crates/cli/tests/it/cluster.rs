@@ -3,29 +3,25 @@
 
 mod articles;
 mod default_namespace;
-mod others;
+mod leaks;
+mod other_webhooks;
 mod pods;
-mod silence;
 mod watched;
 
 use std::net::SocketAddr;
 use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
-use http::{Method, Request, StatusCode};
 use kube::Client;
-use kube::client::Body;
 use serde_json::{Value, json};
 use tokio::sync::OnceCell;
 use vestibule_testenv::{Child, Options, Service, Session, start_or_skip};
 
+use crate::api::{self, Reply};
 use crate::examples;
 use crate::fixture::{Folder, finish, pod_environment};
-
-pub(crate) const MERGE: &str = "application/merge-patch+json";
-pub(crate) const JSON: &str = "application/json";
+use crate::wait;
 
 /// An API server with a running injector. Nearly all of these tests share one, which ends with the process.
 pub(crate) struct InstalledInjector {
@@ -40,13 +36,6 @@ pub(crate) struct InstalledInjector {
 struct Cluster {
     injector: Arc<InstalledInjector>,
     client: Client,
-}
-
-/// An answer of the API server.
-pub(crate) struct Reply {
-    pub(crate) status: StatusCode,
-    warnings: Vec<String>,
-    pub(crate) body: Value,
 }
 
 /// The arguments of the printed Deployment, with free ports and the shortest supported waits.
@@ -126,12 +115,9 @@ impl InstalledInjector {
     async fn wait_until_called(&self, client: &Client) {
         let namespace = self.environment.namespace(&[("injection", "enabled")]).await.unwrap();
         let uri = format!("/api/v1/namespaces/{}/pods?dryRun=All", namespace.name());
-        let end = Instant::now() + Duration::from_secs(60);
-        while send(client, Method::POST, &uri, JSON, &pod("probe")).await.body["spec"]["initContainers"]
-            .is_null()
-        {
-            assert!(Instant::now() < end, "nothing is injected: {}", self.server.log());
-        }
+        let created = async || api::post(client, &uri, &pod("probe")).await.body;
+        let injected = wait::until(created, |pod| !pod["spec"]["initContainers"].is_null()).await;
+        injected.unwrap_or_else(|pod| panic!("not injected: {pod}\n{}", self.server.log()));
     }
 }
 
@@ -154,31 +140,29 @@ impl Cluster {
     }
 
     async fn create(&self, namespace: &str, object: &Value) -> Reply {
-        send(&self.client, Method::POST, &collection(namespace, object), JSON, object).await
+        api::post(&self.client, &collection(namespace, object), object).await
     }
 
     async fn create_dry_run(&self, namespace: &str, object: &Value) -> Reply {
         let uri = format!("{}?dryRun=All", collection(namespace, object));
-        send(&self.client, Method::POST, &uri, JSON, object).await
+        api::post(&self.client, &uri, object).await
     }
 
     async fn read(&self, namespace: &str, object: &Value) -> Value {
         let uri =
             format!("{}/{}", collection(namespace, object), object["metadata"]["name"].as_str().unwrap());
-        send(&self.client, Method::GET, &uri, JSON, &Value::Null).await.object()
+        api::get(&self.client, &uri).await.object()
     }
 
     async fn delete(&self, namespace: &str, object: &Value) {
         let name = object["metadata"]["name"].as_str().unwrap();
         let uri = format!("{}/{name}?gracePeriodSeconds=0", collection(namespace, object));
-        send(&self.client, Method::DELETE, &uri, JSON, &Value::Null).await.object();
+        api::delete(&self.client, &uri, &Value::Null).await.object();
     }
 
     async fn label(&self, namespace: &str, key: &str, value: &str) {
         let labels = json!({"metadata": {"labels": {key: value}}});
-        send(&self.client, Method::PATCH, &format!("/api/v1/namespaces/{namespace}"), MERGE, &labels)
-            .await
-            .object();
+        api::merge_patch(&self.client, &format!("/api/v1/namespaces/{namespace}"), &labels).await.object();
     }
 
     /// The output of `vestibule explain` for a pod, with single spaces.
@@ -193,34 +177,18 @@ impl Cluster {
 
     /// Returns when `there` holds for `object`. The injector learns of namespaces by a watch.
     async fn wait_until_injected(&self, namespace: &str, object: &Value, there: impl Fn(&Value) -> bool) {
-        let end = Instant::now() + Duration::from_secs(60);
-        while !there(&self.create_dry_run(namespace, object).await.object()) {
-            assert!(Instant::now() < end, "the label was never heard of");
-        }
+        wait::until(async || self.create_dry_run(namespace, object).await.object(), there).await.unwrap();
     }
 
     /// The pods of a workload, once its controller has made `count`.
     async fn pods_made(&self, namespace: &str, count: usize) -> Vec<Value> {
         let uri = format!("/api/v1/namespaces/{namespace}/pods");
-        let end = Instant::now() + Duration::from_secs(60);
-        loop {
-            let list = send(&self.client, Method::GET, &uri, JSON, &Value::Null).await.object();
-            let pods = list["items"].as_array().unwrap();
-            if pods.len() >= count {
-                return pods.clone();
-            }
-            assert!(Instant::now() < end, "{}", self.injector.environment.controller_manager_log());
-            tokio::time::sleep(Duration::from_millis(50)).await;
-        }
-    }
-}
-
-impl Reply {
-    /// The object in the answer.
-    #[track_caller]
-    pub(crate) fn object(self) -> Value {
-        assert!(self.status.is_success(), "{}", self.body);
-        self.body
+        let pods = async || {
+            let list = api::get(&self.client, &uri).await.object();
+            list["items"].as_array().unwrap().clone()
+        };
+        let made = wait::until(pods, |pods| pods.len() >= count).await;
+        made.unwrap_or_else(|_| panic!("{}", self.injector.environment.controller_manager_log()))
     }
 }
 
@@ -248,15 +216,4 @@ fn collection(namespace: &str, object: &Value) -> String {
     let version = object["apiVersion"].as_str().unwrap();
     let root = if version.contains('/') { "apis" } else { "api" };
     format!("/{root}/{version}/namespaces/{namespace}/{}s", object["kind"].as_str().unwrap().to_lowercase())
-}
-
-pub(crate) async fn send(client: &Client, method: Method, uri: &str, kind: &str, body: &Value) -> Reply {
-    let body = if body.is_null() { Vec::new() } else { body.to_string().into_bytes() };
-    let request = Request::builder().method(method).uri(uri).header("content-type", kind);
-    let answer = client.send(request.body(Body::from(body)).unwrap()).await.unwrap();
-    let status = answer.status();
-    let warnings = answer.headers().get_all("warning").iter();
-    let warnings = warnings.map(|warning| warning.to_str().unwrap().to_owned()).collect();
-    let body = answer.into_body().collect_bytes().await.unwrap();
-    Reply { status, warnings, body: serde_json::from_slice(&body).unwrap_or_default() }
 }

@@ -19,7 +19,7 @@ pub(crate) fn names(folder: &Path) -> Vec<String> {
 }
 
 #[test]
-fn each_has_cases_and_all_of_them_hold() {
+fn every_example_rule_has_passing_cases() {
     let mut with_cases = names(&rules().join("tests"));
     with_cases.retain(|name| name != "together");
     assert_eq!(names(&rules()), with_cases);
@@ -28,6 +28,6 @@ fn each_has_cases_and_all_of_them_hold() {
 }
 
 #[test]
-fn nothing_is_to_be_said_against_them() {
+fn the_example_rules_have_no_findings() {
     Folder::with(&[]).run(&format!("lint {}", rules().display())).exits(0);
 }

@@ -1,4 +1,4 @@
-//! `vestibule explain` and `vestibule lint`.
+//! `vestibule explain`.
 
 use serde_json::Value;
 
@@ -32,7 +32,7 @@ fn each_question_is_told_with_its_answer_and_line() {
 }
 
 #[test]
-fn scripts_read_the_same() {
+fn json_output_has_the_same_explanation() {
     let folder = Folder::with(&[("rules.yaml", TARGET), ("pod.yaml", POD)]);
     let out = folder.run("explain -f pod.yaml --rules rules.yaml -o json").stdout();
     let told: Value = serde_json::from_str(&out).unwrap();
@@ -45,9 +45,7 @@ fn scripts_read_the_same() {
     assert_eq!(rule["clauses"][0]["changes"][0], "+ spec.containers[app].env[TARGET]");
     assert!(!out.contains("hall"), "an explanation has no values: {out}");
 
-    let yaml = folder.run("explain -f pod.yaml --rules rules.yaml -o yaml").stdout();
-    let documents = vestibule_rules::yaml::read("test", &yaml).unwrap();
-    assert_eq!(serde_json::from_str::<Value>(&documents[0].to_json()).unwrap(), told);
+    assert_eq!(folder.run("explain -f pod.yaml --rules rules.yaml -o yaml").objects(), [told]);
 }
 
 #[test]
@@ -83,7 +81,7 @@ fn gate(spec: &str, object: &str, name: &str) -> (Value, bool) {
 
 /// `rollout` decides by the name of each Job of a CronJob, which is not known yet.
 #[test]
-fn the_draw_of_a_name_to_come_is_no_fact() {
+fn a_rollout_by_a_generated_name_is_marked_as_presumed() {
     let template = format!("apiVersion: v1\nkind: PodTemplate\nmetadata: {{name: any}}\n{TEMPLATE}\n");
     let rollout = |percent: u8| format!("rollout: {{percent: {percent}}}");
     let text = explained(&rollout(50), &cron_job(), "text").out;
@@ -137,14 +135,13 @@ fn a_condition_on_a_generated_name_is_marked_as_presumed() {
 }
 
 #[test]
-fn scripts_are_told_what_an_injector_would_do_at_all() {
+fn json_output_has_the_mode_of_the_injector() {
     for mode in ["on", "observe", "off"] {
         let settings = format!(
             "apiVersion: vestibule.dev/v1alpha1\nkind: InjectorSettings\nmetadata: {{name: injector}}\nspec: {{mode: {mode}}}\n---\n{TARGET}"
         );
         let folder = Folder::with(&[("rules.yaml", &settings), ("pod.yaml", POD)]);
-        let out = folder.run("explain -f pod.yaml --rules rules.yaml -o json").stdout();
-        let told: Value = serde_json::from_str(&out).unwrap();
+        let told = folder.run("explain -f pod.yaml --rules rules.yaml -o json").exits(0).json();
         assert_eq!((&told[0]["mode"], &told[0]["rules"][0]["outcome"]), (&mode.into(), &"applied".into()));
     }
 }
@@ -176,7 +173,7 @@ For example:
 }
 
 #[test]
-fn a_cluster_that_does_not_answer_ends_with_three() {
+fn an_unreachable_cluster_exits_with_3() {
     let kubeconfig = "apiVersion: v1\nkind: Config\nclusters: [{name: a, cluster: {server: 'http://127.0.0.1:9'}}]\ncontexts: [{name: a, context: {cluster: a, user: a}}]\nusers: [{name: a, user: {}}]\ncurrent-context: a\n";
     let folder = Folder::with(&[("kubeconfig", kubeconfig), ("rules.yaml", TARGET), ("pod.yaml", POD)]);
     let done = folder.run("explain pod/web --kubeconfig kubeconfig");
@@ -194,65 +191,7 @@ fn a_cluster_that_does_not_answer_ends_with_three() {
 }
 
 #[test]
-fn lint_tells_people_and_machines() {
-    let bad = TARGET.replace("env:", "enf:");
-    let folder = Folder::with(&[("good.yaml", TARGET), ("bad.yaml", &bad)]);
-    let done = folder.run("lint bad.yaml");
-    done.exits(1);
-    assert!(
-        done.out.starts_with("error[VST0110]: ") && done.out.contains("--> bad.yaml:9:5"),
-        "{}",
-        done.out
-    );
-    done.shows("did you mean `env`?");
-    assert!(done.out.ends_with("1 error\n"), "{}", done.out);
-    assert_eq!(folder.run("lint good.yaml").code(), 0);
-    assert_eq!(folder.run("lint absent.yaml").code(), 2);
-
-    let found = folder.run("lint bad.yaml -o json").json();
-    assert_eq!(found[0]["code"], "VST0110");
-    let yaml = folder.run("lint bad.yaml good.yaml -o yaml").out;
-    assert!(yaml.starts_with("- code: VST0110\n"), "{yaml}");
-    let sarif = folder.run("lint bad.yaml good.yaml -o sarif").json();
-    assert_eq!(sarif["version"], "2.1.0");
-    assert_eq!(sarif["runs"][0]["results"][0]["ruleId"], "VST0110");
-}
-
-/// The error was reported only by `kubectl apply`.
-#[test]
-fn all_files_that_lint_is_given_are_for_one_injector() {
-    let folder = Folder::with(&[("one.yaml", TARGET), ("two.yaml", TARGET)]);
-    assert_eq!(folder.run("lint one.yaml").code(), 0);
-    folder.run("lint one.yaml two.yaml").exits(1).shows("error[VST0116]").shows("--> two.yaml:4:");
-    assert_eq!(folder.run("lint one.yaml ./one.yaml").code(), 0);
-    assert_eq!(folder.run_with_stdin("lint /dev/stdin", TARGET).code(), 0);
-    std::fs::create_dir(folder.path().join("empty")).unwrap();
-    assert_eq!(folder.run("lint one.yaml empty").code(), 2);
-}
-
-#[test]
-fn editors_get_the_schema() {
-    let schema: Value = serde_json::from_str(&Folder::with(&[]).run("schema").stdout()).unwrap();
-    assert_eq!(schema["$schema"], "https://json-schema.org/draft/2020-12/schema");
-}
-
-#[test]
-fn completions_and_manual_pages_know_every_command() {
-    let folder = Folder::with(&[]);
-    for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
-        folder.run(&format!("completions {shell}")).exits(0).shows("inject").shows("namespace-labels");
-    }
-    assert_eq!(folder.run("man --dir man").stdout(), "");
-    let page = std::fs::read_to_string(folder.path().join("man/vestibule-inject.1")).unwrap();
-    assert!(page.contains("\\-\\-require"), "{page}");
-    for command in ["try", "inject", "explain", "lint", "test", "serve", "manifests", "certs", "completions"]
-    {
-        assert!(folder.path().join(format!("man/vestibule-{command}.1")).exists(), "{command}");
-    }
-}
-
-#[test]
-fn each_container_is_told_by_the_part_that_brings_it() {
+fn each_container_is_explained_by_its_part_of_the_rule() {
     let folder = Folder::with(&[("pod.yaml", POD)]);
     let proxy = crate::examples::rules().join("proxy.yaml");
     let flags = format!("-f pod.yaml --rules {} --namespace-labels mesh=enabled", proxy.display());
@@ -267,7 +206,7 @@ fn each_container_is_told_by_the_part_that_brings_it() {
 }
 
 #[test]
-fn a_namespace_among_the_objects_is_none_to_be_asked_about() {
+fn labels_of_a_namespace_among_the_objects_are_known() {
     let namespace = "apiVersion: v1\nkind: Namespace\nmetadata: {name: shop, labels: {mesh: enabled}}\n---\n";
     let pod = POD.replacen("{name: web,", "{name: web, namespace: shop,", 1);
     let folder = Folder::with(&[("all.yaml", &(namespace.to_owned() + &pod))]);
@@ -290,27 +229,16 @@ fn a_file_without_its_flag_is_an_error_that_names_the_flag() {
     }
 }
 
-/// `lint` reports every error that `kubectl apply` reports for the same rules.
 #[test]
-fn lint_finds_the_rules_that_a_cluster_refuses() {
-    const EVERYWHERE: &str = "apiVersion: vestibule.dev/v1alpha1\nkind: Injection\nmetadata: {name: r}\n\
-        spec: {required: true, match: {objectSelector: {matchLabels: {a: b}}}, pod: {labels: {c: d}}}\n";
-    const HOME: &str = "---\napiVersion: vestibule.dev/v1alpha1\nkind: InjectorSettings\nmetadata: {name: s}\n\
-        spec: {requiredEverywhere: allow, ownNamespace: inject}\n";
-    let folder =
-        Folder::with(&[("everywhere.yaml", EVERYWHERE), ("home.yaml", &format!("{EVERYWHERE}{HOME}"))]);
-    for (arguments, found) in
-        [("everywhere.yaml", vec!["VST0190"]), ("home.yaml", vec![]), ("home.yaml -n hooks", vec!["VST0191"])]
-    {
-        let done = folder.run(&format!("lint {arguments} -o json"));
-        assert_eq!(done.code() == 0, found.is_empty(), "{arguments}");
-        assert!(done.out.ends_with("]\n"), "{}", done.out);
-        let told = done.json();
-        let codes: Vec<_> =
-            told.as_array().unwrap().iter().map(|one| one["code"].as_str().unwrap()).collect();
-        assert_eq!(codes, found, "{arguments}");
-    }
-    assert!(folder.run("lint home.yaml -o sarif").out.ends_with("}\n"));
-    let refused = folder.run("manifests --rules home.yaml -n hooks --image i");
-    assert!(refused.code() == 2 && refused.err.contains("VST0191"), "{}", refused.err);
+fn a_field_is_explained_without_a_cluster() {
+    let folder = Folder::with(&[]);
+    let text = folder.run("explain spec.sidecars.position").stdout();
+    assert!(
+        text.starts_with(
+            "KIND:     Injection\nVERSION:  vestibule.dev/v1alpha1\n\nFIELD:    position <Object>\n"
+        ),
+        "{text}"
+    );
+    folder.run("explain spec.sidecars.positon").fails(2, "did you mean `position`?");
+    folder.run("explain when").fails(2, "nor a field, such as spec.match");
 }

@@ -77,7 +77,7 @@ async fn a_pod_is_explained_by_the_rules_of_its_cluster() {
 
 /// Regression: a second ConfigMap with a rule of the same name ended everything with VST0116.
 #[tokio::test]
-async fn a_doubled_name_is_told_and_what_is_in_force_explained() {
+async fn a_doubled_rule_name_is_reported_and_the_rules_in_force_are_explained() {
     let Some(env) = shared_or_skip().await else { return };
     let (home, shop) = (env.namespace(&[]).await.unwrap(), env.namespace(&[]).await.unwrap());
     let config_maps: Api<ConfigMap> = Api::namespaced(env.admin().unwrap(), home.name());

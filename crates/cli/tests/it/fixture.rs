@@ -47,6 +47,13 @@ spec:
   containers: [{name: app, image: nginx}]
 ";
 
+/// [`TARGET`] for the pods of namespaces with this label.
+pub(crate) fn target_in_namespaces(label: &str) -> String {
+    let (pods, namespaces) =
+        ("objectSelector: {matchLabels: {app: web}}", "namespaceSelector: {matchLabels: {LABEL}}");
+    TARGET.replace(pods, &namespaces.replace("LABEL", label))
+}
+
 /// The pod template of a workload.
 pub(crate) const TEMPLATE: &str =
     "template: {metadata: {labels: {app: web}}, spec: {containers: [{name: app}]}}";
@@ -74,11 +81,18 @@ pub(crate) struct Done {
 
 impl Folder {
     pub(crate) fn with(files: &[(&str, &str)]) -> Self {
-        let folder = tempfile::tempdir().unwrap();
+        let folder = Self(tempfile::tempdir().unwrap());
         for (name, text) in files {
-            std::fs::write(folder.path().join(name), text).unwrap();
+            folder.write(name, text);
         }
-        Self(folder)
+        folder
+    }
+
+    /// Writes a file, and makes the folders above it.
+    pub(crate) fn write(&self, name: &str, content: impl AsRef<[u8]>) {
+        let file = self.path().join(name);
+        std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+        std::fs::write(file, content).unwrap();
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -164,14 +178,20 @@ impl Done {
     /// The documents of YAML that a command printed, which must have succeeded.
     #[track_caller]
     pub(crate) fn objects(self) -> Vec<Value> {
-        let documents = vestibule_rules::yaml::read("stdout", &self.stdout()).unwrap();
-        documents.iter().map(|document| serde_json::from_str(&document.to_json()).unwrap()).collect()
+        objects(&self.stdout())
     }
 
     /// The output as JSON.
     pub(crate) fn json(&self) -> Value {
         serde_json::from_str(&self.out).unwrap()
     }
+}
+
+/// The documents of YAML as kubectl reads them.
+#[track_caller]
+pub(crate) fn objects(yaml: &str) -> Vec<Value> {
+    let documents = vestibule_rules::yaml::read("yaml", yaml).unwrap();
+    documents.iter().map(|document| serde_json::from_str(&document.to_kubectl_json()).unwrap()).collect()
 }
 
 pub(crate) fn finish(command: &mut Command, stdin: &str) -> Done {

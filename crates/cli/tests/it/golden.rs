@@ -128,7 +128,7 @@ fn cases_that_cannot_be_read_are_shown_where_they_stand() {
     }
     for arguments in ["test absent", "test rules.yaml", "test nothing.yaml"] {
         let folder = folder(CASES);
-        std::fs::write(folder.path().join("nothing.yaml"), "").unwrap();
+        folder.write("nothing.yaml", "");
         assert_eq!(folder.run(arguments).code(), 2, "{arguments}");
     }
     let broken = Folder::with(&[("rules.yaml", "kind: x"), ("pod.yaml", POD), ("cases.yaml", CASES)]);

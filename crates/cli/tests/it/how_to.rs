@@ -52,9 +52,7 @@ fn run_in(folder: &Folder, page: &str) -> String {
         let block: Vec<&str> = lines.by_ref().take_while(|line| *line != "```").collect();
         match info.split_once(' ') {
             Some(("yaml" | "json", name)) => {
-                let file = folder.path().join(name);
-                std::fs::create_dir_all(file.parent().unwrap()).unwrap();
-                std::fs::write(file, block.join("\n") + "\n").unwrap();
+                folder.write(name, block.join("\n") + "\n");
                 writeln!(text, "{}\n```", block.join("\n")).unwrap();
             }
             None if info == "console" && !block.iter().any(|line| is_elsewhere(line)) => {

@@ -8,20 +8,19 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use fire::reload::{InjectorFixture, RuleChanges};
-use http::{Method, StatusCode};
+use http::StatusCode;
 use kube::Client;
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 use vestibule_testenv::{Environment, Options, Tools, start_or_skip, tools_or_skip};
 
-use crate::cluster::{self, JSON, MERGE};
+use crate::api::{self, CONFIGURATION, Reply};
 use crate::examples;
 use crate::fixture::{EVERYWHERE, Folder, REQUIRED, TARGET, with_kubectl};
+use crate::wait;
 use server::Server;
 
-const APPLY: &str = "application/apply-patch+yaml";
 const SWITCH_OFF: &str = include_str!("../../../../docs/how-to/switch-off.md");
-const CONFIGURATION: &str = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations/injector";
 
 #[tokio::test]
 async fn the_printed_manifests_are_all_it_takes() {
@@ -37,8 +36,7 @@ async fn the_printed_manifests_are_all_it_takes() {
     let manifests = manifests(&folder, &format!("{home}/injector:{}", service.port()));
 
     for manifest in &manifests {
-        let (status, answer) = apply(&admin, manifest, "&dryRun=All&force=true").await;
-        assert!(status.is_success(), "{manifest}: {answer}");
+        apply(&admin, manifest, "&dryRun=All&force=true").await.object();
     }
     // The environment's Service leads to this machine.
     let manifests: Vec<_> = manifests.into_iter().filter(|manifest| manifest["kind"] != "Service").collect();
@@ -61,10 +59,10 @@ async fn the_printed_manifests_are_all_it_takes() {
     server.assert_shown(r#"vestibule_certificate_not_after_seconds{role="next"} "#).await;
 
     // Applied again, they change nothing: entries and bundle are not in them.
-    let before = read(&admin, CONFIGURATION).await;
+    let before = api::get(&admin, CONFIGURATION).await.body;
     assert!(before["webhooks"][0]["clientConfig"]["caBundle"].is_string(), "{before}");
     apply_all(&admin, &manifests).await;
-    assert_eq!(read(&admin, CONFIGURATION).await, before);
+    assert_eq!(api::get(&admin, CONFIGURATION).await.body, before);
 
     let log = server.log();
     assert!(!log.is_empty() && !log.iter().any(|line| line.contains("\"ERROR\"")), "{log:#?}");
@@ -87,20 +85,18 @@ async fn the_printed_manifests_are_all_it_takes() {
     assert!(made.load(Ordering::Relaxed) > 100, "{made:?}");
 
     versions_change_under_load(&rules, &shop, &manifests, &server).await;
-    rotate(&admin, &home).await;
+    api::ask_for_rotation(&admin, &home).await;
     server.wait_until_shown(r#"vestibule_certificate_rotations_total{result="promoted"} 1"#).await;
     server.wait_until_shown(r#"vestibule_certificate_not_after_seconds{role="retired"} "#).await;
     assert_injected(&admin, &shop).await;
-    until(async || read(&admin, CONFIGURATION).await["webhooks"] != before["webhooks"]).await;
+    until(async || api::get(&admin, CONFIGURATION).await.body["webhooks"] != before["webhooks"]).await;
 
     service.remove_replica(server.address);
     drop(server);
     a_pod_that_opted_out_starts_while_the_injector_is_down(&admin, &shop).await;
 
     // Without the validating hook broken rules are stored. A replica that starts now serves the last good rules.
-    let (status, answer) =
-        rules.write(&rules.text.replace("  containerPatches:\n", "  continerPatches:\n")).await;
-    assert!(status.is_success(), "{answer}");
+    rules.write(&rules.text.replace("  containerPatches:\n", "  continerPatches:\n")).await.object();
     let server = Server::start(&environment, &folder, &kubeconfig, &at).await;
     service.add_replica(server.address, Some(server.probes)).unwrap();
     service.wait_for_replicas(1).await.unwrap();
@@ -123,8 +119,7 @@ async fn entries_of_the_samples_are_taken(folder: &Folder, admin: &Client) {
         for configuration in list["items"].as_array().unwrap() {
             let conditions = configuration.pointer("/webhooks/0/matchConditions");
             assert!(conditions.is_some() || configuration["kind"] != "MutatingWebhookConfiguration");
-            let (status, answer) = apply(admin, configuration, "&dryRun=All").await;
-            assert!(status.is_success(), "{configuration}: {answer}");
+            apply(admin, configuration, "&dryRun=All").await.object();
         }
     }
 }
@@ -137,17 +132,16 @@ struct Rules {
 }
 
 impl Rules {
-    async fn write(&self, text: &str) -> (StatusCode, Value) {
+    async fn write(&self, text: &str) -> Reply {
         let uri = format!("/api/v1/namespaces/{}/configmaps/injector-rules", self.home);
         let data = json!({"data": {"rules.yaml": text}});
-        send(&self.admin, Method::PATCH, &uri, MERGE, &data).await
+        api::merge_patch(&self.admin, &uri, &data).await
     }
 
     /// Writes the ConfigMap and waits until these entries are registered.
     async fn registered(&self, text: &str, entries: &[&str]) {
-        let (status, answer) = self.write(text).await;
-        assert!(status.is_success(), "{answer}");
-        until(async || names(&read(&self.admin, CONFIGURATION).await) == entries).await;
+        self.write(text).await.object();
+        until(async || names(&api::get(&self.admin, CONFIGURATION).await.body) == entries).await;
     }
 }
 
@@ -158,16 +152,12 @@ fn names(configuration: &Value) -> Vec<String> {
 }
 
 async fn until(holds: impl AsyncFn() -> bool) {
-    let end = Instant::now() + Duration::from_secs(60);
-    while !holds().await {
-        assert!(Instant::now() < end, "it never holds");
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
+    wait::until(holds, |holds| *holds).await.expect("it never holds");
 }
 
 async fn entries_follow_the_rules(rules: &Rules, shop: &str) {
     let whole = rules.text.as_str();
-    let created = async || !is_without_data(&create(&rules.admin, shop).await.1);
+    let created = async || !is_without_data(&create(&rules.admin, shop).await.body);
     rules.registered(&format!("{TARGET}---\n{}", asking(shop)), &["best-effort"]).await;
     until(async || !created().await).await;
 
@@ -177,9 +167,9 @@ async fn entries_follow_the_rules(rules: &Rules, shop: &str) {
     rules.registered(&format!("{whole}---\n{more}"), &["required", "required-2", "best-effort"]).await;
 
     // A rule that could stop a cluster is refused at `kubectl apply`.
-    let (status, refusal) = rules.write(&format!("{TARGET}---\n{}", required())).await;
-    assert_eq!(status, StatusCode::FORBIDDEN, "{refusal}");
-    let message = refusal["message"].as_str().unwrap();
+    let refusal = rules.write(&format!("{TARGET}---\n{}", required())).await;
+    assert_eq!(refusal.status, StatusCode::FORBIDDEN, "{}", refusal.body);
+    let message = refusal.body["message"].as_str().unwrap();
     assert!(message.contains("VST0190") && message.contains("requiredEverywhere: allow"), "{message}");
 
     rules.registered(&whole.replace("allow}", "allow, mode: off}"), &[]).await;
@@ -192,21 +182,20 @@ async fn entries_follow_the_rules(rules: &Rules, shop: &str) {
 async fn observed_it_changes_nothing_at_once(rules: &Rules, shop: &str, server: &Server) {
     const OBSERVED: &str = r#"vestibule_injections_total{rule="data",result="observed",reason=""}"#;
     assert!(!server.shows(OBSERVED).await);
-    let (status, answer) = rules.write(&rules.text.replace("allow}", "allow, mode: observe}")).await;
-    assert!(status.is_success(), "{answer}");
+    rules.write(&rules.text.replace("allow}", "allow, mode: observe}")).await.object();
     // Pods are created meanwhile.
     until(async || server.shows(OBSERVED).await).await;
     for _ in 0..20 {
-        let (status, made) = create(&rules.admin, shop).await;
-        assert!(status.is_success() && made["metadata"]["labels"] == json!({"app": "web"}), "{made}");
+        let made = create(&rules.admin, shop).await.object();
+        assert_eq!(made["metadata"]["labels"], json!({"app": "web"}));
         assert!(made["spec"]["containers"][0].get("env").is_none() && is_without_data(&made), "{made}");
     }
-    assert_eq!(names(&read(&rules.admin, CONFIGURATION).await), ["required", "best-effort"]);
+    assert_eq!(names(&api::get(&rules.admin, CONFIGURATION).await.body), ["required", "best-effort"]);
     for rule in ["target", "team"] {
         server.assert_shown(&OBSERVED.replace("data", rule)).await;
     }
     rules.registered(&rules.text, &["required", "best-effort"]).await;
-    until(async || !is_without_data(&create(&rules.admin, shop).await.1)).await;
+    until(async || !is_without_data(&create(&rules.admin, shop).await.body)).await;
 }
 
 /// Tutorials install into `default` and inject there. The explanation names the setting for that.
@@ -217,8 +206,7 @@ async fn the_own_namespace_is_injected_where_the_settings_say_so(
 ) {
     let (admin, home) = (&rules.admin, rules.home.as_str());
     let targets = async |labels: &Value| {
-        let (status, made) = create_with(admin, home, &json!({"labels": labels})).await;
-        assert!(status.is_success(), "{made}");
+        let made = create_with(admin, home, &json!({"labels": labels})).await.object();
         made["spec"]["containers"][0]["env"][0]["value"] == "hall"
     };
     let explained = || {
@@ -230,8 +218,8 @@ async fn the_own_namespace_is_injected_where_the_settings_say_so(
     let pod = json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "bare", "labels": {"app": "web"}},
                      "spec": {"containers": [{"name": "app", "image": "nginx"}]}});
     let pods = format!("/api/v1/namespaces/{home}/pods");
-    let (status, made) = send(admin, Method::POST, &pods, JSON, &pod).await;
-    assert!(status.is_success() && made["spec"]["containers"][0].get("env").is_none(), "{made}");
+    let made = api::post(admin, &pods, &pod).await.object();
+    assert!(made["spec"]["containers"][0].get("env").is_none(), "{made}");
     let told = explained();
     let remedy =
         format!("{home} is the injector's own namespace, and its settings do not say `ownNamespace: inject`");
@@ -296,14 +284,12 @@ async fn switched_off_it_stays_off(rules: &Rules, shop: &str, manifests: &[Value
     let in_force = || server.log().iter().filter(|line| line.contains("the rules are in force")).count();
     let before = in_force();
     server.wait_until_shown(r#"vestibule_cabundle_in_sync{kind="mutating",name="injector"} 0"#).await;
-    let (status, answer) =
-        rules.write(&format!("{}---\n{}", rules.text, asking("other").replace("team", "other"))).await;
-    assert!(status.is_success(), "{answer}");
+    let more = asking("other").replace("team", "other");
+    rules.write(&format!("{}---\n{more}", rules.text)).await.object();
     until(async || in_force() > before).await;
-    let (status, made) = create(admin, shop).await;
-    assert!(status.is_success() && made["spec"]["containers"][0].get("env").is_none(), "{made}");
-    let (status, _) = send(admin, Method::GET, CONFIGURATION, JSON, &Value::Null).await;
-    assert_eq!(status, StatusCode::NOT_FOUND);
+    let made = create(admin, shop).await.object();
+    assert!(made["spec"]["containers"][0].get("env").is_none(), "{made}");
+    assert_eq!(api::get(admin, CONFIGURATION).await.status, StatusCode::NOT_FOUND);
 
     let before = in_force();
     apply_all(admin, manifests).await;
@@ -313,19 +299,17 @@ async fn switched_off_it_stays_off(rules: &Rules, shop: &str, manifests: &[Value
 }
 
 async fn a_pod_that_opted_out_starts_while_the_injector_is_down(admin: &Client, shop: &str) {
-    let (status, refused) = create(admin, shop).await;
-    assert_eq!(status, StatusCode::INTERNAL_SERVER_ERROR, "{refused}");
-    let message = refused["message"].as_str().unwrap();
+    let refused = create(admin, shop).await;
+    assert_eq!(refused.status, StatusCode::INTERNAL_SERVER_ERROR, "{}", refused.body);
+    let message = refused.body["message"].as_str().unwrap();
     assert!(message.contains(r#"failed calling webhook "required.injector.vestibule.dev""#), "{message}");
     for map in ["labels", "annotations"] {
         for key in ["inject.vestibule.dev/data", "vestibule.dev/inject"] {
-            let (status, made) = create_with(admin, shop, &json!({map: {key: "false"}})).await;
-            assert!(status.is_success(), "{map} {key}: {made}");
+            create_with(admin, shop, &json!({map: {key: "false"}})).await.object();
         }
     }
-    let (status, _) =
-        create_with(admin, shop, &json!({"annotations": {"vestibule.dev/inject": "true"}})).await;
-    assert_eq!(status, StatusCode::INTERNAL_SERVER_ERROR);
+    let asked = json!({"annotations": {"vestibule.dev/inject": "true"}});
+    assert_eq!(create_with(admin, shop, &asked).await.status, StatusCode::INTERNAL_SERVER_ERROR);
 }
 
 /// A required rule for every namespace.
@@ -350,45 +334,21 @@ fn manifests(folder: &Folder, service: &str) -> Vec<Value> {
 }
 
 /// Applies as `kubectl apply --server-side` does, with strict validation.
-async fn apply(client: &Client, manifest: &Value, options: &str) -> (StatusCode, Value) {
-    let text = |pointer: &str| manifest.pointer(pointer).and_then(Value::as_str);
-    let namespace = text("/metadata/namespace").map(|name| format!("/namespaces/{name}")).unwrap_or_default();
-    let (version, kind) = (text("/apiVersion").unwrap(), text("/kind").unwrap().to_lowercase());
-    // As OpenAPI would say it.
-    let kind = kind.strip_suffix('y').map(|stem| format!("{stem}ie")).unwrap_or(kind);
-    let root = if version == "v1" { "api" } else { "apis" };
-    let name = text("/metadata/name").unwrap();
-    let uri = format!(
-        "/{root}/{version}{namespace}/{kind}s/{name}?fieldManager=kubectl&fieldValidation=Strict{options}"
-    );
-    send(client, Method::PATCH, &uri, APPLY, manifest).await
+async fn apply(client: &Client, manifest: &Value, options: &str) -> Reply {
+    api::apply(client, manifest, &format!("fieldManager=kubectl&fieldValidation=Strict{options}")).await
 }
 
 async fn apply_all(client: &Client, manifests: &[Value]) {
     for manifest in manifests {
-        let (status, answer) = apply(client, manifest, "&force=true").await;
-        assert!(status.is_success(), "{manifest}: {answer}");
+        apply(client, manifest, "&force=true").await.object();
     }
-}
-
-async fn read(client: &Client, uri: &str) -> Value {
-    send(client, Method::GET, uri, JSON, &Value::Null).await.1
-}
-
-async fn rotate(client: &Client, namespace: &str) {
-    let wish = json!({"metadata": {"annotations": {"vestibule.dev/rotate": "now"}}});
-    let uri = format!("/api/v1/namespaces/{namespace}/secrets/injector-ring");
-    let (status, answer) = send(client, Method::PATCH, &uri, MERGE, &wish).await;
-    assert!(status.is_success(), "{}", answer["message"]);
 }
 
 /// Creates pods without a pause, none of which may fail.
 async fn create_until_injected(client: Client, namespace: String) {
     let end = Instant::now() + Duration::from_secs(60);
     loop {
-        let (status, made) = create(&client, &namespace).await;
-        assert!(status.is_success(), "{made}");
-        if !is_without_data(&made) {
+        if !is_without_data(&create(&client, &namespace).await.object()) {
             return;
         }
         assert!(Instant::now() < end, "nothing is injected");
@@ -406,8 +366,7 @@ fn create_all_the_while(client: Client, namespace: String) -> (Arc<AtomicUsize>,
     let count = Arc::clone(&made);
     let load = tokio::spawn(async move {
         loop {
-            let (status, made) = create(&client, &namespace).await;
-            assert!(status.is_success(), "{made}");
+            create(&client, &namespace).await.object();
             count.fetch_add(1, Ordering::Relaxed);
         }
     });
@@ -416,18 +375,17 @@ fn create_all_the_while(client: Client, namespace: String) -> (Arc<AtomicUsize>,
 
 /// A pod that both hooks change, the required one under `failurePolicy: Fail`.
 async fn assert_injected(client: &Client, namespace: &str) {
-    let (status, made) = create(client, namespace).await;
-    assert!(status.is_success(), "{made}");
+    let made = create(client, namespace).await.object();
     assert_eq!(made["spec"]["containers"][0]["env"], json!([{"name": "TARGET", "value": "hall"}]));
     assert_eq!(made["metadata"]["labels"]["team"], "blue", "the labels of its namespace are known");
     assert!(!is_without_data(&made), "{made}");
 }
 
-async fn create(client: &Client, namespace: &str) -> (StatusCode, Value) {
+async fn create(client: &Client, namespace: &str) -> Reply {
     create_with(client, namespace, &json!({})).await
 }
 
-async fn create_with(client: &Client, namespace: &str, more: &Value) -> (StatusCode, Value) {
+async fn create_with(client: &Client, namespace: &str, more: &Value) -> Reply {
     let mut pod = json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "web", "labels": {"app": "web"}},
                          "spec": {"containers": [{"name": "app", "image": "nginx"}]}});
     for (map, pairs) in more.as_object().unwrap() {
@@ -436,10 +394,5 @@ async fn create_with(client: &Client, namespace: &str, more: &Value) -> (StatusC
         }
     }
     let uri = format!("/api/v1/namespaces/{namespace}/pods?dryRun=All");
-    send(client, Method::POST, &uri, JSON, &pod).await
-}
-
-async fn send(client: &Client, method: Method, uri: &str, kind: &str, body: &Value) -> (StatusCode, Value) {
-    let reply = cluster::send(client, method, uri, kind, body).await;
-    (reply.status, reply.body)
+    api::post(client, &uri, &pod).await
 }

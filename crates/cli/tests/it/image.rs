@@ -6,14 +6,16 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use http::{Method, StatusCode};
+use http::StatusCode;
 use kube::Client;
 use serde_json::{Value, json};
 use vestibule_testenv::{Options, leave_out, start_or_skip};
 
-use crate::cluster::{JSON, MERGE, addresses, pod, print_manifests, replica, send};
+use crate::api;
+use crate::cluster::{addresses, pod, print_manifests, replica};
 use crate::examples;
 use crate::fixture::finish;
+use crate::wait;
 
 /// A third of the limit of the printed Deployment.
 const MEMORY: u64 = 128 << 20;
@@ -50,17 +52,10 @@ async fn the_image_serves_rotates_and_drains_without_rights() {
     until_injected(&admin, &shop).await;
     bundle.check_confinement();
 
-    let uri = format!("/api/v1/namespaces/{home}/secrets/injector-ring");
-    let bundle_of = async || {
-        let uri = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations/injector";
-        let read = send(&admin, Method::GET, uri, JSON, &Value::Null).await.object();
-        read["webhooks"][0]["clientConfig"]["caBundle"].clone()
-    };
-    let before = bundle_of().await;
-    let asked = json!({"metadata": {"annotations": {"vestibule.dev/rotate": "now"}}});
-    send(&admin, Method::PATCH, &uri, MERGE, &asked).await.object();
+    let before = api::ca_bundle(&admin).await;
+    api::ask_for_rotation(&admin, &home).await;
     let end = Instant::now() + Duration::from_secs(90);
-    while bundle_of().await == before {
+    while api::ca_bundle(&admin).await == before {
         assert!(Instant::now() < end, "no rotation: {}", server.log());
         assert!(is_injected(&admin, &shop).await, "a call failed during the rotation: {}", server.log());
     }
@@ -192,16 +187,15 @@ fn memory_limit(process: &Path) -> u64 {
 }
 
 async fn until_injected(admin: &Client, namespace: &str) {
-    let end = Instant::now() + Duration::from_secs(60);
-    while !is_injected(admin, namespace).await {
-        assert!(Instant::now() < end, "nothing is injected");
-    }
+    wait::until(async || is_injected(admin, namespace).await, |is_injected| *is_injected)
+        .await
+        .expect("nothing is injected");
 }
 
 /// Whether the API server changes a pod.
 async fn is_injected(admin: &Client, namespace: &str) -> bool {
     let uri = format!("/api/v1/namespaces/{namespace}/pods?dryRun=All");
-    let reply = send(admin, Method::POST, &uri, JSON, &pod("probe")).await;
+    let reply = api::post(admin, &uri, &pod("probe")).await;
     assert_eq!(reply.status, StatusCode::CREATED, "{}", reply.body);
     !reply.body["spec"]["initContainers"].is_null()
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::fixture::{Folder, POD, REQUIRED, TARGET, cron_job, job};
+use crate::fixture::{Folder, POD, REQUIRED, TARGET, cron_job, job, objects, target_in_namespaces};
 
 const SHOP: &str = "\
 # The shop: what is written here stays.
@@ -48,11 +48,6 @@ items:
 
 fn json(text: &str) -> Value {
     serde_json::from_str(text).unwrap()
-}
-
-fn objects(yaml: &str) -> Vec<Value> {
-    let documents = vestibule_rules::yaml::read("test", yaml).unwrap();
-    documents.iter().map(|document| json(&document.to_kubectl_json())).collect()
 }
 
 #[test]
@@ -306,7 +301,7 @@ fn the_hash_of_a_template_is_not_written() {
 }
 
 #[test]
-fn the_mode_that_an_injector_would_go_by_is_noted() {
+fn a_note_names_a_mode_other_than_on() {
     let settings = |mode: &str| {
         format!(
             "{TARGET}---\napiVersion: vestibule.dev/v1alpha1\nkind: InjectorSettings\nmetadata: {{name: s}}\nspec: {{mode: {mode}}}\n"
@@ -356,10 +351,8 @@ fn rules_for_workloads_act_on_the_workload() {
 
 #[test]
 fn a_document_that_cannot_be_changed_in_place_is_rewritten_with_a_note() {
-    let folder =
-        Folder::with(&[("rules.yaml", TARGET), ("pod.yaml", &format!("# lost\n{POD}---\n# kept\na: 1\n"))]);
     let service = "---\n# kept\napiVersion: v1\nkind: Service\n";
-    std::fs::write(folder.path().join("pod.yaml"), format!("# lost\n{POD}{service}")).unwrap();
+    let folder = Folder::with(&[("rules.yaml", TARGET), ("pod.yaml", &format!("# lost\n{POD}{service}"))]);
     let done = folder.run("inject -f pod.yaml --rules rules.yaml");
     assert_eq!(
         done.err,
@@ -382,17 +375,14 @@ fn a_document_that_cannot_be_changed_in_place_is_rewritten_with_a_note() {
 
 #[test]
 fn folders_are_read_and_files_kept_apart() {
-    let folder = Folder::with(&[("rules.yaml", TARGET)]);
-    std::fs::create_dir(folder.path().join("all")).unwrap();
     let pod = "apiVersion: v1\nkind: PodTemplate\ntemplate:\n  metadata:\n    labels:\n      app: web\n  spec:\n    containers:\n    - name: a";
-    for (name, text) in [
-        ("b.yml", pod),
-        ("a.yaml", "apiVersion: v1\nkind: Service"),
-        ("c.json", r#"{"apiVersion":"v1","kind":"Secret"}"#),
-        ("d.txt", "a: ["),
-    ] {
-        std::fs::write(folder.path().join("all").join(name), text).unwrap();
-    }
+    let folder = Folder::with(&[
+        ("rules.yaml", TARGET),
+        ("all/b.yml", pod),
+        ("all/a.yaml", "apiVersion: v1\nkind: Service"),
+        ("all/c.json", r#"{"apiVersion":"v1","kind":"Secret"}"#),
+        ("all/d.txt", "a: ["),
+    ]);
     let out = folder.run("inject -f all --rules rules.yaml").stdout();
     let expected = format!(
         "apiVersion: v1\nkind: Service\n---\n{pod}\n      env:\n      - name: TARGET\n        value: hall\n---\n{}",
@@ -452,10 +442,7 @@ fn unreadable_input_exits_with_2() {
 
 #[test]
 fn labels_of_namespaces_come_from_the_flag_or_from_the_files() {
-    let rules = TARGET.replace(
-        "objectSelector: {matchLabels: {app: web}}",
-        "namespaceSelector: {matchLabels: {team: blue}}",
-    );
+    let rules = target_in_namespaces("team: blue");
     let namespace = "apiVersion: v1\nkind: Namespace\nmetadata: {name: shop, labels: {team: blue}}\n";
     let pod = POD.replace("{name: web,", "{name: web, namespace: shop,");
     let folder = Folder::with(&[

@@ -1,6 +1,7 @@
 //! The binary as users meet it.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stderr, missing_docs)]
 
+mod api;
 mod bounded;
 mod certs;
 mod certs_cluster;
@@ -13,12 +14,14 @@ mod explain;
 mod explain_cluster;
 mod fixture;
 mod golden;
+mod help;
 mod how_to;
 mod identity_self;
 mod image;
 mod inject;
 mod kubeconfig;
 mod leaks;
+mod lint;
 mod manifests;
 mod messages;
 mod names;
@@ -34,3 +37,4 @@ mod terminal;
 mod try_formats;
 mod try_rules;
 mod version;
+mod wait;

@@ -4,7 +4,7 @@ use std::os::unix::fs::PermissionsExt;
 
 use serde_json::{Value, json};
 
-use crate::fixture::{EVERYWHERE, Folder, REQUIRED, TARGET};
+use crate::fixture::{EVERYWHERE, Folder, REQUIRED, TARGET, target_in_namespaces};
 
 fn registration(folder: &Folder, arguments: &str) -> Value {
     let command =
@@ -245,10 +245,7 @@ fn flags_without_effect_are_refused_for_every_part() {
 
 #[test]
 fn manifests_ask_no_cluster_about_namespaces() {
-    let rules = TARGET.replace(
-        "objectSelector: {matchLabels: {app: web}}",
-        "namespaceSelector: {matchLabels: {team: blue}}",
-    );
+    let rules = target_in_namespaces("team: blue");
     registration(&Folder::with(&[("rules.yaml", &rules)]), "--service shop/injector");
 }
 
@@ -280,12 +277,10 @@ fn with_an_image_the_pods_find_their_rules_and_a_folder_is_held_against_them() {
     assert!(arguments.iter().all(|argument| !argument.as_str().unwrap().starts_with("--rules")));
 
     // The manifests in other files, one of them JSON.
-    let deploy = folder.path().join("deploy");
-    std::fs::create_dir_all(deploy.join("rest")).unwrap();
     let (first, rest) = objects.split_first().unwrap();
-    std::fs::write(deploy.join("first.json"), json!({"kind": "List", "items": [first]}).to_string()).unwrap();
+    folder.write("deploy/first.json", json!({"kind": "List", "items": [first]}).to_string());
     let rest: String = rest.iter().map(|object| format!("---\n# ours\n{object}\n")).collect();
-    std::fs::write(deploy.join("rest/all.yaml"), &rest).unwrap();
+    folder.write("deploy/rest/all.yaml", &rest);
     let check = |flags: &str| folder.run(&format!("{command} --check deploy {flags}"));
     let same = check("");
     assert_eq!((same.code(), same.out.as_str()), (0, ""), "{}", same.err);
@@ -300,10 +295,10 @@ fn with_an_image_the_pods_find_their_rules_and_a_folder_is_held_against_them() {
 
     // An object with the app's label that `manifests` never prints.
     let monitor = json!({"kind": "ServiceMonitor", "metadata": {"labels": objects[0]["metadata"]["labels"]}});
-    std::fs::write(deploy.join("monitor.json"), monitor.to_string()).unwrap();
+    folder.write("deploy/monitor.json", monitor.to_string());
     assert_eq!(check("").code(), 0);
 
-    std::fs::write(deploy.join("rest/all.yaml"), rest.replace("policy/v1", "policy/v1beta1")).unwrap();
+    folder.write("deploy/rest/all.yaml", rest.replace("policy/v1", "policy/v1beta1"));
     let other = check("");
     other.exits(1);
     for words in
@@ -312,7 +307,7 @@ fn with_an_image_the_pods_find_their_rules_and_a_folder_is_held_against_them() {
         other.tells(words);
     }
 
-    std::fs::write(deploy.join("broken.yaml"), "a: [").unwrap();
+    folder.write("deploy/broken.yaml", "a: [");
     assert_eq!(check("").code(), 2);
     assert_eq!(folder.run(&format!("{command} --check nowhere")).code(), 2);
     let without = "manifests --rules rules.yaml --namespace shop --replicas 3";
@@ -321,14 +316,13 @@ fn with_an_image_the_pods_find_their_rules_and_a_folder_is_held_against_them() {
 
 #[test]
 fn pods_find_rules_under_any_file_name() {
-    let folder = Folder::with(&[("rules.conf", TARGET)]);
-    std::fs::create_dir(folder.path().join("more")).unwrap();
-    std::fs::write(folder.path().join("more/a.yaml"), TARGET).unwrap();
+    let folder = Folder::with(&[("rules.conf", TARGET), ("more/a.yaml", TARGET)]);
     for (rules, file) in [("rules.conf", "rules.conf"), ("more", "a.yaml")] {
-        let printed = folder.run(&format!("manifests --rules {rules} --namespace shop --image a -o json"));
-        let list: Value = serde_json::from_str(&printed.stdout()).unwrap();
-        let find = |kind| list["items"].as_array().unwrap().iter().find(|object| object["kind"] == kind);
-        assert_eq!(find("ConfigMap").unwrap()["data"], json!({ file: TARGET }));
+        let command = format!("manifests --rules {rules} --namespace shop --image a -o json");
+        let list = folder.run(&command).exits(0).json();
+        let mut objects = list["items"].as_array().unwrap().iter();
+        let map = objects.find(|object| object["kind"] == "ConfigMap").unwrap();
+        assert_eq!(map["data"], json!({ file: TARGET }));
     }
 }
 

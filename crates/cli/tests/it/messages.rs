@@ -46,8 +46,7 @@ fn an_unquoted_annotation_is_to_be_quoted() {
 #[test]
 fn a_folder_of_folders_leads_to_one_of_them() {
     let folder = Folder::with(&[("rules.yaml", TARGET)]);
-    std::fs::create_dir_all(folder.path().join("all/shop")).unwrap();
-    std::fs::write(folder.path().join("all/shop/pod.yaml"), POD).unwrap();
+    folder.write("all/shop/pod.yaml", POD);
     for command in [
         "try all --rules rules.yaml",
         "inject -f all --rules rules.yaml",
@@ -62,7 +61,7 @@ fn a_folder_of_folders_leads_to_one_of_them() {
 #[test]
 fn a_program_is_no_rule() {
     let folder = Folder::with(&[]);
-    std::fs::write(folder.path().join("program"), b"\x7fELF\x02\x01\0\0\xff\xfe\xfa").unwrap();
+    folder.write("program", b"\x7fELF\x02\x01\0\0\xff\xfe\xfa");
     for command in ["lint program", "try --rules program"] {
         let done = folder.run(command);
         done.exits(2);

@@ -1,4 +1,4 @@
-//! The crates that `vestibule new NAME` writes. `cargo xtask templates` builds them, and the packages `tests/new-*` have their sources.
+//! The rules and the crates that `vestibule new` writes. `cargo xtask templates` builds them, and the packages `tests/new-*` have their sources.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -177,4 +177,16 @@ fn names_that_cargo_refuses_and_existing_files_are_refused() {
     folder.run("new shop --operator").fails(2, "shop/Cargo.toml: the file exists already");
     folder.run("new shop --validating --mutating").fails(2, "cannot be used with");
     folder.run("new").fails(2, "NAME");
+}
+
+#[test]
+fn a_new_rule_passes_lint_and_its_test_cases() {
+    let folder = Folder::with(&[]);
+    folder.run("new rule banner --dir rules").exits(0);
+    let strict = folder.run("lint --strict rules");
+    assert_eq!((strict.code(), strict.out.trim()), (0, "nothing found"), "{}", strict.err);
+    folder.run("test rules/tests").exits(0);
+    assert!(!fs::read_to_string(folder.path().join("rules/banner.yaml")).unwrap().contains("greeting"));
+    folder.run("new rule banner --dir rules").fails(2, "rules/banner.yaml: the file exists already");
+    folder.run("new rule ../up").fails(2, "cannot be the name of a rule");
 }

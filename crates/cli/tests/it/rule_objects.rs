@@ -8,13 +8,12 @@ mod namespaced;
 mod revisions;
 mod status;
 
-use std::time::{Duration, Instant};
-
 use serde_json::Value;
 use vestibule_testenv::{Child, Environment, Options, Service, Session, Tools, start_or_skip, tools_or_skip};
 
 use crate::cluster::{addresses, replica};
 use crate::fixture::{Done, Folder, finish, with_kubectl};
+use crate::wait;
 
 /// A rule that labels pods.
 const LABEL: &str = "\
@@ -79,19 +78,12 @@ impl Cluster {
 
     /// A field of `injection/label`, as soon as `wanted` holds for it.
     async fn until(&self, path: &str, wanted: impl Fn(&str) -> bool) -> String {
-        let end = Instant::now() + Duration::from_secs(120);
-        loop {
-            let found = self.kubectl("", &format!("kubectl get injection label -o jsonpath='{path}'")).out;
-            if wanted(&found) {
-                return found;
-            }
-            assert!(
-                Instant::now() < end,
-                "{found}: {}",
-                self.kubectl("", "kubectl get injection -o yaml; kubectl get leases -A -o yaml").out
-            );
-            tokio::time::sleep(Duration::from_millis(100)).await;
-        }
+        let read = format!("kubectl get injection label -o jsonpath='{path}'");
+        let found = wait::until(async || self.kubectl("", &read).out, |found| wanted(found)).await;
+        found.unwrap_or_else(|found| {
+            let all = self.kubectl("", "kubectl get injection -o yaml; kubectl get leases -A -o yaml").out;
+            panic!("{found}: {all}")
+        })
     }
 }
 

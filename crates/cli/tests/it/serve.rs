@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use vestibule_caller::{Admission, Caller, FailurePolicy, Hook, Review};
 
-use crate::fixture::{Folder, REQUIRED, TARGET};
+use crate::fixture::{Folder, REQUIRED, TARGET, target_in_namespaces};
 use crate::served::{Server, get};
 
 /// The verdict of the hook `best-effort` on a pod in `default`.
@@ -96,7 +96,7 @@ spec:
     drop(server);
 
     let strict = erring.replace("spec:\n", "spec:\n  onError: deny\n");
-    std::fs::write(folder.path().join("rules.yaml"), format!("{strict}---\n{TARGET}")).unwrap();
+    folder.write("rules.yaml", format!("{strict}---\n{TARGET}"));
     let admission = admit(&Server::start(&folder, ""), &folder, crowded);
     let Admission::Refused { code: 403, message, .. } = admission else { panic!("another answer") };
     assert!(message.contains("erring") && message.contains(words), "{message}");
@@ -155,10 +155,7 @@ fn after_the_drain_it_ends() {
 
 #[test]
 fn rules_that_ask_for_namespaces_do_not_start_without() {
-    let rules = TARGET.replace(
-        "objectSelector: {matchLabels: {app: web}}",
-        "namespaceSelector: {matchLabels: {team: blue}}",
-    );
+    let rules = target_in_namespaces("team: blue");
     let folder = Folder::with(&[("rules.yaml", &rules)]);
     folder
         .run("serve --rules rules.yaml --listen 127.0.0.1:0 --identity local:identity")

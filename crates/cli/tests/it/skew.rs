@@ -5,20 +5,21 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use http::{Method, StatusCode};
+use http::StatusCode;
 use kube::Client;
 use serde_json::{Value, json};
 use tokio::time::{MissedTickBehavior, interval};
 use vestibule_testenv::{Child, Options, Service, Session, leave_out, start_or_skip, until};
 
-use crate::cluster::{JSON, MERGE, addresses, pod, print_manifests, replica, send};
+use crate::api;
+use crate::cluster::{addresses, pod, print_manifests, replica};
 use crate::examples;
 use crate::fixture::{Folder, pod_environment};
+use crate::wait;
 
 const INJECTIONS: &str = "/apis/vestibule.dev/v1alpha1/injections";
-const CONFIGURATION: &str = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations/injector";
 
 /// How long each step may take.
 const STEP: Duration = Duration::from_secs(120);
@@ -94,20 +95,9 @@ impl Cluster {
 
     /// Asks for a new CA and returns when the API server has it.
     async fn rotate(&self) {
-        let bundle = async || {
-            let read = send(&self.admin, Method::GET, CONFIGURATION, JSON, &Value::Null).await.object();
-            read["webhooks"][0]["clientConfig"]["caBundle"].clone()
-        };
-        let before = bundle().await;
-        let uri = format!("/api/v1/namespaces/{}/secrets/injector-ring", self.home);
-        let now = format!("{:?}", Instant::now());
-        let asked = json!({"metadata": {"annotations": {"vestibule.dev/rotate": now}}});
-        send(&self.admin, Method::PATCH, &uri, MERGE, &asked).await.object();
-        let end = Instant::now() + STEP;
-        while bundle().await == before {
-            assert!(Instant::now() < end, "no rotation");
-            tokio::time::sleep(Duration::from_millis(200)).await;
-        }
+        let before = api::ca_bundle(&self.admin).await;
+        api::ask_for_rotation(&self.admin, &self.home).await;
+        until("a rotation", STEP, async || api::ca_bundle(&self.admin).await != before).await.unwrap();
     }
 
     /// Makes an Injection and returns when `count` replicas have it in force.
@@ -118,22 +108,17 @@ impl Cluster {
             "metadata": {"name": name},
             "spec": {"match": {"objectSelector": {"matchLabels": {"app": "web"}}}, "pod": {"labels": {name: "yes"}}},
         });
-        send(&self.admin, Method::POST, INJECTIONS, JSON, &rule).await.object();
-        let end = Instant::now() + STEP;
-        loop {
-            let found =
-                send(&self.admin, Method::GET, &format!("{INJECTIONS}/{name}"), JSON, &Value::Null).await;
-            let found = found.object();
+        api::post(&self.admin, INJECTIONS, &rule).await.object();
+        let uri = format!("{INJECTIONS}/{name}");
+        let read = async || api::get(&self.admin, &uri).await.object();
+        let on_all = format!("{count} of {count} replicas");
+        let is_in_force = |found: &Value| {
             let mut conditions = found["status"]["conditions"].as_array().into_iter().flatten();
-            let on_all = format!("{count} of {count} replicas");
             let says_all =
                 |it: &Value| it["message"].as_str().is_some_and(|message| message.contains(&on_all));
-            if conditions.any(|it| it["type"] == "InForce" && it["reason"] == "AllReplicas" && says_all(it)) {
-                break;
-            }
-            assert!(Instant::now() < end, "{found}");
-            tokio::time::sleep(Duration::from_millis(200)).await;
-        }
+            conditions.any(|it| it["type"] == "InForce" && it["reason"] == "AllReplicas" && says_all(it))
+        };
+        wait::until(read, is_in_force).await.unwrap();
         let made = create(&self.admin, &self.shop).await.unwrap();
         assert_eq!(made["metadata"]["labels"][name], "yes");
     }
@@ -151,10 +136,8 @@ pub(crate) struct Load {
 impl Load {
     /// Returns when the first pod is changed; each pod from then on has to be.
     pub(crate) async fn begin(&self, admin: &Client, namespace: &str) {
-        let end = Instant::now() + STEP;
-        while !create(admin, namespace).await.is_ok_and(|pod| is_injected(&pod)) {
-            assert!(Instant::now() < end, "nothing is injected");
-        }
+        let created = async || create(admin, namespace).await;
+        wait::until(created, |pod| pod.as_ref().is_ok_and(is_injected)).await.unwrap().unwrap();
         let (admin, namespace) = (admin.clone(), namespace.to_owned());
         let (ended, created) = (Arc::clone(&self.ended), Arc::clone(&self.created));
         let task = tokio::spawn(async move {
@@ -192,7 +175,7 @@ async fn create(admin: &Client, namespace: &str) -> Result<Value, String> {
     let uri = format!("/api/v1/namespaces/{namespace}/pods?dryRun=All");
     let mut pod = pod("probe");
     pod["metadata"]["labels"] = json!({"app": "web"});
-    let reply = send(admin, Method::POST, &uri, JSON, &pod).await;
+    let reply = api::post(admin, &uri, &pod).await;
     if reply.status == StatusCode::CREATED { Ok(reply.body) } else { Err(reply.body.to_string()) }
 }
 

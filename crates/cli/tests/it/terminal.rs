@@ -56,11 +56,9 @@ fn a13_no_name_moves_a_cursor_or_forges_a_line() {
         for (name, text) in
             [("objects", &**object), ("broken", &wrong), ("rules", TARGET), ("good", &good_case(object))]
         {
-            std::fs::create_dir(folder.path().join(name)).unwrap();
-            std::fs::write(folder.path().join(name).join(FILE), text).unwrap();
+            folder.write(&format!("{name}/{FILE}"), text);
         }
-        std::fs::create_dir(folder.path().join("no")).unwrap();
-        std::fs::write(folder.path().join("no").join(FILE), [0xff]).unwrap();
+        folder.write(&format!("no/{FILE}"), [0xff]);
         for command in [
             "explain -f object.json --rules rules.yaml",
             "try object.json --rules rules.yaml",
@@ -95,14 +93,13 @@ fn a13_no_name_moves_a_cursor_or_forges_a_line() {
 
 /// Scripts open files by these names, so JSON output holds them unchanged.
 #[test]
-fn scripts_are_told_names_of_files_as_they_are() {
+fn json_output_keeps_file_names_unescaped() {
     let object = r#"{"apiVersion":"v1","kind":"Pod","metadata":{"name":"a","labels":{"app":"web"}},"spec":{"containers":[{"name":"app"}]}}"#;
     let folder = Folder::with(&[("object.json", object)]);
     let unused =
         TARGET.replace("spec:\n", "spec:\n  parameters: [{name: unused, type: string, default: a}]\n");
     for (name, text) in [("rules", &*unused), ("good", &good_case(object))] {
-        std::fs::create_dir(folder.path().join(name)).unwrap();
-        std::fs::write(folder.path().join(name).join(FILE), text).unwrap();
+        folder.write(&format!("{name}/{FILE}"), text);
     }
     let read = |command: &str| serde_json::from_str::<Value>(&folder.run(command).out).unwrap();
     let rules = format!("rules/{FILE}");

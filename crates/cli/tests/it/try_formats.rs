@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::fixture::{Folder, POD, TARGET};
+use crate::fixture::{Folder, POD, TARGET, target_in_namespaces};
 
 fn json(text: &str) -> Value {
     serde_json::from_str(text).unwrap()
@@ -98,10 +98,7 @@ fn lists_and_documents_come_out_in_order() {
 
 #[test]
 fn the_namespace_is_the_objects_own_else_the_flag() {
-    let rules = TARGET.replace(
-        "objectSelector: {matchLabels: {app: web}}",
-        "namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: shop}}",
-    );
+    let rules = target_in_namespaces("kubernetes.io/metadata.name: shop");
     let folder = Folder::with(&[("rules.yaml", &rules), ("pod.yaml", POD)]);
     let changed = |arguments: &str| {
         folder.run(&format!("try --rules rules.yaml {arguments}")).stdout().contains("TARGET")

@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use crate::fixture::{Folder, POD, REQUIRED, TARGET, finish};
+use crate::fixture::{Folder, POD, REQUIRED, TARGET, finish, target_in_namespaces};
 
 #[test]
 fn without_arguments_it_explains_a_sample() {
@@ -35,7 +35,7 @@ fn without_arguments_it_explains_a_sample() {
 
 /// Each hook evaluates all rules.
 #[test]
-fn a_rule_is_told_of_once_however_many_entries_there_are() {
+fn a_rule_is_listed_once_for_several_entries() {
     let required = |name: &str, label: &str| {
         format!(
             "---\napiVersion: vestibule.dev/v1alpha1\nkind: Injection\nmetadata: {{name: {name}}}\n\
@@ -136,11 +136,8 @@ fn a_missing_file_is_named() {
 }
 
 #[test]
-fn rules_that_ask_for_namespaces_need_an_answer() {
-    let rules = TARGET.replace(
-        "objectSelector: {matchLabels: {app: web}}",
-        "namespaceSelector: {matchLabels: {team: blue}}",
-    );
+fn rules_that_read_namespace_labels_need_the_flag() {
+    let rules = target_in_namespaces("team: blue");
     let folder = Folder::with(&[("rules.yaml", &rules), ("pod.yaml", POD)]);
     folder.run("try pod.yaml --rules rules.yaml").fails(2, "--namespace-labels k=v").tells("--kubeconfig");
     folder
@@ -154,7 +151,7 @@ fn rules_that_ask_for_namespaces_need_an_answer() {
 }
 
 #[test]
-fn a_denial_is_told_and_ends_with_one() {
+fn a_denial_is_printed_and_exits_with_1() {
     let pod = POD.replace("spec:\n", "spec:\n  volumes: [{name: data, hostPath: {path: /data}}]\n");
     let folder = Folder::with(&[("rules.yaml", REQUIRED), ("pod.yaml", &pod)]);
     for output in ["diff", "patch", "yaml", "json"] {
@@ -192,14 +189,14 @@ fn skipped_rules_are_shown_with_the_reason() {
 #[test]
 fn contradictory_input_is_bad_input() {
     let folder = Folder::with(&[]);
-    std::fs::write(folder.path().join("pod.yaml"), b"\xff\xfea\0").unwrap();
+    folder.write("pod.yaml", b"\xff\xfea\0");
     let done = folder.run("try pod.yaml");
     assert_eq!((done.code(), &*done.err), (2, "error: pod.yaml is no UTF-8 text: save it as UTF-8\n"));
     assert_eq!(folder.run("try --namespace=").code(), 2);
 }
 
 #[test]
-fn existing_parts_stay() {
+fn injected_parts_that_exist_are_kept() {
     let folder = Folder::with(&[("rules.yaml", TARGET), ("pod.yaml", POD)]);
     let changed = folder.run("try pod.yaml --rules rules.yaml -o yaml").stdout();
     let again = folder.run_with_stdin("try - --rules rules.yaml", &changed);
@@ -209,7 +206,7 @@ fn existing_parts_stay() {
 }
 
 #[test]
-fn required_rules_come_first_and_both_hooks_are_asked() {
+fn both_hooks_are_called_and_required_rules_come_first() {
     let rules = format!("{TARGET}---\n{REQUIRED}");
     let folder = Folder::with(&[("rules.yaml", &rules), ("pod.yaml", POD)]);
     let out = folder.run("try pod.yaml --rules rules.yaml").stdout();
@@ -217,17 +214,4 @@ fn required_rules_come_first_and_both_hooks_are_asked() {
         (out.find("+ spec.volumes[data]").unwrap(), out.find("+ spec.containers[app].env[").unwrap());
     assert!(volume < variable, "{out}");
     assert!(out.contains("second pass: no change"));
-}
-
-#[test]
-fn help_shows_examples() {
-    for command in
-        ["try", "inject", "explain", "lint", "test", "serve", "manifests", "completions", "man", "version"]
-    {
-        Folder::with(&[])
-            .run(&format!("{command} --help"))
-            .exits(0)
-            .shows(format!("vestibule {command} "))
-            .shows("Example");
-    }
 }

@@ -3,9 +3,9 @@
 use std::fs;
 use std::path::Path;
 
-use serde_json::{Value, json};
+use serde_json::json;
 
-use crate::fixture::Folder;
+use crate::fixture::{Folder, objects};
 use crate::how_to::ROOT;
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -46,8 +46,7 @@ fn version_names_the_program_the_rules_and_the_definitions() {
 #[test]
 fn the_krew_manifest_is_a_plugin_for_every_platform_of_a_release() {
     let text = fs::read_to_string(Path::new(ROOT).join("deploy/krew/vestibule.yaml")).unwrap();
-    let documents = vestibule_rules::yaml::read("vestibule.yaml", &text).unwrap();
-    let plugin: Value = serde_json::from_str(&documents[0].to_json()).unwrap();
+    let [plugin] = &objects(&text)[..] else { panic!("one object") };
     assert_eq!(
         (&plugin["apiVersion"], &plugin["kind"], &plugin["metadata"]["name"]),
         (&json!("krew.googlecontainertools.github.com/v1alpha2"), &json!("Plugin"), &json!("vestibule"))

@@ -9,7 +9,7 @@ use vestibule_pki::CertificateFacts;
 
 use super::print;
 use super::probe::{Probe, ProbeError, Probed};
-use super::report::Report;
+use super::report_text::ReportText;
 use super::time::{date, left, system_time};
 use crate::CommandError;
 use crate::colour::{Palette, Style, When};
@@ -69,7 +69,7 @@ pub(super) fn not_probed(error: ProbeError) -> CommandError {
 }
 
 fn report(probe: &Probe, probed: &Probed, now: SystemTime, palette: Palette) -> String {
-    let mut report = Report::new(palette);
+    let mut report = ReportText::new(palette);
     let tls = probed.tls.unwrap_or("no TLS");
     report.line(format_args!("{} as {}, {tls}", probe.address, probe.name));
     for (position, certificate) in probed.chain.iter().enumerate() {
@@ -98,7 +98,7 @@ fn report(probe: &Probe, probed: &Probed, now: SystemTime, palette: Palette) -> 
     report.into_text()
 }
 
-fn describe(report: &mut Report, what: &str, certificate: &CertificateFacts, now: SystemTime) {
+fn describe(report: &mut ReportText, what: &str, certificate: &CertificateFacts, now: SystemTime) {
     let (begin, end) = (system_time(certificate.not_before), system_time(certificate.not_after));
     report.line(format_args!("{what}: {} ({})", certificate.subject, certificate.key_algorithm));
     if !certificate.names.is_empty() {

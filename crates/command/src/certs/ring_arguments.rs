@@ -29,7 +29,7 @@ struct Names {
 }
 
 /// A ring on a cluster.
-pub(super) struct Place {
+pub(super) struct RingOnCluster {
     connection: Connection,
     pub(super) secret: NamespacedName,
     pub(super) service: Option<NamespacedName>,
@@ -37,7 +37,7 @@ pub(super) struct Place {
 
 impl RingArguments {
     /// Sends no request yet.
-    pub(super) async fn place(&self) -> Result<Place, CommandError> {
+    pub(super) async fn connect(&self) -> Result<RingOnCluster, CommandError> {
         let connection = self.connection.connect().await?;
         let namespace = &*connection.namespace;
         let service = self.names.service.as_deref().map(|text| {
@@ -51,11 +51,11 @@ impl RingArguments {
         };
         let secret = secret
             .ok_or_else(|| CommandError::input("say which ring: --service NS/NAME or --secret NS/NAME"))?;
-        Ok(Place { connection, secret, service })
+        Ok(RingOnCluster { connection, secret, service })
     }
 }
 
-impl Place {
+impl RingOnCluster {
     pub(super) fn objects(&self) -> Objects {
         Objects(self.connection.client.clone())
     }

@@ -56,23 +56,23 @@ pub(super) struct RequestArguments {
 
 impl RequestArguments {
     pub(super) async fn run(&self, command: RingCommand) -> Result<ExitCode, CommandError> {
-        let place = self.ring.place().await?;
-        if !self.yes && !is_confirmed(command, &place.secret)? {
+        let ring = self.ring.connect().await?;
+        if !self.yes && !is_confirmed(command, &ring.secret)? {
             say("nothing was changed");
             return Ok(ExitCode::from(1));
         }
-        let objects = place.objects();
-        let pending = command.write(&objects, &place.secret).await;
-        let pending = pending.map_err(|error| place.failed(error))?;
+        let objects = ring.objects();
+        let pending = command.write(&objects, &ring.secret).await;
+        let pending = pending.map_err(|error| ring.failed(error))?;
         say(request_message(&pending));
         if !self.wait {
-            say(format_args!("see it done: vestibule certs show --secret {}", place.secret));
+            say(format_args!("see it done: vestibule certs show --secret {}", ring.secret));
             return Ok(ExitCode::SUCCESS);
         }
         say(format_args!("waiting for it, {} at most", span(self.timeout)));
         match tokio::time::timeout(self.timeout, pending.done(&objects)).await {
             Ok(done) => {
-                done.map_err(|error| place.failed(error))?;
+                done.map_err(|error| ring.failed(error))?;
                 say(done_message(command));
                 Ok(ExitCode::SUCCESS)
             }
@@ -80,7 +80,7 @@ impl RequestArguments {
                 "not done after {}: is a replica running? Its log says what it waits for. The request stands; see it done: \
                  vestibule certs show --secret {}",
                 span(self.timeout),
-                place.secret
+                ring.secret
             ))),
         }
     }
@@ -153,7 +153,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_a_yes_is_a_yes() {
+    fn only_yes_confirms() {
         let secret: NamespacedName = "demo/hooks-ring".parse().unwrap();
         for (typed, is_yes) in [
             ("y\n", true),

@@ -53,16 +53,16 @@ enum Output {
 
 impl Arguments {
     pub(super) async fn run(&self) -> Result<ExitCode, CommandError> {
-        let place = self.ring.place().await?;
+        let ring = self.ring.connect().await?;
         let now = SystemTime::now();
         let selection = Selection {
-            secret: place.secret.clone(),
-            service: place.service.clone(),
+            secret: ring.secret.clone(),
+            service: ring.service.clone(),
             registrations: self.registration.clone(),
         };
-        let report = RingReport::read(&selection, &place.objects(), now).await;
-        let report = report.map_err(|error| place.failed(error))?;
-        let probed = match (&self.address, &place.service) {
+        let report = RingReport::read(&selection, &ring.objects(), now).await;
+        let report = report.map_err(|error| ring.failed(error))?;
+        let probed = match (&self.address, &ring.service) {
             (Some(address), Some(service)) => Some(probe(address, service, &report, now).await),
             _ => None,
         };

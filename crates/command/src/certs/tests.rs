@@ -211,7 +211,7 @@ async fn differences_are_named() {
 }
 
 #[tokio::test]
-async fn wishes_are_written_with_two_rights_and_seen_done() {
+async fn rotation_and_revocation_need_get_and_patch_and_are_waited_for() {
     let Some(env) = shared_or_skip().await else { return };
     let mut stage = Stage::new(&env).await;
     let user = format!("{}-operator", stage.secret.namespace);
@@ -242,7 +242,7 @@ async fn wishes_are_written_with_two_rights_and_seen_done() {
 }
 
 #[tokio::test]
-async fn where_there_is_no_ring_nothing_is_asked() {
+async fn without_a_ring_no_command_is_written() {
     let Some(env) = shared_or_skip().await else { return };
     let namespace = env.namespace(&[]).await.unwrap().name().to_owned();
     let secret = NamespacedName { namespace, name: "none".to_owned() };

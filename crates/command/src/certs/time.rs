@@ -51,7 +51,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn spans_are_as_long_as_people_say() {
+    fn spans_are_rounded_down_to_a_unit() {
         for (seconds, expected) in [
             (0, "0 s"),
             (119, "119 s"),

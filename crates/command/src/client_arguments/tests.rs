@@ -59,7 +59,7 @@ fn flags_that_do_not_fit_are_refused() {
 }
 
 #[test]
-fn clients_are_known_by_certificates_or_not_at_all() {
+fn certificate_flags_become_client_settings() {
     let off = settings("").unwrap();
     assert!(off.authentication == ClientAuthentication::Off && !off.needs_client());
     let known = settings("--client-auth require --client-ca ca.crt --client-name a").unwrap();

@@ -159,7 +159,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_api_server_calls_nothing_that_is_being_deleted() {
+    fn configurations_are_deleted_first() {
         let of = |kind: &str| order(&json!({"kind": kind}));
         let kinds =
             ["ValidatingWebhookConfiguration", "Deployment", "RoleBinding", "Role", "Secret", "Namespace"];

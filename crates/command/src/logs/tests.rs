@@ -43,7 +43,7 @@ fn heard(base: &Base, over: &str) -> Vec<&'static str> {
 }
 
 #[test]
-fn a_level_for_everything_leaves_libraries_as_they_are() {
+fn a_level_for_everything_does_not_change_libraries() {
     let usual = base(None, None);
     assert_eq!(heard(&usual, ""), Vec::<&str>::new());
     assert_eq!(heard(&usual, "identity=debug"), ["identity"]);

@@ -41,7 +41,7 @@ fn told(objects: &[Value]) -> Vec<&str> {
 }
 
 #[test]
-fn pods_are_told_what_the_other_objects_suppose() {
+fn the_arguments_of_the_pods_match_the_other_objects() {
     for (flags, port, metrics) in [
         (&[][..], 10250, 9090),
         (&["--host-network"], 10260, 10261),
@@ -120,7 +120,7 @@ fn the_apps_defaults_need_no_flag() {
 }
 
 #[test]
-fn the_secret_of_a_ring_is_nothing_to_pods_with_mounted_files() {
+fn mounted_files_use_no_ring_secret() {
     let app = app().secret("ring");
     let flags = ["manifests", "--namespace", "shop", "--image", "demo:1", "--identity", "mounted:/certs"];
     let objects = installation(&app, &flags).manifests(&app).unwrap();
@@ -129,7 +129,7 @@ fn the_secret_of_a_ring_is_nothing_to_pods_with_mounted_files() {
 }
 
 #[test]
-fn parts_are_parts_of_the_whole() {
+fn each_part_is_a_subset_of_all_manifests() {
     let kinds = |flags: &[&str]| {
         let asked = ["manifests", "--namespace", "shop", "--image", "demo:1"].iter().chain(flags).copied();
         let objects = objects(&asked.collect::<Vec<_>>()).unwrap_or_else(|error| panic!("{error}"));
@@ -144,7 +144,7 @@ fn parts_are_parts_of_the_whole() {
 }
 
 #[test]
-fn pods_that_are_not_printed_cannot_be_described() {
+fn flags_about_pods_are_refused_without_an_image() {
     for flags in [
         &["--only", "workload"][..],
         &["--replicas", "3"],
@@ -160,7 +160,7 @@ fn pods_that_are_not_printed_cannot_be_described() {
 }
 
 #[test]
-fn pods_know_their_callers_as_the_flags_say() {
+fn pods_get_the_flags_of_client_authentication() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("clients.pem");
     std::fs::write(&file, "a CA").unwrap();

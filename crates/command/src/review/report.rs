@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use vestibule_admission::{Answer, Decision, HookKind, Outcome, Request, Verdict};
+use vestibule_admission::{Answer, Decision, Outcome, Request, Verdict};
 use vestibule_patch::{Document, Operation};
 
 use crate::colour::{Palette, Style};
@@ -91,10 +91,7 @@ impl Report<'_> {
     /// `mutate label: CREATE of pods, shop/web`
     fn title(&self) -> String {
         let Request { operation, namespace, name, .. } = self.request;
-        let verb = match self.entry.kind {
-            HookKind::Mutating => "mutate",
-            HookKind::Validating => "validate",
-        };
+        let verb = self.entry.kind.verb();
         let mut title = format!("{verb} {}: {operation} of {}", self.entry.name, resource(self.request));
         let generated = self.request.generate_name().map(|prefix| format!("{prefix}*****"));
         let name = name.as_deref().map(str::to_owned).or(generated);

@@ -114,7 +114,7 @@ async fn a_fault_is_exit_code_2_and_names_the_failure_policy() {
 }
 
 #[tokio::test]
-async fn programs_get_the_patch_and_the_answer() {
+async fn json_output_has_the_patch_and_the_answer() {
     let (text, code) = asked("--hook label -o json", &review("web")).await.unwrap();
     let report: Value = serde_json::from_str(&text).unwrap();
     assert_eq!((code, &report["decision"], &report["status"]), (0, &json!("mutated"), &json!(200)));

@@ -34,12 +34,12 @@ fn problems_after(change: impl FnOnce(&mut Settings)) -> Vec<String> {
 }
 
 #[test]
-fn the_defaults_are_sound() {
+fn the_default_policy_has_no_problems() {
     assert_eq!(problems(&Settings::default()), Vec::<String>::new());
 }
 
 #[test]
-fn every_knob_reaches_the_settings() {
+fn every_rotation_flag_is_applied() {
     let rotation = RotationArguments {
         leaf_life: Some(DAY),
         ca_life: Some(90 * DAY),
@@ -110,7 +110,7 @@ fn durations_in_the_wrong_order_are_refused_with_flag_and_reason() {
 }
 
 #[test]
-fn every_problem_is_told_at_once() {
+fn all_problems_of_the_policy_are_reported_together() {
     let problems = problems_after(|settings| {
         settings.policy.authority_life = Duration::ZERO;
         settings.policy.leaf_life = Duration::ZERO;

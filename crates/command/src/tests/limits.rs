@@ -147,7 +147,7 @@ fn metrics(seen: &[Seen]) -> String {
 }
 
 #[test]
-fn the_page_is_what_the_flags_are() {
+fn the_page_lists_the_limit_flags() {
     assert_page("limits.md", (BEGIN, END), &tables());
 }
 

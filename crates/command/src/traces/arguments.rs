@@ -22,7 +22,8 @@ impl TraceArguments {
         let variables = ["OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"];
         let elsewhere =
             variables.iter().any(|name| std::env::var_os(name).is_some_and(|value| !value.is_empty()));
-        let off = std::env::var_os("OTEL_SDK_DISABLED").is_some_and(|value| value == "true");
+        let off =
+            std::env::var_os("OTEL_SDK_DISABLED").is_some_and(|value| value.eq_ignore_ascii_case("true"));
         !off && (elsewhere || self.otlp_endpoint.is_some())
     }
 }
@@ -37,7 +38,7 @@ mod tests {
     use super::ratio;
 
     #[test]
-    fn a_ratio_is_between_nothing_and_everything() {
+    fn a_ratio_is_between_0_and_1() {
         assert_eq!((ratio("0"), ratio("1"), ratio("0.25")), (Ok(0.0), Ok(1.0), Ok(0.25)));
         for text in ["-1", "1.5", "NaN", "half"] {
             assert!(ratio(text).is_err(), "{text}");

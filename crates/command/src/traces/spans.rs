@@ -6,7 +6,7 @@ use std::time::{Instant, SystemTime};
 use opentelemetry::KeyValue;
 use opentelemetry::trace::{SpanId, SpanKind, Status};
 use opentelemetry_sdk::trace::{IdGenerator, RandomIdGenerator, SpanData, SpanEvents, SpanLinks};
-use vestibule_admission::{Decision, HookKind, Trace};
+use vestibule_admission::{Decision, Trace};
 use vestibule_server::{Converted, Decided, Stage};
 
 use super::Traces;
@@ -17,10 +17,6 @@ const DECIDE: &str = "decide";
 
 pub(super) fn of_decision(decided: &Decided<'_>, trace: &Trace, traces: &Traces) -> Vec<SpanData> {
     let request = decided.request;
-    let phase = match decided.hook_kind {
-        HookKind::Mutating => "mutate",
-        HookKind::Validating => "validate",
-    };
     let mut attributes = vec![
         KeyValue::new("vestibule.hook", decided.hook.to_owned()),
         KeyValue::new("vestibule.uid", shorten(&request.uid).to_owned()),
@@ -36,7 +32,8 @@ pub(super) fn of_decision(decided: &Decided<'_>, trace: &Trace, traces: &Traces)
     if let Decision::Mutated(operations) = decided.decision {
         attributes.push(KeyValue::new("vestibule.operations", operations as i64));
     }
-    let call = Call { name: format!("{phase} {}", decided.hook), decision: decided.decision, attributes };
+    let name = format!("{} {}", decided.hook_kind.verb(), decided.hook);
+    let call = Call { name, decision: decided.decision, attributes };
     // The spans of a handler come from its own code.
     let stages = decided.stages.iter().filter(|stage| stage.what != DECIDE);
     call.spans(trace, traces, decided.stages, stages)

@@ -1,3 +1,5 @@
+//! The log line of a panic.
+
 use std::process::Command;
 
 const PANICS: &str = "VESTIBULE_TEST_PANICS";

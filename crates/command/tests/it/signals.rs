@@ -1,3 +1,5 @@
+//! The signals that end a server.
+
 use std::io::{BufRead, BufReader};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::process::{Command, Stdio};

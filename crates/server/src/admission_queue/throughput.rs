@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_known_before_the_first_measurement() {
+    fn throughput_is_unknown_before_the_first_measurement() {
         assert_eq!(Throughput::default().completed_within(Duration::from_secs(1), 1, 512), None);
     }
 
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_measurements_count_most() {
+    fn recent_measurements_weigh_most() {
         let throughput = throughput(Duration::from_millis(100), Duration::from_millis(100));
         for _ in 0..100 {
             update(&throughput.computing, Duration::from_millis(1));

@@ -24,7 +24,7 @@ async fn with_an_age_of_zero_each_answer_is_the_last_one() {
 }
 
 #[tokio::test]
-async fn a_young_connection_is_kept() {
+async fn a_connection_below_its_age_is_kept() {
     for age in [Settings::default().connection_age, Some(Duration::MAX), None] {
         let mut client = aged(age).await.connect().await;
         for _ in 0..20 {

@@ -24,7 +24,10 @@ async fn the_probe_port_answers_probes_only() {
         (Method::GET, HOOK, StatusCode::NOT_FOUND),
         (Method::POST, "/livez", StatusCode::METHOD_NOT_ALLOWED),
     ] {
-        assert_eq!(client.method(method, path).await.status, status, "{path}");
+        let reply = client.method(method, path).await;
+        assert_eq!(reply.status, status, "{path}");
+        let allowed = if status == StatusCode::METHOD_NOT_ALLOWED { "GET, HEAD" } else { "" };
+        assert_eq!(reply.header("allow"), allowed, "{path}");
     }
 }
 
@@ -183,7 +186,7 @@ async fn probes_are_served_over_https_if_the_settings_say_so() {
 }
 
 #[tokio::test]
-async fn every_address_is_one_of_ipv4_and_of_ipv6() {
+async fn the_unspecified_ipv6_address_also_accepts_ipv4() {
     let server = serve_with(
         |settings| {
             settings.listen = "[::]:0".parse().unwrap();

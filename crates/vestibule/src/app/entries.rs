@@ -82,7 +82,7 @@ mod tests {
     use crate::registration::target::Target;
 
     #[test]
-    fn a_dropped_identity_is_no_follower_any_more() {
+    fn a_dropped_identity_is_removed_from_the_followers() {
         let same = async |pod: Pod, _: Context| Ok::<_, Reject>(pod);
         let entries = Entries::of(["label"]);
         let app = App::new("demo")

@@ -8,9 +8,9 @@ use serde::de::DeserializeOwned;
 use vestibule_admission::{Handler, Hook, HookKind};
 
 use super::App;
-use crate::handler::environment::Environment;
 use crate::handler::{Mutate, Validate};
 use crate::pipeline;
+use crate::pipeline::environment::Environment;
 use crate::pipeline::typed::{Mutating, Typed, Validating};
 use crate::registration::HookEntry;
 use crate::registration::name::is_dns_label;

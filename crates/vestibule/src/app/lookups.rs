@@ -6,11 +6,11 @@ use k8s_openapi::api::rbac::v1::PolicyRule;
 use kube::Client;
 
 use super::{App, AppError};
-use crate::handler::environment::Environment;
 use crate::lookup::looked_up::LookedUp;
-use crate::lookup::objects::Objects;
+use crate::lookup::test_objects::Objects;
 use crate::lookup::watch::Watch;
 use crate::lookup::{LookupDeclaration, Lookups, Source};
+use crate::pipeline::environment::Environment;
 
 impl App {
     /// Keeps the objects of `watch` up to date in memory, for [`Context::lookup`](crate::Context::lookup): all objects of a type,

@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn each_kind_of_configuration_gets_its_entries_and_the_other_none() {
+    fn each_kind_of_configuration_gets_its_own_entries() {
         let settings = app().managed(settings(), &target()).unwrap();
         let names = |desired: &Desired| (desired.registration().to_string(), desired.entries().len());
         let desired: Vec<_> = settings.desired.iter().map(names).collect();
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn entries_that_change_stand_in_the_place_of_their_hooks() {
+    fn changing_entries_replace_those_of_their_hooks_in_order() {
         let on = |labels: &str| {
             on_raw([Rule::new("v1", "pods", [Create])]).failure_policy(FailurePolicy::Fail).namespaces(labels)
         };

@@ -136,7 +136,7 @@ mod tests {
 
     /// A poisoned Mutex in a `ready_when` closure ended the process.
     #[tokio::test]
-    async fn a_condition_that_panics_does_not_hold_and_is_asked_again() {
+    async fn a_condition_that_panics_is_called_again() {
         let calls = AtomicUsize::new(0);
         let mut condition = polled(move || {
             assert!(calls.fetch_add(1, Ordering::SeqCst) > 0, "the first call");
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_condition_that_held_once_is_not_asked_again() {
+    async fn a_condition_that_held_is_not_called_again() {
         let calls = Arc::new(AtomicUsize::new(0));
         let counted = Arc::clone(&calls);
         let mut condition = polled(move || counted.fetch_add(1, Ordering::SeqCst) == 0).await;
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn conditions_that_block_are_begun_together_and_not_one_after_the_other() {
+    async fn conditions_start_concurrently() {
         let (unblock, blocked) = mpsc::channel::<()>();
         let blocked = Arc::new(Mutex::new(blocked));
         let condition = |name: &str| {

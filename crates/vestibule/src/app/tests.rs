@@ -29,7 +29,7 @@ fn problems(app: &App) -> Vec<String> {
 }
 
 #[test]
-fn a_failure_policy_must_be_named() {
+fn a_missing_failure_policy_is_a_problem() {
     let app = App::new("demo").mutate("label", on::<Pod>([Create]), same);
     let [problem] = &*problems(&app) else { panic!("one problem") };
     assert!(problem.contains("hook `label`") && problem.contains(".failure_policy(..)"), "{problem}");
@@ -37,7 +37,7 @@ fn a_failure_policy_must_be_named() {
 }
 
 #[test]
-fn everything_wrong_is_said_at_once() {
+fn all_problems_are_reported_together() {
     let app = App::new("Demo")
         .mutate(
             "a_b",
@@ -56,7 +56,7 @@ fn everything_wrong_is_said_at_once() {
 }
 
 #[test]
-fn entries_of_their_own_are_for_mutating_hooks_that_are_there() {
+fn only_mutating_hooks_of_the_app_have_changing_entries() {
     let entries = Entries::of(["label", "check", "gone"]);
     let app = App::new("demo")
         .mutate("label", on::<Pod>([Create]).failure_policy(FailurePolicy::Ignore), same)
@@ -69,7 +69,7 @@ fn entries_of_their_own_are_for_mutating_hooks_that_are_there() {
 }
 
 #[test]
-fn an_app_that_the_api_server_would_refuse_is_refused_before() {
+fn an_app_that_the_api_server_would_refuse_fails_its_check() {
     let pods = || on::<Pod>([Create]).failure_policy(FailurePolicy::Ignore);
     let wrong = pods()
         .match_condition("a b", "true")
@@ -166,7 +166,7 @@ fn every_field_can_be_set() {
 }
 
 #[tokio::test]
-async fn clones_of_an_app_share_the_values_that_its_handlers_own() {
+async fn clones_of_an_app_share_their_handlers() {
     let calls = Arc::new(AtomicUsize::new(0));
     let label = move |mut pod: Pod, _: Context| {
         let call = calls.fetch_add(1, Ordering::Relaxed);
@@ -198,7 +198,7 @@ async fn a_validator_skips_finalizer_updates_where_its_author_says_so() {
 
 /// A validator that protects finalizers was never asked about them.
 #[tokio::test]
-async fn a_validator_is_asked_about_the_finalizers_of_an_object_that_goes() {
+async fn a_validator_gets_finalizer_updates_by_default() {
     let refuse = async |_: Change<Pod>, _: Context| -> Result<(), Reject> { Err(deny("keep the finalizer")) };
     let change = async |_: Pod, _: Context| -> Result<Pod, Reject> { Err(deny("called")) };
     let on = || on::<Pod>([Update]).failure_policy(FailurePolicy::Fail);
@@ -251,7 +251,7 @@ fn the_registration_is_safe_by_default() {
 }
 
 #[test]
-fn a_url_has_no_namespace_of_its_own() {
+fn a_url_excludes_no_own_namespace() {
     let app =
         App::new("demo").mutate("label", on::<Pod>([Create]).failure_policy(FailurePolicy::Ignore), same);
     let registration = app.registration(&Target::url("https://127.0.0.1:8443").unwrap(), "PEM").unwrap();

@@ -6,6 +6,7 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
 use kube::core::crd::v1::merge_crds;
 
 use super::Version;
+use crate::registration::Registration;
 use crate::registration::target::Target;
 
 /// The name of the definition, and its content as far as the app prints it.
@@ -81,18 +82,29 @@ impl Definition {
         problems
     }
 
-    /// The definition, with its objects converted at `target`; [`None`] if the app does not print it, or if it has problems.
-    pub(crate) fn with(
+    /// Adds the conversion at `path` of `target` to `registration`, within the definition if the app prints it.
+    pub(crate) fn register(
         &self,
+        registration: &mut Registration,
         target: &Target,
         path: &str,
         ca_bundle: &str,
-    ) -> Option<CustomResourceDefinition> {
-        let mut definition = self.merged().ok().flatten()?;
-        definition.spec.conversion = Some(conversion(target, path, ca_bundle));
-        Some(definition)
+    ) {
+        let conversion = CustomResourceConversion {
+            strategy: "Webhook".to_owned(),
+            webhook: Some(target.conversion(path, ca_bundle)),
+        };
+        match self.merged() {
+            Ok(Some(mut definition)) => {
+                definition.spec.conversion = Some(conversion);
+                registration.definitions.push(definition);
+            }
+            // `App::check` has refused a definition with problems.
+            _ => drop(registration.conversions.insert(self.name.clone(), conversion)),
+        }
     }
 
+    /// [`None`] if the app does not print it.
     fn merged(&self) -> Result<Option<CustomResourceDefinition>, String> {
         match &self.source {
             Source::Elsewhere => Ok(None),
@@ -104,13 +116,5 @@ impl Definition {
                 merged.map(Some).map_err(|error| format!("its versions make no definition: {error}"))
             }
         }
-    }
-}
-
-/// The `spec.conversion` of a definition.
-pub(crate) fn conversion(target: &Target, path: &str, ca_bundle: &str) -> CustomResourceConversion {
-    CustomResourceConversion {
-        strategy: "Webhook".to_owned(),
-        webhook: Some(target.conversion(path, ca_bundle)),
     }
 }

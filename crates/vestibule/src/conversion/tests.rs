@@ -168,7 +168,7 @@ fn members_that_no_type_knows_keep_their_paths() {
 }
 
 #[test]
-fn a_member_that_one_version_does_not_know_does_not_set_that_of_another() {
+fn an_unknown_member_does_not_set_a_known_member_of_another_version() {
     let stray = link("v1", &json!({"hostPort": "a:1", "secure": true, "port": 9, "new": 1}));
     assert_eq!(convert(&stray, "v2"), Ok(link("v2", &json!({"host": "a", "port": 1}))));
     let stray = link("v1", &json!({"hostPort": "a:1", "secure": "perhaps"}));
@@ -231,7 +231,7 @@ fn the_definition_holds_every_version_and_where_they_are_converted() {
 }
 
 #[test]
-fn only_a_definition_that_the_author_gave_is_printed() {
+fn a_raw_conversion_prints_only_a_given_definition() {
     let target = Target::service("shop/hook").unwrap();
     let mut own = <v1::Link as CustomResourceExt>::crd();
     own.metadata.labels = Some([("mine".to_owned(), "yes".to_owned())].into());

@@ -241,7 +241,7 @@ mod tests {
     struct Claim(#[source] LookupError);
 
     #[test]
-    fn a_lookup_that_is_not_synced_is_no_fault_however_deep_it_lies() {
+    fn a_nested_lookup_error_of_an_unsynced_watch_is_not_ready() {
         let not_synced = || LookupError::NotSynced { missing: "the first list of Pod".to_owned() };
         let expected = r#"NotReady("waiting for the first list of Pod")"#;
         for reject in [

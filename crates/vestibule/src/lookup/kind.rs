@@ -3,8 +3,6 @@
 use std::any::TypeId;
 
 use k8s_openapi::NamespaceResourceScope;
-use k8s_openapi::api::rbac::v1::PolicyRule;
-use vestibule_identity::policy_rule;
 
 use super::looked_up::LookedUp;
 
@@ -15,7 +13,7 @@ pub(crate) struct Kind {
     pub(super) title: String,
     pub(super) group: String,
     pub(super) kind: String,
-    resource: String,
+    pub(super) resource: String,
     pub(super) is_namespaced: bool,
 }
 
@@ -31,11 +29,6 @@ impl Kind {
             resource: T::plural(&()).into_owned(),
             is_namespaced: TypeId::of::<T::Scope>() == TypeId::of::<NamespaceResourceScope>(),
         }
-    }
-
-    /// The right to `verbs` on objects of this kind.
-    pub(super) fn right(&self, verbs: &[&str]) -> PolicyRule {
-        policy_rule(&self.group, &self.resource, verbs, &[])
     }
 
     /// `Pod shop/web`

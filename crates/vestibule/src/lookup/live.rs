@@ -136,7 +136,7 @@ impl<T: LookedUp> Live<T> {
                 error.column()
             ),
         })?;
-        self.slim.apply(&mut object);
+        (self.slim)(&mut object);
         Ok(Some(Arc::new(object)))
     }
 }

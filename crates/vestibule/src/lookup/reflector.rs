@@ -134,7 +134,7 @@ fn slimmed<T: LookedUp>(seen: &mut WatchedObject<T>, slim: &Slim<T>, kind: &Kind
         tracing::warn!(kind = kind.title, namespace, name, "does not fit its type and is left out");
         return None;
     };
-    slim.apply(Arc::get_mut(&mut object)?);
+    slim(Arc::get_mut(&mut object)?);
     Some(object)
 }
 

@@ -1,4 +1,4 @@
-//! Objects of one type by namespace and name, and by index.
+//! IndexedObjects of one type by namespace and name, and by index.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
@@ -22,13 +22,13 @@ struct State<T> {
     synced: bool,
     /// Why the first list is not read yet, or why the watch has ended.
     trouble: Option<String>,
-    objects: Objects<T>,
+    objects: IndexedObjects<T>,
     /// The objects of a list that is still being read.
-    listed: Objects<T>,
+    listed: IndexedObjects<T>,
 }
 
-/// Objects in the order of namespaces and names. The maps are nested so that a lookup needs no owned key.
-struct Objects<T> {
+/// IndexedObjects in the order of namespaces and names. The maps are nested so that a lookup needs no owned key.
+struct IndexedObjects<T> {
     /// By namespace, empty for cluster-scoped kinds, and by name.
     by_name: BTreeMap<String, BTreeMap<String, StoredObject<T>>>,
     /// By index and by a key in it.
@@ -47,8 +47,12 @@ type IndexKey = (String, String);
 
 impl<T: LookedUp> Store<T> {
     pub(super) fn new(indices: BTreeMap<String, IndexKeys<T>>) -> Self {
-        let state =
-            State { synced: false, trouble: None, objects: Objects::default(), listed: Objects::default() };
+        let state = State {
+            synced: false,
+            trouble: None,
+            objects: IndexedObjects::default(),
+            listed: IndexedObjects::default(),
+        };
         Self { indices, changes: watch::Sender::new(()), state: RwLock::new(state) }
     }
 
@@ -108,7 +112,7 @@ impl<T: LookedUp> Store<T> {
 
     /// Starts a list. The previous objects stay until it is complete.
     pub(super) fn begin_list(&self) {
-        self.write().listed = Objects::default();
+        self.write().listed = IndexedObjects::default();
     }
 
     pub(super) fn listed(&self, object: Arc<T>) {
@@ -157,7 +161,7 @@ impl<T: LookedUp> Store<T> {
     }
 }
 
-impl<T: LookedUp> Objects<T> {
+impl<T: LookedUp> IndexedObjects<T> {
     fn put(&mut self, object: Arc<T>, keys: Vec<IndexKey>) {
         let of_object = key(object.meta());
         self.remove(&of_object);
@@ -194,7 +198,7 @@ fn key(object: &ObjectMeta) -> ObjectKey {
     (object.namespace.clone().unwrap_or_default(), object.name.clone().unwrap_or_default())
 }
 
-impl<T> Default for Objects<T> {
+impl<T> Default for IndexedObjects<T> {
     fn default() -> Self {
         Self { by_name: BTreeMap::new(), by_index: BTreeMap::new() }
     }

@@ -30,10 +30,8 @@ pub struct Watch<T> {
     pub(super) indices: BTreeMap<String, IndexKeys<T>>,
 }
 
-/// Removes fields that no handler reads.
-pub(super) struct Slim<T>(Option<Arc<SlimOne<T>>>);
-
-type SlimOne<T> = dyn Fn(&mut T) + Send + Sync;
+/// Removes `managedFields`, and fields that no handler reads.
+pub(super) type Slim<T> = Arc<dyn Fn(&mut T) + Send + Sync>;
 
 impl<T: LookedUp> Watch<T> {
     /// Every object of the type, in all namespaces.
@@ -41,7 +39,7 @@ impl<T: LookedUp> Watch<T> {
         Self {
             namespace: None,
             selection: vestibule_identity::short_watch(),
-            slim: Slim(None),
+            slim: Arc::new(drop_managed_fields),
             indices: BTreeMap::new(),
         }
     }
@@ -69,7 +67,10 @@ impl<T: LookedUp> Watch<T> {
     /// Calls `slim` on each object before it is kept or given to a handler, to remove fields that no handler reads. It must not
     /// change the name and the namespace. `metadata.managedFields`, a large part of most objects, is always removed.
     pub fn slim(mut self, slim: impl Fn(&mut T) + Send + Sync + 'static) -> Self {
-        self.slim = Slim(Some(Arc::new(slim)));
+        self.slim = Arc::new(move |object| {
+            drop_managed_fields(object);
+            slim(object);
+        });
         self
     }
 
@@ -104,28 +105,13 @@ impl<T> Clone for Watch<T> {
         Self {
             namespace: self.namespace.clone(),
             selection: self.selection.clone(),
-            slim: self.slim.clone(),
+            slim: Arc::clone(&self.slim),
             indices: self.indices.clone(),
         }
     }
 }
 
-impl<T: LookedUp> Slim<T> {
-    /// Removes `managedFields` only.
-    pub(super) fn nothing() -> Self {
-        Self(None)
-    }
-
-    pub(super) fn apply(&self, object: &mut T) {
-        object.meta_mut().managed_fields = None;
-        if let Some(slim) = &self.0 {
-            slim(object);
-        }
-    }
-}
-
-impl<T> Clone for Slim<T> {
-    fn clone(&self) -> Self {
-        Self(self.0.clone())
-    }
+/// They are a large part of most objects.
+pub(super) fn drop_managed_fields<T: LookedUp>(object: &mut T) {
+    object.meta_mut().managed_fields = None;
 }

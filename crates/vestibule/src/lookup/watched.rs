@@ -6,12 +6,12 @@ use std::time::Instant;
 use kube::Client;
 use tokio::sync::watch;
 
+use super::declaration::{KindObjects, StoreState};
 use super::kind::Kind;
 use super::looked_up::LookedUp;
-use super::registered::{KindObjects, StoreState};
 use super::watch::Watch;
 use super::watch_state::WatchState;
-use super::{Lookup, Place};
+use super::{Lookup, Namespaces};
 
 /// The objects of a [`Watch`], for code that is no handler with a [`Context`](crate::Context): a [`Handler`](crate::admission::Handler), or
 /// a task. Cheap to clone; the watch ends with the last clone.
@@ -56,7 +56,7 @@ impl<T: LookedUp> Watched<T> {
 
     /// A query. Reads from the API server are answered before `deadline`, or fail.
     pub fn lookup(&self, deadline: Instant) -> Lookup<T> {
-        Lookup { objects: Some(Arc::clone(&self.objects)), place: Place::Namespace(None), deadline }
+        Lookup { objects: Some(Arc::clone(&self.objects)), namespaces: Namespaces::One(None), deadline }
     }
 
     /// Whether the first list was read.
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn code_without_a_context_looks_objects_up_and_hears_of_changes() {
+    async fn watched_objects_are_looked_up_and_changes_are_reported() {
         const LIST: &str = r#"{"kind":"PodList","metadata":{"resourceVersion":"7"},"items":[{"metadata":{"namespace":"shop","name":"web"}}]}"#;
         const GONE: &str = "{\"type\":\"DELETED\",\"object\":{\"kind\":\"Pod\",\"apiVersion\":\"v1\",\
                             \"metadata\":{\"namespace\":\"shop\",\"name\":\"web\",\"resourceVersion\":\"8\"}}}\n";

@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn an_operation_that_was_not_named_is_beside() {
+    fn an_operation_that_no_rule_names_is_another_operation() {
         let body = review("UPDATE", |_| {});
         let review = Review::parse(&body).unwrap_or_else(|error| panic!("{error}"));
         assert_eq!(

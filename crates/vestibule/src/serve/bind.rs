@@ -48,7 +48,7 @@ impl App {
             None if !waits => return Err(ServeError::NoCertificate),
             None => {}
         }
-        let known = clients.start(client.as_ref())?;
+        let client_identity = clients.start(client.as_ref())?;
         let works = self.works(client.as_ref())?;
         let mut environment = self.environment(client)?;
         environment.traces.clone_from(&traces);
@@ -57,15 +57,13 @@ impl App {
         let presented = Arc::new(presented);
         let server = Server::new(settings, Arc::clone(&presented) as _);
         let conditions =
-            PolledCondition::begin_all(self.conditions()).await.map_err(ServeError::Conditions)?;
-        let unknown_keys = known.missing();
+            PolledCondition::begin_all(&self.conditions).await.map_err(ServeError::Conditions)?;
+        let required_keys = client_identity.required_keys;
         let ready = {
-            let (conditions, lookups, unknown_keys) = (conditions.clone(), lookups.clone(), known.missing());
+            let (conditions, lookups, keys) = (conditions.clone(), lookups.clone(), required_keys.clone());
             move || {
-                let mut missing = conditions.iter().filter_map(PolledCondition::why_not);
-                let keys_are_unknown = unknown_keys.as_ref().is_some_and(|are_unknown| are_unknown());
-                missing.next().is_none()
-                    && !keys_are_unknown
+                conditions.iter().all(|condition| condition.why_not().is_none())
+                    && !keys.as_ref().is_some_and(|keys| keys.are_missing())
                     && presented.missing().is_none()
                     && lookups.missing().is_empty()
             }
@@ -92,15 +90,16 @@ impl App {
                 let missing = lookups.missing();
                 (!missing.is_empty()).then(|| missing.join(", "))
             })
-            .clients(known.clients)
+            .clients(client_identity.clients)
             .metrics(CONTENT_TYPE, move || telemetry::page(&registry))
             .observer(telemetry);
         for condition in conditions {
             server = server.hooks_ready_when(condition.name().to_owned(), move || condition.why_not());
         }
-        if let Some(are_unknown) = unknown_keys {
-            server = server
-                .hooks_ready_when("the keys of the token issuer", move || are_unknown().then(String::new));
+        if let Some(keys) = required_keys {
+            server = server.hooks_ready_when("the keys of the token issuer", move || {
+                keys.are_missing().then(String::new)
+            });
         }
         let mut hooks = Vec::new();
         for registered in self.hooks() {
@@ -109,7 +108,7 @@ impl App {
             server = server.route(entry.path.as_str(), registered.hook(&environment), timeout);
             hooks.push(entry.path.clone());
         }
-        for converted in self.conversions() {
+        for converted in &self.conversions {
             let path = converted.path();
             server = server.route_conversion(path.as_str(), converted.conversion.hook(&converted.name));
             hooks.push(path);
@@ -125,7 +124,7 @@ impl App {
                 identity.draining();
             }
         });
-        Ok(Bound { server, identity, reach, hooks, works, reloads: known.reloads, before_exit })
+        Ok(Bound { server, identity, reach, hooks, works, reloads: client_identity.reloads, before_exit })
     }
 }
 

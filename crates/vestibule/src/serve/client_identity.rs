@@ -22,8 +22,8 @@ pub(crate) struct Started {
     pub(crate) clients: Clients,
     /// Reloads files and keys until it is dropped.
     pub(crate) reloads: JoinSet<()>,
-    /// The keys without which no client can authenticate.
-    required_keys: Option<Arc<Keys>>,
+    /// The keys without which no client can authenticate, so that readiness waits for them.
+    pub(crate) required_keys: Option<Arc<Keys>>,
 }
 
 impl ClientSettings {
@@ -81,15 +81,6 @@ impl ClientSettings {
 
     fn is_on(&self) -> bool {
         self.authentication != ClientAuthentication::Off
-    }
-}
-
-impl Started {
-    /// Tells whether readiness waits for the keys of the token issuer; [`None`] if they are not required, or if clients can
-    /// authenticate by certificates.
-    pub(crate) fn missing(&self) -> Option<impl Fn() -> bool + Send + Sync + use<>> {
-        let keys = self.required_keys.clone()?;
-        Some(move || keys.are_missing())
     }
 }
 

@@ -34,7 +34,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_line_a_second_says_how_many_it_stands_for() {
+    fn one_line_a_second_has_the_number_of_suppressed_lines() {
         let (limit, start) = (LogRateLimit::default(), Instant::now());
         assert_eq!(limit.admits(start), Some(0));
         let admitted = (0..1_000).filter_map(|_| limit.admits(start + PACE / 2)).count();

@@ -91,7 +91,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_system_tells_all_of_it() {
+    fn memory_and_descriptors_are_read_from_proc() {
         let memory = memory().unwrap();
         assert!((1e6..1e11).contains(&memory), "{memory}");
         let (open, most) = (descriptors().unwrap(), most_descriptors().unwrap());

@@ -15,7 +15,7 @@ use vestibule_server::{CertificateCell, Server, Settings};
 
 use super::certificates::CertificateCounters;
 use super::*;
-use crate::lookup::objects::Objects;
+use crate::lookup::test_objects::Objects;
 use crate::lookup::watch::Watch;
 use crate::lookup::watch_state::WatchState;
 use crate::lookup::{LookupDeclaration, Lookups, Source};
@@ -147,7 +147,7 @@ async fn served_metrics_are_open_metrics_and_in_the_table() {
 }
 
 #[test]
-fn counters_begin_at_zero_so_that_the_first_time_is_a_rise() {
+fn counters_start_at_zero() {
     let served = Served::new();
     served.telemetry.start_at_zero(["label"]);
     let served = Exposition::read(&served.page()).unwrap();
@@ -198,7 +198,7 @@ fn no_request_makes_a_series() {
 
 /// A flood of what is refused is one line a second for each reason, and all of it is counted.
 #[test]
-fn a_flood_of_refusals_is_no_flood_of_lines() {
+fn refusals_are_logged_at_a_limited_rate() {
     const EACH: u64 = 1_000;
     let (of_a_webhook, start) = (Served::new(), Instant::now());
     let telemetry = &of_a_webhook.telemetry;

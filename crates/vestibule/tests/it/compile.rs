@@ -8,7 +8,7 @@ use std::process::{Command, Output};
 use std::time::SystemTime;
 
 #[test]
-fn a_function_that_is_no_handler_is_told_the_signature_of_one() {
+fn compile_errors_name_the_signature_of_a_handler() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/compile");
     let library = library(&folder.join("a_handler.rs"));
     let mut cases = 0;

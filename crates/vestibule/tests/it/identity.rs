@@ -136,7 +136,7 @@ async fn metrics_with_a_doubled_or_invalid_name_are_refused_at_start() {
 }
 
 #[tokio::test]
-async fn no_app_closes_connections_before_the_api_server_does() {
+async fn an_idle_timeout_below_that_of_the_api_server_is_refused() {
     let mut options = options(Staged::waiting_for("a Secret"));
     options.settings.idle_timeout = Duration::from_secs(90);
     let error = app().bind(options.clone()).await.err().unwrap();

@@ -25,17 +25,19 @@ pub(crate) struct Served {
 
 impl Served {
     pub(crate) async fn start(app: App) -> Self {
-        let identity = Local::in_memory(&[NAME], SystemTime::now()).unwrap();
-        let bundle = identity.ca_bundle().unwrap();
-        Self::start_as(app, options(Arc::new(identity)), &bundle).await
+        Self::start_with(app, None).await
     }
 
     /// Serves an app with lookups in the cluster of `client`.
     pub(crate) async fn beside(app: App, client: kube::Client) -> Self {
+        Self::start_with(app, Some(client)).await
+    }
+
+    async fn start_with(app: App, client: Option<kube::Client>) -> Self {
         let identity = Local::in_memory(&[NAME], SystemTime::now()).unwrap();
         let bundle = identity.ca_bundle().unwrap();
         let mut options = options(Arc::new(identity));
-        options.client = Some(client);
+        options.client = client;
         Self::start_as(app, options, &bundle).await
     }
 
@@ -112,4 +114,14 @@ pub(crate) fn review() -> Review {
 pub(crate) fn changed(outcome: Outcome) -> Value {
     let Outcome::Allowed(allowed) = outcome else { panic!("not allowed") };
     allowed.object.unwrap()
+}
+
+/// Waits until `holds` is true.
+pub(crate) async fn until(mut holds: impl FnMut() -> bool) {
+    let waits = async {
+        while !holds() {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(20), waits).await.unwrap();
 }

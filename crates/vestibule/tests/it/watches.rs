@@ -13,7 +13,7 @@ use vestibule::{App, Context, FailurePolicy, Lookup, LookupError, Reject, Watch,
 use vestibule_caller::{Hook, Outcome};
 
 use crate::fake_cluster::{FakeCluster, status};
-use crate::served::{Served, review};
+use crate::served::{Served, review, until};
 
 const CLAIMS: &str = "/api/v1/namespaces/shop/persistentvolumeclaims";
 type Claims = PersistentVolumeClaim;
@@ -210,7 +210,7 @@ async fn a_get_ends_before_the_deadline_of_the_call_and_is_cancelled() {
 }
 
 #[tokio::test]
-async fn memory_follows_the_watch() {
+async fn the_store_follows_the_watch() {
     let cluster = FakeCluster::open();
     cluster.put(&path("a"), claim("one"));
     cluster.put(&path("b"), claim("two"));
@@ -325,7 +325,7 @@ async fn names_that_no_object_can_have_are_not_requested() {
 }
 
 #[tokio::test]
-async fn memory_is_not_used_after_its_watch_has_ended() {
+async fn the_store_is_unusable_after_its_watch_has_ended() {
     let cluster = FakeCluster::open();
     cluster.put(&path("a"), claim("one"));
     let app = app(async |pod: Pod, _: Context| Ok::<_, Reject>(pod));
@@ -334,15 +334,6 @@ async fn memory_is_not_used_after_its_watch_has_ended() {
     let ended = async { while !served.probe("/readyz").await.1.contains("(its watch has ended)") {} };
     tokio::time::timeout(Duration::from_secs(20), ended).await.unwrap();
     served.stop().await;
-}
-
-async fn until(mut holds: impl FnMut() -> bool) {
-    let waits = async {
-        while !holds() {
-            tokio::task::yield_now().await;
-        }
-    };
-    tokio::time::timeout(Duration::from_secs(20), waits).await.unwrap();
 }
 
 async fn synced(context: &Context) {

@@ -19,7 +19,7 @@ use vestibule::{App, Context, FailurePolicy, LookupError, Reject, Watch, on};
 use vestibule_caller::{Hook, Outcome};
 
 use fake_cluster::{FakeCluster, status};
-use served::{Served, review};
+use served::{Served, review, until};
 
 const CLAIMS: &str = "/api/v1/namespaces/shop/persistentvolumeclaims";
 
@@ -70,7 +70,7 @@ async fn not_even_trace_lines_hold_looked_up_objects() {
 
 /// Regression: the second failure was not logged, because only the watch had been answered between the two.
 #[tokio::test]
-async fn a_watch_that_fails_again_after_a_recovery_is_told_of_again() {
+async fn a_failure_after_a_recovery_is_logged_again() {
     LazyLock::force(&LOG);
     let (cluster, words) = (FakeCluster::open(), "claims are out today");
     let app = App::new("demo").mutate(
@@ -96,7 +96,7 @@ async fn a_watch_that_fails_again_after_a_recovery_is_told_of_again() {
 
 /// One line a second, with the number of suppressed ones.
 #[tokio::test]
-async fn many_that_are_turned_away_are_few_lines() {
+async fn refused_connections_are_logged_at_a_limited_rate() {
     LazyLock::force(&LOG);
     let app = App::new("demo").mutate(
         "look",
@@ -111,13 +111,4 @@ async fn many_that_are_turned_away_are_few_lines() {
     served.stop().await;
     let lines = logged().lines().filter(|line| line.contains(": refused reason=")).count() as u64;
     assert!((1..=1 + began.elapsed().as_secs()).contains(&lines), "{lines} lines");
-}
-
-async fn until(mut holds: impl FnMut() -> bool) {
-    let waits = async {
-        while !holds() {
-            tokio::task::yield_now().await;
-        }
-    };
-    tokio::time::timeout(Duration::from_secs(20), waits).await.unwrap();
 }

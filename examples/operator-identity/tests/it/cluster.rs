@@ -1,7 +1,7 @@
 //! The cluster of one test, and the operator in it.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
@@ -111,11 +111,6 @@ impl Drop for Operator {
     }
 }
 
-/// Polls until `is_so`.
-pub(crate) async fn until(what: &str, mut is_so: impl AsyncFnMut() -> bool) {
-    let began = Instant::now();
-    while !is_so().await {
-        assert!(began.elapsed() < Duration::from_secs(60), "{what}");
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
+pub(crate) async fn until(what: &str, is_so: impl AsyncFnMut() -> bool) {
+    vestibule_testenv::until(what, Duration::from_secs(60), is_so).await.unwrap();
 }

@@ -51,7 +51,7 @@ async fn the_articles_install_into_default_and_inject_there_once_the_settings_sa
         quotes(&explained(pod["metadata"]["name"].as_str().unwrap()), &[&left_out, remedy]);
     }
 
-    std::fs::write(folder.path().join("settings.yaml"), SETTINGS).unwrap();
+    folder.write("settings.yaml", SETTINGS);
     let (manifests, said) = print_manifests(folder.path(), HOME, &cluster.injector.service);
     assert!(!said.contains("ownNamespace"), "{said}");
     cluster.injector.environment.apply(manifests).await.unwrap();
@@ -69,7 +69,7 @@ async fn the_articles_install_into_default_and_inject_there_once_the_settings_sa
     // The form of the article: a container after that of the application.
     let regular = rule("envoy.yaml").replace("mode: auto", "mode: regular");
     let regular = regular.replace("      position: {initContainers: first}\n", "");
-    std::fs::write(folder.path().join("envoy.yaml"), regular).unwrap();
+    folder.write("envoy.yaml", regular);
     let (manifests, _) = print_manifests(folder.path(), HOME, &cluster.injector.service);
     cluster.injector.environment.apply(manifests).await.unwrap();
     let beside = |pod: &Value| names(&pod["spec"]["containers"]) == ["http-echo", "envoy"];

@@ -40,7 +40,7 @@ async fn all_eight_examples_at_once() {
         "inject -f pod.json -n {namespace} -o json --rules {} --namespace-labels {labels}",
         rules.display()
     ));
-    let said: Value = serde_json::from_str(&said.stdout()).unwrap();
+    let said = said.exits(0).json();
     assert_eq!(names(&said["spec"]["initContainers"]), init);
     assert_within(&said, &made, "");
 }

@@ -1,11 +1,10 @@
 //! The Event of `docs/how-to/watch.md`, by the page's own commands.
 
-use std::time::{Duration, Instant};
-
 use vestibule_testenv::tools_or_skip;
 
 use super::Cluster;
-use crate::fixture::{Folder, with_kubectl};
+use crate::fixture::{Folder, finish, with_kubectl};
+use crate::wait;
 
 const PAGE: &str = include_str!("../../../../../docs/how-to/watch.md");
 /// The namespaces of the Job and of the injector on the page.
@@ -32,20 +31,15 @@ async fn a_skipped_rule_makes_an_event_on_the_job() {
         // A command continues after a line that ends with a backslash.
         let ends = command.match_indices('\n').find(|(at, _)| !command[..*at].ends_with('\\'));
         let (command, printed) = command.split_at(ends.unwrap().0);
-        let end = Instant::now() + Duration::from_secs(60);
-        loop {
+        let run = async || {
             let script = format!("exec 2>&1\n{command}");
             let mut shell = with_kubectl(&cluster.injector.environment, &tools, &script);
-            let now = String::from_utf8(shell.current_dir(folder.path()).output().unwrap().stdout).unwrap();
-            if now.trim() == printed.trim() {
-                break;
-            }
-            // The controller needs some time to make the pod of the Job.
-            assert!(
-                command.starts_with("kubectl get ") && Instant::now() < end,
-                "$ {command}\n{now}, not{printed}"
-            );
-            tokio::time::sleep(Duration::from_millis(50)).await;
-        }
+            finish(shell.current_dir(folder.path()), "").out
+        };
+        // The controller needs some time to make the pod of the Job.
+        let shown =
+            wait::until(run, |out| out.trim() == printed.trim() || !command.starts_with("kubectl get "));
+        let out = shown.await.unwrap_or_else(|out| out);
+        assert_eq!(out.trim(), printed.trim(), "$ {command}");
     }
 }

@@ -2,7 +2,6 @@
 
 use std::time::{Duration, Instant};
 
-use http::Method;
 use kube::Client;
 use serde_json::{Value, json};
 use tokio::time::{MissedTickBehavior, interval};
@@ -11,7 +10,7 @@ use vestibule_testenv::until;
 use super::fixture::{Cluster, serve_as};
 use super::gitops::{ARGO_CD, FLUX, apply, differences, installation, read, rule};
 use super::{NAMESPACE, manifests};
-use crate::cluster::{MERGE, send};
+use crate::api;
 
 const MANAGERS: [&str; 3] = [ARGO_CD, FLUX, "vestibule-install"];
 
@@ -99,9 +98,7 @@ async fn no_tool_sees_a_difference_for_a_minute() {
         .await
         .unwrap();
         let before = tools.bundle().await;
-        let asked = json!({"metadata": {"annotations": {"vestibule.dev/rotate": "now"}}});
-        let ring = format!("/api/v1/namespaces/{NAMESPACE}/secrets/injector-ring");
-        send(&tools.client, Method::PATCH, &ring, MERGE, &asked).await.object();
+        api::ask_for_rotation(&tools.client, NAMESPACE).await;
         until("a rotation", PATIENCE, async || tools.bundle().await != before).await.unwrap();
         let before = tools.entries().await;
         let mut more = rule("required");

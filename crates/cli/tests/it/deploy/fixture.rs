@@ -4,18 +4,20 @@ use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::path::Path;
 use std::process::Command;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use http::{Method, StatusCode};
+use http::StatusCode;
 use serde_json::{Value, json};
 use vestibule_testenv::{
     Binaries, Child, Options, Service, Session, Tools, leave_out_part, start_or_skip, tools_or_skip, until,
 };
 
 use super::{NAMESPACE, manifests};
-use crate::cluster::{JSON, addresses, replica, send};
+use crate::api;
+use crate::cluster::{addresses, replica};
 use crate::fixture::{Done, Folder, finish, with_kubectl};
 use crate::how_to::ROOT;
+use crate::wait;
 
 pub(super) struct Cluster {
     pub(super) tools: Tools,
@@ -47,7 +49,7 @@ impl Cluster {
     /// The object at this path of the API server.
     pub(super) async fn read(&self, uri: &str) -> Value {
         let client = self.environment.admin().unwrap();
-        send(&client, Method::GET, uri, JSON, &Value::Null).await.object()
+        api::get(&client, uri).await.object()
     }
 
     /// The namespace of the installation, and a Service in it that leads to the replicas: no kubelet and no proxy run here.
@@ -78,26 +80,22 @@ impl Cluster {
         let client = self.environment.admin().unwrap();
         for plural in ["injections", "injectorsettings", "namespacedinjections"] {
             let uri = format!("/apis/vestibule.dev/v1alpha1/{plural}");
-            let is_listed =
-                async || send(&client, Method::GET, &uri, JSON, &Value::Null).await.status.is_success();
+            let is_listed = async || api::get(&client, &uri).await.status.is_success();
             until(&uri, Duration::from_secs(60), is_listed).await.unwrap();
         }
     }
 
     /// Checks that there is nothing that was not there `before`, besides the namespace and what the API server puts into one.
-    pub(super) fn assert_gone(&self, before: &BTreeSet<String>) {
+    pub(super) async fn assert_gone(&self, before: &BTreeSet<String>) {
         let of_the_namespace =
-            |name: &str| name == "namespace/vestibule-system" || name == "configmap/kube-root-ca.crt";
-        let end = Instant::now() + Duration::from_secs(60);
-        loop {
-            let after = self.objects();
-            let left: Vec<_> = after.difference(before).filter(|name| !of_the_namespace(name)).collect();
-            if left.is_empty() {
-                return;
-            }
-            // The API server removes the APIService of a definition a moment later.
-            assert!(Instant::now() < end, "left behind: {left:#?}");
-        }
+            |name: &String| name == "namespace/vestibule-system" || name == "configmap/kube-root-ca.crt";
+        let left = async || {
+            let mut left = &self.objects() - before;
+            left.retain(|name| !of_the_namespace(name));
+            left
+        };
+        // The API server removes the APIService of a definition a moment later.
+        wait::until(left, BTreeSet::is_empty).await.unwrap();
     }
 
     /// Checks that nothing in the deleted namespace can hold its end, and that it ends.
@@ -129,7 +127,7 @@ impl Cluster {
             Err(error) => {
                 leave_out_part(&format!("the test ends the namespace: {error}"));
                 found["spec"]["finalizers"] = json!([]);
-                send(&client, Method::PUT, &format!("{uri}/finalize"), JSON, &found).await.object();
+                api::put(&client, &format!("{uri}/finalize"), &found).await.object();
                 return;
             }
         };
@@ -137,15 +135,9 @@ impl Cluster {
         command.args(["--controllers=namespace-controller", "--leader-elect=false", "--secure-port=0"]);
         command.arg("--kubeconfig").arg(self.environment.kubeconfig());
         let controller = self.environment.spawn("namespace-controller", &command).unwrap();
-        let end = Instant::now() + Duration::from_secs(60);
-        loop {
-            let reply = send(&client, Method::GET, &uri, JSON, &Value::Null).await;
-            if reply.status == StatusCode::NOT_FOUND {
-                return;
-            }
-            assert!(Instant::now() < end, "hangs: {}\n{}", reply.body, controller.log());
-            tokio::time::sleep(Duration::from_millis(100)).await;
-        }
+        let read = async || api::get(&client, &uri).await;
+        let ended = wait::until(read, |reply| reply.status == StatusCode::NOT_FOUND).await;
+        ended.unwrap_or_else(|reply| panic!("hangs: {}\n{}", reply.body, controller.log()));
     }
 }
 

@@ -3,18 +3,15 @@
 
 use std::time::Duration;
 
-use http::Method;
 use kube::Client;
 use serde_json::{Value, json};
 use vestibule_testenv::until;
 
 use super::NAMESPACE;
 use super::fixture::Cluster;
-use crate::cluster::{JSON, Reply, send};
-use crate::fixture::Folder;
+use crate::api::{self, Reply, path};
+use crate::fixture::{Folder, objects};
 use crate::how_to::ROOT;
-
-const APPLY: &str = "application/apply-patch+yaml";
 
 /// The names under which the API server keeps the fields that Argo CD and Flux apply.
 pub(super) const ARGO_CD: &str = "argocd-controller";
@@ -32,19 +29,17 @@ pub(super) fn rule(name: &str) -> Value {
 /// The objects of deploy/install.yaml.
 pub(super) fn installation() -> Vec<Value> {
     let text = std::fs::read_to_string(format!("{ROOT}/deploy/install.yaml")).unwrap();
-    let documents = vestibule_rules::yaml::read("install.yaml", &text).unwrap();
-    documents.iter().map(|document| serde_json::from_str(&document.to_json()).unwrap()).collect()
+    objects(&text)
 }
 
 /// Server-side apply that takes over fields of other managers, as `kubectl apply --server-side --force-conflicts` and Flux send it.
 pub(super) async fn apply(client: &Client, manager: &str, object: &Value, dry_run: bool) -> Value {
     let dry_run = if dry_run { "&dryRun=All" } else { "" };
-    let uri = format!("{}?fieldManager={manager}&force=true{dry_run}", path(object));
-    send(client, Method::PATCH, &uri, APPLY, object).await.object()
+    api::apply(client, object, &format!("fieldManager={manager}&force=true{dry_run}")).await.object()
 }
 
 pub(super) async fn read(client: &Client, object: &Value) -> Reply {
-    send(client, Method::GET, &path(object), JSON, &Value::Null).await
+    api::get(client, &path(object)).await
 }
 
 /// The difference that each manager sees, from a dry run of its apply: Argo CD with server-side diff, and Flux, compare so. Their
@@ -75,16 +70,6 @@ fn compared(object: &Value) -> Value {
     let mut object = object.clone();
     object["metadata"].as_object_mut().unwrap().remove("managedFields");
     object
-}
-
-fn path(object: &Value) -> String {
-    let version = object["apiVersion"].as_str().unwrap();
-    let root = if version.contains('/') { "apis" } else { "api" };
-    let kind = object["kind"].as_str().unwrap().to_lowercase();
-    let plural = kind.strip_suffix('y').map_or_else(|| format!("{kind}s"), |stem| format!("{stem}ies"));
-    let metadata = &object["metadata"];
-    let within = metadata["namespace"].as_str().map(|namespace| format!("namespaces/{namespace}/"));
-    format!("/{root}/{version}/{}{plural}/{}", within.unwrap_or_default(), metadata["name"].as_str().unwrap())
 }
 
 /// Namespaces and definitions first, rules last: both tools sort the objects so, and delete in the reverse order.
@@ -131,7 +116,7 @@ async fn prune(cluster: &Cluster, client: &Client) {
     cluster.definitions_are_served().await;
     let options = json!({"apiVersion": "v1", "kind": "DeleteOptions", "propagationPolicy": "Background"});
     for object in in_stages().iter().rev().flatten() {
-        send(client, Method::DELETE, &path(object), JSON, &options).await.object();
+        api::delete(client, &path(object), &options).await.object();
         // The rules are gone before their definition is deleted. A namespace waits for its controller.
         let is_gone =
             async || object["kind"] == "Namespace" || !read(client, object).await.status.is_success();
@@ -148,7 +133,7 @@ async fn argo_cd_installs_and_removes_everything() {
         // Again: no object changes.
         assert_eq!(argo_cd_syncs(&cluster, &format!("diff {mode}")), "", "{mode}");
         prune(&cluster, &client).await;
-        cluster.assert_gone(&before);
+        cluster.assert_gone(&before).await;
         cluster.namespace_ends().await;
     }
 }
@@ -169,7 +154,7 @@ async fn flux_installs_and_removes_everything() {
         assert_eq!(differences(&client, &[FLUX], object).await, [""; 0]);
     }
     prune(&cluster, &client).await;
-    cluster.assert_gone(&before);
+    cluster.assert_gone(&before).await;
     cluster.namespace_ends().await;
 }
 

@@ -2,13 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
-use http::Method;
 use serde_json::{Value, json};
 use vestibule_testenv::Service;
 
 use super::fixture::{Cluster, serve_as};
 use super::{NAMESPACE, folder, template_with};
-use crate::cluster::{MERGE, send};
+use crate::api;
 use crate::fixture::{Done, Folder, finish, pod_environment, with_kubectl};
 
 const POD: &str = "/api/v1/namespaces/vestibule-system/pods/injector-test";
@@ -29,7 +28,7 @@ async fn run(cluster: &Cluster, helm: &Path, service: &Service) -> (Done, Done) 
     let done = as_container(&pod["spec"]["containers"][0], &kubeconfig, service);
     let phase = if done.code() == 0 { "Succeeded" } else { "Failed" };
     let status = json!({"status": {"phase": phase}});
-    send(&client, Method::PATCH, &format!("{POD}/status"), MERGE, &status).await.object();
+    api::merge_patch(&client, &format!("{POD}/status"), &status).await.object();
     (done, testing.await.unwrap())
 }
 

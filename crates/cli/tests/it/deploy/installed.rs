@@ -34,7 +34,7 @@ async fn kubectl_and_kustomize_install_and_remove_everything() {
         cluster.definitions_are_served().await;
         cluster.run(&format!("{} --wait=false", apply.replace("apply --server-side", "delete"))).exits(0);
         cluster.run("kubectl wait --for=delete --timeout=60s crd/injections.vestibule.dev crd/namespacedinjections.vestibule.dev").exits(0);
-        cluster.assert_gone(&before);
+        cluster.assert_gone(&before).await;
         cluster.namespace_ends().await;
     }
 }
@@ -59,7 +59,7 @@ async fn helm_installs_upgrades_and_uninstalls() {
         with_helm(helm_alone).exits(0);
         cluster.run("kubectl get crd injections.vestibule.dev injectorsettings.vestibule.dev").exits(0);
         cluster.run(rest).exits(0);
-        cluster.assert_gone(&before);
+        cluster.assert_gone(&before).await;
         cluster.namespace_ends().await;
     }
 }
@@ -72,7 +72,7 @@ async fn install_waits_until_the_webhook_is_called_and_uninstall_leaves_nothing(
 
     let rehearsed = finish(&mut cluster.vestibule("install --dry-run"), "");
     rehearsed.exits(0).tells("taken    ClusterRole injector").tells("new      namespace vestibule-system");
-    cluster.assert_gone(&before);
+    cluster.assert_gone(&before).await;
 
     let service = cluster.service().await;
 
@@ -107,7 +107,7 @@ async fn install_waits_until_the_webhook_is_called_and_uninstall_leaves_nothing(
         .tells("deleted  Namespace vestibule-system");
     // The environment has made it for its Service, and no controller removes it here.
     cluster.run(&format!("kubectl delete endpointslice injector -n {NAMESPACE}")).exits(0);
-    cluster.assert_gone(&before);
+    cluster.assert_gone(&before).await;
     cluster.namespace_ends().await;
 }
 
@@ -121,5 +121,5 @@ async fn install_names_missing_rights_and_changes_nothing() {
     let refused: Done = finish(&mut command, "");
     refused.fails(1, "nothing was changed").tells("ClusterRole injector: ").tells("User \"reader\" cannot");
     refused.tells("Deployment vestibule-system/injector: ").tells("cannot patch resource \"deployments\"");
-    cluster.assert_gone(&before);
+    cluster.assert_gone(&before).await;
 }

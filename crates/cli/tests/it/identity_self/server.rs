@@ -2,13 +2,13 @@
 
 use std::net::SocketAddr;
 use std::path::Path;
-use std::time::{Duration, Instant};
 
 use fire::rig;
 use vestibule_testenv::{Child, Environment};
 
 use crate::cluster;
 use crate::fixture::{Folder, pod_environment};
+use crate::wait;
 
 pub(super) struct Server {
     child: Child,
@@ -51,11 +51,8 @@ impl Server {
     }
 
     pub(super) async fn wait_until_shown(&self, metric: &str) {
-        let end = Instant::now() + Duration::from_secs(60);
-        while !self.shows(metric).await {
-            let log = self.log();
-            assert!(Instant::now() < end, "{metric} is not in {}\n{log:#?}", self.get("/metrics").await);
-            tokio::time::sleep(Duration::from_millis(100)).await;
-        }
+        let is_shown = |page: &String| page.lines().any(|line| line.starts_with(metric));
+        let shown = wait::until(async || self.get("/metrics").await, is_shown).await;
+        shown.unwrap_or_else(|page| panic!("{metric} is not in {page}\n{}", self.child.log()));
     }
 }

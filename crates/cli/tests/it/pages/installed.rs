@@ -1,18 +1,19 @@
 //! Commands of pages that need a running injector.
 
 use std::path::Path;
-use std::time::{Duration, Instant};
 
-use http::{Method, StatusCode};
+use http::StatusCode;
 use serde_json::json;
 use vestibule_testenv::{Options, leave_out, start_or_skip, tools_or_skip};
 
 use super::ledger::{CHANGE_RULES, Held, ROWS};
 use super::node;
-use crate::cluster::{InstalledInjector, JSON, pod, print_manifests, send};
+use crate::api;
+use crate::cluster::{InstalledInjector, pod, print_manifests};
 use crate::examples;
 use crate::fixture::with_kubectl;
 use crate::how_to;
+use crate::wait;
 
 const HOME: &str = "webhooks";
 
@@ -108,7 +109,7 @@ async fn fail_open(injector: &InstalledInjector) {
     let namespace = injector.environment.namespace(&[("injection", "enabled")]).await.unwrap();
     let uri = format!("/api/v1/namespaces/{}/pods?dryRun=All", namespace.name());
     let client = injector.environment.admin().unwrap();
-    let made = send(&client, Method::POST, &uri, JSON, &pod("passes")).await.object();
+    let made = api::post(&client, &uri, &pod("passes")).await.object();
     assert!(made["spec"]["initContainers"].is_null(), "{made}");
     injector.service.add_replica(injector.address, Some(injector.probes)).unwrap();
     injector.service.wait_for_replicas(1).await.unwrap();
@@ -122,9 +123,7 @@ async fn wait_until_config_maps_are_validated(injector: &InstalledInjector) {
     });
     let uri = format!("/api/v1/namespaces/{HOME}/configmaps?dryRun=All");
     let client = injector.environment.admin().unwrap();
-    let end = Instant::now() + Duration::from_secs(60);
-    while send(&client, Method::POST, &uri, JSON, &broken).await.status != StatusCode::FORBIDDEN {
-        assert!(Instant::now() < end, "{}", injector.server.log());
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
+    let created = async || api::post(&client, &uri, &broken).await;
+    let refused = wait::until(created, |reply| reply.status == StatusCode::FORBIDDEN).await;
+    refused.unwrap_or_else(|reply| panic!("{}\n{}", reply.body, injector.server.log()));
 }

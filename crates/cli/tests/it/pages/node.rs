@@ -3,11 +3,11 @@
 use std::fs;
 use std::process::Command;
 
-use http::Method;
-use serde_json::{Value, json};
+use serde_json::json;
 use vestibule_testenv::{Child, Tools};
 
-use crate::cluster::{InstalledInjector, JSON, MERGE, send};
+use crate::api;
+use crate::cluster::InstalledInjector;
 
 /// Makes a node with a kubelet, and on it a pod of the Deployment `namespace/injector`: its ports lead to the running
 /// injector, and its log is the injector's so far.
@@ -22,8 +22,6 @@ pub(super) async fn run_pod(injector: &InstalledInjector, tools: &Tools, namespa
     let port: u16 = kubelet.wait_for_line(|line| line.strip_prefix("port ")?.parse().ok()).await.unwrap();
 
     let client = environment.admin().unwrap();
-    let call =
-        async |method, uri: &str, kind, body: &Value| send(&client, method, uri, kind, body).await.object();
     let node = json!({
         "apiVersion": "v1", "kind": "Node", "metadata": {"name": "node"},
         "status": {
@@ -31,14 +29,14 @@ pub(super) async fn run_pod(injector: &InstalledInjector, tools: &Tools, namespa
             "daemonEndpoints": {"kubeletEndpoint": {"Port": port}},
         },
     });
-    call(Method::POST, "/api/v1/nodes", JSON, &node).await;
+    api::post(&client, "/api/v1/nodes", &node).await.object();
     let deployment = format!("/apis/apps/v1/namespaces/{namespace}/deployments/injector");
-    let mut pod = call(Method::GET, &deployment, JSON, &Value::Null).await["spec"]["template"].take();
+    let mut pod = api::get(&client, &deployment).await.object()["spec"]["template"].take();
     pod["metadata"]["name"] = json!("injector");
     pod["spec"]["nodeName"] = json!("node");
     let pods = format!("/api/v1/namespaces/{namespace}/pods");
-    call(Method::POST, &pods, JSON, &pod).await;
+    api::post(&client, &pods, &pod).await.object();
     let running = json!({"status": {"phase": "Running"}});
-    call(Method::PATCH, &format!("{pods}/injector/status"), MERGE, &running).await;
+    api::merge_patch(&client, &format!("{pods}/injector/status"), &running).await.object();
     kubelet
 }

@@ -2,18 +2,17 @@
 
 use std::fs;
 use std::path::Path;
-use std::time::{Duration, Instant};
 
-use http::Method;
 use serde_json::{Value, json};
 use vestibule_testenv::Options;
 
 use super::block::Block;
 use super::{append_code, read};
-use crate::cluster::{JSON, send};
+use crate::api;
 use crate::fixture::with_kubectl;
 use crate::how_to::{self, ROOT};
 use crate::rule_objects::Cluster;
+use crate::wait;
 
 const FOLDER: &str = "docs/how-to/articles/";
 const NGINX: &str = "docs/how-to/articles/nginx.md";
@@ -76,7 +75,7 @@ async fn replay(
     });
     for block in Block::all(&read(page)) {
         if let Some(name) = block.file() {
-            fs::write(folder.path().join(name), &block.text).unwrap();
+            folder.write(name, &block.text);
         }
         if !block.has_commands() {
             continue;
@@ -105,10 +104,9 @@ async fn replay(
             continue;
         };
         let uri = format!("/api/v1/namespaces/{labelled}/pods?dryRun=All");
-        let end = Instant::now() + Duration::from_secs(60);
-        while !is_injected(&send(&client, Method::POST, &uri, JSON, &pod).await.object()) {
-            assert!(Instant::now() < end, "{page}: a pod in {labelled} is not injected");
-        }
+        let created = async || api::post(&client, &uri, &pod).await.object();
+        let injected = wait::until(created, |pod| is_injected(pod)).await;
+        injected.unwrap_or_else(|pod| panic!("{page}: a pod in {labelled} is not injected: {pod}"));
     }
 }
 

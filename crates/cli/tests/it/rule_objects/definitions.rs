@@ -5,6 +5,7 @@ use vestibule_testenv::{Options, start_or_skip, tools_or_skip};
 use super::kubectl;
 use crate::examples;
 use crate::fixture::Folder;
+use crate::wait;
 
 /// A rule with `spec`.
 fn rule(spec: &str) -> String {
@@ -23,12 +24,9 @@ async fn the_api_server_explains_and_checks_the_format_while_no_injector_runs() 
     // `kubectl apply` keeps a copy of each object in an annotation, and annotations have at most 256 KiB.
     run("kubectl create namespace webhooks && kubectl apply -f injector.yaml").exits(0);
     run("kubectl wait --for=condition=Established --timeout=60s crd/injections.vestibule.dev crd/injectorsettings.vestibule.dev").exits(0);
-    let explained = "kubectl explain injection.spec.sidecars";
-    let end = std::time::Instant::now() + std::time::Duration::from_secs(60);
     // The API server publishes the schema of a new definition after a moment.
-    while run(explained).code() != 0 {
-        assert!(std::time::Instant::now() < end, "no explanation");
-    }
+    let explained = async || run("kubectl explain injection.spec.sidecars");
+    wait::until(explained, |done| done.code() == 0).await.unwrap();
 
     let examples = examples::rules();
     run(&format!("kubectl apply -f {}", examples.display())).exits(0);

@@ -2,7 +2,6 @@
 
 use std::fmt::Debug;
 use std::path::Path;
-use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use vestibule_testenv::Options;
@@ -12,6 +11,7 @@ use crate::cluster::addresses;
 use crate::fixture::{Done, Folder, REQUIRED};
 use crate::how_to::ROOT;
 use crate::pages::block::Block;
+use crate::wait;
 
 /// A workload and a pod that are older than the rules and the injector.
 const BEFORE: &str = "\
@@ -33,17 +33,9 @@ spec: {containers: [{name: app, image: app}]}
 const NAMESPACE: &str =
     "kubectl create namespace shop && (kubectl create serviceaccount default -n shop || true)";
 
-/// Runs `script` until `wanted` holds for its output.
-async fn until<T: Debug>(run: impl Fn() -> T, wanted: impl Fn(&T) -> bool) -> T {
-    let end = Instant::now() + Duration::from_secs(120);
-    loop {
-        let done = run();
-        if wanted(&done) {
-            return done;
-        }
-        assert!(Instant::now() < end, "{done:?}");
-        tokio::time::sleep(Duration::from_millis(100)).await;
-    }
+/// Calls `run` until `is_wanted` holds for what it returns.
+async fn until<T: Debug>(run: impl Fn() -> T, is_wanted: impl Fn(&T) -> bool) -> T {
+    wait::until(async || run(), is_wanted).await.unwrap()
 }
 
 /// find-lagging-pods.md
@@ -72,7 +64,7 @@ async fn the_commands_of_the_page_list_pods_with_other_rules() {
     for block in Block::all(&page) {
         let text = block.text.replace("vestibule-system", &cluster.home);
         if let Some(name) = block.file() {
-            std::fs::write(folder.path().join(name), &text).unwrap();
+            folder.write(name, &text);
         } else if block.has_commands() {
             let script = block.script().replace("vestibule-system", &cluster.home);
             let script = format!("PATH={}:$PATH\nexec 2>&1\n{script}", binary.display());

@@ -1,12 +1,11 @@
 //! Rules that are objects, with an injector: the commands of docs/how-to/rules-as-objects.md.
 
-use std::time::{Duration, Instant};
-
 use vestibule_testenv::Options;
 
 use super::{Cluster, kubectl};
 use crate::examples;
 use crate::fixture::Folder;
+use crate::wait;
 
 const POD: &str = "\
 apiVersion: v1
@@ -53,10 +52,9 @@ async fn a_rule_is_in_force_when_kubectl_wait_returns() {
     doubled.fails(1, "error[VST0116]: rule `nginx` exists already, at Injection nginx");
 
     // Counts follow.
-    let end = Instant::now() + Duration::from_secs(60);
-    while run("kubectl get vinj nginx -o jsonpath='{.status.counts.injected}'").out != "1" {
-        assert!(Instant::now() < end, "{}", run("kubectl get vinj nginx -o yaml").out);
-    }
+    let injected = async || run("kubectl get vinj nginx -o jsonpath='{.status.counts.injected}'").out;
+    let counted = wait::until(injected, |count| count == "1").await;
+    counted.unwrap_or_else(|_| panic!("{}", run("kubectl get vinj nginx -o yaml").out));
     // `explain` reads the rules that are in force from the objects of the cluster.
     let explain =
         folder.run(&format!("explain pod/web -n shop --kubeconfig {}", environment.kubeconfig().display()));
@@ -70,11 +68,6 @@ async fn a_rule_is_in_force_when_kubectl_wait_returns() {
 
     // A deleted rule is gone.
     run("kubectl delete injection nginx && kubectl delete pod web -n shop --now").exits(0);
-    let end = Instant::now() + Duration::from_secs(60);
-    while run("kubectl apply -n shop -f pod.yaml --dry-run=server -o jsonpath='{.spec.containers[*].name}'")
-        .out
-        != "app"
-    {
-        assert!(Instant::now() < end, "the rule still applies");
-    }
+    let names = "kubectl apply -n shop -f pod.yaml --dry-run=server -o jsonpath='{.spec.containers[*].name}'";
+    wait::until(async || run(names), |done| done.out == "app").await.unwrap();
 }

@@ -3,12 +3,12 @@
 use std::time::{Duration, Instant};
 
 use fire::rig::get;
-use http::Method;
 use serde_json::Value;
 use vestibule_testenv::Options;
 
 use super::{Cluster, LABEL};
-use crate::cluster::{JSON, addresses, send};
+use crate::api;
+use crate::cluster::addresses;
 
 const COUNT: usize = 1_000;
 const INJECTIONS: &str = "/apis/vestibule.dev/v1alpha1/injections";
@@ -29,7 +29,7 @@ async fn a_thousand_rules_come_into_force_with_one_write_of_status_each() {
     let first = cluster.replica("first").await;
     let _second = cluster.replica("second").await;
     loop {
-        let list = send(&client, Method::GET, INJECTIONS, JSON, &Value::Null).await.object();
+        let list = api::get(&client, INJECTIONS).await.object();
         let is_in_force = |rule: &&Value| {
             let mut conditions = rule["status"]["conditions"].as_array().into_iter().flatten();
             conditions.any(|it| it["type"] == "InForce" && it["status"] == "True")

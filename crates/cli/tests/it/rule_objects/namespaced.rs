@@ -1,11 +1,10 @@
 //! Rules of namespaces, and a team that tries to reach beyond its own.
 
-use std::time::{Duration, Instant};
-
 use vestibule_testenv::{Child, Options};
 
 use super::Cluster;
 use crate::fixture::Done;
+use crate::wait;
 
 const SETTINGS: &str = "\
 apiVersion: vestibule.dev/v1alpha1
@@ -65,25 +64,11 @@ async fn start_with_settings() -> Option<(Cluster, Child)> {
 impl Cluster {
     /// Runs `script`, with `text` in `rule.yaml`, until `wanted` holds for its output.
     async fn until_prints(&self, text: &str, script: &str, wanted: impl Fn(&str) -> bool) -> Done {
-        let end = Instant::now() + Duration::from_secs(60);
-        loop {
-            let done = self.kubectl(text, script);
-            if wanted(&done.out) {
-                return done;
-            }
-            assert!(
-                Instant::now() < end,
-                "{}{}\n{}",
-                done.out,
-                done.err,
-                self.kubectl(
-                    "",
-                    "kubectl get vninj -A -o yaml; kubectl get mutatingwebhookconfiguration -o yaml"
-                )
-                .out
-            );
-            tokio::time::sleep(Duration::from_millis(100)).await;
-        }
+        let printed = wait::until(async || self.kubectl(text, script), |done| wanted(&done.out)).await;
+        printed.unwrap_or_else(|done| {
+            let all = "kubectl get vninj -A -o yaml; kubectl get mutatingwebhookconfiguration -o yaml";
+            panic!("{done:?}\n{}", self.kubectl("", all).out)
+        })
     }
 }
 

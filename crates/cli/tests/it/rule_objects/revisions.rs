@@ -1,7 +1,6 @@
 //! Two versions of a rule on a real API server: the commands with kubectl of docs/how-to/two-versions-of-a-rule.md.
 
 use std::path::Path;
-use std::time::{Duration, Instant};
 
 use vestibule_testenv::Options;
 
@@ -9,6 +8,7 @@ use super::{Cluster, kubectl};
 use crate::fixture::Folder;
 use crate::how_to::ROOT;
 use crate::pages::block::Block;
+use crate::wait;
 
 /// two-versions-of-a-rule.md
 #[tokio::test]
@@ -35,11 +35,8 @@ async fn a_label_of_the_namespace_or_the_pod_chooses_the_version() {
         ))
     };
     let until = async |pod: &str, version: &str| {
-        let end = Instant::now() + Duration::from_secs(60);
         let wanted = format!("registry.example.com/proxy:{version}");
-        while image(pod).out != wanted {
-            assert!(Instant::now() < end, "{pod}: {:?}", image(pod));
-        }
+        wait::until(async || image(pod), |done| done.out == wanted).await.unwrap();
     };
     until("web", "1.24.0").await;
     image("canary").prints("registry.example.com/proxy:1.25.0");

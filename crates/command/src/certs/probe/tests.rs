@@ -104,7 +104,7 @@ fn a_server_without_tls_is_recognised() {
 }
 
 #[test]
-fn a_server_that_insists_on_a_client_certificate_is_found_out() {
+fn a_required_client_certificate_is_detected() {
     let case = cases().remove(0);
     for required in [true, false] {
         let server = Server::asking(case.chain.clone(), &case.key, &case.bundle, required);
@@ -116,7 +116,7 @@ fn a_server_that_insists_on_a_client_certificate_is_found_out() {
 }
 
 #[test]
-fn an_alert_after_data_is_found() {
+fn an_alert_after_data_is_detected() {
     let case = cases().remove(0);
     let server = Server::greeting(case.chain.clone(), &case.key);
     let probed = probe(&server, case.name, &case.bundle);

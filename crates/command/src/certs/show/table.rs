@@ -6,12 +6,12 @@ use vestibule_pki::ring::{AuthorityFacts, Facts, RingFacts, Role};
 
 use super::ring_report::{RegistrationReport, RingReport};
 use crate::certs::probe::Probed;
-use crate::certs::report::Report;
+use crate::certs::report_text::ReportText;
 use crate::certs::time::{date, left, moment_time, span, system_time};
 use crate::colour::{Palette, Style};
 
 pub(super) fn write(report: &RingReport, leaf: Option<&Probed>, now: SystemTime, palette: Palette) -> String {
-    let mut table = Table { report: Report::new(palette), now };
+    let mut table = Table { report: ReportText::new(palette), now };
     table.ring(report);
     for registration in &report.registrations {
         table.registration(registration);
@@ -31,7 +31,7 @@ pub(super) fn write(report: &RingReport, leaf: Option<&Probed>, now: SystemTime,
 }
 
 struct Table {
-    report: Report,
+    report: ReportText,
     now: SystemTime,
 }
 

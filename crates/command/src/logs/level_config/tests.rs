@@ -22,7 +22,7 @@ fn of(text: &str) -> Levels {
 }
 
 #[test]
-fn knatives_shape_is_understood_and_the_rest_of_it_left_alone() {
+fn the_config_map_of_knative_is_understood() {
     let zap = r#"{"level": "warn", "encoding": "json", "outputPaths": ["stdout"]}"#;
     let everything = Levels::of(None, LevelFilter::WARN);
     assert_eq!(levels(&[("zap-logger-config", zap)]), everything);
@@ -37,7 +37,7 @@ fn knatives_shape_is_understood_and_the_rest_of_it_left_alone() {
 }
 
 #[test]
-fn of_two_keys_the_one_that_is_more_precise_counts_and_a_raise_before_all() {
+fn the_more_precise_key_wins_and_a_temporary_level_wins_over_all() {
     let said = [
         ("loglevel", "identity=error"),
         ("loglevel.identity", "info"),
@@ -54,7 +54,7 @@ fn of_two_keys_the_one_that_is_more_precise_counts_and_a_raise_before_all() {
 }
 
 #[test]
-fn a_bad_value_keeps_the_old_one_and_others_advance() {
+fn an_invalid_value_keeps_the_previous_level_of_its_key() {
     let (before, _) =
         read(&LevelConfig::default(), &[("loglevel.server", "debug"), ("loglevel.rules", "warn")]);
     let (wanted, bad) = read(&before, &[("loglevel.server", "dbug"), ("loglevel.rules", "info")]);
@@ -85,7 +85,7 @@ fn invalid_levels_are_reported_without_their_value() {
 }
 
 #[test]
-fn a_raise_that_is_over_is_no_mistake() {
+fn an_ended_temporary_level_is_valid() {
     let (wanted, bad) = read(&LevelConfig::default(), &[("raised", "debug until 2026-01-01T00:00:00Z")]);
     assert_eq!((wanted.at(at(NOON)), bad), ((Levels::default(), None), Vec::new()));
 }

@@ -18,7 +18,7 @@ fn folder(files: &[(&str, Value)]) -> Folder {
 }
 
 #[test]
-fn equal_objects_are_no_drift_beside_foreign_ones() {
+fn equal_objects_are_no_drift_and_foreign_ones_are_counted() {
     let printed = [object("Service", "a", "1")];
     let mut foreign = object("Namespace", "shop", "");
     foreign["metadata"]["labels"] = json!({});
@@ -86,7 +86,7 @@ fn an_object_that_is_there_twice_is_named() {
 }
 
 #[test]
-fn lists_are_taken_apart() {
+fn the_items_of_a_list_are_compared() {
     let of = |document| items(document).collect::<Vec<_>>();
     assert_eq!(of(json!({"kind": "List", "items": [1, 2]})), [json!(1), json!(2)]);
     assert_eq!(of(json!({"kind": "PodList", "items": [1]})).len(), 1);

@@ -96,7 +96,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(500))]
 
     #[test]
-    fn lists_keep_count_order_and_metadata_and_come_back_as_they_were(
+    fn conversion_keeps_order_and_metadata_and_round_trips(
         objects in vec(link(), 0..3),
         desired in 1..4_u8,
     ) {

@@ -8,6 +8,7 @@ use kube::client::Body;
 use tokio::runtime::Builder;
 
 use super::*;
+use crate::lookup::watch::drop_managed_fields;
 
 /// Reads pods from an API server that does not answer the first `lost` requests.
 fn pods(lost: usize) -> Arc<Live<Pod>> {
@@ -23,7 +24,12 @@ fn pods(lost: usize) -> Arc<Live<Pod>> {
         }
     });
     let client = Client::new(answer, "default");
-    Arc::new(Live { client, kind: Kind::of::<Pod>(), slim: Slim::nothing(), pending: Mutex::default() })
+    Arc::new(Live {
+        client,
+        kind: Kind::of::<Pod>(),
+        slim: Arc::new(drop_managed_fields),
+        pending: Mutex::default(),
+    })
 }
 
 #[tokio::test(start_paused = true)]

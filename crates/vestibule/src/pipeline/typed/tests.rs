@@ -100,7 +100,7 @@ async fn an_object_is_decoded_down_to_127_levels() {
 }
 
 #[tokio::test]
-async fn subresources_and_operations_that_were_not_named_pass_untouched() {
+async fn a_mutator_allows_unregistered_subresources_and_operations() {
     let never = async |_: Pod, _: Context| -> Result<Pod, Reject> { panic!("called") };
     for body in [
         review("UPDATE", |request| request["subResource"] = json!("status")),
@@ -112,7 +112,7 @@ async fn subresources_and_operations_that_were_not_named_pass_untouched() {
 
 /// Regression: with a configuration that was widened by hand, a validator admitted all of these.
 #[tokio::test]
-async fn a_validator_admits_nothing_that_it_was_not_registered_for() {
+async fn an_unregistered_request_is_a_fault_of_a_validator() {
     let never = async |_: Change<Pod>, _: Context| -> Result<(), Reject> { panic!("called") };
     for (body, about) in [
         (review("CREATE", |request| request["subResource"] = json!("status")), "CREATE of v1 pods/status"),
@@ -144,7 +144,7 @@ async fn handlers_need_no_annotations() {
 }
 
 #[tokio::test]
-async fn any_type_takes_any_resource() {
+async fn on_rules_takes_any_type_for_any_resource() {
     let everything = || [Rule::new("*/*", "*", ALL)];
     let hook = |handler| Hook::mutating("m", Mutating(typed(&on_rules::<RawObject>(everything()), handler)));
     let patch = |object: RawObject, _: Context| async move {
@@ -173,7 +173,7 @@ async fn another_resource_is_a_fault() {
 }
 
 #[tokio::test]
-async fn a_denial_is_no_fault_and_warnings_go_with_both() {
+async fn warnings_are_sent_with_denials_and_faults_are_not_denials() {
     let refuse = async |_: Pod, context: Context| -> Result<Pod, Reject> {
         context.warn("look");
         context.audit("rule", "one");
@@ -209,7 +209,7 @@ async fn a_handler_can_answer_429_or_503() {
 }
 
 #[tokio::test]
-async fn the_context_is_the_request() {
+async fn the_context_has_the_members_of_a_create_request() {
     let check = async |pod: Pod, context: Context| -> Result<Pod, Reject> {
         assert_eq!((context.uid(), context.operation()), ("u", Operation::Create));
         assert_eq!((context.name(), context.generate_name()), (None, Some("web-")));
@@ -242,7 +242,7 @@ async fn the_context_is_the_request() {
 }
 
 #[tokio::test]
-async fn the_context_of_an_update_is_that_request() {
+async fn the_context_has_the_members_of_an_update_request() {
     let check = async |pod: Pod, context: Context| -> Result<Pod, Reject> {
         assert_eq!(
             (context.operation(), context.subresource()),
@@ -265,7 +265,7 @@ async fn the_context_of_an_update_is_that_request() {
 }
 
 #[tokio::test]
-async fn a_validator_is_asked_about_streams_too() {
+async fn a_validator_gets_the_options_of_connect() {
     #[derive(serde::Deserialize)]
     struct Exec {
         command: Vec<String>,
@@ -288,7 +288,7 @@ async fn a_validator_is_asked_about_streams_too() {
 }
 
 #[tokio::test]
-async fn a_handler_of_a_stream_changes_its_options() {
+async fn a_mutator_changes_the_options_of_connect() {
     #[derive(serde::Deserialize, serde::Serialize)]
     struct Exec {
         container: String,

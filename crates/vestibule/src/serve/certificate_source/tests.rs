@@ -44,7 +44,7 @@ fn a_leaf_is_parsed_once() {
 }
 
 #[test]
-fn a_leaf_that_is_replaced_is_not_held_on_to() {
+fn a_replaced_leaf_is_dropped() {
     let identity = Arc::new(Changing::default());
     let presented = CertificateSource::new(identity.clone());
     let first = identity.renew();
@@ -54,7 +54,7 @@ fn a_leaf_that_is_replaced_is_not_held_on_to() {
 }
 
 #[test]
-fn the_want_of_a_certificate_shows_at_once() {
+fn a_missing_certificate_is_reported_at_once() {
     let identity = Arc::new(Changing::default());
     let presented = CertificateSource::new(identity.clone());
     identity.renew();

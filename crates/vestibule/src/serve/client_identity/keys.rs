@@ -30,7 +30,7 @@ const TIMEOUT: Duration = Duration::from_secs(5);
 const UNKNOWN_KEY_WAIT: Duration = Duration::from_millis(250);
 
 /// The known keys, and a way to request unknown ones.
-pub(super) struct Keys {
+pub(crate) struct Keys {
     known: ArcSwap<Vec<Key>>,
     /// The time from which keys may be requested again; [`None`] if they come from a file.
     next: Option<watch::Sender<Instant>>,
@@ -114,7 +114,7 @@ impl Keys {
     }
 
     /// Whether there is no key yet; readiness waits for the first.
-    pub(super) fn are_missing(&self) -> bool {
+    pub(crate) fn are_missing(&self) -> bool {
         self.known.load().is_empty()
     }
 

@@ -316,7 +316,8 @@ async fn readiness_waits_for_keys_only_if_no_client_can_authenticate_without_the
         settings.authorities = authorities.map(Path::to_owned);
         settings.tokens = Some(TokenSettings::new(ISSUER, vec![AUDIENCE.to_owned()]));
         settings.names = vec![CALLER.to_owned()];
-        settings.start(Some(&Publisher::default().client())).unwrap().missing().map(|is_missing| is_missing())
+        let started = settings.start(Some(&Publisher::default().client())).unwrap();
+        started.required_keys.map(|keys| keys.are_missing())
     };
     assert_eq!(waits(ClientAuthentication::Require, None), Some(true));
     assert_eq!(waits(ClientAuthentication::Require, Some(&file)), None);

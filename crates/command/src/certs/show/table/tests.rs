@@ -116,7 +116,7 @@ ring demo/hooks-ring  cannot be used: the ring's field `ring.json` is missing
 }
 
 #[test]
-fn a_ring_that_no_configuration_bears_says_so() {
+fn a_ring_without_a_configuration_is_noted() {
     let shown = shown(&report(RingFacts::Known(ring()), Vec::new()));
     assert!(shown.contains("no configuration has an annotation of this ring"), "{shown}");
 }

@@ -1,3 +1,5 @@
+//! Calls of a served app: verdicts, faults, readiness and metrics.
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -57,7 +59,7 @@ async fn a_validator_of_the_same_app_sees_the_object_of_its_mutator() {
 
 /// Regression: they were lost with the future that the server dropped.
 #[tokio::test]
-async fn warnings_and_audit_notes_outlive_a_deadline() {
+async fn warnings_and_audit_annotations_survive_a_missed_deadline() {
     let speaks = async |pod: Pod, context: Context| {
         context.warn("look out");
         context.audit("seen", "yes");

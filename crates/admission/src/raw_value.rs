@@ -5,14 +5,14 @@ use serde::de::{Deserialize, Deserializer, Error as _, Visitor};
 use serde_json::value::RawValue;
 
 /// `text`, which the caller knows to be one JSON value without white space around it.
-pub(crate) fn raw(text: &str) -> Option<&RawValue> {
-    <&RawValue>::deserialize(Checked(text)).ok()
+pub(crate) fn of_valid_json(text: &str) -> Option<&RawValue> {
+    <&RawValue>::deserialize(ValidJson(text)).ok()
 }
 
 /// A deserializer of a [`RawValue`] only. serde_json's own would read the text.
-struct Checked<'a>(&'a str);
+struct ValidJson<'a>(&'a str);
 
-impl<'de> Deserializer<'de> for Checked<'de> {
+impl<'de> Deserializer<'de> for ValidJson<'de> {
     type Error = Error;
 
     fn deserialize_newtype_struct<V: Visitor<'de>>(

@@ -11,7 +11,7 @@ use vestibule_patch::Document;
 
 use super::wire::is_list_of_strings;
 use super::{Kind, Request, Resource, Review, ReviewKind, User};
-use crate::{Notes, Operation, checked};
+use crate::{Notes, Operation, raw_value};
 
 /// The review in `body`; [`None`] if serde_json has to read it.
 pub(super) fn read(body: &[u8]) -> Option<Review<'_>> {
@@ -179,7 +179,7 @@ fn boolean(document: &Document<'_>) -> Option<bool> {
 }
 
 fn raw<'a>(document: &Document<'a>) -> Option<&'a RawValue> {
-    checked::raw(document.text())
+    raw_value::of_valid_json(document.text())
 }
 
 #[cfg(test)]

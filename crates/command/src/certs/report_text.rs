@@ -6,12 +6,12 @@ use crate::colour::{Palette, Style};
 use crate::terminal_escape::escape;
 
 /// Names in certificates and in objects of a cluster may hold any character: control characters are escaped.
-pub(super) struct Report {
+pub(super) struct ReportText {
     text: String,
     palette: Palette,
 }
 
-impl Report {
+impl ReportText {
     pub(super) fn new(palette: Palette) -> Self {
         Self { text: String::new(), palette }
     }

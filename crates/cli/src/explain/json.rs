@@ -7,7 +7,7 @@ use crate::evaluation::{Evaluation, Step};
 use crate::workload::ephemeral_containers;
 
 /// A list with an entry for each object. It holds names and no values of the object.
-pub(super) fn json(mode: Mode, evaluations: &[Evaluation<'_, Explanation>]) -> anyhow::Result<Value> {
+pub(super) fn explanations(mode: Mode, evaluations: &[Evaluation<'_, Explanation>]) -> anyhow::Result<Value> {
     let objects = evaluations.iter().map(|evaluation| {
         let rules =
             evaluation.steps.iter().flat_map(|step| step.answer.rules.iter().map(move |rule| (step, rule)));

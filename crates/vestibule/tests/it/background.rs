@@ -59,7 +59,7 @@ async fn work_that_panics_or_ends_ends_the_process_with_an_error() {
 }
 
 #[tokio::test]
-async fn the_webhook_goes_on_after_work_that_may_end() {
+async fn background_work_that_may_end_does_not_end_the_webhook() {
     let (ended, mut ends) = mpsc::unbounded_channel::<()>();
     let work = move |_: kube::Client| {
         let _ended = ended.clone();

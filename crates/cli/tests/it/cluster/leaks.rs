@@ -1,20 +1,17 @@
 //! With all reports switched on, none holds a value of pods, rules, log levels or callers.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 use fire::rig::get;
-use http::Method;
 use opentelemetry_proto::tonic::trace::v1::Span;
 use serde_json::{Value, json};
 use vestibule_testenv::{Options, start_or_skip};
 
-use super::{Cluster, InstalledInjector, JSON, Reply, print_manifests, send};
+use super::{Cluster, InstalledInjector, print_manifests};
+use crate::api::{self, Reply};
 use crate::collector::Collector;
 use crate::fixture::Folder;
-
-/// Much longer than any step of the test.
-const PATIENCE: Duration = Duration::from_secs(60);
+use crate::wait;
 
 const OBJECT: &str = "canary-object";
 const RULE: &str = "canary-of-a-rule";
@@ -110,15 +107,10 @@ async fn contents_of_pods_rules_levels_and_callers_are_reported_nowhere() {
         |reply: &Reply| reply.body["message"].as_str().is_some_and(|message| message.contains("VST0"));
     assert!(judged(&cluster.create(&home, &broken_rules).await));
     let judge = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations/injector";
-    send(&cluster.client, Method::DELETE, judge, JSON, &Value::Null).await.object();
-    let end = Instant::now() + PATIENCE;
-    loop {
-        let reply = cluster.create(&home, &broken_rules).await;
-        if !judged(&reply) {
-            break drop(reply.object());
-        }
-        assert!(Instant::now() < end, "it is judged still");
-    }
+    api::delete(&cluster.client, judge, &Value::Null).await.object();
+    let created = async || cluster.create(&home, &broken_rules).await;
+    let stored = wait::until(created, |reply| !judged(reply)).await;
+    stored.unwrap_or_else(|reply| panic!("it is judged still: {}", reply.body)).object();
 
     let mut told = Vec::new();
     for (name, volumes) in
@@ -201,15 +193,7 @@ fn pod(name: &str, volumes: &Value) -> Value {
 
 /// All Events, after there is one of each of these reasons.
 async fn events(cluster: &Cluster, reasons: &[&str]) -> String {
-    let end = Instant::now() + PATIENCE;
-    loop {
-        let uri = "/apis/events.k8s.io/v1/events";
-        let events = send(&cluster.client, Method::GET, uri, JSON, &Value::Null).await.object().to_string();
-        let missing: Vec<_> = reasons.iter().filter(|reason| !events.contains(**reason)).collect();
-        if missing.is_empty() {
-            return events;
-        }
-        assert!(Instant::now() < end, "no {missing:?} in {events}");
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
+    let uri = "/apis/events.k8s.io/v1/events";
+    let read = async || api::get(&cluster.client, uri).await.object().to_string();
+    wait::until(read, |events| reasons.iter().all(|reason| events.contains(reason))).await.unwrap()
 }

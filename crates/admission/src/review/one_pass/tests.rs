@@ -171,7 +171,7 @@ fn members_that_occur_twice_are_left_to_serde_json() {
 }
 
 #[test]
-fn the_objects_of_a_review_are_told_apart() {
+fn object_and_old_object_are_read_separately() {
     let body = complete().to_string();
     let Review { request, .. } = read(body.as_bytes()).unwrap();
     let old = Document::parse(request.old_object.unwrap().get()).unwrap();

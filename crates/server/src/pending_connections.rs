@@ -16,7 +16,7 @@ const KEPT_FOR_SILENT: usize = 8;
 /// A client with a request sends its first byte at once. At the limit, a new connection evicts the oldest silent
 /// connection or, if few are silent, the oldest connection that sent its first byte. So neither silent clients nor clients
 /// that stop after one byte keep others out.
-pub(crate) struct PendingHandshakes {
+pub(crate) struct PendingConnections {
     limit: usize,
     pending: Mutex<Pending>,
     next: AtomicU64,
@@ -31,13 +31,13 @@ struct Pending {
 }
 
 /// One pending connection; it is no longer pending when this is dropped.
-pub(crate) struct PendingHandshake<'a> {
-    registry: &'a PendingHandshakes,
+pub(crate) struct PendingConnection<'a> {
+    registry: &'a PendingConnections,
     number: u64,
     evicted: Arc<Notify>,
 }
 
-impl PendingHandshakes {
+impl PendingConnections {
     pub(crate) fn new(limit: usize) -> Self {
         Self { limit, pending: Mutex::default(), next: AtomicU64::default() }
     }
@@ -49,7 +49,7 @@ impl PendingHandshakes {
     }
 
     /// Adds a connection, and evicts another one at the limit.
-    pub(crate) fn register(&self) -> PendingHandshake<'_> {
+    pub(crate) fn register(&self) -> PendingConnection<'_> {
         let number = self.next.fetch_add(1, Ordering::Relaxed);
         let evicted = Arc::new(Notify::new());
         let mut pending = self.pending();
@@ -61,7 +61,7 @@ impl PendingHandshakes {
             }
         }
         pending.silent.insert(number, Arc::clone(&evicted));
-        PendingHandshake { registry: self, number, evicted }
+        PendingConnection { registry: self, number, evicted }
     }
 
     fn pending(&self) -> MutexGuard<'_, Pending> {
@@ -75,7 +75,7 @@ impl Pending {
     }
 }
 
-impl PendingHandshake<'_> {
+impl PendingConnection<'_> {
     /// Resolves with the first byte.
     pub(crate) async fn first_byte(&self, stream: &TcpStream) {
         // The handshake reports an error or the end of the stream.
@@ -92,7 +92,7 @@ impl PendingHandshake<'_> {
     }
 }
 
-impl Drop for PendingHandshake<'_> {
+impl Drop for PendingConnection<'_> {
     fn drop(&mut self) {
         let mut pending = self.registry.pending();
         pending.silent.remove(&self.number);

@@ -11,7 +11,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn any_text_fits_on_one_line() {
+    fn control_characters_and_length_are_removed_from_a_line() {
         for (text, line) in
             [("a\r\nb\u{1b}[0m", "a  b [0m"), ("\n größe \u{85}", "größe"), ("abcdefghi", "abcdefgh")]
         {

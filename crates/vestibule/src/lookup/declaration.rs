@@ -7,14 +7,15 @@ use std::sync::{Arc, Mutex};
 use k8s_openapi::api::rbac::v1::PolicyRule;
 use kube::Client;
 use tokio::task::JoinSet;
+use vestibule_identity::policy_rule;
 
 use super::kind::Kind;
 use super::live::{Answer, Joins, Live};
 use super::looked_up::LookedUp;
-use super::objects::Objects;
 use super::reflector;
 use super::store::Store;
-use super::watch::{Slim, Watch};
+use super::test_objects::Objects;
+use super::watch::{Slim, Watch, drop_managed_fields};
 use crate::lookup::watch_state::{NamedWatch, WatchState};
 
 /// A kind that an app declares for lookups.
@@ -94,7 +95,7 @@ impl LookupDeclaration {
 
     pub(crate) fn read<T: LookedUp>() -> Self {
         Self::new::<T>(None, &["get"], |source, kind| {
-            let slim = Slim::nothing();
+            let slim: Slim<T> = Arc::new(drop_managed_fields);
             let origin = match source {
                 Source::Cluster(client) => Origin::live(client, &kind, &slim),
                 Source::Objects(objects) => Origin::fixed(objects, &kind, &slim, None)?,
@@ -109,7 +110,7 @@ impl LookupDeclaration {
         open: impl Fn(&Source, Kind) -> Result<KindObjects<T>, String> + Send + Sync + 'static,
     ) -> Self {
         let kind = Kind::of::<T>();
-        let right = kind.right(verbs);
+        let right = policy_rule(&kind.group, &kind.resource, verbs, &[]);
         let title = kind.title.clone();
         let open = move |source: &Source| {
             let objects: Arc<dyn StoreState> = Arc::new(open(source, kind.clone())?);
@@ -193,7 +194,12 @@ impl<T: LookedUp> StoreState for KindObjects<T> {
 impl<T: LookedUp> Origin<T> {
     fn live(client: &Client, kind: &Kind, slim: &Slim<T>) -> Self {
         let pending = Mutex::default();
-        Self::Live(Arc::new(Live { client: client.clone(), kind: kind.clone(), slim: slim.clone(), pending }))
+        Self::Live(Arc::new(Live {
+            client: client.clone(),
+            kind: kind.clone(),
+            slim: Arc::clone(slim),
+            pending,
+        }))
     }
 
     fn fixed(
@@ -204,7 +210,7 @@ impl<T: LookedUp> Origin<T> {
     ) -> Result<Self, String> {
         let all = Store::new(BTreeMap::new());
         for (mut object, is_seen) in objects.of::<T>(kind)? {
-            slim.apply(&mut object);
+            slim(&mut object);
             let object = Arc::new(object);
             if let Some(seen) = seen.filter(|_| is_seen) {
                 seen.listed(Arc::clone(&object));
