@@ -97,12 +97,12 @@ async fn published(client: &Client) -> Result<Vec<Key>, String> {
 }
 
 impl Keys {
-    /// The key of a token with this header. An unknown key is requested, unless keys come from a file or were just requested.
-    pub(super) async fn of(&self, header: &Header) -> Option<Key> {
-        if let Some(key) = self.find(header) {
-            return Some(key);
-        }
-        let mut next = self.next.as_ref()?.subscribe();
+    /// The keys that may have signed a token with this header: several if it names no key. An unknown key is requested, unless keys
+    /// come from a file or were just requested.
+    pub(super) async fn of(&self, header: &Header) -> Vec<Key> {
+        let known = self.find(header);
+        let Some(next) = self.next.as_ref().filter(|_| known.is_empty()) else { return known };
+        let mut next = next.subscribe();
         if Instant::now() < *next.borrow_and_update() {
             // The key may have come since the first look.
             return self.find(header);
@@ -118,8 +118,8 @@ impl Keys {
         self.known.load().is_empty()
     }
 
-    fn find(&self, header: &Header) -> Option<Key> {
-        self.known.load().iter().find(|key| key.is_for(header)).cloned()
+    fn find(&self, header: &Header) -> Vec<Key> {
+        self.known.load().iter().filter(|key| key.is_for(header)).cloned().collect()
     }
 
     fn is_known(&self, keys: &[Key]) -> bool {

@@ -178,6 +178,20 @@ async fn every_kind_of_key_is_known_by_its_name_and_algorithm() {
     assert_eq!(tokens.verify(&confused).await, Err(CredentialError::UnknownKey));
 }
 
+/// Regression: only the first key of the algorithm was tried.
+#[tokio::test]
+async fn a_token_that_names_no_key_is_tried_with_each_of_its_algorithm() {
+    let folder = tempfile::tempdir().unwrap();
+    let signers = [Signer::es256("old"), Signer::es256("new")];
+    let tokens = tokens_by_file(folder.path(), &signers.each_ref());
+    let unnamed = |signer: &Signer| encode(&Header::new(signer.algorithm), &claims(), &signer.key).unwrap();
+    for signer in &signers {
+        assert_eq!(tokens.verify(&unnamed(signer)).await, Ok(()), "{}", signer.name);
+    }
+    let other = unnamed(&Signer::es256("other"));
+    assert_eq!(tokens.verify(&other).await, Err(CredentialError::Signature));
+}
+
 #[test]
 fn a_set_without_a_public_key_is_none() {
     let folder = tempfile::tempdir().unwrap();

@@ -40,8 +40,14 @@ impl Tokens {
         if !is_accepted(header.alg) || header.crit.is_some() {
             return Err(CredentialError::Unreadable);
         }
-        let key = self.keys.of(&header).await.ok_or(CredentialError::UnknownKey)?;
-        self.verify(token, header.alg, &key)
+        let mut result = Err(CredentialError::UnknownKey);
+        for key in self.keys.of(&header).await {
+            result = self.verify(token, header.alg, &key);
+            if result != Err(CredentialError::Signature) {
+                break;
+            }
+        }
+        result
     }
 
     fn verify(&self, token: &str, algorithm: Algorithm, key: &Key) -> Result<(), CredentialError> {
