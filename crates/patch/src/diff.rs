@@ -151,28 +151,25 @@ impl Draft {
         onto: View<'_>,
         schema: Schema<'_>,
     ) -> Result<(), DocumentError> {
-        let (before, after) = (before.entries(), after.entries());
-        let onto: HashMap<Cow<'_, str>, View<'_>> = onto.entries().into_iter().collect();
-        let after_by_name: HashMap<&str, View<'_>> =
-            after.iter().map(|(name, value)| (&**name, *value)).collect();
-        for (name, _) in
-            before.iter().filter(|(name, _)| !after_by_name.contains_key(&**name) && onto.contains_key(name))
-        {
-            self.remove(place.child(name));
+        let (before, after, onto) = (before.entries(), after.entries(), onto.entries());
+        let [mut in_before, mut in_after, mut in_onto] = [&before, &after, &onto].map(|all| ByName::new(all));
+        for (name, _) in &before {
+            if in_after.find(name).is_none() && in_onto.find(name).is_some() {
+                self.remove(place.child(name));
+            }
         }
-        let before: HashMap<&str, View<'_>> = before.iter().map(|(name, value)| (&**name, *value)).collect();
         for (name, after) in &after {
-            match (before.get(&**name), onto.get(name)) {
+            match (in_before.find(name), in_onto.find(name)) {
                 (Some(before), Some(onto)) if before.is_null() || !onto.is_null() => {
                     if before.to_json() != after.to_json() {
-                        self.change(&place.child(name), *before, *after, *onto, schema.field(name))?;
+                        self.change(&place.child(name), before, *after, onto, schema.field(name))?;
                     }
                 }
                 (Some(before), _) if before.same_as(*after) => {}
                 // The type behind `before` omits an empty value; `onto` may have members that the type does not know.
-                (None, Some(onto)) if after.kind() == onto.kind() && is_nonempty(*onto) => {
+                (None, Some(onto)) if after.kind() == onto.kind() && is_nonempty(onto) => {
                     let nothing = View::text(if onto.kind() == Kind::Array { "[]" } else { "{}" });
-                    self.change(&place.child(name), nothing, *after, *onto, schema.field(name))?;
+                    self.change(&place.child(name), nothing, *after, onto, schema.field(name))?;
                 }
                 _ => self.add(place.child(name), *after)?,
             }
@@ -192,6 +189,39 @@ impl Draft {
     fn replace(&mut self, path: Pointer, value: View<'_>) -> Result<(), DocumentError> {
         self.operations.push(Operation::Replace { path, value: raw(value)? });
         Ok(())
+    }
+}
+
+/// Lookups in the members of an object. A type writes the members of all its values in one order, so a lookup tries the member after
+/// the last one found first.
+struct ByName<'e, 'd> {
+    members: &'e [(Cow<'d, str>, View<'d>)],
+    next: usize,
+    /// The positions of many members, from the first lookup on that needs them.
+    positions: HashMap<&'e str, usize>,
+}
+
+impl<'e, 'd> ByName<'e, 'd> {
+    fn new(members: &'e [(Cow<'d, str>, View<'d>)]) -> Self {
+        Self { members, next: 0, positions: HashMap::new() }
+    }
+
+    fn find(&mut self, name: &str) -> Option<View<'d>> {
+        /// Up to this many members are compared one by one.
+        const FEW: usize = 16;
+        let is_next = self.members.get(self.next).is_some_and(|(next, _)| next == name);
+        let position = if is_next {
+            self.next
+        } else if self.members.len() <= FEW {
+            self.members.iter().position(|(other, _)| other == name)?
+        } else {
+            if self.positions.is_empty() {
+                self.positions = self.members.iter().map(|(name, _)| &**name).zip(0..).collect();
+            }
+            *self.positions.get(name)?
+        };
+        self.next = position + 1;
+        self.members.get(position).map(|(_, value)| *value)
     }
 }
 
