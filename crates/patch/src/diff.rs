@@ -55,22 +55,22 @@ pub fn diff_onto(
     schema: Schema<'_>,
 ) -> Result<Vec<Operation>, DiffError> {
     let onto = Document::parse(onto).map_err(DiffError::Onto)?;
-    diff_onto_document(before, after, &onto, schema)
-}
-
-/// The same as [`diff_onto`], for a document that was parsed before.
-///
-/// # Errors
-/// `before` or `after` is not JSON, or nests too deeply.
-pub fn diff_onto_document(
-    before: &str,
-    after: &str,
-    onto: &Document<'_>,
-    schema: Schema<'_>,
-) -> Result<Vec<Operation>, DiffError> {
     let before = Document::parse(before).map_err(DiffError::Before)?;
     let after = Document::parse(after).map_err(DiffError::After)?;
-    Draft::default().diff_onto(before.view(), after.view(), onto.view(), schema).map_err(DiffError::After)
+    diff_documents(&before, &after, &onto, schema).map_err(DiffError::After)
+}
+
+/// The same as [`diff_onto`], for documents.
+///
+/// # Errors
+/// A value of `after` nests too deeply.
+pub fn diff_documents(
+    before: &Document<'_>,
+    after: &Document<'_>,
+    onto: &Document<'_>,
+    schema: Schema<'_>,
+) -> Result<Vec<Operation>, DocumentError> {
+    Draft::default().diff_onto(before.view(), after.view(), onto.view(), schema)
 }
 
 /// The document that cannot be parsed.

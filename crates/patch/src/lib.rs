@@ -3,7 +3,7 @@
 //!
 //! Nothing here knows Kubernetes: the keys of list items are passed in as a [`Schema`].
 //!
-//! [`diff_onto`] and [`diff`] compute a patch from texts; `vestibule` uses them for typed handlers. An [`Edit`] records the operations
+//! [`diff_onto`] and [`diff`] compute a patch from texts; `vestibule` computes it from typed values, as [`Encoded`]. An [`Edit`] records the operations
 //! that are applied to a [`Document`]; `rules` uses it. `admission` applies every patch once more before it is sent. A
 //! [`Document`] keeps the bytes of unchanged values, and [`View`] reads them without parsing the rest.
 //!
@@ -11,6 +11,7 @@
 
 mod diff;
 mod document;
+mod encoded;
 mod grammar;
 mod index;
 mod operation;
@@ -21,8 +22,9 @@ mod string_scan;
 mod text;
 mod view;
 
-pub use diff::{DiffError, diff, diff_onto, diff_onto_document};
+pub use diff::{DiffError, diff, diff_documents, diff_onto};
 pub use document::{ApplyError, ApplyErrorKind, Document};
+pub use encoded::Encoded;
 pub use grammar::{DocumentError, MAX_DEPTH};
 pub use index::Outline;
 pub use operation::{Operation, to_json};

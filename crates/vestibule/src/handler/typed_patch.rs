@@ -5,7 +5,7 @@ use std::any::TypeId;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use vestibule_admission::{Fault, FaultKind, keys};
-use vestibule_patch::{Document, Operation, Schema};
+use vestibule_patch::{Document, Encoded, Operation, Schema};
 
 use crate::decode;
 use crate::handler::context::Context;
@@ -60,17 +60,19 @@ impl Received {
 /// The patch on the `received` object that makes the change from `before` to `after`, two encodings of a typed value. Members
 /// that `T` does not know are in neither, and stay.
 pub(crate) fn diff_onto<T: DeserializeOwned + Serialize + 'static>(
-    before: &str,
-    after: &str,
+    before: &Encoded,
+    after: &Encoded,
     received: &Document<'_>,
     schema: Schema<'_>,
 ) -> Result<Vec<Operation>, Fault> {
-    if before == after {
+    if before.text() == after.text() {
         return Ok(Vec::new());
     }
-    let operations = vestibule_patch::diff_onto_document(before, after, received, schema).map_err(failed)?;
+    let documents = (before.document().map_err(failed)?, after.document().map_err(failed)?);
+    let operations =
+        vestibule_patch::diff_documents(&documents.0, &documents.1, received, schema).map_err(failed)?;
     if cfg!(debug_assertions) {
-        check_result::<T>(&operations, received.clone(), after)?;
+        check_result::<T>(&operations, received.clone(), after.text())?;
     }
     Ok(operations)
 }
@@ -102,13 +104,10 @@ pub(crate) fn decode_to_change<T: DeserializeOwned + 'static>(
 }
 
 /// Allocates for about `length` bytes at once: a buffer that grows in steps would hold a large object twice.
-pub(crate) fn encode<T: Serialize>(object: &T, length: usize) -> Result<String, Fault> {
+pub(crate) fn encode<T: Serialize>(object: &T, length: usize) -> Result<Encoded, Fault> {
+    // The error of the type may quote a value.
     let unwritable = |_| Fault::new(FaultKind::Error, "cannot encode the handler's object as JSON");
-    let mut json = Vec::with_capacity(length + length / 8);
-    serde_json::to_writer(&mut json, object).map_err(unwritable)?;
-    String::from_utf8(json).map_err(|_| {
-        Fault::new(FaultKind::Error, "cannot encode the handler's object as JSON: it is no UTF-8")
-    })
+    Encoded::new(object, length + length / 8).map_err(unwritable)
 }
 
 /// Checks in debug builds and tests that the patched object decodes to the object that the handler returned.
@@ -126,7 +125,7 @@ fn check_result<T: DeserializeOwned + Serialize + 'static>(
         .and_then(|document| decode_to_change(&document, &reached))
         .map_err(|_| differs())?;
     let reached = encode(&reached, after.len())?;
-    if decode::is_same_json(&reached, after) { Ok(()) } else { Err(differs()) }
+    if decode::is_same_json(reached.text(), after) { Ok(()) } else { Err(differs()) }
 }
 
 pub(crate) fn failed(error: impl std::fmt::Display) -> Fault {

@@ -67,7 +67,7 @@ where
         })?;
         let handled = self.0.handler.mutate(object, context).instrument(debug_span!("handle")).await;
         let after = match handled {
-            Ok(Mutation::Object(object)) => encode(&object, before.len())?,
+            Ok(Mutation::Object(object)) => encode(&object, before.text().len())?,
             Ok(Mutation::Unchanged) => return Ok(Outcome::Allowed),
             Ok(Mutation::Patch(operations)) => return Ok(Outcome::Mutated(operations.into())),
             Err(reject) => return Ok(reject.into()),
