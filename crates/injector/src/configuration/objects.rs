@@ -36,6 +36,8 @@ pub(crate) struct RuleObjects {
     is_settled: bool,
     /// Whether the watch of rules of namespaces keeps more than their status.
     has_specs: bool,
+    /// Whether the API server had the definition of rules of namespaces when it was asked.
+    has_namespaced: bool,
     pub(super) watches: ObjectWatches,
 }
 
@@ -65,6 +67,7 @@ impl RuleObjects {
             namespaced: None,
             is_settled: false,
             has_specs: false,
+            has_namespaced: false,
             watches: ObjectWatches::idle(),
         }
     }
@@ -86,8 +89,9 @@ impl RuleObjects {
                     sleep_until(*at).await;
                     match definitions(&self.client).await {
                         Ok(definitions) if is_complete(&definitions) => {
+                            self.has_namespaced = definitions.contains(&NamespacedInjection::RESOURCE);
                             // Without the definition there is no status.
-                            self.is_settled = !definitions.contains(&NamespacedInjection::RESOURCE);
+                            self.is_settled = !self.has_namespaced;
                             let (client, watches) = (&self.client, &self.watches);
                             self.state = State::Watched(
                                 Watched::start_as(client, Watch::new(), watches.rules.clone()),
@@ -148,6 +152,12 @@ impl RuleObjects {
                 Some(rules.chain(settings).chain(namespaced.iter().map(|object| object.observed())).collect())
             }
         }
+    }
+
+    /// Whether rules of namespaces have been read, with their `spec`. A cluster without their definition has none.
+    pub(crate) fn has_read_namespaced(&self) -> bool {
+        let is_read = || self.has_specs && self.namespaced.as_ref().is_some_and(Watched::is_synced);
+        !self.has_namespaced || is_read()
     }
 
     /// Whether the cluster has the definitions.
