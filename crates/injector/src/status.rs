@@ -113,7 +113,7 @@ impl StatusWriter {
         }
     }
 
-    /// Writes every status that this replica has to write. Returns whether a status waits for the registration.
+    /// Writes every status that this replica has to write. Returns whether a status waits for a registration that will be there soon.
     async fn round(&mut self, replicas: &mut Replicas, memory: &mut HashMap<String, Memory>) -> bool {
         let Some(objects) = self.objects.borrow_and_update().clone() else { return false };
         let names: HashSet<&str> = objects.iter().map(|object| &*object.source.name).collect();
@@ -178,7 +178,7 @@ impl StatusWriter {
                 break;
             }
         }
-        !is_registered
+        self.registered.is_awaited()
     }
 
     /// The rules in force, as soon as the entries are those of these rules. Compared with former entries, the webhook configuration would
