@@ -232,3 +232,6 @@ async fn patch_status<K: RuleKind>(
     let params = PatchParams { field_manager: Some(MANAGER.to_owned()), ..PatchParams::default() };
     objects.patch_status(name, &params, &Patch::Merge(patch)).await.map(drop)
 }
+
+#[cfg(test)]
+mod tests;
