@@ -119,6 +119,7 @@ impl StatusWriter {
         let names: HashSet<&str> = objects.iter().map(|object| &*object.source.name).collect();
         memory.retain(|source, _| names.contains(&**source));
         let InForce { snapshot, hash, documents } = self.in_force().await;
+        self.outcomes.retain(&self.reloader.current());
         let hash = &*hash;
         let writers = objects.iter().filter_map(|object| object.status["injector"].as_str()).collect();
         replicas.report(hash, &writers).await;
@@ -157,6 +158,7 @@ impl StatusWriter {
                 }
                 CustomResource::InjectorSettings => Counts::default(),
             };
+            memory.reported.restart_if_above(&total);
             let is_due = memory.counts_written.is_none_or(|last| now - last >= COUNTS_INTERVAL);
             let new = total.since(&memory.reported);
             let counts = is_due && !new.is_empty();

@@ -8,11 +8,13 @@ use http_body_util::BodyExt;
 use kube::client::Body;
 use serde_json::value::RawValue;
 use tokio::task::JoinSet;
+use vestibule_rules::{Resource, Subject, Verb};
 
 use super::*;
 use crate::configuration::compiler::Compiler;
 use crate::configuration::rule_object::source;
 use crate::configuration::rule_source::RuleSource;
+use crate::observer::{DecisionContext, DecisionObserver};
 
 const GOOD: &str = r#"{"optIn":"pod","pod":{"labels":{"a":"b"}}}"#;
 const BROKEN: &str = r#"{"optIn":"pod","pod":{"lables":{"a":"b"}}}"#;
@@ -20,6 +22,7 @@ const BROKEN: &str = r#"{"optIn":"pod","pod":{"lables":{"a":"b"}}}"#;
 /// A replica, and an API server with one Injection, `label`.
 struct Fixture {
     reloader: Arc<Reloader>,
+    outcomes: OutcomeMetrics,
     entries_hash: watch::Sender<String>,
     stored: Arc<Mutex<Stored>>,
     _writer: JoinSet<()>,
@@ -28,16 +31,23 @@ struct Fixture {
 struct Stored {
     object: ObservedObject,
     watched: watch::Sender<Option<Arc<[ObservedObject]>>>,
+    writes: usize,
+    /// A member of the status that the schema of the API server does not have.
+    unknown: Option<&'static str>,
 }
 
 impl Stored {
     /// What the API server does with a write of a status.
     fn patch(&mut self, patch: &Value) -> (StatusCode, Value) {
+        self.writes += 1;
         if patch["metadata"]["resourceVersion"] != self.object.resource_version.as_str() {
             let conflict = json!({"kind": "Status", "apiVersion": "v1", "status": "Failure", "code": 409});
             return (StatusCode::CONFLICT, conflict);
         }
-        let status = patch["status"].clone();
+        let mut status = patch["status"].clone();
+        if let (Some(unknown), Some(members)) = (self.unknown, status.as_object_mut()) {
+            members.remove(unknown);
+        }
         // A write without a change keeps the resource version, and no watch reports it.
         if status != self.object.status {
             self.object.status = status;
@@ -82,7 +92,7 @@ fn injection(name: &str, spec: &str) -> RuleSource {
 }
 
 impl Fixture {
-    fn start() -> Self {
+    fn start(unknown: Option<&'static str>) -> Self {
         let (reloader, _) = Reloader::new(Compiler::new(Some("injector")), "the first rules");
         let (watched, objects) = watch::channel(None);
         let object = ObservedObject {
@@ -95,14 +105,15 @@ impl Fixture {
             resource_version: "1".to_owned(),
             status: Value::Null,
         };
-        let stored = Arc::new(Mutex::new(Stored { object, watched }));
+        let stored = Arc::new(Mutex::new(Stored { object, watched, writes: 0, unknown }));
         let entries_hash = watch::Sender::new(reloader.current().hash());
+        let outcomes = OutcomeMetrics::default();
         let writer = StatusWriter {
             client: client(&stored),
             namespace: "injector".to_owned(),
             reloader: Arc::clone(&reloader),
             entries: Entries::of([""; 0]),
-            outcomes: OutcomeMetrics::default(),
+            outcomes: outcomes.clone(),
             lagging: LaggingPods::default(),
             objects,
             entries_hash: entries_hash.subscribe(),
@@ -110,7 +121,7 @@ impl Fixture {
         };
         let mut tasks = JoinSet::new();
         tasks.spawn(writer.run());
-        Self { reloader, entries_hash, stored, _writer: tasks }
+        Self { reloader, outcomes, entries_hash, stored, _writer: tasks }
     }
 
     fn stored(&self) -> MutexGuard<'_, Stored> {
@@ -141,6 +152,23 @@ impl Fixture {
         tokio::time::sleep(Duration::from_secs(seconds)).await;
         self.stored().object.status.clone()
     }
+
+    /// Pods are created that the rules change.
+    fn inject(&self, pods: usize, dry_run: bool) {
+        let pod = r#"{"metadata":{"annotations":{"inject.vestibule.dev/label":"true"}},"spec":{"containers":[{"name":"app"}]}}"#;
+        let request = json!({
+            "uid": "u", "kind": {"group": "", "version": "v1", "kind": "Pod"}, "namespace": "shop",
+            "resource": {"group": "", "version": "v1", "resource": "pods"}, "dryRun": dry_run,
+            "operation": "CREATE", "userInfo": {"username": "alice"},
+        })
+        .to_string();
+        let request = serde_json::from_str(&request).unwrap();
+        let snapshot = self.reloader.current();
+        let decision =
+            snapshot.rules().evaluate(&Subject::new(pod, Resource::Pods, Verb::Create, "shop")).unwrap();
+        let context = DecisionContext::new(&request, Resource::Pods, snapshot.rules().settings());
+        (0..pods).for_each(|_| self.outcomes.decided(&decision, &context));
+    }
 }
 
 fn condition<'s>(status: &'s Value, name: &str) -> (&'s str, &'s str, &'s str) {
@@ -150,10 +178,37 @@ fn condition<'s>(status: &'s Value, name: &str) -> (&'s str, &'s str, &'s str) {
     (text("status"), text("reason"), text("message"))
 }
 
+/// A rule that was deleted and created again, or was without effect for a while, starts with no counts. Outcomes were not reported
+/// until there were more than before.
+#[tokio::test(start_paused = true)]
+async fn outcomes_are_reported_after_the_counts_of_a_rule_began_anew() {
+    let fixture = Fixture::start(None);
+    fixture.apply(GOOD, &[]).await;
+    fixture.inject(3, false);
+    assert_eq!(fixture.later(120).await["counts"]["injected"], 3);
+    fixture.reload(Vec::new());
+    fixture.later(10).await;
+    assert!(fixture.outcomes.of_rule("label").is_empty(), "counts of a rule that is gone are kept");
+    fixture.reload(vec![injection("label", GOOD)]);
+    fixture.inject(2, false);
+    assert_eq!(fixture.later(120).await["counts"]["injected"], 5);
+}
+
+/// A dry run, which must have no effect, was counted in the status as an injected pod.
+#[tokio::test(start_paused = true)]
+async fn a_dry_run_is_not_counted_in_the_status() {
+    let fixture = Fixture::start(None);
+    fixture.apply(GOOD, &[]).await;
+    fixture.inject(3, true);
+    assert!(fixture.later(120).await["counts"].is_null());
+    fixture.inject(1, false);
+    assert_eq!(fixture.later(120).await["counts"]["injected"], 1);
+}
+
 /// A rule without errors was said to contradict others, while another rule with errors held up the start.
 #[tokio::test(start_paused = true)]
 async fn a_good_rule_of_a_start_without_rules_in_force_is_no_contradiction() {
-    let fixture = Fixture::start();
+    let fixture = Fixture::start(None);
     let status = fixture.apply(GOOD, &[injection("other", BROKEN)]).await;
     assert_eq!(condition(&status, "Accepted").0, "True");
     let (word, reason, message) = condition(&status, "InForce");
@@ -164,7 +219,7 @@ async fn a_good_rule_of_a_start_without_rules_in_force_is_no_contradiction() {
 /// force.
 #[tokio::test(start_paused = true)]
 async fn stored_documents_that_are_refused_now_are_not_in_force() {
-    let fixture = Fixture::start();
+    let fixture = Fixture::start(None);
     fixture.reloader.restore(injection("label", BROKEN).documents());
     let status = fixture.apply(BROKEN, &[]).await;
     assert_eq!(condition(&status, "Accepted").0, "False");
