@@ -21,8 +21,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use k8s_openapi::jiff::Timestamp;
-use kube::Client;
 use kube::api::{Api, Patch, PatchParams};
+use kube::{Client, ResourceExt};
 use serde_json::{Value, json};
 use tokio::sync::watch;
 use tokio::time::Instant;
@@ -87,6 +87,8 @@ struct Memory {
     differs_since: Option<Instant>,
     /// The resource version that the last write was based on. The watch has not seen that write while it still shows this one.
     written_from: Option<String>,
+    /// A status that the API server left as it was, because the definition there lacks a member of it.
+    not_taken: Option<Value>,
     /// The counts that are in the stored status, and when they were written.
     reported: Counts,
     counts_written: Option<Instant>,
@@ -168,8 +170,13 @@ impl StatusWriter {
             if counts {
                 new.add_to(&mut status, Timestamp::now());
             }
-            if self.write(object, &status).await {
-                memory.written_from = Some(object.resource_version.clone());
+            if memory.not_taken.as_ref() == Some(&status) {
+                continue;
+            }
+            if let Some(version) = self.write(object, &status).await {
+                let is_taken = version != object.resource_version;
+                memory.written_from = is_taken.then(|| object.resource_version.clone());
+                memory.not_taken = (!is_taken).then_some(status);
                 if counts {
                     (memory.reported, memory.counts_written) = (total, Some(now));
                 }
@@ -196,8 +203,9 @@ impl StatusWriter {
         }
     }
 
-    /// Returns whether the status was written. If another replica has changed the object, its watch will tell.
-    async fn write(&self, object: &ObservedObject, status: &Value) -> bool {
+    /// Returns the resource version after the write; [`None`] if the status was not written. If another replica has changed the object,
+    /// the watch will report it.
+    async fn write(&self, object: &ObservedObject, status: &Value) -> Option<String> {
         let patch = json!({"metadata": {"resourceVersion": object.resource_version}, "status": status});
         let client = self.client.clone();
         let written = match object.resource {
@@ -214,11 +222,11 @@ impl StatusWriter {
             }
         };
         match written {
-            Ok(()) => true,
-            Err(kube::Error::Api(status)) if [404, 409].contains(&status.code) => false,
+            Ok(version) => Some(version),
+            Err(kube::Error::Api(status)) if [404, 409].contains(&status.code) => None,
             Err(error) => {
                 tracing::debug!(name = object.name, %error, "a status cannot be written; trying again");
-                false
+                None
             }
         }
     }
@@ -230,9 +238,10 @@ async fn patch_status<K: RuleKind>(
     objects: &Api<RuleObject<K>>,
     name: &str,
     patch: Value,
-) -> Result<(), kube::Error> {
+) -> Result<String, kube::Error> {
     let params = PatchParams { field_manager: Some(MANAGER.to_owned()), ..PatchParams::default() };
-    objects.patch_status(name, &params, &Patch::Merge(patch)).await.map(drop)
+    let written = objects.patch_status(name, &params, &Patch::Merge(patch)).await?;
+    Ok(written.resource_version().unwrap_or_default())
 }
 
 #[cfg(test)]

@@ -205,6 +205,22 @@ async fn a_dry_run_is_not_counted_in_the_status() {
     assert_eq!(fixture.later(120).await["counts"]["injected"], 1);
 }
 
+/// The API server of a cluster with older definitions drops a member of the status. After a write without a change no later
+/// state of the object was written.
+#[tokio::test(start_paused = true)]
+async fn a_status_that_the_api_server_does_not_take_stops_no_later_one() {
+    let fixture = Fixture::start(Some("injector"));
+    let status = fixture.apply(GOOD, &[]).await;
+    assert_eq!(condition(&status, "InForce"), ("True", "AllReplicas", "on 1 of 1 replicas"));
+    let writes = fixture.stored().writes;
+    fixture.later(600).await;
+    assert!(fixture.stored().writes <= writes + 1, "{writes}, then {}", fixture.stored().writes);
+    let others = [injection("other", BROKEN)];
+    fixture.reload([injection("label", BROKEN)].into_iter().chain(others).collect());
+    let status = fixture.later(30).await;
+    assert_eq!(condition(&status, "Accepted").0, "False");
+}
+
 /// A rule without errors was said to contradict others, while another rule with errors held up the start.
 #[tokio::test(start_paused = true)]
 async fn a_good_rule_of_a_start_without_rules_in_force_is_no_contradiction() {
