@@ -25,7 +25,7 @@ use kube::api::{Api, Patch, PatchParams};
 use kube::{Client, ResourceExt};
 use serde_json::{Value, json};
 use tokio::sync::watch;
-use tokio::time::Instant;
+use tokio::time::{Instant, sleep_until};
 use vestibule::tooling::Entries;
 use vestibule_rules::CustomResource;
 
@@ -54,7 +54,7 @@ const MIN_WRITE_INTERVAL: Duration = Duration::from_millis(50);
 const POLL_INTERVAL: Duration = Duration::from_secs(5);
 /// The time for which statuses of one state are written while there is a newer one.
 const MAX_ROUND: Duration = Duration::from_secs(1);
-/// The time between two checks while a status waits for the registration.
+/// The time between two checks while a status waits for the registration, and the shortest time between two because of Leases.
 const SHORT_POLL_INTERVAL: Duration = Duration::from_millis(200);
 pub(crate) const MANAGER: &str = "vestibule-injector";
 
@@ -104,12 +104,18 @@ impl StatusWriter {
         let mut replicas = Replicas::start(&self.client, &self.namespace);
         let mut memory = HashMap::new();
         loop {
+            let next = Instant::now() + SHORT_POLL_INTERVAL;
             let waits = self.round(&mut replicas, &mut memory).await;
             let pause = if waits { SHORT_POLL_INTERVAL } else { POLL_INTERVAL };
+            // Users of any namespace may write Leases with the label of replicas.
+            let leases = async {
+                sleep_until(next).await;
+                replicas.changed().await;
+            };
             tokio::select! {
                 changed = self.objects.changed() => if changed.is_err() { return },
                 changed = self.entries_hash.changed() => if changed.is_err() { return },
-                () = replicas.changed() => {}
+                () = leases => {}
                 () = tokio::time::sleep(pause) => {}
             }
         }

@@ -3,8 +3,9 @@
 use std::convert::Infallible;
 use std::sync::{Arc, Mutex, MutexGuard};
 
+use futures_util::{Stream, StreamExt, stream};
 use http::{Method, Request, Response, StatusCode};
-use http_body_util::BodyExt;
+use http_body_util::{BodyExt, BodyStream, StreamBody};
 use kube::client::Body;
 use serde_json::value::RawValue;
 use tokio::task::JoinSet;
@@ -32,6 +33,8 @@ struct Stored {
     object: ObservedObject,
     watched: watch::Sender<Option<Arc<[ObservedObject]>>>,
     writes: usize,
+    /// The number of refused writes of the replica's Lease; [`None`] if they are not refused.
+    refused: Option<usize>,
     /// A member of the status that the schema of the API server does not have.
     unknown: Option<&'static str>,
 }
@@ -66,24 +69,45 @@ fn client(stored: &Arc<Mutex<Stored>>) -> Client {
         async move {
             let (method, uri) = (request.method().clone(), request.uri().clone());
             if uri.query().unwrap_or_default().contains("watch=true") {
-                std::future::pending::<()>().await;
+                let events = foreign_leases(stored.lock().unwrap().refused.is_some());
+                return Ok::<_, Infallible>(Response::new(StreamBody::new(events.right_stream())));
             }
             let body = request.into_body().collect().await.unwrap().to_bytes();
             let (status, answer) = match method {
                 Method::PATCH if uri.path().ends_with("/status") => {
                     stored.lock().unwrap().patch(&serde_json::from_slice(&body).unwrap())
                 }
-                Method::PATCH => (StatusCode::OK, serde_json::from_slice(&body).unwrap()),
+                Method::PATCH => match &mut stored.lock().unwrap().refused {
+                    Some(refused) => {
+                        *refused += 1;
+                        let forbidden =
+                            json!({"kind": "Status", "apiVersion": "v1", "status": "Failure", "code": 403});
+                        (StatusCode::FORBIDDEN, forbidden)
+                    }
+                    None => (StatusCode::OK, serde_json::from_slice(&body).unwrap()),
+                },
                 _ => (
                     StatusCode::OK,
                     json!({"kind": "List", "apiVersion": "v1", "metadata": {"resourceVersion": "7"}, "items": []}),
                 ),
             };
-            let answer = Response::builder().status(status).body(Body::from(answer.to_string().into_bytes()));
-            Ok::<_, Infallible>(answer.unwrap())
+            let answer = BodyStream::new(Body::from(answer.to_string().into_bytes())).left_stream();
+            Ok(Response::builder().status(status).body(StreamBody::new(answer)).unwrap())
         }
     });
     Client::new(service, "injector")
+}
+
+/// A user of another namespace writes a Lease with the label of replicas fifty times a second.
+fn foreign_leases(are_written: bool) -> impl Stream<Item = <BodyStream<Body> as Stream>::Item> + Send {
+    let written = stream::iter(8_u64..).then(|version| async move {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+        let metadata = json!({"namespace": "team", "name": "one", "resourceVersion": version.to_string()});
+        let lease = json!({"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": metadata});
+        // In the order of kube-apiserver.
+        BodyStream::new(Body::from(format!("{{\"type\":\"MODIFIED\",\"object\":{lease}}}\n").into_bytes()))
+    });
+    written.flatten().take(if are_written { usize::MAX } else { 0 }).chain(stream::pending()).boxed()
 }
 
 fn injection(name: &str, spec: &str) -> RuleSource {
@@ -105,7 +129,7 @@ impl Fixture {
             resource_version: "1".to_owned(),
             status: Value::Null,
         };
-        let stored = Arc::new(Mutex::new(Stored { object, watched, writes: 0, unknown }));
+        let stored = Arc::new(Mutex::new(Stored { object, watched, writes: 0, refused: None, unknown }));
         let entries_hash = watch::Sender::new(reloader.current().hash());
         let outcomes = OutcomeMetrics::default();
         let writer = StatusWriter {
@@ -241,4 +265,15 @@ async fn stored_documents_that_are_refused_now_are_not_in_force() {
     assert_eq!(condition(&status, "Accepted").0, "False");
     assert_eq!(condition(&status, "InForce").1, "NotAccepted");
     assert_eq!(fixture.reloader.current().findings().len(), 1);
+}
+
+/// Any user who may create a Lease made every replica compare all statuses as often as the user wrote.
+#[tokio::test(start_paused = true)]
+async fn leases_of_other_namespaces_cause_no_tight_loop() {
+    let fixture = Fixture::start(None);
+    // Each round tries again.
+    fixture.stored().refused = Some(0);
+    fixture.apply(GOOD, &[]).await;
+    let rounds = fixture.stored().refused.unwrap();
+    assert!(rounds <= 30 * 5 + 10, "{rounds} rounds in 30 s");
 }
