@@ -55,17 +55,16 @@ impl Handler for InjectHandler {
             let namespace = request.namespace.as_deref().unwrap_or_default();
             match self.namespaces.facts(namespace, deadline).await {
                 Ok(facts) => {
-                    let Some(hash) = injected_by(request) else {
-                        return self
-                            .decide(&snapshot, snapshot.rules(), request, facts.as_deref(), deadline)
-                            .await;
+                    let (facts, hash) = (facts.as_deref(), injected_by(request));
+                    let snapshot = match &hash {
+                        Some(hash) => self.snapshot_for(snapshot, hash, request, facts, until).await,
+                        None => snapshot,
                     };
-                    let snapshot = self.snapshot_for(snapshot, &hash, request, facts.as_deref(), until).await;
                     if mode(&snapshot) == Mode::Off {
                         return Verdict::allowed();
                     }
-                    let rules = snapshot.rules_to_continue(&hash);
-                    self.decide(&snapshot, rules, request, facts.as_deref(), deadline).await
+                    let rules = hash.map_or(snapshot.rules(), |hash| snapshot.rules_to_continue(&hash));
+                    self.decide(&snapshot, rules, request, facts, deadline).await
                 }
                 Err(NotReady(missing)) => Verdict::not_ready(missing),
             }
