@@ -85,29 +85,34 @@ async fn are_stored(client: &Client, entries: &Entries) -> Option<bool> {
         };
         let found = found.webhooks.iter().flatten().filter_map(|entry| serde_json::to_value(entry).ok());
         let found: Vec<Value> = found.collect();
-        let is_there = |entry: &Value| found.iter().any(|found| contains(found, entry));
-        if found.len() != desired.entries().len() || !desired.entries().iter().all(is_there) {
+        if !has_all(&found, desired.entries()) {
             return Some(false);
         }
     }
     Some(true)
 }
 
-/// Whether every field of `part` has the same value in `whole`, to which the API server adds defaults and the `caBundle`.
+/// Whether every entry of `desired` is among `found`. Other programs may add entries, and conditions and selectors to an entry: these
+/// stay.
+fn has_all(found: &[Value], desired: &[Value]) -> bool {
+    desired.iter().all(|entry| found.iter().any(|found| contains(found, entry)))
+}
+
+/// Whether every field and item of `part` is in `whole`, to which the API server adds defaults and the `caBundle`.
 fn contains(whole: &Value, part: &Value) -> bool {
     match (whole, part) {
         (Value::Object(whole), Value::Object(part)) => {
             part.iter().all(|(name, part)| whole.get(name).is_some_and(|whole| contains(whole, part)))
         }
-        (Value::Array(whole), Value::Array(part)) => {
-            whole.len() == part.len() && whole.iter().zip(part).all(|(whole, part)| contains(whole, part))
-        }
+        (Value::Array(whole), Value::Array(part)) => has_all(whole, part),
         _ => whole == part,
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     /// A rule was said to be in force before the API server called the injector for it.
@@ -157,6 +162,20 @@ mod tests {
         tokio::time::advance(WATCH_DELAY).await;
         assert!(registered.answered("a", Some(true), Instant::now()));
         assert!(!registered.is_awaited());
+    }
+
+    /// A cloud adds a selector to every webhook, or a user a condition or an entry. Rules were said not to be registered for as long as
+    /// these were there.
+    #[test]
+    fn entries_to_which_another_program_added_something_are_stored() {
+        let expression = |key: &str| json!({"key": key, "operator": "In", "values": ["a"]});
+        let entry = |name: &str, expressions: &[Value]| json!({"name": name, "namespaceSelector": {"matchExpressions": expressions}});
+        let desired = [entry("required", &[expression("team")])];
+        let restricted = entry("required", &[expression("control-plane"), expression("team")]);
+        let foreign = entry("other", &[expression("team")]);
+        assert!(has_all(&[foreign.clone(), restricted], &desired));
+        assert!(!has_all(&[foreign], &desired));
+        assert!(!has_all(&[entry("required", &[expression("tier")])], &desired));
     }
 
     /// Other rules stay in force when a rule comes that needs no new entry.
