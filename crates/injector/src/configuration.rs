@@ -75,7 +75,7 @@ pub struct Configuration {
     pub(crate) outcomes: OutcomeMetrics,
     /// The running pods with other versions of rules.
     pub(crate) lagging: LaggingPods,
-    _following: Vec<Arc<JoinSet<()>>>,
+    _tasks: Vec<Arc<JoinSet<()>>>,
 }
 
 /// The watches of what holds the rules in a cluster.
@@ -244,7 +244,7 @@ impl Configuration {
     fn with_task(mut self, task: impl Future<Output = ()> + Send + 'static) -> Self {
         let mut tasks = JoinSet::new();
         tasks.spawn(task);
-        self._following.push(Arc::new(tasks));
+        self._tasks.push(Arc::new(tasks));
         self
     }
 
@@ -253,19 +253,9 @@ impl Configuration {
         registration::publish(&snapshots.borrow(), &entries);
         let entries_hash = Arc::new(watch::Sender::new(snapshots.borrow().hash()));
         let outcomes = OutcomeMetrics::default();
-        let (lagging, _following) = (LaggingPods::default(), Vec::new());
+        let (lagging, _tasks) = (LaggingPods::default(), Vec::new());
         let (config_maps, watched, reloader) = (None, None, None);
-        Self {
-            snapshots,
-            config_maps,
-            watched,
-            reloader,
-            entries,
-            entries_hash,
-            outcomes,
-            lagging,
-            _following,
-        }
+        Self { snapshots, config_maps, watched, reloader, entries, entries_hash, outcomes, lagging, _tasks }
     }
 }
 

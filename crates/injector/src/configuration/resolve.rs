@@ -85,7 +85,7 @@ impl Resolver<'_> {
         (documents, errors)
     }
 
-    /// The same with the settings that were in force, if the settings in `newest` differ from them: the contradiction in
+    /// The outcome with the settings that were in force, if the settings in `newest` differ from them: the contradiction in
     /// `found` then holds up the new settings and no other document.
     fn with_former_settings(&self, newest: &[RuleDocument], found: &[Finding]) -> Option<Resolution> {
         let former = || self.last_good.iter().filter(|document| document.is_settings());
