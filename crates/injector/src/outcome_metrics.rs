@@ -45,20 +45,23 @@ impl OutcomeMetrics {
         let table = self.lock();
         let row = table.by_name.get(rule).and_then(|index| table.rows.get(*index));
         let counts = row.into_iter().flat_map(|row| &row.counts);
-        counts.map(|(labels, count)| (*labels, count.all - count.dry_runs)).collect()
+        let counts = counts.map(|(labels, count)| (*labels, count.all - count.dry_runs));
+        counts.filter(|(_, count)| *count > 0).collect()
     }
 
     /// Drops the counts of rules that are not in `snapshot`, so that renaming rules grows neither the memory nor the number of series.
     pub(crate) fn retain(&self, snapshot: &Snapshot) {
-        self.lock().retain(&snapshot.all_rules().map(Rule::name).collect());
+        let names = names(snapshot);
+        self.lock().retain(&names);
     }
 
     /// Writes `vestibule_injections_total` of the rules of `snapshot`.
     pub(crate) fn encode(&self, snapshot: &Snapshot, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
-        self.retain(snapshot);
+        let names = names(snapshot);
         // The counts are copied, so that no decision waits while the page is written.
         let counted: BTreeMap<Arc<str>, BTreeMap<OutcomeLabels, u64>> = {
-            let table = self.lock();
+            let mut table = self.lock();
+            table.retain(&names);
             table.rows.iter().map(|row| (Arc::clone(&row.rule), row.counts())).collect()
         };
         if counted.is_empty() {
@@ -78,6 +81,11 @@ impl OutcomeMetrics {
     fn lock(&self) -> MutexGuard<'_, Table> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// The names of the rules of `snapshot`. They are collected before the table is locked, so that no decision waits for that.
+fn names(snapshot: &Snapshot) -> HashSet<&str> {
+    snapshot.all_rules().map(Rule::name).collect()
 }
 
 impl Table {
