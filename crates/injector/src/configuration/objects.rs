@@ -8,6 +8,7 @@ use kube::api::{Api, ListParams};
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until};
 use vestibule::Watch;
+use vestibule::identity::with_causes;
 use vestibule::tooling::{WatchState, Watched};
 use vestibule_rules::{API_VERSION, CustomResource};
 
@@ -98,13 +99,20 @@ impl RuleObjects {
                                 Watched::start_as(client, Watch::new(), watches.settings.clone()),
                             );
                         }
-                        answer => {
-                            *at = Instant::now()
-                                + if answer.is_ok() { DISCOVERY_INTERVAL } else { DISCOVERY_RETRY };
-                            let is_news = answer.is_ok() && !*are_absent;
-                            *are_absent |= answer.is_ok();
-                            if is_news {
+                        Ok(_) => {
+                            *at = Instant::now() + DISCOVERY_INTERVAL;
+                            if !std::mem::replace(are_absent, true) {
                                 return;
+                            }
+                        }
+                        Err(error) => {
+                            *at = Instant::now() + DISCOVERY_RETRY;
+                            let error = with_causes(&error);
+                            if self.watches.rules.failed(&error) {
+                                tracing::warn!(
+                                    error,
+                                    "the API server does not say whether it has the definition of Injections; trying again"
+                                );
                             }
                         }
                     }
@@ -227,7 +235,29 @@ fn list<K: RuleKind>(watched: &Watched<RuleObject<K>>) -> Option<Vec<Arc<RuleObj
 
 #[cfg(test)]
 mod tests {
+    use std::convert::Infallible;
+
+    use http::{Request, Response};
+    use kube::client::Body;
+    use tokio::time::timeout;
+
     use super::*;
+
+    /// An injector that may not ask for the definitions was never ready, and its log did not say why.
+    #[tokio::test(start_paused = true)]
+    async fn the_reason_why_definitions_are_not_known_is_logged() {
+        let refusing = tower::service_fn(|_: Request<Body>| async {
+            let refused = r#"{"kind":"Status","apiVersion":"v1","status":"Failure","message":"not allowed","code":403}"#;
+            let answer = Response::builder().status(403).body(Body::from(refused.as_bytes().to_vec()));
+            Ok::<_, Infallible>(answer.unwrap())
+        });
+        let client = Client::new(refusing, "injector");
+        let error = with_causes(&definitions(&client).await.unwrap_err());
+        assert!(error.contains("not allowed"), "{error}");
+        let mut objects = RuleObjects::new(client);
+        assert!(timeout(DISCOVERY_INTERVAL, objects.changed()).await.is_err());
+        assert!(!objects.watches.rules.failed(&error), "the state of the watch knows what was logged");
+    }
 
     #[test]
     fn an_object_without_its_spec_is_no_rule() {
