@@ -135,7 +135,7 @@ mod tests {
         let (client, entries) = (Client::try_from(nowhere).unwrap(), Entries::of(["required"]));
         assert!(registered.check("a", &client, &entries).await);
         tokio::time::advance(RECHECK_INTERVAL).await;
-        // An API server that does not answer is no news.
+        // Without an answer the entries count as before.
         assert!(registered.answered("a", None, Instant::now()));
         assert!(
             registered.has_seen("a").is_some_and(|at| at.elapsed() >= RECHECK_INTERVAL),

@@ -40,7 +40,7 @@ struct Stored {
 }
 
 impl Stored {
-    /// What the API server does with a write of a status.
+    /// Answers a write of the status as the API server does.
     fn patch(&mut self, patch: &Value) -> (StatusCode, Value) {
         self.writes += 1;
         if patch["metadata"]["resourceVersion"] != self.object.resource_version.as_str() {
