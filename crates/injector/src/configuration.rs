@@ -18,7 +18,7 @@ pub(crate) mod snapshot;
 
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use kube::Client;
@@ -75,7 +75,7 @@ pub struct Configuration {
     pub(crate) outcomes: OutcomeMetrics,
     /// The running pods with other versions of rules.
     pub(crate) lagging: LaggingPods,
-    _following: Vec<Arc<JoinSet<()>>>,
+    _tasks: Vec<Arc<JoinSet<()>>>,
 }
 
 /// The watches of what holds the rules in a cluster.
@@ -86,6 +86,8 @@ pub(crate) struct WatchedSources {
     pub(crate) state: WatchState,
     /// The states of the watches of objects with rules or settings.
     pub(crate) objects: ObjectWatches,
+    /// Whether rules of namespaces were read once, if the settings switch them on.
+    has_read_namespaced: Arc<AtomicBool>,
 }
 
 impl Configuration {
@@ -131,6 +133,7 @@ impl Configuration {
         let state = config_maps.state();
         let rule_objects = RuleObjects::new(client.clone());
         let watches = rule_objects.watches.clone();
+        let has_read_namespaced = Arc::<AtomicBool>::default();
         let rules = ClusterRules {
             namespace: namespace.to_owned(),
             config_maps,
@@ -138,6 +141,7 @@ impl Configuration {
             last_good: LastGood::new(client.clone(), namespace),
             events: Events::new(client.clone()),
             observed,
+            has_read_namespaced: Arc::clone(&has_read_namespaced),
         };
         let following = cluster::follow(rules, Arc::clone(&reloader));
         let new = Self::following(following, snapshots, Arc::clone(&reloader));
@@ -154,7 +158,7 @@ impl Configuration {
         };
         Self {
             config_maps: Some(namespace.to_owned()),
-            watched: Some(WatchedSources { client, state, objects: watches }),
+            watched: Some(WatchedSources { client, state, objects: watches, has_read_namespaced }),
             ..new.with_task(writer.run())
         }
     }
@@ -186,7 +190,7 @@ impl Configuration {
         }
     }
 
-    /// Whether rules are in force.
+    /// Whether rules are in force, those of namespaces included if the settings switch them on.
     ///
     /// # Errors
     /// No good rules have been read yet: what is missing, or wrong.
@@ -194,7 +198,11 @@ impl Configuration {
         const MAX_FINDINGS: usize = 5;
         let snapshot = self.snapshots.borrow();
         if snapshot.state() != SnapshotState::Waiting {
-            return Ok(());
+            let is_read = |watched: &WatchedSources| watched.has_read_namespaced.load(Ordering::Relaxed);
+            return match self.watched.as_ref().is_none_or(is_read) {
+                true => Ok(()),
+                false => Err("the NamespacedInjections of the cluster are being read".to_owned()),
+            };
         }
         let text = |finding: &Finding| match finding {
             Finding::RuleSet(problem) => problem.clone(),
@@ -236,7 +244,7 @@ impl Configuration {
     fn with_task(mut self, task: impl Future<Output = ()> + Send + 'static) -> Self {
         let mut tasks = JoinSet::new();
         tasks.spawn(task);
-        self._following.push(Arc::new(tasks));
+        self._tasks.push(Arc::new(tasks));
         self
     }
 
@@ -245,19 +253,9 @@ impl Configuration {
         registration::publish(&snapshots.borrow(), &entries);
         let entries_hash = Arc::new(watch::Sender::new(snapshots.borrow().hash()));
         let outcomes = OutcomeMetrics::default();
-        let (lagging, _following) = (LaggingPods::default(), Vec::new());
+        let (lagging, _tasks) = (LaggingPods::default(), Vec::new());
         let (config_maps, watched, reloader) = (None, None, None);
-        Self {
-            snapshots,
-            config_maps,
-            watched,
-            reloader,
-            entries,
-            entries_hash,
-            outcomes,
-            lagging,
-            _following,
-        }
+        Self { snapshots, config_maps, watched, reloader, entries, entries_hash, outcomes, lagging, _tasks }
     }
 }
 

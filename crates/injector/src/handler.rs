@@ -12,8 +12,8 @@ use vestibule::Operation;
 use vestibule::admission::{Fault, FaultKind, Handler, HandlerFuture, Request, Verdict};
 use vestibule::patch::{Document, DocumentError};
 use vestibule_rules::{
-    Decision, Mode, NamespaceFacts, NamespacedRules, Outcome, Resource, RuleSet, STATUS_ANNOTATION, Subject,
-    Verb,
+    Decision, Mode, NamespaceFacts, NamespacedRules, Outcome, Reason, Resource, RuleSet, STATUS_ANNOTATION,
+    Subject, Verb,
 };
 
 use crate::configuration::Configuration;
@@ -55,14 +55,16 @@ impl Handler for InjectHandler {
             let namespace = request.namespace.as_deref().unwrap_or_default();
             match self.namespaces.facts(namespace, deadline).await {
                 Ok(facts) => {
-                    let Some(hash) = injected_by(request) else {
-                        return self.decide(&snapshot, snapshot.rules(), request, facts.as_deref());
+                    let (facts, hash) = (facts.as_deref(), injected_by(request));
+                    let snapshot = match &hash {
+                        Some(hash) => self.snapshot_for(snapshot, hash, request, facts, until).await,
+                        None => snapshot,
                     };
-                    let snapshot = self.snapshot_for(snapshot, &hash, request, facts.as_deref(), until).await;
                     if mode(&snapshot) == Mode::Off {
                         return Verdict::allowed();
                     }
-                    self.decide(&snapshot, snapshot.rules_to_continue(&hash), request, facts.as_deref())
+                    let rules = hash.map_or(snapshot.rules(), |hash| snapshot.rules_to_continue(&hash));
+                    self.decide(&snapshot, rules, request, facts, deadline).await
                 }
                 Err(NotReady(missing)) => Verdict::not_ready(missing),
             }
@@ -116,12 +118,13 @@ impl InjectHandler {
 
     /// Decides by `rules`, which are in force or were until a moment ago, and by the namespaced rules of `snapshot`. The hook for
     /// required rules fails closed and uses no namespaced rules.
-    fn decide(
+    async fn decide(
         &self,
         snapshot: &Snapshot,
         rules: &RuleSet,
         request: &Request<'_>,
         facts: Option<&NamespaceFacts>,
+        deadline: Instant,
     ) -> Verdict {
         // A DELETE has no object, and no rule is about other resources.
         let (Some(object), Some(resource)) = (request.object, resource(request)) else {
@@ -135,7 +138,20 @@ impl InjectHandler {
             });
         }
         let namespaced = (!self.is_required).then_some(&snapshot.namespaced.rules);
-        match evaluate(rules, namespaced, request, (object, resource), facts) {
+        let evaluate = |facts| evaluate(rules, namespaced, request, (object, resource), facts);
+        let mut evaluated = evaluate(facts);
+        let is_elsewhere = |decision: &Decision| is_of_other_namespaces(decision, rules);
+        if let Some(watched) = self.namespaces.as_watched().filter(|_| self.is_required)
+            && evaluated.as_ref().is_ok_and(is_elsewhere)
+        {
+            // The API server calls this hook for namespaces of required rules only: the watch may not have reported a new label yet.
+            let namespace = request.namespace.as_deref().unwrap_or_default();
+            match watched.fresh_facts(namespace, deadline).await {
+                Ok(fresh) => evaluated = evaluate(fresh.as_deref()),
+                Err(NotReady(missing)) => return Verdict::not_ready(missing),
+            }
+        }
+        match evaluated {
             Ok(mut decision) => {
                 self.retain_reported(&mut decision, rules);
                 let context = DecisionContext::new(request, resource, rules.settings());
@@ -159,6 +175,14 @@ impl InjectHandler {
             })
         });
     }
+}
+
+/// Whether all required rules among `rules`, by which `decision` was made, are for other namespaces.
+fn is_of_other_namespaces(decision: &Decision, rules: &RuleSet) -> bool {
+    let required = rules.rules().iter().zip(&decision.verdicts).filter(|(rule, _)| rule.required());
+    let mut outcomes = required.map(|(_, verdict)| &verdict.outcome).peekable();
+    outcomes.peek().is_some()
+        && outcomes.all(|it| matches!(it, Outcome::Skipped { reason: Reason::NamespaceNotMatched, .. }))
 }
 
 fn mode(snapshot: &Snapshot) -> Mode {

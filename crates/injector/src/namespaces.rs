@@ -7,9 +7,9 @@ use std::time::Instant;
 use k8s_openapi::api::core::v1::Namespace;
 use kube::Client;
 use kube::api::{ObjectMeta, PartialObjectMeta};
-use vestibule::Watch;
 use vestibule::identity::{ClusterConfigError, cluster_config};
 use vestibule::tooling::{Watched, is_dns_label};
+use vestibule::{LookupError, Watch};
 use vestibule_rules::NamespaceFacts;
 
 /// The source of the labels and annotations of namespaces, which a review does not carry.
@@ -114,12 +114,33 @@ impl Namespaces {
         if !is_dns_label(namespace) {
             return Ok(None);
         }
-        match watched.lookup(deadline).get(namespace).await {
-            Ok(found) => Ok(found.map(|found| Arc::new(facts(&found.metadata)))),
-            Err(error) => {
-                tracing::warn!(namespace, %error, "a namespace that the watch has not seen cannot be read");
-                Err(NotReady(format!("namespace {namespace} cannot be read")))
-            }
+        found(namespace, watched.lookup(deadline).get(namespace).await)
+    }
+}
+
+impl WatchedNamespaces {
+    /// Labels and annotations of `namespace` as the API server has them now, not as the watch last reported them.
+    pub(crate) async fn fresh_facts(
+        &self,
+        namespace: &str,
+        deadline: Instant,
+    ) -> Result<Option<Arc<NamespaceFacts>>, NotReady> {
+        match is_dns_label(namespace) {
+            true => found(namespace, self.namespaces.lookup(deadline).fresh(namespace).await),
+            false => Ok(None),
+        }
+    }
+}
+
+fn found(
+    namespace: &str,
+    read: Result<Option<Arc<PartialObjectMeta<Namespace>>>, LookupError>,
+) -> Result<Option<Arc<NamespaceFacts>>, NotReady> {
+    match read {
+        Ok(found) => Ok(found.map(|found| Arc::new(facts(&found.metadata)))),
+        Err(error) => {
+            tracing::warn!(namespace, %error, "a namespace cannot be read from the API server");
+            Err(NotReady(format!("namespace {namespace} cannot be read")))
         }
     }
 }

@@ -17,8 +17,6 @@ use crate::outcome_labels::OutcomeLabels;
 #[derive(Clone, Default)]
 pub(crate) struct OutcomeMetrics(Arc<Mutex<Table>>);
 
-type Counts = BTreeMap<OutcomeLabels, u64>;
-
 /// One row for each rule. Every decision counts an outcome for every rule. A lookup by name would be a large part of the cost of a
 /// rule that does not match, so rows are found by their order.
 #[derive(Default)]
@@ -30,25 +28,38 @@ struct Table {
 struct Row {
     rule: Arc<str>,
     /// Few: most rules have the same outcome for most objects.
-    counts: Vec<(OutcomeLabels, u64)>,
+    counts: Vec<(OutcomeLabels, Count)>,
     /// The row that was counted after this row the last time. The order of rules seldom changes, so this guess is mostly right.
     next: usize,
 }
 
+struct Count {
+    all: u64,
+    /// A dry run is a call like any other, but makes no object.
+    dry_runs: u64,
+}
+
 impl OutcomeMetrics {
-    /// The outcomes of one rule for the status of its object.
+    /// The outcomes of one rule for the status of its object, without those of dry runs.
     pub(crate) fn of_rule(&self, rule: &str) -> BTreeMap<OutcomeLabels, u64> {
         let table = self.lock();
         let row = table.by_name.get(rule).and_then(|index| table.rows.get(*index));
-        row.map(Row::counts).unwrap_or_default()
+        let counts = row.into_iter().flat_map(|row| &row.counts);
+        let counts = counts.map(|(labels, count)| (*labels, count.all - count.dry_runs));
+        counts.filter(|(_, count)| *count > 0).collect()
     }
 
-    /// Writes `vestibule_injections_total` of the rules of `snapshot`. Counts of rules that are no longer in force are dropped, so
-    /// that renaming rules does not grow the number of series.
+    /// Drops the counts of rules that are not in `snapshot`, so that renaming rules grows neither the memory nor the number of series.
+    pub(crate) fn retain(&self, snapshot: &Snapshot) {
+        let names = names(snapshot);
+        self.lock().retain(&names);
+    }
+
+    /// Writes `vestibule_injections_total` of the rules of `snapshot`.
     pub(crate) fn encode(&self, snapshot: &Snapshot, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
-        let names: HashSet<&str> = snapshot.all_rules().map(Rule::name).collect();
+        let names = names(snapshot);
         // The counts are copied, so that no decision waits while the page is written.
-        let counted: BTreeMap<Arc<str>, Counts> = {
+        let counted: BTreeMap<Arc<str>, BTreeMap<OutcomeLabels, u64>> = {
             let mut table = self.lock();
             table.retain(&names);
             table.rows.iter().map(|row| (Arc::clone(&row.rule), row.counts())).collect()
@@ -72,8 +83,13 @@ impl OutcomeMetrics {
     }
 }
 
+/// The names of the rules of `snapshot`. They are collected before the table is locked, so that no decision waits for that.
+fn names(snapshot: &Snapshot) -> HashSet<&str> {
+    snapshot.all_rules().map(Rule::name).collect()
+}
+
 impl Table {
-    fn count(&mut self, verdicts: &[Verdict], mode: Mode) {
+    fn count(&mut self, verdicts: &[Verdict], mode: Mode, dry_run: bool) {
         let mut last: Option<usize> = None;
         for verdict in verdicts {
             let expected = last.and_then(|last| self.rows.get(last)).map(|row| row.next);
@@ -82,7 +98,7 @@ impl Table {
                 row.next = index;
             }
             if let Some(row) = self.rows.get_mut(index) {
-                row.add(OutcomeLabels::of(verdict, mode));
+                row.add(OutcomeLabels::of(verdict, mode), dry_run);
             }
             last = Some(index);
         }
@@ -116,22 +132,26 @@ impl Table {
 }
 
 impl Row {
-    fn add(&mut self, labels: OutcomeLabels) {
+    fn add(&mut self, labels: OutcomeLabels, dry_run: bool) {
+        let (all, dry_runs) = (1, u64::from(dry_run));
         match self.counts.iter_mut().find(|(counted, _)| counted.is(&labels)) {
-            Some((_, count)) => *count += 1,
-            None => self.counts.push((labels, 1)),
+            Some((_, count)) => {
+                count.all += all;
+                count.dry_runs += dry_runs;
+            }
+            None => self.counts.push((labels, Count { all, dry_runs })),
         }
     }
 
-    fn counts(&self) -> Counts {
-        self.counts.iter().copied().collect()
+    fn counts(&self) -> BTreeMap<OutcomeLabels, u64> {
+        self.counts.iter().map(|(labels, count)| (*labels, count.all)).collect()
     }
 }
 
 impl DecisionObserver for OutcomeMetrics {
     fn decided(&self, decision: &Decision, context: &DecisionContext<'_>) {
         let mode = context.settings().mode();
-        self.lock().count(&decision.verdicts, mode);
+        self.lock().count(&decision.verdicts, mode, context.dry_run());
     }
 }
 
@@ -153,7 +173,7 @@ mod tests {
         let metrics = OutcomeMetrics::default();
         let count = |names: &[&str], skipped| {
             let verdicts: Vec<Verdict> = names.iter().map(|name| verdict(name, skipped)).collect();
-            metrics.lock().count(&verdicts, Mode::On);
+            metrics.lock().count(&verdicts, Mode::On, false);
         };
         let counted = |rule: &str| {
             let counts = metrics.of_rule(rule);

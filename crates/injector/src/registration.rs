@@ -142,7 +142,7 @@ pub(crate) async fn follow(
 /// The objects that any rule of `group` may change, deny or warn about. All rules of it are required, or none is.
 fn on(group: &[&Rule], all: &RuleSet) -> On<Raw> {
     let resources: BTreeSet<Resource> = group.iter().flat_map(|rule| rule.targets()).copied().collect();
-    on_resources(group, &resources, all, &match_conditions::all(group, &resources, all))
+    on_resources(group, &resources, all, &match_conditions::of_group(group, &resources, all))
 }
 
 /// Objects of these resources that rules of `group` may be for and that meet the match conditions.

@@ -121,11 +121,7 @@ fn texts_of<P: AsRef<Path>>(paths: &[P]) -> Result<Vec<(PathBuf, String)>, LoadE
         if files.is_empty() {
             return Err(LoadError::Empty(path.to_owned()));
         }
-        // A pattern of a shell may name a folder and a file in it.
-        let real = |file: &PathBuf| file.canonicalize().unwrap_or_else(|_| file.clone());
-        let new: Vec<_> = files.into_iter().filter(|file| !seen.contains(&real(file))).collect();
-        seen.extend(new.iter().map(real));
-        for file in new {
+        for file in files.into_iter().filter(|file| is_new(file, &mut seen)) {
             let text = if file == Path::new(STDIN) {
                 io::read_to_string(io::stdin())
             } else {
@@ -136,6 +132,11 @@ fn texts_of<P: AsRef<Path>>(paths: &[P]) -> Result<Vec<(PathBuf, String)>, LoadE
         }
     }
     Ok(texts)
+}
+
+/// Whether `file` is none of `seen`, to which it is added. A pattern of a shell may name a folder and a file in it.
+fn is_new(file: &Path, seen: &mut BTreeSet<PathBuf>) -> bool {
+    seen.insert(file.canonicalize().unwrap_or_else(|_| file.to_owned()))
 }
 
 fn source_name(file: &Path) -> String {
@@ -152,11 +153,12 @@ pub fn compile<'s>(
     RuleSet::load(sources, keys::schema("", "v1", "Pod"))
 }
 
-/// The texts at `paths`, each with its text or the reason why it cannot be read.
-pub(crate) fn read<P: AsRef<Path>>(paths: &[P]) -> Result<Vec<RuleSource>, LoadError> {
-    let mut sources = Vec::new();
-    for path in paths.iter().map(AsRef::as_ref) {
-        for file in yaml_files(path).map_err(failed(path))? {
+/// The files at `paths`, each once, with its text or the reason why it cannot be read.
+pub(crate) fn read(paths: &[PathBuf]) -> Result<Vec<RuleSource>, LoadError> {
+    let (mut sources, mut seen) = (Vec::new(), BTreeSet::new());
+    for path in paths {
+        let files = yaml_files(path).map_err(failed(path))?;
+        for file in files.into_iter().filter(|file| is_new(file, &mut seen)) {
             let name = file.display().to_string();
             match std::fs::read_to_string(&file) {
                 Ok(text) => {

@@ -21,11 +21,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use k8s_openapi::jiff::Timestamp;
-use kube::Client;
 use kube::api::{Api, Patch, PatchParams};
+use kube::{Client, ResourceExt};
 use serde_json::{Value, json};
 use tokio::sync::watch;
-use tokio::time::Instant;
+use tokio::time::{Instant, sleep_until};
 use vestibule::tooling::Entries;
 use vestibule_rules::CustomResource;
 
@@ -54,7 +54,7 @@ const MIN_WRITE_INTERVAL: Duration = Duration::from_millis(50);
 const POLL_INTERVAL: Duration = Duration::from_secs(5);
 /// The time for which statuses of one state are written while there is a newer one.
 const MAX_ROUND: Duration = Duration::from_secs(1);
-/// The time between two checks while a status waits for the registration.
+/// The time between two checks while a status waits for the registration, and the shortest time between two because of Leases.
 const SHORT_POLL_INTERVAL: Duration = Duration::from_millis(200);
 pub(crate) const MANAGER: &str = "vestibule-injector";
 
@@ -87,6 +87,8 @@ struct Memory {
     differs_since: Option<Instant>,
     /// The resource version that the last write was based on. The watch has not seen that write while it still shows this one.
     written_from: Option<String>,
+    /// A status that the API server left as it was, because the definition there lacks a member of it.
+    not_taken: Option<Value>,
     /// The counts that are in the stored status, and when they were written.
     reported: Counts,
     counts_written: Option<Instant>,
@@ -102,23 +104,30 @@ impl StatusWriter {
         let mut replicas = Replicas::start(&self.client, &self.namespace);
         let mut memory = HashMap::new();
         loop {
+            let next = Instant::now() + SHORT_POLL_INTERVAL;
             let waits = self.round(&mut replicas, &mut memory).await;
             let pause = if waits { SHORT_POLL_INTERVAL } else { POLL_INTERVAL };
+            // Users of any namespace may write Leases with the label of replicas.
+            let leases = async {
+                sleep_until(next).await;
+                replicas.changed().await;
+            };
             tokio::select! {
                 changed = self.objects.changed() => if changed.is_err() { return },
                 changed = self.entries_hash.changed() => if changed.is_err() { return },
-                () = replicas.changed() => {}
+                () = leases => {}
                 () = tokio::time::sleep(pause) => {}
             }
         }
     }
 
-    /// Writes every status that this replica has to write. Returns whether a status waits for the registration.
+    /// Writes every status that this replica has to write. Returns whether a status waits for a registration that will be there soon.
     async fn round(&mut self, replicas: &mut Replicas, memory: &mut HashMap<String, Memory>) -> bool {
         let Some(objects) = self.objects.borrow_and_update().clone() else { return false };
         let names: HashSet<&str> = objects.iter().map(|object| &*object.source.name).collect();
         memory.retain(|source, _| names.contains(&**source));
         let InForce { snapshot, hash, documents } = self.in_force().await;
+        self.outcomes.retain(&self.reloader.current());
         let hash = &*hash;
         let writers = objects.iter().filter_map(|object| object.status["injector"].as_str()).collect();
         replicas.report(hash, &writers).await;
@@ -157,6 +166,7 @@ impl StatusWriter {
                 }
                 CustomResource::InjectorSettings => Counts::default(),
             };
+            memory.reported.restart_if_above(&total);
             let is_due = memory.counts_written.is_none_or(|last| now - last >= COUNTS_INTERVAL);
             let new = total.since(&memory.reported);
             let counts = is_due && !new.is_empty();
@@ -166,8 +176,13 @@ impl StatusWriter {
             if counts {
                 new.add_to(&mut status, Timestamp::now());
             }
-            if self.write(object, &status).await {
-                memory.written_from = Some(object.resource_version.clone());
+            if memory.not_taken.as_ref() == Some(&status) {
+                continue;
+            }
+            if let Some(version) = self.write(object, &status).await {
+                let is_taken = version != object.resource_version;
+                memory.written_from = is_taken.then(|| object.resource_version.clone());
+                memory.not_taken = (!is_taken).then_some(status);
                 if counts {
                     (memory.reported, memory.counts_written) = (total, Some(now));
                 }
@@ -178,7 +193,7 @@ impl StatusWriter {
                 break;
             }
         }
-        !is_registered
+        self.registered.is_awaited()
     }
 
     /// The rules in force, as soon as the entries are those of these rules. Compared with former entries, the webhook configuration would
@@ -194,8 +209,9 @@ impl StatusWriter {
         }
     }
 
-    /// Returns whether the status was written. If another replica has changed the object, its watch will tell.
-    async fn write(&self, object: &ObservedObject, status: &Value) -> bool {
+    /// Returns the resource version after the write; [`None`] if the status was not written. If another replica has changed the object,
+    /// the watch will report it.
+    async fn write(&self, object: &ObservedObject, status: &Value) -> Option<String> {
         let patch = json!({"metadata": {"resourceVersion": object.resource_version}, "status": status});
         let client = self.client.clone();
         let written = match object.resource {
@@ -212,11 +228,11 @@ impl StatusWriter {
             }
         };
         match written {
-            Ok(()) => true,
-            Err(kube::Error::Api(status)) if [404, 409].contains(&status.code) => false,
+            Ok(version) => Some(version),
+            Err(kube::Error::Api(status)) if [404, 409].contains(&status.code) => None,
             Err(error) => {
                 tracing::debug!(name = object.name, %error, "a status cannot be written; trying again");
-                false
+                None
             }
         }
     }
@@ -228,7 +244,11 @@ async fn patch_status<K: RuleKind>(
     objects: &Api<RuleObject<K>>,
     name: &str,
     patch: Value,
-) -> Result<(), kube::Error> {
+) -> Result<String, kube::Error> {
     let params = PatchParams { field_manager: Some(MANAGER.to_owned()), ..PatchParams::default() };
-    objects.patch_status(name, &params, &Patch::Merge(patch)).await.map(drop)
+    let written = objects.patch_status(name, &params, &Patch::Merge(patch)).await?;
+    Ok(written.resource_version().unwrap_or_default())
 }
+
+#[cfg(test)]
+mod tests;

@@ -23,7 +23,7 @@ pub(crate) fn verdict(decision: &Decision, rules: &RuleSet) -> Verdict {
     let applied = decision.verdicts.iter().filter(|one| matches!(one.outcome, Outcome::Applied));
     annotate(&mut verdict, "rules", applied.map(|one| (&*one.rule, None)));
     let skipped = decision.verdicts.iter().filter_map(|one| match &one.outcome {
-        // A rule for another resource is no news.
+        // Rules for other resources are not listed.
         Outcome::Skipped { reason: Reason::OtherResource, .. } => None,
         Outcome::Skipped { reason, .. } => Some((&*one.rule, Some(*reason))),
         _ => None,

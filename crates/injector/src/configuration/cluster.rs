@@ -1,6 +1,7 @@
 //! Rules of a cluster: ConfigMaps of the injector's own namespace, and objects.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use k8s_openapi::api::core::v1::ConfigMap;
@@ -32,12 +33,14 @@ pub(crate) struct ClusterRules {
     pub(crate) events: Events,
     /// The objects of each reload, for their status.
     pub(crate) observed: watch::Sender<Option<Arc<[ObservedObject]>>>,
+    /// Set once rules of namespaces were read that the settings switch on.
+    pub(crate) has_read_namespaced: Arc<AtomicBool>,
 }
 
 /// Follows the sources until it is dropped. ConfigMaps come before objects: of two documents that contradict each other, the one
 /// in the object is wrong.
 pub(crate) async fn follow(rules: ClusterRules, reloader: Arc<Reloader>) {
-    let ClusterRules { namespace, mut config_maps, mut objects, last_good, events, observed } = rules;
+    let ClusterRules { namespace, mut config_maps, mut objects, last_good, events, .. } = rules;
     // Nothing comes into force without both.
     tokio::join!(restore(&last_good, &reloader), objects.changed());
     // The time of the next reload, the documents to store, and the time to store them at.
@@ -53,6 +56,8 @@ pub(crate) async fn follow(rules: ClusterRules, reloader: Arc<Reloader>) {
             () = sleep_until(due.unwrap_or_else(Instant::now)), if due.is_some() => {
                 due = None;
                 let listed = config_maps.lookup(Instant::now().into_std()).everywhere().list();
+                // The list is part of the objects that are read next.
+                let has_namespaced = objects.has_read_namespaced();
                 // Without the first lists, rules that are in force elsewhere would be missing.
                 if let (Ok(config_maps), Some(mut of_objects)) = (listed, objects.all()) {
                     let mut sources = all_sources(&namespace, &config_maps);
@@ -65,11 +70,14 @@ pub(crate) async fn follow(rules: ClusterRules, reloader: Arc<Reloader>) {
                     if current.state() != SnapshotState::Waiting {
                         let are_on = current.rules().settings().namespaced_injections().is_some();
                         objects.follow_namespaced(are_on);
+                        if !are_on || has_namespaced {
+                            rules.has_read_namespaced.store(true, Ordering::Relaxed);
+                        }
                         // Until they were read, nothing is known about these rules.
                         of_objects.retain(|object| !are_on || !object.is_status_only);
                     }
                     report(&namespace, &config_maps, current.findings(), &events);
-                    observed.send_replace(objects.are_watched().then(|| of_objects.into()));
+                    rules.observed.send_replace(objects.are_watched().then(|| of_objects.into()));
                 }
             }
             () = sleep_until(store_at), if unstored.is_some() => {
@@ -111,3 +119,6 @@ async fn store(last_good: &LastGood, documents: Option<Vec<RuleDocument>>) -> Op
     tracing::warn!(%error, "the good rules are not stored in the ConfigMap {LAST_GOOD}");
     (!matches!(error, StoreError::TooLarge { .. })).then_some(documents)
 }
+
+#[cfg(test)]
+mod tests;

@@ -8,6 +8,7 @@ use kube::api::{Api, ListParams};
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until};
 use vestibule::Watch;
+use vestibule::identity::with_causes;
 use vestibule::tooling::{WatchState, Watched};
 use vestibule_rules::{API_VERSION, CustomResource};
 
@@ -36,6 +37,8 @@ pub(crate) struct RuleObjects {
     is_settled: bool,
     /// Whether the watch of rules of namespaces keeps more than their status.
     has_specs: bool,
+    /// Whether the API server had the definition of rules of namespaces when it was asked.
+    has_namespaced: bool,
     pub(super) watches: ObjectWatches,
 }
 
@@ -65,6 +68,7 @@ impl RuleObjects {
             namespaced: None,
             is_settled: false,
             has_specs: false,
+            has_namespaced: false,
             watches: ObjectWatches::idle(),
         }
     }
@@ -86,21 +90,29 @@ impl RuleObjects {
                     sleep_until(*at).await;
                     match definitions(&self.client).await {
                         Ok(definitions) if is_complete(&definitions) => {
+                            self.has_namespaced = definitions.contains(&NamespacedInjection::RESOURCE);
                             // Without the definition there is no status.
-                            self.is_settled = !definitions.contains(&NamespacedInjection::RESOURCE);
+                            self.is_settled = !self.has_namespaced;
                             let (client, watches) = (&self.client, &self.watches);
                             self.state = State::Watched(
                                 Watched::start_as(client, Watch::new(), watches.rules.clone()),
                                 Watched::start_as(client, Watch::new(), watches.settings.clone()),
                             );
                         }
-                        answer => {
-                            *at = Instant::now()
-                                + if answer.is_ok() { DISCOVERY_INTERVAL } else { DISCOVERY_RETRY };
-                            let is_news = answer.is_ok() && !*are_absent;
-                            *are_absent |= answer.is_ok();
-                            if is_news {
+                        Ok(_) => {
+                            *at = Instant::now() + DISCOVERY_INTERVAL;
+                            if !std::mem::replace(are_absent, true) {
                                 return;
+                            }
+                        }
+                        Err(error) => {
+                            *at = Instant::now() + DISCOVERY_RETRY;
+                            let error = with_causes(&error);
+                            if self.watches.rules.failed(&error) {
+                                tracing::warn!(
+                                    error,
+                                    "the API server does not say whether it has the definition of Injections; trying again"
+                                );
                             }
                         }
                     }
@@ -148,6 +160,12 @@ impl RuleObjects {
                 Some(rules.chain(settings).chain(namespaced.iter().map(|object| object.observed())).collect())
             }
         }
+    }
+
+    /// Whether rules of namespaces have been read, with their `spec`. A cluster without their definition has none.
+    pub(crate) fn has_read_namespaced(&self) -> bool {
+        let is_read = || self.has_specs && self.namespaced.as_ref().is_some_and(Watched::is_synced);
+        !self.has_namespaced || is_read()
     }
 
     /// Whether the cluster has the definitions.
@@ -217,7 +235,29 @@ fn list<K: RuleKind>(watched: &Watched<RuleObject<K>>) -> Option<Vec<Arc<RuleObj
 
 #[cfg(test)]
 mod tests {
+    use std::convert::Infallible;
+
+    use http::{Request, Response};
+    use kube::client::Body;
+    use tokio::time::timeout;
+
     use super::*;
+
+    /// An injector that may not ask for the definitions was never ready, and its log did not say why.
+    #[tokio::test(start_paused = true)]
+    async fn the_reason_why_definitions_are_not_known_is_logged() {
+        let refusing = tower::service_fn(|_: Request<Body>| async {
+            let refused = r#"{"kind":"Status","apiVersion":"v1","status":"Failure","message":"not allowed","code":403}"#;
+            let answer = Response::builder().status(403).body(Body::from(refused.as_bytes().to_vec()));
+            Ok::<_, Infallible>(answer.unwrap())
+        });
+        let client = Client::new(refusing, "injector");
+        let error = with_causes(&definitions(&client).await.unwrap_err());
+        assert!(error.contains("not allowed"), "{error}");
+        let mut objects = RuleObjects::new(client);
+        assert!(timeout(DISCOVERY_INTERVAL, objects.changed()).await.is_err());
+        assert!(!objects.watches.rules.failed(&error), "the state of the watch knows what was logged");
+    }
 
     #[test]
     fn an_object_without_its_spec_is_no_rule() {

@@ -9,7 +9,7 @@ use super::compiler::Compiler;
 use super::finding::Finding;
 use super::namespaced::NamespacedSnapshot;
 use super::proof_deadline::ProofDeadline;
-use super::resolve::{Resolution, resolve};
+use super::resolve::{Resolution, add_unknown, errors_of, resolve};
 use super::rule_source::{RuleDocument, RuleSource};
 use super::snapshot::{Snapshot, SnapshotState};
 
@@ -60,10 +60,13 @@ impl Reloader {
         self.known().last_good = Some(last_good);
     }
 
-    /// The snapshot in force, and the documents that it was made of.
+    /// The snapshot in force, and the documents that it was made of: none while it waits for good rules.
     pub(crate) fn in_force(&self) -> (Arc<Snapshot>, Vec<RuleDocument>) {
         let known = self.known();
-        (self.current(), known.last_good.clone().unwrap_or_default())
+        let snapshot = self.current();
+        let documents = known.last_good.as_ref().filter(|_| snapshot.state() != SnapshotState::Waiting);
+        let documents = documents.cloned().unwrap_or_default();
+        (snapshot, documents)
     }
 
     /// Brings `sources` into force as far as they are good. Returns the good documents, to be stored, where they changed.
@@ -172,7 +175,7 @@ impl Reloader {
         match self.compiler.compile(&texts, &ProofDeadline::none()) {
             Ok(snapshot) => snapshot.instead_of(errors, None),
             Err(findings) => {
-                errors.extend(findings);
+                add_unknown(&mut errors, errors_of(findings));
                 Snapshot::waiting(errors)
             }
         }

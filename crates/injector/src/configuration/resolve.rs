@@ -43,8 +43,7 @@ pub(crate) fn resolve(
     } else {
         if deadline.was_reached() {
             // Add the errors in documents that there was no time to check one by one.
-            let known: HashSet<_> = errors.iter().map(Finding::headline).collect();
-            errors.extend(together.into_iter().filter(|finding| !known.contains(&finding.headline())));
+            add_unknown(&mut errors, together);
         }
         resolver.compile(&documents)
     };
@@ -86,7 +85,7 @@ impl Resolver<'_> {
         (documents, errors)
     }
 
-    /// The same with the settings that were in force, if the settings in `newest` differ from them: the contradiction in
+    /// The outcome with the settings that were in force, if the settings in `newest` differ from them: the contradiction in
     /// `found` then holds up the new settings and no other document.
     fn with_former_settings(&self, newest: &[RuleDocument], found: &[Finding]) -> Option<Resolution> {
         let former = || self.last_good.iter().filter(|document| document.is_settings());
@@ -162,7 +161,13 @@ impl Resolver<'_> {
     }
 }
 
+/// Adds those of `found` that are not among `errors`.
+pub(super) fn add_unknown(errors: &mut Vec<Finding>, found: Vec<Finding>) {
+    let known: HashSet<_> = errors.iter().map(Finding::headline).collect();
+    errors.extend(found.into_iter().filter(|finding| !known.contains(&finding.headline())));
+}
+
 /// The findings without warnings.
-fn errors_of(findings: Vec<Finding>) -> Vec<Finding> {
+pub(super) fn errors_of(findings: Vec<Finding>) -> Vec<Finding> {
     findings.into_iter().filter(Finding::is_error).collect()
 }

@@ -34,8 +34,7 @@ pub(super) fn of(decision: &Decision, context: &DecisionContext<'_>) -> Vec<Repo
             about: about.clone(),
             is_warning: reason != INJECTED,
             reason,
-            // The action tells the Events of two rules apart.
-            action: format!("Inject {}", verdict.rule),
+            action: action(&verdict.rule),
             note: note(verdict, &object),
         })
     };
@@ -67,6 +66,18 @@ fn reason(verdict: &Verdict) -> Option<&'static str> {
     }
 }
 
+/// The action of an Event about `rule`, by which the Events of two rules are told apart. A long one leaves out the namespace of the
+/// rule, which is that of the Event.
+fn action(rule: &str) -> String {
+    /// The API server refuses an Event with a longer one.
+    const MAX_ACTION: usize = 128;
+    let action = format!("Inject {rule}");
+    match rule.rsplit_once('/') {
+        Some((_, name)) if action.len() > MAX_ACTION => format!("Inject {name}"),
+        _ => action,
+    }
+}
+
 /// The note holds names and lines. Only a conflict is described by the sentence of its outcome, which consists of names; the
 /// sentences of other outcomes may hold values of expressions and opt-in keys.
 fn note(verdict: &Verdict, object: &str) -> String {
@@ -80,5 +91,23 @@ fn note(verdict: &Verdict, object: &str) -> String {
             format!("rule {rule} left {object} as it is: {reason} ({place}); `vestibule explain` tells more")
         }
         _ => format!("rule {rule} was applied to {object}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The API server refused the Event about a rule of a namespace if both have long names.
+    #[test]
+    fn an_action_has_at_most_the_length_that_the_api_server_takes() {
+        let (namespace, name) = ("n".repeat(63), "r".repeat(63));
+        let long = format!("{namespace}/{name}");
+        let expected = format!("Inject {name}");
+        for (rule, expected) in
+            [("team", "Inject team"), ("shop/team", "Inject shop/team"), (&long, &expected)]
+        {
+            assert_eq!(action(rule), expected);
+        }
     }
 }

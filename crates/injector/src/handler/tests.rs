@@ -46,21 +46,29 @@ async fn call(handler: &InjectHandler, request: &str, budget: Duration) -> (bool
     let deadline = began + budget;
     let verdict = timeout_at(deadline, handler.handle(&request, deadline.into_std())).await;
     let verdict = verdict.unwrap_or_else(|_| panic!("no verdict within {budget:?}"));
-    (matches!(verdict.outcome, vestibule::admission::Outcome::Mutated(_)), began.elapsed())
+    let is_changed = match &verdict.outcome {
+        vestibule::admission::Outcome::Mutated(patch) => !patch.is_empty(),
+        _ => false,
+    };
+    (is_changed, began.elapsed())
 }
 
-/// A cluster that answers at once, but takes `delay` to read the namespace `fresh`.
-async fn slow(delay: Duration) -> Namespaces {
-    let answer = tower::service_fn(move |request: http::Request<Body>| async move {
-        let body = if request.uri().path().ends_with("/fresh") {
-            tokio::time::sleep(delay).await;
-            json!({"metadata": {"name": "fresh", "labels": {"team": "blue"}}})
-        } else if request.uri().query().unwrap_or_default().contains("watch=true") {
-            std::future::pending().await
-        } else {
-            json!({"kind": "List", "apiVersion": "v1", "metadata": {"resourceVersion": "7"}, "items": []})
-        };
-        Ok::<_, Infallible>(Response::new(Body::from(body.to_string().into_bytes())))
+/// A cluster that answers at once with the namespaces `listed`, but takes `delay` to read the namespace `fresh`.
+async fn slow(delay: Duration, listed: Value) -> Namespaces {
+    let answer = tower::service_fn(move |request: http::Request<Body>| {
+        let listed = listed.clone();
+        async move {
+            let body = if request.uri().path().ends_with("/fresh") {
+                tokio::time::sleep(delay).await;
+                json!({"metadata": {"name": "fresh", "labels": {"team": "blue"}}})
+            } else if request.uri().query().unwrap_or_default().contains("watch=true") {
+                std::future::pending().await
+            } else {
+                let metadata = json!({"resourceVersion": "7"});
+                json!({"kind": "List", "apiVersion": "v1", "metadata": metadata, "items": listed})
+            };
+            Ok::<_, Infallible>(Response::new(Body::from(body.to_string().into_bytes())))
+        }
     });
     let namespaces = Namespaces::watched(Client::new(answer, "default"));
     while !namespaces.as_watched().unwrap().namespaces.is_synced() {
@@ -72,7 +80,7 @@ async fn slow(delay: Duration) -> Namespaces {
 /// The two waits each took a share of the whole budget: 0.7 s and 0.5 s of 1 s.
 #[tokio::test(start_paused = true)]
 async fn a_call_that_waits_twice_is_decided_before_the_deadline() {
-    let handler = handler(slow(Duration::from_millis(700)).await);
+    let handler = handler(slow(Duration::from_millis(700), json!([])).await);
     let (is_changed, took) = call(&handler, &request("0123456789ab"), Duration::from_secs(1)).await;
     assert!(is_changed && took < Duration::from_secs(1), "{took:?}");
 }
@@ -87,4 +95,24 @@ async fn rules_that_did_not_come_are_waited_for_once() {
     assert_eq!(ask("no hash of rules").await, (true, Duration::ZERO));
     // Another hash has a wait of its own.
     assert_eq!(ask("ba9876543210").await, (true, Duration::from_secs(2)));
+}
+
+/// A namespace has got the label of a required rule, and the watch has not reported it yet. The API server, which calls the hook for
+/// such namespaces only, knew the label, and the pod started without what it is required to have.
+#[tokio::test(start_paused = true)]
+async fn a_required_rule_applies_in_a_namespace_that_was_labelled_a_moment_before() {
+    let other = "---\n{apiVersion: vestibule.dev/v1alpha1, kind: Injection, metadata: {name: other}, spec: {optIn: pod, pod: {labels: {a: b}}}}\n";
+    let rules = RULES.replace("spec:", "spec:\n  required: true") + other;
+    let rules = crate::compile([("rules.yaml", &*rules)]).unwrap_or_else(|findings| panic!("{findings:?}"));
+    let metadata = json!({"name": "fresh", "resourceVersion": "7"});
+    let listed =
+        json!({"apiVersion": "meta.k8s.io/v1", "kind": "PartialObjectMetadata", "metadata": metadata});
+    let namespaces = slow(Duration::from_millis(10), json!([listed])).await;
+    for is_required in [true, false] {
+        let (configuration, pending) = (Configuration::fixed(rules.clone()), Arc::default());
+        let handler =
+            InjectHandler::new(configuration, is_required, namespaces.clone(), pending, Arc::new([]));
+        let (is_changed, _) = call(&handler, &request(""), Duration::from_secs(1)).await;
+        assert_eq!(is_changed, is_required);
+    }
 }

@@ -23,7 +23,7 @@ const MAX_LENGTH: usize = 8 * 1024;
 const MAX_KEYS: usize = 500;
 
 /// Name and expression of the conditions for `group`, a part of the rules `all`, on these resources.
-pub(super) fn all(
+pub(super) fn of_group(
     group: &[&Rule],
     resources: &BTreeSet<Resource>,
     all: &RuleSet,

@@ -9,7 +9,7 @@ use vestibule_rules::{CustomResource, Mode};
 use super::replicas::Replicas;
 use crate::configuration::finding::{Finding, first_texts};
 use crate::configuration::rule_object::{ObservedObject, SWITCHED_OFF};
-use crate::configuration::snapshot::Snapshot;
+use crate::configuration::snapshot::{Snapshot, SnapshotState};
 
 /// The number of findings in a message.
 const MAX_FINDINGS: usize = 5;
@@ -98,6 +98,10 @@ impl Facts<'_> {
         let document = self.documents.get(&*object.source.name);
         let is_newest = document.is_some_and(|text| object.source.text.as_deref() == Ok(*text));
         match document {
+            None if accepted.holds && self.snapshot.state() == SnapshotState::Waiting => {
+                let message = "others have errors, and no earlier versions were good: no rule is in force";
+                return state(false, "NothingInForce", message);
+            }
             None if accepted.holds => {
                 let message = "rules contradict each other: those before stay in force";
                 return state(false, "Contradiction", message);

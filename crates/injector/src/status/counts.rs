@@ -40,6 +40,15 @@ impl Counts {
         *self == Self::default()
     }
 
+    /// Forgets these outcomes if `now` does not continue them: the counts of a rule begin anew when it was without effect for a while.
+    pub(super) fn restart_if_above(&mut self, now: &Self) {
+        let is_above =
+            |(reason, count): (&&str, &u64)| now.left_out.get(*reason).is_none_or(|now| now < count);
+        if self.injected > now.injected || self.failed > now.failed || self.left_out.iter().any(is_above) {
+            *self = Self::default();
+        }
+    }
+
     /// The outcomes after `earlier`.
     pub(super) fn since(&self, earlier: &Self) -> Self {
         let left_out = self.left_out.iter().map(|(reason, count)| {

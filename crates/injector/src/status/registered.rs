@@ -12,68 +12,107 @@ use vestibule::tooling::Entries;
 /// An API server learns by a watch of a webhook configuration that was stored. It calls the injector for new entries after this time.
 const WATCH_DELAY: Duration = Duration::from_secs(1);
 
+/// The time after which the API server is asked again for entries that it had: another client may delete them.
+const RECHECK_INTERVAL: Duration = Duration::from_secs(60);
+/// Entries that are missing for longer will not be there soon: a deleted webhook configuration is not created again.
+const SOON: Duration = Duration::from_secs(30);
+
 /// The rules for which the API server was last seen to have all entries.
 #[derive(Default)]
 pub(crate) struct Registered {
-    hash: String,
-    /// When entries were last missing.
-    missing: Option<Instant>,
+    /// The hash of these rules, and when their entries were last seen.
+    seen: Option<(String, Instant)>,
+    /// [`None`] unless entries were missing.
+    missing: Option<Missing>,
+}
+
+struct Missing {
+    since: Instant,
+    /// When the entries were first seen to be stored.
+    stored: Option<Instant>,
 }
 
 impl Registered {
     /// Whether the API server calls the injector for the rules of `hash`, whose entries are `entries`.
     pub(super) async fn check(&mut self, hash: &str, client: &Client, entries: &Entries) -> bool {
-        if self.hash == hash {
+        if self.has_seen(hash).is_some_and(|at| at.elapsed() < RECHECK_INTERVAL) {
             return true;
         }
         let are_stored = are_stored(client, entries).await;
-        self.seen(hash, are_stored, Instant::now())
+        self.answered(hash, are_stored, Instant::now())
     }
 
-    fn seen(&mut self, hash: &str, are_stored: bool, now: Instant) -> bool {
-        if !are_stored {
-            self.missing = Some(now);
-            return false;
+    /// Whether the entries will probably be there soon.
+    pub(super) fn is_awaited(&self) -> bool {
+        self.missing
+            .as_ref()
+            .is_some_and(|missing| missing.stored.is_some() || missing.since.elapsed() < SOON)
+    }
+
+    /// `are_stored` is [`None`] without an answer of the API server.
+    fn answered(&mut self, hash: &str, are_stored: Option<bool>, now: Instant) -> bool {
+        match are_stored {
+            None if self.has_seen(hash).is_some() => return true,
+            None | Some(false) => {
+                let since = self.missing.as_ref().map_or(now, |missing| missing.since);
+                (self.seen, self.missing) = (None, Some(Missing { since, stored: None }));
+                return false;
+            }
+            Some(true) => {}
         }
-        let is_known = self.missing.is_none_or(|missing| now - missing >= WATCH_DELAY);
+        let stored = self.missing.as_mut().map(|missing| *missing.stored.get_or_insert(now));
+        let is_known = stored.is_none_or(|stored| now - stored >= WATCH_DELAY);
         if is_known {
-            hash.clone_into(&mut self.hash);
+            (self.seen, self.missing) = (Some((hash.to_owned(), now)), None);
         }
         is_known
     }
+
+    /// When the API server was last seen to have the entries of these rules.
+    fn has_seen(&self, hash: &str) -> Option<Instant> {
+        self.seen.as_ref().filter(|(seen, _)| seen == hash).map(|(_, at)| *at)
+    }
 }
 
-/// Whether every webhook configuration has the entries that it should have. Manifests with static entries are not checked.
-async fn are_stored(client: &Client, entries: &Entries) -> bool {
+/// Whether every webhook configuration has the entries that it should have; [`None`] if the API server does not tell. Manifests with
+/// static entries are not checked.
+async fn are_stored(client: &Client, entries: &Entries) -> Option<bool> {
     let configurations = Api::<MutatingWebhookConfiguration>::all(client.clone());
     let desired = entries.desired();
     for desired in desired.iter().filter(|it| it.registration().kind == RegistrationKind::Mutating) {
-        let Ok(found) = configurations.get(&desired.registration().name).await else { return false };
+        let Some(found) = configurations.get_opt(&desired.registration().name).await.ok()? else {
+            return Some(false);
+        };
         let found = found.webhooks.iter().flatten().filter_map(|entry| serde_json::to_value(entry).ok());
         let found: Vec<Value> = found.collect();
-        let is_there = |entry: &Value| found.iter().any(|found| contains(found, entry));
-        if found.len() != desired.entries().len() || !desired.entries().iter().all(is_there) {
-            return false;
+        if !has_all(&found, desired.entries()) {
+            return Some(false);
         }
     }
-    true
+    Some(true)
 }
 
-/// Whether every field of `part` has the same value in `whole`, to which the API server adds defaults and the `caBundle`.
+/// Whether every entry of `desired` is among `found`. Other programs may add entries, and conditions and selectors to an entry: these
+/// stay.
+fn has_all(found: &[Value], desired: &[Value]) -> bool {
+    desired.iter().all(|entry| found.iter().any(|found| contains(found, entry)))
+}
+
+/// Whether every field and item of `part` is in `whole`, to which the API server adds defaults and the `caBundle`.
 fn contains(whole: &Value, part: &Value) -> bool {
     match (whole, part) {
         (Value::Object(whole), Value::Object(part)) => {
             part.iter().all(|(name, part)| whole.get(name).is_some_and(|whole| contains(whole, part)))
         }
-        (Value::Array(whole), Value::Array(part)) => {
-            whole.len() == part.len() && whole.iter().zip(part).all(|(whole, part)| contains(whole, part))
-        }
+        (Value::Array(whole), Value::Array(part)) => has_all(whole, part),
         _ => whole == part,
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     /// A rule was said to be in force before the API server called the injector for it.
@@ -81,18 +120,69 @@ mod tests {
     fn new_entries_count_when_the_api_server_has_seen_them() {
         let (mut registered, start) = (Registered::default(), Instant::now());
         let at = |milliseconds| start + Duration::from_millis(milliseconds);
-        assert!(!registered.seen("a", false, at(0)));
-        assert!(!registered.seen("a", true, at(200)));
-        assert!(registered.hash.is_empty());
-        assert!(registered.seen("a", true, at(1_000)));
-        assert_eq!(registered.hash, "a");
+        assert!(!registered.answered("a", Some(false), at(0)));
+        assert!(!registered.answered("a", Some(true), at(200)));
+        assert!(registered.has_seen("a").is_none());
+        assert!(registered.answered("a", Some(true), at(1_200)));
+        assert!(registered.has_seen("a").is_some());
+    }
+
+    /// After `kubectl delete mutatingwebhookconfiguration` rules were said to be in force until the rules changed.
+    #[tokio::test(start_paused = true)]
+    async fn entries_that_were_deleted_do_not_count() {
+        let mut registered = Registered::default();
+        let nowhere = kube::Config::new("http://127.0.0.1:1".parse().unwrap());
+        let (client, entries) = (Client::try_from(nowhere).unwrap(), Entries::of(["required"]));
+        assert!(registered.check("a", &client, &entries).await);
+        tokio::time::advance(RECHECK_INTERVAL).await;
+        // Without an answer the entries count as before.
+        assert!(registered.answered("a", None, Instant::now()));
+        assert!(
+            registered.has_seen("a").is_some_and(|at| at.elapsed() >= RECHECK_INTERVAL),
+            "it is not asked again"
+        );
+        assert!(!registered.answered("a", Some(false), Instant::now()));
+        assert!(!registered.answered("a", None, Instant::now()));
+    }
+
+    /// After the same, a replica that started asked the API server five times a second without end.
+    #[tokio::test(start_paused = true)]
+    async fn entries_that_stay_away_are_not_asked_for_in_a_tight_loop() {
+        let mut registered = Registered::default();
+        for _ in 0..2 {
+            assert!(!registered.answered("a", Some(false), Instant::now()));
+            assert!(registered.is_awaited());
+            tokio::time::advance(SOON / 2).await;
+        }
+        assert!(!registered.answered("a", Some(false), Instant::now()));
+        assert!(!registered.is_awaited());
+        // When they are back, the watch of the API server is waited for.
+        assert!(!registered.answered("a", Some(true), Instant::now()));
+        assert!(registered.is_awaited());
+        tokio::time::advance(WATCH_DELAY).await;
+        assert!(registered.answered("a", Some(true), Instant::now()));
+        assert!(!registered.is_awaited());
+    }
+
+    /// A cloud adds a selector to every webhook, or a user a condition or an entry. Rules were said not to be registered for as long as
+    /// these were there.
+    #[test]
+    fn entries_to_which_another_program_added_something_are_stored() {
+        let expression = |key: &str| json!({"key": key, "operator": "In", "values": ["a"]});
+        let entry = |name: &str, expressions: &[Value]| json!({"name": name, "namespaceSelector": {"matchExpressions": expressions}});
+        let desired = [entry("required", &[expression("team")])];
+        let restricted = entry("required", &[expression("control-plane"), expression("team")]);
+        let foreign = entry("other", &[expression("team")]);
+        assert!(has_all(&[foreign.clone(), restricted], &desired));
+        assert!(!has_all(&[foreign], &desired));
+        assert!(!has_all(&[entry("required", &[expression("tier")])], &desired));
     }
 
     /// Other rules stay in force when a rule comes that needs no new entry.
     #[test]
     fn entries_that_were_never_missing_count_at_once() {
         let mut registered = Registered::default();
-        assert!(registered.seen("a", true, Instant::now()));
-        assert!(registered.seen("b", true, Instant::now()));
+        assert!(registered.answered("a", Some(true), Instant::now()));
+        assert!(registered.answered("b", Some(true), Instant::now()));
     }
 }

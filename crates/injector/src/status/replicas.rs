@@ -89,7 +89,7 @@ impl Replicas {
         self.watched.changed().await;
     }
 
-    /// Reports the rules that this replica has in force, where that is news or a renewal is due, and reads what others report
+    /// Reports the rules that this replica has in force, if they changed or a renewal is due, and reads the Leases of the other replicas,
     /// here and in the namespaces `writers`.
     pub(super) async fn report(&mut self, hash: &str, writers: &HashSet<&str>) {
         let is_due =

@@ -174,7 +174,6 @@ fn the_injector_is_not_called_for_exempt_objects() {
     for exemption in [
         "namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: blue}}",
         "objectSelector: {matchLabels: {app: web}}",
-        "namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: blue}}",
         "objectSelector: {matchLabels: {app: web, tier: back}}",
         "namespaceSelector: {matchExpressions: [{key: kubernetes.io/metadata.name, operator: In, values: [blue, green]}]}, objectSelector: {matchLabels: {app: web}}",
         "namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: blue}}, users: [nobody, somebody]",

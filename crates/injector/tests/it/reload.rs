@@ -53,6 +53,17 @@ async fn a_folder_is_read_again_when_its_content_changes() {
     assert_eq!((names(&fourth), fourth.state()), (vec!["a"], SnapshotState::Current));
 }
 
+/// A pattern of a shell may name a folder and a file in it. The rules of that file were said to exist twice.
+#[tokio::test]
+async fn a_file_that_two_arguments_name_is_read_once() {
+    let folder = tempfile::tempdir().unwrap();
+    write(folder.path(), "a.yaml", &rule("a", "one"));
+    let paths = [folder.path().to_owned(), folder.path().join("a.yaml")];
+    let configuration = Configuration::from_paths(&paths, None);
+    let configuration = configuration.unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(names(&configuration.current()), ["a"]);
+}
+
 #[tokio::test]
 async fn a_first_start_with_broken_files_fails() {
     let folder = tempfile::tempdir().unwrap();

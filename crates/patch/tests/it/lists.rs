@@ -49,7 +49,7 @@ fn removals_name_places_of_the_list_received() {
 }
 
 #[test]
-fn a_change_inside_an_item_is_laid_inside_it() {
+fn a_change_inside_an_item_replaces_a_part_of_it() {
     assert_eq!(
         patch("atomic", r#"[{"a":1,"b":2,"c":3}]"#, r#"[{"z":0},{"a":1,"b":2,"c":4}]"#),
         r#"[{"add","path":"/0","value":{"z":0}},{"replace","path":"/1/c","value":4}]"#
