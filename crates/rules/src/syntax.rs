@@ -13,7 +13,7 @@ pub fn name(text: &str) -> Result<(), &'static str> {
     fine.then_some(()).ok_or("1 to 63 lower-case letters, digits and `-`, which neither starts nor ends it")
 }
 
-/// Whether `text` can be the key of a label or an annotation: an optional DNS prefix, `/`, and a name.
+/// Whether `text` can be the key of a label: an optional DNS prefix, `/`, and a name.
 ///
 /// # Errors
 /// A description of valid text.
@@ -28,6 +28,19 @@ pub fn label_key(text: &str) -> Result<(), &'static str> {
     (prefix.is_none_or(dns) && !name.is_empty() && label_value(name).is_ok())
         .then_some(())
         .ok_or("a name of at most 63 letters, digits, `-`, `_` and `.`, perhaps after a DNS name and `/`")
+}
+
+/// Whether `text` can be the key of an annotation. Unlike that of a label, its prefix may have capital letters.
+///
+/// # Errors
+/// A description of valid text.
+///
+/// ```
+/// assert!(vestibule_rules::syntax::annotation_key("Example.com/team").is_ok());
+/// assert!(vestibule_rules::syntax::annotation_key("a b").is_err());
+/// ```
+pub fn annotation_key(text: &str) -> Result<(), &'static str> {
+    label_key(&text.to_lowercase())
 }
 
 /// Whether `text` is a label of a DNS name, of any length.

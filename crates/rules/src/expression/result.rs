@@ -85,10 +85,12 @@ fn members(map: &Map, name: &str) -> Result<Overlay, EvaluationError> {
             return Err(EvaluationError::failed("the keys of a map are text; `string()` makes them text"));
         };
         let key = key.to_string();
-        if matches!(name, "annotations" | "labels" | "limits" | "matchLabels" | "nodeSelector" | "requests") {
-            syntax::label_key(&key)
-                .map_err(|wanted| EvaluationError::failed(format!("a key of `{name}` wants {wanted}")))?;
-        }
+        let checked = match name {
+            "annotations" => syntax::annotation_key(&key),
+            "labels" | "limits" | "matchLabels" | "nodeSelector" | "requests" => syntax::label_key(&key),
+            _ => Ok(()),
+        };
+        checked.map_err(|wanted| EvaluationError::failed(format!("a key of `{name}` wants {wanted}")))?;
         let value = if pod::is_text_map(name) { text_member(value, name) } else { member(value, &key) };
         found.extend(value?.map(|value| (key, value)));
     }

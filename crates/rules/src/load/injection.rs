@@ -209,7 +209,7 @@ fn compat_annotations(reader: &mut Reader, spec: &Node) -> Vec<CompatAnnotation>
     let mut compat = Vec::new();
     for entry in entries {
         reader.check_format(
-            syntax::label_key(&entry.key),
+            syntax::annotation_key(&entry.key),
             "no object can have an annotation with this key",
             entry.at,
         );
