@@ -64,6 +64,8 @@ pub(crate) enum Kind {
     Text,
     /// Text in the expression language. Its reader checks it.
     Expression,
+    /// Text, or an expression in its place.
+    TextOrExpression,
     Boolean,
     /// A whole number between these two.
     Integer(i64, i64),

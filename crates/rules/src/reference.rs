@@ -255,7 +255,7 @@ fn words(kind: Kind) -> Option<Vec<&'static str>> {
 /// The type in kubectl's words; of one of a few words, the words.
 fn type_name(kind: Kind, pod: Schema<'_>) -> String {
     match kind {
-        Kind::Text => "string".to_owned(),
+        Kind::Text | Kind::TextOrExpression => "string".to_owned(),
         Kind::Expression => "string in CEL".to_owned(),
         Kind::Boolean => "boolean".to_owned(),
         Kind::Integer(..) => "integer".to_owned(),

@@ -105,14 +105,11 @@ impl<'t> Writer<'t> {
         match kind {
             Kind::Text | Kind::Expression => text(),
             Kind::Boolean => json!({"type": "boolean"}),
-            Kind::Integer(..) => json!({"type": "integer"}),
+            Kind::TextOrExpression => json!({"anyOf": [text(), expression()]}),
+            Kind::Integer(least, most) => integer(least, most),
             Kind::Word(words) => json!({"enum": words.keywords()}),
             Kind::Map(table) => self.table(table),
             Kind::List(item) => json!({"type": "array", "items": self.kind(*item)}),
-            // Values of labels and similar maps may be expressions.
-            Kind::Entries(Kind::Text) => {
-                json!({"type": "object", "additionalProperties": {"anyOf": [text(), expression()]}})
-            }
             Kind::Entries(value) => json!({"type": "object", "additionalProperties": self.kind(*value)}),
             Kind::Either(kinds) => {
                 json!({"anyOf": kinds.iter().map(|kind| self.kind(*kind)).collect::<Vec<_>>()})
@@ -164,6 +161,18 @@ impl<'t> Writer<'t> {
         }
         reference(self.types.get(&address))
     }
+}
+
+/// A whole number within these bounds.
+pub(crate) fn integer(least: i64, most: i64) -> Value {
+    let mut schema = json!({"type": "integer"});
+    if least > i64::MIN {
+        schema["minimum"] = least.into();
+    }
+    if most < i64::MAX {
+        schema["maximum"] = most.into();
+    }
+    schema
 }
 
 /// Whether one expression may give the whole list.
