@@ -26,7 +26,7 @@ impl Expression {
             .map_err(|error| vec![source.error(&diagnostic::EXPRESSION_SIZE, node.at(), error.sentence())])?;
         let mut checker = Checker::new(declared);
         let parsed = parse::parse(text).map(|mut tree| {
-            let result = checker.of(&mut tree);
+            let result = checker.type_of(&mut tree);
             (tree, result)
         });
         let (depth, reads, mut findings) = (checker.deepest, checker.reads, checker.findings);

@@ -144,7 +144,8 @@ fn number(function: &str, value: &Value) -> Result<Value, EvaluationError> {
         ("double", Value::UInt(number)) => Some(Value::Float(*number as f64)),
         ("double", Value::String(text)) => {
             // Digits beyond the greatest number are no infinity, which is written in letters.
-            let is_beyond = |number: &f64| number.is_infinite() && text.contains(|c: char| c.is_ascii_digit());
+            let is_beyond =
+                |number: &f64| number.is_infinite() && text.contains(|c: char| c.is_ascii_digit());
             text.parse().ok().filter(|number| !is_beyond(number)).map(Value::Float)
         }
         ("bool", Value::String(text)) => match text.as_str() {
