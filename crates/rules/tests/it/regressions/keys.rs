@@ -41,7 +41,10 @@ fn keys_of_annotations_may_have_capital_letters() {
 }
 
 fn rules_of_map(map: &str) -> vestibule_rules::RuleSet {
-    rules(&rule("r", &format!("pod: {{{map}: {{$cel: \"{{'Example.com/' + owner.name.substring(0, 0) + 'a': 'b'}}\"}}}}")))
+    rules(&rule(
+        "r",
+        &format!("pod: {{{map}: {{$cel: \"{{'Example.com/' + owner.name.substring(0, 0) + 'a': 'b'}}\"}}}}"),
+    ))
 }
 
 /// Dapr's `app-port` and Istio's ports could not be parameters.
