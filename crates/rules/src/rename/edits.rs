@@ -68,7 +68,7 @@ impl<'t> Edits<'t> {
             };
             indent += 2;
         }
-        let line = self.line_start(start);
+        let line = line_start(self.text, start);
         self.edits.push((line..line, head));
         self.indent(line..value.range.end, indent.saturating_sub(column));
         if let Some(more) = more {
@@ -96,7 +96,7 @@ impl<'t> Edits<'t> {
     /// Rewrites the lines after a `|`, without their common indentation. Other scalars are left alone.
     pub(super) fn rewrite_lines(&mut self, scalar: &Node, rewrite: impl Fn(&str) -> String) {
         let Some(content) = scalar.as_text() else { return };
-        let range = self.line_start(scalar.range.start)..scalar.range.end;
+        let range = line_start(self.text, scalar.range.start)..scalar.range.end;
         let lines = self.text.get(range.clone()).unwrap_or_default();
         let first = lines.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
         let indent = &first[..first.len() - first.trim_start_matches(' ').len()];
@@ -147,7 +147,7 @@ impl<'t> Edits<'t> {
             // The first of several members on the line of a dash.
             (false, Some(next), _) if !starts_line(self.text, start) => start..next,
             (false, ..) if self.rest_of_line(end).trim().is_empty() => {
-                let line = self.line_start(start);
+                let line = line_start(self.text, start);
                 line.saturating_sub(1)..self.line_end(end)
             }
             _ => start..end,
@@ -197,11 +197,12 @@ impl<'t> Edits<'t> {
 
     /// The `|` or `>` before the lines of a block scalar, which start at `at`.
     fn scalar_header(&self, at: usize) -> Option<usize> {
-        let start = self.line_start(at);
-        let above = self.text.get(self.line_start(start.checked_sub(1)?)..start)?;
+        let start = line_start(self.text, at);
+        let above = self.text.get(line_start(self.text, start.checked_sub(1)?)..start)?;
         let above = above.split_once(" #").map_or(above, |(above, _)| above).trim_end();
         let header = above.rsplit(' ').next().filter(|word| word.starts_with(['|', '>']))?;
-        Some(self.line_start(start - 1) + above.len() - header.len()).filter(|_| starts_line(self.text, at))
+        Some(line_start(self.text, start - 1) + above.len() - header.len())
+            .filter(|_| starts_line(self.text, at))
     }
 
     /// Indents the lines that start in `range` further.
@@ -218,16 +219,12 @@ impl<'t> Edits<'t> {
     }
 
     fn column(&self, at: usize) -> usize {
-        let before = self.text.get(self.line_start(at)..at).unwrap_or_default();
+        let before = self.text.get(line_start(self.text, at)..at).unwrap_or_default();
         before.chars().count()
     }
 
     fn rest_of_line(&self, at: usize) -> &str {
         self.text.get(at..self.line_end(at)).unwrap_or_default()
-    }
-
-    fn line_start(&self, at: usize) -> usize {
-        line_start(self.text, at)
     }
 
     fn line_end(&self, at: usize) -> usize {
