@@ -24,6 +24,7 @@ pub(crate) use settings::*;
 pub(crate) use spec::*;
 
 use crate::rule::Resource;
+use crate::well_known::CustomResource;
 use crate::yaml::Node;
 
 /// A map of the format. Other members than its fields are errors.
@@ -229,6 +230,17 @@ impl Table {
 
     pub(crate) fn field(&self, name: &str) -> Option<&'static Field> {
         self.fields.iter().find(|field| field.name == name)
+    }
+}
+
+impl CustomResource {
+    /// The format of its documents.
+    pub(crate) fn table(self) -> &'static Table {
+        match self {
+            Self::Injection => &INJECTION,
+            Self::InjectorSettings => &SETTINGS_DOCUMENT,
+            Self::NamespacedInjection => &NAMESPACED,
+        }
     }
 }
 

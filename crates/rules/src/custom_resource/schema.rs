@@ -98,11 +98,9 @@ impl Writer<'_> {
                 continue;
             }
             let below = schema.field(field.name);
-            let mut below = match below.list() {
-                _ if is_list_of_values(below) => anything(),
-                List::Unknown => anything(),
-                _ => json!({"type": "array", "items": anything()}),
-            };
+            let is_list_of_items = below.list() != List::Unknown && !is_list_of_values(below);
+            let mut below =
+                if is_list_of_items { json!({"type": "array", "items": anything()}) } else { anything() };
             below["description"] = about_of_pod_field(path, field.name).into();
             fields.insert(field.name.to_owned(), below);
         }

@@ -1,6 +1,7 @@
 //! One-line examples of the format, for messages about values of the wrong kind.
 
-use super::{Collection, Field, INJECTION, Kind, SETTINGS_DOCUMENT, Table};
+use super::{Collection, Field, Kind, Table};
+use crate::well_known::CustomResource;
 
 /// An example on one line of YAML for the field that messages call `what`. For a
 /// list field that wants a map, the example is one item.
@@ -37,8 +38,7 @@ fn tables() -> Vec<&'static Table> {
         }
     }
     let mut found = Vec::new();
-    collect(&INJECTION, &mut found);
-    collect(&SETTINGS_DOCUMENT, &mut found);
+    CustomResource::ALL.into_iter().for_each(|resource| collect(resource.table(), &mut found));
     found
 }
 
