@@ -54,7 +54,7 @@ pub(super) fn call(name: &str, arguments: &[Value], budget: &Budget) -> Result<V
             fits.then_some(()).ok_or_else(|| {
                 EvaluationError::mistyped(name, "a duration such as `1m30s`, of 292 years at most")
             })?;
-            let plain = text(&written.trim_start_matches('+').replace('\u{b5}', "u"));
+            let plain = text(&written.trim_start_matches('+').replace(['\u{b5}', '\u{3bc}'], "u"));
             library::function(name, &[plain], budget)
         }
         ("getHours" | "getMinutes" | "getSeconds" | "getMilliseconds", [Value::Duration(length)]) => {
