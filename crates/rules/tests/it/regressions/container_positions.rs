@@ -1,6 +1,6 @@
 //! Positions of injected containers.
 
-use crate::kit::{load, rule};
+use crate::kit::{load, rule, settings};
 
 /// Code, position, message and help of the findings for a sidecar or init container.
 fn told(list: &str, container: &str) -> Vec<String> {
@@ -44,10 +44,10 @@ fn a_position_in_a_list_that_the_container_does_not_join_is_an_error() {
 
 #[test]
 fn the_settings_decide_which_position_of_a_sidecar_counts() {
-    let settings = "---\napiVersion: vestibule.dev/v1alpha1\nkind: InjectorSettings\nmetadata: {name: s}\nspec: {nativeSidecars: false}\n";
+    let settings = settings("{nativeSidecars: false}");
     let loads = |position: &str| {
         let one = rule("r", &format!("sidecars: [{{name: s, image: 'i:1', position: {{{position}}}}}]"));
-        load(&(one + settings)).is_ok()
+        load(&(one + &settings)).is_ok()
     };
     assert!(loads("containers: last") && loads("containers: last, initContainers: first"));
     assert!(!loads("initContainers: first"));
