@@ -30,16 +30,8 @@ pub fn label_key(text: &str) -> Result<(), &'static str> {
         .ok_or("a name of at most 63 letters, digits, `-`, `_` and `.`, perhaps after a DNS name and `/`")
 }
 
-/// Whether `text` can be the key of an annotation. Unlike that of a label, its prefix may have capital letters.
-///
-/// # Errors
-/// A description of valid text.
-///
-/// ```
-/// assert!(vestibule_rules::syntax::annotation_key("Example.com/team").is_ok());
-/// assert!(vestibule_rules::syntax::annotation_key("a b").is_err());
-/// ```
-pub fn annotation_key(text: &str) -> Result<(), &'static str> {
+/// Keys of annotations. Unlike that of a label, the prefix may have capital letters.
+pub(crate) fn annotation_key(text: &str) -> Result<(), &'static str> {
     label_key(&text.to_lowercase())
 }
 
@@ -103,7 +95,7 @@ pub(crate) fn quantity(text: &str) -> Result<(), &'static str> {
 #[cfg(test)]
 mod tests {
     use super::{
-        label_key as key, label_value as label, name, port, quantity, variable,
+        annotation_key as annotation, label_key as key, label_value as label, name, port, quantity, variable,
         variable_references as references,
     };
 
@@ -123,6 +115,7 @@ mod tests {
         assert!(["a.", "_a", "a b"].iter().all(|text| label(text).is_err()));
         assert!(key("example.com/a").is_ok() && key("a").is_ok());
         assert!(["", "/a", "a/", "a/b/c", "Ex.com/a", ".com/a"].iter().all(|text| key(text).is_err()));
+        assert!(annotation("Ex.com/a").is_ok() && annotation("a b").is_err());
         assert!(variable("A.b-c").is_ok() && variable("A=b").is_err() && variable("").is_err());
         assert!(port("http").is_ok() && port("80").is_err() && port("a--b").is_err());
         assert!(quantity("64Mi").is_ok() && quantity("64MiB").is_err());
