@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::yaml::{Entry, Node, Value, line_start, quote, starts_line};
+use crate::yaml::{Entry, Node, Value, line_break, line_end, line_start, quote, starts_line};
 
 /// A value that is put around another one.
 #[derive(Clone, Copy)]
@@ -32,8 +32,9 @@ impl<'t> Edits<'t> {
         // Of two insertions at one place, the earlier one comes first.
         self.edits.reverse();
         self.edits.sort_by_key(|(range, _)| std::cmp::Reverse((range.start, range.end)));
+        let newline = line_break(self.text);
         for (range, replacement) in self.edits {
-            text.replace_range(range, &replacement);
+            text.replace_range(range, &replacement.replace("\r\n", "\n").replace('\n', newline));
         }
         text
     }
@@ -73,7 +74,7 @@ impl<'t> Edits<'t> {
         self.indent(line..value.range.end, indent.saturating_sub(column));
         if let Some(more) = more {
             let dash = if lists { "- " } else { "" };
-            let end = self.line_end(value.range.end);
+            let end = line_end(self.text, value.range.end);
             self.edits.push((end..end, format!("\n{}{dash}{more}", " ".repeat(outermost))));
         }
     }
@@ -89,7 +90,7 @@ impl<'t> Edits<'t> {
             let start = self.scalar_header(start).unwrap_or(start);
             let spaces = " ".repeat(self.column(start));
             self.edits.push((start..start, format!("{name}\n{spaces}{key}")));
-            self.indent(self.line_end(start) + 1..end, 2);
+            self.indent(line_end(self.text, start) + 1..end, 2);
         }
     }
 
@@ -147,8 +148,10 @@ impl<'t> Edits<'t> {
             // The first of several members on the line of a dash.
             (false, Some(next), _) if !starts_line(self.text, start) => start..next,
             (false, ..) if self.rest_of_line(end).trim().is_empty() => {
+                // With the line break before it: the last line of a text may have none.
                 let line = line_start(self.text, start);
-                line.saturating_sub(1)..self.line_end(end)
+                let above = line.checked_sub(1).map_or(0, |at| line_end(self.text, at));
+                above..line_end(self.text, end)
             }
             _ => start..end,
         };
@@ -224,10 +227,6 @@ impl<'t> Edits<'t> {
     }
 
     fn rest_of_line(&self, at: usize) -> &str {
-        self.text.get(at..self.line_end(at)).unwrap_or_default()
-    }
-
-    fn line_end(&self, at: usize) -> usize {
-        self.text.get(at..).and_then(|rest| rest.find('\n')).map_or(self.text.len(), |length| at + length)
+        self.text.get(at..line_end(self.text, at)).unwrap_or_default()
     }
 }

@@ -6,7 +6,7 @@ use vestibule_patch::{Document, Pointer, View};
 
 use super::RewriteReason;
 use crate::yaml::emit::Layout;
-use crate::yaml::{Entry, Node, Value, line_start, parse, quote, starts_line};
+use crate::yaml::{Entry, Node, Value, line_break, line_end, line_start, parse, quote, starts_line};
 
 /// A text and its tree. Each edit returns a new text.
 pub(super) struct Editor<'t> {
@@ -35,8 +35,7 @@ impl<'t> Editor<'t> {
         if let Some(line) = anchor {
             return Err(RewriteReason { line: Some(line), why: "an anchor" });
         }
-        let newline = if text.contains("\r\n") { "\r\n" } else { "\n" };
-        let mut editor = Self { text, root, layout: Layout::default(), newline };
+        let mut editor = Self { text, root, layout: Layout::default(), newline: line_break(text) };
         editor.layout.lists_indented = editor.lists_are_indented(&editor.root).unwrap_or_default();
         Ok(editor)
     }
@@ -269,15 +268,6 @@ impl<'t> Editor<'t> {
             Value::List(items) => items.iter().find_map(|item| self.lists_are_indented(item)),
             Value::Scalar(_) => None,
         }
-    }
-}
-
-fn line_end(text: &str, at: usize) -> usize {
-    let rest = text.get(at..).unwrap_or_default();
-    let end = at + rest.find('\n').unwrap_or(rest.len());
-    match text.get(..end) {
-        Some(line) if line.ends_with('\r') => end - 1,
-        _ => end,
     }
 }
 
